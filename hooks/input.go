@@ -1,0 +1,154 @@
+package hooks
+
+import "encoding/json"
+
+// Common holds the fields that every hook input begins with, in wire order
+// (HOOKS.md section 2). Zero optional fields are left out of the JSON.
+type Common struct {
+	SessionID      string  // always sent
+	TranscriptPath string  // always sent; the file is complete up to this moment
+	Cwd            string  // always sent; follows the member's working directory
+	PromptID       string  // UUID of the prompt that began the turn; empty before the first
+	PermissionMode string  // sent only by the events that HOOKS.md section 2 lists
+	AgentID        string  // set for teammates and helpers
+	AgentType      string  // set for teammates and helpers
+	Effort         *Effort // only where a model has it
+}
+
+// Effort is the reasoning effort of the model in use.
+type Effort struct {
+	Level string `json:"level"` // low, medium, high, xhigh or max
+}
+
+// Input is what one event tells its hooks: the common fields, then the
+// event's own. It marshals to one JSON object with hook_event_name between
+// the two, as recorded hosts send it.
+type Input struct {
+	Common
+	Payload Payload
+}
+
+// Payload holds the fields of one event that are not common to all. Its JSON
+// is an object; a type's Event never changes.
+type Payload interface {
+	Event() Event
+}
+
+// SessionStartInput is the payload of SessionStart.
+type SessionStartInput struct {
+	Source string `json:"source"` // startup, resume, clear, compact or fork
+	Model  string `json:"model,omitempty"`
+}
+
+// SessionEndInput is the payload of SessionEnd.
+type SessionEndInput struct {
+	Reason string `json:"reason"` // clear, resume, logout, prompt_input_exit or other
+}
+
+// UserPromptSubmitInput is the payload of UserPromptSubmit.
+type UserPromptSubmitInput struct {
+	Prompt string `json:"prompt"`
+}
+
+// PreToolUseInput is the payload of PreToolUse.
+type PreToolUseInput struct {
+	ToolName  string          `json:"tool_name"`
+	ToolInput json.RawMessage `json:"tool_input"`
+	ToolUseID string          `json:"tool_use_id"`
+}
+
+// PostToolUseInput is the payload of PostToolUse.
+type PostToolUseInput struct {
+	ToolName     string          `json:"tool_name"`
+	ToolInput    json.RawMessage `json:"tool_input"`
+	ToolResponse json.RawMessage `json:"tool_response"` // the tool's structured output
+	ToolUseID    string          `json:"tool_use_id"`
+	DurationMS   int64           `json:"duration_ms"`
+}
+
+// PostToolUseFailureInput is the payload of PostToolUseFailure.
+type PostToolUseFailureInput struct {
+	ToolName    string          `json:"tool_name"`
+	ToolInput   json.RawMessage `json:"tool_input"`
+	ToolUseID   string          `json:"tool_use_id"`
+	Error       string          `json:"error"` // at most 10,000 characters, cut in the middle
+	IsInterrupt bool            `json:"is_interrupt"`
+	DurationMS  int64           `json:"duration_ms"`
+}
+
+// StopInput is the payload of Stop. The last two fields are ours: a
+// teammate's Stop says whose it is (DESIGN 2).
+type StopInput struct {
+	StopHookActive       bool             `json:"stop_hook_active"`
+	LastAssistantMessage string           `json:"last_assistant_message,omitempty"`
+	BackgroundTasks      []BackgroundTask `json:"background_tasks"`
+	SessionCrons         []SessionCron    `json:"session_crons"`
+	TeammateName         string           `json:"teammate_name,omitempty"`
+	TeamName             string           `json:"team_name,omitempty"`
+}
+
+// BackgroundTask is work that goes on beside the conversation.
+type BackgroundTask struct {
+	ID          string `json:"id"`
+	Type        string `json:"type"` // shell, subagent, monitor, workflow, teammate, …
+	Status      string `json:"status"`
+	Description string `json:"description"`
+	Command     string `json:"command,omitempty"`
+	AgentType   string `json:"agent_type,omitempty"`
+}
+
+// SessionCron is a schedule that the session itself has set up.
+type SessionCron struct {
+	ID        string `json:"id"`
+	Schedule  string `json:"schedule"`
+	Recurring bool   `json:"recurring"`
+	Prompt    string `json:"prompt"`
+}
+
+// StopFailureInput is the payload of StopFailure.
+type StopFailureInput struct {
+	Error                string `json:"error"` // an error type of HOOKS.md section 6
+	ErrorDetails         string `json:"error_details,omitempty"`
+	LastAssistantMessage string `json:"last_assistant_message,omitempty"`
+}
+
+// TeammateIdleInput is the payload of TeammateIdle.
+type TeammateIdleInput struct {
+	TeammateName string `json:"teammate_name"`
+	TeamName     string `json:"team_name"`
+}
+
+// TaskInput holds what the two task events have in common.
+type TaskInput struct {
+	TaskID          string `json:"task_id"`
+	TaskSubject     string `json:"task_subject"`
+	TaskDescription string `json:"task_description,omitempty"`
+	TeammateName    string `json:"teammate_name,omitempty"`
+	TeamName        string `json:"team_name,omitempty"`
+}
+
+// TaskCreatedInput is the payload of TaskCreated.
+type TaskCreatedInput struct{ TaskInput }
+
+// TaskCompletedInput is the payload of TaskCompleted.
+type TaskCompletedInput struct{ TaskInput }
+
+// NotificationInput is the payload of Notification.
+type NotificationInput struct {
+	Message          string `json:"message"`
+	Title            string `json:"title,omitempty"`
+	NotificationType string `json:"notification_type"`
+}
+
+func (SessionStartInput) Event() Event       { return SessionStart }       // Event names the moment.
+func (SessionEndInput) Event() Event         { return SessionEnd }         // Event names the moment.
+func (UserPromptSubmitInput) Event() Event   { return UserPromptSubmit }   // Event names the moment.
+func (PreToolUseInput) Event() Event         { return PreToolUse }         // Event names the moment.
+func (PostToolUseInput) Event() Event        { return PostToolUse }        // Event names the moment.
+func (PostToolUseFailureInput) Event() Event { return PostToolUseFailure } // Event names the moment.
+func (StopInput) Event() Event               { return Stop }               // Event names the moment.
+func (StopFailureInput) Event() Event        { return StopFailure }        // Event names the moment.
+func (TeammateIdleInput) Event() Event       { return TeammateIdle }       // Event names the moment.
+func (TaskCreatedInput) Event() Event        { return TaskCreated }        // Event names the moment.
+func (TaskCompletedInput) Event() Event      { return TaskCompleted }      // Event names the moment.
+func (NotificationInput) Event() Event       { return Notification }       // Event names the moment.

@@ -1,0 +1,81 @@
+package hooks
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Status says how one hook ended (HOOKS.md section 5).
+type Status string
+
+// What became of one hook.
+const (
+	Success          Status = "success"
+	Blocking         Status = "blocking"
+	NonBlockingError Status = "non_blocking_error"
+	Cancelled        Status = "cancelled" // timed out or aborted; it has no say
+)
+
+// Decision is what an event's hooks decided together.
+type Decision string
+
+// The decisions; a stop outweighs blocks, a block outweighs passes.
+const (
+	Pass  Decision = "pass"
+	Block Decision = "block"
+	Halt  Decision = "stop" // continue:false
+)
+
+// Result is what one hook did.
+type Result struct {
+	Type     string        // handler type: command, http, …
+	Command  string        // what the user configured: the command line, URL or prompt
+	Outcome  Status        //
+	ExitCode int           // -1 if it did not exit by itself
+	Duration time.Duration //
+	Stdout   string        // capped; see Options.OutputCap
+	Stderr   string        // capped
+	Feedback string        // what a blocking hook says to the model, without the event's heading
+	Warning  string        // what a person should know: a fail-open, a broken JSON, a child left behind
+}
+
+// Permission is what hooks decided about a tool call.
+type Permission struct {
+	Decision string `json:"decision"` // allow, deny, ask or defer; empty: no say
+	Reason   string `json:"reason"`
+}
+
+// Outcome is what all hooks of one event run did and decided together. It is
+// a value: nothing in it changes after Run has returned it.
+type Outcome struct {
+	Event     Event
+	ToolUseID string   // made by the Runner for this run alone; a tool event carries its call's id
+	Matched   int      // hooks that matched, after dedupe
+	Results   []Result // in the order in which the hooks finished
+	Decision  Decision
+
+	// Feedback is what the model is to see, one text per blocking hook, each
+	// complete with its heading ("Stop hook feedback:\n…").
+	Feedback []string
+	// StopReason is why a hook halted, for people; the model does not see it.
+	StopReason string
+	// AdditionalContext holds the contexts that hooks gave, each as the model
+	// is to see it: a system reminder that names the hook.
+	AdditionalContext []string
+	// SystemMessages are for people, not for the model.
+	SystemMessages []string
+
+	Permission   Permission
+	UpdatedInput json.RawMessage // replaces the tool's input whole; nil: unchanged
+	// Output holds the event-specific output fields that have no field above.
+	Output map[string]json.RawMessage
+}
+
+// Progress tells an observer of Run that a hook started (Result nil) or
+// finished. Calls come one at a time, in the order in which things happened.
+type Progress struct {
+	Event     Event
+	ToolUseID string
+	Command   string
+	Result    *Result
+}

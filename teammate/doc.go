@@ -1,0 +1,10 @@
+// Package teammate runs one member of a team: it takes work from its inbox,
+// lets an agent think about it, puts hooks and permissions around the agent's
+// tool calls, and lets a turn end only when the gates agree.
+//
+// turnend.go is the file to read first. The package knows hooks and tasks by
+// their types, but neither the bus nor the store: an Inbox hands it work, a
+// TaskLister tells what it owns, a Sink takes its events. How an agent thinks
+// is behind the one-method interface Agent; its kinds live in the packages
+// below this one.
+package teammate

@@ -1,0 +1,24 @@
+package teammate
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrMaxTurns is returned by Host.Pass and by Agent.Run when limits.max_turns
+// passes of this turn are used up.
+var ErrMaxTurns = errors.New("limits.max_turns reached")
+
+// ErrInterrupted is the cause of a turn's context when a person interrupted
+// the turn. The member goes on with its next work.
+var ErrInterrupted = errors.New("interrupted")
+
+// APIError is a model request that failed. Type is one of the StopFailure
+// errors of HOOKS.md section 6.
+type APIError struct {
+	Type    string // rate_limit, overloaded, …, unknown
+	Message string // for people
+	Details string // what the API said, if it said more
+}
+
+func (e *APIError) Error() string { return fmt.Sprintf("API error (%s): %s", e.Type, e.Message) }

@@ -1,0 +1,170 @@
+package teammate
+
+import (
+	"encoding/json"
+)
+
+// Event is something that a member did or that happened to it. It becomes one
+// line of the journal (DESIGN 7).
+type Event struct {
+	Member string
+	Turn   int // counts the member's turns from 1; 0 before its first
+	Data   EventData
+}
+
+// EventData is the payload of an Event. Its JSON is the line's data, its
+// EventType the line's type.
+type EventData interface {
+	EventType() string
+}
+
+// Sink takes a member's events. It must not block for long and may be called
+// from several goroutines.
+type Sink func(Event)
+
+// Cause says why a turn began.
+type Cause string
+
+// The causes of turns.
+const (
+	ByGoal    Cause = "goal"
+	ByMessage Cause = "message"
+	ByTask    Cause = "task"
+	ByNudge   Cause = "nudge"
+	ByPerson  Cause = "person"
+	ByResume  Cause = "resume"
+)
+
+// The events of a member. Field meanings are those of DESIGN 7.
+type (
+	// MemberStarted is sent once a member's session has begun.
+	MemberStarted struct {
+		Agent     string `json:"agent"`
+		SessionID string `json:"session_id"`
+		Resumed   bool   `json:"resumed,omitempty"`
+	}
+	// MemberEnded is sent when a member takes no more turns.
+	MemberEnded struct {
+		Reason string `json:"reason"`
+	}
+	// TurnStarted is sent when a turn begins.
+	TurnStarted struct {
+		Cause  Cause  `json:"cause"`
+		Prompt string `json:"prompt"`
+	}
+	// TextSaid is assistant text.
+	TextSaid struct {
+		Text string `json:"text"`
+	}
+	// ToolCalled is sent when the agent asks for a tool, before hooks run.
+	ToolCalled struct {
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+	}
+	// ToolReturned carries the result that the model sees.
+	ToolReturned struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		IsError bool   `json:"is_error"`
+		Content string `json:"content"`
+	}
+	// HookStarted is sent when a hook process (or other handler) starts.
+	HookStarted struct {
+		Event     string `json:"event"`
+		ToolUseID string `json:"tool_use_id"`
+		Command   string `json:"command"`
+	}
+	// HookFinished is sent when it has ended.
+	HookFinished struct {
+		Event      string `json:"event"`
+		ToolUseID  string `json:"tool_use_id"`
+		Command    string `json:"command"`
+		Outcome    string `json:"outcome"`
+		ExitCode   int    `json:"exit_code"`
+		DurationMS int64  `json:"duration_ms"`
+		Stdout     string `json:"stdout"`
+		Stderr     string `json:"stderr"`
+		Warning    string `json:"warning,omitempty"`
+	}
+	// HookFeedback is feedback that goes to the model. Path is turn_end or tool.
+	HookFeedback struct {
+		Event     string `json:"event"`
+		ToolUseID string `json:"tool_use_id"`
+		Text      string `json:"text"`
+		Path      string `json:"path"`
+	}
+	// HookStopped is sent when a hook halted the turn or the member.
+	HookStopped struct {
+		Event     string `json:"event"`
+		ToolUseID string `json:"tool_use_id"`
+		Message   string `json:"message"`
+	}
+	// HookSummary sums up the Stop hooks of one turn end.
+	HookSummary struct {
+		Count      int          `json:"count"`
+		Errors     []string     `json:"errors"`
+		Prevented  bool         `json:"prevented"`
+		StopReason string       `json:"stop_reason"`
+		ToolUseID  string       `json:"tool_use_id"`
+		HasOutput  bool         `json:"has_output"`
+		Hooks      []HookTiming `json:"hooks"`
+	}
+	// HookTiming is one hook of a HookSummary.
+	HookTiming struct {
+		Command    string `json:"command"`
+		DurationMS int64  `json:"duration_ms"`
+	}
+	// TurnEnded is sent when a turn is over. Reason is one of HOOKS.md section 9.
+	TurnEnded struct {
+		Reason  string  `json:"reason"`
+		Usage   Usage   `json:"usage"`
+		CostUSD float64 `json:"cost_usd"`
+		Passes  int     `json:"passes"`
+	}
+	// Idle is sent when the gates let the member go idle.
+	Idle struct {
+		Reason   string   `json:"reason"`
+		LastText string   `json:"last_text"`
+		TaskIDs  []string `json:"task_ids"`
+	}
+	// NeedsAttention is sent when only a person or the lead can help.
+	NeedsAttention struct {
+		Reason string `json:"reason"`
+	}
+	// PermissionDecided tells how a tool call was decided.
+	PermissionDecided struct {
+		Tool     string `json:"tool"`
+		Decision string `json:"decision"` // allow, deny
+		By       string `json:"by"`       // rule, mode, hook, nobody
+		Rule     string `json:"rule,omitempty"`
+		ID       string `json:"id"`
+	}
+	// Warning is for people; no model sees it.
+	Warning struct {
+		Text string `json:"text"`
+	}
+	// Notified tells of a Notification event.
+	Notified struct {
+		Kind    string `json:"kind"`
+		Message string `json:"message"`
+	}
+)
+
+func (MemberStarted) EventType() string     { return "member_started" }            // EventType is the journal's name for it.
+func (MemberEnded) EventType() string       { return "member_ended" }              // EventType is the journal's name for it.
+func (TurnStarted) EventType() string       { return "turn_started" }              // EventType is the journal's name for it.
+func (TextSaid) EventType() string          { return "text" }                      // EventType is the journal's name for it.
+func (ToolCalled) EventType() string        { return "tool_call" }                 // EventType is the journal's name for it.
+func (ToolReturned) EventType() string      { return "tool_result" }               // EventType is the journal's name for it.
+func (HookStarted) EventType() string       { return "hook_started" }              // EventType is the journal's name for it.
+func (HookFinished) EventType() string      { return "hook_finished" }             // EventType is the journal's name for it.
+func (HookFeedback) EventType() string      { return "hook_feedback" }             // EventType is the journal's name for it.
+func (HookStopped) EventType() string       { return "hook_stopped_continuation" } // EventType is the journal's name for it.
+func (HookSummary) EventType() string       { return "hook_summary" }              // EventType is the journal's name for it.
+func (TurnEnded) EventType() string         { return "turn_ended" }                // EventType is the journal's name for it.
+func (Idle) EventType() string              { return "idle" }                      // EventType is the journal's name for it.
+func (NeedsAttention) EventType() string    { return "needs_attention" }           // EventType is the journal's name for it.
+func (PermissionDecided) EventType() string { return "permission" }                // EventType is the journal's name for it.
+func (Warning) EventType() string           { return "warning" }                   // EventType is the journal's name for it.
+func (Notified) EventType() string          { return "notification" }              // EventType is the journal's name for it.

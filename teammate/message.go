@@ -1,0 +1,73 @@
+package teammate
+
+import "encoding/json"
+
+// Role says who speaks in a Message.
+type Role string
+
+// The roles of a conversation.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// Message is one entry of a member's conversation.
+type Message struct {
+	Role    Role    `json:"role"`
+	Content []Block `json:"content"`
+}
+
+// BlockType says which fields of a Block are set.
+type BlockType string
+
+// The blocks of a conversation, named as the model APIs name them.
+const (
+	TextBlock       BlockType = "text"
+	ToolUseBlock    BlockType = "tool_use"
+	ToolResultBlock BlockType = "tool_result"
+)
+
+// Block is one piece of a message: text, a tool call, or a tool's result.
+// Transcripts hold it in exactly this form, which hook scripts read.
+type Block struct {
+	Type BlockType `json:"type"`
+
+	Text string `json:"text,omitempty"`
+
+	ID    string          `json:"id,omitempty"`
+	Name  string          `json:"name,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+
+	ToolUseID string `json:"tool_use_id,omitempty"`
+	Content   string `json:"content,omitempty"`
+	IsError   bool   `json:"is_error,omitempty"`
+}
+
+// Usage counts tokens. Zero values are counted as none, not as unknown.
+type Usage struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+}
+
+// InputKind says where a piece of a prompt comes from.
+type InputKind string
+
+// The kinds of input. Mail is data from a named member, never an order of the
+// user (DESIGN 10.2).
+const (
+	FromPerson  InputKind = "prompt"   // the goal, or what a person sent
+	FromMail    InputKind = "mail"     // a message of another member
+	FromTask    InputKind = "task"     // a task given, claimed or ready
+	FromHook    InputKind = "feedback" // what a refusing hook said
+	FromContext InputKind = "context"  // additional context given by a hook
+	FromCovey   InputKind = "notice"   // a notice or nudge of covey itself
+)
+
+// Input is one piece of a prompt: it becomes one text block of a user message.
+type Input struct {
+	Kind InputKind
+	Text string
+	// MessageID is the id of the mail that Text shows; empty for other kinds.
+	// It stands in the transcript line, so that no mail is shown twice.
+	MessageID string
+}

@@ -1,0 +1,28 @@
+package teammate
+
+import "context"
+
+// Model is what answers the builtin agent: a model API, or a script.
+//
+// Generate answers one request. It fails with an *APIError when the model
+// cannot answer, and with ctx's error when ctx ends first.
+type Model interface {
+	Generate(ctx context.Context, req Request) (Response, error)
+}
+
+// Request is one model request: the whole conversation so far.
+type Request struct {
+	System   string
+	Messages []Message
+	// New is the index of the first message that no earlier request of this
+	// conversation held. The script model's `when` looks at new text only.
+	New   int
+	Tools []Spec
+}
+
+// Response is a model's answer to one request.
+type Response struct {
+	Content []Block // text and tool_use blocks; none: an empty answer
+	Usage   Usage
+	Step    *int // which script step served; nil for a real model
+}

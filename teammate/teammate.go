@@ -1,0 +1,87 @@
+package teammate
+
+import (
+	"context"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// HookRunner runs the hooks of one event; *hooks.Runner is one.
+type HookRunner interface {
+	Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error)
+}
+
+// TaskLister tells which tasks a member has in progress, in list order.
+type TaskLister interface {
+	InProgress(ctx context.Context, member string) ([]tasks.Task, error)
+}
+
+// Inbox hands a member its work.
+type Inbox interface {
+	// Next waits for the next work. The member is idle while it waits.
+	// It fails when ctx ends or the member is to take no more turns (io.EOF).
+	Next(ctx context.Context) (Work, error)
+	// Waiting returns mail that came in since and may be shown in the middle
+	// of a turn; none is not an error. What it has returned it returns again
+	// until Taken confirms it.
+	Waiting(ctx context.Context) ([]Input, error)
+	// Taken says that these messages stand in the transcript, on disk. Only
+	// then are they delivered.
+	Taken(ctx context.Context, messageIDs []string) error
+}
+
+// Work is what a turn begins with.
+type Work struct {
+	Cause  Cause
+	Inputs []Input
+}
+
+// Asker decides tool calls that need somebody to ask (DESIGN 10.4).
+type Asker interface {
+	Ask(ctx context.Context, member string, call ToolCall, reason string) (allow bool, by string)
+}
+
+// Limits bound a member's turns. Zero fields mean no limit, save for
+// StopBlockCap, where the orchestrator fills in the default of 8.
+type Limits struct {
+	MaxTurns     int           // passes of one turn
+	MaxTokens    int64         // tokens of the member's life; reaching it ends the turn
+	TurnTimeout  time.Duration // wall time of one turn
+	StopBlockCap int           // refused turn ends in a row; 0: no limit
+}
+
+// Permissions are a member's permission mode and rules. Deny beats ask, ask
+// beats allow, whatever a hook says (HOOKS.md 5.10).
+type Permissions struct {
+	Mode  string // default, plan, acceptEdits, dontAsk or bypassPermissions
+	Allow []hooks.Rule
+	Ask   []hooks.Rule
+	Deny  []hooks.Rule
+}
+
+// Options make a Teammate. Fields are required unless they say otherwise.
+type Options struct {
+	Name  string
+	Team  string
+	Lead  bool   // leads run Stop only, and sit at no TaskCompleted or TeammateIdle
+	Kind  string // what the agent is, for the journal: builtin/script, …
+	Agent Agent
+	Tools []Tool
+	Hooks HookRunner
+	Tasks TaskLister
+	Inbox Inbox
+	Sink  Sink
+
+	SessionID  string
+	Resumed    bool // the session existed before: SessionStart says resume
+	Turn       int  // turns taken so far
+	Transcript *Transcript
+	Workdir    *Workdir
+
+	Permissions Permissions
+	Limits      Limits
+	Asker       Asker                         // optional; nil denies what would have to ask
+	Background  func() []hooks.BackgroundTask // optional
+}
