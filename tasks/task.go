@@ -19,21 +19,21 @@ const (
 
 // Task is one entry of the team's list.
 type Task struct {
-	ID          string         `json:"id"` // "1", "2", …; never reused
-	Subject     string         `json:"subject"`
-	Description string         `json:"description"`
-	ActiveForm  string         `json:"activeForm,omitempty"` // what is shown while it runs
-	Status      Status         `json:"status"`
-	Owner       string         `json:"owner"`   // a member's name; empty: nobody
-	Epoch       uint64         `json:"epoch"`   // rises with every claim, release and resume
-	Version     uint64         `json:"version"` // rises with every change of the task
-	Blocks      []string       `json:"blocks"`
-	BlockedBy   []string       `json:"blockedBy"`
-	Labels      []string       `json:"labels"`
-	Wants       Wants          `json:"wants,omitzero"`
-	Metadata    map[string]any `json:"metadata"`
-	Created     time.Time      `json:"created,omitzero"`
-	Updated     time.Time      `json:"updated,omitzero"`
+	ID          string                     `json:"id"` // "1", "2", …; never reused
+	Subject     string                     `json:"subject"`
+	Description string                     `json:"description"`
+	ActiveForm  string                     `json:"activeForm,omitempty"` // what is shown while it runs
+	Status      Status                     `json:"status"`
+	Owner       string                     `json:"owner"`   // a member's name; empty: nobody
+	Epoch       uint64                     `json:"epoch"`   // rises with every claim, release and resume
+	Version     uint64                     `json:"version"` // rises with every change of the task
+	Blocks      []string                   `json:"blocks"`
+	BlockedBy   []string                   `json:"blockedBy"`
+	Labels      []string                   `json:"labels"`
+	Wants       Wants                      `json:"wants,omitzero"`
+	Metadata    map[string]json.RawMessage `json:"metadata"`
+	Created     time.Time                  `json:"created,omitzero"`
+	Updated     time.Time                  `json:"updated,omitzero"`
 }
 
 // Wants says what a member must have to take a task by itself.

@@ -1,0 +1,4 @@
+package teammate
+
+// Transcript is one member's conversation on disk.
+type Transcript struct{}
