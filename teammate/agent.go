@@ -15,8 +15,12 @@ import (
 // Run is never called twice at once. When ctx ends it stops as soon as it can
 // and returns ctx's error; before that it gives every tool call of its
 // conversation exactly one result. It returns an *APIError when the model
-// failed, ErrMaxTurns when h refused another pass, and any other error when
-// the agent itself is broken.
+// failed, Pass's error when h refused another pass, and any other error when
+// the agent itself is broken: the member ends then.
+//
+// What of the conversation the agent has not recorded when Run returns, the
+// host records for it: the prompt, and the reply's text. An agent that wants
+// its turns to survive a crash records each message itself, as it comes.
 type Agent interface {
 	Run(ctx context.Context, prompt []Input, h Host) (Reply, error)
 }
@@ -42,14 +46,18 @@ type Reply struct {
 type Host interface {
 	// Pass is called before each model request. It counts the request against
 	// limits.max_turns and returns mail that came in meanwhile, to be shown
-	// with the request. It fails with ErrMaxTurns when the limit is reached
-	// and with ctx's error when the turn is interrupted.
+	// with the request. It fails with ErrMaxTurns or ErrMaxTokens when a limit
+	// is reached and with ctx's error when the turn is interrupted.
 	Pass(ctx context.Context) ([]Input, error)
 	// Call runs one tool call: hooks, permissions, the tool. It always gives a
 	// result, whatever went wrong. Calls may be made one after another only.
+	// A call that no recorded message holds is recorded here with its result.
 	Call(ctx context.Context, call ToolCall) ToolResult
-	// Record appends a message to the member's transcript, complete on disk
-	// when it returns, and tells the journal of its text and tool blocks.
+	// Record appends a message to the member's transcript, where hooks can
+	// read it when Record returns, and tells the journal of its text and tool
+	// blocks. Mail among its Inputs is confirmed as delivered. It fails when
+	// the transcript cannot be written, and when the message would leave a
+	// tool call without its one result.
 	Record(m Record) error
 }
 
@@ -97,6 +105,9 @@ type Spec struct {
 	// never ask for permission, and their effects are stored under the call's
 	// id, so that repeating a call after a crash repeats nothing.
 	Team bool
+	// Aliases are input keys that models get wrong, with the keys that they
+	// mean (TEAMS.md section 2). They are renamed before anybody sees the input.
+	Aliases map[string]string
 }
 
 // Tool is something an agent can call. Implementations must be safe for one
@@ -106,4 +117,24 @@ type Tool interface {
 	// Run does the work. in has passed hooks and permissions. A failure is a
 	// result with IsError set, never a panic.
 	Run(ctx context.Context, call ToolCall) ToolResult
+}
+
+// Repairer is a Tool that knows usual mistakes in its input, such as an older
+// field's name. Repair comes before the input is held against the schema.
+type Repairer interface {
+	Repair(input json.RawMessage) json.RawMessage
+}
+
+// Locator is a Tool that knows which paths a call reaches, as written in its
+// input; permissions ask whether they lie in the workspace. Without it the
+// fields file_path and path tell.
+type Locator interface {
+	Locations(input json.RawMessage) []string
+}
+
+// Renderer is a Tool that can make a result's text from a response that a
+// PostToolUse hook has replaced (updatedToolOutput). It fails if the response
+// has not the shape of the tool's own; the result then stays as it was.
+type Renderer interface {
+	Render(response json.RawMessage) (content string, err error)
 }

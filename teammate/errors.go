@@ -9,6 +9,10 @@ import (
 // passes of this turn are used up.
 var ErrMaxTurns = errors.New("limits.max_turns reached")
 
+// ErrMaxTokens is returned by Host.Pass when the member has used up
+// limits.max_tokens. An agent hands it on as it does ErrMaxTurns.
+var ErrMaxTokens = errors.New("limits.max_tokens reached")
+
 // ErrInterrupted is the cause of a turn's context when a person interrupted
 // the turn. The member goes on with its next work.
 var ErrInterrupted = errors.New("interrupted")

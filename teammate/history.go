@@ -9,6 +9,7 @@ type History struct {
 	Delivered map[string]bool // ids of the messages (mail, goal, tasks) that it shows
 	Usage     Usage           // tokens of all model requests so far
 	Cut       *Cut            // the turn that was cut off; nil: every turn ended
+	Kept      []Input         // what the next prompt has to begin with
 }
 
 // CutPoint says how far a turn had come when it was cut off.
@@ -28,8 +29,7 @@ const (
 // Cut is a turn that a crash cut off.
 type Cut struct {
 	Turn     int
-	Cause    Cause // why the turn began
-	Prompt   string
+	Cause    Cause  // why the turn began
 	PromptID string // prompt_id of its hooks
 	Point    CutPoint
 	Open     []ToolCall // calls without a result, in order; only at CutAtTools

@@ -65,9 +65,11 @@ const (
 
 // Input is one piece of a prompt: it becomes one text block of a user message.
 type Input struct {
-	Kind InputKind
-	Text string
-	// MessageID is the id of the mail that Text shows; empty for other kinds.
-	// It stands in the transcript line, so that no mail is shown twice.
-	MessageID string
+	Kind InputKind `json:"kind"`
+	Text string    `json:"text"`
+	// MessageID is the id of the mail that Text shows, or of anything else that
+	// the inbox wants shown exactly once (the goal, news of a task); empty: no
+	// such care. It stands in the transcript line; an input whose id stands
+	// there already is confirmed to the inbox and not shown again.
+	MessageID string `json:"message_id,omitempty"`
 }
