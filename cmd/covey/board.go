@@ -1,0 +1,209 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// maxNews is how many noteworthy entries a board keeps.
+const maxNews = 200
+
+// board is what the live view knows of a team. It learns everything from the
+// lines of the journal, in their order, and draws itself into any size.
+type board struct {
+	team    string
+	started time.Time // when this run began
+	ended   string    // why it ended; empty: it runs
+	members []*seat   // the lead first, then as they appeared
+	tasks   map[string]taskNews
+	refused int // refusals by gates in this run
+	news    []entry
+	notice  string // what the program itself has to say, such as that it stops
+}
+
+// seat is what a board knows of one member.
+type seat struct {
+	name    string
+	state   string // starting, working, at the gates, idle, needs attention, ended
+	doing   string
+	turn    int
+	refused int
+}
+
+// The states of a seat.
+const (
+	starting  = "starting"
+	working   = "working"
+	atGates   = "at the gates"
+	idle      = "idle"
+	attention = "needs attention"
+	ended     = "ended"
+)
+
+// newBoard returns a board of a team whose members are known by name.
+func newBoard(team string, members []string, started time.Time) *board {
+	b := &board{team: team, started: started, tasks: map[string]taskNews{}}
+	for _, name := range members {
+		b.seat(name)
+	}
+	return b
+}
+
+// seat is the seat of a member, made when it is first heard of.
+func (b *board) seat(name string) *seat {
+	name = plainLine(name)
+	for _, s := range b.members {
+		if s.name == name {
+			return s
+		}
+	}
+	s := &seat{name: name, state: starting}
+	b.members = append(b.members, s)
+	return s
+}
+
+// apply takes the next line of the journal in.
+func (b *board) apply(l Line) {
+	p := data(l)
+	b.applyTeam(l, p)
+	if l.Member != "" {
+		b.applyMember(b.seat(l.Member), l, p)
+	}
+	if e, ok := brief(l); ok {
+		b.news = append(b.news, e)
+		if len(b.news) > maxNews {
+			b.news = slices.Delete(b.news, 0, len(b.news)-maxNews)
+		}
+	}
+}
+
+// applyTeam takes in what concerns the team as a whole.
+func (b *board) applyTeam(l Line, p payload) {
+	switch l.Type {
+	case "team_started":
+		b.refused, b.ended, b.started = 0, "", l.Time
+		for _, s := range b.members {
+			*s = seat{name: s.name, state: starting}
+		}
+	case "team_ended":
+		b.ended = p.Reason
+	case "task":
+		b.applyTask(p)
+	}
+}
+
+// applyTask keeps the list of tasks.
+func (b *board) applyTask(p payload) {
+	switch {
+	case p.Task == nil || p.Op == "refused":
+	case p.Op == "deleted":
+		delete(b.tasks, p.Task.ID)
+	default:
+		b.tasks[p.Task.ID] = *p.Task
+	}
+}
+
+// applyMember takes in what one member did.
+func (b *board) applyMember(s *seat, l Line, p payload) {
+	switch l.Type {
+	case "member_started":
+		s.state, s.doing = idle, ""
+	case "turn_started":
+		s.state, s.turn, s.doing = working, l.Turn, "thinks"
+	case "tool_call":
+		s.state, s.doing = working, short(callText(p.Name, p.Input))
+	case "tool_result":
+		s.doing = "thinks"
+	case "text":
+		s.state, s.doing = working, short(p.Text)
+	case "hook_started":
+		s.doing = short(p.Event + ": " + p.Command)
+		if isGate(p.Event) {
+			s.state = atGates
+		}
+	case "hook_feedback":
+		s.state, s.doing = working, short("refused by "+p.Event)
+		s.refused++
+		b.refused++
+	case "turn_ended":
+		s.doing = ""
+	case "idle":
+		s.state, s.doing = idle, short(p.LastText)
+	case "needs_attention":
+		s.state, s.doing = attention, short(p.Reason)
+	case "member_ended":
+		s.state, s.doing = ended, short(p.Reason)
+	}
+}
+
+// isGate tells whether an event belongs to the turn end.
+func isGate(event string) bool {
+	return event == "Stop" || event == "TaskCompleted" || event == "TeammateIdle"
+}
+
+// counts are the tasks that are done, and all of them.
+func (b *board) counts() (done, all int) {
+	for _, t := range b.tasks {
+		if t.Status == "completed" {
+			done++
+		}
+	}
+	return done, len(b.tasks)
+}
+
+// tasksOf are the tasks in progress of a member, and those that wait for
+// others, in order of their ids.
+func (b *board) tasksOf(name string) (own, waiting []taskNews) {
+	for _, t := range b.tasks {
+		switch {
+		case t.Owner != name || t.Status == "completed":
+		case t.Status == "in_progress":
+			own = append(own, t)
+		case len(b.openBlockers(t)) > 0:
+			waiting = append(waiting, t)
+		}
+	}
+	byID := func(x, y taskNews) int { return number(x.ID) - number(y.ID) }
+	slices.SortFunc(own, byID)
+	slices.SortFunc(waiting, byID)
+	return own, waiting
+}
+
+// openBlockers are the tasks that t waits for.
+func (b *board) openBlockers(t taskNews) []taskNews {
+	var open []taskNews
+	for _, id := range t.BlockedBy {
+		if blocker, ok := b.tasks[id]; ok && blocker.Status != "completed" {
+			open = append(open, blocker)
+		}
+	}
+	return open
+}
+
+// what says what a member does, or what it waits for.
+func (b *board) what(s *seat) string {
+	if s.state != idle {
+		return s.doing
+	}
+	_, waiting := b.tasksOf(s.name)
+	if len(waiting) == 0 {
+		return s.doing
+	}
+	blocker := b.openBlockers(waiting[0])[0]
+	text := fmt.Sprintf("waits for task %s", blocker.ID)
+	if blocker.Owner != "" {
+		text += " of " + blocker.Owner
+	}
+	return short(text)
+}
+
+// number is a task id as a number, for ordering.
+func number(id string) int {
+	n, err := strconv.Atoi(id)
+	if err != nil {
+		return 1 << 30
+	}
+	return n
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// draw shows the board as it is at now, in at most height lines of at most
+// width columns: a heading, a line per member, and as much of the news as there
+// is room for. However small the terminal, the heading comes first.
+func (b *board) draw(s *screen, width, height int, now time.Time) []string {
+	lines := []string{s.paint(bold, fit(b.heading(now), width))}
+	foot := b.foot()
+	room := height - 1
+	if foot != "" && height >= 4 {
+		room--
+	}
+	if room > len(b.members)+1 {
+		lines = append(lines, "")
+		room--
+	}
+	lines = append(lines, b.memberLines(s, width, room)...)
+	room -= min(room, len(b.members))
+	if room >= 3 {
+		lines = append(lines, b.newsLines(s, width, room)...)
+	}
+	if foot != "" && height >= 4 {
+		lines = append(lines, s.paint(faint, fit(foot, width)))
+	}
+	return lines[:min(len(lines), max(height, 1))]
+}
+
+// heading sums the team up in one line.
+func (b *board) heading(now time.Time) string {
+	done, all := b.counts()
+	parts := []string{"covey: " + b.team, fmt.Sprintf("%d of %d tasks done", done, all)}
+	if b.refused > 0 {
+		parts = append(parts, fmt.Sprintf("%d refused", b.refused))
+	}
+	parts = append(parts, elapsed(now.Sub(b.started)))
+	if b.ended != "" {
+		parts = append(parts, "ended: "+short(b.ended))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// foot says what a person can do now.
+func (b *board) foot() string {
+	if b.notice != "" {
+		return b.notice
+	}
+	return `Ctrl-C stops the team in order; "covey attach MEMBER" in another terminal talks to one`
+}
+
+// memberLines is a line per member, at most room of them; the last then says
+// how many there are besides.
+func (b *board) memberLines(s *screen, width, room int) []string {
+	if room <= 0 {
+		return nil
+	}
+	show := b.members
+	if len(show) > room {
+		show = show[:room-1]
+	}
+	names := 0
+	for _, m := range show {
+		names = max(names, len([]rune(m.name)))
+	}
+	names = min(names, max(width/4, minColumn))
+	var lines []string
+	for _, m := range show {
+		lines = append(lines, b.memberLine(s, m, names, width))
+	}
+	if more := len(b.members) - len(show); more > 0 {
+		lines = append(lines, s.paint(faint, fit(fmt.Sprintf("  and %d more; covey ps lists them", more), width)))
+	}
+	return lines
+}
+
+// memberLine is one member: name, state, task, what it does, refusals.
+func (b *board) memberLine(s *screen, m *seat, names, width int) string {
+	var rest []string
+	if own, _ := b.tasksOf(m.name); len(own) > 0 {
+		rest = append(rest, "task "+own[0].ID)
+	}
+	if m.refused > 0 {
+		rest = append(rest, fmt.Sprintf("%d refused", m.refused))
+	}
+	if what := b.what(m); what != "" {
+		rest = append(rest, what)
+	}
+	name := padded(fit(m.name, names), names)
+	state := s.paint(stateStyle(m.state), padded(m.state, len(attention)))
+	return fit("  "+name+"  "+state+"  "+strings.Join(rest, " · "), width)
+}
+
+// stateStyle sets a state off.
+func stateStyle(state string) style {
+	switch state {
+	case working:
+		return green
+	case atGates:
+		return yellow
+	case attention:
+		return red
+	}
+	return faint
+}
+
+// newsLines is the tail of the news below an empty line.
+func (b *board) newsLines(s *screen, width, room int) []string {
+	lines := []string{""}
+	from := max(0, len(b.news)-(room-1))
+	for _, e := range b.news[from:] {
+		text := s.entryLines(entry{at: e.at, who: e.who, text: e.text, style: e.style}, 0)[0]
+		lines = append(lines, fit(text, width))
+	}
+	return lines
+}
+
+// elapsed is a duration as people say it: 12s, 3m20s, 2h05m.
+func elapsed(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The exit codes of DESIGN 6.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // the team ended without finishing; for other commands: refused or failed
+	exitUsage       = 2 // wrong usage, or a spec with mistakes
+	exitNotTrusted  = 4
+	exitInterrupted = 130
+)
+
+// errUsage marks an error of whoever typed the command: a flag, an argument, a
+// spec. It leads to exit code 2.
+var errUsage = errors.New("usage")
+
+// errNotTrusted is returned when the workspace brings something to run that
+// nobody has agreed to. It leads to exit code 4.
+var errNotTrusted = errors.New("not trusted")
+
+// endError carries the exit code of a team that has ended, or that has told
+// itself all there was to tell. err is what is left to print; nil: nothing.
+type endError struct {
+	code int
+	err  error
+}
+
+func (e *endError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("ended with code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *endError) Unwrap() error { return e.err }
+
+// usageError is an error of usage with the text that a person reads.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+// Is makes every usageError an errUsage.
+func (e *usageError) Is(target error) bool { return target == errUsage }
+
+// usagef makes a usageError.
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// exitCode is the one place that turns an error into an exit code.
+func exitCode(err error) int {
+	var end *endError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &end):
+		return end.code
+	case errors.Is(err, errUsage):
+		return exitUsage
+	case errors.Is(err, errNotTrusted):
+		return exitNotTrusted
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	default:
+		return exitFailed
+	}
+}
+
+// errorText is what stderr shows of err. Mistakes in a spec stand for
+// themselves, so that editors find file:line:col at the start of a line; all
+// else says who speaks.
+func errorText(err error) string {
+	text := strings.TrimRight(plain(err.Error()), "\n")
+	var spec *specError
+	if errors.As(err, &spec) {
+		return text
+	}
+	return "covey: " + text
+}
+
+// specError is a spec with mistakes: err's text lists all of them.
+type specError struct{ err error }
+
+func (e *specError) Error() string { return e.err.Error() }
+
+func (e *specError) Unwrap() error { return e.err }
+
+// Is makes every specError an errUsage.
+func (e *specError) Is(target error) bool { return target == errUsage }

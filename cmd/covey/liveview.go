@@ -1,0 +1,139 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
+)
+
+// redraw is how often the live view looks whether its board has changed.
+const redraw = 100 * time.Millisecond
+
+// restoreWithin is how long the terminal may take to be left in order before
+// it is restored by force.
+const restoreWithin = 400 * time.Millisecond
+
+// liveView shows a board on a terminal while a team runs. Lines may be applied
+// at any time and never wait for the terminal: it looks at the board, the board
+// does not call it.
+type liveView struct {
+	screen    *screen
+	interrupt func() // called when a person presses Ctrl-C
+	now       func() time.Time
+
+	mu    sync.Mutex
+	board *board
+
+	program *tea.Program
+	before  *term.State // of the terminal; nil if it could not be asked
+	done    chan struct{}
+}
+
+// newLiveView returns a view that is not shown yet. interrupt is called for
+// each Ctrl-C, which a terminal in raw mode sends as a key, not as a signal.
+func newLiveView(s *screen, b *board, interrupt func()) *liveView {
+	return &liveView{screen: s, board: b, interrupt: interrupt, now: time.Now, done: make(chan struct{})}
+}
+
+// apply takes a line of the journal in.
+func (v *liveView) apply(l Line) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.board.apply(l)
+}
+
+// tell shows what the program itself has to say.
+func (v *liveView) tell(notice string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.board.notice = notice
+}
+
+// start takes the terminal over. in is where keys come from.
+func (v *liveView) start(in io.Reader) {
+	if state, err := term.GetState(int(v.screen.file.Fd())); err == nil {
+		v.before = state
+	}
+	v.program = tea.NewProgram(&liveModel{view: v},
+		tea.WithInput(in), tea.WithOutput(v.screen.file), tea.WithoutSignalHandler())
+	go func() {
+		defer close(v.done)
+		_, _ = v.program.Run() // a terminal that went away ends the view, not the team
+	}()
+}
+
+// stop gives the terminal back and waits until it is in order again. It may be
+// called more than once.
+func (v *liveView) stop() {
+	if v.program == nil {
+		return
+	}
+	quit := make(chan struct{})
+	go func() {
+		defer close(quit)
+		v.program.Quit()
+	}()
+	select {
+	case <-v.done:
+	case <-time.After(restoreWithin):
+		v.force()
+	}
+}
+
+// force restores the terminal without the program's help, for when it hangs or
+// there is no time left.
+func (v *liveView) force() {
+	const leave = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[0m"
+	_, _ = v.screen.file.WriteString(leave)
+	if v.before != nil {
+		_ = term.Restore(int(v.screen.file.Fd()), v.before)
+	}
+}
+
+// liveModel draws a liveView; it is what the terminal library calls.
+type liveModel struct {
+	view          *liveView
+	width, height int
+}
+
+// lookMsg says that it is time to look at the board again.
+type lookMsg struct{}
+
+// look asks for the next lookMsg.
+func look() tea.Cmd {
+	return tea.Tick(redraw, func(time.Time) tea.Msg { return lookMsg{} })
+}
+
+// Init begins to look.
+func (m *liveModel) Init() tea.Cmd { return look() }
+
+// Update takes keys, sizes and looks.
+func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case lookMsg:
+		return m, look()
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		if msg.String() == "ctrl+c" {
+			m.view.interrupt()
+		}
+	}
+	return m, nil
+}
+
+// View draws the board into the whole terminal.
+func (m *liveModel) View() tea.View {
+	v := m.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if m.width <= 0 || m.height <= 0 {
+		return tea.View{AltScreen: true}
+	}
+	lines := v.board.draw(v.screen, m.width, m.height, v.now())
+	return tea.View{AltScreen: true, Content: strings.Join(lines, "\n")}
+}

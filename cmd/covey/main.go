@@ -1,0 +1,36 @@
+// Command covey runs a team of AI agents as one program: it reads a spec,
+// brings the team up, shows what it does, and lets a person look at it, talk
+// to it and stop it. All it knows of a team it learns from package
+// orchestrator; this package only turns flags into calls and answers into text.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program but for the process: it parses args, does what they
+// ask and returns the exit code. It may be called more than once.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := newCLI(stdin, stdout, stderr)
+	root := c.rootCommand()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if !wasSaid(err) {
+		fmt.Fprintln(stderr, errorText(err))
+	}
+	return exitCode(err)
+}
+
+// wasSaid tells whether nothing is left to print about err.
+func wasSaid(err error) bool {
+	var end *endError
+	return err == nil || errors.As(err, &end) && end.err == nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// payload is the data of a journal line of any type (DESIGN 7). A field that
+// the line's type does not have is zero; data of an unknown shape gives an
+// empty payload, for a reader must survive journals of newer versions.
+type payload struct {
+	Agent    string          `json:"agent"`
+	By       string          `json:"by"`
+	Cause    string          `json:"cause"`
+	Command  string          `json:"command"`
+	Content  string          `json:"content"`
+	Decision string          `json:"decision"`
+	Event    string          `json:"event"`
+	ExitCode int             `json:"exit_code"`
+	From     string          `json:"from"`
+	Goal     string          `json:"goal"`
+	ID       string          `json:"id"`
+	Input    json.RawMessage `json:"input"`
+	IsError  bool            `json:"is_error"`
+	Kind     string          `json:"kind"`
+	LastText string          `json:"last_text"`
+	Members  json.RawMessage `json:"members"`
+	Message  string          `json:"message"`
+	MS       int64           `json:"duration_ms"`
+	Name     string          `json:"name"`
+	Op       string          `json:"op"`
+	Outcome  string          `json:"outcome"`
+	Passes   int             `json:"passes"`
+	Path     string          `json:"path"`
+	Prompt   string          `json:"prompt"`
+	Reason   string          `json:"reason"`
+	Resumed  bool            `json:"resumed"`
+	Rule     string          `json:"rule"`
+	Stderr   string          `json:"stderr"`
+	Summary  string          `json:"summary"`
+	Task     *taskNews       `json:"task"`
+	Text     string          `json:"text"`
+	To       string          `json:"to"`
+	Tool     string          `json:"tool"`
+	Warning  string          `json:"warning"`
+}
+
+// taskNews is the task of a journal line of type task.
+type taskNews struct {
+	ID        string   `json:"id"`
+	Subject   string   `json:"subject"`
+	Status    string   `json:"status"`
+	Owner     string   `json:"owner"`
+	BlockedBy []string `json:"blockedBy"`
+}
+
+// data decodes a line's payload.
+func data(l Line) payload {
+	var p payload
+	if json.Unmarshal(l.Data, &p) != nil {
+		return payload{}
+	}
+	return p
+}
+
+// callText says in one line what a tool call does: the tool's name and the one
+// input that tells most.
+func callText(name string, input json.RawMessage) string {
+	return strings.TrimSpace(plainLine(name) + " " + plainLine(mainInput(input)))
+}
+
+// mainInput is the input that tells most about a call.
+func mainInput(input json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil {
+		return string(input)
+	}
+	for _, key := range []string{"command", "file_path", "pattern", "path", "url", "query"} {
+		if text := textOf(fields[key]); text != "" {
+			return text
+		}
+	}
+	var parts []string
+	for key, raw := range fields {
+		parts = append(parts, fmt.Sprintf("%s=%s", key, textOf(raw)))
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, " ")
+}
+
+// textOf is a JSON string's text, or any other value's JSON.
+func textOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// plain disarms foreign text for a terminal: what agents, hooks and files say
+// must not move the cursor, set colours, write the clipboard or turn the
+// reading direction around. Such characters show as \x1b, \u202e and so on;
+// newlines and tabs stay, CRLF becomes a newline, and bytes that are not UTF-8
+// become U+FFFD.
+func plain(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for i, r := range s {
+		switch {
+		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
+		case harmless(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
+}
+
+// isPlain is the quick way out for text that needs nothing.
+func isPlain(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if !harmless(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// harmless tells whether a terminal shows r and does nothing else. Category C
+// holds the control characters and the invisible format characters, but for
+// the joiners that emoji and some scripts need.
+func harmless(r rune) bool {
+	switch r {
+	case '\n', '\t', '\u200c', '\u200d', utf8.RuneError:
+		return true
+	case '\u2028', '\u2029':
+		return false
+	}
+	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
+}
+
+// plainLine is plain for one line: runs of white space become one space.
+func plainLine(s string) string {
+	return strings.Join(strings.Fields(plain(s)), " ")
+}
+
+// plainJSON disarms JSON without changing what it means: the characters that
+// the encoder leaves alone and a terminal might obey become \u escapes. Outside
+// of strings JSON has none of them.
+func plainJSON(data []byte) []byte {
+	if isPlain(string(data)) {
+		return data
+	}
+	var b bytes.Buffer
+	for _, r := range string(data) {
+		switch {
+		case harmless(r) || r == '\r':
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
+		}
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// style is an SGR sequence's parameter: how a piece of text is set off on a
+// terminal. The zero style is plain text.
+type style string
+
+// The styles in use.
+const (
+	normal style = ""
+	bold   style = "1"
+	faint  style = "2"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+	cyan   style = "36"
+)
+
+// screen is where a command prints: a terminal with colour and layout, or a
+// pipe with plain lines.
+type screen struct {
+	w     io.Writer
+	file  *os.File // w, if it is a terminal
+	color bool
+}
+
+// newScreen looks at w once. NO_COLOR and TERM=dumb switch colours off.
+func newScreen(w io.Writer) *screen {
+	s := &screen{w: w}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return s
+	}
+	s.file = f
+	s.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return s
+}
+
+// tty tells whether a person reads along.
+func (s *screen) tty() bool { return s.file != nil }
+
+// size is the terminal's size now, in columns and rows; 0, 0 on a pipe, where
+// nothing is cut.
+func (s *screen) size() (width, height int) {
+	if s.file == nil {
+		return 0, 0
+	}
+	width, height, err := term.GetSize(int(s.file.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		return 80, 24
+	}
+	return width, height
+}
+
+// paint sets text off in st where colours are shown.
+func (s *screen) paint(st style, text string) string {
+	if !s.color || st == normal || text == "" {
+		return text
+	}
+	return "\x1b[" + string(st) + "m" + text + "\x1b[0m"
+}
+
+// printf prints to the screen. Foreign text among args must be plain already.
+// A reader who has gone is noticed by those who print for long; see gone.
+func (s *screen) printf(format string, args ...any) {
+	fmt.Fprintf(s.w, format, args...)
+}
+
+// json prints v as one JSON document, indented for people.
+func (s *screen) json(v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = s.w.Write(append(plainJSON(data), '\n'))
+	return err
+}

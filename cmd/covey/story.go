@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// entry is a journal line in words. Its text is plain and may have several
+// lines; a line of the journal that tells a person nothing has no entry.
+type entry struct {
+	at    time.Time
+	who   string
+	text  string
+	style style
+}
+
+// maxBrief is how much of a foreign text a one-line entry shows, in columns.
+const maxBrief = 200
+
+// brief tells the noteworthy lines of the journal in one line each: what
+// `covey up` prints on a pipe, and the news below its live view.
+func brief(l Line) (entry, bool) {
+	p := data(l)
+	text, st := briefText(l, p)
+	if text == "" {
+		return entry{}, false
+	}
+	who := l.Member
+	if who == "" {
+		who = "team"
+	}
+	return entry{at: l.Time, who: plainLine(who), text: short(text), style: st}, true
+}
+
+// briefText is the text of a brief entry; empty: not noteworthy.
+func briefText(l Line, p payload) (string, style) {
+	switch l.Type {
+	case "team_started":
+		if p.Resumed {
+			return "the team goes on where it was", bold
+		}
+		return "the team starts: " + p.Goal, bold
+	case "team_ended":
+		return "the team ends: " + p.Reason, bold
+	case "member_ended":
+		return "ended: " + p.Reason, faint
+	case "turn_started":
+		return fmt.Sprintf("turn %d begins (%s)", l.Turn, p.Cause), faint
+	case "turn_ended":
+		if p.Reason != "completed" {
+			return fmt.Sprintf("turn %d ended: %s", l.Turn, p.Reason), yellow
+		}
+	case "idle":
+		if p.LastText != "" {
+			return "idle: " + p.LastText, faint
+		}
+		return "idle", faint
+	case "message":
+		return "to " + p.To + ": " + firstOf(p.Summary, p.Text), normal
+	case "task":
+		return taskText(p), taskStyle(p.Op)
+	}
+	return troubleText(l, p)
+}
+
+// troubleText is briefText for what went wrong or was refused.
+func troubleText(l Line, p payload) (string, style) {
+	switch l.Type {
+	case "needs_attention":
+		return "needs attention: " + p.Reason, red
+	case "hook_feedback":
+		return "refused by " + p.Event + ": " + strings.TrimPrefix(p.Text, p.Event+" hook feedback:"), yellow
+	case "hook_stopped_continuation":
+		return "stopped by " + p.Event + ": " + p.Message, red
+	case "hook_finished":
+		if p.Warning != "" {
+			return fmt.Sprintf("%s hook %s: %s", p.Event, p.Command, p.Warning), yellow
+		}
+		if p.Outcome == "non_blocking_error" || p.Outcome == "cancelled" {
+			return fmt.Sprintf("%s hook %s failed (%s): %s", p.Event, p.Command, p.Outcome, p.Stderr), yellow
+		}
+	case "permission":
+		if p.Decision == "deny" {
+			return fmt.Sprintf("may not use %s (%s)", p.Tool, firstOf(p.Rule, "decided by "+p.By)), yellow
+		}
+	case "warning":
+		return "warning: " + p.Text, yellow
+	}
+	return "", normal
+}
+
+// taskText tells what happened to a task. Changes that are neither a step of
+// its life nor a refusal are not noteworthy.
+func taskText(p payload) string {
+	if p.Task == nil {
+		return ""
+	}
+	task := "task " + p.Task.ID + " (" + p.Task.Subject + ")"
+	switch p.Op {
+	case "claimed":
+		return p.Task.Owner + " takes " + task
+	case "created", "completed", "released", "deleted", "refused":
+		return task + " " + p.Op
+	}
+	return ""
+}
+
+// taskStyle sets off what became of a task.
+func taskStyle(op string) style {
+	switch op {
+	case "completed":
+		return green
+	case "refused":
+		return yellow
+	}
+	return normal
+}
+
+// full tells a line of the journal with all that a person may want to read:
+// what `covey logs` and `covey attach` show.
+func full(l Line) (entry, bool) {
+	p := data(l)
+	e := entry{at: l.Time, who: plainLine(firstOf(l.Member, "team"))}
+	switch l.Type {
+	case "turn_started":
+		e.text, e.style = fmt.Sprintf("turn %d begins (%s)\n%s", l.Turn, p.Cause, quoted(p.Prompt)), cyan
+	case "text":
+		e.text = p.Text
+	case "tool_call":
+		e.text, e.style = "calls "+callText(p.Name, p.Input), bold
+	case "tool_result":
+		e.text, e.style = quoted(p.Content), faint
+		if p.IsError {
+			e.style = red
+		}
+	case "hook_feedback":
+		e.text, e.style = "refused\n"+quoted(p.Text), yellow
+	case "message":
+		e.text = "to " + p.To + "\n" + quoted(p.Text)
+	case "idle":
+		e.text, e.style = "idle", faint
+	case "turn_ended":
+		e.text, e.style = fmt.Sprintf("turn %d ended: %s", l.Turn, p.Reason), faint
+	case "hook_finished":
+		e.text, e.style = fmt.Sprintf("%s hook %s: %s (%d ms)", p.Event, plainLine(p.Command), p.Outcome, p.MS), faint
+		if p.Warning != "" {
+			e.text, e.style = e.text+"\n"+quoted(p.Warning), yellow
+		}
+	case "member_started":
+		e.text, e.style = "starts, agent "+p.Agent, faint
+	default:
+		e.text, e.style = briefText(l, p)
+	}
+	e.text = strings.Trim(plain(e.text), "\n")
+	return e, e.text != ""
+}
+
+// quoted sets foreign text of several lines off by a bar.
+func quoted(text string) string {
+	text = strings.TrimRight(text, " \n\t")
+	if text == "" {
+		return ""
+	}
+	return "│ " + strings.ReplaceAll(text, "\n", "\n│ ")
+}
+
+// short makes one plain line of text, cut where it gets long.
+func short(text string) string {
+	if len(text) > 8*maxBrief {
+		text = text[:8*maxBrief] // the rest will not be seen; do not disarm megabytes
+	}
+	return fit(plainLine(text), maxBrief)
+}
+
+// firstOf is the first text that is not empty.
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

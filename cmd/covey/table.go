@@ -1,0 +1,101 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// minColumn is how narrow a column may become before a row is simply cut.
+const minColumn = 6
+
+// cell is one field of a table.
+type cell struct {
+	text  string
+	style style
+}
+
+// table is rows of cells under a heading.
+type table struct {
+	head []string
+	rows [][]cell
+}
+
+// add appends a row. An empty cell shows as "-", so that columns can be told
+// apart in a pipe, too.
+func (t *table) add(cells ...cell) {
+	for i := range cells {
+		cells[i].text = plainLine(cells[i].text)
+		if cells[i].text == "" {
+			cells[i].text = "-"
+		}
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// print lays the table out: aligned columns two blanks apart, and on a
+// terminal no wider than that.
+func (t *table) print(s *screen) {
+	width, _ := s.size()
+	widths := t.widths()
+	if width > 0 {
+		shrink(widths, width-2*(len(widths)-1))
+	}
+	head := make([]cell, len(t.head))
+	for i, h := range t.head {
+		head[i] = cell{h, bold}
+	}
+	for _, row := range append([][]cell{head}, t.rows...) {
+		s.printf("%s\n", s.row(row, widths))
+	}
+}
+
+// widths are the columns' natural widths.
+func (t *table) widths() []int {
+	widths := make([]int, len(t.head))
+	for i, h := range t.head {
+		widths[i] = ansi.StringWidth(h)
+	}
+	for _, row := range t.rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], ansi.StringWidth(c.text))
+		}
+	}
+	return widths
+}
+
+// row lays out one line of a table.
+func (s *screen) row(cells []cell, widths []int) string {
+	var b strings.Builder
+	for i, c := range cells {
+		text := fit(c.text, widths[i])
+		b.WriteString(s.paint(c.style, text))
+		if i < len(cells)-1 {
+			b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(text)+2))
+		}
+	}
+	return b.String()
+}
+
+// shrink takes columns from the widest one until all fit into room, but makes
+// none narrower than minColumn.
+func shrink(widths []int, room int) {
+	for {
+		sum, widest := 0, 0
+		for i, w := range widths {
+			sum += w
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if sum <= room || widths[widest] <= minColumn {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// fit cuts one line of text to width columns, with a mark where it was cut.
+func fit(text string, width int) string {
+	return ansi.Truncate(text, max(width, 0), "…")
+}

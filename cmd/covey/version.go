@@ -1,0 +1,69 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// release is the version that a release build sets with
+// -ldflags "-X main.release=1.2.3"; other builds ask the module's stamp.
+var release string
+
+// build says what program this is.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // built from a tree with changes
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// thisBuild reads what the compiler stamped into the program.
+func thisBuild() build {
+	b := build{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	if b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	if b.Version == "" || b.Version == "(devel)" {
+		b.Version = "devel"
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+// versionCommand is `covey version`.
+func (c *cli) versionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of covey",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b := thisBuild()
+			if asJSON {
+				return c.out.json(b)
+			}
+			c.out.printf("covey %s", b.Version)
+			if len(b.Commit) >= 12 {
+				c.out.printf(" (commit %s)", b.Commit[:12])
+			}
+			c.out.printf(" %s %s\n", b.Go, b.Platform)
+			return nil
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
