@@ -1,0 +1,253 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// Defaults and limits of a Bus.
+const (
+	// DefaultMaxPayload is the largest message, envelope included, in bytes.
+	DefaultMaxPayload = 4 << 20
+	// DefaultQueue is how many messages wait for one subscription.
+	DefaultQueue = 1 << 16
+	// DefaultMaxConns is how many connections Listen serves at a time.
+	DefaultMaxConns = 256
+	// maxOpenRequests is how many requests of one connection are worked on at a
+	// time; the next is answered with CodeBusy.
+	maxOpenRequests = 32
+	// queueBytes bounds what waits for one subscription, in bytes.
+	queueBytes = 64 << 20
+)
+
+// Options make a Bus. The zero value works.
+type Options struct {
+	Name       string       // who messages are from; default "covey"
+	Self       Identity     // who asks when the process asks itself; default self/self
+	Log        *slog.Logger // takes the server's log; nil: nowhere
+	MaxPayload int          // bytes; 0: DefaultMaxPayload
+	Queue      int          // messages per subscription; 0: DefaultQueue
+	MaxConns   int          // connections from outside; 0: DefaultMaxConns
+
+	// OnError is told what can be returned to nobody: a *DropError, a
+	// *PanicError, or trouble of the connection. It must not block, and may be
+	// called from several goroutines. Nil: such trouble shows only in
+	// Subscription.Err.
+	OnError func(error)
+	// Now is the clock for envelopes; default time.Now.
+	Now func() time.Time
+}
+
+func (o Options) withDefaults() Options {
+	if o.Name == "" {
+		o.Name = "covey"
+	}
+	if o.Self == (Identity{}) {
+		o.Self = Identity{Kind: "self", Name: "self"}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxPayload <= 0 {
+		o.MaxPayload = DefaultMaxPayload
+	}
+	if o.Queue <= 0 {
+		o.Queue = DefaultQueue
+	}
+	if o.MaxConns <= 0 {
+		o.MaxConns = DefaultMaxConns
+	}
+	if o.OnError == nil {
+		o.OnError = func(error) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Bus is one connection to a team's bus, and the server too if it was made by
+// Embed. It is safe for concurrent use.
+type Bus struct {
+	opts   Options
+	nc     *nats.Conn
+	scope  Subject        // what this connection's own requests go to
+	srv    *server.Server // nil for a Bus made by Dial
+	grants *grants        // nil for a Bus made by Dial
+	done   chan struct{}  // closed when nc is
+	work   sync.WaitGroup // handlers and bridges
+
+	gate sync.RWMutex // held for reading by each callback
+	shut bool         // no callback may begin any more
+
+
+	mu        sync.Mutex // guards what follows
+	closed    bool
+	peers     map[ConnID]*peer
+	subs      map[*nats.Subscription]*Subscription
+	listeners []net.Listener
+}
+
+// Subscription is one callback's place on the bus.
+type Subscription struct {
+	bus     *Bus
+	sub     *nats.Subscription
+	subject Subject
+
+	mu  sync.Mutex
+	err error
+}
+
+// Err is the *DropError of a subscription that was too slow; nil if nothing
+// meant for it was lost.
+func (s *Subscription) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Close ends the subscription. Calls after the first do nothing. A callback
+// that is under way goes on.
+func (s *Subscription) Close() error {
+	s.bus.mu.Lock()
+	_, open := s.bus.subs[s.sub]
+	delete(s.bus.subs, s.sub)
+	s.bus.mu.Unlock()
+	if !open {
+		return nil
+	}
+	err := s.sub.Unsubscribe()
+	if errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrBadSubscription) {
+		return nil
+	}
+	return err
+}
+
+// Done is closed when the bus is: by Close, or for a Bus made by Dial also
+// when the team is gone.
+func (b *Bus) Done() <-chan struct{} { return b.done }
+
+// Close ends the bus: listeners, connections, callbacks and the server. When it
+// returns, no callback runs any more, so it must not be called from one. Calls
+// after the first wait like the first.
+func (b *Bus) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	listeners, peers := b.listeners, b.peers
+	b.listeners, b.peers = nil, nil
+	b.mu.Unlock()
+	var errs []error
+	for _, l := range listeners {
+		errs = append(errs, l.Close())
+	}
+	for _, p := range peers {
+		p.close()
+	}
+	b.nc.Close()
+	<-b.done
+	b.gate.Lock() // waits for the callbacks that run
+	b.shut = true
+	b.gate.Unlock()
+	b.work.Wait()
+	if b.srv != nil {
+		b.srv.Shutdown()
+		b.srv.WaitForShutdown()
+	}
+	return errors.Join(errs...)
+}
+
+// delivery is a message as it came off the wire.
+type delivery = *nats.Msg
+
+// subscribe calls f for each message on subject, one after another. When it
+// returns the server knows of the subscription.
+func (b *Bus) subscribe(subject Subject, f func(delivery)) (*Subscription, error) {
+	s := &Subscription{bus: b, subject: subject}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, ErrClosed
+	}
+	sub, err := b.nc.Subscribe(string(subject), func(m *nats.Msg) { b.deliver(subject, f, m) })
+	if err != nil {
+		return nil, b.explain(err)
+	}
+	s.sub = sub
+	b.subs[sub] = s
+	if err := sub.SetPendingLimits(b.opts.Queue, queueBytes); err != nil {
+		return nil, b.explain(err)
+	}
+	if err := b.nc.FlushTimeout(flushWait); err != nil {
+		return nil, b.explain(err)
+	}
+	return s, nil
+}
+
+// deliver runs one callback, unless the bus has closed.
+func (b *Bus) deliver(subject Subject, f func(delivery), d delivery) {
+	b.gate.RLock()
+	defer b.gate.RUnlock()
+	if b.shut {
+		return
+	}
+	defer b.contain(subject)
+	f(d)
+}
+
+// flushWait is how long a healthy bus may take for a round trip.
+const flushWait = 10 * time.Second
+
+// publish sends raw bytes.
+func (b *Bus) publish(subject Subject, data []byte) error {
+	if len(data) > b.opts.MaxPayload {
+		return &SizeError{Size: len(data), Limit: b.opts.MaxPayload}
+	}
+	if err := b.nc.Publish(string(subject), data); err != nil {
+		return b.explain(err)
+	}
+	return nil
+}
+
+// contain keeps a callback's panic from ending the process.
+func (b *Bus) contain(subject Subject) {
+	if v := recover(); v != nil {
+		b.opts.OnError(&PanicError{Subject: subject, Value: fmt.Sprint(v), Stack: string(debug.Stack())})
+	}
+}
+
+// explain turns the client library's errors into ours.
+func (b *Bus) explain(err error) error {
+	switch {
+	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrConnectionDraining):
+		return ErrClosed
+	default:
+		return fmt.Errorf("bus: %w", err)
+	}
+}
+
+// onError takes what the client library reports beside any call.
+func (b *Bus) onError(_ *nats.Conn, sub *nats.Subscription, err error) {
+	if sub == nil || !errors.Is(err, nats.ErrSlowConsumer) {
+		b.opts.OnError(b.explain(err))
+		return
+	}
+	dropped, _ := sub.Dropped()
+	drop := &DropError{Subject: Subject(sub.Subject), Dropped: dropped}
+	b.mu.Lock()
+	s := b.subs[sub]
+	b.mu.Unlock()
+	if s != nil {
+		s.mu.Lock()
+		s.err = drop
+		s.mu.Unlock()
+	}
+	b.opts.OnError(drop)
+}

@@ -1,0 +1,90 @@
+package bus
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"time"
+)
+
+// Dial connects to the team that listens at path. It fails with ErrRefused if
+// the team does not let this process in, with ErrSocketDir if the socket's
+// folder is not private to this user, and with the system's error if nobody
+// listens there. The Bus is done when the team is gone; it never reconnects.
+func Dial(ctx context.Context, path string) (*Bus, error) {
+	if err := privateDir(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("control socket %s: %w", path, err)
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	// A ctx that ends during the handshake hangs up, which ends every read.
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	b, err := handshake(c)
+	if !stop() && err == nil {
+		err = errors.Join(ctx.Err(), b.Close())
+	}
+	if err != nil {
+		c.Close()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+// maxHello bounds the line that a listener begins with.
+const maxHello = 4096
+
+// handshake reads the credentials and speaks NATS from there on.
+func handshake(c net.Conn) (*Bus, error) {
+	if err := c.SetReadDeadline(time.Now().Add(2 * helloWait)); err != nil {
+		return nil, err
+	}
+	r := bufio.NewReaderSize(c, maxHello)
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return nil, fmt.Errorf("control socket: the team hung up: %w", err)
+	}
+	var h hello
+	if err := json.Unmarshal(line, &h); err != nil {
+		return nil, fmt.Errorf("control socket: %w: %w", ErrMalformed, err)
+	}
+	if h.Error != "" {
+		return nil, fmt.Errorf("%w: %s", ErrRefused, h.Error)
+	}
+	if h.Format != helloFormat {
+		return nil, fmt.Errorf("control socket: the team runs on another version of covey (format %d, ours is %d)",
+			h.Format, helloFormat)
+	}
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	b := newBus(Options{MaxPayload: h.MaxPayload, Name: "client"}.withDefaults(), h.Scope)
+	o := b.clientOptions(h.Token, h.Conn)
+	o.CustomDialer = ready{&buffered{Conn: c, r: r}}
+	if b.nc, err = o.Connect(); err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	return b, nil
+}
+
+// buffered is a connection whose first bytes are in r already.
+type buffered struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (b *buffered) Read(p []byte) (int, error) { return b.r.Read(p) } // Read is a net.Conn's.
+
+// ready is a dialer whose connection is open already.
+type ready struct{ c net.Conn }
+
+func (r ready) Dial(string, string) (net.Conn, error) { return r.c, nil } // Dial is a nats.CustomDialer's.

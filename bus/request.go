@@ -1,0 +1,120 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Request sends req on s and waits for the answer of whoever responds there.
+// It fails with an *Error that the responder returned, a *SizeError, ErrClosed,
+// or ctx's error; without a responder only ctx ends the wait.
+func Request[Req, Rep any](ctx context.Context, b *Bus, s Subject, req Req) (Rep, error) {
+	var none Rep
+	data, err := b.seal(req)
+	if err != nil {
+		return none, err
+	}
+	m, err := b.nc.RequestWithContext(ctx, string(s), data)
+	if err != nil {
+		return none, b.explainRequest(ctx, err)
+	}
+	rep, err := open[Rep](m.Data)
+	return rep.Body, err
+}
+
+// Respond answers requests on s, one after another.
+func Respond[Req, Rep any](b *Bus, s Subject, f func(Message[Req]) (Rep, error)) (*Subscription, error) {
+	return b.subscribe(s, func(d delivery) {
+		m, err := open[Req](d.Data)
+		if err != nil {
+			b.answer(d.Reply, nil, Errorf(CodeInvalid, "%v", err))
+			return
+		}
+		rep, err := f(m)
+		b.answer(d.Reply, rep, err)
+	})
+}
+
+// Ask sends a request for verb to the team, as whoever the team takes this
+// connection for. Errors are those of Request.
+func Ask[Req, Rep any](ctx context.Context, b *Bus, v Verb, req Req) (Rep, error) {
+	if _, err := controlAll(v); err != nil {
+		var none Rep
+		return none, err
+	}
+	return Request[Req, Rep](ctx, b, b.scope+"."+Subject(v), req)
+}
+
+// Handle answers requests for verb that come from outside, each in a goroutine
+// of its own. f's context ends when the caller hangs up or the bus closes. f
+// may trust all of its Caller and nothing of its Req. A panic of f is answered
+// with CodeInternal and told to Options.OnError.
+func Handle[Req, Rep any](b *Bus, v Verb, f func(context.Context, Caller, Req) (Rep, error)) (*Subscription, error) {
+	s, err := controlAll(v)
+	if err != nil {
+		return nil, err
+	}
+	return b.subscribe(s, func(d delivery) {
+		b.dispatch(d, func(ctx context.Context, c Caller) (any, error) {
+			m, err := open[Req](d.Data)
+			if err != nil {
+				return nil, Errorf(CodeInvalid, "%v", err)
+			}
+			return f(ctx, c, m.Body)
+		})
+	})
+}
+
+// dispatch finds out who sent d and starts the work on it. It answers only
+// into the caller's own inbox: a reply subject of the caller's choice would
+// make us publish where it may not.
+func (b *Bus) dispatch(d delivery, work func(context.Context, Caller) (any, error)) {
+	id, conn, ok := callerOf(d.Subject)
+	if !ok {
+		return
+	}
+	b.mu.Lock()
+	p := b.peers[conn]
+	b.mu.Unlock()
+	if p == nil {
+		return // hung up before we got here
+	}
+	if d.Reply != "" && !strings.HasPrefix(d.Reply, inboxOf(conn)+".") {
+		b.opts.OnError(fmt.Errorf("%s/%s (pid %d) asked for an answer on %q, which is not its inbox: not answered",
+			id.Kind, id.Name, id.PID, d.Reply))
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	end, ok := p.begin(cancel)
+	if !ok {
+		cancel()
+		b.answer(d.Reply, nil, Errorf(CodeBusy, "more than %d requests at once on one connection", maxOpenRequests))
+		return
+	}
+	caller := Caller{Identity: id, Conn: conn, ID: newID(), gone: p.gone}
+	// We are in a callback, for which Close waits before it waits for work.
+	b.work.Go(func() {
+		defer end()
+		defer cancel()
+		rep, err := b.guarded(ctx, d, caller, work)
+		b.answer(d.Reply, rep, err)
+	})
+}
+
+// guarded runs a handler and makes a panic of it an answer.
+func (b *Bus) guarded(ctx context.Context, d delivery, c Caller,
+	work func(context.Context, Caller) (any, error),
+) (rep any, err error) {
+	err = Errorf(CodeInternal, "covey failed while working on this request; its log says where")
+	defer b.contain(Subject(d.Subject))
+	rep, err = work(ctx, c)
+	return rep, err
+}
+
+func (b *Bus) explainRequest(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return b.explain(err)
+}

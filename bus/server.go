@@ -1,0 +1,171 @@
+package bus
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// startWait is how long the server may take to come up; it needs milliseconds.
+const startWait = 10 * time.Second
+
+// Embed starts a bus inside this process and connects to it.
+func Embed(opts Options) (*Bus, error) {
+	opts = opts.withDefaults()
+	if opts.Self.PID == 0 {
+		opts.Self.PID = os.Getpid()
+	}
+	g := &grants{open: map[string]*server.Permissions{}}
+	srv, err := server.NewServer(serverOptions(opts, g))
+	if err != nil {
+		return nil, fmt.Errorf("bus: %w", err)
+	}
+	srv.SetLoggerV2(serverLog{opts.Log}, opts.Log.Enabled(context.Background(), slog.LevelDebug), false, false)
+	g.account = srv.GlobalAccount
+	srv.Start()
+	b, err := embedded(srv, g, opts)
+	if err != nil {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		return nil, err
+	}
+	return b, nil
+}
+
+// embedded connects a new Bus to the server that was started for it.
+func embedded(srv *server.Server, g *grants, opts Options) (*Bus, error) {
+	if !srv.ReadyForConnections(startWait) {
+		return nil, fmt.Errorf("bus: the embedded server did not start within %v", startWait)
+	}
+	self := ConnID(newID())
+	scope, err := controlScope(opts.Self, self)
+	if err != nil {
+		return nil, err
+	}
+	b := newBus(opts, scope)
+	b.srv, b.grants = srv, g
+	b.peers[self] = newPeer(opts.Self, func() {})
+	nopts := b.clientOptions(g.mint(nil), self)
+	nopts.InProcessServer = srv
+	if b.nc, err = nopts.Connect(); err != nil {
+		return nil, fmt.Errorf("bus: %w", err)
+	}
+	return b, nil
+}
+
+func newBus(opts Options, scope Subject) *Bus {
+	return &Bus{
+		opts: opts, scope: scope, done: make(chan struct{}),
+		peers: map[ConnID]*peer{}, subs: map[*nats.Subscription]*Subscription{},
+	}
+}
+
+// clientOptions are those of every connection of ours: it never reconnects,
+// because whoever it was connected to is gone, and with it the credentials.
+func (b *Bus) clientOptions(token string, conn ConnID) nats.Options {
+	o := nats.GetDefaultOptions()
+	o.Url = "nats://covey"
+	o.Name = b.opts.Name
+	o.Token = token
+	o.InboxPrefix = inboxOf(conn)
+	o.AllowReconnect = false
+	o.SkipHostLookup = true
+	o.AsyncErrorCB = b.onError
+	o.ClosedCB = func(*nats.Conn) { close(b.done) }
+	return o
+}
+
+// serverOptions is a server that nobody can reach but through InProcessConn:
+// no listener, no signal handlers (its own would end the process), no headers
+// (they carry features that permissions do not cover), no JetStream.
+func serverOptions(opts Options, g *grants) *server.Options {
+	return &server.Options{
+		ServerName:                 "covey",
+		DontListen:                 true,
+		NoSigs:                     true,
+		NoLog:                      true,
+		NoSystemAccount:            true,
+		NoHeaderSupport:            true,
+		MaxPayload:                 int32(opts.MaxPayload),
+		MaxPending:                 queueBytes,
+		MaxConn:                    opts.MaxConns + 1, // one is covey's own
+		CustomClientAuthentication: g,
+	}
+}
+
+// grants holds the credentials that were made and not yet used. Each lets one
+// connection in, once.
+type grants struct {
+	account func() *server.Account
+
+	mu   sync.Mutex
+	open map[string]*server.Permissions
+}
+
+// mint makes a credential for one connection with these permissions; nil
+// permissions allow everything.
+func (g *grants) mint(p *server.Permissions) string {
+	token := rand.Text()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open[token] = p
+	return token
+}
+
+// revoke makes a credential worthless if it was not used.
+func (g *grants) revoke(token string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.open, token)
+}
+
+// Check lets a connection in if it brings a credential (server.Authentication).
+func (g *grants) Check(c server.ClientAuthentication) bool {
+	token := c.GetOpts().Token
+	g.mu.Lock()
+	p, ok := g.open[token]
+	delete(g.open, token)
+	g.mu.Unlock()
+	if !ok || c.Kind() != server.CLIENT {
+		return false
+	}
+	c.RegisterUser(&server.User{Permissions: p, Account: g.account()})
+	return true
+}
+
+// outsider is what a connection from outside may do: ask under its own name,
+// hear its own answers and that the journal grew. These are lists of what is
+// allowed; anything not listed is refused.
+func outsider(scope Subject, conn ConnID) *server.Permissions {
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{string(scope) + ".>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{inboxOf(conn) + ".>", string(journalGrown)}},
+	}
+}
+
+// serverLog hands the server's log to slog. What the server finds notable is
+// of interest only to who debugs covey.
+type serverLog struct{ log *slog.Logger }
+
+func (l serverLog) at(level slog.Level, format string, args []any) {
+	if ctx := context.Background(); l.log.Enabled(ctx, level) {
+		l.log.Log(ctx, level, fmt.Sprintf(format, args...), "part", "bus")
+	}
+}
+
+func (l serverLog) Noticef(f string, v ...any) { l.at(slog.LevelDebug, f, v) } // Noticef is a server.Logger's.
+func (l serverLog) Warnf(f string, v ...any)   { l.at(slog.LevelWarn, f, v) }  // Warnf is a server.Logger's.
+func (l serverLog) Errorf(f string, v ...any)  { l.at(slog.LevelError, f, v) } // Errorf is a server.Logger's.
+func (l serverLog) Debugf(f string, v ...any)  { l.at(slog.LevelDebug, f, v) } // Debugf is a server.Logger's.
+func (l serverLog) Tracef(f string, v ...any)  { l.at(slog.LevelDebug, f, v) } // Tracef is a server.Logger's.
+
+// Fatalf does not end the process, as the server's own logger would: Embed
+// sees that the server is not ready.
+func (l serverLog) Fatalf(f string, v ...any) { l.at(slog.LevelError, f, v) }
