@@ -5,7 +5,7 @@
 input=$(cat)
 package=$(printf '%s\n' "$input" | sed -n 's|.*Package: \(\./[a-z0-9_/]*\).*|\1|p')
 [ -n "$package" ] || exit 0
-cd "$CLAUDE_PROJECT_DIR" || exit 2
+cd "$CLAUDE_PROJECT_DIR/till" || exit 2
 if ! said=$(go test "$package" 2>&1); then
 	printf 'go test %s fails:\n%s\n' "$package" "$said" >&2
 	exit 2
