@@ -1,0 +1,249 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Options make an Agent. Model is required.
+type Options struct {
+	Model  teammate.Model
+	System string          // system prompt
+	Tools  []teammate.Spec // what the model may call, team tools included
+	// History is the conversation so far, as the transcript tells it.
+	History []teammate.Message
+}
+
+// Agent is the builtin agent: it asks its model, makes the tool calls that the
+// model wants, shows it the results and asks again, until an answer calls
+// nothing. It is a teammate.Agent and a teammate.Resumer.
+type Agent struct {
+	model  teammate.Model
+	system string
+	tools  []teammate.Spec
+	talk   conversation
+}
+
+// New returns an agent that goes on with opts.History. Tool calls in the
+// middle of the history that never got a result are given one.
+func New(opts Options) (*Agent, error) {
+	if opts.Model == nil {
+		return nil, errors.New("builtin: an agent needs a model")
+	}
+	return &Agent{
+		model:  opts.Model,
+		system: opts.System,
+		tools:  opts.Tools,
+		talk:   newConversation(opts.History),
+	}, nil
+}
+
+// Run is teammate.Agent's. Tool calls that an earlier crash left without a
+// result are told to be interrupted before the prompt is added.
+func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	t := turn{Agent: a, host: h}
+	for _, c := range a.talk.open() {
+		if err := t.answer(c, failed(lostText)); err != nil {
+			return t.reply, err
+		}
+	}
+	if err := t.hear(prompt); err != nil {
+		return t.reply, err
+	}
+	return t.run(ctx)
+}
+
+// Resume is teammate.Resumer's. Of the calls that have no result yet, those of
+// team tools and of tools that only read are made (again): the store answers a
+// team call that had its effect from its id (DESIGN 10.6). All others may have
+// done half of their work; they are told to be interrupted, and the model
+// decides what to do about it.
+func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, error) {
+	t := turn{Agent: a, host: h}
+	open := a.talk.open()
+	if len(open) == 0 && a.talk.silent() {
+		return t.done(), nil
+	}
+	if err := t.batch(ctx, open, a.repeatable); err != nil || t.reply.Halted != "" {
+		return t.done(), err
+	}
+	return t.run(ctx)
+}
+
+// repeatable reports whether a call that may have been made may be made again.
+func (a *Agent) repeatable(c teammate.ToolCall) bool {
+	for _, s := range a.tools {
+		if s.Name == c.Name {
+			return s.Team || s.ReadOnly
+		}
+	}
+	return false
+}
+
+// turn is one Run or Resume of an agent.
+type turn struct {
+	*Agent
+	host  teammate.Host
+	reply teammate.Reply
+}
+
+// run asks the model until it calls nothing, a hook halts, or something fails.
+// The reply tells what was done even then.
+func (t *turn) run(ctx context.Context) (teammate.Reply, error) {
+	for {
+		mail, err := t.host.Pass(ctx)
+		if err != nil {
+			return t.done(), err
+		}
+		if err := t.hear(mail); err != nil {
+			return t.done(), err
+		}
+		calls, err := t.ask(ctx)
+		if err != nil {
+			return t.done(), err
+		}
+		if err := t.batch(ctx, calls, always); err != nil {
+			return t.done(), err
+		}
+		if len(calls) == 0 || t.reply.Halted != "" {
+			return t.done(), nil
+		}
+	}
+}
+
+// hear adds inputs to the conversation as one user message, one block each.
+func (t *turn) hear(inputs []teammate.Input) error {
+	if len(inputs) == 0 {
+		return nil
+	}
+	m := teammate.Message{Role: teammate.User}
+	for _, in := range inputs {
+		m.Content = append(m.Content, teammate.Block{Type: teammate.TextBlock, Text: in.Text})
+	}
+	if err := t.host.Record(teammate.Record{Message: m, Inputs: inputs}); err != nil {
+		return fmt.Errorf("builtin: recording a prompt: %w", err)
+	}
+	t.talk.add(m)
+	return nil
+}
+
+// ask makes one model request and returns the calls that the answer holds.
+//
+// A step of a script that failed is recorded as an empty answer, so that a
+// resumed script goes on behind it.
+func (t *turn) ask(ctx context.Context) ([]teammate.ToolCall, error) {
+	response, err := t.model.Generate(ctx, t.talk.request(t.system, t.tools))
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil && response.Step == nil {
+		return nil, err
+	}
+	var m teammate.Message
+	var calls []teammate.ToolCall
+	if err == nil {
+		m, calls = t.talk.tidy(response.Content)
+	} else {
+		m.Role = teammate.Assistant
+	}
+	record := teammate.Record{Message: m, Step: response.Step, Usage: response.Usage}
+	if lost := t.host.Record(record); lost != nil {
+		return nil, errors.Join(err, fmt.Errorf("builtin: recording an answer: %w", lost))
+	}
+	t.talk.add(m)
+	t.reply.Usage.InputTokens += response.Usage.InputTokens
+	t.reply.Usage.OutputTokens += response.Usage.OutputTokens
+	return calls, err
+}
+
+func always(teammate.ToolCall) bool { return true }
+
+// batch makes calls one after another. Whatever happens on the way, each has
+// exactly one result in the conversation when batch returns: a call that may
+// not be made, or that ctx's end came before, is told to be interrupted. A
+// halt lets the rest of the batch finish.
+func (t *turn) batch(ctx context.Context, calls []teammate.ToolCall, may func(teammate.ToolCall) bool) error {
+	var broken error
+	for _, c := range calls {
+		var result teammate.ToolResult
+		switch {
+		case ctx.Err() != nil || broken != nil:
+			result = failed(skippedText)
+		case !may(c):
+			result = failed(lostText)
+		case c.Input == nil:
+			result = failed(badInputText)
+		default:
+			result = t.host.Call(ctx, c)
+			t.reply.ToolCalls++
+		}
+		if t.reply.Halted == "" {
+			t.reply.Halted = result.Halted
+		}
+		if err := t.answer(c, result); err != nil && broken == nil {
+			broken = err
+		}
+	}
+	if broken != nil {
+		return broken
+	}
+	return ctx.Err()
+}
+
+// answer adds a call's result to the conversation, with the texts that hooks
+// put beside it. Each result is recorded by itself as soon as it is there, so
+// that a crash takes the result of no call that had ended. The conversation
+// has it even when recording fails.
+func (t *turn) answer(c teammate.ToolCall, r teammate.ToolResult) error {
+	m := teammate.Message{Role: teammate.User, Content: []teammate.Block{{
+		Type:      teammate.ToolResultBlock,
+		ToolUseID: c.ID,
+		Content:   r.Content,
+		IsError:   r.IsError,
+	}}}
+	record := teammate.Record{}
+	for _, text := range r.Extra {
+		m.Content = append(m.Content, teammate.Block{Type: teammate.TextBlock, Text: text})
+		record.Inputs = append(record.Inputs, teammate.Input{Kind: teammate.FromContext, Text: text})
+	}
+	t.talk.add(m)
+	record.Message = m
+	if err := t.host.Record(record); err != nil {
+		return fmt.Errorf("builtin: recording the result of %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// done completes the reply with the last answer's text.
+func (t *turn) done() teammate.Reply {
+	t.reply.Text = t.talk.lastText()
+	return t.reply
+}
+
+// What a model is told of calls that have no result of their own.
+const (
+	skippedText  = "Not run: the turn was interrupted before this call."
+	lostText     = "Interrupted: covey was stopped while this call was under way. It may have done all, some or " +
+		"none of its work; look before you repeat it."
+	badInputText = "Not run: the input of this call is not a JSON object. Write it again as the tool's schema says."
+)
+
+// failed is the result of a call that did not do, or not to its end, what it was to do.
+func failed(text string) teammate.ToolResult {
+	return teammate.ToolResult{Content: text, IsError: true}
+}
+
+// textOf joins the text blocks of m, as last_assistant_message wants it.
+func textOf(m teammate.Message) string {
+	var texts []string
+	for _, b := range m.Content {
+		if b.Type == teammate.TextBlock {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.TrimSpace(strings.Join(texts, "\n"))
+}

@@ -1,0 +1,214 @@
+package builtin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// conversation is all that an agent's model has said and been told. It keeps
+// the messages as they were recorded; request brings them into the form that
+// model APIs want.
+type conversation struct {
+	messages []teammate.Message
+	seen     int             // messages that some request held
+	ids      map[string]bool // tool call ids in use
+}
+
+// newConversation takes over a recorded history. Messages behind the last
+// answer count as new: nothing shows that a model has seen them. Results that
+// answer no call, or one that has its result, are left out; calls in the
+// middle that have none get one.
+func newConversation(history []teammate.Message) conversation {
+	c := conversation{ids: map[string]bool{}}
+	open := map[string]bool{}
+	for _, m := range history {
+		if m.Role == teammate.Assistant {
+			c.close(open)
+		}
+		c.add(mend(m, open))
+		if m.Role != teammate.Assistant {
+			continue
+		}
+		c.seen = len(c.messages)
+		for _, b := range m.Content {
+			if b.Type == teammate.ToolUseBlock {
+				c.ids[b.ID] = true
+				open[b.ID] = true
+			}
+		}
+	}
+	return c
+}
+
+// mend returns m with only those results that answer an open call, and closes those.
+func mend(m teammate.Message, open map[string]bool) teammate.Message {
+	kept := teammate.Message{Role: m.Role, Content: make([]teammate.Block, 0, len(m.Content))}
+	for _, b := range m.Content {
+		if b.Type == teammate.ToolResultBlock {
+			if !open[b.ToolUseID] {
+				continue
+			}
+			delete(open, b.ToolUseID)
+		}
+		kept.Content = append(kept.Content, b)
+	}
+	return kept
+}
+
+// close gives the calls of the last answer that are still open a result.
+func (c *conversation) close(open map[string]bool) {
+	clear(open)
+	for _, call := range c.open() {
+		c.add(teammate.Message{Role: teammate.User, Content: []teammate.Block{{
+			Type: teammate.ToolResultBlock, ToolUseID: call.ID, Content: lostText, IsError: true,
+		}}})
+	}
+}
+
+func (c *conversation) add(m teammate.Message) { c.messages = append(c.messages, m) }
+
+// lastAnswer is the index of the last assistant message, or -1.
+func (c *conversation) lastAnswer() int {
+	for i := len(c.messages) - 1; i >= 0; i-- {
+		if c.messages[i].Role == teammate.Assistant {
+			return i
+		}
+	}
+	return -1
+}
+
+// lastText is the text of the last assistant message, trimmed.
+func (c *conversation) lastText() string {
+	if i := c.lastAnswer(); i >= 0 {
+		return textOf(c.messages[i])
+	}
+	return ""
+}
+
+// silent reports whether nobody has said anything since the last answer.
+func (c *conversation) silent() bool { return c.lastAnswer() == len(c.messages)-1 }
+
+// open are the calls of the last answer that have no result, in order.
+func (c *conversation) open() []teammate.ToolCall {
+	last := c.lastAnswer()
+	if last < 0 {
+		return nil
+	}
+	closed := map[string]bool{}
+	for _, m := range c.messages[last+1:] {
+		for _, b := range m.Content {
+			if b.Type == teammate.ToolResultBlock {
+				closed[b.ToolUseID] = true
+			}
+		}
+	}
+	var calls []teammate.ToolCall
+	for _, b := range c.messages[last].Content {
+		if b.Type == teammate.ToolUseBlock && !closed[b.ID] {
+			calls = append(calls, teammate.ToolCall{ID: b.ID, Name: b.Name, Input: b.Input})
+		}
+	}
+	return calls
+}
+
+// request is the next model request. Model APIs want user and assistant to
+// take turns, no empty message, and tool results in the first place of the
+// message after their calls; so neighbours of one role are put together, but
+// never what is new with what is not.
+func (c *conversation) request(system string, tools []teammate.Spec) teammate.Request {
+	r := teammate.Request{System: system, Tools: tools}
+	for i, m := range c.messages {
+		if i == c.seen {
+			r.New = len(r.Messages)
+		}
+		if len(m.Content) == 0 {
+			continue
+		}
+		last := len(r.Messages) - 1
+		if last < 0 || r.Messages[last].Role != m.Role || i >= c.seen && last < r.New {
+			r.Messages = append(r.Messages, teammate.Message{Role: m.Role})
+			last++
+		}
+		r.Messages[last].Content = merge(r.Messages[last].Content, m.Content)
+	}
+	if c.seen == len(c.messages) {
+		r.New = len(r.Messages)
+	}
+	c.seen = len(c.messages)
+	return r
+}
+
+// merge appends more to blocks, tool results before everything else.
+func merge(blocks, more []teammate.Block) []teammate.Block {
+	results := 0
+	for results < len(blocks) && blocks[results].Type == teammate.ToolResultBlock {
+		results++
+	}
+	merged := make([]teammate.Block, 0, len(blocks)+len(more))
+	merged = append(merged, blocks[:results]...)
+	var rest []teammate.Block
+	for _, b := range more {
+		if b.Type == teammate.ToolResultBlock {
+			merged = append(merged, b)
+		} else {
+			rest = append(rest, b)
+		}
+	}
+	return append(append(merged, blocks[results:]...), rest...)
+}
+
+// tidy makes an assistant message and its calls of what a model answered, so
+// that the conversation stays sound whatever that was: ids are present and
+// unique, inputs are JSON objects, and there are no other blocks than text and
+// tool calls. A call whose input was no object has a nil Input.
+func (c *conversation) tidy(blocks []teammate.Block) (teammate.Message, []teammate.ToolCall) {
+	m := teammate.Message{Role: teammate.Assistant}
+	var calls []teammate.ToolCall
+	for _, b := range blocks {
+		switch b.Type {
+		case teammate.TextBlock:
+			if b.Text == "" {
+				continue
+			}
+			m.Content = append(m.Content, teammate.Block{Type: b.Type, Text: b.Text})
+		case teammate.ToolUseBlock:
+			call := teammate.ToolCall{ID: c.freshID(b.ID), Name: b.Name, Input: object(b.Input)}
+			calls = append(calls, call)
+			input := call.Input
+			if input == nil {
+				input = json.RawMessage("{}")
+			}
+			m.Content = append(m.Content, teammate.Block{Type: b.Type, ID: call.ID, Name: b.Name, Input: input})
+		}
+	}
+	return m, calls
+}
+
+// freshID is id if no call has it yet, and otherwise one made from it.
+func (c *conversation) freshID(id string) string {
+	if id == "" {
+		id = "toolu_none"
+	}
+	fresh := id
+	for n := 2; c.ids[fresh]; n++ {
+		fresh = fmt.Sprintf("%s_%d", id, n)
+	}
+	c.ids[fresh] = true
+	return fresh
+}
+
+// object is input as a compact JSON object, an absent input as an empty one,
+// and nil when input is anything else.
+func object(input json.RawMessage) json.RawMessage {
+	if len(bytes.TrimSpace(input)) == 0 {
+		return json.RawMessage("{}")
+	}
+	var out bytes.Buffer
+	if json.Compact(&out, input) != nil || out.Bytes()[0] != '{' {
+		return nil
+	}
+	return out.Bytes()
+}

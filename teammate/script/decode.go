@@ -1,0 +1,201 @@
+package script
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// The keys of each mapping of a script, as DESIGN 5 gives them.
+var (
+	scriptKeys = []string{"steps", "helpers", "usage", "delay", "exhausted"}
+	stepKeys   = []string{"say", "call", "when", "times", "error", "usage", "delay"}
+	helperKeys = []string{"when", "steps"}
+	callKeys   = []string{"tool", "input"}
+	errorKeys  = []string{"type", "message"}
+	usageKeys  = []string{"input_tokens", "output_tokens"}
+)
+
+// errorTypes are the errors of HOOKS.md section 6.
+var errorTypes = []string{
+	"rate_limit", "overloaded", "authentication_failed", "oauth_org_not_allowed", "billing_error",
+	"invalid_request", "model_not_found", "server_error", "max_output_tokens", "unknown",
+	"account_on_hold", "verification_required", "cloud_credential_error",
+}
+
+// decoder turns YAML nodes into a Script. It goes on after a mistake, so that
+// one look finds them all.
+type decoder struct{ *problems }
+
+// script reads the whole file. What the file says for all steps is filled in
+// last, because it may stand below them.
+func (d *decoder) script(root ast.Node) *Script {
+	s := &Script{}
+	parts := d.mapping(root, "a script", scriptKeys)
+	if parts["steps"] == nil && parts["helpers"] == nil {
+		d.atNode(root, "a script needs steps; write `steps: [{say: hello}]`")
+	}
+	if n := parts["usage"]; n != nil {
+		s.usage = d.usage(n)
+	}
+	if n := parts["delay"]; n != nil {
+		s.delay = d.delay(n)
+	}
+	if n := parts["exhausted"]; n != nil {
+		s.stop = d.oneOf(n, "exhausted", []string{"stop", "error"}) == "stop"
+	}
+	s.steps = d.steps(parts["steps"], s)
+	for _, n := range d.list(parts["helpers"], "helpers") {
+		s.helpers = append(s.helpers, d.helper(n, s))
+	}
+	return s
+}
+
+// helper reads one of the scripts for helpers. It shares what of says for all steps.
+func (d *decoder) helper(n ast.Node, of *Script) helper {
+	parts := d.mapping(n, "a helper", helperKeys)
+	h := helper{script: &Script{usage: of.usage, delay: of.delay, stop: of.stop}}
+	if parts["steps"] == nil {
+		d.atNode(n, "a helper needs steps; write `steps: [{say: ok}]`")
+	}
+	h.when = d.when(parts["when"])
+	h.script.steps = d.steps(parts["steps"], h.script)
+	return h
+}
+
+func (d *decoder) steps(n ast.Node, of *Script) []step {
+	var steps []step
+	for _, item := range d.list(n, "steps") {
+		steps = append(steps, d.step(item, of))
+	}
+	return steps
+}
+
+func (d *decoder) step(n ast.Node, of *Script) step {
+	parts := d.mapping(n, "a step", stepKeys)
+	s := step{times: 1, usage: of.usage, delay: of.delay, when: d.when(parts["when"])}
+	if v := parts["say"]; v != nil {
+		s.say = d.text(v, "say")
+	}
+	for _, v := range d.list(parts["call"], "call") {
+		s.calls = append(s.calls, d.call(v))
+	}
+	if v := parts["times"]; v != nil {
+		s.times = d.times(v)
+	}
+	if v := parts["usage"]; v != nil {
+		s.usage = d.usage(v)
+	}
+	if v := parts["delay"]; v != nil {
+		s.delay = d.delay(v)
+	}
+	fails := parts["error"] != nil
+	answers := parts["say"] != nil || parts["call"] != nil
+	if fails {
+		s.fail = d.failure(parts["error"])
+	}
+	if len(parts) > 0 && fails == answers {
+		d.atNode(n, "a step either answers or fails: write say or call, or else error"+
+			" (`say: \"\"` is an empty answer)")
+	}
+	return s
+}
+
+func (d *decoder) call(n ast.Node) call {
+	parts := d.mapping(n, "a call", callKeys)
+	c := call{input: json.RawMessage("{}")}
+	switch {
+	case parts["tool"] != nil:
+		c.tool = d.text(parts["tool"], "tool")
+	case len(parts) > 0:
+		d.atNode(n, "a call needs a tool; write {tool: Bash, input: {command: ls}}")
+	}
+	if v := parts["input"]; v != nil {
+		if _, ok := fields(v); !ok {
+			d.atNode(v, "input is %s; write a mapping, such as {command: ls}", kind(v))
+			return c
+		}
+		c.input = d.json(v, 0)
+	}
+	return c
+}
+
+func (d *decoder) failure(n ast.Node) *teammate.APIError {
+	parts := d.mapping(n, "an error", errorKeys)
+	e := &teammate.APIError{Type: "unknown"}
+	switch {
+	case parts["type"] != nil:
+		e.Type = d.oneOf(parts["type"], "type", errorTypes)
+	case len(parts) > 0:
+		d.atNode(n, "an error needs a type; write {type: overloaded}")
+	}
+	e.Message = "the script says so"
+	if v := parts["message"]; v != nil {
+		e.Message = d.text(v, "message")
+	}
+	return e
+}
+
+// when reads a regular expression; nil stands for none.
+func (d *decoder) when(n ast.Node) *regexp.Regexp {
+	if n == nil {
+		return nil
+	}
+	expr, err := regexp.Compile(d.text(n, "when"))
+	if err != nil {
+		d.atNode(n, "when is no regular expression: %v; put a backslash before signs that stand for themselves",
+			err)
+	}
+	return expr
+}
+
+func (d *decoder) times(n ast.Node) int {
+	v := d.integer(n, "times", "how often the step may serve, or -1 for ever")
+	if v == 0 || v < -1 {
+		d.atNode(n, "times is %d; write how often the step may serve, or -1 for ever", v)
+	}
+	return v
+}
+
+func (d *decoder) usage(n ast.Node) teammate.Usage {
+	parts := d.mapping(n, "usage", usageKeys)
+	var counts [2]int64
+	for i, key := range usageKeys {
+		if v := parts[key]; v != nil {
+			counts[i] = int64(d.integer(v, key, "a number of tokens"))
+			if counts[i] < 0 {
+				d.atNode(v, "%s is %d; write a number of tokens from 0 up", key, counts[i])
+			}
+		}
+	}
+	return teammate.Usage{InputTokens: counts[0], OutputTokens: counts[1]}
+}
+
+func (d *decoder) delay(n ast.Node) time.Duration {
+	v, err := time.ParseDuration(n.GetToken().Value)
+	if err != nil || v < 0 {
+		d.atNode(n, "delay is %q; write a time with its unit, such as 50ms or 2s", n.GetToken().Value)
+		return 0
+	}
+	return v
+}
+
+// oneOf reads a word that must be one of words.
+func (d *decoder) oneOf(n ast.Node, key string, words []string) string {
+	word := d.text(n, key)
+	if slices.Contains(words, word) || word == "" {
+		return word
+	}
+	if near := nearest(word, words); near != "" {
+		d.atNode(n, "%s is %q; did you mean %s?", key, word, near)
+		return word
+	}
+	d.atNode(n, "%s is %q; write one of %s", key, word, strings.Join(words, ", "))
+	return word
+}

@@ -1,0 +1,169 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Options tune a Model. The zero value is a model at the beginning of its script.
+type Options struct {
+	// IDPrefix stands in every tool call id. Give each member one of its own
+	// where ids must differ between members that share a script.
+	IDPrefix string
+	// Served says how often each step has served already, as the transcript of
+	// a resumed member tells. Steps that the script does not have are ignored:
+	// it may have been edited since.
+	Served map[int]int
+}
+
+// Model plays a script for one conversation. It is safe for concurrent use.
+type Model struct {
+	script *Script
+	prefix string
+
+	mu     sync.Mutex
+	served map[int]int
+}
+
+// Model returns a model that plays s; opts may be nil.
+func (s *Script) Model(opts *Options) *Model {
+	m := &Model{script: s, served: map[int]int{}}
+	if opts != nil {
+		m.prefix = opts.IDPrefix
+		maps.Copy(m.served, opts.Served)
+	}
+	return m
+}
+
+// Generate answers with the first step that may still serve and whose `when`,
+// if it has one, is found in a user text or tool result that is new in req. A
+// step has served once its answer, or its error, has been given; a request
+// whose ctx ends during the step's delay leaves it as it was. With no step
+// left the answer is empty (exhausted: stop) or an *APIError of type unknown.
+//
+// An error of the script comes with a Response that says which step it was.
+func (m *Model) Generate(ctx context.Context, req teammate.Request) (teammate.Response, error) {
+	i, found := m.next(req)
+	if !found {
+		return m.exhausted(ctx)
+	}
+	s := m.script.steps[i]
+	if err := pause(ctx, s.delay); err != nil {
+		return teammate.Response{}, err
+	}
+	nth := m.serve(i)
+	if s.fail != nil {
+		failure := *s.fail
+		return teammate.Response{Step: &i}, &failure
+	}
+	return teammate.Response{Content: m.content(i, nth), Usage: s.usage, Step: &i}, nil
+}
+
+// next finds the step for a request, without counting it as served.
+func (m *Model) next(req teammate.Request) (int, bool) {
+	texts := news(req)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, s := range m.script.steps {
+		if s.times >= 0 && m.served[i] >= s.times {
+			continue
+		}
+		if s.when == nil || matchAny(s.when, texts) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// serve counts step i and says how often it had served before.
+func (m *Model) serve(i int) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	nth := m.served[i]
+	m.served[i]++
+	return nth
+}
+
+// exhausted is the answer when no step is left for a request.
+func (m *Model) exhausted(ctx context.Context) (teammate.Response, error) {
+	if err := pause(ctx, m.script.delay); err != nil {
+		return teammate.Response{}, err
+	}
+	if m.script.stop {
+		return teammate.Response{Usage: m.script.usage}, nil
+	}
+	return teammate.Response{}, &teammate.APIError{
+		Type: "unknown",
+		Message: fmt.Sprintf("script %s: none of its %d steps may serve this pass; "+
+			"add a step, or `exhausted: stop`", m.script.name, len(m.script.steps)),
+	}
+}
+
+// content is what step i says when it serves for the nth time, from 0. A tool
+// call's id is made of step, serving and place, so that the same run gives the
+// same ids and none comes twice, resumed or not.
+func (m *Model) content(i, nth int) []teammate.Block {
+	s := m.script.steps[i]
+	var blocks []teammate.Block
+	if s.say != "" {
+		blocks = append(blocks, teammate.Block{Type: teammate.TextBlock, Text: s.say})
+	}
+	for k, c := range s.calls {
+		blocks = append(blocks, teammate.Block{
+			Type:  teammate.ToolUseBlock,
+			ID:    fmt.Sprintf("toolu_%s%d_%d_%d", m.prefix, i, nth, k),
+			Name:  c.tool,
+			Input: c.input,
+		})
+	}
+	return blocks
+}
+
+// news are the user texts and tool results that no earlier request held.
+func news(req teammate.Request) []string {
+	var texts []string
+	for _, message := range req.Messages[min(max(req.New, 0), len(req.Messages)):] {
+		if message.Role != teammate.User {
+			continue
+		}
+		for _, b := range message.Content {
+			switch b.Type {
+			case teammate.TextBlock:
+				texts = append(texts, b.Text)
+			case teammate.ToolResultBlock:
+				texts = append(texts, b.Content)
+			}
+		}
+	}
+	return texts
+}
+
+func matchAny(expr *regexp.Regexp, texts []string) bool {
+	for _, text := range texts {
+		if expr.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// pause waits for d, or fails with ctx's error.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,110 @@
+// Package script is the offline model: it answers the builtin agent from a
+// YAML file instead of a model API (DESIGN 5). A team on scripts does the same
+// thing every time it runs, so it serves tests, demonstrations and examples.
+//
+// The package knows scripts and teammate.Model, and nothing of tools, hooks or
+// files other than the script itself. A Script is a value that never changes;
+// the Model made from it counts which steps have served, and is told how often
+// they had served before when a member is resumed.
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// MaxSize is the size of the largest script, in bytes.
+const MaxSize = 1 << 20
+
+// Script is what a script file says. Any number of models may play it at once.
+type Script struct {
+	name    string
+	steps   []step
+	helpers []helper
+	usage   teammate.Usage
+	delay   time.Duration
+	stop    bool // exhausted: stop
+}
+
+// step is one answer, or one failure, that a pass may get.
+type step struct {
+	say   string
+	calls []call
+	when  *regexp.Regexp // nil: every pass
+	times int            // -1: for ever
+	fail  *teammate.APIError
+	usage teammate.Usage
+	delay time.Duration
+}
+
+type call struct {
+	tool  string
+	input json.RawMessage
+}
+
+// helper is a script for those helpers whose first prompt holds when.
+type helper struct {
+	when   *regexp.Regexp // nil: every prompt
+	script *Script
+}
+
+// Load reads the script at path. A script with mistakes gives Errors; a file
+// that is not there gives an error that matches fs.ErrNotExist.
+func Load(path string) (*Script, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("script: %w", err)
+	}
+	// A named pipe would make us wait for ever.
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("script: %s is not a regular file; name the script's YAML file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("script: %w", err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("script: %s: %w", path, err)
+	}
+	return Parse(path, data)
+}
+
+// Parse reads a script from data; name stands in messages. All mistakes are
+// reported at once, as Errors.
+func Parse(name string, data []byte) (*Script, error) {
+	p := &problems{file: name}
+	var s *Script
+	if root := p.document(data); root != nil {
+		s = (&decoder{problems: p}).script(root)
+	}
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	s.name = name
+	for i := range s.helpers {
+		s.helpers[i].script.name = fmt.Sprintf("%s (helper %d)", name, i+1)
+	}
+	return s, nil
+}
+
+// Helper returns the script of the helper whose first prompt that is: the
+// first one whose `when` is found in it. It is false when none fits.
+func (s *Script) Helper(firstPrompt string) (*Script, bool) {
+	for _, h := range s.helpers {
+		if h.when == nil || h.when.MatchString(firstPrompt) {
+			return h.script, true
+		}
+	}
+	return nil, false
+}
+
+// Steps is how many steps the script has, helpers not counted.
+func (s *Script) Steps() int { return len(s.steps) }

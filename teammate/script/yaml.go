@@ -1,0 +1,200 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// The YAML library needs quadratic time for deep nests and for mappings of
+// very many keys. No script that anybody wrote comes near these.
+const (
+	maxDepth = 100
+	maxKeys  = 60_000
+)
+
+// document parses data into its one document's root. It notes what is wrong
+// and returns nil then.
+func (p *problems) document(data []byte) ast.Node {
+	if len(data) > MaxSize {
+		p.at(1, 1, "the script is larger than %d KiB; split it into one script a member", MaxSize>>10)
+		return nil
+	}
+	tokens := lexer.Tokenize(string(data))
+	if p.hostile(tokens); len(p.list) > 0 {
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		p.syntax(err)
+		return nil
+	}
+	if len(file.Docs) > 1 && file.Docs[1].Body != nil {
+		p.atNode(file.Docs[1].Body, "a second document; one file is one script, so put it into a file of its own")
+		return nil
+	}
+	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+		p.at(1, 1, "the script is empty; write at least `steps: [{say: hello}]`")
+		return nil
+	}
+	return file.Docs[0].Body
+}
+
+// hostile refuses, before the parser sees them, tokens that it would choke on
+// and those that scripts do not have.
+func (p *problems) hostile(tokens token.Tokens) {
+	depth, keys := 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.AnchorType, token.AliasType, token.MergeKeyType:
+			p.atToken(t, "anchors, aliases and merge keys are not allowed; write the value out")
+		case token.TagType:
+			p.atToken(t, "tags are not allowed; write text in quotes, everything else plainly")
+		case token.SequenceStartType, token.MappingStartType:
+			depth++
+		case token.SequenceEndType, token.MappingEndType:
+			depth--
+		case token.MappingValueType:
+			keys++
+		}
+		if depth > maxDepth || keys > maxKeys {
+			p.atToken(t, "more than %d brackets deep or %d keys; split the script", maxDepth, maxKeys)
+			return
+		}
+	}
+}
+
+// syntax notes what the parser said, at the place where it said so.
+func (p *problems) syntax(err error) {
+	var positioned yaml.Error
+	if errors.As(err, &positioned) && positioned.GetToken() != nil {
+		p.atToken(positioned.GetToken(), "%s; is the indentation right, and text with a colon in quotes?",
+			positioned.GetMessage())
+		return
+	}
+	p.at(1, 1, "not YAML: %s", strings.SplitN(err.Error(), "\n", 2)[0])
+}
+
+func (p *problems) atToken(t *token.Token, format string, args ...any) {
+	line, col := 1, 1
+	if t != nil && t.Position != nil {
+		line, col = max(t.Position.Line, 1), max(t.Position.Column, 1)
+	}
+	p.at(line, col, format, args...)
+}
+
+// atNode notes a problem where n begins. A mapping's own token is its first
+// colon, so its first key is taken instead.
+func (p *problems) atNode(n ast.Node, format string, args ...any) {
+	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		n = m.Values[0].Key
+	}
+	p.atToken(n.GetToken(), format, args...)
+}
+
+// kind says in words what n is, for messages.
+func kind(n ast.Node) string {
+	switch n.(type) {
+	case *ast.NullNode:
+		return "nothing"
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.StringNode, *ast.LiteralNode:
+		return "text"
+	default:
+		return n.GetToken().Value
+	}
+}
+
+// field is one key of a mapping and its value.
+type field struct {
+	key   string
+	name  ast.Node
+	value ast.Node
+}
+
+// fields are the keys of n in their order; false: n is no mapping.
+func fields(n ast.Node) ([]field, bool) {
+	var values []*ast.MappingValueNode
+	switch m := n.(type) {
+	case *ast.MappingNode:
+		values = m.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{m}
+	default:
+		return nil, false
+	}
+	list := make([]field, 0, len(values))
+	for _, v := range values {
+		list = append(list, field{v.Key.GetToken().Value, v.Key, v.Value})
+	}
+	return list, true
+}
+
+// json turns n into JSON, keys in the order in which they were written.
+func (p *problems) json(n ast.Node, depth int) json.RawMessage {
+	if depth > maxDepth {
+		p.atNode(n, "nested more than %d deep; write it flatter", maxDepth)
+		return nil
+	}
+	var out bytes.Buffer
+	switch v := n.(type) {
+	case *ast.SequenceNode:
+		out.WriteByte('[')
+		for i, item := range v.Values {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			out.Write(p.json(item, depth+1))
+		}
+		out.WriteByte(']')
+	case *ast.MappingNode, *ast.MappingValueNode:
+		list, _ := fields(n)
+		out.WriteByte('{')
+		for i, f := range list {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			out.Write(p.scalar(f.name, f.key))
+			out.WriteByte(':')
+			out.Write(p.json(f.value, depth+1))
+		}
+		out.WriteByte('}')
+	default:
+		return p.scalar(n, value(n))
+	}
+	return out.Bytes()
+}
+
+// scalar is v as JSON; n is where it stands.
+func (p *problems) scalar(n ast.Node, v any) json.RawMessage {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // commands are full of < and &, and people read transcripts
+	if err := encoder.Encode(v); err != nil {
+		p.atNode(n, "%s cannot be written as JSON; write it as text, in quotes", n.GetToken().Value)
+		return nil
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// value is the Go value of a scalar.
+func value(n ast.Node) any {
+	switch v := n.(type) {
+	case *ast.LiteralNode:
+		return v.Value.Value
+	case ast.ScalarNode:
+		return v.GetValue()
+	default:
+		return n.GetToken().Value
+	}
+}
