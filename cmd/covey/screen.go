@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -76,10 +77,13 @@ func (s *screen) printf(format string, args ...any) {
 
 // json prints v as one JSON document, indented for people.
 func (s *screen) json(v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err = s.w.Write(append(plainJSON(data), '\n'))
+	_, err := s.w.Write(plainJSON(buf.Bytes()))
 	return err
 }

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// maxScroll is how many entries a pager keeps; older ones are read again from
+// the journal when somebody scrolls up to them.
+const maxScroll = 5000
+
+// pager is the attach view: the entries of the journal, the part of them that
+// is on the screen, and the line that is being typed. It is pure: what keys ask
+// of the outside comes back as an ask.
+type pager struct {
+	screen  *screen
+	title   string
+	width   int
+	height  int
+	entries []Line // oldest first
+	below   int    // lines between the screen's bottom and the end; 0: follows
+	typed   string
+	notice  string // the answer to what was typed last
+	isBad   bool   // notice is bad news
+	top     bool   // there is nothing older than entries
+	reading bool   // older lines were asked for and have not come yet
+}
+
+// ask is what a key wants done.
+type ask struct {
+	send  string // text for the member
+	older bool   // lines before the oldest entry
+	leave bool
+	// leaveSoon: the key was a lone q. It leaves unless more is typed at once,
+	// so that a message may begin with that letter.
+	leaveSoon bool
+}
+
+// add appends a new line of the journal. Who has scrolled up keeps what is on
+// the screen.
+func (p *pager) add(l Line) {
+	if p.below > 0 {
+		p.below += len(p.linesOf(l))
+	}
+	p.entries = append(p.entries, l)
+	if len(p.entries) > maxScroll+maxScroll/10 && p.below == 0 {
+		p.entries = slices.Delete(p.entries, 0, len(p.entries)-maxScroll)
+		p.top = false
+	}
+}
+
+// addOlder puts older lines before all others; none means the top is reached.
+func (p *pager) addOlder(older []Line) {
+	p.reading = false
+	p.top = len(older) == 0
+	p.entries = slices.Insert(p.entries, 0, older...)
+}
+
+// linesOf are a line of the journal as lines of the screen.
+func (p *pager) linesOf(l Line) []string {
+	e, ok := full(l)
+	if !ok {
+		return nil
+	}
+	return p.screen.entryLines(cutEntry(e), p.width)
+}
+
+// quitLine leaves when it is all that is typed.
+const quitLine = "q"
+
+// maxEntry is how many lines of one entry attach shows.
+const maxEntry = 40
+
+// cutEntry keeps the beginning of a long entry and says where the rest is.
+func cutEntry(e entry) entry {
+	lines := strings.Split(e.text, "\n")
+	if len(lines) <= maxEntry {
+		return e
+	}
+	e.text = strings.Join(lines[:maxEntry], "\n") + "\n│ … the rest: covey logs"
+	return e
+}
+
+// room is how many lines of the journal fit on the screen: all but the title
+// and the typed line, and none of those when it is tiny.
+func (p *pager) room() int {
+	switch {
+	case p.height >= 5:
+		return p.height - 3
+	case p.height >= 2:
+		return p.height - 1
+	}
+	return max(p.height, 0)
+}
+
+// view draws the pager.
+func (p *pager) view() string {
+	if p.width <= 0 || p.height <= 0 {
+		return ""
+	}
+	room := p.room()
+	lines := p.window(room)
+	for len(lines) < room {
+		lines = append(lines, "")
+	}
+	typed := fit("> ", p.width) + tail(p.typed, p.width-3)
+	switch {
+	case p.height >= 5:
+		lines = append([]string{p.screen.paint(bold, fit(p.heading(), p.width))}, lines...)
+		lines = append(lines, p.status(), typed)
+	case p.height >= 2:
+		lines = append(lines, typed)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// heading is the line above the journal.
+func (p *pager) heading() string {
+	if p.below > 0 {
+		return p.title + " · scrolled up; End goes back to the news"
+	}
+	return p.title
+}
+
+// status is the line between the journal and what is typed.
+func (p *pager) status() string {
+	if p.notice == "" {
+		return p.screen.paint(faint, fit("Enter sends · PgUp shows more · Ctrl-D or q leaves, the team goes on", p.width))
+	}
+	st := green
+	if p.isBad {
+		st = red
+	}
+	return p.screen.paint(st, fit(p.notice, p.width))
+}
+
+// window is the part of the journal that is on the screen: the last room lines
+// above the bottom, laid out from the end, so that a long history costs
+// nothing.
+func (p *pager) window(room int) []string {
+	need := room + p.below
+	var parts [][]string
+	have := 0
+	for i := len(p.entries) - 1; i >= 0 && have < need; i-- {
+		lines := p.linesOf(p.entries[i])
+		parts = append(parts, lines)
+		have += len(lines)
+	}
+	slices.Reverse(parts)
+	lines := slices.Concat(parts...)
+	p.below = max(0, min(p.below, len(lines)-room)) // no further than the top
+	end := len(lines) - p.below
+	return slices.Clone(lines[max(0, end-room):end])
+}
+
+// atTop tells whether the oldest entry that is here has come onto the screen.
+func (p *pager) atTop(room int) bool {
+	have := 0
+	for i := len(p.entries) - 1; i >= 0; i-- {
+		have += len(p.linesOf(p.entries[i]))
+		if have > p.below+room {
+			return false
+		}
+	}
+	return true
+}
+
+// key does what a key asks for.
+func (p *pager) key(k tea.KeyPressMsg) ask {
+	switch name := k.String(); name {
+	case "ctrl+c", "ctrl+d":
+		return ask{leave: true}
+	case "enter":
+		return p.enter()
+	case "backspace":
+		_, size := utf8.DecodeLastRuneInString(p.typed)
+		p.typed = p.typed[:len(p.typed)-size]
+	case "ctrl+u":
+		p.typed = ""
+	case "ctrl+w":
+		p.typed = p.typed[:strings.LastIndex(strings.TrimRight(p.typed, " "), " ")+1]
+	case "pgup", "up", "pgdown", "down", "home", "end":
+		return p.scroll(name)
+	default:
+		p.insert(k.Text)
+		return ask{leaveSoon: p.typed == quitLine}
+	}
+	return ask{}
+}
+
+// insert puts text at the end of what is typed. Pasted lines stay lines.
+func (p *pager) insert(text string) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	p.typed += text
+}
+
+// enter sends what is typed, if it says anything.
+func (p *pager) enter() ask {
+	text := strings.TrimSpace(p.typed)
+	p.typed = ""
+	if text == quitLine {
+		return ask{leave: true}
+	}
+	return ask{send: text}
+}
+
+// scroll moves the screen over the journal and asks for older lines when it
+// has come to the top of those that are here.
+func (p *pager) scroll(key string) ask {
+	room := p.room()
+	switch key {
+	case "pgup":
+		p.below += max(1, room-1)
+	case "up":
+		p.below++
+	case "pgdown":
+		p.below = max(0, p.below-max(1, room-1))
+	case "down":
+		p.below = max(0, p.below-1)
+	case "home":
+		p.below += 1 << 20
+	case "end":
+		p.below = 0
+	}
+	if p.top || p.reading || p.below == 0 || !p.atTop(room) {
+		return ask{}
+	}
+	p.reading = true
+	return ask{older: true}
+}
+
+// say shows a notice below the journal.
+func (p *pager) say(text string, bad bool) {
+	p.notice, p.isBad = short(text), bad
+}
+
+// tail is the end of what is typed, as much as fits into width columns.
+func tail(text string, width int) string {
+	text = plain(strings.NewReplacer("\n", "⏎", "\t", " ").Replace(text))
+	return ansi.TruncateLeft(text, max(0, ansi.StringWidth(text)-max(width, 0)), "")
+}

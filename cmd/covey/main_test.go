@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary play covey, so that scripts need no build.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"covey": main})
+}
+
+// TestScript runs testdata/script: one behaviour a file.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("COVEY_STATE_HOME", env.WorkDir+"/.state")
+			env.Setenv("XDG_RUNTIME_DIR", "")
+			env.Setenv("NO_COLOR", "1")
+			return nil
+		},
+		Cmds: scriptCommands(),
+	})
+}
+
+// result is what one in-process run of the program gave.
+type result struct {
+	code        int
+	out, errOut string
+}
+
+// covey runs the program in this process.
+func covey(t *testing.T, args ...string) result {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code := run(context.Background(), args, strings.NewReader(""), &out, &errOut)
+	return result{code, out.String(), errOut.String()}
+}
+
+// TestUsage holds the program to exit code 2 and one clear line for each way
+// to mistype a command.
+func TestUsage(t *testing.T) {
+	for _, tc := range []struct{ args, want string }{
+		{"vers", `covey has no command "vers"; did you mean "covey version"?`},
+		{"zzzzz", `covey has no command "zzzzz"; covey --help lists the commands`},
+		{"version --wrong", `unknown flag: --wrong; see "covey version --help"`},
+		{"version extra", `covey version takes no arguments, but got "extra"`},
+		{"completion", `covey completion needs the name of a shell`},
+		{"completion tcsh", `no completion for the shell "tcsh"`},
+		{"completion bash zsh", `but got "zsh", too`},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			got := covey(t, strings.Fields(tc.args)...)
+			if got.code != exitUsage || got.out != "" {
+				t.Errorf("code %d and output %q, want %d and none", got.code, got.out, exitUsage)
+			}
+			if !strings.Contains(got.errOut, tc.want) || strings.Count(got.errOut, "\n") != 1 {
+				t.Errorf("stderr %q, want one line with %q", got.errOut, tc.want)
+			}
+		})
+	}
+}
+
+// TestHelp looks at what every command says about itself.
+func TestHelp(t *testing.T) {
+	root := newCLI(os.Stdin, os.Stdout, os.Stderr).rootCommand()
+	commands := root.Commands()
+	for i := 0; i < len(commands); i++ {
+		cmd := commands[i]
+		commands = append(commands, cmd.Commands()...)
+		if cmd.Name() == "help" {
+			continue
+		}
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: short help %q, want some without a full stop", cmd.CommandPath(), cmd.Short)
+		}
+		if cmd.Runnable() && cmd.Flags().HasFlags() && cmd.Example == "" && cmd.Name() != "version" {
+			t.Errorf("%s has flags but no example", cmd.CommandPath())
+		}
+		got := covey(t, append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
+		if got.code != exitDone || !strings.Contains(got.out, "Usage:") || got.errOut != "" {
+			t.Errorf("%s --help: code %d, stderr %q", cmd.CommandPath(), got.code, got.errOut)
+		}
+	}
+}

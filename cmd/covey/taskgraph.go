@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// taskTree draws tasks as a tree in which each stands below those that block
+// it. A task that several block is drawn with all that follows below the first
+// of them, and named below the others.
+func taskTree(s *screen, list []tasks.Task) []string {
+	t := &treeDrawing{screen: s, follow: followers(list), drawn: map[string]bool{}}
+	for _, task := range list {
+		if len(blockersOf(task, list)) == 0 {
+			t.draw(task, "", "")
+		}
+	}
+	for _, task := range list { // whatever no root leads to is drawn all the same
+		if !t.drawn[task.ID] {
+			t.draw(task, "", "")
+		}
+	}
+	return t.lines
+}
+
+// treeDrawing is a tree on its way onto the screen.
+type treeDrawing struct {
+	screen *screen
+	follow map[string][]tasks.Task
+	drawn  map[string]bool
+	lines  []string
+}
+
+// draw appends a task and all that follows it. first stands before its own
+// line, rest before the lines below.
+func (t *treeDrawing) draw(task tasks.Task, first, rest string) {
+	if t.drawn[task.ID] {
+		t.lines = append(t.lines, first+t.screen.paint(faint, task.ID+" (above)"))
+		return
+	}
+	t.drawn[task.ID] = true
+	t.lines = append(t.lines, first+taskTitle(t.screen, task))
+	next := t.follow[task.ID]
+	for i, follower := range next {
+		if i < len(next)-1 {
+			t.draw(follower, rest+"├─ ", rest+"│  ")
+		} else {
+			t.draw(follower, rest+"└─ ", rest+"   ")
+		}
+	}
+}
+
+// taskTitle is a task in one line of a tree.
+func taskTitle(s *screen, task tasks.Task) string {
+	title := fmt.Sprintf("%s %s  %s", task.ID, s.paint(statusStyle(task.Status), string(task.Status)),
+		plainLine(task.Subject))
+	if task.Owner != "" {
+		title += s.paint(faint, " ("+plainLine(task.Owner)+")")
+	}
+	return title
+}
+
+// statusStyle sets a status off.
+func statusStyle(status tasks.Status) style {
+	switch status {
+	case tasks.Completed:
+		return green
+	case tasks.InProgress:
+		return cyan
+	}
+	return faint
+}
+
+// followers maps a task's id to the tasks that it blocks, in list order.
+func followers(list []tasks.Task) map[string][]tasks.Task {
+	next := map[string][]tasks.Task{}
+	for _, task := range list {
+		for _, id := range blockersOf(task, list) {
+			next[id] = append(next[id], task)
+		}
+	}
+	return next
+}
+
+// blockersOf are the ids that block a task and still exist, without repeats.
+func blockersOf(task tasks.Task, list []tasks.Task) []string {
+	var ids []string
+	for _, id := range task.BlockedBy {
+		exists := slices.ContainsFunc(list, func(t tasks.Task) bool { return t.ID == id })
+		if exists && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// taskMermaid is the task graph as a Mermaid flowchart, to be pasted into
+// Markdown.
+func taskMermaid(list []tasks.Task) string {
+	var b strings.Builder
+	b.WriteString("flowchart TD\n")
+	for _, task := range list {
+		label := task.ID + ": " + task.Subject
+		if task.Owner != "" {
+			label += " (" + task.Owner + ")"
+		}
+		fmt.Fprintf(&b, "  t%s[\"%s\"]:::%s\n", task.ID, mermaidText(label), task.Status)
+	}
+	for _, task := range list {
+		for _, id := range blockersOf(task, list) {
+			fmt.Fprintf(&b, "  t%s --> t%s\n", id, task.ID)
+		}
+	}
+	b.WriteString("  classDef completed fill:#d7f5d7,stroke:#2e7d32\n")
+	b.WriteString("  classDef in_progress fill:#d7ebf5,stroke:#1565c0\n")
+	b.WriteString("  classDef pending fill:#f5f5f5,stroke:#757575\n")
+	return b.String()
+}
+
+// mermaidText is text as a quoted Mermaid label takes it: one line, and no
+// character that would end the label or begin markup.
+func mermaidText(text string) string {
+	return strings.NewReplacer(`#`, "#35;", `"`, "#quot;", `<`, "#lt;", `>`, "#gt;", "`", "#96;").
+		Replace(plainLine(text))
+}
