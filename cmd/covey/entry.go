@@ -28,6 +28,9 @@ func (s *screen) entryLines(e entry, width int) []string {
 			if i == 0 && j == 0 {
 				before = s.paint(faint, head)
 			}
+			if width > 0 {
+				part = fit(part, room) // a wide character may not fit where one column is left
+			}
 			lines = append(lines, before+s.paint(e.style, part))
 		}
 	}
@@ -41,7 +44,7 @@ func wrapped(text string, width, room int) []string {
 	if width == 0 || ansi.StringWidth(text) <= room {
 		return []string{text}
 	}
-	return strings.Split(ansi.Wrap(text, room, ""), "\n")
+	return strings.Split(ansi.Hardwrap(ansi.Wrap(text, room, ""), room, true), "\n")
 }
 
 // padded fills text up with blanks to width columns.

@@ -77,7 +77,7 @@ func troubleText(l Line, p payload) (string, style) {
 		if p.Warning != "" {
 			return fmt.Sprintf("%s hook %s: %s", p.Event, p.Command, p.Warning), yellow
 		}
-		if p.Outcome == "non_blocking_error" || p.Outcome == "cancelled" {
+		if hasFailed(p.Outcome) {
 			return fmt.Sprintf("%s hook %s failed (%s): %s", p.Event, p.Command, p.Outcome, p.Stderr), yellow
 		}
 	case "permission":
@@ -143,10 +143,7 @@ func full(l Line) (entry, bool) {
 	case "turn_ended":
 		e.text, e.style = fmt.Sprintf("turn %d ended: %s", l.Turn, p.Reason), faint
 	case "hook_finished":
-		e.text, e.style = fmt.Sprintf("%s hook %s: %s (%d ms)", p.Event, plainLine(p.Command), p.Outcome, p.MS), faint
-		if p.Warning != "" {
-			e.text, e.style = e.text+"\n"+quoted(p.Warning), yellow
-		}
+		e.text, e.style = hookText(p)
 	case "member_started":
 		e.text, e.style = "starts, agent "+p.Agent, faint
 	default:
@@ -154,6 +151,28 @@ func full(l Line) (entry, bool) {
 	}
 	e.text = strings.Trim(plain(e.text), "\n")
 	return e, e.text != ""
+}
+
+// hookText tells how a hook ended, and what it complained of if it has no say
+// in what follows.
+func hookText(p payload) (string, style) {
+	text := fmt.Sprintf("%s hook %s: %s (%d ms)", p.Event, plainLine(p.Command), p.Outcome, p.MS)
+	trouble := p.Warning
+	if trouble == "" && hasFailed(p.Outcome) {
+		trouble = p.Stderr
+	}
+	switch {
+	case trouble != "":
+		return text + "\n" + quoted(trouble), yellow
+	case hasFailed(p.Outcome):
+		return text, yellow
+	}
+	return text, faint
+}
+
+// hasFailed tells whether a hook with that outcome had no say.
+func hasFailed(outcome string) bool {
+	return outcome == "non_blocking_error" || outcome == "cancelled"
 }
 
 // quoted sets foreign text of several lines off by a bar.

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lineAt makes a line of the journal from JSON data, seq seconds after noon.
+func lineAt(seq int, member, kind, data string) Line {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local).Add(time.Duration(seq) * time.Second)
+	return Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind, Data: json.RawMessage(data)}
+}
+
+// TestStory tells every type of journal line, briefly and in full. An empty
+// text stands for: not told.
+func TestStory(t *testing.T) {
+	task := func(op string) string {
+		return fmt.Sprintf(`{"op":%q,"by":"api","task":{"id":"3","subject":"Add it","status":"pending","owner":"api"}}`, op)
+	}
+	for _, tc := range []struct{ kind, data, brief, full string }{
+		{"team_started", `{"goal":"Ship","members":["lead"]}`, "the team starts: Ship", "the team starts: Ship"},
+		{"team_started", `{"goal":"Ship","resumed":true}`, "the team goes on where it was", "the team goes on where it was"},
+		{"team_ended", `{"reason":"all work is done","exit_code":0}`, "the team ends: all work is done", "the team ends: all work is done"},
+		{"member_started", `{"agent":"builtin/script"}`, "", "starts, agent builtin/script"},
+		{"member_ended", `{"reason":"halted"}`, "ended: halted", "ended: halted"},
+		{"turn_started", `{"cause":"task","prompt":"Do\nthis"}`, "turn 2 begins (task)", "turn 2 begins (task)\n│ Do\n│ this"},
+		{"text", `{"text":"Hello\nthere"}`, "", "Hello\nthere"},
+		{"tool_call", `{"id":"t","name":"Bash","input":{"command":"go test ./..."}}`, "", "calls Bash go test ./..."},
+		{"tool_result", `{"id":"t","name":"Bash","content":"ok\n\n"}`, "", "│ ok"},
+		{"tool_result", `{"id":"t","name":"Bash","content":""}`, "", ""},
+		{"hook_started", `{"event":"Stop","command":"./x"}`, "", ""},
+		{"hook_finished", `{"event":"Stop","command":"./x","outcome":"success","duration_ms":12}`, "", "Stop hook ./x: success (12 ms)"},
+		{"hook_finished", `{"event":"Stop","command":"./x","outcome":"non_blocking_error","stderr":"no such file"}`,
+			"Stop hook ./x failed (non_blocking_error): no such file", "Stop hook ./x: non_blocking_error (0 ms)\n│ no such file"},
+		{"hook_finished", `{"event":"Stop","command":"./x","outcome":"success","warning":"left a child"}`,
+			"Stop hook ./x: left a child", "Stop hook ./x: success (0 ms)\n│ left a child"},
+		{"hook_feedback", `{"event":"Stop","text":"Stop hook feedback:\nsay more","path":"turn_end"}`,
+			"refused by Stop: say more", "refused\n│ Stop hook feedback:\n│ say more"},
+		{"hook_stopped_continuation", `{"event":"Stop","message":"enough"}`, "stopped by Stop: enough", "stopped by Stop: enough"},
+		{"hook_summary", `{"count":1}`, "", ""},
+		{"turn_ended", `{"reason":"completed"}`, "", "turn 2 ended: completed"},
+		{"turn_ended", `{"reason":"max_turns"}`, "turn 2 ended: max_turns", "turn 2 ended: max_turns"},
+		{"idle", `{"reason":"available","last_text":"All done."}`, "idle: All done.", "idle"},
+		{"idle", `{"reason":"available"}`, "idle", "idle"},
+		{"needs_attention", `{"reason":"8 refusals"}`, "needs attention: 8 refusals", "needs attention: 8 refusals"},
+		{"message", `{"from":"api","to":"docs","text":"Look\nhere","summary":"Look"}`, "to docs: Look", "to docs\n│ Look\n│ here"},
+		{"message_delivered", `{"id":"m1"}`, "", ""},
+		{"task", task("created"), "task 3 (Add it) created", "task 3 (Add it) created"},
+		{"task", task("claimed"), "api takes task 3 (Add it)", "api takes task 3 (Add it)"},
+		{"task", task("refused"), "task 3 (Add it) refused", "task 3 (Add it) refused"},
+		{"task", task("updated"), "", ""},
+		{"task", `{"op":"created"}`, "", ""},
+		{"permission", `{"tool":"Bash","decision":"deny","by":"rule","rule":"Bash(git push*)"}`,
+			"may not use Bash (Bash(git push*))", "may not use Bash (Bash(git push*))"},
+		{"permission", `{"tool":"Bash","decision":"deny","by":"mode"}`, "may not use Bash (decided by mode)", "may not use Bash (decided by mode)"},
+		{"permission", `{"tool":"Bash","decision":"allow"}`, "", ""},
+		{"warning", `{"text":"slow disk"}`, "warning: slow disk", "warning: slow disk"},
+		{"notification", `{"kind":"idle_prompt","message":"x"}`, "", ""},
+		{"something_new", `{"text":"x"}`, "", ""},
+		{"text", `[1]`, "", ""},
+		{"text", `{"text":7}`, "", ""},
+	} {
+		t.Run(tc.kind, func(t *testing.T) {
+			l := lineAt(1, "api", tc.kind, tc.data)
+			if e, ok := brief(l); e.text != tc.brief || ok != (tc.brief != "") {
+				t.Errorf("brief(%s) = %q, %t, want %q", tc.data, e.text, ok, tc.brief)
+			}
+			if e, ok := full(l); e.text != tc.full || ok != (tc.full != "") {
+				t.Errorf("full(%s) = %q, %t, want %q", tc.data, e.text, ok, tc.full)
+			}
+		})
+	}
+}
+
+// TestStoryIsDisarmed: no field of any line reaches a terminal as it is.
+func TestStoryIsDisarmed(t *testing.T) {
+	const evil = `\u001b]52;c;eA==\u0007\r\u202e`
+	for _, kind := range []string{
+		"team_started", "team_ended", "member_started", "member_ended", "turn_started", "text", "tool_call", "tool_result",
+		"hook_finished", "hook_feedback", "hook_stopped_continuation", "turn_ended", "idle", "needs_attention", "message",
+		"task", "permission", "warning",
+	} {
+		data := strings.ReplaceAll(`{"goal":"E","reason":"E","agent":"E","cause":"E","prompt":"E","text":"E","name":"E",
+			"input":{"command":"E"},"content":"E","event":"E","command":"E","outcome":"cancelled","stderr":"E","warning":"E",
+			"message":"E","last_text":"E","to":"E","summary":"E","op":"claimed","task":{"id":"E","subject":"E","owner":"E"},
+			"tool":"E","decision":"deny","by":"E","rule":"E"}`, "E", evil)
+		l := lineAt(1, "m\x1b[2J", kind, data)
+		for name, tell := range map[string]func(Line) (entry, bool){"brief": brief, "full": full} {
+			e, ok := tell(l)
+			if !ok && name == "full" {
+				t.Errorf("%s: nothing told", kind)
+			}
+			if !isPlain(e.text) || !isPlain(e.who) || strings.Contains(e.text, "\x1b") {
+				t.Errorf("%s of %s: %q says %q", name, kind, e.who, e.text)
+			}
+		}
+	}
+}
+
+func TestCallText(t *testing.T) {
+	for _, tc := range []struct{ name, input, want string }{
+		{"Bash", `{"command":"ls -l","description":"x"}`, "Bash ls -l"},
+		{"Read", `{"limit":10,"file_path":"/a b"}`, "Read /a b"},
+		{"TaskUpdate", `{"taskId":"3","status":"completed","addBlocks":["4"]}`, `TaskUpdate addBlocks=["4"] status=completed taskId=3`},
+		{"TaskList", `{}`, "TaskList"},
+		{"Odd", `"just text"`, `Odd "just text"`},
+		{"None", ``, "None"},
+	} {
+		if got := callText(tc.name, json.RawMessage(tc.input)); got != tc.want {
+			t.Errorf("callText(%s, %s) = %q, want %q", tc.name, tc.input, got, tc.want)
+		}
+	}
+}
+
+func TestEntryLines(t *testing.T) {
+	s, _ := pipeScreen()
+	e, _ := full(lineAt(5, "backend", "text", `{"text":"first line that is long\n\tsecond"}`))
+	for _, tc := range []struct {
+		width int
+		want  []string
+	}{
+		{0, []string{"12:00:05 backend    first line that is long", "                        second"}},
+		{40, []string{"12:00:05 backend    first line that is", "                    long", "                        second"}},
+		{16, []string{"backend: first", "line that is", "long", "    second"}},
+	} {
+		got := s.entryLines(e, tc.width)
+		if strings.Join(got, "\n") != strings.Join(tc.want, "\n") {
+			t.Errorf("width %d:\n%s\nwant\n%s", tc.width, strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
+		}
+	}
+}
+
+func TestShortOfMuch(t *testing.T) {
+	got := short(strings.Repeat("世", 5<<20))
+	if len([]rune(got)) > maxBrief || !strings.HasSuffix(got, "…") {
+		t.Errorf("%d characters of 5 million, ending in %q", len([]rune(got)), got[len(got)-3:])
+	}
+}
