@@ -1,0 +1,174 @@
+package configs
+
+import "slices"
+
+// objectPart takes a mapping with known keys.
+type objectPart struct {
+	at     **node // optional: remembers where the mapping is
+	fields []field
+}
+
+func object(at **node, fields []field) part { return objectPart{at, fields} }
+
+func (p objectPart) want() string { return "a mapping" }
+
+func (p objectPart) decode(d *decoder, key, n *node) {
+	if p.at != nil {
+		*p.at = n
+	}
+	d.object(key, n, p.fields)
+}
+
+// eitherPart takes a short form (text) or a long one (a mapping).
+type eitherPart struct {
+	short, long part
+	says        string // completes "it must be …"
+}
+
+func either(short, long part, says string) part { return eitherPart{short, long, says} }
+
+func (p eitherPart) want() string { return p.says }
+
+func (p eitherPart) decode(d *decoder, key, n *node) {
+	switch n.kind {
+	case kindText:
+		p.short.decode(d, key, n)
+	case kindMapping:
+		p.long.decode(d, key, n)
+	default:
+		d.fail(n.at, "%s must be %s, not %s", nameOf(key), p.says, n.describe())
+	}
+}
+
+// list is a list of the spec with its place.
+type list[T any] struct {
+	items []T
+	at    *node // nil: the spec does not give it
+}
+
+func (l list[T]) given() bool { return l.at != nil }
+
+// listPart takes a list whose entries are all alike.
+type listPart[T any] struct {
+	to   *list[T]
+	part func(*T) part
+	says string
+}
+
+func listOf[T any](to *list[T], says string, entry func(*T) part) part {
+	return listPart[T]{to, entry, says}
+}
+
+// texts takes a list of texts, each at most once.
+func texts(to *list[value[string]]) part {
+	return uniqueTexts{listPart[value[string]]{to, text, "a list of texts"}}
+}
+
+// argsPart takes a list of texts, empty and repeated ones too.
+func argsPart(to *list[value[string]]) part {
+	return listPart[value[string]]{to, anyText, "a list of texts"}
+}
+
+func (p listPart[T]) want() string { return p.says }
+
+func (p listPart[T]) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	if n.kind != kindList {
+		d.wrong(key, n, p.says)
+		return
+	}
+	p.to.items = make([]T, len(n.items))
+	for i, item := range n.items {
+		p.part(&p.to.items[i]).decode(d, entryKey(key), item)
+	}
+}
+
+// entryKey names the entries of a list in messages.
+func entryKey(key *node) *node {
+	return &node{kind: kindText, text: "an entry of " + key.text, at: key.at}
+}
+
+// uniqueTexts is a list of texts without repetitions.
+type uniqueTexts struct{ listPart[value[string]] }
+
+func (p uniqueTexts) decode(d *decoder, key, n *node) {
+	p.listPart.decode(d, key, n)
+	var seen []string
+	for _, item := range p.to.items {
+		if item.v != "" && slices.Contains(seen, item.v) {
+			d.fail(item.at.at, "%s names %s twice; keep one", nameOf(key), quote(item.v))
+		}
+		seen = append(seen, item.v)
+	}
+}
+
+// words returns the texts of a list: nil if the spec does not give it, and
+// never nil if it does.
+func words(l list[value[string]]) []string {
+	if !l.given() {
+		return nil
+	}
+	out := make([]string, 0, len(l.items))
+	for _, item := range l.items {
+		if item.v != "" {
+			out = append(out, item.v)
+		}
+	}
+	return out
+}
+
+// entry is one entry of a mapping from names to things.
+type entry[T any] struct {
+	name *node
+	v    T
+}
+
+// dictPart takes a mapping from names to things.
+type dictPart[T any] struct {
+	to   *[]entry[T]
+	part func(*T) part
+	says string
+}
+
+func dict[T any](to *[]entry[T], says string, thing func(*T) part) part {
+	return dictPart[T]{to, thing, says}
+}
+
+func (p dictPart[T]) want() string { return p.says }
+
+func (p dictPart[T]) decode(d *decoder, key, n *node) {
+	if n.kind != kindMapping {
+		d.wrong(key, n, p.says)
+		return
+	}
+	what := &node{kind: kindText, text: "a name in " + key.text}
+	for _, pair := range d.unique(n) {
+		d.fitName(what, pair.key)
+		e := entry[T]{name: pair.key}
+		if pair.value.kind == kindNull {
+			d.fail(pair.key.at, "%s has no value; give it one, or remove it", nameOf(pair.key))
+		} else {
+			p.part(&e.v).decode(d, pair.key, pair.value)
+		}
+		*p.to = append(*p.to, e)
+	}
+}
+
+// laterPart is a key of DESIGN 4 that this version knows and cannot serve.
+type laterPart struct{ hint string }
+
+// later marks a key that comes with a later version. The hint completes the
+// message: what to do until then.
+func later(hint string) part { return laterPart{hint} }
+
+func (p laterPart) want() string { return "nothing yet" }
+
+func (p laterPart) decode(d *decoder, key, _ *node) { d.notYet(key.at, clip(key.text), p.hint) }
+
+// notYet reports something that comes with a later version.
+func (d *decoder) notYet(at position, what, hint string) {
+	if hint == "" {
+		hint = "remove it"
+	}
+	d.fail(at, "%s: not yet in this version; %s", what, hint)
+}

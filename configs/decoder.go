@@ -1,0 +1,157 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml/lexer"
+)
+
+// decoder walks the tree of a spec by tables of fields and gathers everything
+// that is wrong, so that people see all their mistakes at once.
+type decoder struct {
+	src      *source
+	root     *node // nil if there is nothing to decode
+	problems []Problem
+	warnings []Problem
+}
+
+// newDecoder reads data up to its tree. Problems that leave no tree worth
+// looking at are in the decoder, and its root is nil.
+func newDecoder(name string, data []byte) *decoder {
+	src, at, message := newSource(name, data)
+	d := &decoder{src: src}
+	if message != "" {
+		d.fail(at, "%s", message)
+		return d
+	}
+	tokens := lexer.Tokenize(src.text)
+	if d.problems = guard(src, tokens); len(d.problems) > 0 {
+		return d
+	}
+	root, problems := parseYAML(src, tokens)
+	d.problems = problems
+	if root == nil && len(problems) == 0 {
+		d.fail(position{1, 1}, "the spec is empty; `covey init` writes one that runs")
+	}
+	d.root = root
+	return d
+}
+
+// fail records a problem.
+func (d *decoder) fail(at position, format string, args ...any) {
+	d.problems = append(d.problems, d.src.problem(at, fmt.Sprintf(format, args...)))
+}
+
+// warn records what is legal and looks like a mistake.
+func (d *decoder) warn(at position, format string, args ...any) {
+	d.warnings = append(d.warnings, d.src.problem(at, fmt.Sprintf(format, args...)))
+}
+
+// field is one key of a mapping: the single source for decoding, for messages
+// and for the JSON Schema.
+type field struct {
+	key  string
+	doc  string // what the key does; the schema's description
+	part part
+	need bool // the key must be there
+}
+
+// part is the value of a field: a place to put it, and what it must be like.
+type part interface {
+	// decode puts n into the part's place, or records what is wrong with it.
+	// key is the key (or list entry) that n belongs to, for messages.
+	decode(d *decoder, key, n *node)
+	// want says what the part takes, to complete "it must be …".
+	want() string
+	schema() *schema
+}
+
+// object decodes a mapping whose keys are known.
+func (d *decoder) object(key, n *node, fields []field) {
+	if n.kind != kindMapping {
+		d.wrong(key, n, "a mapping")
+		return
+	}
+	given := map[string]bool{}
+	for _, p := range d.unique(n) {
+		given[p.key.text] = true
+		f := find(fields, p.key.text)
+		switch {
+		case f == nil:
+			d.unknownKey(p.key, fields)
+		case p.value.kind == kindNull:
+			d.fail(p.key.at, "%s has no value; give it one, or remove the key", p.key.text)
+		default:
+			f.part.decode(d, p.key, p.value)
+		}
+	}
+	for _, f := range fields {
+		if f.need && !given[f.key] {
+			d.fail(n.at, "%s has no %s; add `%s:` with %s", nameOf(key), f.key, f.key, f.part.want())
+		}
+	}
+}
+
+// nameOf names what a key stands for; the spec itself has no key.
+func nameOf(key *node) string {
+	if key == nil {
+		return "the spec"
+	}
+	return clip(key.text)
+}
+
+// unique returns the entries of a mapping without repetitions, which it reports.
+func (d *decoder) unique(n *node) []pair {
+	first := map[string]position{}
+	var out []pair
+	for _, p := range n.pairs {
+		if at, twice := first[p.key.text]; twice {
+			d.fail(p.key.at, "%s is here twice, first in line %d; keep one", quote(p.key.text), at.line)
+			continue
+		}
+		first[p.key.text] = p.key.at
+		out = append(out, p)
+	}
+	return out
+}
+
+func find(fields []field, key string) *field {
+	for i := range fields {
+		if fields[i].key == key {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+// unknownKey reports a key that is none, with the one that was meant.
+func (d *decoder) unknownKey(key *node, fields []field) {
+	known := make([]string, len(fields))
+	for i, f := range fields {
+		known[i] = f.key
+	}
+	if near := nearestKey(key.text, known); near != "" {
+		d.fail(key.at, "unknown key %s; write %s", quote(key.text), near)
+		return
+	}
+	d.fail(key.at, "unknown key %s; the keys here are %s", quote(key.text), strings.Join(known, ", "))
+}
+
+// wrong reports a value of the wrong kind, with the likeliest way out.
+func (d *decoder) wrong(key, n *node, want string) {
+	what := nameOf(key)
+	hint := ""
+	switch {
+	case n.kind == kindNull:
+		d.fail(n.at, "%s is empty; it must be %s", what, want)
+		return
+	case strings.HasPrefix(want, "text") && isScalar(n):
+		hint = fmt.Sprintf("; write \"%s\"", clip(n.text))
+	case strings.HasPrefix(want, "a list") && isScalar(n):
+		hint = fmt.Sprintf("; write [%s]", clip(n.text))
+	}
+	d.fail(n.at, "%s must be %s, not %s%s", what, want, n.describe(), hint)
+}
+
+func isScalar(n *node) bool { return n.kind != kindList && n.kind != kindMapping }

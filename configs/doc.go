@@ -1,0 +1,16 @@
+// Package configs turns a spec file (team.yaml, DESIGN 4) into a Team whose
+// every reference is resolved and every default filled in.
+//
+// It is strict: a spec with a mistake gives no Team but Errors, which lists
+// all mistakes at once, each with its place and the way out. It reads the
+// spec and the files that the spec names (scripts are only looked for, prompts
+// are read), writes nothing and starts nothing. What settings files hold is
+// read by Sources and SettingsPermissions, which warn where Load would fail,
+// because such files belong to somebody else (DESIGN 10.7).
+//
+// The way through the package: source.go checks the bytes, yaml.go makes them
+// a tree of nodes with positions, part.go decodes nodes by the tables of
+// spec.go, resolve.go makes the Team. The same tables give the JSON Schema.
+package configs
+
+//go:generate go test -run TestSchemaIsCurrent -update .

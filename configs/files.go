@@ -1,0 +1,103 @@
+package configs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// path resolves a path of the spec and reports a file that is not there. It
+// returns an absolute path in any case.
+func (r *resolver) path(v value[string], what string) string {
+	if v.v == "" {
+		return ""
+	}
+	path := r.absolute(v.v)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		r.missing(v, what, path, err)
+	case info.IsDir():
+		r.fail(v.at.at, "the %s %s is a folder; name a file", what, quote(v.v))
+	case !info.Mode().IsRegular():
+		r.fail(v.at.at, "the %s %s is not a regular file; name one that is", what, quote(v.v))
+	default:
+		if err := readable(path); err != nil {
+			r.fail(v.at.at, "the %s %s cannot be read (%s); change its permissions", what, quote(v.v), cause(err))
+		}
+	}
+	return path
+}
+
+func readable(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// absolute starts relative paths at the spec's folder.
+func (r *resolver) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(r.dir, path)
+}
+
+// missing reports a path that leads nowhere.
+func (r *resolver) missing(v value[string], what, path string, err error) {
+	if strings.HasPrefix(v.v, "~") {
+		r.fail(v.at.at, "the %s %s is not there; ~ has no meaning in a spec, so write the path out",
+			what, quote(v.v))
+		return
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		r.fail(v.at.at, "the %s %s is not there (looked for %s); create it, or correct the path",
+			what, quote(v.v), path)
+		return
+	}
+	r.fail(v.at.at, "the %s %s cannot be used (%s); correct the path", what, quote(v.v), cause(err))
+}
+
+// cause is the system's word for an error, without the path around it.
+func cause(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
+
+// workspace resolves the team's folder.
+func (r *resolver) workspace(v value[string]) string {
+	if !v.given() {
+		// Mistakes about a folder that the spec does not name have no place of
+		// their own.
+		v = value[string]{v: ".", at: r.root}
+	}
+	if v.v == "" {
+		return ""
+	}
+	dir := r.absolute(v.v)
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		r.missing(v, "workspace", dir, err)
+	case !info.IsDir():
+		r.fail(v.at.at, "the workspace %s is a file; name a folder", quote(v.v))
+	default:
+		if err := r.writable(dir); err != nil {
+			r.fail(v.at.at, "the workspace %s cannot be written to (%s); change its permissions, "+
+				"or name another folder", quote(v.v), cause(err))
+		}
+	}
+	return dir
+}
+
+// sentence makes an error's text one of ours: no package name before it.
+func sentence(err error) string {
+	return strings.TrimPrefix(err.Error(), "hooks: ")
+}

@@ -1,0 +1,80 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// MaxSize is the size of the largest spec, in bytes. The YAML library is slow
+// on hostile input, and a spec that people can still read is far smaller.
+const MaxSize = 128 << 10
+
+// Load reads the spec at path. A spec with mistakes gives Errors; a file that
+// is not there gives an error that matches fs.ErrNotExist.
+func Load(path string) (*Team, error) {
+	data, err := readSpec(path)
+	if err != nil {
+		return nil, fmt.Errorf("configs: %w", err)
+	}
+	return Parse(path, data)
+}
+
+// Parse reads a spec from data. Its name stands in messages, and relative
+// paths in the spec start at the folder of name; the file itself need not
+// exist. A spec with mistakes gives Errors.
+func Parse(name string, data []byte) (*Team, error) {
+	file, err := filepath.Abs(name)
+	if err != nil {
+		return nil, fmt.Errorf("configs: %w", err)
+	}
+	d := newDecoder(name, data)
+	team := resolve(d, file, writable)
+	if len(d.problems) > 0 {
+		return nil, Errors(sortProblems(d.problems))
+	}
+	team.Warnings = sortProblems(d.warnings)
+	return team, nil
+}
+
+// resolve decodes the tree of a spec and makes a Team of it. The Team is nil
+// where the tree is too wrong to say more about it.
+func resolve(d *decoder, file string, writable func(dir string) error) *Team {
+	if d.root == nil {
+		return nil
+	}
+	var spec teamSpec
+	d.object(nil, d.root, spec.fields())
+	if d.root.kind != kindMapping {
+		return nil
+	}
+	r := &resolver{decoder: d, file: file, dir: filepath.Dir(file), writable: writable}
+	return r.team(&spec)
+}
+
+// readSpec reads one byte more than MaxSize at most, so that Parse can tell
+// that the file is too large. It opens regular files only: a named pipe would
+// make it wait for ever.
+func readSpec(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w; `covey init` writes a spec that runs", err)
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder; name the spec file in it, such as %s",
+			path, filepath.Join(path, "team.yaml"))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file; write the spec to a file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxSize+1))
+}

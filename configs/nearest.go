@@ -1,0 +1,94 @@
+package configs
+
+import "strings"
+
+// nearest returns the candidate that s was meant to be, or "" if none is near
+// enough to be named in a message.
+func nearest(s string, candidates []string) string {
+	s = strings.ToLower(s)
+	if len(s) > 64 { // longer than any candidate by far; distance would only cost time
+		return ""
+	}
+	best, least := "", 0
+	for _, c := range candidates {
+		dist := distance(s, strings.ToLower(c))
+		if best == "" || dist < least {
+			best, least = c, dist
+		}
+	}
+	if best == "" || least > max(len(best), len(s))/3+1 || least >= len(s) {
+		return ""
+	}
+	return best
+}
+
+// nearestKey is nearest for keys, where people also bring words from other
+// tools' files.
+func nearestKey(s string, known []string) string {
+	if near := nearest(s, known); near != "" {
+		return near
+	}
+	word := strings.ToLower(strings.ReplaceAll(s, "_", ""))
+	for _, key := range synonyms(word) {
+		for _, k := range known {
+			if k == key {
+				return k
+			}
+		}
+	}
+	return ""
+}
+
+// synonyms returns the keys that mean what another tool calls word.
+func synonyms(word string) []string {
+	switch word {
+	case "members", "agents", "workers", "crew":
+		return []string{"teammates"}
+	case "leader", "manager", "main":
+		return []string{"lead"}
+	case "version":
+		return []string{"covey"}
+	case "prompt", "systemprompt", "role", "backstory":
+		return []string{"instructions", "goal"}
+	case "cwd", "dir", "directory", "workdir", "root":
+		return []string{"workspace"}
+	case "dependencies", "dependson", "needs", "after", "blockedby":
+		return []string{"blocked_by"}
+	case "title":
+		return []string{"subject"}
+	case "assignee":
+		return []string{"owner"}
+	case "mode", "permissionmode":
+		return []string{"permission_mode"}
+	case "maxturns", "maxtokens", "turntimeout", "maxinprogress", "stopblockcap", "maxbudgetusd":
+		return []string{"limits"}
+	case "command", "cmd":
+		return []string{"run"}
+	}
+	return nil
+}
+
+// distance is how many letters must be changed, added, removed or swapped
+// with their neighbour to make a into b.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		row[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(y)]
+}

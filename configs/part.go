@@ -1,0 +1,200 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// value is a scalar of the spec with its place.
+type value[T any] struct {
+	v  T
+	at *node // nil: the spec does not give it
+}
+
+func (v value[T]) given() bool { return v.at != nil }
+
+// or returns the value, or other if the spec does not give it.
+func (v value[T]) or(other T) T {
+	if v.given() {
+		return v.v
+	}
+	return other
+}
+
+// textPart takes a text that is not empty.
+type textPart struct {
+	to   *value[string]
+	desc string // completes "it must be …"; empty: "text"
+	enum []string
+	name bool // it must be fit for a name
+	any  bool // it may be empty
+}
+
+func text(to *value[string]) part { return textPart{to: to} }
+
+// anyText takes a text that may be empty.
+func anyText(to *value[string]) part { return textPart{to: to, any: true} }
+
+// ident takes a name of DESIGN 4.
+func ident(to *value[string]) part { return textPart{to: to, name: true} }
+
+// oneOf takes one of a few words.
+func oneOf(to *value[string], words ...string) part {
+	return textPart{to: to, enum: words, desc: "one of " + strings.Join(words, ", ")}
+}
+
+func (p textPart) want() string {
+	if p.desc != "" {
+		return p.desc
+	}
+	return "text"
+}
+
+func (p textPart) decode(d *decoder, key, n *node) {
+	switch {
+	case n.kind != kindText:
+		d.wrong(key, n, p.want())
+	case p.enum != nil && !slices.Contains(p.enum, n.text):
+		d.notOneOf(key, n, p.enum)
+	case p.name && !d.fitName(key, n):
+	case !p.any && strings.TrimSpace(n.text) == "":
+		d.fail(n.at, "%s is empty; write some text, or remove the key", nameOf(key))
+	default:
+		p.to.v = n.text
+	}
+	p.to.at = n
+}
+
+// notOneOf reports a word that is not among those allowed.
+func (d *decoder) notOneOf(key, n *node, words []string) {
+	if near := nearest(n.text, words); near != "" {
+		d.fail(n.at, "%s cannot be %s; write %s", nameOf(key), quote(n.text), near)
+		return
+	}
+	d.fail(n.at, "%s cannot be %s; write one of %s", nameOf(key), quote(n.text), strings.Join(words, ", "))
+}
+
+// namePattern is the form of every name in a spec. Names become parts of
+// subjects on the bus and of paths, so nothing else may be in them.
+const namePattern = `^[a-z0-9][a-z0-9-]{0,31}$`
+
+var nameForm = regexp.MustCompile(namePattern)
+
+// fitName reports whether n may be a name, and says so if not.
+func (d *decoder) fitName(key, n *node) bool {
+	if nameForm.MatchString(n.text) {
+		return true
+	}
+	const rule = "a name is 1 to 32 lower-case letters, digits and \"-\", and does not begin with \"-\""
+	if fit := makeFit(n.text); fit != "" {
+		d.fail(n.at, "%s cannot be %s: %s; write %s", nameOf(key), quote(n.text), rule, fit)
+	} else {
+		d.fail(n.at, "%s cannot be %s: %s", nameOf(key), quote(n.text), rule)
+	}
+	return false
+}
+
+// makeFit makes a name of s, or "" if nothing is left of it.
+func makeFit(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() == 32 {
+			break
+		}
+	}
+	return strings.TrimRight(b.String(), "-")
+}
+
+// wholePart takes a whole number.
+type wholePart struct {
+	to   *value[int64]
+	most int64
+}
+
+// whole takes a whole number that fits any int.
+func whole(to *value[int64]) part { return wholePart{to, math.MaxInt32} }
+
+// wholeBig takes a whole number that JSON can hold.
+func wholeBig(to *value[int64]) part { return wholePart{to, 1 << 53} }
+
+func (p wholePart) want() string { return fmt.Sprintf("a whole number from 0 to %d", p.most) }
+
+func (p wholePart) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	if n.kind != kindWhole || n.whole < 0 || n.whole > p.most {
+		d.wrong(key, n, p.want())
+		return
+	}
+	p.to.v = n.whole
+}
+
+// amountPart takes a number that is not negative.
+type amountPart struct{ to *value[float64] }
+
+func amount(to *value[float64]) part { return amountPart{to} }
+
+func (p amountPart) want() string { return "a number, 0 or more" }
+
+func (p amountPart) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	isNumber := n.kind == kindWhole || n.kind == kindNumber
+	if !isNumber || math.IsNaN(n.real) || math.IsInf(n.real, 0) || n.real < 0 {
+		d.wrong(key, n, p.want())
+		return
+	}
+	p.to.v = n.real
+}
+
+// flagPart takes true or false.
+type flagPart struct{ to *value[bool] }
+
+func flag(to *value[bool]) part { return flagPart{to} }
+
+func (p flagPart) want() string { return "true or false" }
+
+func (p flagPart) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	if n.kind != kindBool {
+		d.wrong(key, n, p.want())
+		return
+	}
+	p.to.v = n.yes
+}
+
+// spanPart takes a length of time with its unit.
+type spanPart struct{ to *value[time.Duration] }
+
+func span(to *value[time.Duration]) part { return spanPart{to} }
+
+func (p spanPart) want() string { return "a time with its unit, such as 90s, 10m or 1h30m" }
+
+func (p spanPart) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	if n.kind == kindWhole && n.whole == 0 {
+		return
+	}
+	if n.kind != kindText {
+		hint := ""
+		if n.kind == kindWhole && n.whole > 0 {
+			hint = "; write " + clip(n.text) + "s if seconds were meant"
+		}
+		d.fail(n.at, "%s must be %s, not %s%s", nameOf(key), p.want(), n.describe(), hint)
+		return
+	}
+	length, err := time.ParseDuration(n.text)
+	if err != nil || length < 0 {
+		d.wrong(key, n, p.want())
+		return
+	}
+	p.to.v = length
+}

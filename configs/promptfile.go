@@ -1,0 +1,131 @@
+package configs
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/lexer"
+)
+
+// maxPrompt is the size of the largest prompt file, in bytes: more than any
+// model takes as instructions.
+const maxPrompt = 1 << 20
+
+// promptFile fills a member's instructions from a file. In an agent file, as
+// Claude Code keeps them in .claude/agents, the body is the instructions, and
+// the description and tools in its head count where the member gives none.
+func (r *resolver) promptFile(m *Member, v value[string]) {
+	m.PromptFile = r.path(v, "prompt file")
+	data, message := readPrompt(m.PromptFile)
+	if message != "" {
+		// A file that could not be opened has been reported by path.
+		if !r.said(v.at.at) {
+			r.fail(v.at.at, "the prompt file %s %s", quote(v.v), message)
+		}
+		return
+	}
+	head, body := splitHead(data)
+	m.Instructions = strings.TrimSpace(body)
+	if m.Instructions == "" {
+		r.fail(v.at.at, "the prompt file %s holds no instructions; write some, or remove prompt_file", quote(v.v))
+	}
+	if head == "" {
+		return
+	}
+	description, tools, ok := readHead(head)
+	if !ok {
+		r.warn(v.at.at, "the head of the prompt file %s is not YAML that covey reads; "+
+			"its description and tools do not count", quote(v.v))
+		return
+	}
+	if m.Description == "" {
+		m.Description = description
+	}
+	if m.Tools == nil {
+		m.Tools = tools
+	}
+}
+
+// readPrompt reads a prompt file; the message completes "the prompt file …".
+func readPrompt(path string) (data, message string) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", "cannot be read (" + cause(err) + "); correct the path"
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxPrompt+1))
+	switch {
+	case err != nil:
+		return "", "cannot be read (" + cause(err) + "); correct the path"
+	case len(raw) > maxPrompt:
+		return "", "is larger than 1 MiB; shorten it"
+	case !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0:
+		return "", "is not UTF-8 text; save it as UTF-8"
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(string(raw), "\ufeff"), "\r\n", "\n"), ""
+}
+
+// splitHead parts a file into the YAML between two lines of three dashes at
+// its very top and the rest.
+func splitHead(data string) (head, body string) {
+	rest, found := strings.CutPrefix(data, "---\n")
+	if !found {
+		return "", data
+	}
+	if strings.HasPrefix(rest, "---\n") {
+		return "", rest[len("---\n"):]
+	}
+	head, body, found = strings.Cut(rest, "\n---\n")
+	if !found {
+		if head, found = strings.CutSuffix(rest, "\n---"); !found {
+			return "", data
+		}
+	}
+	return head, body
+}
+
+// readHead takes description and tools out of an agent file's head. Such
+// files are written for other programs, which are lenient; so a head that is
+// not good YAML is no mistake of the spec.
+func readHead(head string) (description string, tools []string, ok bool) {
+	src, _, message := newSource("", []byte(head))
+	if message != "" {
+		return "", nil, false
+	}
+	tokens := lexer.Tokenize(src.text)
+	if len(guard(src, tokens)) > 0 {
+		return "", nil, false
+	}
+	root, problems := parseYAML(src, tokens)
+	if len(problems) > 0 || root == nil || root.kind != kindMapping {
+		return "", nil, false
+	}
+	if d := root.lookup("description"); d != nil && d.kind == kindText {
+		description = strings.TrimSpace(d.text)
+	}
+	return description, headTools(root.lookup("tools")), true
+}
+
+// headTools reads the two forms of a tools list: `Read, Edit` and a YAML list.
+func headTools(n *node) []string {
+	var tools []string
+	switch {
+	case n == nil:
+	case n.kind == kindText:
+		for name := range strings.SplitSeq(n.text, ",") {
+			tools = append(tools, strings.TrimSpace(name))
+		}
+	case n.kind == kindList:
+		for _, item := range n.items {
+			tools = append(tools, strings.TrimSpace(item.text))
+		}
+	}
+	// "All tools" is written as a star or by leaving the list out.
+	if len(tools) == 1 && (tools[0] == "*" || tools[0] == "") {
+		return nil
+	}
+	return tools
+}

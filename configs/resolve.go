@@ -1,0 +1,128 @@
+package configs
+
+import (
+	"path/filepath"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// resolver makes a Team of a decoded spec: it follows references, looks for
+// files and fills in defaults. It goes on after mistakes, so that all are
+// found; a Team that came with mistakes is thrown away.
+type resolver struct {
+	*decoder
+	file string // absolute path of the spec
+	dir  string // where relative paths start
+
+	models map[string]Model
+	agents map[string]Agent
+	// writable reports whether files can be made in a folder. Tests replace
+	// it, because the superuser may write everywhere.
+	writable func(dir string) error
+}
+
+// team resolves the whole spec.
+func (r *resolver) team(s *teamSpec) *Team {
+	t := &Team{
+		File: r.file,
+		Name: s.name.or(defaultName(r.dir)),
+		Goal: s.goal.v,
+		Keep: s.keep.v,
+	}
+	t.Workspace = r.workspace(s.workspace)
+	t.Models = r.allModels(s.models)
+	t.Agents = r.allAgents(s.agents)
+	r.checkDefaults(&s.defaults)
+	t.Lead = r.lead(s)
+	t.Teammates = r.allTeammates(s, t.Lead.Name)
+	t.Tasks = r.allTasks(s.tasks, t.Members())
+	t.Hooks = r.hooks(&s.hooks)
+	t.Gates = r.gates(&s.gates)
+	for _, path := range s.settings.items {
+		t.Settings = append(t.Settings, r.path(path, "settings file"))
+	}
+	return t
+}
+
+// defaultName is the name of a team that has none: its folder's, made fit.
+func defaultName(dir string) string {
+	if name := makeFit(filepath.Base(dir)); name != "" && !isReserved(name) {
+		return name
+	}
+	return "team"
+}
+
+// hooks checks the section `hooks` by the rules of package hooks.
+func (r *resolver) hooks(s *hookSection) hooks.Settings {
+	if s.at == nil {
+		return nil
+	}
+	settings := s.settings()
+	for _, p := range hooks.Validate(settings) {
+		if n := s.node(p); !r.said(n.at) {
+			r.fail(n.at, "%s", p.Text)
+		}
+	}
+	r.warnSilentEvents(s)
+	return settings
+}
+
+// said reports whether the decoder has found a problem at this very place. The
+// rules of package hooks see only that something is missing there.
+func (r *resolver) said(at position) bool {
+	for _, p := range r.problems {
+		if p.Line == at.line && p.Col == at.col {
+			return true
+		}
+	}
+	return false
+}
+
+// warnSilentEvents warns of hooks on events that never come by themselves.
+func (r *resolver) warnSilentEvents(s *hookSection) {
+	for _, info := range hooks.Events() {
+		if groups, ok := s.groups[info.Event]; ok && !info.Fires && groups.at != nil {
+			r.warn(groups.at.at, "%s: not yet in this version; "+
+				"these hooks run only when `covey hooks run` fires them", info.Event)
+		}
+	}
+}
+
+// gates compiles the section `gates` to hooks that fail closed.
+func (r *resolver) gates(s *gatesSpec) hooks.Settings {
+	out := hooks.Settings{}
+	r.gateGroup(out, hooks.TaskCompleted, s.task)
+	r.gateGroup(out, hooks.TeammateIdle, s.idle)
+	r.gateGroup(out, hooks.Stop, s.stop)
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+func (r *resolver) gateGroup(out hooks.Settings, event hooks.Event, gates list[gateSpec]) {
+	var group hooks.Group
+	for i := range gates.items {
+		group.Hooks = append(group.Hooks, r.gate(&gates.items[i]))
+	}
+	if len(group.Hooks) > 0 {
+		out[event] = []hooks.Group{group}
+	}
+}
+
+// gate compiles one gate.
+func (r *resolver) gate(g *gateSpec) hooks.Handler {
+	switch {
+	case g.run.given() && g.policy.given():
+		r.fail(g.policy.at.at, "a gate has run or policy, not both; make two gates of them")
+	case g.at != nil && !g.run.given() && !g.policy.given() && g.at.lookup("approve") == nil:
+		r.fail(g.at.at, "a gate has a command or a policy; add run: COMMAND or policy: NAME")
+	}
+	return hooks.Handler{
+		Type:    "command",
+		Command: g.run.v,
+		Timeout: g.timeout.v.Seconds(),
+		Policy:  g.policy.v,
+		Gate:    true,
+	}
+}

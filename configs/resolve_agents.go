@@ -1,0 +1,124 @@
+package configs
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// presets are the agents that later versions bring without an entry under
+// `agents`. A spec may use these names for agents of its own.
+func presets() []string { return []string{"claude", "codex", "gemini", "opencode", "copilot", "qwen"} }
+
+// allModels resolves the section `models`.
+func (r *resolver) allModels(specs []entry[modelSpec]) map[string]Model {
+	r.models = map[string]Model{}
+	for _, e := range specs {
+		// A model that is wrong is still there: members that name it have made
+		// no mistake.
+		r.models[e.name.text] = Model{Name: e.name.text}
+	}
+	for _, e := range specs {
+		if e.v.name.given() {
+			r.modelText(e.v.name, "write {provider: script, script: FILE}")
+			continue
+		}
+		m := r.inlineModel(&e.v)
+		m.Name = e.name.text
+		r.models[m.Name] = m
+	}
+	return r.models
+}
+
+// model resolves a model wherever one is wanted.
+func (r *resolver) model(m *modelSpec) Model {
+	if !m.name.given() {
+		return r.inlineModel(m)
+	}
+	if known, ok := r.models[m.name.v]; ok || m.name.v == "" {
+		return known
+	}
+	r.modelText(m.name, "add it under models")
+	return Model{}
+}
+
+// modelText reports a text that names no model.
+func (r *resolver) modelText(name value[string], otherwise string) {
+	if strings.Contains(name.v, "/") {
+		r.notYet(name.at.at, "model "+quote(name.v),
+			"write {provider: script, script: FILE}, the offline model")
+		return
+	}
+	if near := nearest(name.v, sortedKeys(r.models)); near != "" && near != name.v {
+		r.fail(name.at.at, "there is no model %s; write %s", quote(name.v), near)
+		return
+	}
+	r.fail(name.at.at, "there is no model %s; %s", quote(name.v), otherwise)
+}
+
+// inlineModel resolves a model that is written out.
+func (r *resolver) inlineModel(m *modelSpec) Model {
+	if m.at == nil || !m.provider.given() || m.provider.v == "" {
+		return Model{}
+	}
+	if m.provider.v != string(Script) {
+		r.notOneOf(&node{text: "provider"}, m.provider.at, []string{string(Script)})
+		return Model{}
+	}
+	if !m.script.given() {
+		r.fail(m.at.at, "a model with provider script needs a script; add script: FILE")
+		return Model{}
+	}
+	return Model{Provider: Script, Script: r.path(m.script, "script")}
+}
+
+// allAgents resolves the section `agents`.
+func (r *resolver) allAgents(specs []entry[agentSpec]) map[string]Agent {
+	r.agents = map[string]Agent{}
+	for _, e := range specs {
+		a := Agent{Name: e.name.text, Kind: Builtin}
+		if e.v.model.given() {
+			a.Model = r.model(&e.v.model)
+		}
+		r.agents[a.Name] = a
+	}
+	return r.agents
+}
+
+// agent resolves what thinks for a member. Without an agent and a model it
+// returns false.
+func (r *resolver) agent(m *memberSpec) (Agent, bool) {
+	switch {
+	case m.agent.given() && m.model.given():
+		r.fail(m.agent.at.at, "a member has an agent or a model, not both; "+
+			"remove model, or give the model to the agent")
+		return Agent{}, true
+	case m.model.given():
+		return Agent{Kind: Builtin, Model: r.model(&m.model)}, true
+	case m.agent.given():
+		return r.namedAgent(m.agent), true
+	}
+	return Agent{}, false
+}
+
+func (r *resolver) namedAgent(name value[string]) Agent {
+	if a, ok := r.agents[name.v]; ok || name.v == "" {
+		return a
+	}
+	_, isModel := r.models[name.v]
+	near := nearest(name.v, sortedKeys(r.agents))
+	switch {
+	case slices.Contains(presets(), name.v):
+		r.notYet(name.at.at, "agent "+name.v, "until then, give the member a script model with "+
+			"model: NAME, or define an agent of this name under agents")
+	case isModel:
+		r.fail(name.at.at, "%s is a model, not an agent; write {model: %s}", quote(name.v), name.v)
+	case near != "":
+		r.fail(name.at.at, "there is no agent %s; write %s", quote(name.v), near)
+	default:
+		r.fail(name.at.at, "there is no agent %s; add it under agents, or write {model: NAME}", quote(name.v))
+	}
+	return Agent{}
+}
+
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,157 @@
+package configs
+
+import (
+	"slices"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// defaultStopBlockCap is how many refused turn ends in a row a member gets
+// when the spec says nothing (DESIGN 2).
+const defaultStopBlockCap = 8
+
+// reserved are names that mean somebody else on the command line and in mail.
+func reserved() []string { return []string{"covey", "operator"} }
+
+func isReserved(name string) bool { return slices.Contains(reserved(), name) }
+
+// checkDefaults resolves what only members that need it would resolve, so that
+// a mistake in `defaults` is found even if every member overrides it.
+func (r *resolver) checkDefaults(m *memberSpec) {
+	r.agent(m)
+	r.permissions(m.permissions)
+}
+
+func (r *resolver) lead(s *teamSpec) Member {
+	own := &s.lead.memberSpec
+	m := r.member(inherit(&s.defaults, own), false)
+	m.Name = s.lead.name.or("lead")
+	if s.lead.name.given() {
+		r.checkMemberName(s.lead.name.at)
+	}
+	if at := orElse(own.at, own.agent.at); at != nil {
+		r.needAgent(s, own, at)
+	}
+	return m
+}
+
+func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
+	var out []Member
+	for _, e := range s.teammates {
+		m := r.member(inherit(&s.defaults, &e.v), true)
+		m.Name = e.name.text
+		r.checkMemberName(e.name)
+		if m.Name == lead {
+			r.fail(e.name.at, "the lead is called %s too; give one of them another name", quote(m.Name))
+		}
+		if e.v.at != nil {
+			r.needAgent(s, &e.v, e.name)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// needAgent reports a member that nothing thinks for.
+func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *node) {
+	if m := inherit(&s.defaults, own); !m.agent.given() && !m.model.given() {
+		r.fail(at.at, "this member has no agent; add agent: NAME or model: NAME, or one of them under defaults")
+	}
+}
+
+func (r *resolver) checkMemberName(name *node) {
+	if isReserved(name.text) {
+		r.fail(name.at, "no member can be called %s, which means somebody else; choose another name",
+			quote(name.text))
+	}
+}
+
+// inherit returns own with what it does not say taken from defaults. Agent and
+// model are one choice, and so are instructions and prompt file.
+func inherit(defaults, own *memberSpec) *memberSpec {
+	m := *own
+	if !own.agent.given() && !own.model.given() {
+		m.agent, m.model = defaults.agent, defaults.model
+	}
+	if !own.instructions.given() && !own.promptFile.given() {
+		m.instructions, m.promptFile = defaults.instructions, defaults.promptFile
+	}
+	m.description = first(own.description, defaults.description)
+	m.mode = first(own.mode, defaults.mode)
+	m.isolation = first(own.isolation, defaults.isolation)
+	m.selfClaim = first(own.selfClaim, defaults.selfClaim)
+	if !own.tools.given() {
+		m.tools = defaults.tools
+	}
+	// Permission lists add up: a member that denies one thing more must not
+	// thereby allow what the team denies.
+	m.permissions.allow = join(defaults.permissions.allow, own.permissions.allow)
+	m.permissions.ask = join(defaults.permissions.ask, own.permissions.ask)
+	m.permissions.deny = join(defaults.permissions.deny, own.permissions.deny)
+	m.limits = limitSpec{
+		maxTurns:      first(own.limits.maxTurns, defaults.limits.maxTurns),
+		maxTokens:     first(own.limits.maxTokens, defaults.limits.maxTokens),
+		turnTimeout:   first(own.limits.turnTimeout, defaults.limits.turnTimeout),
+		maxInProgress: first(own.limits.maxInProgress, defaults.limits.maxInProgress),
+		stopBlockCap:  first(own.limits.stopBlockCap, defaults.limits.stopBlockCap),
+		maxBudgetUSD:  first(own.limits.maxBudgetUSD, defaults.limits.maxBudgetUSD),
+	}
+	return &m
+}
+
+// first returns the first value that the spec gives.
+func first[T any](own, inherited value[T]) value[T] {
+	if own.given() {
+		return own
+	}
+	return inherited
+}
+
+func join(a, b list[value[string]]) list[value[string]] {
+	return list[value[string]]{items: append(slices.Clone(a.items), b.items...), at: orElse(a.at, b.at)}
+}
+
+// member resolves all of a member but its name. Every default of DESIGN 4
+// that is a member's stands here.
+func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
+	out := Member{
+		Description:    m.description.v,
+		Instructions:   m.instructions.v,
+		Tools:          words(m.tools),
+		PermissionMode: PermissionMode(m.mode.or(string(Default))),
+		Permissions:    r.permissions(m.permissions),
+		Isolation:      Isolation(m.isolation.or(string(Shared))),
+		SelfClaim:      m.selfClaim.or(selfClaim),
+		Limits: Limits{
+			MaxTurns:      int(m.limits.maxTurns.v),
+			MaxTokens:     m.limits.maxTokens.v,
+			TurnTimeout:   m.limits.turnTimeout.v,
+			MaxInProgress: int(m.limits.maxInProgress.v),
+			StopBlockCap:  int(m.limits.stopBlockCap.or(defaultStopBlockCap)),
+			MaxBudgetUSD:  m.limits.maxBudgetUSD.v,
+		},
+	}
+	out.Agent, _ = r.agent(m)
+	if m.instructions.given() && m.promptFile.given() {
+		r.fail(m.promptFile.at.at, "a member has instructions or a prompt_file, not both; remove one")
+	} else if m.promptFile.given() {
+		r.promptFile(&out, m.promptFile)
+	}
+	return out
+}
+
+// permissions checks permission rules: a rule that cannot be read protects
+// nothing, so it must not pass.
+func (r *resolver) permissions(p permissionSpec) Permissions {
+	for _, rules := range []list[value[string]]{p.allow, p.ask, p.deny} {
+		for _, rule := range rules.items {
+			if rule.v == "" {
+				continue
+			}
+			if _, err := hooks.ParseRule(rule.v); err != nil {
+				r.fail(rule.at.at, "%s", sentence(err))
+			}
+		}
+	}
+	return Permissions{Allow: words(p.allow), Ask: words(p.ask), Deny: words(p.deny)}
+}

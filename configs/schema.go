@@ -1,0 +1,196 @@
+package configs
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+//go:embed team.schema.json
+var schemaFile []byte
+
+// Schema returns the JSON Schema (draft 2020-12) of the spec, for editors. It
+// is the file team.schema.json, which `go generate` makes from the tables that
+// Parse decodes by.
+func Schema() []byte { return append([]byte(nil), schemaFile...) }
+
+// schema is what a part says of itself. Parts that occur more than once have a
+// name; their schema becomes a definition.
+type schema struct {
+	jsonschema.Schema
+	defs map[string]*jsonschema.Schema
+}
+
+// makeSchema builds the schema from the tables.
+func makeSchema() ([]byte, error) {
+	root := objectSchema((&teamSpec{}).fields())
+	root.Schema.Schema = "https://json-schema.org/draft/2020-12/schema"
+	root.Title = "covey team"
+	root.Description = "A team of AI agents that `covey up` runs."
+	root.Schema.Defs = root.defs
+	compact, err := root.Schema.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, compact, "", "  "); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	indented.WriteByte('\n')
+	return indented.Bytes(), nil
+}
+
+// of makes a schema without definitions of its own.
+func of(s jsonschema.Schema) *schema { return &schema{Schema: s} }
+
+// take moves the definitions of a child into s and returns the child's own
+// schema.
+func (s *schema) take(child *schema) *jsonschema.Schema {
+	for name, def := range child.defs {
+		if s.defs == nil {
+			s.defs = map[string]*jsonschema.Schema{}
+		}
+		s.defs[name] = def
+	}
+	return &child.Schema
+}
+
+// objectSchema is the schema of a mapping with known keys.
+func objectSchema(fields []field) *schema {
+	out := of(jsonschema.Schema{
+		Type:                 "object",
+		Properties:           map[string]*jsonschema.Schema{},
+		AdditionalProperties: never(),
+	})
+	for _, f := range fields {
+		property := out.take(f.part.schema())
+		property.Description = f.doc
+		if _, isLater := f.part.(laterPart); isLater {
+			property.Description += " Not yet in this version."
+		}
+		out.Properties[f.key] = property
+		out.PropertyOrder = append(out.PropertyOrder, f.key)
+		if f.need {
+			out.Required = append(out.Required, f.key)
+		}
+	}
+	return out
+}
+
+// never is the schema that nothing fits.
+func never() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
+
+func (p textPart) schema() *schema {
+	out := jsonschema.Schema{Type: "string"}
+	switch {
+	case p.enum != nil:
+		for _, word := range p.enum {
+			out.Enum = append(out.Enum, word)
+		}
+	case p.name:
+		out.Pattern = namePattern
+	case !p.any:
+		out.Pattern = `\S`
+	}
+	return of(out)
+}
+
+func (p isolationPart) schema() *schema {
+	return of(jsonschema.Schema{Type: "string", Enum: []any{string(Shared)}})
+}
+
+func (p wholePart) schema() *schema {
+	return of(jsonschema.Schema{Type: "integer", Minimum: new(0.0), Maximum: new(float64(p.most))})
+}
+
+func (p versionPart) schema() *schema {
+	return of(jsonschema.Schema{Type: "integer", Enum: []any{formatVersion}})
+}
+
+func (p amountPart) schema() *schema {
+	return of(jsonschema.Schema{Type: "number", Minimum: new(0.0)})
+}
+
+func (p flagPart) schema() *schema { return of(jsonschema.Schema{Type: "boolean"}) }
+
+// spanPattern is the form of a time.Duration that is not negative.
+const spanPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)` +
+	`(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^0$`
+
+func (p spanPart) schema() *schema {
+	return of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		{Type: "string", Pattern: spanPattern},
+		{Type: "integer", Enum: []any{0}},
+	}})
+}
+
+func (p objectPart) schema() *schema { return objectSchema(p.fields) }
+
+func (p eitherPart) schema() *schema {
+	out := of(jsonschema.Schema{})
+	out.AnyOf = []*jsonschema.Schema{out.take(p.short.schema()), out.take(p.long.schema())}
+	return out
+}
+
+func (p listPart[T]) schema() *schema {
+	out := of(jsonschema.Schema{Type: "array"})
+	out.Items = out.take(p.part(new(T)).schema())
+	return out
+}
+
+func (p uniqueTexts) schema() *schema {
+	out := p.listPart.schema()
+	out.UniqueItems = true
+	return out
+}
+
+func (p dictPart[T]) schema() *schema {
+	out := of(jsonschema.Schema{Type: "object", PropertyNames: &jsonschema.Schema{Pattern: namePattern}})
+	out.AdditionalProperties = out.take(p.part(new(T)).schema())
+	return out
+}
+
+func (p laterPart) schema() *schema { return of(*never()) }
+
+func (p hooksPart) schema() *schema {
+	out := of(jsonschema.Schema{
+		Type:                 "object",
+		Properties:           map[string]*jsonschema.Schema{},
+		AdditionalProperties: never(),
+	})
+	for _, info := range hooks.Events() {
+		property := out.take(groupsPart(new(list[groupSpec])).schema())
+		property.Description = "Hooks on " + string(info.Event) + "."
+		if !info.Fires {
+			property.Description += " Not yet in this version, except by `covey hooks run`."
+		}
+		out.Properties[string(info.Event)] = property
+		out.PropertyOrder = append(out.PropertyOrder, string(info.Event))
+	}
+	return out
+}
+
+// sharedPart is a part with a name of its own in the schema.
+type sharedPart struct {
+	part
+	name string
+}
+
+// shared gives a part that occurs in several places a name in the schema.
+func shared(name string, p part) part { return sharedPart{p, name} }
+
+func (p sharedPart) schema() *schema {
+	inner := p.part.schema()
+	out := of(jsonschema.Schema{Ref: "#/$defs/" + p.name})
+	def := out.take(inner)
+	if out.defs == nil {
+		out.defs = map[string]*jsonschema.Schema{}
+	}
+	out.defs[p.name] = def
+	return out
+}

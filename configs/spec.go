@@ -1,0 +1,208 @@
+package configs
+
+import "math"
+
+// The types of this file and of spec_member.go are the spec as it is written.
+// Their tables are the one source of keys, types and descriptions.
+
+// teamSpec is a whole spec.
+type teamSpec struct {
+	covey     value[int64]
+	name      value[string]
+	goal      value[string]
+	workspace value[string]
+	models    []entry[modelSpec]
+	agents    []entry[agentSpec]
+	defaults  memberSpec
+	lead      leadSpec
+	teammates []entry[memberSpec]
+	tasks     list[taskSpec]
+	gates     gatesSpec
+	hooks     hookSection
+	settings  list[value[string]]
+	keep      value[bool]
+}
+
+func (s *teamSpec) fields() []field {
+	fields := []field{
+		{key: "covey", need: true, part: versionPart{wholePart{&s.covey, math.MaxInt32}},
+			doc: "Version of this format."},
+		{key: "name", part: ident(&s.name),
+			doc: "The team's name. Default: the name of the spec's folder made fit."},
+		{key: "goal", part: text(&s.goal),
+			doc: "The lead's first prompt. `covey up SPEC \"other goal\"` overrides it."},
+		{key: "workspace", part: text(&s.workspace),
+			doc: "The folder that the team works in, relative to the spec. Default: the spec's folder."},
+		{key: "models", part: dict(&s.models, "a mapping from names to models", modelPart),
+			doc: "Names for models. A model may also be written wherever a model's name is wanted."},
+		{key: "agents", part: dict(&s.agents, "a mapping from names to agents", agentPart),
+			doc: "Named ways to think; members name them with `agent`."},
+		{key: "defaults", part: shared("member", object(&s.defaults.at, s.defaults.fields())),
+			doc: "What the lead and all teammates inherit. What a member gives itself replaces it; " +
+				"`limits` are inherited one by one, and the lists of `permissions` add up."},
+		{key: "lead", need: true, part: leadPart(&s.lead),
+			doc: "The member that gets the goal: an agent's name, or a member."},
+		{key: "teammates", part: dict(&s.teammates, "a mapping from names to members", memberPart),
+			doc: "The other members: a name for each, and its agent's name or the member itself."},
+		{key: "tasks", part: listOf(&s.tasks, "a list of tasks", taskPart),
+			doc: "The first tasks. They are stored as \"1\", \"2\", … in this order."},
+		{key: "gates", part: object(nil, s.gates.fields()),
+			doc: "Commands and policies that must agree before work counts. Unlike a hook, " +
+				"a gate that cannot run refuses."},
+		{key: "hooks", part: shared("hooks", hooksPart{&s.hooks}),
+			doc: "Hooks, in the shape of a Claude Code settings file."},
+		{key: "settings", part: texts(&s.settings),
+			doc: "Claude Code settings files, relative to the spec. Their hooks and permissions count."},
+	}
+	return append(append(fields, laterFields()...), field{key: "keep", part: flag(&s.keep),
+		doc: "Stay up when all is done. Default: false."})
+}
+
+// laterFields are the keys of a team that come with later versions.
+func laterFields() []field {
+	return []field{
+		{key: "plugins", part: later("copy the plugin's hooks into hooks, or list its settings file under settings"),
+			doc: "Folders with hooks/hooks.json."},
+		{key: "mcp_servers", part: later(""),
+			doc: "MCP servers whose tools the members get."},
+		{key: "worktree", part: later("remove it; members share the workspace"),
+			doc: "How members' worktrees are made."},
+		{key: "merge", part: later("remove it; members share the workspace"),
+			doc: "How finished work is merged."},
+		{key: "protect", part: later("deny the edits under permissions, such as deny: [\"Edit(policy/**)\"]"),
+			doc: "Paths whose change needs approval."},
+		{key: "budget", part: later("set limits under defaults"),
+			doc: "What the whole team may use."},
+		{key: "schedules", part: later(""),
+			doc: "Prompts at set times."},
+		{key: "sandbox", part: later("remove it; use permissions, or run covey in a container"),
+			doc: "What members' processes may reach."},
+		{key: "gateway", part: later(""),
+			doc: "Serve models to agents of other vendors."},
+		{key: "bus", part: later("remove it; the bus is embedded"),
+			doc: "An external bus."},
+		{key: "extends", part: later("copy what you need into this spec"),
+			doc: "A policy that this spec may only tighten."},
+	}
+}
+
+// modelSpec is a model: a mapping, or the text that names it.
+type modelSpec struct {
+	at       *node         // of a mapping
+	name     value[string] // of a text
+	provider value[string]
+	script   value[string]
+}
+
+// given reports whether the spec names a model here, in either form.
+func (m *modelSpec) given() bool { return m.at != nil || m.name.given() }
+
+func (m *modelSpec) fields() []field {
+	return []field{
+		{key: "provider", need: true, part: text(&m.provider),
+			doc: "Who answers. This version has one provider, script: a model that plays a script, offline."},
+		{key: "script", part: text(&m.script),
+			doc: "The script's path, relative to the spec."},
+		{key: "model", part: later("it belongs to providers other than script"),
+			doc: "The provider's name for the model."},
+		{key: "base_url", part: later("it belongs to providers other than script"),
+			doc: "Where the provider's API is."},
+	}
+}
+
+// modelPart takes a model. Where the provider is one of a later version, the
+// rest of the mapping is not looked at: one message is enough.
+func modelPart(m *modelSpec) part {
+	return shared("model", unless{
+		part: either(text(&m.name), object(&m.at, m.fields()),
+			"a model's name, or a mapping such as {provider: script, script: FILE}"),
+		key: "provider", words: otherProviders(),
+		hint: "write provider: script with a script, the offline model",
+	})
+}
+
+// otherProviders are the providers that later versions will have.
+func otherProviders() []string { return []string{"anthropic", "openai", "google", "gemini", "ollama"} }
+
+// agentSpec is an agent.
+type agentSpec struct {
+	at    *node
+	use   value[string]
+	model modelSpec
+}
+
+func (a *agentSpec) fields() []field {
+	return []field{
+		{key: "use", part: oneOf(&a.use, string(Builtin)),
+			doc: "The kind of agent. This version has one kind, builtin. Default: builtin."},
+		{key: "model", need: true, part: modelPart(&a.model),
+			doc: "The model it thinks with."},
+		{key: "command", part: later(notBuiltin), doc: "The program to start, and its arguments."},
+		{key: "env", part: later(notBuiltin), doc: "The program's environment."},
+		{key: "auth", part: later(notBuiltin), doc: "How the program logs in."},
+		{key: "parallel", part: later(notBuiltin), doc: "How many members one process serves."},
+		{key: "native_hooks", part: later(notBuiltin), doc: "Whether the program's own hooks run."},
+	}
+}
+
+const notBuiltin = "it belongs to agents that are programs of their own"
+
+func agentPart(a *agentSpec) part {
+	return unless{
+		part: object(&a.at, a.fields()),
+		key:  "use", words: []string{"acp", "command"},
+		hint: "write use: builtin with a script model",
+	}
+}
+
+// unless is a part of which a later version knows more: if key holds one of
+// words, the answer is "not yet", and nothing else is said about the mapping.
+type unless struct {
+	part
+	key   string
+	words []string
+	hint  string
+}
+
+func (p unless) decode(d *decoder, key, n *node) {
+	if n.kind == kindMapping {
+		v := n.lookup(p.key)
+		for _, word := range p.words {
+			if v != nil && v.kind == kindText && v.text == word {
+				d.notYet(v.at, p.key+": "+word, p.hint)
+				markBroken(p.part, n)
+				return
+			}
+		}
+	}
+	p.part.decode(d, key, n)
+}
+
+// markBroken lets the resolver see that a mapping is there which could not be
+// used, so that it does not also report it as missing.
+func markBroken(p part, n *node) {
+	switch p := p.(type) {
+	case objectPart:
+		if p.at != nil {
+			*p.at = n
+		}
+	case eitherPart:
+		markBroken(p.long, n)
+	}
+}
+
+// versionPart takes the one version of the format that there is.
+type versionPart struct{ wholePart }
+
+func (p versionPart) decode(d *decoder, key, n *node) {
+	p.wholePart.decode(d, key, n)
+	if n.kind == kindWhole && n.whole != formatVersion {
+		d.fail(n.at, "this covey reads version %d of the format, not %s; write covey: %d",
+			formatVersion, clip(n.text), formatVersion)
+	}
+}
+
+func (p versionPart) want() string { return "the version of this format, 1" }
+
+// formatVersion is the version of the spec that this package reads.
+const formatVersion = 1

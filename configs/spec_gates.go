@@ -1,0 +1,51 @@
+package configs
+
+import "time"
+
+// gatesSpec is the section `gates`.
+type gatesSpec struct{ task, idle, stop list[gateSpec] }
+
+func (g *gatesSpec) fields() []field {
+	const says = "a list of gates"
+	return []field{
+		{key: "task", part: listOf(&g.task, says, gatePart),
+			doc: "Gates on TaskCompleted: they must agree before a task is completed."},
+		{key: "idle", part: listOf(&g.idle, says, gatePart),
+			doc: "Gates on TeammateIdle: they must agree before a teammate goes idle."},
+		{key: "stop", part: listOf(&g.stop, says, gatePart),
+			doc: "Gates on Stop: they must agree before a turn ends."},
+		{key: "merge", part: later("remove it; members share the workspace"),
+			doc: "Gates on a merge."},
+	}
+}
+
+// gateSpec is one gate: a mapping, or the text of its command.
+type gateSpec struct {
+	at      *node
+	run     value[string]
+	timeout value[time.Duration]
+	policy  value[string]
+}
+
+func gatePart(g *gateSpec) part {
+	return shared("gate", either(text(&g.run), object(&g.at, g.fields()),
+		"a command, or a mapping such as {run: COMMAND, timeout: 2m} or {policy: NAME}"))
+}
+
+func (g *gateSpec) fields() []field {
+	return []field{
+		{key: "run", part: text(&g.run),
+			doc: "The command. /bin/sh runs it in the member's working directory with the hook input on " +
+				"stdin; exit 0 agrees, any other exit refuses with the end of its output as the feedback."},
+		{key: "timeout", part: span(&g.timeout),
+			doc: "How long the gate may take, such as 2m. Default: 10m."},
+		{key: "policy", part: oneOf(&g.policy, Policies()...),
+			doc: "A policy that ships with covey."},
+		{key: "approve", part: later("write a command or a policy"),
+			doc: "The member that must approve."},
+	}
+}
+
+// Policies returns the names of the policies that ship with covey and that a
+// gate may name.
+func Policies() []string { return []string{"no-open-tasks", "work-committed", "report-sent"} }

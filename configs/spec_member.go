@@ -1,0 +1,170 @@
+package configs
+
+import "time"
+
+// memberSpec is a member: a mapping, or the text that names its agent.
+type memberSpec struct {
+	at           *node         // of a mapping
+	agent        value[string] // also of a text
+	model        modelSpec
+	description  value[string]
+	instructions value[string]
+	promptFile   value[string]
+	tools        list[value[string]]
+	mode         value[string]
+	permissions  permissionSpec
+	isolation    value[string]
+	selfClaim    value[bool]
+	limits       limitSpec
+}
+
+func (m *memberSpec) fields() []field {
+	return []field{
+		{key: "agent", part: text(&m.agent),
+			doc: "The agent that thinks for the member: a name under agents."},
+		{key: "model", part: modelPart(&m.model),
+			doc: "Short for a builtin agent on that model."},
+		{key: "description", part: text(&m.description),
+			doc: "What the member is for; the others see it."},
+		{key: "instructions", part: text(&m.instructions),
+			doc: "What the member is told before everything else."},
+		{key: "prompt_file", part: text(&m.promptFile),
+			doc: "A file that holds the instructions, relative to the spec. The description and tools " +
+				"of an agent file's head count where the member gives none."},
+		{key: "tools", part: texts(&m.tools),
+			doc: "The tools it may use; team tools always come along. Default: all."},
+		{key: "permission_mode", part: oneOf(&m.mode, string(Default), string(Plan), string(AcceptEdits),
+			string(DontAsk), string(BypassPermissions)),
+			doc: "What it may do without asking. Default: default."},
+		{key: "permissions", part: object(nil, m.permissions.fields()),
+			doc: "Permission rules. Deny beats ask, ask beats allow, whatever a hook says."},
+		{key: "isolation", part: isolationPart{textPart{to: &m.isolation}},
+			doc: "Where it works. This version has one kind, shared: in the workspace. Default: shared."},
+		{key: "owns", part: later("deny other edits under permissions"),
+			doc: "Paths that only this member writes."},
+		{key: "self_claim", part: flag(&m.selfClaim),
+			doc: "Take a ready task when idle. Default: true for teammates, false for the lead."},
+		{key: "plan", part: later("write permission_mode: plan"),
+			doc: "Whether a plan must be approved first."},
+		{key: "depends_on", part: later("let tasks depend on each other with blocked_by"),
+			doc: "Members that must be up first."},
+		{key: "restart", part: later(""),
+			doc: "How often the member is started again."},
+		{key: "limits", part: object(nil, m.limits.fields()),
+			doc: "What it may use."},
+	}
+}
+
+func memberPart(m *memberSpec) part {
+	return shared("teammate", either(text(&m.agent), object(&m.at, m.fields()), wantMember))
+}
+
+const wantMember = "an agent's name, or a mapping such as {model: NAME}"
+
+// leadSpec is the lead: a member that may have another name.
+type leadSpec struct {
+	memberSpec
+	name value[string]
+}
+
+func leadPart(l *leadSpec) part {
+	name := field{key: "name", part: ident(&l.name), doc: "The lead's name. Default: lead."}
+	return either(text(&l.agent), object(&l.at, append([]field{name}, l.fields()...)), wantMember)
+}
+
+// isolationPart takes the one kind of isolation that there is.
+type isolationPart struct{ textPart }
+
+func (p isolationPart) want() string { return string(Shared) }
+
+func (p isolationPart) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	switch {
+	case n.kind == kindText && n.text == string(Shared):
+		p.to.v = n.text
+	case n.kind == kindText && (n.text == "worktree" || n.text == "clone"):
+		d.notYet(n.at, "isolation: "+n.text, "write shared, or remove it")
+	default:
+		d.wrong(key, n, p.want())
+	}
+}
+
+// permissionSpec holds a member's permission rules.
+type permissionSpec struct{ allow, ask, deny list[value[string]] }
+
+func (p *permissionSpec) fields() []field {
+	return []field{
+		{key: "allow", part: texts(&p.allow), doc: "Calls that need no asking, such as \"Bash(go test *)\"."},
+		{key: "ask", part: texts(&p.ask), doc: "Calls that need a person's word."},
+		{key: "deny", part: texts(&p.deny), doc: "Calls that are refused, such as \"Bash(git push*)\"."},
+	}
+}
+
+// limitSpec bounds what a member may use.
+type limitSpec struct {
+	maxTurns      value[int64]
+	maxTokens     value[int64]
+	turnTimeout   value[time.Duration]
+	maxInProgress value[int64]
+	stopBlockCap  value[int64]
+	maxBudgetUSD  value[float64]
+}
+
+func (l *limitSpec) fields() []field {
+	return []field{
+		{key: "max_turns", part: whole(&l.maxTurns),
+			doc: "Passes (model requests) of one turn. 0: no limit. Default: no limit."},
+		{key: "max_tokens", part: wholeBig(&l.maxTokens),
+			doc: "Tokens in all. 0: no limit. Default: no limit."},
+		{key: "turn_timeout", part: span(&l.turnTimeout),
+			doc: "Time of one turn, such as 10m. 0: no limit. Default: no limit."},
+		{key: "max_in_progress", part: whole(&l.maxInProgress),
+			doc: "Tasks in progress at once. 0: no limit. Default: no limit."},
+		{key: "stop_block_cap", part: whole(&l.stopBlockCap),
+			doc: "Refused turn ends in a row before the member needs attention. 0: no limit. Default: 8."},
+		{key: "max_budget_usd", part: amount(&l.maxBudgetUSD),
+			doc: "Cost in all, in US dollars. 0: no limit. Default: no limit."},
+	}
+}
+
+// taskSpec is a task.
+type taskSpec struct {
+	at          *node
+	id          value[string]
+	subject     value[string]
+	description value[string]
+	owner       value[string]
+	blockedBy   list[value[string]]
+	labels      list[value[string]]
+	wants       wantsSpec
+}
+
+func taskPart(t *taskSpec) part {
+	return shared("task", object(&t.at, t.fields()))
+}
+
+func (t *taskSpec) fields() []field {
+	return []field{
+		{key: "id", part: ident(&t.id),
+			doc: "What blocked_by calls the task. Default: the subject made fit."},
+		{key: "subject", need: true, part: text(&t.subject),
+			doc: "What is to be done, in a few words."},
+		{key: "description", part: text(&t.description),
+			doc: "What is to be done, in full."},
+		{key: "owner", part: text(&t.owner),
+			doc: "The member that is told of the task at the start and works on it first."},
+		{key: "blocked_by", part: texts(&t.blockedBy),
+			doc: "The ids of tasks that must be completed first."},
+		{key: "labels", part: texts(&t.labels),
+			doc: "Words to sort tasks by."},
+		{key: "wants", part: object(nil, t.wants.fields()),
+			doc: "What a member must have to take the task by itself."},
+	}
+}
+
+// wantsSpec says what a member must have to take a task by itself.
+type wantsSpec struct{ tools list[value[string]] }
+
+func (w *wantsSpec) fields() []field {
+	return []field{{key: "tools", part: texts(&w.tools), doc: "Tools it must have."}}
+}

@@ -1,0 +1,10 @@
+//go:build unix
+
+package configs
+
+import "golang.org/x/sys/unix"
+
+// writable reports why no file can be made in dir, without making one.
+func writable(dir string) error {
+	return unix.Access(dir, unix.W_OK|unix.X_OK)
+}
