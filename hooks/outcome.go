@@ -57,6 +57,12 @@ type Outcome struct {
 	// Feedback is what the model is to see, one text per blocking hook, each
 	// complete with its heading ("Stop hook feedback:\n…").
 	Feedback []string
+	// Messages is everything that the model is to see of this event, in the order
+	// in which the hooks finished: Feedback and AdditionalContext, and the
+	// reminders that recorded hosts add at a turn end. A turn end shows these,
+	// each as a message of its own; a tool call shows Feedback as its error
+	// (PreToolUse) or both below its result.
+	Messages []string
 	// StopReason is why a hook halted, for people; the model does not see it.
 	StopReason string
 	// AdditionalContext holds the contexts that hooks gave, each as the model
@@ -64,6 +70,9 @@ type Outcome struct {
 	AdditionalContext []string
 	// SystemMessages are for people, not for the model.
 	SystemMessages []string
+	// Warnings are for people too: what is wrong with the configuration of this
+	// event. What went wrong in one hook stands in its Result.
+	Warnings []string
 
 	Permission   Permission
 	UpdatedInput json.RawMessage // replaces the tool's input whole; nil: unchanged
@@ -78,4 +87,29 @@ type Progress struct {
 	ToolUseID string
 	Command   string
 	Result    *Result
+}
+
+// Continues reports whether a turn end with this outcome sends the agent back
+// to work: a hook refused, or a Stop hook gave context to act on. A halt ends
+// the turn whatever else was decided.
+func (o Outcome) Continues() bool {
+	switch {
+	case o.Decision == Halt:
+		return false
+	case o.Decision == Block:
+		return true
+	}
+	return (o.Event == Stop || o.Event == SubagentStop) && len(o.AdditionalContext) > 0
+}
+
+// FailedOpen counts the hooks that gave no verdict, so that the action went on
+// unchecked: they could not run, timed out, or gave no usable answer.
+func (o Outcome) FailedOpen() int {
+	open := 0
+	for _, r := range o.Results {
+		if r.Outcome == NonBlockingError || r.Outcome == Cancelled {
+			open++
+		}
+	}
+	return open
 }

@@ -1,0 +1,132 @@
+package hooks
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Bounds on what is kept of a hook's output.
+const (
+	defaultOutputCap = 64 << 10
+	// answerCap is how much of stdout is kept while it looks like a JSON answer:
+	// an answer that is cut is no answer, and long reasons are legal.
+	answerCap = 1 << 20
+	// tailCap is how much of a gate's output becomes its feedback: the end, where
+	// a test run says what failed.
+	tailCap = 6000
+)
+
+// capture keeps the beginning of a stream and counts the rest.
+type capture struct {
+	kept    []byte
+	limit   int
+	dropped int64
+	also    *tail // sees everything too; may be nil
+}
+
+// Write never fails: what does not fit is counted.
+func (c *capture) Write(p []byte) (int, error) {
+	if c.also != nil {
+		c.also.Write(p)
+	}
+	room := min(c.limit-len(c.kept), len(p))
+	c.kept = append(c.kept, p[:room]...)
+	c.dropped += int64(len(p) - room)
+	return len(p), nil
+}
+
+// answerCapture is a capture for stdout: what begins like a JSON object may be
+// longer, because only the whole of it can be read.
+type answerCapture struct{ capture }
+
+// Write widens the limit when the first byte that counts is a brace.
+func (c *answerCapture) Write(p []byte) (int, error) {
+	if c.limit < answerCap && len(c.kept) < c.limit {
+		// The brace may come in a later write than the blanks before it.
+		head := c.kept
+		if len(bytes.TrimSpace(head)) == 0 {
+			head = p
+		}
+		if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
+			c.limit = answerCap
+		}
+	}
+	return c.capture.Write(p)
+}
+
+// text is what was kept, cut to limit, as valid UTF-8.
+func (c *capture) text(limit int) string {
+	kept := c.kept
+	if len(kept) > limit {
+		kept = kept[:limit]
+	}
+	return strings.ToValidUTF8(string(kept), "\uFFFD")
+}
+
+// cutNote says how much of a stream was not kept, for people; "" if all was.
+func (c *capture) cutNote(stream string, limit int) string {
+	lost := c.dropped + int64(max(len(c.kept)-limit, 0))
+	if lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d more bytes of %s were not kept", lost, stream)
+}
+
+// tail keeps the end of what several streams write, in the order in which it
+// arrives.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+	cut  bool
+}
+
+// Write keeps the last bytes.
+func (t *tail) Write(p []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(p) > tailCap {
+		p, t.cut = p[len(p)-tailCap:], true
+	}
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - tailCap; over > 0 {
+		t.kept, t.cut = append(t.kept[:0], t.kept[over:]...), true
+	}
+}
+
+// text is the end as valid UTF-8, from a line's beginning if something was cut.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.kept
+	if t.cut {
+		if i := bytes.IndexByte(kept, '\n'); i >= 0 && i < len(kept)/2 {
+			kept = kept[i+1:]
+		}
+		for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
+			kept = kept[1:]
+		}
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
+	if t.cut {
+		return "…\n" + text
+	}
+	return text
+}
+
+// preview is the beginning of s on one line, at most limit bytes of it.
+func preview(s string, limit int) string {
+	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
+	if line, _, more := strings.Cut(s, "\n"); more {
+		s = line + " …"
+	}
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}

@@ -1,0 +1,113 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// judgeGate decides what the end of a gate means (DESIGN 4). A gate agrees by
+// exit code 0 alone, and a JSON answer can only add a refusal, a halt or
+// context to that. Everything else refuses: a gate that cannot run, times out,
+// is ended by a signal, or prints half an answer. It is pure.
+func judgeGate(known *traits, found finding) verdict {
+	v := verdict{Result: Result{ExitCode: found.code, Outcome: Success}}
+	if found.aborted {
+		v.Outcome = Cancelled
+		return v
+	}
+	valid := found.answer.fields != nil && found.answer.flaw == "" && found.fault == ""
+	if valid {
+		v.apply(known, found)
+	}
+	why := gateFault(found)
+	if why == "" || v.refused >= refuses {
+		return v
+	}
+	v.byAnswer = false
+	v.refuse(known, max(known.exit2, refuses), fmt.Sprintf("[%s]: %s", found.command, why))
+	return v
+}
+
+// gateFault says why a gate does not agree, with the end of its output, or ""
+// if it does.
+func gateFault(found finding) string {
+	var why string
+	switch {
+	case found.fault != "":
+		why = found.fault
+	case found.code != 0:
+		if found.tail != "" {
+			return found.tail // the output of a failed check speaks for itself
+		}
+		why = fmt.Sprintf("exit code %d, without any output", found.code)
+	case found.answer.flaw != "":
+		why = found.answer.flaw
+	case found.answer.broken:
+		why = found.answer.note
+	default:
+		return ""
+	}
+	if found.tail != "" {
+		why += "\n" + found.tail
+	}
+	return why
+}
+
+// isReport reports whether text is a row of JSON values none of which is meant
+// as an answer: what test runners print for other programs. The end may be
+// missing if the text was cut.
+func isReport(text string, cut bool) bool {
+	dec := json.NewDecoder(strings.NewReader(text))
+	for n := 0; ; n++ {
+		var value json.RawMessage
+		err := dec.Decode(&value)
+		switch {
+		case err == io.EOF:
+			return n > 1
+		case err != nil:
+			return n > 0 && cut
+		case !bytes.HasPrefix(value, []byte("{")):
+			continue
+		}
+		fields, err := objectFields(value)
+		if err != nil {
+			return false
+		}
+		for _, f := range fields {
+			switch f.Name {
+			case "decision", "continue", "hookSpecificOutput", "stopReason", "async":
+				return false
+			}
+		}
+	}
+}
+
+// runPolicy asks a policy that ships with covey. It may be written by somebody
+// who embeds us, so a panic in it refuses instead of ending the team.
+func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
+	policy := r.opts.Policies[h.Policy]
+	refuse := func(format string, args ...any) {
+		v = verdict{Result: Result{ExitCode: -1}}
+		v.refuse(r.known, max(r.known.exit2, refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format, args...))
+	}
+	if policy == nil {
+		refuse("there is no policy of that name")
+		return v
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			refuse("the policy broke off: %v", cause)
+		}
+	}()
+	result := policy(ctx, r.in)
+	if result.Outcome == Success || result.Outcome == Cancelled && ctx.Err() != nil {
+		return verdict{Result: result}
+	}
+	v.Result = result
+	v.refuse(r.known, max(r.known.exit2, refuses), orElse(result.Feedback, noReason))
+	return v
+}

@@ -1,0 +1,213 @@
+package hooks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+)
+
+// matchTimeout bounds one search: JavaScript's expressions can take exponential
+// time, and what they are held against comes from an agent.
+const matchTimeout = 100 * time.Millisecond
+
+// matcher decides which subjects a group listens to (HOOKS.md section 4).
+type matcher struct {
+	all   bool
+	exact []string
+	regex *regexp2.Regexp
+}
+
+// newMatcher reads a matcher of an event's group. Events without a subject
+// ignore theirs. The error says why an expression cannot be one.
+func newMatcher(known *traits, text string) (*matcher, error) {
+	trimmed := strings.TrimSpace(text)
+	if known.field == "" || trimmed == "" || trimmed == "*" {
+		return &matcher{all: true}, nil
+	}
+	separators := "|,"
+	if known.event == FileChanged || known.event == StopFailure {
+		separators = "|"
+	}
+	if isList(text, separators) {
+		m := &matcher{}
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+			if word = strings.TrimSpace(word); word != "" {
+				m.exact = append(m.exact, word)
+			}
+		}
+		return m, nil
+	}
+	regex, err := regexp2.Compile(text, regexp2.ECMAScript)
+	if err != nil {
+		return nil, fmt.Errorf("matcher %q is no JavaScript expression: %s", text, regexFault(err))
+	}
+	regex.MatchTimeout = matchTimeout
+	return &matcher{regex: regex}, nil
+}
+
+// regexFault is what the engine says, without repeating the expression.
+func regexFault(err error) string {
+	_, fault, found := strings.Cut(err.Error(), "error parsing regexp: ")
+	if !found {
+		return err.Error()
+	}
+	if i := strings.LastIndex(fault, " in `"); i > 0 {
+		return fault[:i]
+	}
+	return fault
+}
+
+// isList reports whether text is plain names: letters, digits and what stands
+// between them. Events that split on "|" alone take fewer characters.
+func isList(text, separators string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+			return false
+		case strings.ContainsRune(separators, r):
+			return false
+		}
+		return separators == "|" || r != ' ' && r != '-'
+	})
+}
+
+// matches reports whether a subject is listened to. doubt says why that could
+// not be found out; then the answer is yes, so that a policy is not lost.
+func (m *matcher) matches(subject string) (yes bool, doubt string) {
+	switch {
+	case m.all:
+		return true, ""
+	case m.regex == nil:
+		return slices.Contains(m.exact, subject) || slices.Contains(m.exact, formerName(subject)), ""
+	}
+	yes, err := m.regex.MatchString(subject)
+	if err == nil && !yes && formerName(subject) != "" {
+		yes, err = m.regex.MatchString(formerName(subject))
+	}
+	if err != nil {
+		return true, fmt.Sprintf("matcher %q took too long: the hook ran", preview(m.regex.String(), 80))
+	}
+	return yes, ""
+}
+
+// formerName is what a tool was called before, so that old matchers go on
+// working; "" if it always had its name.
+func formerName(tool string) string {
+	if tool == "Agent" {
+		return "Task"
+	}
+	return ""
+}
+
+// armed is a handler ready to run.
+type armed struct {
+	Handler
+	source  *Source
+	matcher *matcher
+	rule    *Rule // its `if`; nil: none
+	never   bool  // its `if` can never hold
+	label   string
+	key     string // equal keys are one hook
+}
+
+// kind is the type to show in results.
+func (h *armed) kind() string {
+	if h.Policy != "" {
+		return "policy"
+	}
+	return h.Type
+}
+
+// arm takes over one source.
+func (r *Runner) arm(source *Source) {
+	for event, groups := range source.Settings {
+		known := traitsOf(event)
+		for _, group := range groups {
+			m, err := newMatcher(known, group.Matcher)
+			if err != nil {
+				r.flaws[event] = append(r.flaws[event], fmt.Sprintf("%s: %v: its hooks never run", source.Name, err))
+				continue
+			}
+			for _, h := range group.Hooks {
+				r.armed[event] = append(r.armed[event], r.armOne(known, source, m, h))
+			}
+		}
+	}
+}
+
+// armOne prepares one handler.
+func (r *Runner) armOne(known *traits, source *Source, m *matcher, h Handler) *armed {
+	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
+	a.key = strings.Join([]string{source.Root, h.Shell, h.Type, a.label, strings.Join(h.Args, "\x01"), h.If,
+		fmt.Sprint(h.Args != nil, h.Gate)}, "\x00")
+	if h.If == "" {
+		return a
+	}
+	flaw := ""
+	rule, err := ParseRule(h.If)
+	switch {
+	case !known.aboutTool():
+		flaw = fmt.Sprintf("`if` is only evaluated on tool events: a hook that has one never runs on %s", known.event)
+	case err != nil:
+		flaw = fmt.Sprintf("if: %v: the hook never runs", err)
+	}
+	a.rule, a.never = &rule, flaw != ""
+	if flaw != "" {
+		r.flaws[known.event] = append(r.flaws[known.event], fmt.Sprintf("%s: %s", source.Name, flaw))
+	}
+	return a
+}
+
+// labelOf is what the user configured: the command, URL, prompt or tool.
+func labelOf(h *Handler) string {
+	switch {
+	case h.Policy != "":
+		return h.Policy
+	case h.Type == "http":
+		return h.URL
+	case h.Type == "prompt" || h.Type == "agent":
+		return h.Prompt
+	case h.Type == "mcp_tool":
+		return h.Server + "/" + h.Tool
+	}
+	return h.Command
+}
+
+// choose returns the hooks that in calls for, in order, each once: of equal
+// ones the last. Hooks that run once are taken off.
+func (r *Runner) choose(known *traits, in Input) (chosen []*armed, warnings []string) {
+	subject := in.subject()
+	call, _ := in.Call(r.opts.ProjectDir)
+	last := map[string]int{}
+	for _, h := range r.armed[known.event] {
+		yes, doubt := h.matcher.matches(subject)
+		if doubt != "" {
+			warnings = append(warnings, h.source.Name+": "+doubt)
+		}
+		if !yes || h.never || h.rule != nil && !h.rule.Fires(call) {
+			continue
+		}
+		if i, twice := last[h.key]; twice {
+			chosen[i] = nil
+		}
+		last[h.key] = len(chosen)
+		chosen = append(chosen, h)
+	}
+	return slices.DeleteFunc(chosen, func(h *armed) bool { return h == nil || r.spent(h, in.SessionID) }), warnings
+}
+
+// spent reports whether h was to run once and has, and notes that it will have.
+func (r *Runner) spent(h *armed, session string) bool {
+	if !h.Once {
+		return false
+	}
+	key := session + "\x00" + h.key
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ran := r.once[key]
+	r.once[key] = true
+	return ran
+}

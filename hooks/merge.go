@@ -1,0 +1,126 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// reminder wraps a text as recorded hosts show it to the model.
+func reminder(text string) string {
+	return "<system-reminder>\n" + text + "\n</system-reminder>"
+}
+
+// merge makes one Outcome of what the hooks of an event decided. The verdicts
+// stand in the order in which the hooks finished, and that order is kept: in
+// the feedback, in the contexts, and where the last one wins. It is pure.
+func merge(known *traits, name string, verdicts []verdict) Outcome {
+	out := Outcome{Event: known.event, Matched: len(verdicts), Decision: Pass}
+	for i := range verdicts {
+		v := &verdicts[i]
+		out.Results = append(out.Results, v.Result)
+		out.addTexts(known, name, v)
+		out.addPermission(v)
+		if v.message != "" {
+			out.SystemMessages = append(out.SystemMessages, v.message)
+		}
+		if len(v.input) > 0 {
+			out.UpdatedInput = v.input
+		}
+		for field, raw := range v.output {
+			out.addOutput(field, raw)
+		}
+		switch {
+		case v.halt && out.Decision != Halt:
+			out.Decision, out.StopReason = Halt, v.stop
+		case v.refused >= refuses && out.Decision == Pass:
+			out.Decision = Block
+		}
+	}
+	return out
+}
+
+// addTexts adds what the model is to see of one verdict. At a turn end a hook
+// that refuses by JSON shows twice, as a reminder and as feedback, because that
+// is what recorded hosts do and prompts rely on.
+func (out *Outcome) addTexts(known *traits, name string, v *verdict) {
+	if v.halt && known.endsTurn() {
+		out.Messages = append(out.Messages, reminder(fmt.Sprintf("%s hook stopped continuation: %s", name, v.stop)))
+	}
+	if v.refused >= refuses {
+		out.addRefusal(known, name, v)
+	}
+	for _, n := range v.contexts {
+		text := reminder(fmt.Sprintf("%s hook %s: %s", name, n.label, n.text))
+		out.AdditionalContext = append(out.AdditionalContext, text)
+		out.Messages = append(out.Messages, text)
+	}
+}
+
+// addRefusal adds the text of one refusal where its event wants it.
+func (out *Outcome) addRefusal(known *traits, name string, v *verdict) {
+	blocking := reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command, v.Feedback))
+	var text string
+	switch v.refused {
+	case toTool:
+		text = fmt.Sprintf("%s hook error: %s", name, v.Feedback)
+	case toResult:
+		text = blocking
+	case toFeedback:
+		if v.byAnswer && known.endsTurn() {
+			out.Messages = append(out.Messages, blocking)
+		}
+		text = feedbackHeading(known.event) + v.Feedback
+	default:
+		out.SystemMessages = append(out.SystemMessages, fmt.Sprintf("%s operation blocked by hook:\n%s", name, v.Feedback))
+		return
+	}
+	out.Feedback = append(out.Feedback, text)
+	out.Messages = append(out.Messages, text)
+}
+
+// feedbackHeading is the line that feedback begins with. A helper's stop is
+// called Stop there, too.
+func feedbackHeading(event Event) string {
+	if event == SubagentStop {
+		event = Stop
+	}
+	return string(event) + " hook feedback:\n"
+}
+
+// addPermission keeps the strictest say about a tool call; among equals the
+// first one's reason.
+func (out *Outcome) addPermission(v *verdict) {
+	if rank(v.permission.Decision) > rank(out.Permission.Decision) {
+		out.Permission = v.permission
+	}
+}
+
+// rank orders decisions: deny > defer > ask > allow > none.
+func rank(decision string) int {
+	switch decision {
+	case "deny":
+		return 4
+	case "defer":
+		return 3
+	case "ask":
+		return 2
+	case "allow":
+		return 1
+	}
+	return 0
+}
+
+// addOutput keeps an event-specific field. The last hook wins, except that
+// watched paths add up: each hook names its own.
+func (out *Outcome) addOutput(field string, raw json.RawMessage) {
+	if out.Output == nil {
+		out.Output = map[string]json.RawMessage{}
+	}
+	if before, twice := out.Output[field]; twice && field == "watchPaths" {
+		var all, more []string
+		if json.Unmarshal(before, &all) == nil && json.Unmarshal(raw, &more) == nil {
+			raw, _ = json.Marshal(append(all, more...)) // strings always marshal
+		}
+	}
+	out.Output[field] = raw
+}

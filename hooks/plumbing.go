@@ -1,0 +1,183 @@
+package hooks
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// earlyInput is how much input is written before the program starts. A pipe
+// holds at least one page even for a user who has used up his share of pipe
+// memory, so this much can never block; more needs a goroutine.
+const earlyInput = 4096
+
+// plumbing is the three pipes of one program. The ends that the program gets
+// are real files, so that waiting for the program is not waiting for its pipes:
+// a grandchild may hold those open for as long as it likes.
+type plumbing struct {
+	children []*os.File // the program's ends; closed once it has them
+	input    *os.File   // our end of stdin, while there is still something to write
+	rest     []byte     // what is still to be written
+	outputs  []output
+	pumps    sync.WaitGroup
+}
+
+// output is our end of one output stream and where it goes.
+type output struct {
+	from *os.File
+	to   io.Writer
+}
+
+// plumb opens the pipes that p needs and hands the program's ends to cmd.
+func (p Process) plumb(cmd *exec.Cmd) (*plumbing, error) {
+	pl := &plumbing{}
+	if p.Stdin != nil {
+		if err := pl.feed(cmd, p.Stdin); err != nil {
+			pl.abandon()
+			return nil, err
+		}
+	}
+	out, err := pl.collect(p.Stdout)
+	if err != nil {
+		pl.abandon()
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = fileOrNil(out), fileOrNil(out)
+	if p.Stderr == nil || !sameWriter(p.Stderr, p.Stdout) {
+		if out, err = pl.collect(p.Stderr); err != nil {
+			pl.abandon()
+			return nil, err
+		}
+		cmd.Stderr = fileOrNil(out)
+	}
+	return pl, nil
+}
+
+// fileOrNil keeps a nil file from becoming a non-nil writer.
+func fileOrNil(f *os.File) io.Writer {
+	if f == nil {
+		return nil
+	}
+	return f
+}
+
+// sameWriter reports whether a and b are the same writer, as os/exec does: of
+// types that cannot be compared no two are the same.
+func sameWriter(a, b io.Writer) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = false
+		}
+	}()
+	return a == b
+}
+
+// feed opens the program's stdin and writes the first page of input to it.
+func (pl *plumbing) feed(cmd *exec.Cmd, input []byte) error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stdin = read
+	pl.children = append(pl.children, read)
+	pl.input = write
+	early := input[:min(len(input), earlyInput)]
+	if _, err := write.Write(early); err != nil {
+		return err
+	}
+	pl.rest = input[len(early):]
+	if len(pl.rest) == 0 {
+		pl.input = nil
+		return write.Close()
+	}
+	return nil
+}
+
+// collect opens a pipe whose output goes to w, and returns the program's end.
+func (pl *plumbing) collect(w io.Writer) (*os.File, error) {
+	if w == nil {
+		return nil, nil
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	pl.children = append(pl.children, write)
+	pl.outputs = append(pl.outputs, output{read, w})
+	return write, nil
+}
+
+// begin is called once the program has started: its ends are closed here, and
+// the pumps run until finish.
+func (pl *plumbing) begin() {
+	closeAll(pl.children)
+	if pl.input != nil {
+		pl.pumps.Go(func() {
+			// A program that does not read its input is not at fault: EPIPE and the
+			// deadline that finish sets are both its way of saying "enough".
+			_, _ = pl.input.Write(pl.rest)
+			_ = pl.input.Close()
+		})
+	}
+	for _, out := range pl.outputs {
+		pl.pumps.Go(func() { pump(out) })
+	}
+}
+
+// pump copies one output until it ends. A writer that fails does not stop the
+// program: what it says from then on is thrown away.
+func pump(out output) {
+	if _, err := io.Copy(out.to, out.from); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		_, _ = io.Copy(io.Discard, out.from)
+	}
+}
+
+// finish waits for the pumps after the program has ended, for lingerDelay at
+// most, and closes everything. It reports whether somebody still held an
+// output open.
+func (pl *plumbing) finish() (held bool) {
+	if pl.input != nil {
+		// Nobody is left to read but children that were not given this input.
+		_ = pl.input.SetWriteDeadline(time.Now())
+	}
+	done := make(chan struct{})
+	go func() { pl.pumps.Wait(); close(done) }()
+	timer := time.NewTimer(lingerDelay)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		held = true
+		for _, out := range pl.outputs {
+			if out.from.SetReadDeadline(time.Now()) != nil {
+				_ = out.from.Close() // where pipes have no deadlines, closing ends the read
+			}
+		}
+		<-done
+	}
+	for _, out := range pl.outputs {
+		_ = out.from.Close()
+	}
+	return held
+}
+
+// abandon closes everything when the program could not be started.
+func (pl *plumbing) abandon() {
+	closeAll(pl.children)
+	if pl.input != nil {
+		_ = pl.input.Close()
+	}
+	for _, out := range pl.outputs {
+		_ = out.from.Close()
+	}
+}
+
+// closeAll closes files of which nothing is expected any more.
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}

@@ -1,0 +1,165 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// How long Run waits for what a program leaves behind.
+const (
+	defaultGrace = 500 * time.Millisecond
+	// lingerDelay is how long a child may hold an output open after the program
+	// itself has ended. It bounds the result of a hook that exits at once and
+	// leaves a daemon (0.5 s), and leaves room for a slow machine to drain a pipe.
+	lingerDelay = 250 * time.Millisecond
+	// busyRetries bounds how often a start is tried again because the file is
+	// still open for writing in a child that another goroutine is forking.
+	busyRetries = 6
+)
+
+// Process is one run of a program, in a session of its own and without a
+// terminal. When its context ends, the whole tree below it is ended: TERM to
+// the group, and after Grace KILL to everything that can be found, also what
+// has left the session. It is the only place of covey that starts programs
+// which may misbehave.
+type Process struct {
+	// Args is the command line. Args[0] is taken from the PATH of Env unless it
+	// has a slash; a relative path starts at Dir. Required.
+	Args []string
+	Dir  string   // working directory; it must exist; empty: this process's own
+	Env  []string // nil: this process's environment
+	// Stdin is what the program may read. It need not: neither a program that
+	// reads nothing nor one that closes its input disturbs Run. nil: /dev/null.
+	Stdin []byte
+	// Stdout and Stderr take the outputs, each from a goroutine of its own that
+	// has ended when Run returns. nil: /dev/null. Two equal writers get one pipe.
+	Stdout, Stderr io.Writer
+	Grace          time.Duration // from TERM to KILL; 0: 500 ms
+	// Marker is an entry of Env, NAME=value, that no other process has. Children
+	// that left the session are found by it (on Linux). Empty: they are not.
+	Marker  string
+	Started func(pid int) // called once the program runs, before anything is read; may be nil
+}
+
+// Exit says how a Process ended.
+type Exit struct {
+	Code    int    // exit code; -1 if a signal ended it or it never ran
+	Signal  string // what ended it, like "killed"; empty if it exited by itself
+	Stopped bool   // the context ended before the program, and the tree was killed
+	Held    bool   // a child still held an output open when the program had ended
+	// Left holds the pids of children that outlived the program. They run on,
+	// or, if Stopped, have been killed. Only Linux names them.
+	Left []int
+}
+
+// Run runs p and returns when it has ended, or when ctx has and its tree is
+// gone. What a child left behind does not hold Run up for more than a quarter
+// second. The error is ErrProgram with its reason if p could not be started,
+// or the context's if it had ended before; nil in every other case.
+func (p Process) Run(ctx context.Context) (Exit, error) {
+	if err := ctx.Err(); err != nil {
+		return Exit{Code: -1}, err
+	}
+	if len(p.Args) == 0 {
+		return Exit{Code: -1}, fmt.Errorf("%w: no program given", ErrProgram)
+	}
+	if p.Env == nil {
+		p.Env = os.Environ()
+	}
+	if p.Grace <= 0 {
+		p.Grace = defaultGrace
+	}
+	cmd, plumbing, err := p.start()
+	if err != nil {
+		return Exit{Code: -1}, fmt.Errorf("%w %s: %w", ErrProgram, p.Args[0], err)
+	}
+	if p.Started != nil {
+		p.Started(cmd.Process.Pid)
+	}
+	return p.await(ctx, cmd, plumbing), nil
+}
+
+// start starts the program. The one error that is worth another try is ETXTBSY:
+// a script that was written a moment ago may still be open in a child which
+// another goroutine has forked and which has not reached its exec.
+func (p Process) start() (*exec.Cmd, *plumbing, error) {
+	path, err := lookPath(p.Args[0], p.Env)
+	if err != nil {
+		return nil, nil, err
+	}
+	for try := 0; ; try++ {
+		cmd := &exec.Cmd{Path: path, Args: p.Args, Dir: p.Dir, Env: p.Env, SysProcAttr: ownSession()}
+		plumbing, err := p.plumb(cmd)
+		if err != nil {
+			return nil, nil, err
+		}
+		err = cmd.Start()
+		if err == nil {
+			plumbing.begin()
+			return cmd, plumbing, nil
+		}
+		plumbing.abandon()
+		if !errors.Is(err, syscall.ETXTBSY) || try == busyRetries {
+			return nil, nil, bareError(err)
+		}
+		time.Sleep(time.Millisecond << try)
+	}
+}
+
+// await waits for the program. Killing runs beside the waiting, so that a
+// program which ends by itself costs no goroutine for it.
+func (p Process) await(ctx context.Context, cmd *exec.Cmd, plumbing *plumbing) Exit {
+	pid := cmd.Process.Pid
+	ended := make(chan struct{})
+	var killed []int
+	killing := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		defer close(killing)
+		killed = killTree(pid, p.Marker, p.Grace, ended)
+	})
+	err := cmd.Wait()
+	close(ended)
+	stopped := !cancel()
+	if stopped {
+		<-killing
+	}
+	exit := exitOf(cmd, err)
+	exit.Stopped = stopped
+	exit.Held = plumbing.finish()
+	switch {
+	case stopped:
+		exit.Left = killed
+	case exit.Held || groupAlive(pid):
+		exit.Left = sessionOf(pid, p.Marker)
+	}
+	return exit
+}
+
+// exitOf reads the state that Wait left behind.
+func exitOf(cmd *exec.Cmd, err error) Exit {
+	exit := Exit{Code: -1}
+	if cmd.ProcessState == nil {
+		exit.Signal = err.Error()
+		return exit
+	}
+	exit.Code = cmd.ProcessState.ExitCode()
+	if exit.Code == -1 {
+		exit.Signal = signalName(cmd.ProcessState)
+	}
+	return exit
+}
+
+// bareError takes the wrapping off that repeats the program's name.
+func bareError(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) && path.Op != "chdir" {
+		return path.Err
+	}
+	return err
+}

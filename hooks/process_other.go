@@ -1,0 +1,13 @@
+//go:build !linux
+
+package hooks
+
+// family stands for the descendants of a program. Without /proc they cannot be
+// listed: killing the group is all that can be done.
+type family struct{}
+
+func familyOf(int, string) *family { return &family{} }
+
+func (*family) kill() []int { return nil }
+
+func sessionOf(int, string) []int { return nil }

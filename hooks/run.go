@@ -1,0 +1,160 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// sessionEndBudget is how long all hooks of a SessionEnd may take together
+// unless a setting asks for more: somebody waits for the program to end.
+const sessionEndBudget = 1500 * time.Millisecond
+
+// errBudget ends hooks whose event has no time left.
+var errBudget = errors.New("the time for all hooks of the event is up")
+
+// run is one event on its way through the hooks.
+type run struct {
+	*Runner
+	known   *traits
+	in      Input
+	id      string
+	wire    []byte
+	env     []string
+	observe func(Progress)
+
+	mu       sync.Mutex // guards verdicts and serializes observe
+	verdicts []verdict  // in the order in which the hooks finished
+}
+
+// all runs the chosen hooks side by side, as many at once as the Runner has
+// slots, and returns when all have ended. They start in the order in which they
+// are configured.
+func (r *run) all(ctx context.Context, chosen []*armed) {
+	hooksCtx := ctx
+	if r.known.event == SessionEnd {
+		limited, cancel := context.WithTimeoutCause(ctx, r.budget, errBudget)
+		defer cancel()
+		hooksCtx = limited
+	}
+	wire, err := r.in.Wire()
+	r.wire, r.env = wire, r.eventEnv(r.in)
+	var running sync.WaitGroup
+	for _, h := range chosen {
+		if err != nil {
+			r.finish(h, judgeAny(r.known, h, finding{code: -1, fault: fmt.Sprintf("the hook's input cannot be written: %v", err)}))
+			continue
+		}
+		if !r.acquire(hooksCtx) {
+			found := finding{code: -1, aborted: ctx.Err() != nil, timedOut: ctx.Err() == nil, fault: errBudget.Error()}
+			r.finish(h, judgeAny(r.known, h, found))
+			continue
+		}
+		r.report(Progress{Command: h.label})
+		running.Go(func() {
+			defer r.release()
+			r.finish(h, r.one(ctx, hooksCtx, h))
+		})
+	}
+	running.Wait()
+}
+
+// acquire waits for a slot; it fails if ctx has ended first.
+func (r *run) acquire(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case r.slots <- struct{}{}:
+	}
+	if ctx.Err() != nil { // both were ready, and select chose at random
+		r.release()
+		return false
+	}
+	return true
+}
+
+// release gives a slot back.
+func (r *run) release() { <-r.slots }
+
+// report tells the observer.
+func (r *run) report(p Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tell(p)
+}
+
+// tell calls the observer; r.mu is held.
+func (r *run) tell(p Progress) {
+	if r.observe != nil {
+		p.Event, p.ToolUseID = r.known.event, r.id
+		r.observe(p)
+	}
+}
+
+// finish notes a verdict and tells the observer of it, in one step, so that
+// both orders are one.
+func (r *run) finish(h *armed, v verdict) {
+	v.Type, v.Command = h.kind(), h.label
+	r.spill(&v)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.verdicts = append(r.verdicts, v)
+	r.tell(Progress{Command: h.label, Result: &v.Result})
+}
+
+// one runs a single hook under its own deadline and judges it.
+func (r *run) one(caller, ctx context.Context, h *armed) verdict {
+	limit := h.timeout(r.known, r.budget)
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	started := r.opts.Now()
+	var v verdict
+	switch {
+	case h.Policy != "":
+		v = r.runPolicy(limited, h)
+	case h.Type != "command":
+		v = judgeAny(r.known, h, finding{code: -1,
+			fault: fmt.Sprintf("handler type %q comes with a later version: the hook did not run", h.Type)})
+	default:
+		found, outputs := r.runCommand(limited, h)
+		switch {
+		case caller.Err() != nil:
+			found.aborted = true
+		case found.timedOut:
+			found.fault = fmt.Sprintf("timed out after %v", limit)
+		}
+		v = judgeAny(r.known, h, found)
+		outputs.describe(&v, r.opts.OutputCap)
+	}
+	v.Duration = r.opts.Now().Sub(started)
+	return v
+}
+
+// judgeAny judges a hook or a gate, and takes the say from async hooks.
+func judgeAny(known *traits, h *armed, found finding) verdict {
+	found.command = h.label
+	if h.Gate {
+		return judgeGate(known, found)
+	}
+	v := judge(known, &h.Handler, found)
+	switch {
+	case h.Async:
+		v = v.mute()
+		v.warn("async comes with a later version: the hook was waited for, and decides nothing")
+	case h.AsyncRewake:
+		v.warn("asyncRewake comes with a later version: the hook was waited for")
+	}
+	return v
+}
+
+// mute takes a hook's say away; what it tells the model and people stays.
+func (v verdict) mute() verdict {
+	quiet := verdict{Result: v.Result, contexts: v.contexts, message: v.message}
+	quiet.Feedback = ""
+	if v.Outcome == Blocking {
+		quiet.Outcome = Success
+	}
+	return quiet
+}

@@ -1,0 +1,143 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Source is one layer of configured hooks: the spec, a settings file or a plugin.
+type Source struct {
+	Name     string   // for people: a file's path, "spec", or a plugin's name
+	Root     string   // a plugin's root folder (CLAUDE_PLUGIN_ROOT); empty for everything else
+	Data     string   // where a plugin may keep data (CLAUDE_PLUGIN_DATA); empty for everything else
+	Settings Settings // what the layer configures
+}
+
+// Policy is a gate that is written in Go and ships with covey. It decides by
+// Outcome and Feedback of its Result; the Runner fills in the rest. A policy
+// that panics refuses.
+type Policy func(ctx context.Context, in Input) Result
+
+// Options tune a Runner. The zero value serves; each field says what it means then.
+type Options struct {
+	// Env is the environment that hooks inherit. The caller has taken out what
+	// hooks must not see; OTEL_* is always taken out. nil: this process's own.
+	Env        []string
+	ProjectDir string        // CLAUDE_PROJECT_DIR, and where hooks run when their folder is gone
+	SpillDir   string        // keeps texts that are too long for the model; empty: the rest is lost, with a warning
+	OutputCap  int           // bytes kept of each output in a Result; 0: 64 KiB
+	Parallel   int           // processes that run at once, over all events; 0: three for each core
+	Grace      time.Duration // from TERM to KILL when a hook's time is up; 0: 500 ms
+	// Spawned is told of each process before it does anything that counts, and
+	// whose event it is; release is called when it has ended. nil: nobody is told.
+	Spawned  func(pid int, in Input) (release func())
+	EnvFile  func(in Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or empty: none
+	Who      func(in Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: what the payload says
+	Policies map[string]Policy                    // what gates may name (Handler.Policy)
+	Now      func() time.Time                     // for durations; nil: time.Now
+	NewID    func() string                        // makes tool-use IDs, unique ones; nil: random UUIDs
+}
+
+// Runner runs hooks: all that its sources configure, for any number of events
+// at once. It never changes after NewRunner but for what `once` remembers.
+type Runner struct {
+	opts   Options
+	armed  map[Event][]*armed
+	flaws  map[Event][]string
+	budget time.Duration // of SessionEnd
+	env    []string
+	depth  int
+	slots  chan struct{}
+
+	mu   sync.Mutex
+	once map[string]bool // session and handler, for handlers that run once
+}
+
+// NewRunner makes a Runner for sources, in the order in which they were merged:
+// of two equal hooks the one of the last source runs. What is wrong with a
+// single hook is no error here: it is warned of in each Outcome of its event
+// (Validate finds it earlier). The error names an option that cannot serve.
+// opts may be nil.
+func NewRunner(sources []Source, opts *Options) (*Runner, error) {
+	r := &Runner{armed: map[Event][]*armed{}, flaws: map[Event][]string{}, once: map[string]bool{}}
+	if opts != nil {
+		r.opts = *opts
+	}
+	if err := r.opts.complete(); err != nil {
+		return nil, err
+	}
+	r.slots = make(chan struct{}, r.opts.Parallel)
+	r.depth = hookDepth(r.opts.Env)
+	r.env = r.baseEnv()
+	r.budget = budgetOf(sources, r.opts.Env)
+	for i := range sources {
+		r.arm(&sources[i])
+	}
+	return r, nil
+}
+
+// complete fills in defaults.
+func (o *Options) complete() error {
+	if o.OutputCap < 0 || o.Parallel < 0 || o.Grace < 0 {
+		return fmt.Errorf("hook options: OutputCap, Parallel and Grace must not be negative")
+	}
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	if o.OutputCap == 0 {
+		o.OutputCap = defaultOutputCap
+	}
+	if o.Parallel == 0 {
+		o.Parallel = 3 * runtime.GOMAXPROCS(0)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = uuid.NewString
+	}
+	return nil
+}
+
+// Run fires one event: it runs all hooks that match and returns, when the last
+// has ended, what they decided together. It makes the run's tool-use ID itself;
+// the event of a tool call carries the call's.
+//
+// observe, which may be nil, is told of each hook's start and end; its calls
+// come one at a time and have all returned when Run does. It must not call Run.
+//
+// Run fails only if ctx ends, with ctx's error and what was known by then; all
+// hooks have been ended by then, too. in.Payload is required.
+func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Outcome, error) {
+	event := in.Payload.Event()
+	id := r.toolUseID(in)
+	if len(r.armed[event]) == 0 {
+		return Outcome{Event: event, ToolUseID: id, Decision: Pass, Warnings: r.flaws[event]}, ctx.Err()
+	}
+	known := traitsOf(event)
+	chosen, warnings := r.choose(known, in)
+	run := &run{Runner: r, known: known, in: in, id: id, observe: observe}
+	if len(chosen) > 0 {
+		run.all(ctx, chosen)
+	}
+	out := merge(known, in.hookName(), run.verdicts)
+	out.ToolUseID = id
+	out.Matched = len(chosen)
+	out.Warnings = slices.Concat(r.flaws[event], warnings)
+	return out, ctx.Err()
+}
+
+// toolUseID is the call's own ID for a tool event, else a new one.
+func (r *Runner) toolUseID(in Input) string {
+	if use, ok := in.toolUse(); ok && use.id != "" {
+		return use.id
+	}
+	return r.opts.NewID()
+}

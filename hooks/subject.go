@@ -1,0 +1,106 @@
+package hooks
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+)
+
+// toolUse is what the payloads of tool events have in common.
+type toolUse struct {
+	name  string
+	input json.RawMessage
+	id    string
+}
+
+// toolUse returns the tool call that in is about. ok is false for other events.
+func (in Input) toolUse() (use toolUse, ok bool) {
+	switch p := in.Payload.(type) {
+	case PreToolUseInput:
+		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
+	case PostToolUseInput:
+		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
+	case PostToolUseFailureInput:
+		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
+	case RawPayload:
+		if traitsOf(p.Name).aboutTool() {
+			return toolUse{rawText(p.field("tool_name")), p.field("tool_input"), rawText(p.field("tool_use_id"))}, true
+		}
+	}
+	return toolUse{}, false
+}
+
+// Call returns the tool call that in is about, to hold rules against. root is
+// the member's workspace. Its second result is false if in is about no call.
+func (in Input) Call(root string) (Call, bool) {
+	use, ok := in.toolUse()
+	return Call{Tool: use.name, Input: use.input, Cwd: in.Cwd, Root: root}, ok
+}
+
+// subject is the value that matchers of the event are held against.
+func (in Input) subject() string {
+	known := traitsOf(in.Payload.Event())
+	switch p := in.Payload.(type) {
+	case SessionStartInput:
+		return p.Source
+	case SessionEndInput:
+		return p.Reason
+	case StopFailureInput:
+		return p.Error
+	case NotificationInput:
+		return p.NotificationType
+	case RawPayload:
+		return in.rawSubject(p, known)
+	}
+	use, _ := in.toolUse()
+	return use.name
+}
+
+// rawSubject finds the subject of an event that has no type of its own yet.
+func (in Input) rawSubject(p RawPayload, known *traits) string {
+	switch {
+	case known.field == "":
+		return ""
+	case known.field == "agent_type":
+		return in.AgentType // it stands among the common fields
+	case known.event == FileChanged:
+		return path.Base(strings.ReplaceAll(rawText(p.field(known.field)), `\`, "/"))
+	}
+	return rawText(p.field(known.field))
+}
+
+// member says whose event it is, if the payload says so.
+func (in Input) member() (team, member string) {
+	switch p := in.Payload.(type) {
+	case StopInput:
+		return p.TeamName, p.TeammateName
+	case TeammateIdleInput:
+		return p.TeamName, p.TeammateName
+	case TaskCreatedInput:
+		return p.TeamName, p.TeammateName
+	case TaskCompletedInput:
+		return p.TeamName, p.TeammateName
+	case RawPayload:
+		return rawText(p.field("team_name")), rawText(p.field("teammate_name"))
+	}
+	return "", ""
+}
+
+// hookName is how texts for the model call a hook of this event: tool events
+// name their tool.
+func (in Input) hookName() string {
+	event := in.Payload.Event()
+	if use, ok := in.toolUse(); ok && use.name != "" {
+		return string(event) + ":" + use.name
+	}
+	return string(event)
+}
+
+// rawText is the string in a JSON value, or "" if it is none.
+func rawText(value json.RawMessage) string {
+	var s string
+	if len(value) == 0 || json.Unmarshal(value, &s) != nil {
+		return ""
+	}
+	return s
+}

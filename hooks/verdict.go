@@ -1,0 +1,261 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What the model reads where a hook gives no text of its own.
+const (
+	noStderr = "No stderr output"
+	noReason = "Blocked by hook"
+)
+
+// finding is what running one handler brought to light, before it is judged.
+type finding struct {
+	name     string // how texts call the hook: Stop, PreToolUse:Bash
+	command  string // as configured
+	code     int    // exit code; -1 if there is none
+	fault    string // why there is no exit code, for people; empty if there is one
+	timedOut bool
+	aborted  bool // the context ended first
+	answer   answer
+	stderr   string
+	tail     string // end of both outputs; kept for gates only
+	took     time.Duration
+}
+
+// verdict is what one hook decided. Merging verdicts gives the Outcome.
+type verdict struct {
+	Result
+	refused    effect // refuses and above: the hook refuses, and where its text goes
+	byAnswer   bool   // it refused by JSON; recorded hosts then add a reminder
+	halt       bool
+	stop       string
+	contexts   []note
+	message    string // systemMessage
+	permission Permission
+	input      json.RawMessage // updatedInput
+	output     map[string]json.RawMessage
+}
+
+// note is a text for the model before it is wrapped: plain stdout or context.
+type note struct {
+	label string // "success" or "additional context"
+	text  string
+}
+
+// warn adds to what a person should know.
+func (v *verdict) warn(format string, args ...any) {
+	if v.Warning != "" {
+		v.Warning += "; "
+	}
+	v.Warning += fmt.Sprintf(format, args...)
+}
+
+// judge decides what a hook's end means (HOOKS.md section 5). It is pure.
+func judge(known *traits, h *Handler, found finding) verdict {
+	v := verdict{Result: Result{ExitCode: found.code, Duration: found.took, Outcome: Success}}
+	if found.answer.note != "" {
+		v.warn("%s", found.answer.note)
+	}
+	switch {
+	case found.aborted:
+		v.Outcome = Cancelled
+		return v
+	case found.timedOut:
+		v.fail(known, h, found, Cancelled, found.fault)
+		return v
+	case found.fault != "":
+		v.fail(known, h, found, NonBlockingError, found.fault)
+		return v
+	}
+	valid := found.answer.fields != nil && found.answer.flaw == ""
+	if valid {
+		v.apply(known, found)
+	}
+	switch {
+	case found.code == 2:
+		v.refuseByExit(known, found)
+		if found.answer.flaw != "" {
+			v.warn("%s", found.answer.flaw)
+		}
+	case valid:
+	case found.answer.flaw != "":
+		v.fail(known, h, found, NonBlockingError, found.answer.flaw)
+	case found.code != 0:
+		v.fail(known, h, found, NonBlockingError,
+			fmt.Sprintf("Failed with non-blocking status code %d: %s", found.code, firstLine(found.stderr)))
+	case known.plain && found.answer.plain != "":
+		v.contexts = append(v.contexts, note{"success", found.answer.plain})
+	}
+	return v
+}
+
+// firstLine is the first line of a stderr, for a notice.
+func firstLine(stderr string) string {
+	if strings.TrimSpace(stderr) == "" {
+		return noStderr
+	}
+	return preview(stderr, 300)
+}
+
+// fail notes that a hook gave no verdict. Hooks fail open, as in the original;
+// onFailure: block turns that around where the protocol lets it.
+func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, why string) {
+	v.Outcome = status
+	v.warn("%s", why)
+	if h.OnFailure != "block" || h.Async || h.AsyncRewake {
+		return
+	}
+	if known.endsTurn() || known.exit2 < refuses {
+		v.warn("onFailure: block has no effect on %s; a gate refuses when it cannot run", known.event)
+		return
+	}
+	v.refuse(known, known.exit2, fmt.Sprintf("[%s]: %s", found.command, why))
+}
+
+// refuseByExit applies exit code 2. The text is that of the hook's own JSON
+// refusal if it made one, else what it wrote to stderr.
+func (v *verdict) refuseByExit(known *traits, found finding) {
+	if v.refused >= refuses && known.exit2 >= refuses {
+		return
+	}
+	stderr := strings.TrimRight(found.stderr, " \t\r\n")
+	if stderr == "" {
+		stderr = noStderr
+	}
+	text := fmt.Sprintf("[%s]: %s", found.command, stderr)
+	if known.exit2 < refuses {
+		v.Outcome = NonBlockingError
+		v.warn("exit code 2 refuses nothing on %s: %s", known.event, text)
+		return
+	}
+	v.byAnswer = false
+	v.refuse(known, known.exit2, text)
+}
+
+// refuse makes the verdict a refusal with text.
+func (v *verdict) refuse(known *traits, how effect, text string) {
+	v.Outcome, v.refused, v.Feedback = Blocking, how, text
+	if known.event == PreToolUse {
+		v.permission = Permission{Decision: "deny", Reason: text}
+	}
+}
+
+// apply takes over the fields of a valid answer.
+func (v *verdict) apply(known *traits, found finding) {
+	f := found.answer.fields
+	if f.async {
+		v.warn("the hook asked to go on in the background, which comes with a later version: " +
+			"it was waited for, and decides nothing")
+		return
+	}
+	v.message = f.message
+	if f.stray != "" {
+		v.warn("hookSpecificOutput is for %s, not for %s: it was left out", f.stray, known.event)
+	}
+	if f.terminal != "" {
+		v.setOutput("terminalSequence", f.terminal)
+	}
+	if f.halt {
+		v.applyHalt(known, f)
+	}
+	v.applySpecific(known, f)
+	switch {
+	case f.decision == "block" && known.decision >= refuses:
+		v.byAnswer = true
+		v.refuse(known, known.decision, orElse(f.reason, noReason))
+	case f.decision == "block":
+		v.warn("decision: block refuses nothing on %s", known.event)
+	case f.decision == "approve" && known.event == PreToolUse && v.permission.Decision == "":
+		v.permission = Permission{Decision: "allow", Reason: f.reason}
+	}
+}
+
+// applyHalt takes over continue:false.
+func (v *verdict) applyHalt(known *traits, f *fields) {
+	if !known.halts {
+		v.warn("continue: false has no effect on %s", known.event)
+		return
+	}
+	event := known.event
+	if event == SubagentStop {
+		event = Stop
+	}
+	v.halt, v.stop = true, orElse(f.stop, fmt.Sprintf("%s hook prevented continuation", event))
+}
+
+// orElse is text, or instead if text is empty.
+func orElse(text, instead string) string {
+	if text == "" {
+		return instead
+	}
+	return text
+}
+
+// setOutput notes a field of the answer that has no field of its own here.
+func (v *verdict) setOutput(name string, value any) {
+	raw, ok := value.(json.RawMessage)
+	if !ok {
+		raw, _ = json.Marshal(value) // strings always marshal
+	}
+	if v.output == nil {
+		v.output = map[string]json.RawMessage{}
+	}
+	v.output[name] = raw
+}
+
+// applySpecific takes over hookSpecificOutput.
+func (v *verdict) applySpecific(known *traits, f *fields) {
+	for name, raw := range f.specific {
+		switch {
+		case name == "hookEventName":
+		case !known.allows(name):
+			v.warn("%s takes no hookSpecificOutput.%s", known.event, preview(name, 40))
+		case name == "additionalContext":
+			if text := rawText(raw); strings.TrimSpace(text) != "" {
+				v.contexts = append(v.contexts, note{"additional context", text})
+			}
+		case name == "permissionDecision" || name == "permissionDecisionReason":
+		case name == "updatedInput":
+			v.input = raw
+		case name == "decision":
+			v.applyRequest(raw)
+		default:
+			v.setOutput(name, raw)
+		}
+	}
+	decision := rawText(f.specific["permissionDecision"])
+	reason := rawText(f.specific["permissionDecisionReason"])
+	switch {
+	case decision == "":
+	case decision == "deny":
+		v.byAnswer = true
+		v.refuse(known, known.exit2, orElse(reason, noReason))
+		v.permission = Permission{Decision: "deny", Reason: v.Feedback}
+	default:
+		v.permission = Permission{Decision: decision, Reason: reason}
+	}
+}
+
+// applyRequest takes over a PermissionRequest's decision. What it holds besides
+// the verdict (updatedPermissions, interrupt) stays readable in Output.
+func (v *verdict) applyRequest(raw json.RawMessage) {
+	var decision struct {
+		Behavior     string          `json:"behavior"`
+		Message      string          `json:"message"`
+		UpdatedInput json.RawMessage `json:"updatedInput"`
+	}
+	if err := json.Unmarshal(raw, &decision); err != nil {
+		v.warn("hookSpecificOutput.decision: %v", err) // the schema check lets nothing here
+		return
+	}
+	v.permission = Permission{Decision: decision.Behavior, Reason: decision.Message}
+	if decision.Behavior == "allow" {
+		v.input = decision.UpdatedInput
+	}
+	v.setOutput("decision", raw)
+}
