@@ -105,9 +105,6 @@ type Spec struct {
 	// never ask for permission, and their effects are stored under the call's
 	// id, so that repeating a call after a crash repeats nothing.
 	Team bool
-	// Aliases are input keys that models get wrong, with the keys that they
-	// mean (TEAMS.md section 2). They are renamed before anybody sees the input.
-	Aliases map[string]string
 }
 
 // Tool is something an agent can call. Implementations must be safe for one

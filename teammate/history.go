@@ -1,5 +1,15 @@
 package teammate
 
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
 // History is what a transcript held when it was opened. The zero value is a
 // new conversation.
 type History struct {
@@ -38,3 +48,160 @@ type Cut struct {
 	Refused  bool       // some turn end of this turn was refused: stop_hook_active
 	LastText string     // text of the last assistant message, trimmed
 }
+
+// maxLine bounds a line that is read: more is no transcript but a damaged file.
+const maxLine = 1 << 30
+
+// past folds a transcript, line by line, into what it tells.
+type past struct {
+	h    History
+	end  int64  // where the last good line ends
+	last string // its uuid
+	cut  Cut    // of the turn that is open; Turn 0: none is
+	said bool   // the open turn holds a message
+	bad  int    // number of the first line that is none; 0: none yet
+}
+
+// readTranscript reads all lines. Lines at the end that are no JSON are left
+// out of past.end: what a power cut leaves of lines that were never synced.
+func readTranscript(file *os.File) (*past, error) {
+	p := &past{h: History{Steps: map[int]int{}, Delivered: map[string]bool{}}}
+	r := bufio.NewReaderSize(file, 256<<10)
+	var at int64
+	var buf []byte
+	for n := 1; ; n++ {
+		raw, err := readLine(r, buf[:0])
+		buf = raw
+		at += int64(len(raw))
+		switch {
+		case errors.Is(err, io.EOF):
+			if p.bad > 0 && p.end == 0 {
+				return nil, fmt.Errorf("line %d is no transcript line; move the file away to begin anew", p.bad)
+			}
+			return p, nil
+		case err != nil:
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		var ln line
+		if bad := json.Unmarshal(raw, &ln) != nil || ln.Type == ""; bad {
+			if p.bad == 0 {
+				p.bad = n
+			}
+			continue
+		}
+		if p.bad > 0 {
+			return nil, fmt.Errorf("line %d is damaged and others follow it; repair it or move the file away", p.bad)
+		}
+		p.add(ln)
+		p.end = at
+	}
+}
+
+// readLine appends the next line, with its newline, to buf. A last line that
+// has none is torn: it counts as the end.
+func readLine(r *bufio.Reader, buf []byte) ([]byte, error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		buf = append(buf, part...)
+		if len(buf) > maxLine {
+			return buf, fmt.Errorf("longer than %d bytes", maxLine)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return buf, err
+		}
+	}
+}
+
+// add takes one line in.
+func (p *past) add(ln line) {
+	p.last = ln.UUID
+	switch {
+	case ln.Type == systemLine:
+		p.addSystem(ln)
+	case ln.Message == nil:
+	case ln.Type == userLine:
+		p.addUser(ln)
+	case ln.Type == assistantLine:
+		p.addAssistant(ln)
+	}
+}
+
+func (p *past) addSystem(ln line) {
+	switch ln.Subtype {
+	case turnStarted:
+		p.h.Turns = max(p.h.Turns, ln.Turn)
+		p.cut = Cut{Turn: ln.Turn, Cause: ln.Cause, PromptID: ln.PromptID}
+		p.said = false
+	case turnEnded:
+		p.h.Turns = max(p.h.Turns, ln.Turn)
+		p.cut = Cut{}
+	case inputsKept:
+		p.h.Kept = append(p.h.Kept, ln.Inputs...)
+		for _, in := range ln.Inputs {
+			p.deliver(in.MessageID)
+		}
+	}
+}
+
+func (p *past) addUser(ln line) {
+	p.h.Messages = append(p.h.Messages, *ln.Message)
+	p.said = true
+	if len(ln.Kinds) > 0 {
+		p.h.Kept = nil // they stood at the head of this prompt
+	}
+	for _, id := range ln.Mail {
+		p.deliver(id)
+	}
+	for _, b := range ln.Message.Content {
+		p.cut.Open = slices.DeleteFunc(p.cut.Open, func(c ToolCall) bool { return c.ID == b.ToolUseID })
+	}
+	if ln.Refusals > 0 {
+		p.cut.Refusals, p.cut.Refused = ln.Refusals, true
+	}
+	p.cut.Point = CutAtPrompt
+	if len(p.cut.Open) > 0 {
+		p.cut.Point = CutAtTools
+	}
+}
+
+func (p *past) addAssistant(ln line) {
+	p.h.Messages = append(p.h.Messages, *ln.Message)
+	p.said = true
+	if ln.Step != nil {
+		p.h.Steps[*ln.Step]++
+	}
+	if ln.Usage != nil {
+		p.h.Usage = p.h.Usage.plus(*ln.Usage)
+	}
+	p.cut.Passes++
+	p.cut.LastText = ln.Message.Text()
+	p.cut.Open = ln.Message.ToolCalls()
+	p.cut.Point = CutAtGates
+	if len(p.cut.Open) > 0 {
+		p.cut.Point = CutAtTools
+		p.cut.Refusals = 0 // a tool call starts the count again
+	}
+}
+
+func (p *past) deliver(id string) {
+	if id != "" {
+		p.h.Delivered[id] = true
+	}
+}
+
+// history is what the whole file told. A turn without a message was cut off
+// before its prompt was on disk: its work was never confirmed and comes again.
+func (p *past) history() History {
+	if p.cut.Turn > 0 && p.said {
+		p.h.Cut = &p.cut
+	}
+	return p.h
+}
+
+// plus adds two counts.
+func (u Usage) plus(v Usage) Usage {
+	return Usage{InputTokens: u.InputTokens + v.InputTokens, OutputTokens: u.OutputTokens + v.OutputTokens}
+}
+
+// total is all tokens, in and out.
+func (u Usage) total() int64 { return u.InputTokens + u.OutputTokens }

@@ -65,12 +65,12 @@ type Permissions struct {
 type Options struct {
 	Name  string
 	Team  string
-	Lead  bool   // leads run Stop only, and sit at no TaskCompleted or TeammateIdle
+	Lead  bool   // its turn end is Stop alone: no TaskCompleted, no TeammateIdle
 	Kind  string // what the agent is, for the journal: builtin/script, …
 	Agent Agent
 	Tools []Tool
 	Hooks HookRunner
-	Tasks TaskLister
+	Tasks TaskLister // optional for a lead
 	Inbox Inbox
 	Sink  Sink
 
@@ -84,26 +84,5 @@ type Options struct {
 	Permissions Permissions
 	Limits      Limits
 	Asker       Asker                         // optional; nil denies what would have to ask
-	Background  func() []hooks.BackgroundTask // optional
+	Background  func() []hooks.BackgroundTask // optional; work that goes on beside the turn, for Stop hooks
 }
-
-// Teammate is one member of a team at work. Make it with New, let it Run once.
-type Teammate struct {
-	opts Options
-}
-
-// New checks opts and returns the member. It starts nothing.
-func New(opts Options) (*Teammate, error) { return &Teammate{opts: opts}, nil }
-
-// Run takes turns until the inbox says io.EOF (it returns nil), ctx ends (it
-// returns ctx's cause) or a hook halts the member for good (it returns an error
-// that wraps ErrHalted). Any other error means that the member cannot go on:
-// its transcript cannot be written, or its agent is broken. SessionEnd hooks
-// have run when it returns. A Teammate runs once.
-func (t *Teammate) Run(ctx context.Context) error { return ctx.Err() }
-
-// Interrupt ends the running turn with the cause ErrInterrupted; reason is
-// what people read. The member goes on with its next work. Without a running
-// turn nothing happens. It may be called at any time from any goroutine and
-// does not wait.
-func (t *Teammate) Interrupt(reason string) {}

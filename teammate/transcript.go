@@ -1,19 +1,121 @@
 package teammate
 
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
 // Transcript is one member's conversation on disk: a JSONL file that hook
 // scripts read at transcript_path (DESIGN 7) and that a member resumes from.
+//
+// Every line goes to the file in one write, so a reader sees whole lines only;
+// what a hook may read is there before the hook runs. Lines are on the disk
+// itself, safe from power loss, only after a sync, which comes before mail is
+// confirmed. One process writes a transcript at a time.
 type Transcript struct {
 	path string
+
+	mu   sync.Mutex
+	file *os.File // nil once closed
+	size int64    // end of the last whole line
+	last string   // uuid of the last line; empty: none yet
 }
 
 // OpenTranscript opens the transcript at path for appending, or creates it
-// with its folders, and reads what it holds. A torn last line is cut off.
+// with its folders, and reads what it holds. A torn last line is cut off: it
+// was never acknowledged. A file that is damaged further up is an error and
+// stays as it is.
 func OpenTranscript(path string) (*Transcript, History, error) {
-	return &Transcript{path: path}, History{}, nil
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, History{}, fmt.Errorf("transcript: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, History{}, fmt.Errorf("transcript: %w", err)
+	}
+	past, err := readTranscript(file)
+	if err == nil {
+		err = file.Truncate(past.end)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		file.Close()
+		return nil, History{}, fmt.Errorf("transcript %s: %w", path, err)
+	}
+	return &Transcript{path: path, file: file, size: past.end, last: past.last}, past.history(), nil
 }
 
 // Path is where the transcript lies.
 func (t *Transcript) Path() string { return t.path }
 
 // Close closes the file. Closing twice is fine.
-func (t *Transcript) Close() error { return nil }
+func (t *Transcript) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file == nil {
+		return nil
+	}
+	file := t.file
+	t.file = nil
+	return file.Close()
+}
+
+// append writes ln as the next line. If only a part of it could be written (a
+// full disk), that part is taken back, so that later lines stay readable.
+func (t *Transcript) append(ln line) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file == nil {
+		return fmt.Errorf("transcript %s: %w", t.path, os.ErrClosed)
+	}
+	ln.UUID = uuid.NewString()
+	ln.Timestamp = time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	if t.last != "" {
+		ln.ParentUUID = &t.last
+	}
+	data, err := marshal(ln)
+	if err != nil {
+		return fmt.Errorf("transcript %s: %w", t.path, err)
+	}
+	n, err := t.file.Write(append(data, '\n'))
+	if err != nil {
+		if n > 0 {
+			err = errors.Join(err, t.file.Truncate(t.size))
+		}
+		return fmt.Errorf("transcript: %w", err)
+	}
+	t.size += int64(n)
+	t.last = ln.UUID
+	return nil
+}
+
+// sync puts all lines on the disk itself.
+func (t *Transcript) sync() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file == nil {
+		return fmt.Errorf("transcript %s: %w", t.path, os.ErrClosed)
+	}
+	return t.file.Sync()
+}
+
+// syncDir makes a file's name in dir as durable as its content.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package teammate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Text is the message's text: its text blocks joined by "\n" and trimmed.
+func (m Message) Text() string {
+	var texts []string
+	for _, b := range m.Content {
+		if b.Type == TextBlock {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.TrimSpace(strings.Join(texts, "\n"))
+}
+
+// ToolCalls are the tool calls that the message holds, in order.
+func (m Message) ToolCalls() []ToolCall {
+	var calls []ToolCall
+	for _, b := range m.Content {
+		if b.Type == ToolUseBlock {
+			calls = append(calls, ToolCall{ID: b.ID, Name: b.Name, Input: b.Input})
+		}
+	}
+	return calls
+}
+
+// MarshalJSON writes the fields that b's type has, also where they are empty:
+// a tool result without output still says so, as readers of transcripts and
+// model APIs expect. A tool call's input that is no JSON is kept as a string,
+// so that a model's slip cannot make a transcript unreadable.
+func (b Block) MarshalJSON() ([]byte, error) {
+	switch b.Type {
+	case TextBlock:
+		return marshal(struct {
+			Type BlockType `json:"type"`
+			Text string    `json:"text"`
+		}{b.Type, b.Text})
+	case ToolUseBlock:
+		return marshal(struct {
+			Type  BlockType       `json:"type"`
+			ID    string          `json:"id"`
+			Name  string          `json:"name"`
+			Input json.RawMessage `json:"input"`
+		}{b.Type, b.ID, b.Name, sound(b.Input)})
+	case ToolResultBlock:
+		return marshal(struct {
+			Type      BlockType `json:"type"`
+			ToolUseID string    `json:"tool_use_id"`
+			Content   string    `json:"content"`
+			IsError   bool      `json:"is_error,omitempty"`
+		}{b.Type, b.ToolUseID, b.Content, b.IsError})
+	}
+	return nil, fmt.Errorf("teammate: block of unknown type %q", b.Type)
+}
+
+// sound is a tool input as it may stand in a message: an object at best, but
+// always JSON.
+func sound(input json.RawMessage) json.RawMessage {
+	switch {
+	case len(bytes.TrimSpace(input)) == 0:
+		return json.RawMessage(`{}`)
+	case json.Valid(input):
+		return input
+	}
+	text, err := marshal(string(input))
+	if err != nil { // a string always marshals
+		return json.RawMessage(`{}`)
+	}
+	return text
+}
+
+// marshal is json.Marshal that leaves <, > and & as they are: people and hook
+// scripts read transcripts with grep.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

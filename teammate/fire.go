@@ -1,0 +1,122 @@
+package teammate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// fire runs the hooks of one event for this turn and tells the journal of each
+// of them. Its error is ctx's cause when the turn is over, and otherwise
+// trouble in the machinery: what goes wrong in a hook is in the outcome.
+func (u *turn) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil { // a fault in covey must not take the team down
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	summary := &HookSummary{Errors: []string{}, Hooks: []HookTiming{}}
+	out, err = u.t.opts.Hooks.Run(ctx, hooks.Input{Common: u.common(in.Event()), Payload: in}, func(p hooks.Progress) {
+		summary.watch(p)
+		u.emit(progressEvent(p))
+	})
+	if ctx.Err() != nil {
+		return out, context.Cause(ctx)
+	}
+	for _, text := range out.SystemMessages {
+		u.warn("%s says: %s", hookName(in), text)
+	}
+	if in.Event() == hooks.Stop {
+		u.summary = summary
+	}
+	return out, err
+}
+
+// common are the fields that every hook input begins with. Which events carry
+// the permission mode is a fact of the recorded hosts (HOOKS.md section 2).
+func (u *turn) common(event hooks.Event) hooks.Common {
+	o := &u.t.opts
+	c := hooks.Common{
+		SessionID:      o.SessionID,
+		TranscriptPath: o.Transcript.Path(),
+		Cwd:            o.Workdir.Dir(),
+		PromptID:       u.promptID,
+	}
+	if !o.Lead {
+		c.AgentID = o.Name + "@" + o.Team
+		c.AgentType = o.Name
+	}
+	switch event {
+	case hooks.UserPromptSubmit, hooks.PreToolUse, hooks.PostToolUse, hooks.PostToolUseFailure,
+		hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle:
+		c.PermissionMode = o.Permissions.mode()
+	}
+	return c
+}
+
+// hookName is how people know the hooks of an event: tool events name the tool.
+func hookName(in hooks.Payload) string {
+	name := string(in.Event())
+	switch in := in.(type) {
+	case hooks.PreToolUseInput:
+		name += ":" + in.ToolName
+	case hooks.PostToolUseInput:
+		name += ":" + in.ToolName
+	case hooks.PostToolUseFailureInput:
+		name += ":" + in.ToolName
+	}
+	return name
+}
+
+// progressEvent is the journal's line about a hook that started or ended.
+func progressEvent(p hooks.Progress) EventData {
+	if p.Result == nil {
+		return HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command}
+	}
+	r := p.Result
+	return HookFinished{
+		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command,
+		Outcome: string(r.Outcome), ExitCode: r.ExitCode, DurationMS: r.Duration.Milliseconds(),
+		Stdout: r.Stdout, Stderr: r.Stderr, Warning: r.Warning,
+	}
+}
+
+// watch counts what a turn end's summary tells (HOOKS.md section 8, rules 11
+// and 12). Hooks run side by side, so a duration belongs to the first hook of
+// that command that has none yet.
+func (s *HookSummary) watch(p hooks.Progress) {
+	s.ToolUseID = p.ToolUseID
+	if p.Result == nil {
+		s.Count++
+		s.Hooks = append(s.Hooks, HookTiming{Command: p.Command, DurationMS: -1})
+		return
+	}
+	for i := range s.Hooks {
+		if s.Hooks[i].Command == p.Command && s.Hooks[i].DurationMS < 0 {
+			s.Hooks[i].DurationMS = p.Result.Duration.Milliseconds()
+			break
+		}
+	}
+	s.note(p.Result)
+}
+
+// note takes in what one hook printed and what went wrong with it. A hook that
+// timed out or was aborted has no say and is no error.
+func (s *HookSummary) note(r *hooks.Result) {
+	switch r.Outcome {
+	case hooks.Blocking:
+		s.Errors = append(s.Errors, r.Feedback)
+		s.HasOutput = true
+	case hooks.NonBlockingError:
+		text := strings.TrimSpace(r.Stderr)
+		if text == "" {
+			text = fmt.Sprintf("Exit code %d", r.ExitCode)
+		}
+		s.Errors = append(s.Errors, text)
+		s.HasOutput = true
+	case hooks.Success:
+		s.HasOutput = s.HasOutput || strings.TrimSpace(r.Stdout) != "" || strings.TrimSpace(r.Stderr) != ""
+	}
+}

@@ -1,0 +1,77 @@
+package teammate
+
+import (
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// stopInput is what the Stop hooks get. A teammate's says whose it is.
+func (u *turn) stopInput() hooks.StopInput {
+	o := &u.t.opts
+	in := hooks.StopInput{
+		StopHookActive:       u.refused,
+		LastAssistantMessage: u.lastText,
+		BackgroundTasks:      []hooks.BackgroundTask{},
+		SessionCrons:         []hooks.SessionCron{},
+	}
+	if o.Background != nil {
+		in.BackgroundTasks = append(in.BackgroundTasks, o.Background()...)
+	}
+	if !o.Lead {
+		in.TeammateName, in.TeamName = o.Name, o.Team
+	}
+	return in
+}
+
+func (u *turn) taskInput(task tasks.Task) hooks.TaskCompletedInput {
+	return hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{
+		TaskID:          task.ID,
+		TaskSubject:     task.Subject,
+		TaskDescription: task.Description,
+		TeammateName:    u.t.opts.Name,
+		TeamName:        u.t.opts.Team,
+	}}
+}
+
+func (u *turn) idleInput() hooks.TeammateIdleInput {
+	return hooks.TeammateIdleInput{TeammateName: u.t.opts.Name, TeamName: u.t.opts.Team}
+}
+
+// feedback is what refusing hooks say to the model. A refusal is never silent:
+// the agent would not know why it goes on.
+func feedback(out hooks.Outcome) []Input {
+	if out.Decision != hooks.Block {
+		return nil
+	}
+	texts := out.Feedback
+	if len(texts) == 0 {
+		texts = []string{string(out.Event) + " hook feedback:\nBlocked by hook"}
+	}
+	var ins []Input
+	for _, text := range texts {
+		ins = append(ins, Input{Kind: FromHook, Text: text})
+	}
+	return ins
+}
+
+// report tells the journal what a gate decided, and, after Stop hooks ran, sums
+// them up.
+func (u *turn) report(out hooks.Outcome, v Verdict) {
+	for _, in := range feedback(out) {
+		u.emit(HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: in.Text, Path: "turn_end"})
+	}
+	if v.Halted() {
+		u.emit(HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Halt})
+	}
+	if s := u.summary; out.Event == hooks.Stop && s != nil && s.Count > 0 {
+		s.ToolUseID = out.ToolUseID
+		s.Prevented, s.StopReason = v.Halted(), v.Halt
+		for i := range s.Hooks {
+			s.Hooks[i].DurationMS = max(s.Hooks[i].DurationMS, 0)
+		}
+		u.emit(*s)
+		if len(s.Errors) > 0 {
+			u.emit(Notified{Kind: "stop-hook-error", Message: "stop hook problem; `covey logs " + u.t.opts.Name + "` shows it"})
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package teammate
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Pass implements Host.
+func (u *turn) Pass(ctx context.Context) ([]Input, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	limits := u.t.opts.Limits
+	switch {
+	case u.halted != "":
+		u.refusal = errHookStopped
+	case limits.MaxTurns > 0 && u.passes >= limits.MaxTurns:
+		u.refusal = ErrMaxTurns
+	case limits.MaxTokens > 0 && u.t.used.total() >= limits.MaxTokens:
+		u.refusal = ErrMaxTokens
+	}
+	if u.refusal != nil {
+		return nil, u.refusal
+	}
+	mail := u.mail(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case u.halted != "": // by a hook on a prompt among the mail
+		u.refusal = errHookStopped
+		return nil, u.refusal
+	}
+	u.passes++
+	u.emit(PassStarted{Pass: u.passes})
+	u.given = append(u.given, mail...)
+	return mail, nil
+}
+
+// mail is what has come in for the member since, and has not been given to its
+// agent. An inbox that cannot be read delays mail; it does not stop the turn.
+func (u *turn) mail(ctx context.Context) []Input {
+	waiting, err := u.t.opts.Inbox.Waiting(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			u.warn("mail that waits could not be read: %v", err)
+		}
+		return nil
+	}
+	inputs := u.submit(ctx, without(u.t.unseen(ctx, waiting), u.given))
+	if u.halted != "" && ctx.Err() == nil {
+		u.keep(inputs)
+		return nil
+	}
+	return inputs
+}
+
+// unseen is inputs less those that the transcript shows already. The inbox is
+// told of these again: a crash came between the transcript and its note.
+func (t *Teammate) unseen(ctx context.Context, inputs []Input) []Input {
+	var fresh []Input
+	var shown []string
+	for _, in := range inputs {
+		if in.MessageID != "" && t.seen[in.MessageID] {
+			shown = append(shown, in.MessageID)
+			continue
+		}
+		fresh = append(fresh, in)
+	}
+	if len(shown) > 0 {
+		if err := t.opts.Inbox.Taken(ctx, shown); err != nil && ctx.Err() == nil {
+			t.emit(Warning{Text: "mail that was shown before could not be confirmed: " + err.Error()})
+		}
+	}
+	return fresh
+}
+
+// submit asks the UserPromptSubmit hooks about each prompt of a person among
+// inputs; mail and notices pass by (DESIGN 10.1). A refused prompt is erased.
+// What hooks add stands before the prompt. A halt ends the turn, u.halted says
+// why, but the prompt stays: what is returned is for the next turn then.
+func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
+	var passed []Input
+	for i, in := range inputs {
+		if in.Kind != FromPerson {
+			passed = append(passed, in)
+			continue
+		}
+		out, err := u.fire(ctx, hooks.UserPromptSubmitInput{Prompt: in.Text})
+		switch {
+		case ctx.Err() != nil:
+			return append(passed, inputs[i:]...)
+		case err != nil:
+			u.warn("UserPromptSubmit hook failed: %v", err)
+			passed = append(passed, in)
+		case out.Decision == hooks.Block:
+			u.erase(in, out)
+		default:
+			passed = append(append(passed, contexts(out)...), in)
+		}
+		if out.Decision == hooks.Halt {
+			u.halt(hooks.UserPromptSubmit, out)
+			u.warn("Operation stopped by hook: %s", u.halted)
+		}
+	}
+	return passed
+}
+
+// erase drops a prompt that a hook has refused: the model never sees it, and
+// who wrote it is told why.
+func (u *turn) erase(in Input, out hooks.Outcome) {
+	u.warn("UserPromptSubmit operation blocked by hook:\n%s\n\nOriginal prompt: %s",
+		promptText(feedback(out)), in.Text)
+	if err := u.confirm(ids([]Input{in})); err != nil {
+		u.warn("the refused prompt could not be put aside: %v", err)
+	}
+}
+
+// halt notes that a hook ended the turn with continue:false.
+func (u *turn) halt(event hooks.Event, out hooks.Outcome) {
+	reason := out.StopReason
+	if reason == "" {
+		reason = "Execution stopped by " + string(event) + " hook"
+	}
+	if u.halted == "" {
+		u.halted = reason
+	}
+	u.emit(HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
+}

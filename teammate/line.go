@@ -1,0 +1,64 @@
+package teammate
+
+// line is one line of a transcript. The first fields are the ones that hook
+// scripts know from other hosts; those after Cwd are covey's.
+type line struct {
+	Type       lineType `json:"type"`
+	Subtype    string   `json:"subtype,omitempty"` // of system lines
+	Message    *Message `json:"message,omitempty"` // of user and assistant lines
+	UUID       string   `json:"uuid"`
+	ParentUUID *string  `json:"parentUuid"` // of the line before; null in the first
+	SessionID  string   `json:"sessionId"`
+	Timestamp  string   `json:"timestamp"`
+	Cwd        string   `json:"cwd"`
+
+	Turn     int         `json:"turn,omitempty"`
+	PromptID string      `json:"promptId,omitempty"` // turn_started
+	Cause    Cause       `json:"cause,omitempty"`    // turn_started
+	Reason   string      `json:"reason,omitempty"`   // turn_ended
+	Inputs   []Input     `json:"inputs,omitempty"`   // kept: whole inputs
+	Kinds    []InputKind `json:"kinds,omitempty"`    // user: what its text was made from
+	Mail     []string    `json:"mail,omitempty"`     // user: ids that it shows
+	Refusals int         `json:"refusals,omitempty"` // user: turn ends refused in a row so far
+	Step     *int        `json:"step,omitempty"`     // assistant: script step that served it
+	Usage    *Usage      `json:"usage,omitempty"`    // assistant: tokens of its request
+}
+
+// lineType is the type of a line.
+type lineType string
+
+const (
+	userLine      lineType = "user"
+	assistantLine lineType = "assistant"
+	systemLine    lineType = "system"
+)
+
+// The system lines. A turn that has a turn_started and no turn_ended was cut
+// off.
+const (
+	turnStarted = "turn_started"
+	turnEnded   = "turn_ended"
+	inputsKept  = "kept"
+)
+
+// messageLine is the line of a recorded message.
+func messageLine(m Record) line {
+	ln := line{Type: lineType(m.Message.Role), Message: &m.Message}
+	if m.Message.Content == nil {
+		ln.Message = &Message{Role: m.Message.Role, Content: []Block{}}
+	}
+	if m.Message.Role == Assistant {
+		ln.Step = m.Step
+		if m.Usage != (Usage{}) {
+			ln.Usage = &m.Usage
+		}
+		return ln
+	}
+	for _, in := range m.Inputs {
+		ln.Kinds = append(ln.Kinds, in.Kind)
+		if in.MessageID != "" {
+			ln.Mail = append(ln.Mail, in.MessageID)
+		}
+	}
+	return ln
+}

@@ -1,0 +1,174 @@
+package teammate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// step hands the conversation to the agent; nil means that it has nothing to
+// say before the gates.
+type step func(ctx context.Context) (Reply, error)
+
+// converse is the turn: the agent works, the gates are asked, and a refusal
+// sends the agent on with the feedback and the mail that waits.
+func (u *turn) converse(ctx context.Context, next step) ending {
+	for {
+		if next != nil {
+			if end, over := u.think(ctx, next); over {
+				return end
+			}
+		}
+		v, err := u.t.endTurn(ctx, u)
+		if err != nil {
+			return u.aborted(ctx)
+		}
+		if end, over := u.judge(v); over {
+			return end
+		}
+		inputs := append(v.Feedback, u.mail(ctx)...)
+		if u.halted != "" {
+			return ending{reason: hookStopped, idle: idleStopped}
+		}
+		next = u.prompt(inputs)
+	}
+}
+
+// prompt is the step that gives the agent inputs.
+func (u *turn) prompt(inputs []Input) step {
+	return func(ctx context.Context) (Reply, error) {
+		u.given = slices.Clone(inputs)
+		return u.t.opts.Agent.Run(ctx, inputs, u)
+	}
+}
+
+// resumption is the step with which a turn that was cut off goes on.
+func (u *turn) resumption(cut *Cut) step {
+	if cut.Point == CutAtGates {
+		return nil
+	}
+	if agent, ok := u.t.opts.Agent.(Resumer); ok {
+		return func(ctx context.Context) (Reply, error) { return agent.Resume(ctx, u) }
+	}
+	// An agent that cannot resume is told what happened, in a prompt.
+	return func(ctx context.Context) (Reply, error) {
+		if err := u.closeCalls(); err != nil {
+			return Reply{}, err
+		}
+		return u.prompt([]Input{{Kind: FromCovey, Text: resumeNotice}})(ctx)
+	}
+}
+
+const resumeNotice = "Your last turn was cut off before its end. Go on where you were; " +
+	"tool calls without a result may have had an effect, so look first."
+
+// think lets the agent run until it falls silent. over says that the turn ends
+// with that, gates or no gates.
+func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
+	u.answered, u.calls, u.recorded, u.refusal, u.inTool = false, 0, Usage{}, nil, false
+	reply, err := safely(ctx, next)
+	if recordErr := u.settle(reply, err); recordErr != nil {
+		return ending{reason: modelError, err: recordErr}, true
+	}
+	var apiErr *APIError
+	switch {
+	case ctx.Err() != nil:
+		u.keepInterruption(ctx)
+		return u.aborted(ctx), true
+	case u.halted != "" || reply.Halted != "":
+		return ending{reason: hookStopped, idle: idleStopped}, true
+	case u.refusal != nil:
+		return u.limited(u.refusal), true
+	case errors.Is(err, ErrMaxTurns), errors.Is(err, ErrMaxTokens):
+		return u.limited(err), true
+	case errors.As(err, &apiErr):
+		return failed(apiErr), true
+	case err != nil:
+		return ending{reason: modelError, attention: "its agent failed: " + err.Error(),
+			err: fmt.Errorf("agent: %w", err)}, true
+	}
+	if max(reply.ToolCalls, u.calls) > 0 {
+		u.refusals = 0
+	}
+	u.lastText = strings.TrimSpace(reply.Text)
+	return ending{}, false
+}
+
+// safely contains a panic of the agent: one broken member is not the team's end.
+func safely(ctx context.Context, next step) (reply Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return next(ctx)
+}
+
+// judge turns a verdict into the end of the turn, or into another pass.
+func (u *turn) judge(v Verdict) (end ending, over bool) {
+	switch {
+	case v.HaltedBy == hooks.Stop:
+		return ending{reason: stopPrevented, idle: idleStopped}, true
+	case v.Halted():
+		return ending{reason: stopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.HaltedBy, v.Halt)}, true
+	case !v.Refused():
+		return ending{reason: completed, idle: idleAvailable}, true
+	}
+	u.refusals++
+	u.refused = true
+	limit := u.t.opts.Limits.StopBlockCap
+	if limit == 0 || u.refusals <= limit {
+		return ending{}, false
+	}
+	u.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d): it ends all the "+
+		"same. A Stop hook can let it go when stop_hook_active is true. The last refusal was: %s",
+		u.refusals, limit, v.Feedback[len(v.Feedback)-1].Text)
+	return ending{
+		reason: completed, idle: idleLimited,
+		attention: fmt.Sprintf("the gates refused its turn end %d times in a row", u.refusals),
+	}, true
+}
+
+// failed is the end of a turn whose model request failed. The gates are not
+// asked: a refusal would repeat the failure for ever. StopFailure hooks are
+// told, and nobody reads what they say.
+func failed(e *APIError) ending {
+	text := "API Error: " + e.Message
+	return ending{
+		reason: completed, idle: idleFailed, attention: e.Error(), lastText: text,
+		failure: &hooks.StopFailureInput{Error: e.Type, ErrorDetails: e.Details, LastAssistantMessage: text},
+	}
+}
+
+// limited is the end of a turn that used up one of its limits.
+func (u *turn) limited(limit error) ending {
+	end := ending{reason: maxTurns, idle: idleLimited}
+	end.attention = fmt.Sprintf("%v: %d passes in this turn", ErrMaxTurns, u.passes)
+	if errors.Is(limit, ErrMaxTokens) {
+		end.reason = maxTokens
+		end.attention = fmt.Sprintf("%v: %d tokens used", ErrMaxTokens, u.t.used.total())
+	}
+	return end
+}
+
+// aborted is the end of a turn whose context is over. A member that is told to
+// stop leaves its turn open, to go on with it when it is started again.
+func (u *turn) aborted(ctx context.Context) ending {
+	reason := abortedStreaming
+	if u.inTool {
+		reason = abortedTools
+	}
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, ErrInterrupted):
+		return ending{reason: reason, idle: idleInterrupted}
+	case errors.Is(cause, errTurnTimeout):
+		return ending{reason: turnTimeout, idle: idleLimited,
+			attention: fmt.Sprintf("%v: %v", errTurnTimeout, u.t.opts.Limits.TurnTimeout)}
+	}
+	return ending{reason: reason, err: cause, open: true}
+}

@@ -1,0 +1,176 @@
+package teammate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"sync"
+	"sync/atomic"
+)
+
+// Teammate is one member of a team at work. Make it with New, let it Run once.
+type Teammate struct {
+	opts  Options
+	tools map[string]*tool
+	begun atomic.Bool
+
+	interrupt   sync.Mutex
+	interrupter context.CancelCauseFunc // cancels the running turn; nil between turns
+
+	// What follows belongs to the goroutine of Run.
+	turns     int             // number of the last turn begun
+	used      Usage           // tokens of the member's life
+	seen      map[string]bool // ids that the transcript shows
+	kept      []Input         // what the next prompt begins with
+	ledger    ledger          // tool calls without a result
+	afterward sync.WaitGroup  // hooks that nobody waits for, save Run at its end
+}
+
+// New checks opts and returns the member. It starts nothing.
+func New(opts Options) (*Teammate, error) {
+	if err := opts.check(); err != nil {
+		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
+	}
+	tools, err := resolveTools(opts.Tools)
+	if err != nil {
+		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
+	}
+	t := &Teammate{
+		opts:  opts,
+		tools: tools,
+		turns: max(opts.Turn, opts.History.Turns),
+		used:  opts.History.Usage,
+		seen:  maps.Clone(opts.History.Delivered),
+		kept:  opts.History.Kept,
+	}
+	if t.seen == nil {
+		t.seen = map[string]bool{}
+	}
+	if opts.History.Cut != nil {
+		t.ledger.open = opts.History.Cut.Open
+	}
+	t.opts.History.Messages = nil // they may be large, and are the agent's now
+	return t, nil
+}
+
+// check finds what is missing, so that nothing has to be checked later.
+func (o Options) check() error {
+	missing := map[string]bool{
+		"Name": o.Name == "", "Agent": o.Agent == nil, "Hooks": o.Hooks == nil, "Inbox": o.Inbox == nil,
+		"Sink": o.Sink == nil, "Transcript": o.Transcript == nil, "Workdir": o.Workdir == nil,
+		"SessionID": o.SessionID == "", "Tasks": o.Tasks == nil && !o.Lead,
+	}
+	for _, field := range []string{"Name", "Agent", "Hooks", "Tasks", "Inbox", "Sink", "SessionID", "Transcript", "Workdir"} {
+		if missing[field] {
+			return fmt.Errorf("Options.%s is required", field)
+		}
+	}
+	return o.Permissions.check()
+}
+
+// Run takes turns until the inbox says io.EOF (it returns nil), ctx ends (it
+// returns ctx's cause) or a hook halts the member for good (it returns an error
+// that wraps ErrHalted). Any other error means that the member cannot go on:
+// its transcript cannot be written, its inbox cannot be read, or its agent is
+// broken. SessionEnd hooks have run when it returns. A Teammate runs once.
+func (t *Teammate) Run(ctx context.Context) error {
+	if !t.begun.CompareAndSwap(false, true) {
+		return fmt.Errorf("member %q: Run was called twice", t.opts.Name)
+	}
+	t.emit(MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
+	err := t.startSession(ctx)
+	if err == nil {
+		err = t.work(ctx)
+	}
+	t.afterward.Wait()
+	t.endSession(ctx)
+	t.emit(MemberEnded{Reason: endReason(err)})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("member %q: %w", t.opts.Name, err)
+	}
+	return err
+}
+
+// work is the member's life: first the turn that a crash cut off, then one
+// turn for each piece of work.
+func (t *Teammate) work(ctx context.Context) error {
+	if cut := t.opts.History.Cut; cut != nil {
+		if err := t.resumeTurn(ctx, cut); err != nil {
+			return err
+		}
+	}
+	for {
+		work, err := t.opts.Inbox.Next(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("inbox: %w", err)
+		case len(work.Inputs) == 0:
+			return fmt.Errorf("inbox: work without inputs (%s)", work.Cause)
+		}
+		work.Inputs = t.unseen(ctx, work.Inputs)
+		if len(work.Inputs) == 0 {
+			continue // all of it stands in the transcript from before a crash
+		}
+		if err := t.takeTurn(ctx, work); err != nil {
+			return err
+		}
+	}
+}
+
+// Interrupt ends the running turn with the cause ErrInterrupted; reason is
+// what people read. The member goes on with its next work. Without a running
+// turn nothing happens. It may be called at any time from any goroutine and
+// does not wait.
+func (t *Teammate) Interrupt(reason string) {
+	t.interrupt.Lock()
+	defer t.interrupt.Unlock()
+	if t.interrupter != nil {
+		t.interrupter(fmt.Errorf("%w: %s", ErrInterrupted, reason))
+	}
+}
+
+// turnContext is the context of one turn: it ends with ctx, with Interrupt and
+// with limits.turn_timeout. The turn is over for Interrupt once stop is called.
+func (t *Teammate) turnContext(ctx context.Context) (turn context.Context, stop func()) {
+	turn, cancel := context.WithCancelCause(ctx)
+	release := func() {}
+	if limit := t.opts.Limits.TurnTimeout; limit > 0 {
+		turn, release = context.WithTimeoutCause(turn, limit, errTurnTimeout)
+	}
+	t.setInterrupter(cancel)
+	return turn, func() {
+		t.setInterrupter(nil)
+		release()
+		cancel(nil)
+	}
+}
+
+func (t *Teammate) setInterrupter(cancel context.CancelCauseFunc) {
+	t.interrupt.Lock()
+	defer t.interrupt.Unlock()
+	t.interrupter = cancel
+}
+
+// emit sends an event that belongs to no turn in particular.
+func (t *Teammate) emit(d EventData) {
+	t.opts.Sink(Event{Member: t.opts.Name, Turn: t.turns, Data: d})
+}
+
+// endReason says in a word or two why a member took no more turns.
+func endReason(err error) string {
+	switch {
+	case err == nil:
+		return "done"
+	case errors.Is(err, ErrHalted):
+		return err.Error()
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "stopped"
+	}
+	return "failed: " + err.Error()
+}

@@ -1,0 +1,230 @@
+package teammate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// The permission modes of a member.
+const (
+	modeDefault = "default"           // what is neither allowed nor harmless asks
+	modePlan    = "plan"              // only tools that change nothing, and team tools
+	modeEdits   = "acceptEdits"       // as default, but edits in the workspace pass
+	modeNoAsk   = "dontAsk"           // as default, but what would ask is denied
+	modeBypass  = "bypassPermissions" // everything that no rule or hook stops
+)
+
+// check finds a mode that does not exist.
+func (p Permissions) check() error {
+	if slices.Contains([]string{modeDefault, modePlan, modeEdits, modeNoAsk, modeBypass}, p.mode()) {
+		return nil
+	}
+	return fmt.Errorf("permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", p.Mode)
+}
+
+func (p Permissions) mode() string {
+	if p.Mode == "" {
+		return modeDefault
+	}
+	return p.Mode
+}
+
+// behavior is what is to happen with a tool call.
+type behavior string
+
+const (
+	allow behavior = "allow"
+	deny  behavior = "deny"
+	ask   behavior = "ask"
+)
+
+// question is a tool call that waits for permission.
+type question struct {
+	spec   Spec
+	call   hooks.Call
+	hook   behavior // what PreToolUse hooks decided; empty: nothing
+	inside bool     // all that the call reaches lies in the workspace
+}
+
+// ruling is the answer to a question.
+type ruling struct {
+	behavior behavior
+	by       string // rule, hook or mode
+	rule     string // the rule, as it was written
+}
+
+// decide answers a question. Whatever forbids comes before whatever allows:
+// a hook's no, deny rules, ask rules, a hook's question, plan mode; only then
+// a hook's yes, allow rules and what the mode lets pass. So neither a hook's
+// yes nor bypassPermissions gets past a deny or an ask rule (HOOKS.md 5.10).
+func (p Permissions) decide(q question) ruling {
+	if q.hook == deny {
+		return ruling{behavior: deny, by: "hook"}
+	}
+	if r, ok := first(p.Deny, q.call, hooks.Rule.Forbids); ok {
+		return ruling{behavior: deny, by: "rule", rule: r}
+	}
+	if r, ok := first(p.Ask, q.call, hooks.Rule.Forbids); ok {
+		return p.asked(ruling{behavior: ask, by: "rule", rule: r})
+	}
+	if q.hook == ask {
+		return p.asked(ruling{behavior: ask, by: "hook"})
+	}
+	if p.mode() == modePlan && !q.spec.ReadOnly && !q.spec.Team {
+		return ruling{behavior: deny, by: "mode"}
+	}
+	if q.hook == allow {
+		return ruling{behavior: allow, by: "hook"}
+	}
+	if r, ok := first(p.Allow, q.call, hooks.Rule.Permits); ok {
+		return ruling{behavior: allow, by: "rule", rule: r}
+	}
+	if p.modeAllows(q) {
+		return ruling{behavior: allow, by: "mode"}
+	}
+	return p.asked(ruling{behavior: ask, by: "mode"})
+}
+
+// modeAllows says what passes when neither a rule nor a hook has spoken.
+func (p Permissions) modeAllows(q question) bool {
+	switch {
+	case q.spec.Team, p.mode() == modeBypass:
+		return true
+	case q.spec.ReadOnly:
+		return q.inside
+	}
+	return q.spec.Edits && q.inside && p.mode() == modeEdits
+}
+
+// asked is r where nobody may be asked: mode dontAsk turns a question into a no.
+func (p Permissions) asked(r ruling) ruling {
+	if p.mode() == modeNoAsk {
+		r.behavior = deny
+	}
+	return r
+}
+
+// first is the first of rules that catches call.
+func first(rules []hooks.Rule, call hooks.Call, catches func(hooks.Rule, hooks.Call) bool) (string, bool) {
+	for _, r := range rules {
+		if catches(r, call) {
+			return r.String(), true
+		}
+	}
+	return "", false
+}
+
+// permit asks for permission. It returns what the model is told when the call
+// is denied, and "" when it may run.
+func (u *turn) permit(ctx context.Context, tl *tool, call ToolCall, pre hooks.Outcome) (denial string) {
+	o := &u.t.opts
+	q := question{
+		spec:   tl.spec,
+		call:   hooks.Call{Tool: call.Name, Input: call.Input, Cwd: o.Workdir.Dir(), Root: o.Workdir.Root()},
+		hook:   u.hookSays(pre),
+		inside: inWorkspace(o.Workdir, tl, call.Input),
+	}
+	r := o.Permissions.decide(q)
+	who := r.by
+	switch {
+	case r.behavior == deny:
+		denial = u.refusalText(r, call, pre)
+	case r.behavior == ask:
+		denial, who = u.askSomebody(ctx, r, call, pre)
+	}
+	decided := PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(allow), By: who, Rule: r.rule}
+	if denial != "" {
+		decided.Decision = string(deny)
+	}
+	u.emit(decided)
+	return denial
+}
+
+// hookSays is what the PreToolUse hooks decided. A block is a deny. defer is
+// for hosts that hand a call to their caller; covey has none to hand it to.
+func (u *turn) hookSays(pre hooks.Outcome) behavior {
+	if pre.Decision == hooks.Block {
+		return deny
+	}
+	switch b := behavior(pre.Permission.Decision); b {
+	case allow, deny, ask:
+		return b
+	case "":
+	default:
+		u.warn("a PreToolUse hook said permissionDecision %q, which covey does not follow", b)
+	}
+	return ""
+}
+
+// askSomebody puts a call before whoever can be asked now (DESIGN 10.4).
+func (u *turn) askSomebody(ctx context.Context, r ruling, call ToolCall, pre hooks.Outcome) (denial, who string) {
+	reason := "permission mode " + u.t.opts.Permissions.mode()
+	switch {
+	case r.by == "rule":
+		reason = "ask rule " + r.rule
+	case r.by == "hook":
+		reason = "a hook asks: " + pre.Permission.Reason
+	}
+	who = "nobody"
+	if asker := u.t.opts.Asker; asker != nil {
+		u.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", u.t.opts.Name, call.Name))
+		allowed, by := asker.Ask(ctx, u.t.opts.Name, call, reason)
+		if by != "" {
+			who = by
+		}
+		if allowed && ctx.Err() == nil {
+			return "", who
+		}
+	}
+	if r.by == "hook" && pre.Permission.Reason != "" {
+		return pre.Permission.Reason, who
+	}
+	text := fmt.Sprintf("Permission to use %s was not given (%s), ", call.Name, reason)
+	if who == "nobody" {
+		text += "for there is nobody to ask now. "
+	} else {
+		text += "and " + who + " said no. "
+	}
+	return text + u.wayOut(call), who
+}
+
+// refusalText tells the model why a call is denied.
+func (u *turn) refusalText(r ruling, call ToolCall, pre hooks.Outcome) string {
+	switch {
+	case r.by == "hook" && len(pre.Feedback) > 0:
+		return promptText(feedback(hooks.Outcome{Decision: hooks.Block, Feedback: pre.Feedback}))
+	case r.by == "hook" && pre.Permission.Reason != "":
+		return fmt.Sprintf("PreToolUse:%s hook error: %s", call.Name, pre.Permission.Reason)
+	case r.by == "hook":
+		return fmt.Sprintf("PreToolUse:%s hook error: Blocked by hook", call.Name)
+	case r.by == "rule":
+		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, command(call))
+	case u.t.opts.Permissions.mode() == modePlan:
+		return fmt.Sprintf("%s was not run: you are in plan mode, where only tools that change nothing run. "+
+			"Go on planning without it.", call.Name)
+	}
+	return fmt.Sprintf("Permission to use %s was not given, for permission mode dontAsk asks nobody. ", call.Name) +
+		u.wayOut(call)
+}
+
+// wayOut says what can be done about a call that nobody could allow.
+func (u *turn) wayOut(call ToolCall) string {
+	return fmt.Sprintf("Go on without it, or tell your lead what you need it for. A person can allow it for %s in "+
+		"the team's spec: by a rule for %s under permissions.allow, or by another permission_mode.",
+		u.t.opts.Name, call.Name)
+}
+
+// command shows the command of a shell call.
+func command(call ToolCall) string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(call.Input, &in) != nil || in.Command == "" {
+		return ""
+	}
+	return " with command " + in.Command
+}

@@ -1,0 +1,261 @@
+package teammate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ledger holds the tool calls of the conversation that have no result yet.
+type ledger struct{ open []ToolCall }
+
+// name is the tool of an open call.
+func (l *ledger) name(id string) (string, bool) {
+	i := slices.IndexFunc(l.open, func(c ToolCall) bool { return c.ID == id })
+	if i < 0 {
+		return "", false
+	}
+	return l.open[i].Name, true
+}
+
+// check says what m would break: a call has exactly one result, and it comes
+// before anything else is said.
+func (l *ledger) check(m Message) error {
+	if m.Role == Assistant {
+		return l.checkCalls(m)
+	}
+	answered := map[string]bool{}
+	for _, b := range m.Content {
+		if b.Type != ToolResultBlock {
+			continue
+		}
+		if _, open := l.name(b.ToolUseID); !open || answered[b.ToolUseID] {
+			return fmt.Errorf("result for tool call %q, which waits for none", b.ToolUseID)
+		}
+		answered[b.ToolUseID] = true
+	}
+	if len(l.open) > 0 && len(answered) == 0 {
+		return fmt.Errorf("user message while tool call %q waits for its result", l.open[0].ID)
+	}
+	return nil
+}
+
+func (l *ledger) checkCalls(m Message) error {
+	if len(l.open) > 0 {
+		return fmt.Errorf("assistant message while tool call %q waits for its result", l.open[0].ID)
+	}
+	ids := map[string]bool{}
+	for _, c := range m.ToolCalls() {
+		if c.ID == "" || ids[c.ID] {
+			return fmt.Errorf("tool call id %q is empty or there twice", c.ID)
+		}
+		ids[c.ID] = true
+	}
+	return nil
+}
+
+// add takes m in.
+func (l *ledger) add(m Message) {
+	l.open = append(l.open, m.ToolCalls()...)
+	for _, b := range m.Content {
+		if b.Type == ToolResultBlock {
+			l.open = slices.DeleteFunc(l.open, func(c ToolCall) bool { return c.ID == b.ToolUseID })
+		}
+	}
+}
+
+// Record implements Host.
+func (u *turn) Record(m Record) error {
+	if m.Message.Role != User && m.Message.Role != Assistant {
+		return fmt.Errorf("record: role %q", m.Message.Role)
+	}
+	if err := u.t.ledger.check(m.Message); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	ln := messageLine(m)
+	ln.SessionID, ln.Cwd, ln.Turn = u.t.opts.SessionID, u.t.opts.Workdir.Dir(), u.no
+	if m.Message.Role == User {
+		ln.Refusals = u.refusals
+	}
+	if err := u.t.opts.Transcript.append(ln); err != nil {
+		return err
+	}
+	u.publish(m.Message)
+	u.t.ledger.add(m.Message)
+	if m.Message.Role == Assistant {
+		u.count(m)
+		return nil
+	}
+	u.given = without(u.given, m.Inputs)
+	return u.confirm(ln.Mail)
+}
+
+// count takes in what an assistant message means for the turn.
+func (u *turn) count(m Record) {
+	u.recorded = u.recorded.plus(m.Usage)
+	u.usage = u.usage.plus(m.Usage)
+	u.t.used = u.t.used.plus(m.Usage)
+	u.answered = len(m.Message.ToolCalls()) == 0
+	if !u.answered {
+		u.refusals = 0 // a tool call starts the count of refusals again
+	}
+	if text := m.Message.Text(); text != "" {
+		u.lastText = text
+	}
+}
+
+// publish tells the journal of a message's text and tool blocks.
+func (u *turn) publish(m Message) {
+	for _, b := range m.Content {
+		switch {
+		case b.Type == TextBlock && m.Role == Assistant:
+			u.emit(TextSaid{Text: b.Text})
+		case b.Type == ToolUseBlock:
+			u.emit(ToolCalled{ID: b.ID, Name: b.Name, Input: sound(b.Input)})
+		case b.Type == ToolResultBlock:
+			name, _ := u.t.ledger.name(b.ToolUseID)
+			u.emit(ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
+		}
+	}
+}
+
+// confirm says that these messages are delivered: they are on the disk itself
+// first, since the store forgets them then. That the store cannot be told now
+// is no loss; it gives them again, and they are confirmed then.
+func (u *turn) confirm(ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := u.t.opts.Transcript.sync(); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		u.t.seen[id] = true
+	}
+	// What stands in the transcript is delivered even if the turn is over.
+	ctx, cancel := context.WithTimeout(context.Background(), confirmLimit)
+	defer cancel()
+	if err := u.t.opts.Inbox.Taken(ctx, ids); err != nil {
+		u.warn("mail is in the transcript but could not be confirmed yet: %v", err)
+	}
+	return nil
+}
+
+// confirmLimit bounds how long a member waits for its inbox to take note.
+const confirmLimit = 10 * time.Second
+
+// interruptedResult is the result of a tool call that was cut off.
+const interruptedResult = "interrupted"
+
+// settle brings the transcript into order after a Run: what the agent has not
+// recorded is recorded for it.
+func (u *turn) settle(reply Reply, err error) error {
+	if closeErr := u.closeCalls(); closeErr != nil {
+		return closeErr
+	}
+	if flushErr := u.flush(); flushErr != nil {
+		return flushErr
+	}
+	rest := Usage{
+		InputTokens:  max(reply.Usage.InputTokens-u.recorded.InputTokens, 0),
+		OutputTokens: max(reply.Usage.OutputTokens-u.recorded.OutputTokens, 0),
+	}
+	if err == nil && !u.answered && reply.Text != "" {
+		return u.Record(Record{Message: textMessage(Assistant, reply.Text), Usage: rest})
+	}
+	u.usage = u.usage.plus(rest)
+	u.t.used = u.t.used.plus(rest)
+	return nil
+}
+
+// closeCalls gives every open tool call a result.
+func (u *turn) closeCalls() error {
+	var m Message
+	for _, c := range u.t.ledger.open {
+		m.Content = append(m.Content, Block{
+			Type: ToolResultBlock, ToolUseID: c.ID, Content: interruptedResult, IsError: true,
+		})
+	}
+	if m.Content == nil {
+		return nil
+	}
+	m.Role = User
+	return u.Record(Record{Message: m})
+}
+
+// flush records the inputs that the agent was given and has not recorded.
+func (u *turn) flush() error {
+	if len(u.given) == 0 {
+		return nil
+	}
+	return u.Record(Record{Message: textMessage(User, texts(u.given)...), Inputs: u.given})
+}
+
+// keep holds inputs back for the head of the next prompt, over a restart too.
+func (u *turn) keep(inputs []Input) {
+	if len(inputs) == 0 {
+		return
+	}
+	u.t.kept = append(u.t.kept, inputs...)
+	ln := u.line(systemLine)
+	ln.Subtype, ln.Inputs = inputsKept, inputs
+	err := u.t.opts.Transcript.append(ln)
+	if err == nil {
+		err = u.confirm(ids(inputs))
+	}
+	if err != nil {
+		u.warn("a prompt is kept for the next turn, but not on disk: %v", err)
+	}
+}
+
+// keepInterruption lets the next prompt begin with the news that this turn was
+// interrupted, as recorded hosts word it.
+func (u *turn) keepInterruption(ctx context.Context) {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, ErrInterrupted):
+		u.keep([]Input{{Kind: FromCovey, Text: "[Request interrupted by user]"}})
+	case errors.Is(cause, errTurnTimeout):
+		u.keep([]Input{{Kind: FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]", u.turnLimit())}})
+	}
+}
+
+// textMessage is a message of text blocks.
+func textMessage(role Role, texts ...string) Message {
+	m := Message{Role: role}
+	for _, text := range texts {
+		m.Content = append(m.Content, Block{Type: TextBlock, Text: text})
+	}
+	return m
+}
+
+func texts(inputs []Input) []string {
+	all := make([]string, len(inputs))
+	for i, in := range inputs {
+		all[i] = in.Text
+	}
+	return all
+}
+
+func ids(inputs []Input) []string {
+	var all []string
+	for _, in := range inputs {
+		if in.MessageID != "" {
+			all = append(all, in.MessageID)
+		}
+	}
+	return all
+}
+
+// without is inputs less those in done, each once.
+func without(inputs, done []Input) []Input {
+	rest := slices.Clone(inputs)
+	for _, in := range done {
+		if i := slices.Index(rest, in); i >= 0 {
+			rest = slices.Delete(rest, i, i+1)
+		}
+	}
+	return rest
+}

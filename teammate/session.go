@@ -1,0 +1,69 @@
+package teammate
+
+import (
+	"context"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// lastWords bounds hooks that run when nobody wants to wait any more: after an
+// interrupt, and at the end of a session that was told to stop.
+const lastWords = 1500 * time.Millisecond
+
+// sessionEndLimit bounds the SessionEnd hooks of a member that ends by itself.
+// The runner's own limit for that event is lower unless a hook asks for more.
+const sessionEndLimit = 60 * time.Second
+
+// startSession runs the SessionStart hooks. What they say goes with the first
+// prompt; they cannot refuse anything (HOOKS.md section 1).
+func (t *Teammate) startSession(ctx context.Context) error {
+	source := "startup"
+	if t.opts.Resumed {
+		source = "resume"
+	}
+	u := &turn{t: t, no: t.turns}
+	out, err := u.fire(ctx, hooks.SessionStartInput{Source: source})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		u.warn("SessionStart hook failed: %v", err)
+	}
+	t.kept = append(t.kept, contexts(out)...)
+	return nil
+}
+
+// endSession runs the SessionEnd hooks, also when ctx is over, but not for long.
+func (t *Teammate) endSession(ctx context.Context) {
+	limit := sessionEndLimit
+	if ctx.Err() != nil {
+		limit = lastWords
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	u := &turn{t: t, no: t.turns}
+	if _, err := u.fire(ctx, hooks.SessionEndInput{Reason: "other"}); err != nil {
+		u.warn("SessionEnd hook failed: %v", err)
+	}
+}
+
+// aside runs hooks whose answer nobody reads, beside the turn. Run waits for
+// them when the member ends. ctx is the member's, not the turn's: an interrupt
+// does not reach them.
+func (u *turn) aside(ctx context.Context, in hooks.Payload) {
+	u.t.afterward.Go(func() {
+		if _, err := u.fire(ctx, in); err != nil && ctx.Err() == nil {
+			u.warn("%s hook failed: %v", in.Event(), err)
+		}
+	})
+}
+
+// contexts are the contexts that hooks gave, as inputs.
+func contexts(out hooks.Outcome) []Input {
+	var ins []Input
+	for _, text := range out.AdditionalContext {
+		ins = append(ins, Input{Kind: FromContext, Text: text})
+	}
+	return ins
+}

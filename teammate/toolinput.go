@@ -1,0 +1,153 @@
+package teammate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// tool is a Tool with its spec and its schema, resolved once.
+type tool struct {
+	Tool
+	spec   Spec
+	schema *jsonschema.Resolved // nil: any object will do
+}
+
+// resolveTools checks the tools of a member and indexes them by name.
+func resolveTools(list []Tool) (map[string]*tool, error) {
+	tools := map[string]*tool{}
+	for _, t := range list {
+		spec := t.Spec()
+		if spec.Name == "" || tools[spec.Name] != nil {
+			return nil, fmt.Errorf("tool name %q is empty or there twice", spec.Name)
+		}
+		schema, err := resolveSchema(spec.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
+		}
+		tools[spec.Name] = &tool{Tool: t, spec: spec, schema: schema}
+	}
+	return tools, nil
+}
+
+func resolveSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return nil, err
+	}
+	return schema.Resolve(nil)
+}
+
+// prepare brings a call's input into the form in which hooks, rules and the
+// tool see it: repaired, held against the schema, its file_path absolute. It
+// is the same JSON for all of them, or a call could mean one thing to a rule
+// and another to the tool.
+func (t *tool) prepare(call *ToolCall, cwd string) error {
+	input := call.Input
+	if len(bytes.TrimSpace(input)) == 0 {
+		input = json.RawMessage(`{}`)
+	}
+	if r, ok := t.Tool.(Repairer); ok && json.Valid(input) {
+		input = r.Repair(input)
+	}
+	fields, err := objectFields(input)
+	if err != nil {
+		return err
+	}
+	if t.schema != nil {
+		var value any
+		if err := json.Unmarshal(input, &value); err != nil {
+			return err
+		}
+		if err := t.schema.Validate(value); err != nil {
+			return err
+		}
+	}
+	call.Input = absolute(input, fields, cwd)
+	return nil
+}
+
+// field is one member of a JSON object.
+type field struct {
+	name  string
+	value json.RawMessage
+}
+
+// objectFields are the members of a JSON object, in order. Names that differ
+// in case alone are refused: Go's decoder takes them for the same field, the
+// hooks and rules that guard a call do not.
+func objectFields(input json.RawMessage) ([]field, error) {
+	dec := json.NewDecoder(bytes.NewReader(input))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("it is not a JSON object")
+	}
+	var fields []field
+	seen := map[string]bool{}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, fmt.Errorf("it is not JSON: %w", err)
+		}
+		f := field{name: name.(string)} // a key can be nothing else
+		if err := dec.Decode(&f.value); err != nil {
+			return nil, fmt.Errorf("it is not JSON: %w", err)
+		}
+		folded := strings.ToLower(f.name)
+		if seen[folded] {
+			return nil, fmt.Errorf("the field %q is there twice", f.name)
+		}
+		seen[folded] = true
+		fields = append(fields, f)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, errors.New("it is not JSON: the object has no end")
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it is not JSON: something follows the object")
+	}
+	return fields, nil
+}
+
+// absolute is input with its file_path made absolute and clean, every other
+// field as it was.
+func absolute(input json.RawMessage, fields []field, cwd string) json.RawMessage {
+	changed := false
+	for i, f := range fields {
+		var path string
+		if f.name != "file_path" || json.Unmarshal(f.value, &path) != nil || path == "" {
+			continue
+		}
+		whole := filepath.Clean(path)
+		if !filepath.IsAbs(path) {
+			whole = filepath.Join(cwd, path)
+		}
+		if value, err := marshal(whole); err == nil && whole != path {
+			fields[i].value, changed = value, true
+		}
+	}
+	if !changed {
+		return input
+	}
+	var b bytes.Buffer
+	for i, f := range fields {
+		b.WriteByte("{,"[min(i, 1)])
+		name, err := marshal(f.name)
+		if err != nil {
+			return input
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(f.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}

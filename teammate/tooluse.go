@@ -1,0 +1,217 @@
+package teammate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Call implements Host.
+func (u *turn) Call(ctx context.Context, call ToolCall) ToolResult {
+	if _, recorded := u.t.ledger.name(call.ID); !recorded {
+		return u.callAndRecord(ctx, call)
+	}
+	u.calls++
+	r := u.use(ctx, call)
+	if ctx.Err() != nil {
+		u.inTool = true
+	}
+	r.Content = strings.ToValidUTF8(r.Content, "\uFFFD")
+	r.Halted = u.halted
+	return r
+}
+
+// callAndRecord is Call for agents that leave the transcript to the host.
+func (u *turn) callAndRecord(ctx context.Context, call ToolCall) ToolResult {
+	if call.ID == "" {
+		call.ID = "call_" + uuid.NewString()
+	}
+	asked := Message{Role: Assistant, Content: []Block{
+		{Type: ToolUseBlock, ID: call.ID, Name: call.Name, Input: call.Input},
+	}}
+	err := u.flush()
+	if err == nil {
+		err = u.Record(Record{Message: asked})
+	}
+	if err != nil {
+		return failure("The call could not be recorded and was not made: %v", err)
+	}
+	r := u.Call(ctx, call)
+	answer := Message{Role: User, Content: []Block{
+		{Type: ToolResultBlock, ToolUseID: call.ID, Content: r.Content, IsError: r.IsError},
+	}}
+	var extra []Input
+	for _, text := range r.Extra {
+		answer.Content = append(answer.Content, Block{Type: TextBlock, Text: text})
+		extra = append(extra, Input{Kind: FromContext, Text: text})
+	}
+	if err := u.Record(Record{Message: answer, Inputs: extra}); err != nil {
+		u.warn("the result of %s could not be recorded: %v", call.Name, err)
+	}
+	return r
+}
+
+// use takes one call from the agent's wish to its result: input, PreToolUse
+// hooks, permission, the tool, PostToolUse hooks.
+func (u *turn) use(ctx context.Context, call ToolCall) ToolResult {
+	tl, ok := u.t.tools[call.Name]
+	if !ok {
+		return failure("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
+			"available here. Continue with the tools you have.</tool_use_error>", call.Name)
+	}
+	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
+		return badInput(call.Name, err)
+	}
+	pre, err := u.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
+	switch {
+	case ctx.Err() != nil:
+		return failure(interruptedResult)
+	case err != nil: // what was to guard the call has not looked at it
+		u.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
+		return failure("The hooks that guard %s could not run, so it was not run.", call.Name)
+	}
+	u.heard(pre)
+	if pre.UpdatedInput != nil {
+		call.Input = pre.UpdatedInput
+		err = tl.prepare(&call, u.t.opts.Workdir.Dir())
+	}
+	var r ToolResult
+	if err != nil {
+		r = badInput(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err))
+	} else if denial := u.permit(ctx, tl, call, pre); denial != "" {
+		r = failure("%s", denial)
+	} else {
+		r = u.run(ctx, tl, call)
+	}
+	r.Extra = append(pre.AdditionalContext, r.Extra...)
+	return r
+}
+
+// run runs the tool, then the hooks that look at what it did.
+func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
+	if ctx.Err() != nil {
+		return failure(interruptedResult)
+	}
+	began := time.Now()
+	r := u.contain(ctx, tl, call)
+	took := time.Since(began).Milliseconds()
+	interrupted := ctx.Err() != nil
+	if interrupted { // the hooks still hear of it, but nobody waits for long
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		ctx = last
+	}
+	var after hooks.Payload
+	if r.IsError {
+		after = hooks.PostToolUseFailureInput{
+			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
+			Error: middle(r.Content, maxFailure), IsInterrupt: interrupted, DurationMS: took,
+		}
+	} else {
+		after = hooks.PostToolUseInput{
+			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
+			ToolResponse: r.response(), DurationMS: took,
+		}
+	}
+	out, err := u.fire(ctx, after)
+	if err != nil {
+		if ctx.Err() == nil {
+			u.warn("%s hook failed: %v", after.Event(), err)
+		}
+		return r
+	}
+	u.heard(out)
+	u.replace(&r, tl, out)
+	for _, text := range append(out.Feedback, out.AdditionalContext...) {
+		r.Content = strings.TrimPrefix(r.Content+"\n\n"+text, "\n\n")
+	}
+	return r
+}
+
+// contain runs the tool and turns a panic into a result: a fault in one tool
+// must not take the team down, nor leave a call without its result.
+func (u *turn) contain(ctx context.Context, tl *tool, call ToolCall) (r ToolResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			u.warn("tool %s panicked: %v", call.Name, p)
+			r = failure("<tool_use_error>Error: %s failed inside: %v</tool_use_error>", call.Name, p)
+		}
+	}()
+	return tl.Run(ctx, call)
+}
+
+// heard tells the journal what the hooks of a tool call said to the model, and
+// notes a continue:false. That ends the turn once the agent's calls are done;
+// it does not deny the call (golden, pre_continue_false).
+func (u *turn) heard(out hooks.Outcome) {
+	for _, text := range out.Feedback {
+		u.emit(HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
+	}
+	if out.Decision == hooks.Halt {
+		u.halt(out.Event, out)
+	}
+}
+
+// replace shows the model the response that a PostToolUse hook put in place of
+// the tool's own, if the tool can render it.
+func (u *turn) replace(r *ToolResult, tl *tool, out hooks.Outcome) {
+	updated, ok := out.Output["updatedToolOutput"]
+	if !ok || r.IsError {
+		return
+	}
+	renderer, ok := tl.Tool.(Renderer)
+	if !ok {
+		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.spec.Name)
+		return
+	}
+	content, err := renderer.Render(updated)
+	if err != nil {
+		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %v", err)
+		return
+	}
+	r.Content, r.Response = content, updated
+}
+
+// failure is the result of a call that did not run, or failed.
+func failure(format string, args ...any) ToolResult {
+	return ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
+}
+
+func badInput(name string, err error) ToolResult {
+	return failure("<tool_use_error>InputValidationError: the input of %s is not right: %v</tool_use_error>", name, err)
+}
+
+// response is the tool's structured output; a tool without one has its text.
+func (r ToolResult) response() []byte {
+	if len(r.Response) > 0 {
+		return r.Response
+	}
+	text, err := marshal(r.Content)
+	if err != nil { // a string always marshals
+		return []byte(`""`)
+	}
+	return text
+}
+
+// maxFailure is how much of an error PostToolUseFailure hooks get, in characters.
+const maxFailure = 10_000
+
+// middle cuts text to at most limit characters, taking them out of its middle:
+// the beginning and the end of an error say most.
+func middle(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	runes := []rune(text)
+	if len(runes) <= limit {
+		return text
+	}
+	mark := fmt.Sprintf("\n\n... [%d characters left out] ...\n\n", len(runes)-limit)
+	half := (limit - len(mark)) / 2
+	return string(runes[:half]) + mark + string(runes[len(runes)-half:])
+}

@@ -1,0 +1,203 @@
+package teammate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Why turns end, as TurnEnded tells it. The words are those of HOOKS.md
+// section 9; maxTokens and turnTimeout are ours, for limits it does not know.
+const (
+	completed        = "completed" // also after an API error, whose StopFailure hooks tell more
+	maxTurns         = "max_turns"
+	maxTokens        = "max_tokens"
+	turnTimeout      = "turn_timeout"
+	abortedStreaming = "aborted_streaming" // interrupted between tool calls
+	abortedTools     = "aborted_tools"     // interrupted in a tool call
+	stopPrevented    = "stop_hook_prevented"
+	hookStopped      = "hook_stopped"
+	modelError       = "model_error"
+)
+
+// The reasons of Idle: what the member's last turn came to.
+const (
+	idleAvailable   = "available"   // the gates agreed
+	idleFailed      = "failed"      // an API error
+	idleInterrupted = "interrupted" // by a person
+	idleStopped     = "stopped"     // a hook ended the turn
+	idleLimited     = "limited"     // a limit ended the turn, or the gates were overridden
+)
+
+// errTurnTimeout is the cause of a turn's context after limits.turn_timeout.
+var errTurnTimeout = errors.New("limits.turn_timeout reached")
+
+// errHookStopped is what Pass says once a hook has ended the turn.
+var errHookStopped = errors.New("a hook stopped the turn")
+
+// turn is one turn while it runs. It is the Host of the agent.
+type turn struct {
+	t        *Teammate
+	no       int
+	cause    Cause
+	promptID string
+
+	passes   int          // model requests so far
+	refusals int          // refused turn ends in a row
+	refused  bool         // some turn end was refused: stop_hook_active
+	lastText string       // last assistant text, trimmed
+	usage    Usage        // tokens of the turn
+	summary  *HookSummary // of the last Stop run
+
+	// One Run of the agent.
+	given    []Input // inputs that it got and has not recorded yet
+	answered bool    // it has recorded an assistant message without tool calls
+	calls    int     // tool calls made
+	recorded Usage   // tokens of the messages it recorded
+	refusal  error   // what Pass said when it refused
+	inTool   bool    // a tool call was under way when ctx ended
+	halted   string  // why a tool hook stopped the turn; empty: none did
+}
+
+// ending is how a turn came to its end.
+type ending struct {
+	reason    string // of TurnEnded
+	idle      string // of Idle; empty: the member does not go idle
+	attention string // of NeedsAttention; empty: nobody has to look
+	lastText  string // of Idle, where it is not the agent's
+	err       error  // the member cannot go on
+	open      bool   // the turn is to go on when the member is started again
+
+	failure *hooks.StopFailureInput // an API error: what the StopFailure hooks get
+}
+
+func (u *turn) emit(d EventData) {
+	u.t.opts.Sink(Event{Member: u.t.opts.Name, Turn: u.no, Data: d})
+}
+
+func (u *turn) warn(format string, args ...any) {
+	u.emit(Warning{Text: fmt.Sprintf(format, args...)})
+}
+
+// takeTurn takes the turn that work is for. Its error ends the member.
+func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
+	t.turns++
+	u := &turn{t: t, no: t.turns, cause: work.Cause, promptID: uuid.NewString()}
+	u.emit(TurnStarted{Cause: work.Cause, Prompt: promptText(work.Inputs)})
+	within, stop := t.turnContext(ctx)
+	end := u.begin(within, work.Inputs)
+	stop()
+	return u.finish(ctx, end)
+}
+
+// begin asks the UserPromptSubmit hooks, and takes the turn with what they left.
+func (u *turn) begin(ctx context.Context, inputs []Input) ending {
+	inputs = u.submit(ctx, inputs)
+	switch {
+	case ctx.Err() != nil:
+		end := u.aborted(ctx)
+		if !end.open {
+			u.keep(inputs)
+			u.keepInterruption(ctx)
+		}
+		return end
+	case u.halted != "":
+		u.keep(inputs)
+		return ending{reason: hookStopped, idle: idleStopped}
+	case len(inputs) == 0:
+		return ending{reason: hookStopped, idle: idleStopped}
+	}
+	started := u.line(systemLine)
+	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.promptID
+	if err := u.t.opts.Transcript.append(started); err != nil {
+		return ending{reason: modelError, err: err}
+	}
+	inputs = append(u.t.kept, inputs...)
+	u.t.kept = nil
+	return u.converse(ctx, u.prompt(inputs))
+}
+
+// resumeTurn goes on with a turn that a crash cut off.
+func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
+	u := &turn{
+		t: t, no: cut.Turn, cause: cut.Cause, promptID: cut.PromptID,
+		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused, lastText: cut.LastText,
+	}
+	u.emit(TurnStarted{Cause: ByResume})
+	within, stop := t.turnContext(ctx)
+	end := u.converse(within, u.resumption(cut))
+	stop()
+	return u.finish(ctx, end)
+}
+
+// finish closes the turn: in the transcript, in the journal, and for those who
+// wait to hear of it.
+func (u *turn) finish(ctx context.Context, end ending) error {
+	if !end.open {
+		ended := u.line(systemLine)
+		ended.Subtype, ended.Reason = turnEnded, end.reason
+		end.err = errors.Join(end.err, u.t.opts.Transcript.append(ended))
+	}
+	if end.failure != nil {
+		u.aside(ctx, *end.failure)
+	}
+	u.emit(TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
+	if end.attention != "" {
+		u.emit(NeedsAttention{Reason: end.attention})
+		u.notify(ctx, "agent_needs_input", u.t.opts.Name+" needs attention: "+end.attention)
+	}
+	if end.idle != "" && end.err == nil {
+		text := end.lastText
+		if text == "" {
+			text = u.lastText
+		}
+		u.emit(Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.inHand(ctx)})
+	}
+	return end.err
+}
+
+// inHand are the ids of the tasks that the member has in progress, for people;
+// where the list cannot be read they see none.
+func (t *Teammate) inHand(ctx context.Context) []string {
+	ids := []string{}
+	if t.opts.Tasks == nil {
+		return ids
+	}
+	owned, err := t.opts.Tasks.InProgress(ctx, t.opts.Name)
+	if err != nil {
+		return ids
+	}
+	for _, task := range owned {
+		ids = append(ids, task.ID)
+	}
+	return ids
+}
+
+// notify tells people who are attached, through the Notification hooks.
+func (u *turn) notify(ctx context.Context, kind, message string) {
+	u.emit(Notified{Kind: kind, Message: message})
+	u.aside(ctx, hooks.NotificationInput{Message: message, NotificationType: kind})
+}
+
+// line is a transcript line of this turn.
+func (u *turn) line(typ lineType) line {
+	return line{Type: typ, SessionID: u.t.opts.SessionID, Cwd: u.t.opts.Workdir.Dir(), Turn: u.no}
+}
+
+// promptText is a prompt as people read it.
+func promptText(inputs []Input) string {
+	texts := make([]string, len(inputs))
+	for i, in := range inputs {
+		texts[i] = in.Text
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// turnLimit is limits.turn_timeout as people read it.
+func (u *turn) turnLimit() time.Duration { return u.t.opts.Limits.TurnTimeout }

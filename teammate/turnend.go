@@ -1,0 +1,106 @@
+package teammate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Verdict is what the gates of one turn end decided together. The zero Verdict
+// agrees: the turn may end.
+type Verdict struct {
+	Feedback []Input     // a refusal: what the next pass begins with
+	Halt     string      // a halt: why, for people
+	HaltedBy hooks.Event // a halt: the event whose hook it was
+}
+
+// Halted reports whether a hook said continue:false. It outweighs refusals.
+func (v Verdict) Halted() bool { return v.HaltedBy != "" }
+
+// Refused reports whether the agent has to go on.
+func (v Verdict) Refused() bool { return !v.Halted() && len(v.Feedback) > 0 }
+
+// and adds what a later gate decided. The first halt gives the reason.
+func (v Verdict) and(w Verdict) Verdict {
+	v.Feedback = append(v.Feedback, w.Feedback...)
+	if !v.Halted() {
+		v.Halt, v.HaltedBy = w.Halt, w.HaltedBy
+	}
+	return v
+}
+
+// endTurn asks the gates whether the turn may end. It comes once the agent has
+// called its last tool, never after an API error, and again after each pass
+// that a refusal caused. Its error is the cause that aborted the turn.
+//
+// Trouble in the machinery itself (a runner that fails, a task list that
+// cannot be read) lets the turn end: the user sees a warning, the model does
+// not, and a member never hangs on a fault of ours.
+func (t *Teammate) endTurn(ctx context.Context, u *turn) (Verdict, error) {
+	v, err := t.askGates(ctx, u)
+	if ctx.Err() != nil {
+		return Verdict{}, context.Cause(ctx)
+	}
+	if err != nil {
+		u.warn("Stop hook failed: %v", err)
+		return Verdict{}, nil
+	}
+	return v, nil
+}
+
+// askGates is the order of things (DESIGN 2). Stop comes first, and a refusal
+// or a halt there skips the rest: who is not done need not be asked about
+// tasks. Then TaskCompleted for each task that the member has in progress, one
+// after another; then TeammateIdle, whatever the tasks' hooks said, so that
+// the agent hears all there is to do at once. A lead has Stop alone.
+func (t *Teammate) askGates(ctx context.Context, u *turn) (Verdict, error) {
+	v, err := u.ask(ctx, u.stopInput())
+	if err != nil || v.Refused() || v.Halted() || t.opts.Lead {
+		return v, err
+	}
+	owned, err := t.opts.Tasks.InProgress(ctx, t.opts.Name)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("task list: %w", err)
+	}
+	for _, task := range owned {
+		w, err := u.ask(ctx, u.taskInput(task))
+		if err != nil {
+			return Verdict{}, err
+		}
+		v = v.and(w)
+	}
+	w, err := u.ask(ctx, u.idleInput())
+	return v.and(w), err
+}
+
+// ask runs one gate. The runner gives each run a tool-use id of its own, which
+// is why none is passed in. After each gate an aborted turn is noticed; only
+// after Stop is the model told of it (HOOKS.md section 8, rules 15 and 20).
+func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
+	out, err := u.fire(ctx, gate)
+	if err != nil {
+		if ctx.Err() != nil && gate.Event() == hooks.Stop {
+			u.keepInterruption(ctx)
+		}
+		return Verdict{}, err
+	}
+	v := decide(out)
+	u.report(out, v)
+	return v, nil
+}
+
+// decide reads one gate's outcome. Stop hooks may also go on without a
+// refusal, by giving the agent more to think about.
+func decide(out hooks.Outcome) Verdict {
+	event, more := out.Event, contexts(out)
+	switch {
+	case out.Decision == hooks.Halt && out.StopReason == "":
+		return Verdict{HaltedBy: event, Halt: string(event) + " hook prevented continuation"}
+	case out.Decision == hooks.Halt:
+		return Verdict{HaltedBy: event, Halt: out.StopReason}
+	case out.Decision == hooks.Block || event == hooks.Stop && len(more) > 0:
+		return Verdict{Feedback: append(more, feedback(out)...)}
+	}
+	return Verdict{}
+}
