@@ -88,7 +88,6 @@ type Bus struct {
 	gate sync.RWMutex // held for reading by each callback
 	shut bool         // no callback may begin any more
 
-
 	mu        sync.Mutex // guards what follows
 	closed    bool
 	peers     map[ConnID]*peer

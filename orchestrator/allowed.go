@@ -1,0 +1,114 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"github.com/coveyteam/covey/bus"
+)
+
+// deed is a request that is carried out on somebody's behalf.
+type deed[T any] interface {
+	onBehalf() (as string, force bool)
+	inNameOf(member string) T
+}
+
+func (r TaskCreate) onBehalf() (string, bool) { return r.As, r.Force }
+func (r TaskUpdate) onBehalf() (string, bool) { return r.As, r.Force }
+func (r TaskClaim) onBehalf() (string, bool)  { return r.As, r.Force }
+func (r Send) onBehalf() (string, bool)       { return r.As, false }
+
+func (r TaskCreate) inNameOf(member string) TaskCreate { r.As = member; return r }
+func (r TaskUpdate) inNameOf(member string) TaskUpdate { r.As = member; return r }
+func (r TaskClaim) inNameOf(member string) TaskClaim   { r.As = member; return r }
+func (r Send) inNameOf(member string) Send             { r.As = member; return r }
+
+// allowed says whether a caller may make this request; its error wraps
+// ErrDenied and says why not. Everybody may look; members and their hooks may
+// act as themselves; only the operator may act for others, override gates and
+// limits, interrupt, and end the team. What is not known is refused.
+func allowed(by Caller, v bus.Verb, req any) error {
+	switch v {
+	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbAttach:
+		return nil
+	case verbInterrupt, verbDown:
+		if by.Kind != Operator {
+			return denied(by, "only the operator may "+string(v))
+		}
+		return nil
+	case verbCreate, verbUpdate, verbClaim, verbSend:
+		act, ok := req.(interface{ onBehalf() (string, bool) })
+		if !ok {
+			break
+		}
+		as, force := act.onBehalf()
+		if v == verbSend && by.Kind == Operator && as != "" && as != by.Name() {
+			return fmt.Errorf("%w: a message is from who sends it, it cannot be sent as %s", ErrDenied, as)
+		}
+		return mayAct(by, as, force)
+	}
+	return denied(by, fmt.Sprintf("nobody may %q", v))
+}
+
+// mayAct says whether a caller may act for a member.
+func mayAct(by Caller, as string, force bool) error {
+	switch {
+	case by.Kind == Operator:
+		return nil
+	case by.Kind != MemberTool && by.Kind != Hook, by.Member == "":
+		return denied(by, "it belongs to no member, so it may only look")
+	case as != "" && as != by.Member:
+		return denied(by, "it may not act as "+as)
+	case force:
+		return denied(by, "only the operator may use force")
+	}
+	return nil
+}
+
+// denied is the refusal of a caller that is not the operator.
+func denied(by Caller, why string) error {
+	return fmt.Errorf("%w: %s: %s", ErrDenied, by, why)
+}
+
+// String describes the caller for people.
+func (c Caller) String() string {
+	switch {
+	case c.Kind == Operator:
+		return "the operator"
+	case c.Kind == MemberTool:
+		return fmt.Sprintf("process %d was started by member %s", c.PID, c.Member)
+	case c.Kind == Hook && c.Member != "":
+		return fmt.Sprintf("process %d is a hook for member %s", c.PID, c.Member)
+	case c.Kind == Hook:
+		return fmt.Sprintf("process %d is a hook", c.PID)
+	default:
+		return fmt.Sprintf("process %d is left over from a tool or hook", c.PID)
+	}
+}
+
+// nobody stands in a bus identity for a caller without a member; no member
+// can have this name.
+const nobody = "_"
+
+// identity is the caller as the bus carries it.
+func (c Caller) identity() bus.Identity {
+	id := bus.Identity{Kind: string(c.Kind), Name: c.Member, PID: c.PID}
+	if c.Member == "" {
+		id.Name = nobody
+	}
+	return id
+}
+
+// callerFrom is the reverse of identity. A kind that is not known is a stray.
+func callerFrom(id bus.Identity) Caller {
+	c := Caller{Kind: CallerKind(id.Kind), PID: id.PID}
+	switch c.Kind {
+	case MemberTool, Hook:
+		if id.Name != nobody {
+			c.Member = id.Name
+		}
+	case Operator, Stray:
+	default:
+		c.Kind = Stray
+	}
+	return c
+}

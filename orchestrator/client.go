@@ -1,0 +1,199 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"syscall"
+
+	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Client asks a running team from another process. Who it acts for is found
+// out by the team. Its methods fail with an error that wraps ErrDenied if the
+// caller may not do that, with the store's errors (tasks.ErrNotFound, …) or
+// ErrNoMember where those apply, and with ErrNotRunning if the team has ended.
+// It is safe for concurrent use.
+type Client struct {
+	place  Place
+	bus    *bus.Bus
+	relays sync.WaitGroup // ends when the bus is done
+}
+
+// Dial connects to the team that runs in a Place. It fails with ErrNotRunning
+// if none does.
+func Dial(ctx context.Context, p Place) (*Client, error) {
+	run, ok := Running(p)
+	if !ok {
+		return nil, fmt.Errorf("team %s in %s: %w; `covey up` starts it", p.Team, p.Workspace, ErrNotRunning)
+	}
+	b, err := bus.Dial(ctx, run.Socket)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("team %s: process %d is starting or ending, it does not listen: %w",
+			p.Team, run.PID, ErrNotRunning)
+	}
+	if errors.Is(err, bus.ErrRefused) {
+		return nil, fmt.Errorf("team %s: %w: %w", p.Team, ErrDenied, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("team %s: %w", p.Team, err)
+	}
+	return &Client{place: p, bus: b}, nil
+}
+
+// Close hangs up. Calls after the first do nothing.
+func (c *Client) Close() error {
+	err := c.bus.Close()
+	c.relays.Wait()
+	return err
+}
+
+// Gone is closed when the team has ended, or after Close.
+func (c *Client) Gone() <-chan struct{} { return c.bus.Done() }
+
+// Place is where the team's files are.
+func (c *Client) Place() Place { return c.place }
+
+// Status tells what the team does now.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return ask[Status](ctx, c, verbStatus, struct{}{})
+}
+
+// WaitUp waits until all members have started and tells how the team is then.
+func (c *Client) WaitUp(ctx context.Context) (Status, error) {
+	return ask[Status](ctx, c, verbReady, struct{}{})
+}
+
+// Tasks lists all tasks in list order, however many there are.
+func (c *Client) Tasks(ctx context.Context) ([]tasks.Task, error) {
+	all := []tasks.Task{}
+	for after := ""; ; {
+		page, err := ask[taskPage](ctx, c, verbTasks, taskPageAfter{After: after})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Tasks...)
+		if !page.More || len(page.Tasks) == 0 {
+			return all, nil
+		}
+		after = page.Tasks[len(page.Tasks)-1].ID
+	}
+}
+
+// Task is one task.
+func (c *Client) Task(ctx context.Context, id string) (tasks.Task, error) {
+	return ask[tasks.Task](ctx, c, verbTask, taskID{ID: id})
+}
+
+// CreateTask makes a task. If hooks refuse it, the reply says so.
+func (c *Client) CreateTask(ctx context.Context, req TaskCreate) (TaskReply, error) {
+	return ask[TaskReply](ctx, c, verbCreate, req)
+}
+
+// UpdateTask changes a task. If hooks refuse the change, the reply says so.
+func (c *Client) UpdateTask(ctx context.Context, req TaskUpdate) (TaskReply, error) {
+	return ask[TaskReply](ctx, c, verbUpdate, req)
+}
+
+// ClaimTask makes a member the owner of a task.
+func (c *Client) ClaimTask(ctx context.Context, req TaskClaim) (TaskReply, error) {
+	return ask[TaskReply](ctx, c, verbClaim, req)
+}
+
+// Send gives a text to a member. When it returns without an error, the text
+// is stored and survives a crash.
+func (c *Client) Send(ctx context.Context, req Send) (SendReply, error) {
+	return ask[SendReply](ctx, c, verbSend, req)
+}
+
+// Interrupt ends the turn that a member is in; the member stays.
+func (c *Client) Interrupt(ctx context.Context, member string) (InterruptReply, error) {
+	return ask[InterruptReply](ctx, c, verbInterrupt, memberName{Member: member})
+}
+
+// Down asks the team to end. Wait tells when it has.
+func (c *Client) Down(ctx context.Context, reason string) (DownReply, error) {
+	return ask[DownReply](ctx, c, verbDown, Down{Reason: reason})
+}
+
+// Wait waits until the team's process has let go of the team.
+func (c *Client) Wait(ctx context.Context) error {
+	select {
+	case <-c.bus.Done():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Hooks lists the configured hooks of the team.
+func (c *Client) Hooks(ctx context.Context) ([]HookInfo, error) {
+	return ask[[]HookInfo](ctx, c, verbHooks, struct{}{})
+}
+
+// Attach says that this client watches: until Close there is somebody to ask,
+// if the caller is a person. It tells where to read the journal.
+func (c *Client) Attach(ctx context.Context) (AttachReply, error) {
+	return ask[AttachReply](ctx, c, verbAttach, struct{}{})
+}
+
+// JournalWake is a channel that gets a value whenever the journal grew, and is
+// closed when the team has ended; it fits FollowJournal.
+func (c *Client) JournalWake() (<-chan struct{}, error) {
+	wake, grew := make(chan struct{}, 1), make(chan struct{}, 1)
+	if _, err := c.bus.OnJournal(func(uint64) { signalOne(grew) }); err != nil {
+		return nil, c.explain(err)
+	}
+	c.relays.Go(func() { relay(wake, grew, c.bus.Done()) })
+	return wake, nil
+}
+
+// relay passes signals on until done, then closes the channel. Only the sender
+// may close a channel, and the bus's callback cannot know which is its last.
+func relay(wake chan<- struct{}, grew, done <-chan struct{}) {
+	defer close(wake)
+	for {
+		select {
+		case <-grew:
+			signalOne(wake)
+		case <-done:
+			return
+		}
+	}
+}
+
+// signalOne leaves a value in a channel of capacity one.
+func signalOne(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// ask sends one request and explains what went wrong.
+func ask[Rep, Req any](ctx context.Context, c *Client, v bus.Verb, req Req) (Rep, error) {
+	rep, err := bus.Ask[Req, Rep](ctx, c.bus, v, req)
+	if err != nil {
+		return rep, c.explain(err)
+	}
+	return rep, nil
+}
+
+// explain gives an error of the bus the sentinels that callers ask for.
+func (c *Client) explain(err error) error {
+	if errors.Is(err, bus.ErrClosed) {
+		return fmt.Errorf("team %s: %w: it ended meanwhile", c.place.Team, ErrNotRunning)
+	}
+	var remote *bus.Error
+	if errors.As(err, &remote) {
+		return &remoteError{text: remote.Text, kind: remoteKinds[remote.Code]}
+	}
+	var size *bus.SizeError
+	if errors.As(err, &size) {
+		return fmt.Errorf("the request has %d bytes; a running team takes at most %d: %w", size.Size, size.Limit, ErrTooLarge)
+	}
+	return fmt.Errorf("team %s: %w", c.place.Team, err)
+}

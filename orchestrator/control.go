@@ -1,0 +1,237 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// The requests that a running team answers.
+const (
+	verbStatus    bus.Verb = "status"
+	verbReady     bus.Verb = "ready"
+	verbTasks     bus.Verb = "tasks"
+	verbTask      bus.Verb = "task"
+	verbCreate    bus.Verb = "task-create"
+	verbUpdate    bus.Verb = "task-update"
+	verbClaim     bus.Verb = "task-claim"
+	verbSend      bus.Verb = "send"
+	verbInterrupt bus.Verb = "interrupt"
+	verbDown      bus.Verb = "down"
+	verbHooks     bus.Verb = "hooks"
+	verbAttach    bus.Verb = "attach"
+)
+
+// Requests that only the wire knows.
+type (
+	taskPageAfter struct {
+		After string `json:"after"`
+	}
+	taskPage struct {
+		Tasks []tasks.Task `json:"tasks"`
+		More  bool         `json:"more"`
+	}
+	taskID struct {
+		ID string `json:"id"`
+	}
+	memberName struct {
+		Member string `json:"member"`
+	}
+)
+
+// Handlers do what requests ask for. All are required but Attached. Who may
+// ask for what has been checked before they are called, and the As of a
+// request is whom to act for: empty means the operator, else it is a member's
+// name that the caller may use. An error's text is shown to the caller.
+type Handlers struct {
+	Status    func(context.Context) (Status, error)
+	Ready     func(context.Context) error // waits until all members have started
+	Tasks     func(context.Context) ([]tasks.Task, error)
+	Task      func(ctx context.Context, id string) (tasks.Task, error)
+	Create    func(context.Context, TaskCreate) (TaskReply, error)
+	Update    func(context.Context, TaskUpdate) (TaskReply, error)
+	Claim     func(context.Context, TaskClaim) (TaskReply, error)
+	Send      func(context.Context, Send) (SendReply, error)
+	Interrupt func(ctx context.Context, member string) (InterruptReply, error)
+	Down      func(context.Context, Down) (DownReply, error)
+	Hooks     func(context.Context) ([]HookInfo, error)
+	Attach    func(context.Context) (AttachReply, error)
+
+	// Attached is told how many operators are attached when that changes.
+	Attached func(n int)
+}
+
+// control answers the requests that come in over the bus.
+type control struct {
+	h Handlers
+
+	mu       sync.Mutex
+	attached map[bus.ConnID]bool
+	watchers sync.WaitGroup // ends when the bus is closed
+}
+
+// serveControl begins to answer requests. Close the bus to end it; no handler
+// runs any more once that has returned. Then call wait.
+func serveControl(b *bus.Bus, h Handlers) (*control, error) {
+	c := &control{h: h, attached: map[bus.ConnID]bool{}}
+	err := errors.Join(
+		handle(b, verbStatus, asking(h.Status)),
+		handle(b, verbReady, c.ready),
+		handle(b, verbTasks, c.page),
+		handle(b, verbTask, func(ctx context.Context, _ Caller, r taskID) (tasks.Task, error) { return h.Task(ctx, r.ID) }),
+		handle(b, verbCreate, acting(h.Create)),
+		handle(b, verbUpdate, acting(h.Update)),
+		handle(b, verbClaim, acting(h.Claim)),
+		handle(b, verbSend, acting(h.Send)),
+		handle(b, verbInterrupt, func(ctx context.Context, _ Caller, r memberName) (InterruptReply, error) {
+			return h.Interrupt(ctx, r.Member)
+		}),
+		handle(b, verbDown, func(ctx context.Context, _ Caller, r Down) (DownReply, error) { return h.Down(ctx, r) }),
+		handle(b, verbHooks, asking(h.Hooks)),
+		c.handleAttach(b),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	return c, nil
+}
+
+// wait returns once nothing of the control runs any more; the bus must have
+// been closed.
+func (c *control) wait() { c.watchers.Wait() }
+
+// Attached is how many operators are attached now: while there is one, there
+// is somebody to ask.
+func (c *control) Attached() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.attached)
+}
+
+// asking makes a handler of a function that needs nothing to know.
+func asking[Rep any](f func(context.Context) (Rep, error)) func(context.Context, Caller, struct{}) (Rep, error) {
+	return func(ctx context.Context, _ Caller, _ struct{}) (Rep, error) { return f(ctx) }
+}
+
+// acting makes a handler of a function that acts for a member, which it is
+// told in the request's As.
+func acting[Rep any, Req deed[Req]](f func(context.Context, Req) (Rep, error)) func(context.Context, Caller, Req) (Rep, error) {
+	return func(ctx context.Context, by Caller, r Req) (Rep, error) {
+		if by.Kind != Operator {
+			r = r.inNameOf(by.Member)
+		}
+		return f(ctx, r)
+	}
+}
+
+// handle answers a verb once the caller is known and may ask for it.
+func handle[Req, Rep any](b *bus.Bus, v bus.Verb, f func(context.Context, Caller, Req) (Rep, error)) error {
+	_, err := bus.Handle(b, v, func(ctx context.Context, from bus.Caller, r Req) (Rep, error) {
+		by := callerFrom(from.Identity)
+		if err := allowed(by, v, r); err != nil {
+			var none Rep
+			return none, codedError(err)
+		}
+		rep, err := f(ctx, by, r)
+		return rep, codedError(err)
+	})
+	return err
+}
+
+// ready waits until the team is up and tells how it is then.
+func (c *control) ready(ctx context.Context, _ Caller, _ struct{}) (Status, error) {
+	if err := c.h.Ready(ctx); err != nil {
+		return Status{}, err
+	}
+	return c.h.Status(ctx)
+}
+
+// handleAttach counts attached operators. A caller is attached until its
+// connection ends, however it ends.
+func (c *control) handleAttach(b *bus.Bus) error {
+	_, err := bus.Handle(b, verbAttach, func(ctx context.Context, from bus.Caller, _ struct{}) (AttachReply, error) {
+		rep, err := c.h.Attach(ctx)
+		if err != nil {
+			return rep, codedError(err)
+		}
+		if rep.Counted = callerFrom(from.Identity).Kind == Operator; rep.Counted {
+			c.watch(from)
+		}
+		return rep, nil
+	})
+	return err
+}
+
+// watch counts a connection as attached until it is gone.
+func (c *control) watch(from bus.Caller) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.attached[from.Conn] {
+		return
+	}
+	c.attached[from.Conn] = true
+	c.tell()
+	c.watchers.Go(func() {
+		<-from.Gone()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.attached, from.Conn)
+		c.tell()
+	})
+}
+
+// tell reports the number of attached operators; c.mu is held, so that reports
+// come in order.
+func (c *control) tell() {
+	if c.h.Attached != nil {
+		c.h.Attached(len(c.attached))
+	}
+}
+
+// pageBytes is about how much of a task list one answer holds.
+const pageBytes = 1 << 20
+
+// page answers with the tasks after one, as many as fit.
+func (c *control) page(ctx context.Context, _ Caller, r taskPageAfter) (taskPage, error) {
+	all, err := c.h.Tasks(ctx)
+	if err != nil {
+		return taskPage{}, err
+	}
+	return cutPage(all, r.After)
+}
+
+// cutPage takes the tasks after the one with this id, up to pageBytes but at
+// least one. all is in list order, which is that of the ids' numbers.
+func cutPage(all []tasks.Task, after string) (taskPage, error) {
+	page := taskPage{Tasks: []tasks.Task{}}
+	var last uint64
+	if after != "" {
+		n, err := strconv.ParseUint(after, 10, 64)
+		if err != nil {
+			return page, fmt.Errorf("task id %q: %w", after, tasks.ErrInvalid)
+		}
+		last = n
+	}
+	size := 0
+	for _, t := range all {
+		if n, err := strconv.ParseUint(t.ID, 10, 64); err == nil && n <= last {
+			continue
+		}
+		data, err := json.Marshal(t)
+		if err != nil {
+			return page, err
+		}
+		if size += len(data); size > pageBytes && len(page.Tasks) > 0 {
+			page.More = true
+			break
+		}
+		page.Tasks = append(page.Tasks, t)
+	}
+	return page, nil
+}

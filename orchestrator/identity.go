@@ -1,0 +1,277 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/bus"
+)
+
+// Owner is whom a process belongs to.
+type Owner struct {
+	Kind   CallerKind // MemberTool or Hook
+	Member string     // empty for a hook of the team as a whole
+}
+
+// Processes knows which processes the team has started and for whom, so that
+// a caller on the control socket can be told by where it stands in the process
+// tree. Each must have been started in a session of its own (setsid): the
+// session is what an orphan keeps when its parents have ended. It is safe for
+// concurrent use. Make it with NewProcesses.
+type Processes struct {
+	self int // our own pid
+
+	mu      sync.Mutex
+	live    map[int]registration // by pid of what was started, until it is released
+	past    map[int]registration // released, but something of its session may live on
+	changed chan struct{}        // closed and replaced by each Register
+}
+
+// registration is one started process.
+type registration struct {
+	owner Owner
+	birth string // tells it apart from a later process with its pid
+	mark  *int   // tells two registrations of one pid apart
+}
+
+// process is what the kernel says of a process.
+type process struct {
+	pid, parent, group, session int
+
+	birth  string // never the same for two processes of one pid
+	zombie bool
+}
+
+// reader reads what the kernel says of a process. It fails with errNoProcess
+// if there is none.
+type reader func(pid int) (process, error)
+
+// errNoProcess is returned when there is no process with a pid.
+var errNoProcess = errors.New("no such process")
+
+const (
+	// registerPatience is how long a caller that belongs to nobody may wait to
+	// be registered: a process runs a moment before its starter can do that.
+	registerPatience = 50 * time.Millisecond
+	// maxAncestors bounds the walk up the process tree.
+	maxAncestors = 512
+	// walkTries is how often the walk begins anew because the tree changed.
+	walkTries = 20
+	// maxPast is how many released processes are kept before they are sifted.
+	maxPast = 256
+)
+
+// NewProcesses is an empty registry of this process.
+func NewProcesses() *Processes {
+	return &Processes{
+		self: os.Getpid(), live: map[int]registration{}, past: map[int]registration{},
+		changed: make(chan struct{}),
+	}
+}
+
+// Register notes that process pid, just started and not yet waited for, and
+// all below it belong to owner. Call release once it has been waited for; what
+// it left behind still belongs to owner then. Release may be called twice.
+func (p *Processes) Register(pid int, owner Owner) (release func()) {
+	birth := ""
+	if info, err := readProcess(pid); err == nil {
+		birth = info.birth // else it has ended already: only its session counts
+	}
+	r := registration{owner: owner, birth: birth, mark: new(int)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.live[pid] = r
+	delete(p.past, pid) // a new process has the number: the old session is gone
+	close(p.changed)
+	p.changed = make(chan struct{})
+	return func() { p.release(pid, r) }
+}
+
+func (p *Processes) release(pid int, r registration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live[pid].mark != r.mark {
+		return // released before, or the number was registered anew
+	}
+	delete(p.live, pid)
+	p.past[pid] = r
+	if len(p.past) >= maxPast {
+		p.sift()
+	}
+}
+
+// sift forgets released processes of whose session nothing is left: their
+// number may be used again, by anybody. p.mu is held.
+func (p *Processes) sift() {
+	alive, err := sessionsBelow(p.self)
+	if err != nil {
+		return
+	}
+	for pid := range p.past {
+		if !alive[pid] {
+			delete(p.past, pid)
+		}
+	}
+}
+
+// Identify says who is at the other end of a control connection: a member's
+// tool, a hook, a stray, or the operator. It refuses other users, and callers
+// that it cannot see.
+func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
+	peer, err := peerOf(c)
+	if err != nil {
+		return bus.Identity{}, fmt.Errorf("cannot tell who calls: %w", err)
+	}
+	defer peer.close()
+	if peer.uid != os.Geteuid() {
+		return bus.Identity{}, fmt.Errorf("only the user who runs the team may control it (you are user %d, it is %d)",
+			peer.uid, os.Geteuid())
+	}
+	if peer.pid <= 0 {
+		return bus.Identity{}, errors.New("cannot tell who calls: the process is in another PID namespace")
+	}
+	by, err := p.locate(peer.pid, readProcess)
+	if err == nil && !peer.alive() {
+		err = errNoProcess // the number may have been somebody else's while we looked
+	}
+	if err != nil {
+		return bus.Identity{}, fmt.Errorf("cannot tell who calls: process %d: %w", peer.pid, err)
+	}
+	return by.identity(), nil
+}
+
+// locate finds out whom process pid belongs to. One that belongs to nobody
+// gets a moment to be registered.
+func (p *Processes) locate(pid int, read reader) (Caller, error) {
+	patience := time.NewTimer(registerPatience)
+	defer patience.Stop()
+	for {
+		p.mu.Lock()
+		changed := p.changed
+		p.mu.Unlock()
+		chain, err := ancestry(pid, p.self, read)
+		if err != nil {
+			return Caller{}, err
+		}
+		by := p.judge(chain, read)
+		if by.Kind != Stray {
+			return by, nil
+		}
+		select {
+		case <-changed:
+		case <-patience.C:
+			return by, nil
+		}
+	}
+}
+
+// ancestry lists a process and its ancestors, up to process top or the root of
+// the tree. A process whose parent ended while we looked has another parent
+// now, so the walk begins anew.
+func ancestry(pid, top int, read reader) ([]process, error) {
+	for range walkTries {
+		chain, err := climb(pid, top, read)
+		if !errors.Is(err, errTreeChanged) {
+			return chain, err
+		}
+	}
+	return nil, errTreeChanged
+}
+
+// errTreeChanged is returned when processes end while the tree is walked.
+var errTreeChanged = errors.New("the process tree changes too fast")
+
+func climb(pid, top int, read reader) ([]process, error) {
+	var chain []process
+	for at := pid; at > 0; {
+		info, err := read(at)
+		if errors.Is(err, errNoProcess) && len(chain) > 0 {
+			return nil, errTreeChanged
+		}
+		if err != nil {
+			return nil, err
+		}
+		chain = append(chain, info)
+		if at == top {
+			break
+		}
+		if len(chain) > maxAncestors {
+			return nil, fmt.Errorf("it has more than %d ancestors", maxAncestors)
+		}
+		at = info.parent
+	}
+	// Each must still be the parent of the one before: a number that was read
+	// a moment ago may belong to another process by the time we follow it.
+	for i, before := range chain {
+		now, err := read(before.pid)
+		if errors.Is(err, errNoProcess) && i == 0 {
+			return nil, err
+		}
+		if err != nil || now.birth != before.birth || now.parent != before.parent {
+			return nil, errTreeChanged
+		}
+	}
+	return chain, nil
+}
+
+// judge decides whom the process that a chain begins with belongs to.
+func (p *Processes) judge(chain []process, read reader) Caller {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pid := chain[0].pid
+	for _, at := range chain {
+		if r, ok := p.live[at.pid]; ok && r.birth == at.birth {
+			return Caller{Kind: r.owner.Kind, Member: r.owner.Member, PID: pid}
+		}
+	}
+	below := chain[len(chain)-1].pid == p.self && len(chain) > 1
+	if below || orphansEscape {
+		for _, at := range chain {
+			if at.pid == p.self {
+				break
+			}
+			if r, ok := p.ofSession(at, read); ok {
+				return Caller{Kind: r.owner.Kind, Member: r.owner.Member, PID: pid}
+			}
+		}
+	}
+	if below {
+		return Caller{Kind: Stray, PID: pid}
+	}
+	return Caller{Kind: Operator, PID: pid}
+}
+
+// ofSession is the registered process in whose session or process group a
+// process is. p.mu is held.
+func (p *Processes) ofSession(at process, read reader) (registration, bool) {
+	for _, id := range []int{at.session, at.group} {
+		r, ok := p.live[id]
+		if !ok {
+			r, ok = p.past[id]
+		}
+		if !ok || r.birth == "" {
+			continue
+		}
+		// While anything of a session lives its number is not given away. If a
+		// younger process has it, the session we knew is gone.
+		if first, err := read(id); err == nil && first.birth != r.birth {
+			continue
+		}
+		return r, true
+	}
+	return registration{}, false
+}
+
+// processBirth tells a process apart from all others that ever have its pid.
+func processBirth(pid int) (string, error) {
+	info, err := readProcess(pid)
+	return info.birth, err
+}
+
+// String is for errors and logs.
+func (o Owner) String() string { return string(o.Kind) + " of " + strconv.Quote(o.Member) }

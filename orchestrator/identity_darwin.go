@@ -1,0 +1,91 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// orphansEscape says that orphans of our processes may end up outside of our
+// part of the process tree. Here launchd takes them, so that their session is
+// all that tells whose they are; one that begins a session of its own escapes.
+const orphansEscape = true
+
+// peer is the process at the other end of a unix socket, when it connected.
+type peer struct {
+	pid, uid int
+}
+
+// solLocal is the level of the options of unix sockets (SOL_LOCAL).
+const solLocal = 0
+
+// peerOf asks the kernel who is at the other end.
+func peerOf(c net.Conn) (peer, error) {
+	uc, ok := c.(syscall.Conn)
+	if !ok {
+		return peer{}, fmt.Errorf("a %T is no unix socket", c)
+	}
+	raw, err := uc.SyscallConn()
+	if err != nil {
+		return peer{}, err
+	}
+	var who peer
+	var failure error
+	err = raw.Control(func(fd uintptr) {
+		cred, err := unix.GetsockoptXucred(int(fd), solLocal, unix.LOCAL_PEERCRED)
+		if err != nil {
+			failure = err
+			return
+		}
+		pid, err := unix.GetsockoptInt(int(fd), solLocal, unix.LOCAL_PEERPID)
+		who, failure = peer{pid: pid, uid: int(cred.Uid)}, err
+	})
+	return who, errors.Join(err, failure)
+}
+
+// alive says whether a process with the number lives.
+func (p peer) alive() bool { return unix.Kill(p.pid, 0) == nil }
+
+func (p peer) close() {}
+
+// zombieStat is the state SZOMB of a kinfo_proc.
+const zombieStat = 5
+
+// readProcess is the reader of this system.
+func readProcess(pid int) (process, error) {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return process{}, errNoProcess // a pid that is free gives an empty answer
+	}
+	if int(k.Proc.P_pid) != pid {
+		return process{}, errNoProcess
+	}
+	p := process{
+		pid: pid, parent: int(k.Eproc.Ppid), group: int(k.Eproc.Pgid), zombie: k.Proc.P_stat == zombieStat,
+		birth: fmt.Sprintf("%d.%06d", k.Proc.P_starttime.Sec, k.Proc.P_starttime.Usec),
+	}
+	if sid, err := unix.Getsid(pid); err == nil {
+		p.session = sid
+	}
+	return p, nil
+}
+
+// sessionsBelow is the set of sessions and process groups that live. Orphans
+// do not stay below us here, so all processes count.
+func sessionsBelow(int) (map[int]bool, error) {
+	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+	if err != nil {
+		return nil, err
+	}
+	set := map[int]bool{}
+	for _, k := range all {
+		set[int(k.Eproc.Pgid)] = true
+		if sid, err := unix.Getsid(int(k.Proc.P_pid)); err == nil {
+			set[sid] = true
+		}
+	}
+	return set, nil
+}

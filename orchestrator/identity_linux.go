@@ -1,0 +1,177 @@
+package orchestrator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// orphansEscape says that orphans of our processes may end up outside of our
+// part of the process tree. Here we are their sub-reaper, so they do not.
+const orphansEscape = false
+
+// peer is the process at the other end of a unix socket, when it connected.
+type peer struct {
+	pid, uid int
+	fd       int // a pidfd; -1 if the kernel gives none (before Linux 6.5)
+}
+
+// peerOf asks the kernel who is at the other end.
+func peerOf(c net.Conn) (peer, error) {
+	uc, ok := c.(syscall.Conn)
+	if !ok {
+		return peer{}, fmt.Errorf("a %T is no unix socket", c)
+	}
+	raw, err := uc.SyscallConn()
+	if err != nil {
+		return peer{}, err
+	}
+	var who peer
+	var failure error
+	err = raw.Control(func(fd uintptr) {
+		var cred *unix.Ucred
+		if cred, failure = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); failure != nil {
+			return
+		}
+		who = peer{pid: int(cred.Pid), uid: int(cred.Uid), fd: -1}
+		if pidfd, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
+			who.fd = pidfd
+		}
+	})
+	return who, errors.Join(err, failure)
+}
+
+// alive says whether the process still lives, so that its number cannot have
+// been anybody else's since it connected.
+func (p peer) alive() bool {
+	if p.fd >= 0 {
+		return unix.PidfdSendSignal(p.fd, 0, nil, 0) == nil
+	}
+	return unix.Kill(p.pid, 0) == nil
+}
+
+func (p peer) close() {
+	if p.fd >= 0 {
+		_ = unix.Close(p.fd) // nothing was written to it
+	}
+}
+
+// bootID tells boots apart: a process's start is counted from the boot.
+var bootID = sync.OnceValue(func() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(id))
+})
+
+// readProcess is the reader of this system.
+func readProcess(pid int) (process, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return process{}, errNoProcess
+	}
+	if err != nil {
+		return process{}, err
+	}
+	return parseStat(pid, stat)
+}
+
+// Fields of /proc/PID/stat after the program's name, counted from 0.
+const (
+	statState   = 0
+	statParent  = 1
+	statGroup   = 2
+	statSession = 3
+	statStart   = 19
+)
+
+// parseStat reads /proc/PID/stat. The program's name is in brackets and may
+// hold anything, brackets too, so reading starts after the last one.
+func parseStat(pid int, stat []byte) (process, error) {
+	end := bytes.LastIndexByte(stat, ')')
+	fields := strings.Fields(string(stat[end+1:]))
+	if end < 0 || len(fields) <= statStart {
+		return process{}, fmt.Errorf("/proc/%d/stat is cut short", pid)
+	}
+	p := process{pid: pid, zombie: fields[statState] == "Z", birth: bootID() + "/" + fields[statStart]}
+	for field, into := range map[int]*int{statParent: &p.parent, statGroup: &p.group, statSession: &p.session} {
+		n, err := strconv.Atoi(fields[field])
+		if err != nil {
+			return process{}, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+		}
+		*into = n
+	}
+	return p, nil
+}
+
+// childrenOf lists the children of a process, zombies included.
+func childrenOf(pid int) ([]int, error) {
+	tasks, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, t := range tasks {
+		list, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/children")
+		if err != nil {
+			continue // the thread has ended; its children have moved to another
+		}
+		for field := range strings.FieldsSeq(string(list)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				all = append(all, child)
+			}
+		}
+	}
+	return all, nil
+}
+
+// descendants lists all processes below pid, nearest first.
+func descendants(pid int) ([]process, error) {
+	next, err := childrenOf(pid)
+	if err != nil {
+		return nil, err
+	}
+	var all []process
+	for len(next) > 0 {
+		at := next[0]
+		next = next[1:]
+		info, err := readProcess(at)
+		if err != nil {
+			continue // it has ended
+		}
+		all = append(all, info)
+		below, err := childrenOf(at)
+		if err != nil {
+			return nil, err
+		}
+		next = append(next, below...)
+	}
+	return all, nil
+}
+
+// sessionsBelow is the set of sessions and process groups of all processes
+// below pid.
+func sessionsBelow(pid int) (map[int]bool, error) {
+	all, err := descendants(pid)
+	if err != nil {
+		return nil, err
+	}
+	set := map[int]bool{}
+	for _, p := range all {
+		set[p.session], set[p.group] = true, true
+	}
+	return set, nil
+}

@@ -1,0 +1,29 @@
+//go:build !linux && !darwin
+
+package orchestrator
+
+import (
+	"errors"
+	"net"
+)
+
+// orphansEscape has no meaning where callers cannot be identified.
+const orphansEscape = true
+
+// peer is the process at the other end of a connection.
+type peer struct{ pid, uid int }
+
+// peerOf refuses: this system does not say who is at the other end, and a
+// caller that is not known must not control a team.
+func peerOf(net.Conn) (peer, error) {
+	return peer{}, errors.New("this system does not say who is at the other end of a socket")
+}
+
+func (p peer) alive() bool { return false }
+func (p peer) close()      {}
+
+// readProcess cannot read the process tree here.
+func readProcess(int) (process, error) { return process{}, errors.ErrUnsupported }
+
+// sessionsBelow cannot read the process tree here.
+func sessionsBelow(int) (map[int]bool, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,79 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// teamLock is held by the one `covey up` that runs a team. The kernel lets go
+// of it when the process ends, however it ends.
+type teamLock struct {
+	file *os.File
+}
+
+// lockPatience is how long lockTeam tries. Somebody who only looks whether the
+// lock is held holds it for a moment.
+const lockPatience = 200 * time.Millisecond
+
+// lockTeam takes a Place's lock. It fails with ErrRunning if another process
+// has it, and names that process.
+func lockTeam(p Place) (*teamLock, error) {
+	f, err := os.OpenFile(p.Lock(), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock of team %s: %w", p.Team, err)
+	}
+	for deadline := time.Now().Add(lockPatience); ; time.Sleep(lockPatience / 20) {
+		err = tryLock(f)
+		if !errors.Is(err, errLocked) || time.Now().After(deadline) {
+			break
+		}
+	}
+	if errors.Is(err, errLocked) {
+		err = fmt.Errorf("team %s in %s: %w%s; `covey attach` shows it, `covey down` ends it",
+			p.Team, p.Workspace, ErrRunning, holder(f))
+	}
+	if err == nil {
+		err = sign(f)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &teamLock{f}, nil
+}
+
+// sign writes our pid into the lock file, for who finds it locked.
+func sign(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// holder names the process that signed the lock file, for people.
+func holder(f *os.File) string {
+	buf := make([]byte, 32)
+	n, _ := f.ReadAt(buf, 0) // io.EOF, or nothing to tell
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err == nil {
+		return fmt.Sprintf(" by process %d", pid)
+	}
+	return ""
+}
+
+// release lets go of the lock. The file stays: removing it would let two
+// processes lock two files of one name.
+func (l *teamLock) release() error { return l.file.Close() }
+
+// lockHeld says whether somebody holds the lock file at path.
+func lockHeld(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(tryLockShared(f), errLocked)
+}

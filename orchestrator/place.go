@@ -1,0 +1,158 @@
+package orchestrator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/coveyteam/covey/bus"
+)
+
+// Place is where the state of one team is: a folder of its own, outside of the
+// workspace, where agents write.
+type Place struct {
+	Dir       string // absolute
+	Team      string
+	Workspace string // real path; empty if the folder does not say
+}
+
+// The files and folders of a Place.
+func (p Place) Store() string       { return filepath.Join(p.Dir, "tasks.db") }      // Store is the task store.
+func (p Place) Journal() string     { return filepath.Join(p.Dir, "journal.jsonl") } // Journal is the team's journal.
+func (p Place) RunFile() string     { return filepath.Join(p.Dir, "run.json") }      // RunFile tells of the last run.
+func (p Place) Lock() string        { return filepath.Join(p.Dir, "lock") }          // Lock is held by `covey up`.
+func (p Place) Log() string         { return filepath.Join(p.Dir, "covey.log") }     // Log takes covey's own troubles.
+func (p Place) Transcripts() string { return filepath.Join(p.Dir, "transcripts") }   // Transcripts holds a folder a member.
+func (p Place) Blobs() string       { return filepath.Join(p.Dir, "blobs") }         // Blobs is for payloads too large for the store.
+func (p Place) Scratch() string     { return filepath.Join(p.Dir, "scratch") }       // Scratch is for tool output too long to show.
+
+// Transcript is the file of one session of a member.
+func (p Place) Transcript(member, session string) string {
+	return filepath.Join(p.Transcripts(), member, session+".jsonl")
+}
+
+// Socket is where the team listens while it runs. Its run.json says so too,
+// and is right when the environment has changed meanwhile.
+func (p Place) Socket() string { return bus.SocketPath(p.Dir) }
+
+// teamName is what a team may be called; it is part of paths and subjects.
+var teamName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+// placeName is a team's name, a dash, and 8 hex digits of its workspace.
+var placeName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,31})-[0-9a-f]{8}$`)
+
+// StateHome is the folder that holds all Places of this user:
+// $COVEY_STATE_HOME, else $XDG_STATE_HOME/covey, else ~/.local/state/covey. It
+// need not exist. It fails if a variable holds a relative path.
+func StateHome() (string, error) {
+	if dir := os.Getenv("COVEY_STATE_HOME"); dir != "" {
+		return absoluteEnv("COVEY_STATE_HOME", dir)
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
+		dir, err := absoluteEnv("XDG_STATE_HOME", dir)
+		return filepath.Join(dir, "covey"), err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder for state: %w; set COVEY_STATE_HOME", err)
+	}
+	return filepath.Join(home, ".local", "state", "covey"), nil
+}
+
+func absoluteEnv(name, dir string) (string, error) {
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("%s is %q; it must be an absolute path", name, dir)
+	}
+	return filepath.Clean(dir), nil
+}
+
+// PlaceOf is the Place of the team of this name that works in this folder. It
+// depends on the folder's real path, so that links to it lead to one Place, and
+// two folders never share one. Nothing is made on disk; Create does that.
+func PlaceOf(team, workspace string) (Place, error) { return placeIn("", team, workspace) }
+
+// placeIn is PlaceOf with another state home; empty: StateHome.
+func placeIn(home, team, workspace string) (Place, error) {
+	if !teamName.MatchString(team) {
+		return Place{}, fmt.Errorf("%q is no team name; use 1 to 32 of a-z, 0-9 and -, and begin with no dash", team)
+	}
+	dir, err := realPath(workspace)
+	if err != nil {
+		return Place{}, fmt.Errorf("workspace: %w", err)
+	}
+	if home == "" {
+		if home, err = StateHome(); err != nil {
+			return Place{}, err
+		}
+	}
+	sum := sha256.Sum256([]byte(dir))
+	name := team + "-" + hex.EncodeToString(sum[:4])
+	return Place{Dir: filepath.Join(home, name), Team: team, Workspace: dir}, nil
+}
+
+// realPath is the absolute path without symbolic links.
+func realPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// folders lists the folders in a Place.
+func (p Place) folders() []string { return []string{p.Transcripts(), p.Blobs(), p.Scratch()} }
+
+// Create makes the Place's folders, private to this user. It fails if the Place
+// exists and others can read it.
+func (p Place) Create() error {
+	for _, dir := range append([]string{p.Dir}, p.folders()...) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("state folder: %w", err)
+		}
+	}
+	return checkPrivate(p.Dir)
+}
+
+// Forget removes what earlier runs of the team left, and makes the folders
+// anew. The caller holds the team's lock, which stays.
+func (p Place) Forget() error {
+	for _, path := range append(p.folders(), p.Store(), p.Journal(), p.RunFile(), p.Log()) {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("state folder: %w", err)
+		}
+	}
+	return p.Create()
+}
+
+// All lists the Places of this user, by name.
+func All() ([]Place, error) {
+	home, err := StateHome()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("state folder: %w", err)
+	}
+	var all []Place
+	for _, e := range entries {
+		m := placeName.FindStringSubmatch(e.Name())
+		if m == nil || !e.IsDir() {
+			continue
+		}
+		p := Place{Dir: filepath.Join(home, e.Name()), Team: m[1]}
+		if run, err := ReadRunFile(p); err == nil {
+			p.Workspace = run.Workspace
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}

@@ -1,0 +1,173 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// reapGrace is how long a zombie that is not registered is left to whoever in
+// this process may be about to wait for it. Zombies cost nothing.
+const reapGrace = 2 * time.Second
+
+// BecomeReaper makes this process the parent of every orphan below it, instead
+// of the system's first process. So a tool's daemon stays in our part of the
+// process tree and is known for what it is. Reap sees to them when they end.
+func BecomeReaper() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the parent of orphaned processes: %w", err)
+	}
+	return nil
+}
+
+// Reap waits for adopted orphans that have ended, until ctx ends. It takes
+// none of the processes that this program started and waits for itself: those
+// are registered, or in our own session, or waited for within reapGrace.
+func (p *Processes) Reap(ctx context.Context) {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	defer signal.Stop(ended)
+	look := time.NewTimer(0)
+	defer look.Stop()
+	waiting := false // look is set
+	seen := map[int]sighting{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ended:
+			if !waiting {
+				look.Reset(reapGrace)
+				waiting = true
+			}
+		case <-look.C:
+			p.reap(seen, time.Now())
+			if waiting = len(seen) > 0; waiting {
+				look.Reset(reapGrace)
+			}
+		}
+	}
+}
+
+// sighting is a zombie that was seen before.
+type sighting struct {
+	birth string
+	since time.Time
+}
+
+// reap takes the zombies that nobody has waited for since an earlier look, and
+// notes those that are new. It also forgets sessions that are gone.
+func (p *Processes) reap(seen map[int]sighting, now time.Time) {
+	p.mu.Lock()
+	p.sift()
+	p.mu.Unlock()
+	zombies := map[int]bool{}
+	for _, child := range p.adopted() {
+		if !child.zombie {
+			continue
+		}
+		zombies[child.pid] = true
+		before, ok := seen[child.pid]
+		if !ok || before.birth != child.birth {
+			seen[child.pid] = sighting{child.birth, now}
+			continue
+		}
+		if now.Sub(before.since) >= reapGrace {
+			collect(child.pid)
+			delete(seen, child.pid)
+		}
+	}
+	for pid := range seen {
+		if !zombies[pid] {
+			delete(seen, pid)
+		}
+	}
+}
+
+// collect waits for one zombie, by its number, so that it can take no other.
+func collect(pid int) {
+	for {
+		var status unix.WaitStatus
+		_, err := unix.Wait4(pid, &status, unix.WNOHANG, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return // ECHILD: its owner has waited for it after all
+		}
+	}
+}
+
+// adopted lists our children that we did not start for a member: orphans.
+// What this program starts for itself stays in its own session.
+func (p *Processes) adopted() []process {
+	children, err := childrenOf(p.self)
+	if err != nil {
+		return nil
+	}
+	own, err := unix.Getsid(0)
+	if err != nil {
+		return nil
+	}
+	var out []process
+	for _, pid := range children {
+		info, err := readProcess(pid)
+		if err != nil || info.parent != p.self || info.session == own {
+			continue
+		}
+		p.mu.Lock()
+		_, registered := p.live[pid]
+		p.mu.Unlock()
+		if !registered {
+			out = append(out, info)
+		}
+	}
+	return out
+}
+
+// killRounds is how often KillStrays looks again: what is killed may have
+// started something in the meantime.
+const killRounds = 50
+
+// KillStrays kills all orphans and what is below them, and returns the numbers
+// of those it has killed. It is meant for the end of a team, when nothing that
+// is registered runs any more, and returns early when ctx ends.
+func (p *Processes) KillStrays(ctx context.Context) []int {
+	var killed []int
+	for range killRounds {
+		found := false
+		for _, orphan := range p.adopted() {
+			below, err := descendants(orphan.pid)
+			if err != nil {
+				below = nil
+			}
+			for _, at := range append(below, orphan) {
+				if at.zombie || unix.Kill(at.pid, unix.SIGKILL) != nil {
+					continue
+				}
+				found = true
+				if !slices.Contains(killed, at.pid) {
+					killed = append(killed, at.pid)
+				}
+			}
+		}
+		if !found || !pause(ctx, 2*time.Millisecond) {
+			break
+		}
+	}
+	return killed
+}
+
+// pause waits a moment; false if ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,209 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// CallerKind says what sends a request to a running team.
+type CallerKind string
+
+// The kinds of callers. Which one a caller is, the kernel says, not the caller.
+const (
+	Operator   CallerKind = "operator" // a person of the user that runs the team, or a script of theirs
+	MemberTool CallerKind = "tool"     // a process that a member's tool started, however deep
+	Hook       CallerKind = "hook"     // a process that a hook started, on behalf of a member
+	Stray      CallerKind = "stray"    // a process below covey that belongs to nobody any more
+)
+
+// Caller is who sent a request.
+type Caller struct {
+	Kind   CallerKind
+	Member string // set for MemberTool and Hook; a hook of the team as a whole has none
+	PID    int
+}
+
+// Name is how the caller is called in messages, tasks and the journal:
+// "operator" for a person, else the member's name.
+func (c Caller) Name() string {
+	if c.Kind == Operator {
+		return string(Operator)
+	}
+	return c.Member
+}
+
+// MemberState says what a member does, for `ps`.
+type MemberState string
+
+// The states of members. A member that waits for a person or another member
+// is Working, and MemberStatus.WaitsFor says for what.
+const (
+	Starting       MemberState = "starting"
+	Working        MemberState = "working"
+	Resting        MemberState = "idle"
+	NeedsAttention MemberState = "needs attention"
+	Ended          MemberState = "ended"
+)
+
+// Status is a running team as `covey ps` shows it. ReadStatus gives the same
+// for a team that does not run.
+type Status struct {
+	Team      string         `json:"team"`
+	Goal      string         `json:"goal"`
+	Workspace string         `json:"workspace"`
+	Spec      string         `json:"spec"`
+	PID       int            `json:"pid,omitempty"` // 0: not running
+	Up        bool           `json:"up"`            // all members have started
+	Started   time.Time      `json:"started"`
+	Elapsed   time.Duration  `json:"elapsed_ns"` // since Started; of the whole run when it has ended
+	Members   []MemberStatus `json:"members"`    // the lead first
+	Tasks     TaskCounts     `json:"tasks"`
+	Attached  int            `json:"attached"` // operators attached now
+	Seq       uint64         `json:"seq"`      // last line of the journal
+	FailOpen  int            `json:"failed_open"`
+	Result    *RunResult     `json:"result,omitempty"` // of the last run; nil while one runs
+}
+
+// MemberStatus is one member in a Status.
+type MemberStatus struct {
+	Name       string      `json:"name"`
+	Lead       bool        `json:"lead"`
+	Agent      string      `json:"agent"` // builtin/script, …
+	State      MemberState `json:"state"`
+	Doing      string      `json:"doing,omitempty"` // the tool call or hook under way, one line
+	Turn       int         `json:"turn"`            // counts from 1; 0 before the first
+	Pass       int         `json:"pass"`            // of this turn, from 1; 0 between turns
+	Task       string      `json:"task,omitempty"`  // id of the task in progress with the lowest id
+	Subject    string      `json:"task_subject,omitempty"`
+	WaitsFor   string      `json:"waits_for,omitempty"` // for people: "task 3 (api)", "nothing", …
+	Attention  string      `json:"attention,omitempty"` // why it needs attention
+	Unread     int         `json:"unread"`
+	Refusals   int         `json:"refusals"`    // by gates, in this run
+	FailedOpen int         `json:"failed_open"` // hooks that failed and let it pass, in this run
+	Tokens     int64       `json:"tokens"`
+}
+
+// TaskCounts counts the team's tasks. Ready and Blocked are parts of Pending.
+type TaskCounts struct {
+	Pending    int `json:"pending"`
+	InProgress int `json:"in_progress"`
+	Completed  int `json:"completed"`
+	Ready      int `json:"ready"`
+	Blocked    int `json:"blocked"`
+}
+
+// Total is the number of tasks.
+func (c TaskCounts) Total() int { return c.Pending + c.InProgress + c.Completed }
+
+// TaskCreate asks for a new task.
+type TaskCreate struct {
+	Subject     string                     `json:"subject"`
+	Description string                     `json:"description,omitempty"`
+	ActiveForm  string                     `json:"active_form,omitempty"`
+	Owner       string                     `json:"owner,omitempty"`
+	BlockedBy   []string                   `json:"blocked_by,omitempty"`
+	Labels      []string                   `json:"labels,omitempty"`
+	Wants       tasks.Wants                `json:"wants,omitzero"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
+	As          string                     `json:"as,omitempty"` // member to act for; empty: the caller
+	Force       bool                       `json:"force,omitempty"`
+}
+
+// Deleted is the status that deletes a task in a TaskUpdate.
+const Deleted tasks.Status = "deleted"
+
+// TaskUpdate asks for changes of a task. Nil and empty fields change nothing.
+type TaskUpdate struct {
+	ID           string                     `json:"id"`
+	Status       *tasks.Status              `json:"status,omitempty"` // or Deleted
+	Subject      *string                    `json:"subject,omitempty"`
+	Description  *string                    `json:"description,omitempty"`
+	ActiveForm   *string                    `json:"active_form,omitempty"`
+	Owner        *string                    `json:"owner,omitempty"` // "" takes the owner away
+	AddBlocks    []string                   `json:"add_blocks,omitempty"`
+	AddBlockedBy []string                   `json:"add_blocked_by,omitempty"`
+	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"` // merged; null deletes a key
+	As           string                     `json:"as,omitempty"`
+	Force        bool                       `json:"force,omitempty"` // past gates and limits; operator only
+}
+
+// TaskClaim asks to make a member the owner of a task and to start it.
+type TaskClaim struct {
+	ID    string `json:"id"`
+	As    string `json:"as,omitempty"` // who is to own it; a member may leave it out
+	Force bool   `json:"force,omitempty"`
+}
+
+// TaskReply is a task after a change.
+type TaskReply struct {
+	Task    tasks.Task `json:"task"`
+	Changed []string   `json:"changed,omitempty"` // names of the fields that changed
+	// Refused is the feedback of the hooks that refused the change; the task is
+	// then as it was.
+	Refused []string `json:"refused,omitempty"`
+}
+
+// Send asks to give a text to a member. It is the operator's prompt, or mail
+// of the member that sends it.
+type Send struct {
+	To      string `json:"to"` // a member, or "*" for all but the sender
+	Text    string `json:"text"`
+	Summary string `json:"summary,omitempty"`
+	// As must be empty or the caller's own name: a message is from who sends
+	// it. A Handler finds the sender's name here.
+	As string `json:"as,omitempty"`
+}
+
+// Delivery says what became of a sent text.
+type Delivery string
+
+// The two answers to a Send. Either way the text is stored.
+const (
+	Delivered Delivery = "delivered" // the member begins a turn with it, or sees it in the running one
+	Queued    Delivery = "queued"    // the member gets it when it can take turns again
+)
+
+// SendReply answers a Send.
+type SendReply struct {
+	Delivery Delivery `json:"delivery"`
+	IDs      []string `json:"ids"` // of the stored messages, one per recipient
+}
+
+// InterruptReply answers the request to interrupt a member.
+type InterruptReply struct {
+	Interrupted bool `json:"interrupted"` // false: it was in no turn
+	Turn        int  `json:"turn"`
+}
+
+// Down asks the team to end.
+type Down struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// DownReply says that the team is ending.
+type DownReply struct {
+	PID int `json:"pid"`
+}
+
+// HookInfo is one configured hook, for `covey hooks list`.
+type HookInfo struct {
+	Event      string `json:"event"`
+	Matcher    string `json:"matcher,omitempty"`
+	If         string `json:"if,omitempty"`
+	Type       string `json:"type"`
+	Command    string `json:"command"`
+	Source     string `json:"source"`      // the file it is from
+	Gate       bool   `json:"gate"`        // refuses when it cannot run
+	Runs       int    `json:"runs"`        // in this run of the team
+	Refusals   int    `json:"refusals"`    // likewise
+	FailedOpen int    `json:"failed_open"` // likewise
+}
+
+// AttachReply says where an attached client begins.
+type AttachReply struct {
+	Seq     uint64 `json:"seq"`     // last line of the journal now
+	Journal string `json:"journal"` // the file to read it from
+	Counted bool   `json:"counted"` // the caller is a person who can be asked
+}

@@ -1,0 +1,124 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// runFormat is the format of run.json that we write.
+const runFormat = 1
+
+// RunFile tells of the last run of a team. `covey up` writes it when the team
+// starts and when it ends; a run without an end and without a process crashed.
+type RunFile struct {
+	Format    int       `json:"format"`
+	Team      string    `json:"team"`
+	Workspace string    `json:"workspace"` // real path
+	Spec      string    `json:"spec"`      // absolute path
+	Goal      string    `json:"goal"`
+	Members   []string  `json:"members"` // the lead first
+	Socket    string    `json:"socket"`
+	PID       int       `json:"pid"`
+	Birth     string    `json:"birth"` // tells the process apart from a later one with its pid
+	Started   time.Time `json:"started"`
+	Version   string    `json:"version,omitempty"` // of covey
+
+	Result *RunResult `json:"result,omitempty"` // nil while it runs, and after a crash
+}
+
+// RunResult is how a run ended.
+type RunResult struct {
+	Reason   string    `json:"reason"`
+	ExitCode int       `json:"exit_code"`
+	Ended    time.Time `json:"ended"`
+	Answer   string    `json:"answer,omitempty"` // the lead's last text
+}
+
+// NewRunFile is the RunFile of this process for a run that starts now.
+func NewRunFile(p Place, now time.Time) RunFile {
+	pid := os.Getpid()
+	birth, err := processBirth(pid)
+	if err != nil {
+		birth = "" // the lock alone tells then
+	}
+	return RunFile{
+		Format: runFormat, Team: p.Team, Workspace: p.Workspace, Socket: p.Socket(),
+		PID: pid, Birth: birth, Started: now,
+	}
+}
+
+// ReadRunFile reads a Place's run.json. It fails with fs.ErrNotExist if the
+// team never ran, and with ErrNewer if a newer covey wrote the file.
+func ReadRunFile(p Place) (RunFile, error) {
+	data, err := os.ReadFile(p.RunFile())
+	if err != nil {
+		return RunFile{}, err
+	}
+	var format struct{ Format int }
+	if err := json.Unmarshal(data, &format); err != nil {
+		return RunFile{}, fmt.Errorf("%s: %w", p.RunFile(), err)
+	}
+	if format.Format > runFormat {
+		return RunFile{}, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
+			p.RunFile(), ErrNewer, format.Format, runFormat)
+	}
+	var r RunFile
+	if err := json.Unmarshal(data, &r); err != nil {
+		return RunFile{}, fmt.Errorf("%s: %w", p.RunFile(), err)
+	}
+	if r.Format < 1 || r.Team != p.Team {
+		return RunFile{}, fmt.Errorf("%s: not a run file of team %s", p.RunFile(), p.Team)
+	}
+	return r, nil
+}
+
+// Write puts the file into its Place, whole or not at all.
+func (r RunFile) Write(p Place) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeAtomic(p.RunFile(), append(data, '\n')); err != nil {
+		return fmt.Errorf("run file: %w", err)
+	}
+	return nil
+}
+
+// Running says whether the team runs now, and what its run.json says. A
+// run.json that a crash left behind does not count, even if another process
+// has got the pid since. ok is false too if there is no readable run.json.
+func Running(p Place) (r RunFile, ok bool) {
+	r, err := ReadRunFile(p)
+	if err != nil || r.Result != nil || r.PID <= 0 {
+		return r, false
+	}
+	birth, err := processBirth(r.PID)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return r, lockHeld(p.Lock())
+	}
+	return r, err == nil && birth == r.Birth
+}
+
+// writeAtomic replaces the file at path, mode 0600: after a crash at any
+// moment it holds the old or the new bytes.
+func writeAtomic(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(filepath.Dir(path))
+}
