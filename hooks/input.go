@@ -152,3 +152,15 @@ func (TeammateIdleInput) Event() Event       { return TeammateIdle }       // Ev
 func (TaskCreatedInput) Event() Event        { return TaskCreated }        // Event names the moment.
 func (TaskCompletedInput) Event() Event      { return TaskCompleted }      // Event names the moment.
 func (NotificationInput) Event() Event       { return Notification }       // Event names the moment.
+
+// MarshalJSON sends empty lists as such: hooks may rely on both being there.
+func (p StopInput) MarshalJSON() ([]byte, error) {
+	type plain StopInput
+	if p.BackgroundTasks == nil {
+		p.BackgroundTasks = []BackgroundTask{}
+	}
+	if p.SessionCrons == nil {
+		p.SessionCrons = []SessionCron{}
+	}
+	return json.Marshal(plain(p))
+}

@@ -1,0 +1,238 @@
+package hooks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SettingsFile is what covey reads of a Claude Code settings file or of a
+// plugin's hooks/hooks.json.
+type SettingsFile struct {
+	Hooks           Settings
+	Permissions     Permissions
+	DisableAllHooks bool // the file asks that no hooks run
+}
+
+// Permissions holds the permission rules of a settings file or a member.
+type Permissions struct {
+	Allow       []string `json:"allow,omitempty" yaml:"allow,omitempty"`
+	Ask         []string `json:"ask,omitempty" yaml:"ask,omitempty"`
+	Deny        []string `json:"deny,omitempty" yaml:"deny,omitempty"`
+	DefaultMode string   `json:"defaultMode,omitempty" yaml:"defaultMode,omitempty"` // empty: not set
+}
+
+// ParseSettings reads a settings file. It never fails: what it cannot use it
+// leaves out, each with a warning that begins with name and says where and why,
+// and the rest of the file counts. Keys that covey has no use for are skipped
+// without a word, as other programs own them.
+func ParseSettings(name string, data []byte) (SettingsFile, []error) {
+	r := settingsReader{name: name}
+	file := SettingsFile{Hooks: Settings{}}
+	top, err := objectFields(data)
+	if err != nil {
+		r.warn("", "the file is left out: it is not one JSON object: %s", reasonOf(err))
+		return file, r.warnings
+	}
+	for _, f := range top {
+		switch f.Name {
+		case "hooks":
+			r.hooks(file.Hooks, f.Value)
+		case "permissions":
+			r.permissions(&file.Permissions, f.Value)
+		case "disableAllHooks":
+			r.into("disableAllHooks", f.Value, &file.DisableAllHooks)
+		}
+	}
+	return file, r.warnings
+}
+
+// settingsReader collects the warnings of one file.
+type settingsReader struct {
+	name     string
+	warnings []error
+}
+
+// warn notes what is wrong at a path of the file.
+func (r *settingsReader) warn(path, format string, args ...any) {
+	place := r.name
+	if path != "" {
+		place += ": " + path
+	}
+	r.warnings = append(r.warnings, errors.New(place+": "+fmt.Sprintf(format, args...)))
+}
+
+// into decodes one value. It reports whether that worked.
+func (r *settingsReader) into(path string, raw json.RawMessage, target any) bool {
+	if jsonKind(raw) != "null" && json.Unmarshal(raw, target) == nil {
+		return true
+	}
+	r.warn(path, "want %s, got %s", wanted(target), preview(string(raw), 40))
+	return false
+}
+
+// wanted names the JSON that fits a Go value, for people.
+func wanted(target any) string {
+	switch target.(type) {
+	case *string:
+		return "a string"
+	case *bool:
+		return "true or false"
+	case *float64:
+		return "a number"
+	case *[]string:
+		return "a list of strings"
+	case *[]json.RawMessage:
+		return "a list"
+	}
+	return "an object"
+}
+
+// hooks reads the hooks section.
+func (r *settingsReader) hooks(into Settings, raw json.RawMessage) {
+	events, err := objectFields(raw)
+	if err != nil {
+		r.warn("hooks", "want an object of events, got %s", preview(string(raw), 40))
+		return
+	}
+	for _, f := range events {
+		path, event := "hooks."+f.Name, Event(f.Name)
+		if problems := checkEvent(event); len(problems) > 0 {
+			r.warn(path, "%s; its hooks are left out", problems[0].Text)
+			continue
+		}
+		var groups []json.RawMessage
+		if !r.into(path, f.Value, &groups) {
+			continue
+		}
+		for i, raw := range groups {
+			if group, ok := r.group(event, fmt.Sprintf("%s[%d]", path, i), raw); ok {
+				into[event] = append(into[event], group)
+			}
+		}
+	}
+}
+
+// group reads one group; ok is false if nothing of it can run.
+func (r *settingsReader) group(event Event, path string, raw json.RawMessage) (group Group, ok bool) {
+	fields, err := objectFields(raw)
+	if err != nil {
+		r.warn(path, "want an object with hooks, got %s: it is left out", preview(string(raw), 40))
+		return group, false
+	}
+	var handlers []json.RawMessage
+	for _, f := range fields {
+		switch f.Name {
+		case "matcher":
+			if !r.into(path+".matcher", f.Value, &group.Matcher) {
+				return group, false // without it the hooks would run on everything
+			}
+		case "hooks":
+			r.into(path+".hooks", f.Value, &handlers)
+		}
+	}
+	if _, err := newMatcher(traitsOf(event), group.Matcher); err != nil {
+		r.warn(path+".matcher", "%v: the group is left out", err)
+		return group, false
+	}
+	for i, raw := range handlers {
+		if h, ok := r.handler(event, fmt.Sprintf("%s.hooks[%d]", path, i), raw); ok {
+			group.Hooks = append(group.Hooks, h)
+		}
+	}
+	return group, len(group.Hooks) > 0
+}
+
+// handler reads one handler; ok is false if it cannot run as it is written. A
+// type of a later version stays: its runs say so each time.
+func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) (h Handler, ok bool) {
+	fields, err := objectFields(raw)
+	if err != nil {
+		r.warn(path, "want an object with a type, got %s: it is left out", preview(string(raw), 40))
+		return h, false
+	}
+	ok = true
+	for _, f := range fields {
+		target := h.field(f.Name)
+		if target == nil {
+			r.warn(path+"."+preview(f.Name, 40), "the field is not known and has no effect")
+			continue
+		}
+		ok = r.into(path+"."+f.Name, f.Value, target) && ok
+	}
+	if !ok {
+		r.warn(path, "the hook is left out")
+		return h, false
+	}
+	for _, problem := range checkHandler(traitsOf(event), h, Problem{Event: event}) {
+		if problem.Field == "type" && slices.Contains(handlerTypes(), h.Type) && !Implemented(h.Type) {
+			r.warn(path, "%s", problem.Text)
+			continue
+		}
+		r.warn(path+"."+problem.Field, "%s: the hook is left out", problem.Text)
+		ok = false
+	}
+	return h, ok
+}
+
+// field returns where a handler's field of that JSON name is kept, or nil.
+func (h *Handler) field(name string) any {
+	targets := map[string]any{
+		"type": &h.Type, "if": &h.If, "timeout": &h.Timeout, "statusMessage": &h.StatusMessage, "once": &h.Once,
+		"onFailure": &h.OnFailure, "command": &h.Command, "args": &h.Args, "shell": &h.Shell, "async": &h.Async,
+		"asyncRewake": &h.AsyncRewake, "url": &h.URL, "headers": &h.Headers, "allowedEnvVars": &h.AllowedEnvVars,
+		"prompt": &h.Prompt, "model": &h.Model, "continueOnBlock": &h.ContinueOnBlock, "server": &h.Server,
+		"tool": &h.Tool, "input": &h.Input,
+	}
+	return targets[name]
+}
+
+// permissions reads the permission rules. Those that are no rules are left out.
+func (r *settingsReader) permissions(into *Permissions, raw json.RawMessage) {
+	fields, err := objectFields(raw)
+	if err != nil {
+		r.warn("permissions", "want an object, got %s", preview(string(raw), 40))
+		return
+	}
+	lists := map[string]*[]string{"allow": &into.Allow, "ask": &into.Ask, "deny": &into.Deny}
+	for _, f := range fields {
+		path := "permissions." + f.Name
+		switch list := lists[f.Name]; {
+		case list != nil:
+			r.rules(path, f.Value, list)
+		case f.Name == "defaultMode":
+			r.into(path, f.Value, &into.DefaultMode)
+			if into.DefaultMode != "" && !slices.Contains(modes(), into.DefaultMode) {
+				r.warn(path, "there is no permission mode %q: write %s", into.DefaultMode, strings.Join(modes(), ", "))
+				into.DefaultMode = ""
+			}
+		}
+	}
+}
+
+// modes lists the permission modes of HOOKS.md section 2.
+func modes() []string {
+	return []string{"default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"}
+}
+
+// rules reads one list of rules, entry by entry.
+func (r *settingsReader) rules(path string, raw json.RawMessage, into *[]string) {
+	var entries []json.RawMessage
+	if !r.into(path, raw, &entries) {
+		return
+	}
+	for i, entry := range entries {
+		var text string
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if !r.into(at, entry, &text) {
+			continue
+		}
+		if _, err := ParseRule(text); err != nil {
+			r.warn(at, "%v: it is left out", err)
+			continue
+		}
+		*into = append(*into, text)
+	}
+}
