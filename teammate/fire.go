@@ -25,13 +25,27 @@ func (u *turn) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, e
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
 	}
-	for _, text := range out.SystemMessages {
-		u.warn("%s says: %s", hookName(in), text)
-	}
+	u.tell(in, out)
 	if in.Event() == hooks.Stop {
 		u.summary = summary
 	}
 	return out, err
+}
+
+// tell passes on what is for people. A refused prompt is told of by erase.
+// What is wrong with the configuration is told once, not with every event.
+func (u *turn) tell(in hooks.Payload, out hooks.Outcome) {
+	refused := in.Event() == hooks.UserPromptSubmit && out.Decision == hooks.Block
+	for _, text := range out.SystemMessages {
+		if !refused {
+			u.warn("%s says: %s", hookName(in), text)
+		}
+	}
+	for _, text := range out.Warnings {
+		if _, told := u.t.told.LoadOrStore(text, true); !told {
+			u.warn("%s", text)
+		}
+	}
 }
 
 // common are the fields that every hook input begins with. Which events carry

@@ -1,6 +1,8 @@
 package teammate
 
 import (
+	"slices"
+
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -37,19 +39,23 @@ func (u *turn) idleInput() hooks.TeammateIdleInput {
 	return hooks.TeammateIdleInput{TeammateName: u.t.opts.Name, TeamName: u.t.opts.Team}
 }
 
-// feedback is what refusing hooks say to the model. A refusal is never silent:
-// the agent would not know why it goes on.
-func feedback(out hooks.Outcome) []Input {
-	if out.Decision != hooks.Block {
-		return nil
-	}
-	texts := out.Feedback
+// said is all that the hooks of a gate say to the model. A refusal is never
+// silent: the agent would not know why it goes on.
+func said(out hooks.Outcome) []Input {
+	texts := out.Messages
 	if len(texts) == 0 {
-		texts = []string{string(out.Event) + " hook feedback:\nBlocked by hook"}
+		texts = slices.Concat(out.AdditionalContext, out.Feedback)
+	}
+	if len(texts) == 0 && out.Decision == hooks.Block {
+		return []Input{{Kind: FromHook, Text: string(out.Event) + " hook feedback:\nBlocked by hook"}}
 	}
 	var ins []Input
 	for _, text := range texts {
-		ins = append(ins, Input{Kind: FromHook, Text: text})
+		kind := FromContext
+		if slices.Contains(out.Feedback, text) {
+			kind = FromHook
+		}
+		ins = append(ins, Input{Kind: kind, Text: text})
 	}
 	return ins
 }
@@ -57,8 +63,12 @@ func feedback(out hooks.Outcome) []Input {
 // report tells the journal what a gate decided, and, after Stop hooks ran, sums
 // them up.
 func (u *turn) report(out hooks.Outcome, v Verdict) {
-	for _, in := range feedback(out) {
-		u.emit(HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: in.Text, Path: "turn_end"})
+	texts := out.Feedback
+	if len(texts) == 0 && v.Refused() { // by a Stop hook's context, or without a word
+		texts = inputTexts(v.Feedback)
+	}
+	for _, text := range texts {
+		u.emit(HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end"})
 	}
 	if v.Halted() {
 		u.emit(HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Halt})

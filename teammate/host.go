@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"context"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 )
@@ -109,8 +110,7 @@ func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
 // erase drops a prompt that a hook has refused: the model never sees it, and
 // who wrote it is told why.
 func (u *turn) erase(in Input, out hooks.Outcome) {
-	u.warn("UserPromptSubmit operation blocked by hook:\n%s\n\nOriginal prompt: %s",
-		promptText(feedback(out)), in.Text)
+	u.warn("%s\n\nOriginal prompt: %s", strings.Join(out.SystemMessages, "\n"), in.Text)
 	if err := u.confirm(ids([]Input{in})); err != nil {
 		u.warn("the refused prompt could not be put aside: %v", err)
 	}

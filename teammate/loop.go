@@ -112,8 +112,10 @@ func safely(ctx context.Context, next step) (reply Reply, err error) {
 func (u *turn) judge(v Verdict) (end ending, over bool) {
 	switch {
 	case v.HaltedBy == hooks.Stop:
+		u.keep(v.Feedback)
 		return ending{reason: stopPrevented, idle: idleStopped}, true
 	case v.Halted():
+		u.keep(v.Feedback)
 		return ending{reason: stopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.HaltedBy, v.Halt)}, true
 	case !v.Refused():
 		return ending{reason: completed, idle: idleAvailable}, true
@@ -124,6 +126,7 @@ func (u *turn) judge(v Verdict) (end ending, over bool) {
 	if limit == 0 || u.refusals <= limit {
 		return ending{}, false
 	}
+	u.keep(v.Feedback)
 	u.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d): it ends all the "+
 		"same. A Stop hook can let it go when stop_hook_active is true. The last refusal was: %s",
 		u.refusals, limit, v.Feedback[len(v.Feedback)-1].Text)

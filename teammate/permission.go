@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 )
@@ -196,7 +197,7 @@ func (u *turn) askSomebody(ctx context.Context, r ruling, call ToolCall, pre hoo
 func (u *turn) refusalText(r ruling, call ToolCall, pre hooks.Outcome) string {
 	switch {
 	case r.by == "hook" && len(pre.Feedback) > 0:
-		return promptText(feedback(hooks.Outcome{Decision: hooks.Block, Feedback: pre.Feedback}))
+		return strings.Join(pre.Feedback, "\n")
 	case r.by == "hook" && pre.Permission.Reason != "":
 		return fmt.Sprintf("PreToolUse:%s hook error: %s", call.Name, pre.Permission.Reason)
 	case r.by == "hook":

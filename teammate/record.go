@@ -190,7 +190,7 @@ func (u *turn) flush() error {
 	if len(u.given) == 0 {
 		return nil
 	}
-	return u.Record(Record{Message: textMessage(User, texts(u.given)...), Inputs: u.given})
+	return u.Record(Record{Message: textMessage(User, inputTexts(u.given)...), Inputs: u.given})
 }
 
 // keep holds inputs back for the head of the next prompt, over a restart too.
@@ -231,7 +231,7 @@ func textMessage(role Role, texts ...string) Message {
 	return m
 }
 
-func texts(inputs []Input) []string {
+func inputTexts(inputs []Input) []string {
 	all := make([]string, len(inputs))
 	for i, in := range inputs {
 		all[i] = in.Text

@@ -48,9 +48,9 @@ func resolveSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
 }
 
 // prepare brings a call's input into the form in which hooks, rules and the
-// tool see it: repaired, held against the schema, its file_path absolute. It
-// is the same JSON for all of them, or a call could mean one thing to a rule
-// and another to the tool.
+// tool see it: repaired, held against the schema, its paths absolute. It is
+// the same JSON for all of them, or a call could mean one thing to a rule and
+// another to the tool.
 func (t *tool) prepare(call *ToolCall, cwd string) error {
 	input := call.Input
 	if len(bytes.TrimSpace(input)) == 0 {
@@ -71,6 +71,10 @@ func (t *tool) prepare(call *ToolCall, cwd string) error {
 		if err := t.schema.Validate(value); err != nil {
 			return err
 		}
+	}
+	if n, ok := t.Tool.(Normalizer); ok {
+		call.Input = n.Normalize(input)
+		return nil
 	}
 	call.Input = absolute(input, fields, cwd)
 	return nil

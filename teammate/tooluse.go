@@ -127,8 +127,8 @@ func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
 	}
 	u.heard(out)
 	u.replace(&r, tl, out)
-	for _, text := range append(out.Feedback, out.AdditionalContext...) {
-		r.Content = strings.TrimPrefix(r.Content+"\n\n"+text, "\n\n")
+	for _, in := range said(out) {
+		r.Content = strings.TrimPrefix(r.Content+"\n\n"+in.Text, "\n\n")
 	}
 	return r
 }

@@ -191,13 +191,7 @@ func (u *turn) line(typ lineType) line {
 }
 
 // promptText is a prompt as people read it.
-func promptText(inputs []Input) string {
-	texts := make([]string, len(inputs))
-	for i, in := range inputs {
-		texts[i] = in.Text
-	}
-	return strings.Join(texts, "\n\n")
-}
+func promptText(inputs []Input) string { return strings.Join(inputTexts(inputs), "\n\n") }
 
 // turnLimit is limits.turn_timeout as people read it.
 func (u *turn) turnLimit() time.Duration { return u.t.opts.Limits.TurnTimeout }

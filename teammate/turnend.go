@@ -10,7 +10,7 @@ import (
 // Verdict is what the gates of one turn end decided together. The zero Verdict
 // agrees: the turn may end.
 type Verdict struct {
-	Feedback []Input     // a refusal: what the next pass begins with
+	Feedback []Input     // what the model is to see: in the next pass, or after a halt in the next turn
 	Halt     string      // a halt: why, for people
 	HaltedBy hooks.Event // a halt: the event whose hook it was
 }
@@ -90,17 +90,16 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 	return v, nil
 }
 
-// decide reads one gate's outcome. Stop hooks may also go on without a
-// refusal, by giving the agent more to think about.
+// decide reads one gate's outcome. A Stop hook can also send the agent on
+// without refusing, by giving it more to think about.
 func decide(out hooks.Outcome) Verdict {
-	event, more := out.Event, contexts(out)
 	switch {
 	case out.Decision == hooks.Halt && out.StopReason == "":
-		return Verdict{HaltedBy: event, Halt: string(event) + " hook prevented continuation"}
+		return Verdict{HaltedBy: out.Event, Halt: string(out.Event) + " hook prevented continuation", Feedback: said(out)}
 	case out.Decision == hooks.Halt:
-		return Verdict{HaltedBy: event, Halt: out.StopReason}
-	case out.Decision == hooks.Block || event == hooks.Stop && len(more) > 0:
-		return Verdict{Feedback: append(more, feedback(out)...)}
+		return Verdict{HaltedBy: out.Event, Halt: out.StopReason, Feedback: said(out)}
+	case out.Continues():
+		return Verdict{Feedback: said(out)}
 	}
 	return Verdict{}
 }
