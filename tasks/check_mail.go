@@ -1,0 +1,105 @@
+package tasks
+
+import (
+	"fmt"
+)
+
+// checkMail compares mailboxes with their counts and notes their ids.
+func (c *checker) checkMail() {
+	unread := map[string]uint64{}
+	each(c.bucket(bucketMail), nil, func(k, v []byte) bool {
+		rec, err := decode[messageRecord](fmt.Sprintf("message %x", k), v)
+		if err != nil {
+			c.fault("%v", err)
+			return true
+		}
+		c.sameKey("message "+rec.ID, k, nameNumKey(rec.To, rec.Seq))
+		if rec.Seq == 0 || rec.Seq > c.counts.mail {
+			c.fault("message %s has sequence number %d of %d", rec.ID, rec.Seq, c.counts.mail)
+		}
+		idKey := nameKey(rec.To, []byte(rec.ID)...)
+		if seq := lastNum(c.bucket(bucketMailID).Get(idKey)); seq != rec.Seq {
+			c.fault("message %s is noted as number %d, not %d", rec.ID, seq, rec.Seq)
+		}
+		c.note(bucketMailID, idKey)
+		c.needs(bucketMail, k, rec)
+		unread[rec.To]++
+		return true
+	})
+	each(c.bucket(bucketUnread), nil, func(k, v []byte) bool {
+		name, _, _ := splitName(k)
+		if n := lastNum(v); n == 0 || n != unread[name] {
+			c.fault("%q has %d unread messages, counted as %d", name, unread[name], n)
+		}
+		delete(unread, name)
+		return true
+	})
+	for name, n := range unread {
+		c.fault("the %d unread messages of %q are not counted", n, name)
+	}
+}
+
+func (c *checker) checkMembers() {
+	each(c.bucket(bucketMembers), nil, func(k, v []byte) bool {
+		m, err := decode[Member]("member "+string(k), v)
+		if err != nil {
+			c.fault("%v", err)
+			return true
+		}
+		c.sameKey("member "+m.Name, k, []byte(m.Name))
+		if m.Epoch == 0 {
+			c.fault("member %s was never attached", m.Name)
+		}
+		return true
+	})
+}
+
+// checkOutbox decodes the events. Their order is that of the bucket.
+func (c *checker) checkOutbox() {
+	each(c.bucket(bucketOutbox), nil, func(k, v []byte) bool {
+		id := lastNum(k)
+		if len(k) != 8 || id == 0 || id > c.counts.event {
+			c.fault("event %x of %d", k, c.counts.event)
+		}
+		rec, err := decode[eventRecord](fmt.Sprintf("event %d", id), v)
+		if err != nil {
+			c.fault("%v", err)
+			return true
+		}
+		if rec.Change == nil && rec.Message == nil && rec.Delivered == "" {
+			c.fault("event %d tells nothing", id)
+		}
+		c.needs(bucketOutbox, k, rec)
+		return true
+	})
+}
+
+// checkReceipts decodes the receipts, which bucketCalls lists for each member.
+func (c *checker) checkReceipts() {
+	each(c.bucket(bucketReceipts), nil, func(k, v []byte) bool {
+		name, _, ok := splitName(k)
+		number, data := cutNum(v)
+		rec, err := decode[receiptRecord](fmt.Sprintf("receipt %q", k), data)
+		if !ok || err != nil {
+			c.fault("receipt %q: %v", k, err)
+			return true
+		}
+		call := nameNumKey(name, number)
+		c.note(bucketCalls, call)
+		c.sameKey(fmt.Sprintf("call %d of %s", number, name), c.bucket(bucketCalls).Get(call), k)
+		c.needs(bucketReceipts, k, rec)
+		return true
+	})
+}
+
+func (c *checker) checkValues() {
+	each(c.bucket(bucketValues), nil, func(k, v []byte) bool {
+		rec, err := decode[valueRecord]("value "+string(k), v)
+		if err != nil {
+			c.fault("%v", err)
+			return true
+		}
+		c.needs(bucketValues, k, rec)
+		return true
+	})
+}

@@ -1,0 +1,184 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+)
+
+// Claim says who takes a task, and how many that member may have.
+type Claim struct {
+	Member string // who becomes the owner; empty: the actor
+	Max    int    // how many tasks the member may have in progress, this one included; 0: any number
+}
+
+// Claim makes a member the owner of a task and sets it in progress, in one
+// step, under a new epoch. A pending task may be claimed by its owner, or by
+// anybody when it has none. Claiming what the member has in progress already
+// changes nothing and is no error. A member that somebody else claims for gets
+// a task assignment.
+//
+// It fails with ErrNotFound, ErrDone, ErrOwned, ErrBlocked or ErrBusy, whichever
+// of them comes first.
+func (s *Store) Claim(ctx context.Context, a Actor, id string, c Claim) (Task, error) {
+	if c.Member == "" {
+		c.Member = a.Name
+	}
+	if err := checkName("member to claim for", c.Member); err != nil {
+		return Task{}, err
+	}
+	r, err := s.act(ctx, s.change("claim", a), func(t *txn) (*receiptRecord, error) { return t.claim(a, id, c) })
+	return r.task(), err
+}
+
+func (t *txn) claim(a Actor, id string, c Claim) (*receiptRecord, error) {
+	was, err := t.load(id)
+	if err != nil {
+		return nil, err
+	}
+	var busy []string
+	if c.Max > 0 {
+		busy = formatIDs(suffixes(t.bucket(bucketProgress), nameKey(c.Member), c.Max))
+	}
+	again, err := c.claimable(was.Task, t.waiting(id), busy)
+	if err != nil {
+		return nil, err
+	}
+	if again {
+		return &receiptRecord{Task: t.withBlocks(was)}, nil
+	}
+	rec := t.next(was)
+	rec.Status, rec.Owner = InProgress, c.Member
+	rec.Epoch++
+	if err := t.save(was, rec); err != nil {
+		return nil, err
+	}
+	if err := t.tell(a, changeRecord{Op: Claimed, Task: rec}); err != nil {
+		return nil, err
+	}
+	err = t.assign(a, rec, false)
+	return &receiptRecord{Task: t.withBlocks(rec)}, err
+}
+
+// next copies a record for its next version.
+func (t *txn) next(was *taskRecord) *taskRecord {
+	rec := was.clone()
+	rec.Version++
+	rec.Updated = t.now
+	return rec
+}
+
+// Release takes the tasks that a member has in progress away from it: they
+// become pending, without owner, under a new epoch. It is for members that are
+// not started again. Tasks that the member owns but has not begun stay its own.
+func (s *Store) Release(ctx context.Context, a Actor, member, reason string) ([]Task, error) {
+	if err := checkName("member", member); err != nil {
+		return nil, err
+	}
+	reason = clean(reason)
+	r, err := s.act(ctx, s.change("release", a), func(t *txn) (*receiptRecord, error) {
+		return t.release(a, member, reason)
+	})
+	return r.Tasks, err
+}
+
+func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
+	list := []*taskRecord{}
+	for _, n := range suffixes(t.bucket(bucketProgress), nameKey(member), 0) {
+		was, err := t.load(formatID(n))
+		if err != nil {
+			return nil, fmt.Errorf("in progress by %s: %w", member, err)
+		}
+		rec := t.next(was)
+		rec.Status, rec.Owner = Pending, ""
+		rec.Epoch++
+		if err := t.save(was, rec); err != nil {
+			return nil, err
+		}
+		if err := t.tell(a, changeRecord{Op: Released, Task: rec, Reason: reason}); err != nil {
+			return nil, err
+		}
+		list = append(list, t.withBlocks(rec))
+	}
+	return &receiptRecord{Tasks: list}, nil
+}
+
+// Refuse notes that hooks did not agree to a task's completion, for the reason
+// given. The task stays as it is. It fails with ErrNotFound when there is none.
+func (s *Store) Refuse(ctx context.Context, a Actor, id, reason string) error {
+	reason = clean(reason)
+	_, err := s.act(ctx, s.change("refuse", a), func(t *txn) (*receiptRecord, error) {
+		rec, err := t.load(id)
+		if err != nil {
+			return nil, err
+		}
+		err = t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
+		return &receiptRecord{Task: t.withBlocks(rec), Error: reason}, err
+	})
+	return err
+}
+
+// Delete removes a task for good, whatever its status, and takes it out of the
+// BlockedBy of others; the owners of those that thereby have nothing to wait
+// for any more get a task assignment. It returns the task as it last was, and
+// fails with ErrNotFound when there is none.
+func (s *Store) Delete(ctx context.Context, a Actor, id string) (Task, error) {
+	r, err := s.act(ctx, s.change("delete", a), func(t *txn) (*receiptRecord, error) { return t.remove(a, id) })
+	return r.task(), err
+}
+
+func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
+	rec, err := t.load(id)
+	if err != nil {
+		return nil, err
+	}
+	last := t.withBlocks(rec)
+	if err := t.tell(a, changeRecord{Op: Deleted, Task: rec}); err != nil {
+		return nil, err
+	}
+	if err := t.unblock(a, id); err != nil {
+		return nil, err
+	}
+	for _, dependent := range last.Blocks {
+		if err := t.dropBlocker(a, dependent, id); err != nil {
+			return nil, err
+		}
+	}
+	for _, blocker := range rec.BlockedBy {
+		if err := t.unlink(rec.number(), blocker); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.indexOwner(rec, &taskRecord{}); err != nil {
+		return nil, err
+	}
+	if err := t.mark(bucketReady, numKey(rec.number()), false); err != nil {
+		return nil, err
+	}
+	err = t.erase(bucketTasks, numKey(rec.number()), rec.blobs())
+	return &receiptRecord{Task: last}, err
+}
+
+// dropBlocker takes a blocker out of a dependent's list.
+func (t *txn) dropBlocker(a Actor, id, blocker string) error {
+	was, err := t.load(id)
+	if err != nil {
+		return err
+	}
+	rec := t.next(was)
+	rec.BlockedBy = without(rec.BlockedBy, blocker)
+	if err := t.save(was, rec); err != nil {
+		return err
+	}
+	return t.tell(a, changeRecord{Op: Updated, Task: rec, Fields: []string{"blockedBy"}})
+}
+
+// without gives list without s. The result is never nil.
+func without(list []string, s string) []string {
+	out := make([]string, 0, len(list))
+	for _, x := range list {
+		if x != s {
+			out = append(out, x)
+		}
+	}
+	return out
+}

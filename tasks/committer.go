@@ -1,0 +1,199 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// maxBatch is how many changes go into one commit at most, and how many may
+// wait in the channel. It bounds what one transaction holds in memory (each
+// change adds a few records of at most 64 KiB per long field) and how long the
+// first caller waits for the last.
+const maxBatch = 1024
+
+// change is one change on its way through the committer.
+type change struct {
+	op      string
+	actor   Actor
+	run     func(*txn) error // may run more than once; only the last run counts
+	written []string         // payload files made for it
+	unused  bool             // it was answered from a receipt, so nothing refers to written
+	err     error            // valid once done is closed
+	done    chan struct{}
+}
+
+// submit hands c to the committer and waits for the commit that holds it.
+//
+// When ctx ends while c waits, submit returns ctx's error although c may still
+// be committed: whoever must know asks for its receipt.
+func (s *Store) submit(ctx context.Context, c *change) error {
+	if s.opts.ReadOnly {
+		return ErrReadOnly
+	}
+	c.done = make(chan struct{})
+	if err := s.enqueue(ctx, c); err != nil {
+		return errors.Join(err, s.forget(c))
+	}
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		return fmt.Errorf("%s: no longer waiting for the commit, which may still happen: %w", c.op, ctx.Err())
+	}
+}
+
+func (s *Store) enqueue(ctx context.Context, c *change) error {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.in <- c:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// commitLoop is the committer: it alone writes to the file.
+func (s *Store) commitLoop() {
+	defer close(s.stopped)
+	var batch []*change
+	for c := range s.in {
+		// Those whom the last commit answered are about to come back: let them.
+		runtime.Gosched()
+		batch = s.drain(append(batch[:0], c))
+		s.commit(batch)
+		for _, c := range batch {
+			close(c.done)
+		}
+		clear(batch)
+	}
+}
+
+// drain adds what waits in the channel now.
+func (s *Store) drain(batch []*change) []*change {
+	for len(batch) < maxBatch {
+		select {
+		case c, ok := <-s.in:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, c)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit puts a batch into one transaction. If that fails, each change is
+// tried alone, so that one that cannot be stored does not take others with it.
+func (s *Store) commit(batch []*change) {
+	if s.attempt(batch) != nil {
+		for i := range batch {
+			s.alone(batch[i : i+1])
+		}
+	}
+	for _, c := range batch {
+		if c.err != nil || c.unused {
+			// A file that cannot be removed now is removed by the next Open.
+			_ = s.forget(c)
+		}
+	}
+}
+
+func (s *Store) alone(one []*change) {
+	if s.broken != nil {
+		one[0].err = s.broken
+		return
+	}
+	one[0].err = nil
+	if err := s.attempt(one); err != nil && one[0].err == nil {
+		one[0].err = err
+	}
+}
+
+// errNothing rolls back a transaction in which no change was made.
+var errNothing = errors.New("nothing to commit")
+
+// attempt runs one transaction with all changes of the batch. It fails when
+// nothing of it is stored, and a refused change is no failure.
+func (s *Store) attempt(batch []*change) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	var t *txn
+	err := s.updateSafely(func(tx *bolt.Tx) error {
+		t = s.begin(tx)
+		for _, c := range batch {
+			if err := t.apply(c); err != nil {
+				return err
+			}
+		}
+		return t.finish()
+	})
+	switch {
+	case errors.Is(err, errNothing):
+		return nil
+	case err == nil:
+		s.committed(t)
+		return nil
+	case t != nil && t.spoiled:
+		return err // a change failed half way: its own error, not the disk's
+	case t != nil && s.landed(t.id):
+		s.broken = fmt.Errorf("%w: the outcome of a commit is unknown (%w); open the store again", ErrDisk, err)
+		return s.broken
+	}
+	return diskError(err)
+}
+
+// updateSafely is update with bbolt's panics as errors.
+func (s *Store) updateSafely(fn func(*bolt.Tx) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: writing it: %v", ErrCorrupt, r)
+		}
+	}()
+	return s.update(fn)
+}
+
+// landed says whether a transaction whose commit failed can be seen all the
+// same: its last page was written, but not confirmed. Then nobody knows what a
+// restart will find, and it must not be tried again.
+func (s *Store) landed(id int) bool {
+	seen := true
+	err := s.db.View(func(tx *bolt.Tx) error {
+		seen = tx.ID() >= id
+		return nil
+	})
+	return err != nil || seen
+}
+
+// committed does what may only happen after a commit.
+func (s *Store) committed(t *txn) {
+	for _, name := range t.dropped {
+		_ = s.blobs.remove(name) // the next Open removes what stays
+	}
+	if t.wrote {
+		s.ring()
+	}
+}
+
+// forget removes the payload files of a change that did not happen.
+func (s *Store) forget(c *change) error {
+	var errs []error
+	for _, name := range c.written {
+		errs = append(errs, s.blobs.remove(name))
+	}
+	c.written = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,306 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// New is a task to be made.
+type New struct {
+	Key         string // a name for it in the BlockedBy of the same Add; not stored
+	Subject     string // required; 16 KiB at most
+	Description string
+	ActiveForm  string
+	Owner       string   // a member's name; empty: anybody may claim it
+	BlockedBy   []string // ids; in Add also Keys of the list, which come before ids
+	Labels      []string
+	Wants       Wants
+	Metadata    map[string]json.RawMessage // null values are left out
+}
+
+// draft is a New that was checked and packed.
+type draft struct {
+	key       string
+	blockedBy []string
+	rec       *taskRecord // without id, status and blockers
+}
+
+// Create stores a task as proposed: it has its id, but only Confirm, Discard
+// and Proposed know it. No event tells of it.
+//
+// It fails with ErrInvalid for what cannot be stored and with ErrDependency
+// for a blocker that does not exist.
+func (s *Store) Create(ctx context.Context, a Actor, n New) (Task, error) {
+	c := s.change("create", a)
+	d, err := s.draft(c, n)
+	if err != nil {
+		return Task{}, s.abandon(c, err)
+	}
+	r, err := s.act(ctx, c, func(t *txn) (*receiptRecord, error) { return t.propose(d) })
+	return r.task(), err
+}
+
+// Add creates and confirms several tasks in one change, with ids in the order
+// of the list. Each owner but the actor gets a task assignment. Errors are
+// those of Create, and ErrCycle.
+func (s *Store) Add(ctx context.Context, a Actor, list []New) ([]Task, error) {
+	c := s.change("add", a)
+	drafts := make([]draft, 0, len(list))
+	for i, n := range list {
+		d, err := s.draft(c, n)
+		if err != nil {
+			return nil, s.abandon(c, fmt.Errorf("entry %d of %d: %w", i+1, len(list), err))
+		}
+		drafts = append(drafts, d)
+	}
+	r, err := s.act(ctx, c, func(t *txn) (*receiptRecord, error) { return t.addAll(a, drafts) })
+	return r.Tasks, err
+}
+
+// Confirm makes a proposed task pending: everybody sees it, and its owner gets
+// a task assignment unless the actor is the owner. Blockers that were deleted
+// meanwhile no longer count. It fails with ErrNotFound when there is no such
+// proposed task.
+func (s *Store) Confirm(ctx context.Context, a Actor, id string) (Task, error) {
+	r, err := s.act(ctx, s.change("confirm", a), func(t *txn) (*receiptRecord, error) { return t.confirm(a, id) })
+	return r.task(), err
+}
+
+// Discard deletes a proposed task because it was refused, for the reason given.
+// Its id is not used again. It fails with ErrNotFound as Confirm does.
+func (s *Store) Discard(ctx context.Context, a Actor, id, reason string) error {
+	reason = clean(reason)
+	_, err := s.act(ctx, s.change("discard", a), func(t *txn) (*receiptRecord, error) {
+		rec, err := t.loadFrom(bucketProposed, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.erase(bucketProposed, numKey(rec.number()), rec.blobs()); err != nil {
+			return nil, err
+		}
+		err = t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
+		return &receiptRecord{Task: rec, Error: reason}, err
+	})
+	return err
+}
+
+// task gives the receipt's task, or none.
+func (r Receipt) task() Task {
+	if r.Task == nil {
+		return Task{}
+	}
+	return *r.Task
+}
+
+// draft checks and packs a new task.
+func (s *Store) draft(c *change, n New) (draft, error) {
+	rec := &taskRecord{}
+	rec.normalize()
+	var err error
+	if rec.Subject, err = cleanSubject(n.Subject); err != nil {
+		return draft{}, err
+	}
+	if rec.ActiveForm, err = cleanShort("active form", n.ActiveForm); err != nil {
+		return draft{}, err
+	}
+	if rec.Labels, err = cleanList("label", n.Labels); err != nil {
+		return draft{}, err
+	}
+	if rec.Wants, err = n.Wants.clean(); err != nil {
+		return draft{}, err
+	}
+	if n.Owner != "" {
+		if err := checkName("owner", n.Owner); err != nil {
+			return draft{}, err
+		}
+	}
+	rec.Owner = n.Owner
+	if err := s.packInto(rec, c, n); err != nil {
+		return draft{}, err
+	}
+	return draft{key: n.Key, blockedBy: slices.Clone(n.BlockedBy), rec: rec}, nil
+}
+
+// packInto puts what may be long into the record.
+func (s *Store) packInto(rec *taskRecord, c *change, n New) error {
+	description, err := s.pack(c, n.Description)
+	if err != nil {
+		return err
+	}
+	rec.set("description", description)
+	metadata, err := s.packMetadata(c, n.Metadata)
+	if err != nil {
+		return err
+	}
+	_, err = rec.mergeMetadata(metadata)
+	return err
+}
+
+func cleanSubject(subject string) (string, error) {
+	if strings.TrimSpace(subject) == "" {
+		return "", fmt.Errorf("%w: a task needs a subject", ErrInvalid)
+	}
+	return cleanShort("subject", subject)
+}
+
+func (w Wants) clean() (Wants, error) {
+	if w.Role != "" {
+		if err := checkName("role", w.Role); err != nil {
+			return Wants{}, err
+		}
+	}
+	if len(w.Tools) == 0 {
+		return Wants{Role: w.Role}, nil
+	}
+	tools, err := cleanList("tool", w.Tools)
+	return Wants{Tools: tools, Role: w.Role}, err
+}
+
+// number gives a draft its id and its first version.
+func (t *txn) number(d draft, status Status) *taskRecord {
+	t.counts.task++
+	rec := d.rec.clone()
+	rec.ID = formatID(t.counts.task)
+	rec.Status = status
+	rec.Version = 1
+	rec.Created, rec.Updated = t.now, t.now
+	return rec
+}
+
+func (t *txn) propose(d draft) (*receiptRecord, error) {
+	for _, id := range d.blockedBy {
+		if !t.exists(id) {
+			return nil, dependencyError(id)
+		}
+	}
+	rec := t.number(d, Proposed)
+	rec.BlockedBy = unique(d.blockedBy)
+	err := t.store(bucketProposed, numKey(t.counts.task), rec, nil)
+	return &receiptRecord{Task: rec}, err
+}
+
+func (t *txn) confirm(a Actor, id string) (*receiptRecord, error) {
+	rec, err := t.loadFrom(bucketProposed, id)
+	if err != nil {
+		return nil, err
+	}
+	had := rec.blobs()
+	rec.BlockedBy = slices.DeleteFunc(rec.BlockedBy, func(b string) bool { return !t.exists(b) })
+	rec.Status = Pending
+	rec.Version++
+	rec.Updated = t.now
+	if err := t.erase(bucketProposed, numKey(rec.number()), had); err != nil {
+		return nil, err
+	}
+	if err := t.admitTask(a, rec); err != nil {
+		return nil, err
+	}
+	return &receiptRecord{Task: t.withBlocks(rec)}, nil
+}
+
+func (t *txn) addAll(a Actor, drafts []draft) (*receiptRecord, error) {
+	ids, err := t.keyIDs(drafts)
+	if err != nil {
+		return nil, err
+	}
+	recs := make([]*taskRecord, len(drafts))
+	for i, d := range drafts {
+		blockedBy, err := t.resolve(d.blockedBy, ids)
+		if err != nil {
+			return nil, fmt.Errorf("%w (wanted by %q)", err, clip(d.rec.Subject))
+		}
+		recs[i] = t.number(d, Pending)
+		recs[i].BlockedBy = blockedBy
+	}
+	if err := checkNewGraph(recs); err != nil {
+		return nil, err
+	}
+	for _, rec := range recs {
+		if err := t.admitTask(a, rec); err != nil {
+			return nil, err
+		}
+	}
+	// Later entries may be blocked by earlier ones, so Blocks are known only now.
+	for i, rec := range recs {
+		recs[i] = t.withBlocks(rec)
+	}
+	return &receiptRecord{Tasks: recs}, nil
+}
+
+// keyIDs foretells the ids that the drafts' keys will stand for.
+func (t *txn) keyIDs(drafts []draft) (map[string]string, error) {
+	ids := make(map[string]string, len(drafts))
+	for i, d := range drafts {
+		if d.key == "" {
+			continue
+		}
+		if _, twice := ids[d.key]; twice {
+			return nil, fmt.Errorf("%w: two tasks with the key %q", ErrInvalid, clip(d.key))
+		}
+		ids[d.key] = formatID(t.counts.task + uint64(i) + 1)
+	}
+	return ids, nil
+}
+
+// resolve turns keys and ids into ids.
+func (t *txn) resolve(names []string, ids map[string]string) ([]string, error) {
+	list := make([]string, 0, len(names))
+	for _, name := range names {
+		id, isKey := ids[name]
+		if !isKey {
+			if !t.exists(name) {
+				return nil, dependencyError(name)
+			}
+			id = name
+		}
+		list = append(list, id)
+	}
+	return unique(list), nil
+}
+
+// checkNewGraph looks for cycles among new tasks: no older task can depend on them.
+func checkNewGraph(recs []*taskRecord) error {
+	blocks := make(map[string][]string, len(recs))
+	order := make([]string, len(recs))
+	for i, rec := range recs {
+		order[i] = rec.ID
+		for _, b := range rec.BlockedBy {
+			blocks[b] = append(blocks[b], rec.ID)
+		}
+	}
+	if cycle := acyclic(order, func(id string) []string { return blocks[id] }); cycle != nil {
+		return cycleError(cycle)
+	}
+	return nil
+}
+
+// admitTask makes a new pending task visible: record, indexes, event, mail.
+func (t *txn) admitTask(a Actor, rec *taskRecord) error {
+	if err := t.save(nil, rec); err != nil {
+		return err
+	}
+	if err := t.tell(a, changeRecord{Op: Created, Task: rec}); err != nil {
+		return err
+	}
+	return t.assign(a, rec, false)
+}
+
+func dependencyError(id string) error {
+	return fmt.Errorf("%w: there is no task %q to wait for", ErrDependency, clip(id))
+}
+
+// unique drops repetitions and keeps the order. The result is never nil.
+func unique(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	out := make([]string, 0, len(list))
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}

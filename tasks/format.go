@@ -1,0 +1,158 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// formatNow is the format that this version reads and writes.
+const formatNow = 1
+
+const keyFormat = "format"
+
+// migration brings a file from one format to the next.
+type migration func(*bolt.Tx) error
+
+// migrations gives the step from each older format, by its number.
+func migrations() map[int]migration { return map[int]migration{} }
+
+// openFile opens the bbolt file and translates its complaints.
+func openFile(path string, o Options) (*bolt.DB, error) {
+	_, err := os.Stat(path)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	db, err := openBolt(path, &bolt.Options{
+		Timeout:         max(o.LockTimeout, time.Nanosecond), // 0 would wait for ever
+		ReadOnly:        o.ReadOnly,
+		NoFreelistSync:  true, // PERF.md: the cheapest updates, at the price of a scan in Open
+		FreelistType:    bolt.FreelistMapType,
+		PreLoadFreelist: !o.ReadOnly,
+	})
+	switch {
+	case errors.Is(err, bolt.ErrTimeout):
+		return nil, lockedError(path)
+	case errors.Is(err, bolt.ErrInvalid), errors.Is(err, bolt.ErrVersionMismatch), errors.Is(err, bolt.ErrChecksum):
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case err != nil:
+		return nil, err
+	}
+	if isNew {
+		if err := syncDir(filepath.Dir(path)); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return db, nil
+}
+
+func openBolt(path string, o *bolt.Options) (db *bolt.DB, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			db, err = nil, fmt.Errorf("%w: %v", ErrCorrupt, r)
+		}
+	}()
+	return bolt.Open(path, 0o600, o)
+}
+
+func lockedError(path string) error {
+	who := "another process"
+	if pid, ok := lockHolder(path); ok {
+		who = "process " + strconv.Itoa(pid)
+	}
+	return fmt.Errorf("%w by %s: only one covey runs a team at a time", ErrLocked, who)
+}
+
+// establish makes sure that db is a store in the format now: an empty file
+// becomes one, an older one is migrated step by step after a backup.
+func establish(db *bolt.DB, now int, steps map[int]migration) error {
+	have, err := storedFormat(db)
+	switch {
+	case err != nil || have == now:
+		return err
+	case have > now:
+		return fmt.Errorf("%w: the file has format %d, this covey knows up to %d; use a newer covey", ErrFormat, have, now)
+	case db.IsReadOnly():
+		return fmt.Errorf("%w: the file has format %d, not %d; open it for writing once to migrate it", ErrFormat, have, now)
+	case have == 0:
+		return db.Update(func(tx *bolt.Tx) error { return lay(tx, now) })
+	}
+	if err := backup(db, have); err != nil {
+		return fmt.Errorf("back up before migrating from format %d: %w", have, err)
+	}
+	return db.Update(func(tx *bolt.Tx) error { return migrate(tx, have, now, steps) })
+}
+
+// migrate runs the steps from one format to another in one transaction.
+func migrate(tx *bolt.Tx, from, to int, steps map[int]migration) error {
+	for v := from; v < to; v++ {
+		step, ok := steps[v]
+		if !ok {
+			return fmt.Errorf("%w: format %d is too old for this covey", ErrFormat, v)
+		}
+		if err := step(tx); err != nil {
+			return fmt.Errorf("migrate from format %d: %w", v, err)
+		}
+	}
+	return lay(tx, to)
+}
+
+// storedFormat reads the file's format: 0 for an empty file.
+func storedFormat(db *bolt.DB) (int, error) {
+	format := 0
+	err := db.View(func(tx *bolt.Tx) error {
+		if k, _ := tx.Cursor().First(); k == nil {
+			return nil
+		}
+		meta := tx.Bucket([]byte(bucketMeta))
+		if meta == nil {
+			return fmt.Errorf("%w: it is a bbolt file, but no covey store", ErrFormat)
+		}
+		var err error
+		format, err = strconv.Atoi(string(meta.Get([]byte(keyFormat))))
+		if err != nil || format < 1 {
+			return fmt.Errorf("%w: its format is %q, which is no number", ErrFormat, meta.Get([]byte(keyFormat)))
+		}
+		return nil
+	})
+	return format, err
+}
+
+// lay makes the buckets that are missing and notes the format.
+func lay(tx *bolt.Tx, format int) error {
+	for _, name := range bucketNames() {
+		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+			return err
+		}
+	}
+	return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyFormat), []byte(strconv.Itoa(format)))
+}
+
+// backup copies the file to path.vN.bak, complete on disk when it returns. An
+// earlier backup of that format is replaced only by a whole new one.
+func backup(db *bolt.DB, format int) error {
+	target := fmt.Sprintf("%s.v%d.bak", db.Path(), format)
+	part := target + ".part"
+	if err := db.View(func(tx *bolt.Tx) error { return tx.CopyFile(part, 0o600) }); err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	if err := syncFile(part); err != nil {
+		return err
+	}
+	if err := os.Rename(part, target); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(target))
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,86 @@
+package tasks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// findCycle looks for a way from start back to start along next, and gives the
+// nodes on it, start at both ends; nil when there is none. It visits each node
+// once and keeps its own stack, because a chain of tasks may be long.
+func findCycle(start string, next func(string) []string) []string {
+	type visit struct {
+		id   string
+		todo []string
+	}
+	seen := map[string]bool{start: true}
+	path := []visit{{start, next(start)}}
+	for len(path) > 0 {
+		top := &path[len(path)-1]
+		if len(top.todo) == 0 {
+			path = path[:len(path)-1]
+			continue
+		}
+		id := top.todo[0]
+		top.todo = top.todo[1:]
+		if id == start {
+			cycle := make([]string, 0, len(path)+1)
+			for _, v := range path {
+				cycle = append(cycle, v.id)
+			}
+			return append(cycle, start)
+		}
+		if !seen[id] {
+			seen[id] = true
+			path = append(path, visit{id, next(id)})
+		}
+	}
+	return nil
+}
+
+// acyclic checks a whole graph at once: order holds its nodes, next its edges.
+// It gives a cycle as findCycle does.
+func acyclic(order []string, next func(string) []string) []string {
+	waits := make(map[string]int, len(order)) // edges into a node from nodes not taken away yet
+	for _, id := range order {
+		for _, to := range next(id) {
+			waits[to]++
+		}
+	}
+	var free []string
+	for _, id := range order {
+		if waits[id] == 0 {
+			free = append(free, id)
+		}
+	}
+	for len(free) > 0 {
+		id := free[len(free)-1]
+		free = free[:len(free)-1]
+		for _, to := range next(id) {
+			if waits[to]--; waits[to] == 0 {
+				free = append(free, to)
+			}
+		}
+	}
+	// What still waits is on a cycle or behind one.
+	for _, id := range order {
+		if waits[id] == 0 {
+			continue
+		}
+		if cycle := findCycle(id, next); cycle != nil {
+			return cycle
+		}
+	}
+	return nil
+}
+
+// cycleError names the tasks of a cycle that was found along "blocks".
+func cycleError(cycle []string) error {
+	const shown = 12
+	names := slices.Clone(cycle)
+	if len(names) > shown {
+		names = append(append(names[:shown/2:shown/2], "…"), names[len(names)-shown/2:]...)
+	}
+	return fmt.Errorf("%w: task %s", ErrCycle, strings.Join(names, " blocks "))
+}

@@ -1,0 +1,190 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// EventType says what an Event tells of. The names are the journal's.
+type EventType string
+
+// The types of events.
+const (
+	TaskEvent      EventType = "task"              // Data is a TaskChange
+	MessageEvent   EventType = "message"           // Data is a Message
+	DeliveredEvent EventType = "message_delivered" // Data is a Delivery
+)
+
+// Event is something that was committed and has to be told to others.
+type Event struct {
+	ID     uint64 // rises by one from event to event; never reused
+	Time   time.Time
+	Type   EventType
+	Member string          // who did it; empty: covey
+	Data   json.RawMessage // by Type; fields of DESIGN 7
+}
+
+// TaskOp says what happened to a task.
+type TaskOp string
+
+// What can happen to a task.
+const (
+	Created TaskOp = "created"
+	Claimed TaskOp = "claimed" // it is in progress, by claim or by update
+	Updated TaskOp = "updated"
+	// TaskCompleted: the task is completed now.
+	TaskCompleted TaskOp = "completed"
+	Released      TaskOp = "released" // it was in progress and is pending again
+	Deleted       TaskOp = "deleted"
+	// Refused: hooks did not agree to its creation (its status is proposed
+	// then, and it is gone) or to its completion.
+	Refused TaskOp = "refused"
+)
+
+// TaskChange is the Data of a TaskEvent.
+type TaskChange struct {
+	Op     TaskOp   `json:"op"`
+	Task   Task     `json:"task"` // after the change; as it last was when it is gone
+	By     string   `json:"by"`
+	Reason string   `json:"reason,omitempty"` // of a refusal or release
+	Fields []string `json:"fields,omitempty"` // what an update changed
+}
+
+// Delivery is the Data of a DeliveredEvent.
+type Delivery struct {
+	ID string `json:"id"`
+}
+
+// A read of the outbox ends after this many events or bytes, whichever comes
+// first, because callers hold all of it in memory.
+const (
+	eventsDefault  = 1000
+	eventsMaxBytes = 16 << 20
+)
+
+// Events gives the events in the outbox with an ID above after, in order: at
+// most limit (1,000 when limit is not positive), and fewer when they are big,
+// but at least one if there is any.
+func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]Event, error) {
+	if limit <= 0 {
+		limit = eventsDefault
+	}
+	var list []Event
+	err := s.view(ctx, func(r reader) error {
+		var err error
+		list, err = r.events(after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the outbox: %w", err)
+	}
+	return list, nil
+}
+
+func (r reader) events(after uint64, limit int) ([]Event, error) {
+	list := []Event{}
+	size := 0
+	if after+1 == 0 {
+		return list, nil
+	}
+	c := r.bucket(bucketOutbox).Cursor()
+	for k, v := c.Seek(numKey(after + 1)); k != nil && len(list) < limit && size < eventsMaxBytes; k, v = c.Next() {
+		e, err := r.event(lastNum(k), v)
+		if err != nil {
+			return nil, err
+		}
+		size += len(e.Data)
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// event decodes a stored event and writes its Data.
+func (r reader) event(id uint64, stored []byte) (Event, error) {
+	rec, err := decode[eventRecord](fmt.Sprintf("event %d", id), stored)
+	if err != nil {
+		return Event{}, err
+	}
+	e := Event{ID: id, Time: rec.Time, Member: rec.Member}
+	var data any
+	switch {
+	case rec.Change != nil && rec.Change.Task != nil:
+		e.Type = TaskEvent
+		data, err = rec.Change.open(r.files)
+	case rec.Message != nil:
+		e.Type = MessageEvent
+		data, err = rec.Message.open(r.files)
+	case rec.Delivered != "":
+		e.Type = DeliveredEvent
+		data = Delivery{ID: rec.Delivered}
+	default:
+		return Event{}, fmt.Errorf("%w: event %d tells nothing", ErrCorrupt, id)
+	}
+	if err != nil {
+		return Event{}, err
+	}
+	e.Data, err = json.Marshal(data)
+	return e, err
+}
+
+func (c *changeRecord) open(b *blobs) (TaskChange, error) {
+	t, err := c.Task.open(b)
+	return TaskChange{Op: c.Op, Task: t, By: c.By, Reason: c.Reason, Fields: c.Fields}, err
+}
+
+// Settle removes the events up to and including upTo from the outbox: they
+// have been carried on for good.
+func (s *Store) Settle(ctx context.Context, upTo uint64) error {
+	c := &change{op: "settle events"}
+	c.run = func(t *txn) error { return t.settle(upTo) }
+	return s.submit(ctx, c)
+}
+
+func (t *txn) settle(upTo uint64) error {
+	bucket := t.bucket(bucketOutbox)
+	type entry struct {
+		key  []byte
+		held []blobRef
+	}
+	var gone []entry
+	c := bucket.Cursor()
+	for k, v := c.First(); k != nil && lastNum(k) <= upTo; k, v = c.Next() {
+		e := entry{key: bytes.Clone(k)}
+		if holdsFiles(v) {
+			rec, err := decode[eventRecord]("event", v)
+			if err != nil {
+				return err
+			}
+			e.held = rec.blobs()
+		}
+		gone = append(gone, e)
+	}
+	for _, e := range gone {
+		if err := t.erase(bucketOutbox, e.key, e.held); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdsFiles says whether a stored record may refer to payload files, without
+// decoding it: within a JSON string the quotes would be escaped.
+func holdsFiles(record []byte) bool { return bytes.Contains(record, []byte(`"blob":"`)) }
+
+// emit puts an event into the outbox.
+func (t *txn) emit(e eventRecord) error {
+	t.counts.event++
+	t.wrote = true
+	e.Time = t.now
+	return t.store(bucketOutbox, numKey(t.counts.event), &e, nil)
+}
+
+// tell puts an event about a task into the outbox.
+func (t *txn) tell(a Actor, c changeRecord) error {
+	c.By = a.Name
+	c.Task = t.withBlocks(c.Task)
+	return t.emit(eventRecord{Member: a.Name, Change: &c})
+}

@@ -1,0 +1,144 @@
+package tasks
+
+import (
+	"fmt"
+	"strings"
+)
+
+// leadsTo says whether a task may go from s to next in an update.
+//
+// Completed leads back to pending (somebody found the work wanting), but not
+// straight to in progress: what depends on the task has to be looked at anew
+// first. Proposed tasks move by Confirm and Discard only.
+func (s Status) leadsTo(next Status) bool {
+	switch s {
+	case Pending:
+		return next == InProgress || next == Completed
+	case InProgress:
+		return next == Pending || next == Completed
+	case Completed:
+		return next == Pending
+	}
+	return false
+}
+
+// open says whether there is still work to do on a task in this state.
+func (s Status) open() bool { return s == Pending || s == InProgress }
+
+// claimable decides whether member may claim t. blockers are the ids of t's
+// blockers that are not completed, busy those of the tasks that member has in
+// progress, at least as many as c.Max. A nil error with again set means that
+// member has it in progress already, so that there is nothing to do.
+func (c Claim) claimable(t Task, blockers, busy []string) (again bool, err error) {
+	switch {
+	case t.Status == Completed:
+		return false, fmt.Errorf("task %s is %w", t.ID, ErrDone)
+	case t.Status == InProgress && t.Owner == c.Member:
+		return true, nil
+	case t.Owner != "" && t.Owner != c.Member:
+		return false, fmt.Errorf("task %s is %w: %s (%s)", t.ID, ErrOwned, t.Owner, t.Status)
+	case len(blockers) > 0:
+		return false, blockedError(t.ID, blockers)
+	case c.Max > 0 && len(busy) >= c.Max:
+		return false, fmt.Errorf("%w: %s has %s already (limit %d); complete or release it before claiming %s",
+			ErrBusy, c.Member, taskList(busy), c.Max, t.ID)
+	}
+	return false, nil
+}
+
+// advance gives t with the patch's subject, active form, owner and status, and
+// the names of the fields that really differ. blockers are as for claimable,
+// with those that the patch itself adds.
+func (p Patch) advance(t Task, a Actor, blockers []string) (Task, []string, error) {
+	was := t
+	setString(&t.Subject, p.Subject)
+	setString(&t.ActiveForm, p.ActiveForm)
+	setString(&t.Owner, p.Owner)
+	if p.Status != nil {
+		t.Status = *p.Status
+	}
+	if t.Status != was.Status && !was.Status.leadsTo(t.Status) {
+		return was, nil, transitionError(was, t.Status)
+	}
+	if t.Status == InProgress && was.Status != InProgress {
+		if t.Owner == "" && p.Owner == nil && a.member() {
+			t.Owner = a.Name
+		}
+		if len(blockers) > 0 {
+			return was, nil, blockedError(t.ID, blockers)
+		}
+	}
+	if t.Status == InProgress && t.Owner == "" {
+		return was, nil, fmt.Errorf("%w: task %s cannot be in progress without an owner: "+
+			"name one, or set it to pending", ErrInvalid, t.ID)
+	}
+	if t.Owner != was.Owner || (t.Status == InProgress) != (was.Status == InProgress) {
+		t.Epoch++
+	}
+	return t, differing(was, t), nil
+}
+
+// admits refuses a patch that was made for another state of t.
+func (p Patch) admits(t Task) error {
+	if p.Version != 0 && p.Version != t.Version {
+		return fmt.Errorf("task %s %w: version %d, expected %d; read it again",
+			t.ID, ErrConflict, t.Version, p.Version)
+	}
+	if p.Epoch != 0 && p.Epoch != t.Epoch {
+		return fmt.Errorf("%w: task %s is at epoch %d, not %d", ErrStale, t.ID, t.Epoch, p.Epoch)
+	}
+	return nil
+}
+
+// differing names the fields set by advance that differ, in the order in which
+// TaskUpdate lists them.
+func differing(was, now Task) []string {
+	var names []string
+	for _, f := range []struct {
+		name   string
+		differ bool
+	}{
+		{"subject", was.Subject != now.Subject},
+		{"activeForm", was.ActiveForm != now.ActiveForm},
+		{"owner", was.Owner != now.Owner},
+		{"status", was.Status != now.Status},
+	} {
+		if f.differ {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+func setString(field *string, value *string) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+func blockedError(id string, blockers []string) error {
+	return fmt.Errorf("task %s is %w by %s", id, ErrBlocked, taskList(blockers))
+}
+
+func transitionError(t Task, next Status) error {
+	switch {
+	case next != Pending && next != InProgress && next != Completed:
+		return fmt.Errorf("%w: status %q; it is one of %s, %s, %s",
+			ErrInvalid, string(next), Pending, InProgress, Completed)
+	case t.Status == Completed:
+		return fmt.Errorf("%w: task %s is completed; set it to %s to open it again", ErrTransition, t.ID, Pending)
+	}
+	return fmt.Errorf("%w: task %s is %s, not to be set to %s", ErrTransition, t.ID, t.Status, next)
+}
+
+// taskList writes ids for people: "task 1", "tasks 1, 2 and 30 more".
+func taskList(ids []string) string {
+	const shown = 10
+	if len(ids) == 1 {
+		return "task " + ids[0]
+	}
+	if len(ids) > shown {
+		return fmt.Sprintf("tasks %s and %d more", strings.Join(ids[:shown], ", "), len(ids)-shown)
+	}
+	return "tasks " + strings.Join(ids, ", ")
+}

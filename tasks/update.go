@@ -1,0 +1,269 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Patch is a change of a task. Nil and empty fields leave things as they are.
+//
+// The status goes pending -> in_progress -> completed, pending -> completed,
+// in_progress -> pending (the owner stays unless Owner says otherwise) and
+// completed -> pending, which opens the task again and makes the pending tasks
+// that depend on it wait again; everything else fails with ErrTransition. A
+// task that is in progress has an owner, and all its blockers were completed
+// when it was set so.
+type Patch struct {
+	Version uint64 // compare-and-set: the version the caller has seen; 0: any
+	Epoch   uint64 // the epoch under which the caller owns the task; 0: any
+
+	Status      *Status
+	Subject     *string
+	Description *string
+	ActiveForm  *string
+	Owner       *string // "" takes the owner away
+
+	AddBlocks    []string // ids of tasks that shall wait for this one
+	AddBlockedBy []string // ids of tasks that this one shall wait for
+
+	Metadata map[string]json.RawMessage // merged into the task's; null deletes a key
+}
+
+// packedPatch is a Patch that was checked and packed.
+type packedPatch struct {
+	Patch
+	description *long
+	metadata    packedMetadata
+}
+
+// Update changes a task, and returns it with the names of the fields that
+// really changed, in the order subject, description, activeForm, owner,
+// metadata, status, blocks, blockedBy. A patch that changes nothing is no
+// error: no version, no event.
+//
+// An owner set by somebody else gets a task assignment. Completing a task lets
+// those go that waited for it, and their owners are told, except the actor.
+//
+// It fails with ErrNotFound; ErrConflict and ErrStale when Version or Epoch do
+// not fit; ErrTransition; ErrBlocked when the task is to start but waits for
+// others; ErrDependency and ErrCycle; ErrInvalid for what cannot be stored.
+func (s *Store) Update(ctx context.Context, a Actor, id string, p Patch) (Task, []string, error) {
+	c := s.change("update", a)
+	packed, err := s.packPatch(c, p)
+	if err != nil {
+		return Task{}, nil, s.abandon(c, err)
+	}
+	r, err := s.act(ctx, c, func(t *txn) (*receiptRecord, error) { return t.patch(a, id, packed) })
+	return r.task(), r.Updated, err
+}
+
+func (s *Store) packPatch(c *change, p Patch) (packedPatch, error) {
+	packed := packedPatch{Patch: p}
+	if p.Subject != nil {
+		subject, err := cleanSubject(*p.Subject)
+		if err != nil {
+			return packedPatch{}, err
+		}
+		packed.Subject = &subject
+	}
+	if p.ActiveForm != nil {
+		form, err := cleanShort("active form", *p.ActiveForm)
+		if err != nil {
+			return packedPatch{}, err
+		}
+		packed.ActiveForm = &form
+	}
+	if p.Owner != nil && *p.Owner != "" {
+		if err := checkName("owner", *p.Owner); err != nil {
+			return packedPatch{}, err
+		}
+	}
+	if p.Description != nil {
+		description, err := s.pack(c, *p.Description)
+		if err != nil {
+			return packedPatch{}, err
+		}
+		packed.description = &description
+	}
+	var err error
+	packed.metadata, err = s.packMetadata(c, p.Metadata)
+	return packed, err
+}
+
+func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
+	was, err := t.load(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.admits(was.Task); err != nil {
+		return nil, err
+	}
+	e, err := t.newEdges(was, p.Patch)
+	if err != nil {
+		return nil, err
+	}
+	rec, fields, err := t.patched(a, was, p, e)
+	if err != nil {
+		return nil, err
+	}
+	if len(fields) == 0 {
+		return &receiptRecord{Task: t.withBlocks(was)}, nil
+	}
+	if err := t.save(was, rec); err != nil {
+		return nil, err
+	}
+	if err := t.tell(a, changeRecord{Op: opOf(was.Status, rec.Status), Task: rec, Fields: fields}); err != nil {
+		return nil, err
+	}
+	for _, dependent := range e.blocks {
+		if err := t.addBlocker(a, dependent, id); err != nil {
+			return nil, err
+		}
+	}
+	err = t.follow(a, was, rec)
+	return &receiptRecord{Task: t.withBlocks(rec), Updated: fields}, err
+}
+
+// patched gives the record after the patch, and what differs. It writes nothing.
+func (t *txn) patched(a Actor, was *taskRecord, p packedPatch, e edges) (*taskRecord, []string, error) {
+	blockers := slices.Concat(t.waiting(was.ID), e.open)
+	rec := t.next(was)
+	task, fields, err := p.advance(rec.Task, a, blockers)
+	if err != nil {
+		return nil, nil, err
+	}
+	rec.Task = task
+	if p.description != nil && !rec.same("description", *p.description) {
+		rec.set("description", *p.description)
+		fields = append(fields, "description")
+	}
+	merged, err := rec.mergeMetadata(p.metadata)
+	if err != nil {
+		return nil, nil, err
+	}
+	if merged {
+		fields = append(fields, "metadata")
+	}
+	if len(e.blocks) > 0 {
+		fields = append(fields, "blocks")
+	}
+	if len(e.blockedBy) > 0 {
+		rec.BlockedBy = append(rec.BlockedBy, e.blockedBy...)
+		fields = append(fields, "blockedBy")
+	}
+	return rec, inOrder(fields), nil
+}
+
+// inOrder sorts field names as TaskUpdate lists them.
+func inOrder(fields []string) []string {
+	order := []string{"subject", "description", "activeForm", "owner", "metadata", "status", "blocks", "blockedBy"}
+	return slices.DeleteFunc(order, func(f string) bool { return !slices.Contains(fields, f) })
+}
+
+// opOf names an update by what it did to the status.
+func opOf(was, now Status) TaskOp {
+	switch {
+	case was == now:
+		return Updated
+	case now == InProgress:
+		return Claimed
+	case now == Completed:
+		return TaskCompleted
+	case was == InProgress:
+		return Released
+	}
+	return Updated // opened again
+}
+
+// follow does to other tasks and members what an update of one task entails.
+func (t *txn) follow(a Actor, was, rec *taskRecord) error {
+	if rec.Owner != was.Owner {
+		if err := t.assign(a, rec, false); err != nil {
+			return err
+		}
+	}
+	switch {
+	case rec.Status == Completed && was.Status != Completed:
+		return t.unblock(a, rec.ID)
+	case rec.Status != Completed && was.Status == Completed:
+		return t.block(rec.ID)
+	}
+	return nil
+}
+
+// edges are the dependencies that a patch adds and that were not there before.
+type edges struct {
+	blocks    []string
+	blockedBy []string
+	open      []string // those of blockedBy that are not completed
+}
+
+// newEdges checks the dependencies of a patch: their tasks must be there, and
+// must not come to wait for themselves.
+func (t *txn) newEdges(rec *taskRecord, p Patch) (edges, error) {
+	var e edges
+	deps := t.bucket(bucketDeps)
+	for _, id := range unique(p.AddBlocks) {
+		if !t.exists(id) {
+			return e, dependencyError(id)
+		}
+		dependent, _ := parseID(id)
+		if deps.Get(pairKey(rec.number(), dependent)) == nil {
+			e.blocks = append(e.blocks, id)
+		}
+	}
+	for _, id := range unique(p.AddBlockedBy) {
+		if slices.Contains(rec.BlockedBy, id) {
+			continue
+		}
+		blocker, err := t.load(id)
+		if err != nil {
+			return e, dependencyError(id)
+		}
+		e.blockedBy = append(e.blockedBy, id)
+		if blocker.Status != Completed {
+			e.open = append(e.open, id)
+		}
+	}
+	if len(e.blocks)+len(e.blockedBy) == 0 {
+		return e, nil
+	}
+	if cycle := findCycle(rec.ID, t.withEdges(rec.ID, e)); cycle != nil {
+		return e, cycleError(cycle)
+	}
+	return e, nil
+}
+
+// withEdges gives the dependents of a task as they will be with new edges of id.
+func (t *txn) withEdges(id string, e edges) func(string) []string {
+	blockers := make(map[string]bool, len(e.blockedBy))
+	for _, b := range e.blockedBy {
+		blockers[b] = true
+	}
+	return func(n string) []string {
+		next := t.dependents(n)
+		if n == id {
+			next = append(next, e.blocks...)
+		}
+		if blockers[n] {
+			next = append(next, id)
+		}
+		return next
+	}
+}
+
+// addBlocker makes one more task wait for blocker.
+func (t *txn) addBlocker(a Actor, id, blocker string) error {
+	was, err := t.load(id)
+	if err != nil {
+		return fmt.Errorf("%w: %v", ErrDependency, err)
+	}
+	rec := t.next(was)
+	rec.BlockedBy = append(rec.BlockedBy, blocker)
+	if err := t.save(was, rec); err != nil {
+		return err
+	}
+	return t.tell(a, changeRecord{Op: Updated, Task: rec, Fields: []string{"blockedBy"}})
+}
