@@ -1,0 +1,80 @@
+package main_test
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mayImport is the whole import order (docs/architecture.md): each package with
+// those of ours that it may import. "teammate/*" stands for every agent kind.
+var mayImport = map[string][]string{
+	"hooks":        {},
+	"tasks":        {},
+	"bus":          {},
+	"configs":      {"hooks"},
+	"teammate":     {"hooks", "tasks"},
+	"teammate/*":   {"teammate"},
+	"orchestrator": {"hooks", "tasks", "bus", "configs", "teammate", "teammate/*"},
+	"cmd/covey":    {"orchestrator", "configs", "tasks", "hooks"},
+}
+
+// testsMayImport is what a package's tests may import besides: a member is
+// best tested with an agent that follows a script.
+var testsMayImport = map[string][]string{
+	"teammate": {"teammate/*"},
+}
+
+// uphillImports also holds tests to the order, or a leaf could no longer be
+// tested without what is built on it.
+func uphillImports(t *tree) []string {
+	var out []string
+	for _, f := range t.files {
+		from := row(f.folder())
+		may, known := mayImport[from]
+		if !known {
+			out = append(out, breach(f.path, "package %s has no place in the import order; put the code into one of "+
+				"the packages there, or give it a row in mayImport and say why in docs/architecture.md", f.folder()))
+			continue
+		}
+		if f.test {
+			may = slices.Concat(may, testsMayImport[from], []string{from})
+		}
+		out = append(out, forbidden(t, f, may)...)
+	}
+	return out
+}
+
+func forbidden(t *tree, f *goFile, may []string) []string {
+	var out []string
+	for _, spec := range f.syntax.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the parser lets no such path through
+		}
+		to, ours := strings.CutPrefix(name, modulePath+"/")
+		if !ours || slices.Contains(may, row(to)) {
+			continue
+		}
+		out = append(out, breach(t.place(spec), "%s imports %s, which is uphill (it may import: %s); declare a small "+
+			"interface in %s for what it needs, and let the orchestrator fill it",
+			f.folder(), to, orNone(may), f.folder()))
+	}
+	return out
+}
+
+// row is the name under which a package stands in the tables.
+func row(folder string) string {
+	if path.Dir(folder) == "teammate" {
+		return "teammate/*"
+	}
+	return folder
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none of ours"
+	}
+	return strings.Join(names, ", ")
+}

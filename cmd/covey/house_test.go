@@ -1,0 +1,129 @@
+package main_test
+
+import (
+	"go/ast"
+	"go/format"
+	"os"
+	"strings"
+	"testing"
+)
+
+// root is the module's folder, seen from this package.
+const root = "../.."
+
+// rule is one thing that we keep to in all Go code of the module. breaches says
+// where it is broken, each as "place: what is wrong; what to do".
+type rule struct {
+	name     string
+	breaches func(*tree) []string
+}
+
+// houseRules are the rules that can be read off the source. Sizes and shares
+// are bands that well-kept projects hold; they leave out tests and generated
+// files. TestHouseRulesCatch has an example of a breach for each.
+func houseRules() []rule {
+	return []rule{
+		{"imports go downhill", uphillImports},
+		{"every package has a doc comment", missingPackageDocs},
+		{"exported names are documented", undocumentedNames},
+		{"files are short", longFiles},
+		{"functions are short", longFunctions},
+		{"few functions are longer than a screen", tooManyLongFunctions},
+		{"few functions have many parameters", tooManyParameters},
+		{"few functions nest deeply", tooDeepNesting},
+		{"func main only wires", longMain},
+		{"interfaces are small", bigInterfaces},
+		{"lines fit a window", wideLines},
+		{"comments are neither rare nor in the way", commentDensity},
+		{"there is at least as much test as code", testDensity},
+		{"the turn end fits one look", longTurnEnd},
+		{"no init functions", initFunctions},
+		{"no contexts in structs", contextsInStructs},
+		{"no GetX methods", getters},
+		{"type names do not repeat the package", stutteringTypes},
+		{"few package variables", tooManyGlobals},
+		{"hardly a panic", tooManyPanics},
+		{"errors are wrapped", unwrappedErrors},
+		{"errors get their context somewhere", bareErrors},
+		{"code is gofmt clean", unformatted},
+	}
+}
+
+func TestHouseRules(t *testing.T) {
+	module, err := loadTree(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range houseRules() {
+		t.Run(strings.ReplaceAll(r.name, " ", "_"), func(t *testing.T) {
+			for _, b := range r.breaches(module) {
+				t.Error(b)
+			}
+		})
+	}
+}
+
+// unformatted looks at tests and generated files as well.
+func unformatted(t *tree) []string {
+	var out []string
+	for _, f := range t.files {
+		if clean, err := format.Source(f.src); err != nil || string(clean) != string(f.src) {
+			out = append(out, f.path+": not as gofmt writes it; run gofmt -w "+f.path)
+		}
+	}
+	return out
+}
+
+// longTurnEnd guards the one file that a newcomer reads first.
+func longTurnEnd(t *tree) []string {
+	const name, limit = "teammate/turnend.go", 120
+	for _, f := range t.files {
+		if f.path != name {
+			continue
+		}
+		if n := f.lines(); n >= limit {
+			return []string{breach(name, "%d lines; the turn end stays below %d, so move what is not the pipeline "+
+				"itself to a file beside it", n, limit)}
+		}
+		return nil
+	}
+	return []string{breach(name, "is not there; the turn end is described nowhere else")}
+}
+
+// longMain keeps the wiring out of the untestable function.
+func longMain(t *tree) []string {
+	const limit = 30
+	var out []string
+	for _, fn := range t.functions() {
+		if fn.decl.Name.Name == "main" && fn.decl.Recv == nil && fn.lines > limit {
+			out = append(out, breach(fn.place, "func main has %d lines, more than %d; move the work to a function "+
+				"that takes its streams and arguments", fn.lines, limit))
+		}
+	}
+	return out
+}
+
+// bigInterfaces counts an embedded interface as one method.
+func bigInterfaces(t *tree) []string {
+	const limit, small, share = 6, 3, 0.75
+	var out, wide []string
+	interfaces := 0
+	t.types(func(place string, _ *goFile, spec *ast.TypeSpec, _ bool) {
+		it, ok := spec.Type.(*ast.InterfaceType)
+		if !ok {
+			return
+		}
+		interfaces++
+		switch n := it.Methods.NumFields(); {
+		case n > limit:
+			out = append(out, breach(place, "interface %s has %d methods, more than %d; declare what the user needs, "+
+				"where it is used", spec.Name.Name, n, limit))
+		case n > small:
+			wide = append(wide, breach(place, "interface %s has %d methods", spec.Name.Name, n))
+		}
+	})
+	if tooMany(len(wide), interfaces, 1-share) {
+		out = append(out, wide...)
+	}
+	return out
+}
