@@ -1,0 +1,208 @@
+package configs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// RunKind says why a Run counts.
+type RunKind string
+
+// What a spec makes covey run.
+const (
+	RunSpec     RunKind = "spec"     // the spec itself
+	RunSettings RunKind = "settings" // a settings file
+	RunScript   RunKind = "script"   // a script that a model plays
+	RunHook     RunKind = "hook"     // the command of a hook
+	RunGate     RunKind = "gate"     // the command of a gate
+	RunFile     RunKind = "file"     // a file that a command names
+)
+
+// Run is one thing that the team would run: a command, or a file whose content
+// decides what runs. Trust is bound to all of them (DESIGN 8).
+type Run struct {
+	Kind    RunKind     `json:"kind"`
+	Event   hooks.Event `json:"event,omitempty"`   // of a hook or gate
+	Command string      `json:"command,omitempty"` // of a hook or gate; arguments are put behind it
+	Path    string      `json:"path,omitempty"`    // absolute, of a file
+}
+
+// Runs lists what the team would run, each once, in an order that depends on
+// the spec and the settings files alone. Files are named, not read, save for
+// settings files, whose hooks are in the list too.
+//
+// A file that a command names is in the list if it lies in the workspace or
+// beside the spec and looks like a program: it may be executed, begins with
+// "#!", or is handed to an interpreter. What such a program starts in turn is
+// beyond reach; so is what a command such as `go test` finds in the workspace.
+func (t *Team) Runs() []Run {
+	l := lister{team: t}
+	l.add(Run{Kind: RunSpec, Path: t.File})
+	for _, name := range sortedKeys(t.Models) {
+		l.script(t.Models[name])
+	}
+	for _, name := range sortedKeys(t.Agents) {
+		l.script(t.Agents[name].Model)
+	}
+	for _, m := range t.Members() {
+		l.script(m.Agent.Model)
+	}
+	l.settings(RunHook, t.Hooks)
+	l.settings(RunGate, t.Gates)
+	for _, path := range t.Settings {
+		l.add(Run{Kind: RunSettings, Path: path})
+		file, _ := readSettings(path) // Sources warns of what is wrong with it
+		l.settings(RunHook, file.Hooks)
+	}
+	return l.runs
+}
+
+// lister gathers runs.
+type lister struct {
+	team *Team
+	runs []Run
+}
+
+func (l *lister) add(r Run) {
+	if !slices.Contains(l.runs, r) {
+		l.runs = append(l.runs, r)
+	}
+}
+
+func (l *lister) script(m Model) {
+	if m.Script != "" {
+		l.add(Run{Kind: RunScript, Path: m.Script})
+	}
+}
+
+// settings lists the commands of a layer of hooks, by event.
+func (l *lister) settings(kind RunKind, s hooks.Settings) {
+	for _, event := range sortedEvents(s) {
+		for _, group := range s[event] {
+			for _, h := range group.Hooks {
+				l.handler(kind, event, h)
+			}
+		}
+	}
+}
+
+func sortedEvents(s hooks.Settings) []hooks.Event {
+	events := make([]hooks.Event, 0, len(s))
+	for event := range s {
+		events = append(events, event)
+	}
+	slices.SortFunc(events, func(a, b hooks.Event) int { return cmp.Compare(a, b) })
+	return events
+}
+
+func (l *lister) handler(kind RunKind, event hooks.Event, h hooks.Handler) {
+	command := cmp.Or(h.Command, h.URL, h.Prompt, h.Tool)
+	if command == "" { // a policy that ships with covey
+		return
+	}
+	words := shellWords(h.Command)
+	if h.Args != nil {
+		words = append([]string{h.Command}, h.Args...)
+		for _, arg := range h.Args {
+			command += " " + quoteArg(arg)
+		}
+	}
+	l.add(Run{Kind: kind, Event: event, Command: command})
+	for _, path := range l.team.programs(words) {
+		l.add(Run{Kind: RunFile, Path: path})
+	}
+}
+
+// quoteArg shows where an argument begins and ends.
+func quoteArg(arg string) string {
+	if arg != "" && !strings.ContainsAny(arg, " \t\n\"'\\") {
+		return arg
+	}
+	return fmt.Sprintf("%q", arg)
+}
+
+// shellWords cuts a command line into words, roughly: quotes are taken off
+// and whatever separates commands separates words. It serves to find file
+// names, where a word too many does no harm.
+func shellWords(command string) []string {
+	command = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(command)
+	return strings.FieldsFunc(command, func(r rune) bool {
+		return strings.ContainsRune(" \t\r\n;&|()<>`=", r)
+	})
+}
+
+// programs returns the files among words that are programs the workspace brings.
+func (t *Team) programs(words []string) []string {
+	var out []string
+	interpreted := false
+	for _, word := range words {
+		if path, ok := t.own(word); ok && (interpreted || isProgram(path)) {
+			out = append(out, path)
+		}
+		// Options may stand between an interpreter and its file.
+		if !strings.HasPrefix(word, "-") {
+			interpreted = isInterpreter(word)
+		}
+	}
+	return out
+}
+
+// own resolves a word that names a regular file in the workspace or the
+// spec's folder.
+func (t *Team) own(word string) (string, bool) {
+	for _, variable := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} {
+		word = strings.ReplaceAll(word, variable, t.Workspace)
+	}
+	if !filepath.IsAbs(word) {
+		word = filepath.Join(t.Workspace, word)
+	}
+	path := filepath.Clean(word)
+	if !within(t.Workspace, path) && !within(filepath.Dir(t.File), path) {
+		return "", false
+	}
+	info, err := os.Stat(path)
+	return path, err == nil && info.Mode().IsRegular()
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// isInterpreter reports whether a word is a program that runs a file given to it.
+func isInterpreter(word string) bool {
+	name := strings.TrimRight(filepath.Base(word), "0123456789.")
+	switch name {
+	case "sh", "bash", "dash", "zsh", "ksh", "fish", "source", "python", "pypy", "node", "deno", "bun", "ruby",
+		"perl", "php", "lua", "make", "pwsh", "powershell":
+		return true
+	}
+	return word == "." || word == "run" // `go run x.go`, `deno run x.ts`
+}
+
+// isProgram reports whether the system would execute the file.
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if info.Mode()&0o111 != 0 {
+		return true
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 2)
+	_, err = io.ReadFull(f, head)
+	return !errors.Is(err, io.EOF) && string(head) == "#!"
+}

@@ -1,0 +1,131 @@
+package configs
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// maxManifest is how much of a project file is read, in bytes.
+const maxManifest = 1 << 20
+
+// toolchain knows one kind of project by its file.
+type toolchain struct {
+	file string
+	// command gives the test command for the file's content in dir, or "" if
+	// the project has no tests that could run.
+	command func(dir string, manifest []byte) string
+}
+
+// toolchains are tried in order: what a person wrote for this very project
+// comes before what a kind of project has in common.
+func toolchains() []toolchain {
+	always := func(command string) func(string, []byte) string {
+		return func(string, []byte) string { return command }
+	}
+	return []toolchain{
+		{"Makefile", makeTest},
+		{"go.mod", goTest},
+		{"package.json", nodeTest},
+		{"Cargo.toml", always("cargo test")},
+		{"pyproject.toml", always("python3 -m pytest -q")},
+		{"pytest.ini", always("python3 -m pytest -q")},
+	}
+}
+
+// testCommand finds how the project in dir is tested. missing is the program
+// that the command needs and that is not installed.
+func testCommand(dir string) (command, found, missing string) {
+	for _, t := range toolchains() {
+		manifest, err := readBounded(filepath.Join(dir, t.file), maxManifest)
+		if err != nil {
+			continue
+		}
+		if command = t.command(dir, manifest); command == "" {
+			continue
+		}
+		program, _, _ := strings.Cut(command, " ")
+		if _, err := exec.LookPath(program); err != nil {
+			missing = program
+		}
+		return command, t.file, missing
+	}
+	return "", "", ""
+}
+
+var makeTarget = regexp.MustCompile(`(?m)^test\s*:([^=]|$)`)
+
+func makeTest(_ string, manifest []byte) string {
+	if makeTarget.Match(manifest) {
+		return "make test"
+	}
+	return ""
+}
+
+// goTest answers only where there is Go code: without any, `go test` fails.
+func goTest(dir string, _ []byte) string {
+	if hasGoFile(dir) {
+		return "go test ./..."
+	}
+	return ""
+}
+
+// maxEntries bounds the search for a Go file in folders full of other things.
+const maxEntries = 20_000
+
+func hasGoFile(dir string) bool {
+	found, seen := false, 0
+	stop := errors.New("seen enough")
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if seen++; seen > maxEntries {
+			return stop
+		}
+		if err != nil {
+			return nil // a folder that cannot be read holds no package for us
+		}
+		name := entry.Name()
+		if entry.IsDir() && path != dir && ignoredByGo(name, path) {
+			return fs.SkipDir
+		}
+		if entry.Type().IsRegular() && strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, "_") &&
+			!strings.HasPrefix(name, ".") {
+			found = true
+			return stop
+		}
+		return nil
+	})
+	return found
+}
+
+// ignoredByGo reports whether `./...` does not go into a folder.
+func ignoredByGo(name, path string) bool {
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "vendor" {
+		return true
+	}
+	_, err := os.Lstat(filepath.Join(path, "go.mod"))
+	return err == nil
+}
+
+// nodeTest answers if the package has a test script that npm did not make up.
+func nodeTest(dir string, manifest []byte) string {
+	var pkg struct {
+		Scripts struct {
+			Test string `json:"test"`
+		} `json:"scripts"`
+	}
+	if json.Unmarshal(manifest, &pkg) != nil || pkg.Scripts.Test == "" ||
+		strings.Contains(pkg.Scripts.Test, "no test specified") {
+		return ""
+	}
+	for _, lock := range [][2]string{{"pnpm-lock.yaml", "pnpm test"}, {"yarn.lock", "yarn test"}} {
+		if _, err := os.Lstat(filepath.Join(dir, lock[0])); err == nil {
+			return lock[1]
+		}
+	}
+	return "npm test"
+}
