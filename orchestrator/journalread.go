@@ -1,7 +1,13 @@
 package orchestrator
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
 	"time"
 )
 
@@ -16,4 +22,168 @@ type Line struct {
 	Data   json.RawMessage `json:"data"`
 	// Store is the id of the store's event that this line tells of; 0: none.
 	Store uint64 `json:"store,omitempty"`
+}
+
+// maxLine bounds a line, so that a file that is no journal cannot take all
+// memory. The journal's own lines are far shorter.
+const maxLine = 256 << 20
+
+// LineError tells of a line that is damaged. Reading goes on behind it.
+type LineError struct {
+	Path   string
+	Offset int64 // where the line begins
+	Err    error
+}
+
+func (e *LineError) Error() string {
+	return fmt.Sprintf("%s: damaged line at byte %d: %v", e.Path, e.Offset, e.Err)
+}
+
+func (e *LineError) Unwrap() error { return e.Err }
+
+var (
+	errTorn     = errors.New("the line has no end")
+	errLongLine = fmt.Errorf("longer than %d bytes", maxLine)
+	errNoSeq    = errors.New("no seq")
+)
+
+// ReadJournal yields the lines of the journal at path whose Seq is greater
+// than after, as far as they are whole: a last line that is still being
+// written, or was torn by a crash, is left out. A damaged line is yielded as a
+// *LineError and reading goes on; any other error is the last thing yielded.
+func ReadJournal(path string, after uint64) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		r, err := openLines(path, after)
+		if err != nil {
+			yield(Line{}, err)
+			return
+		}
+		defer r.close()
+		r.each(yield)
+	}
+}
+
+// lineReader reads whole lines from a journal that may be growing.
+type lineReader struct {
+	path   string
+	file   *os.File
+	buf    *bufio.Reader
+	offset int64  // where the next line begins
+	after  uint64 // lines up to this one are skipped
+}
+
+// openLines opens the journal at path behind the line numbered after.
+func openLines(path string, after uint64) (*lineReader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	r := &lineReader{path: path, file: f, after: after}
+	if after > 0 {
+		r.offset, err = offsetAfter(f, after)
+	}
+	if err == nil {
+		err = r.rewind()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), f.Close())
+	}
+	return r, nil
+}
+
+func (r *lineReader) close() { _ = r.file.Close() } // it was only read
+
+// rewind goes back to the beginning of the next line, to read it anew.
+func (r *lineReader) rewind() error {
+	if _, err := r.file.Seek(r.offset, io.SeekStart); err != nil {
+		return err
+	}
+	if r.buf == nil {
+		r.buf = bufio.NewReaderSize(r.file, 64<<10)
+	} else {
+		r.buf.Reset(r.file)
+	}
+	return nil
+}
+
+// each yields all whole lines there are now; false means that the loop over
+// them is over, because it was left or an error was yielded.
+func (r *lineReader) each(yield func(Line, error) bool) bool {
+	for {
+		line, err := r.next()
+		var damaged *LineError
+		switch {
+		case errors.Is(err, errTorn):
+			return true
+		case errors.As(err, &damaged):
+			if !yield(Line{}, err) {
+				return false
+			}
+		case err != nil:
+			yield(Line{}, fmt.Errorf("journal %s: %w", r.path, err))
+			return false
+		case line.Seq > r.after:
+			r.after = line.Seq
+			if !yield(line, nil) {
+				return false
+			}
+		}
+	}
+}
+
+// next reads a line. At the end of the whole lines it fails with errTorn; then
+// rewind must come before the next call.
+func (r *lineReader) next() (Line, error) {
+	text, size, err := readText(r.buf)
+	if err != nil && !errors.Is(err, errLongLine) {
+		return Line{}, err
+	}
+	at := r.offset
+	r.offset += size
+	var line Line
+	if err == nil {
+		line, err = parseLine(text)
+	}
+	if err != nil {
+		return Line{}, &LineError{Path: r.path, Offset: at, Err: err}
+	}
+	return line, nil
+}
+
+// readText reads up to and with the next newline, and says how many bytes that
+// was. Of a line that is too long only its size is kept.
+func readText(r *bufio.Reader) (text []byte, size int64, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		size += int64(len(part))
+		if size <= maxLine {
+			text = append(text, part...)
+		} else {
+			text = nil
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			return nil, size, errTorn
+		case err != nil:
+			return nil, size, err
+		case size > maxLine:
+			return nil, size, errLongLine
+		default:
+			return text, size, nil
+		}
+	}
+}
+
+// parseLine reads one line. It never fails in silence: what is not a journal
+// line is an error.
+func parseLine(text []byte) (Line, error) {
+	var line Line
+	if err := json.Unmarshal(text, &line); err != nil {
+		return Line{}, err
+	}
+	if line.Seq == 0 {
+		return Line{}, errNoSeq
+	}
+	return line, nil
 }
