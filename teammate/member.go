@@ -19,6 +19,8 @@ type Teammate struct {
 	interrupt   sync.Mutex
 	interrupter context.CancelCauseFunc // cancels the running turn; nil between turns
 
+	current atomic.Pointer[turn] // the running turn; nil between turns
+
 	told sync.Map // warnings about the configuration of hooks that people have had
 
 	// What follows belongs to the goroutine of Run.

@@ -89,6 +89,8 @@ func (u *turn) warn(format string, args ...any) {
 func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	t.turns++
 	u := &turn{t: t, no: t.turns, cause: work.Cause, promptID: uuid.NewString()}
+	t.current.Store(u)
+	defer t.current.Store(nil)
 	u.emit(TurnStarted{Cause: work.Cause, Prompt: promptText(work.Inputs)})
 	within, stop := t.turnContext(ctx)
 	end := u.begin(within, work.Inputs)
@@ -129,6 +131,8 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
 		t: t, no: cut.Turn, cause: cut.Cause, promptID: cut.PromptID,
 		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused, lastText: cut.LastText,
 	}
+	t.current.Store(u)
+	defer t.current.Store(nil)
 	u.emit(TurnStarted{Cause: ByResume})
 	within, stop := t.turnContext(ctx)
 	end := u.converse(within, u.resumption(cut))

@@ -1,0 +1,271 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// board is how tasks and messages are changed, whoever asks: the builtin
+// agent's team tools and the command line go through it. It puts the task
+// hooks around the store (DESIGN 10.5).
+type board struct {
+	store *tasks.Store
+	// members lists who can own a task and get mail, the lead first.
+	members []string
+	// inProgress is each member's limit of tasks in progress; 0: none.
+	inProgress map[string]int
+}
+
+// actor is on whose behalf a change is made.
+type actor struct {
+	tasks.Actor
+	// fire runs the hooks of one event in the actor's name.
+	fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
+	// teammate and team stand in the input of task hooks; empty for the lead
+	// and the operator.
+	teammate, team string
+	// halt stops the member for good; nil for the operator.
+	halt func(reason string)
+	// force skips gates and limits; only an operator may.
+	force bool
+}
+
+// refusedError is a change that a task hook refused. Its text is the feedback,
+// as the model is to see it. halt is set when the hook stopped the member.
+type refusedError struct {
+	feedback string
+	halt     string
+}
+
+func (e *refusedError) Error() string { return e.feedback }
+
+// create stores a task once the TaskCreated hooks agree; until then nobody
+// sees it. continue:false is ignored by this event (HOOKS.md section 1).
+func (b *board) create(ctx context.Context, by actor, n tasks.New) (tasks.Task, error) {
+	if err := b.known(n.Owner); err != nil {
+		return tasks.Task{}, err
+	}
+	t, err := b.store.Create(ctx, by.Actor, n)
+	if err != nil || t.Status != tasks.Proposed {
+		return t, err // refused, or a repeated call that had gone through
+	}
+	out, err := by.fire(ctx, hooks.TaskCreatedInput{TaskInput: by.taskInput(t)})
+	if err != nil {
+		return t, err
+	}
+	if out.Decision == hooks.Block {
+		text := strings.Join(out.Feedback, "\n")
+		if err := b.store.Discard(ctx, by.step("discard"), t.ID, text); err != nil {
+			return t, err
+		}
+		return t, &refusedError{feedback: text}
+	}
+	return b.store.Confirm(ctx, by.step("confirm"), t.ID)
+}
+
+// step is the actor for a further change of the same call.
+func (a actor) step(name string) tasks.Actor {
+	next := a.Actor
+	if next.CallID != "" {
+		next.CallID += "/" + name
+	}
+	return next
+}
+
+func (a actor) taskInput(t tasks.Task) hooks.TaskInput {
+	return hooks.TaskInput{
+		TaskID: t.ID, TaskSubject: t.Subject, TaskDescription: t.Description, TeammateName: a.teammate, TeamName: a.team,
+	}
+}
+
+// update changes a task. Setting it to completed asks the TaskCompleted hooks
+// first; setting it to in_progress without an owner claims it. It returns the
+// task and the names of the fields that changed.
+func (b *board) update(ctx context.Context, by actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
+	if p.Owner != nil {
+		if err := b.known(*p.Owner); err != nil {
+			return tasks.Task{}, nil, err
+		}
+	}
+	for {
+		t, changed, err := b.updateOnce(ctx, by, id, p)
+		if errors.Is(err, tasks.ErrConflict) && ctx.Err() == nil {
+			continue // somebody was faster; the hooks must see the task as it is now
+		}
+		return t, changed, err
+	}
+}
+
+func (b *board) updateOnce(ctx context.Context, by actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
+	t, err := b.store.Task(ctx, id)
+	if err != nil {
+		return t, nil, err
+	}
+	if p.Status == nil || *p.Status == t.Status {
+		return b.store.Update(ctx, by.Actor, id, p)
+	}
+	switch *p.Status {
+	case tasks.Completed:
+		if err := b.mayComplete(ctx, by, t); err != nil {
+			return t, nil, err
+		}
+		p.Version = t.Version
+	case tasks.InProgress:
+		if owner := newOwner(by, t, p); owner != "" {
+			return b.start(ctx, by, t, owner, p)
+		}
+	}
+	return b.store.Update(ctx, by.Actor, id, p)
+}
+
+// mayComplete asks the TaskCompleted hooks. A refusal leaves the task as it is.
+func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task) error {
+	if by.force {
+		return nil
+	}
+	out, err := by.fire(ctx, hooks.TaskCompletedInput{TaskInput: by.taskInput(t)})
+	if err != nil || out.Decision == hooks.Pass {
+		return err
+	}
+	refused := &refusedError{feedback: strings.Join(out.Feedback, "\n")}
+	if out.Decision == hooks.Halt {
+		refused.halt = cmp.Or(out.StopReason, "TaskCompleted hook prevented continuation")
+		refused.feedback = cmp.Or(refused.feedback, "TaskCompleted hook stopped continuation: "+refused.halt)
+		if by.halt != nil {
+			by.halt(refused.halt)
+		}
+	}
+	return errors.Join(b.store.Refuse(ctx, by.step("refuse"), t.ID, refused.feedback), refused)
+}
+
+// newOwner is who will own a task that is set to in_progress.
+func newOwner(by actor, t tasks.Task, p tasks.Patch) string {
+	if p.Owner != nil {
+		return *p.Owner
+	}
+	if t.Owner == "" && by.Session != 0 {
+		return by.Name
+	}
+	return t.Owner
+}
+
+// start claims a task for owner and then changes what else was asked for.
+func (b *board) start(
+	ctx context.Context, by actor, t tasks.Task, owner string, p tasks.Patch,
+) (tasks.Task, []string, error) {
+	claimed, err := b.claim(ctx, by, t.ID, owner)
+	if err != nil {
+		return claimed, nil, err
+	}
+	changed := []string{"status"}
+	if claimed.Owner != t.Owner || p.Owner != nil {
+		changed = []string{"owner", "status"}
+	}
+	p.Status, p.Owner, p.Version = nil, nil, 0
+	if nothing(p) {
+		return claimed, changed, nil
+	}
+	rest := by
+	rest.Actor = by.step("fields")
+	after, more, err := b.store.Update(ctx, rest.Actor, t.ID, p)
+	return after, append(more, changed...), err
+}
+
+// nothing says whether a patch changes no field.
+func nothing(p tasks.Patch) bool {
+	return p.Status == nil && p.Subject == nil && p.Description == nil && p.ActiveForm == nil && p.Owner == nil &&
+		len(p.AddBlocks) == 0 && len(p.AddBlockedBy) == 0 && len(p.Metadata) == 0
+}
+
+// claim makes member the owner of a task and sets it to in_progress, in one
+// step: of many who try, one wins.
+func (b *board) claim(ctx context.Context, by actor, id, member string) (tasks.Task, error) {
+	if err := b.known(member); err != nil {
+		return tasks.Task{}, err
+	}
+	limit := b.inProgress[member]
+	if by.force {
+		limit = 0
+	}
+	return b.store.Claim(ctx, by.Actor, id, tasks.Claim{Member: member, Max: limit})
+}
+
+// known refuses owners and recipients that are no members.
+func (b *board) known(member string) error {
+	if member == "" || slices.Contains(b.members, member) {
+		return nil
+	}
+	return fmt.Errorf("no member is called %q; the members are %s: %w",
+		member, strings.Join(b.members, ", "), ErrNoMember)
+}
+
+// leadNames are what other hosts call the lead; they all mean ours.
+func (b *board) resolve(name string) string {
+	if slices.Contains(b.members, name) {
+		return name
+	}
+	switch name {
+	case "main", "lead", "team-lead":
+		return b.members[0]
+	}
+	return name
+}
+
+// send puts a message into the mailbox of a member, or of all others for "*".
+func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoing) ([]tasks.Message, error) {
+	if to == "" {
+		return nil, fmt.Errorf("a message needs a recipient in \"to\": a member's name, or \"*\" for all: %w", ErrNoMember)
+	}
+	if strings.TrimSpace(out.Text) == "" {
+		return nil, fmt.Errorf("the message to %s is empty; write what it should say: %w", to, ErrEmpty)
+	}
+	if to == "*" {
+		out.To = slices.DeleteFunc(slices.Clone(b.members), func(m string) bool { return m == by.Name })
+	} else {
+		to = b.resolve(to)
+		if err := b.known(to); err != nil {
+			return nil, err
+		}
+		if to == by.Name {
+			return nil, fmt.Errorf("you are %s: a message to oneself goes nowhere: %w", to, ErrNoMember)
+		}
+		out.To = []string{to}
+	}
+	if out.Kind == "" {
+		out.Kind = tasks.TextMessage
+	}
+	out.Summary = preview(cmp.Or(out.Summary, firstLine(out.Text)))
+	return b.store.Send(ctx, by.Actor, out)
+}
+
+// maxSummary is how much of a summary is shown, in runes (TEAMS.md section 2).
+const maxSummary = 200
+
+func preview(s string) string {
+	if r := []rune(s); len(r) > maxSummary {
+		return string(r[:maxSummary-1]) + "…"
+	}
+	return s
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return s
+}
+
+// raw marshals what cannot fail to marshal: our own plain structs.
+func raw(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return b
+}

@@ -1,0 +1,337 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Keys of the store under which the crew remembers what it must not say twice.
+const (
+	keyTold     = "told"     // the impasse that the lead was last told of
+	keyReported = "reported" // the finished list that the lead reported on
+)
+
+// crew makes the members take turns. One goroutine, run, looks at the team
+// after every change, asks plan what is to be done, and does it; each member
+// has a goroutine of its own.
+type crew struct {
+	store     *tasks.Store
+	journal   *journal
+	bus       *bus.Bus
+	processes *Processes
+	log       *slog.Logger
+	keep      bool
+	seats     []*seat // the lead first; fixed once run has begun
+	poked     chan struct{}
+	down      chan string // why somebody told the team to stop
+	members   sync.WaitGroup
+	board     *board
+	control   *control
+	team      string
+	goal      string
+	pid       int
+	up        chan struct{} // closed once every member has begun its session
+
+	mu       sync.Mutex // guards what seats say it guards, and the fields below
+	told     string
+	reported string
+	resting  *move // keep: the team is at rest for this reason
+	begun    int   // members that have begun their session, or never will
+}
+
+// poke makes the crew look at the team again. It never blocks.
+func (c *crew) poke() {
+	select {
+	case c.poked <- struct{}{}:
+	default:
+	}
+}
+
+// seat finds a member.
+func (c *crew) seat(name string) (*seat, bool) {
+	i := slices.IndexFunc(c.seats, func(s *seat) bool { return s.member.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return c.seats[i], true
+}
+
+// run takes the team through its work. It returns why the team came to rest,
+// or an error when ctx ended or the store failed. When it returns, no member
+// runs any more.
+func (c *crew) run(ctx context.Context) (move, error) {
+	if err := c.recall(ctx); err != nil {
+		return move{}, err
+	}
+	woken, err := c.bus.OnWake(func(string) { c.poke() })
+	if err != nil {
+		return move{}, err
+	}
+	defer woken.Close()
+	mctx, cancel := context.WithCancelCause(ctx)
+	for _, s := range c.seats {
+		if s.gone != "" {
+			c.begin(s)
+			continue
+		}
+		c.members.Go(func() { c.serve(mctx, s) })
+	}
+	end, err := c.direct(ctx)
+	for _, s := range c.seats {
+		close(s.work)
+	}
+	if err != nil {
+		cancel(err)
+	}
+	c.members.Wait()
+	cancel(nil)
+	return end, err
+}
+
+// begin counts a member as having begun its session.
+func (c *crew) begin(s *seat) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.sessionBegun {
+		return
+	}
+	s.sessionBegun = true
+	if c.begun++; c.begun == len(c.seats) {
+		close(c.up)
+	}
+}
+
+// recall reads what an earlier run has told and been told.
+func (c *crew) recall(ctx context.Context) error {
+	for key, into := range map[string]*string{keyTold: &c.told, keyReported: &c.reported} {
+		value, ok, err := c.store.Value(ctx, key)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := json.Unmarshal(value, into); err != nil {
+				return fmt.Errorf("read %q of the store: %w", key, err)
+			}
+		}
+	}
+	return nil
+}
+
+// direct is the crew's loop.
+func (c *crew) direct(ctx context.Context) (move, error) {
+	for {
+		s, err := c.scene(ctx)
+		if err != nil {
+			return move{}, err
+		}
+		for _, m := range plan(s) {
+			if m.Kind == finish && !c.keep {
+				return m, nil
+			}
+			if err := c.carryOut(ctx, m); err != nil {
+				return move{}, err
+			}
+		}
+		select {
+		case <-c.poked:
+		case <-ctx.Done():
+			return move{}, context.Cause(ctx)
+		}
+	}
+}
+
+// scene takes a snapshot. Who is idle is read first: what a member did before
+// it went idle is committed by then, so a team never looks more at rest than
+// it is.
+func (c *crew) scene(ctx context.Context) (scene, error) {
+	var s scene
+	c.mu.Lock()
+	s.Told, s.Reports = c.told, c.reported
+	for _, m := range c.seats {
+		s.Seats = append(s.Seats, seatView{
+			Name: m.member.Name, Lead: m.lead, Idle: m.idle, Gone: m.gone != "", Attention: m.attention,
+			SelfClaim: m.member.SelfClaim, Skills: skills{Tools: m.member.Tools}, Nudges: m.nudges, Nudged: m.nudged,
+		})
+	}
+	c.mu.Unlock()
+	var err error
+	if s.Tasks, err = c.store.List(ctx); err != nil {
+		return s, err
+	}
+	for i, m := range s.Seats {
+		if !m.Idle || m.Gone {
+			continue
+		}
+		if s.Seats[i].Unread, err = c.store.Unread(ctx, m.Name); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// carryOut does one thing that plan asked for.
+func (c *crew) carryOut(ctx context.Context, m move) error {
+	s, ok := c.seat(m.Member)
+	if !ok && m.Kind != finish {
+		return fmt.Errorf("%s: %w", m.Member, ErrNoMember)
+	}
+	switch m.Kind {
+	case giveMail:
+		return c.handMail(ctx, s)
+	case giveClaim:
+		return c.handClaim(ctx, s, m.Tasks[0])
+	case giveNudge:
+		return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
+			{Kind: teammate.FromCovey, Text: nudgeText(m.Tasks)},
+		}}, m.Mark)
+	case attention:
+		c.journal.sink(teammate.Event{
+			Member: s.member.Name, Turn: s.turn(), Data: teammate.NeedsAttention{Reason: m.Reason},
+		})
+		return c.needsAttention(ctx, s, m.Reason)
+	case tellLead:
+		return c.note(ctx, keyTold, m.Mark, impasseText(m.Reason))
+	case askReport:
+		return c.askForReport(ctx, m.Mark)
+	case finish:
+		c.mu.Lock()
+		c.resting = &m
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// handMail gives an idle member all its mail as one prompt.
+func (c *crew) handMail(ctx context.Context, s *seat) error {
+	mail, err := c.store.Unread(ctx, s.member.Name)
+	if err != nil {
+		return err
+	}
+	in, err := s.read(ctx, mail)
+	if err != nil {
+		return err
+	}
+	if len(in) == 0 {
+		c.poke() // all of it was moot: look again
+		return nil
+	}
+	return c.hand(s, teammate.Work{Cause: causeOf(mail), Inputs: in}, "")
+}
+
+// handClaim claims a ready task for an idle member. If somebody was faster,
+// the next look finds it something else.
+func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
+	by := tasks.Actor{Name: s.member.Name, Session: s.session.Epoch}
+	t, err := c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.member.Name, Max: s.member.Limits.MaxInProgress})
+	if err != nil {
+		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
+			return err
+		}
+		c.poke()
+		return nil
+	}
+	return c.hand(s, teammate.Work{Cause: teammate.ByTask, Inputs: []teammate.Input{
+		{Kind: teammate.FromTask, Text: claimText(t)},
+	}}, "")
+}
+
+// hand gives an idle member work. mark is set for a nudge: the same one again
+// counts, anything else starts the count again.
+func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if mark == "" || mark != s.nudged {
+		s.nudges = 0
+	}
+	if mark != "" {
+		s.nudges++
+	}
+	s.nudged = mark
+	s.idle, s.attention, s.limited, c.resting = false, "", false, nil
+	s.work <- w // never blocks: the member was idle, so the one place is free
+	return nil
+}
+
+// note puts a notice into the lead's mailbox once per mark.
+func (c *crew) note(ctx context.Context, key, mark, text string) error {
+	by := tasks.Actor{CallID: key + ":" + mark}
+	out := tasks.Outgoing{To: []string{c.seats[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: firstLine(text)}
+	if _, err := c.store.Send(ctx, by, out); err != nil {
+		return err
+	}
+	if err := c.store.Put(ctx, key, raw(mark)); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if key == keyTold {
+		c.told = mark
+	} else {
+		c.reported = mark
+	}
+	c.poke()
+	return nil
+}
+
+func (c *crew) askForReport(ctx context.Context, mark string) error {
+	all, err := c.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	return c.note(ctx, keyReported, mark, reportText(all))
+}
+
+// setIdle says that a member waits for work.
+func (c *crew) setIdle(s *seat) {
+	c.mu.Lock()
+	s.idle = true
+	c.mu.Unlock()
+	c.poke()
+}
+
+// tellLeadOf puts what happened to a member into the lead's mailbox, unless it
+// happened to the lead itself.
+func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
+	if s.lead {
+		return nil
+	}
+	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
+		To: []string{c.seats[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: firstLine(text),
+	})
+	return err
+}
+
+// needsAttention marks a member that only a person, or mail, can help on.
+func (c *crew) needsAttention(ctx context.Context, s *seat, reason string) error {
+	c.mu.Lock()
+	s.attention = reason
+	c.mu.Unlock()
+	c.poke()
+	c.notify(ctx, s, reason)
+	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason))
+}
+
+// notify runs the Notification hooks for a member that needs somebody.
+func (c *crew) notify(ctx context.Context, s *seat, reason string) {
+	n := hooks.NotificationInput{
+		Message: s.member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
+	}
+	c.members.Go(func() {
+		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
+		}
+	})
+	c.journal.sink(teammate.Event{
+		Member: s.member.Name, Turn: s.turn(), Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
+	})
+}

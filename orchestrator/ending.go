@@ -1,0 +1,164 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Exit codes of a run (DESIGN 6).
+const (
+	CodeDone        = 0   // all work is done
+	CodeUnfinished  = 1   // deadlock, a member that needs attention, told to stop
+	CodeLimit       = 3   // a limit ended it
+	CodeInterrupted = 130 // a signal ended it
+)
+
+// Ending is how a run of a team ended.
+type Ending struct {
+	Reason      string // for people
+	Code        int    // one of the Code constants
+	Answer      string // the lead's last answer
+	Resumed     bool   // there was a run before
+	AlreadyDone bool   // the team was done before, and nothing was new
+	Elapsed     time.Duration
+	Members     []MemberEnding // the lead first
+	Tasks       map[tasks.Status]int
+	FailedOpen  int      // hooks that failed and let it pass
+	Problems    []string // what people should know: members that need attention, …
+}
+
+// MemberEnding is what one member did in a run.
+type MemberEnding struct {
+	Name      string
+	Agent     string
+	Turns     int
+	Passes    int
+	Completed []string // ids of the tasks that it completed
+	Refusals  int      // feedback that hooks gave it
+	Tokens    int64
+	State     MemberState
+	Reason    string // why it needs attention or has ended early
+}
+
+// counts are the tasks by status, as the journal has them.
+func (e Ending) counts() map[string]int {
+	counts := map[string]int{}
+	for status, n := range e.Tasks {
+		counts[string(status)] = n
+	}
+	return counts
+}
+
+// restOf is why a crew came to rest: by itself, or because of an error.
+type restOf struct {
+	end move
+	err error
+}
+
+// ending sums up a run from why its crew came to rest.
+func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before earlier) (Ending, error) {
+	end, err := rest.end, rest.err
+	e := Ending{Resumed: before.resumed, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{}}
+	all, listErr := c.store.List(context.WithoutCancel(ctx))
+	if listErr != nil {
+		return e, errors.Join(err, listErr)
+	}
+	for _, t := range all {
+		e.Tasks[t.Status]++
+	}
+	limited := c.sumUp(&e)
+	switch {
+	case end.Kind == finish:
+		e.Reason, e.Code = end.Reason, CodeDone
+		if !end.Done || len(e.Problems) > 0 {
+			e.Code = CodeUnfinished
+		}
+		if e.Code != CodeDone && limited {
+			e.Code = CodeLimit
+		}
+		if end.Done && len(e.Problems) > 0 {
+			e.Reason = strings.Join(e.Problems, "; ")
+		}
+	case errors.Is(err, errTold):
+		e.Reason, e.Code = err.Error(), CodeUnfinished
+	case ctx.Err() != nil:
+		e.Reason, e.Code = "interrupted", CodeInterrupted
+	default:
+		return e, err
+	}
+	var record *endRecord
+	if e.Code == CodeDone {
+		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
+	}
+	return e, c.store.Put(context.WithoutCancel(ctx), keyEnded, raw(record))
+}
+
+// sumUp fills in what the members did. It reports whether a limit holds one of
+// those that need attention.
+func (c *crew) sumUp(e *Ending) (limited bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.seats {
+		m := MemberEnding{
+			Name: s.member.Name, Agent: kindOf(s.member), Turns: s.watch.turns, Passes: s.watch.passes,
+			Completed: s.watch.completed, Refusals: s.watch.refusals, State: Resting,
+			Tokens: s.watch.usage.InputTokens + s.watch.usage.OutputTokens,
+		}
+		switch {
+		case s.gone != "":
+			m.State, m.Reason = Ended, s.gone
+		case s.attention != "":
+			m.State, m.Reason = NeedsAttention, s.attention
+			limited = limited || s.limited
+		}
+		if m.Reason != "" {
+			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.member.Name, m.Reason))
+		}
+		if s.lead {
+			e.Answer = s.watch.lastText
+		}
+		e.FailedOpen += s.watch.failOpen
+		e.Members = append(e.Members, m)
+	}
+	return limited
+}
+
+// alreadyDone is the ending of a team that had nothing to do.
+func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier) (Ending, error) {
+	e := Ending{
+		Reason: "all work was done before; nothing is new", Answer: before.answer,
+		Resumed: true, AlreadyDone: true, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{},
+	}
+	all, err := c.store.List(ctx)
+	for _, t := range all {
+		e.Tasks[t.Status]++
+	}
+	return e, err
+}
+
+// markRunning writes run.json for a run that begins.
+func (o *Orchestrator) markRunning(c *crew) error {
+	r := NewRunFile(o.place, o.started)
+	r.Spec, r.Members = o.team.File, o.memberNames()
+	r.Goal = c.goal
+	return r.Write(o.place)
+}
+
+// markEnded writes the result into run.json.
+func (o *Orchestrator) markEnded(e Ending, failed error) error {
+	r, err := ReadRunFile(o.place)
+	if err != nil {
+		r = NewRunFile(o.place, o.started)
+		r.Spec, r.Members = o.team.File, o.memberNames()
+	}
+	r.Result = &RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer}
+	if failed != nil {
+		r.Result.Reason, r.Result.ExitCode = failed.Error(), CodeUnfinished
+	}
+	return r.Write(o.place)
+}

@@ -1,0 +1,47 @@
+package orchestrator
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// passVariable names further variables, separated by commas, that hooks and
+// tools get from covey's own environment.
+const passVariable = "COVEY_PASS_ENV"
+
+// environment is what hooks, gates and tools see of covey's own environment:
+// an allow-list, so that keys and tokens that happen to lie there do not reach
+// every script and agent of a team. What builds and tests usually need passes.
+func environment(environ []string) []string {
+	allowed := []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TMP", "TEMP", "TZ", "PWD",
+		"EDITOR", "VISUAL", "PAGER", "HOSTNAME", "CI", "NO_COLOR", "SSH_AUTH_SOCK",
+		"LC_*", "XDG_*", "GO*", "CGO_*", "CC", "CXX", "CFLAGS", "LDFLAGS", "PKG_CONFIG_PATH", "MAKEFLAGS",
+		"CARGO_HOME", "RUSTUP_HOME", "RUST_*", "JAVA_HOME", "MAVEN_OPTS", "GRADLE_*", "NODE_PATH", "NODE_ENV",
+		"NODE_EXTRA_CA_CERTS", "NVM_DIR", "PYENV_ROOT", "PYTHONPATH", "VIRTUAL_ENV", "GEM_HOME", "GEM_PATH",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_*",
+		"GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_SSL_CAINFO", "SYSTEMROOT", "COMSPEC", "PATHEXT",
+		"COVEY_STATE_HOME", "COVEY_HOOK_DEPTH",
+	}
+	for _, kv := range environ {
+		if name, list, _ := strings.Cut(kv, "="); name == passVariable {
+			allowed = append(allowed, strings.Split(list, ",")...)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return !slices.ContainsFunc(allowed, func(pattern string) bool {
+			ok, err := path.Match(strings.TrimSpace(pattern), name)
+			return err == nil && ok
+		})
+	})
+}
+
+// childEnvironment is environment for a team's children: they find the running
+// covey and its team.
+func childEnvironment(opts Options, place Place) []string {
+	env := environment(os.Environ())
+	return append(env, "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace, "COVEY_BIN="+opts.Bin)
+}

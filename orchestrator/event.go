@@ -1,0 +1,21 @@
+package orchestrator
+
+// The events of the team as a whole (DESIGN 7). Members' events are in package
+// teammate; those of tasks and messages come out of the store.
+type (
+	// TeamStarted is the first line of each run.
+	TeamStarted struct {
+		Goal    string   `json:"goal"`
+		Members []string `json:"members"` // the lead first
+		Resumed bool     `json:"resumed"`
+	}
+	// TeamEnded is the last line of each run that ended in order.
+	TeamEnded struct {
+		Reason   string         `json:"reason"`
+		ExitCode int            `json:"exit_code"`
+		Tasks    map[string]int `json:"tasks"` // status -> count
+	}
+)
+
+func (TeamStarted) EventType() string { return "team_started" } // EventType is the journal's name for it.
+func (TeamEnded) EventType() string   { return "team_ended" }   // EventType is the journal's name for it.

@@ -1,0 +1,306 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// handlers answer what other processes ask of the running team. Who may ask
+// for what has been checked before they are called.
+func (o *Orchestrator) handlers(c *crew) Handlers {
+	return Handlers{
+		Status:    func(ctx context.Context) (Status, error) { return o.status(ctx, c) },
+		Ready:     c.allStarted,
+		Tasks:     c.store.List,
+		Task:      c.store.Task,
+		Create:    c.createFor,
+		Update:    c.updateFor,
+		Claim:     c.claimFor,
+		Send:      c.sendFor,
+		Interrupt: c.interrupt,
+		Down:      c.takeDown,
+		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c), nil },
+		Attach: func(context.Context) (AttachReply, error) {
+			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
+		},
+		Attached: func(int) {},
+	}
+}
+
+// actorFor is whoever a request acts for: a member, or the operator, whose
+// changes run the task hooks in the lead's session.
+func (c *crew) actorFor(as string, force bool) (actor, error) {
+	if as == "" {
+		return actor{Actor: tasks.Actor{Name: fromPerson}, fire: c.seats[0].mate.Fire, force: force}, nil
+	}
+	s, ok := c.seat(as)
+	if !ok {
+		return actor{}, c.board.known(as)
+	}
+	by := s.actor("")
+	by.force = force
+	return by, nil
+}
+
+func (c *crew) createFor(ctx context.Context, r TaskCreate) (TaskReply, error) {
+	by, err := c.actorFor(r.As, r.Force)
+	if err != nil {
+		return TaskReply{}, err
+	}
+	t, err := c.board.create(ctx, by, tasks.New{
+		Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
+		BlockedBy: r.BlockedBy, Labels: r.Labels, Wants: r.Wants, Metadata: r.Metadata,
+	})
+	return taskReply(t, nil, err)
+}
+
+func (c *crew) updateFor(ctx context.Context, r TaskUpdate) (TaskReply, error) {
+	by, err := c.actorFor(r.As, r.Force)
+	if err != nil {
+		return TaskReply{}, err
+	}
+	if r.Status != nil && *r.Status == Deleted {
+		t, err := c.store.Delete(ctx, by.Actor, r.ID)
+		return taskReply(t, []string{"deleted"}, err)
+	}
+	t, changed, err := c.board.update(ctx, by, r.ID, tasks.Patch{
+		Status: r.Status, Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
+		AddBlocks: r.AddBlocks, AddBlockedBy: r.AddBlockedBy, Metadata: r.Metadata,
+	})
+	return taskReply(t, changed, err)
+}
+
+func (c *crew) claimFor(ctx context.Context, r TaskClaim) (TaskReply, error) {
+	by, err := c.actorFor(r.As, r.Force)
+	if err != nil {
+		return TaskReply{}, err
+	}
+	if r.As == "" {
+		return TaskReply{}, bus.Errorf(bus.CodeInvalid, "say which member is to own task %s: --as MEMBER", r.ID)
+	}
+	t, err := c.board.claim(ctx, by, r.ID, r.As)
+	return taskReply(t, []string{"owner", "status"}, err)
+}
+
+// taskReply turns a refusal by hooks into an answer; other errors stay errors.
+func taskReply(t tasks.Task, changed []string, err error) (TaskReply, error) {
+	var refused *refusedError
+	if errors.As(err, &refused) {
+		return TaskReply{Task: t, Refused: []string{refused.feedback}}, nil
+	}
+	return TaskReply{Task: t, Changed: changed}, err
+}
+
+// sendFor stores what a person or a member's process sends.
+func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
+	by, err := c.actorFor(r.As, false)
+	if err != nil {
+		return SendReply{}, err
+	}
+	out := tasks.Outgoing{Text: r.Text, Summary: r.Summary}
+	if r.As == "" {
+		out.Kind = kindPerson
+	}
+	sent, err := c.board.send(ctx, by, r.To, out)
+	reply := SendReply{Delivery: Delivered}
+	for _, m := range sent {
+		reply.IDs = append(reply.IDs, m.ID)
+		if !c.takesMail(m.To) {
+			reply.Delivery = Queued
+		}
+	}
+	return reply, err
+}
+
+// takesMail reports whether a member begins a turn with new mail at once.
+func (c *crew) takesMail(member string) bool {
+	s, ok := c.seat(member)
+	if !ok {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return s.idle && s.gone == ""
+}
+
+func (c *crew) interrupt(_ context.Context, member string) (InterruptReply, error) {
+	s, ok := c.seat(member)
+	if !ok {
+		return InterruptReply{}, c.board.known(member)
+	}
+	c.mu.Lock()
+	reply := InterruptReply{Interrupted: !s.idle, Turn: s.watch.turn}
+	c.mu.Unlock()
+	if reply.Interrupted {
+		s.mate.Interrupt("a person interrupted the turn")
+	}
+	return reply, nil
+}
+
+// takeDown asks the team to end. The answer goes out before it does.
+func (c *crew) takeDown(_ context.Context, r Down) (DownReply, error) {
+	select {
+	case c.down <- r.Reason:
+	default: // it has been told already
+	}
+	return DownReply{PID: c.pid}, nil
+}
+
+// waitDown is the actor that ends the team when somebody says so.
+func (c *crew) waitDown(ctx context.Context) error {
+	select {
+	case reason := <-c.down:
+		if reason == "" {
+			return errTold
+		}
+		return fmt.Errorf("%w: %s", errTold, reason)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// allStarted waits until every member has begun its session.
+func (c *crew) allStarted(ctx context.Context) error {
+	select {
+	case <-c.up:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// roster is the members as they see each other.
+func (c *crew) roster() []rosterEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := make([]rosterEntry, len(c.seats))
+	for i, s := range c.seats {
+		list[i] = rosterEntry{
+			Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.member),
+			Description: s.member.Description, State: string(s.state()),
+		}
+	}
+	return list
+}
+
+// state is what a member does now; crew.mu is held.
+func (s *seat) state() MemberState {
+	switch {
+	case s.gone != "":
+		return Ended
+	case !s.sessionBegun:
+		return Starting
+	case !s.idle:
+		return Working
+	case s.attention != "":
+		return NeedsAttention
+	}
+	return Resting
+}
+
+// status is the team as `covey ps` shows it.
+func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
+	all, err := c.store.List(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	st := Status{
+		Team: o.team.Name, Goal: c.goal, Workspace: o.place.Workspace, Spec: o.team.File, PID: c.pid,
+		Started: o.started, Elapsed: time.Since(o.started), Tasks: countTasks(all), Seq: c.journal.last(),
+	}
+	select {
+	case <-c.up:
+		st.Up = true
+	default:
+	}
+	for _, s := range c.seats {
+		unread, err := c.store.Unread(ctx, s.member.Name)
+		if err != nil {
+			return st, err
+		}
+		m := c.memberStatus(s, all)
+		m.Unread = len(unread)
+		st.FailOpen += m.FailedOpen
+		st.Members = append(st.Members, m)
+	}
+	return st, nil
+}
+
+// memberStatus is one member as `covey ps` shows it.
+func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := MemberStatus{
+		Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.member), State: s.state(), Doing: s.watch.doing,
+		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
+		FailedOpen: s.watch.failOpen, Tokens: s.watch.usage.InputTokens + s.watch.usage.OutputTokens,
+	}
+	if !s.idle {
+		m.Pass = s.watch.pass
+	}
+	for _, t := range all {
+		if t.Owner != s.member.Name {
+			continue
+		}
+		if t.Status == tasks.InProgress && m.Task == "" {
+			m.Task, m.Subject = t.ID, t.Subject
+		}
+		if by := openBlockers(t, all); t.Status == tasks.Pending && len(by) > 0 && m.WaitsFor == "" {
+			m.WaitsFor = "task " + taskNames(by)
+		}
+	}
+	if m.State != Resting {
+		m.WaitsFor = ""
+	}
+	return m
+}
+
+// countTasks counts tasks by status.
+func countTasks(all []tasks.Task) TaskCounts {
+	var n TaskCounts
+	for _, t := range all {
+		switch t.Status {
+		case tasks.Completed:
+			n.Completed++
+		case tasks.InProgress:
+			n.InProgress++
+		default:
+			n.Pending++
+			if ready(t, all) {
+				n.Ready++
+			} else {
+				n.Blocked++
+			}
+		}
+	}
+	return n
+}
+
+// hookInfos lists the configured hooks of the team.
+func (o *Orchestrator) hookInfos(*crew) []HookInfo {
+	var list []HookInfo
+	for _, src := range o.hooks.sources {
+		for event, groups := range src.Settings {
+			for _, g := range groups {
+				for _, h := range g.Hooks {
+					list = append(list, hookInfo(src.Name, event, g.Matcher, h))
+				}
+			}
+		}
+	}
+	return list
+}
+
+func hookInfo(source string, event hooks.Event, matcher string, h hooks.Handler) HookInfo {
+	return HookInfo{
+		Event: string(event), Matcher: matcher, If: h.If, Type: h.Type, Source: source, Gate: h.Gate,
+		Command: cmp.Or(h.Command, h.URL, h.Prompt, h.Policy),
+	}
+}

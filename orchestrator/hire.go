@@ -1,0 +1,292 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/script"
+)
+
+// layers are the hooks of a team, and what is wrong in its settings files.
+type layers struct {
+	sources  []hooks.Source
+	settings configs.Permissions // of the settings files, for all members
+	warnings []error
+}
+
+// loadHooks gathers the layers of hooks that a spec names.
+func loadHooks(team *configs.Team) (layers, error) {
+	var l layers
+	l.sources, l.warnings = team.Sources()
+	permissions, warnings := team.SettingsPermissions()
+	l.settings, l.warnings = permissions, append(l.warnings, warnings...)
+	_, err := hooks.NewRunner(l.sources, nil)
+	return l, err
+}
+
+// loadScripts reads the scripts of all members' models, each file once.
+func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
+	scripts := map[string]*script.Script{}
+	var errs []error
+	for _, m := range team.Members() {
+		path := m.Agent.Model.Script
+		if _, ok := scripts[path]; ok || path == "" {
+			continue
+		}
+		s, err := script.Load(path)
+		errs = append(errs, err)
+		scripts[path] = s
+	}
+	return scripts, errors.Join(errs...)
+}
+
+// hire makes the members: each is attached to the store, gets its transcript,
+// tools and agent, and a seat. The crew's dismiss closes what hire has opened.
+func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
+	c.board = &board{store: c.store, members: o.memberNames(), inProgress: map[string]int{}}
+	for _, m := range o.team.Members() {
+		c.board.inProgress[m.Name] = m.Limits.MaxInProgress
+		session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
+		if err != nil {
+			return err
+		}
+		c.seats = append(c.seats, &seat{
+			member: m, lead: len(c.seats) == 0, session: session, crew: c, work: make(chan teammate.Work, 1),
+		})
+	}
+	runner, err := o.hookRunner(c)
+	if err != nil {
+		return err
+	}
+	for _, s := range c.seats {
+		if err := o.seatMember(ctx, c, s, runner); err != nil {
+			return fmt.Errorf("member %s: %w", s.member.Name, err)
+		}
+	}
+	return c.unseatStrangers(ctx)
+}
+
+// hookRunner is the one runner of all members' hooks. Which member a hook runs
+// for follows from the session in its input.
+func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
+	return hooks.NewRunner(o.hooks.sources, &hooks.Options{
+		Env:        childEnvironment(o.opts, o.place),
+		ProjectDir: o.team.Workspace,
+		SpillDir:   o.place.Scratch(),
+		Policies:   c.policies(),
+		EnvFile: func(in hooks.Input) string {
+			if s, ok := c.bySession(in.SessionID); ok {
+				return o.envFile(s)
+			}
+			return ""
+		},
+		Who: func(in hooks.Input) (team, member string) {
+			if s, ok := c.bySession(in.SessionID); ok {
+				return o.team.Name, s.member.Name
+			}
+			return o.team.Name, ""
+		},
+		Spawned: func(pid int, in hooks.Input) func() {
+			owner := Owner{Kind: Hook}
+			if s, ok := c.bySession(in.SessionID); ok {
+				owner.Member = s.member.Name
+			}
+			return c.processes.Register(pid, owner)
+		},
+	})
+}
+
+// envFile is where a member's SessionStart hooks leave variables for its shell.
+func (o *Orchestrator) envFile(s *seat) string {
+	return filepath.Join(o.place.Scratch(), s.member.Name+".env.sh")
+}
+
+func (c *crew) bySession(id string) (*seat, bool) {
+	i := slices.IndexFunc(c.seats, func(s *seat) bool { return s.session.Session == id })
+	if i < 0 {
+		return nil, false
+	}
+	return c.seats[i], true
+}
+
+// seatMember makes the teammate of a seat.
+func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner *hooks.Runner) error {
+	if s.session.State == stateHalted {
+		s.gone, s.idle = s.session.Reason, true
+	}
+	path := o.place.Transcript(s.member.Name, s.session.Session)
+	transcript, history, err := teammate.OpenTranscript(path)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, transcript.Close)
+	workdir := teammate.NewWorkdir(o.team.Workspace)
+	workspace := o.workspaceTools(c, s, workdir)
+	tools, err := o.tools(c, s, workspace)
+	if err != nil {
+		return err
+	}
+	agent, err := o.agent(s, history, tools)
+	if err != nil {
+		return err
+	}
+	permissions, err := permissionsOf(s.member, o.hooks.settings)
+	if err != nil {
+		return err
+	}
+	limits := s.member.Limits
+	s.mate, err = teammate.New(teammate.Options{
+		Name: s.member.Name, Team: o.team.Name, Lead: s.lead, Kind: kindOf(s.member),
+		Agent: agent, Tools: tools, Hooks: runner, Tasks: c.store, Inbox: s, Sink: c.sinkOf(ctx, s),
+		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
+		Transcript: transcript, History: history, Workdir: workdir,
+		Permissions: permissions,
+		Limits: teammate.Limits{
+			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens,
+			TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
+		},
+		Background: func() []hooks.BackgroundTask { return backgroundTasks(workspace.Background()) },
+	})
+	return err
+}
+
+// kindOf names what thinks behind a member, for people.
+func kindOf(m configs.Member) string {
+	return string(m.Agent.Kind) + "/" + string(m.Agent.Model.Provider)
+}
+
+// workspaceTools are the tools by which a builtin agent works in the workspace.
+func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdir) *builtin.Tools {
+	t := builtin.NewTools(builtin.Env{
+		Workdir:   workdir,
+		Environ:   append(childEnvironment(o.opts, o.place), "COVEY_MEMBER="+s.member.Name),
+		EnvFile:   o.envFile(s),
+		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
+		Started: func(pid int) func() {
+			return c.processes.Register(pid, Owner{Kind: MemberTool, Member: s.member.Name})
+		},
+	})
+	s.closers = append(s.closers, t.Close)
+	return t
+}
+
+// tools are all that a member may call: the workspace tools that its spec
+// names, and the team tools, which every member has.
+func (o *Orchestrator) tools(c *crew, s *seat, workspace *builtin.Tools) ([]teammate.Tool, error) {
+	team, err := teamTools(c.board, s.actor, c.roster)
+	if err != nil {
+		return nil, err
+	}
+	var tools []teammate.Tool
+	for _, t := range workspace.List() {
+		if s.member.Tools == nil || slices.Contains(s.member.Tools, t.Spec().Name) {
+			tools = append(tools, t)
+		}
+	}
+	return append(tools, team...), nil
+}
+
+// actor is the member as it changes the team.
+func (s *seat) actor(callID string) actor {
+	a := actor{
+		Actor: tasks.Actor{Name: s.member.Name, Session: s.session.Epoch, CallID: callID},
+		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
+			return s.mate.Fire(ctx, p)
+		},
+	}
+	if !s.lead {
+		a.teammate, a.team, a.halt = s.member.Name, s.crew.team, s.halt
+	}
+	return a
+}
+
+// agent makes what thinks behind a member.
+func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate.Tool) (teammate.Agent, error) {
+	specs := make([]teammate.Spec, len(tools))
+	for i, t := range tools {
+		specs[i] = t.Spec()
+	}
+	played := o.scripts[s.member.Agent.Model.Script]
+	if played == nil {
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.Agent.Name)
+	}
+	return builtin.New(builtin.Options{
+		Model:   played.Model(&script.Options{Served: history.Steps}),
+		System:  systemPrompt(o.team, s.member, s.lead),
+		Tools:   specs,
+		History: history.Messages,
+	})
+}
+
+// permissionsOf are a member's permission rules and those of the settings files.
+func permissionsOf(m configs.Member, settings configs.Permissions) (teammate.Permissions, error) {
+	p := teammate.Permissions{Mode: string(cmp.Or(m.PermissionMode, configs.Default))}
+	var errs []error
+	parse := func(lists ...[]string) []hooks.Rule {
+		var rules []hooks.Rule
+		for _, text := range slices.Concat(lists...) {
+			r, err := hooks.ParseRule(text)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("permission rule %q: %w", text, err))
+				continue
+			}
+			rules = append(rules, r)
+		}
+		return rules
+	}
+	p.Allow = parse(m.Permissions.Allow, settings.Allow)
+	p.Ask = parse(m.Permissions.Ask, settings.Ask)
+	p.Deny = parse(m.Permissions.Deny, settings.Deny)
+	return p, errors.Join(errs...)
+}
+
+// backgroundTasks are a member's background runs as hooks see them.
+func backgroundTasks(runs []builtin.BackgroundRun) []hooks.BackgroundTask {
+	list := make([]hooks.BackgroundTask, len(runs))
+	for i, r := range runs {
+		list[i] = hooks.BackgroundTask{
+			ID: r.ID, Type: "shell", Status: "running", Description: r.Description, Command: r.Command,
+		}
+	}
+	return list
+}
+
+// unseatStrangers gives back the tasks of members that the spec no longer has.
+func (c *crew) unseatStrangers(ctx context.Context) error {
+	known, err := c.store.Members(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range known {
+		if _, ok := c.seat(m.Name); ok {
+			continue
+		}
+		if _, err := c.store.Release(ctx, tasks.Actor{}, m.Name, "the spec has no member of this name any more"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dismiss closes what members had open. No member runs any more.
+func (c *crew) dismiss() {
+	for _, s := range c.seats {
+		for _, closer := range slices.Backward(s.closers) {
+			if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {
+				c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package orchestrator
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// settleAfter is how long committed events may stay in the store's outbox
+// after their lines were written: one fsync serves all of that time.
+const settleAfter = time.Second
+
+// retryAfter is how long the journal waits before it tries a failed write again.
+const retryAfter = 500 * time.Millisecond
+
+// journal appends everything that happens to journal.jsonl. One goroutine, run,
+// writes and gives the sequence numbers. Members' events come through sink;
+// what the store has committed is fetched from its outbox before each of them,
+// so that a line never stands before its cause. A committed event leaves the
+// outbox only once its line is on disk, and a line says which event it is, so
+// that after a crash the journal holds every committed change exactly once.
+//
+// While the disk is full, writers wait: nothing is dropped.
+type journal struct {
+	team  string
+	store *tasks.Store
+	file  *os.File
+	log   *slog.Logger
+	views journalViews
+
+	events chan entry
+	quit   chan struct{} // closed by close: write what is there and stop
+	done   chan struct{} // closed by run when it has stopped
+
+	// All below belongs to run.
+	size      int64         // bytes of the file that hold whole lines
+	seq       atomic.Uint64 // of the last line; others may read it
+	outbox    uint64        // last event of the store that has a line
+	settled   uint64        // last event of the store that has left the outbox
+	turns     map[string]int
+	failing   bool
+	unsettled *time.Timer
+}
+
+// journalViews are told of what was written, by run and in order. They must
+// not block. Nil fields are not called.
+type journalViews struct {
+	Line   func(Line)
+	Stored func(tasks.Event)
+	Grew   func(seq uint64)
+}
+
+// entry is an event on its way into the journal.
+type entry struct {
+	at    time.Time
+	event teammate.Event
+}
+
+// openJournal opens the journal at path or makes a new one, cuts off a torn
+// last line, and finds out which committed events have their lines already.
+func openJournal(path, team string, store *tasks.Store, log *slog.Logger) (*journal, error) {
+	last, size, err := journalEnd(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(size); err != nil {
+		return nil, fmt.Errorf("cut the torn last line of %s: %w", path, err)
+	}
+	j := &journal{
+		team: team, store: store, file: f, log: log, size: size,
+		outbox: last.Store, settled: last.Store, turns: map[string]int{},
+		events: make(chan entry, 1024), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	j.seq.Store(last.Seq)
+	return j, nil
+}
+
+// journalEnd finds the end of the whole lines of the journal at path: how many
+// bytes they are, the number of the last one, and the last event of the store
+// that has a line. A journal that is not there is empty.
+func journalEnd(path string) (last Line, size int64, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return last, 0, nil
+	}
+	if err != nil {
+		return last, 0, err
+	}
+	defer f.Close()
+	r := bufio.NewReaderSize(f, 1<<20)
+	for {
+		text, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return last, size, nil // what stands behind the last newline is torn
+		}
+		if err != nil {
+			return last, size, err
+		}
+		size += int64(len(text))
+		var l Line
+		if json.Unmarshal(text, &l) != nil {
+			continue // damaged; what follows counts on from the lines that are whole
+		}
+		last.Seq, last.Store = max(last.Seq, l.Seq), max(last.Store, l.Store)
+	}
+}
+
+// last is the number of the last line.
+func (j *journal) last() uint64 { return j.seq.Load() }
+
+// sink takes one event. It blocks while the queue is full.
+func (j *journal) sink(e teammate.Event) {
+	select {
+	case j.events <- entry{time.Now(), e}:
+	case <-j.done:
+	}
+}
+
+// team events have no member.
+func (j *journal) tell(data teammate.EventData) { j.sink(teammate.Event{Data: data}) }
+
+// close writes what is queued, makes it durable, and closes the file.
+func (j *journal) close() error {
+	close(j.quit)
+	<-j.done
+	return j.file.Close()
+}
+
+// run writes until close. It must run for sink not to block for ever.
+func (j *journal) run() {
+	defer close(j.done)
+	j.unsettled = time.NewTimer(settleAfter)
+	defer j.unsettled.Stop()
+	for {
+		select {
+		case e := <-j.events:
+			j.write(j.take(e))
+		case <-j.store.Wake():
+			j.write(nil)
+		case <-j.unsettled.C:
+			j.settle()
+		case <-j.quit:
+			j.write(j.take())
+			j.settle()
+			return
+		}
+	}
+}
+
+// take adds to first what else is queued by now, without waiting.
+func (j *journal) take(first ...entry) []entry {
+	for {
+		select {
+		case e := <-j.events:
+			first = append(first, e)
+		default:
+			return first
+		}
+	}
+}
+
+// write puts the store's news and then these entries on disk, and tells the
+// views. It comes back only when all of it is written or the team is closing.
+func (j *journal) write(entries []entry) {
+	var lines []Line
+	stored := j.fetch()
+	for _, e := range stored {
+		lines = append(lines, j.line(Line{
+			Time: e.Time, Member: e.Member, Turn: j.turns[e.Member], Type: string(e.Type), Data: e.Data, Store: e.ID,
+		}))
+	}
+	for _, e := range entries {
+		if e.event.Turn > 0 {
+			j.turns[e.event.Member] = e.event.Turn
+		}
+		data, err := encode(e.event.Data)
+		if err != nil {
+			j.log.Error("an event cannot be written to the journal", "type", e.event.Data.EventType(), "err", err)
+			continue
+		}
+		lines = append(lines, j.line(Line{
+			Time: e.at, Member: e.event.Member, Turn: e.event.Turn, Type: e.event.Data.EventType(), Data: data,
+		}))
+	}
+	if len(lines) == 0 || !j.append(lines) {
+		return
+	}
+	j.tellViews(stored, lines)
+}
+
+// line gives a line its number.
+func (j *journal) line(l Line) Line {
+	l.Seq, l.Team = j.seq.Add(1), j.team
+	return l
+}
+
+// fetch returns the committed events that have no line yet.
+func (j *journal) fetch() []tasks.Event {
+	var all []tasks.Event
+	for {
+		events, err := j.store.Events(context.Background(), j.outbox, 512)
+		if err != nil {
+			j.log.Error("the store's outbox cannot be read; its events come later", "err", err)
+			return all
+		}
+		if len(events) == 0 {
+			return all
+		}
+		all = append(all, events...)
+		j.outbox = events[len(events)-1].ID
+	}
+}
+
+// append writes lines with one write, trying until it succeeds; false means
+// that the team is closing and they could not be written.
+func (j *journal) append(lines []Line) bool {
+	var buf bytes.Buffer
+	for _, l := range lines {
+		text, err := encode(l)
+		if err != nil {
+			j.log.Error("a line cannot be written to the journal", "seq", l.Seq, "err", err)
+			continue
+		}
+		buf.Write(text)
+		buf.WriteByte('\n')
+	}
+	for {
+		n, err := j.file.WriteAt(buf.Bytes(), j.size)
+		if err == nil {
+			j.size += int64(n)
+			j.failing = false
+			return true
+		}
+		if !j.giveWay(err) {
+			return false
+		}
+	}
+}
+
+// giveWay takes a half-written line back and waits for better times.
+func (j *journal) giveWay(cause error) bool {
+	if !j.failing {
+		j.failing = true
+		j.log.Error("the journal cannot be written; the team waits until it can", "err", cause)
+	}
+	if err := j.file.Truncate(j.size); err != nil {
+		j.log.Error("a half-written journal line cannot be taken back", "err", err)
+	}
+	select {
+	case <-j.quit:
+		return false
+	case <-time.After(retryAfter):
+		return true
+	}
+}
+
+func (j *journal) tellViews(stored []tasks.Event, lines []Line) {
+	if j.views.Stored != nil {
+		for _, e := range stored {
+			j.views.Stored(e)
+		}
+	}
+	if j.views.Line != nil {
+		for _, l := range lines {
+			j.views.Line(l)
+		}
+	}
+	if j.views.Grew != nil {
+		j.views.Grew(j.last())
+	}
+	if len(stored) > 0 {
+		j.unsettled.Reset(settleAfter)
+	}
+}
+
+// settle makes the lines durable and only then lets their events leave the
+// outbox.
+func (j *journal) settle() {
+	if j.outbox == j.settled || j.failing {
+		return
+	}
+	if err := j.file.Sync(); err != nil {
+		j.log.Error("the journal cannot be synced", "err", err)
+		return
+	}
+	if err := j.store.Settle(context.Background(), j.outbox); err != nil {
+		j.log.Error("the store's outbox cannot be emptied", "err", err)
+		return
+	}
+	j.settled = j.outbox
+}
+
+// encode is compact JSON without HTML escapes, as people and scripts read it.
+func encode(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}

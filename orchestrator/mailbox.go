@@ -1,0 +1,117 @@
+package orchestrator
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// seat is one member's place in the crew: its session, its inbox, and what the
+// crew knows of it. It is the member's teammate.Inbox.
+type seat struct {
+	member  configs.Member
+	lead    bool
+	session tasks.Member
+	mate    *teammate.Teammate
+	crew    *crew
+
+	// work is where the crew puts the next work; at most one waits, because
+	// only an idle member is given any. Closing it sends the member home.
+	work    chan teammate.Work
+	closers []func() error // what the member has open, in the order of opening
+
+	// All below is guarded by crew.mu.
+	sessionBegun bool
+	idle         bool
+	gone         string // why it takes no more turns; empty: it does
+	halting      string // a hook stopped it: it leaves when its turn is over
+	attention    string
+	limited      bool // the attention is due to a limit, which ends a team with code 3
+	nudges       int
+	nudged       string
+	watch        watch
+}
+
+// Next waits for the next work. While it waits, the member is idle.
+func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
+	if s.haltReason() != "" {
+		return teammate.Work{}, io.EOF
+	}
+	s.crew.setIdle(s)
+	select {
+	case w, ok := <-s.work:
+		if !ok {
+			return teammate.Work{}, io.EOF
+		}
+		return w, nil
+	case <-ctx.Done():
+		return teammate.Work{}, context.Cause(ctx)
+	}
+}
+
+// Waiting returns the mail that may be shown in the middle of a turn.
+func (s *seat) Waiting(ctx context.Context) ([]teammate.Input, error) {
+	mail, err := s.crew.store.Unread(ctx, s.member.Name)
+	if err != nil || len(mail) == 0 {
+		return nil, err
+	}
+	return s.read(ctx, mail)
+}
+
+// Taken marks mail as delivered: it stands in the transcript.
+func (s *seat) Taken(ctx context.Context, ids []string) error {
+	return s.crew.store.Deliver(ctx, s.member.Name, ids)
+}
+
+// read turns unread mail into inputs. What has become pointless is marked as
+// delivered without being shown; what is no news yet is left for later.
+func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input, error) {
+	all, err := s.crew.store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	show, moot := sortMail(mail, all, s.member.Name)
+	if len(moot) > 0 {
+		if err := s.crew.store.Deliver(ctx, s.member.Name, moot); err != nil {
+			return nil, err
+		}
+	}
+	return inputs(show, all), nil
+}
+
+// sortMail splits mail into what is to be shown and the ids of what is moot:
+// assignments that a later one repeats, or whose task is done, deleted, in
+// progress with the member already, or somebody else's. Assignments of tasks
+// that are still blocked are shown only along with something that is not.
+func sortMail(mail []tasks.Message, all []tasks.Task, member string) (show []tasks.Message, moot []string) {
+	last := map[string]string{} // task -> its latest assignment
+	for _, m := range mail {
+		if id, ok := assigned(m); ok {
+			last[id] = m.ID
+		}
+	}
+	news := false
+	for _, m := range mail {
+		id, ok := assigned(m)
+		if !ok {
+			news = true
+			show = append(show, m)
+			continue
+		}
+		i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == id })
+		if last[id] != m.ID || i < 0 || all[i].Owner != member || all[i].Status != tasks.Pending {
+			moot = append(moot, m.ID)
+			continue
+		}
+		news = news || ready(all[i], all)
+		show = append(show, m)
+	}
+	if !news {
+		show = nil
+	}
+	return show, moot
+}

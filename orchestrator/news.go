@@ -1,0 +1,52 @@
+package orchestrator
+
+import (
+	"encoding/json"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// stored takes in what the store has committed, once its line stands in the
+// journal: it wakes the receiver of mail over the bus, and the crew looks at
+// the team again.
+func (c *crew) stored(e tasks.Event) {
+	switch e.Type {
+	case tasks.TaskEvent:
+		c.noteTask(e.Data)
+	case tasks.MessageEvent:
+		if to := c.noteMessage(e.Data); to != "" {
+			if err := c.bus.Wake(to); err != nil {
+				c.log.Debug("nobody was woken for a message", "to", to, "err", err)
+			}
+		}
+	}
+	c.poke()
+}
+
+// noteTask remembers who completed what.
+func (c *crew) noteTask(data json.RawMessage) {
+	var change tasks.TaskChange
+	if json.Unmarshal(data, &change) != nil || change.Op != tasks.TaskCompleted {
+		return
+	}
+	if s, ok := c.seat(change.Task.Owner); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		s.watch.completed = append(s.watch.completed, change.Task.ID)
+		s.watch.unreported = append(s.watch.unreported, change.Task.ID)
+	}
+}
+
+// noteMessage remembers who has written to the lead, and tells whose mail it is.
+func (c *crew) noteMessage(data json.RawMessage) (to string) {
+	var m tasks.Message
+	if json.Unmarshal(data, &m) != nil || len(c.seats) == 0 {
+		return ""
+	}
+	if s, ok := c.seat(m.From); ok && m.To == c.seats[0].member.Name {
+		c.mu.Lock()
+		s.watch.unreported = nil
+		c.mu.Unlock()
+	}
+	return m.To
+}

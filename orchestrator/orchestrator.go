@@ -1,0 +1,205 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/oklog/run"
+
+	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/script"
+)
+
+// Options tune a run. The zero value runs the team as its spec says.
+type Options struct {
+	Goal    string       // instead of the spec's goal
+	Fresh   bool         // forget the earlier run
+	Keep    bool         // stay up when all is done, as does the spec's keep
+	Version string       // of covey, for run.json
+	Bin     string       // path of the covey executable, for hooks; default this process's
+	Log     *slog.Logger // takes covey's own troubles; default: nowhere
+	// OnLine is told of every line of the journal of this run, in order. It
+	// must not block.
+	OnLine func(Line)
+	// OnUp is called once the team is up and can be reached.
+	OnUp func(Place)
+}
+
+// Orchestrator runs one team once. Make it with New.
+type Orchestrator struct {
+	team    *configs.Team
+	opts    Options
+	place   Place
+	scripts map[string]*script.Script // by path
+	hooks   layers
+	started time.Time
+}
+
+// New checks that a team can run: every file that its spec names can be read
+// and understood. It starts nothing and writes nothing. Its errors wrap
+// ErrSpec.
+func New(team *configs.Team, opts Options) (*Orchestrator, error) {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Bin == "" {
+		bin, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find covey's own executable: %w", err)
+		}
+		opts.Bin = bin
+	}
+	place, err := PlaceOf(team.Name, team.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	scripts, err := loadScripts(team)
+	if err != nil {
+		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
+	}
+	layers, err := loadHooks(team)
+	if err != nil {
+		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
+	}
+	return &Orchestrator{team: team, opts: opts, place: place, scripts: scripts, hooks: layers}, nil
+}
+
+// Place is where the team keeps its state.
+func (o *Orchestrator) Place() Place { return o.place }
+
+// Run runs the team until its work is done, nobody can go on, somebody tells
+// it to stop, or ctx ends. It returns ErrRunning (naming the process) when the
+// team runs already. What an earlier run left is resumed. When it returns,
+// nothing that it started runs any more.
+func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
+	o.started = time.Now()
+	if err := o.place.Create(); err != nil {
+		return Ending{}, err
+	}
+	lock, err := lockTeam(o.place)
+	if err != nil {
+		return Ending{}, err
+	}
+	defer func() { err = errors.Join(err, lock.release()) }()
+	if o.opts.Fresh {
+		if err := forget(o.place); err != nil {
+			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
+		}
+	}
+	store, err := tasks.Open(o.place.Store(), &tasks.Options{BlobDir: o.place.Blobs()})
+	if err != nil {
+		return Ending{}, err
+	}
+	defer store.Close()
+	return o.withStore(ctx, store)
+}
+
+// withStore opens what depends on the store, runs the team, and closes it all
+// in reverse order: the bus and the store outlive the actors that use them.
+func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
+	j, err := openJournal(o.place.Journal(), o.team.Name, store, o.opts.Log)
+	if err != nil {
+		return Ending{}, err
+	}
+	b, err := bus.Embed(bus.Options{Log: o.opts.Log, OnError: func(err error) {
+		o.opts.Log.Error("the bus", "err", err)
+	}})
+	if err != nil {
+		return Ending{}, errors.Join(err, j.file.Close())
+	}
+	c := &crew{
+		store: store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
+		team:  o.team.Name,
+		keep:  o.opts.Keep || o.team.Keep,
+		poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
+	}
+	j.views = journalViews{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
+		if err := b.JournalGrew(seq); err != nil {
+			o.opts.Log.Debug("nobody heard that the journal grew", "err", err)
+		}
+	}}
+	before, err := o.assemble(ctx, c)
+	defer c.dismiss()
+	go j.run() // owned by this function: j.close waits for it
+	var ending Ending
+	if err == nil {
+		ending, err = o.withCrew(ctx, c, before)
+	}
+	if err == nil {
+		j.tell(TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts()})
+	}
+	err = errors.Join(err, j.close())
+	err = errors.Join(err, o.markEnded(ending, err), b.Close())
+	if c.control != nil {
+		c.control.wait()
+	}
+	return ending, err
+}
+
+// assemble finds out what is new in the spec and makes the members, unless
+// there is nothing for them to do.
+func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
+	before, err := o.prepare(ctx, c)
+	c.goal = before.goal
+	if err != nil || before.done {
+		return before, err
+	}
+	return before, o.hire(ctx, c)
+}
+
+// withCrew lets the members work.
+func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (Ending, error) {
+	c.journal.tell(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed})
+	if before.done {
+		return o.alreadyDone(ctx, c, before)
+	}
+	for _, w := range o.hooks.warnings {
+		c.journal.tell(teammate.Warning{Text: w.Error()})
+	}
+	end, err := o.runActors(ctx, c)
+	return o.ending(ctx, c, restOf{end, err}, before)
+}
+
+// runActors is the run.Group: crew, control and the caller's context, which
+// carries the signals. The first to return ends the others.
+func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err error) {
+	if err := c.bus.Listen(o.place.Socket(), c.processes.Identify); err != nil {
+		return move{}, err
+	}
+	if c.control, err = serveControl(c.bus, o.handlers(c)); err != nil {
+		return move{}, err
+	}
+	var g run.Group
+	crewCtx, stopCrew := context.WithCancelCause(ctx)
+	g.Add(func() error {
+		var err error
+		end, err = c.run(crewCtx)
+		return err
+	}, func(cause error) { stopCrew(cause) })
+	g.Add(func() error { return c.waitDown(crewCtx) }, func(error) {})
+	g.Add(run.ContextHandler(ctx))
+
+	if err := o.markRunning(c); err != nil {
+		stopCrew(err)
+		return move{}, err
+	}
+	if o.opts.OnUp != nil {
+		o.opts.OnUp(o.place)
+	}
+	return end, g.Run()
+}
+
+func (o *Orchestrator) memberNames() []string {
+	var names []string
+	for _, m := range o.team.Members() {
+		names = append(names, m.Name)
+	}
+	return names
+}

@@ -1,0 +1,266 @@
+package orchestrator
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// maxNudges is how often an idle member is reminded of a task that it owns,
+// with nothing changed in between, before it needs attention (DESIGN 10.1).
+const maxNudges = 3
+
+// scene is one snapshot of the team: what plan decides on.
+type scene struct {
+	Tasks   []tasks.Task // in list order
+	Seats   []seatView   // the lead first, then in file order
+	Told    string       // the impasse that the lead was last told of
+	Reports string       // the finished list that the lead last reported on
+}
+
+// seatView is what plan knows of one member.
+type seatView struct {
+	Name      string
+	Lead      bool
+	Idle      bool // waits for work; false: takes a turn, or has just been given one
+	Gone      bool // halted or failed for good: takes no more turns
+	Attention string
+	SelfClaim bool
+	Skills    skills
+	Unread    []tasks.Message
+	Nudges    int    // nudges given since Nudged was true
+	Nudged    string // fingerprint of the tasks at the last nudge
+}
+
+// skills are what a task may want of the member that takes it by itself.
+type skills struct {
+	Role  string   // the agent type
+	Tools []string // nil: every tool
+}
+
+// moveKind says what the crew is to do.
+type moveKind string
+
+// The moves of a plan.
+const (
+	giveMail  moveKind = "mail"      // hand Member all of its unread mail
+	giveClaim moveKind = "claim"     // claim Tasks[0] for Member and hand it over
+	giveNudge moveKind = "nudge"     // remind Member of Tasks
+	attention moveKind = "attention" // Member needs attention: Reason
+	tellLead  moveKind = "tell"      // tell the lead of the impasse Reason
+	askReport moveKind = "report"    // ask the lead for its last report
+	finish    moveKind = "finish"    // the team is at rest: end it
+)
+
+// move is one thing to do. Fields that a kind does not use are zero.
+type move struct {
+	Kind   moveKind
+	Member string
+	Tasks  []tasks.Task
+	Reason string
+	Mark   string // fingerprint to remember: nudges, impasses and reports
+	Done   bool   // finish only: everything is done
+}
+
+// plan decides what is to be done in a scene; no moves means wait. It is
+// called after every change and must be a function of the scene alone: one
+// call's moves, once carried out, are visible in the next scene.
+func plan(s scene) []move {
+	var moves []move
+	taken := map[string]bool{}
+	busy := false
+	for _, seat := range s.Seats {
+		if seat.Gone {
+			continue
+		}
+		if !seat.Idle {
+			busy = true
+			continue
+		}
+		if m, ok := next(s, seat, taken); ok {
+			moves = append(moves, m)
+		}
+	}
+	if busy || len(moves) > 0 {
+		return moves
+	}
+	return atRest(s)
+}
+
+// next is what an idle member should do now, if anything.
+func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
+	if show, moot := sortMail(seat.Unread, s.Tasks, seat.Name); len(show)+len(moot) > 0 {
+		return move{Kind: giveMail, Member: seat.Name}, true
+	}
+	if seat.Attention != "" {
+		return move{}, false // only mail, or a person, helps it on
+	}
+	own := actable(s.Tasks, seat.Name)
+	if len(own) > 0 {
+		return remind(seat, own), true
+	}
+	if !seat.SelfClaim {
+		return move{}, false
+	}
+	for _, t := range s.Tasks {
+		if ready(t, s.Tasks) && t.Owner == "" && !taken[t.ID] && suits(t, seat.Skills) {
+			taken[t.ID] = true
+			return move{Kind: giveClaim, Member: seat.Name, Tasks: []tasks.Task{t}}, true
+		}
+	}
+	return move{}, false
+}
+
+// remind nudges a member about its own tasks, or gives up on it.
+func remind(seat seatView, own []tasks.Task) move {
+	mark := fingerprint(own)
+	if mark == seat.Nudged && seat.Nudges >= maxNudges {
+		return move{
+			Kind: attention, Member: seat.Name, Tasks: own,
+			Reason: "it was reminded " + strconv.Itoa(maxNudges) + " times of " + taskNames(own) + " and nothing changed",
+		}
+	}
+	return move{Kind: giveNudge, Member: seat.Name, Tasks: own, Mark: mark}
+}
+
+// atRest decides what follows when nobody works and nobody has anything to do.
+func atRest(s scene) []move {
+	lead := s.Seats[0]
+	leadHears := !lead.Gone && lead.Attention == ""
+	open := openTasks(s.Tasks)
+	if len(open) == 0 {
+		mark := fingerprint(s.Tasks)
+		if len(s.Tasks) > 0 && s.Reports != mark && leadHears {
+			return []move{{Kind: askReport, Member: lead.Name, Mark: mark}}
+		}
+		return []move{{Kind: finish, Done: true, Reason: "all work is done"}}
+	}
+	reason := impasse(s, open)
+	mark := fingerprint(open)
+	if s.Told != mark && leadHears {
+		return []move{{Kind: tellLead, Member: lead.Name, Reason: reason, Mark: mark}}
+	}
+	return []move{{Kind: finish, Reason: reason}}
+}
+
+// impasse says which open tasks nobody can take, and why.
+func impasse(s scene, open []tasks.Task) string {
+	why := make([]string, len(open))
+	for i, t := range open {
+		why[i] = "#" + t.ID + " " + strconv.Quote(t.Subject) + " " + stuck(s, t)
+	}
+	return "nobody can go on: " + strings.Join(why, "; ")
+}
+
+// stuck says why one open task does not move while everybody is idle.
+func stuck(s scene, t tasks.Task) string {
+	if by := openBlockers(t, s.Tasks); len(by) > 0 {
+		return "is blocked by " + taskNames(by)
+	}
+	if t.Owner == "" {
+		return "is ready, but no idle member takes it by itself"
+	}
+	i := slices.IndexFunc(s.Seats, func(m seatView) bool { return m.Name == t.Owner })
+	switch {
+	case i < 0:
+		return "belongs to " + t.Owner + ", who is no member"
+	case s.Seats[i].Gone:
+		return "belongs to " + t.Owner + ", who takes no more turns"
+	case s.Seats[i].Attention != "":
+		return "belongs to " + t.Owner + ", who needs attention: " + s.Seats[i].Attention
+	}
+	return "belongs to " + t.Owner
+}
+
+// actable lists the tasks that a member owns and could work on now.
+func actable(all []tasks.Task, member string) []tasks.Task {
+	var own []tasks.Task
+	for _, t := range all {
+		if t.Owner == member && (t.Status == tasks.InProgress || ready(t, all)) {
+			own = append(own, t)
+		}
+	}
+	return own
+}
+
+// ready reports whether a task waits for nothing but somebody to do it.
+func ready(t tasks.Task, all []tasks.Task) bool {
+	return t.Status == tasks.Pending && len(openBlockers(t, all)) == 0
+}
+
+// openBlockers lists the tasks that t waits for.
+func openBlockers(t tasks.Task, all []tasks.Task) []tasks.Task {
+	var by []tasks.Task
+	for _, b := range all {
+		if b.Status != tasks.Completed && slices.Contains(t.BlockedBy, b.ID) {
+			by = append(by, b)
+		}
+	}
+	return by
+}
+
+// openTasks lists the tasks that are not completed.
+func openTasks(all []tasks.Task) []tasks.Task {
+	var open []tasks.Task
+	for _, t := range all {
+		if t.Status != tasks.Completed {
+			open = append(open, t)
+		}
+	}
+	return open
+}
+
+// suits reports whether a member has what a task wants.
+func suits(t tasks.Task, have skills) bool {
+	if t.Wants.Role != "" && t.Wants.Role != have.Role {
+		return false
+	}
+	for _, tool := range t.Wants.Tools {
+		if have.Tools != nil && !slices.Contains(have.Tools, tool) {
+			return false
+		}
+	}
+	return true
+}
+
+// fingerprint tells two states of the same tasks apart.
+func fingerprint(list []tasks.Task) string {
+	var b strings.Builder
+	for _, t := range list {
+		b.WriteString(t.ID + "." + strconv.FormatUint(t.Version, 10) + " ")
+	}
+	return b.String()
+}
+
+// taskNames lists tasks for people: #1, #2 and #3.
+func taskNames(list []tasks.Task) string {
+	names := make([]string, len(list))
+	for i, t := range list {
+		names[i] = "#" + t.ID
+	}
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// causeOf says why a turn begins that is made of this mail: what a person
+// sent comes first, then a task, then a message.
+func causeOf(mail []tasks.Message) teammate.Cause {
+	cause := teammate.ByTask
+	for _, m := range mail {
+		switch m.Kind {
+		case kindGoal:
+			return teammate.ByGoal
+		case kindPerson:
+			return teammate.ByPerson
+		case tasks.TaskAssignment:
+		default:
+			cause = teammate.ByMessage
+		}
+	}
+	return cause
+}

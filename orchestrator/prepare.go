@@ -1,0 +1,189 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Keys of the store under which a run leaves what the next one must know.
+const (
+	keyGoal  = "goal"  // goalRecord
+	keySpec  = "spec"  // map: id of a task in the spec -> its id in the store
+	keyEnded = "ended" // endRecord of a run that came to rest with all done; null while one runs
+)
+
+// goalRecord is the goal that the lead was given.
+type goalRecord struct {
+	Spec  string `json:"spec"`  // the spec's goal then
+	Given string `json:"given"` // what the lead was given
+}
+
+// endRecord is how a run came to rest.
+type endRecord struct {
+	Reason string `json:"reason"`
+	Answer string `json:"answer"`
+}
+
+// earlier is what a run finds when it starts.
+type earlier struct {
+	resumed bool   // there was a run before
+	done    bool   // it was done, and nothing is new since
+	answer  string // the lead's last answer then
+	goal    string // what the lead works for
+}
+
+// prepare puts what is new in the spec into the store: the goal, and tasks.
+// Doing it again after a crash adds nothing twice.
+func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
+	var e earlier
+	known, err := c.store.Members(ctx)
+	if err != nil {
+		return e, err
+	}
+	e.resumed = len(known) > 0
+	var ended *endRecord
+	if err := value(ctx, c.store, keyEnded, &ended); err != nil {
+		return e, err
+	}
+	var goal goalRecord
+	if err := value(ctx, c.store, keyGoal, &goal); err != nil {
+		return e, err
+	}
+	loaded := map[string]string{}
+	if err := value(ctx, c.store, keySpec, &loaded); err != nil {
+		return e, err
+	}
+	next := o.nextGoal(goal)
+	e.goal = next.Given
+	newGoal := next.Given != goal.Given
+	fresh := slices.ContainsFunc(o.memberNames(), func(name string) bool {
+		return !slices.ContainsFunc(known, func(m tasks.Member) bool { return m.Name == name })
+	})
+	if ended != nil && !newGoal && !fresh && len(o.newTasks(loaded)) == 0 && atPeace(ctx, c.store, known) {
+		e.done, e.answer = true, ended.Answer
+		return e, nil
+	}
+	if err := c.store.Put(ctx, keyEnded, json.RawMessage("null")); err != nil {
+		return e, err
+	}
+	if newGoal {
+		if err := o.giveGoal(ctx, c, next); err != nil {
+			return e, err
+		}
+	}
+	return e, o.addTasks(ctx, c, loaded)
+}
+
+// value reads what is stored under key into v, and leaves v alone if nothing is.
+func value(ctx context.Context, s *tasks.Store, key string, v any) error {
+	stored, ok, err := s.Value(ctx, key)
+	if err != nil || !ok {
+		return err
+	}
+	if err := json.Unmarshal(stored, v); err != nil {
+		return fmt.Errorf("read %q of the store: %w", key, err)
+	}
+	return nil
+}
+
+// atPeace reports whether nothing has come in since the team ended.
+func atPeace(ctx context.Context, s *tasks.Store, members []tasks.Member) bool {
+	all, err := s.List(ctx)
+	if err != nil || len(openTasks(all)) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(members, func(m tasks.Member) bool {
+		mail, err := s.Unread(ctx, m.Name)
+		return err != nil || len(mail) > 0
+	})
+}
+
+// nextGoal is what the lead works for from now on. A goal on the command line
+// counts until another is given there or the spec's own changes.
+func (o *Orchestrator) nextGoal(was goalRecord) goalRecord {
+	switch {
+	case o.opts.Goal != "":
+		return goalRecord{Spec: o.team.Goal, Given: o.opts.Goal}
+	case was.Given == "" || o.team.Goal != was.Spec:
+		return goalRecord{Spec: o.team.Goal, Given: o.team.Goal}
+	}
+	return was
+}
+
+// giveGoal puts a goal into the lead's mailbox.
+func (o *Orchestrator) giveGoal(ctx context.Context, c *crew, goal goalRecord) error {
+	if strings.TrimSpace(goal.Given) != "" {
+		by := tasks.Actor{Name: fromPerson, CallID: "goal:" + goal.Given}
+		_, err := c.store.Send(ctx, by, tasks.Outgoing{
+			To: []string{o.team.Lead.Name}, Kind: kindGoal, Text: goal.Given, Summary: preview(firstLine(goal.Given)),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return c.store.Put(ctx, keyGoal, raw(goal))
+}
+
+// newTasks are the spec's tasks that no run has loaded yet.
+func (o *Orchestrator) newTasks(loaded map[string]string) []tasks.New {
+	var list []tasks.New
+	for _, t := range o.team.Tasks {
+		if _, ok := loaded[t.ID]; ok {
+			continue
+		}
+		n := tasks.New{
+			Key: t.ID, Subject: t.Subject, Description: t.Description, Owner: t.Owner, Labels: t.Labels,
+			Wants: tasks.Wants{Tools: t.WantsTools},
+		}
+		for _, by := range t.BlockedBy {
+			if id, ok := loaded[by]; ok {
+				by = id
+			}
+			n.BlockedBy = append(n.BlockedBy, by)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// addTasks stores the spec's new tasks, in file order and in one transaction.
+// They are the words of whoever wrote the spec, so no TaskCreated hook is asked.
+func (o *Orchestrator) addTasks(ctx context.Context, c *crew, loaded map[string]string) error {
+	list := o.newTasks(loaded)
+	if len(list) == 0 {
+		return nil
+	}
+	keys := make([]string, len(list))
+	for i, n := range list {
+		keys[i] = n.Key
+	}
+	added, err := c.store.Add(ctx, tasks.Actor{CallID: "spec:" + strings.Join(keys, ",")}, list)
+	if err != nil {
+		return err
+	}
+	for i, t := range added {
+		loaded[keys[i]] = t.ID
+	}
+	return c.store.Put(ctx, keySpec, raw(loaded))
+}
+
+// forget removes what earlier runs left. The lock is held, and stays.
+func forget(p Place) error {
+	for _, path := range []string{p.Store(), p.Journal(), p.RunFile()} {
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	for _, dir := range []string{p.Transcripts(), p.Blobs(), p.Scratch()} {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return p.Create()
+}

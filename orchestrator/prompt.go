@@ -1,0 +1,128 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Kinds of mail that covey itself puts into a mailbox, beside the store's own
+// and the members' text. The names stand in the journal.
+const (
+	kindGoal   tasks.Kind = "goal"   // the goal, for the lead
+	kindPerson tasks.Kind = "person" // what a person sent with `covey send` or typed in attach
+)
+
+// fromPerson and fromCovey are senders that are no members; specs cannot use
+// the names for members.
+const (
+	fromPerson = "operator"
+	fromCovey  = "covey"
+)
+
+// inputs turns mail into the pieces of one prompt, one piece a message.
+func inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input {
+	var in []teammate.Input
+	for _, m := range mail {
+		switch m.Kind {
+		case kindGoal, kindPerson:
+			in = append(in, teammate.Input{Kind: teammate.FromPerson, Text: m.Text, MessageID: m.ID})
+		case tasks.Notice:
+			in = append(in, teammate.Input{Kind: teammate.FromCovey, Text: m.Text, MessageID: m.ID})
+		case tasks.TaskAssignment:
+			text := assignmentText(m, all)
+			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: text, MessageID: m.ID})
+		default:
+			in = append(in, teammate.Input{Kind: teammate.FromMail, Text: mailText(m), MessageID: m.ID})
+		}
+	}
+	return in
+}
+
+// mailText is a message as a model sees it: data from a named member
+// (DESIGN 10.2). What could end the frame early is defused.
+func mailText(m tasks.Message) string {
+	attr := strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ")
+	body := strings.NewReplacer(
+		"</teammate-message", "&lt;/teammate-message", "<teammate-message", "&lt;teammate-message",
+	).Replace(m.Text)
+	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
+		attr.Replace(m.From), attr.Replace(m.Summary), body)
+}
+
+// assigned returns the task that an assignment is about.
+func assigned(m tasks.Message) (id string, ok bool) {
+	if m.Kind != tasks.TaskAssignment {
+		return "", false
+	}
+	var data tasks.Assignment
+	if err := json.Unmarshal(m.Data, &data); err != nil {
+		return "", false
+	}
+	return data.TaskID, data.TaskID != ""
+}
+
+// assignmentText tells a member of a task that it was given, by the task's
+// state now: it may have changed since the mail was written.
+func assignmentText(m tasks.Message, all []tasks.Task) string {
+	id, _ := assigned(m)
+	for _, t := range all {
+		if t.ID != id {
+			continue
+		}
+		if by := openBlockers(t, all); len(by) > 0 {
+			return "You own task " + taskText(t) + "\nIt waits for " + taskNames(by) + "; you will be told when it is ready."
+		}
+		return "You own task " + taskText(t) +
+			"\nIt is ready: set it to in_progress with TaskUpdate, do it, then set it to completed."
+	}
+	return m.Text
+}
+
+// taskText is a task in full.
+func taskText(t tasks.Task) string {
+	text := fmt.Sprintf("#%s: %s", t.ID, t.Subject)
+	if t.Description != "" {
+		text += "\n" + t.Description
+	}
+	return text
+}
+
+// claimText hands a member a task that was claimed for it.
+func claimText(t tasks.Task) string {
+	return "You had nothing to do, so you have claimed task " + taskText(t) +
+		"\nIt is in progress and yours: do it, then set it to completed with TaskUpdate."
+}
+
+// nudgeText reminds a member of its open tasks.
+func nudgeText(own []tasks.Task) string {
+	lines := make([]string, len(own))
+	for i, t := range own {
+		lines[i] = fmt.Sprintf("- #%s %s (%s)", t.ID, t.Subject, t.Status)
+	}
+	return "You are idle, but you own open tasks:\n" + strings.Join(lines, "\n") +
+		"\nGo on with them. If you cannot, give them back (TaskUpdate with status pending and an empty owner)" +
+		" or tell the lead why."
+}
+
+// reportText asks the lead for the answer that `covey up` ends with.
+func reportText(all []tasks.Task) string {
+	lines := make([]string, len(all))
+	for i, t := range all {
+		lines[i] = fmt.Sprintf("- #%s %s", t.ID, t.Subject)
+		if t.Owner != "" {
+			lines[i] += " (by " + t.Owner + ")"
+		}
+	}
+	return "All tasks are completed:\n" + strings.Join(lines, "\n") +
+		"\nThis is your last turn: report to the user what the team has done."
+}
+
+// impasseText tells the lead that nothing moves any more.
+func impasseText(reason string) string {
+	return "Everyone is idle and open tasks remain; " + reason +
+		"\nReassign, unblock, change or delete them, or message the member who can; otherwise the team ends unfinished."
+}

@@ -1,0 +1,177 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// serve runs one member until it takes no more turns, and sees to what it
+// leaves behind.
+func (c *crew) serve(ctx context.Context, s *seat) {
+	err := s.mate.Run(ctx)
+	c.begin(s)
+	switch {
+	case ctx.Err() != nil:
+	case err == nil && s.haltReason() == "":
+	case err == nil:
+		c.halted(ctx, s, s.haltReason())
+	case errors.Is(err, teammate.ErrHalted):
+		c.halted(ctx, s, err.Error())
+	default:
+		c.leave(ctx, s, "it failed: "+err.Error())
+	}
+}
+
+// halted is for a member that a hook has stopped for good: it stays so when
+// the team is started again.
+func (c *crew) halted(ctx context.Context, s *seat, reason string) {
+	s.session.State, s.session.Reason = stateHalted, reason
+	c.act(ctx, s, c.store.SetMember(ctx, s.session))
+	c.leave(ctx, s, reason)
+}
+
+// halt makes the member leave when its turn is over: a TaskCompleted hook has
+// stopped it in the middle of one.
+func (s *seat) halt(reason string) {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	s.halting = reason
+}
+
+func (s *seat) haltReason() string {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return s.halting
+}
+
+// leave is for a member that will not be started again in this run: its tasks
+// go back to the list, and the lead is told.
+func (c *crew) leave(ctx context.Context, s *seat, reason string) {
+	released, err := c.store.Release(ctx, tasks.Actor{}, s.member.Name, reason)
+	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)
+	if len(released) > 0 {
+		text += "\nIts tasks are open again: " + taskNames(released)
+	}
+	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text)))
+	c.mu.Lock()
+	s.gone, s.idle = reason, true
+	c.mu.Unlock()
+	c.poke()
+}
+
+// stateHalted is the tasks.Member.State of a member that a hook has stopped
+// for good.
+const stateHalted = "halted"
+
+// watch is what a member has done in this run, gathered from its events.
+type watch struct {
+	turn, pass         int
+	turns, passes      int // of this run
+	doing              string
+	lastText           string
+	refusals, failOpen int
+	completed          []string // tasks that it completed in this run
+	unreported         []string // tasks that it completed since it last wrote to the lead
+	usage              teammate.Usage
+}
+
+// sinkOf makes the sink of a member: events go to the journal, and the crew
+// takes from them what it must know.
+func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
+	return func(e teammate.Event) {
+		c.mu.Lock()
+		s.watch.see(e)
+		c.mu.Unlock()
+		c.journal.sink(e)
+		switch data := e.Data.(type) {
+		case teammate.MemberStarted:
+			c.begin(s)
+		case teammate.NeedsAttention:
+			c.act(ctx, s, c.needsAttention(ctx, s, data.Reason))
+		case teammate.Idle:
+			c.act(ctx, s, c.idled(ctx, s, data))
+		case teammate.TurnEnded:
+			c.turnEnded(s, data)
+		}
+	}
+}
+
+// idled sees to turns that came to nothing: the lead is told, and a member
+// that nobody will remind of anything needs attention.
+func (c *crew) idled(ctx context.Context, s *seat, idle teammate.Idle) error {
+	if idle.Reason != "failed" && idle.Reason != "stopped" {
+		return nil
+	}
+	what := "its last turn failed: " + idle.LastText
+	if idle.Reason == "stopped" {
+		what = "a hook stopped its turn"
+	}
+	all, err := c.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	if idle.Reason == "failed" && (s.lead || len(actable(all, s.member.Name)) == 0) {
+		c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.NeedsAttention{Reason: what}})
+		return c.needsAttention(ctx, s, what)
+	}
+	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s is idle: %s", s.member.Name, what))
+}
+
+// act notes an error of something that was done on the side.
+func (c *crew) act(ctx context.Context, s *seat, err error) {
+	if err != nil && ctx.Err() == nil {
+		c.log.Error("what happened to a member could not be noted", "member", s.member.Name, "err", err)
+	}
+}
+
+// turnEnded remembers that a limit ended a turn, for the exit code.
+func (c *crew) turnEnded(s *seat, end teammate.TurnEnded) {
+	switch end.Reason {
+	case "max_turns", "max_tokens", "turn_timeout":
+		c.mu.Lock()
+		s.limited = true
+		c.mu.Unlock()
+	}
+}
+
+// see takes in one event.
+func (w *watch) see(e teammate.Event) {
+	w.turn = max(w.turn, e.Turn)
+	switch data := e.Data.(type) {
+	case teammate.TurnStarted:
+		w.turns++
+		w.pass, w.doing = 0, "starting a turn"
+	case teammate.PassStarted:
+		w.passes++
+		w.pass, w.doing = data.Pass, "thinking"
+	case teammate.TextSaid:
+		w.lastText = data.Text
+	case teammate.ToolCalled:
+		w.doing = data.Name
+	case teammate.ToolReturned:
+		w.doing = "thinking"
+	case teammate.HookStarted:
+		w.doing = data.Event + " hooks"
+	case teammate.HookFinished:
+		if data.Outcome == "non_blocking_error" || data.Outcome == "cancelled" {
+			w.failOpen++
+		}
+	case teammate.HookFeedback:
+		w.refusals++
+	case teammate.TurnEnded:
+		w.doing = ""
+		w.usage.InputTokens += data.Usage.InputTokens
+		w.usage.OutputTokens += data.Usage.OutputTokens
+	}
+}
+
+// turn is the number of the member's turn.
+func (s *seat) turn() int {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return s.watch.turn
+}

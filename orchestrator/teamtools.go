@@ -1,0 +1,220 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// teamTool is one of the tools by which an agent acts on its team. All kinds
+// of agent get the same ones.
+type teamTool struct {
+	spec   teammate.Spec
+	repair map[string]string
+	run    func(ctx context.Context, call teammate.ToolCall) teammate.ToolResult
+}
+
+// Spec describes the tool.
+func (t *teamTool) Spec() teammate.Spec { return t.spec }
+
+// Run carries out one call.
+func (t *teamTool) Run(ctx context.Context, call teammate.ToolCall) teammate.ToolResult {
+	return t.run(ctx, call)
+}
+
+// Repair renames the keys that models get wrong, where the right one is not
+// there; it leaves alone what is no object.
+func (t *teamTool) Repair(input json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil {
+		return input
+	}
+	mended := false
+	for wrong, right := range t.repair {
+		value, has := fields[wrong]
+		if _, hasRight := fields[right]; has && !hasRight {
+			fields[right] = value
+			delete(fields, wrong)
+			mended = true
+		}
+	}
+	if !mended {
+		return input
+	}
+	return raw(fields)
+}
+
+// newTeamTool makes a tool from a function over its typed input. repair renames
+// the keys that models get wrong (TEAMS.md section 2).
+func newTeamTool[In any](
+	name, description string, repair map[string]string,
+	run func(ctx context.Context, callID string, in In) teammate.ToolResult,
+) (teammate.Tool, error) {
+	schema, err := jsonschema.For[In](nil)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", name, err)
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", name, err)
+	}
+	spec := teammate.Spec{Name: name, Description: description, Schema: text, Team: true}
+	return &teamTool{spec: spec, repair: repair, run: func(ctx context.Context, call teammate.ToolCall) teammate.ToolResult {
+		var in In
+		if err := json.Unmarshal(call.Input, &in); err != nil {
+			return toolError(fmt.Errorf("input of %s: %w", name, err))
+		}
+		return run(ctx, call.ID, in)
+	}}, nil
+}
+
+// toolError is a result that tells the model what went wrong.
+func toolError(err error) teammate.ToolResult {
+	return teammate.ToolResult{Content: err.Error(), IsError: true}
+}
+
+// taskRepairs are the misspellings of task tool inputs that hosts accept.
+func taskRepairs() map[string]string {
+	return map[string]string{"id": "taskId", "task_id": "taskId", "active_form": "activeForm"}
+}
+
+// teamTools makes the team tools of one member.
+func teamTools(b *board, me func(callID string) actor, roster func() []rosterEntry) ([]teammate.Tool, error) {
+	create, err1 := newTeamTool("TaskCreate",
+		"Add a task to the team's list. It begins as pending and without an owner.", taskRepairs(),
+		func(ctx context.Context, id string, in taskCreateInput) teammate.ToolResult {
+			return taskCreate(ctx, b, me(id), in)
+		})
+	get, err2 := newTeamTool("TaskGet", "Show one task of the team's list in full.", taskRepairs(),
+		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult { return taskGet(ctx, b, in) })
+	update, err3 := newTeamTool("TaskUpdate",
+		"Change a task: claim it (status in_progress), complete it, hand it to somebody (owner), set what blocks it, or delete it.",
+		taskRepairs(),
+		func(ctx context.Context, id string, in taskUpdateInput) teammate.ToolResult {
+			return taskUpdate(ctx, b, me(id), in)
+		})
+	list, err4 := newTeamTool("TaskList", "List the team's tasks with status, owner and what blocks them.", nil,
+		func(ctx context.Context, _ string, _ struct{}) teammate.ToolResult { return taskList(ctx, b) })
+	send, err5 := newTeamTool("SendMessage",
+		`Send a message to a member of the team by name, or to all others with "*". Others see nothing of what you write otherwise.`,
+		map[string]string{"recipient": "to", "content": "message"},
+		func(ctx context.Context, id string, in sendMessageInput) teammate.ToolResult {
+			return sendMessage(ctx, b, me(id), in)
+		})
+	members, err6 := newTeamTool("ListMembers", "List the members of the team: who they are and what they do now.", nil,
+		func(context.Context, string, struct{}) teammate.ToolResult { return listMembers(me("").Name, roster()) })
+	return []teammate.Tool{create, get, update, list, send, members}, errors.Join(err1, err2, err3, err4, err5, err6)
+}
+
+type taskCreateInput struct {
+	Subject     string                     `json:"subject" jsonschema:"a short title"`
+	Description string                     `json:"description" jsonschema:"what is to be done, and when it counts as done"`
+	ActiveForm  string                     `json:"activeForm,omitempty" jsonschema:"shown while it is in progress"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"anything to keep with the task"`
+}
+
+func taskCreate(ctx context.Context, b *board, me actor, in taskCreateInput) teammate.ToolResult {
+	t, err := b.create(ctx, me, tasks.New{
+		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata,
+	})
+	if err != nil {
+		return toolError(err) // a refused creation is an error of the tool (DESIGN 10.5)
+	}
+	type created struct {
+		ID          string `json:"id"`
+		Subject     string `json:"subject"`
+		Description string `json:"description,omitempty"`
+	}
+	return teammate.ToolResult{
+		Content: fmt.Sprintf("Task #%s created successfully: %s", t.ID, t.Subject),
+		Response: raw(struct {
+			Task created `json:"task"`
+		}{created{t.ID, t.Subject, t.Description}}),
+	}
+}
+
+type taskGetInput struct {
+	TaskID string `json:"taskId" jsonschema:"the task's id"`
+}
+
+// taskShown is a task as TaskGet answers it.
+type taskShown struct {
+	ID          string       `json:"id"`
+	Subject     string       `json:"subject"`
+	Description string       `json:"description"`
+	Status      tasks.Status `json:"status"`
+	Owner       string       `json:"owner,omitempty"`
+	Blocks      []string     `json:"blocks"`
+	BlockedBy   []string     `json:"blockedBy"`
+}
+
+func taskGet(ctx context.Context, b *board, in taskGetInput) teammate.ToolResult {
+	type answer struct {
+		Task *taskShown `json:"task"`
+	}
+	t, err := b.store.Task(ctx, in.TaskID)
+	if errors.Is(err, tasks.ErrNotFound) {
+		return teammate.ToolResult{Content: "Task not found", Response: raw(answer{})}
+	}
+	if err != nil {
+		return toolError(err)
+	}
+	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, t.Subject, t.Status)
+	if t.Owner != "" {
+		text += "\nOwner: " + t.Owner
+	}
+	text += "\nDescription: " + t.Description
+	if len(t.BlockedBy) > 0 {
+		text += "\nBlocked by: #" + strings.Join(t.BlockedBy, ", #")
+	}
+	if len(t.Blocks) > 0 {
+		text += "\nBlocks: #" + strings.Join(t.Blocks, ", #")
+	}
+	return teammate.ToolResult{Content: text, Response: raw(answer{&taskShown{
+		ID: t.ID, Subject: t.Subject, Description: t.Description, Status: t.Status,
+		Owner: t.Owner, Blocks: t.Blocks, BlockedBy: t.BlockedBy,
+	}})}
+}
+
+func taskList(ctx context.Context, b *board) teammate.ToolResult {
+	all, err := b.store.List(ctx)
+	if err != nil {
+		return toolError(err)
+	}
+	type row struct {
+		ID        string       `json:"id"`
+		Subject   string       `json:"subject"`
+		Status    tasks.Status `json:"status"`
+		Owner     string       `json:"owner,omitempty"`
+		BlockedBy []string     `json:"blockedBy"`
+	}
+	rows, lines := make([]row, len(all)), make([]string, len(all))
+	for i, t := range all {
+		by := []string{}
+		for _, o := range openBlockers(t, all) {
+			by = append(by, o.ID)
+		}
+		rows[i] = row{t.ID, t.Subject, t.Status, t.Owner, by}
+		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, t.Subject)
+		if t.Owner != "" {
+			lines[i] += " (" + t.Owner + ")"
+		}
+		if len(by) > 0 {
+			lines[i] += " [blocked by #" + strings.Join(by, ", #") + "]"
+		}
+	}
+	text := strings.Join(lines, "\n")
+	if len(all) == 0 {
+		text = "No tasks found"
+	}
+	return teammate.ToolResult{Content: text, Response: raw(struct {
+		Tasks []row `json:"tasks"`
+	}{rows})}
+}

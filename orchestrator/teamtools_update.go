@@ -1,0 +1,194 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// statusDeleted is an action of TaskUpdate, not a state of a task.
+const statusDeleted = "deleted"
+
+type taskUpdateInput struct {
+	TaskID       string                     `json:"taskId" jsonschema:"the task's id"`
+	Status       string                     `json:"status,omitempty" jsonschema:"pending, in_progress, completed or deleted"`
+	Subject      *string                    `json:"subject,omitempty" jsonschema:"new title"`
+	Description  *string                    `json:"description,omitempty" jsonschema:"new description"`
+	ActiveForm   *string                    `json:"activeForm,omitempty" jsonschema:"shown while it is in progress"`
+	Owner        *string                    `json:"owner,omitempty" jsonschema:"a member's name; empty gives it back"`
+	AddBlocks    []string                   `json:"addBlocks,omitempty" jsonschema:"ids of tasks that wait for this one"`
+	AddBlockedBy []string                   `json:"addBlockedBy,omitempty" jsonschema:"ids of tasks that this one waits for"`
+	Metadata     map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"merged; null deletes a key"`
+}
+
+// taskUpdated is the structured answer of TaskUpdate.
+type taskUpdated struct {
+	Success       bool          `json:"success"`
+	TaskID        string        `json:"taskId"`
+	UpdatedFields []string      `json:"updatedFields"`
+	Error         string        `json:"error,omitempty"`
+	StatusChange  *statusChange `json:"statusChange,omitempty"`
+}
+
+type statusChange struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+func taskUpdate(ctx context.Context, b *board, me actor, in taskUpdateInput) teammate.ToolResult {
+	before, err := b.store.Task(ctx, in.TaskID)
+	if err != nil {
+		return notUpdated(in.TaskID, err)
+	}
+	if in.Status == statusDeleted {
+		if _, err := b.store.Delete(ctx, me.Actor, in.TaskID); err != nil {
+			return notUpdated(in.TaskID, err)
+		}
+		return updated(before, statusDeleted, []string{"deleted"})
+	}
+	patch, err := in.patch(b)
+	if err != nil {
+		return notUpdated(in.TaskID, err)
+	}
+	after, fields, err := b.update(ctx, me, in.TaskID, patch)
+	if err != nil {
+		return notUpdated(in.TaskID, err)
+	}
+	return updated(before, string(after.Status), fields)
+}
+
+// patch is what the input asks the store for.
+func (in taskUpdateInput) patch(b *board) (tasks.Patch, error) {
+	p := tasks.Patch{
+		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm,
+		AddBlocks: in.AddBlocks, AddBlockedBy: in.AddBlockedBy, Metadata: in.Metadata,
+	}
+	if in.Owner != nil {
+		owner := *in.Owner
+		if owner != "" {
+			owner = b.resolve(owner)
+		}
+		p.Owner = &owner
+	}
+	switch s := tasks.Status(in.Status); s {
+	case "":
+	case tasks.Pending, tasks.InProgress, tasks.Completed:
+		p.Status = &s
+	default:
+		return p, fmt.Errorf("status %q is none of pending, in_progress, completed, deleted: %w", in.Status, tasks.ErrTransition)
+	}
+	return p, nil
+}
+
+// updated is the answer to a change that was made.
+func updated(before tasks.Task, status string, fields []string) teammate.ToolResult {
+	answer := taskUpdated{Success: true, TaskID: before.ID, UpdatedFields: fields}
+	if answer.UpdatedFields == nil {
+		answer.UpdatedFields = []string{}
+	}
+	text := "Updated task #" + before.ID + " " + strings.Join(fields, ", ")
+	if string(before.Status) != status {
+		answer.StatusChange = &statusChange{From: string(before.Status), To: status}
+		if status == string(tasks.Completed) {
+			text += "\n\nTask completed. Call TaskList now to find your next available task" +
+				" or see if your work unblocked others."
+		}
+	}
+	return teammate.ToolResult{Content: text, Response: raw(answer)}
+}
+
+// notUpdated is the answer to a change that was not made. What a hook refused
+// is feedback and no error of the tool (DESIGN 10.5); nor is an unknown id.
+func notUpdated(id string, err error) teammate.ToolResult {
+	answer := taskUpdated{TaskID: id, UpdatedFields: []string{}, Error: err.Error()}
+	var refused *refusedError
+	switch {
+	case errors.As(err, &refused):
+		answer.Error = refused.feedback
+		return teammate.ToolResult{Content: refused.feedback, Response: raw(answer), Halted: refused.halt}
+	case errors.Is(err, tasks.ErrNotFound):
+		return teammate.ToolResult{Content: "Task not found", Response: raw(answer)}
+	}
+	return toolError(err)
+}
+
+// sendMessageInput takes all generations of SendMessage (TEAMS.md section 2)
+// as far as they carry text.
+type sendMessageInput struct {
+	To      string          `json:"to,omitempty" jsonschema:"a member's name, or * for all others"`
+	Message json.RawMessage `json:"message,omitempty" jsonschema:"what to say"`
+	Summary string          `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
+	Type    string          `json:"type,omitempty" jsonschema:"message or broadcast, as older hosts had it"`
+}
+
+func sendMessage(ctx context.Context, b *board, me actor, in sendMessageInput) teammate.ToolResult {
+	var text string
+	if err := json.Unmarshal(in.Message, &text); err != nil {
+		return toolError(fmt.Errorf("\"message\" must be text; structured messages come with a later version: %w", err))
+	}
+	to := in.To
+	switch in.Type {
+	case "", "message":
+	case "broadcast":
+		to = "*"
+	default:
+		return toolError(fmt.Errorf("messages of type %q come with a later version; send text: %w", in.Type, ErrEmpty))
+	}
+	sent, err := b.send(ctx, me, to, tasks.Outgoing{Text: text, Summary: in.Summary})
+	if err != nil {
+		return toolError(err)
+	}
+	type answer struct {
+		Success bool     `json:"success"`
+		Message string   `json:"message"`
+		IDs     []string `json:"msg_ids"`
+	}
+	a := answer{Success: true, Message: "Message sent to " + recipients(sent)}
+	for _, m := range sent {
+		a.IDs = append(a.IDs, m.ID)
+	}
+	return teammate.ToolResult{Content: string(raw(a)), Response: raw(a)}
+}
+
+// recipients names whose mailboxes got a message.
+func recipients(sent []tasks.Message) string {
+	names := make([]string, len(sent))
+	for i, m := range sent {
+		names[i] = m.To + "'s inbox"
+	}
+	return strings.Join(names, ", ")
+}
+
+// rosterEntry is a member as the others see it.
+type rosterEntry struct {
+	Name        string `json:"name"`
+	Lead        bool   `json:"lead"`
+	Agent       string `json:"agent"`
+	Description string `json:"description,omitempty"`
+	State       string `json:"state"`
+}
+
+func listMembers(me string, roster []rosterEntry) teammate.ToolResult {
+	lines := make([]string, len(roster))
+	for i, m := range roster {
+		lines[i] = m.Name
+		if m.Lead {
+			lines[i] += " (lead)"
+		}
+		if m.Name == me {
+			lines[i] += " (you)"
+		}
+		lines[i] += ": " + m.State
+		if m.Description != "" {
+			lines[i] += " - " + m.Description
+		}
+	}
+	return teammate.ToolResult{Content: strings.Join(lines, "\n"), Response: raw(struct {
+		Members []rosterEntry `json:"members"`
+	}{roster})}
+}
