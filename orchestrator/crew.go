@@ -195,10 +195,7 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 			{Kind: teammate.FromCovey, Text: nudgeText(m.Tasks)},
 		}}, m.Mark)
 	case attention:
-		c.journal.sink(teammate.Event{
-			Member: s.member.Name, Turn: s.turn(), Data: teammate.NeedsAttention{Reason: m.Reason},
-		})
-		return c.needsAttention(ctx, s, m.Reason)
+		return c.giveUpOn(ctx, s, m.Reason)
 	case tellLead:
 		return c.note(ctx, keyTold, m.Mark, impasseText(m.Reason))
 	case askReport:
@@ -317,21 +314,24 @@ func (c *crew) needsAttention(ctx context.Context, s *seat, reason string) error
 	s.attention = reason
 	c.mu.Unlock()
 	c.poke()
-	c.notify(ctx, s, reason)
 	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason))
 }
 
-// notify runs the Notification hooks for a member that needs somebody.
-func (c *crew) notify(ctx context.Context, s *seat, reason string) {
+// giveUpOn is needsAttention for a member that does not know it itself: the
+// journal and the Notification hooks are told as well.
+func (c *crew) giveUpOn(ctx context.Context, s *seat, reason string) error {
 	n := hooks.NotificationInput{
 		Message: s.member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
+	turn := s.turn()
+	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: turn, Data: teammate.NeedsAttention{Reason: reason}})
+	c.journal.sink(teammate.Event{
+		Member: s.member.Name, Turn: turn, Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
+	})
 	c.members.Go(func() {
 		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
 		}
 	})
-	c.journal.sink(teammate.Event{
-		Member: s.member.Name, Turn: s.turn(), Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
-	})
+	return c.needsAttention(ctx, s, reason)
 }

@@ -142,11 +142,13 @@ func (j *journal) close() error {
 	return j.file.Close()
 }
 
-// run writes until close. It must run for sink not to block for ever.
-func (j *journal) run() {
+// run writes until close; first is the run's first line. It must run for sink
+// not to block for ever.
+func (j *journal) run(first teammate.EventData) {
 	defer close(j.done)
 	j.unsettled = time.NewTimer(settleAfter)
 	defer j.unsettled.Stop()
+	j.put(nil, []entry{{time.Now(), teammate.Event{Data: first}}})
 	for {
 		select {
 		case e := <-j.events:
@@ -177,9 +179,10 @@ func (j *journal) take(first ...entry) []entry {
 
 // write puts the store's news and then these entries on disk, and tells the
 // views. It comes back only when all of it is written or the team is closing.
-func (j *journal) write(entries []entry) {
+func (j *journal) write(entries []entry) { j.put(j.fetch(), entries) }
+
+func (j *journal) put(stored []tasks.Event, entries []entry) {
 	var lines []Line
-	stored := j.fetch()
 	for _, e := range stored {
 		lines = append(lines, j.line(Line{
 			Time: e.Time, Member: e.Member, Turn: j.turns[e.Member], Type: string(e.Type), Data: e.Data, Store: e.ID,

@@ -127,7 +127,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}}
 	before, err := o.assemble(ctx, c)
 	defer c.dismiss()
-	go j.run() // owned by this function: j.close waits for it
+	// Owned by this function: j.close waits for it.
+	go j.run(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed})
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, c, before)
@@ -156,7 +157,6 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 
 // withCrew lets the members work.
 func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (Ending, error) {
-	c.journal.tell(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed})
 	if before.done {
 		return o.alreadyDone(ctx, c, before)
 	}

@@ -115,8 +115,7 @@ func (c *crew) idled(ctx context.Context, s *seat, idle teammate.Idle) error {
 		return err
 	}
 	if idle.Reason == "failed" && (s.lead || len(actable(all, s.member.Name)) == 0) {
-		c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.NeedsAttention{Reason: what}})
-		return c.needsAttention(ctx, s, what)
+		return c.giveUpOn(ctx, s, what)
 	}
 	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s is idle: %s", s.member.Name, what))
 }

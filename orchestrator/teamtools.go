@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -57,7 +58,9 @@ func newTeamTool[In any](
 	name, description string, repair map[string]string,
 	run func(ctx context.Context, callID string, in In) teammate.ToolResult,
 ) (teammate.Tool, error) {
-	schema, err := jsonschema.For[In](nil)
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not a list of bytes
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", name, err)
 	}

@@ -142,7 +142,7 @@ func (u *turn) judge(v Verdict) (end ending, over bool) {
 func failed(e *APIError) ending {
 	text := "API Error: " + e.Message
 	return ending{
-		reason: completed, idle: idleFailed, attention: e.Error(), lastText: text,
+		reason: completed, idle: idleFailed, lastText: e.Error(),
 		failure: &hooks.StopFailureInput{Error: e.Type, ErrorDetails: e.Details, LastAssistantMessage: text},
 	}
 }

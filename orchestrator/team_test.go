@@ -1,0 +1,237 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// rig is a team in a folder of its own, for tests. Its scripts come from a
+// txtar-like map of file names to contents.
+type rig struct {
+	t     *testing.T
+	dir   string // the spec's folder
+	lines *lineLog
+	log   *strings.Builder
+}
+
+// lineLog gathers the journal's lines of a run and lets a test wait for one.
+type lineLog struct {
+	mu    sync.Mutex
+	lines []Line
+	more  chan struct{}
+}
+
+func (l *lineLog) add(line Line) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+	close(l.more)
+	l.more = make(chan struct{})
+}
+
+func (l *lineLog) all() []Line {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines)
+}
+
+// wait returns the first line that matches, as soon as there is one.
+func (l *lineLog) wait(t *testing.T, what string, match func(Line) bool) Line {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		l.mu.Lock()
+		i, more := slices.IndexFunc(l.lines, match), l.more
+		var found Line
+		if i >= 0 {
+			found = l.lines[i]
+		}
+		l.mu.Unlock()
+		if i >= 0 {
+			return found
+		}
+		select {
+		case <-more:
+		case <-deadline:
+			t.Fatalf("no line came for %s; the journal holds:\n%s", what, show(l.all()))
+		}
+	}
+}
+
+// show writes lines for a failure message.
+func show(lines []Line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%d %s/%d %s %s\n", l.Seq, l.Member, l.Turn, l.Type, l.Data)
+	}
+	return b.String()
+}
+
+// newRig writes files into a fresh folder and sends all state elsewhere.
+func newRig(t *testing.T, files map[string]string) *rig {
+	t.Helper()
+	t.Setenv("COVEY_STATE_HOME", t.TempDir())
+	r := &rig{t: t, dir: t.TempDir(), log: &strings.Builder{}}
+	for name, text := range files {
+		path := filepath.Join(r.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// orchestrator loads team.yaml and makes the Orchestrator of a new run.
+func (r *rig) orchestrator(opts Options) *Orchestrator {
+	r.t.Helper()
+	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.lines = &lineLog{more: make(chan struct{})}
+	opts.OnLine = r.lines.add
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.NewTextHandler(testLog{r.t}, nil))
+	}
+	o, err := New(team, opts)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return o
+}
+
+// testLog sends covey's own troubles to the test's log.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// run runs the team to its end.
+func (r *rig) run(opts Options) Ending {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	ending, err := r.orchestrator(opts).Run(ctx)
+	if err != nil {
+		r.t.Fatalf("Run: %v\n%s", err, show(r.lines.all()))
+	}
+	if ctx.Err() != nil {
+		r.t.Fatalf("the team did not end by itself:\n%s", show(r.lines.all()))
+	}
+	return ending
+}
+
+// want checks how a run ended.
+func (r *rig) want(e Ending, code int, reason string) {
+	r.t.Helper()
+	if e.Code != code || !strings.Contains(e.Reason, reason) {
+		r.t.Fatalf("ended with %d, %q; want %d, %q. The journal:\n%s", e.Code, e.Reason, code, reason, show(r.lines.all()))
+	}
+}
+
+// of returns the data of all lines of one type, decoded into T.
+func of[T any](r *rig, typ string) []T {
+	r.t.Helper()
+	var all []T
+	for _, l := range r.lines.all() {
+		if l.Type != typ {
+			continue
+		}
+		var v T
+		if err := json.Unmarshal(l.Data, &v); err != nil {
+			r.t.Fatalf("line %d: %v", l.Seq, err)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// list reads the tasks that the last run left.
+func (r *rig) list() []tasks.Task {
+	r.t.Helper()
+	place, err := PlaceOf("crew", r.dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, BlobDir: place.Blobs()})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer store.Close()
+	if err := store.Check(context.Background()); err != nil {
+		r.t.Fatalf("the store is not in order: %v", err)
+	}
+	all, err := store.List(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+const pairSpec = `covey: 1
+name: crew
+goal: Ship it.
+models:
+  lead: {provider: script, script: lead.yaml}
+  dev: {provider: script, script: dev.yaml}
+lead: {model: lead}
+teammates:
+  dev: {model: dev}
+`
+
+func TestTeamRunsToItsEnd(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + `
+tasks:
+  - {id: api, subject: Add the endpoint, description: GET /changes, owner: dev}
+  - {id: docs, subject: Write it up, blocked_by: [api]}
+`,
+		"lead.yaml": `steps:
+  - {say: "I let dev work.", when: "Ship it"}
+  - {say: "dev did both.", when: "All tasks are completed"}
+`,
+		"dev.yaml": `steps:
+  - when: "You own task #1: Add the endpoint"
+    call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - say: Task 1 is done.
+  - when: "claimed task #2"
+    call: [{tool: TaskUpdate, input: {taskId: "2", status: completed}}]
+  - say: Task 2 as well.
+`,
+	})
+	ending := r.run(Options{})
+	r.want(ending, CodeDone, "all work is done")
+	if ending.Answer != "dev did both." {
+		t.Errorf("the last answer is %q", ending.Answer)
+	}
+	for _, task := range r.list() {
+		if task.Status != tasks.Completed || task.Owner != "dev" {
+			t.Errorf("task %s is %s, owned by %q", task.ID, task.Status, task.Owner)
+		}
+	}
+	again := r.run(Options{})
+	r.want(again, CodeDone, "nothing is new")
+	if !again.AlreadyDone || again.Answer != "dev did both." {
+		t.Errorf("the second run: already done %v, answer %q", again.AlreadyDone, again.Answer)
+	}
+}
+
+func decode(data json.RawMessage, v any) error { return json.Unmarshal(data, v) }

@@ -1,0 +1,240 @@
+package orchestrator
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// soloSpec is a lead alone; its script is lead.yaml.
+const soloSpec = `covey: 1
+name: crew
+goal: Ship it.
+models: {lead: {provider: script, script: lead.yaml}}
+lead: {model: lead}
+`
+
+func TestMessagesWakeTheirReceivers(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec,
+		"lead.yaml": `steps:
+  - call: [{tool: SendMessage, input: {to: dev, message: "What is 2+2?", summary: a question}}]
+  - say: I asked.
+  - when: '<teammate-message teammate_id="dev" summary="4">4</teammate-message>'
+    say: dev says 4.
+`,
+		"dev.yaml": `steps:
+  - when: '<teammate-message teammate_id="lead" summary="a question">What is 2\+2\?</teammate-message>'
+    call: [{tool: SendMessage, input: {recipient: team-lead, content: "4"}}]
+  - say: Answered.
+`,
+	})
+	ending := r.run(Options{})
+	r.want(ending, CodeDone, "all work is done")
+	if ending.Answer != "dev says 4." {
+		t.Errorf("the lead's last answer is %q", ending.Answer)
+	}
+	sent, got := of[tasks.Message](r, "message"), of[struct{ ID string }](r, "message_delivered")
+	if len(sent) != 3 || len(got) != 3 { // the goal, the question, the answer
+		t.Errorf("%d messages sent, %d delivered:\n%s", len(sent), len(got), show(r.lines.all()))
+	}
+}
+
+func TestBroadcastReachesAllOthers(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n", "  dev: {model: dev}\n  ops: {model: dev}\n", 1),
+		"lead.yaml": `steps:
+  - call: [{tool: SendMessage, input: {to: "*", message: hello all}}, {tool: ListMembers, input: {}}]
+  - say: Told all.
+`,
+		"dev.yaml": `steps: [{when: hello all, say: Heard it.}]`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	var to []string
+	for _, m := range of[tasks.Message](r, "message") {
+		if m.From == "lead" {
+			to = append(to, m.To)
+		}
+	}
+	if slices.Sort(to); !slices.Equal(to, []string{"dev", "ops"}) {
+		t.Errorf("the broadcast went to %v", to)
+	}
+}
+
+func TestMessageToNobody(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec,
+		"lead.yaml": `steps:
+  - call:
+      - {tool: SendMessage, input: {to: ghost, message: hello}}
+      - {tool: SendMessage, input: {to: lead, message: hello}}
+      - {tool: SendMessage, input: {to: dev, message: "  "}}
+      - {tool: SendMessage, input: {to: dev, message: {type: shutdown_request}}}
+      - {tool: TaskUpdate, input: {taskId: "77", status: completed}}
+  - say: None of it worked.
+`,
+		"dev.yaml": `steps: []`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	wants := []string{
+		`no member is called "ghost"; the members are lead, dev`, "a message to oneself goes nowhere",
+		"the message to dev is empty", "structured messages come with a later version", "Task not found",
+	}
+	results := of[teammate.ToolReturned](r, "tool_result")
+	if len(results) != len(wants) {
+		t.Fatalf("%d results:\n%s", len(results), show(r.lines.all()))
+	}
+	for i, want := range wants {
+		if !strings.Contains(results[i].Content, want) {
+			t.Errorf("result %d is %q, want %q in it", i, results[i].Content, want)
+		}
+	}
+}
+
+func TestNudgesAndThenAttention(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: api, subject: Add it, owner: dev}]\n",
+		"lead.yaml": `steps:
+  - {say: Go., when: Ship it}
+  - {say: I cannot help dev., when: "Teammate dev needs attention"}
+  - {say: It is stuck., when: nobody can go on}
+`,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - {say: Hm., times: -1}
+`,
+	})
+	r.want(r.run(Options{}), CodeUnfinished, `#1 "Add it" belongs to dev, who needs attention`)
+	var causes []teammate.Cause
+	for _, l := range r.lines.all() {
+		if l.Member == "dev" && l.Type == "turn_started" {
+			causes = append(causes, causeIn(t, l))
+		}
+	}
+	want := []teammate.Cause{teammate.ByTask, teammate.ByNudge, teammate.ByNudge, teammate.ByNudge}
+	if !slices.Equal(causes, want) {
+		t.Errorf("dev's turns began by %v, want %v", causes, want)
+	}
+	if all := r.list(); all[0].Status != tasks.InProgress || all[0].Owner != "dev" {
+		t.Errorf("the task is %s of %q; it should stay as it was", all[0].Status, all[0].Owner)
+	}
+}
+
+func causeIn(t *testing.T, l Line) teammate.Cause {
+	t.Helper()
+	var data teammate.TurnStarted
+	if err := decode(l.Data, &data); err != nil {
+		t.Fatal(err)
+	}
+	return data.Cause
+}
+
+func TestDeadlockIsTold(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n", 2) + `
+tasks: [{id: a, subject: Nobody's}, {id: b, subject: After it, blocked_by: [a]}]
+`,
+		"lead.yaml": `steps: [{say: Go., when: Ship it}, {say: Not mine., when: "Everyone is idle and open tasks remain"}]`,
+		"dev.yaml":  `steps: []`,
+	})
+	e := r.run(Options{})
+	r.want(e, CodeUnfinished, `#1 "Nobody's" is ready, but no idle member takes it by itself; #2 "After it" is blocked by #1`)
+}
+
+func TestLeadMendsADeadlock(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n", 2) +
+			"tasks: [{id: a, subject: Nobody's}]\n",
+		"lead.yaml": `steps:
+  - {say: Go., when: Ship it}
+  - call: [{tool: TaskUpdate, input: {taskId: "1", owner: dev}}]
+    when: Everyone is idle
+  - say: dev has it now.
+  - {say: Done., when: All tasks are completed}
+`,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+    when: "You own task #1"
+  - say: Did it.
+`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+}
+
+func TestApiErrorNeedsAttention(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": soloSpec,
+		"lead.yaml": `steps: [{error: {type: overloaded}}]`,
+	})
+	r.want(r.run(Options{}), CodeUnfinished, "overloaded")
+}
+
+func TestLimitsEndWithThree(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}", "lead: {model: lead, limits: {max_turns: 2}}", 1),
+		"lead.yaml": `steps: [{call: [{tool: TaskList, input: {}}], times: -1}]`,
+	})
+	r.want(r.run(Options{}), CodeLimit, "max_turns")
+}
+
+func TestInterruptionOfTheRun(t *testing.T) {
+	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
+	o := r.orchestrator(Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		r.lines.wait(t, "the pass", func(l Line) bool { return l.Type == "pass_started" })
+		cancel()
+	}()
+	begun := time.Now()
+	e, err := o.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.want(e, CodeInterrupted, "interrupted")
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+}
+
+func TestNewGoalOnADoneTeam(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": soloSpec,
+		"lead.yaml": `steps: [{when: Ship it, say: Shipped.}, {when: Paint it, say: Painted.}]`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if e := r.run(Options{Goal: "Paint it."}); e.Answer != "Painted." || e.AlreadyDone {
+		t.Errorf("with a new goal: %+v", e)
+	}
+	if e := r.run(Options{}); !e.AlreadyDone || e.Answer != "Painted." {
+		t.Errorf("without one the last goal counts: %+v", e)
+	}
+	if e := r.run(Options{Fresh: true}); e.Answer != "Shipped." || e.Resumed {
+		t.Errorf("afresh: %+v", e)
+	}
+}
+
+func TestSecondUpIsRefused(t *testing.T) {
+	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
+	first := r.orchestrator(Options{})
+	lines := r.lines
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		_, err := first.Run(ctx)
+		done <- err
+	}()
+	lines.wait(t, "the first run", func(l Line) bool { return l.Type == "pass_started" })
+	_, err := r.orchestrator(Options{}).Run(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "by process") {
+		t.Errorf("the second run: %v", err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
