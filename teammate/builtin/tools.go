@@ -1,6 +1,10 @@
 package builtin
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
@@ -13,15 +17,18 @@ type Env struct {
 	Workdir *teammate.Workdir
 	// Environ is the environment of commands, NAME=value each: all of it, so
 	// nothing of this process's own reaches a command unless it stands here.
+	// COVEY_CALL is added, by which the processes of a command are found.
 	Environ []string
 	// EnvFile is a shell file that is sourced before each command, if it is
 	// there: what SessionStart hooks wrote to CLAUDE_ENV_FILE. May be empty.
 	EnvFile string
-	// OutputDir keeps the output of background runs and what is too long for a
-	// model. It is made, with mode 0700, when it is first needed. Required.
+	// OutputDir keeps the output of background runs, what is too long for a
+	// model, and the list of files that the agent has read. It belongs to one
+	// member, lasts over restarts, and is made (mode 0700) when it is first
+	// needed. Required.
 	OutputDir string
-	// Started is told of each process and returns what to call when it has
-	// ended; may be nil. covey keeps book of whose process is whose.
+	// Started is told of each process that begins, and of each that a command
+	// has left running. It returns what to call when that has ended. May be nil.
 	Started func(pid int) (release func())
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -32,30 +39,77 @@ type Env struct {
 	Grace time.Duration
 }
 
+// The defaults of Env.
+const (
+	defaultTimeout    = 2 * time.Minute
+	defaultMaxTimeout = 10 * time.Minute
+)
+
 // Tools are the workspace tools of one member. Calls must come one at a time;
 // Background and Close may be called at any time.
 type Tools struct {
-	env Env
+	env    Env
+	paths  paths
+	stamps stamps
+	now    func() time.Time
+	shell  string
+
+	mu     sync.Mutex // guards what follows
+	closed bool
+	runs   []*run  // background runs, in the order in which they began
+	strays []stray // processes that commands left behind
+	group  sync.WaitGroup
 }
 
 // NewTools returns the tools that work in env. Close them in the end.
-func NewTools(env Env) *Tools { return &Tools{env: env} }
-
-// List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob
-// and Grep.
-func (t *Tools) List() []teammate.Tool { return nil }
-
-// BackgroundRun is a command that runs beside the conversation.
-type BackgroundRun struct {
-	ID          string // what BashOutput and KillShell take
-	Command     string
-	Description string
-	Started     time.Time
+func NewTools(env Env) *Tools {
+	if env.Timeout <= 0 {
+		env.Timeout = defaultTimeout
+	}
+	if env.MaxTimeout <= 0 {
+		env.MaxTimeout = max(defaultMaxTimeout, env.Timeout)
+	}
+	t := &Tools{
+		env:    env,
+		paths:  paths{env.Workdir},
+		stamps: stamps{file: filepath.Join(env.OutputDir, "files-read.jsonl")},
+		now:    env.Now,
+		shell:  "/bin/bash",
+	}
+	if t.now == nil {
+		t.now = time.Now
+	}
+	if _, err := os.Stat(t.shell); err != nil {
+		t.shell = "/bin/sh"
+	}
+	return t
 }
 
-// Background returns the runs that have not ended, oldest first.
-func (t *Tools) Background() []BackgroundRun { return nil }
+// List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob
+// and Grep. Those that take paths are teammate.Normalizers.
+func (t *Tools) List() []teammate.Tool {
+	return []teammate.Tool{
+		t.bashTool(), t.bashOutputTool(), t.killShellTool(),
+		t.readTool(), t.writeTool(), t.editTool(), t.globTool(), t.grepTool(),
+	}
+}
 
-// Close kills the background runs with all their processes and waits for them.
-// Closing twice is fine; Bash refuses to start anything afterwards.
-func (t *Tools) Close() error { return nil }
+// makeOutputDir makes the folder for outputs, which only its owner may read:
+// outputs hold what files hold.
+func (t *Tools) makeOutputDir() error {
+	if err := os.MkdirAll(t.env.OutputDir, 0o700); err != nil {
+		return fmt.Errorf("making the folder for outputs: %w", err)
+	}
+	return nil
+}
+
+// track tells the host of a process.
+func (t *Tools) track(pid int) (release func()) {
+	if t.env.Started == nil {
+		return func() {}
+	}
+	if release = t.env.Started(pid); release == nil {
+		return func() {}
+	}
+	return release
+}

@@ -1,0 +1,214 @@
+package builtin
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+type bashInput struct {
+	Command     string `json:"command" jsonschema:"The command line, for bash"`
+	Timeout     int64  `json:"timeout,omitempty" jsonschema:"How long it may take, in milliseconds; 120000 unless given, 600000 at most"`
+	Description string `json:"description,omitempty" jsonschema:"What it does, in a few words, for people who watch"`
+	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Do not wait for it; look at its output with BashOutput, end it with KillShell"`
+}
+
+// bashOutput is Bash's tool_response.
+type bashOutput struct {
+	Stdout           string `json:"stdout"`
+	Stderr           string `json:"stderr"`
+	Interrupted      bool   `json:"interrupted"`
+	IsImage          bool   `json:"isImage"`
+	NoOutputExpected bool   `json:"noOutputExpected"`
+	BackgroundTaskID string `json:"backgroundTaskId,omitempty"`
+	OutputPath       string `json:"persistedOutputPath,omitempty"` // where all of a long stdout is
+	OutputSize       int64  `json:"persistedOutputSize,omitempty"`
+}
+
+// outputChars is how many characters of a command's output a model sees.
+const outputChars = 30_000
+
+func (t *Tools) bashTool() teammate.Tool {
+	spec := teammate.Spec{
+		Name: "Bash",
+		Description: "Runs a command line in bash, without a terminal and without input. The directory it ends in is " +
+			"where the next one begins, as long as it is inside the workspace; variables and functions do not last. " +
+			"Of a long output the beginning and the end are shown, and the file that holds all of it. What it starts " +
+			"is killed with it when it takes too long. For files, prefer Read, Edit, Write, Glob and Grep.",
+	}
+	adjust := func(s *jsonschema.Schema) {
+		s.Properties["timeout"].Minimum = jsonschema.Ptr(0.0)
+		s.Properties["timeout"].Maximum = jsonschema.Ptr(float64(t.env.MaxTimeout.Milliseconds()))
+	}
+	return newTool(spec, adjust, t.bash)
+}
+
+func (t *Tools) bash(ctx context.Context, in bashInput) teammate.ToolResult {
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return failed("Bash: command is empty.")
+	case strings.ContainsRune(in.Command, 0):
+		return failed("Bash: the command holds a zero byte, which no shell takes.")
+	case in.Timeout < 0:
+		return failed("Bash: timeout is a number of milliseconds; leave it out for the default.")
+	}
+	note, err := t.enter()
+	if err == nil {
+		err = t.makeOutputDir()
+	}
+	if err != nil {
+		return failed(fmt.Sprintf("Bash: %v", err))
+	}
+	if in.Background {
+		return t.startRun(in, note)
+	}
+	return t.foreground(ctx, in, note)
+}
+
+// enter makes sure that the member's directory is there. The note says so if
+// it had to go back to the workspace.
+func (t *Tools) enter() (note string, err error) {
+	dir, root := t.env.Workdir.Dir(), t.env.Workdir.Root()
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return "", nil
+	}
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("the workspace %s is not there any more", root)
+	}
+	t.env.Workdir.Move(root)
+	return fmt.Sprintf("%s is not there any more; the command ran in %s", dir, root), nil
+}
+
+// foreground runs a command and waits for it.
+func (t *Tools) foreground(ctx context.Context, in bashInput, note string) teammate.ToolResult {
+	s, err := t.newScript(in.Command, true)
+	if err != nil {
+		return failed(fmt.Sprintf("Bash: the command could not be prepared: %v", err))
+	}
+	defer s.remove()
+	timed, cancel := context.WithTimeout(ctx, t.timeout(in))
+	defer cancel()
+	r := &finished{
+		in:     in,
+		stdout: spool{dir: t.env.OutputDir, name: "stdout"},
+		stderr: spool{dir: t.env.OutputDir, name: "stderr"},
+	}
+	p := t.process(s)
+	p.Stdout, p.Stderr = &r.stdout, &r.stderr
+	release := func() {}
+	p.Started = func(pid int) { release = t.track(pid) }
+	r.exit, err = p.Run(timed)
+	release()
+	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+		return failed(fmt.Sprintf("Bash: the shell could not be started: %v", err))
+	}
+	r.interrupted = ctx.Err() != nil && (r.exit.Stopped || err != nil)
+	r.timedOut = t.timeout(in)
+	r.notes = append(r.notes, note, t.follow(s.directory()), t.leftBehind(r.exit, p.Marker))
+	return r.result()
+}
+
+// timeout is how long a command may take.
+func (t *Tools) timeout(in bashInput) time.Duration {
+	if in.Timeout == 0 {
+		return t.env.Timeout
+	}
+	if in.Timeout >= t.env.MaxTimeout.Milliseconds() { // a larger number would not fit a Duration
+		return t.env.MaxTimeout
+	}
+	return time.Duration(in.Timeout) * time.Millisecond
+}
+
+// process is the shell that runs s. Its marker finds what it starts, wherever
+// that went.
+func (t *Tools) process(s *script) teammate.Process {
+	marker := "COVEY_CALL=" + rand.Text()
+	return teammate.Process{
+		Args:   s.args(),
+		Dir:    t.env.Workdir.Dir(),
+		Env:    append(append([]string{}, t.env.Environ...), marker),
+		Grace:  t.env.Grace,
+		Marker: marker,
+	}
+}
+
+// follow moves the member to where its shell has gone. Outside the workspace
+// relative paths would escape the rules that are written for it, so the member
+// goes back to the workspace's root then, and the note tells the model.
+func (t *Tools) follow(dir string) (note string) {
+	if dir == "" {
+		return ""
+	}
+	root := t.env.Workdir.Root()
+	if rel, ok := below(resolve(root), dir); ok {
+		dir = root
+		if rel != "." {
+			dir = root + string(os.PathSeparator) + rel
+		}
+		t.env.Workdir.Move(dir)
+		return ""
+	}
+	t.env.Workdir.Move(root)
+	return "Shell cwd was reset to " + root
+}
+
+// finished is a foreground command that has ended.
+type finished struct {
+	in             bashInput
+	stdout, stderr spool
+	exit           teammate.Exit
+	interrupted    bool
+	timedOut       time.Duration // how long it was given
+	notes          []string
+}
+
+// result is what Bash answers: the output first, errors after it, then notes.
+// A command that failed has its exit code above.
+func (f *finished) result() teammate.ToolResult {
+	// Errors are short as a rule, so they go first when room is shared out.
+	stderr, _ := f.stderr.text(outputChars / 3)
+	stdout, path := f.stdout.text(outputChars - utf8.RuneCountInString(stderr))
+	output := bashOutput{
+		Stdout: stdout, Stderr: joined(append([]string{stderr}, f.notes...)),
+		NoOutputExpected: expectsNoOutput(f.in.Command), OutputPath: path,
+	}
+	if path != "" {
+		output.OutputSize = f.stdout.size
+	}
+	text := joined([]string{output.Stdout, output.Stderr})
+	switch {
+	case f.interrupted:
+		return failed(joined([]string{"Interrupted: the command was killed, with all that it had started.", text}))
+	case f.exit.Stopped:
+		return failed(joined([]string{
+			fmt.Sprintf("Exit code %d", exitCode(f.exit)),
+			fmt.Sprintf("Command timed out after %v and was killed, with all that it had started. "+
+				"Give it more time with timeout, or use run_in_background.", f.timedOut), text,
+		}))
+	case exitCode(f.exit) != 0:
+		return failed(joined([]string{fmt.Sprintf("Exit code %d", exitCode(f.exit)), text}))
+	case text == "":
+		text = "(Bash completed with no output)"
+	}
+	return success(text, output)
+}
+
+// joined puts the parts that are not empty on lines of their own.
+func joined(parts []string) string {
+	var kept []string
+	for _, part := range parts {
+		if part != "" {
+			kept = append(kept, part)
+		}
+	}
+	return strings.Join(kept, "\n")
+}

@@ -1,0 +1,142 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+type outputInput struct {
+	BashID string `json:"bash_id" jsonschema:"The id of the background command"`
+	Filter string `json:"filter,omitempty" jsonschema:"A regular expression: only lines that match are shown, and the others not again"`
+}
+
+// outputOutput is BashOutput's tool_response.
+type outputOutput struct {
+	ShellID  string `json:"shellId"`
+	Command  string `json:"command"`
+	Status   string `json:"status"`   // running, completed, failed or killed
+	ExitCode *int   `json:"exitCode"` // null while it runs
+	Stdout   string `json:"stdout"`   // both streams, in the order in which they were written
+	Stderr   string `json:"stderr"`
+}
+
+func (t *Tools) bashOutputTool() teammate.Tool {
+	spec := teammate.Spec{
+		Name: "BashOutput",
+		Description: "Shows what a command in the background has printed since this was last asked, in whole lines, " +
+			"and whether it still runs.",
+		ReadOnly: true,
+	}
+	return newTool(spec, nil, t.bashOutput)
+}
+
+func (t *Tools) bashOutput(_ context.Context, in outputInput) teammate.ToolResult {
+	r, err := t.find(in.BashID)
+	if err != nil {
+		return failed(fmt.Sprintf("BashOutput: %v", err))
+	}
+	filter, err := regexp.Compile(in.Filter)
+	if err != nil {
+		return failed(fmt.Sprintf("BashOutput: filter is no regular expression: %v", err))
+	}
+	status := r.status() // before reading: what a run that has ended printed is all there
+	text, err := r.news(status == "running")
+	if err != nil {
+		return failed(fmt.Sprintf("BashOutput: %s: %v", r.output.path, cause(err)))
+	}
+	if in.Filter != "" {
+		text = matching(text, filter)
+	}
+	output := outputOutput{ShellID: r.ID, Command: r.Command, Status: status, Stdout: text}
+	head := "Status: " + status
+	if status != "running" {
+		code := exitCode(r.exit)
+		output.ExitCode = &code
+		head += fmt.Sprintf(", exit code %d", code)
+		if r.err != nil {
+			head += fmt.Sprintf(" (it could not be started: %v)", r.err)
+		}
+	}
+	if text == "" {
+		text = "(no new output)"
+	}
+	return success(head+"\n"+text, output)
+}
+
+// news is what the run has printed since news was last asked, up to the last
+// whole line if it still runs. Of very much output only the end is shown.
+func (r *run) news(running bool) (string, error) {
+	f, err := os.Open(r.output.path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return "", err
+	}
+	from := max(r.read, size-spoolMemory)
+	data := make([]byte, size-from)
+	if _, err := f.ReadAt(data, from); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	if running {
+		data = data[:bytes.LastIndexByte(data, '\n')+1]
+	}
+	skipped := from - r.read
+	r.read = from + int64(len(data))
+	text := strings.TrimRight(strings.ToValidUTF8(string(data), "\uFFFD"), "\r\n")
+	if last := lastRunes(text, outputChars); skipped > 0 || len(last) < len(text) {
+		skipped += int64(len(text) - len(last))
+		text = fmt.Sprintf("… (%d bytes before this are in %s)\n%s", skipped, r.output.path, last)
+	}
+	return text, nil
+}
+
+// matching are the lines of text that filter finds something in.
+func matching(text string, filter *regexp.Regexp) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if filter.MatchString(line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+type killInput struct {
+	ShellID string `json:"shell_id" jsonschema:"The id of the background command to end"`
+}
+
+// killOutput is KillShell's tool_response.
+type killOutput struct {
+	Message string `json:"message"`
+	ShellID string `json:"shell_id"`
+}
+
+func (t *Tools) killShellTool() teammate.Tool {
+	spec := teammate.Spec{
+		Name:        "KillShell",
+		Description: "Ends a command that runs in the background, with all that it has started.",
+	}
+	return newTool(spec, nil, t.killShell)
+}
+
+func (t *Tools) killShell(_ context.Context, in killInput) teammate.ToolResult {
+	r, err := t.find(in.ShellID)
+	if err != nil {
+		return failed(fmt.Sprintf("KillShell: %v", err))
+	}
+	r.kill()
+	<-r.ended
+	message := fmt.Sprintf("%s is %s", r.ID, r.status())
+	return success(message, killOutput{message, r.ID})
+}

@@ -1,0 +1,143 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+type readInput struct {
+	FilePath string `json:"file_path" jsonschema:"The file to read, absolute or relative to the current directory"`
+	Offset   int    `json:"offset,omitempty" jsonschema:"The line to begin with, counted from 1; for files too long to read at once"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"How many lines to read; 2000 unless given"`
+}
+
+// readOutput is Read's tool_response.
+type readOutput struct {
+	Type string   `json:"type"`
+	File readFile `json:"file"`
+}
+
+type readFile struct {
+	FilePath   string `json:"filePath"`
+	Content    string `json:"content"`
+	NumLines   int    `json:"numLines"`
+	StartLine  int    `json:"startLine"`
+	TotalLines int    `json:"totalLines"`
+}
+
+func (t *Tools) readTool() teammate.Tool {
+	spec := teammate.Spec{
+		Name: "Read",
+		Description: "Reads a text file. The result has a line number and a tab before each line; they are not " +
+			"part of the file. At most 2000 lines are shown at once, and of each line 2000 characters; " +
+			"use offset and limit to see more.",
+		ReadOnly: true,
+	}
+	adjust := func(s *jsonschema.Schema) {
+		s.Properties["offset"].Minimum = jsonschema.Ptr(0.0)
+		s.Properties["limit"].Minimum = jsonschema.Ptr(0.0)
+	}
+	return newTool(spec, adjust, t.read).withPaths(t.paths.canonical, "file_path")
+}
+
+func (t *Tools) read(ctx context.Context, in readInput) teammate.ToolResult {
+	if in.Offset < 0 || in.Limit < 0 {
+		return failed("Read: offset and limit are counted from 1; leave them out to read from the beginning.")
+	}
+	s, err := t.paths.spot(in.FilePath)
+	if err != nil {
+		return failed("Read: " + t.explain(in.FilePath, err))
+	}
+	defer s.close()
+	f, info, err := openRegular(s)
+	if err != nil {
+		return failed("Read: " + t.explain(s.path, err))
+	}
+	defer f.Close()
+	p := page{from: max(in.Offset, 1), count: in.Limit}
+	if p.count == 0 {
+		p.count = readLines
+	}
+	if err := p.read(ctx, f); err != nil {
+		return failed(fmt.Sprintf("Read: %s: %v", s.path, err))
+	}
+	t.stamps.put(s.path, info)
+	return p.result(s.path, info.Size())
+}
+
+// openRegular opens a regular file for reading. Anything else, such as a named
+// pipe, could make the read wait for ever.
+func openRegular(s spot) (*os.File, fs.FileInfo, error) {
+	info, err := s.root.Stat(s.name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case info.IsDir():
+		return nil, nil, errIsDir
+	case !info.Mode().IsRegular():
+		return nil, nil, errNotRegular
+	}
+	f, err := s.root.Open(s.name)
+	return f, info, err
+}
+
+var (
+	// errIsDir is the error of a file tool that was given a directory.
+	errIsDir = errors.New("is a directory, not a file; use Glob to see what is in it")
+	// errNotRegular is the error of a file tool that was given a pipe, a device or a socket.
+	errNotRegular = errors.New("is not a regular file")
+	// errBinary is Read's error for a file that is not text.
+	errBinary = errors.New("is a binary file, which cannot be shown; use Bash to look into it")
+)
+
+// explain says what went wrong with path and, where it can, what to do.
+func (t *Tools) explain(path string, err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("%s: %v", path, cause(err))
+	}
+	path = t.paths.absolute(path)
+	text := fmt.Sprintf("%s does not exist; the current directory is %s", path, t.env.Workdir.Dir())
+	if like := similar(path); like != "" {
+		text += fmt.Sprintf(". Did you mean %s?", like)
+	}
+	return text
+}
+
+// similar looks beside path for a file that it may have been meant for: one
+// whose name differs by case or by its ending only.
+func similar(path string) string {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(1000) // a look must stay cheap in huge directories
+	if err != nil && !errors.Is(err, io.EOF) {
+		return ""
+	}
+	base := filepath.Base(path)
+	stem := strings.TrimSuffix(base, filepath.Ext(base))
+	best := ""
+	for _, n := range names {
+		switch {
+		case strings.EqualFold(n, base):
+			return filepath.Join(filepath.Dir(path), n)
+		case stem != "" && strings.EqualFold(strings.TrimSuffix(n, filepath.Ext(n)), stem) && (best == "" || n < best):
+			best = n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(path), best)
+}

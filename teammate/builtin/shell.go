@@ -1,0 +1,122 @@
+package builtin
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxInline is the length of the longest command that is handed to the shell
+// as an argument, in bytes; Linux takes 128 KiB at most.
+const maxInline = 64 << 10
+
+// preludeBash makes bash write its directory to a file when it ends, however
+// it ends: by the last command, by `exit` though the command has set an EXIT
+// trap of its own, by `set -e`, or by a signal. Only `set -e` together with an
+// EXIT trap of the command's own goes unseen. Traces of `set -x` show nothing
+// of it.
+const preludeBash = `__covey_cwd() { command pwd -P >|%[1]s; } 2>/dev/null
+exit() {
+  { local __covey_status=$?; [[ $- == *x* ]] && local __covey_x=1; set +x; } 2>/dev/null
+  [[ $BASHPID == "$$" ]] && __covey_cwd
+  builtin exit "${@:-$__covey_status}"
+}
+`
+
+// preludeSh is the same for other shells, whose `exit` cannot be replaced.
+const preludeSh = `__covey_cwd() { command pwd -P >|%[1]s; } 2>/dev/null
+`
+
+// runCommand is what follows. The command is evaluated, so that messages of
+// the shell do not name a file that nobody has written.
+const runCommand = `trap '{ set +x; } 2>/dev/null; __covey_cwd' EXIT
+%[1]seval %[2]s
+{ __covey_status=$?; set +x; } 2>/dev/null
+__covey_cwd
+command exit $__covey_status
+`
+
+// script is a command made ready for the shell, with the files it needs.
+type script struct {
+	text  string
+	dir   string // folder of the files; empty: there are none
+	cwd   string // file that holds the shell's last directory
+	shell string
+}
+
+// newScript makes command ready. Whoever calls it removes the files again.
+func (t *Tools) newScript(command string, follow bool) (*script, error) {
+	s := &script{shell: t.shell}
+	body := quote(command)
+	if follow || len(command) > maxInline {
+		dir, err := os.MkdirTemp(t.env.OutputDir, "command-")
+		if err != nil {
+			return nil, err
+		}
+		s.dir = dir
+	}
+	if len(command) > maxInline {
+		file := filepath.Join(s.dir, "command")
+		if err := os.WriteFile(file, []byte(command), 0o600); err != nil {
+			s.remove()
+			return nil, err
+		}
+		body = `"$(cat ` + quote(file) + `)"`
+	}
+	env := ""
+	if t.env.EnvFile != "" {
+		env = fmt.Sprintf("if [ -f %[1]s ]; then . %[1]s; fi\n", quote(t.env.EnvFile))
+	}
+	if !follow {
+		s.text = env + "eval " + body
+		return s, nil
+	}
+	s.cwd = filepath.Join(s.dir, "cwd")
+	prelude := preludeSh
+	if strings.HasSuffix(t.shell, "bash") {
+		prelude = preludeBash
+	}
+	s.text = fmt.Sprintf(prelude, quote(s.cwd)) + fmt.Sprintf(runCommand, env, body)
+	return s, nil
+}
+
+// args is the command line that runs the script.
+func (s *script) args() []string { return []string{s.shell, "-c", s.text} }
+
+// directory is where the shell was when it ended; empty: it did not say.
+func (s *script) directory() string {
+	data, err := os.ReadFile(s.cwd)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(data), "\n")
+}
+
+func (s *script) remove() {
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir)
+	}
+}
+
+// quote is s as one word of a shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// silent are the commands that print nothing when they do their work, so that
+// no output is no news.
+var silent = map[string]bool{
+	"cd": true, "chgrp": true, "chmod": true, "chown": true, "cp": true, "export": true, "ln": true,
+	"mkdir": true, "mv": true, "rm": true, "rmdir": true, "touch": true, "unset": true, "wait": true,
+}
+
+// expectsNoOutput reports whether every part of a command is silent.
+func expectsNoOutput(command string) bool {
+	parts := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n", r) })
+	for _, part := range parts {
+		words := strings.Fields(part)
+		if len(words) > 0 && !silent[words[0]] {
+			return false
+		}
+	}
+	return len(parts) > 0
+}

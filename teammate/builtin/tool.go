@@ -1,0 +1,169 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// tool is a teammate.Tool whose input is the Go type In. Its schema is made
+// from that type, and inputs are held against it before run gets them.
+type tool[In any] struct {
+	spec     teammate.Spec
+	known    []string // all fields, in order
+	required []string
+	run      func(ctx context.Context, in In) teammate.ToolResult
+	fresh    In // what fields are that an input does not have
+	// canon brings paths of an input into their one form; nil: it has none.
+	canon func(path string) string
+	paths []string // the fields that hold paths
+}
+
+// newTool completes spec with the schema of In. adjust, if not nil, adds what
+// Go types cannot say.
+func newTool[In any](spec teammate.Spec, adjust func(*jsonschema.Schema),
+	run func(context.Context, In) teammate.ToolResult,
+) *tool[In] {
+	schema, err := jsonschema.For[In](nil)
+	if err != nil { // only types with cycles, channels and the like; a test makes every tool
+		schema = &jsonschema.Schema{Type: "object"}
+	}
+	if adjust != nil {
+		adjust(schema)
+	}
+	spec.Schema = encode(schema)
+	return &tool[In]{spec: spec, known: schema.PropertyOrder, required: schema.Required, run: run}
+}
+
+// withPaths names the fields that hold paths, and what gives them one form.
+func (t *tool[In]) withPaths(canon func(string) string, names ...string) *tool[In] {
+	t.canon, t.paths = canon, names
+	return t
+}
+
+// Spec is teammate.Tool's.
+func (t *tool[In]) Spec() teammate.Spec { return t.spec }
+
+// Run is teammate.Tool's.
+func (t *tool[In]) Run(ctx context.Context, call teammate.ToolCall) teammate.ToolResult {
+	if _, err := t.check(call.Input); err != nil {
+		return failed(fmt.Sprintf("%s: %v", t.spec.Name, err))
+	}
+	in := t.fresh
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return failed(fmt.Sprintf("%s: %s", t.spec.Name, typeMistake(err)))
+	}
+	return t.run(ctx, in)
+}
+
+// Normalize is teammate.Normalizer's: paths become absolute, without symbolic
+// links and "..".
+func (t *tool[In]) Normalize(input json.RawMessage) json.RawMessage {
+	fields, err := t.check(input)
+	if err != nil {
+		return input
+	}
+	changed := false
+	for _, name := range t.paths {
+		var path string
+		if json.Unmarshal(fields[name], &path) != nil || path == "" {
+			continue
+		}
+		if c := t.canon(path); c != path {
+			fields[name] = encode(c)
+			changed = true
+		}
+	}
+	if !changed {
+		return input
+	}
+	return t.ordered(fields)
+}
+
+// ordered writes fields in the order of the schema, so that the same call
+// always looks the same.
+func (t *tool[In]) ordered(fields map[string]json.RawMessage) json.RawMessage {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for _, name := range t.known {
+		if fields[name] == nil {
+			continue
+		}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		fmt.Fprintf(&out, "%q:%s", name, fields[name])
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+// check finds out whether input is an object with known fields only, and all
+// that are required. Names must match to the letter: the JSON decoder takes
+// "Command" for "command", and a permission rule that looks at the one must
+// not be passed by the other.
+func (t *tool[In]) check(input json.RawMessage) (map[string]json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(input, &fields); err != nil || fields == nil {
+		return nil, fmt.Errorf("the input is not a JSON object; it has the fields %s", strings.Join(t.known, ", "))
+	}
+	var unknown []string
+	for name := range fields {
+		if !slices.Contains(t.known, name) {
+			unknown = append(unknown, fmt.Sprintf("%.60q", name))
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return nil, fmt.Errorf("unknown field %s; the fields are %s",
+			strings.Join(unknown[:min(len(unknown), 5)], ", "), strings.Join(t.known, ", "))
+	}
+	for _, name := range t.required {
+		if fields[name] == nil || string(fields[name]) == "null" {
+			return nil, fmt.Errorf("field %q is missing; it is required", name)
+		}
+	}
+	return fields, nil
+}
+
+// typeMistake says in words what a JSON decoder found wrong.
+func typeMistake(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		want := wrong.Type.String()
+		switch {
+		case strings.HasPrefix(want, "int"):
+			want = "whole number"
+		case want == "bool":
+			want = "true or false"
+		}
+		return fmt.Sprintf("field %q must be a %s, not a %s", wrong.Field, want, wrong.Value)
+	}
+	return err.Error()
+}
+
+// encode is v as compact JSON in which <, > and & stay readable. It is for
+// values of our own that always have a JSON form.
+func encode(v any) json.RawMessage {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v) != nil {
+		return json.RawMessage("null")
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// success is the result of a call that did its work: what the model sees, and
+// the structured response for hooks.
+func success(content string, response any) teammate.ToolResult {
+	return teammate.ToolResult{Content: content, Response: encode(response)}
+}

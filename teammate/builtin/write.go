@@ -1,0 +1,142 @@
+package builtin
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+type writeInput struct {
+	FilePath string `json:"file_path" jsonschema:"The file to write, absolute or relative to the current directory"`
+	Content  string `json:"content" jsonschema:"All that the file is to hold"`
+}
+
+// writeOutput is Write's tool_response.
+type writeOutput struct {
+	Type     string  `json:"type"` // create or update
+	FilePath string  `json:"filePath"`
+	Content  string  `json:"content"`
+	Patch    []hunk  `json:"structuredPatch"`
+	Original *string `json:"originalFile"` // null for a new file, and for one too large to tell
+}
+
+func (t *Tools) writeTool() teammate.Tool {
+	spec := teammate.Spec{
+		Name: "Write",
+		Description: "Writes a whole file, and the folders that it needs. A file that is there already must have " +
+			"been read with Read first. To change parts of a file, Edit is the better tool.",
+		Edits: true,
+	}
+	return newTool(spec, nil, t.write).withPaths(t.paths.canonical, "file_path")
+}
+
+func (t *Tools) write(_ context.Context, in writeInput) teammate.ToolResult {
+	s, err := t.paths.spot(in.FilePath)
+	if err != nil {
+		return failed("Write: " + t.explain(in.FilePath, err))
+	}
+	defer s.close()
+	old, err := t.known(s)
+	if err != nil {
+		return failed("Write: " + t.explain(s.path, err))
+	}
+	output := writeOutput{Type: "create", FilePath: s.path, Content: in.Content, Patch: []hunk{}}
+	done := "File created successfully at: " + s.path
+	if old != nil {
+		output.Type = "update"
+		done = fmt.Sprintf("The file %s has been updated successfully.", s.path)
+		if before, err := s.root.ReadFile(s.name); err == nil && len(before) <= maxOriginal {
+			text := string(before)
+			output.Original = &text
+			output.Patch = patch(text, in.Content)
+		}
+	}
+	if err := t.replace(s, []byte(in.Content), old); err != nil {
+		return failed(fmt.Sprintf("Write: %v; the file is as it was", err))
+	}
+	return success(done, output)
+}
+
+// maxOriginal is the size, in bytes, of the largest file whose earlier content
+// hooks are told.
+const maxOriginal = 1 << 20
+
+// known returns what s is now, nil if it is not there yet. It fails if s is no
+// file that may be written, or one that the agent does not know.
+func (t *Tools) known(s spot) (fs.FileInfo, error) {
+	info, err := s.root.Lstat(s.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errIsDir
+	case !info.Mode().IsRegular():
+		return nil, errNotRegular
+	}
+	return info, t.stamps.check(s.path, info)
+}
+
+// replace puts data in the place of s, which is as old says, or not there. The
+// file is written beside it and then renamed, so that whoever reads it sees
+// the old or the new content whole; its mode stays.
+func (t *Tools) replace(s spot, data []byte, old fs.FileInfo) error {
+	mode := fs.FileMode(0o644)
+	if old != nil {
+		mode = old.Mode().Perm()
+	}
+	dir := filepath.Dir(s.name)
+	if err := s.root.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("%s: making its folder: %w", s.path, cause(err))
+	}
+	temp := filepath.Join(dir, ".covey-"+rand.Text())
+	err := writeSynced(s.root, temp, data, mode)
+	if err == nil && old != nil {
+		err = s.root.Chmod(temp, mode) // what the umask took away
+	}
+	if err == nil {
+		err = s.root.Rename(temp, s.name)
+	}
+	if err != nil {
+		_ = s.root.Remove(temp)
+		return fmt.Errorf("%s: %w", s.path, cause(err))
+	}
+	if info, err := s.root.Lstat(s.name); err == nil {
+		t.stamps.put(s.path, info)
+	}
+	return nil
+}
+
+// writeSynced writes a new file and makes sure that it is on disk, because a
+// rename that gets there first would leave an empty file after a power cut.
+func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// readWhole reads a regular file of max bytes at most.
+func readWhole(s spot, most int64) (string, fs.FileInfo, error) {
+	f, info, err := openRegular(s)
+	if err != nil {
+		return "", nil, err
+	}
+	defer f.Close()
+	if info.Size() > most {
+		return "", nil, fmt.Errorf("has %d bytes, more than the %d that Edit can take; use Bash, with sed or the like",
+			info.Size(), most)
+	}
+	data, err := io.ReadAll(f)
+	return string(data), info, err
+}
