@@ -162,5 +162,5 @@ func (p StopInput) MarshalJSON() ([]byte, error) {
 	if p.SessionCrons == nil {
 		p.SessionCrons = []SessionCron{}
 	}
-	return json.Marshal(plain(p))
+	return marshal(plain(p))
 }

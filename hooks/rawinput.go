@@ -30,7 +30,7 @@ func (p RawPayload) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			buf.WriteByte(',')
 		}
-		name, err := json.Marshal(f.Name)
+		name, err := marshal(f.Name)
 		if err != nil {
 			return nil, err
 		}

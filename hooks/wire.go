@@ -38,6 +38,15 @@ func (in Input) Wire() ([]byte, error) {
 	return buf.Bytes(), w.err
 }
 
+// marshal is json.Marshal without HTML escapes.
+func marshal(value any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(value)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}
+
 // objectWriter writes one flat JSON object field by field, so that the order
 // is the wire's and not a Go struct's.
 type objectWriter struct {

@@ -1,0 +1,54 @@
+package hooks
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+)
+
+// askDomain answers a question about a tool that opens a URL. What forbids a
+// domain forbids what is below it, too; what permits one does not.
+func (r Rule) askDomain(c Call, q question) bool {
+	var input struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal(c.Input, &input) != nil {
+		return q.doubt()
+	}
+	target, err := url.Parse(input.URL)
+	if err != nil || target.Hostname() == "" {
+		return q.doubt()
+	}
+	host := strings.TrimSuffix(strings.ToLower(target.Hostname()), ".")
+	domain := strings.TrimSuffix(strings.ToLower(strings.TrimPrefix(r.Spec, "domain:")), ".")
+	if q == permitting && (target.User != nil || strings.ContainsAny(input.URL, "\\\t\r\n ")) {
+		return false // readers of URLs disagree on where the host of such a one ends
+	}
+	return wild(domain, host) || q == forbidding && strings.HasSuffix(host, "."+domain)
+}
+
+// askParameter answers a question about any other tool. The specifier is
+// parameter:value, where * in the value stands for anything, or for Agent the
+// kind of helper. One that cannot be understood permits nothing.
+func (r Rule) askParameter(c Call, q question) bool {
+	name, value, found := strings.Cut(r.Spec, ":")
+	if !found && (c.Tool == "Agent" || c.Tool == "Task") {
+		name, value, found = "subagent_type", r.Spec, true
+	}
+	fields, err := objectFields(c.Input)
+	if !found || err != nil {
+		return q.doubt()
+	}
+	for _, f := range fields {
+		if f.Name != name {
+			continue
+		}
+		text := rawText(f.Value)
+		if jsonKind(f.Value) != "string" {
+			text = string(f.Value)
+		}
+		return wild(value, text)
+	}
+	// A parameter that is left out has its default, which is not known here.
+	return false
+}

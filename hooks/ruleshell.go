@@ -1,0 +1,168 @@
+package hooks
+
+import (
+	"encoding/json"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+)
+
+// errUnreadable is why a command line cannot be judged.
+var errUnreadable = errors.New("the command line cannot be read")
+
+// askShell answers a question about a Bash call.
+func (r Rule) askShell(c Call, q question) bool {
+	line, err := readLine(c)
+	if err != nil {
+		return q.doubt()
+	}
+	switch q {
+	case permitting:
+		return line.certain && len(line.commands) > 0 &&
+			!slices.ContainsFunc(line.commands, func(c command) bool { return !shellMatch(r.Spec, c.source) })
+	case firing:
+		return r.firesOn(line)
+	}
+	return line.doubtful || strings.TrimSpace(line.text) == strings.TrimSpace(r.Spec) ||
+		slices.ContainsFunc(line.all(), r.catches)
+}
+
+// readLine reads the command of a Bash call.
+func readLine(c Call) (*shellLine, error) {
+	var input struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(c.Input, &input) != nil {
+		return nil, errUnreadable
+	}
+	return parseLine(input.Command, 0)
+}
+
+// firesOn reports whether a hook's `if` is met: by a command of the line, by
+// one that a wrapper starts, or, if the rule asks for more than a program, by
+// anything that only the shell will know (HOOKS.md section 4).
+func (r Rule) firesOn(line *shellLine) bool {
+	if line.substitutes && strings.ContainsAny(strings.TrimRight(r.Spec, "*: "), " \t") {
+		return true
+	}
+	return slices.ContainsFunc(line.all(), func(c command) bool {
+		if shellMatch(r.Spec, c.text()) {
+			return true
+		}
+		if !slices.Contains(plainWrappers(), c.program()) {
+			return false
+		}
+		return slices.ContainsFunc(c.tails(), func(t command) bool { return shellMatch(r.Spec, t.text()) })
+	})
+}
+
+// catches reports whether a command, or one that it may start, is meant by a
+// deny or ask rule.
+func (r Rule) catches(c command) bool {
+	if shellMatch(r.Spec, c.text()) || shellMatch(r.Spec, c.byName().text()) {
+		return true
+	}
+	if slices.Contains(dataPrograms(), c.program()) {
+		return false
+	}
+	return slices.ContainsFunc(c.tails(), func(t command) bool {
+		return shellMatch(r.Spec, t.text()) || shellMatch(r.Spec, t.byName().text())
+	})
+}
+
+// shellMatch reports whether text, one command with single blanks between its
+// words, may fit a Bash specifier. A blank and * at its end, or the older :*,
+// stand for the end of the program's name or any arguments.
+func shellMatch(spec, text string) bool {
+	spec = strings.Join(strings.Fields(spec), " ")
+	if bare, ok := strings.CutSuffix(spec, ":*"); ok {
+		spec = bare + " *"
+	}
+	if bare, ok := strings.CutSuffix(spec, " *"); ok && mayFit(bare, text) {
+		return true
+	}
+	return mayFit(spec, text)
+}
+
+// command is one simple command of a line.
+type command struct {
+	source string // its words as they are written, single blanks between them
+	words  []word
+}
+
+// word is one word of a command after the shell's quoting: what only the shell
+// will know is in it as unknown.
+type word struct {
+	value  string
+	static bool // nothing in it is unknown
+}
+
+// all returns the commands of the line and of the scripts in it.
+func (l *shellLine) all() []command { return slices.Concat(l.commands, l.inner) }
+
+// text is the command as the shell will see it.
+func (c command) text() string {
+	values := make([]string, len(c.words))
+	for i, w := range c.words {
+		values[i] = w.value
+	}
+	return strings.Join(values, " ")
+}
+
+// program is the name of the program that the command starts, without its
+// folder; empty if it is not known.
+func (c command) program() string {
+	if len(c.words) == 0 || !c.words[0].static {
+		return ""
+	}
+	return path.Base(c.words[0].value)
+}
+
+// byName is the command with the program's folder taken off: a rule for git is
+// about /usr/bin/git too.
+func (c command) byName() command {
+	name := c.program()
+	if name == "" || name == c.words[0].value {
+		return c
+	}
+	words := slices.Clone(c.words)
+	words[0].value = name
+	return command{words: words}
+}
+
+// tails returns the commands that c may start if it is a wrapper: its words
+// from each one on that could name a program.
+func (c command) tails() []command {
+	var tails []command
+	wrapper := slices.Contains(anyWrappers(), c.program())
+	for i := 1; i < len(c.words); i++ {
+		w := c.words[i]
+		if strings.HasPrefix(w.value, "-") || !w.static && !wrapper {
+			continue
+		}
+		tails = append(tails, command{words: c.words[i:]})
+	}
+	return tails
+}
+
+// plainWrappers start the command that follows them and change nothing else;
+// `if` looks through these alone, as the original does.
+func plainWrappers() []string {
+	return []string{"timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin", "xargs"}
+}
+
+// anyWrappers are programs whose arguments are a command, so that an argument
+// which is not known may be one.
+func anyWrappers() []string {
+	return append(plainWrappers(), "sudo", "doas", "env", "exec", "ionice", "setsid", "chrt", "taskset", "busybox",
+		"find", "parallel", "watch", "ssh", "su", "script", "flock", "strace", "ltrace", "unshare", "nsenter", "chroot")
+}
+
+// dataPrograms take their arguments as data, so that a word which happens to be
+// another program's name does not start it. What is not listed may be a wrapper.
+func dataPrograms() []string {
+	return []string{"echo", "printf", "grep", "egrep", "fgrep", "rg", "git", "cat", "ls", "cd", "touch", "mkdir", "rmdir",
+		"cp", "mv", "rm", "ln", "test", "[", "head", "tail", "wc", "sort", "uniq", "cut", "tr", "diff", "jq", "pwd", "true",
+		"false", "sleep", "date", "which", "type", "export", "go", "basename", "dirname", "stat", "chmod", "chown", "kill"}
+}

@@ -1,0 +1,66 @@
+package hooks
+
+import "strings"
+
+// unknown stands in a command's text for something that only the shell will
+// know when it runs: any text, of any length.
+const unknown = '\x00'
+
+// intersectLimit bounds the work of held-against-unknown comparisons; beyond it
+// the answer is a doubt.
+const intersectLimit = 1 << 22
+
+// wild reports whether text as a whole fits pattern, in which * stands for any
+// run of characters.
+func wild(pattern, text string) bool {
+	head, rest, more := strings.Cut(pattern, "*")
+	if !more {
+		return pattern == text
+	}
+	if !strings.HasPrefix(text, head) {
+		return false
+	}
+	text = text[len(head):]
+	for {
+		piece, after, last := strings.Cut(rest, "*")
+		if !last {
+			return strings.HasSuffix(text, piece)
+		}
+		i := strings.Index(text, piece)
+		if i < 0 {
+			return false
+		}
+		text, rest = text[i+len(piece):], after
+	}
+}
+
+// mayFit reports whether text could fit pattern if what is unknown in it were
+// something suitable.
+func mayFit(pattern, text string) bool {
+	if !strings.ContainsRune(text, unknown) {
+		return wild(pattern, text)
+	}
+	if len(pattern)*len(text) > intersectLimit {
+		return true
+	}
+	// fits[j] says whether what was read of pattern can be what stands in text[:j].
+	fits := make([]bool, len(text)+1)
+	fits[0] = true
+	for j := range len(text) {
+		fits[j+1] = fits[j] && text[j] == unknown
+	}
+	for i := range len(pattern) {
+		diagonal := fits[0]
+		fits[0] = fits[0] && pattern[i] == '*'
+		for j := range len(text) {
+			above := fits[j+1]
+			if pattern[i] == '*' || text[j] == unknown {
+				fits[j+1] = above || fits[j] // the wildcard takes nothing, or one character more
+			} else {
+				fits[j+1] = diagonal && pattern[i] == text[j]
+			}
+			diagonal = above
+		}
+	}
+	return fits[len(text)]
+}
