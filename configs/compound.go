@@ -1,7 +1,5 @@
 package configs
 
-import "slices"
-
 // objectPart takes a mapping with known keys.
 type objectPart struct {
 	at     **node // optional: remembers where the mapping is
@@ -59,6 +57,10 @@ func listOf[T any](to *list[T], says string, entry func(*T) part) part {
 	return listPart[T]{to, entry, says}
 }
 
+// maxTexts is how many entries a list of texts may have. Members inherit
+// lists, so a small spec could make many large ones.
+const maxTexts = 1000
+
 // texts takes a list of texts, each at most once.
 func texts(to *list[value[string]]) part {
 	return uniqueTexts{listPart[value[string]]{to, text, "a list of texts"}}
@@ -93,12 +95,16 @@ type uniqueTexts struct{ listPart[value[string]] }
 
 func (p uniqueTexts) decode(d *decoder, key, n *node) {
 	p.listPart.decode(d, key, n)
-	var seen []string
+	if len(p.to.items) > maxTexts {
+		d.fail(n.at, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
+		p.to.items = nil
+	}
+	seen := map[string]bool{}
 	for _, item := range p.to.items {
-		if item.v != "" && slices.Contains(seen, item.v) {
+		if item.v != "" && seen[item.v] {
 			d.fail(item.at.at, "%s names %s twice; keep one", nameOf(key), quote(item.v))
 		}
-		seen = append(seen, item.v)
+		seen[item.v] = true
 	}
 }
 

@@ -73,13 +73,13 @@ func (d *decoder) object(key, n *node, fields []field) {
 		d.wrong(key, n, "a mapping")
 		return
 	}
-	given := map[string]bool{}
+	given, meant := map[string]bool{}, map[string]bool{}
 	for _, p := range d.unique(n) {
 		given[p.key.text] = true
 		f := find(fields, p.key.text)
 		switch {
 		case f == nil:
-			d.unknownKey(p.key, fields)
+			meant[d.unknownKey(p.key, fields)] = true
 		case p.value.kind == kindNull:
 			d.fail(p.key.at, "%s has no value; give it one, or remove the key", p.key.text)
 		default:
@@ -87,7 +87,7 @@ func (d *decoder) object(key, n *node, fields []field) {
 		}
 	}
 	for _, f := range fields {
-		if f.need && !given[f.key] {
+		if f.need && !given[f.key] && !meant[f.key] {
 			d.fail(n.at, "%s has no %s; add `%s:` with %s", nameOf(key), f.key, f.key, f.part.want())
 		}
 	}
@@ -125,17 +125,33 @@ func find(fields []field, key string) *field {
 	return nil
 }
 
-// unknownKey reports a key that is none, with the one that was meant.
-func (d *decoder) unknownKey(key *node, fields []field) {
+// unknownKey reports a key that is none, and returns the one that was meant.
+func (d *decoder) unknownKey(key *node, fields []field) string {
+	if home := homeOf(key.text, fields); home != "" {
+		d.fail(key.at, "%s belongs under %s; write %s: {%s: …}", quote(key.text), home, home, key.text)
+		return ""
+	}
 	known := make([]string, len(fields))
 	for i, f := range fields {
 		known[i] = f.key
 	}
-	if near := nearestKey(key.text, known); near != "" {
+	if near := d.nearestKey(key.text, known); near != "" {
 		d.fail(key.at, "unknown key %s; write %s", quote(key.text), near)
-		return
+		return near
 	}
 	d.fail(key.at, "unknown key %s; the keys here are %s", quote(key.text), strings.Join(known, ", "))
+	return ""
+}
+
+// homeOf returns the field whose mapping has the key, for keys that were
+// written one level too high.
+func homeOf(key string, fields []field) string {
+	for _, f := range fields {
+		if o, ok := f.part.(objectPart); ok && find(o.fields, key) != nil {
+			return f.key
+		}
+	}
+	return ""
 }
 
 // wrong reports a value of the wrong kind, with the likeliest way out.

@@ -51,7 +51,8 @@ func resolve(d *decoder, file string, writable func(dir string) error) *Team {
 	if d.root.kind != kindMapping {
 		return nil
 	}
-	r := &resolver{decoder: d, file: file, dir: filepath.Dir(file), writable: writable}
+	r := &resolver{decoder: d, file: file, dir: filepath.Dir(file), writable: writable,
+		prompts: map[string]prompt{}}
 	return r.team(&spec)
 }
 

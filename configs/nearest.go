@@ -2,6 +2,15 @@ package configs
 
 import "strings"
 
+// nearest is the function of this name, for messages. It gives up where so much
+// is wrong that nobody reads the hints, because it is what takes time then.
+func (d *decoder) nearest(s string, candidates []string) string {
+	if len(d.problems) > 10*listed || len(candidates) > 2*listed {
+		return ""
+	}
+	return nearest(s, candidates)
+}
+
 // nearest returns the candidate that s was meant to be, or "" if none is near
 // enough to be named in a message.
 func nearest(s string, candidates []string) string {
@@ -11,6 +20,9 @@ func nearest(s string, candidates []string) string {
 	}
 	best, least := "", 0
 	for _, c := range candidates {
+		if len(s) >= 4 && strings.HasPrefix(strings.ToLower(c), s) {
+			return c // cut short
+		}
 		dist := distance(s, strings.ToLower(c))
 		if best == "" || dist < least {
 			best, least = c, dist
@@ -24,8 +36,8 @@ func nearest(s string, candidates []string) string {
 
 // nearestKey is nearest for keys, where people also bring words from other
 // tools' files.
-func nearestKey(s string, known []string) string {
-	if near := nearest(s, known); near != "" {
+func (d *decoder) nearestKey(s string, known []string) string {
+	if near := d.nearest(s, known); near != "" {
 		return near
 	}
 	word := strings.ToLower(strings.ReplaceAll(s, "_", ""))
@@ -60,8 +72,6 @@ func synonyms(word string) []string {
 		return []string{"owner"}
 	case "mode", "permissionmode":
 		return []string{"permission_mode"}
-	case "maxturns", "maxtokens", "turntimeout", "maxinprogress", "stopblockcap", "maxbudgetusd":
-		return []string{"limits"}
 	case "command", "cmd":
 		return []string{"run"}
 	}

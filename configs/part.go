@@ -44,7 +44,11 @@ func ident(to *value[string]) part { return textPart{to: to, name: true} }
 
 // oneOf takes one of a few words.
 func oneOf(to *value[string], words ...string) part {
-	return textPart{to: to, enum: words, desc: "one of " + strings.Join(words, ", ")}
+	desc := "one of " + strings.Join(words, ", ")
+	if len(words) == 1 {
+		desc = words[0]
+	}
+	return textPart{to: to, enum: words, desc: desc}
 }
 
 func (p textPart) want() string {
@@ -61,8 +65,10 @@ func (p textPart) decode(d *decoder, key, n *node) {
 	case p.enum != nil && !slices.Contains(p.enum, n.text):
 		d.notOneOf(key, n, p.enum)
 	case p.name && !d.fitName(key, n):
+	case strings.ContainsRune(n.text, 0):
+		d.fail(n.at, "%s holds the character NUL, which no file name or command can; remove it", nameOf(key))
 	case !p.any && strings.TrimSpace(n.text) == "":
-		d.fail(n.at, "%s is empty; write some text, or remove the key", nameOf(key))
+		d.fail(n.at, "%s is empty; write some text, or remove it", nameOf(key))
 	default:
 		p.to.v = n.text
 	}
@@ -71,7 +77,7 @@ func (p textPart) decode(d *decoder, key, n *node) {
 
 // notOneOf reports a word that is not among those allowed.
 func (d *decoder) notOneOf(key, n *node, words []string) {
-	if near := nearest(n.text, words); near != "" {
+	if near := d.nearest(n.text, words); near != "" {
 		d.fail(n.at, "%s cannot be %s; write %s", nameOf(key), quote(n.text), near)
 		return
 	}
@@ -155,14 +161,14 @@ func (p amountPart) decode(d *decoder, key, n *node) {
 	p.to.v = n.real
 }
 
-// flagPart takes true or false.
-type flagPart struct{ to *value[bool] }
+// truthPart takes true or false.
+type truthPart struct{ to *value[bool] }
 
-func flag(to *value[bool]) part { return flagPart{to} }
+func truth(to *value[bool]) part { return truthPart{to} }
 
-func (p flagPart) want() string { return "true or false" }
+func (p truthPart) want() string { return "true or false" }
 
-func (p flagPart) decode(d *decoder, key, n *node) {
+func (p truthPart) decode(d *decoder, key, n *node) {
 	p.to.at = n
 	if n.kind != kindBool {
 		d.wrong(key, n, p.want())

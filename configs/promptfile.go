@@ -14,12 +14,20 @@ import (
 // model takes as instructions.
 const maxPrompt = 1 << 20
 
+// prompt is the content of a prompt file, or what is wrong with it.
+type prompt struct{ data, fault string }
+
 // promptFile fills a member's instructions from a file. In an agent file, as
 // Claude Code keeps them in .claude/agents, the body is the instructions, and
 // the description and tools in its head count where the member gives none.
 func (r *resolver) promptFile(m *Member, v value[string]) {
 	m.PromptFile = r.path(v, "prompt file")
-	data, message := readPrompt(m.PromptFile)
+	p, known := r.prompts[m.PromptFile]
+	if !known {
+		p.data, p.fault = readPrompt(m.PromptFile)
+		r.prompts[m.PromptFile] = p
+	}
+	data, message := p.data, p.fault
 	if message != "" {
 		// A file that could not be opened has been reported by path.
 		if !r.said(v.at.at) {

@@ -14,8 +14,9 @@ type resolver struct {
 	file string // absolute path of the spec
 	dir  string // where relative paths start
 
-	models map[string]Model
-	agents map[string]Agent
+	models  map[string]Model
+	prompts map[string]prompt // by path: many members may inherit one file
+	agents  map[string]Agent
 	// writable reports whether files can be made in a folder. Tests replace
 	// it, because the superuser may write everywhere.
 	writable func(dir string) error
@@ -32,7 +33,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Workspace = r.workspace(s.workspace)
 	t.Models = r.allModels(s.models)
 	t.Agents = r.allAgents(s.agents)
-	r.checkDefaults(&s.defaults)
+	r.agent(&s.defaults) // a mistake there is one, even if every member overrides it
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)
 	t.Tasks = r.allTasks(s.tasks, t.Members())
@@ -46,7 +47,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 
 // defaultName is the name of a team that has none: its folder's, made fit.
 func defaultName(dir string) string {
-	if name := makeFit(filepath.Base(dir)); name != "" && !isReserved(name) {
+	if name := makeFit(filepath.Base(dir)); name != "" && reserved(name) == "" {
 		return name
 	}
 	return "team"
@@ -105,9 +106,27 @@ func (r *resolver) gateGroup(out hooks.Settings, event hooks.Event, gates list[g
 	for i := range gates.items {
 		group.Hooks = append(group.Hooks, r.gate(&gates.items[i]))
 	}
-	if len(group.Hooks) > 0 {
-		out[event] = []hooks.Group{group}
+	if len(group.Hooks) == 0 {
+		return
 	}
+	out[event] = []hooks.Group{group}
+	// How long a hook may take is for package hooks to say.
+	for _, p := range hooks.Validate(hooks.Settings{event: out[event]}) {
+		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.items) {
+			r.fail(gates.items[p.Hook].timeout.at.at, "the timeout is longer than a gate may take; write less, such as 10m")
+		}
+	}
+}
+
+// hasOther reports whether a gate has a key that decoding has refused; then
+// that is its mistake, and nothing is missing.
+func (g *gateSpec) hasOther() bool {
+	for _, p := range g.at.pairs {
+		if p.key.text != "timeout" {
+			return true
+		}
+	}
+	return false
 }
 
 // gate compiles one gate.
@@ -115,14 +134,12 @@ func (r *resolver) gate(g *gateSpec) hooks.Handler {
 	switch {
 	case g.run.given() && g.policy.given():
 		r.fail(g.policy.at.at, "a gate has run or policy, not both; make two gates of them")
-	case g.at != nil && !g.run.given() && !g.policy.given() && g.at.lookup("approve") == nil:
+	case g.at != nil && !g.run.given() && !g.policy.given() && !g.hasOther():
 		r.fail(g.at.at, "a gate has a command or a policy; add run: COMMAND or policy: NAME")
 	}
-	return hooks.Handler{
-		Type:    "command",
-		Command: g.run.v,
-		Timeout: g.timeout.v.Seconds(),
-		Policy:  g.policy.v,
-		Gate:    true,
+	h := hooks.Handler{Command: g.run.v, Timeout: g.timeout.v.Seconds(), Policy: g.policy.v, Gate: true}
+	if !g.policy.given() {
+		h.Type = "command"
 	}
+	return h
 }

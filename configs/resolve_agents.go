@@ -20,7 +20,7 @@ func (r *resolver) allModels(specs []entry[modelSpec]) map[string]Model {
 	}
 	for _, e := range specs {
 		if e.v.name.given() {
-			r.modelText(e.v.name, "write {provider: script, script: FILE}")
+			r.aliasModel(e.v.name)
 			continue
 		}
 		m := r.inlineModel(&e.v)
@@ -28,6 +28,17 @@ func (r *resolver) allModels(specs []entry[modelSpec]) map[string]Model {
 		r.models[m.Name] = m
 	}
 	return r.models
+}
+
+// aliasModel reports a text in the section `models`, where it can only be one
+// of PROVIDER/MODEL.
+func (r *resolver) aliasModel(name value[string]) {
+	if strings.Contains(name.v, "/") {
+		r.modelText(name)
+	} else if name.v != "" {
+		r.fail(name.at.at, "under models, text such as %s must be PROVIDER/MODEL; "+
+			"write {provider: script, script: FILE}", quote(name.v))
+	}
 }
 
 // model resolves a model wherever one is wanted.
@@ -38,22 +49,22 @@ func (r *resolver) model(m *modelSpec) Model {
 	if known, ok := r.models[m.name.v]; ok || m.name.v == "" {
 		return known
 	}
-	r.modelText(m.name, "add it under models")
+	r.modelText(m.name)
 	return Model{}
 }
 
 // modelText reports a text that names no model.
-func (r *resolver) modelText(name value[string], otherwise string) {
+func (r *resolver) modelText(name value[string]) {
 	if strings.Contains(name.v, "/") {
 		r.notYet(name.at.at, "model "+quote(name.v),
 			"write {provider: script, script: FILE}, the offline model")
 		return
 	}
-	if near := nearest(name.v, sortedKeys(r.models)); near != "" && near != name.v {
+	if near := r.nearest(name.v, sortedKeys(r.models)); near != "" {
 		r.fail(name.at.at, "there is no model %s; write %s", quote(name.v), near)
 		return
 	}
-	r.fail(name.at.at, "there is no model %s; %s", quote(name.v), otherwise)
+	r.fail(name.at.at, "there is no model %s; add it under models", quote(name.v))
 }
 
 // inlineModel resolves a model that is written out.
@@ -106,7 +117,7 @@ func (r *resolver) namedAgent(name value[string]) Agent {
 		return a
 	}
 	_, isModel := r.models[name.v]
-	near := nearest(name.v, sortedKeys(r.agents))
+	near := r.nearest(name.v, sortedKeys(r.agents))
 	switch {
 	case slices.Contains(presets(), name.v):
 		r.notYet(name.at.at, "agent "+name.v, "until then, give the member a script model with "+

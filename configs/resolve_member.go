@@ -2,24 +2,23 @@ package configs
 
 import (
 	"slices"
-
-	"github.com/coveyteam/covey/hooks"
+	"strings"
 )
 
 // defaultStopBlockCap is how many refused turn ends in a row a member gets
 // when the spec says nothing (DESIGN 2).
 const defaultStopBlockCap = 8
 
-// reserved are names that mean somebody else on the command line and in mail.
-func reserved() []string { return []string{"covey", "operator"} }
-
-func isReserved(name string) bool { return slices.Contains(reserved(), name) }
-
-// checkDefaults resolves what only members that need it would resolve, so that
-// a mistake in `defaults` is found even if every member overrides it.
-func (r *resolver) checkDefaults(m *memberSpec) {
-	r.agent(m)
-	r.permissions(m.permissions)
+// reserved returns who a name means already, on the command line and in mail,
+// or "" if nobody.
+func reserved(name string) string {
+	switch name {
+	case "covey":
+		return "covey itself"
+	case "operator":
+		return "the person at the command line"
+	}
+	return ""
 }
 
 func (r *resolver) lead(s *teamSpec) Member {
@@ -35,13 +34,20 @@ func (r *resolver) lead(s *teamSpec) Member {
 	return m
 }
 
+// maxTeammates is how many teammates a spec may have.
+const maxTeammates = 2000
+
 func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
+	if len(s.teammates) > maxTeammates {
+		r.fail(s.teammates[maxTeammates].name.at, "more than %d teammates; split the team", maxTeammates)
+		return nil
+	}
 	var out []Member
 	for _, e := range s.teammates {
 		m := r.member(inherit(&s.defaults, &e.v), true)
 		m.Name = e.name.text
 		r.checkMemberName(e.name)
-		if m.Name == lead {
+		if m.Name == lead && lead != "" {
 			r.fail(e.name.at, "the lead is called %s too; give one of them another name", quote(m.Name))
 		}
 		if e.v.at != nil {
@@ -60,9 +66,9 @@ func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *node) {
 }
 
 func (r *resolver) checkMemberName(name *node) {
-	if isReserved(name.text) {
-		r.fail(name.at, "no member can be called %s, which means somebody else; choose another name",
-			quote(name.text))
+	if who := reserved(name.text); who != "" {
+		r.fail(name.at, "no member can be called %s, which means %s; choose another name",
+			quote(name.text), who)
 	}
 }
 
@@ -108,6 +114,9 @@ func first[T any](own, inherited value[T]) value[T] {
 }
 
 func join(a, b list[value[string]]) list[value[string]] {
+	if len(b.items) == 0 {
+		return list[value[string]]{items: a.items, at: orElse(a.at, b.at)}
+	}
 	return list[value[string]]{items: append(slices.Clone(a.items), b.items...), at: orElse(a.at, b.at)}
 }
 
@@ -119,7 +128,7 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		Instructions:   m.instructions.v,
 		Tools:          words(m.tools),
 		PermissionMode: PermissionMode(m.mode.or(string(Default))),
-		Permissions:    r.permissions(m.permissions),
+		Permissions:    permissions(m.permissions),
 		Isolation:      Isolation(m.isolation.or(string(Shared))),
 		SelfClaim:      m.selfClaim.or(selfClaim),
 		Limits: Limits{
@@ -131,6 +140,7 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 			MaxBudgetUSD:  m.limits.maxBudgetUSD.v,
 		},
 	}
+	r.tools(m.tools)
 	out.Agent, _ = r.agent(m)
 	if m.instructions.given() && m.promptFile.given() {
 		r.fail(m.promptFile.at.at, "a member has instructions or a prompt_file, not both; remove one")
@@ -140,18 +150,29 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 	return out
 }
 
-// permissions checks permission rules: a rule that cannot be read protects
-// nothing, so it must not pass.
-func (r *resolver) permissions(p permissionSpec) Permissions {
-	for _, rules := range []list[value[string]]{p.allow, p.ask, p.deny} {
-		for _, rule := range rules.items {
-			if rule.v == "" {
-				continue
-			}
-			if _, err := hooks.ParseRule(rule.v); err != nil {
-				r.fail(rule.at.at, "%s", sentence(err))
-			}
-		}
-	}
+// permissions are a member's rules; decoding has checked them.
+func permissions(p permissionSpec) Permissions {
 	return Permissions{Allow: words(p.allow), Ask: words(p.ask), Deny: words(p.deny)}
+}
+
+// knownTools are the tools that members of this version can have.
+func knownTools() []string {
+	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep",
+		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers"}
+}
+
+// tools looks at tool names. One that is nearly right is a mistake; another
+// that is not known may be a tool of another program, so it gets a warning.
+func (r *resolver) tools(names list[value[string]]) {
+	for _, name := range names.items {
+		if name.v == "" || slices.Contains(knownTools(), name.v) {
+			continue
+		}
+		if near := r.nearest(name.v, knownTools()); near != "" {
+			r.fail(name.at.at, "there is no tool %s; write %s", quote(name.v), near)
+			continue
+		}
+		r.warn(name.at.at, "there is no tool %s in this version, so the name has no effect; the tools are %s",
+			quote(name.v), strings.Join(knownTools(), ", "))
+	}
 }

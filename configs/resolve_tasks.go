@@ -7,12 +7,13 @@ import (
 )
 
 // allTasks resolves the section `tasks`.
-func (r *resolver) allTasks(specs list[taskSpec], members []Member) []Task {
+func (r *resolver) allTasks(specs list[taskSpec], team []Member) []Task {
 	ids := r.taskIDs(specs.items)
-	names := make([]string, len(members))
-	for i, m := range members {
+	names := make([]string, len(team))
+	for i, m := range team {
 		names[i] = m.Name
 	}
+	members, blockers := newDirectory("member", names), newDirectory("task", ids)
 	out := make([]Task, 0, len(specs.items))
 	for i := range specs.items {
 		t := &specs.items[i]
@@ -25,9 +26,10 @@ func (r *resolver) allTasks(specs list[taskSpec], members []Member) []Task {
 			Labels:      words(t.labels),
 			WantsTools:  words(t.wants.tools),
 		}
-		r.reference(t.owner, "member", names)
+		r.tools(t.wants.tools)
+		members.check(r, t.owner)
 		for _, id := range t.blockedBy.items {
-			r.reference(id, "task", ids)
+			blockers.check(r, id)
 		}
 		out = append(out, task)
 	}
@@ -72,23 +74,33 @@ func freeID(base string, taken map[string]int) string {
 	return id
 }
 
-// reference reports a name that nobody has.
-func (r *resolver) reference(name value[string], what string, known []string) {
-	if name.v == "" {
+// directory knows who or what may be named in a place.
+type directory struct {
+	what  string
+	names []string
+	known map[string]bool
+}
+
+func newDirectory(what string, names []string) directory {
+	d := directory{what, names, map[string]bool{}}
+	for _, name := range names {
+		d.known[name] = true
+	}
+	return d
+}
+
+// check reports a name that nobody has.
+func (d directory) check(r *resolver, name value[string]) {
+	if name.v == "" || d.known[name.v] {
 		return
 	}
-	for _, k := range known {
-		if k == name.v {
-			return
-		}
-	}
-	switch near := nearest(name.v, known); {
+	switch near := r.nearest(name.v, d.names); {
 	case near != "":
-		r.fail(name.at.at, "there is no %s %s; write %s", what, quote(name.v), near)
-	case len(known) > 10:
-		r.fail(name.at.at, "there is no %s %s; add it, or name another one", what, quote(name.v))
+		r.fail(name.at.at, "there is no %s %s; write %s", d.what, quote(name.v), near)
+	case len(d.names) > 10:
+		r.fail(name.at.at, "there is no %s %s; add it, or name another one", d.what, quote(name.v))
 	default:
-		r.fail(name.at.at, "there is no %s %s; the spec has %s", what, quote(name.v), strings.Join(known, ", "))
+		r.fail(name.at.at, "there is no %s %s; the spec has %s", d.what, quote(name.v), strings.Join(d.names, ", "))
 	}
 }
 
@@ -101,6 +113,7 @@ func (r *resolver) cycles(specs []taskSpec, tasks []Task) {
 	const unseen, open, closed = 0, 1, 2
 	state := make([]int, len(tasks))
 	var path []string
+	said := map[string]bool{}
 	var visit func(i int)
 	visit = func(i int) {
 		state[i] = open
@@ -110,7 +123,10 @@ func (r *resolver) cycles(specs []taskSpec, tasks []Task) {
 			switch {
 			case !ok:
 			case state[next] == open:
-				r.fail(blocker.at.at, "%s", ring(path, blocker.v))
+				if message := ring(path, blocker.v); !said[message] {
+					said[message] = true
+					r.fail(blocker.at.at, "%s", message)
+				}
 			case state[next] == unseen:
 				visit(next)
 			}

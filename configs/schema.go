@@ -116,7 +116,7 @@ func (p amountPart) schema() *schema {
 	return of(jsonschema.Schema{Type: "number", Minimum: new(0.0)})
 }
 
-func (p flagPart) schema() *schema { return of(jsonschema.Schema{Type: "boolean"}) }
+func (p truthPart) schema() *schema { return of(jsonschema.Schema{Type: "boolean"}) }
 
 // spanPattern is the form of a time.Duration that is not negative.
 const spanPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)` +

@@ -13,6 +13,22 @@ type source struct {
 	name  string   // as the caller named the file
 	text  string   // no byte order mark, lines end in "\n"
 	lines []string // text, split
+
+	// The characters of the line that was asked for last: a spec that a
+	// program wrote may be one line, and columns are asked for by the thousand.
+	last  int
+	runes []rune
+}
+
+// line returns the characters of a line, counted from 1.
+func (s *source) line(number int) []rune {
+	if number < 1 || number > len(s.lines) {
+		return nil
+	}
+	if s.last != number {
+		s.last, s.runes = number, []rune(s.lines[number-1])
+	}
+	return s.runes
 }
 
 // position is a place in the source; both count from 1, columns in characters.
@@ -64,10 +80,7 @@ const sourceWindow = 120
 // problem makes the Problem for a place.
 func (s *source) problem(at position, message string) Problem {
 	p := Problem{File: s.name, Line: at.line, Col: at.col, Message: message}
-	if at.line < 1 || at.line > len(s.lines) {
-		return p
-	}
-	line := []rune(s.lines[at.line-1])
+	line := s.line(at.line)
 	start, lead := 0, ""
 	if at.col > sourceWindow {
 		start, lead = min(at.col-sourceWindow/2, len(line)), "…"

@@ -54,7 +54,7 @@ func (s *teamSpec) fields() []field {
 		{key: "settings", part: texts(&s.settings),
 			doc: "Claude Code settings files, relative to the spec. Their hooks and permissions count."},
 	}
-	return append(append(fields, laterFields()...), field{key: "keep", part: flag(&s.keep),
+	return append(append(fields, laterFields()...), field{key: "keep", part: truth(&s.keep),
 		doc: "Stay up when all is done. Default: false."})
 }
 
@@ -99,7 +99,7 @@ func (m *modelSpec) given() bool { return m.at != nil || m.name.given() }
 
 func (m *modelSpec) fields() []field {
 	return []field{
-		{key: "provider", need: true, part: text(&m.provider),
+		{key: "provider", need: true, part: textPart{to: &m.provider, desc: string(Script)},
 			doc: "Who answers. This version has one provider, script: a model that plays a script, offline."},
 		{key: "script", part: text(&m.script),
 			doc: "The script's path, relative to the spec."},
@@ -195,8 +195,11 @@ func markBroken(p part, n *node) {
 type versionPart struct{ wholePart }
 
 func (p versionPart) decode(d *decoder, key, n *node) {
-	p.wholePart.decode(d, key, n)
-	if n.kind == kindWhole && n.whole != formatVersion {
+	p.to.at, p.to.v = n, n.whole
+	switch {
+	case n.kind != kindWhole:
+		d.fail(n.at, "covey must be the version of the format, not %s; write covey: %d", n.describe(), formatVersion)
+	case n.whole != formatVersion:
 		d.fail(n.at, "this covey reads version %d of the format, not %s; write covey: %d",
 			formatVersion, clip(n.text), formatVersion)
 	}

@@ -35,7 +35,7 @@ func (p hooksPart) decode(d *decoder, key, n *node) {
 
 // unknownEvent reports an event that is none, with the one that was meant.
 func (d *decoder) unknownEvent(key *node) {
-	if len(key.text) <= clipped {
+	if len(key.text) <= clipped && len(d.problems) < 10*listed {
 		if near := hooks.Nearest(key.text); near != "" {
 			d.fail(key.at, "unknown event %s; write %s", quote(key.text), near)
 			return
@@ -101,15 +101,15 @@ func (h *handlerSpec) fields() []field {
 		{key: "timeout", part: amount(&h.timeout),
 			doc: "Seconds that the hook may take. Default: that of the event, mostly 600."},
 		{key: "statusMessage", part: text(&h.statusMessage), doc: "What is shown while the hook runs."},
-		{key: "once", part: flag(&h.once), doc: "Run the hook once only."},
+		{key: "once", part: truth(&h.once), doc: "Run the hook once only."},
 		{key: "onFailure", part: oneOf(&h.onFailure, "continue", "block"),
 			doc: "What a hook that fails means. Default: continue."},
 		{key: "command", need: true, part: text(&h.command),
 			doc: "The command line, or with args the program."},
 		{key: "args", part: argsPart(&h.args), doc: "Arguments; with them no shell is used."},
 		{key: "shell", part: oneOf(&h.shell, "bash", "powershell"), doc: "The shell. Default: sh."},
-		{key: "async", part: flag(&h.async), doc: "Do not wait for the hook; it has no say then."},
-		{key: "asyncRewake", part: flag(&h.asyncRewake),
+		{key: "async", part: truth(&h.async), doc: "Do not wait for the hook; it has no say then."},
+		{key: "asyncRewake", part: truth(&h.asyncRewake),
 			doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
 	}
 	for _, key := range []string{"url", "headers", "allowedEnvVars", "prompt", "model", "continueOnBlock",

@@ -1,6 +1,10 @@
 package configs
 
-import "time"
+import (
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
 
 // memberSpec is a member: a mapping, or the text that names its agent.
 type memberSpec struct {
@@ -42,7 +46,7 @@ func (m *memberSpec) fields() []field {
 			doc: "Where it works. This version has one kind, shared: in the workspace. Default: shared."},
 		{key: "owns", part: later("deny other edits under permissions"),
 			doc: "Paths that only this member writes."},
-		{key: "self_claim", part: flag(&m.selfClaim),
+		{key: "self_claim", part: truth(&m.selfClaim),
 			doc: "Take a ready task when idle. Default: true for teammates, false for the lead."},
 		{key: "plan", part: later("write permission_mode: plan"),
 			doc: "Whether a plan must be approved first."},
@@ -94,9 +98,29 @@ type permissionSpec struct{ allow, ask, deny list[value[string]] }
 
 func (p *permissionSpec) fields() []field {
 	return []field{
-		{key: "allow", part: texts(&p.allow), doc: "Calls that need no asking, such as \"Bash(go test *)\"."},
-		{key: "ask", part: texts(&p.ask), doc: "Calls that need a person's word."},
-		{key: "deny", part: texts(&p.deny), doc: "Calls that are refused, such as \"Bash(git push*)\"."},
+		{key: "allow", part: rules(&p.allow), doc: "Calls that need no asking, such as \"Bash(go test *)\"."},
+		{key: "ask", part: rules(&p.ask), doc: "Calls that need a person's word."},
+		{key: "deny", part: rules(&p.deny), doc: "Calls that are refused, such as \"Bash(git push*)\"."},
+	}
+}
+
+// rulesPart takes permission rules. A rule that cannot be read protects
+// nothing, so it must not pass.
+type rulesPart struct{ uniqueTexts }
+
+func rules(to *list[value[string]]) part {
+	return rulesPart{uniqueTexts{listPart[value[string]]{to, text, "a list of permission rules"}}}
+}
+
+func (p rulesPart) decode(d *decoder, key, n *node) {
+	p.uniqueTexts.decode(d, key, n)
+	for _, rule := range p.to.items {
+		if rule.v == "" {
+			continue
+		}
+		if _, err := hooks.ParseRule(rule.v); err != nil {
+			d.fail(rule.at.at, "%s", sentence(err))
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -52,14 +54,14 @@ func syntaxProblem(src *source, err error) Problem {
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
 		return src.problem(position{1, 1}, "the YAML cannot be read; write it in a simpler form")
 	}
-	message := syntax.GetMessage()
+	message, tk := syntax.GetMessage(), syntax.GetToken()
+	at := position{tk.Position.Line, tk.Position.Column}
 	for _, hint := range syntaxHints() {
 		if strings.Contains(message, hint[0]) {
-			return src.problem(src.place(syntax.GetToken()), hint[1])
+			return src.problem(at, hint[1])
 		}
 	}
-	return src.problem(src.place(syntax.GetToken()),
-		fmt.Sprintf("the YAML cannot be read here (%s); check the indentation and the quotes", message))
+	return src.problem(at, fmt.Sprintf("the YAML cannot be read here (%s); check the indentation and the quotes", message))
 }
 
 // syntaxHints pairs a part of the library's message with ours. The first that
@@ -75,6 +77,7 @@ func syntaxHints() [][2]string {
 			"or indent the line below the key it belongs to"},
 		{"end character of double-quoted", "the closing \" is missing; add it"},
 		{"end character of single-quoted", "the closing ' is missing; add it"},
+		{"' must be specified", "a , or the closing bracket is missing before this; add it"},
 		{"sequence end token", "the closing ] is missing; add it"},
 		{"end token '}'", "the closing } is missing; add it"},
 		{"corresponding to ']'", "there is no [ for this ]; remove it, or quote the text"},
@@ -118,12 +121,16 @@ func (c *converter) convert(n ast.Node, depth int) *node {
 		out.kind, out.real, out.text = kindNumber, math.NaN(), v.Token.Value
 	case *ast.StringNode:
 		out.kind, out.text = kindText, v.Value
+		setNumber(out, v)
 	case *ast.LiteralNode:
 		out.kind, out.text = kindText, v.Value.Value
 	case *ast.SequenceNode:
 		c.list(out, v, depth)
 	case *ast.MappingNode:
 		c.mapping(out, v.Values, depth)
+		if v.IsFlowStyle {
+			out.at = c.src.place(v.Start)
+		}
 	case *ast.MappingValueNode:
 		c.mapping(out, []*ast.MappingValueNode{v}, depth)
 	default:
@@ -148,6 +155,20 @@ func setInteger(out *node, v *ast.IntegerNode) {
 	out.real = float64(out.whole)
 }
 
+// plainNumber is a number as JSON and YAML 1.2 write it.
+var plainNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+
+// setNumber makes numbers of those that the library takes for text: the very
+// large and those with an exponent.
+func setNumber(out *node, v *ast.StringNode) {
+	if v.Token.Type != token.StringType || !plainNumber.MatchString(v.Value) {
+		return
+	}
+	// Too large for a float is infinite, which no part of a spec takes.
+	out.kind = kindNumber
+	out.real, _ = strconv.ParseFloat(v.Value, 64)
+}
+
 func (c *converter) list(out *node, v *ast.SequenceNode, depth int) {
 	out.kind = kindList
 	out.at = c.src.place(v.Start)
@@ -163,7 +184,7 @@ func (c *converter) list(out *node, v *ast.SequenceNode, depth int) {
 func (c *converter) mapping(out *node, values []*ast.MappingValueNode, depth int) {
 	out.kind = kindMapping
 	for i, entry := range values {
-		if i == 0 && !entry.IsFlowStyle {
+		if i == 0 {
 			out.at = c.src.place(entry.Key.GetToken())
 		}
 		key := c.convert(entry.Key, depth+1)
@@ -183,7 +204,7 @@ func (s *source) place(tk *token.Token) position {
 	if at.line < 1 || at.line > len(s.lines) {
 		return position{max(min(at.line, len(s.lines)), 1), 1}
 	}
-	line := []rune(s.lines[at.line-1])
+	line := s.line(at.line)
 	for at.col >= 1 && at.col <= len(line) && (line[at.col-1] == ' ' || line[at.col-1] == '\t') {
 		at.col++
 	}
