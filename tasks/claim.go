@@ -82,7 +82,7 @@ func (s *Store) Release(ctx context.Context, a Actor, member, reason string) ([]
 }
 
 func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
-	list := []*taskRecord{}
+	list := []taskRecord{}
 	for _, n := range suffixes(t.bucket(bucketProgress), nameKey(member), 0) {
 		was, err := t.load(formatID(n))
 		if err != nil {
@@ -97,7 +97,7 @@ func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
 		if err := t.tell(a, changeRecord{Op: Released, Task: rec, Reason: reason}); err != nil {
 			return nil, err
 		}
-		list = append(list, t.withBlocks(rec))
+		list = append(list, *t.withBlocks(rec))
 	}
 	return &receiptRecord{Tasks: list}, nil
 }

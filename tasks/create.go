@@ -224,10 +224,11 @@ func (t *txn) addAll(a Actor, drafts []draft) (*receiptRecord, error) {
 		}
 	}
 	// Later entries may be blocked by earlier ones, so Blocks are known only now.
-	for i, rec := range recs {
-		recs[i] = t.withBlocks(rec)
+	result := &receiptRecord{}
+	for _, rec := range recs {
+		result.Tasks = append(result.Tasks, *t.withBlocks(rec))
 	}
-	return &receiptRecord{Tasks: recs}, nil
+	return result, nil
 }
 
 // keyIDs foretells the ids that the drafts' keys will stand for.

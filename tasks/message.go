@@ -150,7 +150,7 @@ func (t *txn) send(template messageRecord, to []string) (*receiptRecord, error) 
 		if err := t.post(&m); err != nil {
 			return nil, err
 		}
-		rec.Messages = append(rec.Messages, &m)
+		rec.Messages = append(rec.Messages, m)
 	}
 	return rec, nil
 }

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -29,7 +30,9 @@ func (f files) refs() []blobRef {
 
 // distinct sorts references and drops repeated ones.
 func distinct(list []blobRef) []blobRef {
-	slices.SortFunc(list, func(a, b blobRef) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b blobRef) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Size, b.Size))
+	})
 	return slices.Compact(list)
 }
 
@@ -73,12 +76,12 @@ type changeRecord struct {
 
 // receiptRecord is a Receipt as stored.
 type receiptRecord struct {
-	Op       string           `json:"op"`
-	Task     *taskRecord      `json:"task,omitempty"`
-	Tasks    []*taskRecord    `json:"tasks,omitempty"`
-	Updated  []string         `json:"updated,omitempty"`
-	Messages []*messageRecord `json:"messages,omitempty"`
-	Error    string           `json:"error,omitempty"`
+	Op       string          `json:"op"`
+	Task     *taskRecord     `json:"task,omitempty"`
+	Tasks    []taskRecord    `json:"tasks,omitempty"`
+	Updated  []string        `json:"updated,omitempty"`
+	Messages []messageRecord `json:"messages,omitempty"`
+	Error    string          `json:"error,omitempty"`
 }
 
 // valueRecord is a value of Put as stored.
@@ -111,11 +114,11 @@ func (r *receiptRecord) blobs() []blobRef {
 	if r.Task != nil {
 		list = r.Task.blobs()
 	}
-	for _, t := range r.Tasks {
-		list = append(list, t.blobs()...)
+	for i := range r.Tasks {
+		list = append(list, r.Tasks[i].blobs()...)
 	}
-	for _, m := range r.Messages {
-		list = append(list, m.blobs()...)
+	for i := range r.Messages {
+		list = append(list, r.Messages[i].blobs()...)
 	}
 	return distinct(list)
 }
