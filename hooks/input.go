@@ -140,18 +140,41 @@ type NotificationInput struct {
 	NotificationType string `json:"notification_type"`
 }
 
-func (SessionStartInput) Event() Event       { return SessionStart }       // Event names the moment.
-func (SessionEndInput) Event() Event         { return SessionEnd }         // Event names the moment.
-func (UserPromptSubmitInput) Event() Event   { return UserPromptSubmit }   // Event names the moment.
-func (PreToolUseInput) Event() Event         { return PreToolUse }         // Event names the moment.
-func (PostToolUseInput) Event() Event        { return PostToolUse }        // Event names the moment.
-func (PostToolUseFailureInput) Event() Event { return PostToolUseFailure } // Event names the moment.
-func (StopInput) Event() Event               { return Stop }               // Event names the moment.
-func (StopFailureInput) Event() Event        { return StopFailure }        // Event names the moment.
-func (TeammateIdleInput) Event() Event       { return TeammateIdle }       // Event names the moment.
-func (TaskCreatedInput) Event() Event        { return TaskCreated }        // Event names the moment.
-func (TaskCompletedInput) Event() Event      { return TaskCompleted }      // Event names the moment.
-func (NotificationInput) Event() Event       { return Notification }       // Event names the moment.
+// Event names the moment.
+func (SessionStartInput) Event() Event { return SessionStart }
+
+// Event names the moment.
+func (SessionEndInput) Event() Event { return SessionEnd }
+
+// Event names the moment.
+func (UserPromptSubmitInput) Event() Event { return UserPromptSubmit }
+
+// Event names the moment.
+func (PreToolUseInput) Event() Event { return PreToolUse }
+
+// Event names the moment.
+func (PostToolUseInput) Event() Event { return PostToolUse }
+
+// Event names the moment.
+func (PostToolUseFailureInput) Event() Event { return PostToolUseFailure }
+
+// Event names the moment.
+func (StopInput) Event() Event { return Stop }
+
+// Event names the moment.
+func (StopFailureInput) Event() Event { return StopFailure }
+
+// Event names the moment.
+func (TeammateIdleInput) Event() Event { return TeammateIdle }
+
+// Event names the moment.
+func (TaskCreatedInput) Event() Event { return TaskCreated }
+
+// Event names the moment.
+func (TaskCompletedInput) Event() Event { return TaskCompleted }
+
+// Event names the moment.
+func (NotificationInput) Event() Event { return Notification }
 
 // MarshalJSON sends empty lists as such: hooks may rely on both being there.
 func (p StopInput) MarshalJSON() ([]byte, error) {

@@ -17,5 +17,8 @@ type (
 	}
 )
 
-func (TeamStarted) EventType() string { return "team_started" } // EventType is the journal's name for it.
-func (TeamEnded) EventType() string   { return "team_ended" }   // EventType is the journal's name for it.
+// EventType is the journal's name for it.
+func (TeamStarted) EventType() string { return "team_started" }
+
+// EventType is the journal's name for it.
+func (TeamEnded) EventType() string { return "team_ended" }

@@ -235,3 +235,16 @@ tasks:
 }
 
 func decode(data json.RawMessage, v any) error { return json.Unmarshal(data, v) }
+
+// rewrite replaces a part of a file of the rig.
+func (r *rig) rewrite(name, from, to string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}

@@ -156,21 +156,56 @@ type (
 	}
 )
 
-func (MemberStarted) EventType() string     { return "member_started" }            // EventType is the journal's name for it.
-func (MemberEnded) EventType() string       { return "member_ended" }              // EventType is the journal's name for it.
-func (TurnStarted) EventType() string       { return "turn_started" }              // EventType is the journal's name for it.
-func (PassStarted) EventType() string       { return "pass_started" }              // EventType is the journal's name for it.
-func (TextSaid) EventType() string          { return "text" }                      // EventType is the journal's name for it.
-func (ToolCalled) EventType() string        { return "tool_call" }                 // EventType is the journal's name for it.
-func (ToolReturned) EventType() string      { return "tool_result" }               // EventType is the journal's name for it.
-func (HookStarted) EventType() string       { return "hook_started" }              // EventType is the journal's name for it.
-func (HookFinished) EventType() string      { return "hook_finished" }             // EventType is the journal's name for it.
-func (HookFeedback) EventType() string      { return "hook_feedback" }             // EventType is the journal's name for it.
-func (HookStopped) EventType() string       { return "hook_stopped_continuation" } // EventType is the journal's name for it.
-func (HookSummary) EventType() string       { return "hook_summary" }              // EventType is the journal's name for it.
-func (TurnEnded) EventType() string         { return "turn_ended" }                // EventType is the journal's name for it.
-func (Idle) EventType() string              { return "idle" }                      // EventType is the journal's name for it.
-func (NeedsAttention) EventType() string    { return "needs_attention" }           // EventType is the journal's name for it.
-func (PermissionDecided) EventType() string { return "permission" }                // EventType is the journal's name for it.
-func (Warning) EventType() string           { return "warning" }                   // EventType is the journal's name for it.
-func (Notified) EventType() string          { return "notification" }              // EventType is the journal's name for it.
+// EventType is the journal's name for it.
+func (MemberStarted) EventType() string { return "member_started" }
+
+// EventType is the journal's name for it.
+func (MemberEnded) EventType() string { return "member_ended" }
+
+// EventType is the journal's name for it.
+func (TurnStarted) EventType() string { return "turn_started" }
+
+// EventType is the journal's name for it.
+func (PassStarted) EventType() string { return "pass_started" }
+
+// EventType is the journal's name for it.
+func (TextSaid) EventType() string { return "text" }
+
+// EventType is the journal's name for it.
+func (ToolCalled) EventType() string { return "tool_call" }
+
+// EventType is the journal's name for it.
+func (ToolReturned) EventType() string { return "tool_result" }
+
+// EventType is the journal's name for it.
+func (HookStarted) EventType() string { return "hook_started" }
+
+// EventType is the journal's name for it.
+func (HookFinished) EventType() string { return "hook_finished" }
+
+// EventType is the journal's name for it.
+func (HookFeedback) EventType() string { return "hook_feedback" }
+
+// EventType is the journal's name for it.
+func (HookStopped) EventType() string { return "hook_stopped_continuation" }
+
+// EventType is the journal's name for it.
+func (HookSummary) EventType() string { return "hook_summary" }
+
+// EventType is the journal's name for it.
+func (TurnEnded) EventType() string { return "turn_ended" }
+
+// EventType is the journal's name for it.
+func (Idle) EventType() string { return "idle" }
+
+// EventType is the journal's name for it.
+func (NeedsAttention) EventType() string { return "needs_attention" }
+
+// EventType is the journal's name for it.
+func (PermissionDecided) EventType() string { return "permission" }
+
+// EventType is the journal's name for it.
+func (Warning) EventType() string { return "warning" }
+
+// EventType is the journal's name for it.
+func (Notified) EventType() string { return "notification" }
