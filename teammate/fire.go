@@ -49,7 +49,8 @@ func (u *turn) tell(in hooks.Payload, out hooks.Outcome) {
 }
 
 // common are the fields that every hook input begins with. Which events carry
-// the permission mode is a fact of the recorded hosts (HOOKS.md section 2).
+// the permission mode is a fact of the recorded hosts (HOOKS.md section 2); a
+// TaskCompleted that a tool causes does not.
 func (u *turn) common(event hooks.Event) hooks.Common {
 	o := &u.t.opts
 	c := hooks.Common{
@@ -61,6 +62,9 @@ func (u *turn) common(event hooks.Event) hooks.Common {
 	if !o.Lead {
 		c.AgentID = o.Name + "@" + o.Team
 		c.AgentType = o.Name
+	}
+	if u.outside {
+		return c
 	}
 	switch event {
 	case hooks.UserPromptSubmit, hooks.PreToolUse, hooks.PostToolUse, hooks.PostToolUseFailure,

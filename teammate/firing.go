@@ -14,7 +14,7 @@ import (
 // It may be called at any time from any goroutine. Its error is ctx's, or
 // trouble in the machinery.
 func (t *Teammate) Fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, error) {
-	u := &turn{t: t}
+	u := &turn{t: t, outside: true}
 	if running := t.current.Load(); running != nil {
 		u.no, u.promptID = running.no, running.promptID
 	}

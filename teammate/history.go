@@ -136,9 +136,10 @@ func (p *past) addSystem(ln line) {
 		p.h.Turns = max(p.h.Turns, ln.Turn)
 		p.cut = Cut{}
 	case inputsKept:
-		p.h.Kept = append(p.h.Kept, ln.Inputs...)
 		for _, in := range ln.Inputs {
 			p.deliver(in.MessageID)
+			in.MessageID = ""
+			p.h.Kept = append(p.h.Kept, in)
 		}
 	}
 }

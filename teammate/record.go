@@ -198,7 +198,10 @@ func (u *turn) keep(inputs []Input) {
 	if len(inputs) == 0 {
 		return
 	}
-	u.t.kept = append(u.t.kept, inputs...)
+	for _, in := range inputs {
+		in.MessageID = "" // it is confirmed now, not when it is shown
+		u.t.kept = append(u.t.kept, in)
+	}
 	ln := u.line(systemLine)
 	ln.Subtype, ln.Inputs = inputsKept, inputs
 	err := u.t.opts.Transcript.append(ln)

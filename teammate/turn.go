@@ -54,6 +54,7 @@ type turn struct {
 	lastText string       // last assistant text, trimmed
 	usage    Usage        // tokens of the turn
 	summary  *HookSummary // of the last Stop run
+	outside  bool         // not the member's loop, but something that happens to it
 
 	// One Run of the agent.
 	given    []Input // inputs that it got and has not recorded yet

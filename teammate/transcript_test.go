@@ -1,0 +1,383 @@
+package teammate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// openTranscript opens the transcript at path for a test.
+func openTranscript(tb testing.TB, path string) (*Transcript, History) {
+	tb.Helper()
+	tr, h, err := OpenTranscript(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { tr.Close() })
+	return tr, h
+}
+
+// write appends lines to the transcript at path and closes it.
+func write(tb testing.TB, path string, lines ...line) {
+	tb.Helper()
+	tr, _ := openTranscript(tb, path)
+	for _, ln := range lines {
+		if err := tr.append(ln); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := tr.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func started(turn int) line {
+	return line{Type: systemLine, Subtype: turnStarted, Turn: turn, Cause: ByGoal, PromptID: "p"}
+}
+
+func ended(turn int) line { return line{Type: systemLine, Subtype: turnEnded, Turn: turn} }
+
+func userSays(text string, ids ...string) line {
+	in := []Input{{Kind: FromMail, Text: text}}
+	for _, id := range ids {
+		in = append(in, Input{Kind: FromMail, MessageID: id})
+	}
+	return messageLine(Record{Message: textMessage(User, text), Inputs: in})
+}
+
+func modelSays(text string, calls ...string) line {
+	m := textMessage(Assistant, text)
+	for _, id := range calls {
+		m.Content = append(m.Content, Block{Type: ToolUseBlock, ID: id, Name: "Bash", Input: json.RawMessage(`{}`)})
+	}
+	return messageLine(Record{Message: m, Usage: Usage{InputTokens: 2, OutputTokens: 1}})
+}
+
+func result(ids ...string) line {
+	m := Message{Role: User}
+	for _, id := range ids {
+		m.Content = append(m.Content, Block{Type: ToolResultBlock, ToolUseID: id, Content: "ok"})
+	}
+	return messageLine(Record{Message: m})
+}
+
+// The bytes are what hook scripts of other hosts look for with grep and jq.
+func TestTranscriptLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	step := 3
+	write(t, path,
+		line{Type: userLine, SessionID: "s", Cwd: "/w", Turn: 1, Message: &Message{Role: User,
+			Content: []Block{{Type: TextBlock, Text: "a <b> & \"c\"\n"}}}},
+		func() line {
+			ln := messageLine(Record{Step: &step, Usage: Usage{InputTokens: 5}, Message: Message{Role: Assistant, Content: []Block{
+				{Type: ToolUseBlock, ID: "c1", Name: "Bash", Input: json.RawMessage("{\n  \"command\": \"a && b\" }")},
+				{Type: ToolUseBlock, ID: "c2", Name: "Bash", Input: json.RawMessage(`{"command": "cut o`)},
+				{Type: ToolUseBlock, ID: "c3", Name: "Bash"},
+			}}})
+			ln.SessionID, ln.Cwd = "s", "/w"
+			return ln
+		}(),
+		result("c1"), line{Type: userLine, Message: &Message{Role: User, Content: []Block{
+			{Type: ToolResultBlock, ToolUseID: "c2"}, {Type: ToolResultBlock, ToolUseID: "c3", Content: "bad", IsError: true},
+		}}},
+		messageLine(Record{Message: Message{Role: Assistant}}))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"a <b> & \"c\"\n"}]},` +
+			`"uuid":"U1","parentUuid":null,"sessionId":"s","timestamp":"T","cwd":"/w","turn":1}`,
+		`{"type":"assistant","message":{"role":"assistant","content":[` +
+			`{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"a && b"}},` +
+			`{"type":"tool_use","id":"c2","name":"Bash","input":"{\"command\": \"cut o"},` +
+			`{"type":"tool_use","id":"c3","name":"Bash","input":{}}]},` +
+			`"uuid":"U2","parentUuid":"U1","sessionId":"s","timestamp":"T","cwd":"/w","step":3,` +
+			`"usage":{"input_tokens":5,"output_tokens":0}}`,
+		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]},` +
+			`"uuid":"U3","parentUuid":"U2","sessionId":"","timestamp":"T","cwd":""}`,
+		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":""},` +
+			`{"type":"tool_result","tool_use_id":"c3","content":"bad","is_error":true}]},` +
+			`"uuid":"U4","parentUuid":"U3","sessionId":"","timestamp":"T","cwd":""}`,
+		`{"type":"assistant","message":{"role":"assistant","content":[]},` +
+			`"uuid":"U5","parentUuid":"U4","sessionId":"","timestamp":"T","cwd":""}`,
+	}
+	equal(t, "lines", plainLines(t, data), want)
+}
+
+// plainLines are the lines of a transcript, with plain ids and times.
+func plainLines(t *testing.T, data []byte) []string {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	var plain []string
+	for i, raw := range lines {
+		var ln line
+		if err := json.Unmarshal([]byte(raw), &ln); err != nil {
+			t.Fatalf("line %d: %v: %s", i+1, err, raw)
+		}
+		plain = append(plain, ln.UUID, fmt.Sprintf("U%d", i+1), ln.Timestamp, "T")
+	}
+	replace := strings.NewReplacer(plain...)
+	for i := range lines {
+		lines[i] = replace.Replace(lines[i])
+	}
+	return lines
+}
+
+func TestHistory(t *testing.T) {
+	refused := userSays("feedback")
+	refused.Refusals = 2
+	twoCalls := modelSays("two", "a", "b")
+	tests := map[string]struct {
+		lines []line
+		want  Cut // Turn 0: no turn was cut off
+		kept  []string
+	}{
+		"empty":            {},
+		"ended":            {lines: []line{started(1), userSays("go"), modelSays("done"), ended(1)}},
+		"no prompt yet":    {lines: []line{started(1)}},
+		"prompt":           {lines: []line{started(1), userSays("go")}, want: Cut{Turn: 1, Point: CutAtPrompt}},
+		"one call of two":  {lines: []line{started(1), userSays("go"), twoCalls, result("a")}, want: Cut{Turn: 1, Point: CutAtTools, Passes: 1, LastText: "two", Open: []ToolCall{{ID: "b", Name: "Bash", Input: json.RawMessage(`{}`)}}}},
+		"calls answered":   {lines: []line{started(1), userSays("go"), twoCalls, result("b"), result("a")}, want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 1, LastText: "two"}},
+		"before the gates": {lines: []line{started(4), userSays("go"), modelSays("done")}, want: Cut{Turn: 4, Point: CutAtGates, Passes: 1, LastText: "done"}},
+		"after a refusal": {lines: []line{started(1), userSays("go"), modelSays("done"), refused},
+			want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 1, LastText: "done", Refusals: 2, Refused: true}},
+		"a call after a refusal": {lines: []line{started(1), userSays("go"), modelSays("done"), refused, modelSays("x", "a"), result("a")},
+			want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 2, LastText: "x", Refused: true}},
+		"kept": {lines: []line{started(1), userSays("go"), ended(1), {Type: systemLine, Subtype: inputsKept,
+			Inputs: []Input{{Kind: FromPerson, Text: "held", MessageID: "m9"}}}, started(2)}, kept: []string{"held"}},
+		"kept and shown": {lines: []line{{Type: systemLine, Subtype: inputsKept, Inputs: []Input{{Text: "held"}}},
+			started(2), userSays("held, go"), ended(2)}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "t.jsonl")
+			write(t, path, test.lines...)
+			_, h := openTranscript(t, path)
+			equal(t, "cut off", h.Cut != nil, test.want.Turn > 0)
+			if h.Cut != nil {
+				test.want.Cause, test.want.PromptID = ByGoal, "p"
+				if test.want.Open == nil {
+					test.want.Open = []ToolCall{}
+				}
+				h.Cut.Open = append([]ToolCall{}, h.Cut.Open...)
+				equal(t, "cut", *h.Cut, test.want)
+			}
+			equal(t, "kept", strings.Join(inputTexts(h.Kept), "|"), strings.Join(test.kept, "|"))
+		})
+	}
+}
+
+func TestHistorySums(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	step := 2
+	served := modelSays("x")
+	served.Step = &step
+	write(t, path, started(7), userSays("go", "m1", "m2"), served, served, ended(7),
+		line{Type: "from-a-later-version"}, line{Type: systemLine, Subtype: "unknown"})
+	_, h := openTranscript(t, path)
+	equal(t, "turns", h.Turns, 7)
+	equal(t, "steps", h.Steps, map[int]int{2: 2})
+	equal(t, "delivered", len(h.Delivered), 2)
+	equal(t, "usage", h.Usage, Usage{InputTokens: 4, OutputTokens: 2})
+	equal(t, "messages", len(h.Messages), 3)
+}
+
+// What a crash or a power cut leaves at the end is cut off; what follows goes
+// on cleanly.
+func TestTornEnd(t *testing.T) {
+	for name, torn := range map[string]string{
+		"half a line":         `{"type":"user","mess`,
+		"a line without end":  `{"type":"user","message":{"role":"user","content":[]},"uuid":"u"}`,
+		"zeros":               strings.Repeat("\x00", 600) + "\n" + strings.Repeat("\x00", 9),
+		"several lines of it": "\x00\x00\n{\"a\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "t.jsonl")
+			write(t, path, started(1), userSays("go"))
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, append(slices.Clip(whole), torn...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			write(t, path, modelSays("done"))
+			_, h := openTranscript(t, path)
+			equal(t, "messages", len(h.Messages), 2)
+			equal(t, "point", h.Cut.Point, CutAtGates)
+		})
+	}
+}
+
+func TestDamagedTranscript(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	write(t, path, started(1), userSays("go"), modelSays("done"))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	for name, broken := range map[string][]byte{
+		"in the middle":    slices.Concat(lines[0], []byte("garbage\n"), lines[1]),
+		"not a transcript": []byte("name: crew\ngoal: work\n"),
+	} {
+		if err := os.WriteFile(path, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := OpenTranscript(path)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "line ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		after, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(after, broken) {
+			t.Errorf("%s: the file was changed: %q, %v", name, after, err)
+		}
+	}
+}
+
+// Lines of tens of megabytes come through whole.
+func TestBigLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	big := strings.Repeat("0123456789abcdef", 2<<20) // 32 MiB
+	write(t, path, started(1), userSays(big), modelSays("ok"))
+	_, h := openTranscript(t, path)
+	if got := h.Messages[0].Content[0].Text; got != big {
+		t.Errorf("%d bytes came back of %d", len(got), len(big))
+	}
+}
+
+func TestInvalidUTF8(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	write(t, path, userSays("a\xffb"))
+	_, h := openTranscript(t, path)
+	equal(t, "text", h.Messages[0].Content[0].Text, "a\uFFFDb")
+}
+
+// A line that could be written only in part is taken back.
+func TestPartialWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	tr, _ := openTranscript(t, path)
+	if err := tr.append(userSays("one")); err != nil {
+		t.Fatal(err)
+	}
+	full := tr.file
+	tr.file = nil
+	if err := tr.append(userSays("two")); !errors.Is(err, os.ErrClosed) {
+		t.Fatal(err)
+	}
+	if err := tr.sync(); !errors.Is(err, os.ErrClosed) {
+		t.Fatal(err)
+	}
+	// A file that takes no more: open for reading only.
+	readOnly, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer readOnly.Close()
+	tr.file = readOnly
+	if err := tr.append(userSays("three")); err == nil {
+		t.Fatal("a line went into a file that is read only")
+	}
+	tr.file = full
+	if err := tr.append(userSays("four")); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Close(); err != nil {
+		t.Fatal("closing twice:", err)
+	}
+	_, h := openTranscript(t, path)
+	equal(t, "messages", len(h.Messages), 2)
+}
+
+func TestOpenTranscriptErrors(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"folder is a file": filepath.Join(dir, "file", "t.jsonl"),
+		"is a folder":      dir,
+	} {
+		if _, _, err := OpenTranscript(path); err == nil || !strings.HasPrefix(err.Error(), "transcript: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whatever lies in the file: no panic, and what was read once reads the same
+// again, with a new line behind it.
+func FuzzTranscript(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "seed.jsonl")
+	write(f, path, started(1), userSays("go", "m1"), modelSays("x", "a", "b"), result("a"), ended(1),
+		line{Type: systemLine, Subtype: inputsKept, Inputs: []Input{{Text: "k"}}})
+	seed, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	f.Add(append(slices.Clone(seed), `{"type":"us`...))
+	f.Add([]byte("\n\x00\n{}\n"))
+	f.Add([]byte(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result"}]}}` + "\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "t.jsonl")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tr, h, err := OpenTranscript(path)
+		if err != nil {
+			return
+		}
+		if err := tr.append(line{Type: systemLine, Subtype: "mark"}); err != nil {
+			t.Fatal(err)
+		}
+		tr.Close()
+		again, h2, err := OpenTranscript(path)
+		if err != nil {
+			t.Fatalf("after one more line: %v", err)
+		}
+		again.Close()
+		equal(t, "messages", len(h2.Messages), len(h.Messages))
+		equal(t, "cut", h2.Cut != nil, h.Cut != nil)
+		equal(t, "kept", len(h2.Kept), len(h.Kept))
+	})
+}
+
+func TestBlockUnknownType(t *testing.T) {
+	if _, err := json.Marshal(Block{Type: "image"}); err == nil {
+		t.Error("a block of unknown type was written")
+	}
+	if _, err := marshal(func() {}); err == nil {
+		t.Error("a func was written")
+	}
+}
+
+// A transcript is complete for other readers as soon as append returns.
+func TestAppendIsOneWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	tr, _ := openTranscript(t, path)
+	reader, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for i := range 50 {
+		if err := tr.append(userSays(strings.Repeat("x", i*1000))); err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(reader)
+		if err != nil || bytes.Count(data, []byte("\n")) != 1 || !bytes.HasSuffix(data, []byte("\n")) {
+			t.Fatalf("line %d is not there whole: %d bytes, %v", i, len(data), err)
+		}
+	}
+}
