@@ -7,6 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // maxScroll is how many entries a pager keeps; older ones are read again from
@@ -21,8 +23,8 @@ type pager struct {
 	title   string
 	width   int
 	height  int
-	entries []Line // oldest first
-	below   int    // lines between the screen's bottom and the end; 0: follows
+	entries []*told // oldest first; only lines that tell something
+	below   int     // lines between the screen's bottom and the end; 0: follows
 	typed   string
 	notice  string // the answer to what was typed last
 	isBad   bool   // notice is bad news
@@ -40,13 +42,34 @@ type ask struct {
 	leaveSoon bool
 }
 
+// told is a line of the journal in words, and laid out for one width.
+type told struct {
+	seq   uint64
+	entry entry
+	width int
+	lines []string // for that width
+}
+
+// tellLine puts a line of the journal into words; nil if it tells nothing.
+func tellLine(l orchestrator.Line) *told {
+	e, ok := full(l)
+	if !ok {
+		return nil
+	}
+	return &told{seq: l.Seq, entry: cutEntry(e)}
+}
+
 // add appends a new line of the journal. Who has scrolled up keeps what is on
 // the screen.
-func (p *pager) add(l Line) {
-	if p.below > 0 {
-		p.below += len(p.linesOf(l))
+func (p *pager) add(l orchestrator.Line) {
+	t := tellLine(l)
+	if t == nil {
+		return
 	}
-	p.entries = append(p.entries, l)
+	if p.below > 0 {
+		p.below += len(p.linesOf(t))
+	}
+	p.entries = append(p.entries, t)
 	if len(p.entries) > maxScroll+maxScroll/10 && p.below == 0 {
 		p.entries = slices.Delete(p.entries, 0, len(p.entries)-maxScroll)
 		p.top = false
@@ -54,19 +77,32 @@ func (p *pager) add(l Line) {
 }
 
 // addOlder puts older lines before all others; none means the top is reached.
-func (p *pager) addOlder(older []Line) {
+func (p *pager) addOlder(older []orchestrator.Line) {
 	p.reading = false
 	p.top = len(older) == 0
-	p.entries = slices.Insert(p.entries, 0, older...)
+	var before []*told
+	for _, l := range older {
+		if t := tellLine(l); t != nil {
+			before = append(before, t)
+		}
+	}
+	p.entries = slices.Insert(p.entries, 0, before...)
+}
+
+// oldest is the number of the oldest line that is here; 0: there is none.
+func (p *pager) oldest() uint64 {
+	if len(p.entries) == 0 {
+		return 0
+	}
+	return p.entries[0].seq
 }
 
 // linesOf are a line of the journal as lines of the screen.
-func (p *pager) linesOf(l Line) []string {
-	e, ok := full(l)
-	if !ok {
-		return nil
+func (p *pager) linesOf(t *told) []string {
+	if t.lines == nil || t.width != p.width {
+		t.width, t.lines = p.width, p.screen.entryLines(t.entry, p.width)
 	}
-	return p.screen.entryLines(cutEntry(e), p.width)
+	return t.lines
 }
 
 // quitLine leaves when it is all that is typed.

@@ -8,10 +8,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // textLine is a journal line that says "word N".
-func textLine(n int) Line { return lineAt(n, "api", "text", fmt.Sprintf(`{"text":"word %d."}`, n)) }
+func textLine(n int) orchestrator.Line {
+	return lineAt(n, "api", "text", fmt.Sprintf(`{"text":"word %d."}`, n))
+}
 
 // pagerOf is a pager of a terminal with lines from to to.
 func pagerOf(width, height, from, to int) *pager {
@@ -147,7 +151,7 @@ func TestPagerAsksForOlderLines(t *testing.T) {
 	if a := press(p, "pgup"); a.older {
 		t.Error("asked twice")
 	}
-	p.addOlder([]Line{textLine(9), textLine(10)})
+	p.addOlder([]orchestrator.Line{textLine(9), textLine(10)})
 	if a := press(p, "home"); !a.older {
 		t.Error("did not ask at the new top")
 	}

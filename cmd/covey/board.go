@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // maxNews is how many noteworthy entries a board keeps.
@@ -51,41 +53,57 @@ func newBoard(team string, members []string, started time.Time) *board {
 	return b
 }
 
-// seat is the seat of a member, made when it is first heard of.
+// seat is the seat of a member, made if there is none yet.
 func (b *board) seat(name string) *seat {
-	name = plainLine(name)
-	for _, s := range b.members {
-		if s.name == name {
-			return s
-		}
+	if s := b.seatOf(name); s != nil {
+		return s
 	}
-	s := &seat{name: name, state: starting}
+	s := &seat{name: plainLine(name), state: starting}
 	b.members = append(b.members, s)
 	return s
 }
 
+// seatOf is the seat of a member; nil for whoever is none, such as a person who
+// sends a message.
+func (b *board) seatOf(name string) *seat {
+	for _, s := range b.members {
+		if s.name == plainLine(name) {
+			return s
+		}
+	}
+	return nil
+}
+
 // apply takes the next line of the journal in.
-func (b *board) apply(l Line) {
+func (b *board) apply(l orchestrator.Line) {
 	p := data(l)
 	b.applyTeam(l, p)
-	if l.Member != "" {
-		b.applyMember(b.seat(l.Member), l, p)
+	if s := b.seatOf(l.Member); s != nil {
+		b.applyMember(s, l, p)
 	}
 	if e, ok := brief(l); ok {
-		b.news = append(b.news, e)
-		if len(b.news) > maxNews {
-			b.news = slices.Delete(b.news, 0, len(b.news)-maxNews)
-		}
+		b.addNews(e)
+	}
+}
+
+// addNews shows an entry among the news and forgets the oldest.
+func (b *board) addNews(e entry) {
+	b.news = append(b.news, e)
+	if len(b.news) > maxNews {
+		b.news = slices.Delete(b.news, 0, len(b.news)-maxNews)
 	}
 }
 
 // applyTeam takes in what concerns the team as a whole.
-func (b *board) applyTeam(l Line, p payload) {
+func (b *board) applyTeam(l orchestrator.Line, p payload) {
 	switch l.Type {
 	case "team_started":
 		b.refused, b.ended, b.started = 0, "", l.Time
 		for _, s := range b.members {
 			*s = seat{name: s.name, state: starting}
+		}
+		for _, name := range p.Members {
+			b.seat(name)
 		}
 	case "team_ended":
 		b.ended = p.Reason
@@ -106,7 +124,7 @@ func (b *board) applyTask(p payload) {
 }
 
 // applyMember takes in what one member did.
-func (b *board) applyMember(s *seat, l Line, p payload) {
+func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
 	switch l.Type {
 	case "member_started":
 		s.state, s.doing = idle, ""

@@ -8,16 +8,18 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // playedBoard is a board in the middle of a run.
 func playedBoard() *board {
 	b := newBoard("crew", []string{"lead", "api", "docs"}, lineAt(0, "", "", "").Time)
-	task := func(op, id, status, owner, blockedBy string) Line {
+	task := func(op, id, status, owner, blockedBy string) orchestrator.Line {
 		return lineAt(3, "", "task", fmt.Sprintf(
 			`{"op":%q,"task":{"id":%q,"subject":"S%s","status":%q,"owner":%q,"blockedBy":[%s]}}`, op, id, id, status, owner, blockedBy))
 	}
-	for _, l := range []Line{
+	for _, l := range []orchestrator.Line{
 		lineAt(1, "", "team_started", `{"goal":"Ship it"}`),
 		task("created", "1", "pending", "", ""),
 		task("created", "2", "pending", "docs", `"1"`),
@@ -60,7 +62,7 @@ func TestBoard(t *testing.T) {
 
 // TestBoardOfAGate: while a gate runs, the member stands at the gates.
 func TestBoardOfAGate(t *testing.T) {
-	b := newBoard("crew", nil, time.Time{})
+	b := newBoard("crew", []string{"api"}, time.Time{})
 	b.apply(lineAt(1, "api", "hook_started", `{"event":"Stop","command":"./gate.sh"}`))
 	if m := b.seat("api"); m.state != atGates || m.doing != "Stop: ./gate.sh" {
 		t.Errorf("%+v, want it at the gates", m)
@@ -100,6 +102,7 @@ func TestBoardFits(t *testing.T) {
 		for i := range rapid.IntRange(0, 40).Draw(t, "members") {
 			name := fmt.Sprintf("%s%d", rapid.StringN(0, 8, 32).Draw(t, "name"), i)
 			text := rapid.String().Draw(t, "text")
+			b.seat(name)
 			b.apply(lineAt(10+i, name, "needs_attention", fmt.Sprintf(`{"reason":%q}`, strings.ToValidUTF8(text, "?"))))
 		}
 		width, height := rapid.IntRange(1, 150).Draw(t, "width"), rapid.IntRange(1, 60).Draw(t, "height")
@@ -116,6 +119,17 @@ func TestBoardFits(t *testing.T) {
 			t.Fatalf("first line %q", lines[0])
 		}
 	})
+}
+
+// TestBoardKnowsItsMembers: the team's start names them, and whoever else a line
+// is from is no member.
+func TestBoardKnowsItsMembers(t *testing.T) {
+	b := newBoard("crew", nil, time.Time{})
+	b.apply(lineAt(1, "", "team_started", `{"members":["lead","api"]}`))
+	b.apply(lineAt(2, "operator", "message", `{"to":"lead","text":"hi"}`))
+	if len(b.members) != 2 || b.members[0].name != "lead" || b.members[1].name != "api" {
+		t.Errorf("%d members, the first %+v", len(b.members), b.members[0])
+	}
 }
 
 func TestBoardForgetsOldNews(t *testing.T) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // completionCommand is `covey completion SHELL`.
@@ -33,4 +35,69 @@ names of teams, members and tasks that are there at that moment.`,
 				args[0])
 		},
 	}
+}
+
+// completeMember completes the first argument with the members of the team.
+func (c *cli) completeMember(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return c.memberNames(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// memberNames are the members of the team that is meant; none if it is not
+// clear which.
+func (c *cli) memberNames() []string {
+	place, err := c.find()
+	if err != nil {
+		return nil
+	}
+	return members(place)
+}
+
+// completeTask completes the first argument with the tasks of the team.
+func (c *cli) completeTask(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	place, err := c.find()
+	if len(args) > 0 || err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, err := readTasks(cmd.Context(), place)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, t := range list {
+		names = append(names, t.ID+"\t"+plainLine(t.Subject))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeFlags completes the values of the flags that name a team or a member,
+// wherever they stand below root. Without completion a command still works, so
+// that a flag that cannot be completed is no error.
+func (c *cli) completeFlags(root *cobra.Command) {
+	_ = root.RegisterFlagCompletionFunc("team", completeTeam)
+	memberOf := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return c.memberNames(), cobra.ShellCompDirectiveNoFileComp
+	}
+	commands := root.Commands()
+	for i := 0; i < len(commands); i++ {
+		commands = append(commands, commands[i].Commands()...)
+		for _, flag := range []string{"as", "owner"} {
+			_ = commands[i].RegisterFlagCompletionFunc(flag, memberOf)
+		}
+	}
+}
+
+// completeTeam completes the name of a team of this user.
+func completeTeam(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	places, err := orchestrator.All()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, p := range places {
+		names = append(names, p.Team+"\t"+plainLine(p.Workspace))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

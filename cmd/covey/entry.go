@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -52,7 +53,8 @@ func padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }
 
-// printEntry prints an entry, whole.
-func (s *screen) printEntry(e entry) {
-	s.printf("%s\n", strings.Join(s.entryLines(e, 0), "\n"))
+// printEntry prints an entry, whole. It fails when nobody reads any more.
+func (s *screen) printEntry(e entry) error {
+	_, err := fmt.Fprintf(s.w, "%s\n", strings.Join(s.entryLines(e, 0), "\n"))
+	return err
 }

@@ -12,6 +12,6 @@ func (c *cli) hooksCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	// subs
+	cmd.AddCommand(c.hooksListCommand(), c.hooksRunCommand())
 	return cmd
 }

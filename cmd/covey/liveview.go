@@ -8,6 +8,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"golang.org/x/term"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // redraw is how often the live view looks whether its board has changed.
@@ -40,7 +42,7 @@ func newLiveView(s *screen, b *board, interrupt func()) *liveView {
 }
 
 // apply takes a line of the journal in.
-func (v *liveView) apply(l Line) {
+func (v *liveView) apply(l orchestrator.Line) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.board.apply(l)
@@ -136,4 +138,11 @@ func (m *liveModel) View() tea.View {
 	}
 	lines := v.board.draw(v.screen, m.width, m.height, v.now())
 	return tea.View{AltScreen: true, Content: strings.Join(lines, "\n")}
+}
+
+// news shows a trouble of covey's own among the news.
+func (v *liveView) news(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.board.addNews(entry{at: v.now(), who: "covey", text: short(text), style: yellow})
 }

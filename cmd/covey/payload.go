@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // payload is the data of a journal line of any type (DESIGN 7). A field that
@@ -26,7 +28,7 @@ type payload struct {
 	IsError  bool            `json:"is_error"`
 	Kind     string          `json:"kind"`
 	LastText string          `json:"last_text"`
-	Members  json.RawMessage `json:"members"`
+	Members  []string        `json:"members"`
 	Message  string          `json:"message"`
 	MS       int64           `json:"duration_ms"`
 	Name     string          `json:"name"`
@@ -57,7 +59,7 @@ type taskNews struct {
 }
 
 // data decodes a line's payload.
-func data(l Line) payload {
+func data(l orchestrator.Line) payload {
 	var p payload
 	if json.Unmarshal(l.Data, &p) != nil {
 		return payload{}

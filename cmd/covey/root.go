@@ -68,15 +68,21 @@ agree. A team is described by a spec, team.yaml.`,
 // addCommands hangs the subcommands below root, each in its group.
 func (c *cli) addCommands(root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
-		groupRun:   {},
-		groupTalk:  {},
-		groupSetup: {c.versionCommand(), c.completionCommand()},
+		groupRun: {c.upCommand(), c.downCommand(), c.trustCommand(), c.initCommand()},
+		groupTalk: {
+			c.psCommand(), c.attachCommand(), c.logsCommand(), c.sendCommand(), c.interruptCommand(), c.tasksCommand(),
+		},
+		groupSetup: {
+			c.hooksCommand(), c.validateCommand(), c.schemaCommand(), c.doctorCommand(),
+			c.versionCommand(), c.completionCommand(),
+		},
 	} {
 		for _, cmd := range commands {
 			cmd.GroupID = group
 			root.AddCommand(cmd)
 		}
 	}
+	c.completeFlags(root)
 }
 
 // flagError makes a mistake in a flag an error of usage that says where the

@@ -36,13 +36,18 @@ type screen struct {
 // newScreen looks at w once. NO_COLOR and TERM=dumb switch colours off.
 func newScreen(w io.Writer) *screen {
 	s := &screen{w: w}
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(w) {
 		return s
 	}
-	s.file = f
+	s.file = w.(*os.File)
 	s.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return s
+}
+
+// isTerminal tells whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // tty tells whether a person reads along.
@@ -70,7 +75,8 @@ func (s *screen) paint(st style, text string) string {
 }
 
 // printf prints to the screen. Foreign text among args must be plain already.
-// A reader who has gone is noticed by those who print for long; see gone.
+// That nobody reads any more is noticed only by printEntry, since only those
+// who print for long need to know.
 func (s *screen) printf(format string, args ...any) {
 	fmt.Fprintf(s.w, format, args...)
 }

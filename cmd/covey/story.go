@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // entry is a journal line in words. Its text is plain and may have several
@@ -20,7 +22,7 @@ const maxBrief = 200
 
 // brief tells the noteworthy lines of the journal in one line each: what
 // `covey up` prints on a pipe, and the news below its live view.
-func brief(l Line) (entry, bool) {
+func brief(l orchestrator.Line) (entry, bool) {
 	p := data(l)
 	text, st := briefText(l, p)
 	if text == "" {
@@ -34,7 +36,7 @@ func brief(l Line) (entry, bool) {
 }
 
 // briefText is the text of a brief entry; empty: not noteworthy.
-func briefText(l Line, p payload) (string, style) {
+func briefText(l orchestrator.Line, p payload) (string, style) {
 	switch l.Type {
 	case "team_started":
 		if p.Resumed {
@@ -44,7 +46,9 @@ func briefText(l Line, p payload) (string, style) {
 	case "team_ended":
 		return "the team ends: " + p.Reason, bold
 	case "member_ended":
-		return "ended: " + p.Reason, faint
+		if p.Reason != endedInOrder {
+			return "ended: " + p.Reason, faint
+		}
 	case "turn_started":
 		return fmt.Sprintf("turn %d begins (%s)", l.Turn, p.Cause), faint
 	case "turn_ended":
@@ -57,20 +61,23 @@ func briefText(l Line, p payload) (string, style) {
 		}
 		return "idle", faint
 	case "message":
+		if p.Kind == "goal" { // told with the start of the team
+			return "", normal
+		}
 		return "to " + p.To + ": " + firstOf(p.Summary, p.Text), normal
 	case "task":
-		return taskText(p), taskStyle(p.Op)
+		return taskText(l, p), taskStyle(p.Op)
 	}
 	return troubleText(l, p)
 }
 
 // troubleText is briefText for what went wrong or was refused.
-func troubleText(l Line, p payload) (string, style) {
+func troubleText(l orchestrator.Line, p payload) (string, style) {
 	switch l.Type {
 	case "needs_attention":
 		return "needs attention: " + p.Reason, red
 	case "hook_feedback":
-		return "refused by " + p.Event + ": " + strings.TrimPrefix(p.Text, p.Event+" hook feedback:"), yellow
+		return "refused by " + p.Event + ": " + complaint(p.Event, p.Text), yellow
 	case "hook_stopped_continuation":
 		return "stopped by " + p.Event + ": " + p.Message, red
 	case "hook_finished":
@@ -81,7 +88,7 @@ func troubleText(l Line, p payload) (string, style) {
 			return fmt.Sprintf("%s hook %s failed (%s): %s", p.Event, p.Command, p.Outcome, p.Stderr), yellow
 		}
 	case "permission":
-		if p.Decision == "deny" {
+		if p.Decision == "deny" && p.By != "hook" { // the hook's feedback says it
 			return fmt.Sprintf("may not use %s (%s)", p.Tool, firstOf(p.Rule, "decided by "+p.By)), yellow
 		}
 	case "warning":
@@ -90,16 +97,34 @@ func troubleText(l Line, p payload) (string, style) {
 	return "", normal
 }
 
+// endedInOrder is why a member ends when its team does.
+const endedInOrder = "done"
+
+// complaint is what a hook's feedback says, without the heading that tells the
+// model which hook speaks.
+func complaint(event, text string) string {
+	text = strings.TrimSpace(strings.TrimPrefix(text, event+" hook feedback:"))
+	if strings.HasPrefix(text, "[") {
+		if _, rest, ok := strings.Cut(text, "]: "); ok {
+			return rest
+		}
+	}
+	return text
+}
+
 // taskText tells what happened to a task. Changes that are neither a step of
 // its life nor a refusal are not noteworthy.
-func taskText(p payload) string {
+func taskText(l orchestrator.Line, p payload) string {
 	if p.Task == nil {
 		return ""
 	}
 	task := "task " + p.Task.ID + " (" + p.Task.Subject + ")"
 	switch p.Op {
 	case "claimed":
-		return p.Task.Owner + " takes " + task
+		if p.Task.Owner == l.Member {
+			return "takes " + task
+		}
+		return p.Task.Owner + " gets " + task
 	case "created", "completed", "released", "deleted", "refused":
 		return task + " " + p.Op
 	}
@@ -119,7 +144,7 @@ func taskStyle(op string) style {
 
 // full tells a line of the journal with all that a person may want to read:
 // what `covey logs` and `covey attach` show.
-func full(l Line) (entry, bool) {
+func full(l orchestrator.Line) (entry, bool) {
 	p := data(l)
 	e := entry{at: l.Time, who: plainLine(firstOf(l.Member, "team"))}
 	switch l.Type {

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // lineAt makes a line of the journal from JSON data, seq seconds after noon.
-func lineAt(seq int, member, kind, data string) Line {
+func lineAt(seq int, member, kind, data string) orchestrator.Line {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local).Add(time.Duration(seq) * time.Second)
-	return Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind, Data: json.RawMessage(data)}
+	return orchestrator.Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind, Data: json.RawMessage(data)}
 }
 
 // TestStory tells every type of journal line, briefly and in full. An empty
@@ -37,6 +39,8 @@ func TestStory(t *testing.T) {
 			"Stop hook ./x failed (non_blocking_error): no such file", "Stop hook ./x: non_blocking_error (0 ms)\n│ no such file"},
 		{"hook_finished", `{"event":"Stop","command":"./x","outcome":"success","warning":"left a child"}`,
 			"Stop hook ./x: left a child", "Stop hook ./x: success (0 ms)\n│ left a child"},
+		{"hook_feedback", `{"event":"Stop","text":"Stop hook feedback:\n[./gate.sh]: say more"}`,
+			"refused by Stop: say more", "refused\n│ Stop hook feedback:\n│ [./gate.sh]: say more"},
 		{"hook_feedback", `{"event":"Stop","text":"Stop hook feedback:\nsay more","path":"turn_end"}`,
 			"refused by Stop: say more", "refused\n│ Stop hook feedback:\n│ say more"},
 		{"hook_stopped_continuation", `{"event":"Stop","message":"enough"}`, "stopped by Stop: enough", "stopped by Stop: enough"},
@@ -47,9 +51,10 @@ func TestStory(t *testing.T) {
 		{"idle", `{"reason":"available"}`, "idle", "idle"},
 		{"needs_attention", `{"reason":"8 refusals"}`, "needs attention: 8 refusals", "needs attention: 8 refusals"},
 		{"message", `{"from":"api","to":"docs","text":"Look\nhere","summary":"Look"}`, "to docs: Look", "to docs\n│ Look\n│ here"},
+		{"message", `{"from":"operator","to":"lead","kind":"goal","text":"Ship"}`, "", "to lead\n│ Ship"},
 		{"message_delivered", `{"id":"m1"}`, "", ""},
 		{"task", task("created"), "task 3 (Add it) created", "task 3 (Add it) created"},
-		{"task", task("claimed"), "api takes task 3 (Add it)", "api takes task 3 (Add it)"},
+		{"task", task("claimed"), "takes task 3 (Add it)", "takes task 3 (Add it)"},
 		{"task", task("refused"), "task 3 (Add it) refused", "task 3 (Add it) refused"},
 		{"task", task("updated"), "", ""},
 		{"task", `{"op":"created"}`, "", ""},
@@ -57,6 +62,8 @@ func TestStory(t *testing.T) {
 			"may not use Bash (Bash(git push*))", "may not use Bash (Bash(git push*))"},
 		{"permission", `{"tool":"Bash","decision":"deny","by":"mode"}`, "may not use Bash (decided by mode)", "may not use Bash (decided by mode)"},
 		{"permission", `{"tool":"Bash","decision":"allow"}`, "", ""},
+		{"permission", `{"tool":"Bash","decision":"deny","by":"hook"}`, "", ""},
+		{"member_ended", `{"reason":"done"}`, "", ""},
 		{"warning", `{"text":"slow disk"}`, "warning: slow disk", "warning: slow disk"},
 		{"notification", `{"kind":"idle_prompt","message":"x"}`, "", ""},
 		{"something_new", `{"text":"x"}`, "", ""},
@@ -88,7 +95,7 @@ func TestStoryIsDisarmed(t *testing.T) {
 			"message":"E","last_text":"E","to":"E","summary":"E","op":"claimed","task":{"id":"E","subject":"E","owner":"E"},
 			"tool":"E","decision":"deny","by":"E","rule":"E"}`, "E", evil)
 		l := lineAt(1, "m\x1b[2J", kind, data)
-		for name, tell := range map[string]func(Line) (entry, bool){"brief": brief, "full": full} {
+		for name, tell := range map[string]func(orchestrator.Line) (entry, bool){"brief": brief, "full": full} {
 			e, ok := tell(l)
 			if !ok && name == "full" {
 				t.Errorf("%s: nothing told", kind)

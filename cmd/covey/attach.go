@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// attachCommand is `covey attach`.
+func (c *cli) attachCommand() *cobra.Command {
+	lines := 0
+	cmd := &cobra.Command{
+		Use:   "attach [MEMBER]",
+		Short: "Look over a member's shoulder and talk to it",
+		Long: `Show the last screen of a member's history, or of the whole team's, and then what
+happens, as it happens. A line that you type goes to that member (without MEMBER:
+to the lead) and is answered "delivered" or "queued". PgUp shows more of the
+history. Ctrl-D or q leaves; the team goes on. Several may be attached at once.
+
+On a pipe it prints what happens until the team ends.`,
+		Example: `  covey attach
+  covey attach backend
+  covey attach backend --lines 500
+  covey attach | grep refused`,
+		Args: argCount(0, 1, "at most one member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := c.find()
+			if err != nil {
+				return err
+			}
+			a := &attachment{cli: c, place: place, want: func(orchestrator.Line) bool { return true }, lines: lines}
+			if len(args) > 0 {
+				if err := knownMember(place, args[0]); err != nil {
+					return err
+				}
+				a.member, a.want = args[0], concerns(args[0])
+			}
+			return a.run(cmd.Context())
+		},
+		ValidArgsFunction: c.completeMember,
+	}
+	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "begin with the last `N` entries; 0: as many as fit")
+	return cmd
+}
+
+// defaultTail is how many entries a pipe, or a terminal of unknown size, begins
+// with.
+const defaultTail = 20
+
+// attachment is one `covey attach`.
+type attachment struct {
+	cli    *cli
+	place  orchestrator.Place
+	member string // whose history is shown and who is talked to; empty: all, and the lead
+	want   func(orchestrator.Line) bool
+	lines  int // entries to begin with; 0: as many as fit
+	client *orchestrator.Client
+	path   string // of the journal
+}
+
+// run attaches, shows, and lets go.
+func (a *attachment) run(ctx context.Context) error {
+	client, err := orchestrator.Dial(ctx, a.place)
+	if errors.Is(err, orchestrator.ErrNotRunning) {
+		return fmt.Errorf("%w; covey logs shows what happened so far", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	reply, err := client.Attach(ctx)
+	if err != nil {
+		return err
+	}
+	a.client, a.path = client, reply.Journal
+	tail, err := orchestrator.TailJournal(a.path, a.tailLength(), a.tells)
+	if err != nil {
+		return err
+	}
+	after := reply.Seq
+	if len(tail) > 0 {
+		after = tail[len(tail)-1].Seq
+	}
+	wake, err := client.JournalWake()
+	if err != nil {
+		return err
+	}
+	follow := func(ctx context.Context, f func(orchestrator.Line) error) error {
+		for l, err := range orchestrator.FollowJournal(ctx, a.path, after, wake) {
+			var damaged *orchestrator.LineError
+			switch {
+			case errors.As(err, &damaged) || err == nil && !a.tells(l):
+				continue
+			case err != nil:
+				return err
+			}
+			if err := f(l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if isTerminal(a.cli.in) && a.cli.out.tty() {
+		return a.onTerminal(ctx, tail, follow)
+	}
+	return a.onPipe(ctx, tail, follow)
+}
+
+// follower calls a function with each line of the journal that is wanted, until
+// the team ends, the function fails, or the context ends.
+type follower func(ctx context.Context, f func(orchestrator.Line) error) error
+
+// tells accepts the lines that are wanted and tell something.
+func (a *attachment) tells(l orchestrator.Line) bool {
+	if !a.want(l) {
+		return false
+	}
+	_, ok := full(l)
+	return ok
+}
+
+// tailLength is how many entries to begin with. One entry takes a line at
+// least, so a screen's height of entries fills the screen.
+func (a *attachment) tailLength() int {
+	if a.lines > 0 {
+		return a.lines
+	}
+	if _, height := a.cli.out.size(); height > 0 {
+		return height
+	}
+	return defaultTail
+}
+
+// onPipe prints the tail and then all that happens until the team ends.
+func (a *attachment) onPipe(ctx context.Context, tail []orchestrator.Line, follow follower) error {
+	show := a.cli.linePrinter(false)
+	for _, l := range tail {
+		if err := show(l); err != nil {
+			return err
+		}
+	}
+	return follow(ctx, show)
+}
+
+// who is the member that typed lines go to.
+func (a *attachment) who() string {
+	if a.member != "" {
+		return a.member
+	}
+	if all := members(a.place); len(all) > 0 {
+		return all[0] // the lead
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// killChildren kills every process below this one. It serves the sudden end
+// only: in order, the orchestrator ends what it started itself. covey is the
+// sub-reaper of its children, so that those that were left behind are below it,
+// too.
+func killChildren() {
+	parents := map[int]int{}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			parents[pid] = parentOf(pid)
+		}
+	}
+	for pid := range parents {
+		if isBelow(pid, os.Getpid(), parents) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended meanwhile
+		}
+	}
+}
+
+// isBelow tells whether a process descends from another.
+func isBelow(pid, top int, parents map[int]int) bool {
+	for range len(parents) {
+		pid = parents[pid]
+		if pid == top {
+			return true
+		}
+	}
+	return false
+}
+
+// parentOf is a process's parent; 0 if it is gone. Its name, which stands in
+// brackets before the parent, may hold anything.
+func parentOf(pid int) int {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	if err != nil {
+		return 0
+	}
+	return parent
+}

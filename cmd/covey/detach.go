@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// readyVariable tells a covey in the background which file descriptor its
+// parent waits at.
+const readyVariable = "COVEY_READY_FD"
+
+// maxComplaint is how much of a log is shown when a team does not come up.
+const maxComplaint = 16 << 10
+
+// detach starts this program once more, in the background, and comes back when
+// the team is up, or with the reason why it is not. Trust was settled before:
+// the background has nobody to ask.
+func (c *cli) detach(ctx context.Context, team *configs.Team, f upFlags, goal string) error {
+	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
+	if err != nil {
+		return err
+	}
+	if err := place.Create(); err != nil {
+		return err
+	}
+	path := filepath.Join(place.Dir, "up.log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	from, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	child, up, err := c.startBackground(log, backgroundArgs(team, f, goal))
+	if err != nil {
+		return err
+	}
+	if up(ctx) {
+		c.out.printf("%s is up (process %d)\n  look:  covey attach --team %s\n  stop:  covey down --team %s\n  log:   %s\n",
+			team.Name, child.Process.Pid, team.Name, team.Name, plainLine(path))
+		return child.Process.Release()
+	}
+	if ctx.Err() != nil {
+		return errors.Join(ctx.Err(), child.Process.Signal(os.Interrupt))
+	}
+	return c.complain(child, log, from)
+}
+
+// backgroundArgs are the arguments of the program in the background.
+func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
+	args := []string{"up", "--trust"}
+	if f.keep {
+		args = append(args, "--keep")
+	}
+	if f.fresh {
+		args = append(args, "--fresh")
+	}
+	args = append(args, "--", team.File)
+	if goal != "" {
+		args = append(args, goal)
+	}
+	return args
+}
+
+// startBackground starts the program with its output in log. up waits until the
+// team is up (true) or the program has ended before.
+func (c *cli) startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Context) bool, error) {
+	bin, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	child := exec.Command(bin, args...)
+	child.Stdout, child.Stderr = log, log
+	child.SysProcAttr = ownSession()
+	child.ExtraFiles = []*os.File{write}
+	child.Env = append(os.Environ(), readyVariable+"=3")
+	err = child.Start()
+	if closeErr := write.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, read.Close())
+	}
+	return child, func(ctx context.Context) bool {
+		stop := context.AfterFunc(ctx, func() { read.Close() })
+		defer stop()
+		defer read.Close()
+		n, _ := read.Read(make([]byte, 1)) // io.EOF: it has ended
+		return n > 0
+	}, nil
+}
+
+// complain tells why the team did not come up, or that it had nothing to do,
+// in the words of the program in the background.
+func (c *cli) complain(child *exec.Cmd, log *os.File, from int64) error {
+	err := child.Wait()
+	data, readErr := io.ReadAll(io.NewSectionReader(log, from, maxComplaint))
+	if readErr != nil {
+		return readErr
+	}
+	said := plain(string(bytes.TrimSpace(data)))
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		c.out.printf("%s\n", said)
+		return nil
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		return &endError{code: exit.ExitCode(), err: fmt.Errorf("the team did not come up:\n%s", said)}
+	}
+	return fmt.Errorf("the team did not come up (%w):\n%s", err, said)
+}
+
+// parent is the program that started this one in the background and waits to
+// hear that the team is up; nil if none does.
+type parent struct{ pipe *os.File }
+
+// findParent takes what the parent has left. The variable and the descriptor
+// must not reach hooks and tools, so this comes before anything is started.
+func findParent() *parent {
+	fd, err := strconv.Atoi(os.Getenv(readyVariable))
+	if err != nil || fd < 3 {
+		return nil
+	}
+	_ = os.Unsetenv(readyVariable)
+	closeOnExec(fd)
+	return &parent{os.NewFile(uintptr(fd), "ready")}
+}
+
+// tell says that the team is up. A parent that was interrupted does not hear
+// it, which matters to nobody.
+func (p *parent) tell() {
+	if p != nil {
+		_, _ = p.pipe.WriteString("up\n")
+		_ = p.pipe.Close()
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// verdict says how a check of `covey doctor` went.
+type verdict string
+
+// The verdicts. Only a failure makes doctor end with code 1.
+const (
+	isOK   verdict = "ok"
+	isWarn verdict = "warn"
+	isFail verdict = "fail"
+)
+
+// finding is the outcome of one check.
+type finding struct {
+	Check   string  `json:"check"`
+	Verdict verdict `json:"verdict"`
+	Text    string  `json:"text"`
+	WayOut  string  `json:"way_out,omitempty"` // what to do about it
+}
+
+// ok is a finding that all is well.
+func ok(check, format string, args ...any) finding {
+	return finding{Check: check, Verdict: isOK, Text: fmt.Sprintf(format, args...)}
+}
+
+// warn is a finding that may become a trouble.
+func warn(check, text, wayOut string) finding { return finding{check, isWarn, text, wayOut} }
+
+// fail is a finding that keeps a team from running.
+func fail(check, text, wayOut string) finding { return finding{check, isFail, text, wayOut} }
+
+// doctorCommand is `covey doctor`.
+func (c *cli) doctorCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor [SPEC]",
+		Short: "Check what covey needs on this machine and in this folder",
+		Long: `Check what a team needs: a place for its state, room on the disk, a socket, git, a
+shell, a spec without mistakes, hooks that are there and can run, and no runs
+that were cut off. Each finding that is not "ok" names the way out.`,
+		Example: `  covey doctor
+  covey doctor examples/quickstart/team.yaml
+  covey doctor --json | jq '.[] | select(.verdict != "ok")'`,
+		Args: argCount(0, 1, "at most one spec"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := c.folder()
+			if err != nil {
+				return err
+			}
+			d := &examination{cli: c, ctx: cmd.Context, dir: dir, spec: c.specPath(args)}
+			findings := d.all()
+			if asJSON {
+				if err := c.out.json(findings); err != nil {
+					return err
+				}
+			} else {
+				c.printFindings(findings)
+			}
+			return worst(findings)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// printFindings prints one line per check, and the way out below where there
+// is one to take.
+func (c *cli) printFindings(findings []finding) {
+	styles := map[verdict]style{isOK: green, isWarn: yellow, isFail: red}
+	for _, f := range findings {
+		c.out.printf("%s  %s  %s\n", c.out.paint(styles[f.Verdict], padded(string(f.Verdict), 4)),
+			padded(f.Check, 10), plainLine(f.Text))
+		if f.WayOut != "" {
+			c.out.printf("%s\n", c.out.paint(faint, "                  → "+plainLine(f.WayOut)))
+		}
+	}
+}
+
+// worst is the error of an examination that found a failure.
+func worst(findings []finding) error {
+	failed := 0
+	for _, f := range findings {
+		if f.Verdict == isFail {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return &endError{code: exitFailed}
+}

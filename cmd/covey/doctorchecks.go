@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// checkWithin is how long a program may take to say its version.
+const checkWithin = 5 * time.Second
+
+// Below littleSpace bytes on the disk a team is warned of, below noSpace it
+// would soon stand still.
+const (
+	littleSpace = 1 << 30
+	noSpace     = 64 << 20
+)
+
+// examination is one run of `covey doctor`.
+type examination struct {
+	cli  *cli
+	ctx  func() context.Context
+	dir  string // the folder that commands work in
+	spec string // path of the spec
+}
+
+// all makes all checks, in the order in which they are shown.
+func (x *examination) all() []finding {
+	findings := []finding{x.state(), x.space(), x.socket(), x.git(), x.shell()}
+	findings = append(findings, x.specAndHooks()...)
+	return append(findings, x.runs()...)
+}
+
+// state checks that the state home can be made and written to.
+func (x *examination) state() finding {
+	home, err := orchestrator.StateHome()
+	if err != nil {
+		return fail("state", err.Error(), "set COVEY_STATE_HOME to an absolute path that you can write to")
+	}
+	probe, err := tryWrite(home)
+	if err != nil {
+		return fail("state", fmt.Sprintf("%s cannot be written: %v", home, err),
+			"set COVEY_STATE_HOME to a folder that you can write to, or change who owns this one")
+	}
+	if probe == home {
+		return ok("state", "%s can be written", home)
+	}
+	return ok("state", "%s is not there yet and can be made", home)
+}
+
+// tryWrite makes and removes a file in dir or, if that is not there, in the
+// nearest folder above. It returns the folder that it used.
+func tryWrite(dir string) (string, error) {
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		return tryWrite(filepath.Dir(dir))
+	}
+	if err != nil {
+		return dir, err
+	}
+	_, err = f.WriteString("x")
+	return dir, errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// space checks the room on the state's disk.
+func (x *examination) space() finding {
+	home, err := orchestrator.StateHome()
+	if err != nil {
+		return fail("disk", "there is no folder for state", "see the check of the state")
+	}
+	free, err := freeSpace(home)
+	switch {
+	case err != nil:
+		return warn("disk", fmt.Sprintf("the room for %s cannot be found out: %v", home, err), "look with df")
+	case free < noSpace:
+		return fail("disk", fmt.Sprintf("only %d MiB are left for %s", free>>20, home),
+			"make room, or set COVEY_STATE_HOME to another disk; a team whose disk is full stands still")
+	case free < littleSpace:
+		return warn("disk", fmt.Sprintf("%d MiB are left for %s", free>>20, home),
+			"journals and transcripts of a long run may need more; make room")
+	}
+	return ok("disk", "%d GiB are free for %s", free>>30, home)
+}
+
+// freeSpace is the room on the disk of dir or of the nearest folder above.
+func freeSpace(dir string) (int64, error) {
+	free, err := diskFree(dir)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		return freeSpace(filepath.Dir(dir))
+	}
+	return free, err
+}
+
+// socket checks that a socket can be made where the team's would be.
+func (x *examination) socket() finding {
+	place, err := orchestrator.PlaceOf("doctor", x.dir)
+	if err != nil {
+		return fail("socket", err.Error(), "see the check of the state")
+	}
+	path := filepath.Join(filepath.Dir(place.Socket()), "doctor")
+	err = os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = tryListen(path)
+	}
+	if err != nil {
+		return fail("socket", fmt.Sprintf("no socket can be made at %s: %v", path, err),
+			"set XDG_RUNTIME_DIR to a folder of yours with a short path, such as /run/user/$(id -u)")
+	}
+	return ok("socket", "%s can hold sockets", filepath.Dir(path))
+}
+
+// tryListen makes and removes a socket.
+func tryListen(path string) error {
+	_ = os.Remove(path) // of a doctor that was killed
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// git checks that git is there.
+func (x *examination) git() finding {
+	text, err := x.output("git", "--version")
+	if err != nil {
+		return warn("git", fmt.Sprintf("git does not run: %v", err),
+			"install git: members that work in a repository, and the policy work-committed, need it")
+	}
+	return ok("git", "%s", text)
+}
+
+// shell checks the shell that hooks and the Bash tool need.
+func (x *examination) shell() finding {
+	if _, err := x.output("/bin/sh", "-c", ":"); err != nil {
+		return fail("shell", fmt.Sprintf("/bin/sh does not run: %v", err), "hooks and gates need a POSIX shell there")
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		return warn("shell", "/bin/sh runs; there is no bash", "install bash if hooks of yours begin with #!/bin/bash")
+	}
+	return ok("shell", "/bin/sh runs, and there is a bash")
+}
+
+// output is the first line that a program prints.
+func (x *examination) output(name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(x.ctx(), checkWithin)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line, err
+}
+
+// specAndHooks checks the spec and, if it is right, its hooks and its trust.
+func (x *examination) specAndHooks() []finding {
+	team, err := configs.Load(x.spec)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []finding{warn("spec", "there is no "+x.spec, "covey init writes a spec that runs")}
+	}
+	if err != nil {
+		return []finding{fail("spec", fmt.Sprintf("%s has mistakes", x.spec), "covey validate lists them")}
+	}
+	if _, err := orchestrator.New(team, orchestrator.Options{}); err != nil {
+		return []finding{fail("spec", err.Error(), "covey validate tells more")}
+	}
+	spec := ok("spec", "%s: team %s, %d members", x.spec, team.Name, len(team.Members()))
+	if n := len(team.Warnings); n > 0 {
+		spec = warn("spec", fmt.Sprintf("%s: %d warnings", x.spec, n), "covey validate lists them")
+	}
+	return append([]finding{spec}, x.hooks(team)...)
+}
+
+// runs finds runs that were cut off.
+func (x *examination) runs() []finding {
+	places, err := orchestrator.All()
+	if err != nil {
+		return []finding{fail("runs", err.Error(), "see the check of the state")}
+	}
+	var findings []finding
+	running := 0
+	for _, p := range places {
+		switch info := infoOf(p); info.State {
+		case teamRunning:
+			running++
+		case teamCutOff:
+			findings = append(findings, warn("runs", fmt.Sprintf("team %s in %s was cut off", p.Team, p.Workspace),
+				"covey up there takes it up again; covey up --fresh begins anew"))
+		}
+	}
+	if len(findings) == 0 {
+		return []finding{ok("runs", "%d of %d teams run, none was cut off", running, len(places))}
+	}
+	return findings
+}

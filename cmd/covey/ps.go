@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// psCommand is `covey ps`.
+func (c *cli) psCommand() *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ps",
+		Short: "Show what each member does and waits for",
+		Long: `Show the team: per member its agent, its state, which turn and pass it is in, its
+task, what it waits for, unread mail, and how often gates have refused it. When
+the team does not run, the result of its last run is shown.`,
+		Example: `  covey ps
+  covey ps --all          # every team of this user
+  covey ps --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if all {
+				return c.psAll(asJSON)
+			}
+			place, err := c.find()
+			if err != nil {
+				return err
+			}
+			status, err := readStatus(cmd.Context(), place)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.out.json(status)
+			}
+			c.printStatus(status, time.Now())
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "list all teams of this user")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// readStatus asks the running team, or reads its files.
+func readStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	client, err := orchestrator.Dial(ctx, place)
+	if err == nil {
+		defer client.Close()
+		return client.Status(ctx)
+	}
+	if !errors.Is(err, orchestrator.ErrNotRunning) {
+		return orchestrator.Status{}, err
+	}
+	return orchestrator.Status{}, err // ReadStatus
+}
+
+// printStatus prints a team and its members.
+func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
+	c.out.printf("%s\n", c.out.paint(bold, statusLine(s, now)))
+	if len(s.Members) > 0 {
+		c.out.printf("\n")
+		memberTable(s.Members).print(c.out)
+	}
+	for _, m := range s.Members {
+		if m.Attention != "" {
+			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s needs attention: %s",
+				plainLine(m.Name), plainLine(m.Attention))))
+		}
+	}
+	if s.FailOpen > 0 {
+		c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %d hook runs failed and let it pass; covey hooks list", s.FailOpen)))
+	}
+}
+
+// statusLine sums a team up in one line.
+func statusLine(s orchestrator.Status, now time.Time) string {
+	tasks := ""
+	if all := s.Tasks.Total(); all > 0 {
+		tasks = fmt.Sprintf(" · %d of %d tasks done", s.Tasks.Completed, all)
+	}
+	head := plainLine(s.Team) + " in " + plainLine(s.Workspace)
+	switch {
+	case s.PID > 0 && !s.Up:
+		return fmt.Sprintf("%s · starting (process %d)%s", head, s.PID, tasks)
+	case s.PID > 0:
+		return fmt.Sprintf("%s · running for %s (process %d)%s", head, elapsed(now.Sub(s.Started)), s.PID, tasks)
+	case s.Result == nil:
+		return fmt.Sprintf("%s · not running; the last run was cut off, covey up takes it up again%s", head, tasks)
+	}
+	return fmt.Sprintf("%s · not running%s\nlast run: %s (code %d, %s ago)", head, tasks,
+		plainLine(s.Result.Reason), s.Result.ExitCode, elapsed(now.Sub(s.Result.Ended)))
+}
+
+// memberTable is the table of `covey ps`.
+func memberTable(members []orchestrator.MemberStatus) *table {
+	t := &table{head: []string{"MEMBER", "AGENT", "STATE", "TURN", "PASS", "TASK", "WAITS FOR", "UNREAD", "REFUSALS"}}
+	for _, m := range members {
+		task := m.Task
+		if m.Subject != "" {
+			task += " " + m.Subject
+		}
+		waits := m.WaitsFor
+		if m.State == orchestrator.Working && m.Doing != "" {
+			waits = m.Doing
+		}
+		t.add(cell{text: m.Name}, cell{text: m.Agent}, cell{string(m.State), memberStyle(m.State)},
+			cell{text: count(m.Turn)}, cell{text: count(m.Pass)}, cell{text: task}, cell{text: waits},
+			cell{text: fmt.Sprint(m.Unread)}, cell{text: fmt.Sprint(m.Refusals)})
+	}
+	return t
+}
+
+// count is a number that counts from 1; 0 is none yet.
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// teamInfo is one team in `covey ps --all`.
+type teamInfo struct {
+	Team      string                  `json:"team"`
+	Workspace string                  `json:"workspace"`
+	State     string                  `json:"state"` // running, ended, cut off, or never ran
+	PID       int                     `json:"pid,omitempty"`
+	Started   time.Time               `json:"started,omitzero"`
+	Result    *orchestrator.RunResult `json:"result,omitempty"`
+	Dir       string                  `json:"dir"` // where its state is
+	Trouble   string                  `json:"trouble,omitempty"`
+}
+
+// The states of a teamInfo.
+const (
+	teamRunning  = "running"
+	teamEnded    = "ended"
+	teamCutOff   = "cut off"
+	teamNeverRan = "never ran"
+)
+
+// infoOf looks at a team's run.json; it asks no process.
+func infoOf(p orchestrator.Place) teamInfo {
+	info := teamInfo{Team: p.Team, Workspace: p.Workspace, Dir: p.Dir, State: teamNeverRan}
+	run, up := orchestrator.Running(p)
+	if _, err := orchestrator.ReadRunFile(p); err != nil {
+		return info
+	}
+	info.Started, info.Result = run.Started, run.Result
+	switch {
+	case up:
+		info.State, info.PID = teamRunning, run.PID
+	case run.Result != nil:
+		info.State = teamEnded
+	default:
+		info.State = teamCutOff
+		info.Trouble = "its process is gone without an end; covey up takes it up again"
+	}
+	return info
+}
+
+// psAll prints all teams of this user, the running ones first.
+func (c *cli) psAll(asJSON bool) error {
+	places, err := orchestrator.All()
+	if err != nil {
+		return err
+	}
+	var running, others []teamInfo
+	for _, p := range places {
+		if c.team != "" && p.Team != c.team {
+			continue
+		}
+		if info := infoOf(p); info.State == teamRunning {
+			running = append(running, info)
+		} else {
+			others = append(others, info)
+		}
+	}
+	all := append(running, others...)
+	if asJSON {
+		return c.out.json(append([]teamInfo{}, all...))
+	}
+	if len(all) == 0 {
+		c.out.printf("no teams; covey up starts one\n")
+		return nil
+	}
+	t := table{head: []string{"TEAM", "STATE", "PROCESS", "STARTED", "RESULT", "WORKSPACE"}}
+	for _, info := range all {
+		t.add(info.cells()...)
+	}
+	t.print(c.out)
+	return nil
+}
+
+// cells are the row of a team.
+func (i teamInfo) cells() []cell {
+	state, started, result := cell{text: i.State}, "", i.Trouble
+	switch i.State {
+	case teamRunning:
+		state.style = green
+	case teamCutOff:
+		state.style = yellow
+	}
+	if !i.Started.IsZero() {
+		started = i.Started.Local().Format("2006-01-02 15:04")
+	}
+	if i.Result != nil {
+		result = fmt.Sprintf("%s (code %d)", i.Result.Reason, i.Result.ExitCode)
+	}
+	return []cell{{text: i.Team}, state, {text: count(i.PID)}, {text: started}, {text: result}, {text: i.Workspace}}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// sendCommand is `covey send MEMBER TEXT`.
+func (c *cli) sendCommand() *cobra.Command {
+	var as string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "send MEMBER TEXT...",
+		Short: "Give a member a text, as its next prompt",
+		Long: `Give a member a text. An idle member begins a turn with it, a working one sees it
+with its next pass: that is "delivered". "queued" means that the member gets it
+as soon as it can take turns again. Either way the text is stored and survives
+a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody.`,
+		Example: `  covey send backend "use the v2 API"
+  covey send lead - < plan.md
+  covey send '*' "we ship at four"`,
+		Args: argCount(2, -1, "a member and a text"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := c.textOf(args[1:])
+			if err != nil {
+				return err
+			}
+			client, err := c.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			reply, err := client.Send(cmd.Context(), orchestrator.Send{To: args[0], Text: text, As: as})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.out.json(reply)
+			}
+			c.out.printf("%s\n", deliveryText(reply.Delivery, args[0]))
+			return nil
+		},
+		ValidArgsFunction: c.completeMember,
+	}
+	cmd.Flags().StringVar(&as, "as", "", "send it in the name of `MEMBER`")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// textOf is the text that arguments give: their words, or what stdin has.
+func (c *cli) textOf(args []string) (string, error) {
+	text := strings.Join(args, " ")
+	if text == "-" {
+		data, err := io.ReadAll(c.in)
+		if err != nil {
+			return "", err
+		}
+		text = string(data)
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", usagef("there is no text to send")
+	}
+	return strings.ToValidUTF8(text, "\ufffd"), nil
+}
+
+// deliveryText says what became of a text.
+func deliveryText(d orchestrator.Delivery, to string) string {
+	if to == "*" {
+		to = "everybody"
+	}
+	if d == orchestrator.Queued {
+		return "queued for " + plainLine(to) + ": stored, to be read when it can take turns again"
+	}
+	return "delivered to " + plainLine(to)
+}

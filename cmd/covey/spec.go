@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// defaultSpec is the spec that commands take when none is named.
+const defaultSpec = "team.yaml"
+
+// specPath is the spec that the arguments of a command name: the first, or
+// team.yaml. A folder stands for the team.yaml in it.
+func (c *cli) specPath(args []string) string {
+	if len(args) == 0 {
+		return c.path(defaultSpec)
+	}
+	path := c.path(args[0])
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return filepath.Join(path, defaultSpec)
+	}
+	return path
+}
+
+// looksLikeSpec tells a spec from a goal: it is a file, or a folder with a
+// team.yaml, or is named like a spec.
+func (c *cli) looksLikeSpec(arg string) bool {
+	switch strings.ToLower(filepath.Ext(arg)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	info, err := os.Stat(c.path(arg))
+	if err == nil && info.IsDir() {
+		info, err = os.Stat(filepath.Join(c.path(arg), defaultSpec))
+	}
+	return err == nil && info.Mode().IsRegular()
+}
+
+// loadSpec reads a spec and checks that its team can run; nothing is started.
+// Warnings go to stderr.
+func (c *cli) loadSpec(path string) (*configs.Team, error) {
+	team, err := configs.Load(path)
+	if err != nil {
+		return nil, specTrouble(path, err)
+	}
+	if _, err := orchestrator.New(team, orchestrator.Options{}); err != nil {
+		return nil, specTrouble(path, err)
+	}
+	for _, w := range team.Warnings {
+		c.err.printf("%s\n", plain("warning: "+w.String()))
+	}
+	return team, nil
+}
+
+// specTrouble makes what is wrong with a spec an error of usage.
+func specTrouble(path string, err error) error {
+	var mistakes configs.Errors
+	switch {
+	case errors.As(err, &mistakes):
+		return &specError{err}
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("there is no spec %s; name another, or let covey init write one", path)
+	case errors.Is(err, orchestrator.ErrSpec):
+		return usagef("%s: %v", path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// errRefused ends a change that hooks have refused; what they said follows.
+var errRefused = errors.New("refused")
+
+// changeFlags are what the commands that change tasks share.
+type changeFlags struct {
+	as       string
+	force    bool
+	json     bool
+	metadata []string
+}
+
+// add defines the flags that every change has.
+func (f *changeFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.as, "as", "", "act for `MEMBER`, within its limits")
+	cmd.Flags().BoolVar(&f.force, "force", false, "go beyond gates and limits")
+	jsonFlag(cmd, &f.json)
+}
+
+// addMetadata defines --metadata.
+func (f *changeFlags) addMetadata(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.metadata, "metadata", nil, "set `KEY=VALUE`; VALUE is JSON or text, null deletes KEY")
+}
+
+// values are the metadata that the flags give.
+func (f *changeFlags) values() (map[string]json.RawMessage, error) {
+	values := map[string]json.RawMessage{}
+	for _, pair := range f.metadata {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usagef("--metadata %s: write KEY=VALUE", pair)
+		}
+		raw := json.RawMessage(value)
+		if !json.Valid(raw) {
+			text, err := json.Marshal(value)
+			if err != nil {
+				return nil, err
+			}
+			raw = text
+		}
+		values[key] = raw
+	}
+	return values, nil
+}
+
+// answer prints what a change came to; a refusal is an error.
+func (c *cli) answer(reply orchestrator.TaskReply, f *changeFlags, done string) error {
+	if len(reply.Refused) > 0 {
+		return fmt.Errorf("%w:\n%s", errRefused, strings.Join(reply.Refused, "\n"))
+	}
+	if f.json {
+		return c.out.json(viewTask(reply.Task))
+	}
+	t := reply.Task
+	c.out.printf("task %s %s: %s\n", plainLine(t.ID), plainLine(done), plainLine(t.Subject))
+	return nil
+}
+
+// tasksCreateCommand is `covey tasks create SUBJECT`.
+func (c *cli) tasksCreateCommand() *cobra.Command {
+	var f changeFlags
+	var req orchestrator.TaskCreate
+	cmd := &cobra.Command{
+		Use:   "create SUBJECT",
+		Short: "Create a task; the team's TaskCreated hooks have a say",
+		Example: `  covey tasks create "Fix the login" --description "see issue 12"
+  covey tasks create "Document it" --owner docs --blocked-by 3,4 --label docs`,
+		Args: argCount(1, 1, "a subject"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			metadata, err := f.values()
+			if err != nil {
+				return err
+			}
+			client, err := c.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			req.Subject, req.Metadata, req.As, req.Force = args[0], metadata, f.as, f.force
+			reply, err := client.CreateTask(cmd.Context(), req)
+			if err != nil {
+				return err
+			}
+			return c.answer(reply, &f, "created")
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&req.Description, "description", "", "what is to be done, in `TEXT`")
+	flags.StringVar(&req.ActiveForm, "active-form", "", "what is shown while it is in progress, in `TEXT`")
+	flags.StringVar(&req.Owner, "owner", "", "the `MEMBER` who is to do it")
+	flags.StringSliceVar(&req.BlockedBy, "blocked-by", nil, "the `IDS` of tasks that must be completed first")
+	flags.StringSliceVar(&req.Labels, "label", nil, "a `LABEL`; may be given more than once")
+	flags.StringSliceVar(&req.Wants.Tools, "wants-tool", nil, "a `TOOL` that a member must have to take it by itself")
+	f.addMetadata(cmd)
+	f.add(cmd)
+	return cmd
+}
+
+// tasksUpdateCommand is `covey tasks update ID`.
+func (c *cli) tasksUpdateCommand() *cobra.Command {
+	var f changeFlags
+	var change taskChange
+	cmd := &cobra.Command{
+		Use:   "update ID",
+		Short: "Change a task; completing it runs the TaskCompleted gates",
+		Example: `  covey tasks update 3 --status completed
+  covey tasks update 3 --owner docs
+  covey tasks update 3 --owner ""           # take the owner away
+  covey tasks update 3 --status deleted`,
+		Args: argCount(1, 1, "the id of a task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := change.request(cmd, &f)
+			if err != nil {
+				return err
+			}
+			client, err := c.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			req.ID = args[0]
+			reply, err := client.UpdateTask(cmd.Context(), req)
+			if err != nil {
+				return err
+			}
+			return c.answer(reply, &f, "is now "+firstOf(change.status, string(reply.Task.Status)))
+		},
+		ValidArgsFunction: c.completeTask,
+	}
+	change.add(cmd)
+	f.addMetadata(cmd)
+	f.add(cmd)
+	return cmd
+}
+
+// taskChange is what `covey tasks update` can change.
+type taskChange struct {
+	status, subject, description, activeForm, owner string
+	blocks, blockedBy                               []string
+}
+
+// add defines the flags.
+func (t *taskChange) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&t.status, "status", "", "make it `STATUS`: pending, in_progress, completed or deleted")
+	flags.StringVar(&t.subject, "subject", "", "a new subject, in `TEXT`")
+	flags.StringVar(&t.description, "description", "", "a new description, in `TEXT`")
+	flags.StringVar(&t.activeForm, "active-form", "", "what is shown while it is in progress, in `TEXT`")
+	flags.StringVar(&t.owner, "owner", "", "give it to `MEMBER`; \"\" takes the owner away")
+	flags.StringSliceVar(&t.blocks, "blocks", nil, "the `IDS` of further tasks that it blocks")
+	flags.StringSliceVar(&t.blockedBy, "blocked-by", nil, "the `IDS` of further tasks that block it")
+}
+
+// request is the change that the given flags ask for.
+func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (orchestrator.TaskUpdate, error) {
+	metadata, err := f.values()
+	if err != nil {
+		return orchestrator.TaskUpdate{}, err
+	}
+	if err := checkStatus(t.status, true); err != nil {
+		return orchestrator.TaskUpdate{}, err
+	}
+	req := orchestrator.TaskUpdate{
+		AddBlocks: t.blocks, AddBlockedBy: t.blockedBy, Metadata: metadata, As: f.as, Force: f.force,
+	}
+	given := len(t.blocks) + len(t.blockedBy) + len(metadata)
+	for name, field := range map[string]struct {
+		from *string
+		to   **string
+	}{
+		"subject": {&t.subject, &req.Subject}, "description": {&t.description, &req.Description},
+		"active-form": {&t.activeForm, &req.ActiveForm}, "owner": {&t.owner, &req.Owner},
+	} {
+		if cmd.Flags().Changed(name) {
+			*field.to = field.from
+			given++
+		}
+	}
+	if t.status != "" {
+		status := tasks.Status(t.status)
+		req.Status = &status
+		given++
+	}
+	if given == 0 {
+		return req, usagef("say what is to change; see %q", cmd.CommandPath()+" --help")
+	}
+	return req, nil
+}
+
+// tasksClaimCommand is `covey tasks claim ID --as MEMBER`.
+func (c *cli) tasksClaimCommand() *cobra.Command {
+	var f changeFlags
+	cmd := &cobra.Command{
+		Use:   "claim ID --as MEMBER",
+		Short: "Make a member the owner of a ready task, and start it",
+		Long: `Make a member the owner of a ready task and set it in progress, in one step: of
+several claims of one task, one wins and the others end with code 1.`,
+		Example: "  covey tasks claim 4 --as docs",
+		Args:    argCount(1, 1, "the id of a task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := c.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			reply, err := client.ClaimTask(cmd.Context(), orchestrator.TaskClaim{ID: args[0], As: f.as, Force: f.force})
+			if err != nil {
+				return err
+			}
+			return c.answer(reply, &f, "is in progress, owned by "+reply.Task.Owner)
+		},
+		ValidArgsFunction: c.completeTask,
+	}
+	f.add(cmd)
+	return cmd
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// answerWithin is how long a running team may take to answer a question that
+// runs no hooks.
+const answerWithin = 10 * time.Second
+
+// lockWait is how long a store that another process holds is waited for.
+const lockWait = 2 * time.Second
+
+// find is the Place of the team that the global flags and the folder mean.
+func (c *cli) find() (orchestrator.Place, error) {
+	dir, err := c.folder()
+	if err != nil {
+		return orchestrator.Place{}, err
+	}
+	return orchestrator.Find(dir, c.team)
+}
+
+// connect reaches the running team that is meant. The caller closes the client.
+func (c *cli) connect(ctx context.Context) (*orchestrator.Client, error) {
+	place, err := c.find()
+	if err != nil {
+		return nil, err
+	}
+	return orchestrator.Dial(ctx, place)
+}
+
+// readTasks are the tasks of a team, from its process if it runs, else from its
+// store.
+func readTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	client, err := orchestrator.Dial(ctx, place)
+	if err == nil {
+		defer client.Close()
+		return client.Tasks(ctx)
+	}
+	if !errors.Is(err, orchestrator.ErrNotRunning) {
+		return nil, err
+	}
+	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, LockTimeout: lockWait})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("team %s has no tasks: it has never run; `covey up` starts it", place.Team)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	return store.List(ctx)
+}
+
+// members are the names of a team's members, as its run.json has them, the lead
+// first. They are only for people and completion: the team has the last word.
+func members(place orchestrator.Place) []string {
+	run, err := orchestrator.ReadRunFile(place)
+	if err != nil {
+		return nil
+	}
+	return run.Members
+}
+
+// knownMember refuses a name that is not in the team, with those that are.
+func knownMember(place orchestrator.Place, name string) error {
+	all := members(place)
+	for _, m := range all {
+		if m == name {
+			return nil
+		}
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("team %s has no record of its members; `covey up` starts it", place.Team)
+	}
+	return fmt.Errorf("team %s has no member %q; its members are %s", place.Team, name, strings.Join(all, ", "))
+}

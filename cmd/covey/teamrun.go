@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// teamRun shows a run of a team while it happens. What it shows it reads from
+// the journal, as all views do; the orchestrator only tells that there is more,
+// so that a slow terminal or reader holds nobody up and loses nothing.
+type teamRun struct {
+	cli     *cli
+	team    *configs.Team
+	flags   upFlags
+	place   orchestrator.Place
+	log     *slog.Logger
+	logFile *lazyFile
+	stopper *stopper
+	parent  *parent   // nil unless in the background
+	view    *liveView // nil unless on a terminal
+	failed  failOpens
+
+	first   chan uint64   // gets the first line's number of this run, once
+	once    sync.Once     // guards first
+	wake    chan struct{} // capacity 1: the journal grew; closed when the run is over
+	reading sync.WaitGroup
+}
+
+// newTeamRun prepares to show a run.
+func newTeamRun(c *cli, team *configs.Team, f upFlags) *teamRun {
+	r := &teamRun{
+		cli: c, team: team, flags: f, stopper: newStopper(), parent: findParent(),
+		first: make(chan uint64, 1), wake: make(chan struct{}, 1), logFile: &lazyFile{},
+	}
+	r.log = slog.New(slog.NewMultiHandler(
+		slog.NewJSONHandler(r.logFile, nil),
+		&troubleHandler{tell: r.trouble},
+	))
+	return r
+}
+
+// onLine is told of every line of this run.
+func (r *teamRun) onLine(l orchestrator.Line) {
+	r.once.Do(func() { r.first <- l.Seq })
+	select {
+	case r.wake <- struct{}{}:
+	default: // the reader has not caught up with the last one yet
+	}
+}
+
+// onUp is told that the team can be reached.
+func (r *teamRun) onUp(orchestrator.Place) { r.parent.tell() }
+
+// show begins to show the run: on a terminal as a live view, else as lines.
+func (r *teamRun) show(place orchestrator.Place) error {
+	r.place = place
+	r.logFile.path = place.Log()
+	switch {
+	case r.flags.json:
+		r.stopper.tell = func(text string) { r.cli.err.printf("%s\n", text) }
+		r.read(r.cli.linePrinter(true), r.skipEarlier)
+	case r.cli.out.tty():
+		r.startView()
+	default:
+		r.stopper.tell = func(text string) { r.cli.err.printf("%s\n", text) }
+		r.read(r.printBrief, r.skipEarlier)
+	}
+	return nil
+}
+
+// startView takes the terminal. The board reads the journal from its beginning,
+// since that is where the tasks of earlier runs are.
+func (r *teamRun) startView() {
+	var names []string
+	for _, m := range r.team.Members() {
+		names = append(names, m.Name)
+	}
+	r.view = newLiveView(r.cli.out, newBoard(r.team.Name, names, time.Now()), r.stopper.press)
+	r.stopper.tell = r.view.tell
+	r.stopper.restore = r.view.force
+	r.view.start(r.cli.in)
+	r.read(func(l orchestrator.Line) error {
+		r.view.apply(l)
+		return nil
+	}, func(uint64) uint64 { return 0 })
+}
+
+// skipEarlier reads only what this run adds.
+func (r *teamRun) skipEarlier(first uint64) uint64 { return first - 1 }
+
+// printBrief prints what is noteworthy about a line.
+func (r *teamRun) printBrief(l orchestrator.Line) error {
+	e, ok := brief(l)
+	if !ok {
+		return nil
+	}
+	return r.cli.out.printEntry(e)
+}
+
+// read starts to follow the journal of this run, from where from says, given
+// the number of the run's first line. hide waits for it.
+func (r *teamRun) read(show func(orchestrator.Line) error, from func(first uint64) uint64) {
+	r.reading.Go(func() {
+		first, ok := <-r.first
+		if !ok {
+			return // it failed before it began
+		}
+		for l, err := range orchestrator.FollowJournal(context.Background(), r.place.Journal(), from(first), r.wake) {
+			if err != nil {
+				r.log.Error("the journal cannot be read", "err", err)
+				continue
+			}
+			if l.Seq >= first {
+				r.failed.note(l)
+			}
+			if err := show(l); err != nil {
+				r.stopper.lost(err)
+				return
+			}
+		}
+	})
+}
+
+// hide shows what is left of a run that is over, and gives the terminal back.
+func (r *teamRun) hide() {
+	r.once.Do(func() { close(r.first) })
+	close(r.wake)
+	r.reading.Wait()
+	if r.view != nil {
+		r.view.stop()
+	}
+	r.stopper.tell = nil
+	if err := r.logFile.close(); err != nil {
+		r.cli.err.printf("covey: %s\n", plainLine(err.Error()))
+	}
+}
+
+// trouble shows a trouble of covey's own, which the log has in full.
+func (r *teamRun) trouble(text string) {
+	if r.view != nil {
+		r.view.news(text)
+		return
+	}
+	r.cli.err.printf("covey: %s\n", plainLine(text))
+}
+
+// lastWord is what stderr says of a run that did not finish. The report has
+// said it already, unless there was none.
+func (r *teamRun) lastWord(e orchestrator.Ending) error {
+	if !r.flags.json {
+		return nil
+	}
+	return fmt.Errorf("team %s: %s", r.team.Name, e.Reason)
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// upFlags are the flags of `covey up`.
+type upFlags struct {
+	json, detach, keep, fresh, trust bool
+}
+
+// upCommand is `covey up`.
+func (c *cli) upCommand() *cobra.Command {
+	var f upFlags
+	cmd := &cobra.Command{
+		Use:   "up [SPEC] [GOAL]",
+		Short: "Run a team until its work is done",
+		Long: `Run the team that SPEC describes (team.yaml in this folder by default) and come
+back when its work is done: every task completed or deleted, every member idle,
+every mailbox empty. A team that was cut off goes on where it was. GOAL replaces
+the goal of the spec; an argument that is a file, or ends in .yaml, .yml or
+.json, is the spec.
+
+Ctrl-C stops the team in order, a second one at once.
+
+Exit codes: 0 done; 1 ended without finishing; 2 wrong usage or spec; 3 a limit
+ended it; 4 not trusted; 130 interrupted.`,
+		Example: `  covey up
+  covey up team.yaml "ship the changelog endpoint"
+  covey up --detach && covey attach
+  covey up --json | jq 'select(.type == "task")'
+  covey up --trust examples/quickstart/team.yaml`,
+		Args: argCount(0, 2, "a spec and a goal"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.up(cmd.Context(), f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.detach, "detach", "d", false, "come back when the team is up; it goes on in the background")
+	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
+	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
+	flags.BoolVar(&f.trust, "trust", false, "trust, for this run, what the spec would run")
+	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
+	return cmd
+}
+
+// up runs a team, here or in the background.
+func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
+	if f.detach && f.json {
+		return usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
+	}
+	spec, goal, err := c.specAndGoal(args)
+	if err != nil {
+		return err
+	}
+	team, err := c.loadSpec(spec)
+	if err != nil {
+		return err
+	}
+	if c.team != "" && c.team != team.Name {
+		return usagef("%s describes team %s, not %s", spec, team.Name, c.team)
+	}
+	if err := c.mayRun(ctx, team, f.trust); err != nil {
+		return err
+	}
+	if f.detach {
+		return c.detach(ctx, team, f, goal)
+	}
+	return c.runTeam(ctx, team, f, goal)
+}
+
+// specAndGoal sorts the arguments of up. Without a spec, --team stands for the
+// spec with which that team ran last.
+func (c *cli) specAndGoal(args []string) (spec, goal string, err error) {
+	switch {
+	case len(args) == 2:
+		return c.specPath(args[:1]), args[1], nil
+	case len(args) == 1 && c.looksLikeSpec(args[0]):
+		return c.specPath(args), "", nil
+	case len(args) == 1:
+		goal = args[0]
+	}
+	if c.team == "" {
+		return c.specPath(nil), goal, nil
+	}
+	place, err := c.find()
+	if errors.Is(err, orchestrator.ErrNoTeam) {
+		return c.specPath(nil), goal, nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	run, err := orchestrator.ReadRunFile(place)
+	if err != nil || run.Spec == "" {
+		return "", "", fmt.Errorf("team %s has no record of its spec; name it: covey up SPEC", place.Team)
+	}
+	return run.Spec, goal, nil
+}
+
+// runTeam runs a team in this process and shows it.
+func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal string) error {
+	r := newTeamRun(c, team, f)
+	ctx, stop := r.stopper.watch(ctx)
+	defer stop()
+	o, err := orchestrator.New(team, orchestrator.Options{
+		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: thisBuild().Version,
+		Log: r.log, OnLine: r.onLine, OnUp: r.onUp,
+	})
+	if err != nil {
+		return specTrouble(team.File, err)
+	}
+	if err := r.show(o.Place()); err != nil {
+		return err
+	}
+	ending, err := o.Run(ctx)
+	r.hide()
+	if err != nil {
+		return err
+	}
+	if !f.json {
+		c.report(team.Name, ending, &r.failed)
+	}
+	if ending.Code != orchestrator.CodeDone {
+		return &endError{code: ending.Code, err: r.lastWord(ending)}
+	}
+	return nil
+}

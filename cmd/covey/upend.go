@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// failOpens collects the hooks of a run that failed and let it pass.
+type failOpens struct {
+	order []string // "Event hook command", in order of the first failure
+	count map[string]int
+	cause map[string]string // the last one
+}
+
+// note takes a line of the journal in.
+func (f *failOpens) note(l orchestrator.Line) {
+	if l.Type != "hook_finished" {
+		return
+	}
+	p := data(l)
+	if !hasFailed(p.Outcome) {
+		return
+	}
+	if f.count == nil {
+		f.count, f.cause = map[string]int{}, map[string]string{}
+	}
+	name := plainLine(p.Event + " hook " + p.Command)
+	if f.count[name]++; f.count[name] == 1 {
+		f.order = append(f.order, name)
+	}
+	f.cause[name] = short(firstOf(p.Warning, p.Stderr, fmt.Sprintf("%s, exit code %d", p.Outcome, p.ExitCode)))
+}
+
+// report prints how a run ended: the lead's last answer, why it ended, what
+// each member did, and what a person should look after.
+func (c *cli) report(team string, e orchestrator.Ending, failed *failOpens) {
+	if answer := strings.TrimSpace(plain(e.Answer)); answer != "" {
+		c.out.printf("\n%s\n", answer)
+	}
+	c.out.printf("\n%s\n", c.out.paint(bold, endLine(team, e)))
+	if len(e.Members) > 0 {
+		c.out.printf("\n")
+		endTable(e.Members).print(c.out)
+	}
+	for _, problem := range e.Problems {
+		c.out.printf("%s\n", c.out.paint(yellow, "! "+plainLine(problem)))
+	}
+	if len(failed.order) > 0 {
+		c.out.printf("\nHooks that failed and let it pass:\n")
+	}
+	for _, name := range failed.order {
+		c.out.printf("  %s (%d times): %s\n", name, failed.count[name], failed.cause[name])
+	}
+	if hint := endHint(e); hint != "" {
+		c.out.printf("\n%s\n", c.out.paint(faint, hint))
+	}
+}
+
+// endLine sums an ending up in one line.
+func endLine(team string, e orchestrator.Ending) string {
+	all := 0
+	for _, n := range e.Tasks {
+		all += n
+	}
+	line := fmt.Sprintf("%s: %s", team, plainLine(e.Reason))
+	if all > 0 {
+		line += fmt.Sprintf(" · %d of %d tasks completed", e.Tasks[tasks.Completed], all)
+	}
+	return line + " · " + elapsed(e.Elapsed)
+}
+
+// endTable is what each member did.
+func endTable(members []orchestrator.MemberEnding) *table {
+	t := &table{head: []string{"MEMBER", "AGENT", "STATE", "TURNS", "PASSES", "COMPLETED", "REFUSALS", "TOKENS"}}
+	for _, m := range members {
+		completed := slices.Clone(m.Completed)
+		slices.SortFunc(completed, func(x, y string) int { return number(x) - number(y) })
+		t.add(cell{text: m.Name}, cell{text: m.Agent}, cell{string(m.State), memberStyle(m.State)},
+			cell{text: fmt.Sprint(m.Turns)}, cell{text: fmt.Sprint(m.Passes)},
+			cell{text: strings.Join(completed, ", ")}, cell{text: fmt.Sprint(m.Refusals)}, cell{text: fmt.Sprint(m.Tokens)})
+	}
+	return t
+}
+
+// memberStyle sets a member's state off.
+func memberStyle(state orchestrator.MemberState) style {
+	switch state {
+	case orchestrator.Working:
+		return green
+	case orchestrator.NeedsAttention:
+		return red
+	}
+	return normal
+}
+
+// endHint says what a person can do next.
+func endHint(e orchestrator.Ending) string {
+	switch {
+	case e.AlreadyDone:
+		return "Give it a new goal (covey up SPEC GOAL), or begin anew with --fresh."
+	case e.Code == orchestrator.CodeInterrupted:
+		return "covey up takes it up again where it was."
+	case e.Code != orchestrator.CodeDone:
+		return "covey logs MEMBER tells what happened, covey tasks graph what waits for what; " +
+			"covey up takes it up again."
+	}
+	return ""
+}
