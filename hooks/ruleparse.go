@@ -22,9 +22,9 @@ type shellLine struct {
 	text        string
 	commands    []command
 	inner       []command // of scripts that stand in arguments: sh -c 'git push'
-	certain     bool // nothing but simple commands of plain words in a row
-	doubtful    bool // a command may hide where the parser does not look
-	substitutes bool // it holds $(), backticks or $VAR
+	certain     bool      // nothing but simple commands of plain words in a row
+	doubtful    bool      // a command may hide where the parser does not look
+	substitutes bool      // it holds $(), backticks or $VAR
 }
 
 // parseLine reads a command line. depth counts the scripts it stands in. The

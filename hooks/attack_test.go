@@ -1,0 +1,399 @@
+//go:build unix
+
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// The tests of this file are the hook attacks of ADVERSARIAL.md section 5, by
+// their numbers. Number 5 needs limits on processes and 13 trust, which are not
+// this package's; 14 is a program stopped before it has done anything.
+
+// onlyResult returns the one result of an outcome.
+func onlyResult(t *testing.T, out Outcome) Result {
+	t.Helper()
+	if len(out.Results) != 1 {
+		t.Fatalf("%d results, want 1: %+v", len(out.Results), out)
+	}
+	return out.Results[0]
+}
+
+// timed runs f and fails the test if it takes longer than limit.
+func timed(t *testing.T, limit time.Duration, f func()) time.Duration {
+	t.Helper()
+	start := time.Now()
+	f()
+	took := time.Since(start)
+	if took > limit {
+		t.Errorf("took %v, want at most %v", took, limit)
+	}
+	return took
+}
+
+// limitTo gives all hooks of a settings section a time-out.
+func limitTo(seconds float64, settings Settings) Settings {
+	for _, groups := range settings {
+		for i := range groups {
+			for j := range groups[i].Hooks {
+				groups[i].Hooks[j].Timeout = seconds
+			}
+		}
+	}
+	return settings
+}
+
+// eventually polls for something that another process does.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Errorf("%s: not within 5 s", what)
+}
+
+// gone reports whether no process of that pid runs.
+func gone(pid int) bool {
+	if runtime.GOOS == "linux" {
+		return startTimeOf(pid) == ""
+	}
+	return syscall.Kill(pid, 0) != nil
+}
+
+func TestAttack01NeverExits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.runner(t, limitTo(0.3, on(Stop, "sleep 60; exit 2")))
+	var out Outcome
+	timed(t, 1300*time.Millisecond, func() { out = b.fire(t, r, StopInput{}) })
+	result := onlyResult(t, out)
+	if result.Outcome != Cancelled || result.ExitCode != -1 || !strings.Contains(result.Warning, "timed out after 300ms") {
+		t.Errorf("result %+v", result)
+	}
+	if out.Decision != Pass || len(out.Messages) != 0 || out.FailedOpen() != 1 {
+		t.Errorf("outcome %+v", out)
+	}
+}
+
+func TestAttack02IgnoresTerm(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.runner(t, limitTo(0.3, on(Stop, `trap "" TERM; echo $$ >$REC_DIR/pid; while :; do sleep 1; done`)))
+	timed(t, 1500*time.Millisecond, func() {
+		if got := onlyResult(t, b.fire(t, r, StopInput{})).Outcome; got != Cancelled {
+			t.Errorf("outcome %s", got)
+		}
+	})
+	if pid := pidIn(t, filepath.Join(b.dir, "pid")); !gone(pid) {
+		t.Errorf("process %d goes on", pid)
+	}
+}
+
+func TestAttack02TermComesFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.runner(t, limitTo(0.3, on(Stop, `trap "echo term >$REC_DIR/term; exit 0" TERM; sleep 30 & wait`)))
+	b.fire(t, r, StopInput{})
+	if data, err := os.ReadFile(filepath.Join(b.dir, "term")); err != nil || string(data) != "term\n" {
+		t.Errorf("the hook was not asked first: %q, %v", data, err)
+	}
+}
+
+func TestAttack03ChildHoldsOutput(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.runner(t, on(Stop, "(sleep 3; echo late) & echo started; exit 0"))
+	var result Result
+	timed(t, 500*time.Millisecond, func() { result = onlyResult(t, b.fire(t, r, StopInput{})) })
+	if result.Outcome != Success || result.Stdout != "started\n" || !strings.Contains(result.Warning, "holds its output open") {
+		t.Errorf("result %+v", result)
+	}
+}
+
+func TestAttack04Daemon(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("children that left the session are found by /proc")
+	}
+	b := newBench(t)
+	r := b.runner(t, limitTo(0.5, on(Stop, `DAEMON & sleep 60`)))
+	result := onlyResult(t, b.fire(t, r, StopInput{}))
+	pid := pidIn(t, filepath.Join(b.dir, "daemon.pid"))
+	if !gone(pid) {
+		t.Errorf("daemon %d goes on", pid)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if !strings.Contains(result.Warning, strconv.Itoa(pid)) {
+		t.Errorf("the warning does not name daemon %d: %q", pid, result.Warning)
+	}
+}
+
+func TestAttack06Flood(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.runner(t, limitTo(0.7, on(Stop, "yes >&2 & yes")))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	result := onlyResult(t, b.fire(t, r, StopInput{}))
+	runtime.ReadMemStats(&after)
+	if len(result.Stdout) != defaultOutputCap || len(result.Stderr) != defaultOutputCap {
+		t.Errorf("kept %d and %d bytes, want %d", len(result.Stdout), len(result.Stderr), defaultOutputCap)
+	}
+	for _, stream := range []string{"stdout", "stderr"} {
+		if !strings.Contains(result.Warning, "more bytes of "+stream) {
+			t.Errorf("the warning does not count %s: %q", stream, result.Warning)
+		}
+	}
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 5<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+}
+
+func TestAttack07UnreadInput(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	big := StopInput{LastAssistantMessage: strings.Repeat("L", 8<<20)}
+	for name, command := range map[string]string{
+		"never reads": "exit 0", "closes": "exec 0<&-; exit 0", "reads a little": "head -c 10 >/dev/null",
+		"child keeps it": "sleep 2 >/dev/null 2>&1 & exit 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			timed(t, time.Second, func() {
+				if result := onlyResult(t, b.fire(t, b.runner(t, on(Stop, command)), big)); result.Outcome != Success {
+					t.Errorf("result %+v", result)
+				}
+			})
+		})
+	}
+}
+
+func TestAttack07InputArrivesWhole(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	in := b.input(StopInput{LastAssistantMessage: strings.Repeat("L", 8<<20)})
+	want, err := in.Wire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.fire(t, b.runner(t, on(Stop, "REC s '{}'")), in.Payload)
+	if got := b.recorded(t, "s", 0); !slices.Equal(got, want) {
+		t.Errorf("the hook read %d bytes, want %d", len(got), len(want))
+	}
+}
+
+func TestAttack08HostileBytes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.runner(t, on(Stop, `printf 'a\377\376b\000c\033]52;c;AAAA\007' >&2; printf '\377'; exit 2`))
+	out := b.fire(t, r, StopInput{})
+	if out.Decision != Block {
+		t.Errorf("decision %s", out.Decision)
+	}
+	for _, text := range append(out.Messages, onlyResult(t, out).Stdout, onlyResult(t, out).Stderr) {
+		if !utf8.ValidString(text) {
+			t.Errorf("not UTF-8: %q", text)
+		}
+	}
+	if !strings.Contains(out.Feedback[0], "a\uFFFDb\x00c") {
+		t.Errorf("feedback %q", out.Feedback[0])
+	}
+}
+
+func TestAttack09BrokenAnswers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	answers := map[string]string{
+		"half":      `printf '{"decision":"block","reason":'`,
+		"two":       `printf '{"decision":"block","reason":"r"}{"decision":"block","reason":"r"}'`,
+		"prefixed":  `printf 'welcome\n{"decision":"block","reason":"r"}'`,
+		"huge":      `printf '{"decision":"block","reason":"'; head -c 10000000 /dev/zero | tr '\0' x; printf '"}'`,
+		"deep":      `printf '{"decision":"block","reason":'; head -c 100000 /dev/zero | tr '\0' '['`,
+		"wrongtype": `printf '{"continue":"false"}'`,
+		"null":      `printf '{"decision":null}'`,
+	}
+	for name, command := range answers {
+		t.Run(name, func(t *testing.T) {
+			out := b.fire(t, b.runner(t, on(Stop, command)), StopInput{})
+			if result := onlyResult(t, out); out.Decision != Pass || result.Warning == "" {
+				t.Errorf("a hook fails open, and says so: decision %s, warning %q", out.Decision, result.Warning)
+			}
+			out = b.fire(t, b.runner(t, gateOn(Stop, command)), StopInput{})
+			gate := name != "prefixed" // plain text is what most checks print
+			if (out.Decision == Block) != gate {
+				t.Errorf("a gate: decision %s, %+v", out.Decision, onlyResult(t, out))
+			}
+		})
+	}
+}
+
+func TestAttack10ExitCodes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tests := []struct {
+		command string
+		hook    Status
+		gate    Status
+		code    int
+	}{
+		{"exit 0", Success, Success, 0},
+		{"exit 2", Blocking, Blocking, 2},
+		{"exit 1", NonBlockingError, Blocking, 1},
+		{"exit 3", NonBlockingError, Blocking, 3},
+		{"exit 255", NonBlockingError, Blocking, 255},
+		{"kill -9 $$", NonBlockingError, Blocking, -1},
+		{"kill -TERM $$", NonBlockingError, Blocking, -1},
+		{"/no/such/program", NonBlockingError, Blocking, 127},
+		{": >$REC_DIR/plain; $REC_DIR/plain", NonBlockingError, Blocking, 126},
+	}
+	for _, test := range tests {
+		result := onlyResult(t, b.fire(t, b.runner(t, on(Stop, test.command)), StopInput{}))
+		if result.Outcome != test.hook || result.ExitCode != test.code {
+			t.Errorf("hook %q: %s, exit code %d, want %s, %d", test.command, result.Outcome, result.ExitCode, test.hook, test.code)
+		}
+		result = onlyResult(t, b.fire(t, b.runner(t, gateOn(Stop, test.command)), StopInput{}))
+		if result.Outcome != test.gate {
+			t.Errorf("gate %q: %s, want %s", test.command, result.Outcome, test.gate)
+		}
+	}
+}
+
+func TestAttack11DenyBeatsAllow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	say := func(decision string) string {
+		return fmt.Sprintf(`printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":%q}}'`, decision)
+	}
+	for _, order := range [][]string{{"deny", "allow"}, {"allow", "deny"}, {"ask", "deny", "allow", "defer"}} {
+		var commands []string
+		for _, decision := range order {
+			commands = append(commands, say(decision))
+		}
+		out := b.fire(t, b.runner(t, on(PreToolUse, commands...)), PreToolUseInput{ToolName: "Bash", ToolInput: []byte("{}")})
+		if out.Permission.Decision != "deny" || out.Decision != Block {
+			t.Errorf("%v: %+v", order, out.Permission)
+		}
+	}
+}
+
+func TestAttack12AlwaysBlocks(t *testing.T) {
+	t.Parallel()
+	// The cap itself is the turn's; what a hook that always refuses needs from
+	// here is that each run is a run of its own.
+	b := newBench(t)
+	r := b.runner(t, on(Stop, "echo never >&2; exit 2"))
+	ids := map[string]bool{}
+	for range 12 {
+		out := b.fire(t, r, StopInput{StopHookActive: len(ids) > 0})
+		if out.Decision != Block || !out.Continues() {
+			t.Fatalf("decision %s", out.Decision)
+		}
+		ids[out.ToolUseID] = true
+	}
+	if len(ids) != 12 {
+		t.Errorf("%d tool-use IDs for 12 runs", len(ids))
+	}
+}
+
+func TestAttack14StoppedAtStart(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.runner(t, limitTo(0.3, on(Stop, "kill -STOP $$; exit 2")))
+	timed(t, 1500*time.Millisecond, func() {
+		if got := onlyResult(t, b.fire(t, r, StopInput{})).Outcome; got != Cancelled {
+			t.Errorf("outcome %s", got)
+		}
+	})
+}
+
+func TestAttack15ManyAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const members, tasks, parallel = 50, 8, 4
+	settings := on(Stop, ":")
+	settings[TaskCompleted], settings[TeammateIdle] = on(TaskCompleted, ":")[TaskCompleted], on(TeammateIdle, ":")[TeammateIdle]
+	var running, most atomic.Int64
+	r := b.runnerWith(t, Options{Parallel: parallel, Spawned: func(int, Input) func() {
+		n := running.Add(1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		return func() { running.Add(-1) }
+	}}, Source{Name: "test", Settings: settings})
+
+	var mu sync.Mutex
+	ids := map[string]bool{}
+	var wg sync.WaitGroup
+	for m := range members {
+		wg.Go(func() {
+			payloads := []Payload{StopInput{}}
+			for range tasks {
+				payloads = append(payloads, TaskCompletedInput{TaskInput{TaskID: strconv.Itoa(m)}})
+			}
+			for _, payload := range append(payloads, TeammateIdleInput{}) {
+				out, err := r.Run(context.Background(), b.input(payload), nil)
+				if err != nil || out.Event != payload.Event() || out.Matched != 1 || out.Results[0].Outcome != Success {
+					t.Errorf("member %d: %+v, %v", m, out, err)
+				}
+				mu.Lock()
+				ids[out.ToolUseID] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if want := members * (tasks + 2); len(ids) != want {
+		t.Errorf("%d tool-use IDs for %d runs", len(ids), want)
+	}
+	if most.Load() > parallel {
+		t.Errorf("%d hooks ran at once, want at most %d", most.Load(), parallel)
+	}
+}
+
+func TestAttack16Recursion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.env = append(b.env, depthName+"="+strconv.Itoa(maxDepth))
+	settings := on(Stop, "REC s '{}'")
+	result := onlyResult(t, b.fire(t, b.runner(t, settings), StopInput{}))
+	if result.Outcome != NonBlockingError || !strings.Contains(result.Warning, "deep") || len(b.tags(t)) != 0 {
+		t.Errorf("result %+v, called %q", result, b.tags(t))
+	}
+	settings[Stop][0].Hooks[0].Gate = true
+	if out := b.fire(t, b.runner(t, settings), StopInput{}); out.Decision != Block {
+		t.Errorf("a gate that is not run agrees: %+v", out)
+	}
+	b.env[len(b.env)-1] = depthName + "=1"
+	out := b.fire(t, b.runner(t, on(Stop, "echo $"+depthName+" >&2; exit 2")), StopInput{})
+	if !strings.HasSuffix(out.Feedback[0], ": 2") {
+		t.Errorf("the depth is not counted on: %q", out.Feedback)
+	}
+}
+
+// pidIn reads a pid that another process writes.
+func pidIn(t *testing.T, file string) int {
+	t.Helper()
+	pid := 0
+	eventually(t, file, func() bool {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return false
+		}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
+		return err == nil
+	})
+	return pid
+}

@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package hooks
+
+func startTimeOf(int) string { return "" }
