@@ -38,7 +38,7 @@ type decoder struct{ *problems }
 func (d *decoder) script(root ast.Node) *Script {
 	s := &Script{}
 	parts := d.mapping(root, "a script", scriptKeys)
-	if parts["steps"] == nil && parts["helpers"] == nil {
+	if !has(parts, "steps") && !has(parts, "helpers") {
 		d.atNode(root, "a script needs steps; write `steps: [{say: hello}]`")
 	}
 	if n := parts["usage"]; n != nil {
@@ -61,7 +61,7 @@ func (d *decoder) script(root ast.Node) *Script {
 func (d *decoder) helper(n ast.Node, of *Script) helper {
 	parts := d.mapping(n, "a helper", helperKeys)
 	h := helper{script: &Script{usage: of.usage, delay: of.delay, stop: of.stop}}
-	if parts["steps"] == nil {
+	if len(parts) > 0 && !has(parts, "steps") {
 		d.atNode(n, "a helper needs steps; write `steps: [{say: ok}]`")
 	}
 	h.when = d.when(parts["when"])
@@ -95,11 +95,10 @@ func (d *decoder) step(n ast.Node, of *Script) step {
 	if v := parts["delay"]; v != nil {
 		s.delay = d.delay(v)
 	}
-	fails := parts["error"] != nil
-	answers := parts["say"] != nil || parts["call"] != nil
-	if fails {
-		s.fail = d.failure(parts["error"])
+	if v := parts["error"]; v != nil {
+		s.fail = d.failure(v)
 	}
+	fails, answers := has(parts, "error"), has(parts, "say") || has(parts, "call")
 	if len(parts) > 0 && fails == answers {
 		d.atNode(n, "a step either answers or fails: write say or call, or else error"+
 			" (`say: \"\"` is an empty answer)")
@@ -113,7 +112,7 @@ func (d *decoder) call(n ast.Node) call {
 	switch {
 	case parts["tool"] != nil:
 		c.tool = d.text(parts["tool"], "tool")
-	case len(parts) > 0:
+	case len(parts) > 0 && !has(parts, "tool"):
 		d.atNode(n, "a call needs a tool; write {tool: Bash, input: {command: ls}}")
 	}
 	if v := parts["input"]; v != nil {
@@ -132,7 +131,7 @@ func (d *decoder) failure(n ast.Node) *teammate.APIError {
 	switch {
 	case parts["type"] != nil:
 		e.Type = d.oneOf(parts["type"], "type", errorTypes)
-	case len(parts) > 0:
+	case len(parts) > 0 && !has(parts, "type"):
 		d.atNode(n, "an error needs a type; write {type: overloaded}")
 	}
 	e.Message = "the script says so"

@@ -34,6 +34,12 @@ func (d *decoder) mapping(n ast.Node, what string, known []string) map[string]as
 	return parts
 }
 
+// has reports whether a key was written, be it without a value.
+func has(parts map[string]ast.Node, key string) bool {
+	_, there := parts[key]
+	return there
+}
+
 // unknown notes a key that is not known, with the one that was probably meant.
 func (d *decoder) unknown(f field, what string, known []string) {
 	if near := nearest(f.key, known); near != "" {
