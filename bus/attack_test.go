@@ -161,11 +161,11 @@ func TestAttack35ReplyToOthers(t *testing.T) {
 		alice.nc.NewInbox(), string(alice.scope) + ".send", "covey.wake.alice", "covey.journal", inbox, inbox + "x.y", "x",
 	}
 	for _, reply := range elsewhere {
-		if err := bob.PublishRequest(string(bob.hello.Scope)+".who", reply, []byte(`{"body":"x"}`)); err != nil {
+		if err := bob.PublishRequest(string(bob.hello.Scope)+".who", reply, []byte(`{"id":"1","body":"x"}`)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := bob.PublishRequest(string(bob.hello.Scope)+".who", inbox+".y", []byte(`{"body":"x"}`)); err != nil {
+	if err := bob.PublishRequest(string(bob.hello.Scope)+".who", inbox+".y", []byte(`{"id":"1","body":"x"}`)); err != nil {
 		t.Fatal(err)
 	}
 	receive(t, handled)

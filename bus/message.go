@@ -16,12 +16,12 @@ type Message[T any] struct {
 }
 
 // envelope is a message on the wire.
-type envelope struct {
-	ID    string          `json:"id"`
-	From  string          `json:"from"`
-	Time  time.Time       `json:"time"`
-	Error *wireError      `json:"error,omitempty"` // answers only
-	Body  json.RawMessage `json:"body,omitempty"`
+type envelope[T any] struct {
+	ID    string     `json:"id"`
+	From  string     `json:"from"`
+	Time  time.Time  `json:"time"`
+	Error *wireError `json:"error,omitempty"` // answers only
+	Body  *T         `json:"body,omitempty"`  // null for a T that encodes so
 }
 
 type wireError struct {
@@ -30,20 +30,11 @@ type wireError struct {
 }
 
 // seal puts a body into an envelope.
-func (b *Bus) seal(body any) ([]byte, error) {
-	raw, err := json.Marshal(body)
+func seal[T any](b *Bus, body *T, failure *wireError) ([]byte, error) {
+	e := envelope[T]{ID: newID(), From: b.opts.Name, Time: b.opts.Now(), Error: failure, Body: body}
+	data, err := json.Marshal(&e)
 	if err != nil {
 		return nil, fmt.Errorf("bus: cannot encode a %T: %w", body, err)
-	}
-	return b.encode(envelope{Body: raw})
-}
-
-// encode completes e and checks its size.
-func (b *Bus) encode(e envelope) ([]byte, error) {
-	e.ID, e.From, e.Time = newID(), b.opts.Name, b.opts.Now()
-	data, err := json.Marshal(e)
-	if err != nil {
-		return nil, fmt.Errorf("bus: %w", err)
 	}
 	if len(data) > b.opts.MaxPayload {
 		return nil, &SizeError{Size: len(data), Limit: b.opts.MaxPayload}
@@ -54,20 +45,19 @@ func (b *Bus) encode(e envelope) ([]byte, error) {
 // open reads an envelope whose body is a T. An answer that is an error comes
 // back as an *Error.
 func open[T any](data []byte) (Message[T], error) {
-	var e envelope
-	var m Message[T]
+	var e envelope[T]
 	if err := json.Unmarshal(data, &e); err != nil {
-		return m, fmt.Errorf("%w: %w", ErrMalformed, err)
+		return Message[T]{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if e.Error != nil {
-		return m, &Error{Code: e.Error.Code, Text: e.Error.Text}
+		return Message[T]{}, &Error{Code: e.Error.Code, Text: e.Error.Text}
 	}
-	if len(e.Body) == 0 {
-		return m, fmt.Errorf("%w: no body", ErrMalformed)
+	if e.ID == "" {
+		return Message[T]{}, fmt.Errorf("%w: no id", ErrMalformed)
 	}
-	m = Message[T]{ID: e.ID, From: e.From, Time: e.Time}
-	if err := json.Unmarshal(e.Body, &m.Body); err != nil {
-		return m, fmt.Errorf("%w: %w", ErrMalformed, err)
+	m := Message[T]{ID: e.ID, From: e.From, Time: e.Time}
+	if e.Body != nil {
+		m.Body = *e.Body
 	}
 	return m, nil
 }
@@ -75,7 +65,7 @@ func open[T any](data []byte) (Message[T], error) {
 // Publish sends body to all who subscribe to s now. It fails with a *SizeError
 // for a body that is too large and with ErrClosed.
 func Publish[T any](b *Bus, s Subject, body T) error {
-	data, err := b.seal(body)
+	data, err := seal(b, &body, nil)
 	if err != nil {
 		return err
 	}
@@ -96,11 +86,11 @@ func Subscribe[T any](b *Bus, s Subject, f func(Message[T])) (*Subscription, err
 }
 
 // answer sends what a handler came to.
-func (b *Bus) answer(reply string, body any, failure error) {
+func answer[T any](b *Bus, reply string, body *T, failure error) {
 	if reply == "" {
 		return // nobody waits
 	}
-	data, err := b.sealAnswer(body, failure)
+	data, err := sealAnswer(b, body, failure)
 	if err == nil {
 		err = b.publish(Subject(reply), data)
 	}
@@ -109,14 +99,27 @@ func (b *Bus) answer(reply string, body any, failure error) {
 	}
 }
 
-func (b *Bus) sealAnswer(body any, failure error) ([]byte, error) {
+func sealAnswer[T any](b *Bus, body *T, failure error) ([]byte, error) {
 	if failure == nil {
-		data, err := b.seal(body)
-		var size *SizeError
-		if !errors.As(err, &size) {
-			return data, err
+		data, err := seal(b, body, nil)
+		if err == nil {
+			return data, nil
 		}
-		failure = Errorf(CodeTooLarge, "the answer is too large: %v", err)
+		failure = err
+		if size := (*SizeError)(nil); errors.As(err, &size) {
+			failure = Errorf(CodeTooLarge, "the answer is too large: %v", err)
+		}
 	}
-	return b.encode(envelope{Error: &wireError{Code: CodeOf(failure), Text: failure.Error()}})
+	return seal[struct{}](b, nil, &wireError{Code: CodeOf(failure), Text: cutText(failure.Error())})
+}
+
+// maxErrorText bounds the text of an error on its way.
+const maxErrorText = 64 << 10
+
+// cutText keeps an error's text below the size limit.
+func cutText(s string) string {
+	if len(s) <= maxErrorText {
+		return s
+	}
+	return s[:maxErrorText] + " …"
 }

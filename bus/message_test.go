@@ -107,7 +107,7 @@ func TestOpenRoundTrip(t *testing.T) {
 	b := newBus(Options{}.withDefaults(), "")
 	rapid.Check(t, func(t *rapid.T) {
 		want := note{Text: rapid.String().Draw(t, "text"), N: rapid.Int().Draw(t, "n")}
-		data, err := b.seal(want)
+		data, err := seal(b, &want, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,8 @@ func TestOpenRefuses(t *testing.T) {
 		"nothing":    ``,
 		"no JSON":    `hello`,
 		"half":       `{"id":"1","body":{"text":"a"`,
-		"no body":    `{"id":"1"}`,
+		"no id":      `{"body":{"text":"a"}}`,
+		"empty":      `{}`,
 		"wrong type": `{"id":"1","body":[1]}`,
 		"two values": `{"body":{}} {"body":{}}`,
 		"array":      `[]`,

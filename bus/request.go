@@ -11,7 +11,7 @@ import (
 // or ctx's error; without a responder only ctx ends the wait.
 func Request[Req, Rep any](ctx context.Context, b *Bus, s Subject, req Req) (Rep, error) {
 	var none Rep
-	data, err := b.seal(req)
+	data, err := seal(b, &req, nil)
 	if err != nil {
 		return none, err
 	}
@@ -28,11 +28,11 @@ func Respond[Req, Rep any](b *Bus, s Subject, f func(Message[Req]) (Rep, error))
 	return b.subscribe(s, func(d delivery) {
 		m, err := open[Req](d.Data)
 		if err != nil {
-			b.answer(d.Reply, nil, Errorf(CodeInvalid, "%v", err))
+			answer[Rep](b, d.Reply, nil, Errorf(CodeInvalid, "%v", err))
 			return
 		}
 		rep, err := f(m)
-		b.answer(d.Reply, rep, err)
+		answer(b, d.Reply, &rep, err)
 	})
 }
 
@@ -89,7 +89,7 @@ func (b *Bus) dispatch(d delivery, work func(context.Context, Caller) (any, erro
 	end, ok := p.begin(cancel)
 	if !ok {
 		cancel()
-		b.answer(d.Reply, nil, Errorf(CodeBusy, "more than %d requests at once on one connection", maxOpenRequests))
+		answer[any](b, d.Reply, nil, Errorf(CodeBusy, "more than %d requests at once on one connection", maxOpenRequests))
 		return
 	}
 	caller := Caller{Identity: id, Conn: conn, ID: newID(), gone: p.gone}
@@ -98,7 +98,7 @@ func (b *Bus) dispatch(d delivery, work func(context.Context, Caller) (any, erro
 		defer end()
 		defer cancel()
 		rep, err := b.guarded(ctx, d, caller, work)
-		b.answer(d.Reply, rep, err)
+		answer(b, d.Reply, &rep, err)
 	})
 }
 
