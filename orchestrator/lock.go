@@ -19,6 +19,9 @@ type teamLock struct {
 // lock is held holds it for a moment.
 const lockPatience = 200 * time.Millisecond
 
+// lockPause is the time between two tries.
+const lockPause = 5 * time.Millisecond
+
 // lockTeam takes a Place's lock. It fails with ErrRunning if another process
 // has it, and names that process.
 func lockTeam(p Place) (*teamLock, error) {
@@ -26,12 +29,7 @@ func lockTeam(p Place) (*teamLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock of team %s: %w", p.Team, err)
 	}
-	for deadline := time.Now().Add(lockPatience); ; time.Sleep(lockPatience / 20) {
-		err = tryLock(f)
-		if !errors.Is(err, errLocked) || time.Now().After(deadline) {
-			break
-		}
-	}
+	err = waitLock(f, lockPatience)
 	if errors.Is(err, errLocked) {
 		err = fmt.Errorf("team %s in %s: %w%s; `covey attach` shows it, `covey down` ends it",
 			p.Team, p.Workspace, ErrRunning, holder(f))
@@ -43,6 +41,16 @@ func lockTeam(p Place) (*teamLock, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &teamLock{f}, nil
+}
+
+// waitLock tries to lock f for so long.
+func waitLock(f *os.File, patience time.Duration) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(lockPause) {
+		err := tryLock(f)
+		if !errors.Is(err, errLocked) || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // sign writes our pid into the lock file, for who finds it locked.

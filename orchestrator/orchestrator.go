@@ -19,12 +19,16 @@ import (
 
 // Options tune a run. The zero value runs the team as its spec says.
 type Options struct {
-	Goal    string       // instead of the spec's goal
-	Fresh   bool         // forget the earlier run
-	Keep    bool         // stay up when all is done, as does the spec's keep
-	Version string       // of covey, for run.json
-	Bin     string       // path of the covey executable, for hooks; default this process's
-	Log     *slog.Logger // takes covey's own troubles; default: nowhere
+	Goal    string // instead of the spec's goal
+	Fresh   bool   // forget the earlier run
+	Keep    bool   // stay up when all is done, as does the spec's keep
+	Version string // of covey, for run.json
+	// OwnProcess says that this process serves the team alone: orphans of
+	// members' tools are adopted, so that they are known for what they are, and
+	// what is left of them is killed in the end.
+	OwnProcess bool
+	Bin        string       // path of the covey executable, for hooks; default this process's
+	Log        *slog.Logger // takes covey's own troubles; default: nowhere
 	// OnLine is told of every line of the journal of this run, in order. It
 	// must not block.
 	OnLine func(Line)
@@ -170,6 +174,12 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 // runActors is the run.Group: crew, control and the caller's context, which
 // carries the signals. The first to return ends the others.
 func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err error) {
+	if o.opts.OwnProcess {
+		if err := BecomeReaper(); err != nil {
+			return move{}, err
+		}
+		defer c.killStrays(ctx)
+	}
 	if err := c.bus.Listen(o.place.Socket(), c.processes.Identify); err != nil {
 		return move{}, err
 	}
@@ -184,6 +194,12 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 		return err
 	}, func(cause error) { stopCrew(cause) })
 	g.Add(func() error { return c.waitDown(crewCtx) }, func(error) {})
+	if o.opts.OwnProcess {
+		g.Add(func() error {
+			c.processes.Reap(crewCtx)
+			return crewCtx.Err()
+		}, func(error) {})
+	}
 	g.Add(run.ContextHandler(ctx))
 
 	if err := o.markRunning(c); err != nil {

@@ -174,3 +174,10 @@ func (s *seat) turn() int {
 	defer s.crew.mu.Unlock()
 	return s.watch.turn
 }
+
+// killStrays ends what members' tools have left running behind covey's back.
+func (c *crew) killStrays(ctx context.Context) {
+	if killed := c.processes.KillStrays(context.WithoutCancel(ctx)); len(killed) > 0 {
+		c.journal.tell(teammate.Warning{Text: fmt.Sprintf("processes that tools had left running were killed: %v", killed)})
+	}
+}

@@ -1,0 +1,200 @@
+package orchestrator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/coveyteam/covey/configs"
+)
+
+// maxKeptText is how much of a file's text is remembered, to show a difference
+// later. Of longer files only the hash is kept.
+const maxKeptText = 64 << 10
+
+// TrustItem is one thing that a team would run, with its content.
+type TrustItem struct {
+	configs.Run
+	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path is not there
+	Text string `json:"text,omitempty"` // of a file that is short and text
+}
+
+// same says whether two items are about the same thing, whatever its content.
+func (i TrustItem) same(o TrustItem) bool { return i.Run == o.Run }
+
+// ChangeKind says how an item differs from what was trusted.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	ItemNew     ChangeKind = "new"
+	ItemChanged ChangeKind = "changed"
+	ItemRemoved ChangeKind = "removed"
+)
+
+// TrustChange is one difference between what was trusted and what there is.
+type TrustChange struct {
+	Kind ChangeKind  `json:"kind"`
+	Run  configs.Run `json:"run"`
+	// Diff holds both texts in the unified format, where both are known.
+	Diff string `json:"diff,omitempty"`
+}
+
+// TrustReport says whether what a team would run is trusted. It describes what
+// was on disk when it was made.
+type TrustReport struct {
+	Trusted bool          `json:"trusted"`
+	Known   bool          `json:"known"`   // something was trusted here before
+	Items   []TrustItem   `json:"items"`   // all that would run
+	Changes []TrustChange `json:"changes"` // from what was trusted; if nothing was, all of it is new
+}
+
+// CheckTrust compares what a team would run with what this user has trusted
+// for its spec and workspace. Both are known by their real paths, and nothing
+// in the workspace, such as its .git, has a say in it.
+func CheckTrust(team *configs.Team) (TrustReport, error) {
+	key, err := keyOf(team)
+	if err != nil {
+		return TrustReport{}, err
+	}
+	items, err := itemsOf(team)
+	if err != nil {
+		return TrustReport{}, err
+	}
+	all, err := readTrust()
+	if err != nil {
+		return TrustReport{}, err
+	}
+	before, known := all.find(key)
+	r := TrustReport{Known: known, Items: items, Changes: changes(before.Items, items)}
+	r.Trusted = known && len(r.Changes) == 0
+	return r, nil
+}
+
+// RememberTrust trusts what the report describes, whatever is on disk by now.
+func RememberTrust(team *configs.Team, r TrustReport) error {
+	key, err := keyOf(team)
+	if err != nil {
+		return err
+	}
+	return updateTrust(func(all *trustFile) { all.put(key, r.Items) })
+}
+
+// ForgetTrust trusts the team's spec no more. Forgetting what was not trusted
+// is no error.
+func ForgetTrust(team *configs.Team) error {
+	key, err := keyOf(team)
+	if err != nil {
+		return err
+	}
+	return updateTrust(func(all *trustFile) { all.remove(key) })
+}
+
+// trustKey is what trust is given to: a spec that works in a folder.
+type trustKey struct {
+	Workspace string `json:"workspace"` // real path
+	Spec      string `json:"spec"`      // real path
+}
+
+func keyOf(team *configs.Team) (trustKey, error) {
+	workspace, err := realPath(team.Workspace)
+	if err != nil {
+		return trustKey{}, fmt.Errorf("workspace: %w", err)
+	}
+	spec, err := realPath(team.File)
+	if err != nil {
+		return trustKey{}, fmt.Errorf("spec: %w", err)
+	}
+	return trustKey{Workspace: workspace, Spec: spec}, nil
+}
+
+// itemsOf reads all that a team would run.
+func itemsOf(team *configs.Team) ([]TrustItem, error) {
+	var items []TrustItem
+	for _, run := range team.Runs() {
+		item := TrustItem{Run: run}
+		if run.Path == "" {
+			sum := sha256.Sum256([]byte(run.Command))
+			item.Hash = hex.EncodeToString(sum[:])
+		} else if err := item.read(); err != nil {
+			return nil, fmt.Errorf("cannot read what would run: %w", err)
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// read takes in the item's file. A file that is not there has no hash: when it
+// appears, the item has changed.
+func (i *TrustItem) read() error {
+	f, err := os.Open(i.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(err, fmt.Errorf("%s is no regular file", i.Path))
+	}
+	sum := sha256.New()
+	head, err := io.ReadAll(io.TeeReader(io.LimitReader(f, maxKeptText+1), sum))
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(sum, f); err != nil {
+		return err
+	}
+	i.Hash = hex.EncodeToString(sum.Sum(nil))
+	if len(head) <= maxKeptText && utf8.Valid(head) {
+		i.Text = string(head)
+	}
+	return nil
+}
+
+// changes lists how now differs from before: what is new or changed in the
+// order of now, then what was removed.
+func changes(before, now []TrustItem) []TrustChange {
+	var out []TrustChange
+	for _, n := range now {
+		b, ok := findItem(before, n)
+		switch {
+		case !ok:
+			out = append(out, TrustChange{Kind: ItemNew, Run: n.Run})
+		case b.Hash != n.Hash:
+			out = append(out, TrustChange{Kind: ItemChanged, Run: n.Run, Diff: textDiff(b, n)})
+		}
+	}
+	for _, b := range before {
+		if _, ok := findItem(now, b); !ok {
+			out = append(out, TrustChange{Kind: ItemRemoved, Run: b.Run})
+		}
+	}
+	return out
+}
+
+func findItem(list []TrustItem, item TrustItem) (TrustItem, bool) {
+	for _, i := range list {
+		if i.same(item) {
+			return i, true
+		}
+	}
+	return TrustItem{}, false
+}
+
+// textDiff shows the difference between two states of a file, if both are
+// known as text.
+func textDiff(before, now TrustItem) string {
+	if before.Text == "" || now.Text == "" {
+		return ""
+	}
+	return string(diff.Diff("trusted "+now.Path, []byte(before.Text), "now "+now.Path, []byte(now.Text)))
+}

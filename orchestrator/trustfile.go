@@ -1,0 +1,120 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// trustFormat is the format of trust.json that we write.
+const trustFormat = 1
+
+// trustFile is what this user trusts, in trust.json of the state home: out of
+// the reach of workspaces, and of no use elsewhere.
+type trustFile struct {
+	Format  int          `json:"format"`
+	Trusted []trustEntry `json:"trusted"`
+}
+
+// trustEntry is what was trusted for one spec.
+type trustEntry struct {
+	trustKey
+	Since time.Time   `json:"since"`
+	Items []TrustItem `json:"items"`
+}
+
+func (f *trustFile) index(key trustKey) int {
+	return slices.IndexFunc(f.Trusted, func(e trustEntry) bool { return e.trustKey == key })
+}
+
+func (f *trustFile) find(key trustKey) (trustEntry, bool) {
+	if i := f.index(key); i >= 0 {
+		return f.Trusted[i], true
+	}
+	return trustEntry{}, false
+}
+
+func (f *trustFile) remove(key trustKey) {
+	if i := f.index(key); i >= 0 {
+		f.Trusted = slices.Delete(f.Trusted, i, i+1)
+	}
+}
+
+func (f *trustFile) put(key trustKey, items []TrustItem) {
+	f.remove(key)
+	f.Trusted = append(f.Trusted, trustEntry{trustKey: key, Since: time.Now(), Items: items})
+}
+
+func trustPath() (string, error) {
+	home, err := StateHome()
+	return filepath.Join(home, "trust.json"), err
+}
+
+// readTrust reads trust.json; none is an empty one. A file that cannot be
+// understood is an error, so that trust is never a matter of luck.
+func readTrust() (*trustFile, error) {
+	path, err := trustPath()
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &trustFile{Format: trustFormat}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("trust: %w", err)
+	}
+	var format struct{ Format int }
+	if err := json.Unmarshal(data, &format); err != nil {
+		return nil, fmt.Errorf("%s cannot be read (remove it to trust anew): %w", path, err)
+	}
+	if format.Format > trustFormat {
+		return nil, fmt.Errorf("%s: %w (format %d, this one reads up to %d)", path, ErrNewer, format.Format, trustFormat)
+	}
+	f := &trustFile{}
+	if err := json.Unmarshal(data, f); err != nil {
+		return nil, fmt.Errorf("%s cannot be read (remove it to trust anew): %w", path, err)
+	}
+	f.Format = trustFormat
+	return f, nil
+}
+
+// updateTrust changes trust.json. One process at a time does so.
+func updateTrust(change func(*trustFile)) error {
+	path, err := trustPath()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("trust: %w", err)
+	}
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("trust: %w", err)
+	}
+	defer lock.Close()
+	if err := waitLock(lock, trustPatience); err != nil {
+		return fmt.Errorf("trust: another covey is changing %s: %w", path, err)
+	}
+	f, err := readTrust()
+	if err != nil {
+		return err
+	}
+	change(f)
+	data, err := json.MarshalIndent(f, "", " ")
+	if err != nil {
+		return fmt.Errorf("trust: %w", err)
+	}
+	if err := writeAtomic(path, append(data, '\n')); err != nil {
+		return fmt.Errorf("trust: %w", err)
+	}
+	return nil
+}
+
+// trustPatience is how long one waits for another who changes trust.json.
+const trustPatience = 5 * time.Second
