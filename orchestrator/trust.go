@@ -134,17 +134,21 @@ func itemsOf(team *configs.Team) ([]TrustItem, error) {
 // read takes in the item's file. A file that is not there has no hash: when it
 // appears, the item has changed.
 func (i *TrustItem) read() error {
-	f, err := os.Open(i.Path)
+	info, err := os.Stat(i.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, fmt.Errorf("%s is no regular file", i.Path))
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", i.Path)
 	}
+	f, err := os.Open(i.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
 	sum := sha256.New()
 	head, err := io.ReadAll(io.TeeReader(io.LimitReader(f, maxKeptText+1), sum))
 	if err != nil {
