@@ -227,7 +227,7 @@ func (t *turn) done() teammate.Reply {
 // What a model is told of calls that have no result of their own.
 const (
 	skippedText = "Not run: the turn was interrupted before this call."
-	lostText    = "Interrupted: covey was stopped while this call was under way. It may have done all, some or " +
+	lostText    = "interrupted: covey was stopped while this call was under way. It may have done all, some or " +
 		"none of its work; look before you repeat it."
 	badInputText = "Not run: the input of this call is not a JSON object. Write it again as the tool's schema says."
 )

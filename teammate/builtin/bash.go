@@ -49,7 +49,17 @@ func (t *Tools) bashTool() teammate.Tool {
 		s.Properties["timeout"].Minimum = jsonschema.Ptr(0.0)
 		s.Properties["timeout"].Maximum = jsonschema.Ptr(float64(t.env.MaxTimeout.Milliseconds()))
 	}
-	return newTool(spec, adjust, t.bash)
+	tool := newTool(spec, adjust, t.bash)
+	tool.render = rendering(bashOutput.text)
+	return tool
+}
+
+// text is what a model sees of a command that did its work.
+func (o bashOutput) text() string {
+	if text := joined([]string{o.Stdout, o.Stderr}); text != "" {
+		return text
+	}
+	return "(Bash completed with no output)"
 }
 
 func (t *Tools) bash(ctx context.Context, in bashInput) teammate.ToolResult {
@@ -196,10 +206,8 @@ func (f *finished) result() teammate.ToolResult {
 		}))
 	case exitCode(f.exit) != 0:
 		return failed(joined([]string{fmt.Sprintf("Exit code %d", exitCode(f.exit)), text}))
-	case text == "":
-		text = "(Bash completed with no output)"
 	}
-	return success(text, output)
+	return success(output.text(), output)
 }
 
 // joined puts the parts that are not empty on lines of their own.

@@ -39,7 +39,13 @@ func (t *Tools) editTool() teammate.Tool {
 			"indentation included and without Read's line numbers, and must occur once unless replace_all is set.",
 		Edits: true,
 	}
-	return newTool(spec, nil, t.edit).withPaths(t.paths.canonical, "file_path")
+	tool := newTool(spec, nil, t.edit).withPaths(t.paths.canonical, "file_path")
+	tool.render = rendering(editOutput.text)
+	return tool
+}
+
+func (o editOutput) text() string {
+	return fmt.Sprintf("The file %s has been updated successfully.", o.FilePath)
 }
 
 func (t *Tools) edit(_ context.Context, in editInput) teammate.ToolResult {
@@ -69,7 +75,7 @@ func (t *Tools) edit(_ context.Context, in editInput) teammate.ToolResult {
 	if len(before) <= maxOriginal {
 		output.Original, output.Patch = &before, patch(before, after)
 	}
-	return success(fmt.Sprintf("The file %s has been updated successfully.", s.path), output)
+	return success(output.text(), output)
 }
 
 // original is the text to edit. Only an Edit with an empty old_string may be

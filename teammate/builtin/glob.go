@@ -36,17 +36,30 @@ func (t *Tools) globTool() teammate.Tool {
 			"ignores are left out; those changed last come first.",
 		ReadOnly: true,
 	}
-	return newTool(spec, nil, t.glob).withPaths(t.paths.canonical, "path")
+	tool := newTool(spec, nil, t.glob).withPaths(t.paths.canonical, "path")
+	tool.locate = func(in globInput) []string {
+		dir, _ := t.globStart(in)
+		return []string{dir}
+	}
+	tool.render = rendering(globOutput.text)
+	return tool
+}
+
+// globStart is the folder at which a Glob begins, absolute, and the rest of
+// its pattern: folders that the pattern names plainly need no search.
+func (t *Tools) globStart(in globInput) (dir, pattern string) {
+	base, pattern := doublestar.SplitPattern(filepath.ToSlash(in.Pattern))
+	base = filepath.FromSlash(base)
+	if !filepath.IsAbs(base) {
+		base = filepath.Join(t.paths.absolute(in.Path), base)
+	}
+	return t.paths.absolute(base), pattern
 }
 
 func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
 	begun := t.now()
-	dir, pattern := in.Path, filepath.ToSlash(in.Pattern)
-	if filepath.IsAbs(in.Pattern) {
-		dir, pattern = doublestar.SplitPattern(pattern)
-	}
-	pattern = strings.TrimPrefix(pattern, "./")
-	if !doublestar.ValidatePattern(pattern) || pattern == "" {
+	dir, pattern := t.globStart(in)
+	if !doublestar.ValidatePattern(pattern) || in.Pattern == "" {
 		return failed(fmt.Sprintf("Glob: %q is no glob pattern; are all brackets and braces closed?", in.Pattern))
 	}
 	s, only, err := t.paths.openSearch(dir)
@@ -86,13 +99,17 @@ func (t *Tools) globbed(files []found, begun time.Time, notes string) teammate.T
 	for _, f := range shown {
 		output.Filenames = append(output.Filenames, t.paths.shown(f.path))
 	}
-	text := strings.Join(output.Filenames, "\n")
-	if len(files) == 0 {
-		text = "No files found"
+	return success(output.text()+notes, output)
+}
+
+// text lists the files.
+func (o globOutput) text() string {
+	if len(o.Filenames) == 0 {
+		return "No files found"
 	}
-	if output.Truncated {
-		text += fmt.Sprintf("\n(the %d changed last of %d files; use a narrower pattern to see others)",
-			len(shown), len(files))
+	text := strings.Join(o.Filenames, "\n")
+	if o.Truncated {
+		text += fmt.Sprintf("\n(the %d that were changed last; use a narrower pattern to see others)", len(o.Filenames))
 	}
-	return success(text+notes, output)
+	return text
 }

@@ -115,7 +115,7 @@ func firstRunes(s string, n int) string {
 }
 
 // result is what Read answers.
-func (p *page) result(path string, size int64) teammate.ToolResult {
+func (p *page) result(path string) teammate.ToolResult {
 	if p.from > p.total {
 		return failed(fmt.Sprintf("Read: %s has %d lines only; choose a smaller offset.", path, p.total))
 	}
@@ -126,18 +126,26 @@ func (p *page) result(path string, size int64) teammate.ToolResult {
 		StartLine:  p.from,
 		TotalLines: p.total,
 	}}
-	if size == 0 && p.total == 1 && p.lines[0] == "" {
-		return success("(the file is there, and empty)", output)
+	return success(output.text(), output)
+}
+
+// text numbers the lines, and says so if there are more.
+func (o readOutput) text() string {
+	f := o.File
+	if f.Content == "" && f.TotalLines <= 1 {
+		return "(the file is there, and empty)"
 	}
 	var text strings.Builder
-	for i, line := range p.lines {
-		if i > 0 {
+	next := f.StartLine
+	for line := range strings.SplitSeq(f.Content, "\n") {
+		if next > f.StartLine {
 			text.WriteByte('\n')
 		}
-		fmt.Fprintf(&text, "%d\t%s", p.from+i, line)
+		fmt.Fprintf(&text, "%d\t%s", next, line)
+		next++
 	}
-	if next := p.from + len(p.lines); next <= p.total {
-		fmt.Fprintf(&text, "\n(lines %d to %d of %d; go on with offset %d)", p.from, next-1, p.total, next)
+	if next <= f.TotalLines {
+		fmt.Fprintf(&text, "\n(lines %d to %d of %d; go on with offset %d)", f.StartLine, next-1, f.TotalLines, next)
 	}
-	return success(text.String(), output)
+	return text.String()
 }

@@ -47,7 +47,9 @@ func (t *Tools) readTool() teammate.Tool {
 		s.Properties["offset"].Minimum = jsonschema.Ptr(0.0)
 		s.Properties["limit"].Minimum = jsonschema.Ptr(0.0)
 	}
-	return newTool(spec, adjust, t.read).withPaths(t.paths.canonical, "file_path")
+	tool := newTool(spec, adjust, t.read).withPaths(t.paths.canonical, "file_path")
+	tool.render = rendering(readOutput.text)
+	return tool
 }
 
 func (t *Tools) read(ctx context.Context, in readInput) teammate.ToolResult {
@@ -72,7 +74,7 @@ func (t *Tools) read(ctx context.Context, in readInput) teammate.ToolResult {
 		return failed(fmt.Sprintf("Read: %s: %v", s.path, err))
 	}
 	t.stamps.put(s.path, info)
-	return p.result(s.path, info.Size())
+	return p.result(s.path)
 }
 
 // openRegular opens a regular file for reading. Anything else, such as a named

@@ -11,31 +11,24 @@ import (
 // as an argument, in bytes; Linux takes 128 KiB at most.
 const maxInline = 64 << 10
 
-// preludeBash makes bash write its directory to a file when it ends, however
-// it ends: by the last command, by `exit` though the command has set an EXIT
-// trap of its own, by `set -e`, or by a signal. Only `set -e` together with an
-// EXIT trap of the command's own goes unseen. Traces of `set -x` show nothing
-// of it.
-const preludeBash = `__covey_cwd() { command pwd -P >|%[1]s; } 2>/dev/null
-exit() {
-  { local __covey_status=$?; [[ $- == *x* ]] && local __covey_x=1; set +x; } 2>/dev/null
-  [[ $BASHPID == "$$" ]] && __covey_cwd
-  builtin exit "${@:-$__covey_status}"
-}
-`
-
-// preludeSh is the same for other shells, whose `exit` cannot be replaced.
-const preludeSh = `__covey_cwd() { command pwd -P >|%[1]s; } 2>/dev/null
-`
-
-// runCommand is what follows. The command is evaluated, so that messages of
-// the shell do not name a file that nobody has written.
-const runCommand = `trap '{ set +x; } 2>/dev/null; __covey_cwd' EXIT
-%[1]seval %[2]s
-{ __covey_status=$?; set +x; } 2>/dev/null
-__covey_cwd
-command exit $__covey_status
-`
+// The parts of a script stand on one line, so that the shell counts a command's
+// lines from 1, and has read what follows the command before the command can
+// upset its parser by an open quote.
+const (
+	// reportCwd writes the shell's directory to a file.
+	reportCwd = `__covey_cwd() { command pwd -P >|%[1]s; } 2>/dev/null; `
+	// exitBash makes bash report however it ends: the EXIT trap does not run if
+	// the command sets one of its own, so `exit` reports as well. Only `set -e`
+	// together with such a trap goes unseen. Other shells cannot replace `exit`.
+	exitBash = `exit() { ` +
+		`{ local __covey_status=$?; set +x; } 2>/dev/null; ` +
+		`[[ $BASHPID == "$$" ]] && __covey_cwd; ` +
+		`builtin exit "${@:-$__covey_status}"; }; `
+	// runCommand evaluates the command, so that messages of the shell name no
+	// file that nobody has written. Traces of `set -x` show nothing of the rest.
+	runCommand = `trap '{ set +x; } 2>/dev/null; __covey_cwd' EXIT; %[1]seval %[2]s; ` +
+		`{ __covey_status=$?; set +x; } 2>/dev/null; __covey_cwd; command exit $__covey_status`
+)
 
 // script is a command made ready for the shell, with the files it needs.
 type script struct {
@@ -66,18 +59,18 @@ func (t *Tools) newScript(command string, follow bool) (*script, error) {
 	}
 	env := ""
 	if t.env.EnvFile != "" {
-		env = fmt.Sprintf("if [ -f %[1]s ]; then . %[1]s; fi\n", quote(t.env.EnvFile))
+		env = fmt.Sprintf("if [ -f %[1]s ]; then . %[1]s; fi; ", quote(t.env.EnvFile))
 	}
 	if !follow {
 		s.text = env + "eval " + body
 		return s, nil
 	}
 	s.cwd = filepath.Join(s.dir, "cwd")
-	prelude := preludeSh
+	report := fmt.Sprintf(reportCwd, quote(s.cwd))
 	if strings.HasSuffix(t.shell, "bash") {
-		prelude = preludeBash
+		report += exitBash
 	}
-	s.text = fmt.Sprintf(prelude, quote(s.cwd)) + fmt.Sprintf(runCommand, env, body)
+	s.text = report + fmt.Sprintf(runCommand, env, body)
 	return s, nil
 }
 

@@ -25,6 +25,9 @@ type tool[In any] struct {
 	// canon brings paths of an input into their one form; nil: it has none.
 	canon func(path string) string
 	paths []string // the fields that hold paths
+	// locate is which paths an input reaches; nil: those in the fields of paths.
+	locate func(in In) []string
+	render func(response json.RawMessage) (string, error) // nil: only run knows the text
 }
 
 // newTool completes spec with the schema of In. adjust, if not nil, adds what
@@ -86,6 +89,50 @@ func (t *tool[In]) Normalize(input json.RawMessage) json.RawMessage {
 		return input
 	}
 	return t.ordered(fields)
+}
+
+// Locations is teammate.Locator's.
+func (t *tool[In]) Locations(input json.RawMessage) []string {
+	if t.locate != nil {
+		in := t.fresh
+		if json.Unmarshal(input, &in) == nil {
+			return t.locate(in)
+		}
+	}
+	fields, err := t.check(input)
+	if err != nil {
+		return nil
+	}
+	var named []string
+	for _, name := range t.paths {
+		var path string
+		if json.Unmarshal(fields[name], &path) == nil {
+			named = append(named, path)
+		}
+	}
+	return named
+}
+
+// Render is teammate.Renderer's.
+func (t *tool[In]) Render(response json.RawMessage) (string, error) {
+	if t.render == nil {
+		return "", fmt.Errorf("the text of a %s result cannot be made from its response", t.spec.Name)
+	}
+	return t.render(response)
+}
+
+// rendering makes a text of a response that a hook may have changed, as text
+// does of the tool's own.
+func rendering[Out any](text func(Out) string) func(json.RawMessage) (string, error) {
+	return func(response json.RawMessage) (string, error) {
+		var out Out
+		decoder := json.NewDecoder(bytes.NewReader(response))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&out); err != nil {
+			return "", fmt.Errorf("not the shape of the tool's response: %w", err)
+		}
+		return text(out), nil
+	}
 }
 
 // ordered writes fields in the order of the schema, so that the same call

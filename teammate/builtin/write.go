@@ -34,7 +34,16 @@ func (t *Tools) writeTool() teammate.Tool {
 			"been read with Read first. To change parts of a file, Edit is the better tool.",
 		Edits: true,
 	}
-	return newTool(spec, nil, t.write).withPaths(t.paths.canonical, "file_path")
+	tool := newTool(spec, nil, t.write).withPaths(t.paths.canonical, "file_path")
+	tool.render = rendering(writeOutput.text)
+	return tool
+}
+
+func (o writeOutput) text() string {
+	if o.Type == "create" {
+		return "File created successfully at: " + o.FilePath
+	}
+	return fmt.Sprintf("The file %s has been updated successfully.", o.FilePath)
 }
 
 func (t *Tools) write(_ context.Context, in writeInput) teammate.ToolResult {
@@ -48,10 +57,8 @@ func (t *Tools) write(_ context.Context, in writeInput) teammate.ToolResult {
 		return failed("Write: " + t.explain(s.path, err))
 	}
 	output := writeOutput{Type: "create", FilePath: s.path, Content: in.Content, Patch: []hunk{}}
-	done := "File created successfully at: " + s.path
 	if old != nil {
 		output.Type = "update"
-		done = fmt.Sprintf("The file %s has been updated successfully.", s.path)
 		if before, err := s.root.ReadFile(s.name); err == nil && len(before) <= maxOriginal {
 			text := string(before)
 			output.Original = &text
@@ -61,7 +68,7 @@ func (t *Tools) write(_ context.Context, in writeInput) teammate.ToolResult {
 	if err := t.replace(s, []byte(in.Content), old); err != nil {
 		return failed(fmt.Sprintf("Write: %v; the file is as it was", err))
 	}
-	return success(done, output)
+	return success(output.text(), output)
 }
 
 // maxOriginal is the size, in bytes, of the largest file whose earlier content

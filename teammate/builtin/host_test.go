@@ -1,0 +1,189 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// fakeHost is a member without hooks, rules and disk. It notes what an agent
+// does, and fails where a test wants it to.
+type fakeHost struct {
+	mail    [][]teammate.Input // what each Pass brings
+	passErr error              // what Pass answers once mail is used up
+	results map[string]teammate.ToolResult
+	onCall  func(teammate.ToolCall)
+	full    int // after so many records the disk is full; 0: never
+
+	passes  int
+	calls   []string // names and ids, in order
+	records []teammate.Record
+	tried   int
+}
+
+func (h *fakeHost) Pass(ctx context.Context) ([]teammate.Input, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h.passes++
+	if h.passes <= len(h.mail) {
+		return h.mail[h.passes-1], nil
+	}
+	return nil, h.passErr
+}
+
+func (h *fakeHost) Call(_ context.Context, c teammate.ToolCall) teammate.ToolResult {
+	h.calls = append(h.calls, c.Name+" "+c.ID)
+	if h.onCall != nil {
+		h.onCall(c)
+	}
+	if r, ok := h.results[c.Name]; ok {
+		return r
+	}
+	return teammate.ToolResult{Content: "did " + c.Name}
+}
+
+var errDiskFull = errors.New("no space left on device")
+
+func (h *fakeHost) Record(r teammate.Record) error {
+	h.tried++
+	if h.full > 0 && h.tried > h.full {
+		return errDiskFull
+	}
+	h.records = append(h.records, r)
+	return nil
+}
+
+// transcript is what a resumed agent would find.
+func (h *fakeHost) transcript() []teammate.Message {
+	var list []teammate.Message
+	for _, r := range h.records {
+		list = append(list, r.Message)
+	}
+	return list
+}
+
+// checkResults holds a conversation to the rule that every call has exactly one
+// result, behind it and before the next answer.
+func checkResults(messages []teammate.Message) error {
+	open := map[string]bool{}
+	used := map[string]bool{}
+	for i, m := range messages {
+		if m.Role == teammate.Assistant && len(open) > 0 {
+			return fmt.Errorf("message %d: an answer while calls are open: %v", i, open)
+		}
+		for _, b := range m.Content {
+			switch b.Type {
+			case teammate.ToolUseBlock:
+				if used[b.ID] {
+					return fmt.Errorf("message %d: call id %q is used twice", i, b.ID)
+				}
+				used[b.ID], open[b.ID] = true, true
+			case teammate.ToolResultBlock:
+				if !open[b.ToolUseID] {
+					return fmt.Errorf("message %d: a result for %q, which is not open", i, b.ToolUseID)
+				}
+				delete(open, b.ToolUseID)
+			}
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls without a result: %v", open)
+	}
+	return nil
+}
+
+// checkRequest holds a request to what model APIs want.
+func checkRequest(r teammate.Request) error {
+	for i, m := range r.Messages {
+		if len(m.Content) == 0 {
+			return fmt.Errorf("message %d is empty", i)
+		}
+		// Neighbours of one role come only where the new part begins.
+		if i > 0 && m.Role == r.Messages[i-1].Role && i != r.New {
+			return fmt.Errorf("messages %d and %d are both of the %s", i-1, i, m.Role)
+		}
+		if !slices.IsSortedFunc(m.Content, func(a, b teammate.Block) int {
+			return rank(a) - rank(b)
+		}) {
+			return fmt.Errorf("message %d: a tool result behind text", i)
+		}
+	}
+	if r.New < 0 || r.New > len(r.Messages) {
+		return fmt.Errorf("new is %d of %d", r.New, len(r.Messages))
+	}
+	return checkResults(r.Messages)
+}
+
+// rank sorts tool results before everything else.
+func rank(b teammate.Block) int {
+	if b.Type == teammate.ToolResultBlock {
+		return 0
+	}
+	return 1
+}
+
+// fakeModel answers from a list; every request it gets must be sound.
+type fakeModel struct {
+	t        testing.TB
+	answers  []any // teammate.Response or error
+	requests []teammate.Request
+	before   func()
+}
+
+func (m *fakeModel) Generate(ctx context.Context, r teammate.Request) (teammate.Response, error) {
+	if m.before != nil {
+		m.before()
+	}
+	if err := ctx.Err(); err != nil {
+		return teammate.Response{}, err
+	}
+	if err := checkRequest(r); err != nil {
+		m.t.Errorf("request %d: %v", len(m.requests), err)
+	}
+	m.requests = append(m.requests, r)
+	if len(m.answers) == 0 {
+		return teammate.Response{}, errors.New("the fake model has no answer left")
+	}
+	next := m.answers[0]
+	m.answers = m.answers[1:]
+	if err, ok := next.(error); ok {
+		return teammate.Response{}, err
+	}
+	return next.(teammate.Response), nil
+}
+
+// answer is a response with the usage that every answer of these tests has.
+func answer(blocks ...teammate.Block) teammate.Response {
+	return teammate.Response{Content: blocks, Usage: teammate.Usage{InputTokens: 10, OutputTokens: 1}}
+}
+
+func says(text string) teammate.Block { return teammate.Block{Type: teammate.TextBlock, Text: text} }
+
+func calls(name, id string) teammate.Block {
+	return teammate.Block{Type: teammate.ToolUseBlock, ID: id, Name: name, Input: []byte(`{"a":1}`)}
+}
+
+func prompt(texts ...string) []teammate.Input {
+	var list []teammate.Input
+	for _, text := range texts {
+		list = append(list, teammate.Input{Kind: teammate.FromPerson, Text: text})
+	}
+	return list
+}
+
+func newAgent(t testing.TB, m teammate.Model, history ...teammate.Message) *Agent {
+	t.Helper()
+	a, err := New(Options{
+		Model: m, System: "be good", History: history,
+		Tools: []teammate.Spec{{Name: "Bash"}, {Name: "Edit", Edits: true}, {Name: "Read", ReadOnly: true}, {Name: "TaskUpdate", Team: true}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

@@ -1,0 +1,304 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+func message(role teammate.Role, blocks ...teammate.Block) teammate.Message {
+	return teammate.Message{Role: role, Content: blocks}
+}
+
+func result(id, text string) teammate.Block {
+	return teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: id, Content: text}
+}
+
+func TestResume(t *testing.T) {
+	asked := message(teammate.User, says("x"))
+	batch := message(teammate.Assistant, says("three"), calls("Bash", "c1"), calls("TaskUpdate", "c2"), calls("Read", "c3"), calls("Edit", "c4"))
+	tests := []struct {
+		name     string
+		history  []teammate.Message
+		calls    string // what is called
+		recorded string // what is recorded besides the answer
+		requests int
+		text     string
+	}{
+		{"nothing to go on with", nil, "[]", "", 0, ""},
+		{"a prompt that nobody answered", []teammate.Message{asked}, "[]", "", 1, "ok"},
+		{"results that nobody answered", []teammate.Message{asked, message(teammate.Assistant, calls("Bash", "c1")),
+			message(teammate.User, result("c1", "r"))}, "[]", "", 1, "ok"},
+		{"a turn that had only its end to come", []teammate.Message{asked, message(teammate.Assistant, says(" said "))}, "[]", "", 0, "said"},
+		{"an empty answer", []teammate.Message{asked, message(teammate.Assistant)}, "[]", "", 0, ""},
+		{"a batch not begun", []teammate.Message{asked, batch}, "[TaskUpdate c2 Read c3]",
+			"user: !c1 " + lostText + "\nuser: =c2 did TaskUpdate\nuser: =c3 did Read\nuser: !c4 " + lostText + "\n", 1, "ok"},
+		{"a batch in its middle", []teammate.Message{asked, batch, message(teammate.User, result("c1", "r1")),
+			message(teammate.User, result("c2", "r2"))}, "[Read c3]", "user: =c3 did Read\nuser: !c4 " + lostText + "\n", 1, "ok"},
+		{"a tool that is no more", []teammate.Message{asked, message(teammate.Assistant, calls("Gone", "c1"))}, "[]",
+			"user: !c1 " + lostText + "\n", 1, "ok"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := &fakeModel{t: t, answers: []any{answer(says("ok"))}}
+			h := &fakeHost{}
+			reply, err := newAgent(t, m, test.history...).Resume(t.Context(), h)
+			if err != nil || reply.Text != test.text || len(m.requests) != test.requests {
+				t.Errorf("%+v, %v after %d requests", reply, err, len(m.requests))
+			}
+			if got := fmt.Sprint(h.calls); got != test.calls {
+				t.Errorf("calls %s, want %s", got, test.calls)
+			}
+			recorded := h.transcript()
+			if len(m.requests) > 0 {
+				recorded = recorded[:len(recorded)-1]
+			}
+			if got := written(recorded); got != test.recorded {
+				t.Errorf("recorded\n%s\nwant\n%s", got, test.recorded)
+			}
+			if err := checkResults(append(slices.Clone(test.history), h.transcript()...)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestRunSettlesWhatACrashLeftOpen(t *testing.T) {
+	m := &fakeModel{t: t, answers: []any{answer(says("ok"))}}
+	h := &fakeHost{}
+	a := newAgent(t, m, message(teammate.User, says("x")), message(teammate.Assistant, calls("Read", "c1")))
+	if _, err := a.Run(t.Context(), prompt("y"), h); err != nil {
+		t.Fatal(err)
+	}
+	want := "user: !c1 " + lostText + "\nuser: y\nassistant: ok\n"
+	if got := written(h.transcript()); got != want || len(h.calls) > 0 {
+		t.Errorf("recorded\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestABrokenHistoryIsMended(t *testing.T) {
+	m := &fakeModel{t: t, answers: []any{answer(calls("Bash", "c1"))}}
+	h := &fakeHost{mail: [][]teammate.Input{nil}, passErr: teammate.ErrMaxTurns}
+	a := newAgent(t, m,
+		message(teammate.User, result("never", "asked"), says("x")),
+		message(teammate.Assistant, calls("Bash", "c1"), calls("Bash", "c2")),
+		message(teammate.User, result("c1", "r"), result("c1", "again"), says("y")),
+		message(teammate.Assistant, says("z")),
+		message(teammate.User, result("c2", "too late")),
+	)
+	_, err := a.Run(t.Context(), prompt("go"), h)
+	if !errors.Is(err, teammate.ErrMaxTurns) {
+		t.Fatal(err)
+	}
+	want := `user: x
+assistant: Bash c1 {"a":1} | Bash c2 {"a":1}
+user: =c1 r | !c2 ` + lostText + ` | y
+assistant: z
+user: go
+`
+	if got := written(m.requests[0].Messages); got != want {
+		t.Errorf("request\n%s\nwant\n%s", got, want)
+	}
+	// The id c1 has been used in the history, so the new call gets another.
+	if got := fmt.Sprint(h.calls); got != "[Bash c1_2]" {
+		t.Errorf("calls %s", got)
+	}
+}
+
+// Whatever models answer, hosts do, and whenever a turn is interrupted, the
+// disk is full or the process dies: every call has exactly one result, no call
+// that is not repeatable is made twice, and the conversation goes on.
+func TestEveryCallHasExactlyOneResult(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := &world{rt: rt, t: t, made: map[string]int{}}
+		w.restart()
+		for range rapid.IntRange(1, 5).Draw(rt, "turns") {
+			w.turn()
+		}
+	})
+}
+
+// world is an agent's life in a property test.
+type world struct {
+	rt    *rapid.T
+	t     *testing.T
+	agent *Agent
+	disk  []teammate.Message // what has been recorded, over all lives
+	made  map[string]int     // how often each call was made
+	next  int
+}
+
+// restart begins another life from what is on disk.
+func (w *world) restart() {
+	w.agent = newAgent(w.t, w, w.disk...)
+}
+
+// Generate answers with some texts and calls, or fails.
+func (w *world) Generate(ctx context.Context, r teammate.Request) (teammate.Response, error) {
+	if err := checkRequest(r); err != nil {
+		w.rt.Fatalf("request: %v\n%s", err, written(r.Messages))
+	}
+	switch rapid.IntRange(0, 9).Draw(w.rt, "answer") {
+	case 0:
+		return teammate.Response{}, &teammate.APIError{Type: "overloaded"}
+	case 1:
+		return teammate.Response{}, nil
+	case 2:
+		return teammate.Response{Content: []teammate.Block{says("done")}}, nil
+	}
+	var blocks []teammate.Block
+	for range rapid.IntRange(1, 3).Draw(w.rt, "calls") {
+		w.next++
+		id := fmt.Sprintf("c%d", rapid.IntRange(max(1, w.next-3), w.next).Draw(w.rt, "id"))
+		name := rapid.SampledFrom([]string{"Bash", "Read", "TaskUpdate", "Edit", "Nope"}).Draw(w.rt, "tool")
+		blocks = append(blocks, calls(name, id))
+	}
+	return teammate.Response{Content: blocks}, nil
+}
+
+// errCrash stands for the process's end: nothing that comes after it happens.
+var errCrash = errors.New("crash")
+
+// turn is one Run or Resume, and perhaps a crash.
+func (w *world) turn() {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	h := &randomHost{world: w, cancel: cancel, left: rapid.IntRange(0, 12).Draw(w.rt, "records until trouble")}
+	h.dies = rapid.Bool().Draw(w.rt, "dies")
+	_, err := w.run(ctx, h)
+	switch {
+	case h.dead:
+		w.restart()
+		live := &randomHost{world: w, cancel: func() {}, left: 1000}
+		_, err = w.agent.Resume(w.t.Context(), live)
+	case h.left < 0:
+		err = nil // what a full disk swallowed is mended in memory
+	}
+	if err != nil && !known(err) {
+		w.rt.Fatalf("unexpected: %v", err)
+	}
+	if err := checkResults(w.agent.talk.messages); err != nil {
+		w.rt.Fatalf("in memory: %v\n%s", err, written(w.agent.talk.messages))
+	}
+	for call, n := range w.made {
+		if n > 1 && (call[0] == 'B' || call[0] == 'E' || call[0] == 'N') {
+			w.rt.Fatalf("%s was made %d times", call, n)
+		}
+	}
+}
+
+// run lets the agent work. A crash is a panic of the host, which takes the
+// agent with it, as the real one would.
+func (w *world) run(ctx context.Context, h *randomHost) (reply teammate.Reply, err error) {
+	defer func() {
+		if h.dead {
+			if p := recover(); p != nil && p != errCrash {
+				panic(p)
+			}
+		}
+	}()
+	return w.agent.Run(ctx, prompt("go"), h)
+}
+
+func known(err error) bool {
+	var failure *teammate.APIError
+	return errors.As(err, &failure) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, teammate.ErrMaxTurns) || errors.Is(err, errDiskFull)
+}
+
+// randomHost interrupts, halts, limits, runs out of disk, and dies.
+type randomHost struct {
+	*world
+	cancel func()
+	left   int // records that succeed
+	dies   bool
+	dead   bool
+	passes int
+}
+
+func (h *randomHost) Pass(ctx context.Context) ([]teammate.Input, error) {
+	if h.passes++; h.passes > 6 {
+		return nil, teammate.ErrMaxTurns
+	}
+	if rapid.IntRange(0, 3).Draw(h.rt, "mail") == 0 {
+		return []teammate.Input{{Kind: teammate.FromMail, Text: "hello"}}, ctx.Err()
+	}
+	return nil, ctx.Err()
+}
+
+func (h *randomHost) Call(_ context.Context, c teammate.ToolCall) teammate.ToolResult {
+	h.made[c.Name+" "+c.ID]++
+	r := teammate.ToolResult{Content: "r"}
+	switch rapid.IntRange(0, 9).Draw(h.rt, "call") {
+	case 0:
+		h.cancel()
+	case 1:
+		r.Halted = "halt"
+	case 2:
+		r.Extra = []string{"extra"}
+	case 3:
+		r.IsError = true
+	}
+	return r
+}
+
+func (h *randomHost) Record(r teammate.Record) error {
+	if h.left--; h.left < 0 {
+		if h.dies {
+			h.dead = true
+			panic(errCrash)
+		}
+		return errDiskFull
+	}
+	h.disk = append(h.disk, r.Message)
+	return nil
+}
+
+// steps is a model that plays answers one after another, as a script does.
+type steps struct {
+	answers []teammate.Response
+	next    int
+}
+
+func (m *steps) Generate(context.Context, teammate.Request) (teammate.Response, error) {
+	step := m.next
+	m.next++
+	r := m.answers[step]
+	r.Step = &step
+	return r, nil
+}
+
+// A member that dies after any record, and is resumed from its transcript, says
+// and does what one does that never died.
+func TestAMemberGoesOnAfterACrash(t *testing.T) {
+	answers := []teammate.Response{
+		answer(says("one"), calls("TaskUpdate", "c1"), calls("Read", "c2")), answer(calls("Read", "c3")), answer(says("three")),
+	}
+	whole := &fakeHost{}
+	if _, err := newAgent(t, &steps{answers: answers}).Run(t.Context(), prompt("go"), whole); err != nil {
+		t.Fatal(err)
+	}
+	for cut := range whole.records {
+		history := whole.transcript()[:cut+1]
+		served := 0
+		for _, r := range whole.records[:cut+1] {
+			if r.Step != nil {
+				served = *r.Step + 1
+			}
+		}
+		h := &fakeHost{records: slices.Clone(whole.records[:cut+1])}
+		reply, err := newAgent(t, &steps{answers, served}, history...).Resume(t.Context(), h)
+		if err != nil || reply.Text != "three" {
+			t.Errorf("cut after %d: %+v, %v", cut, reply, err)
+		}
+		if got, want := written(h.transcript()), written(whole.transcript()); got != want {
+			t.Errorf("cut after %d:\n%s\nwant\n%s", cut, got, want)
+		}
+	}
+}
