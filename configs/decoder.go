@@ -127,10 +127,6 @@ func find(fields []field, key string) *field {
 
 // unknownKey reports a key that is none, and returns the one that was meant.
 func (d *decoder) unknownKey(key *node, fields []field) string {
-	if home := homeOf(key.text, fields); home != "" {
-		d.fail(key.at, "%s belongs under %s; write %s: {%s: …}", quote(key.text), home, home, key.text)
-		return ""
-	}
 	known := make([]string, len(fields))
 	for i, f := range fields {
 		known[i] = f.key
@@ -138,6 +134,10 @@ func (d *decoder) unknownKey(key *node, fields []field) string {
 	if near := d.nearestKey(key.text, known); near != "" {
 		d.fail(key.at, "unknown key %s; write %s", quote(key.text), near)
 		return near
+	}
+	if home := homeOf(key.text, fields); home != "" {
+		d.fail(key.at, "%s belongs under %s; write %s: {%s: …}", quote(key.text), home, home, key.text)
+		return ""
 	}
 	d.fail(key.at, "unknown key %s; the keys here are %s", quote(key.text), strings.Join(known, ", "))
 	return ""

@@ -2,8 +2,16 @@ package configs
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // TestSchemaIsCurrent is the house rule that the file follows the tables.
@@ -21,4 +29,218 @@ func TestSchemaIsCurrent(t *testing.T) {
 	if !bytes.Equal(Schema(), want) {
 		t.Error("team.schema.json is stale; run `go generate ./configs`")
 	}
+}
+
+// validator is the schema as an editor would use it.
+func validator(t *testing.T) *jsonschema.Resolved {
+	t.Helper()
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resolved
+}
+
+// asJSON is a spec as a JSON value.
+func asJSON(t *testing.T, spec string) any {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal([]byte(spec), &v); err != nil {
+		t.Fatalf("%v in\n%s", err, spec)
+	}
+	// Through JSON, because YAML's numbers have Go types of their own.
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestSchemaFitsSpecs holds the schema against specs that Parse takes.
+func TestSchemaFitsSpecs(t *testing.T) {
+	resolved := validator(t)
+	specs := map[string]string{"every key": everyKey, "small": "covey: 1\nlead: x\n"}
+	examples, err := filepath.Glob("../examples/*/team.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range examples {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		specs[path] = string(data)
+	}
+	for name, spec := range specs {
+		if err := resolved.Validate(asJSON(t, spec)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSchemaRefuses holds the schema against specs that Parse refuses for
+// their shape alone.
+func TestSchemaRefuses(t *testing.T) {
+	resolved := validator(t)
+	archive, err := txtar.ParseFile("testdata/errors/types.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each line of a spec with wrong types is wrong by itself.
+	for _, f := range archive.Files {
+		if f.Name != "team.yaml" {
+			continue
+		}
+		for line := range strings.Lines(string(f.Data)) {
+			value := asJSON(t, line).(map[string]any)
+			for key, fit := range map[string]any{"covey": 1.0, "lead": "x"} {
+				if _, ok := value[key]; !ok {
+					value[key] = fit
+				}
+			}
+			if resolved.Validate(value) == nil {
+				t.Errorf("the schema lets pass: %s", line)
+			}
+		}
+	}
+	for _, spec := range []string{"covey: 1", "lead: x", "covey: 2\nlead: x", "covey: 1\nlead: x\nplugins: [x]",
+		"covey: 1\nlead: x\nnope: 1", "covey: 1\nlead: {model: {script: x}}", "covey: 1\nlead: x\nname: A b",
+		"covey: 1\nlead: {limits: {turn_timeout: 10}}", "covey: 1\nlead: {limits: {turn_timeout: -1s}}",
+		"covey: 1\nlead: {limits: {turn_timeout: soon}}", "covey: 1\nlead: x\nhooks: {Stopp: []}",
+		"covey: 1\nlead: {isolation: worktree}", "covey: 1\nlead: x\ntasks: [{id: a}]",
+		"covey: 1\nlead: x\ngates: {task: [{policy: x}]}"} {
+		if resolved.Validate(asJSON(t, spec)) == nil {
+			t.Errorf("the schema lets pass:\n%s", spec)
+		}
+	}
+}
+
+// TestSchemaDescribes: every key says what it does, in a sentence.
+func TestSchemaDescribes(t *testing.T) {
+	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {
+		if !strings.HasSuffix(f.doc, ".") || len(f.doc) < 10 {
+			t.Errorf("%s is described as %q", path, f.doc)
+		}
+	})
+	var schema map[string]any
+	if err := json.Unmarshal(Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	if schema["$schema"] == nil || schema["title"] == nil {
+		t.Errorf("the schema does not say what it is: %v, %v", schema["$schema"], schema["title"])
+	}
+}
+
+// TestKeysOfDesign: the keys are those of DESIGN 4 and no others.
+func TestKeysOfDesign(t *testing.T) {
+	want := map[string]string{
+		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins " +
+			"mcp_servers worktree merge protect budget schedules sandbox gateway bus extends keep",
+		"models": "provider base_url model script",
+		"agents": "use model command env auth parallel native_hooks",
+		"teammates": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
+			"owns self_claim plan depends_on restart limits",
+		"lead": "name agent model description instructions prompt_file tools permission_mode permissions isolation " +
+			"owns self_claim plan depends_on restart limits",
+		"defaults": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
+			"owns self_claim plan depends_on restart limits",
+		"defaults.permissions": "allow ask deny",
+		"defaults.limits":      "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd",
+		"tasks":                "id subject description owner blocked_by labels wants",
+		"tasks.wants":          "tools",
+		"gates":                "task idle stop merge",
+		"gates.task":           "run timeout policy approve",
+	}
+	got := map[string][]string{}
+	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {
+		parent, _, _ := strings.Cut(path, f.key)
+		if i := strings.LastIndex(path, "."); i >= 0 {
+			parent = path[:i]
+		} else {
+			parent = ""
+		}
+		got[parent] = append(got[parent], f.key)
+	})
+	for parent, keys := range want {
+		wanted := strings.Fields(keys)
+		slices.Sort(wanted)
+		have := got[parent]
+		slices.Sort(have)
+		if !slices.Equal(have, wanted) {
+			t.Errorf("keys of %q are %v, want %v", parent, have, wanted)
+		}
+	}
+}
+
+// walkFields calls visit for every field below a table; path is its keys with
+// dots between them.
+func walkFields(path string, fields []field, visit func(path string, f field)) {
+	for _, f := range fields {
+		below := strings.TrimPrefix(path+"."+f.key, ".")
+		visit(below, f)
+		walkFields(below, inner(f.part), visit)
+	}
+}
+
+// inner returns the table of the mapping that a part takes, if it takes one.
+func inner(p part) []field {
+	switch p := p.(type) {
+	case objectPart:
+		return p.fields
+	case eitherPart:
+		return inner(p.long)
+	case sharedPart:
+		return inner(p.part)
+	case unless:
+		return inner(p.part)
+	case dictPart[modelSpec]:
+		return inner(p.part(&modelSpec{}))
+	case dictPart[agentSpec]:
+		return inner(p.part(&agentSpec{}))
+	case dictPart[memberSpec]:
+		return inner(p.part(&memberSpec{}))
+	case listPart[taskSpec]:
+		return inner(p.part(&taskSpec{}))
+	case listPart[gateSpec]:
+		return inner(p.part(&gateSpec{}))
+	case listPart[handlerSpec]:
+		return inner(p.part(&handlerSpec{}))
+	case hooksPart:
+		return []field{{key: "EVENT", doc: "An event of turns.", part: object(nil, (&groupSpec{}).fields())}}
+	}
+	return nil
+}
+
+// TestNoKeyTakesAnything feeds every key of every table with values of all
+// kinds: each must be taken or refused at its own line, and nothing may panic.
+func TestNoKeyTakesAnything(t *testing.T) {
+	values := []string{"", "text", "\"\"", "3", "-1", "1.5", "true", "[]", "[1]", "[[x]]", "{}", "{x: y}", ".inf", "null"}
+	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {
+		taken := 0
+		for _, value := range values {
+			d := newDecoder("team.yaml", []byte("\n"+f.key+": "+value+"\n"))
+			if d.root == nil {
+				t.Fatalf("%s: %v", path, d.problems)
+			}
+			d.object(nil, d.root, []field{f})
+			if len(d.problems) == 0 {
+				taken++
+			}
+			for _, p := range d.problems {
+				if p.Line != 2 || !strings.Contains(p.Message, f.key) && p.Col == 1 {
+					t.Errorf("%s: %s gives %s", path, value, p)
+				}
+			}
+		}
+		if taken > len(values)/2 {
+			t.Errorf("%s takes %d of %d values", path, taken, len(values))
+		}
+	})
 }

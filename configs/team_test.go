@@ -1,0 +1,303 @@
+package configs
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// write puts files into a new folder and returns it.
+func write(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// parse parses a spec in a folder that holds demo.yaml, a script.
+func parse(t testing.TB, spec string) (*Team, error) {
+	t.Helper()
+	dir := write(t, map[string]string{"demo.yaml": "steps: []\n"})
+	return Parse(filepath.Join(dir, "team.yaml"), []byte(spec))
+}
+
+// mustParse is parse for specs without mistakes.
+func mustParse(t testing.TB, spec string) *Team {
+	t.Helper()
+	team, err := parse(t, spec)
+	if err != nil {
+		t.Fatalf("%v\nin\n%s", err, spec)
+	}
+	return team
+}
+
+// everyKey uses every key of DESIGN 4 that this version has.
+const everyKey = `covey: 1
+name: changelog-crew
+goal: Ship the changelog endpoint.
+workspace: work
+models:
+  demo: {provider: script, script: scripts/demo.yaml}
+agents:
+  coder: {use: builtin, model: demo}
+  inline: {model: {provider: script, script: scripts/inline.yaml}}
+defaults: {agent: coder, permission_mode: acceptEdits, limits: {max_turns: 30}}
+lead: {name: chief, agent: inline, self_claim: true}
+teammates:
+  backend:
+    agent: coder
+    description: owns the Go service
+    instructions: |
+      Write Go.
+    tools: [Read, Edit, Write, Bash, Grep, Glob]
+    permission_mode: plan
+    permissions: {allow: ["Bash(go test *)"], ask: [Write], deny: ["Bash(git push*)"]}
+    isolation: shared
+    self_claim: false
+    limits: {max_turns: 40, max_tokens: 200000, turn_timeout: 10m, max_in_progress: 1, stop_block_cap: 0, max_budget_usd: 2.5}
+  docs: {model: demo, prompt_file: docs.md}
+  plain: coder
+tasks:
+  - {id: schema, subject: Draw the schema}
+  - {id: api, subject: Add the endpoint, description: In full, owner: backend, blocked_by: [schema], labels: [go], wants: {tools: [Bash]}}
+  - subject: Write it up!
+gates:
+  task: [go test ./..., {run: ./evidence.sh, timeout: 2m}]
+  idle: [{policy: no-open-tasks}]
+  stop: []
+hooks:
+  TeammateIdle:
+    - hooks: [{type: command, command: ./policy/no-open-tasks.sh, timeout: 30}]
+  PreToolUse:
+    - matcher: Bash|Edit
+      hooks:
+        - {type: command, command: ./pre.sh, if: "Bash(git *)", args: ["", a], shell: bash, statusMessage: looking, once: true, onFailure: block, async: true, asyncRewake: true}
+settings: [.claude/settings.json]
+keep: true
+`
+
+func everyKeyFiles() map[string]string {
+	return map[string]string{
+		"team.yaml":             everyKey,
+		"work/go.mod":           "module x\n",
+		"scripts/demo.yaml":     "steps: []\n",
+		"scripts/inline.yaml":   "steps: []\n",
+		"docs.md":               "---\nname: docs\ndescription: Writes.\ntools: Read, Write\n---\n\nWrite well.\n",
+		".claude/settings.json": "{}",
+	}
+}
+
+// everyKeyTeam is what everyKey means in dir.
+func everyKeyTeam(dir string) *Team {
+	demo := Model{Name: "demo", Provider: Script, Script: filepath.Join(dir, "scripts/demo.yaml")}
+	inline := Model{Provider: Script, Script: filepath.Join(dir, "scripts/inline.yaml")}
+	coder := Agent{Name: "coder", Kind: Builtin, Model: demo}
+	other := Agent{Name: "inline", Kind: Builtin, Model: inline}
+	standard := Limits{MaxTurns: 30, StopBlockCap: 8}
+	command := func(command string, seconds float64) hooks.Handler {
+		return hooks.Handler{Type: "command", Command: command, Timeout: seconds}
+	}
+	gate := func(run string, seconds float64) hooks.Handler {
+		h := command(run, seconds)
+		h.Gate = true
+		return h
+	}
+	return &Team{
+		File: filepath.Join(dir, "team.yaml"), Name: "changelog-crew", Goal: "Ship the changelog endpoint.",
+		Workspace: filepath.Join(dir, "work"),
+		Models:    map[string]Model{"demo": demo},
+		Agents:    map[string]Agent{"coder": coder, "inline": other},
+		Lead: Member{Name: "chief", Agent: other, PermissionMode: AcceptEdits, Isolation: Shared,
+			SelfClaim: true, Limits: standard},
+		Teammates: []Member{
+			{Name: "backend", Agent: coder, Description: "owns the Go service", Instructions: "Write Go.\n",
+				Tools:          []string{"Read", "Edit", "Write", "Bash", "Grep", "Glob"},
+				PermissionMode: Plan, Isolation: Shared,
+				Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"},
+					Deny: []string{"Bash(git push*)"}},
+				Limits: Limits{MaxTurns: 40, MaxTokens: 200000, TurnTimeout: 10 * time.Minute, MaxInProgress: 1,
+					StopBlockCap: 0, MaxBudgetUSD: 2.5}},
+			{Name: "docs", Agent: Agent{Kind: Builtin, Model: demo}, Description: "Writes.",
+				Instructions: "Write well.", PromptFile: filepath.Join(dir, "docs.md"),
+				Tools: []string{"Read", "Write"}, PermissionMode: AcceptEdits, Isolation: Shared,
+				SelfClaim: true, Limits: standard},
+			{Name: "plain", Agent: coder, PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true,
+				Limits: standard},
+		},
+		Tasks: []Task{
+			{ID: "schema", Subject: "Draw the schema"},
+			{ID: "api", Subject: "Add the endpoint", Description: "In full", Owner: "backend",
+				BlockedBy: []string{"schema"}, Labels: []string{"go"}, WantsTools: []string{"Bash"}},
+			{ID: "write-it-up", Subject: "Write it up!"},
+		},
+		Gates: hooks.Settings{
+			hooks.TaskCompleted: {{Hooks: []hooks.Handler{gate("go test ./...", 0), gate("./evidence.sh", 120)}}},
+			hooks.TeammateIdle:  {{Hooks: []hooks.Handler{{Policy: "no-open-tasks", Gate: true}}}},
+		},
+		Hooks: hooks.Settings{
+			hooks.TeammateIdle: {{Hooks: []hooks.Handler{command("./policy/no-open-tasks.sh", 30)}}},
+			hooks.PreToolUse: {{Matcher: "Bash|Edit", Hooks: []hooks.Handler{{Type: "command", Command: "./pre.sh",
+				If: "Bash(git *)", Args: []string{"", "a"}, Shell: "bash", StatusMessage: "looking", Once: true,
+				OnFailure: "block", Async: true, AsyncRewake: true}}}},
+		},
+		Settings: []string{filepath.Join(dir, ".claude/settings.json")},
+		Keep:     true,
+	}
+}
+
+func TestEveryKey(t *testing.T) {
+	dir := write(t, everyKeyFiles())
+	got, err := Load(filepath.Join(dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := everyKeyTeam(dir); !reflect.DeepEqual(got, want) {
+		a, _ := json.MarshalIndent(got, "", " ")
+		b, _ := json.MarshalIndent(want, "", " ")
+		t.Errorf("got %s\nwant %s", a, b)
+	}
+	if members := got.Members(); len(members) != 4 || members[0].Name != "chief" || members[3].Name != "plain" {
+		t.Errorf("members %+v", members)
+	}
+}
+
+// TestShortForms is the five-line team of DESIGN 4 with its agents on scripts.
+func TestShortForms(t *testing.T) {
+	team := mustParse(t, `covey: 1
+goal: Ship the changelog endpoint.
+models: {demo: {provider: script, script: demo.yaml}}
+agents: {claude: {model: demo}, codex: {model: demo}, gemini: {model: demo}}
+lead: claude
+teammates: {api: codex, docs: gemini}
+gates: {task: [go test ./...]}
+`)
+	var got []string
+	for _, m := range team.Members() {
+		got = append(got, m.Name+"="+m.Agent.Name)
+	}
+	if want := "lead=claude api=codex docs=gemini"; strings.Join(got, " ") != want {
+		t.Errorf("members %v, want %s", got, want)
+	}
+	if gate := team.Gates[hooks.TaskCompleted][0].Hooks[0]; !gate.Gate || gate.Command != "go test ./..." {
+		t.Errorf("gate %+v", gate)
+	}
+}
+
+// TestModelsInline writes a model wherever one is wanted.
+func TestModelsInline(t *testing.T) {
+	team := mustParse(t, `covey: 1
+agents: {a: {model: {provider: script, script: demo.yaml}}}
+defaults: {model: {provider: script, script: demo.yaml}}
+lead: {model: {provider: script, script: demo.yaml}}
+teammates: {x: {description: inherits}, y: a}
+`)
+	for _, m := range team.Members() {
+		if filepath.Base(m.Agent.Model.Script) != "demo.yaml" || m.Agent.Kind != Builtin {
+			t.Errorf("%s has agent %+v", m.Name, m.Agent)
+		}
+	}
+}
+
+// TestJSONSpec reads a spec in JSON, with all that JSON may hold.
+func TestJSONSpec(t *testing.T) {
+	dir := write(t, map[string]string{"demo.yaml": "steps: []\n"})
+	spec := "{\n\t\"covey\": 1,\n\t\"goal\": \"a\\/b \\ud83d\\ude00 \\u00e9: \\\"x\\\"\",\n" +
+		"\t\"lead\": {\"model\": {\"provider\": \"script\", \"script\": \"demo.yaml\"}, \"limits\": {\"max_budget_usd\": 1e1}},\n" +
+		"\t\"teammates\": {},\"tasks\":[],\"keep\":false\n}"
+	team, err := Parse(filepath.Join(dir, "team.json"), []byte(spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "a/b 😀 é: \"x\""; team.Goal != want {
+		t.Errorf("goal %q, want %q", team.Goal, want)
+	}
+	if team.Lead.Limits.MaxBudgetUSD != 10 {
+		t.Errorf("limits %+v", team.Lead.Limits)
+	}
+}
+
+// TestOneTextInManyForms parses the same spec as editors of all kinds save it.
+func TestOneTextInManyForms(t *testing.T) {
+	spec := "covey: 1\ngoal: |\n  Ship it.\n  Now.\nlead: {model: {provider: script, script: demo.yaml}}\n"
+	forms := map[string]string{
+		"plain":       spec,
+		"byte order":  "\ufeff" + spec,
+		"CRLF":        strings.ReplaceAll(spec, "\n", "\r\n"),
+		"CR":          strings.ReplaceAll(spec, "\n", "\r"),
+		"start mark":  "---\n" + spec,
+		"end mark":    spec + "...\n",
+		"comments":    "# one\n---\n# two\n" + spec + "# three\n",
+		"no last end": strings.TrimSuffix(spec, "\n"),
+	}
+	for name, form := range forms {
+		team, err := parse(t, form)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if team.Goal != "Ship it.\nNow.\n" {
+			t.Errorf("%s: goal %q", name, team.Goal)
+		}
+	}
+}
+
+func TestDefaultName(t *testing.T) {
+	for folder, want := range map[string]string{
+		"My Project": "my-project", "x": "x", "__": "team", "operator": "team", "Ünïcode": "n-code",
+		"a_very_long_folder_name_that_goes_on_and_on": "a-very-long-folder-name-that-goe",
+	} {
+		dir := filepath.Join(t.TempDir(), folder)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "s"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		team, err := Parse(filepath.Join(dir, "team.yaml"),
+			[]byte("covey: 1\nlead: {model: {provider: script, script: s}}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", folder, err)
+			continue
+		}
+		if team.Name != want {
+			t.Errorf("%s: name %q, want %q", folder, team.Name, want)
+		}
+		if team.Workspace != dir {
+			t.Errorf("%s: workspace %q, want the spec's folder", folder, team.Workspace)
+		}
+	}
+}
+
+func TestLoadFails(t *testing.T) {
+	dir := write(t, map[string]string{"big.yaml": strings.Repeat("#", MaxSize+1)})
+	if _, err := Load(filepath.Join(dir, "none.yaml")); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "covey init") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "is a folder; name the spec file") {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := Load(os.DevNull); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a device: %v", err)
+	}
+	var problems Errors
+	if _, err := Load(filepath.Join(dir, "big.yaml")); !errors.As(err, &problems) ||
+		!strings.Contains(err.Error(), "larger than 128 KiB") {
+		t.Errorf("a large file: %v", err)
+	}
+}
