@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -34,13 +35,8 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 		FreelistType:    bolt.FreelistMapType,
 		PreLoadFreelist: !o.ReadOnly,
 	})
-	switch {
-	case errors.Is(err, bolt.ErrTimeout):
-		return nil, lockedError(path)
-	case errors.Is(err, bolt.ErrInvalid), errors.Is(err, bolt.ErrVersionMismatch), errors.Is(err, bolt.ErrChecksum):
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
-	case err != nil:
-		return nil, err
+	if err != nil {
+		return nil, openError(path, err)
 	}
 	if isNew {
 		if err := syncDir(filepath.Dir(path)); err != nil {
@@ -57,6 +53,19 @@ func openBolt(path string, o *bolt.Options) (db *bolt.DB, err error) {
 		}
 	}()
 	return bolt.Open(path, 0o600, o)
+}
+
+// openError tells the system's troubles with a file from the file's own.
+func openError(path string, err error) error {
+	var system *fs.PathError
+	var number syscall.Errno
+	switch {
+	case errors.Is(err, bolt.ErrTimeout):
+		return lockedError(path)
+	case errors.As(err, &system), errors.As(err, &number), errors.Is(err, ErrCorrupt):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
 func lockedError(path string) error {

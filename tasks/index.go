@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 )
 
@@ -34,34 +33,58 @@ func (t *txn) link(was, rec *taskRecord) error {
 	if was != nil {
 		before = was.BlockedBy
 	}
+	if slices.Equal(before, rec.BlockedBy) {
+		return nil
+	}
 	id := rec.number()
-	for _, b := range before {
-		if slices.Contains(rec.BlockedBy, b) {
-			continue
-		}
+	for _, b := range missing(before, rec.BlockedBy) {
 		if err := t.unlink(id, b); err != nil {
 			return err
 		}
 	}
-	for _, b := range rec.BlockedBy {
-		if slices.Contains(before, b) {
-			continue
-		}
-		blocker, err := t.load(b)
-		if err != nil {
-			return fmt.Errorf("%w: %v", ErrDependency, err)
-		}
-		if err := t.mark(bucketDeps, pairKey(blocker.number(), id), true); err != nil {
+	for _, b := range missing(rec.BlockedBy, before) {
+		blocker, _ := parseID(b)
+		if err := t.mark(bucketDeps, pairKey(blocker, id), true); err != nil {
 			return err
 		}
-		if blocker.Status == Completed {
+		done, err := t.completed(blocker)
+		if err != nil {
+			return err
+		}
+		if done {
 			continue
 		}
-		if err := t.mark(bucketWaits, pairKey(id, blocker.number()), true); err != nil {
+		if err := t.mark(bucketWaits, pairKey(id, blocker), true); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// missing gives what of list is not in other.
+func missing(list, other []string) []string {
+	there := make(map[string]bool, len(other))
+	for _, s := range other {
+		there[s] = true
+	}
+	var out []string
+	for _, s := range list {
+		if !there[s] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// completed says whether a blocker is. One that is not stored yet comes later
+// in the same Add: that all blockers exist was made sure of before.
+func (t *txn) completed(id uint64) (bool, error) {
+	data := t.bucket(bucketTasks).Get(numKey(id))
+	if data == nil {
+		return false, nil
+	}
+	rec, err := decodeTask("task "+formatID(id), data)
+	return err == nil && rec.Status == Completed, err
 }
 
 // unlink forgets that a task waits for blocker.

@@ -1,0 +1,248 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func countFiles(t testing.TB, s *Store) int {
+	t.Helper()
+	files, err := os.ReadDir(s.blobs.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	return len(ok(t, files, err))
+}
+
+// TestLongPayloads go to files, come back whole, and go when nothing needs them.
+func TestLongPayloads(t *testing.T) {
+	s := open(t, &Options{BlobDir: filepath.Join(t.TempDir(), "deep", "payloads")})
+	long := func(c string, n int) string { return strings.Repeat(c, n) }
+	edge, over := long("e", inlineLimit), long("ü", 5<<20)
+	inJSON := json.RawMessage(`"` + long("j", inlineLimit) + `"`)
+
+	add(t, s, New{Description: edge})
+	if n := countFiles(t, s); n != 0 {
+		t.Errorf("%d files for 64 KiB", n)
+	}
+	add(t, s, New{Description: over, Owner: "bob", Metadata: map[string]json.RawMessage{"k": inJSON, "s": []byte("1")}})
+	if n := countFiles(t, s); n != 2 {
+		t.Errorf("%d files for two payloads", n)
+	}
+	if task := claim(t, s, "2", "bob"); task.Description != over || string(task.Metadata["k"]) != string(inJSON) {
+		t.Error("claim gives other payloads")
+	}
+	_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob", "cy"}, Text: over, Data: inJSON})
+	ok(t, 0, err)
+	if err := s.Put(t.Context(), "goal", inJSON); err != nil {
+		t.Fatal(err)
+	}
+	if n := countFiles(t, s); n != 5 {
+		t.Errorf("%d files: several recipients share one", n)
+	}
+	mail, err := s.Unread(t.Context(), "bob")
+	if last := ok(t, mail, err)[len(mail)-1]; last.Text != over || string(last.Data) != string(inJSON) {
+		t.Error("mail gives other payloads")
+	}
+	if v, _, err := s.Value(t.Context(), "goal"); err != nil || string(v) != string(inJSON) {
+		t.Errorf("value of %d bytes, %v", len(v), err)
+	}
+	events := drain(t, s)
+	if c := unmarshal[TaskChange](t, events[1].Data); c.Task.Description != over {
+		t.Error("the event gives another description")
+	}
+	deliverAll(t, s, "bob")
+	deliverAll(t, s, "cy")
+	drain(t, s)
+	if n := countFiles(t, s); n != 3 {
+		t.Errorf("%d files after delivery", n)
+	}
+	if err := s.Put(t.Context(), "goal", nil); err != nil {
+		t.Fatal(err)
+	}
+	_, fields, err := s.Update(t.Context(), as("ann"), "2",
+		Patch{Description: ptr("short"), Metadata: map[string]json.RawMessage{"k": []byte("null")}})
+	ok(t, 0, err)
+	wantList(t, "fields", fields, []string{"description", "metadata"})
+	drain(t, s)
+	if n := countFiles(t, s); n != 0 {
+		t.Errorf("%d files at the end", n)
+	}
+}
+
+func deliverAll(t testing.TB, s *Store, member string) {
+	t.Helper()
+	list, err := s.Unread(t.Context(), member)
+	var ids []string
+	for _, m := range ok(t, list, err) {
+		ids = append(ids, m.ID)
+	}
+	if err := s.Deliver(t.Context(), member, ids); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLongAssignment(t *testing.T) {
+	s := open(t, nil)
+	add(t, s, New{Subject: strings.Repeat("ä", maxSubject/2), Description: strings.Repeat("x", inlineLimit+1), Owner: "bob"})
+	list, err := s.Unread(t.Context(), "bob")
+	m := ok(t, list, err)[0]
+	if n := unmarshal[Assignment](t, m.Data); n.Description != "" || len(n.Subject) != maxSubject {
+		t.Errorf("assignment with a description of %d bytes", len(n.Description))
+	}
+	if len(m.Summary) > 2*maxSummary {
+		t.Errorf("summary of %d bytes", len(m.Summary))
+	}
+}
+
+// TestRefusedPayloadsAreRemoved, whatever the refusal.
+func TestRefusedPayloadsAreRemoved(t *testing.T) {
+	s := open(t, &Options{MaxUnread: 1})
+	long := strings.Repeat("x", inlineLimit+1)
+	_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: "x"})
+	ok(t, 0, err)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range map[string]func() error{
+		"by the store": func() error {
+			_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: long})
+			return err
+		},
+		"by a check": func() error {
+			_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"cy"}, Text: long, Data: []byte("{")})
+			return err
+		},
+		"by the actor's name": func() error {
+			_, err := s.Create(t.Context(), as("a\nb"), New{Subject: "s", Description: long})
+			return err
+		},
+		"by the context": func() error {
+			_, err := s.Create(cancelled, as("ann"), New{Subject: "s", Description: long})
+			return err
+		},
+		"no such task": func() error {
+			_, _, err := s.Update(t.Context(), as("ann"), "9", Patch{Description: &long})
+			return err
+		},
+		"second entry": func() error {
+			_, err := s.Add(t.Context(), as("ann"), []New{{Subject: "s", Description: long}, {}})
+			return err
+		},
+	} {
+		if err := call(); err == nil {
+			t.Errorf("%s: not refused", name)
+		}
+		if n := countFiles(t, s); n != 0 {
+			t.Errorf("%s: %d files are left", name, n)
+		}
+	}
+}
+
+func TestOpenSweepsWhatACrashLeft(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := openAt(t, path, nil)
+	long := strings.Repeat("x", inlineLimit+1)
+	add(t, s, New{Description: long})
+	if _, err := s.blobs.write("nobody refers to this"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(s.blobs.dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := openAt(t, path, &Options{ReadOnly: true})
+	if n := countFiles(t, r); n != 3 {
+		t.Errorf("%d entries: reading must not sweep", n)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path, nil)
+	if n := countFiles(t, s); n != 2 {
+		t.Errorf("%d entries after a sweep", n)
+	}
+	if get(t, s, "1").Description != long {
+		t.Error("the sweep took what is needed")
+	}
+}
+
+func TestMissingAndCutPayload(t *testing.T) {
+	s := open(t, nil)
+	add(t, s, New{Description: strings.Repeat("x", inlineLimit+1)})
+	files, err := filepath.Glob(filepath.Join(s.blobs.dir, "*"))
+	ok(t, files, err)
+	whole, err := os.ReadFile(files[0])
+	ok(t, whole, err)
+	for name, damage := range map[string]func() error{
+		"has 9 bytes instead": func() error { return os.WriteFile(files[0], []byte("cut short"), 0o600) },
+		"gone":                func() error { return os.Remove(files[0]) },
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Task(t.Context(), "1")
+		wantError(t, err, ErrCorrupt, "task 1, description", name, files[0])
+		wantError(t, s.Check(t.Context()), ErrCorrupt, name)
+		if err := os.WriteFile(files[0], whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestReadersWhilePayloadsGo: readers never meet a payload that was removed.
+func TestReadersWhilePayloadsGo(t *testing.T) {
+	s := open(t, nil)
+	add(t, s, New{})
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				list, err := s.List(context.Background())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if d := list[0].Description; d != "" && strings.Trim(d, d[:1]) != "" {
+					t.Error("mixed description")
+				}
+			}
+		})
+	}
+	for i := range 60 {
+		long := strings.Repeat(fmt.Sprint(i%10), inlineLimit+i+1)
+		_, _, err := s.Update(t.Context(), as("ann"), "1", Patch{Description: &long})
+		ok(t, 0, err)
+		drain(t, s)
+	}
+	close(stop)
+	wg.Wait()
+	if n := countFiles(t, s); n != 1 {
+		t.Errorf("%d files", n)
+	}
+}
+
+func TestUnwritableBlobDir(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(file, "blobs")
+	s := &Store{opts: Options{BlobDir: dir}, blobs: &blobs{dir: dir}}
+	_, err := s.Create(t.Context(), as("ann"), New{Subject: "s", Description: strings.Repeat("x", inlineLimit+1)})
+	wantError(t, err, ErrDisk, file, "try again")
+}

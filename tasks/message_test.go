@@ -1,0 +1,141 @@
+package tasks
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+)
+
+func TestSend(t *testing.T) {
+	s := open(t, nil)
+	list, err := s.Send(t.Context(), as("ann"), Outgoing{
+		To: []string{"bob", "cy", "bob"}, Text: "The schema\n is ready.", Data: json.RawMessage(`{"n": 1}`),
+	})
+	if len(ok(t, list, err)) != 2 {
+		t.Fatalf("sent %+v", list)
+	}
+	for i, m := range list {
+		id, err := ulid.ParseStrict(m.ID)
+		ok(t, id, err)
+		if !ulid.Time(id.Time()).Equal(fixed) || m.Seq != uint64(i+1) || m.From != "ann" || m.Kind != TextMessage ||
+			m.Summary != "The schema is ready." || string(m.Data) != `{"n":1}` || !m.Sent.Equal(fixed) {
+			t.Errorf("sent %+v", m)
+		}
+	}
+	if list[0].ID == list[1].ID || list[0].To != "bob" || list[1].To != "cy" {
+		t.Errorf("sent %+v", list)
+	}
+	_, err = s.Send(t.Context(), Actor{}, Outgoing{To: []string{"bob"}, Kind: Notice, Text: "x", Summary: "short"})
+	ok(t, 0, err)
+	wantList(t, "mail", unread(t, s, "bob"), []string{"text ann: The schema\n is ready.", "notice : x"})
+	events := drain(t, s)
+	wantList(t, "events", told(t, events), []string{"text ann>bob", "text ann>cy", "notice >bob"})
+	data := string(events[2].Data)
+	for _, want := range []string{`"from":""`, `"to":"bob"`, `"kind":"notice"`, `"text":"x"`, `"summary":"short"`, `"id":"0`} {
+		if !strings.Contains(data, want) {
+			t.Errorf("event data %s lacks %s", data, want)
+		}
+	}
+}
+
+func TestSendRefusals(t *testing.T) {
+	s := open(t, &Options{MaxUnread: 2})
+	many := make([]string, maxList+1)
+	for i := range many {
+		many[i] = strings.Repeat("x", i%100+1) + string(rune('a'+i/100))
+	}
+	for name, o := range map[string]Outgoing{
+		"to nobody":     {Text: "x"},
+		"to no name":    {To: []string{"bob", ""}},
+		"to a bad name": {To: []string{"a\x00b"}},
+		"to too many":   {To: many},
+		"bad data":      {To: []string{"bob"}, Data: json.RawMessage("{")},
+		"bad kind":      {To: []string{"bob"}, Kind: "a\nb"},
+		"long summary":  {To: []string{"bob"}, Summary: strings.Repeat("x", maxSubject+1)},
+	} {
+		_, err := s.Send(t.Context(), as("ann"), o)
+		if wantError(t, err, ErrInvalid); err == nil {
+			t.Error(name)
+		}
+	}
+	for range 2 {
+		_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: "x"})
+		ok(t, 0, err)
+	}
+	_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"cy", "bob"}, Text: "x"})
+	wantError(t, err, ErrFull, "bob has 2 unread messages")
+	wantList(t, "cy's mail", unread(t, s, "cy"), []string{}) // all or none
+	add(t, s, New{Owner: "bob", Subject: "urgent"})
+	if n := len(unread(t, s, "bob")); n != 3 {
+		t.Errorf("%d messages: an assignment is never refused", n)
+	}
+	snap, err := s.Snapshot(t.Context())
+	if ok(t, snap, err); snap.Unread["bob"] != 3 || len(snap.Unread) != 1 {
+		t.Errorf("unread %v", snap.Unread)
+	}
+}
+
+func TestDeliver(t *testing.T) {
+	s := open(t, nil)
+	var sent []string
+	for _, text := range []string{"1", "2", "3", "4"} {
+		list, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: text})
+		sent = append(sent, ok(t, list, err)[0].ID)
+	}
+	drain(t, s)
+	deliver := func(member string, ids ...string) {
+		t.Helper()
+		if err := s.Deliver(t.Context(), member, ids); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deliver("bob", sent[2], sent[0], sent[2])
+	deliver("bob", sent[0])
+	deliver("bob")
+	deliver("cy", sent[1]) // not cy's: nothing happens
+	deliver("bob", "no such id", "")
+	wantList(t, "left", unread(t, s, "bob"), []string{"text ann: 2", "text ann: 4"})
+	events := drain(t, s)
+	wantList(t, "events", told(t, events), []string{"delivered to bob", "delivered to bob"})
+	if d := unmarshal[Delivery](t, events[0].Data); d.ID != sent[2] {
+		t.Errorf("delivered %s", d.ID)
+	}
+	wantError(t, s.Deliver(t.Context(), "", nil), ErrInvalid)
+	deliver("bob", sent...)
+	snap, err := s.Snapshot(t.Context())
+	if ok(t, snap, err); len(snap.Unread) != 0 {
+		t.Errorf("unread %v", snap.Unread)
+	}
+}
+
+// TestMailKeepsItsOrder over restarts, with the names of others in between.
+func TestMailKeepsItsOrder(t *testing.T) {
+	path := t.TempDir() + "/tasks.db"
+	var want []string
+	for round := range 3 {
+		s := openAt(t, path, nil)
+		for i := range 300 {
+			text := strings.Repeat("x", round*300+i+1)
+			_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bo", "bob", "bobby"}, Text: text})
+			ok(t, 0, err)
+			want = append(want, "text ann: "+text)
+		}
+		wantList(t, "mail", unread(t, s, "bob"), want)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMessageIsRepaired(t *testing.T) {
+	s := open(t, nil)
+	list, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: "a\xff\x00b", Summary: "c\xff"})
+	if m := ok(t, list, err)[0]; m.Text != "a\uFFFD\uFFFDb" || m.Summary != "c\uFFFD" {
+		t.Errorf("sent %+v", m)
+	}
+	if mail := unread(t, s, "bob"); mail[0] != "text ann: a\uFFFD\uFFFDb" {
+		t.Errorf("mail %q", mail)
+	}
+}

@@ -1,0 +1,362 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	"go.uber.org/goleak"
+)
+
+func TestOpenMakesAPrivateFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := openAt(t, path, nil)
+	add(t, s, New{Description: strings.Repeat("x", inlineLimit+1)})
+	for name, want := range map[string]fs.FileMode{path: 0o600, path + ".blobs": 0o700 | fs.ModeDir} {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode() != want {
+			t.Errorf("%s: mode %v, %v, want %v", name, info.Mode(), err, want)
+		}
+	}
+}
+
+func TestOpenTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := openAt(t, path, nil)
+	for _, readOnly := range []bool{false, true} {
+		start := time.Now()
+		_, err := Open(path, &Options{ReadOnly: readOnly})
+		wantError(t, err, ErrLocked, path, "only one covey")
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("it took %v to be refused", took)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openAt(t, path, nil)
+}
+
+func TestOpenNamesTheHolder(t *testing.T) {
+	if _, err := os.ReadFile("/proc/locks"); err != nil {
+		t.Skip("only Linux tells who holds a lock")
+	}
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	openAt(t, path, nil)
+	if pid, found := lockHolder(path); !found {
+		t.Skip("this file system's locks are not in /proc/locks")
+	} else if pid != os.Getpid() {
+		t.Errorf("holder %d, want %d", pid, os.Getpid())
+	}
+	_, err := Open(path, nil)
+	wantError(t, err, ErrLocked, "process "+strconv.Itoa(os.Getpid()))
+}
+
+func TestOpenWaitsForTheLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	first := openAt(t, path, nil)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		time.Sleep(60 * time.Millisecond) // the lock is polled, so there is no event to wait for
+		_ = first.Close()
+	})
+	second, err := Open(path, &Options{LockTimeout: 10 * time.Second})
+	wg.Wait()
+	if err := ok(t, second, err).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCloseTwiceAndCallsAfter(t *testing.T) {
+	s := open(t, nil)
+	add(t, s, New{})
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	calls := map[string]func() error{
+		"Create":     func() error { _, err := s.Create(ctx, Actor{}, New{Subject: "s"}); return err },
+		"Add":        func() error { _, err := s.Add(ctx, Actor{}, nil); return err },
+		"Confirm":    func() error { _, err := s.Confirm(ctx, Actor{}, "1"); return err },
+		"Discard":    func() error { return s.Discard(ctx, Actor{}, "1", "") },
+		"Claim":      func() error { _, err := s.Claim(ctx, as("ann"), "1", Claim{}); return err },
+		"Update":     func() error { _, _, err := s.Update(ctx, Actor{}, "1", Patch{}); return err },
+		"Delete":     func() error { _, err := s.Delete(ctx, Actor{}, "1"); return err },
+		"Release":    func() error { _, err := s.Release(ctx, Actor{}, "ann", ""); return err },
+		"Refuse":     func() error { return s.Refuse(ctx, Actor{}, "1", "") },
+		"Send":       func() error { _, err := s.Send(ctx, Actor{}, Outgoing{To: []string{"ann"}}); return err },
+		"Deliver":    func() error { return s.Deliver(ctx, "ann", nil) },
+		"Attach":     func() error { _, err := s.Attach(ctx, "ann", func() string { return "" }); return err },
+		"SetMember":  func() error { return s.SetMember(ctx, Member{Name: "ann"}) },
+		"Put":        func() error { return s.Put(ctx, "k", nil) },
+		"Settle":     func() error { return s.Settle(ctx, 1) },
+		"Task":       func() error { _, err := s.Task(ctx, "1"); return err },
+		"List":       func() error { _, err := s.List(ctx); return err },
+		"Proposed":   func() error { _, err := s.Proposed(ctx); return err },
+		"Ready":      func() error { _, err := s.Ready(ctx); return err },
+		"Owned":      func() error { _, err := s.Owned(ctx, "ann"); return err },
+		"InProgress": func() error { _, err := s.InProgress(ctx, "ann"); return err },
+		"Snapshot":   func() error { _, err := s.Snapshot(ctx); return err },
+		"Unread":     func() error { _, err := s.Unread(ctx, "ann"); return err },
+		"Members":    func() error { _, err := s.Members(ctx); return err },
+		"Value":      func() error { _, _, err := s.Value(ctx, "k"); return err },
+		"Receipt":    func() error { _, _, err := s.Receipt(ctx, "ann", "c"); return err },
+		"Events":     func() error { _, err := s.Events(ctx, 0, 0); return err },
+		"Check":      func() error { return s.Check(ctx) },
+	}
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, ErrClosed) {
+			t.Errorf("%s after Close: %v", name, err)
+		}
+	}
+}
+
+// TestCloseUnderLoad: every change is either done or refused with ErrClosed,
+// and nothing is left running.
+func TestCloseUnderLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	quiet := goleak.IgnoreCurrent()
+	s := openAt(t, path, nil)
+	done := make([]int, 8)
+	var wg sync.WaitGroup
+	started := make(chan struct{}, len(done))
+	for i := range done {
+		wg.Go(func() {
+			for {
+				_, err := s.Add(context.Background(), Actor{}, []New{{Subject: "s"}})
+				if err != nil {
+					if !errors.Is(err, ErrClosed) {
+						t.Error(err)
+					}
+					return
+				}
+				if done[i]++; done[i] == 1 {
+					started <- struct{}{}
+				}
+			}
+		})
+	}
+	for range done {
+		<-started
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	goleak.VerifyNone(t, quiet)
+	total := 0
+	for _, n := range done {
+		total += n
+	}
+	again := openAt(t, path, nil)
+	list, err := again.List(t.Context())
+	if len(ok(t, list, err)) != total {
+		t.Errorf("%d tasks, %d were acknowledged", len(list), total)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := openAt(t, path, nil)
+	long := strings.Repeat("y", inlineLimit+1)
+	add(t, s, New{Description: long})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	readers := []*Store{openAt(t, path, &Options{ReadOnly: true}), openAt(t, path, &Options{ReadOnly: true})}
+	for _, r := range readers {
+		if get(t, r, "1").Description != long {
+			t.Error("the description is another")
+		}
+		_, err := r.Claim(t.Context(), as("ann"), "1", Claim{})
+		wantError(t, err, ErrReadOnly)
+		_, err = r.Create(t.Context(), as("ann"), New{Subject: "s", Description: long})
+		wantError(t, err, ErrReadOnly)
+	}
+	_, err := Open(path+"x", &Options{ReadOnly: true})
+	wantError(t, err, fs.ErrNotExist)
+}
+
+func TestOpenRefusesOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name string, data []byte) {
+		t.Helper()
+		if err := os.WriteFile(path(name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("text", []byte(strings.Repeat("this is no database\n", 1000)))
+	write("short", []byte("x"))
+	rawBolt(t, path("foreign"), func(tx *bolt.Tx) error {
+		_, err := tx.CreateBucket([]byte("somebody else's"))
+		return err
+	})
+	rawBolt(t, path("odd"), func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucket([]byte(bucketMeta))
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(keyFormat), []byte("one"))
+	})
+	rawBolt(t, path("newer"), func(tx *bolt.Tx) error { return lay(tx, formatNow+1) })
+	for name, want := range map[string]error{
+		"text": ErrCorrupt, "short": ErrCorrupt, "foreign": ErrFormat, "odd": ErrFormat, "newer": ErrFormat,
+	} {
+		before, err := os.ReadFile(path(name))
+		ok(t, before, err)
+		_, err = Open(path(name), nil)
+		wantError(t, err, want, path(name))
+		if after, _ := os.ReadFile(path(name)); string(after) != string(before) {
+			t.Errorf("%s was changed", name)
+		}
+	}
+	_, err := Open(path("newer"), nil)
+	wantError(t, err, ErrFormat, "format 2", "up to 1", "newer covey")
+	_, err = Open(filepath.Join(dir, "no", "such", "folder"), nil)
+	wantError(t, err, fs.ErrNotExist)
+}
+
+// rawBolt changes a bbolt file behind the store's back.
+func rawBolt(t testing.TB, path string, change func(*bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(change); err != nil {
+		t.Error(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMigration(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := openAt(t, path, nil)
+	add(t, s, New{Subject: "from before"})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := openFile(path, Options{})
+	ok(t, db, err)
+	steps := map[int]migration{
+		1: func(tx *bolt.Tx) error { return tx.Bucket([]byte(bucketMeta)).Put([]byte("note"), []byte("one")) },
+		2: func(tx *bolt.Tx) error {
+			b := tx.Bucket([]byte(bucketMeta))
+			return b.Put([]byte("note"), append(b.Get([]byte("note")), " two"...))
+		},
+	}
+	failing := map[int]migration{1: steps[1], 2: func(*bolt.Tx) error { return errors.New("no luck") }}
+	if err := establish(db, 3, failing); err == nil || !strings.Contains(err.Error(), "format 2: no luck") {
+		t.Errorf("failing step: %v", err)
+	}
+	wantError(t, establish(db, 3, map[int]migration{2: steps[2]}), ErrFormat, "too old")
+	if v, err := storedFormat(db); v != 1 || err != nil {
+		t.Fatalf("after failures: format %d, %v", v, err)
+	}
+	if err := establish(db, 3, steps); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := storedFormat(db); v != 3 || err != nil {
+		t.Errorf("format %d, %v", v, err)
+	}
+	if err := db.View(func(tx *bolt.Tx) error {
+		if note := string(tx.Bucket([]byte(bucketMeta)).Get([]byte("note"))); note != "one two" {
+			t.Errorf("note %q", note)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(path, nil)
+	wantError(t, err, ErrFormat, "format 3")
+	old := openAt(t, path+".v1.bak", nil)
+	if get(t, old, "1").Subject != "from before" {
+		t.Error("the backup is another")
+	}
+}
+
+// TestReadOnlyNeverMigrates: an older file is refused rather than changed.
+func TestReadOnlyNeverMigrates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	if err := openAt(t, path, nil).Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := openFile(path, Options{ReadOnly: true})
+	ok(t, db, err)
+	defer db.Close()
+	wantError(t, establish(db, 2, nil), ErrFormat, "open it for writing")
+}
+
+func TestWake(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := openAt(t, path, nil)
+	rang := func() bool {
+		select {
+		case <-s.Wake():
+			return true
+		default:
+			return false
+		}
+	}
+	if rang() {
+		t.Error("an empty store wakes")
+	}
+	add(t, s, New{})
+	add(t, s, New{})
+	if !rang() || rang() {
+		t.Error("two changes give one token")
+	}
+	if err := s.Put(t.Context(), "k", []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Claim(t.Context(), as("ann"), "99", Claim{}); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	if rang() {
+		t.Error("changes without events wake")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path, nil)
+	if !rang() {
+		t.Error("events from before Open do not wake")
+	}
+}
+
+// TestClockDoesNotMatter: order and rules hold when the clock jumps.
+func TestClockDoesNotMatter(t *testing.T) {
+	now := fixed
+	var mu sync.Mutex
+	s := open(t, &Options{Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }})
+	for i, at := range []time.Time{fixed, fixed.AddDate(1, 0, 0), fixed.AddDate(0, 0, -1), time.Unix(-5, 0), {}} {
+		mu.Lock()
+		now = at
+		mu.Unlock()
+		_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: strconv.Itoa(i)})
+		ok(t, 0, err)
+		add(t, s, New{})
+	}
+	wantList(t, "mail", unread(t, s, "bob"), []string{
+		"text ann: 0", "text ann: 1", "text ann: 2", "text ann: 3", "text ann: 4"})
+	wantList(t, "ready", readyIDs(t, s), []string{"1", "2", "3", "4", "5"})
+	if have := get(t, s, "2").Created; !have.Equal(fixed.AddDate(1, 0, 0)) {
+		t.Errorf("created %v", have)
+	}
+}
