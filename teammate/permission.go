@@ -66,10 +66,10 @@ func (p Permissions) decide(q question) ruling {
 	if q.hook == deny {
 		return ruling{behavior: deny, by: "hook"}
 	}
-	if r, ok := first(p.Deny, q.call, hooks.Rule.Forbids); ok {
+	if r, ok := forbiddenBy(p.Deny, q.call); ok {
 		return ruling{behavior: deny, by: "rule", rule: r}
 	}
-	if r, ok := first(p.Ask, q.call, hooks.Rule.Forbids); ok {
+	if r, ok := forbiddenBy(p.Ask, q.call); ok {
 		return p.asked(ruling{behavior: ask, by: "rule", rule: r})
 	}
 	if q.hook == ask {
@@ -81,8 +81,8 @@ func (p Permissions) decide(q question) ruling {
 	if q.hook == allow {
 		return ruling{behavior: allow, by: "hook"}
 	}
-	if r, ok := first(p.Allow, q.call, hooks.Rule.Permits); ok {
-		return ruling{behavior: allow, by: "rule", rule: r}
+	if r, ok := hooks.PermittedBy(p.Allow, q.call); ok {
+		return ruling{behavior: allow, by: "rule", rule: r.String()}
 	}
 	if p.modeAllows(q) {
 		return ruling{behavior: allow, by: "mode"}
@@ -109,10 +109,10 @@ func (p Permissions) asked(r ruling) ruling {
 	return r
 }
 
-// first is the first of rules that catches call.
-func first(rules []hooks.Rule, call hooks.Call, catches func(hooks.Rule, hooks.Call) bool) (string, bool) {
+// forbiddenBy names the first of rules, deny or ask rules, that catches call.
+func forbiddenBy(rules []hooks.Rule, call hooks.Call) (string, bool) {
 	for _, r := range rules {
-		if catches(r, call) {
+		if r.Forbids(call) {
 			return r.String(), true
 		}
 	}

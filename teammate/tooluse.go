@@ -211,7 +211,10 @@ func middle(text string, limit int) string {
 	if len(runes) <= limit {
 		return text
 	}
-	mark := fmt.Sprintf("\n\n... [%d characters left out] ...\n\n", len(runes)-limit)
-	half := (limit - len(mark)) / 2
+	half := (limit - markRoom) / 2
+	mark := fmt.Sprintf("\n\n... [%d characters left out] ...\n\n", len(runes)-2*half)
 	return string(runes[:half]) + mark + string(runes[len(runes)-half:])
 }
+
+// markRoom is kept free for the words that stand in the middle of a cut text.
+const markRoom = 60
