@@ -223,7 +223,7 @@ func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate
 		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.Agent.Name)
 	}
 	return builtin.New(builtin.Options{
-		Model:   played.Model(&script.Options{Served: history.Steps}),
+		Model:   played.Model(&script.Options{Served: history.Steps, IDPrefix: s.member.Name + "_"}),
 		System:  systemPrompt(o.team, s.member, s.lead),
 		Tools:   specs,
 		History: history.Messages,
