@@ -1,0 +1,268 @@
+package main_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// journalLine is a line of the journal, with what these tests look at.
+type journalLine struct {
+	Seq    uint64
+	Member string
+	Turn   int
+	Type   string
+	Data   struct {
+		Op   string
+		Task struct{ ID, Owner string }
+
+		ID, Name, Content string
+		Input             struct{ TaskID, Status, Command string }
+
+		Event, Command, Outcome, Stderr, Path string
+		ToolUseID                             string `json:"tool_use_id"`
+
+		From, To, Kind, Text, Reason, Decision, By string
+		ExitCode                                   int `json:"exit_code"`
+	}
+}
+
+// readLines reads what `covey logs --json` printed.
+func readLines(t *testing.T, text string) []journalLine {
+	t.Helper()
+	var lines []journalLine
+	for one := range strings.Lines(text) {
+		var l journalLine
+		if err := json.Unmarshal([]byte(one), &l); err != nil {
+			t.Fatalf("journal: %v in %q", err, one)
+		}
+		if len(lines) > 0 && l.Seq <= lines[len(lines)-1].Seq {
+			t.Fatalf("journal: line %d comes after line %d", l.Seq, lines[len(lines)-1].Seq)
+		}
+		lines = append(lines, l)
+	}
+	if len(lines) == 0 {
+		t.Fatal("the journal is empty")
+	}
+	return lines
+}
+
+// find is the place of the first line from a place on that fits; -1 if there
+// is none, or from is -1.
+func (e example) find(from int, fits func(journalLine) bool) int {
+	if from < 0 {
+		return -1
+	}
+	if i := slices.IndexFunc(e.line[from:], fits); i >= 0 {
+		return from + i
+	}
+	return -1
+}
+
+func (e example) count(fits func(journalLine) bool) int {
+	n := 0
+	for _, l := range e.line {
+		if fits(l) {
+			n++
+		}
+	}
+	return n
+}
+
+// feedback fits a refusal that a member got from an event's hooks at its turn
+// end.
+func feedback(member, event, text string) func(journalLine) bool {
+	return func(l journalLine) bool {
+		return l.Type == "hook_feedback" && l.Member == member && l.Data.Event == event &&
+			l.Data.Path == "turn_end" && strings.Contains(l.Data.Text, text)
+	}
+}
+
+func taskOp(op, id string) func(journalLine) bool {
+	return func(l journalLine) bool { return l.Type == "task" && l.Data.Op == op && l.Data.Task.ID == id }
+}
+
+// mail fits a message between members.
+func mail(from, to string) func(journalLine) bool {
+	return func(l journalLine) bool {
+		return l.Type == "message" && l.Data.Kind == "text" && l.Data.From == from && l.Data.To == to
+	}
+}
+
+// completedBy is who completed a task.
+func (e example) completedBy(id string) string {
+	if i := e.find(0, taskOp("completed", id)); i >= 0 {
+		return e.line[i].Data.Task.Owner
+	}
+	return "nobody"
+}
+
+// other is the other one of the quickstart's teammates.
+func (e example) other(member string) string {
+	if member == "ana" {
+		return "ben"
+	}
+	return "ana"
+}
+
+// callText is the command of a member's tool call.
+func (e example) callText(id, member string) string {
+	i := e.find(0, func(l journalLine) bool { return l.Type == "tool_call" && l.Member == member && l.Data.ID == id })
+	if i < 0 {
+		return ""
+	}
+	return e.line[i].Data.Input.Command
+}
+
+// answer is the last text of whoever had the goal.
+func (e example) answer() string {
+	text := ""
+	for _, l := range e.line {
+		if l.Type == "text" && l.Member == "lead" {
+			text = strings.TrimSpace(l.Data.Text)
+		}
+	}
+	return text
+}
+
+// turnEnd is one passage of a member through its gates.
+type turnEnd struct {
+	runs  []gateRun
+	owned int // tasks that the member had in progress then
+}
+
+// gateRun is one event of a turn end with all its hooks.
+type gateRun struct {
+	event, id string
+	refusals  int
+}
+
+// turnEnds are a member's turn ends in order. What a member had in progress is
+// read off its own calls and their results, which stand in the journal in the
+// order in which they happened to it, however slow the disk is.
+func (e example) turnEnds(member string) []turnEnd {
+	var ends []turnEnd
+	calls, owned := map[string]journalLine{}, map[string]bool{}
+	for _, l := range e.line {
+		if l.Member != member {
+			continue
+		}
+		switch l.Type {
+		case "tool_call":
+			calls[l.Data.ID] = l
+		case "tool_result":
+			noteOwned(owned, calls[l.Data.ID], l)
+			delete(calls, l.Data.ID)
+		case "hook_started":
+			if len(calls) == 0 { // else it belongs to a tool call
+				ends = noteRun(ends, l, len(owned))
+			}
+		case "hook_feedback":
+			if l.Data.Path == "turn_end" {
+				runs := ends[len(ends)-1].runs
+				runs[len(runs)-1].refusals++
+			}
+		}
+	}
+	return ends
+}
+
+// noteOwned takes in what a successful TaskUpdate made of the member's tasks.
+func noteOwned(owned map[string]bool, call, result journalLine) {
+	in := call.Data.Input
+	if call.Data.Name != "TaskUpdate" || !strings.HasPrefix(result.Data.Content, "Updated task") {
+		return
+	}
+	switch in.Status {
+	case "in_progress":
+		owned[in.TaskID] = true
+	case "completed":
+		delete(owned, in.TaskID)
+	}
+}
+
+// noteRun takes in that a hook of a gate started: in a run that is known, in a
+// new one, or in a new turn end.
+func noteRun(ends []turnEnd, l journalLine, owned int) []turnEnd {
+	event, id := l.Data.Event, l.Data.ToolUseID
+	if !slices.Contains([]string{"Stop", "TaskCompleted", "TeammateIdle"}, event) {
+		return ends
+	}
+	if n := len(ends); n > 0 && slices.ContainsFunc(ends[n-1].runs, func(r gateRun) bool { return r.id == id }) {
+		return ends
+	}
+	first := event == "Stop" || len(ends) == 0 || ends[len(ends)-1].over()
+	if first {
+		ends = append(ends, turnEnd{owned: owned})
+	}
+	end := &ends[len(ends)-1]
+	end.runs = append(end.runs, gateRun{event: event, id: id})
+	return ends
+}
+
+// over says whether nothing more may come in this turn end.
+func (end turnEnd) over() bool {
+	last := end.runs[len(end.runs)-1]
+	return last.event == "TeammateIdle" || last.event == "Stop" && last.refusals > 0
+}
+
+// checkTurnEnds finds that each turn end of each teammate ran its gates in
+// order: Stop, TaskCompleted for each task in progress, TeammateIdle, each run
+// under a tool-use id of its own. The lead runs Stop alone.
+func (e example) checkTurnEnds(t *testing.T) {
+	t.Helper()
+	seen := map[string]string{}
+	for _, l := range e.line {
+		if l.Type != "tool_call" {
+			continue
+		}
+		if seen[l.Data.ID] != "" {
+			t.Errorf("the id %q of a tool call of %s belongs to %s as well", l.Data.ID, l.Member, seen[l.Data.ID])
+		}
+		seen[l.Data.ID] = "a tool call of " + l.Member
+	}
+	stops := e.count(func(l journalLine) bool { return l.Type == "hook_started" && l.Data.Event == "Stop" }) > 0
+	for _, member := range e.members() {
+		for n, end := range e.turnEnds(member) {
+			got := []string{}
+			for _, r := range end.runs {
+				got = append(got, r.event)
+				if seen[r.id] != "" || r.id == "" {
+					t.Errorf("%s: the id %q of %s belongs to %s as well", member, r.id, r.event, seen[r.id])
+				}
+				seen[r.id] = r.event + " of " + member
+			}
+			if want := e.wantRuns(member, end, stops); !slices.Equal(got, want) {
+				t.Errorf("turn end %d of %s, which owned %d tasks, ran %v, want %v", n+1, member, end.owned, got, want)
+			}
+		}
+	}
+}
+
+// wantRuns is what a turn end must have run. stops says whether the team has
+// Stop hooks at all.
+func (e example) wantRuns(member string, end turnEnd, stops bool) []string {
+	var want []string
+	if stops {
+		want = append(want, "Stop")
+	}
+	if member == "lead" || stops && end.runs[0].refusals > 0 {
+		return want
+	}
+	if e.count(func(l journalLine) bool { return l.Type == "hook_started" && l.Data.Event == "TaskCompleted" }) > 0 {
+		want = append(want, slices.Repeat([]string{"TaskCompleted"}, end.owned)...)
+	}
+	return append(want, "TeammateIdle")
+}
+
+// members are all that took turns.
+func (e example) members() []string {
+	var names []string
+	for _, l := range e.line {
+		if l.Type == "turn_started" && !slices.Contains(names, l.Member) {
+			names = append(names, l.Member)
+		}
+	}
+	return names
+}
