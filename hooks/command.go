@@ -51,7 +51,7 @@ func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
 		return found, out
 	}
 	marker := markerName + "=" + uuid.NewString()
-	process := Process{Args: args, Dir: r.workDir(), Env: r.handlerEnv(h, marker), Stdin: r.wire,
+	process := Process{Args: args, Dir: r.dir, Env: r.handlerEnv(h, marker), Stdin: r.wire,
 		Stdout: &out.stdout, Stderr: &out.stderr, Grace: r.opts.Grace, Marker: marker}
 	release := func() {}
 	if r.opts.Spawned != nil {

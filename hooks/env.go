@@ -45,7 +45,7 @@ func ownNames() []string {
 
 // eventEnv adds what belongs to one event.
 func (r *run) eventEnv(in Input) []string {
-	env := append(slices.Clip(r.Runner.env), "CLAUDE_CODE_SESSION_ID="+in.SessionID, "PWD="+r.workDir())
+	env := append(slices.Clip(r.Runner.env), "CLAUDE_CODE_SESSION_ID="+in.SessionID, "PWD="+r.dir)
 	if in.Effort != nil {
 		env = append(env, "CLAUDE_EFFORT="+in.Effort.Level)
 	}

@@ -38,6 +38,15 @@ type Payload interface {
 type SessionStartInput struct {
 	Source string `json:"source"` // startup, resume, clear, compact or fork
 	Model  string `json:"model,omitempty"`
+	*ResumeInfo
+}
+
+// ResumeInfo is what SessionStart says besides when a session goes on.
+type ResumeInfo struct {
+	SecondsSinceLastResponse float64 `json:"seconds_since_last_response"`
+	ContextTokens            int64   `json:"context_tokens"`
+	PromptCacheLikelyExpired bool    `json:"prompt_cache_likely_expired"`
+	EstimatedCacheWriteUSD   float64 `json:"estimated_cache_write_usd"`
 }
 
 // SessionEndInput is the payload of SessionEnd.
@@ -47,7 +56,14 @@ type SessionEndInput struct {
 
 // UserPromptSubmitInput is the payload of UserPromptSubmit.
 type UserPromptSubmitInput struct {
-	Prompt string `json:"prompt"`
+	Prompt       string `json:"prompt"`
+	SessionTitle string `json:"session_title,omitempty"`
+}
+
+// MCPServer says which server an MCP tool comes from.
+type MCPServer struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`
 }
 
 // PreToolUseInput is the payload of PreToolUse.
@@ -55,6 +71,7 @@ type PreToolUseInput struct {
 	ToolName  string          `json:"tool_name"`
 	ToolInput json.RawMessage `json:"tool_input"`
 	ToolUseID string          `json:"tool_use_id"`
+	MCPServer *MCPServer      `json:"mcp_server,omitempty"`
 }
 
 // PostToolUseInput is the payload of PostToolUse.
@@ -64,6 +81,7 @@ type PostToolUseInput struct {
 	ToolResponse json.RawMessage `json:"tool_response"` // the tool's structured output
 	ToolUseID    string          `json:"tool_use_id"`
 	DurationMS   int64           `json:"duration_ms"`
+	MCPServer    *MCPServer      `json:"mcp_server,omitempty"`
 }
 
 // PostToolUseFailureInput is the payload of PostToolUseFailure.
@@ -74,6 +92,7 @@ type PostToolUseFailureInput struct {
 	Error       string          `json:"error"` // at most 10,000 characters, cut in the middle
 	IsInterrupt bool            `json:"is_interrupt"`
 	DurationMS  int64           `json:"duration_ms"`
+	MCPServer   *MCPServer      `json:"mcp_server,omitempty"`
 }
 
 // StopInput is the payload of Stop. The last two fields are ours: a

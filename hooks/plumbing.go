@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,7 +22,8 @@ type plumbing struct {
 	input    *os.File   // our end of stdin, while there is still something to write
 	rest     []byte     // what is still to be written
 	outputs  []output
-	pumps    sync.WaitGroup
+	running  atomic.Int32  // pumps that have not ended
+	drained  chan struct{} // closed by the last of them
 }
 
 // output is our end of one output stream and where it goes.
@@ -111,20 +112,37 @@ func (pl *plumbing) collect(w io.Writer) (*os.File, error) {
 }
 
 // begin is called once the program has started: its ends are closed here, and
-// the pumps run until finish.
+// the pumps run until finish has waited for them.
 func (pl *plumbing) begin() {
 	closeAll(pl.children)
+	pl.drained = make(chan struct{})
+	pumps := make([]func(), 0, 3)
 	if pl.input != nil {
-		pl.pumps.Go(func() {
-			// A program that does not read its input is not at fault: EPIPE and the
-			// deadline that finish sets are both its way of saying "enough".
-			_, _ = pl.input.Write(pl.rest)
-			_ = pl.input.Close()
-		})
+		pumps = append(pumps, pl.feedRest)
 	}
 	for _, out := range pl.outputs {
-		pl.pumps.Go(func() { pump(out) })
+		pumps = append(pumps, func() { pump(out) })
 	}
+	if len(pumps) == 0 {
+		close(pl.drained)
+		return
+	}
+	pl.running.Store(int32(len(pumps)))
+	for _, work := range pumps {
+		go func() {
+			work()
+			if pl.running.Add(-1) == 0 {
+				close(pl.drained)
+			}
+		}()
+	}
+}
+
+// feedRest writes what is left of the input. A program that does not read it is
+// not at fault: EPIPE, and the deadline that finish sets, only say "enough".
+func (pl *plumbing) feedRest() {
+	_, _ = pl.input.Write(pl.rest)
+	_ = pl.input.Close()
 }
 
 // pump copies one output until it ends. A writer that fails does not stop the
@@ -143,12 +161,10 @@ func (pl *plumbing) finish() (held bool) {
 		// Nobody is left to read but children that were not given this input.
 		_ = pl.input.SetWriteDeadline(time.Now())
 	}
-	done := make(chan struct{})
-	go func() { pl.pumps.Wait(); close(done) }()
 	timer := time.NewTimer(lingerDelay)
 	defer timer.Stop()
 	select {
-	case <-done:
+	case <-pl.drained:
 	case <-timer.C:
 		held = true
 		for _, out := range pl.outputs {
@@ -156,7 +172,7 @@ func (pl *plumbing) finish() (held bool) {
 				_ = out.from.Close() // where pipes have no deadlines, closing ends the read
 			}
 		}
-		<-done
+		<-pl.drained
 	}
 	for _, out := range pl.outputs {
 		_ = out.from.Close()

@@ -22,6 +22,7 @@ type run struct {
 	in      Input
 	id      string
 	wire    []byte
+	dir     string // where the hooks run
 	env     []string
 	observe func(Progress)
 
@@ -40,7 +41,8 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 		hooksCtx = limited
 	}
 	wire, err := r.in.Wire()
-	r.wire, r.env = wire, r.eventEnv(r.in)
+	r.wire, r.dir = wire, r.workDir()
+	r.env = r.eventEnv(r.in)
 	var running sync.WaitGroup
 	for _, h := range chosen {
 		if err != nil {
@@ -53,10 +55,15 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 			continue
 		}
 		r.report(Progress{Command: h.label})
-		running.Go(func() {
+		work := func() {
 			defer r.release()
 			r.finish(h, r.one(ctx, hooksCtx, h))
-		})
+		}
+		if len(chosen) == 1 {
+			work() // a switch of goroutines is a tenth of what a hook costs
+			continue
+		}
+		running.Go(work)
 	}
 	running.Wait()
 }
