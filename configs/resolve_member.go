@@ -60,9 +60,17 @@ func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 
 // needAgent reports a member that nothing thinks for.
 func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *node) {
-	if m := inherit(&s.defaults, own); !m.agent.given() && !m.model.given() {
-		r.fail(at.at, "this member has no agent; add agent: NAME or model: NAME, or one of them under defaults")
+	if m := inherit(&s.defaults, own); m.agent.given() || m.model.given() {
+		return
 	}
+	if own.at != nil {
+		for _, p := range own.at.pairs {
+			if r.nearest(p.key.text, []string{"agent", "model"}) != "" {
+				return // a slip of the pen, which decoding has reported
+			}
+		}
+	}
+	r.fail(at.at, "this member has no agent; add agent: NAME or model: NAME, or one of them under defaults")
 }
 
 func (r *resolver) checkMemberName(name *node) {

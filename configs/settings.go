@@ -41,36 +41,25 @@ func (t *Team) Sources() ([]hooks.Source, []error) {
 }
 
 // SettingsPermissions returns the permission rules of the settings files, put
-// together. They add to those of every member. What is wrong with a file is in
-// the warnings of Sources; the warnings here are about the rules alone.
+// together; they add to those of every member. The warnings are about what of
+// a file's permissions has no effect here; what is wrong with a file itself is
+// among the warnings of Sources.
 func (t *Team) SettingsPermissions() (Permissions, []error) {
 	var out Permissions
 	var warnings []error
 	for _, path := range t.Settings {
 		file, _ := readSettings(path)
-		keep := func(rules []string) []string {
-			kept, errs := readableRules(path, rules)
-			warnings = append(warnings, errs...)
-			return kept
+		out.Allow = append(out.Allow, file.Permissions.Allow...)
+		out.Ask = append(out.Ask, file.Permissions.Ask...)
+		out.Deny = append(out.Deny, file.Permissions.Deny...)
+		// A file that anybody may have put there must not loosen what the
+		// spec says.
+		if file.Permissions.DefaultMode != "" {
+			warnings = append(warnings, fmt.Errorf(
+				"%s: permissions.defaultMode has no effect; set permission_mode in the spec", path))
 		}
-		out.Allow = append(out.Allow, keep(file.Permissions.Allow)...)
-		out.Ask = append(out.Ask, keep(file.Permissions.Ask)...)
-		out.Deny = append(out.Deny, keep(file.Permissions.Deny)...)
 	}
 	return out, warnings
-}
-
-// readableRules returns the rules that can be read.
-func readableRules(path string, rules []string) (kept []string, warnings []error) {
-	for _, rule := range rules {
-		if _, err := hooks.ParseRule(rule); err != nil {
-			warnings = append(warnings, fmt.Errorf("%s: permission rule %s: %s; it has no effect",
-				path, quote(rule), sentence(err)))
-			continue
-		}
-		kept = append(kept, rule)
-	}
-	return kept, warnings
 }
 
 // readSettings reads one settings file.

@@ -14,7 +14,7 @@ var starterFiles embed.FS
 
 // starter is what the templates of `covey init` are filled with.
 type starter struct {
-	Name    string // the team's
+	Name    string // the team's, in quotes if YAML needs them
 	Scripts string // folder of the scripts, relative to the spec
 	Test    string // the test command; empty: none found
 	Found   string // what gave it away
@@ -33,7 +33,7 @@ func Starter(dir string) (spec []byte, files map[string][]byte, err error) {
 	if _, err := os.ReadDir(abs); err != nil {
 		return nil, nil, fmt.Errorf("configs: %w; name a folder to write the spec for", err)
 	}
-	s := starter{Name: defaultName(abs), Scripts: freeFolder(abs)}
+	s := starter{Name: yamlText(defaultName(abs)), Scripts: freeFolder(abs)}
 	s.Test, s.Found, s.Program = testCommand(abs)
 	templates, err := template.ParseFS(starterFiles, "starter/*.tmpl")
 	if err != nil {
@@ -51,6 +51,14 @@ func Starter(dir string) (spec []byte, files map[string][]byte, err error) {
 		filepath.Join(s.Scripts, "lead.yaml"):   out["lead.yaml"],
 		filepath.Join(s.Scripts, "worker.yaml"): out["worker.yaml"],
 	}, nil
+}
+
+// yamlText writes a name so that YAML reads it as text: 007 and true need quotes.
+func yamlText(name string) string {
+	if d := newDecoder("", []byte(name)); d.root != nil && d.root.kind == kindText {
+		return name
+	}
+	return fmt.Sprintf("%q", name)
 }
 
 // freeFolder is where the scripts go: a folder in which they overwrite nothing.

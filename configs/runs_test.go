@@ -1,0 +1,137 @@
+package configs
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// runsSpec names programs in every way that a spec has.
+const runsSpec = `covey: 1
+workspace: work
+models: {demo: {provider: script, script: demo.yaml}}
+agents: {a: {model: {provider: script, script: agent.yaml}}}
+lead: {model: {provider: script, script: lead.yaml}}
+teammates: {x: {model: demo}, y: a}
+gates:
+  task: [go test ./..., {run: ./gate.sh, timeout: 2m}, {policy: report-sent}]
+  stop: ['"$CLAUDE_PROJECT_DIR"/../beside.sh']
+hooks:
+  Stop:
+    - hooks:
+        - {type: command, command: "sh plain.sh && test -f notes.txt"}
+        - {type: command, command: bash, args: ["-x", plain.sh, "a b"]}
+        - {type: command, command: "./gate.sh; ./gate.sh"}
+settings: [settings.json]
+`
+
+// runsTeam loads runsSpec. Only gate.sh may be executed; shebang.sh says what
+// runs it; plain.sh and notes.txt are just text.
+func runsTeam(t *testing.T) (*Team, string) {
+	t.Helper()
+	dir := write(t, map[string]string{"team.yaml": runsSpec, "demo.yaml": "steps: []", "agent.yaml": "steps: []",
+		"lead.yaml": "steps: []", "work/gate.sh": "exit 0\n", "work/plain.sh": "exit 0\n", "work/notes.txt": "notes\n",
+		"work/shebang.sh": "#!/bin/sh\n", "beside.sh": "#!/bin/sh\n", "work/empty": "", "outside.sh": "",
+		"settings.json": `{"hooks": {"TaskCreated": [{"hooks": [{"type": "command", "command": "${CLAUDE_PROJECT_DIR}/shebang.sh x"}]}]}}`,
+	})
+	if err := os.Chmod(filepath.Join(dir, "work/gate.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	team, err := Load(filepath.Join(dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return team, dir
+}
+
+func TestRuns(t *testing.T) {
+	team, dir := runsTeam(t)
+	at := func(path string) string { return filepath.Join(dir, path) }
+	want := []Run{
+		{Kind: RunSpec, Path: at("team.yaml")},
+		{Kind: RunScript, Path: at("demo.yaml")},
+		{Kind: RunScript, Path: at("agent.yaml")},
+		{Kind: RunScript, Path: at("lead.yaml")},
+		{Kind: RunHook, Event: hooks.Stop, Command: "sh plain.sh && test -f notes.txt"},
+		{Kind: RunFile, Path: at("work/plain.sh")},
+		{Kind: RunHook, Event: hooks.Stop, Command: `bash -x plain.sh "a b"`},
+		{Kind: RunHook, Event: hooks.Stop, Command: "./gate.sh; ./gate.sh"},
+		{Kind: RunFile, Path: at("work/gate.sh")},
+		{Kind: RunGate, Event: hooks.Stop, Command: `"$CLAUDE_PROJECT_DIR"/../beside.sh`},
+		{Kind: RunFile, Path: at("beside.sh")},
+		{Kind: RunGate, Event: hooks.TaskCompleted, Command: "go test ./..."},
+		{Kind: RunGate, Event: hooks.TaskCompleted, Command: "./gate.sh"},
+		{Kind: RunSettings, Path: at("settings.json")},
+		{Kind: RunHook, Event: hooks.TaskCreated, Command: "${CLAUDE_PROJECT_DIR}/shebang.sh x"},
+		{Kind: RunFile, Path: at("work/shebang.sh")},
+	}
+	got := team.Runs()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", show(got, dir), show(want, dir))
+	}
+	for range 20 {
+		if again := team.Runs(); !reflect.DeepEqual(again, got) {
+			t.Fatal("the order changes from call to call")
+		}
+	}
+}
+
+func show(runs []Run, dir string) string {
+	var b strings.Builder
+	for _, r := range runs {
+		b.WriteString(strings.TrimSpace(string(r.Kind)+" "+string(r.Event)+" "+r.Command+" "+
+			strings.TrimPrefix(r.Path, dir)) + "\n")
+	}
+	return b.String()
+}
+
+// TestRunsFollowSettings: a settings file that changes brings new commands.
+func TestRunsFollowSettings(t *testing.T) {
+	team, dir := runsTeam(t)
+	before := len(team.Runs())
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if after := len(team.Runs()); after != before-2 {
+		t.Errorf("%d runs after the hook and its file are gone, %d before", after, before)
+	}
+}
+
+// TestPrograms looks for the workspace's own programs in command lines.
+func TestPrograms(t *testing.T) {
+	team, dir := runsTeam(t)
+	for command, want := range map[string]string{
+		"./gate.sh":                        "work/gate.sh",
+		"gate.sh":                          "work/gate.sh",
+		"'./gate.sh' --fast":               "work/gate.sh",
+		"FOO=1 ./gate.sh|tee log":          "work/gate.sh",
+		"cat notes.txt":                    "",
+		"sh -e plain.sh":                   "work/plain.sh",
+		". ./plain.sh":                     "work/plain.sh",
+		"(cd . && sh ./plain.sh)":          "work/plain.sh",
+		"x=$(sh plain.sh)":                 "work/plain.sh",
+		"/usr/bin/python3.12 -u notes.txt": "work/notes.txt",
+		"bash -c './gate.sh'":              "work/gate.sh",
+		"./empty":                          "",
+		"./missing.sh":                     "",
+		"/bin/sh":                          "",
+		"../../elsewhere.sh":               "",
+		"sh ../outside.sh":                 "outside.sh",
+		dir + "/work/gate.sh":              "work/gate.sh",
+		".":                                "",
+		"":                                 "",
+	} {
+		want := strings.Fields(want)
+		got := team.programs(shellWords(command))
+		for i := range got {
+			got[i] = strings.TrimPrefix(got[i], dir+string(filepath.Separator))
+		}
+		if !reflect.DeepEqual(append([]string{}, got...), append([]string{}, want...)) {
+			t.Errorf("%q brings %v, want %v", command, got, want)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package configs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// start writes what Starter makes for dir and loads it.
+func start(t *testing.T, dir string) (*Team, string) {
+	t.Helper()
+	spec, files, err := Starter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 2 {
+		t.Errorf("files %v", files)
+	}
+	for name, data := range files {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil || !filepath.IsLocal(name) {
+			t.Errorf("%s would be overwritten", name)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	team, err := Parse(filepath.Join(dir, "team.yaml"), spec)
+	if err != nil {
+		t.Fatalf("%v\nin\n%s", err, spec)
+	}
+	if len(team.Warnings) != 0 {
+		t.Errorf("warnings %v", team.Warnings)
+	}
+	return team, string(spec)
+}
+
+// onPath makes programs of these names all that is installed.
+func onPath(t *testing.T, names ...string) {
+	t.Helper()
+	bin := t.TempDir()
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+}
+
+// TestStarter finds the test command of projects of all kinds.
+func TestStarter(t *testing.T) {
+	onPath(t, "go", "npm", "pnpm", "yarn", "make", "python3")
+	goMod := "module x\n"
+	tests := map[string]struct {
+		files map[string]string
+		gate  string // of tasks; empty: none
+		says  string
+	}{
+		"nothing":           {nil, "", "# task: [make test]               # your test command"},
+		"go":                {map[string]string{"go.mod": goMod, "a/b.go": "package a\n"}, "go test ./...", "found by go.mod"},
+		"go without code":   {map[string]string{"go.mod": goMod, "vendor/v/v.go": "package v\n", ".x/x.go": "package x\n"}, "", ""},
+		"go of others":      {map[string]string{"go.mod": goMod, "sub/go.mod": goMod, "sub/x.go": "package x\n"}, "", ""},
+		"make before go":    {map[string]string{"go.mod": goMod, "a.go": "package a\n", "Makefile": "all:\n\ntest: all\n\tgo test\n"}, "make test", "found by Makefile"},
+		"make without test": {map[string]string{"Makefile": "tests:\nTEST := x\ntest := y\n"}, "", ""},
+		"npm":               {map[string]string{"package.json": `{"scripts": {"test": "jest"}}`}, "npm test", ""},
+		"pnpm":              {map[string]string{"package.json": `{"scripts": {"test": "jest"}}`, "pnpm-lock.yaml": ""}, "pnpm test", ""},
+		"yarn":              {map[string]string{"package.json": `{"scripts": {"test": "jest"}}`, "yarn.lock": ""}, "yarn test", ""},
+		"npm's own": {map[string]string{"package.json": `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`},
+			"", ""},
+		"no test script": {map[string]string{"package.json": `{"name": "x"}`}, "", ""},
+		"broken json":    {map[string]string{"package.json": `{`}, "", ""},
+		"python":         {map[string]string{"pyproject.toml": "[project]\n"}, "python3 -m pytest -q", ""},
+		"pytest.ini":     {map[string]string{"pytest.ini": ""}, "python3 -m pytest -q", ""},
+		"not installed":  {map[string]string{"Cargo.toml": "[package]\n"}, "", "# task: [cargo test]  # found by Cargo.toml, but cargo is not installed"},
+		"a folder":       {map[string]string{"go.mod/x": "", "package.json": `{"scripts": {"test": "x"}}`}, "npm test", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			team, spec := start(t, write(t, test.files))
+			gate := ""
+			if groups := team.Gates[hooks.TaskCompleted]; len(groups) > 0 {
+				gate = groups[0].Hooks[0].Command
+			}
+			if gate != test.gate {
+				t.Errorf("the gate of tasks is %q, want %q in\n%s", gate, test.gate, spec)
+			}
+			if !strings.Contains(spec, test.says) {
+				t.Errorf("the spec lacks %q:\n%s", test.says, spec)
+			}
+			if h := team.Gates[hooks.TeammateIdle][0].Hooks[0]; h.Policy != "no-open-tasks" {
+				t.Errorf("idle gate %+v", h)
+			}
+		})
+	}
+}
+
+// TestStarterIsHonest: everything in it runs now, and it says what does not yet.
+func TestStarterIsHonest(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "My Shop")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	team, spec := start(t, dir)
+	if team.Name != "my-shop" {
+		t.Errorf("name %q", team.Name)
+	}
+	for _, m := range team.Members() {
+		if m.Agent.Model.Provider != Script {
+			t.Errorf("%s needs more than a script", m.Name)
+		}
+	}
+	for _, want := range []string{"come with later versions", "covey up", "covey validate"} {
+		if !strings.Contains(spec, want) {
+			t.Errorf("the spec lacks %q", want)
+		}
+	}
+	for i, line := range strings.Split(spec, "\n") {
+		if len(line) > 100 || strings.TrimRight(line, " ") != line || strings.Contains(line, "\t") {
+			t.Errorf("line %d is untidy: %q", i+1, line)
+		}
+	}
+}
+
+// TestStarterNames: a folder may be called what YAML takes for something else.
+func TestStarterNames(t *testing.T) {
+	for _, name := range []string{"001", "true", "null", "1e3", "0x1f", "2026-11-21", "y"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if team, _ := start(t, dir); team.Name != name {
+			t.Errorf("%s becomes %s", name, team.Name)
+		}
+	}
+}
+
+// TestStarterOverwritesNothing: scripts of the same names are somebody's.
+func TestStarterOverwritesNothing(t *testing.T) {
+	dir := write(t, map[string]string{"scripts/worker.yaml": "mine\n"})
+	team, _ := start(t, dir)
+	if want := filepath.Join(dir, "covey-scripts", "worker.yaml"); team.Teammates[0].Agent.Model.Script != want {
+		t.Errorf("script %s, want %s", team.Teammates[0].Agent.Model.Script, want)
+	}
+}
+
+func TestStarterFails(t *testing.T) {
+	if _, _, err := Starter(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "name a folder") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
