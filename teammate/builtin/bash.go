@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -138,10 +137,14 @@ func (t *Tools) timeout(in bashInput) time.Duration {
 	return time.Duration(in.Timeout) * time.Millisecond
 }
 
+// callPrefix begins the environment entry by which a command's processes are
+// found. The Tools' id and the number of the command follow.
+const callPrefix = "COVEY_CALL="
+
 // process is the shell that runs s. Its marker finds what it starts, wherever
 // that went.
 func (t *Tools) process(s *script) teammate.Process {
-	marker := "COVEY_CALL=" + rand.Text()
+	marker := fmt.Sprintf("%s%s-%d.", callPrefix, t.id, t.calls.Add(1))
 	return teammate.Process{
 		Args:   s.args(),
 		Dir:    t.env.Workdir.Dir(),

@@ -74,24 +74,27 @@ func TestBashResults(t *testing.T) {
 }
 
 func TestTheDirectoryLastsHoweverACommandEnds(t *testing.T) {
-	tests := []struct{ name, command, want string }{
-		{"cd", "cd sub", "sub"},
-		{"a failure after it", "cd sub; false", "sub"},
-		{"exit", "cd sub; exit 3", "sub"},
-		{"exit with a trap of the command's own", "trap 'true' EXIT; cd sub; exit 3", "sub"},
-		{"an EXIT trap that goes elsewhere", "trap 'cd ..' EXIT; cd sub", "sub"},
-		{"set -e", "set -e; cd sub; false; cd ..", "sub"},
-		{"set -x", "set -x; cd sub", "sub"},
-		{"set -u", "set -u; cd sub; echo $nosuch", "sub"},
-		{"noclobber", "set -C; cd sub", "sub"},
-		{"a subshell's is its own", "(cd sub; exit 3)", ""},
-		{"a pipe's is its own", "cd sub | cat", ""},
-		{"one that was killed by TERM", "cd sub; kill $$; sleep 9", "sub"},
-		{"exec forgets it", "cd sub; exec true", ""},
-		{"a directory with odd signs", "cd sub/*odd*", "sub/an odd\n'dir"},
-		{"a redirected stdout", "exec >/dev/null 2>&1; cd sub", "sub"},
-		{"a syntax error after it", "cd sub; eval 'if'", "sub"},
-		{"a link stays in its workspace", "cd link", "sub"},
+	tests := []struct {
+		name, command, want string
+		bash                bool // other shells stay where they were
+	}{
+		{"cd", "cd sub", "sub", false},
+		{"a failure after it", "cd sub; false", "sub", false},
+		{"exit", "cd sub; exit 3", "sub", false},
+		{"exit with a trap of the command's own", "trap 'true' EXIT; cd sub; exit 3", "sub", true},
+		{"an EXIT trap that goes elsewhere", "trap 'cd ..' EXIT; cd sub", "sub", false},
+		{"set -e", "set -e; cd sub; false; cd ..", "sub", false},
+		{"set -x", "set -x; cd sub", "sub", false},
+		{"set -u", "set -u; cd sub; echo $nosuch", "sub", false},
+		{"noclobber", "set -C; cd sub", "sub", false},
+		{"a subshell's is its own", "(cd sub; exit 3)", "", false},
+		{"a pipe's is its own", "cd sub | cat", "", false},
+		{"one that was killed by TERM", "cd sub; kill $$; sleep 9", "sub", true},
+		{"exec forgets it", "cd sub; exec true", "", false},
+		{"a directory with odd signs", "cd sub/*odd*", "sub/an odd\n'dir", false},
+		{"a redirected stdout", "exec >/dev/null 2>&1; cd sub", "sub", false},
+		{"a syntax error after it", "cd sub; eval 'if'", "sub", false},
+		{"a link stays in its workspace", "cd link", "sub", false},
 	}
 	for _, shell := range []string{"/bin/bash", "/bin/sh"} {
 		for _, test := range tests {
@@ -104,8 +107,8 @@ func TestTheDirectoryLastsHoweverACommandEnds(t *testing.T) {
 				}
 				r := b.call(t.Context(), "Bash", fields{"command": test.command})
 				want := filepath.Join(b.root, test.want)
-				if shell == "/bin/sh" && strings.Contains(test.name, "of the command's own") {
-					want = b.root // only bash can replace exit
+				if test.bash && shell != "/bin/bash" {
+					want = b.root
 				}
 				if b.wd.Dir() != want {
 					t.Errorf("in %q, want %q; the result is %s", b.wd.Dir(), want, r.Content)
@@ -275,23 +278,25 @@ func TestWhatACommandLeavesRunningEndsWithItsMember(t *testing.T) {
 			}
 		}
 	})
-	got := b.ok("Bash", fields{"command": "setsid sleep 300 >/dev/null 2>&1 & echo $! >pids; echo ok"})
+	got := b.ok("Bash", fields{"command": "sleep 300 & echo $! >pids; (setsid sleep 300 >/dev/null 2>&1 & echo $! >>pids); echo ok"})
 	left := pids(t, filepath.Join(b.root, "pids"))
-	if !strings.HasPrefix(got, "ok\n(still running: process ") || len(left) != 1 || !alive(left[0]) {
+	if !strings.HasPrefix(got, "ok\n(still running: process ") || len(left) != 2 || !alive(left[0]) || !alive(left[1]) {
 		t.Fatalf("result %q, left %v", got, left)
 	}
 	b.ok("Bash", fields{"command": "true"})
-	if !alive(left[0]) {
+	if !alive(left[0]) || !alive(left[1]) {
 		t.Error("the next command has killed it")
 	}
 	if err := b.tools.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(5 * time.Second); alive(left[0]) && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond) // another's child: nothing to wait for
-	}
-	if alive(left[0]) {
-		t.Errorf("process %d outlived its member", left[0])
+	for _, pid := range left {
+		for deadline := time.Now().Add(5 * time.Second); alive(pid) && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond) // another's child: nothing to wait for
+		}
+		if alive(pid) {
+			t.Errorf("process %d outlived its member", pid)
+		}
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -41,7 +41,7 @@ type script struct {
 // newScript makes command ready. Whoever calls it removes the files again.
 func (t *Tools) newScript(command string, follow bool) (*script, error) {
 	s := &script{shell: t.shell}
-	body := quote(command)
+	body := t.literal(command)
 	if follow || len(command) > maxInline {
 		dir, err := os.MkdirTemp(t.env.OutputDir, "command-")
 		if err != nil {
@@ -67,7 +67,7 @@ func (t *Tools) newScript(command string, follow bool) (*script, error) {
 	}
 	s.cwd = filepath.Join(s.dir, "cwd")
 	report := fmt.Sprintf(reportCwd, quote(s.cwd))
-	if strings.HasSuffix(t.shell, "bash") {
+	if t.isBash() {
 		report += exitBash
 	}
 	s.text = report + fmt.Sprintf(runCommand, env, body)
@@ -92,7 +92,18 @@ func (s *script) remove() {
 	}
 }
 
-// quote is s as one word of a shell.
+func (t *Tools) isBash() bool { return strings.HasSuffix(t.shell, "bash") }
+
+// literal is a command as one word. For bash it is a word on one line, so that
+// the line numbers of its messages are those of the command.
+func (t *Tools) literal(command string) string {
+	if !t.isBash() {
+		return quote(command)
+	}
+	return "$'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(command) + "'"
+}
+
+// quote is s as one word of any shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // silent are the commands that print nothing when they do their work, so that

@@ -59,30 +59,62 @@ func (t *Tools) sweep() {
 	t.strays = kept
 }
 
-// endStrays kills what commands have left running.
+// endStrays kills what commands have left running, found by the environment
+// that they were given: also what has left its session and holds no output, of
+// which leftBehind does not hear. What forks faster than it is killed is for a
+// limit on processes to stop.
 func (t *Tools) endStrays() {
+	const rounds = 10
+	for range rounds {
+		found := marked(callPrefix + t.id)
+		for _, pid := range found {
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill()
+			}
+		}
+		if len(found) == 0 {
+			break
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.sweep()
 	for _, s := range t.strays {
-		if p, err := os.FindProcess(s.pid); err == nil {
-			_ = p.Kill()
-		}
 		s.release()
 	}
 	t.strays = nil
 }
 
-// alive reports whether the process is there and still the one that was left.
-// Its kin may have been given another environment by now, in which case it is
-// let go: killing a stranger would be worse.
-func (s stray) alive() bool {
-	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
+// alive reports whether the process is there and still the one that was left:
+// its pid may have been given to another.
+func (s stray) alive() bool { return hasEntry(s.pid, s.marker) }
+
+// marked lists the processes that have an environment entry with that prefix.
+// Only Linux tells; elsewhere there are none.
+func marked(prefix string) []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	var pids []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil && hasEntry(pid, prefix) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// hasEntry reports whether a process has an environment entry with that prefix.
+// A process that has ended has none, even if nobody has waited for it yet.
+func hasEntry(pid int, prefix string) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return false
 	}
 	for entry := range bytes.SplitSeq(env, []byte{0}) {
-		if string(entry) == s.marker {
+		if strings.HasPrefix(string(entry), prefix) {
 			return true
 		}
 	}

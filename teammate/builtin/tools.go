@@ -1,10 +1,12 @@
 package builtin
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
@@ -53,6 +55,8 @@ type Tools struct {
 	stamps stamps
 	now    func() time.Time
 	shell  string
+	id     string        // tells the processes of these Tools from all others
+	calls  atomic.Uint64 // commands so far
 
 	mu     sync.Mutex // guards what follows
 	closed bool
@@ -75,6 +79,7 @@ func NewTools(env Env) *Tools {
 		stamps: stamps{file: filepath.Join(env.OutputDir, "files-read.jsonl")},
 		now:    env.Now,
 		shell:  "/bin/bash",
+		id:     rand.Text(),
 	}
 	if t.now == nil {
 		t.now = time.Now
