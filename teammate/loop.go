@@ -168,6 +168,7 @@ func (u *turn) aborted(ctx context.Context) ending {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, ErrInterrupted):
+		u.warn("the turn was %v", cause)
 		return ending{reason: reason, idle: idleInterrupted}
 	case errors.Is(cause, errTurnTimeout):
 		return ending{reason: turnTimeout, idle: idleLimited,

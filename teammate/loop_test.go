@@ -252,6 +252,7 @@ func TestInterrupt(t *testing.T) {
 			equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, reason)
 			equal(t, "idle", all[Idle](r.journal)[0].Reason, idleInterrupted)
 			equal(t, "attention", len(all[NeedsAttention](r.journal)), 0)
+			equal(t, "people read", one[Warning](t, r.journal).Text, "the turn was interrupted: enough")
 			if inTool {
 				failure := r.runner.of(hooks.PostToolUseFailure)[0].Payload.(hooks.PostToolUseFailureInput)
 				equal(t, "is_interrupt", failure.IsInterrupt, true)
@@ -324,7 +325,7 @@ func TestStopAndResume(t *testing.T) {
 	if err := r.member(t).Run(ctx); !errors.Is(err, told) {
 		t.Fatal(err)
 	}
-	equal(t, "end", one[MemberEnded](t, r.journal).Reason, "failed: told to stop")
+	equal(t, "end", one[MemberEnded](t, r.journal).Reason, "stopped")
 	equal(t, "idle", len(all[Idle](r.journal)), 0)
 	equal(t, "gates", r.gates(), []string{"PreToolUse", "PostToolUse"})
 
@@ -573,6 +574,23 @@ func TestSessionEndIsBounded(t *testing.T) {
 		}
 		equal(t, "time", time.Since(began), time.Hour+lastWords)
 		equal(t, "reason", one[MemberEnded](t, r.journal).Reason, "stopped")
+	})
+}
+
+// A member that has nothing more to do does not wait long for hooks beside it.
+func TestAsideIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, say{err: &APIError{Type: "unknown"}})
+		r.runner.answer = func(ctx context.Context, in hooks.Input) (hooks.Outcome, error) {
+			if in.Payload.Event() == hooks.StopFailure {
+				<-ctx.Done()
+			}
+			return pass, nil
+		}
+		began := time.Now()
+		r.mustRun(t)
+		equal(t, "time", time.Since(began), asideLimit)
+		equal(t, "warnings", len(all[Warning](r.journal)), 0)
 	})
 }
 

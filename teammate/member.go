@@ -8,6 +8,7 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Teammate is one member of a team at work. Make it with New, let it Run once.
@@ -84,16 +85,31 @@ func (t *Teammate) Run(ctx context.Context) error {
 		return fmt.Errorf("member %q: Run was called twice", t.opts.Name)
 	}
 	t.emit(MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
+	err := t.live(ctx)
+	t.endSession(ctx)
+	reason := endReason(err)
+	if ctx.Err() != nil {
+		reason = "stopped"
+	}
+	t.emit(MemberEnded{Reason: reason})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("member %q: %w", t.opts.Name, err)
+	}
+	return err
+}
+
+// live is everything between MemberStarted and the SessionEnd hooks. Hooks that
+// still run beside it at its end get a moment, then they are ended.
+func (t *Teammate) live(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	err := t.startSession(ctx)
 	if err == nil {
 		err = t.work(ctx)
 	}
+	late := time.AfterFunc(asideLimit, cancel)
+	defer late.Stop()
 	t.afterward.Wait()
-	t.endSession(ctx)
-	t.emit(MemberEnded{Reason: endReason(err)})
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("member %q: %w", t.opts.Name, err)
-	}
 	return err
 }
 
@@ -173,8 +189,6 @@ func endReason(err error) string {
 		return "done"
 	case errors.Is(err, ErrHalted):
 		return err.Error()
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return "stopped"
 	}
 	return "failed: " + err.Error()
 }

@@ -1,0 +1,111 @@
+package teammate
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// BenchmarkTurnEnd measures the gates of one turn end: with no hooks, and with
+// one hook each on Stop, TaskCompleted and TeammateIdle, held against a bare
+// spawn of the same three processes in the same round. Ratios of one round are
+// the only figures to trust on a busy machine; x-bare is their median.
+func BenchmarkTurnEnd(b *testing.B) {
+	program, err := exec.LookPath("true")
+	if err != nil {
+		b.Skip(err)
+	}
+	b.Run("hooks=0", func(b *testing.B) {
+		m := benchMember(b, nil)
+		b.ReportAllocs()
+		for b.Loop() {
+			endOnce(b, m)
+		}
+	})
+	b.Run("hooks=3", func(b *testing.B) {
+		group := []hooks.Group{{Hooks: []hooks.Handler{{Type: "command", Command: program, Args: []string{}}}}}
+		m := benchMember(b, hooks.Settings{hooks.Stop: group, hooks.TaskCompleted: group, hooks.TeammateIdle: group})
+		var ratios []float64
+		for b.Loop() {
+			began := time.Now()
+			endOnce(b, m)
+			ours := time.Since(began)
+			began = time.Now()
+			for range 3 {
+				spawn(b, program)
+			}
+			ratios = append(ratios, float64(ours)/float64(time.Since(began)))
+		}
+		slices.Sort(ratios)
+		b.ReportMetric(ratios[len(ratios)/2], "x-bare")
+	})
+}
+
+func benchMember(b *testing.B, settings hooks.Settings) *Teammate {
+	b.Helper()
+	r := newRig(b)
+	runner, err := hooks.NewRunner([]hooks.Source{{Settings: settings}}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.opts.Hooks = runner
+	r.opts.Sink = func(Event) {}
+	r.inProgress("1")
+	return r.member(b)
+}
+
+func endOnce(b *testing.B, m *Teammate) {
+	v, err := m.endTurn(context.Background(), &turn{t: m, no: 1, lastText: "done"})
+	if err != nil || v.Refused() || v.Halted() {
+		b.Fatal(v, err)
+	}
+}
+
+// spawn runs a program as a hook runs at least: a process with its input on
+// stdin and two pipes that are read to their end.
+func spawn(b *testing.B, program string) {
+	cmd := exec.Command(program)
+	cmd.Stdin = bytes.NewReader(make([]byte, 400))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkRecord measures what a message costs on its way to the transcript.
+func BenchmarkRecord(b *testing.B) {
+	r := newRig(b)
+	r.opts.Sink = func(Event) {}
+	u := &turn{t: r.member(b), no: 1}
+	m := Record{Message: textMessage(Assistant, "a sentence of some length, as agents write them")}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := u.Record(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkOpenTranscript measures reading a long history: 10,000 messages.
+func BenchmarkOpenTranscript(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "t.jsonl")
+	var lines []line
+	for range 5000 {
+		lines = append(lines, modelSays("working", "a"), result("a"))
+	}
+	write(b, path, lines...)
+	for b.Loop() {
+		tr, h, err := OpenTranscript(path)
+		if err != nil || len(h.Messages) != 10_000 {
+			b.Fatal(err)
+		}
+		tr.Close()
+	}
+}

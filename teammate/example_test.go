@@ -1,0 +1,99 @@
+package teammate_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// shouter is a whole agent: it asks a tool, and says what the tool said.
+type shouter struct{}
+
+func (shouter) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	if _, err := h.Pass(ctx); err != nil {
+		return teammate.Reply{}, err
+	}
+	result := h.Call(ctx, teammate.ToolCall{Name: "Shout", Input: []byte(`{"text":"` + prompt[0].Text + `"}`)})
+	return teammate.Reply{Text: "The tool said " + result.Content, ToolCalls: 1}, nil
+}
+
+// shout is a tool.
+type shout struct{}
+
+func (shout) Spec() teammate.Spec {
+	return teammate.Spec{Name: "Shout", ReadOnly: true, Schema: []byte(`{"type":"object","required":["text"]}`)}
+}
+
+func (shout) Run(_ context.Context, call teammate.ToolCall) teammate.ToolResult {
+	return teammate.ToolResult{Content: strings.ToUpper(string(call.Input))}
+}
+
+// inbox hands out one piece of work.
+type inbox struct{ work []teammate.Work }
+
+func (b *inbox) Next(context.Context) (teammate.Work, error) {
+	if len(b.work) == 0 {
+		return teammate.Work{}, io.EOF
+	}
+	w := b.work[0]
+	b.work = b.work[1:]
+	return w, nil
+}
+
+func (*inbox) Waiting(context.Context) ([]teammate.Input, error) { return nil, nil }
+func (*inbox) Taken(context.Context, []string) error             { return nil }
+
+// An agent needs one method. The host brings hooks, permissions, gates, limits
+// and the transcript.
+func Example() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	transcript, history, err := teammate.OpenTranscript(filepath.Join(dir, "t.jsonl"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer transcript.Close()
+	runner, err := hooks.NewRunner([]hooks.Source{{Settings: hooks.Settings{
+		hooks.Stop: {{Hooks: []hooks.Handler{{Type: "command", Command: "true"}}}},
+	}}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	member, err := teammate.New(teammate.Options{
+		Name: "solo", Lead: true, Agent: shouter{}, Tools: []teammate.Tool{shout{}}, Hooks: runner,
+		Inbox: &inbox{work: []teammate.Work{{
+			Cause:  teammate.ByGoal,
+			Inputs: []teammate.Input{{Kind: teammate.FromPerson, Text: "hi"}},
+		}}},
+		SessionID: "1", Transcript: transcript, History: history, Workdir: teammate.NewWorkdir(dir),
+		Sink: func(e teammate.Event) {
+			switch d := e.Data.(type) {
+			case teammate.HookFinished:
+				fmt.Println("hook:", d.Command, d.Outcome)
+			case teammate.Idle:
+				fmt.Println("idle:", d.LastText)
+			}
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(member.Run(context.Background()))
+	// Output:
+	// hook: true success
+	// idle: The tool said {"TEXT":"HI"}
+	// <nil>
+}
