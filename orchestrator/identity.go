@@ -24,7 +24,8 @@ type Owner struct {
 // session is what an orphan keeps when its parents have ended. It is safe for
 // concurrent use. Make it with NewProcesses.
 type Processes struct {
-	self int // our own pid
+	self  int           // our own pid
+	grace time.Duration // how long Reap leaves a zombie to whoever may wait for it
 
 	mu      sync.Mutex
 	live    map[int]registration // by pid of what was started, until it is released
@@ -58,6 +59,9 @@ const (
 	// registerPatience is how long a caller that belongs to nobody may wait to
 	// be registered: a process runs a moment before its starter can do that.
 	registerPatience = 50 * time.Millisecond
+	// reapGrace is how long a zombie that is not registered is left to whoever
+	// in this process may be about to wait for it. Zombies cost nothing.
+	reapGrace = 2 * time.Second
 	// maxAncestors bounds the walk up the process tree.
 	maxAncestors = 512
 	// walkTries is how often the walk begins anew because the tree changed.
@@ -69,7 +73,7 @@ const (
 // NewProcesses is an empty registry of this process.
 func NewProcesses() *Processes {
 	return &Processes{
-		self: os.Getpid(), live: map[int]registration{}, past: map[int]registration{},
+		self: os.Getpid(), grace: reapGrace, live: map[int]registration{}, past: map[int]registration{},
 		changed: make(chan struct{}),
 	}
 }

@@ -13,10 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reapGrace is how long a zombie that is not registered is left to whoever in
-// this process may be about to wait for it. Zombies cost nothing.
-const reapGrace = 2 * time.Second
-
 // BecomeReaper makes this process the parent of every orphan below it, instead
 // of the system's first process. So a tool's daemon stays in our part of the
 // process tree and is known for what it is. Reap sees to them when they end.
@@ -44,13 +40,13 @@ func (p *Processes) Reap(ctx context.Context) {
 			return
 		case <-ended:
 			if !waiting {
-				look.Reset(reapGrace)
+				look.Reset(p.grace)
 				waiting = true
 			}
 		case <-look.C:
 			p.reap(seen, time.Now())
 			if waiting = len(seen) > 0; waiting {
-				look.Reset(reapGrace)
+				look.Reset(p.grace)
 			}
 		}
 	}
@@ -79,7 +75,7 @@ func (p *Processes) reap(seen map[int]sighting, now time.Time) {
 			seen[child.pid] = sighting{child.birth, now}
 			continue
 		}
-		if now.Sub(before.since) >= reapGrace {
+		if now.Sub(before.since) >= p.grace {
 			collect(child.pid)
 			delete(seen, child.pid)
 		}

@@ -1,0 +1,276 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/bus"
+)
+
+// tree is a process table for tests.
+type tree map[int]process
+
+func (t tree) read(pid int) (process, error) {
+	p, ok := t[pid]
+	if !ok {
+		return process{}, errNoProcess
+	}
+	return p, nil
+}
+
+// forest is: init 1 > shell 10 > covey 50 > tool 60 (session 60) > child 61
+// > grandchild 62; covey > hook 70; covey > orphan 65 of session 60; covey >
+// daemon 80 with a session of its own > its child 81; shell 10 > another
+// command 90 of the operator; covey > git 55 in covey's own session.
+func forest() tree {
+	t := tree{}
+	for _, p := range []process{
+		{pid: 1, parent: 0, group: 1, session: 1}, {pid: 10, parent: 1, group: 10, session: 10},
+		{pid: 50, parent: 10, group: 50, session: 10}, {pid: 55, parent: 50, group: 50, session: 10},
+		{pid: 60, parent: 50, group: 60, session: 60}, {pid: 61, parent: 60, group: 60, session: 60},
+		{pid: 62, parent: 61, group: 62, session: 62}, {pid: 65, parent: 50, group: 60, session: 60},
+		{pid: 70, parent: 50, group: 70, session: 70}, {pid: 80, parent: 50, group: 80, session: 80},
+		{pid: 81, parent: 80, group: 80, session: 80}, {pid: 90, parent: 10, group: 90, session: 10},
+	} {
+		p.birth = fmt.Sprint("b", p.pid)
+		t[p.pid] = p
+	}
+	return t
+}
+
+// registryOf is a registry of process 50 with the tool 60 of api and the hook
+// 70 for docs.
+func registryOf(t tree) *Processes {
+	p := NewProcesses()
+	p.self = 50
+	p.live[60] = registration{owner: Owner{MemberTool, "api"}, birth: t[60].birth, mark: new(int)}
+	p.live[70] = registration{owner: Owner{Hook, "docs"}, birth: t[70].birth, mark: new(int)}
+	return p
+}
+
+func TestWhoCalls(t *testing.T) {
+	api, docs := Caller{Kind: MemberTool, Member: "api"}, Caller{Kind: Hook, Member: "docs"}
+	for _, c := range []struct {
+		name   string
+		pid    int
+		change func(tree, *Processes)
+		want   Caller
+	}{
+		{"the operator's shell, an ancestor of covey", 10, nil, Caller{Kind: Operator}},
+		{"covey itself", 50, nil, Caller{Kind: Operator}},
+		{"another command of the operator", 90, nil, Caller{Kind: Operator}},
+		{"init", 1, nil, Caller{Kind: Operator}},
+		{"a tool", 60, nil, api},
+		{"a tool's child", 61, nil, api},
+		{"a tool's grandchild in a session of its own", 62, nil, api},
+		{"an orphan in a tool's session", 65, nil, api},
+		{"a hook", 70, nil, docs},
+		{"a daemon", 80, nil, Caller{Kind: Stray}},
+		{"a daemon's child", 81, nil, Caller{Kind: Stray}},
+		{"covey's own git", 55, nil, Caller{Kind: Stray}},
+		{"an orphan of a tool that has ended", 65, func(t tree, p *Processes) {
+			r := p.live[60]
+			delete(t, 60)
+			delete(t, 61)
+			p.release(60, r)
+		}, api},
+		{"an orphan that made a group of its own", 65, func(t tree, p *Processes) {
+			o := t[65]
+			o.group = 65
+			t[65] = o
+		}, api},
+		{"an orphan, and the number of its session belongs to a younger process", 65, func(t tree, p *Processes) {
+			r := p.live[60]
+			p.release(60, r)
+			young := t[60]
+			young.birth = "later"
+			t[60] = young
+		}, Caller{Kind: Stray}},
+		{"a process with the number of a tool that has ended", 60, func(t tree, p *Processes) {
+			young := t[60]
+			young.birth = "later"
+			t[60] = young
+		}, Caller{Kind: Stray}},
+		{"a process of the operator with the number of a tool that has ended", 60, func(t tree, p *Processes) {
+			t[60] = process{pid: 60, parent: 10, group: 60, session: 10, birth: "later"}
+		}, Caller{Kind: Operator}},
+		{"a tool that was registered after it had ended", 65, func(t tree, p *Processes) {
+			r := p.live[60]
+			r.birth = ""
+			p.live[60] = r
+		}, Caller{Kind: Stray}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr := forest()
+			p := registryOf(tr)
+			if c.change != nil {
+				c.change(tr, p)
+			}
+			got, err := p.locate(c.pid, tr.read)
+			c.want.PID = c.pid
+			if err != nil || got != c.want {
+				t.Errorf("process %d is %+v, %v; want %+v", c.pid, got, err, c.want)
+			}
+		})
+	}
+}
+
+// Whoever is below covey is never taken for the operator, whatever the tree.
+func TestNobodyBelowBecomesOperator(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := forest()
+		p := registryOf(tr)
+		below := []int{50}
+		for pid := 100; pid < 100+rapid.IntRange(1, 20).Draw(t, "processes"); pid++ {
+			tr[pid] = process{
+				pid: pid, parent: rapid.SampledFrom(below).Draw(t, "parent"),
+				group:   rapid.SampledFrom(below).Draw(t, "group"),
+				session: rapid.SampledFrom(append(below, pid, 60, 70)).Draw(t, "session"), birth: fmt.Sprint(pid),
+			}
+			below = append(below, pid)
+		}
+		chain, err := ancestry(below[len(below)-1], p.self, tr.read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if by := p.judge(chain, tr.read); by.Kind == Operator {
+			t.Fatalf("%+v was taken for the operator", chain)
+		}
+	})
+}
+
+// A parent that ends while we look must not let its child pass for somebody
+// else's: the walk begins anew and finds the new parent.
+func TestParentEndsDuringTheWalk(t *testing.T) {
+	tr := forest()
+	p := registryOf(tr)
+	reads := 0
+	read := func(pid int) (process, error) {
+		if reads++; reads == 2 { // 61 was read, its parent 60 is next
+			child := tr[61]
+			child.parent = 50
+			tr[61] = child
+			delete(tr, 60)
+			p.release(60, p.live[60])
+		}
+		return tr.read(pid)
+	}
+	if by, err := p.locate(61, read); err != nil || by.Kind != MemberTool || by.Member != "api" {
+		t.Errorf("locate = %+v, %v", by, err)
+	}
+}
+
+// A number that is given away between two reads must not mislead the walk.
+func TestNumberReusedDuringTheWalk(t *testing.T) {
+	tr := forest()
+	p := registryOf(tr)
+	reads := 0
+	read := func(pid int) (process, error) {
+		if reads++; reads == 2 {
+			child := tr[61] // 61 becomes an orphan, and 60 a process of the operator
+			child.parent = 50
+			tr[61] = child
+			tr[60] = process{pid: 60, parent: 10, group: 60, session: 10, birth: "later"}
+		}
+		return tr.read(pid)
+	}
+	if by, err := p.locate(61, read); err != nil || by.Kind == Operator {
+		t.Errorf("locate = %+v, %v", by, err)
+	}
+}
+
+func TestWalkGivesUp(t *testing.T) {
+	tr := forest()
+	if _, err := ancestry(4711, 50, tr.read); !errors.Is(err, errNoProcess) {
+		t.Errorf("a process that is not there: %v", err)
+	}
+	n := 0
+	restless := func(pid int) (process, error) {
+		n++
+		return process{pid: pid, parent: pid - 1, birth: fmt.Sprint(n)}, nil
+	}
+	if _, err := ancestry(5, 50, restless); !errors.Is(err, errTreeChanged) {
+		t.Errorf("a tree that never rests: %v", err)
+	}
+	endless := func(pid int) (process, error) { return process{pid: pid, parent: pid + 1, birth: "b"}, nil }
+	if _, err := ancestry(60, 50, endless); err == nil {
+		t.Error("a tree without a root was walked to its end")
+	}
+	broken := func(int) (process, error) { return process{}, errors.New("hidepid") }
+	if _, err := ancestry(60, 50, broken); err == nil {
+		t.Error("an unreadable process was taken for somebody")
+	}
+}
+
+// A process may call before its starter has come to register it.
+func TestCallerIsRegisteredLate(t *testing.T) {
+	tr := forest()
+	p := NewProcesses()
+	p.self = 50
+	begun := make(chan struct{})
+	read := func(pid int) (process, error) {
+		select {
+		case <-begun:
+		default:
+			close(begun)
+		}
+		return tr.read(pid)
+	}
+	go func() {
+		<-begun
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.live[60] = registration{owner: Owner{MemberTool, "api"}, birth: tr[60].birth, mark: new(int)}
+		close(p.changed)
+		p.changed = make(chan struct{})
+	}()
+	if by, err := p.locate(60, read); err != nil || by.Member != "api" {
+		t.Errorf("locate = %+v, %v", by, err)
+	}
+}
+
+func TestStrayWaitsOnlyAMoment(t *testing.T) {
+	tr := forest()
+	begin := time.Now()
+	by, err := registryOf(tr).locate(80, tr.read)
+	if err != nil || by.Kind != Stray {
+		t.Errorf("locate = %+v, %v", by, err)
+	}
+	if d := time.Since(begin); d < registerPatience || d > 20*registerPatience {
+		t.Errorf("it took %v", d)
+	}
+}
+
+func TestReleaseIsOfOneRegistration(t *testing.T) {
+	tr := forest()
+	p := registryOf(tr)
+	old := p.live[60]
+	p.live[60] = registration{owner: Owner{MemberTool, "docs"}, birth: tr[60].birth, mark: new(int)}
+	p.release(60, old)
+	p.release(60, old)
+	if by, err := p.locate(60, tr.read); err != nil || by.Member != "docs" {
+		t.Errorf("after releasing an older registration: %+v, %v", by, err)
+	}
+}
+
+func TestCallerIdentityRoundTrip(t *testing.T) {
+	for _, c := range []Caller{
+		{Operator, "", 1}, {MemberTool, "api", 2}, {Hook, "docs-2", 3}, {Hook, "", 4}, {Stray, "", 5},
+	} {
+		if got := callerFrom(c.identity()); got != c {
+			t.Errorf("%+v came back as %+v", c, got)
+		}
+		if c.String() == "" {
+			t.Errorf("%+v has no description", c)
+		}
+	}
+	for _, kind := range []string{"self", "", "Operator", "root"} {
+		if got := callerFrom(bus.Identity{Kind: kind, Name: "api", PID: 9}); got.Kind != Stray || got.Member != "" {
+			t.Errorf("a caller of kind %q is %+v", kind, got)
+		}
+	}
+}
