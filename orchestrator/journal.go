@@ -27,12 +27,12 @@ const retryAfter = 500 * time.Millisecond
 
 // journal appends everything that happens to journal.jsonl. One goroutine, run,
 // writes and gives the sequence numbers. Members' events come through sink;
-// what the store has committed is fetched from its outbox before each of them,
-// so that a line never stands before its cause. A committed event leaves the
-// outbox only once its line is on disk, and a line says which event it is, so
-// that after a crash the journal holds every committed change exactly once.
-//
-// While the disk is full, writers wait: nothing is dropped.
+// what the store has committed is fetched from its outbox before each of them
+// and merged in by time, so that a line never stands before its cause. A
+// committed event leaves the outbox only once its line is on disk, and a line
+// says which event it is, so that after a crash the journal holds every
+// committed change exactly once. While the disk is full, writers wait: nothing
+// is dropped.
 type journal struct {
 	team  string
 	store *tasks.Store
@@ -152,13 +152,13 @@ func (j *journal) run(first teammate.EventData) {
 	for {
 		select {
 		case e := <-j.events:
-			j.write(j.take(e))
+			j.write(e)
 		case <-j.store.Wake():
-			j.write(nil)
+			j.write()
 		case <-j.unsettled.C:
 			j.settle()
 		case <-j.quit:
-			j.write(j.take())
+			j.write()
 			j.settle()
 			return
 		}
@@ -166,7 +166,7 @@ func (j *journal) run(first teammate.EventData) {
 }
 
 // take adds to first what else is queued by now, without waiting.
-func (j *journal) take(first ...entry) []entry {
+func (j *journal) take(first []entry) []entry {
 	for {
 		select {
 		case e := <-j.events:
@@ -177,34 +177,68 @@ func (j *journal) take(first ...entry) []entry {
 	}
 }
 
-// write puts the store's news and then these entries on disk, and tells the
-// views. It comes back only when all of it is written or the team is closing.
-func (j *journal) write(entries []entry) { j.put(j.fetch(), entries) }
+// write puts on disk what has happened by now, the queue and first with it, and
+// tells the views. It comes back only when all of it is written or the team is
+// closing. An entry that came after the store was asked for its news waits for
+// the next round: its cause may be among what the store has committed since.
+func (j *journal) write(first ...entry) {
+	for {
+		now := time.Now()
+		stored := j.fetch()
+		first = j.take(first)
+		due := 0
+		for due < len(first) && !first[due].at.After(now) {
+			due++
+		}
+		j.put(stored, first[:due])
+		if first = first[due:]; len(first) == 0 {
+			return
+		}
+	}
+}
 
+// put writes the store's news and these entries, in the order in which they
+// happened: a claim stands behind the call that made it and before its result.
 func (j *journal) put(stored []tasks.Event, entries []entry) {
 	var lines []Line
-	for _, e := range stored {
-		lines = append(lines, j.line(Line{
-			Time: e.Time, Member: e.Member, Turn: j.turns[e.Member], Type: string(e.Type), Data: e.Data, Store: e.ID,
-		}))
-	}
-	for _, e := range entries {
-		if e.event.Turn > 0 {
-			j.turns[e.event.Member] = e.event.Turn
-		}
-		data, err := encode(e.event.Data)
-		if err != nil {
-			j.log.Error("an event cannot be written to the journal", "type", e.event.Data.EventType(), "err", err)
+	for news := stored; len(news)+len(entries) > 0; {
+		if len(entries) == 0 || len(news) > 0 && !news[0].Time.After(entries[0].at) {
+			lines = append(lines, j.storedLine(news[0]))
+			news = news[1:]
 			continue
 		}
-		lines = append(lines, j.line(Line{
-			Time: e.at, Member: e.event.Member, Turn: e.event.Turn, Type: e.event.Data.EventType(), Data: data,
-		}))
+		if l, ok := j.entryLine(entries[0]); ok {
+			lines = append(lines, l)
+		}
+		entries = entries[1:]
 	}
 	if len(lines) == 0 || !j.append(lines) {
 		return
 	}
 	j.tellViews(stored, lines)
+}
+
+// storedLine is the line of a committed event; the turn is the one that its
+// member is in.
+func (j *journal) storedLine(e tasks.Event) Line {
+	return j.line(Line{
+		Time: e.Time, Member: e.Member, Turn: j.turns[e.Member], Type: string(e.Type), Data: e.Data, Store: e.ID,
+	})
+}
+
+// entryLine is the line of an entry; ok is false for one that cannot be written.
+func (j *journal) entryLine(e entry) (l Line, ok bool) {
+	if e.event.Turn > 0 {
+		j.turns[e.event.Member] = e.event.Turn
+	}
+	data, err := encode(e.event.Data)
+	if err != nil {
+		j.log.Error("an event cannot be written to the journal", "type", e.event.Data.EventType(), "err", err)
+		return l, false
+	}
+	return j.line(Line{
+		Time: e.at, Member: e.event.Member, Turn: e.event.Turn, Type: e.event.Data.EventType(), Data: data,
+	}), true
 }
 
 // line gives a line its number.
