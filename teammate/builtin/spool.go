@@ -28,11 +28,13 @@ type spool struct {
 
 // Write never fails: a command must not, because its output cannot be kept.
 func (s *spool) Write(p []byte) (int, error) {
-	s.size += int64(len(p))
+	n := len(p)
+	s.size += int64(n)
 	if s.file == nil && s.err == nil {
-		if len(s.head)+len(p) <= spoolMemory {
-			s.head = append(s.head, p...)
-			return len(p), nil
+		room := min(n, spoolMemory-len(s.head))
+		s.head = append(s.head, p[:room]...)
+		if p = p[room:]; len(p) == 0 {
+			return n, nil
 		}
 		s.spill()
 	}
@@ -41,7 +43,7 @@ func (s *spool) Write(p []byte) (int, error) {
 	if over := len(s.tail) - spoolMemory; over > spoolMemory {
 		s.tail = append(s.tail[:0], s.tail[over:]...)
 	}
-	return len(p), nil
+	return n, nil
 }
 
 // spill opens the file and puts there what is in memory.
