@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/bus"
@@ -287,8 +289,8 @@ func countTasks(all []tasks.Task) TaskCounts {
 func (o *Orchestrator) hookInfos(*crew) []HookInfo {
 	var list []HookInfo
 	for _, src := range o.hooks.sources {
-		for event, groups := range src.Settings {
-			for _, g := range groups {
+		for _, event := range slices.Sorted(maps.Keys(src.Settings)) {
+			for _, g := range src.Settings[event] {
 				for _, h := range g.Hooks {
 					list = append(list, hookInfo(src.Name, event, g.Matcher, h))
 				}

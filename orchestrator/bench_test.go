@@ -1,0 +1,91 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+)
+
+// BenchmarkIdleMembers measures what an idle member costs: a team of 1,000
+// scripted members is started, and once all of them are idle the heap, the
+// stacks and the goroutines are compared with a team of one.
+func BenchmarkIdleMembers(b *testing.B) {
+	const members = 1000
+	for b.Loop() {
+		one, many := restingTeam(b, 1), restingTeam(b, members)
+		b.ReportMetric(float64(many.bytes-one.bytes)/(members-1), "B/member")
+		b.ReportMetric(float64(many.goroutines-one.goroutines)/(members-1), "goroutines/member")
+	}
+}
+
+// load is what a team takes.
+type load struct {
+	bytes      int64
+	goroutines int
+}
+
+// restingTeam starts a team, waits until everybody is idle, measures, and ends
+// it.
+func restingTeam(b *testing.B, members int) load {
+	b.Helper()
+	b.Setenv("COVEY_STATE_HOME", b.TempDir())
+	dir := b.TempDir()
+	var spec strings.Builder
+	spec.WriteString("covey: 1\nname: crew\nmodels: {m: {provider: script, script: s.yaml}}\n" +
+		"agents: {a: {use: builtin, model: m}}\nlead: a\nkeep: true\nteammates:\n")
+	for i := range members {
+		fmt.Fprintf(&spec, "  m%d: a\n", i)
+	}
+	for name, text := range map[string]string{"team.yaml": spec.String(), "s.yaml": "steps: []\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	team, err := configs.Load(filepath.Join(dir, "team.yaml"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	up := make(chan Place, 1)
+	o, err := New(team, Options{OnUp: func(p Place) { up <- p }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	before := measured()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := o.Run(ctx)
+		done <- err
+	}()
+	c, err := Dial(ctx, <-up)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := c.WaitUp(ctx); err != nil {
+		b.Fatal(err)
+	}
+	after := measured()
+	if err := c.Close(); err != nil {
+		b.Error(err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		b.Error(err)
+	}
+	return load{after.bytes - before.bytes, after.goroutines - before.goroutines}
+}
+
+func measured() load {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return load{int64(m.HeapAlloc + m.StackInuse), runtime.NumGoroutine()}
+}

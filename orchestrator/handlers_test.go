@@ -1,0 +1,167 @@
+package orchestrator
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// up starts a team that stays up, and returns a client of it. The team is
+// ended, and its ending checked for trouble, when the test is over.
+func (r *rig) up() *Client {
+	r.t.Helper()
+	o := r.orchestrator(Options{Keep: true})
+	ctx, cancel := context.WithCancel(context.Background())
+	type end struct {
+		Ending
+		err error
+	}
+	done := make(chan end, 1)
+	go func() {
+		e, err := o.Run(ctx)
+		done <- end{e, err}
+	}()
+	r.t.Cleanup(func() {
+		cancel()
+		select {
+		case e := <-done:
+			if e.err != nil {
+				r.t.Errorf("the team ended with: %v", e.err)
+			}
+		case <-time.After(10 * time.Second):
+			r.t.Error("the team does not end")
+		}
+	})
+	r.lines.wait(r.t, "the team to be up", func(l Line) bool { return l.Type == "member_started" })
+	c, err := Dial(context.Background(), o.Place())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			r.t.Error(err)
+		}
+	})
+	return c
+}
+
+const idlePair = pairSpec + "defaults: {limits: {max_in_progress: 1}}\n"
+
+func TestClientWorksWithARunningTeam(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.ReplaceAll(idlePair, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n"),
+		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
+		"dev.yaml":  `steps: [{say: Yes., times: -1}]`,
+	})
+	c, ctx := r.up(), context.Background()
+	made, err := c.CreateTask(ctx, TaskCreate{Subject: "one", Description: "d"})
+	if err != nil || made.Task.ID != "1" || made.Task.Status != tasks.Pending {
+		t.Fatalf("create: %+v, %v", made, err)
+	}
+	if _, err := c.CreateTask(ctx, TaskCreate{Subject: "two", BlockedBy: []string{"1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "2", As: "dev"}); err == nil || !strings.Contains(err.Error(), "1") {
+		t.Errorf("claiming a blocked task: %v", err)
+	}
+	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "1"}); err == nil || !strings.Contains(err.Error(), "--as") {
+		t.Errorf("claiming for nobody: %v", err)
+	}
+	claimed, err := c.ClaimTask(ctx, TaskClaim{ID: "1", As: "dev"})
+	if err != nil || claimed.Task.Owner != "dev" || claimed.Task.Epoch == 0 {
+		t.Errorf("claim: %+v, %v", claimed, err)
+	}
+	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "1", As: "lead"}); err == nil || !strings.Contains(err.Error(), "dev") {
+		t.Errorf("claiming what dev has: %v", err)
+	}
+	if _, err := c.ClaimTask(ctx, TaskClaim{ID: "9", As: "dev"}); err == nil {
+		t.Error("claiming a task that is not there went through")
+	}
+	done := tasks.Completed
+	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done, As: "dev"}); err != nil {
+		t.Error(err)
+	}
+	gone := Deleted
+	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "2", Status: &gone}); err != nil {
+		t.Error(err)
+	}
+	all, err := c.Tasks(ctx)
+	if err != nil || len(all) != 1 || all[0].Status != tasks.Completed {
+		t.Errorf("tasks: %+v, %v", all, err)
+	}
+	st, err := c.Status(ctx)
+	if err != nil || len(st.Members) != 2 || st.Tasks.Completed != 1 {
+		t.Errorf("status: %+v, %v", st, err)
+	}
+}
+
+func TestSendAndInterrupt(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec,
+		"lead.yaml": `steps:
+  - {when: Ship it, say: Go.}
+  - {when: slow one, say: never said, delay: 60s}
+  - {when: what now, say: All is well.}
+  - {say: Yes., times: -1}
+`,
+		"dev.yaml": `steps: [{say: Yes., times: -1}]`,
+	})
+	c, ctx := r.up(), context.Background()
+	r.lines.wait(t, "the goal's turn to end", func(l Line) bool { return l.Type == "idle" && l.Member == "lead" })
+	if rep, err := c.Send(ctx, Send{To: "lead", Text: "a slow one"}); err != nil || rep.Delivery != Delivered {
+		t.Fatalf("send to an idle member: %+v, %v", rep, err)
+	}
+	r.lines.wait(t, "the slow pass", func(l Line) bool { return l.Type == "pass_started" && l.Turn == 2 })
+	if rep, err := c.Send(ctx, Send{To: "lead", Text: "what now?"}); err != nil || rep.Delivery != Queued {
+		t.Fatalf("send to a busy member: %+v, %v", rep, err)
+	}
+	if _, err := c.Send(ctx, Send{To: "ghost", Text: "x"}); err == nil || !strings.Contains(err.Error(), "lead, dev") {
+		t.Errorf("send to nobody: %v", err)
+	}
+	if rep, err := c.Interrupt(ctx, "lead"); err != nil || !rep.Interrupted {
+		t.Fatalf("interrupt: %+v, %v", rep, err)
+	}
+	r.lines.wait(t, "the next turn", func(l Line) bool {
+		return l.Type == "text" && strings.Contains(string(l.Data), "All is well.")
+	})
+	if rep, err := c.Interrupt(ctx, "dev"); err != nil || rep.Interrupted {
+		t.Errorf("interrupting who does nothing: %+v, %v", rep, err)
+	}
+}
+
+func TestDownEndsTheTeam(t *testing.T) {
+	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
+	o := r.orchestrator(Options{})
+	done := make(chan Ending, 1)
+	go func() {
+		e, err := o.Run(context.Background())
+		if err != nil {
+			t.Error(err)
+		}
+		done <- e
+	}()
+	r.lines.wait(t, "the pass", func(l Line) bool { return l.Type == "pass_started" })
+	c, err := Dial(context.Background(), o.Place())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Down(context.Background(), "enough for today"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case e := <-done:
+		r.want(e, CodeUnfinished, "told to stop: enough for today")
+	case <-time.After(10 * time.Second):
+		t.Fatal("the team goes on")
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	run, err := ReadRunFile(o.Place())
+	if err != nil || run.Result == nil || run.Result.ExitCode != CodeUnfinished {
+		t.Errorf("run.json says %+v, %v", run.Result, err)
+	}
+}
