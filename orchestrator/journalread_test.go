@@ -88,7 +88,9 @@ func TestTornAndDamagedLines(t *testing.T) {
 		t.Errorf("the damage is told as %+v", errs[0])
 	}
 	wantSeqs(t, JournalBackwards(path, 0), 2, 1)
-	wantSeqs(t, ReadJournal(path, 1), 2)
+	if got, errs := seqs(ReadJournal(path, 1)); !slices.Equal(got, []uint64{2}) || len(errs) != 4 {
+		t.Errorf("after line 1 come %v, %v", got, errs)
+	}
 }
 
 func TestLongLines(t *testing.T) {
@@ -148,10 +150,10 @@ func TestJournalProperties(t *testing.T) {
 		var text strings.Builder
 		var all []uint64
 		seq := uint64(0)
-		for range rapid.IntRange(0, 30).Draw(t, "lines") {
+		for range rapid.IntRange(0, 12).Draw(t, "lines") {
 			seq += uint64(rapid.IntRange(1, 3).Draw(t, "gap"))
 			all = append(all, seq)
-			size := rapid.SampledFrom([]int{0, 1, 100, backChunk - 100, backChunk, 3 * backChunk}).Draw(t, "size")
+			size := rapid.SampledFrom([]int{0, 1, 100, backChunk - 100, backChunk, 2 * backChunk}).Draw(t, "size")
 			text.WriteString(lineText(seq, size))
 		}
 		text.WriteString(rapid.SampledFrom([]string{"", "{", `{"seq":9999`}).Draw(t, "torn"))
@@ -308,8 +310,11 @@ func FuzzJournal(f *testing.F) {
 	f.Add([]byte("\n\n{\"seq\":1}\n{"), uint64(1))
 	f.Add([]byte(`{"seq":1,"seq":2,"data":`+strings.Repeat("[", 1000)+"\n"), uint64(0))
 	f.Add([]byte("{\"seq\":18446744073709551615}\n{\"seq\":1}\n"), uint64(5))
+	path := filepath.Join(f.TempDir(), "journal")
 	f.Fuzz(func(t *testing.T, data []byte, after uint64) {
-		path := journalOf(t, string(data))
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 		last := after
 		for l, err := range ReadJournal(path, after) {
 			var damaged *LineError
