@@ -30,4 +30,5 @@ type APIError struct {
 	Details string // what the API said, if it said more
 }
 
+// Error says what failed, for people.
 func (e *APIError) Error() string { return fmt.Sprintf("API error (%s): %s", e.Type, e.Message) }

@@ -126,6 +126,7 @@ type fakeInbox struct {
 	hold    bool  // wait for ctx instead of io.EOF
 	broken  error // what Waiting and Taken fail with
 	idle    func()
+	onTaken func()
 }
 
 func (b *fakeInbox) Next(ctx context.Context) (Work, error) {
@@ -161,6 +162,9 @@ func (b *fakeInbox) Taken(_ context.Context, ids []string) error {
 	defer b.mu.Unlock()
 	if b.broken != nil {
 		return b.broken
+	}
+	if b.onTaken != nil {
+		b.onTaken()
 	}
 	b.taken = append(b.taken, ids...)
 	b.waiting = slices.DeleteFunc(b.waiting, func(in Input) bool { return slices.Contains(ids, in.MessageID) })

@@ -68,10 +68,8 @@ func (t *Teammate) unseen(ctx context.Context, inputs []Input) []Input {
 		}
 		fresh = append(fresh, in)
 	}
-	if len(shown) > 0 {
-		if err := t.opts.Inbox.Taken(ctx, shown); err != nil && ctx.Err() == nil {
-			t.emit(Warning{Text: "mail that was shown before could not be confirmed: " + err.Error()})
-		}
+	if err := t.confirm(shown); err != nil && ctx.Err() == nil {
+		t.emit(Warning{Text: "mail that was shown before could not be confirmed: " + err.Error()})
 	}
 	return fresh
 }
@@ -111,7 +109,7 @@ func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
 // who wrote it is told why.
 func (u *turn) erase(in Input, out hooks.Outcome) {
 	u.warn("%s\n\nOriginal prompt: %s", strings.Join(out.SystemMessages, "\n"), in.Text)
-	if err := u.confirm(ids([]Input{in})); err != nil {
+	if err := u.t.confirm(ids([]Input{in})); err != nil {
 		u.warn("the refused prompt could not be put aside: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -169,6 +170,28 @@ func TestBlockCapToolCallsBetween(t *testing.T) {
 	for i, in := range stops {
 		equal(t, "stop_hook_active", in.Payload.(hooks.StopInput).StopHookActive, i > 0)
 	}
+	data, err := os.ReadFile(r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range strings.Split(string(data), "\n") { // a resumed turn counts from these
+		if strings.Contains(raw, `"tool_result"`) && strings.Contains(raw, `"refusals"`) {
+			t.Error("a result after a tool call carries an old count:", raw)
+		}
+	}
+}
+
+// Calls that an agent makes without the host count as well.
+func TestBlockCapForeignToolCalls(t *testing.T) {
+	r := newRig(t)
+	runs := 0
+	r.opts.Agent = agentFunc(func(context.Context, []Input, Host) (Reply, error) {
+		runs++
+		return Reply{Text: "x", ToolCalls: min(max(0, 5-runs), 1)}, nil
+	})
+	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("Stop hook feedback:\nnever")}})
+	r.mustRun(t)
+	equal(t, "runs", runs, 4+8)
 }
 
 // A cap of 0 is none; then max_turns ends it.
@@ -425,6 +448,28 @@ func TestMailOnce(t *testing.T) {
 	equal(t, "taken", r.inbox.taken, []string{"m1"})
 }
 
+// What is confirmed is on the disk itself.
+func TestSyncBeforeTaken(t *testing.T) {
+	r := newRig(t)
+	r.inbox.waiting = []Input{mailed("more", "m2")}
+	tr, confirmed := r.opts.Transcript, 0
+	r.inbox.onTaken = func() {
+		confirmed++
+		if tr.synced != tr.size || tr.size == 0 {
+			t.Errorf("%d bytes of %d are on the disk", tr.synced, tr.size)
+		}
+	}
+	r.mustRun(t)
+	equal(t, "confirmations", confirmed, 2)
+
+	// Also what a life before this one wrote, and perhaps never synced.
+	r.reopen(t)
+	r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{mailed("hello", "m1")}}}
+	tr = r.opts.Transcript
+	r.mustRun(t)
+	equal(t, "confirmations later", confirmed, 3)
+}
+
 // An agent that records nothing gets a transcript all the same.
 func TestHostRecordsForAgent(t *testing.T) {
 	r := newRig(t)
@@ -487,21 +532,20 @@ func TestFullDisk(t *testing.T) {
 	r := newRig(t)
 	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 		if in.Payload.Event() == hooks.SessionStart {
-			readOnly, err := os.Open(r.path)
-			if err != nil {
-				t.Error(err)
-			}
-			r.opts.Transcript.file.Close()
-			r.opts.Transcript.file = readOnly
+			r.opts.Transcript.file = &fullDisk{r.opts.Transcript.file, 100}
 		}
 		return pass, nil
 	}
 	err := r.run(t)
-	if err == nil || !strings.Contains(err.Error(), `member "api": transcript: `) {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `member "api": transcript: `) {
 		t.Fatal(err)
 	}
 	equal(t, "model", len(r.agent.seen), 0)
 	equal(t, "taken", len(r.inbox.taken), 0)
+	r.reopen(t)
+	r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{mailed("hello", "m1")}}} // it was not confirmed
+	r.mustRun(t)
+	equal(t, "model later", r.agent.seen, []string{"user: hello", "assistant: end 1"})
 }
 
 func TestInboxErrors(t *testing.T) {

@@ -89,7 +89,7 @@ func (u *turn) Record(m Record) error {
 		return nil
 	}
 	u.given = without(u.given, m.Inputs)
-	return u.confirm(ln.Mail)
+	return u.t.confirm(ln.Mail)
 }
 
 // count takes in what an assistant message means for the turn.
@@ -123,22 +123,22 @@ func (u *turn) publish(m Message) {
 
 // confirm says that these messages are delivered: they are on the disk itself
 // first, since the store forgets them then. That the store cannot be told now
-// is no loss; it gives them again, and they are confirmed then.
-func (u *turn) confirm(ids []string) error {
+// is no loss: it gives them again, and they are confirmed then.
+func (t *Teammate) confirm(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := u.t.opts.Transcript.sync(); err != nil {
+	if err := t.opts.Transcript.sync(); err != nil {
 		return err
 	}
 	for _, id := range ids {
-		u.t.seen[id] = true
+		t.seen[id] = true
 	}
 	// What stands in the transcript is delivered even if the turn is over.
 	ctx, cancel := context.WithTimeout(context.Background(), confirmLimit)
 	defer cancel()
-	if err := u.t.opts.Inbox.Taken(ctx, ids); err != nil {
-		u.warn("mail is in the transcript but could not be confirmed yet: %v", err)
+	if err := t.opts.Inbox.Taken(ctx, ids); err != nil {
+		t.emit(Warning{Text: "mail is in the transcript but could not be confirmed yet: " + err.Error()})
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (u *turn) keep(inputs []Input) {
 	ln.Subtype, ln.Inputs = inputsKept, inputs
 	err := u.t.opts.Transcript.append(ln)
 	if err == nil {
-		err = u.confirm(ids(inputs))
+		err = u.t.confirm(ids(inputs))
 	}
 	if err != nil {
 		u.warn("a prompt is kept for the next turn, but not on disk: %v", err)

@@ -3,6 +3,7 @@ package teammate
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -21,10 +22,18 @@ import (
 type Transcript struct {
 	path string
 
-	mu   sync.Mutex
-	file *os.File // nil once closed
-	size int64    // end of the last whole line
-	last string   // uuid of the last line; empty: none yet
+	mu     sync.Mutex
+	file   appendFile // nil once closed
+	size   int64      // end of the last whole line
+	synced int64      // up to here the file is on the disk itself
+	last   string     // uuid of the last line; empty: none yet
+}
+
+// appendFile is what a Transcript needs of its *os.File, opened for appending.
+type appendFile interface {
+	io.WriteCloser
+	Truncate(size int64) error
+	Sync() error
 }
 
 // OpenTranscript opens the transcript at path for appending, or creates it
@@ -104,7 +113,14 @@ func (t *Transcript) sync() error {
 	if t.file == nil {
 		return fmt.Errorf("transcript %s: %w", t.path, os.ErrClosed)
 	}
-	return t.file.Sync()
+	if t.synced == t.size {
+		return nil
+	}
+	if err := t.file.Sync(); err != nil {
+		return fmt.Errorf("transcript: %w", err)
+	}
+	t.synced = t.size
+	return nil
 }
 
 // syncDir makes a file's name in dir as durable as its content.

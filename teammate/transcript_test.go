@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -261,6 +262,20 @@ func TestInvalidUTF8(t *testing.T) {
 	equal(t, "text", h.Messages[0].Content[0].Text, "a\uFFFDb")
 }
 
+// fullDisk is a file on a disk with room for a few bytes more.
+type fullDisk struct {
+	appendFile
+	room int
+}
+
+func (f *fullDisk) Write(p []byte) (int, error) {
+	if len(p) <= f.room {
+		return f.appendFile.Write(p)
+	}
+	n, err := f.appendFile.Write(p[:f.room])
+	return n, errors.Join(err, syscall.ENOSPC)
+}
+
 // A line that could be written only in part is taken back.
 func TestPartialWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
@@ -268,36 +283,31 @@ func TestPartialWrite(t *testing.T) {
 	if err := tr.append(userSays("one")); err != nil {
 		t.Fatal(err)
 	}
-	full := tr.file
-	tr.file = nil
-	if err := tr.append(userSays("two")); !errors.Is(err, os.ErrClosed) {
+	file := tr.file
+	for _, room := range []int{0, 1, 40} {
+		tr.file = &fullDisk{file, room}
+		if err := tr.append(userSays("two")); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}
+	tr.file = file
+	if err := tr.append(userSays("three")); err != nil {
 		t.Fatal(err)
+	}
+	for range 2 { // twice is fine
+		if err := tr.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tr.append(userSays("four")); !errors.Is(err, os.ErrClosed) {
+		t.Error(err)
 	}
 	if err := tr.sync(); !errors.Is(err, os.ErrClosed) {
-		t.Fatal(err)
-	}
-	// A file that takes no more: open for reading only.
-	readOnly, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer readOnly.Close()
-	tr.file = readOnly
-	if err := tr.append(userSays("three")); err == nil {
-		t.Fatal("a line went into a file that is read only")
-	}
-	tr.file = full
-	if err := tr.append(userSays("four")); err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.Close(); err != nil {
-		t.Fatal("closing twice:", err)
+		t.Error(err)
 	}
 	_, h := openTranscript(t, path)
 	equal(t, "messages", len(h.Messages), 2)
+	equal(t, "last", h.Messages[1].Text(), "three")
 }
 
 func TestOpenTranscriptErrors(t *testing.T) {

@@ -324,21 +324,23 @@ func TestRule15(t *testing.T) {
 	r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{{Kind: FromMail, Text: "next"}}})
 	m := r.member(t)
 	interrupted := false
-	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
+	m.opts.Hooks = runnerFunc(func(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
+		out, err := r.runner.Run(ctx, in, observe)
 		if in.Payload.Event() == hooks.Stop && !interrupted {
 			interrupted = true
 			m.Interrupt("enough")
-			return refuse("Stop hook feedback:\nno"), nil
+			observe(hooks.Progress{Event: hooks.Stop, Command: "./gate.sh"})
+			out.Decision, out.Feedback = hooks.Block, []string{"Stop hook feedback:\nno"}
 		}
-		return pass, nil
-	}
+		return out, err // the hooks had ended when the interrupt came
+	})
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "fired", r.gates(), []string{"Stop", "Stop", "TeammateIdle"})
 	equal(t, "reasons", []string{all[TurnEnded](r.journal)[0].Reason, all[Idle](r.journal)[0].Reason},
 		[]string{abortedStreaming, idleInterrupted})
-	equal(t, "summaries", len(all[HookSummary](r.journal)), 0)
+	equal(t, "summaries and feedback", len(all[HookSummary](r.journal))+len(all[HookFeedback](r.journal)), 0)
 	equal(t, "model", r.agent.seen, []string{
 		"user: hello", "assistant: end 1", "user: [Request interrupted by user]", "user: next", "assistant: end 4",
 	})
