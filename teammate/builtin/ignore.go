@@ -77,13 +77,70 @@ func parseIgnore(line string) (ignoreRule, bool) {
 	r.literal = !strings.ContainsAny(line, `*?[\`)
 	r.glob = line
 	if !r.literal {
-		r.glob = braces.Replace(line) // git knows no {a,b}
+		r.glob = translate(line)
 	}
 	return r, true
 }
 
-// braces takes their meaning from the signs that are special to doublestar only.
-var braces = strings.NewReplacer(`\{`, `\{`, `\}`, `\}`, `\\`, `\\`, `{`, `\{`, `}`, `\}`)
+// translate writes a glob of git's for doublestar, which takes {a,b} for a
+// choice, and a bracket that comes first in a class for its end.
+func translate(glob string) string {
+	var out strings.Builder
+	for i := 0; i < len(glob); i++ {
+		switch c := glob[i]; c {
+		case '{', '}':
+			out.WriteByte('\\')
+			out.WriteByte(c)
+		case '\\':
+			out.WriteByte(c)
+			if i++; i < len(glob) {
+				out.WriteByte(glob[i])
+			}
+		case '[':
+			i = translateClass(glob, i, &out)
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}
+
+// classes are the named classes that may stand in brackets.
+var classes = strings.NewReplacer("[:alnum:]", "0-9A-Za-z", "[:alpha:]", "A-Za-z", "[:digit:]", "0-9",
+	"[:lower:]", "a-z", "[:upper:]", "A-Z", "[:space:]", " \t", "[:xdigit:]", "0-9A-Fa-f")
+
+// translateClass writes the class that begins at glob[i], and returns where it
+// ends. One that does not end is written as it is: nothing matches it.
+func translateClass(glob string, i int, out *strings.Builder) int {
+	begin := i + 1
+	if begin < len(glob) && (glob[begin] == '!' || glob[begin] == '^') {
+		begin++
+	}
+	end := begin
+	for end < len(glob) && (glob[end] != ']' || end == begin) {
+		switch {
+		case glob[end] == '\\':
+			end++
+		case strings.HasPrefix(glob[end:], "[:"):
+			if n := strings.Index(glob[end:], ":]"); n > 0 {
+				end += n + 1
+			}
+		}
+		end++
+	}
+	if end >= len(glob) {
+		out.WriteString(glob[i:])
+		return len(glob)
+	}
+	out.WriteString(glob[i:begin])
+	class := classes.Replace(glob[begin:end])
+	if strings.HasPrefix(class, "]") {
+		out.WriteByte('\\')
+	}
+	out.WriteString(class)
+	out.WriteByte(']')
+	return end
+}
 
 // trimTrailing drops the spaces at a line's end, save one that is quoted.
 func trimTrailing(line string) string {
