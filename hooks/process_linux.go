@@ -6,7 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 )
+
+// deathWait bounds the wait for killed processes: one that hangs in a system
+// call (a dead network disk) dies when that returns.
+const deathWait = 200 * time.Millisecond
 
 // rounds bounds how often a family is looked up again while it is being killed:
 // what forks faster than that is for a limit on the number of processes to stop.
@@ -86,21 +91,30 @@ func (f *family) marked(pid int) bool {
 	return false
 }
 
-// kill kills the family until nobody new is found, and returns who was killed.
+// alive reports whether one of those written down still runs.
+func (f *family) alive() bool {
+	return slices.ContainsFunc(f.members, func(k kin) bool { return startTime(k.pid) == k.started })
+}
+
+// kill kills the family until nobody new is found, and returns who was killed
+// once they are dead: a killed process may write on until it is scheduled.
 func (f *family) kill() []int {
 	var killed []int
 	victims := f.members
 	for range rounds {
 		for _, k := range victims {
-			if startTime(k.pid) == k.started && syscall.Kill(k.pid, syscall.SIGKILL) == nil &&
-				!slices.Contains(killed, k.pid) {
+			if startTime(k.pid) == k.started && syscall.Kill(k.pid, syscall.SIGKILL) == nil {
 				killed = append(killed, k.pid)
 			}
 		}
+		f.members = slices.Concat(f.members, victims)
 		victims = slices.DeleteFunc(f.search(), func(k kin) bool { return slices.Contains(killed, k.pid) })
 		if len(victims) == 0 {
 			break
 		}
+	}
+	for end := time.Now().Add(deathWait); f.alive() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
 	}
 	return killed
 }

@@ -8,6 +8,8 @@ type family struct{}
 
 func familyOf(int, string) *family { return &family{} }
 
+func (*family) alive() bool { return true }
+
 func (*family) kill() []int { return nil }
 
 func sessionOf(int, string) []int { return nil }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// groupPoll is how often killTree looks whether a group that got TERM is gone.
-const groupPoll = 10 * time.Millisecond
+// familyPoll is how often killTree looks whether what got TERM is gone.
+const familyPoll = 10 * time.Millisecond
 
 // ownSession puts a program into a session of its own: it has no terminal to
 // ask on or to write escape sequences to, and its group can be killed whole.
@@ -27,13 +27,14 @@ func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: tru
 func killTree(pid int, marker string, grace time.Duration, ended <-chan struct{}) []int {
 	family := familyOf(pid, marker)
 	_ = syscall.Kill(-pid, syscall.SIGTERM)
-	waitGroup(pid, grace, ended)
+	waitFamily(family, pid, grace, ended)
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
 	return family.kill()
 }
 
-// waitGroup waits until the whole group is gone, or for as long as grace.
-func waitGroup(pid int, grace time.Duration, ended <-chan struct{}) {
+// waitFamily waits until the program and its children are gone, or for as long
+// as grace: the children were asked to end as well, and may have to clean up.
+func waitFamily(f *family, pid int, grace time.Duration, ended <-chan struct{}) {
 	deadline := time.NewTimer(grace)
 	defer deadline.Stop()
 	select {
@@ -41,9 +42,9 @@ func waitGroup(pid int, grace time.Duration, ended <-chan struct{}) {
 	case <-deadline.C:
 		return
 	}
-	poll := time.NewTicker(groupPoll)
+	poll := time.NewTicker(familyPoll)
 	defer poll.Stop()
-	for groupAlive(pid) {
+	for groupAlive(pid) && f.alive() {
 		select {
 		case <-poll.C:
 		case <-deadline.C:
@@ -52,8 +53,8 @@ func waitGroup(pid int, grace time.Duration, ended <-chan struct{}) {
 	}
 }
 
-// groupAlive reports whether a process of pid's group is left. A member whose
-// parent has not waited for it yet counts.
+// groupAlive reports whether a process of pid's group is left. A dead one whose
+// parent has not waited for it yet counts, so this alone proves nothing.
 func groupAlive(pid int) bool { return syscall.Kill(-pid, 0) == nil }
 
 // signalName names the signal that ended a program.
