@@ -26,6 +26,9 @@ func (b *board) draw(s *screen, width, height int, now time.Time) []string {
 		lines = append(lines, b.newsLines(s, width, room)...)
 	}
 	if foot != "" && height >= 4 {
+		for len(lines) < height-1 {
+			lines = append(lines, "")
+		}
 		lines = append(lines, s.paint(faint, fit(foot, width)))
 	}
 	return lines[:min(len(lines), max(height, 1))]

@@ -29,6 +29,19 @@ func killChildren() {
 	}
 }
 
+// descends tells whether a process is below another one, now.
+func descends(pid, top int) bool {
+	for range maxDepth {
+		if pid = parentOf(pid); pid <= 1 || pid == top {
+			return pid == top && pid > 0
+		}
+	}
+	return false
+}
+
+// maxDepth is how many generations of processes are looked at.
+const maxDepth = 1 << 12
+
 // isBelow tells whether a process descends from another.
 func isBelow(pid, top int, parents map[int]int) bool {
 	for range len(parents) {

@@ -61,10 +61,10 @@ func (x *examination) state() finding {
 // tryWrite makes and removes a file in dir or, if that is not there, in the
 // nearest folder above. It returns the folder that it used.
 func tryWrite(dir string) (string, error) {
-	f, err := os.CreateTemp(dir, ".doctor-*")
-	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
 		return tryWrite(filepath.Dir(dir))
 	}
+	f, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
 		return dir, err
 	}
@@ -107,16 +107,31 @@ func (x *examination) socket() finding {
 	if err != nil {
 		return fail("socket", err.Error(), "see the check of the state")
 	}
-	path := filepath.Join(filepath.Dir(place.Socket()), "doctor")
-	err = os.MkdirAll(filepath.Dir(path), 0o700)
+	dir := filepath.Dir(place.Socket())
+	made, err := makeFolders(dir)
 	if err == nil {
-		err = tryListen(path)
+		err = tryListen(filepath.Join(dir, "doctor"))
+	}
+	for _, folder := range made {
+		_ = os.Remove(folder) // somebody may have begun to use it
 	}
 	if err != nil {
-		return fail("socket", fmt.Sprintf("no socket can be made at %s: %v", path, err),
+		return fail("socket", fmt.Sprintf("no socket can be made in %s: %v", dir, err),
 			"set XDG_RUNTIME_DIR to a folder of yours with a short path, such as /run/user/$(id -u)")
 	}
-	return ok("socket", "%s can hold sockets", filepath.Dir(path))
+	return ok("socket", "%s can hold sockets", filepath.Dir(dir))
+}
+
+// makeFolders makes a folder and those above it that are not there, and returns
+// those that it made, the deepest first.
+func makeFolders(dir string) (made []string, err error) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, at)
+	}
+	return made, os.MkdirAll(dir, 0o700)
 }
 
 // tryListen makes and removes a socket.

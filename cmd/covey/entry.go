@@ -45,6 +45,13 @@ func wrapped(text string, width, room int) []string {
 	if width == 0 || ansi.StringWidth(text) <= room {
 		return []string{text}
 	}
+	if rest, ok := strings.CutPrefix(text, quoteBar); ok && room > 4 {
+		lines := wrapped(rest, width, room-2)
+		for i := range lines {
+			lines[i] = quoteBar + lines[i]
+		}
+		return lines
+	}
 	return strings.Split(ansi.Hardwrap(ansi.Wrap(text, room, ""), room, true), "\n")
 }
 

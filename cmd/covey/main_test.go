@@ -20,13 +20,8 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("COVEY_STATE_HOME", env.WorkDir+"/.state")
-			env.Setenv("XDG_RUNTIME_DIR", "")
-			env.Setenv("NO_COLOR", "1")
-			return nil
-		},
-		Cmds: scriptCommands(),
+		Setup:               setUpScript,
+		Cmds:                scriptCommands(),
 	})
 }
 

@@ -1,17 +1,61 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// scriptPatience is how long a script waits for something to happen.
+const scriptPatience = 20 * time.Second
+
+// setUpScript gives each script a state home of its own, and ends whatever team
+// a failed script leaves running.
+func setUpScript(env *testscript.Env) error {
+	home := env.WorkDir + "/.state"
+	env.Setenv("COVEY_STATE_HOME", home)
+	env.Setenv("XDG_RUNTIME_DIR", "")
+	env.Setenv("NO_COLOR", "1")
+	env.Defer(func() { killTeams(home) })
+	return nil
+}
+
+// killTeams kills the teams that run in a state home.
+func killTeams(home string) {
+	files, err := filepath.Glob(home + "/*/run.json")
+	if err != nil {
+		return
+	}
+	for _, file := range files {
+		var run struct {
+			PID    int
+			Result *struct{}
+		}
+		data, err := os.ReadFile(file)
+		if err == nil && json.Unmarshal(data, &run) == nil && run.Result == nil && run.PID > 1 {
+			if p, err := os.FindProcess(run.PID); err == nil {
+				_ = p.Kill()
+			}
+		}
+	}
+}
+
 // scriptCommands are what scripts can do beside running covey.
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exit": scriptExit,
+		"exit":       scriptExit,
+		"eventually": scriptEventually,
+		"killteam":   scriptKillTeam,
+		"jsonlines":  scriptJSONLines,
+		"setenvfrom": scriptSetenvFrom,
 	}
 }
 
@@ -36,4 +80,54 @@ func exitStatus(err error) string {
 		return strconv.Itoa(exit.ExitCode())
 	}
 	return err.Error()
+}
+
+// scriptEventually is `eventually TEXT COMMAND...`: run the command until its
+// output holds TEXT.
+func scriptEventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually TEXT COMMAND...")
+	}
+	for end := time.Now().Add(scriptPatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if err := ts.Exec(args[1], args[2:]...); err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+	}
+	ts.Fatalf("%v never printed %q, but\n%s%s", args[1:], args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+}
+
+// scriptKillTeam is `killteam`: kill -9 the teams of this script.
+func scriptKillTeam(ts *testscript.TestScript, _ bool, _ []string) {
+	killTeams(ts.Getenv("COVEY_STATE_HOME"))
+}
+
+// scriptJSONLines is `jsonlines FILE`: the file holds JSON objects, one a line,
+// with rising seq, and nothing else.
+func scriptJSONLines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: jsonlines FILE")
+	}
+	last := uint64(0)
+	for i, text := range bytes.Split(bytes.TrimSuffix([]byte(ts.ReadFile(args[0])), []byte("\n")), []byte("\n")) {
+		var line struct {
+			Seq  uint64
+			Type string
+		}
+		if err := json.Unmarshal(text, &line); err != nil || line.Type == "" || line.Seq <= last {
+			ts.Fatalf("line %d is no line of a journal behind %d (%v): %s", i+1, last, err, text)
+		}
+		last = line.Seq
+	}
+}
+
+// scriptSetenvFrom is `setenvfrom NAME FIELD`: set a variable to a field of the
+// JSON object that was printed last.
+func scriptSetenvFrom(ts *testscript.TestScript, neg bool, args []string) {
+	var object map[string]any
+	if neg || len(args) != 2 || json.Unmarshal([]byte(ts.ReadFile("stdout")), &object) != nil {
+		ts.Fatalf("usage: setenvfrom NAME FIELD, after a command that printed a JSON object")
+	}
+	text, err := json.Marshal(object[args[1]])
+	ts.Check(err)
+	ts.Setenv(args[0], strings.Trim(string(text), `"`))
 }

@@ -18,7 +18,7 @@ func (c *cli) sendCommand() *cobra.Command {
 		Short: "Give a member a text, as its next prompt",
 		Long: `Give a member a text. An idle member begins a turn with it, a working one sees it
 with its next pass: that is "delivered". "queued" means that the member gets it
-as soon as it can take turns again. Either way the text is stored and survives
+later, as when it is in the middle of a tool call. Either way the text is stored and survives
 a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody.`,
 		Example: `  covey send backend "use the v2 API"
   covey send lead - < plan.md
@@ -73,7 +73,7 @@ func deliveryText(d orchestrator.Delivery, to string) string {
 		to = "everybody"
 	}
 	if d == orchestrator.Queued {
-		return "queued for " + plainLine(to) + ": stored, to be read when it can take turns again"
+		return "queued for " + plainLine(to) + ": stored; it is read as soon as that can be"
 	}
 	return "delivered to " + plainLine(to)
 }

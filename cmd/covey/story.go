@@ -200,13 +200,16 @@ func hasFailed(outcome string) bool {
 	return outcome == "non_blocking_error" || outcome == "cancelled"
 }
 
+// quoteBar stands before each line of a text that somebody else has written.
+const quoteBar = "│ "
+
 // quoted sets foreign text of several lines off by a bar.
 func quoted(text string) string {
 	text = strings.TrimRight(text, " \n\t")
 	if text == "" {
 		return ""
 	}
-	return "│ " + strings.ReplaceAll(text, "\n", "\n│ ")
+	return quoteBar + strings.ReplaceAll(text, "\n", "\n"+quoteBar)
 }
 
 // short makes one plain line of text, cut where it gets long.

@@ -1,24 +1,209 @@
 package main
 
 import (
-	"context"
+	"bufio"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
 )
 
-// mayRun says whether a team may be run. Until trust can be remembered, only
-// --trust gives it.
-func (c *cli) mayRun(_ context.Context, team *configs.Team, given bool) error {
-	if given {
+// mayRun settles, before anything is started, whether what a team would run is
+// trusted: it was, the flag says so, or a person at the terminal does. Whoever
+// says nothing has said no. spec is how the person names the spec.
+func (c *cli) mayRun(team *configs.Team, spec string, given bool) error {
+	report, err := orchestrator.CheckTrust(team)
+	if err != nil {
+		return err
+	}
+	if report.Trusted {
 		return nil
 	}
-	return fmt.Errorf("%s is %w: --trust trusts it for this run", team.File, errNotTrusted)
+	if given {
+		return notFromInside("--trust")
+	}
+	text := trustText(c.err, team, report)
+	if !isTerminal(c.in) || !c.err.tty() {
+		return fmt.Errorf("%s%w; covey trust%s trusts it, --trust only for one run",
+			text, errNotTrusted, specArg(spec))
+	}
+	c.err.printf("%s\nRun it, and trust it until it changes? [y/N] ", text)
+	answer, err := bufio.NewReader(c.in).ReadString('\n')
+	if err != nil || !isYes(answer) {
+		return fmt.Errorf("%s is %w", spec, errNotTrusted)
+	}
+	if err := notFromInside("to agree"); err != nil {
+		return err
+	}
+	return orchestrator.RememberTrust(team, report)
+}
+
+// isYes tells whether a person has agreed. An empty answer is none.
+func isYes(answer string) bool {
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}
+
+// notFromInside refuses trust that comes from below a running team: a member
+// must not trust what it has written itself.
+func notFromInside(what string) error {
+	places, err := orchestrator.All()
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		if run, up := orchestrator.Running(p); up && descends(os.Getpid(), run.PID) {
+			return fmt.Errorf("%s is for people, and this comes from a member of team %s: %w",
+				what, p.Team, orchestrator.ErrDenied)
+		}
+	}
+	return nil
+}
+
+// trustText says what a person is to agree to: all that would run or, if some of
+// it was trusted before, what is different.
+func trustText(s *screen, team *configs.Team, r orchestrator.TrustReport) string {
+	var b strings.Builder
+	if r.Known {
+		fmt.Fprintf(&b, "What %s would run has changed since it was trusted:\n", plainLine(team.File))
+		for _, change := range r.Changes {
+			fmt.Fprintf(&b, "  %s %s\n", padded(string(change.Kind), 8), runText(team, change.Run))
+			for _, line := range headOf(plain(change.Diff), maxDiff) {
+				fmt.Fprintf(&b, "    %s\n", s.paint(diffStyle(line), line))
+			}
+		}
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%s would run what this workspace brings:\n", plainLine(team.File))
+	for _, item := range r.Items {
+		text := runText(team, item.Run)
+		if item.Path != "" && item.Hash == "" {
+			text += " (is not there)"
+		}
+		fmt.Fprintf(&b, "  %s\n", text)
+	}
+	return b.String()
+}
+
+// runText is one thing that would run, in one line.
+func runText(team *configs.Team, r configs.Run) string {
+	what := r.Path
+	if rel, err := filepath.Rel(filepath.Dir(team.File), r.Path); err == nil && filepath.IsLocal(rel) {
+		what = rel
+	}
+	if r.Command != "" {
+		what = string(r.Event) + ": " + r.Command
+	}
+	return padded(string(r.Kind), 8) + " " + plainLine(what)
+}
+
+// maxDiff is how many lines of one difference are shown.
+const maxDiff = 60
+
+// headOf are the first lines of a text, and a mark if there are more.
+func headOf(text string, most int) []string {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) > most {
+		return append(lines[:most:most], fmt.Sprintf("… %d more lines", len(lines)-most))
+	}
+	return lines
+}
+
+// diffStyle sets the lines of a unified diff off.
+func diffStyle(line string) style {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return green
+	case strings.HasPrefix(line, "-"):
+		return red
+	}
+	return faint
+}
+
+// trustFlags are the flags of `covey trust`.
+type trustFlags struct {
+	show, forget, json bool
 }
 
 // trustCommand is `covey trust`.
 func (c *cli) trustCommand() *cobra.Command {
-	return &cobra.Command{Use: "trust [SPEC]", Short: "Trust what a spec would run", Args: noArgs}
+	var f trustFlags
+	cmd := &cobra.Command{
+		Use:   "trust [SPEC]",
+		Short: "Trust what a spec would run, until it changes",
+		Long: `Show what the team of SPEC would run (hooks, gates, scripts, settings files) and
+trust it from now on. Trust is bound to the content: when one of these changes,
+"covey up" shows the difference and asks again. Look before you trust what
+somebody else has written: it runs with your rights.`,
+		Example: `  covey trust --show
+  covey trust
+  covey trust examples/quickstart/team.yaml
+  covey trust --forget`,
+		Args: argCount(0, 1, "at most one spec"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if f.show && f.forget {
+				return usagef("--show and --forget exclude each other")
+			}
+			team, err := c.loadSpec(c.specPath(args))
+			if err != nil {
+				return err
+			}
+			return c.trust(team, f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.show, "show", false, "only show what would run, and whether it is trusted")
+	cmd.Flags().BoolVar(&f.forget, "forget", false, "trust it no more")
+	jsonFlag(cmd, &f.json)
+	return cmd
+}
+
+// trust shows what a team would run and remembers, or forgets, that it may.
+func (c *cli) trust(team *configs.Team, f trustFlags) error {
+	report, err := orchestrator.CheckTrust(team)
+	if err != nil {
+		return err
+	}
+	if !f.show {
+		if err := c.changeTrust(team, report, f.forget); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		report.Trusted = !f.forget && (report.Trusted || !f.show)
+		return c.out.json(report)
+	}
+	switch {
+	case f.forget:
+		c.out.printf("%s is trusted no more\n", plainLine(team.File))
+	case report.Trusted:
+		c.out.printf("%s is trusted, and nothing has changed since\n", plainLine(team.File))
+	case f.show:
+		c.out.printf("%s\nnot trusted\n", trustText(c.out, team, report))
+	default:
+		c.out.printf("%s\ntrusted until it changes\n", trustText(c.out, team, report))
+	}
+	return nil
+}
+
+// changeTrust remembers or forgets.
+func (c *cli) changeTrust(team *configs.Team, report orchestrator.TrustReport, forget bool) error {
+	if err := notFromInside("covey trust"); err != nil {
+		return err
+	}
+	if forget {
+		return orchestrator.ForgetTrust(team)
+	}
+	if report.Trusted {
+		return nil
+	}
+	return orchestrator.RememberTrust(team, report)
 }

@@ -67,7 +67,7 @@ func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
 	if c.team != "" && c.team != team.Name {
 		return usagef("%s describes team %s, not %s", spec, team.Name, c.team)
 	}
-	if err := c.mayRun(ctx, team, f.trust); err != nil {
+	if err := c.mayRun(team, spec, f.trust); err != nil {
 		return err
 	}
 	if f.detach {

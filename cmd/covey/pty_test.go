@@ -1,0 +1,333 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/creack/pty"
+	"golang.org/x/term"
+)
+
+// console is a program on a terminal of its own, as a person has it.
+type console struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	tty     *os.File // the program's end; held open, so that its state can be asked
+	ptmx    *os.File // our end
+	before  *term.State
+	copied  chan struct{}
+	mu      sync.Mutex
+	printed bytes.Buffer
+}
+
+// newConsole starts covey in dir on a terminal of 100 by 30.
+func newConsole(t *testing.T, dir string, args ...string) *console {
+	t.Helper()
+	ptmx, tty, err := pty.Open()
+	if err != nil {
+		t.Skipf("no terminal here: %v", err)
+	}
+	c := &console{t: t, ptmx: ptmx, tty: tty, copied: make(chan struct{})}
+	c.resize(100, 30)
+	if c.before, err = term.GetState(int(tty.Fd())); err != nil {
+		t.Fatal(err)
+	}
+	c.cmd = exec.Command("covey", args...)
+	c.cmd.Dir = dir
+	c.cmd.Env = append(os.Environ(), "COVEY_STATE_HOME="+dir+"/.state", "TERM=xterm-256color", "NO_COLOR=")
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go c.copy()
+	t.Cleanup(func() {
+		_ = c.cmd.Process.Kill()
+		killTeams(dir + "/.state")
+		_ = tty.Close()
+		_ = ptmx.Close()
+		<-c.copied
+	})
+	return c
+}
+
+// copy collects what the program prints, until the terminal is closed.
+func (c *console) copy() {
+	defer close(c.copied)
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.ptmx.Read(buf)
+		c.mu.Lock()
+		c.printed.Write(buf[:n])
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// raw is all that was printed so far.
+func (c *console) raw() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.printed.String()
+}
+
+// waits waits until the program has printed text.
+func (c *console) waits(text string) {
+	c.t.Helper()
+	for end := time.Now().Add(scriptPatience); !strings.Contains(ansi.Strip(c.raw()), text); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			c.t.Fatalf("never printed %q, but %q", text, c.raw())
+		}
+	}
+}
+
+// types types keys.
+func (c *console) types(keys string) {
+	c.t.Helper()
+	if _, err := c.ptmx.WriteString(keys); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// resize changes the size of the terminal.
+func (c *console) resize(width, height int) {
+	c.t.Helper()
+	if err := pty.Setsize(c.ptmx, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// ends waits for the program to end with code, and then looks at the terminal:
+// it must be as it was, with the cursor shown and the main screen in place.
+func (c *console) ends(code int) {
+	c.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- c.cmd.Wait() }()
+	select {
+	case err := <-done:
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			c.t.Fatal(err)
+		}
+	case <-time.After(scriptPatience):
+		c.t.Fatalf("did not end, but printed %q", c.raw())
+	}
+	if got := c.cmd.ProcessState.ExitCode(); got != code {
+		c.t.Errorf("ended with code %d, want %d: %q", got, code, c.raw())
+	}
+	after, err := term.GetState(int(c.tty.Fd()))
+	if err != nil || *after != *c.before {
+		c.t.Errorf("the terminal was left in another state: %+v, before %+v (%v)", after, c.before, err)
+	}
+	raw := c.raw()
+	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?2004h": "\x1b[?2004l"} {
+		if strings.LastIndex(raw, on) > strings.LastIndex(raw, off) {
+			c.t.Errorf("%q was not taken back by %q", on, off)
+		}
+	}
+}
+
+// teamDir is a folder with a team whose lead does what script says.
+func teamDir(t *testing.T, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"team.yaml": `covey: 1
+name: crew
+goal: Get it done.
+models: {lead: {provider: script, script: lead.yaml}}
+lead: {model: lead, permission_mode: bypassPermissions}
+tasks: [{id: a, subject: Do it, owner: lead}]
+`,
+		"lead.yaml": script,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// The scripts of teams on terminals.
+const (
+	quickScript = `exhausted: stop
+steps:
+  - {call: [{tool: Bash, input: {command: "while [ ! -e go ]; do sleep 0.05; done"}}]}
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: "All is \u001b[31mwell\u001b[0m.", times: -1}
+`
+	sleepScript = `exhausted: stop
+steps: [{call: [{tool: Bash, input: {command: "trap '' TERM; touch sleeping; sleep 27.1828"}}], times: -1}]
+`
+)
+
+// touch makes a file in dir.
+func touch(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// appears waits for a file in dir.
+func appears(t *testing.T, dir, name string) {
+	t.Helper()
+	for end := time.Now().Add(scriptPatience); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s never appeared", name)
+		}
+	}
+}
+
+// TestTerminalView: the live view survives every size and leaves the terminal
+// in order; the report follows on the main screen.
+func TestTerminalView(t *testing.T) {
+	t.Parallel()
+	dir := teamDir(t, quickScript)
+	c := newConsole(t, dir, "up", "--trust")
+	c.waits("covey: crew · 0 of")
+	c.waits("Bash while [ ! -e go ]")
+	c.waits("Ctrl-C stops the team in order")
+	for _, size := range [][2]int{{40, 8}, {20, 3}, {1, 1}, {3, 40}, {200, 60}, {80, 24}} {
+		c.resize(size[0], size[1])
+		time.Sleep(30 * time.Millisecond) // sizes that come faster are one to the program
+	}
+	touch(t, dir, "go")
+	c.ends(exitDone)
+	_, report, _ := strings.Cut(c.raw(), "\x1b[?1049l")
+	for _, want := range []string{`All is \x1b[31mwell\x1b[0m.`, "crew: all work is done · 1 of 1 tasks completed", "MEMBER"} {
+		if !strings.Contains(ansi.Strip(report), want) {
+			t.Errorf("the report lacks %q: %q", want, report)
+		}
+	}
+	if strings.Contains(c.raw(), "\x1b[31mwell") {
+		t.Error("an agent has coloured the terminal")
+	}
+}
+
+// TestTerminalInterrupt: Ctrl-C is a key on a raw terminal; once it ends the
+// team in order, with a report.
+func TestTerminalInterrupt(t *testing.T) {
+	t.Parallel()
+	dir := teamDir(t, sleepScript)
+	c := newConsole(t, dir, "up", "--trust")
+	appears(t, dir, "sleeping")
+	c.waits("sleep 27.1828")
+	start := time.Now()
+	c.types("\x03")
+	c.ends(exitInterrupted)
+	c.waits("crew: interrupted")
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestTerminalInterruptTwice: the second Ctrl-C ends everything at once, leaves
+// the terminal in order and no process behind.
+func TestTerminalInterruptTwice(t *testing.T) {
+	t.Parallel()
+	dir := teamDir(t, sleepScript)
+	c := newConsole(t, dir, "up", "--trust")
+	appears(t, dir, "sleeping")
+	c.waits("sleep 27.1828")
+	c.types("\x03")
+	time.Sleep(2 * twice) // a second wish, and not the same one
+	c.types("\x03")
+	c.ends(exitInterrupted)
+	if out, err := exec.Command("pgrep", "-f", fmt.Sprintf("%s.*27.1828", dir)).Output(); err == nil {
+		t.Errorf("left behind: %s", out)
+	}
+}
+
+// TestTerminalGone: a terminal that is closed ends the team in order.
+func TestTerminalGone(t *testing.T) {
+	t.Parallel()
+	dir := teamDir(t, sleepScript)
+	c := newConsole(t, dir, "up", "--trust")
+	appears(t, dir, "sleeping")
+	_ = c.tty.Close()
+	_ = c.ptmx.Close()
+	if err := c.cmd.Wait(); c.cmd.ProcessState.ExitCode() != exitInterrupted {
+		t.Errorf("ended with %v, want code %d", err, exitInterrupted)
+	}
+	files, err := filepath.Glob(dir + "/.state/*/journal.jsonl")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("journals %v, %v", files, err)
+	}
+	journal, err := os.ReadFile(files[0])
+	if err != nil || !strings.Contains(string(journal), `"type":"team_ended"`) {
+		t.Errorf("the team did not end in order (%v):\n%s", err, journal)
+	}
+}
+
+// TestTerminalTrust: the question's default is No, and a Yes is remembered.
+func TestTerminalTrust(t *testing.T) {
+	t.Parallel()
+	dir := teamDir(t, quickScript)
+	touch(t, dir, "go")
+	for _, no := range []string{"\r", "n\r", "what?\r", "\x04"} {
+		c := newConsole(t, dir, "up")
+		c.waits("script   lead.yaml")
+		c.waits("[y/N]")
+		c.types(no)
+		c.ends(exitNotTrusted)
+	}
+	if _, err := os.Stat(dir + "/.state"); err == nil {
+		t.Error("something was run, or remembered")
+	}
+	c := newConsole(t, dir, "up")
+	c.waits("[y/N]")
+	c.types("y\r")
+	c.ends(exitDone)
+	c = newConsole(t, dir, "up")
+	c.ends(exitDone)
+	if strings.Contains(c.raw(), "[y/N]") {
+		t.Error("asked again")
+	}
+}
+
+// TestTerminalAttach: two attach at once, one speaks, both hear it, both leave,
+// and the team goes on.
+func TestTerminalAttach(t *testing.T) {
+	t.Parallel()
+	dir := teamDir(t, quickScript)
+	touch(t, dir, "go")
+	up := newConsole(t, dir, "up", "--trust", "--detach", "--keep")
+	up.waits("crew is up")
+	up.ends(exitDone)
+	one, two := newConsole(t, dir, "attach", "lead"), newConsole(t, dir, "attach")
+	one.waits(`All is \x1b[31mwell\x1b[0m.`)
+	one.waits("Ctrl-D or q leaves")
+	two.waits("covey: crew")
+	one.types("quick question\r")
+	one.waits("ed to lead")
+	two.waits("quick question")
+	one.resize(30, 6)
+	one.resize(1, 1)
+	one.types("\x1b[5~\x1b[6~") // PgUp, PgDn
+	one.types("q")
+	one.ends(exitDone)
+	one.waits("left; crew goes on")
+	two.types("\x04")
+	two.ends(exitDone)
+	down := newConsole(t, dir, "down")
+	down.waits("crew has ended")
+	down.ends(exitDone)
+}
