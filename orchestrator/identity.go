@@ -271,9 +271,14 @@ func (p *Processes) ofSession(at process, read reader) (registration, bool) {
 	return registration{}, false
 }
 
-// processBirth tells a process apart from all others that ever have its pid.
+// processBirth tells a process apart from all others that ever have its pid. A
+// zombie counts as gone: in a container whose first process waits for nobody
+// it stays for ever.
 func processBirth(pid int) (string, error) {
 	info, err := readProcess(pid)
+	if err == nil && info.zombie {
+		return "", errNoProcess
+	}
 	return info.birth, err
 }
 

@@ -1,0 +1,46 @@
+package orchestrator
+
+import (
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestRunningIsNotFooledByAZombie kills a process that nobody waits for, as in
+// a container whose first process reaps nothing.
+func TestRunningIsNotFooledByAZombie(t *testing.T) {
+	t.Setenv("COVEY_STATE_HOME", t.TempDir())
+	place, err := PlaceOf("crew", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Create(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }() // it was killed, which is an error
+	r := RunFile{Format: runFormat, Team: "crew", Workspace: place.Workspace, PID: cmd.Process.Pid}
+	if r.Birth, err = processBirth(r.PID); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(place); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := Running(place); !ok {
+		t.Error("a run whose process lives counts as ended")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	err = unix.Waitid(unix.P_PID, r.PID, nil, unix.WEXITED|unix.WNOWAIT, nil) // it stays a zombie
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := Running(place); ok {
+		t.Error("a run whose process is a zombie counts as running")
+	}
+}
