@@ -3,10 +3,14 @@ package configs_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 )
 
 // folder makes a folder with a script in it.
@@ -76,4 +80,75 @@ teammates: [api]
 	// team.yaml:3:12: teammates must be a mapping from names to members, not a list
 	//     teammates: [api]
 	//                ^
+}
+
+// Starter gives a spec that runs at once, and the files that it needs.
+func ExampleStarter() {
+	dir, remove := folder()
+	defer remove()
+	spec, files, err := configs.Starter(dir)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(strings.Split(string(spec), "\n")[0])
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Println(name)
+	}
+	// Output:
+	// # A covey team. It runs as it is, offline: `covey up`.
+	// scripts/lead.yaml
+	// scripts/worker.yaml
+}
+
+// Runs lists what trust in a workspace is about.
+func ExampleTeam_Runs() {
+	dir, remove := folder()
+	defer remove()
+	team, err := configs.Parse(filepath.Join(dir, "team.yaml"), []byte(`
+covey: 1
+lead: {model: {provider: script, script: demo.yaml}}
+gates: {task: [go test ./...]}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, run := range team.Runs() {
+		fmt.Println(run.Kind, run.Event, run.Command, filepath.Base(run.Path))
+	}
+	// Output:
+	// spec   team.yaml
+	// script   demo.yaml
+	// gate TaskCompleted go test ./... .
+}
+
+// Sources are the layers of hooks, as a hooks.Runner takes them.
+func ExampleTeam_Sources() {
+	dir, remove := folder()
+	defer remove()
+	settings := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./stop.sh"}]}]}}`
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(settings), 0o600); err != nil {
+		panic(err)
+	}
+	team, err := configs.Parse(filepath.Join(dir, "team.yaml"), []byte(`
+covey: 1
+lead: {model: {provider: script, script: demo.yaml}}
+gates: {stop: [./gate.sh]}
+settings: [settings.json]
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sources, warnings := team.Sources()
+	for _, source := range sources {
+		h := source.Settings[hooks.Stop][0].Hooks[0]
+		fmt.Println(filepath.Base(source.Name), h.Command, "gate:", h.Gate)
+	}
+	fmt.Println(len(warnings), "warnings")
+	// Output:
+	// team.yaml ./gate.sh gate: true
+	// settings.json ./stop.sh gate: false
+	// 0 warnings
 }

@@ -69,17 +69,7 @@ func (r *resolver) modelText(name value[string]) {
 
 // inlineModel resolves a model that is written out.
 func (r *resolver) inlineModel(m *modelSpec) Model {
-	if m.at == nil || !m.provider.given() || m.provider.v == "" {
-		return Model{}
-	}
-	if m.provider.v != string(Script) {
-		r.notOneOf(&node{text: "provider"}, m.provider.at, []string{string(Script)})
-		return Model{}
-	}
-	if !m.script.given() {
-		r.fail(m.at.at, "a model with provider script needs a script; add script: FILE")
-		return Model{}
-	}
+	// Decoding has refused whatever is not a whole script model.
 	return Model{Provider: Script, Script: r.path(m.script, "script")}
 }
 

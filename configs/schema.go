@@ -120,7 +120,7 @@ func (p truthPart) schema() *schema { return of(jsonschema.Schema{Type: "boolean
 
 // spanPattern is the form of a time.Duration that is not negative.
 const spanPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)` +
-	`(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^0$`
+	`(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[-+]?0$`
 
 func (p spanPart) schema() *schema {
 	return of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{

@@ -160,12 +160,7 @@ func TestKeysOfDesign(t *testing.T) {
 	}
 	got := map[string][]string{}
 	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {
-		parent, _, _ := strings.Cut(path, f.key)
-		if i := strings.LastIndex(path, "."); i >= 0 {
-			parent = path[:i]
-		} else {
-			parent = ""
-		}
+		parent := strings.TrimSuffix(strings.TrimSuffix(path, f.key), ".")
 		got[parent] = append(got[parent], f.key)
 	})
 	for parent, keys := range want {

@@ -99,9 +99,9 @@ func (m *modelSpec) given() bool { return m.at != nil || m.name.given() }
 
 func (m *modelSpec) fields() []field {
 	return []field{
-		{key: "provider", need: true, part: textPart{to: &m.provider, desc: string(Script)},
+		{key: "provider", need: true, part: oneOf(&m.provider, string(Script)),
 			doc: "Who answers. This version has one provider, script: a model that plays a script, offline."},
-		{key: "script", part: text(&m.script),
+		{key: "script", need: true, part: text(&m.script),
 			doc: "The script's path, relative to the spec."},
 		{key: "model", part: later("it belongs to providers other than script"),
 			doc: "The provider's name for the model."},

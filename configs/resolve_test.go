@@ -1,0 +1,195 @@
+package configs
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// TestCycles draws graphs of tasks: a spec is refused for a cycle if and only
+// if the tasks cannot be brought into an order.
+func TestCycles(t *testing.T) {
+	dir := write(t, map[string]string{"demo.yaml": ""})
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 8).Draw(t, "tasks")
+		blockedBy := make([][]int, n)
+		var spec strings.Builder
+		spec.WriteString("covey: 1\nlead: {model: {provider: script, script: demo.yaml}}\ntasks:\n")
+		for i := range n {
+			blockedBy[i] = rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 0, 2, rapid.ID).Draw(t, "blockers")
+			names := make([]string, len(blockedBy[i]))
+			for j, b := range blockedBy[i] {
+				names[j] = fmt.Sprintf("t%d", b)
+			}
+			fmt.Fprintf(&spec, "  - {id: t%d, subject: S, blocked_by: [%s]}\n", i, strings.Join(names, ", "))
+		}
+		_, err := Parse(filepath.Join(dir, "team.yaml"), []byte(spec.String()))
+		if want := hasOrder(blockedBy); (err == nil) != want {
+			t.Fatalf("an order exists: %t, error: %v in\n%s", want, err, spec.String())
+		}
+		if err != nil && !strings.Contains(err.Error(), "wait for each other") && !strings.Contains(err.Error(), "by itself") {
+			t.Fatalf("another error: %v", err)
+		}
+	})
+}
+
+// hasOrder takes away what nothing blocks until nothing is left, or nothing
+// can be taken.
+func hasOrder(blockedBy [][]int) bool {
+	done := make([]bool, len(blockedBy))
+	for range blockedBy {
+		for i, blockers := range blockedBy {
+			done[i] = !slices.ContainsFunc(blockers, func(b int) bool { return !done[b] })
+		}
+	}
+	return !slices.Contains(done, false)
+}
+
+// TestTaskIDs draws tasks with and without ids: all get one, no two the same,
+// all fit to be named, and those that were given stay.
+func TestTaskIDs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var specs []taskSpec
+		used := map[string]bool{}
+		for range rapid.IntRange(0, 12).Draw(t, "tasks") {
+			var s taskSpec
+			s.subject.v = rapid.SampledFrom([]string{"Add it", "add it", "add-it", "", "!!", "Ünï",
+				strings.Repeat("long ", 20)}).Draw(t, "subject")
+			id := rapid.SampledFrom([]string{"", "", "add-it", "add-it-2", "task", "x"}).Draw(t, "id")
+			if id != "" && !used[id] {
+				used[id] = true
+				s.id = value[string]{v: id, at: &node{at: position{len(specs) + 1, 1}}}
+			}
+			specs = append(specs, s)
+		}
+		ids := (&resolver{decoder: &decoder{src: &source{}}}).taskIDs(specs)
+		seen := map[string]bool{}
+		for i, id := range ids {
+			if !nameForm.MatchString(id) || seen[id] {
+				t.Fatalf("ids %q", ids)
+			}
+			seen[id] = true
+			if given := specs[i].id.v; given != "" && given != id {
+				t.Fatalf("task %d was called %q and is %q", i, given, id)
+			}
+		}
+	})
+}
+
+// TestMakeFit: whatever a name is made of, the result is a name or nothing, and
+// a name stays as it is.
+func TestMakeFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fit := makeFit(rapid.String().Draw(t, "s"))
+		if fit != "" && !nameForm.MatchString(fit) {
+			t.Fatalf("%q is not a name", fit)
+		}
+		if again := makeFit(fit); again != fit {
+			t.Fatalf("%q becomes %q", fit, again)
+		}
+		name := rapid.StringMatching(`[a-z0-9]([a-z0-9]|-[a-z0-9]){0,10}`).Draw(t, "name")
+		if got := makeFit(name); got != name {
+			t.Fatalf("the name %q becomes %q", name, got)
+		}
+	})
+}
+
+// TestHookPlaces: a mistake that package hooks finds is shown where it stands,
+// whatever the hooks around it.
+func TestHookPlaces(t *testing.T) {
+	const spec = `covey: 1
+lead: {model: {provider: script, script: demo.yaml}}
+hooks:
+  Stop:
+    - hooks: [{type: command, command: a}]
+    - matcher: "("
+      hooks:
+        - {type: command, command: b}
+        - type: command
+          command: c
+          timeout: 9999999
+  PreToolUse:
+    - {matcher: "(", hooks: [{type: command, command: d, if: "("}]}
+`
+	d := newDecoder("t.yaml", []byte(spec))
+	var s teamSpec
+	d.object(nil, d.root, s.fields())
+	if len(d.problems) > 0 {
+		t.Fatal(d.problems)
+	}
+	for _, test := range []struct {
+		p    hooks.Problem
+		want position
+	}{
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: -1, Field: "matcher"}, position{6, 16}},
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: -1}, position{6, 7}},
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: 0}, position{8, 11}},
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: 1, Field: "timeout"}, position{11, 20}},
+		{hooks.Problem{Event: hooks.Stop, Group: 1, Hook: 1, Field: "shell"}, position{9, 11}},
+		{hooks.Problem{Event: hooks.Stop, Group: -1, Hook: -1}, position{5, 5}},
+		{hooks.Problem{Event: hooks.Stop, Group: 7, Hook: 0}, position{5, 5}},
+		{hooks.Problem{Event: hooks.PreToolUse, Group: 0, Hook: 0, Field: "if"}, position{13, 62}},
+		{hooks.Problem{Event: hooks.SessionEnd, Group: 0, Hook: 0}, position{4, 3}},
+	} {
+		if n := s.hooks.node(test.p); n == nil || n.at != test.want {
+			t.Errorf("%s is at %v, want %v", test.p.Path(), n, test.want)
+		}
+	}
+	_, err := parse(t, spec)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"team.yaml:11:20: ", "team.yaml:13:62: "} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing at %s in\n%v", want, err)
+		}
+	}
+}
+
+// TestGatesCompile holds the hook that each form of a gate becomes.
+func TestGatesCompile(t *testing.T) {
+	for gate, want := range map[string]hooks.Handler{
+		"go test ./...":                          {Type: "command", Command: "go test ./...", Gate: true},
+		"{run: ./a.sh}":                          {Type: "command", Command: "./a.sh", Gate: true},
+		"{run: ./a.sh, timeout: 90s}":            {Type: "command", Command: "./a.sh", Timeout: 90, Gate: true},
+		"{run: ./a.sh, timeout: 0}":              {Type: "command", Command: "./a.sh", Gate: true},
+		"{policy: work-committed}":               {Policy: "work-committed", Gate: true},
+		"{policy: report-sent, timeout: 1500ms}": {Policy: "report-sent", Timeout: 1.5, Gate: true},
+	} {
+		for key, event := range map[string]hooks.Event{"task": hooks.TaskCompleted, "idle": hooks.TeammateIdle,
+			"stop": hooks.Stop} {
+			team := mustParse(t, "covey: 1\nlead: {model: {provider: script, script: demo.yaml}}\ngates: {"+key+": ["+gate+"]}\n")
+			if len(team.Gates) != 1 || len(team.Gates[event]) != 1 || team.Gates[event][0].Matcher != "" {
+				t.Fatalf("%s: gates %+v", gate, team.Gates)
+			}
+			if got := team.Gates[event][0].Hooks; len(got) != 1 || fmt.Sprint(got[0]) != fmt.Sprint(want) {
+				t.Errorf("%s on %s is %+v, want %+v", gate, event, got, want)
+			}
+		}
+	}
+}
+
+// TestPoliciesAreKnown: each policy that the docs name can be named by a gate.
+func TestPoliciesAreKnown(t *testing.T) {
+	if want := []string{"no-open-tasks", "work-committed", "report-sent"}; !slices.Equal(Policies(), want) {
+		t.Errorf("policies %v, want %v", Policies(), want)
+	}
+	Policies()[0] = "changed"
+	if Policies()[0] == "changed" {
+		t.Error("a caller can change the policies")
+	}
+}
+
+// TestSchemaIsOurs: a caller cannot change the schema either.
+func TestSchemaIsOurs(t *testing.T) {
+	Schema()[0] = 'x'
+	if Schema()[0] != '{' {
+		t.Error("a caller can change the schema")
+	}
+}

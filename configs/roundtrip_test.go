@@ -1,0 +1,263 @@
+package configs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestRoundTrip draws teams, writes each as YAML and as JSON, and reads it
+// back: both must give the team that was drawn.
+func TestRoundTrip(t *testing.T) {
+	dir := write(t, map[string]string{"demo.yaml": "", "two.yaml": ""})
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawer{t: t, dir: dir}
+		want, spec := d.team()
+		asJSON, err := json.MarshalIndent(spec, "", "\t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		asYAML := d.block(spec, "")
+		for _, text := range [][]byte{asJSON, []byte(asYAML)} {
+			got, err := Parse(want.File, text)
+			if err != nil {
+				t.Fatalf("%v\nin\n%s", err, text)
+			}
+			got.Warnings = nil
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("got  %+v\nwant %+v\nof\n%s", got, want, text)
+			}
+		}
+	})
+}
+
+// spec is a mapping on its way into a file; its order stays.
+type spec []item
+
+type item struct {
+	Key   string
+	Value any
+}
+
+// MarshalJSON writes an object in the mapping's order.
+func (s spec) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for n, i := range s {
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		value, err := json.Marshal(i.Value)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%q:%s", i.Key, value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// drawer draws a team together with the spec that means it.
+type drawer struct {
+	t   *rapid.T
+	dir string
+}
+
+func (d drawer) oneIn(n int, what string) bool { return rapid.IntRange(1, n).Draw(d.t, what) == 1 }
+
+// words draws text that YAML and JSON must both bring through unharmed.
+func (d drawer) words(what string) string {
+	return rapid.OneOf(
+		rapid.StringMatching(`[a-zA-Z][a-z ,.:#'"&*!|>%@{}\[\]-]{0,30}[a-z]`),
+		rapid.SampledFrom([]string{"true", "null", "3", "1.5", "~", "- a", "a: b", "# a", "é 😀", "two\nlines\n", "\ta",
+			" a ", "'", "\"", "\\n", "a\\b", "yes", "0x1", "[a]", "{a: b}", "*a", "&a", "!a", "|", ">", "%", "@", "`"}),
+	).Draw(d.t, what)
+}
+
+func (d drawer) team() (*Team, spec) {
+	demo := Model{Name: "demo", Provider: Script, Script: filepath.Join(d.dir, "demo.yaml")}
+	coder := Agent{Name: "coder", Kind: Builtin, Model: demo}
+	team := &Team{
+		File: filepath.Join(d.dir, "team.yaml"), Name: "crew", Goal: d.words("goal"), Workspace: d.dir,
+		Models: map[string]Model{"demo": demo}, Agents: map[string]Agent{"coder": coder},
+		Keep: rapid.Bool().Draw(d.t, "keep"),
+	}
+	out := spec{
+		{Key: "covey", Value: 1}, {Key: "name", Value: "crew"}, {Key: "goal", Value: team.Goal},
+		{Key: "models", Value: spec{{Key: "demo", Value: spec{{Key: "provider", Value: "script"}, {Key: "script", Value: "demo.yaml"}}}}},
+		{Key: "agents", Value: spec{{Key: "coder", Value: spec{{Key: "model", Value: "demo"}}}}},
+		{Key: "keep", Value: team.Keep},
+	}
+	var value any
+	team.Lead, value = d.member("lead", coder, false)
+	out = append(out, item{Key: "lead", Value: value})
+	mates := spec{}
+	for i := range rapid.IntRange(0, 3).Draw(d.t, "teammates") {
+		m, value := d.member(fmt.Sprintf("m%d", i), coder, true)
+		team.Teammates = append(team.Teammates, m)
+		mates = append(mates, item{Key: m.Name, Value: value})
+	}
+	out = append(out, item{Key: "teammates", Value: mates})
+	var tasks []spec
+	team.Tasks, tasks = d.tasks(team.Members())
+	return team, append(out, item{Key: "tasks", Value: tasks})
+}
+
+// member draws a member in one of its three forms.
+func (d drawer) member(name string, coder Agent, claims bool) (Member, any) {
+	m := Member{Name: name, Agent: coder, PermissionMode: Default, Isolation: Shared, SelfClaim: claims,
+		Limits: Limits{StopBlockCap: 8}}
+	if d.oneIn(3, "short form") {
+		return m, "coder"
+	}
+	out := spec{{Key: "agent", Value: "coder"}}
+	if d.oneIn(3, "inline model") {
+		m.Agent = Agent{Kind: Builtin, Model: Model{Provider: Script, Script: filepath.Join(d.dir, "two.yaml")}}
+		out = spec{{Key: "model", Value: spec{{Key: "script", Value: "./two.yaml"}, {Key: "provider", Value: "script"}}}}
+	}
+	add := func(key string, value any) { out = append(out, item{key, value}) }
+	if d.oneIn(2, "description") {
+		m.Description = d.words("description")
+		add("description", m.Description)
+	}
+	if d.oneIn(2, "instructions") {
+		m.Instructions = d.words("instructions")
+		add("instructions", m.Instructions)
+	}
+	if d.oneIn(2, "tools") {
+		m.Tools = rapid.SliceOfNDistinct(rapid.SampledFrom(knownTools()), 0, 4, rapid.ID).Draw(d.t, "tools")
+		add("tools", m.Tools)
+	}
+	if d.oneIn(2, "mode") {
+		m.PermissionMode = rapid.SampledFrom([]PermissionMode{Default, Plan, AcceptEdits, DontAsk,
+			BypassPermissions}).Draw(d.t, "mode")
+		add("permission_mode", string(m.PermissionMode))
+	}
+	if d.oneIn(2, "self_claim") {
+		m.SelfClaim = rapid.Bool().Draw(d.t, "self_claim")
+		add("self_claim", m.SelfClaim)
+	}
+	if d.oneIn(2, "limits") {
+		var limits spec
+		m.Limits, limits = d.limits()
+		add("limits", limits)
+	}
+	return m, out
+}
+
+func (d drawer) limits() (Limits, spec) {
+	l := Limits{
+		MaxTurns:     rapid.IntRange(0, 1<<30).Draw(d.t, "max_turns"),
+		MaxTokens:    rapid.Int64Range(0, 1<<53).Draw(d.t, "max_tokens"),
+		TurnTimeout:  time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(d.t, "turn_timeout")),
+		StopBlockCap: rapid.IntRange(0, 100).Draw(d.t, "stop_block_cap"),
+		MaxBudgetUSD: float64(rapid.IntRange(0, 1_000_000).Draw(d.t, "cents")) / 100,
+	}
+	return l, spec{
+		{Key: "max_turns", Value: l.MaxTurns}, {Key: "max_tokens", Value: l.MaxTokens},
+		{Key: "turn_timeout", Value: l.TurnTimeout.String()}, {Key: "stop_block_cap", Value: l.StopBlockCap},
+		{Key: "max_budget_usd", Value: l.MaxBudgetUSD},
+	}
+}
+
+// tasks draws tasks that wait for earlier ones only, so that there is no cycle.
+func (d drawer) tasks(members []Member) ([]Task, []spec) {
+	tasks, out := []Task{}, []spec{}
+	for i := range rapid.IntRange(0, 4).Draw(d.t, "tasks") {
+		task := Task{ID: fmt.Sprintf("t%d", i), Subject: d.words("subject")}
+		entry := spec{{Key: "id", Value: task.ID}, {Key: "subject", Value: task.Subject}}
+		if d.oneIn(2, "owner") {
+			task.Owner = rapid.SampledFrom(members).Draw(d.t, "owner").Name
+			entry = append(entry, item{Key: "owner", Value: task.Owner})
+		}
+		if i > 0 && d.oneIn(2, "blocked") {
+			task.BlockedBy = []string{tasks[rapid.IntRange(0, i-1).Draw(d.t, "blocker")].ID}
+			entry = append(entry, item{Key: "blocked_by", Value: task.BlockedBy})
+		}
+		if d.oneIn(3, "labels") {
+			task.Labels = []string{strings.ToLower(d.words("label"))}
+			entry = append(entry, item{Key: "labels", Value: task.Labels})
+		}
+		tasks, out = append(tasks, task), append(out, entry)
+	}
+	return tasks, out
+}
+
+// block writes a mapping as YAML that people write: block style, each text in
+// a style drawn for it.
+func (d drawer) block(s spec, indent string) string {
+	var b strings.Builder
+	for _, i := range s {
+		b.WriteString(indent + i.Key + ":")
+		switch v := i.Value.(type) {
+		case spec:
+			if len(v) == 0 {
+				b.WriteString(" {}\n")
+				continue
+			}
+			b.WriteString("\n" + d.block(v, indent+"  "))
+		case []spec:
+			if len(v) == 0 {
+				b.WriteString(" []\n")
+				continue
+			}
+			b.WriteByte('\n')
+			for _, entry := range v {
+				b.WriteString(indent + "- " + strings.TrimPrefix(d.block(entry, indent+"  "), indent+"  "))
+			}
+		case []string:
+			quoted := make([]string, len(v))
+			for i, text := range v {
+				quoted[i] = double(text)
+			}
+			b.WriteString(" [" + strings.Join(quoted, ", ") + "]\n")
+		case string:
+			b.WriteString(" " + d.scalar(v, indent+"  ") + "\n")
+		default:
+			fmt.Fprintf(&b, " %v\n", v)
+		}
+	}
+	return b.String()
+}
+
+// scalar writes text in one of the styles that can hold it.
+func (d drawer) scalar(text, indent string) string {
+	styles := []string{double(text)}
+	if !strings.ContainsAny(text, "\n\t") {
+		styles = append(styles, "'"+strings.ReplaceAll(text, "'", "''")+"'")
+	}
+	if strings.HasSuffix(text, "\n") {
+		lines := strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+indent)
+		styles = append(styles, "|\n"+indent+lines)
+	}
+	if plainWord(text) {
+		styles = append(styles, text)
+	}
+	return rapid.SampledFrom(styles).Draw(d.t, "style")
+}
+
+// plainWord reports whether text needs no quotes anywhere in YAML.
+func plainWord(text string) bool {
+	for _, r := range text {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == ' ' || r == '.') {
+			return false
+		}
+	}
+	return text != "true" && text != "null" && strings.TrimSpace(text) == text
+}
+
+// double writes text in double quotes, as JSON does.
+func double(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
