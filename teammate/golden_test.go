@@ -1,0 +1,229 @@
+//go:build unix
+
+package teammate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// TestMain lets the test binary play REC, the program that recorded hooks run:
+// it counts its calls and does what its specification says.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "REC" {
+		os.Exit(rec(os.Args[1], os.Args[2]))
+	}
+	os.Exit(m.Run())
+}
+
+// recSpec is what REC does in one call.
+type recSpec struct {
+	Stdout     json.RawMessage
+	Stderr     string
+	Exit       int
+	Seq        []recSpec
+	RepeatLast bool `json:"repeat_last"`
+}
+
+func rec(tag, text string) int {
+	var spec recSpec
+	if err := json.Unmarshal([]byte(text), &spec); err != nil {
+		return 99
+	}
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return 98
+	}
+	call := 0
+	for ; ; call++ { // side by side with others: each call takes a file of its own
+		f, err := os.OpenFile(filepath.Join(os.Getenv("REC_DIR"), fmt.Sprintf("%x.%d", tag, call)), os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			f.Close()
+			break
+		}
+		if !errors.Is(err, os.ErrExist) {
+			return 97
+		}
+	}
+	if len(spec.Seq) > 0 {
+		switch {
+		case call < len(spec.Seq):
+			spec = spec.Seq[call]
+		case spec.RepeatLast:
+			spec = spec.Seq[len(spec.Seq)-1]
+		default:
+			spec = recSpec{}
+		}
+	}
+	var plain string
+	if json.Unmarshal(spec.Stdout, &plain) != nil {
+		plain = string(spec.Stdout)
+	}
+	fmt.Print(plain)
+	fmt.Fprint(os.Stderr, spec.Stderr)
+	return spec.Exit
+}
+
+// goldenCase is one recorded conversation of a real agent host.
+type goldenCase struct {
+	Name        string
+	Mode        string
+	MaxTurns    int `json:"max_turns"`
+	Permissions hooks.Permissions
+	Hooks       json.RawMessage
+	Prompt      string
+	Script      []struct {
+		Text  string
+		Tools []struct {
+			Name  string
+			Input json.RawMessage
+		}
+		Error *struct {
+			Type    string
+			Message string
+		}
+	}
+	Model []string // what the model saw; null: the recording has gaps
+	Fired []string // the events of the hooks that ran, in order
+	End   string   // why the turn ended
+}
+
+// What the recordings show a model is what covey shows one, to the byte, and
+// the hooks run in the same order.
+func TestGolden(t *testing.T) {
+	data, err := os.ReadFile("testdata/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []goldenCase
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			replay(t, c)
+		})
+	}
+}
+
+func replay(t *testing.T, c goldenCase) {
+	r := newRig(t)
+	for i, s := range c.Script {
+		answer := say{text: s.Text}
+		for j, call := range s.Tools {
+			answer.calls = append(answer.calls, ToolCall{ID: fmt.Sprintf("c%d.%d", i, j), Name: call.Name, Input: call.Input})
+		}
+		if s.Error != nil {
+			answer.err = &APIError{Type: "unknown", Message: s.Error.Message}
+		}
+		r.agent.script = append(r.agent.script, answer)
+	}
+	r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person(c.Prompt, "goal")}}}
+	r.opts.Lead, r.opts.Hooks, r.opts.Tools = true, goldenRunner(t, c), []Tool{shellTool()}
+	r.opts.Limits.MaxTurns = c.MaxTurns
+	r.opts.Permissions = Permissions{Mode: c.Mode, Allow: rules(t, c.Permissions.Allow...), Deny: rules(t, c.Permissions.Deny...)}
+	r.opts.Workdir = NewWorkdir(t.TempDir())
+	r.mustRun(t)
+
+	if c.Model != nil {
+		checkSeen(t, r.agent.seen, c)
+	}
+	var fired []string
+	for _, s := range all[HookStarted](r.journal) {
+		if s.Event != string(hooks.SessionEnd) {
+			fired = append(fired, s.Event)
+		}
+	}
+	equal(t, "fired", strings.Join(fired, " "), strings.Join(c.Fired, " "))
+	if end := one[TurnEnded](t, r.journal).Reason; c.End != "" && c.End != "api_error" && end != c.End {
+		t.Errorf("the turn ended as %s, want %s", end, c.End)
+	}
+}
+
+// checkSeen compares what the model saw. A recording ends with the last request,
+// so the answer to it is not in it, nor the results that no request carried on.
+func checkSeen(t *testing.T, seen []string, c goldenCase) {
+	t.Helper()
+	n := min(len(c.Model), len(seen))
+	equal(t, "model", strings.Join(seen[:n], "\n--\n"), strings.Join(c.Model, "\n--\n"))
+	for _, more := range seen[n:] {
+		unsent := strings.HasPrefix(more, "result: ") && (c.End == hookStopped || c.End == maxTurns)
+		if !unsent && !strings.HasPrefix(more, "assistant: ") {
+			t.Errorf("the model saw more than recorded: %q", more)
+		}
+	}
+}
+
+// goldenRunner is a real runner for the hooks of a case.
+func goldenRunner(t *testing.T, c goldenCase) HookRunner {
+	t.Helper()
+	settings, warnings := hooks.ParseSettings(c.Name, slices.Concat([]byte(`{"hooks":`), c.Hooks, []byte("}")))
+	if len(warnings) > 0 {
+		t.Fatal(warnings)
+	}
+	bin, dir := t.TempDir(), t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "REC")); err != nil {
+		t.Fatal(err)
+	}
+	runner, err := hooks.NewRunner([]hooks.Source{{Name: "spec", Settings: settings.Hooks}}, &hooks.Options{
+		Env: append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "REC_DIR="+dir),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runner
+}
+
+// shellTool is as much of a Bash tool as the recordings need.
+func shellTool() Tool {
+	render := func(r json.RawMessage) (string, error) {
+		var out struct{ Stdout string }
+		err := json.Unmarshal(r, &out)
+		return out.Stdout, err
+	}
+	return shell{fakeTool{spec: Spec{Name: "Bash"}, run: func(ctx context.Context, call ToolCall) ToolResult {
+		var in struct{ Command string }
+		if err := json.Unmarshal(call.Input, &in); err != nil {
+			return failure("%v", err)
+		}
+		cmd := exec.CommandContext(ctx, "sh", "-c", "exec 2>&1; "+in.Command)
+		cmd.Dir = os.TempDir()
+		if strings.Contains(in.Command, "made_by_tool") {
+			cmd.Args[2] = "echo TOOLRAN"
+		}
+		out, err := cmd.Output()
+		text := string(bytes.TrimSpace(out))
+		if err != nil {
+			return failure("%s", strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", cmd.ProcessState.ExitCode(), text)))
+		}
+		response, err := marshal(map[string]any{"stdout": text})
+		if err != nil {
+			return failure("%v", err)
+		}
+		return ToolResult{Content: text, Response: response}
+	}}, render}
+}
+
+// shell is a fakeTool that can render another response.
+type shell struct {
+	fakeTool
+	render func(json.RawMessage) (string, error)
+}
+
+func (s shell) Render(response json.RawMessage) (string, error) { return s.render(response) }
