@@ -61,8 +61,8 @@ func handshake(c net.Conn) (*Bus, error) {
 		return nil, fmt.Errorf("%w: %s", ErrRefused, h.Error)
 	}
 	if h.Format != helloFormat {
-		return nil, fmt.Errorf("control socket: the team runs on another version of covey (format %d, ours is %d)",
-			h.Format, helloFormat)
+		return nil, fmt.Errorf(
+			"control socket: the team runs on another version of covey (format %d, ours is %d)", h.Format, helloFormat)
 	}
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return nil, err

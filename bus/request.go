@@ -50,7 +50,9 @@ func Ask[Req, Rep any](ctx context.Context, b *Bus, v Verb, req Req) (Rep, error
 // of its own. f's context ends when the caller hangs up or the bus closes. f
 // may trust all of its Caller and nothing of its Req. A panic of f is answered
 // with CodeInternal and told to Options.OnError.
-func Handle[Req, Rep any](b *Bus, v Verb, f func(context.Context, Caller, Req) (Rep, error)) (*Subscription, error) {
+func Handle[Req, Rep any](
+	b *Bus, v Verb, f func(context.Context, Caller, Req) (Rep, error),
+) (*Subscription, error) {
 	s, err := controlAll(v)
 	if err != nil {
 		return nil, err
@@ -89,7 +91,8 @@ func (b *Bus) dispatch(d delivery, work func(context.Context, Caller) (any, erro
 	end, ok := p.begin(cancel)
 	if !ok {
 		cancel()
-		answer[any](b, d.Reply, nil, Errorf(CodeBusy, "more than %d requests at once on one connection", maxOpenRequests))
+		busy := Errorf(CodeBusy, "more than %d requests at once on one connection", maxOpenRequests)
+		answer[any](b, d.Reply, nil, busy)
 		return
 	}
 	caller := Caller{Identity: id, Conn: conn, ID: newID(), gone: p.gone}

@@ -160,11 +160,20 @@ func (l serverLog) at(level slog.Level, format string, args []any) {
 	}
 }
 
-func (l serverLog) Noticef(f string, v ...any) { l.at(slog.LevelDebug, f, v) } // Noticef is a server.Logger's.
-func (l serverLog) Warnf(f string, v ...any)   { l.at(slog.LevelWarn, f, v) }  // Warnf is a server.Logger's.
-func (l serverLog) Errorf(f string, v ...any)  { l.at(slog.LevelError, f, v) } // Errorf is a server.Logger's.
-func (l serverLog) Debugf(f string, v ...any)  { l.at(slog.LevelDebug, f, v) } // Debugf is a server.Logger's.
-func (l serverLog) Tracef(f string, v ...any)  { l.at(slog.LevelDebug, f, v) } // Tracef is a server.Logger's.
+// Noticef logs what the server finds notable, below what covey finds so.
+func (l serverLog) Noticef(f string, v ...any) { l.at(slog.LevelDebug, f, v) }
+
+// Warnf logs a warning.
+func (l serverLog) Warnf(f string, v ...any) { l.at(slog.LevelWarn, f, v) }
+
+// Errorf logs an error.
+func (l serverLog) Errorf(f string, v ...any) { l.at(slog.LevelError, f, v) }
+
+// Debugf logs a detail.
+func (l serverLog) Debugf(f string, v ...any) { l.at(slog.LevelDebug, f, v) }
+
+// Tracef logs a detail; the server is never told to trace.
+func (l serverLog) Tracef(f string, v ...any) { l.at(slog.LevelDebug, f, v) }
 
 // Fatalf does not end the process, as the server's own logger would: Embed
 // sees that the server is not ready.

@@ -46,7 +46,8 @@ func privateDir(dir string) error {
 		return fmt.Errorf("%w: %s is no folder", ErrSocketDir, dir)
 	}
 	if !ownedByUs(info) {
-		return fmt.Errorf("%w: %s belongs to another user; set XDG_RUNTIME_DIR to a folder of your own", ErrSocketDir, dir)
+		return fmt.Errorf("%w: %s belongs to another user; set XDG_RUNTIME_DIR to a folder of your own",
+			ErrSocketDir, dir)
 	}
 	if m := info.Mode().Perm(); !modeIsPrivate(m) {
 		return fmt.Errorf("%w: %s has mode %04o, which must be 0700", ErrSocketDir, dir, m)

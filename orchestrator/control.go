@@ -84,7 +84,9 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbStatus, asking(h.Status)),
 		handle(b, verbReady, c.ready),
 		handle(b, verbTasks, c.page),
-		handle(b, verbTask, func(ctx context.Context, _ Caller, r taskID) (tasks.Task, error) { return h.Task(ctx, r.ID) }),
+		handle(b, verbTask, func(ctx context.Context, _ Caller, r taskID) (tasks.Task, error) {
+			return h.Task(ctx, r.ID)
+		}),
 		handle(b, verbCreate, acting(h.Create)),
 		handle(b, verbUpdate, acting(h.Update)),
 		handle(b, verbClaim, acting(h.Claim)),
@@ -92,7 +94,9 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbInterrupt, func(ctx context.Context, _ Caller, r memberName) (InterruptReply, error) {
 			return h.Interrupt(ctx, r.Member)
 		}),
-		handle(b, verbDown, func(ctx context.Context, _ Caller, r Down) (DownReply, error) { return h.Down(ctx, r) }),
+		handle(b, verbDown, func(ctx context.Context, _ Caller, r Down) (DownReply, error) {
+			return h.Down(ctx, r)
+		}),
 		handle(b, verbHooks, asking(h.Hooks)),
 		c.handleAttach(b),
 	)
@@ -114,14 +118,17 @@ func (c *control) Attached() int {
 	return len(c.attached)
 }
 
+// answerer answers one kind of request of a caller who may make it.
+type answerer[Req, Rep any] func(context.Context, Caller, Req) (Rep, error)
+
 // asking makes a handler of a function that needs nothing to know.
-func asking[Rep any](f func(context.Context) (Rep, error)) func(context.Context, Caller, struct{}) (Rep, error) {
+func asking[Rep any](f func(context.Context) (Rep, error)) answerer[struct{}, Rep] {
 	return func(ctx context.Context, _ Caller, _ struct{}) (Rep, error) { return f(ctx) }
 }
 
 // acting makes a handler of a function that acts for a member, which it is
 // told in the request's As.
-func acting[Rep any, Req deed[Req]](f func(context.Context, Req) (Rep, error)) func(context.Context, Caller, Req) (Rep, error) {
+func acting[Rep any, Req deed[Req]](f func(context.Context, Req) (Rep, error)) answerer[Req, Rep] {
 	return func(ctx context.Context, by Caller, r Req) (Rep, error) {
 		if by.Kind != Operator {
 			r = r.inNameOf(by.Member)
@@ -131,7 +138,7 @@ func acting[Rep any, Req deed[Req]](f func(context.Context, Req) (Rep, error)) f
 }
 
 // handle answers a verb once the caller is known and may ask for it.
-func handle[Req, Rep any](b *bus.Bus, v bus.Verb, f func(context.Context, Caller, Req) (Rep, error)) error {
+func handle[Req, Rep any](b *bus.Bus, v bus.Verb, f answerer[Req, Rep]) error {
 	_, err := bus.Handle(b, v, func(ctx context.Context, from bus.Caller, r Req) (Rep, error) {
 		by := callerFrom(from.Identity)
 		if err := allowed(by, v, r); err != nil {
@@ -155,17 +162,23 @@ func (c *control) ready(ctx context.Context, _ Caller, _ struct{}) (Status, erro
 // handleAttach counts attached operators. A caller is attached until its
 // connection ends, however it ends.
 func (c *control) handleAttach(b *bus.Bus) error {
-	_, err := bus.Handle(b, verbAttach, func(ctx context.Context, from bus.Caller, _ struct{}) (AttachReply, error) {
-		rep, err := c.h.Attach(ctx)
-		if err != nil {
-			return rep, codedError(err)
-		}
-		if rep.Counted = callerFrom(from.Identity).Kind == Operator; rep.Counted {
-			c.watch(from)
-		}
-		return rep, nil
-	})
+	_, err := bus.Handle(b, verbAttach, c.attach)
 	return err
+}
+
+func (c *control) attach(ctx context.Context, from bus.Caller, _ struct{}) (AttachReply, error) {
+	by := callerFrom(from.Identity)
+	if err := allowed(by, verbAttach, nil); err != nil {
+		return AttachReply{}, codedError(err)
+	}
+	rep, err := c.h.Attach(ctx)
+	if err != nil {
+		return rep, codedError(err)
+	}
+	if rep.Counted = by.Kind == Operator; rep.Counted {
+		c.watch(from)
+	}
+	return rep, nil
 }
 
 // watch counts a connection as attached until it is gone.

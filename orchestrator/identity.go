@@ -133,8 +133,8 @@ func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 	}
 	defer peer.close()
 	if peer.uid != os.Geteuid() {
-		return bus.Identity{}, fmt.Errorf("only the user who runs the team may control it (you are user %d, it is %d)",
-			peer.uid, os.Geteuid())
+		return bus.Identity{}, fmt.Errorf(
+			"only the user who runs the team may control it (you are user %d, it is %d)", peer.uid, os.Geteuid())
 	}
 	if peer.pid <= 0 {
 		return bus.Identity{}, errors.New("cannot tell who calls: the process is in another PID namespace")

@@ -104,12 +104,13 @@ func parseStat(pid int, stat []byte) (process, error) {
 		return process{}, fmt.Errorf("/proc/%d/stat is cut short", pid)
 	}
 	p := process{pid: pid, zombie: fields[statState] == "Z", birth: bootID() + "/" + fields[statStart]}
-	for field, into := range map[int]*int{statParent: &p.parent, statGroup: &p.group, statSession: &p.session} {
+	into := map[int]*int{statParent: &p.parent, statGroup: &p.group, statSession: &p.session}
+	for field, number := range into {
 		n, err := strconv.Atoi(fields[field])
 		if err != nil {
 			return process{}, fmt.Errorf("/proc/%d/stat: %w", pid, err)
 		}
-		*into = n
+		*number = n
 	}
 	return p, nil
 }

@@ -22,9 +22,6 @@ import (
 	"github.com/coveyteam/covey/bus"
 )
 
-// testPatience is how long a test waits for what must happen.
-const testPatience = 10 * time.Second
-
 // callerVariable makes the test binary a process that calls a socket.
 const callerVariable = "COVEY_TEST_CALL"
 

@@ -14,7 +14,9 @@ const pollEvery = 250 * time.Millisecond
 // waits for more. wake tells that the journal grew (Client.JournalWake); when
 // it is closed, what is there is yielded and the loop ends. A nil wake has the
 // file looked at four times a second. When ctx ends, its error is yielded last.
-func FollowJournal(ctx context.Context, path string, after uint64, wake <-chan struct{}) iter.Seq2[Line, error] {
+func FollowJournal(
+	ctx context.Context, path string, after uint64, wake <-chan struct{},
+) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		r, err := openLines(path, after)
 		if err != nil {

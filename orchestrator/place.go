@@ -21,15 +21,29 @@ type Place struct {
 	Workspace string // real path; empty if the folder does not say
 }
 
-// The files and folders of a Place.
-func (p Place) Store() string       { return filepath.Join(p.Dir, "tasks.db") }      // Store is the task store.
-func (p Place) Journal() string     { return filepath.Join(p.Dir, "journal.jsonl") } // Journal is the team's journal.
-func (p Place) RunFile() string     { return filepath.Join(p.Dir, "run.json") }      // RunFile tells of the last run.
-func (p Place) Lock() string        { return filepath.Join(p.Dir, "lock") }          // Lock is held by `covey up`.
-func (p Place) Log() string         { return filepath.Join(p.Dir, "covey.log") }     // Log takes covey's own troubles.
-func (p Place) Transcripts() string { return filepath.Join(p.Dir, "transcripts") }   // Transcripts holds a folder a member.
-func (p Place) Blobs() string       { return filepath.Join(p.Dir, "blobs") }         // Blobs is for payloads too large for the store.
-func (p Place) Scratch() string     { return filepath.Join(p.Dir, "scratch") }       // Scratch is for tool output too long to show.
+// Store is the task store.
+func (p Place) Store() string { return filepath.Join(p.Dir, "tasks.db") }
+
+// Journal is the team's journal.
+func (p Place) Journal() string { return filepath.Join(p.Dir, "journal.jsonl") }
+
+// RunFile tells of the last run; ReadRunFile reads it.
+func (p Place) RunFile() string { return filepath.Join(p.Dir, "run.json") }
+
+// Lock is held by the `covey up` that runs the team.
+func (p Place) Lock() string { return filepath.Join(p.Dir, "lock") }
+
+// Log takes covey's own troubles.
+func (p Place) Log() string { return filepath.Join(p.Dir, "covey.log") }
+
+// Transcripts holds a folder per member, with a file per session.
+func (p Place) Transcripts() string { return filepath.Join(p.Dir, "transcripts") }
+
+// Blobs holds payloads that are too large for the store.
+func (p Place) Blobs() string { return filepath.Join(p.Dir, "blobs") }
+
+// Scratch holds tool output that was too long to show.
+func (p Place) Scratch() string { return filepath.Join(p.Dir, "scratch") }
 
 // Transcript is the file of one session of a member.
 func (p Place) Transcript(member, session string) string {
@@ -79,7 +93,7 @@ func PlaceOf(team, workspace string) (Place, error) { return placeIn("", team, w
 // placeIn is PlaceOf with another state home; empty: StateHome.
 func placeIn(home, team, workspace string) (Place, error) {
 	if !teamName.MatchString(team) {
-		return Place{}, fmt.Errorf("%q is no team name; use 1 to 32 of a-z, 0-9 and -, and begin with no dash", team)
+		return Place{}, fmt.Errorf("%q is no team name; use 1 to 32 of a-z, 0-9 and -, and no dash first", team)
 	}
 	dir, err := realPath(workspace)
 	if err != nil {

@@ -74,7 +74,8 @@ func readTrust() (*trustFile, error) {
 		return nil, fmt.Errorf("%s cannot be read (remove it to trust anew): %w", path, err)
 	}
 	if format.Format > trustFormat {
-		return nil, fmt.Errorf("%s: %w (format %d, this one reads up to %d)", path, ErrNewer, format.Format, trustFormat)
+		return nil, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
+			path, ErrNewer, format.Format, trustFormat)
 	}
 	f := &trustFile{}
 	if err := json.Unmarshal(data, f); err != nil {
