@@ -49,14 +49,10 @@ func (t *txn) claim(a Actor, id string, c Claim) (*receiptRecord, error) {
 	rec := t.next(was)
 	rec.Status, rec.Owner = InProgress, c.Member
 	rec.Epoch++
-	if err := t.save(was, rec); err != nil {
-		return nil, err
-	}
-	if err := t.tell(a, changeRecord{Op: Claimed, Task: rec}); err != nil {
-		return nil, err
-	}
-	err = t.assign(a, rec, false)
-	return &receiptRecord{Task: t.withBlocks(rec)}, err
+	t.save(was, rec)
+	t.tell(a, changeRecord{Op: Claimed, Task: rec})
+	t.assign(a, rec, false)
+	return &receiptRecord{Task: t.withBlocks(rec)}, nil
 }
 
 // next copies a record for its next version.
@@ -91,12 +87,8 @@ func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
 		rec := t.next(was)
 		rec.Status, rec.Owner = Pending, ""
 		rec.Epoch++
-		if err := t.save(was, rec); err != nil {
-			return nil, err
-		}
-		if err := t.tell(a, changeRecord{Op: Released, Task: rec, Reason: reason}); err != nil {
-			return nil, err
-		}
+		t.save(was, rec)
+		t.tell(a, changeRecord{Op: Released, Task: rec, Reason: reason})
 		list = append(list, *t.withBlocks(rec))
 	}
 	return &receiptRecord{Tasks: list}, nil
@@ -111,8 +103,8 @@ func (s *Store) Refuse(ctx context.Context, a Actor, id, reason string) error {
 		if err != nil {
 			return nil, err
 		}
-		err = t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
-		return &receiptRecord{Task: t.withBlocks(rec), Error: reason}, err
+		t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
+		return &receiptRecord{Task: t.withBlocks(rec), Error: reason}, nil
 	})
 	return err
 }
@@ -132,44 +124,18 @@ func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
 		return nil, err
 	}
 	last := t.withBlocks(rec)
-	if err := t.tell(a, changeRecord{Op: Deleted, Task: rec}); err != nil {
-		return nil, err
-	}
-	if err := t.unblock(a, id); err != nil {
-		return nil, err
-	}
+	t.tell(a, changeRecord{Op: Deleted, Task: rec})
+	t.unblock(a, id)
 	for _, dependent := range last.Blocks {
-		if err := t.dropBlocker(a, dependent, id); err != nil {
-			return nil, err
-		}
+		t.revise(a, dependent, func(list []string) []string { return without(list, id) })
 	}
 	for _, blocker := range rec.BlockedBy {
-		if err := t.unlink(rec.number(), blocker); err != nil {
-			return nil, err
-		}
+		t.unlink(rec.number(), blocker)
 	}
-	if err := t.indexOwner(rec, &taskRecord{}); err != nil {
-		return nil, err
-	}
-	if err := t.mark(bucketReady, numKey(rec.number()), false); err != nil {
-		return nil, err
-	}
-	err = t.erase(bucketTasks, numKey(rec.number()), rec.blobs())
-	return &receiptRecord{Task: last}, err
-}
-
-// dropBlocker takes a blocker out of a dependent's list.
-func (t *txn) dropBlocker(a Actor, id, blocker string) error {
-	was, err := t.load(id)
-	if err != nil {
-		return err
-	}
-	rec := t.next(was)
-	rec.BlockedBy = without(rec.BlockedBy, blocker)
-	if err := t.save(was, rec); err != nil {
-		return err
-	}
-	return t.tell(a, changeRecord{Op: Updated, Task: rec, Fields: []string{"blockedBy"}})
+	t.indexOwner(rec, nil)
+	t.mark(bucketReady, numKey(rec.number()), false)
+	t.erase(bucketTasks, numKey(rec.number()), rec.blobs())
+	return &receiptRecord{Task: last}, nil
 }
 
 // without gives list without s. The result is never nil.

@@ -103,6 +103,9 @@ func (s *Store) commit(batch []*change) {
 			s.alone(batch[i : i+1])
 		}
 	}
+	if s.broken != nil {
+		return // it may have happened: what is of use is for the next Open to find out
+	}
 	for _, c := range batch {
 		if c.err != nil || c.unused {
 			// A file that cannot be removed now is removed by the next Open.

@@ -78,11 +78,9 @@ func (s *Store) Discard(ctx context.Context, a Actor, id, reason string) error {
 		if err != nil {
 			return nil, err
 		}
-		if err := t.erase(bucketProposed, numKey(rec.number()), rec.blobs()); err != nil {
-			return nil, err
-		}
-		err = t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
-		return &receiptRecord{Task: rec, Error: reason}, err
+		t.erase(bucketProposed, numKey(rec.number()), rec.blobs())
+		t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
+		return &receiptRecord{Task: rec, Error: reason}, nil
 	})
 	return err
 }
@@ -178,8 +176,8 @@ func (t *txn) propose(d draft) (*receiptRecord, error) {
 	}
 	rec := t.number(d, Proposed)
 	rec.BlockedBy = unique(d.blockedBy)
-	err := t.store(bucketProposed, numKey(t.counts.task), rec, nil)
-	return &receiptRecord{Task: rec}, err
+	t.store(bucketProposed, numKey(t.counts.task), rec, nil)
+	return &receiptRecord{Task: rec}, nil
 }
 
 func (t *txn) confirm(a Actor, id string) (*receiptRecord, error) {
@@ -192,12 +190,8 @@ func (t *txn) confirm(a Actor, id string) (*receiptRecord, error) {
 	rec.Status = Pending
 	rec.Version++
 	rec.Updated = t.now
-	if err := t.erase(bucketProposed, numKey(rec.number()), had); err != nil {
-		return nil, err
-	}
-	if err := t.admitTask(a, rec); err != nil {
-		return nil, err
-	}
+	t.erase(bucketProposed, numKey(rec.number()), had)
+	t.admitTask(a, rec)
 	return &receiptRecord{Task: t.withBlocks(rec)}, nil
 }
 
@@ -219,9 +213,7 @@ func (t *txn) addAll(a Actor, drafts []draft) (*receiptRecord, error) {
 		return nil, err
 	}
 	for _, rec := range recs {
-		if err := t.admitTask(a, rec); err != nil {
-			return nil, err
-		}
+		t.admitTask(a, rec)
 	}
 	// Later entries may be blocked by earlier ones, so Blocks are known only now.
 	result := &receiptRecord{}
@@ -279,14 +271,10 @@ func checkNewGraph(recs []*taskRecord) error {
 }
 
 // admitTask makes a new pending task visible: record, indexes, event, mail.
-func (t *txn) admitTask(a Actor, rec *taskRecord) error {
-	if err := t.save(nil, rec); err != nil {
-		return err
-	}
-	if err := t.tell(a, changeRecord{Op: Created, Task: rec}); err != nil {
-		return err
-	}
-	return t.assign(a, rec, false)
+func (t *txn) admitTask(a Actor, rec *taskRecord) {
+	t.save(nil, rec)
+	t.tell(a, changeRecord{Op: Created, Task: rec})
+	t.assign(a, rec, false)
 }
 
 func dependencyError(id string) error {

@@ -96,8 +96,11 @@ func withoutSpace(dir string, cause error, room func() error) error {
 	if err := room(); err != nil {
 		return err
 	}
+	if _, err := s.Release(ctx, Actor{}, "bob", ""); err != nil {
+		return err
+	}
 	if task, err := s.Claim(ctx, as("ann"), "1", Claim{}); err != nil || task.Owner != "ann" {
-		return fmt.Errorf("with room again: %+v, %w", task, err)
+		return fmt.Errorf("with room again: %.200v, %w", task, err)
 	}
 	if err := errors.Join(s.Check(ctx), s.Close()); err != nil {
 		return err
@@ -138,21 +141,40 @@ func fill(ctx context.Context, s *Store, cause error) (acked int, err error) {
 	return acked, nil
 }
 
-// refusedClaim claims a task on the full disk, which needs more room than the
-// task that was refused just now, and looks that nothing of it is to be seen.
+// refusedClaim claims a large task and gives it back until one of the two is
+// refused, and looks that nothing of the refused change is to be seen.
 func refusedClaim(ctx context.Context, s *Store, cause error) error {
-	_, err := s.Claim(ctx, Actor{Name: "bob", CallID: "c"}, "1", Claim{})
-	if !isClear(err, cause) {
-		return fmt.Errorf("claim on a full disk: %w", err)
+	for i := range 1000 {
+		id := fmt.Sprint(i)
+		if _, err := s.Claim(ctx, Actor{Name: "bob", CallID: id}, "1", Claim{}); err != nil {
+			return errors.Join(notSeen(ctx, s, "bob", id), wantClear(err, cause), wantOwner(ctx, s, ""))
+		}
+		if _, err := s.Release(ctx, Actor{Name: "covey", CallID: id}, "bob", ""); err != nil {
+			return errors.Join(notSeen(ctx, s, "covey", id), wantClear(err, cause), wantOwner(ctx, s, "bob"))
+		}
 	}
-	task, err := s.Task(ctx, "1")
-	if err != nil || task.Owner != "" || task.Status != Pending {
-		return fmt.Errorf("after a refused claim: %+v, %w", task, err)
-	}
-	if _, found, err := s.Receipt(ctx, "bob", "c"); found || err != nil {
-		return fmt.Errorf("a refused claim left a receipt, %w", err)
+	return errors.New("claims went on although the disk is full")
+}
+
+func notSeen(ctx context.Context, s *Store, member, call string) error {
+	if _, found, err := s.Receipt(ctx, member, call); found || err != nil {
+		return fmt.Errorf("the refused change of %s left a receipt, %w", member, err)
 	}
 	return s.Check(ctx)
+}
+
+func wantOwner(ctx context.Context, s *Store, owner string) error {
+	if task, err := s.Task(ctx, "1"); err != nil || task.Owner != owner {
+		return fmt.Errorf("after a refusal: %.200v, %w", task, err)
+	}
+	return nil
+}
+
+func wantClear(err, cause error) error {
+	if isClear(err, cause) {
+		return nil
+	}
+	return fmt.Errorf("not a clear error: %w", err)
 }
 
 // isClear says whether an error tells what happened, why, and what to do.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // formatNow is the format that this version reads and writes.
@@ -60,7 +61,7 @@ func openError(path string, err error) error {
 	var system *fs.PathError
 	var number syscall.Errno
 	switch {
-	case errors.Is(err, bolt.ErrTimeout):
+	case errors.Is(err, berrors.ErrTimeout):
 		return lockedError(path)
 	case errors.As(err, &system), errors.As(err, &number), errors.Is(err, ErrCorrupt):
 		return err

@@ -8,57 +8,39 @@ import (
 // save writes a task and keeps the indexes in step. was is the record as it is
 // stored now, nil for a new task. What a change of status means for the tasks
 // that wait for this one is the caller's next step: unblock or block.
-func (t *txn) save(was, rec *taskRecord) error {
-	if err := t.link(was, rec); err != nil {
-		return err
-	}
+func (t *txn) save(was, rec *taskRecord) {
+	t.link(was, rec)
 	stored := *rec
 	stored.Blocks = nil
 	var had []blobRef
 	if was != nil {
 		had = was.blobs()
 	}
-	if err := t.store(bucketTasks, numKey(rec.number()), &stored, had); err != nil {
-		return err
-	}
-	if err := t.indexOwner(was, rec); err != nil {
-		return err
-	}
-	return t.indexReady(rec)
+	t.store(bucketTasks, numKey(rec.number()), &stored, had)
+	t.indexOwner(was, rec)
+	t.indexReady(rec)
 }
 
 // link notes new blockers of a task and forgets those it has no longer.
-func (t *txn) link(was, rec *taskRecord) error {
+func (t *txn) link(was, rec *taskRecord) {
 	var before []string
 	if was != nil {
 		before = was.BlockedBy
 	}
 	if slices.Equal(before, rec.BlockedBy) {
-		return nil
+		return
 	}
 	id := rec.number()
 	for _, b := range missing(before, rec.BlockedBy) {
-		if err := t.unlink(id, b); err != nil {
-			return err
-		}
+		t.unlink(id, b)
 	}
 	for _, b := range missing(rec.BlockedBy, before) {
 		blocker, _ := parseID(b)
-		if err := t.mark(bucketDeps, pairKey(blocker, id), true); err != nil {
-			return err
-		}
-		done, err := t.completed(blocker)
-		if err != nil {
-			return err
-		}
-		if done {
-			continue
-		}
-		if err := t.mark(bucketWaits, pairKey(id, blocker), true); err != nil {
-			return err
+		t.mark(bucketDeps, pairKey(blocker, id), true)
+		if !t.completed(blocker) {
+			t.mark(bucketWaits, pairKey(id, blocker), true)
 		}
 	}
-	return nil
 }
 
 // missing gives what of list is not in other.
@@ -78,22 +60,24 @@ func missing(list, other []string) []string {
 
 // completed says whether a blocker is. One that is not stored yet comes later
 // in the same Add: that all blockers exist was made sure of before.
-func (t *txn) completed(id uint64) (bool, error) {
+func (t *txn) completed(id uint64) bool {
 	data := t.bucket(bucketTasks).Get(numKey(id))
 	if data == nil {
-		return false, nil
+		return false
 	}
 	rec, err := decodeTask("task "+formatID(id), data)
-	return err == nil && rec.Status == Completed, err
+	if err != nil {
+		t.fail(err)
+		return false
+	}
+	return rec.Status == Completed
 }
 
 // unlink forgets that a task waits for blocker.
-func (t *txn) unlink(id uint64, blocker string) error {
+func (t *txn) unlink(id uint64, blocker string) {
 	b, _ := parseID(blocker)
-	if err := t.mark(bucketDeps, pairKey(b, id), false); err != nil {
-		return err
-	}
-	return t.mark(bucketWaits, pairKey(id, b), false)
+	t.mark(bucketDeps, pairKey(b, id), false)
+	t.mark(bucketWaits, pairKey(id, b), false)
 }
 
 // ownerKey is a task's key in bucketOwner; nil when it stands not there.
@@ -112,27 +96,22 @@ func (r *taskRecord) progressKey() []byte {
 	return nameNumKey(r.Owner, r.number())
 }
 
-func (t *txn) indexOwner(was, rec *taskRecord) error {
-	if err := t.move(bucketOwner, was.ownerKey(), rec.ownerKey()); err != nil {
-		return err
-	}
-	return t.move(bucketProgress, was.progressKey(), rec.progressKey())
+func (t *txn) indexOwner(was, rec *taskRecord) {
+	t.move(bucketOwner, was.ownerKey(), rec.ownerKey())
+	t.move(bucketProgress, was.progressKey(), rec.progressKey())
 }
 
 // move replaces a key of an index; nil is no key.
-func (t *txn) move(bucket string, from, to []byte) error {
+func (t *txn) move(bucket string, from, to []byte) {
 	if bytes.Equal(from, to) {
-		return nil
+		return
 	}
 	if from != nil {
-		if err := t.mark(bucket, from, false); err != nil {
-			return err
-		}
+		t.mark(bucket, from, false)
 	}
-	if to == nil {
-		return nil
+	if to != nil {
+		t.mark(bucket, to, true)
 	}
-	return t.mark(bucket, to, true)
 }
 
 // claimableNow says whether anybody may claim the task: it belongs in bucketReady.
@@ -140,65 +119,65 @@ func (r reader) claimableNow(rec *taskRecord) bool {
 	return rec.Status == Pending && rec.Owner == "" && !anyKey(r.bucket(bucketWaits), numKey(rec.number()))
 }
 
-func (t *txn) indexReady(rec *taskRecord) error {
+func (t *txn) indexReady(rec *taskRecord) {
 	key := numKey(rec.number())
 	want := t.claimableNow(rec)
-	if have := t.bucket(bucketReady).Get(key) != nil; have == want {
-		return nil
+	if have := t.bucket(bucketReady).Get(key) != nil; have != want {
+		t.mark(bucketReady, key, want)
 	}
-	return t.mark(bucketReady, key, want)
 }
 
 // unblock lets the tasks go that waited for one which is completed now or
 // about to be deleted, and tells the owners of those that wait no more.
-func (t *txn) unblock(a Actor, id string) error {
+func (t *txn) unblock(a Actor, id string) {
 	blocker, _ := parseID(id)
+	waits := t.bucket(bucketWaits)
 	for _, dependent := range suffixes(t.bucket(bucketDeps), numKey(blocker), 0) {
 		key := pairKey(dependent, blocker)
-		if t.bucket(bucketWaits).Get(key) == nil {
+		if waits.Get(key) == nil {
 			continue
 		}
-		if err := t.mark(bucketWaits, key, false); err != nil {
-			return err
-		}
-		if anyKey(t.bucket(bucketWaits), numKey(dependent)) {
-			continue
-		}
-		if err := t.freed(a, formatID(dependent)); err != nil {
-			return err
+		t.mark(bucketWaits, key, false)
+		if !anyKey(waits, numKey(dependent)) {
+			t.freed(a, formatID(dependent))
 		}
 	}
-	return nil
 }
 
 // freed makes a task that has just lost its last blocker known.
-func (t *txn) freed(a Actor, id string) error {
+func (t *txn) freed(a Actor, id string) {
 	rec, err := t.load(id)
 	if err != nil {
-		return err
+		t.fail(err)
+		return
 	}
-	if err := t.indexReady(rec); err != nil {
-		return err
+	t.indexReady(rec)
+	if rec.Status == Pending {
+		t.assign(a, rec, true)
 	}
-	if rec.Status != Pending {
-		return nil
-	}
-	return t.assign(a, rec, true)
 }
 
 // block makes the tasks wait again that depend on one which was opened again.
-func (t *txn) block(id string) error {
+func (t *txn) block(id string) {
 	blocker, _ := parseID(id)
 	for _, dependent := range suffixes(t.bucket(bucketDeps), numKey(blocker), 0) {
-		if err := t.mark(bucketWaits, pairKey(dependent, blocker), true); err != nil {
-			return err
-		}
-		if t.bucket(bucketReady).Get(numKey(dependent)) == nil {
-			continue
-		}
-		if err := t.mark(bucketReady, numKey(dependent), false); err != nil {
-			return err
+		t.mark(bucketWaits, pairKey(dependent, blocker), true)
+		if t.bucket(bucketReady).Get(numKey(dependent)) != nil {
+			t.mark(bucketReady, numKey(dependent), false)
 		}
 	}
-	return nil
+}
+
+// revise changes one more task on the way of a change to another: its
+// blockers. What cannot be read gives up the transaction.
+func (t *txn) revise(a Actor, id string, blockers func([]string) []string) {
+	was, err := t.load(id)
+	if err != nil {
+		t.fail(err)
+		return
+	}
+	rec := t.next(was)
+	rec.BlockedBy = blockers(rec.BlockedBy)
+	t.save(was, rec)
+	t.tell(a, changeRecord{Op: Updated, Task: rec, Fields: []string{"blockedBy"}})
 }

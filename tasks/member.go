@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 )
 
@@ -54,9 +53,7 @@ func (t *txn) attach(name string, newSession func() string) (Member, error) {
 		m = Member{Name: name, Session: clean(newSession())}
 	}
 	m.Epoch++
-	if err := t.storeMember(m); err != nil {
-		return Member{}, err
-	}
+	t.storeMember(m)
 	for _, n := range suffixes(t.bucket(bucketProgress), nameKey(name), 0) {
 		was, err := t.load(formatID(n))
 		if err != nil {
@@ -64,12 +61,8 @@ func (t *txn) attach(name string, newSession func() string) (Member, error) {
 		}
 		rec := t.next(was)
 		rec.Epoch++
-		if err := t.save(was, rec); err != nil {
-			return Member{}, err
-		}
-		if err := t.tell(Actor{}, changeRecord{Op: Updated, Task: rec, Fields: []string{"epoch"}}); err != nil {
-			return Member{}, err
-		}
+		t.save(was, rec)
+		t.tell(Actor{}, changeRecord{Op: Updated, Task: rec, Fields: []string{"epoch"}})
 	}
 	return m, nil
 }
@@ -94,7 +87,8 @@ func (s *Store) SetMember(ctx context.Context, m Member) error {
 			return staleError(m.Name, m.Epoch, now.Epoch)
 		}
 		now.Turn, now.State, now.Reason = m.Turn, clean(m.State), reason
-		return t.storeMember(now)
+		t.storeMember(now)
+		return nil
 	}
 	return s.submit(ctx, c)
 }
@@ -140,13 +134,7 @@ func (r reader) member(name string) (m Member, found bool, err error) {
 	return *rec, true, nil
 }
 
-func (t *txn) storeMember(m Member) error {
-	data, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("encode member: %w", err)
-	}
-	return t.put(bucketMembers, []byte(m.Name), data)
-}
+func (t *txn) storeMember(m Member) { t.put(bucketMembers, []byte(m.Name), t.encode(m)) }
 
 // admit refuses an actor whose session is over.
 func (t *txn) admit(a Actor) error {

@@ -147,53 +147,40 @@ func (t *txn) send(template messageRecord, to []string) (*receiptRecord, error) 
 	for _, name := range to {
 		m := template
 		m.To = name
-		if err := t.post(&m); err != nil {
-			return nil, err
-		}
+		t.post(&m)
 		rec.Messages = append(rec.Messages, m)
 	}
 	return rec, nil
 }
 
 // post gives a message its id and puts it into mailbox and outbox.
-func (t *txn) post(m *messageRecord) error {
+func (t *txn) post(m *messageRecord) {
 	id, err := ulid.New(uint64(max(t.now.UnixMilli(), 0)), rand.Reader)
 	if err != nil {
-		return fmt.Errorf("message id: %w", err)
+		t.fail(fmt.Errorf("message id: %w", err))
 	}
 	t.counts.mail++
 	m.ID, m.Seq, m.Sent = id.String(), t.counts.mail, t.now
-	if err := t.store(bucketMail, nameNumKey(m.To, m.Seq), m, nil); err != nil {
-		return err
-	}
-	if err := t.put(bucketMailID, nameKey(m.To, []byte(m.ID)...), numKey(m.Seq)); err != nil {
-		return err
-	}
-	if err := t.add(bucketUnread, nameKey(m.To), 1); err != nil {
-		return err
-	}
-	return t.emit(eventRecord{Member: m.From, Message: m})
+	t.store(bucketMail, nameNumKey(m.To, m.Seq), m, nil)
+	t.put(bucketMailID, nameKey(m.To, []byte(m.ID)...), numKey(m.Seq))
+	t.add(bucketUnread, nameKey(m.To), 1)
+	t.emit(eventRecord{Member: m.From, Message: m})
 }
 
 // assign tells a task's owner that it is the owner, or that its task is ready.
 // Nobody is told of what they did themselves.
-func (t *txn) assign(a Actor, rec *taskRecord, ready bool) error {
+func (t *txn) assign(a Actor, rec *taskRecord, ready bool) {
 	if rec.Owner == "" || rec.Owner == a.Name {
-		return nil
+		return
 	}
 	n := Assignment{
 		TaskID: rec.ID, Subject: rec.Subject, Description: rec.Description,
 		AssignedBy: a.Name, Timestamp: t.now, Ready: ready, WaitsFor: t.waiting(rec.ID),
 	}
-	data, err := json.Marshal(n)
-	if err != nil {
-		return fmt.Errorf("encode task assignment: %w", err)
-	}
-	m := messageRecord{Message: Message{
-		From: a.Name, To: rec.Owner, Kind: TaskAssignment, Text: n.text(), Data: data,
+	t.post(&messageRecord{Message: Message{
+		From: a.Name, To: rec.Owner, Kind: TaskAssignment, Text: n.text(), Data: t.encode(n),
 		Summary: oneLine("task "+rec.ID+": "+firstLine(rec.Subject), maxSummary),
-	}}
-	return t.post(&m)
+	}})
 }
 
 func (n Assignment) text() string {
@@ -271,14 +258,9 @@ func (t *txn) deliver(member, id string) error {
 		}
 		had = rec.blobs()
 	}
-	if err := t.erase(bucketMail, key, had); err != nil {
-		return err
-	}
-	if err := t.del(bucketMailID, idKey); err != nil {
-		return err
-	}
-	if err := t.add(bucketUnread, nameKey(member), -1); err != nil {
-		return err
-	}
-	return t.emit(eventRecord{Member: member, Delivered: id})
+	t.erase(bucketMail, key, had)
+	t.del(bucketMailID, idKey)
+	t.add(bucketUnread, nameKey(member), -1)
+	t.emit(eventRecord{Member: member, Delivered: id})
+	return nil
 }

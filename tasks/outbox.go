@@ -163,9 +163,7 @@ func (t *txn) settle(upTo uint64) error {
 		gone = append(gone, e)
 	}
 	for _, e := range gone {
-		if err := t.erase(bucketOutbox, e.key, e.held); err != nil {
-			return err
-		}
+		t.erase(bucketOutbox, e.key, e.held)
 	}
 	return nil
 }
@@ -175,16 +173,16 @@ func (t *txn) settle(upTo uint64) error {
 func holdsFiles(record []byte) bool { return bytes.Contains(record, []byte(`"blob":"`)) }
 
 // emit puts an event into the outbox.
-func (t *txn) emit(e eventRecord) error {
+func (t *txn) emit(e eventRecord) {
 	t.counts.event++
 	t.wrote = true
 	e.Time = t.now
-	return t.store(bucketOutbox, numKey(t.counts.event), &e, nil)
+	t.store(bucketOutbox, numKey(t.counts.event), &e, nil)
 }
 
 // tell puts an event about a task into the outbox.
-func (t *txn) tell(a Actor, c changeRecord) error {
+func (t *txn) tell(a Actor, c changeRecord) {
 	c.By = a.Name
 	c.Task = t.withBlocks(c.Task)
-	return t.emit(eventRecord{Member: a.Name, Change: &c})
+	t.emit(eventRecord{Member: a.Name, Change: &c})
 }

@@ -3,7 +3,6 @@ package tasks
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 )
@@ -123,29 +122,19 @@ func (t *txn) once(c *change, run func(*txn) (*receiptRecord, error)) (*receiptR
 		return nil, err
 	}
 	rec.Op = c.op
-	return rec, t.keep(c.actor.Name, key, rec)
+	t.keep(c.actor.Name, key, rec)
+	return rec, nil
 }
 
 // keep stores a receipt and drops the member's oldest one if there are too many.
-func (t *txn) keep(member string, key []byte, rec *receiptRecord) error {
+func (t *txn) keep(member string, key []byte, rec *receiptRecord) {
 	number := t.lastCall(member) + 1
-	data, err := json.Marshal(rec)
-	if err != nil {
-		return fmt.Errorf("encode receipt: %w", err)
+	t.put(bucketReceipts, key, append(numKey(number), t.encode(rec)...))
+	t.refer(bucketReceipts, key, rec.blobs(), nil)
+	t.put(bucketCalls, nameNumKey(member, number), key)
+	if number > maxReceipts {
+		t.dropReceipt(nameNumKey(member, number-maxReceipts))
 	}
-	if err := t.put(bucketReceipts, key, append(numKey(number), data...)); err != nil {
-		return err
-	}
-	if err := t.refer(bucketReceipts, key, rec.blobs(), nil); err != nil {
-		return err
-	}
-	if err := t.put(bucketCalls, nameNumKey(member, number), key); err != nil {
-		return err
-	}
-	if number <= maxReceipts {
-		return nil
-	}
-	return t.dropReceipt(nameNumKey(member, number-maxReceipts))
 }
 
 // lastCall gives the number of a member's newest receipt; 0 without any.
@@ -163,23 +152,22 @@ func (r reader) lastCall(member string) uint64 {
 	return lastNum(k)
 }
 
-func (t *txn) dropReceipt(call []byte) error {
+func (t *txn) dropReceipt(call []byte) {
 	key := bytes.Clone(t.bucket(bucketCalls).Get(call))
 	if key == nil {
-		return nil
+		return
 	}
 	var had []blobRef
 	if _, data := cutNum(t.bucket(bucketReceipts).Get(key)); holdsFiles(data) {
 		rec, err := decode[receiptRecord]("receipt", data)
 		if err != nil {
-			return err
+			t.fail(err)
+			return
 		}
 		had = rec.blobs()
 	}
-	if err := t.erase(bucketReceipts, key, had); err != nil {
-		return err
-	}
-	return t.del(bucketCalls, call)
+	t.erase(bucketReceipts, key, had)
+	t.del(bucketCalls, call)
 }
 
 // callKey is the key of a receipt; without op, the start of all keys of a call.

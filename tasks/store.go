@@ -8,6 +8,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // Options are what Open may be told. The zero value is ready for use.
@@ -171,7 +172,7 @@ func (s *Store) viewOnce(ctx context.Context, fn func(reader) error) (err error)
 	err = s.db.View(func(tx *bolt.Tx) error {
 		return fn(reader{tx: tx, files: s.blobs, stop: ctx.Err})
 	})
-	if errors.Is(err, bolt.ErrDatabaseNotOpen) {
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return ErrClosed
 	}
 	return err

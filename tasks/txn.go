@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
@@ -23,6 +22,7 @@ type txn struct {
 	counts  counters
 	loaded  counters
 	puts    int      // writes so far
+	failed  error    // of the first write that did not work
 	spoiled bool     // a change failed after its first write
 	wrote   bool     // there are new events
 	loose   []string // payloads that lost a reference
@@ -66,9 +66,12 @@ func (t *txn) apply(c *change) error {
 	before, counts := t.puts, t.counts
 	c.err = t.protect(c)
 	if c.err == nil {
+		c.err = t.failed
+	}
+	if c.err == nil {
 		return nil
 	}
-	if t.puts != before {
+	if t.puts != before || t.failed != nil {
 		t.spoiled = true
 		return c.err
 	}
@@ -93,11 +96,8 @@ func (t *txn) finish() error {
 	}
 	was := t.loaded.byName()
 	for name, n := range t.counts.byName() {
-		if *n == *was[name] {
-			continue
-		}
-		if err := t.put(bucketMeta, []byte(name), numKey(*n)); err != nil {
-			return err
+		if *n != *was[name] {
+			t.put(bucketMeta, []byte(name), numKey(*n))
 		}
 	}
 	refs := t.bucket(bucketRefs)
@@ -106,70 +106,80 @@ func (t *txn) finish() error {
 			t.dropped = append(t.dropped, name)
 		}
 	}
-	return nil
+	return t.failed
 }
 
-func (t *txn) put(bucket string, key, value []byte) error {
-	t.puts++
-	return t.bucket(bucket).Put(key, value)
+// fail gives up the transaction. Writing goes on as if nothing had happened,
+// and apply looks once: what follows a write need not ask whether it worked.
+func (t *txn) fail(err error) {
+	if t.failed == nil {
+		t.failed = err
+	}
 }
 
-func (t *txn) del(bucket string, key []byte) error {
+func (t *txn) put(bucket string, key, value []byte) {
 	t.puts++
-	return t.bucket(bucket).Delete(key)
+	if err := t.bucket(bucket).Put(key, value); err != nil {
+		t.fail(fmt.Errorf("write to %s: %w", bucket, err))
+	}
+}
+
+func (t *txn) del(bucket string, key []byte) {
+	t.puts++
+	if err := t.bucket(bucket).Delete(key); err != nil {
+		t.fail(fmt.Errorf("delete from %s: %w", bucket, err))
+	}
 }
 
 // mark puts a key into an index, or takes it out.
-func (t *txn) mark(bucket string, key []byte, in bool) error {
+func (t *txn) mark(bucket string, key []byte, in bool) {
 	if in {
-		return t.put(bucket, key, []byte{})
+		t.put(bucket, key, []byte{})
+	} else {
+		t.del(bucket, key)
 	}
-	return t.del(bucket, key)
 }
 
 // store puts a record and notes which payload files it needs from now on; had
 // are those that the record under this key needed before.
-func (t *txn) store(bucket string, key []byte, r held, had []blobRef) error {
+func (t *txn) store(bucket string, key []byte, r held, had []blobRef) {
+	t.put(bucket, key, t.encode(r))
+	t.refer(bucket, key, r.blobs(), had)
+}
+
+// encode writes a record as JSON.
+func (t *txn) encode(r any) []byte {
 	data, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", bucket, err)
+		t.fail(fmt.Errorf("encode %T: %w", r, err))
 	}
-	if err := t.put(bucket, key, data); err != nil {
-		return err
-	}
-	return t.refer(bucket, key, r.blobs(), had)
+	return data
 }
 
 // erase deletes a record that needed these payload files.
-func (t *txn) erase(bucket string, key []byte, had []blobRef) error {
-	if err := t.del(bucket, key); err != nil {
-		return err
-	}
-	return t.refer(bucket, key, nil, had)
+func (t *txn) erase(bucket string, key []byte, had []blobRef) {
+	t.del(bucket, key)
+	t.refer(bucket, key, nil, had)
 }
 
 // refer changes the references of one record from had to need.
-func (t *txn) refer(bucket string, key []byte, need, had []blobRef) error {
+func (t *txn) refer(bucket string, key []byte, need, had []blobRef) {
 	owner := append(nameKey(bucket), key...)
 	for _, ref := range had {
 		t.loose = append(t.loose, ref.Name)
-		if err := t.del(bucketRefs, nameKey(ref.Name, owner...)); err != nil {
-			return err
-		}
+		t.del(bucketRefs, nameKey(ref.Name, owner...))
 	}
 	for _, ref := range need {
-		if err := t.put(bucketRefs, nameKey(ref.Name, owner...), []byte{}); err != nil {
-			return err
-		}
+		t.put(bucketRefs, nameKey(ref.Name, owner...), []byte{})
 	}
-	return nil
 }
 
 // add changes a number that stands under a key; at 0 the key goes.
-func (t *txn) add(bucket string, key []byte, delta int) error {
+func (t *txn) add(bucket string, key []byte, delta int) {
 	n := lastNum(t.bucket(bucket).Get(key)) + uint64(delta)
 	if n == 0 {
-		return t.del(bucket, key)
+		t.del(bucket, key)
+	} else {
+		t.put(bucket, key, numKey(n))
 	}
-	return t.put(bucket, key, binary.BigEndian.AppendUint64(nil, n))
 }

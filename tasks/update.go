@@ -3,7 +3,6 @@ package tasks
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 )
 
@@ -111,19 +110,13 @@ func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
 	if len(fields) == 0 {
 		return &receiptRecord{Task: t.withBlocks(was)}, nil
 	}
-	if err := t.save(was, rec); err != nil {
-		return nil, err
-	}
-	if err := t.tell(a, changeRecord{Op: opOf(was.Status, rec.Status), Task: rec, Fields: fields}); err != nil {
-		return nil, err
-	}
+	t.save(was, rec)
+	t.tell(a, changeRecord{Op: opOf(was.Status, rec.Status), Task: rec, Fields: fields})
 	for _, dependent := range e.blocks {
-		if err := t.addBlocker(a, dependent, id); err != nil {
-			return nil, err
-		}
+		t.revise(a, dependent, func(list []string) []string { return append(list, id) })
 	}
-	err = t.follow(a, was, rec)
-	return &receiptRecord{Task: t.withBlocks(rec), Updated: fields}, err
+	t.follow(a, was, rec)
+	return &receiptRecord{Task: t.withBlocks(rec), Updated: fields}, nil
 }
 
 // patched gives the record after the patch, and what differs. It writes nothing.
@@ -178,19 +171,16 @@ func opOf(was, now Status) TaskOp {
 }
 
 // follow does to other tasks and members what an update of one task entails.
-func (t *txn) follow(a Actor, was, rec *taskRecord) error {
+func (t *txn) follow(a Actor, was, rec *taskRecord) {
 	if rec.Owner != was.Owner {
-		if err := t.assign(a, rec, false); err != nil {
-			return err
-		}
+		t.assign(a, rec, false)
 	}
 	switch {
 	case rec.Status == Completed && was.Status != Completed:
-		return t.unblock(a, rec.ID)
+		t.unblock(a, rec.ID)
 	case rec.Status != Completed && was.Status == Completed:
-		return t.block(rec.ID)
+		t.block(rec.ID)
 	}
-	return nil
 }
 
 // edges are the dependencies that a patch adds and that were not there before.
@@ -252,18 +242,4 @@ func (t *txn) withEdges(id string, e edges) func(string) []string {
 		}
 		return next
 	}
-}
-
-// addBlocker makes one more task wait for blocker.
-func (t *txn) addBlocker(a Actor, id, blocker string) error {
-	was, err := t.load(id)
-	if err != nil {
-		return fmt.Errorf("%w: %v", ErrDependency, err)
-	}
-	rec := t.next(was)
-	rec.BlockedBy = append(rec.BlockedBy, blocker)
-	if err := t.save(was, rec); err != nil {
-		return err
-	}
-	return t.tell(a, changeRecord{Op: Updated, Task: rec, Fields: []string{"blockedBy"}})
 }

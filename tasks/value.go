@@ -30,13 +30,13 @@ func (t *txn) setValue(key string, rec *valueRecord) error {
 	if err != nil {
 		return err
 	}
-	if len(rec.Value)+len(rec.Files) > 0 {
-		return t.store(bucketValues, []byte(key), rec, had.blobs())
+	switch {
+	case len(rec.Value)+len(rec.Files) > 0:
+		t.store(bucketValues, []byte(key), rec, had.blobs())
+	case found:
+		t.erase(bucketValues, []byte(key), had.blobs())
 	}
-	if !found {
-		return nil
-	}
-	return t.erase(bucketValues, []byte(key), had.blobs())
+	return nil
 }
 
 // Value gives the value under a key; false when there is none.
