@@ -6,10 +6,14 @@ type objectPart struct {
 	fields []field
 }
 
+// object takes a mapping with the keys of a table. at may be nil.
 func object(at **node, fields []field) part { return objectPart{at, fields} }
 
+// want names the kind alone; the keys are in messages of their own.
 func (p objectPart) want() string { return "a mapping" }
 
+// decode remembers the mapping even if something in it is wrong, so that the
+// resolver sees that it is there.
 func (p objectPart) decode(d *decoder, key, n *node) {
 	if p.at != nil {
 		*p.at = n
@@ -23,10 +27,15 @@ type eitherPart struct {
 	says        string // completes "it must be …"
 }
 
+// either takes a text by one part and a mapping by another. says completes "it
+// must be …" for values that are neither.
 func either(short, long part, says string) part { return eitherPart{short, long, says} }
 
+// want names both forms.
 func (p eitherPart) want() string { return p.says }
 
+// decode chooses the form by the kind of value alone, so that a mistake inside
+// one form is never reported as the wish for the other.
 func (p eitherPart) decode(d *decoder, key, n *node) {
 	switch n.kind {
 	case kindText:
@@ -44,6 +53,7 @@ type list[T any] struct {
 	at    *node // nil: the spec does not give it
 }
 
+// given reports whether the spec has the list, be it empty.
 func (l list[T]) given() bool { return l.at != nil }
 
 // listPart takes a list whose entries are all alike.
@@ -53,6 +63,8 @@ type listPart[T any] struct {
 	says string
 }
 
+// listOf takes a list; entry makes the part for one entry's place. says completes
+// "it must be …".
 func listOf[T any](to *list[T], says string, entry func(*T) part) part {
 	return listPart[T]{to, entry, says}
 }
@@ -71,8 +83,11 @@ func argsPart(to *list[value[string]]) part {
 	return listPart[value[string]]{to, anyText, "a list of texts"}
 }
 
+// want says what the list is of.
 func (p listPart[T]) want() string { return p.says }
 
+// decode makes a place for every entry, wrong ones too: package hooks finds its
+// mistakes by index.
 func (p listPart[T]) decode(d *decoder, key, n *node) {
 	p.to.at = n
 	if n.kind != kindList {
@@ -93,6 +108,8 @@ func entryKey(key *node) *node {
 // uniqueTexts is a list of texts without repetitions.
 type uniqueTexts struct{ listPart[value[string]] }
 
+// decode refuses repetitions, which in lists of names are slips, and lists that
+// no person wrote.
 func (p uniqueTexts) decode(d *decoder, key, n *node) {
 	p.listPart.decode(d, key, n)
 	if len(p.to.items) > maxTexts {
@@ -136,12 +153,17 @@ type dictPart[T any] struct {
 	says string
 }
 
+// dict takes a mapping whose keys are names; thing makes the part for one
+// entry's place. says completes "it must be …".
 func dict[T any](to *[]entry[T], says string, thing func(*T) part) part {
 	return dictPart[T]{to, thing, says}
 }
 
+// want says what the mapping is from and to.
 func (p dictPart[T]) want() string { return p.says }
 
+// decode keeps entries whose name or value is wrong: references to them are no
+// mistakes of their own.
 func (p dictPart[T]) decode(d *decoder, key, n *node) {
 	if n.kind != kindMapping {
 		d.wrong(key, n, p.says)
@@ -167,8 +189,10 @@ type laterPart struct{ hint string }
 // message: what to do until then.
 func later(hint string) part { return laterPart{hint} }
 
+// want is never shown: no kind of value is right.
 func (p laterPart) want() string { return "nothing yet" }
 
+// decode does not look at the value: this version does not know what is right.
 func (p laterPart) decode(d *decoder, key, _ *node) { d.notYet(key.at, clip(key.text), p.hint) }
 
 // notYet reports something that comes with a later version.

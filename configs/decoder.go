@@ -9,6 +9,11 @@ import (
 
 // decoder walks the tree of a spec by tables of fields and gathers everything
 // that is wrong, so that people see all their mistakes at once.
+//
+// The rules by which messages are written: one mistake, one message; the place
+// is the value that is wrong, or the key if the key is; what is wrong comes
+// first and what to write instead last, as text that can be typed. Text of the
+// spec stands in quotes, cut if it is long.
 type decoder struct {
 	src      *source
 	root     *node // nil if there is nothing to decode
@@ -116,6 +121,7 @@ func (d *decoder) unique(n *node) []pair {
 	return out
 }
 
+// find returns the field with the key, or nil.
 func find(fields []field, key string) *field {
 	for i := range fields {
 		if fields[i].key == key {
@@ -170,4 +176,5 @@ func (d *decoder) wrong(key, n *node, want string) {
 	d.fail(n.at, "%s must be %s, not %s%s", what, want, n.describe(), hint)
 }
 
+// isScalar reports whether n could be written on a line of its own.
 func isScalar(n *node) bool { return n.kind != kindList && n.kind != kindMapping }

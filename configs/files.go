@@ -31,6 +31,8 @@ func (r *resolver) path(v value[string], what string) string {
 	return path
 }
 
+// readable reports why a file cannot be opened for reading. Only opening tells:
+// access rights are not all that decides.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -38,7 +38,10 @@ func guard(src *source, tokens token.Tokens) []Problem {
 	return g.problems
 }
 
-// guardian is what guard knows of the tokens so far.
+// guardian is what guard knows of the tokens so far. Depth is counted roughly:
+// a bracket within a bracket, a dash after a dash on one line. What nests by
+// indentation needs as many lines as levels, each longer than the one before,
+// so MaxSize bounds it; the converter refuses what is left of it.
 type guardian struct {
 	src      *source
 	problems []Problem

@@ -1,6 +1,9 @@
 package configs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // nearest is the function of this name, for messages. It gives up where so much
 // is wrong that nobody reads the hints, because it is what takes time then.
@@ -35,20 +38,15 @@ func nearest(s string, candidates []string) string {
 }
 
 // nearestKey is nearest for keys, where people also bring words from other
-// tools' files.
+// tools' files. Those come first: they are no misspellings of anything.
 func (d *decoder) nearestKey(s string, known []string) string {
-	if near := d.nearest(s, known); near != "" {
-		return near
-	}
 	word := strings.ToLower(strings.ReplaceAll(s, "_", ""))
 	for _, key := range synonyms(word) {
-		for _, k := range known {
-			if k == key {
-				return k
-			}
+		if slices.Contains(known, key) {
+			return key
 		}
 	}
-	return ""
+	return d.nearest(s, known)
 }
 
 // synonyms returns the keys that mean what another tool calls word.
@@ -77,6 +75,9 @@ func synonyms(word string) []string {
 	}
 	return nil
 }
+
+// Only near misses are named in messages: a suggestion that is wrong costs
+// people more than a list of what there is. A third of the letters may differ.
 
 // distance is how many letters must be changed, added, removed or swapped
 // with their neighbour to make a into b.

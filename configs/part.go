@@ -15,6 +15,7 @@ type value[T any] struct {
 	at *node // nil: the spec does not give it
 }
 
+// given reports whether the spec has the value, right or wrong.
 func (v value[T]) given() bool { return v.at != nil }
 
 // or returns the value, or other if the spec does not give it.
@@ -34,6 +35,7 @@ type textPart struct {
 	any  bool // it may be empty
 }
 
+// text takes any text that says something.
 func text(to *value[string]) part { return textPart{to: to} }
 
 // anyText takes a text that may be empty.
@@ -51,6 +53,7 @@ func oneOf(to *value[string], words ...string) part {
 	return textPart{to: to, enum: words, desc: desc}
 }
 
+// want lists the words, if only some are allowed.
 func (p textPart) want() string {
 	if p.desc != "" {
 		return p.desc
@@ -58,6 +61,8 @@ func (p textPart) want() string {
 	return "text"
 }
 
+// decode asks the strictest question last, so that the message is about the
+// first thing to mend. The place is kept in any case.
 func (p textPart) decode(d *decoder, key, n *node) {
 	switch {
 	case n.kind != kindText:
@@ -133,8 +138,10 @@ func whole(to *value[int64]) part { return wholePart{to, math.MaxInt32} }
 // wholeBig takes a whole number that JSON can hold.
 func wholeBig(to *value[int64]) part { return wholePart{to, 1 << 53} }
 
+// want names both ends, because the upper one surprises.
 func (p wholePart) want() string { return fmt.Sprintf("a whole number from 0 to %d", p.most) }
 
+// decode takes 1, not 1.0, 1e0 or "1".
 func (p wholePart) decode(d *decoder, key, n *node) {
 	p.to.at = n
 	if n.kind != kindWhole || n.whole < 0 || n.whole > p.most {
@@ -147,10 +154,13 @@ func (p wholePart) decode(d *decoder, key, n *node) {
 // amountPart takes a number that is not negative.
 type amountPart struct{ to *value[float64] }
 
+// amount takes a number that counts something which can be parted, such as money.
 func amount(to *value[float64]) part { return amountPart{to} }
 
+// want leaves the upper end open.
 func (p amountPart) want() string { return "a number, 0 or more" }
 
+// decode takes whole numbers too; infinite is no limit that could be kept.
 func (p amountPart) decode(d *decoder, key, n *node) {
 	p.to.at = n
 	isNumber := n.kind == kindWhole || n.kind == kindNumber
@@ -164,10 +174,13 @@ func (p amountPart) decode(d *decoder, key, n *node) {
 // truthPart takes true or false.
 type truthPart struct{ to *value[bool] }
 
+// truth takes true or false.
 func truth(to *value[bool]) part { return truthPart{to} }
 
+// want names the two words.
 func (p truthPart) want() string { return "true or false" }
 
+// decode does not take yes, on or 1: what YAML 1.1 took for a flag is text here.
 func (p truthPart) decode(d *decoder, key, n *node) {
 	p.to.at = n
 	if n.kind != kindBool {
@@ -180,10 +193,14 @@ func (p truthPart) decode(d *decoder, key, n *node) {
 // spanPart takes a length of time with its unit.
 type spanPart struct{ to *value[time.Duration] }
 
+// span takes a length of time.
 func span(to *value[time.Duration]) part { return spanPart{to} }
 
+// want gives examples, because the form is Go's own.
 func (p spanPart) want() string { return "a time with its unit, such as 90s, 10m or 1h30m" }
 
+// decode takes a bare number only if it is 0: of any other one nobody knows
+// whether seconds or milliseconds are meant.
 func (p spanPart) decode(d *decoder, key, n *node) {
 	p.to.at = n
 	if n.kind == kindWhole && n.whole == 0 {

@@ -9,6 +9,10 @@ import (
 // resolver makes a Team of a decoded spec: it follows references, looks for
 // files and fills in defaults. It goes on after mistakes, so that all are
 // found; a Team that came with mistakes is thrown away.
+//
+// What decoding has refused has a place and no value. The resolver takes it
+// for given and asks nothing more of it, so that one slip does not draw a tail
+// of messages about what is missing.
 type resolver struct {
 	*decoder
 	file string // absolute path of the spec
@@ -101,6 +105,8 @@ func (r *resolver) gates(s *gatesSpec) hooks.Settings {
 	return out
 }
 
+// gateGroup compiles the gates of one event and puts them into out as one group,
+// so that they run at the same time.
 func (r *resolver) gateGroup(out hooks.Settings, event hooks.Event, gates list[gateSpec]) {
 	var group hooks.Group
 	for i := range gates.items {

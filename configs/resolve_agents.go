@@ -102,6 +102,8 @@ func (r *resolver) agent(m *memberSpec) (Agent, bool) {
 	return Agent{}, false
 }
 
+// namedAgent looks a name up under agents first, so that a spec may use a
+// preset's name for an agent of its own.
 func (r *resolver) namedAgent(name value[string]) Agent {
 	if a, ok := r.agents[name.v]; ok || name.v == "" {
 		return a
@@ -122,4 +124,5 @@ func (r *resolver) namedAgent(name value[string]) Agent {
 	return Agent{}
 }
 
+// sortedKeys makes what is said about a map the same every time.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

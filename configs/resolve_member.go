@@ -21,6 +21,8 @@ func reserved(name string) string {
 	return ""
 }
 
+// lead resolves the lead. It does not claim tasks unless it is told to: a lead
+// that works is a lead that nobody can ask.
 func (r *resolver) lead(s *teamSpec) Member {
 	own := &s.lead.memberSpec
 	m := r.member(inherit(&s.defaults, own), false)
@@ -37,6 +39,7 @@ func (r *resolver) lead(s *teamSpec) Member {
 // maxTeammates is how many teammates a spec may have.
 const maxTeammates = 2000
 
+// allTeammates resolves the teammates in file order.
 func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 	if len(s.teammates) > maxTeammates {
 		r.fail(s.teammates[maxTeammates].name.at, "more than %d teammates; split the team", maxTeammates)
@@ -73,6 +76,8 @@ func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *node) {
 	r.fail(at.at, "this member has no agent; add agent: NAME or model: NAME, or one of them under defaults")
 }
 
+// checkMemberName refuses names that mean somebody else. Their form has been
+// checked by decoding.
 func (r *resolver) checkMemberName(name *node) {
 	if who := reserved(name.text); who != "" {
 		r.fail(name.at, "no member can be called %s, which means %s; choose another name",
@@ -121,6 +126,8 @@ func first[T any](own, inherited value[T]) value[T] {
 	return inherited
 }
 
+// join puts inherited and own entries into one list, the inherited first. It
+// copies only if both have some: many members share what they inherit.
 func join(a, b list[value[string]]) list[value[string]] {
 	if len(b.items) == 0 {
 		return list[value[string]]{items: a.items, at: orElse(a.at, b.at)}

@@ -81,6 +81,7 @@ type directory struct {
 	known map[string]bool
 }
 
+// newDirectory lists names; what is the word for one of them in messages.
 func newDirectory(what string, names []string) directory {
 	d := directory{what, names, map[string]bool{}}
 	for _, name := range names {

@@ -71,12 +71,14 @@ type lister struct {
 	runs []Run
 }
 
+// add lists a run unless it is listed: one answer about trust covers it.
 func (l *lister) add(r Run) {
 	if !slices.Contains(l.runs, r) {
 		l.runs = append(l.runs, r)
 	}
 }
 
+// script lists a model's script, whose tool calls run like commands.
 func (l *lister) script(m Model) {
 	if m.Script != "" {
 		l.add(Run{Kind: RunScript, Path: m.Script})
@@ -94,6 +96,7 @@ func (l *lister) settings(kind RunKind, s hooks.Settings) {
 	}
 }
 
+// sortedEvents brings the events of a layer into an order that stays.
 func sortedEvents(s hooks.Settings) []hooks.Event {
 	events := make([]hooks.Event, 0, len(s))
 	for event := range s {
@@ -103,6 +106,7 @@ func sortedEvents(s hooks.Settings) []hooks.Event {
 	return events
 }
 
+// handler lists one hook's command and the programs that it names.
 func (l *lister) handler(kind RunKind, event hooks.Event, h hooks.Handler) {
 	command := cmp.Or(h.Command, h.URL, h.Prompt, h.Tool)
 	if command == "" { // a policy that ships with covey
@@ -172,6 +176,7 @@ func (t *Team) own(word string) (string, bool) {
 	return path, err == nil && info.Mode().IsRegular()
 }
 
+// within reports whether path lies in dir.
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

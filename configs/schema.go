@@ -85,6 +85,7 @@ func objectSchema(fields []field) *schema {
 // never is the schema that nothing fits.
 func never() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
 
+// schema gives a pattern for what the decoder asks of a text, so far as patterns can.
 func (p textPart) schema() *schema {
 	out := jsonschema.Schema{Type: "string"}
 	switch {
@@ -100,28 +101,34 @@ func (p textPart) schema() *schema {
 	return of(out)
 }
 
+// schema names the kinds of this version only.
 func (p isolationPart) schema() *schema {
 	return of(jsonschema.Schema{Type: "string", Enum: []any{string(Shared)}})
 }
 
+// schema allows 1.0, which JSON cannot tell from 1.
 func (p wholePart) schema() *schema {
 	return of(jsonschema.Schema{Type: "integer", Minimum: new(0.0), Maximum: new(float64(p.most))})
 }
 
+// schema names the one version.
 func (p versionPart) schema() *schema {
 	return of(jsonschema.Schema{Type: "integer", Enum: []any{formatVersion}})
 }
 
+// schema allows what JSON can write; infinite is not among it.
 func (p amountPart) schema() *schema {
 	return of(jsonschema.Schema{Type: "number", Minimum: new(0.0)})
 }
 
+// schema allows the two words.
 func (p truthPart) schema() *schema { return of(jsonschema.Schema{Type: "boolean"}) }
 
 // spanPattern is the form of a time.Duration that is not negative.
 const spanPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)` +
 	`(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[-+]?0$`
 
+// schema allows a time with its unit, or 0.
 func (p spanPart) schema() *schema {
 	return of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		{Type: "string", Pattern: spanPattern},
@@ -129,34 +136,41 @@ func (p spanPart) schema() *schema {
 	}})
 }
 
+// schema is that of the table.
 func (p objectPart) schema() *schema { return objectSchema(p.fields) }
 
+// schema allows both forms.
 func (p eitherPart) schema() *schema {
 	out := of(jsonschema.Schema{})
 	out.AnyOf = []*jsonschema.Schema{out.take(p.short.schema()), out.take(p.long.schema())}
 	return out
 }
 
+// schema makes an entry to ask what entries are like.
 func (p listPart[T]) schema() *schema {
 	out := of(jsonschema.Schema{Type: "array"})
 	out.Items = out.take(p.part(new(T)).schema())
 	return out
 }
 
+// schema adds that no entry comes twice.
 func (p uniqueTexts) schema() *schema {
 	out := p.listPart.schema()
 	out.UniqueItems = true
 	return out
 }
 
+// schema allows any name, and under it what the entries are like.
 func (p dictPart[T]) schema() *schema {
 	out := of(jsonschema.Schema{Type: "object", PropertyNames: &jsonschema.Schema{Pattern: namePattern}})
 	out.AdditionalProperties = out.take(p.part(new(T)).schema())
 	return out
 }
 
+// schema allows nothing, so that editors mark the key.
 func (p laterPart) schema() *schema { return of(*never()) }
 
+// schema lists the events, so that editors complete them.
 func (p hooksPart) schema() *schema {
 	out := of(jsonschema.Schema{
 		Type:                 "object",
@@ -184,6 +198,7 @@ type sharedPart struct {
 // shared gives a part that occurs in several places a name in the schema.
 func shared(name string, p part) part { return sharedPart{p, name} }
 
+// schema refers to a definition, which travels up to the root in defs.
 func (p sharedPart) schema() *schema {
 	inner := p.part.schema()
 	out := of(jsonschema.Schema{Ref: "#/$defs/" + p.name})

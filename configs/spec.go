@@ -2,8 +2,14 @@ package configs
 
 import "math"
 
-// The types of this file and of spec_member.go are the spec as it is written.
-// Their tables are the one source of keys, types and descriptions.
+// The types of the spec_*.go files are the spec as it is written, each value
+// with its place. Their tables are the one source of keys, kinds of values and
+// descriptions: the decoder, its messages and the JSON Schema follow them.
+//
+// To bring a key of a later version to life, give its type a place for the
+// value, put a part for that place where later(…) stands, and use the value in
+// the resolver. To add a key, add a line to a table. Then run `go generate`
+// and the tests with -update, and read what has changed.
 
 // teamSpec is a whole spec.
 type teamSpec struct {
@@ -23,6 +29,7 @@ type teamSpec struct {
 	keep      value[bool]
 }
 
+// fields are the keys at the top of a spec, in the order of DESIGN 4.
 func (s *teamSpec) fields() []field {
 	fields := []field{
 		{key: "covey", need: true, part: versionPart{wholePart{&s.covey, math.MaxInt32}},
@@ -97,6 +104,7 @@ type modelSpec struct {
 // given reports whether the spec names a model here, in either form.
 func (m *modelSpec) given() bool { return m.at != nil || m.name.given() }
 
+// fields are the keys of a model that is written out.
 func (m *modelSpec) fields() []field {
 	return []field{
 		{key: "provider", need: true, part: oneOf(&m.provider, string(Script)),
@@ -131,6 +139,7 @@ type agentSpec struct {
 	model modelSpec
 }
 
+// fields are the keys of an agent. The agent is builtin unless it says otherwise.
 func (a *agentSpec) fields() []field {
 	return []field{
 		{key: "use", part: oneOf(&a.use, string(Builtin)),
@@ -147,6 +156,8 @@ func (a *agentSpec) fields() []field {
 
 const notBuiltin = "it belongs to agents that are programs of their own"
 
+// agentPart takes an agent. One of a kind that comes later gets one message, at
+// its kind.
 func agentPart(a *agentSpec) part {
 	return unless{
 		part: object(&a.at, a.fields()),
@@ -164,6 +175,7 @@ type unless struct {
 	hint  string
 }
 
+// decode looks at the one key before all others.
 func (p unless) decode(d *decoder, key, n *node) {
 	if n.kind == kindMapping {
 		v := n.lookup(p.key)
@@ -194,6 +206,7 @@ func markBroken(p part, n *node) {
 // versionPart takes the one version of the format that there is.
 type versionPart struct{ wholePart }
 
+// decode names the version in every message: it is all that can be written.
 func (p versionPart) decode(d *decoder, key, n *node) {
 	p.to.at, p.to.v = n, n.whole
 	switch {
@@ -205,6 +218,7 @@ func (p versionPart) decode(d *decoder, key, n *node) {
 	}
 }
 
+// want names the version.
 func (p versionPart) want() string { return "the version of this format, 1" }
 
 // formatVersion is the version of the spec that this package reads.

@@ -5,6 +5,7 @@ import "time"
 // gatesSpec is the section `gates`.
 type gatesSpec struct{ task, idle, stop list[gateSpec] }
 
+// fields are the moments at which gates stand.
 func (g *gatesSpec) fields() []field {
 	const says = "a list of gates"
 	return []field{
@@ -27,11 +28,14 @@ type gateSpec struct {
 	policy  value[string]
 }
 
+// gatePart takes a gate; its short form is the command.
 func gatePart(g *gateSpec) part {
 	return shared("gate", either(text(&g.run), object(&g.at, g.fields()),
 		"a command, or a mapping such as {run: COMMAND, timeout: 2m} or {policy: NAME}"))
 }
 
+// fields are the keys of a gate. It needs run or policy, which the resolver asks
+// for: no table can say "one of these".
 func (g *gateSpec) fields() []field {
 	return []field{
 		{key: "run", part: text(&g.run),

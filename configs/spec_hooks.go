@@ -12,8 +12,10 @@ type hookSection struct {
 // hooksPart takes the hooks of a settings file.
 type hooksPart struct{ to *hookSection }
 
+// want names the shape that a settings file has.
 func (p hooksPart) want() string { return "a mapping from events to lists of groups" }
 
+// decode drops unknown events, after saying so, and keeps everything else.
 func (p hooksPart) decode(d *decoder, key, n *node) {
 	p.to.at = n
 	p.to.groups = map[hooks.Event]list[groupSpec]{}
@@ -52,12 +54,14 @@ type groupSpec struct {
 	hooks   list[handlerSpec]
 }
 
+// groupsPart takes all that listens to one event.
 func groupsPart(to *list[groupSpec]) part {
 	return listOf(to, "a list of groups such as {matcher: Bash, hooks: [...]}", func(g *groupSpec) part {
 		return shared("hookGroup", object(&g.at, g.fields()))
 	})
 }
 
+// fields are the keys of a group. An empty matcher is one: it matches everything.
 func (g *groupSpec) fields() []field {
 	return []field{
 		{key: "matcher", part: anyText(&g.matcher),
@@ -84,6 +88,8 @@ type handlerSpec struct {
 	asyncRewake   value[bool]
 }
 
+// handlerPart takes a hook. One of a type that comes later gets one message, at
+// its type.
 func handlerPart(h *handlerSpec) part {
 	return shared("hook", unless{
 		part: object(&h.at, h.fields()),
@@ -92,6 +98,8 @@ func handlerPart(h *handlerSpec) part {
 	})
 }
 
+// fields are the keys of a hook, named as in settings files. Those of other
+// types are known, so that nobody is told they were misspelt.
 func (h *handlerSpec) fields() []field {
 	own := []field{
 		{key: "type", need: true, part: oneOf(&h.kind, "command"),
@@ -136,6 +144,7 @@ func (s *hookSection) settings() hooks.Settings {
 	return out
 }
 
+// handler is the hook as package hooks knows it.
 func (h *handlerSpec) handler() hooks.Handler {
 	return hooks.Handler{
 		Type:          h.kind.v,
@@ -178,6 +187,7 @@ func (s *hookSection) node(p hooks.Problem) *node {
 	return orElse(h.at.field(p.Field), orElse(h.at, g.at))
 }
 
+// orElse returns n, or other if there is no n.
 func orElse(n, other *node) *node {
 	if n != nil {
 		return n

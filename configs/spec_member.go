@@ -22,6 +22,7 @@ type memberSpec struct {
 	limits       limitSpec
 }
 
+// fields are the keys of a teammate, and all but the name of the lead's.
 func (m *memberSpec) fields() []field {
 	return []field{
 		{key: "agent", part: text(&m.agent),
@@ -59,6 +60,7 @@ func (m *memberSpec) fields() []field {
 	}
 }
 
+// memberPart takes a teammate; its short form is an agent's name.
 func memberPart(m *memberSpec) part {
 	return shared("teammate", either(text(&m.agent), object(&m.at, m.fields()), wantMember))
 }
@@ -71,6 +73,8 @@ type leadSpec struct {
 	name value[string]
 }
 
+// leadPart takes the lead. A teammate's name is its key; the lead has no key of
+// its own, so it may have a name.
 func leadPart(l *leadSpec) part {
 	name := field{key: "name", part: ident(&l.name), doc: "The lead's name. Default: lead."}
 	return either(text(&l.agent), object(&l.at, append([]field{name}, l.fields()...)), wantMember)
@@ -79,8 +83,10 @@ func leadPart(l *leadSpec) part {
 // isolationPart takes the one kind of isolation that there is.
 type isolationPart struct{ textPart }
 
+// want names the kind that there is.
 func (p isolationPart) want() string { return string(Shared) }
 
+// decode tells the kinds that come later from words that mean nothing.
 func (p isolationPart) decode(d *decoder, key, n *node) {
 	p.to.at = n
 	switch {
@@ -96,6 +102,7 @@ func (p isolationPart) decode(d *decoder, key, n *node) {
 // permissionSpec holds a member's permission rules.
 type permissionSpec struct{ allow, ask, deny list[value[string]] }
 
+// fields are the three lists; no list is also no rule.
 func (p *permissionSpec) fields() []field {
 	return []field{
 		{key: "allow", part: rules(&p.allow), doc: "Calls that need no asking, such as \"Bash(go test *)\"."},
@@ -108,10 +115,13 @@ func (p *permissionSpec) fields() []field {
 // nothing, so it must not pass.
 type rulesPart struct{ uniqueTexts }
 
+// rules takes a list of permission rules.
 func rules(to *list[value[string]]) part {
 	return rulesPart{uniqueTexts{listPart[value[string]]{to, text, "a list of permission rules"}}}
 }
 
+// decode has package hooks read each rule; there is no other parser for them
+// (DESIGN 10.9).
 func (p rulesPart) decode(d *decoder, key, n *node) {
 	p.uniqueTexts.decode(d, key, n)
 	for _, rule := range p.to.items {
@@ -134,6 +144,8 @@ type limitSpec struct {
 	maxBudgetUSD  value[float64]
 }
 
+// fields are the limits. In all of them 0 means no limit, so that a member can
+// lift one that it inherits.
 func (l *limitSpec) fields() []field {
 	return []field{
 		{key: "max_turns", part: whole(&l.maxTurns),
@@ -163,10 +175,13 @@ type taskSpec struct {
 	wants       wantsSpec
 }
 
+// taskPart takes a task.
 func taskPart(t *taskSpec) part {
 	return shared("task", object(&t.at, t.fields()))
 }
 
+// fields are the keys of a task. Names of members and tasks are checked by the
+// resolver, which knows who there is.
 func (t *taskSpec) fields() []field {
 	return []field{
 		{key: "id", part: ident(&t.id),
@@ -189,6 +204,7 @@ func (t *taskSpec) fields() []field {
 // wantsSpec says what a member must have to take a task by itself.
 type wantsSpec struct{ tools list[value[string]] }
 
+// fields are what can be asked of a member.
 func (w *wantsSpec) fields() []field {
 	return []field{{key: "tools", part: texts(&w.tools), doc: "Tools it must have."}}
 }

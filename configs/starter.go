@@ -21,6 +21,10 @@ type starter struct {
 	Program string // set if the test command's program is not installed
 }
 
+// The templates lie in starter/. They are what a newcomer reads first, so they
+// say what each part is for, in the words of DESIGN 1, and promise nothing that
+// this version does not do.
+
 // Starter makes a spec for dir that runs at once and offline: its members play
 // scripts, which are in files by their paths relative to dir, and its gate is
 // the test command that dir seems to have. It writes nothing. It fails if dir

@@ -60,6 +60,7 @@ func testCommand(dir string) (command, found, missing string) {
 
 var makeTarget = regexp.MustCompile(`(?m)^test\s*:([^=]|$)`)
 
+// makeTest answers if the Makefile has the target; a variable of that name is none.
 func makeTest(_ string, manifest []byte) string {
 	if makeTarget.Match(manifest) {
 		return "make test"
@@ -78,6 +79,7 @@ func goTest(dir string, _ []byte) string {
 // maxEntries bounds the search for a Go file in folders full of other things.
 const maxEntries = 20_000
 
+// hasGoFile reports whether `./...` finds a package in dir.
 func hasGoFile(dir string) bool {
 	found, seen := false, 0
 	stop := errors.New("seen enough")

@@ -95,6 +95,7 @@ type converter struct {
 	problems []Problem
 }
 
+// refuse records a problem at a node of the library's.
 func (c *converter) refuse(n ast.Node, message string) {
 	c.problems = append(c.problems, c.src.problem(c.src.place(n.GetToken()), message))
 }
@@ -140,6 +141,7 @@ func (c *converter) convert(n ast.Node, depth int) *node {
 	return out
 }
 
+// setInteger makes a whole number of what fits int64, and a number of the rest.
 func setInteger(out *node, v *ast.IntegerNode) {
 	out.kind, out.text = kindWhole, v.Token.Value
 	switch i := v.Value.(type) {
@@ -169,6 +171,7 @@ func setNumber(out *node, v *ast.StringNode) {
 	out.real, _ = strconv.ParseFloat(v.Value, 64)
 }
 
+// list converts the entries of a list; those that are refused are left out.
 func (c *converter) list(out *node, v *ast.SequenceNode, depth int) {
 	out.kind = kindList
 	out.at = c.src.place(v.Start)

@@ -1,0 +1,228 @@
+package configs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestPaths resolves what a spec may write for a file.
+func TestPaths(t *testing.T) {
+	dir := write(t, map[string]string{"spec/team.yaml": "", "spec/demo.yaml": "", "spec/sub/demo.yaml": "", "up.yaml": ""})
+	if err := os.Symlink("demo.yaml", filepath.Join(dir, "spec/link.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", filepath.Join(dir, "spec/broken.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"demo.yaml":                           "spec/demo.yaml",
+		"./demo.yaml":                         "spec/demo.yaml",
+		"sub/../demo.yaml":                    "spec/demo.yaml",
+		"sub/demo.yaml":                       "spec/sub/demo.yaml",
+		"../up.yaml":                          "up.yaml",
+		"link.yaml":                           "spec/link.yaml", // a link is followed when it is read
+		filepath.Join(dir, "up.yaml"):         "up.yaml",
+		filepath.Join(dir, "spec/../up.yaml"): "up.yaml",
+		"broken.yaml":                         "",
+		"none.yaml":                           "",
+		"sub":                                 "",
+		"~/demo.yaml":                         "",
+		"demo.yaml/":                          "spec/demo.yaml",
+	} {
+		team, err := Parse(filepath.Join(dir, "spec/team.yaml"),
+			[]byte("covey: 1\nlead: {model: {provider: script, script: \""+path+"\"}}\n"))
+		switch {
+		case want == "" && err == nil:
+			t.Errorf("%s is taken", path)
+		case want != "" && err != nil:
+			t.Errorf("%s: %v", path, err)
+		case want != "" && team.Lead.Agent.Model.Script != filepath.Join(dir, want):
+			t.Errorf("%s is %s, want %s", path, team.Lead.Agent.Model.Script, want)
+		}
+	}
+}
+
+// TestWorkspace resolves the team's folder.
+func TestWorkspace(t *testing.T) {
+	dir := write(t, map[string]string{"spec/demo.yaml": "", "work/x": "", "spec/inner/x": ""})
+	if err := os.Symlink("work", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"": "spec", "workspace: .": "spec", "workspace: inner": "spec/inner", "workspace: ../work/": "work",
+		"workspace: ../link": "link", "workspace: " + filepath.Join(dir, "work"): "work",
+	} {
+		team, err := Parse(filepath.Join(dir, "spec/team.yaml"),
+			[]byte("covey: 1\n"+path+"\nlead: {model: {provider: script, script: demo.yaml}}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if team.Workspace != filepath.Join(dir, want) {
+			t.Errorf("%s is %s, want %s", path, team.Workspace, want)
+		}
+	}
+}
+
+// TestDefaultWorkspaceMissing: the folder of a spec that is not there is
+// reported, though the spec does not name it.
+func TestDefaultWorkspaceMissing(t *testing.T) {
+	_, err := Parse(filepath.Join(t.TempDir(), "none", "team.yaml"), []byte("covey: 1\nlead: x\n"))
+	if err == nil || !strings.Contains(err.Error(), `team.yaml:1:1: the workspace "." is not there`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestRelativeName: relative names start at the current folder, and messages
+// show them as they were given.
+func TestRelativeName(t *testing.T) {
+	dir := write(t, map[string]string{"sub/team.yaml": "covey: 1\nlead: {model: {provider: script, script: demo.yaml}}\n",
+		"sub/demo.yaml": ""})
+	t.Chdir(dir)
+	team, err := Load("sub/team.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err != nil || !strings.HasSuffix(team.File, filepath.Join("sub", "team.yaml")) ||
+		!filepath.IsAbs(team.File) || !strings.HasPrefix(team.Workspace, "/") && real == "" {
+		t.Errorf("file %s, workspace %s, %v", team.File, team.Workspace, err)
+	}
+	if err := os.Remove("sub/demo.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Load("sub/team.yaml"); err == nil || !strings.HasPrefix(err.Error(), "sub/team.yaml:2:") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestCause: messages hold the system's word once, without the path.
+func TestCause(t *testing.T) {
+	_, err := os.Open(filepath.Join(t.TempDir(), "none"))
+	if got := cause(err); got != "no such file or directory" {
+		t.Errorf("cause is %q", got)
+	}
+	if got := cause(errors.New("another")); got != "another" {
+		t.Errorf("cause is %q", got)
+	}
+	if got := cause(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}); got != "permission denied" {
+		t.Errorf("cause is %q", got)
+	}
+}
+
+// TestReadBounded reads files up to a limit, and nothing but files.
+func TestReadBounded(t *testing.T) {
+	dir := write(t, map[string]string{"five": "12345"})
+	path := filepath.Join(dir, "five")
+	for limit, want := range map[int64]error{5: nil, 6: nil, 4: errTooLarge, 0: errTooLarge} {
+		data, err := readBounded(path, limit)
+		if !errors.Is(err, want) {
+			t.Errorf("limit %d: error %v, want %v", limit, err, want)
+		}
+		if err == nil && string(data) != "12345" {
+			t.Errorf("limit %d: %q", limit, data)
+		}
+	}
+	if _, err := readBounded(dir, 5); err == nil {
+		t.Error("a folder is read")
+	}
+	if _, err := readBounded(os.DevNull, 5); err == nil {
+		t.Error("a device is read")
+	}
+	if _, err := readBounded(filepath.Join(dir, "none"), 5); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// TestParallel parses in many goroutines at once: there is nothing that they
+// share. It is for the race detector.
+func TestParallel(t *testing.T) {
+	dir := write(t, everyKeyFiles())
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			text := everyKey
+			if i%2 == 1 {
+				text = strings.Replace(everyKey, "coder", "codr", 1)
+			}
+			team, err := Parse(filepath.Join(dir, "team.yaml"), []byte(text))
+			if (err == nil) != (i%2 == 0) {
+				t.Errorf("error %v", err)
+			}
+			if team != nil {
+				team.Runs()
+				team.Sources()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestMembersIsACopy: a caller that sorts the members does not change the team.
+func TestMembersIsACopy(t *testing.T) {
+	team := mustParse(t, head+"lead: coder\nteammates: {a: coder, b: coder}\n")
+	members := team.Members()
+	members[0], members[1], members[2] = Member{}, Member{}, Member{}
+	if team.Lead.Name != "lead" || team.Teammates[0].Name != "a" || team.Teammates[1].Name != "b" {
+		t.Errorf("team %+v", team)
+	}
+}
+
+// TestSynonyms: each word of another tool leads to a key of this one, in the
+// tables where that key is.
+func TestSynonyms(t *testing.T) {
+	d := &decoder{src: &source{}}
+	var member memberSpec
+	var task taskSpec
+	var team teamSpec
+	var gate gateSpec
+	keys := func(fields []field) []string {
+		var out []string
+		for _, f := range fields {
+			out = append(out, f.key)
+		}
+		return out
+	}
+	for _, test := range []struct {
+		fields     []field
+		word, want string
+	}{
+		{team.fields(), "agent_team", ""}, {team.fields(), "members", "teammates"}, {team.fields(), "workers", "teammates"},
+		{team.fields(), "crew", "teammates"}, {team.fields(), "manager", "lead"}, {team.fields(), "main", "lead"},
+		{team.fields(), "version", "covey"}, {team.fields(), "prompt", "goal"}, {team.fields(), "cwd", "workspace"},
+		{team.fields(), "directory", "workspace"}, {team.fields(), "root", "workspace"},
+		{member.fields(), "systemPrompt", "instructions"}, {member.fields(), "system_prompt", "instructions"},
+		{member.fields(), "role", "instructions"}, {member.fields(), "backstory", "instructions"},
+		{member.fields(), "mode", "permission_mode"}, {member.fields(), "permissionMode", "permission_mode"},
+		{task.fields(), "dependencies", "blocked_by"}, {task.fields(), "depends_on", "blocked_by"},
+		{task.fields(), "needs", "blocked_by"}, {task.fields(), "blockedBy", "blocked_by"},
+		{task.fields(), "title", "subject"}, {task.fields(), "assignee", "owner"},
+		{gate.fields(), "command", "run"}, {gate.fields(), "cmd", "run"}, {gate.fields(), "title", ""},
+	} {
+		if got := d.nearestKey(test.word, keys(test.fields)); got != test.want {
+			t.Errorf("%s leads to %q, want %q", test.word, got, test.want)
+		}
+	}
+}
+
+// TestHomeOf: a key that stands one level too high is sent to its mapping.
+func TestHomeOf(t *testing.T) {
+	var member memberSpec
+	var team teamSpec
+	for _, test := range []struct {
+		fields    []field
+		key, want string
+	}{
+		{member.fields(), "max_turns", "limits"}, {member.fields(), "stop_block_cap", "limits"},
+		{member.fields(), "deny", "permissions"}, {member.fields(), "nothing", ""},
+		{team.fields(), "idle", "gates"}, {team.fields(), "limits", ""},
+	} {
+		if got := homeOf(test.key, test.fields); got != test.want {
+			t.Errorf("%s is at home in %q, want %q", test.key, got, test.want)
+		}
+	}
+}
