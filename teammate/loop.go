@@ -30,11 +30,12 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 		if end, over := u.judge(v); over {
 			return end
 		}
-		inputs := append(v.Feedback, u.mail(ctx)...)
-		if u.halted != "" {
+		mail := u.mail(ctx)
+		if u.halted != "" { // by a hook on a prompt among the mail
+			u.keep(v.Feedback)
 			return ending{reason: hookStopped, idle: idleStopped}
 		}
-		next = u.prompt(inputs)
+		next = u.prompt(append(v.Feedback, mail...))
 	}
 }
 
@@ -72,7 +73,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	u.answered, u.calls, u.recorded, u.refusal, u.inTool = false, 0, Usage{}, nil, false
 	reply, err := safely(ctx, next)
 	if recordErr := u.settle(reply, err); recordErr != nil {
-		return ending{reason: modelError, err: recordErr}, true
+		return broken(recordErr), true
 	}
 	var apiErr *APIError
 	switch {
@@ -88,8 +89,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	case errors.As(err, &apiErr):
 		return failed(apiErr), true
 	case err != nil:
-		return ending{reason: modelError, attention: "its agent failed: " + err.Error(),
-			err: fmt.Errorf("agent: %w", err)}, true
+		return broken(fmt.Errorf("agent: %w", err)), true
 	}
 	if max(reply.ToolCalls, u.calls) > 0 {
 		u.refusals = 0
@@ -134,6 +134,13 @@ func (u *turn) judge(v Verdict) (end ending, over bool) {
 		reason: completed, idle: idleLimited,
 		attention: fmt.Sprintf("the gates refused its turn end %d times in a row", u.refusals),
 	}, true
+}
+
+// broken is the end of a turn whose agent, or whose transcript, does not work
+// any more. It ends the member, too, which goes on with the turn if it is
+// started again.
+func broken(err error) ending {
+	return ending{reason: modelError, attention: "it cannot go on: " + err.Error(), err: err, open: true}
 }
 
 // failed is the end of a turn whose model request failed. The gates are not

@@ -521,6 +521,8 @@ func TestBrokenAgent(t *testing.T) {
 			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, modelError)
 			equal(t, "attention", strings.Contains(one[NeedsAttention](t, r.journal).Reason, "pipe closed"), true)
 			equal(t, "result", one[ToolReturned](t, r.journal).Content, "interrupted")
+			_, h := openTranscript(t, r.path)
+			equal(t, "the turn is open for the next life", h.Cut != nil && h.Cut.Point == CutAtPrompt, true)
 			equal(t, "session end", r.runner.events()[len(r.runner.events())-1], "SessionEnd")
 		})
 	}
@@ -636,6 +638,36 @@ func TestAsideIsBounded(t *testing.T) {
 		equal(t, "time", time.Since(began), asideLimit)
 		equal(t, "warnings", len(all[Warning](r.journal)), 0)
 	})
+}
+
+// A hook beside a turn outlives the turn, also where the turn's own context
+// began it, and is ended at once when the member is told to stop.
+func TestAsideOutlivesTurn(t *testing.T) {
+	r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{}`)}})
+	r.opts.Permissions.Mode, r.opts.Asker = modeDefault, &asker{yes: true, by: "person"}
+	r.inbox.hold = true
+	ctx, cancel := context.WithCancel(t.Context())
+	idle, done := make(chan struct{}), make(chan error, 1)
+	r.runner.answer = func(ctx context.Context, in hooks.Input) (hooks.Outcome, error) {
+		if in.Payload.Event() == hooks.Notification {
+			<-idle
+			done <- ctx.Err()
+			cancel()
+			<-ctx.Done()
+		}
+		return pass, nil
+	}
+	r.journal.watch = func(e Event) {
+		if _, ok := e.Data.(Idle); ok {
+			close(idle)
+		}
+	}
+	if err := r.member(t).Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error("the turn's end reached the hook beside it:", err)
+	}
 }
 
 // A Stop hook's halt ends the turn; what it says the model sees in the next.

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Teammate is one member of a team at work. Make it with New, let it Run once.
@@ -25,12 +24,12 @@ type Teammate struct {
 	told sync.Map // warnings about the configuration of hooks that people have had
 
 	// What follows belongs to the goroutine of Run.
-	turns     int             // number of the last turn begun
-	used      Usage           // tokens of the member's life
-	seen      map[string]bool // ids that the transcript shows
-	kept      []Input         // what the next prompt begins with
-	ledger    ledger          // tool calls without a result
-	afterward sync.WaitGroup  // hooks that nobody waits for, save Run at its end
+	turns  int             // number of the last turn begun
+	used   Usage           // tokens of the member's life
+	seen   map[string]bool // ids that the transcript shows
+	kept   []Input         // what the next prompt begins with
+	ledger ledger          // tool calls without a result
+	asides asides          // hooks that run beside the turns
 }
 
 // New checks opts and returns the member. It starts nothing.
@@ -62,14 +61,16 @@ func New(opts Options) (*Teammate, error) {
 
 // check finds what is missing, so that nothing has to be checked later.
 func (o Options) check() error {
-	missing := map[string]bool{
-		"Name": o.Name == "", "Agent": o.Agent == nil, "Hooks": o.Hooks == nil, "Inbox": o.Inbox == nil,
-		"Sink": o.Sink == nil, "Transcript": o.Transcript == nil, "Workdir": o.Workdir == nil,
-		"SessionID": o.SessionID == "", "Tasks": o.Tasks == nil && !o.Lead,
-	}
-	for _, field := range []string{"Name", "Agent", "Hooks", "Tasks", "Inbox", "Sink", "SessionID", "Transcript", "Workdir"} {
-		if missing[field] {
-			return fmt.Errorf("Options.%s is required", field)
+	for _, field := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Name", o.Name == ""}, {"Agent", o.Agent == nil}, {"Hooks", o.Hooks == nil},
+		{"Tasks", o.Tasks == nil && !o.Lead}, {"Inbox", o.Inbox == nil}, {"Sink", o.Sink == nil},
+		{"SessionID", o.SessionID == ""}, {"Transcript", o.Transcript == nil}, {"Workdir", o.Workdir == nil},
+	} {
+		if field.missing {
+			return fmt.Errorf("Options.%s is required", field.name)
 		}
 	}
 	return o.Permissions.check()
@@ -85,7 +86,11 @@ func (t *Teammate) Run(ctx context.Context) error {
 		return fmt.Errorf("member %q: Run was called twice", t.opts.Name)
 	}
 	t.emit(MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
-	err := t.live(ctx)
+	err := t.startSession(ctx)
+	if err == nil {
+		err = t.work(ctx)
+	}
+	t.asides.end(ctx)
 	t.endSession(ctx)
 	reason := endReason(err)
 	if ctx.Err() != nil {
@@ -95,21 +100,6 @@ func (t *Teammate) Run(ctx context.Context) error {
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("member %q: %w", t.opts.Name, err)
 	}
-	return err
-}
-
-// live is everything between MemberStarted and the SessionEnd hooks. Hooks that
-// still run beside it at its end get a moment, then they are ended.
-func (t *Teammate) live(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	err := t.startSession(ctx)
-	if err == nil {
-		err = t.work(ctx)
-	}
-	late := time.AfterFunc(asideLimit, cancel)
-	defer late.Stop()
-	t.afterward.Wait()
 	return err
 }
 

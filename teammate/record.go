@@ -221,7 +221,7 @@ func (u *turn) keepInterruption(ctx context.Context) {
 	case errors.Is(cause, ErrInterrupted):
 		u.keep([]Input{{Kind: FromCovey, Text: "[Request interrupted by user]"}})
 	case errors.Is(cause, errTurnTimeout):
-		u.keep([]Input{{Kind: FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]", u.turnLimit())}})
+		u.keep([]Input{{Kind: FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]", u.t.opts.Limits.TurnTimeout)}})
 	}
 }
 
@@ -252,11 +252,13 @@ func ids(inputs []Input) []string {
 	return all
 }
 
-// without is inputs less those in done, each once.
+// without is inputs less those in done, each once. An id says that two are the
+// same; where there is none, all of it has to be equal.
 func without(inputs, done []Input) []Input {
 	rest := slices.Clone(inputs)
-	for _, in := range done {
-		if i := slices.Index(rest, in); i >= 0 {
+	for _, d := range done {
+		same := func(in Input) bool { return in == d || in.MessageID != "" && in.MessageID == d.MessageID }
+		if i := slices.IndexFunc(rest, same); i >= 0 {
 			rest = slices.Delete(rest, i, i+1)
 		}
 	}

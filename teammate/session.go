@@ -15,9 +15,6 @@ const lastWords = 1500 * time.Millisecond
 // The runner's own limit for that event is lower unless a hook asks for more.
 const sessionEndLimit = 60 * time.Second
 
-// asideLimit bounds hooks that run beside a member that has nothing more to do.
-const asideLimit = 5 * time.Second
-
 // startSession runs the SessionStart hooks. What they say goes with the first
 // prompt; they cannot refuse anything (HOOKS.md section 1).
 func (t *Teammate) startSession(ctx context.Context) error {
@@ -49,17 +46,6 @@ func (t *Teammate) endSession(ctx context.Context) {
 	if _, err := u.fire(ctx, hooks.SessionEndInput{Reason: "other"}); err != nil {
 		u.warn("SessionEnd hook failed: %v", err)
 	}
-}
-
-// aside runs hooks whose answer nobody reads, beside the turn. The member waits
-// for them at its end. ctx is the member's, not the turn's: an interrupt does
-// not reach them.
-func (u *turn) aside(ctx context.Context, in hooks.Payload) {
-	u.t.afterward.Go(func() {
-		if _, err := u.fire(ctx, in); err != nil && ctx.Err() == nil {
-			u.warn("%s hook failed: %v", in.Event(), err)
-		}
-	})
 }
 
 // contexts are the contexts that hooks gave, as inputs.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -119,7 +118,7 @@ func (u *turn) begin(ctx context.Context, inputs []Input) ending {
 	started := u.line(systemLine)
 	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.promptID
 	if err := u.t.opts.Transcript.append(started); err != nil {
-		return ending{reason: modelError, err: err}
+		return broken(err)
 	}
 	inputs = append(u.t.kept, inputs...)
 	u.t.kept = nil
@@ -184,12 +183,6 @@ func (t *Teammate) inHand(ctx context.Context) []string {
 	return ids
 }
 
-// notify tells people who are attached, through the Notification hooks.
-func (u *turn) notify(ctx context.Context, kind, message string) {
-	u.emit(Notified{Kind: kind, Message: message})
-	u.aside(ctx, hooks.NotificationInput{Message: message, NotificationType: kind})
-}
-
 // line is a transcript line of this turn.
 func (u *turn) line(typ lineType) line {
 	return line{Type: typ, SessionID: u.t.opts.SessionID, Cwd: u.t.opts.Workdir.Dir(), Turn: u.no}
@@ -197,6 +190,3 @@ func (u *turn) line(typ lineType) line {
 
 // promptText is a prompt as people read it.
 func promptText(inputs []Input) string { return strings.Join(inputTexts(inputs), "\n\n") }
-
-// turnLimit is limits.turn_timeout as people read it.
-func (u *turn) turnLimit() time.Duration { return u.t.opts.Limits.TurnTimeout }

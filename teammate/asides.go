@@ -1,0 +1,78 @@
+package teammate
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// asideLimit bounds hooks that run beside a member that has nothing more to do.
+const asideLimit = 5 * time.Second
+
+// asides are hooks that run beside a member's turns: nobody waits for them or
+// reads what they say until the member ends, and then not for long.
+type asides struct {
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	next    int
+	cancels map[int]context.CancelFunc
+}
+
+// start runs f beside its caller. The end of ctx does not reach it: an aside
+// of a turn may outlive that turn.
+func (a *asides) start(ctx context.Context, f func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a.mu.Lock()
+	id := a.next
+	a.next++
+	if a.cancels == nil {
+		a.cancels = map[int]context.CancelFunc{}
+	}
+	a.cancels[id] = cancel
+	a.mu.Unlock()
+	a.running.Go(func() {
+		defer func() {
+			cancel()
+			a.mu.Lock()
+			delete(a.cancels, id)
+			a.mu.Unlock()
+		}()
+		f(ctx)
+	})
+}
+
+// end waits for all that run. After asideLimit, or as soon as ctx ends, it ends
+// them. Nothing may be started after it.
+func (a *asides) end(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, asideLimit)
+	defer cancel()
+	stop := context.AfterFunc(limited, a.cancelAll)
+	defer stop()
+	a.running.Wait()
+}
+
+func (a *asides) cancelAll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, cancel := range a.cancels {
+		cancel()
+	}
+}
+
+// aside fires an event whose hooks decide nothing, beside the turn.
+func (u *turn) aside(ctx context.Context, in hooks.Payload) {
+	u.t.asides.start(ctx, func(ctx context.Context) {
+		if _, err := u.fire(ctx, in); err != nil && ctx.Err() == nil {
+			u.warn("%s hook failed: %v", in.Event(), err)
+		}
+	})
+}
+
+// notify tells people who are attached, through the Notification hooks.
+func (u *turn) notify(ctx context.Context, kind, message string) {
+	u.emit(Notified{Kind: kind, Message: message})
+	u.aside(ctx, hooks.NotificationInput{Message: message, NotificationType: kind})
+}
