@@ -340,15 +340,22 @@ func TestReadProcess(t *testing.T) {
 	}
 }
 
-// startOrphan runs a script whose background process becomes ours, and returns
-// that process's number once its parent has gone.
+// startOrphan runs a script in the background of a shell that ends, so that it
+// becomes ours, and returns its number. The script begins when it is an orphan.
 func startOrphan(t *testing.T, script string) int {
 	t.Helper()
 	if err := BecomeReaper(); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/bin/sh", "-c", "("+script+") >/dev/null 2>&1 & echo $!")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close() // lets the script begin
+	cmd := exec.Command("/bin/sh", "-c", "(read _ <&3; exec 3<&-; "+script+") >/dev/null 2>&1 & echo $!")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.ExtraFiles = []*os.File{r}
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
