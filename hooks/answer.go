@@ -41,7 +41,8 @@ func readAnswer(event Event, stdout string, cut bool) answer {
 	case err != nil && asyncFirstLine(text):
 		return answer{fields: &fields{async: true}}
 	case err != nil && cut:
-		return answer{plain: text, broken: !isReport(text, cut), note: "stdout is too long to be read as a JSON answer"}
+		return answer{plain: text, broken: !isReport(text, cut),
+			note: "stdout is too long to be read as a JSON answer"}
 	case err != nil:
 		return answer{plain: text, broken: !isReport(text, cut),
 			note: "stdout begins like a JSON answer but is none: " + reasonOf(err)}
@@ -62,7 +63,8 @@ func hiddenAnswer(text string) string {
 	if i < 0 || !strings.HasSuffix(text, "}") || !json.Valid([]byte(text[i+1:])) {
 		return ""
 	}
-	return fmt.Sprintf("stdout ends with a JSON object but begins with %q: it counts as plain text", preview(text, 40))
+	return fmt.Sprintf("stdout ends with a JSON object but begins with %q: it counts as plain text",
+		preview(text, 40))
 }
 
 // asyncFirstLine reports whether the first line alone says {"async":true}.

@@ -82,7 +82,8 @@ func TestAttack01NeverExits(t *testing.T) {
 	var out Outcome
 	timed(t, 1300*time.Millisecond, func() { out = b.fire(t, r, StopInput{}) })
 	result := onlyResult(t, out)
-	if result.Outcome != Cancelled || result.ExitCode != -1 || !strings.Contains(result.Warning, "timed out after 300ms") {
+	if result.Outcome != Cancelled || result.ExitCode != -1 || !strings.Contains(result.Warning,
+		"timed out after 300ms") {
 		t.Errorf("result %+v", result)
 	}
 	if out.Decision != Pass || len(out.Messages) != 0 || out.FailedOpen() != 1 {
@@ -120,7 +121,8 @@ func TestAttack03ChildHoldsOutput(t *testing.T) {
 	r := b.runner(t, on(Stop, "(sleep 3; echo late) & echo started; exit 0"))
 	var result Result
 	timed(t, 500*time.Millisecond, func() { result = onlyResult(t, b.fire(t, r, StopInput{})) })
-	if result.Outcome != Success || result.Stdout != "started\n" || !strings.Contains(result.Warning, "holds its output open") {
+	if result.Outcome != Success || result.Stdout != "started\n" || !strings.Contains(result.Warning,
+		"holds its output open") {
 		t.Errorf("result %+v", result)
 	}
 }
@@ -174,7 +176,8 @@ func TestAttack07UnreadInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			timed(t, time.Second, func() {
-				if result := onlyResult(t, b.fire(t, b.runner(t, on(Stop, command)), big)); result.Outcome != Success {
+				if result := onlyResult(t, b.fire(t, b.runner(t, on(Stop, command)),
+					big)); result.Outcome != Success {
 					t.Errorf("result %+v", result)
 				}
 			})
@@ -230,7 +233,8 @@ func TestAttack09BrokenAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := b.fire(t, b.runner(t, on(Stop, command)), StopInput{})
 			if result := onlyResult(t, out); out.Decision != Pass || result.Warning == "" {
-				t.Errorf("a hook fails open, and says so: decision %s, warning %q", out.Decision, result.Warning)
+				t.Errorf("a hook fails open, and says so: decision %s, warning %q", out.Decision,
+					result.Warning)
 			}
 			out = b.fire(t, b.runner(t, gateOn(Stop, command)), StopInput{})
 			gate := name != "prefixed" // plain text is what most checks print
@@ -263,7 +267,8 @@ func TestAttack10ExitCodes(t *testing.T) {
 	for _, test := range tests {
 		result := onlyResult(t, b.fire(t, b.runner(t, on(Stop, test.command)), StopInput{}))
 		if result.Outcome != test.hook || result.ExitCode != test.code {
-			t.Errorf("hook %q: %s, exit code %d, want %s, %d", test.command, result.Outcome, result.ExitCode, test.hook, test.code)
+			t.Errorf("hook %q: %s, exit code %d, want %s, %d", test.command, result.Outcome,
+				result.ExitCode, test.hook, test.code)
 		}
 		result = onlyResult(t, b.fire(t, b.runner(t, gateOn(Stop, test.command)), StopInput{}))
 		if result.Outcome != test.gate {
@@ -278,12 +283,14 @@ func TestAttack11DenyBeatsAllow(t *testing.T) {
 	say := func(decision string) string {
 		return fmt.Sprintf(`printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":%q}}'`, decision)
 	}
-	for _, order := range [][]string{{"deny", "allow"}, {"allow", "deny"}, {"ask", "deny", "allow", "defer"}} {
+	for _, order := range [][]string{{"deny", "allow"}, {"allow", "deny"}, {"ask", "deny", "allow",
+		"defer"}} {
 		var commands []string
 		for _, decision := range order {
 			commands = append(commands, say(decision))
 		}
-		out := b.fire(t, b.runner(t, on(PreToolUse, commands...)), PreToolUseInput{ToolName: "Bash", ToolInput: []byte("{}")})
+		out := b.fire(t, b.runner(t, on(PreToolUse, commands...)), PreToolUseInput{ToolName: "Bash",
+			ToolInput: []byte("{}")})
 		if out.Permission.Decision != "deny" || out.Decision != Block {
 			t.Errorf("%v: %+v", order, out.Permission)
 		}
@@ -325,7 +332,8 @@ func TestAttack15ManyAtOnce(t *testing.T) {
 	b := newBench(t)
 	const members, tasks, parallel = 50, 8, 4
 	settings := on(Stop, ":")
-	settings[TaskCompleted], settings[TeammateIdle] = on(TaskCompleted, ":")[TaskCompleted], on(TeammateIdle, ":")[TeammateIdle]
+	settings[TaskCompleted], settings[TeammateIdle] = on(TaskCompleted, ":")[TaskCompleted],
+		on(TeammateIdle, ":")[TeammateIdle]
 	var running, most atomic.Int64
 	r := b.runnerWith(t, Options{Parallel: parallel, Spawned: func(int, Input) func() {
 		n := running.Add(1)
@@ -345,7 +353,8 @@ func TestAttack15ManyAtOnce(t *testing.T) {
 			}
 			for _, payload := range append(payloads, TeammateIdleInput{}) {
 				out, err := r.Run(context.Background(), b.input(payload), nil)
-				if err != nil || out.Event != payload.Event() || out.Matched != 1 || out.Results[0].Outcome != Success {
+				if err != nil || out.Event != payload.Event() || out.Matched != 1 ||
+					out.Results[0].Outcome != Success {
 					t.Errorf("member %d: %+v, %v", m, out, err)
 				}
 				mu.Lock()
@@ -369,7 +378,8 @@ func TestAttack16Recursion(t *testing.T) {
 	b.env = append(b.env, depthName+"="+strconv.Itoa(maxDepth))
 	settings := on(Stop, "REC s '{}'")
 	result := onlyResult(t, b.fire(t, b.runner(t, settings), StopInput{}))
-	if result.Outcome != NonBlockingError || !strings.Contains(result.Warning, "deep") || len(b.tags(t)) != 0 {
+	if result.Outcome != NonBlockingError || !strings.Contains(result.Warning, "deep") ||
+		len(b.tags(t)) != 0 {
 		t.Errorf("result %+v, called %q", result, b.tags(t))
 	}
 	settings[Stop][0].Hooks[0].Gate = true

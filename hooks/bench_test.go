@@ -26,7 +26,8 @@ func spawnBare(tb testing.TB, args []string, input []byte) {
 		}
 	}
 	pid, err := syscall.ForkExec(args[0], args, &syscall.ProcAttr{Env: os.Environ(),
-		Files: []uintptr{uintptr(in[0]), uintptr(out[1]), uintptr(errs[1])}, Sys: &syscall.SysProcAttr{Setsid: true}})
+		Files: []uintptr{uintptr(in[0]), uintptr(out[1]), uintptr(errs[1])},
+		Sys:   &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -111,7 +112,8 @@ func BenchmarkNoMatch(b *testing.B) {
 	settings := Settings{PreToolUse: {{Matcher: "Write|Edit", Hooks: on(Stop, ":")[Stop][0].Hooks},
 		{Matcher: "^mcp__.*", Hooks: on(Stop, ":")[Stop][0].Hooks}}}
 	r := place.runner(b, settings)
-	in := place.input(PreToolUseInput{ToolName: "Bash", ToolInput: []byte(`{"command":"ls"}`), ToolUseID: "toolu_1"})
+	in := place.input(PreToolUseInput{ToolName: "Bash", ToolInput: []byte(`{"command":"ls"}`),
+		ToolUseID: "toolu_1"})
 	b.ReportAllocs()
 	for b.Loop() {
 		if out, err := r.Run(b.Context(), in, nil); err != nil || out.Matched != 0 {
@@ -128,7 +130,8 @@ func BenchmarkManyHooks(b *testing.B) {
 		b.Run(map[int]string{8: "8", 32: "32"}[n], func(b *testing.B) {
 			var group Group
 			for i := range n {
-				group.Hooks = append(group.Hooks, Handler{Type: "command", Command: "/bin/true", Args: []string{string(rune('a' + i))}})
+				group.Hooks = append(group.Hooks, Handler{Type: "command", Command: "/bin/true",
+					Args: []string{string(rune('a' + i))}})
 			}
 			r := place.runner(b, Settings{Stop: {group}})
 			in := place.input(StopInput{})

@@ -12,7 +12,8 @@ const maxSessionEndBudget = 60 * time.Second
 // the longest time-out that a settings file gives one of them (a plugin's does
 // not count), up to a minute. CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS beats both.
 func budgetOf(sources []Source, env []string) time.Duration {
-	if ms, err := strconv.ParseInt(lookupEnv(env, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS"), 10, 32); err == nil && ms > 0 {
+	if ms, err := strconv.ParseInt(lookupEnv(env, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS"), 10,
+		32); err == nil && ms > 0 {
 		return time.Duration(ms) * time.Millisecond
 	}
 	budget := sessionEndBudget

@@ -26,7 +26,8 @@ type outputs struct {
 // describe puts the outputs into a Result.
 func (o *outputs) describe(v *verdict, limit int) {
 	v.Stdout, v.Stderr = o.stdout.text(limit), o.stderr.text(limit)
-	for _, note := range []string{o.note, o.stdout.cutNote("stdout", limit), o.stderr.cutNote("stderr", limit)} {
+	for _, note := range []string{o.note, o.stdout.cutNote("stdout", limit), o.stderr.cutNote("stderr",
+		limit)} {
 		if note != "" {
 			v.warn("%s", note)
 		}
@@ -35,10 +36,11 @@ func (o *outputs) describe(v *verdict, limit int) {
 
 // runCommand runs a command handler and reads what it answers.
 func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
-	out := &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}}, stderr: capture{limit: r.opts.OutputCap}}
+	out := &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
+		stderr: capture{limit: r.opts.OutputCap}}
 	found := finding{code: -1}
 	if r.depth >= maxDepth {
-		found.fault = fmt.Sprintf("a hook started covey, whose hook started covey, %d deep: it is not started once more", r.depth)
+		found.fault = fmt.Sprintf("hooks that start covey stand %d deep here: one more is not started", r.depth)
 		return found, out
 	}
 	var end tail
@@ -83,7 +85,8 @@ func exitNote(exit Exit) string {
 	case exit.Stopped && len(exit.Left) > 0:
 		return fmt.Sprintf("killed with its children %s", pids(exit.Left))
 	case exit.Held && len(exit.Left) > 0:
-		return fmt.Sprintf("it left a child that holds its output open, and was not waited for: %s", pids(exit.Left))
+		return fmt.Sprintf("it left a child that holds its output open, and was not waited for: %s",
+			pids(exit.Left))
 	case exit.Held:
 		return "it left a child that holds its output open, and was not waited for"
 	case len(exit.Left) > 0:

@@ -39,7 +39,8 @@ func (r *Runner) baseEnv() []string {
 // be about another session, plugin or run.
 func ownNames() []string {
 	return []string{"CLAUDE_PROJECT_DIR", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_PID",
-		"CLAUDE_CODE_SESSION_ID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA",
+		"CLAUDE_CODE_SESSION_ID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_ROOT",
+		"CLAUDE_PLUGIN_DATA",
 		"COVEY_TEAM", "COVEY_MEMBER", depthName, markerName, "PWD", "OLDPWD"}
 }
 
@@ -118,7 +119,8 @@ func substitute(text string, source *Source, lookup func(string) string, shell b
 func isShellWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("/._-+@%:,", r):
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9',
+			strings.ContainsRune("/._-+@%:,", r):
 			return false
 		}
 		return true

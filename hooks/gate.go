@@ -92,7 +92,8 @@ func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
 	policy := r.opts.Policies[h.Policy]
 	refuse := func(format string, args ...any) {
 		v = verdict{Result: Result{ExitCode: -1}}
-		v.refuse(r.known, max(r.known.exit2, refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format, args...))
+		v.refuse(r.known, max(r.known.exit2, refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format,
+			args...))
 	}
 	if policy == nil {
 		refuse("there is no policy of that name")

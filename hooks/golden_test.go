@@ -93,7 +93,8 @@ func checkGolden(t *testing.T, c goldenCase) {
 		t.Errorf("the model sees\n%q\nwant\n%q", messages, c.Messages)
 	}
 	if c.UserBlock != (out.Decision == Block && len(out.Feedback) == 0) {
-		t.Errorf("decision %s, feedback %q; the host told its user alone: %v", out.Decision, out.Feedback, c.UserBlock)
+		t.Errorf("decision %s, feedback %q; the host told its user alone: %v", out.Decision, out.Feedback,
+			c.UserBlock)
 	}
 	if !c.UserBlock && !slices.Equal(out.SystemMessages, c.System) {
 		t.Errorf("people see %q, want %q", out.SystemMessages, c.System)

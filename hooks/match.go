@@ -33,7 +33,8 @@ func newMatcher(known *traits, text string) (*matcher, error) {
 	}
 	if isList(text, separators) {
 		m := &matcher{}
-		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		for word := range strings.FieldsFuncSeq(text,
+			func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 			if word = strings.TrimSpace(word); word != "" {
 				m.exact = append(m.exact, word)
 			}
@@ -128,7 +129,8 @@ func (r *Runner) arm(source *Source) {
 		for _, group := range groups {
 			m, err := newMatcher(known, group.Matcher)
 			if err != nil {
-				r.flaws[event] = append(r.flaws[event], fmt.Sprintf("%s: %v: its hooks never run", source.Name, err))
+				r.flaws[event] = append(r.flaws[event], fmt.Sprintf("%s: %v: its hooks never run",
+					source.Name, err))
 				continue
 			}
 			for _, h := range group.Hooks {
@@ -150,7 +152,8 @@ func (r *Runner) armOne(known *traits, source *Source, m *matcher, h Handler) *a
 	rule, err := ParseRule(h.If)
 	switch {
 	case !known.aboutTool():
-		flaw = fmt.Sprintf("`if` is only evaluated on tool events: a hook that has one never runs on %s", known.event)
+		flaw = fmt.Sprintf("`if` is only evaluated on tool events: a hook that has one never runs on %s",
+			known.event)
 	case err != nil:
 		flaw = fmt.Sprintf("if: %v: the hook never runs", err)
 	}
@@ -196,7 +199,8 @@ func (r *Runner) choose(known *traits, in Input) (chosen []*armed, warnings []st
 		last[h.key] = len(chosen)
 		chosen = append(chosen, h)
 	}
-	return slices.DeleteFunc(chosen, func(h *armed) bool { return h == nil || r.spent(h, in.SessionID) }), warnings
+	return slices.DeleteFunc(chosen, func(h *armed) bool { return h == nil || r.spent(h, in.SessionID) }),
+		warnings
 }
 
 // spent reports whether h was to run once and has, and notes that it will have.

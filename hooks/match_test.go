@@ -55,7 +55,8 @@ func TestMatcher(t *testing.T) {
 
 func TestMatcherErrors(t *testing.T) {
 	for _, bad := range []string{"[", "(", "a{2,1}", "*x", `\`, "(?<n>a)(?<n"} {
-		if _, err := newMatcher(traitsOf(PreToolUse), bad); err == nil || !strings.Contains(err.Error(), "no JavaScript expression") {
+		if _, err := newMatcher(traitsOf(PreToolUse), bad); err == nil || !strings.Contains(err.Error(),
+			"no JavaScript expression") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -154,7 +155,8 @@ func TestCatalog(t *testing.T) {
 
 // FuzzMatcher: no matcher panics or hangs, and a plain name matches itself.
 func FuzzMatcher(f *testing.F) {
-	for _, seed := range []string{"", "*", "Bash", "a|b", "^(a+)+$", "[", "(?!x)", `\u{1F600}`, "(?<a>x)\\k<a>"} {
+	for _, seed := range []string{"", "*", "Bash", "a|b", "^(a+)+$", "[", "(?!x)", `\u{1F600}`,
+		"(?<a>x)\\k<a>"} {
 		f.Add(seed, "Bash")
 	}
 	f.Fuzz(func(t *testing.T, text, subject string) {

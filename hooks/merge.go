@@ -44,7 +44,8 @@ func merge(known *traits, name string, verdicts []verdict) Outcome {
 // is what recorded hosts do and prompts rely on.
 func (out *Outcome) addTexts(known *traits, name string, v *verdict) {
 	if v.halt && known.endsTurn() {
-		out.Messages = append(out.Messages, reminder(fmt.Sprintf("%s hook stopped continuation: %s", name, v.stop)))
+		out.Messages = append(out.Messages, reminder(fmt.Sprintf("%s hook stopped continuation: %s", name,
+			v.stop)))
 	}
 	if v.refused >= refuses {
 		out.addRefusal(known, name, v)
@@ -58,7 +59,8 @@ func (out *Outcome) addTexts(known *traits, name string, v *verdict) {
 
 // addRefusal adds the text of one refusal where its event wants it.
 func (out *Outcome) addRefusal(known *traits, name string, v *verdict) {
-	blocking := reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command, v.Feedback))
+	blocking := reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command,
+		v.Feedback))
 	var text string
 	switch v.refused {
 	case toTool:
@@ -71,7 +73,8 @@ func (out *Outcome) addRefusal(known *traits, name string, v *verdict) {
 		}
 		text = feedbackHeading(known.event) + v.Feedback
 	default:
-		out.SystemMessages = append(out.SystemMessages, fmt.Sprintf("%s operation blocked by hook:\n%s", name, v.Feedback))
+		out.SystemMessages = append(out.SystemMessages, fmt.Sprintf("%s operation blocked by hook:\n%s",
+			name, v.Feedback))
 		return
 	}
 	out.Feedback = append(out.Feedback, text)

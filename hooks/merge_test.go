@@ -28,41 +28,55 @@ func TestMerge(t *testing.T) {
 		{"nothing", Stop, nil, Outcome{Decision: Pass}},
 		{"all pass", Stop, []verdict{{}, {}}, Outcome{Decision: Pass}},
 		{"one refuses", Stop, []verdict{{}, refusal(toFeedback, "c", "[c]: no")}, Outcome{Decision: Block,
-			Feedback: []string{"Stop hook feedback:\n[c]: no"}, Messages: []string{"Stop hook feedback:\n[c]: no"}}},
-		{"two refuse, in order of finish, JSON with a reminder", TeammateIdle, []verdict{byJSON, refusal(toFeedback, "c1", "r1")},
+			Feedback: []string{"Stop hook feedback:\n[c]: no"},
+			Messages: []string{"Stop hook feedback:\n[c]: no"}}},
+		{"two refuse, in order of finish, JSON with a reminder", TeammateIdle, []verdict{byJSON,
+			refusal(toFeedback, "c1", "r1")},
 			Outcome{Decision: Block,
 				Feedback: []string{"TeammateIdle hook feedback:\nr2", "TeammateIdle hook feedback:\nr1"},
 				Messages: []string{
 					"<system-reminder>\nTeammateIdle hook blocking error from command: \"c2\": r2\n</system-reminder>",
 					"TeammateIdle hook feedback:\nr2", "TeammateIdle hook feedback:\nr1"}}},
 		{"a tool's refusal has no reminder", TaskCreated, []verdict{byJSON}, Outcome{Decision: Block,
-			Feedback: []string{"TaskCreated hook feedback:\nr2"}, Messages: []string{"TaskCreated hook feedback:\nr2"}}},
-		{"a helper's stop is called Stop", SubagentStop, []verdict{refusal(toFeedback, "c", "x")}, Outcome{Decision: Block,
-			Feedback: []string{"Stop hook feedback:\nx"}, Messages: []string{"Stop hook feedback:\nx"}}},
-		{"a halt outweighs refusals, first", TaskCompleted, []verdict{halt, refusal(toFeedback, "c", "x")}, Outcome{
-			Decision: Halt, StopReason: "enough", Feedback: []string{"TaskCompleted hook feedback:\nx"},
-			Messages: []string{"<system-reminder>\nTaskCompleted hook stopped continuation: enough\n</system-reminder>",
-				"TaskCompleted hook feedback:\nx"}}},
-		{"a halt outweighs refusals, last", Stop, []verdict{refusal(toFeedback, "c", "x"), halt, halt2}, Outcome{
-			Decision: Halt, StopReason: "enough", Feedback: []string{"Stop hook feedback:\nx"},
-			Messages: []string{"Stop hook feedback:\nx",
-				"<system-reminder>\nStop hook stopped continuation: enough\n</system-reminder>",
-				"<system-reminder>\nStop hook stopped continuation: later\n</system-reminder>"}}},
+			Feedback: []string{"TaskCreated hook feedback:\nr2"},
+			Messages: []string{"TaskCreated hook feedback:\nr2"}}},
+		{"a helper's stop is called Stop", SubagentStop, []verdict{refusal(toFeedback, "c", "x")},
+			Outcome{Decision: Block,
+				Feedback: []string{"Stop hook feedback:\nx"}, Messages: []string{"Stop hook feedback:\nx"}}},
+		{"a halt outweighs refusals, first", TaskCompleted, []verdict{halt, refusal(toFeedback, "c", "x")},
+			Outcome{
+				Decision: Halt, StopReason: "enough", Feedback: []string{"TaskCompleted hook feedback:\nx"},
+				Messages: []string{"<system-reminder>\nTaskCompleted hook stopped continuation: enough\n</system-reminder>",
+					"TaskCompleted hook feedback:\nx"}}},
+		{"a halt outweighs refusals, last", Stop, []verdict{refusal(toFeedback, "c", "x"), halt, halt2},
+			Outcome{
+				Decision: Halt, StopReason: "enough", Feedback: []string{"Stop hook feedback:\nx"},
+				Messages: []string{"Stop hook feedback:\nx",
+					"<system-reminder>\nStop hook stopped continuation: enough\n</system-reminder>",
+					"<system-reminder>\nStop hook stopped continuation: later\n</system-reminder>"}}},
 		{"context on Stop", Stop, []verdict{context}, Outcome{Decision: Pass,
 			AdditionalContext: []string{"<system-reminder>\nStop hook additional context: ctx\n</system-reminder>"},
 			Messages:          []string{"<system-reminder>\nStop hook additional context: ctx\n</system-reminder>"}}},
-		{"a refused prompt is told to people", UserPromptSubmit, []verdict{refusal(refuses, "c", "bad words")}, Outcome{
-			Decision: Block, SystemMessages: []string{"UserPromptSubmit operation blocked by hook:\nbad words"}}},
+		{"a refused prompt is told to people", UserPromptSubmit, []verdict{refusal(refuses, "c",
+			"bad words")}, Outcome{
+			Decision:       Block,
+			SystemMessages: []string{"UserPromptSubmit operation blocked by hook:\nbad words"}}},
 		{"the strictest permission", PreToolUse, []verdict{
-			{permission: Permission{"allow", "a"}}, {permission: Permission{"ask", "b"}}, {permission: Permission{"defer", "c"}},
-			{permission: Permission{"ask", "d"}}}, Outcome{Decision: Pass, Permission: Permission{"defer", "c"}}},
+			{permission: Permission{"allow", "a"}}, {permission: Permission{"ask", "b"}},
+			{permission: Permission{"defer", "c"}},
+			{permission: Permission{"ask", "d"}}}, Outcome{Decision: Pass, Permission: Permission{"defer",
+			"c"}}},
 		{"the first reason among equals", PreToolUse, []verdict{{permission: Permission{"ask", "1"}},
-			{permission: Permission{"ask", "2"}}}, Outcome{Decision: Pass, Permission: Permission{"ask", "1"}}},
-		{"the last input", PreToolUse, []verdict{{input: json.RawMessage(`{"a":1}`)}, {}, {input: json.RawMessage(`{"a":2}`)}},
+			{permission: Permission{"ask", "2"}}}, Outcome{Decision: Pass, Permission: Permission{"ask",
+			"1"}}},
+		{"the last input", PreToolUse, []verdict{{input: json.RawMessage(`{"a":1}`)}, {},
+			{input: json.RawMessage(`{"a":2}`)}},
 			Outcome{Decision: Pass, UpdatedInput: json.RawMessage(`{"a":2}`)}},
 		{"outputs: the last wins, watched paths add up", FileChanged, []verdict{
-			{output: map[string]json.RawMessage{"watchPaths": json.RawMessage(`["a"]`), "x": json.RawMessage(`1`)}},
-			{output: map[string]json.RawMessage{"watchPaths": json.RawMessage(`["b"]`), "x": json.RawMessage(`2`)}}},
+			{output: map[string]json.RawMessage{"watchPaths": json.RawMessage(`["a"]`),
+				"x": json.RawMessage(`1`)}},
+			{output: map[string]json.RawMessage{"watchPaths": json.RawMessage(`["b"]`),
+				"x": json.RawMessage(`2`)}}},
 			Outcome{Decision: Pass, Output: map[string]json.RawMessage{
 				"watchPaths": json.RawMessage(`["a","b"]`), "x": json.RawMessage(`2`)}}},
 		{"messages for people", Stop, []verdict{{message: "m1"}, {message: "m2"}}, Outcome{Decision: Pass,
@@ -85,7 +99,8 @@ func TestMerge(t *testing.T) {
 
 func TestMergeNamesTools(t *testing.T) {
 	v := refusal(toTool, "c", "[c]: no")
-	if got := merge(traitsOf(PreToolUse), "PreToolUse:Bash", []verdict{v}).Feedback[0]; got != "PreToolUse:Bash hook error: [c]: no" {
+	if got := merge(traitsOf(PreToolUse), "PreToolUse:Bash",
+		[]verdict{v}).Feedback[0]; got != "PreToolUse:Bash hook error: [c]: no" {
 		t.Errorf("before: %q", got)
 	}
 	v.refused = toResult

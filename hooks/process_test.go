@@ -48,12 +48,14 @@ func TestProcessRuns(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	var out, errs buffer
 	dir := t.TempDir()
-	p := Process{Args: []string{"sh", "-c", "cat; pwd; echo $X >&2; exit 3"}, Dir: dir, Stdin: []byte("in\n"), Stdout: &out, Stderr: &errs,
+	p := Process{Args: []string{"sh", "-c", "cat; pwd; echo $X >&2; exit 3"}, Dir: dir,
+		Stdin: []byte("in\n"), Stdout: &out, Stderr: &errs,
 		Env: []string{"PATH=" + os.Getenv("PATH"), "X=1"}}
 	pids := 0
 	p.Started = func(int) { pids++ }
 	exit, err := p.Run(t.Context())
-	if err != nil || exit.Code != 3 || exit.Stopped || exit.Held || exit.Left != nil || exit.Signal != "" || pids != 1 {
+	if err != nil || exit.Code != 3 || exit.Stopped || exit.Held || exit.Left != nil || exit.Signal != "" ||
+		pids != 1 {
 		t.Errorf("%+v, %v, started %d times", exit, err, pids)
 	}
 	if out.String() != "in\n"+dir+"\n" || errs.String() != "1\n" {
@@ -69,7 +71,8 @@ func TestProcessOneWriter(t *testing.T) {
 	if out.String() != "a\nb\nc\n" {
 		t.Errorf("the order of two streams into one writer is kept: %q", out.String())
 	}
-	if exit, err := (Process{Args: []string{"/bin/sh", "-c", "echo x; cat"}}).Run(t.Context()); err != nil || exit.Code != 0 {
+	if exit, err := (Process{Args: []string{"/bin/sh", "-c",
+		"echo x; cat"}}).Run(t.Context()); err != nil || exit.Code != 0 {
 		t.Errorf("without any stream: %+v, %v", exit, err)
 	}
 }
@@ -93,7 +96,8 @@ func TestProcessCannotStart(t *testing.T) {
 		"folder":         {Process{Args: []string{dir}}, os.ErrPermission},
 		"no such folder": {Process{Args: []string{"/bin/true"}, Dir: dir + "/no"}, os.ErrNotExist},
 		"NUL":            {Process{Args: []string{"/bin/true", "a\x00b"}}, nil},
-		"relative PATH":  {Process{Args: []string{"file"}, Dir: dir, Env: []string{"PATH=.:"}}, exec.ErrNotFound},
+		"relative PATH": {Process{Args: []string{"file"}, Dir: dir, Env: []string{"PATH=.:"}},
+			exec.ErrNotFound},
 	} {
 		exit, err := test.p.Run(t.Context())
 		if !errors.Is(err, ErrProgram) || exit.Code != -1 || test.want != nil && !errors.Is(err, test.want) {
@@ -166,7 +170,8 @@ func TestProcessEscapes(t *testing.T) {
 			dir := t.TempDir()
 			ctx, cancel := context.WithCancel(t.Context())
 			p := sh(script, nil)
-			p.Dir, p.Env, p.Marker, p.Grace = dir, append(os.Environ(), "M="+dir), "M="+dir, 50*time.Millisecond
+			p.Dir, p.Env, p.Marker, p.Grace = dir, append(os.Environ(), "M="+dir), "M="+dir,
+				50*time.Millisecond
 			go func() { pidIn(t, filepath.Join(dir, "pid")); cancel() }()
 			exit, err := p.Run(ctx)
 			pid := pidIn(t, filepath.Join(dir, "pid"))
@@ -185,7 +190,8 @@ func TestProcessLeavesChildren(t *testing.T) {
 	var out buffer
 	exit, err := sh("sleep 1.5 >/dev/null 2>&1 & echo $!", &out).Run(t.Context())
 	pid, convErr := strconv.Atoi(strings.TrimSpace(out.String()))
-	if err != nil || convErr != nil || exit.Code != 0 || exit.Held || len(exit.Left) != 1 || exit.Left[0] != pid || gone(pid) {
+	if err != nil || convErr != nil || exit.Code != 0 || exit.Held || len(exit.Left) != 1 ||
+		exit.Left[0] != pid || gone(pid) {
 		t.Errorf("%+v, %v, child %s", exit, err, out.String())
 	}
 }
@@ -237,8 +243,10 @@ func TestPlumbingClosesEverything(t *testing.T) {
 	}
 	run := func() {
 		_, _ = sh("cat >/dev/null; sleep 1 & exit 0", io.Discard).Run(t.Context())
-		_, _ = (Process{Args: []string{"/no/such"}, Stdin: make([]byte, 1<<20), Stdout: io.Discard}).Run(t.Context())
-		_, _ = (Process{Args: []string{"/bin/true"}, Stdin: make([]byte, 1<<20), Stdout: io.Discard}).Run(t.Context())
+		_, _ = (Process{Args: []string{"/no/such"}, Stdin: make([]byte, 1<<20),
+			Stdout: io.Discard}).Run(t.Context())
+		_, _ = (Process{Args: []string{"/bin/true"}, Stdin: make([]byte, 1<<20),
+			Stdout: io.Discard}).Run(t.Context())
 	}
 	run()
 	before := count()

@@ -68,13 +68,14 @@ func ParseInput(event Event, raw []byte, defaults Common) (Input, error) {
 		case f.Name == "hook_event_name":
 			var name Event
 			if json.Unmarshal(f.Value, &name) != nil || name != event {
-				return Input{}, fmt.Errorf("hook_event_name is %s, but the event to fire is %s: leave it out or make it fit",
-					f.Value, event)
+				return Input{}, fmt.Errorf("hook_event_name is %s, but %s is to be fired: make it fit, or leave it out",
+					preview(string(f.Value), 40), event)
 			}
 		case target == nil:
 			payload.Fields = append(payload.Fields, f)
 		case json.Unmarshal(f.Value, target) != nil:
-			return Input{}, fmt.Errorf("%s is %s: want %s", f.Name, preview(string(f.Value), 40), kindWanted(target))
+			return Input{}, fmt.Errorf("%s is %s: want %s", f.Name, preview(string(f.Value), 40),
+				kindWanted(target))
 		}
 	}
 	in.Payload = payload

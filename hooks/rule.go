@@ -46,11 +46,13 @@ func ParseRule(s string) (Rule, error) {
 	}
 	switch {
 	case tool == "":
-		return Rule{}, fmt.Errorf("%w: %q names no tool: write Tool or Tool(specifier)", ErrRule, preview(s, 80))
+		return Rule{}, fmt.Errorf("%w: %q names no tool: write Tool or Tool(specifier)", ErrRule, preview(s,
+			80))
 	case tool == "*":
 		return Rule{}, fmt.Errorf("%w: * stands for no tool: write one rule for each tool", ErrRule)
 	case !toolName.MatchString(tool):
-		return Rule{}, fmt.Errorf("%w: %q cannot be a tool: write Tool or Tool(specifier)", ErrRule, preview(tool, 80))
+		return Rule{}, fmt.Errorf("%w: %q cannot be a tool: write Tool or Tool(specifier)", ErrRule,
+			preview(tool, 80))
 	case strings.ContainsRune(spec, 0):
 		return Rule{}, fmt.Errorf("%w: %q holds the character NUL", ErrRule, preview(s, 80))
 	}

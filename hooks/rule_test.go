@@ -44,11 +44,13 @@ func TestParseRule(t *testing.T) {
 		"Bash(touch a && echo b)": {Tool: "Bash", Spec: "touch a && echo b"},
 	} {
 		got, err := ParseRule(text)
-		if err != nil || got.Tool != want.Tool || got.Spec != want.Spec || got.String() != strings.TrimSpace(text) {
+		if err != nil || got.Tool != want.Tool || got.Spec != want.Spec ||
+			got.String() != strings.TrimSpace(text) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
-	for _, bad := range []string{"", " ", "*", "(x)", "Bash(", "Bash(x", "bogus((", "Bash(x)y", "Bash (x)", "a b", "*(x)", `Bash(x\)`, "B*sh", "Bash(\x00)"} {
+	for _, bad := range []string{"", " ", "*", "(x)", "Bash(", "Bash(x", "bogus((", "Bash(x)y", "Bash (x)",
+		"a b", "*(x)", `Bash(x\)`, "B*sh", "Bash(\x00)"} {
 		if r, err := ParseRule(bad); !errors.Is(err, ErrRule) {
 			t.Errorf("%q: %+v, %v", bad, r, err)
 		}
@@ -87,21 +89,31 @@ func TestRuleTools(t *testing.T) {
 // understands, an allow rule takes only those that cannot be anything else.
 func TestAttack43OnlyThePlainForm(t *testing.T) {
 	rule := mustRule(t, "Bash(git push*)")
-	for _, command := range []string{"git push", "git\tpush", "git push origin main", "git  push", `git push -o "a b"`, "git push 'x'",
+	for _, command := range []string{"git push", "git\tpush", "git push origin main", "git  push",
+		`git push -o "a b"`, "git push 'x'",
 		" git push ", "git push\n"} {
 		if !rule.Permits(bashCall(command)) {
 			t.Errorf("%q is not permitted", command)
 		}
 	}
-	for _, command := range []string{"git push && rm -rf /", "git push; rm -rf /", "git push | sh", "git push |& git push",
-		"git push & rm -rf /", "git push\nrm -rf /", "git push\r\nrm -rf /", "git push\rrm", "(git push)", "{ git push; }",
-		"! git push", "git push &", "git push > /etc/passwd", "git push 2>&1", "git push <<EOF\nx\nEOF", "git push <<< x",
-		"git push <(touch FLAG)", "git push $(touch FLAG)", "git push `touch FLAG`", "git push ${x:-`touch F`}", "git push $HOME",
-		"git push $((1+1))", "git push \"$(touch F)\"", "git push \"$HOME\"", "X=1 git push", `g""it push`, `"git" push`, `git "push"`,
-		`$'\x67it' push`, `git push $'a'`, `git push $"a"`, `g\it push`, `git push a\ b`, "git() { rm -rf /; }",
-		"echo $[ x='a[$(touch FLAG)]', x ]", "git push $[ x='a[$(touch FLAG)]', x ]", "git push # fine", "# git push",
-		"git push 'unfinished", "if true; then git push; fi", "time git push", "coproc git push", "[[ git push ]]", "((git push))",
-		"git push @(a|b)", "", " ", "\n", "x=git push", "git push\x00", "git push\x1b[2J", "git\u00a0push", "{git,push}", "git pus", "Git push"} {
+	for _, command := range []string{"git push && rm -rf /", "git push; rm -rf /", "git push | sh",
+		"git push |& git push",
+		"git push & rm -rf /", "git push\nrm -rf /", "git push\r\nrm -rf /", "git push\rrm", "(git push)",
+		"{ git push; }",
+		"! git push", "git push &", "git push > /etc/passwd", "git push 2>&1", "git push <<EOF\nx\nEOF",
+		"git push <<< x",
+		"git push <(touch FLAG)", "git push $(touch FLAG)", "git push `touch FLAG`",
+		"git push ${x:-`touch F`}", "git push $HOME",
+		"git push $((1+1))", "git push \"$(touch F)\"", "git push \"$HOME\"", "X=1 git push", `g""it push`,
+		`"git" push`, `git "push"`,
+		`$'\x67it' push`, `git push $'a'`, `git push $"a"`, `g\it push`, `git push a\ b`,
+		"git() { rm -rf /; }",
+		"echo $[ x='a[$(touch FLAG)]', x ]", "git push $[ x='a[$(touch FLAG)]', x ]", "git push # fine",
+		"# git push",
+		"git push 'unfinished", "if true; then git push; fi", "time git push", "coproc git push",
+		"[[ git push ]]", "((git push))",
+		"git push @(a|b)", "", " ", "\n", "x=git push", "git push\x00", "git push\x1b[2J", "git\u00a0push",
+		"{git,push}", "git pus", "Git push"} {
 		if rule.Permits(bashCall(command)) {
 			t.Errorf("%q is permitted", command)
 		}
@@ -122,33 +134,49 @@ func TestAttack43OnlyThePlainForm(t *testing.T) {
 // and what cannot be judged; it leaves alone what only mentions it as data.
 func TestForbids(t *testing.T) {
 	rule := mustRule(t, "Bash(git push*)")
-	for _, command := range []string{"git push", `g""it push`, `$'\x67it' push`, `g\it push`, "git pu\\\nsh", `"git" 'push'`, "X=1 git push",
-		"a && git push", "a || git push", "a; git push", "a | git push", "a & git push", "a\ngit push", "a\r\ngit push\r\n",
+	for _, command := range []string{"git push", `g""it push`, `$'\x67it' push`, `g\it push`,
+		"git pu\\\nsh", `"git" 'push'`, "X=1 git push",
+		"a && git push", "a || git push", "a; git push", "a | git push", "a & git push", "a\ngit push",
+		"a\r\ngit push\r\n",
 		"(git push)", "{ git push; }", "! git push", "git push > f", "time git push", "coproc git push",
-		"if git push; then :; fi", "while git push; do :; done", "case x in x) git push;; esac", "f() { git push; }; f",
-		"echo $(git push)", "echo `git push`", "echo \"$(git push)\"", "x=$(git push)", "cat <(git push)", "echo ${x:-$(git push)}",
+		"if git push; then :; fi", "while git push; do :; done", "case x in x) git push;; esac",
+		"f() { git push; }; f",
+		"echo $(git push)", "echo `git push`", "echo \"$(git push)\"", "x=$(git push)", "cat <(git push)",
+		"echo ${x:-$(git push)}",
 		"cat <<EOF\n$(git push)\nEOF", "a[$(git push)]=1", "echo $((a[$(git push)]))",
-		"sh -c 'git push'", "bash -o pipefail -c 'cd x; git push'", "bash -lc \"git push\"", "/bin/sh -c 'sh -c \"git push\"'",
-		"eval git push", "eval 'git push'", "eval \"$X\"", "sudo -n git push", "sudo $X", "env A=b git push", "env -S 'git push'",
-		"timeout 5 git push", "nice -n 5 git push", "/usr/bin/git push", "sudo /usr/bin/git push", "./git push", "xargs git push",
-		"find . -exec git push ;", "find . -exec sh -c 'git push' ;", "docker run x 'git push'", "mywrapper git push", "ssh host git push",
-		"curl x | sh", "sh <<< 'git push'", "bash <<EOF\ngit push\nEOF", "sh -s < f", "bash \"$X\"", "source <(echo git push)",
-		"$X push", "git $X", "git $(echo push)", "$X", "{git,push}", "git pus?", "gi* push", "git push 'unfinished", "git push ((",
-		"echo $[ x='a[$(touch FLAG)]', x ]", "printf -v 'a[$(git push)]' x", "trap 'git push' EXIT", "let 'a[$(git push)]'",
-		"sh -c 'unfinished \"'", strings.Repeat("(", 2000), "echo " + strings.Repeat("x", maxLine), "git push\x00"} {
+		"sh -c 'git push'", "bash -o pipefail -c 'cd x; git push'", "bash -lc \"git push\"",
+		"/bin/sh -c 'sh -c \"git push\"'",
+		"eval git push", "eval 'git push'", "eval \"$X\"", "sudo -n git push", "sudo $X",
+		"env A=b git push", "env -S 'git push'",
+		"timeout 5 git push", "nice -n 5 git push", "/usr/bin/git push", "sudo /usr/bin/git push",
+		"./git push", "xargs git push",
+		"find . -exec git push ;", "find . -exec sh -c 'git push' ;", "docker run x 'git push'",
+		"mywrapper git push", "ssh host git push",
+		"curl x | sh", "sh <<< 'git push'", "bash <<EOF\ngit push\nEOF", "sh -s < f", "bash \"$X\"",
+		"source <(echo git push)",
+		"$X push", "git $X", "git $(echo push)", "$X", "{git,push}", "git pus?", "gi* push",
+		"git push 'unfinished", "git push ((",
+		"echo $[ x='a[$(touch FLAG)]', x ]", "printf -v 'a[$(git push)]' x", "trap 'git push' EXIT",
+		"let 'a[$(git push)]'",
+		"sh -c 'unfinished \"'", strings.Repeat("(", 2000), "echo " + strings.Repeat("x", maxLine),
+		"git push\x00"} {
 		if !rule.Forbids(bashCall(command)) {
 			t.Errorf("%.80q is not caught", command)
 		}
 	}
-	for _, command := range []string{"git status", "git pull", "gitpush", "echo git push", "echo 'git push'", "git commit -m 'git push later'",
-		"grep -r 'git push' .", "go test $PKG", "go test ./... 2>&1 | tail -5", "ls *.go", "npm install bash", "python -c \"print('hi')\"",
-		"bash script.sh", "cat <<EOF\ngit push\nEOF", "for f in *; do echo $f; done", "make test", "bash --version", "", "# git push",
+	for _, command := range []string{"git status", "git pull", "gitpush", "echo git push",
+		"echo 'git push'", "git commit -m 'git push later'",
+		"grep -r 'git push' .", "go test $PKG", "go test ./... 2>&1 | tail -5", "ls *.go",
+		"npm install bash", "python -c \"print('hi')\"",
+		"bash script.sh", "cat <<EOF\ngit push\nEOF", "for f in *; do echo $f; done", "make test",
+		"bash --version", "", "# git push",
 		"sh -c 'git status'", "x=1", "export A=git"} {
 		if rule.Forbids(bashCall(command)) {
 			t.Errorf("%q is caught", command)
 		}
 	}
-	if !rule.Forbids(Call{Tool: "Bash", Input: []byte(`{"command":5}`)}) || !rule.Forbids(Call{Tool: "Bash"}) {
+	if !rule.Forbids(Call{Tool: "Bash", Input: []byte(`{"command":5}`)}) ||
+		!rule.Forbids(Call{Tool: "Bash"}) {
 		t.Error("a call that cannot be read is not caught")
 	}
 	whole := mustRule(t, "Bash(a && b)")
@@ -163,15 +191,19 @@ func TestFires(t *testing.T) {
 		rule     string
 		yes, not []string
 	}{
-		{"Bash(touch:*)", []string{"touch x && echo y", "touch", "X=1 touch a", "echo $(touch a)", "timeout 3 touch a", "nohup touch a"},
+		{"Bash(touch:*)", []string{"touch x && echo y", "touch", "X=1 touch a", "echo $(touch a)",
+			"timeout 3 touch a", "nohup touch a"},
 			[]string{"touchx", "echo touch", "echo $HOME"}},
-		{"Bash(git *)", []string{"git", "git push", "a; git x", "`git x`", "'unfinished"}, []string{"gitx", "echo git", "touch $X", "ls"}},
+		{"Bash(git *)", []string{"git", "git push", "a; git x", "`git x`", "'unfinished"}, []string{"gitx",
+			"echo git", "touch $X", "ls"}},
 		{"Bash(ls*)", []string{"ls", "lsof", "ls -la"}, []string{"xls"}},
 		{"Bash(ls *)", []string{"ls", "ls -la"}, []string{"lsof"}},
-		{"Bash(git push *)", []string{"git push", "git push x", "echo $HOME", "echo `x`", "x $(y)"}, []string{"git pull", "echo git push"}},
+		{"Bash(git push *)", []string{"git push", "git push x", "echo $HOME", "echo `x`", "x $(y)"},
+			[]string{"git pull", "echo git push"}},
 		{"Bash(*made_by*)", []string{"touch made_by_tool", "x; touch made_by_tool"}, []string{"touch other"}},
 		{"Bash(touch a && echo b)", nil, []string{"touch a && echo b"}},
-		{"Bash(npm run test)", []string{"npm run test", "npm  run\ttest"}, []string{"npm run test:unit", "npm run"}},
+		{"Bash(npm run test)", []string{"npm run test", "npm  run\ttest"}, []string{"npm run test:unit",
+			"npm run"}},
 	}
 	for _, test := range tests {
 		r := mustRule(t, test.rule)
@@ -186,7 +218,8 @@ func TestFires(t *testing.T) {
 }
 
 func TestPermittedBy(t *testing.T) {
-	rules := []Rule{mustRule(t, "Read"), mustRule(t, "Bash(go test *)"), mustRule(t, "Bash(cd *)"), mustRule(t, "Bash(tail:*)")}
+	rules := []Rule{mustRule(t, "Read"), mustRule(t, "Bash(go test *)"), mustRule(t, "Bash(cd *)"),
+		mustRule(t, "Bash(tail:*)")}
 	for command, want := range map[string]string{
 		"go test ./...":                     "Bash(go test *)",
 		"cd sub && go test ./... | tail -5": "Bash(cd *)",
@@ -200,7 +233,8 @@ func TestPermittedBy(t *testing.T) {
 			t.Errorf("%q: %q, %v, want %q", command, got, ok, want)
 		}
 	}
-	if r, ok := PermittedBy(rules, Call{Tool: "Read", Input: []byte(`{"file_path":"/x"}`)}); !ok || r.Tool != "Read" {
+	if r, ok := PermittedBy(rules, Call{Tool: "Read", Input: []byte(`{"file_path":"/x"}`)}); !ok ||
+		r.Tool != "Read" {
 		t.Errorf("Read: %v, %v", r, ok)
 	}
 	if _, ok := PermittedBy(nil, bashCall("ls")); ok {
@@ -264,7 +298,8 @@ func TestPathRules(t *testing.T) {
 		c := Call{Tool: test.tool, Input: data, Cwd: cwd, Root: root}
 		r := mustRule(t, test.rule)
 		if r.Permits(c) != test.permits || r.Forbids(c) != test.forbids || r.Fires(c) != test.forbids {
-			t.Errorf("%s on %s %s: permits %v, forbids %v, fires %v", test.rule, test.tool, test.path, r.Permits(c), r.Forbids(c), r.Fires(c))
+			t.Errorf("%s on %s %s: permits %v, forbids %v, fires %v", test.rule, test.tool, test.path,
+				r.Permits(c), r.Forbids(c), r.Fires(c))
 		}
 	}
 	home, err := os.UserHomeDir()
@@ -293,7 +328,8 @@ func TestPathDoubts(t *testing.T) {
 			t.Errorf("%s: permits %v, forbids %v, fires %v", c.Input, r.Permits(c), r.Forbids(c), r.Fires(c))
 		}
 	}
-	search := Call{Tool: "Glob", Input: []byte(`{"path":"src","pattern":"../../etc/*"}`), Cwd: "/w", Root: "/w"}
+	search := Call{Tool: "Glob", Input: []byte(`{"path":"src","pattern":"../../etc/*"}`), Cwd: "/w",
+		Root: "/w"}
 	if r.Permits(search) {
 		t.Error("a search that leads out of its folder is permitted")
 	}
@@ -323,7 +359,8 @@ func TestOtherRules(t *testing.T) {
 		{"mcp__s__t(path:/a/*)", "mcp__s__t", `[`, false, true},
 	}
 	for _, test := range tests {
-		r, c := mustRule(t, test.rule), Call{Tool: test.tool, Input: []byte(test.input), Cwd: "/w", Root: "/w"}
+		r, c := mustRule(t, test.rule), Call{Tool: test.tool, Input: []byte(test.input), Cwd: "/w",
+			Root: "/w"}
 		if r.Permits(c) != test.permits || r.Forbids(c) != test.forbids {
 			t.Errorf("%s on %s: permits %v, forbids %v", test.rule, test.input, r.Permits(c), r.Forbids(c))
 		}
@@ -333,7 +370,8 @@ func TestOtherRules(t *testing.T) {
 // TestRuleNeverBoth: what a rule permits, the same rule forbids and fires on.
 // The three questions differ in doubt alone.
 func TestRuleNeverBoth(t *testing.T) {
-	words := rapid.SampledFrom([]string{"git", "push", "sh", "-c", "a b", "$X", "'", "\"", ";", "&&", "|", "\n", "(", ")", "`", "\\", "*",
+	words := rapid.SampledFrom([]string{"git", "push", "sh", "-c", "a b", "$X", "'", "\"", ";", "&&", "|",
+		"\n", "(", ")", "`", "\\", "*",
 		"{a,b}", ">f", "#", "sudo", "eval", "X=1", "\r", "$(", "<<E", "\t"})
 	specs := rapid.SampledFrom([]string{"git *", "git push", "git push:*", "*push*", "sh *", "git*"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -341,7 +379,8 @@ func TestRuleNeverBoth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := bashCall(strings.Join(rapid.SliceOf(words).Draw(t, "words"), rapid.SampledFrom([]string{" ", ""}).Draw(t, "glue")))
+		c := bashCall(strings.Join(rapid.SliceOf(words).Draw(t, "words"), rapid.SampledFrom([]string{" ",
+			""}).Draw(t, "glue")))
 		if r.Permits(c) && (!r.Forbids(c) || !r.Fires(c)) {
 			t.Fatalf("%s permits %s, but fires %v and forbids %v", r, c.Input, r.Fires(c), r.Forbids(c))
 		}
@@ -352,7 +391,8 @@ func TestRuleNeverBoth(t *testing.T) {
 func TestMayFit(t *testing.T) {
 	letters := rapid.SampledFrom([]rune{'a', 'b', '*', unknown})
 	rapid.Check(t, func(t *rapid.T) {
-		pattern := strings.ReplaceAll(rapid.StringOfN(letters, 0, 6, -1).Draw(t, "pattern"), string(unknown), "")
+		pattern := strings.ReplaceAll(rapid.StringOfN(letters, 0, 6, -1).Draw(t, "pattern"),
+			string(unknown), "")
 		text := strings.ReplaceAll(rapid.StringOfN(letters, 0, 6, -1).Draw(t, "text"), "*", "")
 		if got, want := mayFit(pattern, text), slowFit(pattern, text); got != want {
 			t.Fatalf("%q on %q: %v, want %v", pattern, text, got, want)
@@ -399,7 +439,8 @@ func TestRuleIsFast(t *testing.T) {
 
 // FuzzRule: nothing panics, and what is permitted is also caught.
 func FuzzRule(f *testing.F) {
-	for _, seed := range [][2]string{{"Bash(git push*)", "git push"}, {"Bash(a:*)", "X=1 a $(b) <<E\nx\nE"}, {"Bash(*x*)", "sh -c 'x'"},
+	for _, seed := range [][2]string{{"Bash(git push*)", "git push"}, {"Bash(a:*)", "X=1 a $(b) <<E\nx\nE"},
+		{"Bash(*x*)", "sh -c 'x'"},
 		{"Edit(src/**)", "src/a"}, {"WebFetch(domain:x)", "http://x/"}, {"mcp__a__*", ""}} {
 		f.Add(seed[0], seed[1])
 	}

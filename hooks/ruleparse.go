@@ -30,7 +30,8 @@ type shellLine struct {
 // parseLine reads a command line. depth counts the scripts it stands in. The
 // error means that nothing about it can be told.
 func parseLine(text string, depth int) (*shellLine, error) {
-	if len(text) > maxLine || strings.Count(text, "(")+strings.Count(text, "{")+strings.Count(text, "[") > maxBrackets ||
+	if len(text) > maxLine || strings.Count(text, "(")+strings.Count(text, "{")+strings.Count(text,
+		"[") > maxBrackets ||
 		strings.ContainsRune(text, 0) || depth > maxNesting {
 		return nil, errUnreadable
 	}
@@ -102,7 +103,7 @@ func (w *walker) call(n *syntax.CallExpr) {
 	}
 	w.line.commands = append(w.line.commands, c)
 	name := c.program()
-	if slices.Contains(evaluators(), name) {
+	if evaluates(name) {
 		for _, arg := range n.Args[1:] {
 			w.hidden(arg)
 		}
@@ -110,10 +111,14 @@ func (w *walker) call(n *syntax.CallExpr) {
 	w.scripts(c)
 }
 
-// evaluators are builtins that evaluate an argument as arithmetic.
-func evaluators() []string {
-	return []string{"test", "[", "printf", "read", "unset", "wait", "mapfile", "readarray", "getopts", "let", "declare",
-		"typeset", "export", "local", "readonly"}
+// evaluates reports whether a builtin evaluates its arguments as arithmetic.
+func evaluates(program string) bool {
+	switch program {
+	case "test", "[", "printf", "read", "unset", "wait", "mapfile", "readarray", "getopts", "let", "declare",
+		"typeset", "export", "local", "readonly":
+		return true
+	}
+	return false
 }
 
 // scripts parses the scripts that a command may hand to a shell. A shell whose
@@ -121,16 +126,20 @@ func evaluators() []string {
 func (w *walker) scripts(c command) {
 	name := c.program()
 	switch {
-	case slices.Contains(dataPrograms(), name):
+	case takesData(name):
 		return
 	case name == "eval":
 		w.script(command{words: c.words[1:]}.text(), true)
 		return
 	case name == "source" || name == ".":
-		w.line.doubtful = w.line.doubtful || slices.ContainsFunc(c.words, func(word word) bool { return !word.static })
+		w.line.doubtful = w.line.doubtful || slices.ContainsFunc(c.words,
+			func(word word) bool { return !word.static })
 	}
-	if at := slices.IndexFunc(c.words, func(word word) bool { return word.static && isShell(word.value) }); at >= 0 {
-		w.shell(c.words[at+1:], at == 0 || slices.Contains(anyWrappers(), name))
+	if at := slices.IndexFunc(c.words, func(word word) bool {
+		return word.static &&
+			isShell(word.value)
+	}); at >= 0 {
+		w.shell(c.words[at+1:], at == 0 || anyWrapper(name))
 	}
 	for _, word := range c.words[1:] {
 		// Not a shell's argument, but it may become one: docker run x 'git push'.
@@ -142,7 +151,11 @@ func (w *walker) scripts(c command) {
 
 // isShell reports whether a word names a shell.
 func isShell(name string) bool {
-	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"}, path.Base(name))
+	switch path.Base(name) {
+	case "sh", "bash", "dash", "zsh", "ksh", "ash", "fish":
+		return true
+	}
+	return false
 }
 
 // shell looks at a shell's arguments for its script. sure says that it is a
@@ -198,7 +211,7 @@ func plainStmt(stmt *syntax.Stmt) bool {
 
 // plainCall reports whether all words of a command mean themselves.
 func plainCall(call *syntax.CallExpr) bool {
-	evaluates := slices.Contains(evaluators(), command{words: []word{valueOf(call.Args[0])}}.program())
+	risky := evaluates(command{words: []word{valueOf(call.Args[0])}}.program())
 	for _, arg := range call.Args {
 		for _, part := range arg.Parts {
 			switch p := part.(type) {
@@ -207,7 +220,7 @@ func plainCall(call *syntax.CallExpr) bool {
 					return false
 				}
 			case *syntax.SglQuoted:
-				if p.Dollar || evaluates && startsCommand(p.Value) {
+				if p.Dollar || risky && startsCommand(p.Value) {
 					return false
 				}
 			case *syntax.DblQuoted:

@@ -49,7 +49,8 @@ func (c Call) path() (target string, ok bool) {
 	if json.Unmarshal(c.Input, &input) != nil {
 		return "", false
 	}
-	at := slices.IndexFunc([]*string{input.File, input.Notebook, input.Path}, func(p *string) bool { return p != nil })
+	at := slices.IndexFunc([]*string{input.File, input.Notebook, input.Path},
+		func(p *string) bool { return p != nil })
 	switch {
 	case at >= 0:
 		target = *[]*string{input.File, input.Notebook, input.Path}[at]
@@ -77,7 +78,8 @@ func (c Call) escapes() bool {
 	if c.Tool != "Glob" || json.Unmarshal(c.Input, &input) != nil {
 		return false
 	}
-	return filepath.IsAbs(input.Pattern) || slices.Contains(strings.Split(filepath.ToSlash(input.Pattern), "/"), "..")
+	return filepath.IsAbs(input.Pattern) || slices.Contains(strings.Split(filepath.ToSlash(input.Pattern),
+		"/"), "..")
 }
 
 // pathPattern turns the specifier into a pattern below a folder: //x starts at

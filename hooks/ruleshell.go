@@ -50,7 +50,7 @@ func (r Rule) firesOn(line *shellLine) bool {
 		if shellMatch(r.Spec, c.text()) {
 			return true
 		}
-		if !slices.Contains(plainWrappers(), c.program()) {
+		if !plainWrapper(c.program()) {
 			return false
 		}
 		return slices.ContainsFunc(c.tails(), func(t command) bool { return shellMatch(r.Spec, t.text()) })
@@ -63,7 +63,7 @@ func (r Rule) catches(c command) bool {
 	if shellMatch(r.Spec, c.text()) || shellMatch(r.Spec, c.byName().text()) {
 		return true
 	}
-	if slices.Contains(dataPrograms(), c.program()) {
+	if takesData(c.program()) {
 		return false
 	}
 	return slices.ContainsFunc(c.tails(), func(t command) bool {
@@ -135,7 +135,7 @@ func (c command) byName() command {
 // from each one on that could name a program.
 func (c command) tails() []command {
 	var tails []command
-	wrapper := slices.Contains(anyWrappers(), c.program())
+	wrapper := anyWrapper(c.program())
 	for i := 1; i < len(c.words); i++ {
 		w := c.words[i]
 		if strings.HasPrefix(w.value, "-") || !w.static && !wrapper {
@@ -146,23 +146,37 @@ func (c command) tails() []command {
 	return tails
 }
 
-// plainWrappers start the command that follows them and change nothing else;
-// `if` looks through these alone, as the original does.
-func plainWrappers() []string {
-	return []string{"timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin", "xargs"}
+// plainWrapper reports whether a program starts the command that follows it and
+// changes nothing else; `if` looks through these alone, as the original does.
+func plainWrapper(program string) bool {
+	switch program {
+	case "timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin", "xargs":
+		return true
+	}
+	return false
 }
 
-// anyWrappers are programs whose arguments are a command, so that an argument
-// which is not known may be one.
-func anyWrappers() []string {
-	return append(plainWrappers(), "sudo", "doas", "env", "exec", "ionice", "setsid", "chrt", "taskset", "busybox",
-		"find", "parallel", "watch", "ssh", "su", "script", "flock", "strace", "ltrace", "unshare", "nsenter", "chroot")
+// anyWrapper reports whether a program's arguments are a command, so that an
+// argument which is not known may be one.
+func anyWrapper(program string) bool {
+	switch program {
+	case "sudo", "doas", "env", "exec", "ionice", "setsid", "chrt", "taskset", "busybox", "find", "parallel",
+		"watch", "ssh", "su", "script", "flock", "strace", "ltrace", "unshare", "nsenter", "chroot":
+		return true
+	}
+	return plainWrapper(program)
 }
 
-// dataPrograms take their arguments as data, so that a word which happens to be
-// another program's name does not start it. What is not listed may be a wrapper.
-func dataPrograms() []string {
-	return []string{"echo", "printf", "grep", "egrep", "fgrep", "rg", "git", "cat", "ls", "cd", "touch", "mkdir", "rmdir",
-		"cp", "mv", "rm", "ln", "test", "[", "head", "tail", "wc", "sort", "uniq", "cut", "tr", "diff", "jq", "pwd", "true",
-		"false", "sleep", "date", "which", "type", "export", "go", "basename", "dirname", "stat", "chmod", "chown", "kill"}
+// takesData reports whether a program takes its arguments as data, so that a
+// word which happens to be another program's name does not start it. What is
+// not listed may be a wrapper.
+func takesData(program string) bool {
+	switch program {
+	case "echo", "printf", "grep", "egrep", "fgrep", "rg", "git", "cat", "ls", "cd", "touch", "mkdir", "rmdir",
+		"cp", "mv", "rm", "ln", "test", "[", "head", "tail", "wc", "sort", "uniq", "cut", "tr", "diff", "jq", "pwd",
+		"true", "false", "sleep", "date", "which", "type", "export", "go", "basename", "dirname", "stat", "chmod",
+		"chown", "kill":
+		return true
+	}
+	return false
 }

@@ -46,11 +46,13 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 	var running sync.WaitGroup
 	for _, h := range chosen {
 		if err != nil {
-			r.finish(h, judgeAny(r.known, h, finding{code: -1, fault: fmt.Sprintf("the hook's input cannot be written: %v", err)}))
+			r.finish(h, judgeAny(r.known, h, finding{code: -1,
+				fault: fmt.Sprintf("the hook's input cannot be written: %v", err)}))
 			continue
 		}
 		if !r.acquire(hooksCtx) {
-			found := finding{code: -1, aborted: ctx.Err() != nil, timedOut: ctx.Err() == nil, fault: errBudget.Error()}
+			found := finding{code: -1, aborted: ctx.Err() != nil, timedOut: ctx.Err() == nil,
+				fault: errBudget.Error()}
 			r.finish(h, judgeAny(r.known, h, found))
 			continue
 		}

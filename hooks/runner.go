@@ -31,7 +31,7 @@ type Options struct {
 	// hooks must not see; OTEL_* is always taken out. nil: this process's own.
 	Env        []string
 	ProjectDir string        // CLAUDE_PROJECT_DIR, and where hooks run when their folder is gone
-	SpillDir   string        // keeps texts that are too long for the model; empty: the rest is lost, with a warning
+	SpillDir   string        // keeps texts too long for the model; empty: the rest is lost, with a warning
 	OutputCap  int           // bytes kept of each output in a Result; 0: 64 KiB
 	Parallel   int           // processes that run at once, over all events; 0: three for each core
 	Grace      time.Duration // from TERM to KILL when a hook's time is up; 0: 500 ms

@@ -22,7 +22,8 @@ func TestRunMintsIDs(t *testing.T) {
 	if first.ToolUseID == second.ToolUseID || unheard.ToolUseID == "" || len(first.ToolUseID) != 36 {
 		t.Errorf("IDs %q, %q, %q", first.ToolUseID, second.ToolUseID, unheard.ToolUseID)
 	}
-	if got := b.fire(t, r, PreToolUseInput{ToolName: "Bash", ToolInput: []byte("{}"), ToolUseID: "toolu_7"}).ToolUseID; got != "toolu_7" {
+	if got := b.fire(t, r, PreToolUseInput{ToolName: "Bash", ToolInput: []byte("{}"),
+		ToolUseID: "toolu_7"}).ToolUseID; got != "toolu_7" {
 		t.Errorf("a tool event has ID %q, not its call's", got)
 	}
 }
@@ -33,13 +34,15 @@ func TestDedupe(t *testing.T) {
 	b := newBench(t)
 	same := on(Stop, "REC same '{}'")
 	twice := Settings{Stop: append(same[Stop], Group{Matcher: "x", Hooks: same[Stop][0].Hooks})}
-	r := b.runnerWith(t, Options{}, Source{Name: "user", Settings: twice}, Source{Name: "project", Settings: same},
+	r := b.runnerWith(t, Options{}, Source{Name: "user", Settings: twice}, Source{Name: "project",
+		Settings: same},
 		Source{Name: "p1", Root: "/p1", Settings: same}, Source{Name: "p2", Root: "/p2", Settings: same})
 	if out := b.fire(t, r, StopInput{}); out.Matched != 3 || len(out.Results) != 3 {
 		t.Errorf("%d hooks ran, want 3", out.Matched)
 	}
 	variants := []Handler{{Command: ":"}, {Command: ":", Shell: "bash"}, {Command: ":", Args: []string{}},
-		{Command: ":", Args: []string{"a"}}, {Command: ":", Args: []string{"a", "b"}}, {Command: ":", Gate: true}}
+		{Command: ":", Args: []string{"a"}}, {Command: ":", Args: []string{"a", "b"}}, {Command: ":",
+			Gate: true}}
 	for i := range variants {
 		variants[i].Type = "command"
 	}
@@ -52,7 +55,8 @@ func TestDedupe(t *testing.T) {
 func TestDedupeKeepsLastLayer(t *testing.T) {
 	b := newBench(t)
 	layer := func(timeout float64) Settings { return limitTo(timeout, on(Stop, "sleep 0.4")) }
-	r := b.runnerWith(t, Options{}, Source{Name: "a", Settings: layer(0.05)}, Source{Name: "b", Settings: layer(30)})
+	r := b.runnerWith(t, Options{}, Source{Name: "a", Settings: layer(0.05)}, Source{Name: "b",
+		Settings: layer(30)})
 	if got := onlyResult(t, b.fire(t, r, StopInput{})).Outcome; got != Success {
 		t.Errorf("the first layer's time-out held: %s", got)
 	}
@@ -116,7 +120,10 @@ func TestCancel(t *testing.T) {
 		go func() { pidIn(t, pidFile); cancel() }()
 		var out Outcome
 		var err error
-		timed(t, 6*time.Second, func() { out, err = b.runner(t, settings).Run(ctx, b.input(StopInput{}), nil) })
+		timed(t, 6*time.Second, func() {
+			out, err = b.runner(t, settings).Run(ctx, b.input(StopInput{}),
+				nil)
+		})
 		if !errors.Is(err, context.Canceled) || len(out.Results) != 2 || out.Decision != Pass {
 			t.Errorf("%s: %+v, %v", name, out, err)
 		}
@@ -150,7 +157,8 @@ func TestSessionEndBudget(t *testing.T) {
 	b := newBench(t)
 	var out Outcome
 	timed(t, 3*time.Second, func() {
-		out = b.fire(t, b.runnerWith(t, Options{Parallel: 1}, Source{Settings: on(SessionEnd, "sleep 30", "sleep 31")}),
+		out = b.fire(t, b.runnerWith(t, Options{Parallel: 1}, Source{Settings: on(SessionEnd, "sleep 30",
+			"sleep 31")}),
 			SessionEndInput{Reason: "other"})
 	})
 	if len(out.Results) != 2 || out.Results[0].Outcome != Cancelled || out.Results[1].Outcome != Cancelled {
@@ -161,15 +169,17 @@ func TestSessionEndBudget(t *testing.T) {
 func TestBudgetOf(t *testing.T) {
 	end := func(seconds float64) Settings { return limitTo(seconds, on(SessionEnd, ":")) }
 	for want, sources := range map[time.Duration][]Source{
-		1500 * time.Millisecond: {{Settings: end(1)}, {Root: "/plugin", Settings: end(30)}, {Settings: limitTo(9, on(Stop, ":"))}},
-		10 * time.Second:        {{Settings: end(3)}, {Settings: end(10)}},
-		time.Minute:             {{Settings: end(900)}},
+		1500 * time.Millisecond: {{Settings: end(1)}, {Root: "/plugin", Settings: end(30)},
+			{Settings: limitTo(9, on(Stop, ":"))}},
+		10 * time.Second: {{Settings: end(3)}, {Settings: end(10)}},
+		time.Minute:      {{Settings: end(900)}},
 	} {
 		if got := budgetOf(sources, nil); got != want {
 			t.Errorf("budget %v, want %v", got, want)
 		}
 	}
-	if got := budgetOf(nil, []string{"CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS=250"}); got != 250*time.Millisecond {
+	if got := budgetOf(nil,
+		[]string{"CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS=250"}); got != 250*time.Millisecond {
 		t.Errorf("budget %v, want 250ms", got)
 	}
 }
@@ -181,7 +191,8 @@ func TestEnvironment(t *testing.T) {
 	b.env = append(b.env, "OTEL_X=1", "CLAUDE_PLUGIN_ROOT=/stale", "COVEY_MEMBER=stale", "KEPT=yes")
 	opts := Options{ProjectDir: b.cwd, EnvFile: func(Input) string { return "/env/file" },
 		Who: func(in Input) (string, string) { return "crew", in.AgentType }}
-	r := b.runnerWith(t, opts, Source{Name: "p", Root: "/plugin root", Data: "/data", Settings: on(SessionStart, `
+	r := b.runnerWith(t, opts, Source{Name: "p", Root: "/plugin root", Data: "/data",
+		Settings: on(SessionStart, `
 		{ env; echo "tty:$(tty </dev/tty 2>&1)"; pwd; echo "arg:${CLAUDE_PLUGIN_ROOT}:'${CLAUDE_PROJECT_DIR}'"; } >$REC_DIR/env`)})
 	in := b.input(SessionStartInput{Source: "startup"})
 	in.AgentType, in.Effort = "backend", &Effort{Level: "high"}
@@ -193,16 +204,20 @@ func TestEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(data), "\n")
-	for _, want := range []string{"CLAUDE_PROJECT_DIR=" + b.cwd, "CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1",
-		fmt.Sprintf("CLAUDE_PID=%d", os.Getpid()), "CLAUDE_CODE_SESSION_ID=" + in.SessionID, "CLAUDE_EFFORT=high",
-		"CLAUDE_ENV_FILE=/env/file", "CLAUDE_PLUGIN_ROOT=/plugin root", "CLAUDE_PLUGIN_DATA=/data", "COVEY_TEAM=crew",
+	for _, want := range []string{"CLAUDE_PROJECT_DIR=" + b.cwd, "CLAUDECODE=1",
+		"CLAUDE_CODE_CHILD_SESSION=1",
+		fmt.Sprintf("CLAUDE_PID=%d", os.Getpid()), "CLAUDE_CODE_SESSION_ID=" + in.SessionID,
+		"CLAUDE_EFFORT=high",
+		"CLAUDE_ENV_FILE=/env/file", "CLAUDE_PLUGIN_ROOT=/plugin root", "CLAUDE_PLUGIN_DATA=/data",
+		"COVEY_TEAM=crew",
 		"COVEY_MEMBER=backend", "COVEY_HOOK_DEPTH=1", "KEPT=yes", "PWD=" + b.cwd, b.cwd,
 		"arg:/plugin root:" + "'" + b.cwd + "'"} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("no line %q in\n%s", want, data)
 		}
 	}
-	if strings.Contains(string(data), "OTEL_X") || strings.Contains(string(data), "stale") || strings.Contains(string(data), "tty:/dev") {
+	if strings.Contains(string(data), "OTEL_X") || strings.Contains(string(data), "stale") ||
+		strings.Contains(string(data), "tty:/dev") {
 		t.Errorf("what hooks must not have:\n%s", data)
 	}
 }
@@ -210,7 +225,8 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironmentOfPayload(t *testing.T) {
 	b := newBench(t)
 	r := b.runnerWith(t, Options{EnvFile: func(Input) string { return "/env" }},
-		Source{Settings: on(TeammateIdle, `echo "$COVEY_TEAM/$COVEY_MEMBER/${CLAUDE_ENV_FILE-none}" >&2; exit 2`)})
+		Source{Settings: on(TeammateIdle,
+			`echo "$COVEY_TEAM/$COVEY_MEMBER/${CLAUDE_ENV_FILE-none}" >&2; exit 2`)})
 	out := b.fire(t, r, TeammateIdleInput{TeammateName: "backend", TeamName: "crew"})
 	if !strings.HasSuffix(out.Feedback[0], ": crew/backend/none") {
 		t.Errorf("feedback %q", out.Feedback)
@@ -240,7 +256,8 @@ func TestPlaceholders(t *testing.T) {
 	if err := os.Mkdir(evil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(evil, "hook"), []byte("#!/bin/sh\necho \"$1\" >&2; exit 2\n"), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(evil, "hook"), []byte("#!/bin/sh\necho \"$1\" >&2; exit 2\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, h := range map[string]Handler{
@@ -248,7 +265,8 @@ func TestPlaceholders(t *testing.T) {
 		"exec":  {Command: "${CLAUDE_PLUGIN_ROOT}/hook", Args: []string{"${CLAUDE_PROJECT_DIR}"}},
 	} {
 		h.Type = "command"
-		r := b.runnerWith(t, Options{ProjectDir: evil}, Source{Root: evil, Settings: Settings{Stop: {{Hooks: []Handler{h}}}}})
+		r := b.runnerWith(t, Options{ProjectDir: evil}, Source{Root: evil,
+			Settings: Settings{Stop: {{Hooks: []Handler{h}}}}})
 		out := b.fire(t, r, StopInput{})
 		if len(out.Feedback) != 1 || !strings.HasSuffix(out.Feedback[0], "]: "+evil) {
 			t.Errorf("%s: %+v", name, out)
@@ -257,7 +275,8 @@ func TestPlaceholders(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b.cwd, "FLAG")); err == nil {
 		t.Error("the folder's name was run")
 	}
-	safe := b.runnerWith(t, Options{}, Source{Root: "/p-1/x_y", Settings: on(Stop, `echo '${CLAUDE_PLUGIN_ROOT}/z' >&2; exit 2`)})
+	safe := b.runnerWith(t, Options{}, Source{Root: "/p-1/x_y", Settings: on(Stop,
+		`echo '${CLAUDE_PLUGIN_ROOT}/z' >&2; exit 2`)})
 	if out := b.fire(t, safe, StopInput{}); !strings.HasSuffix(out.Feedback[0], ": /p-1/x_y/z") {
 		t.Errorf("a plain path is filled in even where the shell would not: %q", out.Feedback)
 	}
@@ -269,10 +288,12 @@ func TestExecForm(t *testing.T) {
 		h.Type = "command"
 		return onlyResult(t, b.fire(t, b.runner(t, Settings{Stop: {{Hooks: []Handler{h}}}}), StopInput{}))
 	}
-	if got := run(Handler{Command: "printf", Args: []string{"%s|", "a b", "$HOME", "*"}}); got.Stdout != "a b|$HOME|*|" {
+	if got := run(Handler{Command: "printf", Args: []string{"%s|", "a b", "$HOME",
+		"*"}}); got.Stdout != "a b|$HOME|*|" {
 		t.Errorf("arguments are passed on as they are: %+v", got)
 	}
-	if got := run(Handler{Command: "no-such-program", Args: []string{}}); got.Outcome != NonBlockingError || got.ExitCode != -1 ||
+	if got := run(Handler{Command: "no-such-program", Args: []string{}}); got.Outcome != NonBlockingError ||
+		got.ExitCode != -1 ||
 		!strings.Contains(got.Warning, "cannot start no-such-program") {
 		t.Errorf("missing: %+v", got)
 	}
@@ -284,13 +305,15 @@ func TestExecForm(t *testing.T) {
 		!strings.Contains(got.Warning, "permission denied") {
 		t.Errorf("not executable: %+v", got)
 	}
-	if got := run(Handler{Command: ":", Shell: "tcsh"}); !strings.Contains(got.Warning, `there is no shell "tcsh"`) {
+	if got := run(Handler{Command: ":", Shell: "tcsh"}); !strings.Contains(got.Warning,
+		`there is no shell "tcsh"`) {
 		t.Errorf("unknown shell: %+v", got)
 	}
 	if got := run(Handler{Command: " "}); !strings.Contains(got.Warning, "no command") {
 		t.Errorf("no command: %+v", got)
 	}
-	if got := run(Handler{Command: "shopt -q extglob; echo $BASH_VERSION | head -c 1; exit 0", Shell: "bash"}); got.Stdout == "" {
+	if got := run(Handler{Command: "shopt -q extglob; echo $BASH_VERSION | head -c 1; exit 0",
+		Shell: "bash"}); got.Stdout == "" {
 		t.Errorf("bash: %+v", got)
 	}
 }
@@ -298,7 +321,8 @@ func TestExecForm(t *testing.T) {
 // TestLaterTypes: what this version cannot run says so in every result.
 func TestLaterTypes(t *testing.T) {
 	b := newBench(t)
-	settings := Settings{Stop: {{Hooks: []Handler{{Type: "http", URL: "http://x/"}, {Type: "prompt", Prompt: "ok?"},
+	settings := Settings{Stop: {{Hooks: []Handler{{Type: "http", URL: "http://x/"}, {Type: "prompt",
+		Prompt: "ok?"},
 		{Type: "agent", Prompt: "check"}, {Type: "mcp_tool", Server: "srv", Tool: "t"}}}}}
 	out := b.fire(t, b.runner(t, settings), StopInput{})
 	if out.Matched != 4 || out.Decision != Pass || out.FailedOpen() != 4 {
@@ -312,7 +336,8 @@ func TestLaterTypes(t *testing.T) {
 		}
 	}
 	slices.Sort(labels)
-	if want := []string{"agent check", "http http://x/", "mcp_tool srv/t", "prompt ok?"}; !slices.Equal(labels, want) {
+	if want := []string{"agent check", "http http://x/", "mcp_tool srv/t",
+		"prompt ok?"}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q", labels)
 	}
 	asynchronous := on(Stop, "echo x >&2; exit 2", "echo y >&2; exit 2")
@@ -332,23 +357,27 @@ func TestLaterTypes(t *testing.T) {
 func TestSpill(t *testing.T) {
 	b := newBench(t)
 	spill := filepath.Join(b.cwd, "spill", "deep")
-	r := b.runnerWith(t, Options{SpillDir: spill}, Source{Settings: on(UserPromptSubmit, `REC u '{"big_stdout":50000}'`)})
+	r := b.runnerWith(t, Options{SpillDir: spill}, Source{Settings: on(UserPromptSubmit,
+		`REC u '{"big_stdout":50000}'`)})
 	out := b.fire(t, r, UserPromptSubmitInput{Prompt: "p"})
 	files, err := filepath.Glob(filepath.Join(spill, "*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files %q, %v", files, err)
 	}
 	want := "<system-reminder>\nUserPromptSubmit hook success: <persisted-output>\nOutput too large (48.8KB). Full output saved to: " +
-		files[0] + "\n\nPreview (first 2KB):\n" + strings.Repeat("O", 2000) + "\n...\n</persisted-output>\n</system-reminder>"
+		files[0] + "\n\nPreview (first 2KB):\n" + strings.Repeat("O", 2000) +
+		"\n...\n</persisted-output>\n</system-reminder>"
 	if len(out.AdditionalContext) != 1 || out.AdditionalContext[0] != want {
 		t.Errorf("context %q", out.AdditionalContext)
 	}
 	if data, err := os.ReadFile(files[0]); err != nil || string(data) != strings.Repeat("O", 50000) {
 		t.Errorf("the file holds %d bytes, %v", len(data), err)
 	}
-	r = b.runnerWith(t, Options{SpillDir: "/dev/null/x"}, Source{Settings: on(UserPromptSubmit, `REC u '{"big_stdout":50000}'`)})
+	r = b.runnerWith(t, Options{SpillDir: "/dev/null/x"}, Source{Settings: on(UserPromptSubmit,
+		`REC u '{"big_stdout":50000}'`)})
 	out = b.fire(t, r, UserPromptSubmitInput{Prompt: "p"})
-	if result := onlyResult(t, out); !strings.Contains(result.Warning, "was cut") || len(out.AdditionalContext[0]) > 3000 {
+	if result := onlyResult(t, out); !strings.Contains(result.Warning, "was cut") ||
+		len(out.AdditionalContext[0]) > 3000 {
 		t.Errorf("a spill that fails: %q, %d bytes", result.Warning, len(out.AdditionalContext[0]))
 	}
 }
@@ -359,13 +388,17 @@ func TestPolicies(t *testing.T) {
 		return Settings{TeammateIdle: {{Hooks: []Handler{{Gate: true, Policy: name}}}}}
 	}
 	opts := Options{Policies: map[string]Policy{
-		"ok":    func(context.Context, Input) Result { return Result{Outcome: Success} },
-		"no":    func(_ context.Context, in Input) Result { return Result{Outcome: Blocking, Feedback: "no, " + in.Cwd} },
+		"ok": func(context.Context, Input) Result { return Result{Outcome: Success} },
+		"no": func(_ context.Context, in Input) Result {
+			return Result{Outcome: Blocking,
+				Feedback: "no, " + in.Cwd}
+		},
 		"panic": func(context.Context, Input) Result { panic("ouch") },
 		"error": func(context.Context, Input) Result { return Result{Outcome: NonBlockingError} },
 	}}
 	for name, want := range map[string]string{
-		"ok": "", "no": "no, " + b.cwd, "panic": "[panic]: the policy broke off: ouch", "error": "Blocked by hook",
+		"ok": "", "no": "no, " + b.cwd, "panic": "[panic]: the policy broke off: ouch",
+		"error":   "Blocked by hook",
 		"missing": "[missing]: there is no policy of that name",
 	} {
 		out := b.fire(t, b.runnerWith(t, opts, Source{Settings: policy(name)}), TeammateIdleInput{})
@@ -381,13 +414,16 @@ func TestPolicies(t *testing.T) {
 
 func TestGateFeedbackIsTheEnd(t *testing.T) {
 	b := newBench(t)
-	r := b.runner(t, gateOn(TaskCompleted, `i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; echo FAIL >&2; exit 1`))
+	r := b.runner(t, gateOn(TaskCompleted,
+		`i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; echo FAIL >&2; exit 1`))
 	out := b.fire(t, r, TaskCompletedInput{TaskInput{TaskID: "1"}})
 	text := out.Feedback[0]
-	if !strings.HasSuffix(text, "\nline 2999\nFAIL") || !strings.Contains(text, "]: …\nline ") || len(text) > tailCap+200 {
+	if !strings.HasSuffix(text, "\nline 2999\nFAIL") || !strings.Contains(text, "]: …\nline ") ||
+		len(text) > tailCap+200 {
 		t.Errorf("feedback of %d bytes: %q … %q", len(text), text[:200], text[len(text)-40:])
 	}
-	if limited := onlyResult(t, b.fire(t, b.runner(t, limitTo(0.2, gateOn(Stop, "echo so far; sleep 9"))), StopInput{})); limited.Outcome != Blocking ||
+	if limited := onlyResult(t, b.fire(t, b.runner(t, limitTo(0.2, gateOn(Stop, "echo so far; sleep 9"))),
+		StopInput{})); limited.Outcome != Blocking ||
 		!strings.Contains(limited.Feedback, "timed out after 200ms\nso far") {
 		t.Errorf("a gate that hangs: %+v", limited)
 	}
@@ -415,13 +451,17 @@ func TestBrokenConfiguration(t *testing.T) {
 	b := newBench(t)
 	hook := on(Stop, "REC good '{}'")[Stop][0].Hooks
 	bad := on(Stop, "REC bad '{}'")[Stop][0].Hooks
-	withIf := func(rule string) []Handler { return []Handler{{Type: "command", Command: "REC bad '{}'", If: rule}} }
+	withIf := func(rule string) []Handler {
+		return []Handler{{Type: "command", Command: "REC bad '{}'",
+			If: rule}}
+	}
 	r := b.runnerWith(t, Options{}, Source{Name: "a.json", Settings: Settings{
 		PreToolUse: {{Matcher: "[", Hooks: bad}, {Hooks: withIf("bogus((")}, {Hooks: hook}},
 		Stop:       {{Hooks: withIf("Bash(git *)")}},
 	}})
 	out := b.fire(t, r, PreToolUseInput{ToolName: "Bash", ToolInput: []byte(`{"command":"ls"}`)})
-	if out.Matched != 1 || len(out.Warnings) != 2 || !strings.HasPrefix(out.Warnings[0], `a.json: matcher "["`) ||
+	if out.Matched != 1 || len(out.Warnings) != 2 || !strings.HasPrefix(out.Warnings[0],
+		`a.json: matcher "["`) ||
 		!strings.Contains(out.Warnings[1], "bogus((") {
 		t.Errorf("%d matched, warnings %q", out.Matched, out.Warnings)
 	}
@@ -443,7 +483,8 @@ func TestNewRunnerRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := r.Run(t.Context(), Input{Payload: StopInput{}}, nil); err != nil || out.Decision != Pass || out.ToolUseID == "" {
+	if out, err := r.Run(t.Context(), Input{Payload: StopInput{}}, nil); err != nil ||
+		out.Decision != Pass || out.ToolUseID == "" {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
@@ -451,7 +492,8 @@ func TestNewRunnerRefuses(t *testing.T) {
 func TestCustomIDsAndClock(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(0, 0)
-	r := b.runnerWith(t, Options{NewID: func() string { return "id-1" }, Now: func() time.Time { now = now.Add(time.Second); return now }},
+	r := b.runnerWith(t, Options{NewID: func() string { return "id-1" },
+		Now: func() time.Time { now = now.Add(time.Second); return now }},
 		Source{Settings: on(Stop, ":")})
 	if out := b.fire(t, r, StopInput{}); out.ToolUseID != "id-1" || out.Results[0].Duration != time.Second {
 		t.Errorf("%+v", out)

@@ -55,7 +55,8 @@ func (c *checker) option(name string, words ...string) string {
 	}
 	word := rawText(raw)
 	if !slices.Contains(words, word) && c.flaw == "" {
-		c.flaw = fmt.Sprintf("%s%s: Invalid option: expected one of \"%s\"", c.prefix, name, strings.Join(words, `"|"`))
+		c.flaw = fmt.Sprintf("%s%s: Invalid option: expected one of \"%s\"", c.prefix, name,
+			strings.Join(words, `"|"`))
 	}
 	return word
 }

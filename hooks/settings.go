@@ -17,7 +17,7 @@ type Group struct {
 type Handler struct {
 	Type          string   `json:"type" yaml:"type"` // command, http, mcp_tool, prompt or agent
 	If            string   `json:"if,omitempty" yaml:"if,omitempty"`
-	Timeout       float64  `json:"timeout,omitempty" yaml:"timeout,omitempty"` // seconds; 0: the event's default
+	Timeout       float64  `json:"timeout,omitempty" yaml:"timeout,omitempty"` // seconds; 0: default
 	StatusMessage string   `json:"statusMessage,omitempty" yaml:"statusMessage,omitempty"`
 	Once          bool     `json:"once,omitempty" yaml:"once,omitempty"`
 	OnFailure     string   `json:"onFailure,omitempty" yaml:"onFailure,omitempty"` // continue or block

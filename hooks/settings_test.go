@@ -35,7 +35,8 @@ func TestParseSettings(t *testing.T) {
 		Hooks: Settings{
 			Stop: {{Hooks: []Handler{{Type: "command", Command: "ok", Timeout: 1.5, Once: true}}},
 				{Hooks: []Handler{{Type: "command", Command: "w"}}}},
-			PreToolUse: {{Matcher: "Bash", Hooks: []Handler{{Type: "command", Command: "b", If: "Bash(git *)"},
+			PreToolUse: {{Matcher: "Bash", Hooks: []Handler{{Type: "command", Command: "b",
+				If: "Bash(git *)"},
 				{Type: "http", URL: "http://x"}}}},
 		},
 		Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"}}}
@@ -93,9 +94,11 @@ func textOf(v any) string {
 }
 
 func TestParseSettingsNotAnObject(t *testing.T) {
-	for _, data := range []string{"", "[]", "null", "{", `{"hooks":[]}`, `{"hooks":{"Stop":null}}`, `{"permissions":1}`, `{"disableAllHooks":"yes"}`, "\xff"} {
+	for _, data := range []string{"", "[]", "null", "{", `{"hooks":[]}`, `{"hooks":{"Stop":null}}`,
+		`{"permissions":1}`, `{"disableAllHooks":"yes"}`, "\xff"} {
 		file, warnings := ParseSettings("bad.json", []byte(data))
-		if len(file.Hooks) != 0 || len(warnings) != 1 || !strings.HasPrefix(warnings[0].Error(), "bad.json: ") {
+		if len(file.Hooks) != 0 || len(warnings) != 1 || !strings.HasPrefix(warnings[0].Error(),
+			"bad.json: ") {
 			t.Errorf("%q: %+v, %v", data, file, warnings)
 		}
 	}
@@ -127,15 +130,19 @@ func TestValidate(t *testing.T) {
 		"Stopp": {{Hooks: []Handler{{Type: "command", Command: "c"}}}},
 		"zzzzz": nil,
 		Stop: {
-			{Hooks: []Handler{{Type: "command", Command: "c", Timeout: -1}, {Type: "command", Command: "c", Shell: "fish"},
+			{Hooks: []Handler{{Type: "command", Command: "c", Timeout: -1}, {Type: "command", Command: "c",
+				Shell: "fish"},
 				{Type: "command", Command: "c", OnFailure: "panic"}, {Type: "command", Command: "a\x00b"},
 				{Type: "command", Command: "c", If: "Bash(x)"}, {Type: "prompt", Prompt: "p"}}},
 			{},
 		},
-		SessionEnd: {{Matcher: "(", Hooks: []Handler{{Type: "prompt", Prompt: "p"}, {Type: "command", Command: "ok"}}}},
+		SessionEnd: {{Matcher: "(", Hooks: []Handler{{Type: "prompt", Prompt: "p"}, {Type: "command",
+			Command: "ok"}}}},
 		PreToolUse: {{Matcher: "Bash", Hooks: []Handler{{Type: "command", Command: "ok", If: "Bash(git *)"},
-			{Type: "command", Command: "c", If: "*"}, {Type: "command", Command: "c", Timeout: math.Inf(1)}}}},
-		TaskCompleted: {{Hooks: []Handler{{Gate: true, Policy: "no-open-tasks"}, {Type: "command", Gate: true, Command: "go test ./..."}}}},
+			{Type: "command", Command: "c", If: "*"}, {Type: "command", Command: "c",
+				Timeout: math.Inf(1)}}}},
+		TaskCompleted: {{Hooks: []Handler{{Gate: true, Policy: "no-open-tasks"}, {Type: "command",
+			Gate: true, Command: "go test ./..."}}}},
 	})
 	checkTexts(t, problems, []string{
 		`SessionEnd[0].matcher: matcher "(" is no JavaScript expression`,
@@ -173,7 +180,8 @@ func FuzzSettings(f *testing.F) {
 		if !json.Valid(data) && len(warnings) == 0 {
 			t.Fatal("a broken file passes without a warning")
 		}
-		for _, rule := range slices.Concat(file.Permissions.Allow, file.Permissions.Ask, file.Permissions.Deny) {
+		for _, rule := range slices.Concat(file.Permissions.Allow, file.Permissions.Ask,
+			file.Permissions.Deny) {
 			if _, err := ParseRule(rule); err != nil {
 				t.Fatalf("kept a rule that is none: %v", err)
 			}

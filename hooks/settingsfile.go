@@ -179,14 +179,28 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) 
 
 // field returns where a handler's field of that JSON name is kept, or nil.
 func (h *Handler) field(name string) any {
-	targets := map[string]any{
-		"type": &h.Type, "if": &h.If, "timeout": &h.Timeout, "statusMessage": &h.StatusMessage, "once": &h.Once,
-		"onFailure": &h.OnFailure, "command": &h.Command, "args": &h.Args, "shell": &h.Shell, "async": &h.Async,
-		"asyncRewake": &h.AsyncRewake, "url": &h.URL, "headers": &h.Headers, "allowedEnvVars": &h.AllowedEnvVars,
-		"prompt": &h.Prompt, "model": &h.Model, "continueOnBlock": &h.ContinueOnBlock, "server": &h.Server,
-		"tool": &h.Tool, "input": &h.Input,
-	}
-	return targets[name]
+	return map[string]any{
+		"type":            &h.Type,
+		"if":              &h.If,
+		"timeout":         &h.Timeout,
+		"statusMessage":   &h.StatusMessage,
+		"once":            &h.Once,
+		"onFailure":       &h.OnFailure,
+		"command":         &h.Command,
+		"args":            &h.Args,
+		"shell":           &h.Shell,
+		"async":           &h.Async,
+		"asyncRewake":     &h.AsyncRewake,
+		"url":             &h.URL,
+		"headers":         &h.Headers,
+		"allowedEnvVars":  &h.AllowedEnvVars,
+		"prompt":          &h.Prompt,
+		"model":           &h.Model,
+		"continueOnBlock": &h.ContinueOnBlock,
+		"server":          &h.Server,
+		"tool":            &h.Tool,
+		"input":           &h.Input,
+	}[name]
 }
 
 // permissions reads the permission rules. Those that are no rules are left out.
@@ -205,7 +219,8 @@ func (r *settingsReader) permissions(into *Permissions, raw json.RawMessage) {
 		case f.Name == "defaultMode":
 			r.into(path, f.Value, &into.DefaultMode)
 			if into.DefaultMode != "" && !slices.Contains(modes(), into.DefaultMode) {
-				r.warn(path, "there is no permission mode %q: write %s", into.DefaultMode, strings.Join(modes(), ", "))
+				r.warn(path, "there is no permission mode %q: write %s", into.DefaultMode,
+					strings.Join(modes(), ", "))
 				into.DefaultMode = ""
 			}
 		}

@@ -38,7 +38,8 @@ func (r *run) shorten(v *verdict, text string) string {
 		v.warn("a text of %d bytes was cut: %v", len(text), err)
 	}
 	return fmt.Sprintf("<persisted-output>\nOutput too large (%.1fKB). Full output saved to: %s\n\n"+
-		"Preview (first 2KB):\n%s\n...\n</persisted-output>", float64(len(text))/1024, place, firstRunes(text, previewText))
+		"Preview (first 2KB):\n%s\n...\n</persisted-output>", float64(len(text))/1024, place,
+		firstRunes(text, previewText))
 }
 
 // keep writes text to a new file of the spill folder and returns its path.

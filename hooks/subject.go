@@ -24,7 +24,8 @@ func (in Input) toolUse() (use toolUse, ok bool) {
 		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
 	case RawPayload:
 		if traitsOf(p.Name).aboutTool() {
-			return toolUse{rawText(p.field("tool_name")), p.field("tool_input"), rawText(p.field("tool_use_id"))}, true
+			return toolUse{rawText(p.field("tool_name")), p.field("tool_input"),
+				rawText(p.field("tool_use_id"))}, true
 		}
 	}
 	return toolUse{}, false

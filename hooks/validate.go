@@ -126,7 +126,8 @@ func checkHandler(known *traits, h Handler, at Problem) []Problem {
 		add("command", "a command cannot hold the character NUL")
 	}
 	if h.Timeout < 0 || math.IsNaN(h.Timeout) || h.Timeout > maxTimeout.Seconds() {
-		add("timeout", "%v is no time-out: write seconds, more than 0 and at most %.0f", h.Timeout, maxTimeout.Seconds())
+		add("timeout", "%v is no time-out: write seconds, more than 0 and at most %.0f", h.Timeout,
+			maxTimeout.Seconds())
 	}
 	if !slices.Contains([]string{"", "bash", "powershell"}, h.Shell) {
 		add("shell", "there is no shell %q: write bash or powershell, or leave it out for /bin/sh", h.Shell)
@@ -146,7 +147,8 @@ func checkType(known *traits, handlerType string) string {
 	case handlerType == "":
 		return "the hook has no type: write command"
 	case !slices.Contains(handlerTypes(), handlerType):
-		return fmt.Sprintf("there is no handler type %q: write %s", handlerType, strings.Join(handlerTypes(), ", "))
+		return fmt.Sprintf("there is no handler type %q: write %s", handlerType,
+			strings.Join(handlerTypes(), ", "))
 	case !known.takes(handlerType):
 		return fmt.Sprintf("%s runs no %s hooks", known.event, handlerType)
 	case !Implemented(handlerType):
@@ -172,7 +174,7 @@ func checkIf(known *traits, text string) string {
 		return ""
 	}
 	if !known.aboutTool() {
-		return fmt.Sprintf("only tool events evaluate `if`; on %s a hook that has one never runs: delete it", known.event)
+		return fmt.Sprintf("only tool events evaluate `if`: on %s the hook would never run; delete it", known.event)
 	}
 	if _, err := ParseRule(text); err != nil {
 		return err.Error()

@@ -8,7 +8,8 @@ import (
 
 // end is how a hook ended, for the tables below.
 func end(event Event, code int, stdout, stderr string) finding {
-	return finding{name: string(event), command: "cmd", code: code, stderr: stderr, answer: readAnswer(event, stdout, false)}
+	return finding{name: string(event), command: "cmd", code: code, stderr: stderr,
+		answer: readAnswer(event, stdout, false)}
 }
 
 // hso is a JSON answer with hookSpecificOutput for event.
@@ -31,40 +32,59 @@ func TestJudge(t *testing.T) {
 		{"agrees", Stop, 0, "", "noise", Success, ignored, "", ""},
 		{"exit 2", Stop, 2, "out", " why\n", Blocking, toFeedback, "[cmd]:  why", ""},
 		{"exit 2, blank stderr", Stop, 2, "", " \n", Blocking, toFeedback, "[cmd]: No stderr output", ""},
-		{"exit 2 and a reason of its own", Stop, 2, `{"decision":"block","reason":"json"}`, "err", Blocking, toFeedback, "json", ""},
-		{"exit 2 and a broken answer", Stop, 2, `{"decision":7}`, "err", Blocking, toFeedback, "[cmd]: err", "decision"},
-		{"other code with an answer", Stop, 7, `{"decision":"block","reason":"r"}`, "", Blocking, toFeedback, "r", ""},
+		{"exit 2 and a reason of its own", Stop, 2, `{"decision":"block","reason":"json"}`, "err", Blocking,
+			toFeedback, "json", ""},
+		{"exit 2 and a broken answer", Stop, 2, `{"decision":7}`, "err", Blocking, toFeedback, "[cmd]: err",
+			"decision"},
+		{"other code with an answer", Stop, 7, `{"decision":"block","reason":"r"}`, "", Blocking,
+			toFeedback, "r", ""},
 		{"other code with an answer that agrees", Stop, 7, `{}`, "", Success, ignored, "", ""},
 		{"other code", Stop, 7, "text", "one\ntwo", NonBlockingError, ignored, "", "status code 7: one …"},
 		{"no reason", Stop, 0, `{"decision":"block"}`, "", Blocking, toFeedback, "Blocked by hook", ""},
 		{"unknown decision", Stop, 0, `{"decision":"stop"}`, "", NonBlockingError, ignored, "",
 			`decision: Invalid option: expected one of "approve"|"block"`},
-		{"null is no string", Stop, 0, `{"reason":null}`, "", NonBlockingError, ignored, "", "reason: expected string, received null"},
-		{"exit 2 where nothing can be refused", SessionStart, 2, "", "no", NonBlockingError, ignored, "", "refuses nothing"},
-		{"exit 2 on Notification", Notification, 2, "", "no", NonBlockingError, ignored, "", "refuses nothing"},
-		{"a block where nothing can be refused", SessionStart, 0, `{"decision":"block"}`, "", Success, ignored, "", "refuses nothing"},
-		{"a halt where it does not count", TaskCreated, 0, `{"continue":false}`, "", Success, ignored, "", "no effect on TaskCreated"},
-		{"a deny", PreToolUse, 0, hso(PreToolUse, `"permissionDecision":"deny"`), "", Blocking, toTool, "Blocked by hook", ""},
-		{"a legacy block", PreToolUse, 0, `{"decision":"block","reason":"old"}`, "", Blocking, toTool, "old", ""},
-		{"after the tool", PostToolUse, 0, `{"decision":"block","reason":"late"}`, "", Blocking, toResult, "late", ""},
+		{"null is no string", Stop, 0, `{"reason":null}`, "", NonBlockingError, ignored, "",
+			"reason: expected string, received null"},
+		{"exit 2 where nothing can be refused", SessionStart, 2, "", "no", NonBlockingError, ignored, "",
+			"refuses nothing"},
+		{"exit 2 on Notification", Notification, 2, "", "no", NonBlockingError, ignored, "",
+			"refuses nothing"},
+		{"a block where nothing can be refused", SessionStart, 0, `{"decision":"block"}`, "", Success,
+			ignored, "", "refuses nothing"},
+		{"a halt where it does not count", TaskCreated, 0, `{"continue":false}`, "", Success, ignored, "",
+			"no effect on TaskCreated"},
+		{"a deny", PreToolUse, 0, hso(PreToolUse, `"permissionDecision":"deny"`), "", Blocking, toTool,
+			"Blocked by hook", ""},
+		{"a legacy block", PreToolUse, 0, `{"decision":"block","reason":"old"}`, "", Blocking, toTool,
+			"old", ""},
+		{"after the tool", PostToolUse, 0, `{"decision":"block","reason":"late"}`, "", Blocking, toResult,
+			"late", ""},
 		{"a prompt", UserPromptSubmit, 2, "", "bad", Blocking, refuses, "[cmd]: bad", ""},
-		{"output for another event", PreToolUse, 0, hso(Stop, `"additionalContext":"x"`), "", NonBlockingError, ignored, "",
+		{"output for another event", PreToolUse, 0, hso(Stop, `"additionalContext":"x"`), "",
+			NonBlockingError, ignored, "",
 			"expected 'PreToolUse' but got 'Stop'"},
 		{"a block is not lost by output for another event", Stop, 0,
-			`{"decision":"block","reason":"r","hookSpecificOutput":{"hookEventName":"PreToolUse"}}`, "", Blocking, toFeedback, "r",
+			`{"decision":"block","reason":"r","hookSpecificOutput":{"hookEventName":"PreToolUse"}}`, "",
+			Blocking, toFeedback, "r",
 			"left out"},
-		{"output without its event", Stop, 0, `{"hookSpecificOutput":{"additionalContext":"x"}}`, "", NonBlockingError, ignored, "",
+		{"output without its event", Stop, 0, `{"hookSpecificOutput":{"additionalContext":"x"}}`, "",
+			NonBlockingError, ignored, "",
 			"hookEventName"},
-		{"output that is no object", Stop, 0, `{"hookSpecificOutput":"x"}`, "", NonBlockingError, ignored, "", "expected object"},
-		{"a field of another event", Stop, 0, hso(Stop, `"updatedInput":{}`), "", Success, ignored, "", "takes no hookSpecificOutput.updatedInput"},
+		{"output that is no object", Stop, 0, `{"hookSpecificOutput":"x"}`, "", NonBlockingError, ignored,
+			"", "expected object"},
+		{"a field of another event", Stop, 0, hso(Stop, `"updatedInput":{}`), "", Success, ignored, "",
+			"takes no hookSpecificOutput.updatedInput"},
 		{"async", Stop, 0, `{"async":true}`, "", Success, ignored, "", "later version"},
 		{"a worktree hook that fails", WorktreeCreate, 2, "", "no", Blocking, refuses, "[cmd]: no", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			v := judge(traitsOf(test.event), &Handler{Type: "command"}, end(test.event, test.code, test.stdout, test.stderr))
-			if v.Outcome != test.status || v.refused != test.refused || v.Feedback != test.feedback || v.ExitCode != test.code {
-				t.Errorf("got %s, effect %d, feedback %q, code %d", v.Outcome, v.refused, v.Feedback, v.ExitCode)
+			v := judge(traitsOf(test.event), &Handler{Type: "command"}, end(test.event, test.code,
+				test.stdout, test.stderr))
+			if v.Outcome != test.status || v.refused != test.refused || v.Feedback != test.feedback ||
+				v.ExitCode != test.code {
+				t.Errorf("got %s, effect %d, feedback %q, code %d", v.Outcome, v.refused, v.Feedback,
+					v.ExitCode)
 			}
 			if !strings.Contains(v.Warning, test.warning) || test.warning == "" && v.Warning != "" {
 				t.Errorf("warning %q, want %q", v.Warning, test.warning)
@@ -75,25 +95,30 @@ func TestJudge(t *testing.T) {
 
 func TestJudgeTakesOver(t *testing.T) {
 	v := judge(traitsOf(PreToolUse), &Handler{}, end(PreToolUse, 0,
-		hso(PreToolUse, `"permissionDecision":"ask","permissionDecisionReason":"hm","updatedInput":{"a":1},"additionalContext":"c"`), ""))
+		hso(PreToolUse,
+			`"permissionDecision":"ask","permissionDecisionReason":"hm","updatedInput":{"a":1},"additionalContext":"c"`), ""))
 	if v.permission != (Permission{"ask", "hm"}) || string(v.input) != `{"a":1}` || len(v.contexts) != 1 {
 		t.Errorf("%+v", v)
 	}
-	v = judge(traitsOf(Stop), &Handler{}, end(Stop, 2, `{"continue":false,"systemMessage":"m","terminalSequence":"\u0007"}`, "e"))
-	if !v.halt || v.stop != "Stop hook prevented continuation" || v.message != "m" || v.refused != toFeedback ||
+	v = judge(traitsOf(Stop), &Handler{}, end(Stop, 2,
+		`{"continue":false,"systemMessage":"m","terminalSequence":"\u0007"}`, "e"))
+	if !v.halt || v.stop != "Stop hook prevented continuation" || v.message != "m" ||
+		v.refused != toFeedback ||
 		string(v.output["terminalSequence"]) != `"\u0007"` {
 		t.Errorf("%+v", v)
 	}
 	v = judge(traitsOf(PermissionRequest), &Handler{}, end(PermissionRequest, 0, hso(PermissionRequest,
 		`"decision":{"behavior":"allow","updatedInput":{"command":"ls"},"updatedPermissions":[]}`), ""))
-	if v.permission.Decision != "allow" || string(v.input) != `{"command":"ls"}` || v.output["decision"] == nil {
+	if v.permission.Decision != "allow" || string(v.input) != `{"command":"ls"}` ||
+		v.output["decision"] == nil {
 		t.Errorf("%+v", v)
 	}
 	v = judge(traitsOf(SessionStart), &Handler{}, end(SessionStart, 0, "  plain words\n", ""))
 	if len(v.contexts) != 1 || v.contexts[0] != (note{"success", "plain words"}) {
 		t.Errorf("%+v", v)
 	}
-	v = judge(traitsOf(PostToolUse), &Handler{}, end(PostToolUse, 0, hso(PostToolUse, `"updatedToolOutput":[1]`), ""))
+	v = judge(traitsOf(PostToolUse), &Handler{}, end(PostToolUse, 0, hso(PostToolUse,
+		`"updatedToolOutput":[1]`), ""))
 	if string(v.output["updatedToolOutput"]) != "[1]" {
 		t.Errorf("%+v", v)
 	}
@@ -104,19 +129,22 @@ func TestJudgeTakesOver(t *testing.T) {
 func TestOnFailure(t *testing.T) {
 	found := finding{command: "cmd", code: -1, fault: "timed out after 1s", timedOut: true}
 	strict := &Handler{OnFailure: "block"}
-	if v := judge(traitsOf(PreToolUse), strict, found); v.Outcome != Blocking || v.Feedback != "[cmd]: timed out after 1s" ||
+	if v := judge(traitsOf(PreToolUse), strict, found); v.Outcome != Blocking ||
+		v.Feedback != "[cmd]: timed out after 1s" ||
 		v.permission.Decision != "deny" {
 		t.Errorf("PreToolUse: %+v", v)
 	}
 	for _, event := range []Event{Stop, TaskCompleted, TeammateIdle, SubagentStop, SessionStart} {
-		if v := judge(traitsOf(event), strict, found); v.Outcome != Cancelled || !strings.Contains(v.Warning, "no effect") {
+		if v := judge(traitsOf(event), strict, found); v.Outcome != Cancelled ||
+			!strings.Contains(v.Warning, "no effect") {
 			t.Errorf("%s: %+v", event, v)
 		}
 	}
 	if v := judge(traitsOf(PreToolUse), strict, end(PreToolUse, 1, "", "oops")); v.Outcome != Blocking {
 		t.Errorf("exit 1: %+v", v)
 	}
-	if v := judge(traitsOf(PreToolUse), strict, end(PreToolUse, 0, `{"continue":"x"}`, "")); v.Outcome != Blocking {
+	if v := judge(traitsOf(PreToolUse), strict, end(PreToolUse, 0, `{"continue":"x"}`,
+		"")); v.Outcome != Blocking {
 		t.Errorf("broken answer: %+v", v)
 	}
 }
@@ -137,18 +165,24 @@ func TestJudgeGate(t *testing.T) {
 		{"any other exit", 1, "FAIL x\n", "FAIL x", "", Blocking, false, "[cmd]: FAIL x"},
 		{"exit 2 like any other", 2, "o", "o\ne", "", Blocking, false, "[cmd]: o\ne"},
 		{"silent", 4, "", "", "", Blocking, false, "[cmd]: exit code 4, without any output"},
-		{"agrees by JSON but not by exit", 1, `{"decision":"approve"}`, `{"decision":"approve"}`, "", Blocking, false,
+		{"agrees by JSON but not by exit", 1, `{"decision":"approve"}`, `{"decision":"approve"}`, "",
+			Blocking, false,
 			`[cmd]: {"decision":"approve"}`},
 		{"refuses by JSON", 0, `{"decision":"block","reason":"json"}`, "x", "", Blocking, false, "json"},
-		{"refuses by both, with JSON's reason", 1, `{"decision":"block","reason":"json"}`, "x", "", Blocking, false, "json"},
+		{"refuses by both, with JSON's reason", 1, `{"decision":"block","reason":"json"}`, "x", "",
+			Blocking, false, "json"},
 		{"halts", 0, `{"continue":false}`, "x", "", Success, true, ""},
 		{"half an answer", 0, `{"decision":`, `{"decision":`, "", Blocking, false, ""},
 		{"an answer of the wrong type", 0, `{"continue":"false"}`, "x", "", Blocking, false, ""},
-		{"reports of a test runner", 0, "{\"Action\":\"run\"}\n{\"Action\":\"pass\"}\n", "x", "", Success, false, ""},
-		{"two answers", 0, "{\"decision\":\"block\"}\n{\"decision\":\"block\"}\n", "x", "", Blocking, false, ""},
+		{"reports of a test runner", 0, "{\"Action\":\"run\"}\n{\"Action\":\"pass\"}\n", "x", "", Success,
+			false, ""},
+		{"two answers", 0, "{\"decision\":\"block\"}\n{\"decision\":\"block\"}\n", "x", "", Blocking, false,
+			""},
 		{"cannot start", -1, "", "", "cannot start x", Blocking, false, "[cmd]: cannot start x"},
-		{"timed out", -1, "", "so far", "timed out after 1s", Blocking, false, "[cmd]: timed out after 1s\nso far"},
-		{"timed out after an answer", -1, `{"decision":"approve"}`, "", "timed out after 1s", Blocking, false, "[cmd]: timed out after 1s"},
+		{"timed out", -1, "", "so far", "timed out after 1s", Blocking, false,
+			"[cmd]: timed out after 1s\nso far"},
+		{"timed out after an answer", -1, `{"decision":"approve"}`, "", "timed out after 1s", Blocking,
+			false, "[cmd]: timed out after 1s"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -158,7 +192,8 @@ func TestJudgeGate(t *testing.T) {
 			if v.Outcome != test.status || v.halt != test.halt {
 				t.Errorf("got %s, halt %v: %+v", v.Outcome, v.halt, v)
 			}
-			if test.feedback != "" && v.Feedback != test.feedback || test.status == Blocking && v.Feedback == "" {
+			if test.feedback != "" && v.Feedback != test.feedback || test.status == Blocking &&
+				v.Feedback == "" {
 				t.Errorf("feedback %q, want %q", v.Feedback, test.feedback)
 			}
 		})
@@ -186,10 +221,12 @@ func TestReadAnswer(t *testing.T) {
 			t.Errorf("%q: plain %q", stdout, a.plain)
 		}
 	}
-	if a := readAnswer(Stop, "{\"async\":true,\"asyncTimeout\":5}\n{\"decision\":\"block\"}", false); a.fields == nil || !a.fields.async {
+	if a := readAnswer(Stop, "{\"async\":true,\"asyncTimeout\":5}\n{\"decision\":\"block\"}",
+		false); a.fields == nil || !a.fields.async {
 		t.Errorf("async on the first line: %+v", a)
 	}
-	if a := readAnswer(Stop, `{"Continue":false,"DECISION":"block"}`, false); a.fields.halt || a.fields.decision != "" {
+	if a := readAnswer(Stop, `{"Continue":false,"DECISION":"block"}`, false); a.fields.halt ||
+		a.fields.decision != "" {
 		t.Errorf("names have one spelling: %+v", a.fields)
 	}
 }
@@ -197,8 +234,10 @@ func TestReadAnswer(t *testing.T) {
 // FuzzAnswer: whatever a hook prints, nothing panics, nothing is lost in
 // silence, and a refusal needs a whole answer.
 func FuzzAnswer(f *testing.F) {
-	for _, seed := range []string{"", "{}", `{"decision":"block","reason":"r"}`, `{"continue":false}`, `{"a":`, "x\n{}", `{"async":true}` + "\n",
-		hso(PreToolUse, `"permissionDecision":"deny"`), hso(PermissionRequest, `"decision":{"behavior":"deny"}`), "{\"a\":1}\n{\"b\":2}"} {
+	for _, seed := range []string{"", "{}", `{"decision":"block","reason":"r"}`, `{"continue":false}`,
+		`{"a":`, "x\n{}", `{"async":true}` + "\n",
+		hso(PreToolUse, `"permissionDecision":"deny"`), hso(PermissionRequest,
+			`"decision":{"behavior":"deny"}`), "{\"a\":1}\n{\"b\":2}"} {
 		f.Add(seed, 0, false)
 		f.Add(seed, 2, true)
 	}

@@ -40,7 +40,8 @@ func recordedInputs(tb testing.TB) []recordedInput {
 
 // typed returns the payload type of an event, or nil if it has none yet.
 func typed(event Event) Payload {
-	for _, p := range []Payload{SessionStartInput{}, SessionEndInput{}, UserPromptSubmitInput{}, PreToolUseInput{},
+	for _, p := range []Payload{SessionStartInput{}, SessionEndInput{}, UserPromptSubmitInput{},
+		PreToolUseInput{},
 		PostToolUseInput{}, PostToolUseFailureInput{}, StopInput{}, StopFailureInput{}, TeammateIdleInput{},
 		TaskCreatedInput{}, TaskCompletedInput{}, NotificationInput{}} {
 		if p.Event() == event {
@@ -149,8 +150,10 @@ func TestWireRefusesBadPayloads(t *testing.T) {
 }
 
 func TestParseInputFillsIn(t *testing.T) {
-	defaults := Common{SessionID: "def", TranscriptPath: "/t", Cwd: "/cwd", PermissionMode: "default", PromptID: "p"}
-	in, err := ParseInput("FutureEvent", []byte(`{"z":1,"cwd":"/own","session_id":"own","a":{"b":[1,2]},"z":2}`), defaults)
+	defaults := Common{SessionID: "def", TranscriptPath: "/t", Cwd: "/cwd", PermissionMode: "default",
+		PromptID: "p"}
+	in, err := ParseInput("FutureEvent",
+		[]byte(`{"z":1,"cwd":"/own","session_id":"own","a":{"b":[1,2]},"z":2}`), defaults)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +173,7 @@ func TestParseInputErrors(t *testing.T) {
 		`{"a":`:                            "not one JSON object",
 		`{"session_id":5}`:                 "session_id is 5: want a string",
 		`{"effort":"high"}`:                `effort is "high": want an object like {"level":"high"}`,
-		`{"hook_event_name":"SessionEnd"}`: `hook_event_name is "SessionEnd", but the event to fire is Stop`,
+		`{"hook_event_name":"SessionEnd"}`: `hook_event_name is "SessionEnd", but Stop is to be fired`,
 	} {
 		_, err := ParseInput(Stop, []byte(raw), Common{})
 		if err == nil || !strings.Contains(err.Error(), want) {
