@@ -72,12 +72,14 @@ type part interface {
 	schema() *schema
 }
 
-// object decodes a mapping whose keys are known.
+// object decodes a mapping whose keys are known. A key that was misspelt is not
+// reported as missing as well; a key without a value is there.
 func (d *decoder) object(key, n *node, fields []field) {
 	if n.kind != kindMapping {
 		d.wrong(key, n, "a mapping")
 		return
 	}
+	before := len(d.problems)
 	given, meant := map[string]bool{}, map[string]bool{}
 	for _, p := range d.unique(n) {
 		given[p.key.text] = true
@@ -96,6 +98,7 @@ func (d *decoder) object(key, n *node, fields []field) {
 			d.fail(n.at, "%s has no %s; add `%s:` with %s", nameOf(key), f.key, f.key, f.part.want())
 		}
 	}
+	n.broken = len(d.problems) > before
 }
 
 // nameOf names what a key stands for; the spec itself has no key.
@@ -105,6 +108,8 @@ func nameOf(key *node) string {
 	}
 	return clip(key.text)
 }
+
+// unique is where JSON's and YAML's duplicates end: the parser lets them pass.
 
 // unique returns the entries of a mapping without repetitions, which it reports.
 func (d *decoder) unique(n *node) []pair {

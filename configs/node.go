@@ -5,6 +5,8 @@ import "fmt"
 // kind is what a node is.
 type kind uint8
 
+// The kinds of nodes. Numbers come in two, because JSON and people write
+// whole ones without a point, and most numbers of a spec count something.
 const (
 	kindNull kind = iota
 	kindBool
@@ -26,6 +28,10 @@ type node struct {
 	yes   bool // kindBool
 	items []*node
 	pairs []pair
+
+	// broken is set by the decoder on a mapping in which it found a mistake.
+	// What the mapping seems to lack may be what was meant there.
+	broken bool
 }
 
 // pair is one entry of a mapping. Its key is a scalar.

@@ -64,9 +64,11 @@ func (r *resolver) hooks(s *hookSection) hooks.Settings {
 	}
 	settings := s.settings()
 	for _, p := range hooks.Validate(settings) {
-		if n := s.node(p); !r.said(n.at) {
-			r.fail(n.at, "%s", p.Text)
+		n := s.node(p)
+		if r.said(n.at) || n.kind == kindMapping && n.broken {
+			continue
 		}
+		r.fail(n.at, "%s", p.Text)
 	}
 	r.warnSilentEvents(s)
 	return settings

@@ -1,0 +1,151 @@
+package configs
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+//go:generate go test -run TestSpecDocIsCurrent -update .
+
+const specDoc = "../docs/spec.md"
+
+// documented are the tables of the spec, by the names that docs/spec.md has for
+// them.
+func documented() map[string][]field {
+	var (
+		lead  leadSpec
+		agent agentSpec
+		task  taskSpec
+		gate  gateSpec
+		group groupSpec
+		hook  handlerSpec
+	)
+	member := lead.memberSpec.fields()
+	own := slices.DeleteFunc(leadFields(&lead), func(f field) bool { return find(member, f.key) != nil })
+	return map[string][]field{
+		"team": (&teamSpec{}).fields(), "model": (&modelSpec{}).fields(), "agent": agent.fields(),
+		"member": member, "lead": own, "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
+		"task": task.fields(), "wants": task.wants.fields(), "gates": (&gatesSpec{}).fields(), "gate": gate.fields(),
+		"hookGroup": group.fields(), "hook": hook.fields(),
+	}
+}
+
+// leadFields are the keys of a lead that is a mapping.
+func leadFields(l *leadSpec) []field {
+	return leadPart(l).(eitherPart).long.(objectPart).fields
+}
+
+// keyTable is a table of fields in Markdown.
+func keyTable(fields []field) string {
+	var out strings.Builder
+	out.WriteString("| key | value | what it does |\n|---|---|---|\n")
+	cell := strings.NewReplacer("|", "\\|")
+	for _, f := range fields {
+		key, value, doc := "`"+f.key+"`", f.part.want(), f.doc
+		if f.need {
+			key += " (required)"
+		}
+		if _, isLater := f.part.(laterPart); isLater {
+			value, doc = "—", doc+" *Not yet in this version.*"
+		}
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", key, cell.Replace(value), cell.Replace(doc))
+	}
+	return out.String()
+}
+
+var keysMark = regexp.MustCompile(`(?s)<!-- keys: (\w+) -->\n.*?<!-- end -->\n`)
+
+// TestSpecDocIsCurrent holds the tables of docs/spec.md against the parser's.
+func TestSpecDocIsCurrent(t *testing.T) {
+	have, err := os.ReadFile(specDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := documented()
+	want := keysMark.ReplaceAllFunc(have, func(mark []byte) []byte {
+		name := string(keysMark.FindSubmatch(mark)[1])
+		fields, known := tables[name]
+		if !known {
+			t.Errorf("docs/spec.md wants the keys of %q, which no table has (or has shown already)", name)
+		}
+		delete(tables, name)
+		return fmt.Appendf(nil, "<!-- keys: %s -->\n%s<!-- end -->\n", name, keyTable(fields))
+	})
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		t.Errorf("docs/spec.md does not show the keys of %s; put <!-- keys: %[1]s --> and <!-- end --> there", name)
+	}
+	if *update {
+		if err := os.WriteFile(specDoc, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(have, want) {
+		t.Error("the tables of docs/spec.md are stale; run `go generate ./configs`")
+	}
+}
+
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// wholeSpec makes a spec of an example that shows only a part of one.
+func wholeSpec(example string) string {
+	for line, rest := range map[string]string{
+		"covey:": "covey: 1\n", "lead:": "lead: {model: {provider: script, script: scripts/lead.yaml}}\n",
+	} {
+		if !strings.Contains("\n"+example, "\n"+line) {
+			example += rest
+		}
+	}
+	return example
+}
+
+// TestDocumentedSpecsAreSpecs runs the examples of the documents through the
+// parser, and finds that docs/spec.md has one for each key.
+func TestDocumentedSpecsAreSpecs(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{
+		"scripts/lead.yaml", "scripts/backend.yaml", "scripts/boss.yaml", "scripts/coder.yaml",
+		"prompts/docs.md", ".claude/settings.json",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := ""
+	for _, doc := range []string{specDoc, "../README.md"} {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := yamlBlock.FindAllSubmatch(text, -1)
+		if len(blocks) == 0 {
+			t.Errorf("%s shows no spec", doc)
+		}
+		for _, block := range blocks {
+			example := string(block[1])
+			if doc == specDoc {
+				shown += example
+			}
+			if _, err := Parse(filepath.Join(dir, "team.yaml"), []byte(wholeSpec(example))); err != nil {
+				t.Errorf("%s: %v in\n%s", doc, err, example)
+			}
+		}
+	}
+	for name, fields := range documented() {
+		for _, f := range fields {
+			_, isLater := f.part.(laterPart)
+			if key := regexp.MustCompile(`(?m)(^|[\s{,])` + f.key + `:`); !isLater && !key.MatchString(shown) {
+				t.Errorf("docs/spec.md has no example of the key %s of a %s", f.key, name)
+			}
+		}
+	}
+}
