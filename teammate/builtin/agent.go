@@ -166,7 +166,8 @@ func always(teammate.ToolCall) bool { return true }
 // exactly one result in the conversation when batch returns: a call that may
 // not be made, or that ctx's end came before, is told to be interrupted. A
 // halt lets the rest of the batch finish.
-func (t *turn) batch(ctx context.Context, calls []teammate.ToolCall, may func(teammate.ToolCall) bool) error {
+func (t *turn) batch(ctx context.Context, calls []teammate.ToolCall,
+	may func(teammate.ToolCall) bool) error {
 	var broken error
 	for _, c := range calls {
 		var result teammate.ToolResult
@@ -227,9 +228,10 @@ func (t *turn) done() teammate.Reply {
 // What a model is told of calls that have no result of their own.
 const (
 	skippedText = "Not run: the turn was interrupted before this call."
-	lostText    = "interrupted: covey was stopped while this call was under way. It may have done all, some or " +
-		"none of its work; look before you repeat it."
-	badInputText = "Not run: the input of this call is not a JSON object. Write it again as the tool's schema says."
+	lostText    = "interrupted: covey was stopped while this call was under way. It may have done all, " +
+		"some or none of its work; look before you repeat it."
+	badInputText = "Not run: the input of this call is not a JSON object. Write it again as the tool's " +
+		"schema says."
 )
 
 // failed is the result of a call that did not do, or not to its end, what it was to do.

@@ -18,13 +18,15 @@ func TestTheAgentWorksUntilAnAnswerCallsNothing(t *testing.T) {
 		answer(calls("Edit", "c3")),
 		answer(says(" All "), says("done. ")),
 	}}
-	h := &fakeHost{mail: [][]teammate.Input{nil, {{Kind: teammate.FromMail, Text: "<mail>", MessageID: "m1"}}}}
+	h := &fakeHost{mail: [][]teammate.Input{nil,
+		{{Kind: teammate.FromMail, Text: "<mail>", MessageID: "m1"}}}}
 	h.results = map[string]teammate.ToolResult{"Bash": {Content: "out", Extra: []string{"a hook says so"}}}
 	reply, err := newAgent(t, m).Run(t.Context(), prompt("goal", "and this"), h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := teammate.Reply{Text: "All \ndone.", ToolCalls: 3, Usage: teammate.Usage{InputTokens: 30, OutputTokens: 3}}
+	want := teammate.Reply{Text: "All \ndone.", ToolCalls: 3,
+		Usage: teammate.Usage{InputTokens: 30, OutputTokens: 3}}
 	if reply != want {
 		t.Errorf("reply %+v, want %+v", reply, want)
 	}
@@ -50,7 +52,8 @@ assistant:  All  | done.
 assistant: I look. | Read c1 {"a":1} | Bash c2 {"a":1}
 user: =c1 did Read | =c2 out | a hook says so | <mail>
 `
-	if r := m.requests[1]; written(r.Messages) != wantRequest || r.New != 1 || r.System != "be good" || len(r.Tools) != 4 {
+	if r := m.requests[1]; written(r.Messages) != wantRequest || r.New != 1 || r.System != "be good" ||
+		len(r.Tools) != 4 {
 		t.Errorf("second request, new from %d:\n%s", r.New, written(r.Messages))
 	}
 	mail := h.records[4]
@@ -104,7 +107,8 @@ func TestAnEmptyAnswerEndsTheRun(t *testing.T) {
 		t.Errorf("%+v, %v", reply, err)
 	}
 	// It is recorded, because a resumed script must know of it, but no request holds it.
-	if last := h.records[len(h.records)-1]; last.Step == nil || *last.Step != 3 || len(last.Message.Content) != 0 {
+	if last := h.records[len(h.records)-1]; last.Step == nil || *last.Step != 3 ||
+		len(last.Message.Content) != 0 {
 		t.Errorf("recorded as %+v", last)
 	}
 	if _, err := a.Run(t.Context(), prompt("y"), h); err != nil {
@@ -149,7 +153,8 @@ func TestAFailedStepOfAScriptIsRecorded(t *testing.T) {
 	if !errors.As(err, &failure) {
 		t.Fatalf("got %v", err)
 	}
-	if last := h.records[len(h.records)-1]; last.Step == nil || *last.Step != 2 || last.Message.Role != teammate.Assistant {
+	if last := h.records[len(h.records)-1]; last.Step == nil || *last.Step != 2 ||
+		last.Message.Role != teammate.Assistant {
 		t.Errorf("the last record is %+v", last)
 	}
 }
@@ -167,9 +172,12 @@ func TestTheLimitOfPassesEndsTheRun(t *testing.T) {
 }
 
 func TestAHaltFinishesTheBatch(t *testing.T) {
-	m := &fakeModel{t: t, answers: []any{answer(says("both"), calls("Bash", "c1"), calls("Read", "c2"), calls("Edit", "c3"))}}
+	m := &fakeModel{t: t,
+		answers: []any{answer(says("both"), calls("Bash", "c1"), calls("Read", "c2"), calls("Edit", "c3"))}}
 	h := &fakeHost{results: map[string]teammate.ToolResult{
-		"Bash": {Content: "a"}, "Read": {Content: "b", Halted: "budget"}, "Edit": {Content: "c", Halted: "later"},
+		"Bash": {
+			Content: "a"}, "Read": {Content: "b", Halted: "budget"},
+		"Edit": {Content: "c", Halted: "later"},
 	}}
 	reply, err := newAgent(t, m).Run(t.Context(), prompt("x"), h)
 	if err != nil || reply.Halted != "budget" || reply.ToolCalls != 3 || reply.Text != "both" {
@@ -255,11 +263,14 @@ func TestAFullDiskEndsTheRunAndNothingIsDoneTwice(t *testing.T) {
 
 func TestWhatModelsGetWrongIsPutRight(t *testing.T) {
 	raw := func(id, input string) teammate.Block {
-		return teammate.Block{Type: teammate.ToolUseBlock, ID: id, Name: "Bash", Input: json.RawMessage(input)}
+		return teammate.Block{Type: teammate.ToolUseBlock, ID: id, Name: "Bash",
+			Input: json.RawMessage(input)}
 	}
 	m := &fakeModel{t: t, answers: []any{
-		answer(raw("c1", "{ \"a\" : 1 }"), raw("c1", ""), raw("", `[1]`), raw("", `{"a":`), raw("c1_2", "null"),
-			says(""), teammate.Block{Type: "thinking", Text: "hm"}, teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: "c1"}),
+		answer(raw("c1", "{ \"a\" : 1 }"), raw("c1", ""), raw("", `[1]`), raw("", `{"a":`),
+			raw("c1_2", "null"),
+			says(""), teammate.Block{Type: "thinking", Text: "hm"},
+			teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: "c1"}),
 		answer(says("ok")),
 	}}
 	h := &fakeHost{}

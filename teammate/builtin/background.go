@@ -81,7 +81,8 @@ func (t *Tools) startRun(in bashInput, note string) teammate.ToolResult {
 	if err != nil {
 		return failed(fmt.Sprintf("Bash: %v", err))
 	}
-	text := fmt.Sprintf("Command running in background with ID: %s. Output is being written to: %s", r.ID, r.output.path)
+	text := fmt.Sprintf("Command running in background with ID: %s. Output is being written to: %s", r.ID,
+		r.output.path)
 	return success(joined([]string{text, note}), bashOutput{Stderr: note, BackgroundTaskID: r.ID})
 }
 
@@ -98,7 +99,8 @@ func (t *Tools) newRun(in bashInput) (*run, error) {
 	case t.closed:
 		return nil, fmt.Errorf("the member is being stopped; nothing is started any more")
 	case running >= maxRuns:
-		return nil, fmt.Errorf("%d commands are running in the background already; end one with KillShell first", running)
+		return nil, fmt.Errorf("%d commands are running in the background already; end one with "+
+			"KillShell first", running)
 	}
 	s, err := t.newScript(in.Command, false)
 	if err != nil {
@@ -111,8 +113,9 @@ func (t *Tools) newRun(in bashInput) (*run, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &run{
-		BackgroundRun: BackgroundRun{ID: id, Command: in.Command, Description: in.Description, Started: t.now()},
-		output:        output, cancel: cancel, ended: make(chan struct{}),
+		BackgroundRun: BackgroundRun{ID: id, Command: in.Command, Description: in.Description,
+			Started: t.now()},
+		output: output, cancel: cancel, ended: make(chan struct{}),
 	}
 	t.runs = append(t.runs, r)
 	p := t.process(s)
@@ -196,7 +199,8 @@ func (t *Tools) find(id string) (*run, error) {
 		ids = append(ids, r.ID)
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("there is no background command %q, nor any other; one from before a restart has ended "+
+		return nil, fmt.Errorf("there is no background command %q, nor any other; one from before a "+
+			"restart has ended "+
 			"with it; what it had printed is in %s", id, t.env.OutputDir)
 	}
 	return nil, fmt.Errorf("there is no background command %q; there are %s", id, strings.Join(ids, ", "))

@@ -13,7 +13,8 @@ import (
 // background starts a command and returns its id.
 func (b *bench) background(command string) string {
 	b.t.Helper()
-	r := b.call(b.t.Context(), "Bash", fields{"command": command, "description": "d", "run_in_background": true})
+	r := b.call(b.t.Context(), "Bash",
+		fields{"command": command, "description": "d", "run_in_background": true})
 	var out bashOutput
 	if err := json.Unmarshal(r.Response, &out); err != nil || out.BackgroundTaskID == "" {
 		b.t.Fatalf("not started: %s", r.Content)
@@ -46,7 +47,8 @@ func TestABackgroundRun(t *testing.T) {
 	b := newBench(t, nil)
 	release := b.fifo("gate")
 	b.ok("Bash", fields{"command": "mkdir sub && cd sub"})
-	id := b.background("cd ..; echo one; printf 'half '; echo err >&2; read x <gate; echo line; echo last; exit 3")
+	id := b.background("cd ..; echo one; printf 'half '; echo err >&2; read x <gate; echo line; echo " +
+		"last; exit 3")
 	if id != "bash_1" {
 		t.Errorf("the first run is %s", id)
 	}
@@ -55,7 +57,8 @@ func TestABackgroundRun(t *testing.T) {
 		t.Errorf("running: %+v", list)
 	}
 	var seen string
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(seen, "err") && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(seen, "err") &&
+		time.Now().Before(deadline); {
 		got := b.ok("BashOutput", fields{"bash_id": id})
 		if !strings.HasPrefix(got, "Status: running\n") {
 			t.Fatalf("got %q", got)
@@ -77,15 +80,11 @@ func TestABackgroundRun(t *testing.T) {
 	if got.Content != "Status: failed, exit code 3\nlast" || string(got.Response) != want {
 		t.Errorf("got %q\n%s\nwant\n%s", got.Content, got.Response, want)
 	}
-	if got := b.ok("BashOutput", fields{"bash_id": id}); got != "Status: failed, exit code 3\n(no new output)" {
-		t.Errorf("once more: %q", got)
-	}
+	b.shows("BashOutput", fields{"bash_id": id}, "Status: failed, exit code 3\n(no new output)")
 	if len(b.tools.Background()) != 0 {
 		t.Error("it still counts as running")
 	}
-	if got := b.ok("KillShell", fields{"shell_id": id}); got != "bash_1 is failed" {
-		t.Errorf("killing what has ended: %q", got)
-	}
+	b.shows("KillShell", fields{"shell_id": id}, "bash_1 is failed")
 }
 
 func TestKillShellEndsTheWholeTree(t *testing.T) {
@@ -93,15 +92,14 @@ func TestKillShellEndsTheWholeTree(t *testing.T) {
 	release := b.fifo("began")
 	id := b.background(strings.Replace(family, "touch ready", "read x <began", 1))
 	release()
-	if got := b.ok("KillShell", fields{"shell_id": id}); got != "bash_1 is killed" {
-		t.Errorf("got %q", got)
-	}
+	b.shows("KillShell", fields{"shell_id": id}, "bash_1 is killed")
 	for _, pid := range pids(t, filepath.Join(b.root, "pids")) {
 		if alive(pid) {
 			t.Errorf("process %d lives on", pid)
 		}
 	}
-	if got := b.ok("BashOutput", fields{"bash_id": id}); !strings.HasPrefix(got, "Status: killed, exit code 137\n") {
+	got := b.ok("BashOutput", fields{"bash_id": id})
+	if !strings.HasPrefix(got, "Status: killed, exit code 137\n") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -119,9 +117,7 @@ func TestCloseEndsBackgroundRunsAndStartsNoMore(t *testing.T) {
 	if n := len(b.tools.Background()); n != 0 {
 		t.Errorf("%d still run", n)
 	}
-	if got := b.fails("Bash", fields{"command": "true", "run_in_background": true}); !strings.Contains(got, "being stopped") {
-		t.Errorf("after Close: %q", got)
-	}
+	b.refuses("Bash", fields{"command": "true", "run_in_background": true}, "being stopped")
 }
 
 func TestCloseBeforeAnythingRan(t *testing.T) {
@@ -140,9 +136,7 @@ func TestIDsGoOnAfterARestart(t *testing.T) {
 	if id := again.background("true"); id != "bash_3" {
 		t.Errorf("after a restart the next run is %s", id)
 	}
-	if got := again.fails("BashOutput", fields{"bash_id": "bash_1"}); !strings.Contains(got, "there are bash_3") {
-		t.Errorf("a run of before: %q", got)
-	}
+	again.refuses("BashOutput", fields{"bash_id": "bash_1"}, "there are bash_3")
 }
 
 func TestTooManyBackgroundRuns(t *testing.T) {
@@ -150,9 +144,7 @@ func TestTooManyBackgroundRuns(t *testing.T) {
 	for range maxRuns {
 		b.background("exec sleep 300")
 	}
-	if got := b.fails("Bash", fields{"command": "true", "run_in_background": true}); !strings.Contains(got, "KillShell first") {
-		t.Errorf("got %q", got)
-	}
+	b.refuses("Bash", fields{"command": "true", "run_in_background": true}, "KillShell first")
 }
 
 func TestAFloodOfBackgroundOutput(t *testing.T) {
@@ -160,7 +152,8 @@ func TestAFloodOfBackgroundOutput(t *testing.T) {
 	id := b.background("seq 1 2000000")
 	b.ended(id)
 	got := b.ok("BashOutput", fields{"bash_id": id})
-	if len(got) > outputChars+500 || !strings.HasSuffix(got, "\n2000000") || !strings.Contains(got, "bytes before this are in") {
+	if len(got) > outputChars+500 || !strings.HasSuffix(got, "\n2000000") ||
+		!strings.Contains(got, "bytes before this are in") {
 		t.Errorf("%d bytes, beginning with %.200q", len(got), got)
 	}
 }
@@ -187,19 +180,14 @@ func TestTheOutputOfARunIsBounded(t *testing.T) {
 
 func TestBackgroundToolsRefuseUnknownRuns(t *testing.T) {
 	b := newBench(t, nil)
-	for _, test := range []struct{ tool, field string }{{"BashOutput", "bash_id"}, {"KillShell", "shell_id"}} {
-		if got := b.fails(test.tool, fields{test.field: "x"}); !strings.Contains(got, `no background command "x", nor any other`) {
-			t.Errorf("%s: %q", test.tool, got)
-		}
+	for _, test := range []struct{ tool, field string }{{"BashOutput", "bash_id"},
+		{"KillShell", "shell_id"}} {
+		b.refuses(test.tool, fields{test.field: "x"}, `no background command "x", nor any other`)
 	}
 	id := b.background("true")
-	if got := b.fails("BashOutput", fields{"bash_id": id, "filter": "("}); !strings.Contains(got, "no regular expression") {
-		t.Errorf("got %q", got)
-	}
+	b.refuses("BashOutput", fields{"bash_id": id, "filter": "("}, "no regular expression")
 	b.tools.env.OutputDir = "/proc/nowhere"
-	if got := b.fails("Bash", fields{"command": "true", "run_in_background": true}); !strings.Contains(got, "outputs") {
-		t.Errorf("got %q", got)
-	}
+	b.refuses("Bash", fields{"command": "true", "run_in_background": true}, "outputs")
 }
 
 func TestSpool(t *testing.T) {
@@ -213,8 +201,14 @@ func TestSpool(t *testing.T) {
 		{"nothing", nil, 10, ""},
 		{"short", []string{"ab", "c\n\n"}, 10, "abc"},
 		{"just fitting", []string{"üüüüü\n"}, 5, "üüüüü"},
-		{"too many characters", []string{"0123456789"}, 4, "01\n… (the output has 10 bytes; all of it is in %s) …\n89"},
-		{"beyond the memory", []string{long, "end\n"}, 8, "üüüü\n… (the output has 600004 bytes; all of it is in %s) …\nend"},
+		{
+			"too many characters", []string{"0123456789"}, 4,
+			"01\n… (the output has 10 bytes; all of it is in %s) …\n89",
+		},
+		{
+			"beyond the memory", []string{long, "end\n"}, 8,
+			"üüüü\n… (the output has 600004 bytes; all of it is in %s) …\nend",
+		},
 		{"in pieces", strings.SplitAfter(strings.Repeat("0123456789\n", 40_000), "\n"), 6,
 			"012\n… (the output has 440000 bytes; all of it is in %s) …\n89"},
 	}
@@ -250,7 +244,8 @@ func TestSpoolWithoutRoom(t *testing.T) {
 	}
 	s.Write([]byte("the end"))
 	got, path := s.text(20)
-	if path != "" || !strings.Contains(got, "could not be kept: no such file") || !strings.HasSuffix(got, "the end") {
+	if path != "" || !strings.Contains(got, "could not be kept: no such file") ||
+		!strings.HasSuffix(got, "the end") {
 		t.Errorf("%q in %q", got, path)
 	}
 	full := &spool{dir: t.TempDir(), name: "stdout"}

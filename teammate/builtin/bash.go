@@ -15,10 +15,10 @@ import (
 )
 
 type bashInput struct {
-	Command     string `json:"command" jsonschema:"The command line, for bash"`
-	Timeout     int64  `json:"timeout,omitempty" jsonschema:"How long it may take, in milliseconds; 120000 unless given, 600000 at most"`
-	Description string `json:"description,omitempty" jsonschema:"What it does, in a few words, for people who watch"`
-	Background  bool   `json:"run_in_background,omitempty" jsonschema:"Do not wait for it; look at its output with BashOutput, end it with KillShell"`
+	Command     string `json:"command"`
+	Timeout     int64  `json:"timeout,omitempty"`
+	Description string `json:"description,omitempty"`
+	Background  bool   `json:"run_in_background,omitempty"`
 }
 
 // bashOutput is Bash's tool_response.
@@ -39,16 +39,24 @@ const outputChars = 30_000
 func (t *Tools) bashTool() teammate.Tool {
 	spec := teammate.Spec{
 		Name: "Bash",
-		Description: "Runs a command line in bash, without a terminal and without input. The directory it ends in is " +
-			"where the next one begins, as long as it is inside the workspace; variables and functions do not last. " +
-			"Of a long output the beginning and the end are shown, and the file that holds all of it. What it starts " +
-			"is killed with it when it takes too long. For files, prefer Read, Edit, Write, Glob and Grep.",
+		Description: "Runs a command line in bash, without a terminal and without input. The directory " +
+			"it ends in is where the next one begins, as long as it is inside the workspace; variables " +
+			"and functions do not last. Of a long output the beginning and the end are shown, and the " +
+			"file that holds all of it. What it starts is killed with it when it takes too long. For " +
+			"files, prefer Read, Edit, Write, Glob and Grep.",
 	}
 	adjust := func(s *jsonschema.Schema) {
 		s.Properties["timeout"].Minimum = jsonschema.Ptr(0.0)
 		s.Properties["timeout"].Maximum = jsonschema.Ptr(float64(t.env.MaxTimeout.Milliseconds()))
 	}
-	tool := newTool(spec, adjust, t.bash)
+	about := map[string]string{
+		"command":     "The command line, for bash",
+		"timeout":     "How long it may take, in milliseconds; 120000 unless given, 600000 at most",
+		"description": "What it does, in a few words, for people who watch",
+		"run_in_background": "Do not wait for it; look at its output with BashOutput, end it with " +
+			"KillShell",
+	}
+	tool := newTool(spec, about, adjust, t.bash)
 	tool.render = rendering(bashOutput.text)
 	return tool
 }
@@ -200,7 +208,8 @@ func (f *finished) result() teammate.ToolResult {
 	text := joined([]string{output.Stdout, output.Stderr})
 	switch {
 	case f.interrupted:
-		return failed(joined([]string{"Interrupted: the command was killed, with all that it had started.", text}))
+		return failed(joined([]string{"Interrupted: the command was killed, with all that it had started.",
+			text}))
 	case f.exit.Stopped:
 		return failed(joined([]string{
 			fmt.Sprintf("Exit code %d", exitCode(f.exit)),

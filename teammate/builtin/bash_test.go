@@ -30,16 +30,21 @@ func TestBashAnswersAsTheRecordedHost(t *testing.T) {
 			"echo '<a> & b' >&2; echo out", "out\n<a> & b",
 			`{"stdout":"out","stderr":"<a> & b","interrupted":false,"isImage":false,"noOutputExpected":false}`,
 		},
-		{"touch zz; echo 3", "3", `{"stdout":"3","stderr":"","interrupted":false,"isImage":false,"noOutputExpected":false}`},
+		{
+			"touch zz; echo 3", "3",
+			`{"stdout":"3","stderr":"","interrupted":false,"isImage":false,"noOutputExpected":false}`,
+		},
 	}
 	b := newBench(t, nil)
 	for _, test := range tests {
 		r := b.call(t.Context(), "Bash", fields{"command": test.command, "description": "d"})
 		if r.Content != test.content || string(r.Response) != test.response || r.IsError {
-			t.Errorf("%s\n got %q %s\nwant %q %s", test.command, r.Content, r.Response, test.content, test.response)
+			t.Errorf("%s\n got %q %s\nwant %q %s", test.command, r.Content, r.Response, test.content,
+				test.response)
 		}
 	}
-	if got := b.fails("Bash", fields{"command": "echo out; echo err >&2; exit 3"}); got != "Exit code 3\nout\nerr" {
+	got := b.fails("Bash", fields{"command": "echo out; echo err >&2; exit 3"})
+	if got != "Exit code 3\nout\nerr" {
 		t.Errorf("a failure reads %q", got)
 	}
 }
@@ -52,8 +57,14 @@ func TestBashResults(t *testing.T) {
 		{"a failing function", "f() { return 3; }; f", "Exit code 3"},
 		{"exit takes the last status", "false; exit", "Exit code 1"},
 		{"exit in a subshell", "(exit 4)", "Exit code 4"},
-		{"an open quote", "echo 'x", "Exit code 2\n/bin/bash: eval: line 1: unexpected EOF while looking for matching `''"},
-		{"an unknown command", "\n\nnosuchcommand", "Exit code 127\n/bin/bash: line 3: nosuchcommand: command not found"},
+		{
+			"an open quote", "echo 'x",
+			"Exit code 2\n/bin/bash: eval: line 1: unexpected EOF while looking for matching `''",
+		},
+		{
+			"an unknown command", "\n\nnosuchcommand",
+			"Exit code 127\n/bin/bash: line 3: nosuchcommand: command not found",
+		},
 		{"traces show the command only", "set -x; true; exit 5", "Exit code 5\n++ true\n++ exit 5"},
 		{"an EXIT trap", "trap 'echo bye' EXIT; echo hi; exit 2", "Exit code 2\nhi\nbye"},
 		{"no terminal", "[ -t 0 ] || (: </dev/tty) 2>/dev/null || exit 9", "Exit code 9"},
@@ -125,23 +136,23 @@ func TestTheDirectoryStaysInTheWorkspace(t *testing.T) {
 	b := newBench(t, nil)
 	b.ok("Bash", fields{"command": "mkdir a && cd a"})
 	want := "Shell cwd was reset to " + b.root
-	if got := b.ok("Bash", fields{"command": "cd /"}); got != want || b.wd.Dir() != b.root {
-		t.Errorf("%q, in %s", got, b.wd.Dir())
+	b.shows("Bash", fields{"command": "cd /"}, want)
+	if b.wd.Dir() != b.root {
+		t.Errorf("in %s", b.wd.Dir())
 	}
 	if err := os.Symlink("/", filepath.Join(b.root, "out")); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.fails("Bash", fields{"command": "cd out; pwd; exit 1"}); !strings.HasSuffix(got, want) || b.wd.Dir() != b.root {
-		t.Errorf("through a link: %q, in %s", got, b.wd.Dir())
+	b.refuses("Bash", fields{"command": "cd out; pwd; exit 1"}, "Exit code 1\n"+b.root+"/out\n"+want)
+	if b.wd.Dir() != b.root {
+		t.Errorf("through a link: in %s", b.wd.Dir())
 	}
 	// A folder whose name begins like the workspace's is not in it.
 	beside := b.root + "-beside"
 	if err := os.Mkdir(beside, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.ok("Bash", fields{"command": "cd " + beside}); got != want {
-		t.Errorf("beside: %q", got)
-	}
+	b.shows("Bash", fields{"command": "cd " + beside}, want)
 	b.ok("Bash", fields{"command": "mkdir -p gone && cd gone"})
 	if err := os.Remove(filepath.Join(b.root, "gone")); err != nil {
 		t.Fatal(err)
@@ -153,9 +164,7 @@ func TestTheDirectoryStaysInTheWorkspace(t *testing.T) {
 	if err := os.RemoveAll(b.root); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.fails("Bash", fields{"command": "pwd"}); !strings.Contains(got, "the workspace") {
-		t.Errorf("no workspace: %q", got)
-	}
+	b.refuses("Bash", fields{"command": "pwd"}, "the workspace")
 }
 
 func TestAWorkspaceThatIsALink(t *testing.T) {
@@ -169,9 +178,7 @@ func TestAWorkspaceThatIsALink(t *testing.T) {
 	if want := filepath.Join(link, "a"); b.wd.Dir() != want {
 		t.Errorf("in %s, want %s", b.wd.Dir(), want)
 	}
-	if got := b.ok("Read", fields{"file_path": filepath.Join(real, "a/f")}); got != "1\tx\n2\t" {
-		t.Errorf("by its real path: %q", got)
-	}
+	b.shows("Read", fields{"file_path": filepath.Join(real, "a/f")}, "1\tx\n2\t")
 	b.ok("Read", fields{"file_path": filepath.Join(link, "a/f")})
 	b.ok("Write", fields{"file_path": "f", "content": "y"})
 }
@@ -278,7 +285,8 @@ func TestWhatACommandLeavesRunningEndsWithItsMember(t *testing.T) {
 			}
 		}
 	})
-	got := b.ok("Bash", fields{"command": "sleep 300 & echo $! >pids; (setsid sleep 300 >/dev/null 2>&1 & echo $! >>pids); echo ok"})
+	got := b.ok("Bash", fields{"command": "sleep 300 & echo $! >pids; (setsid sleep 300 >/dev/null 2>&1 " +
+		"& echo $! >>pids); echo ok"})
 	left := pids(t, filepath.Join(b.root, "pids"))
 	if !strings.HasPrefix(got, "ok\n(still running: process ") || len(left) != 2 || !alive(left[0]) || !alive(left[1]) {
 		t.Fatalf("result %q, left %v", got, left)
@@ -339,15 +347,11 @@ func TestTheEnvironmentIsTheOneGiven(t *testing.T) {
 	t.Setenv("COVEY_SECRET", "leaked")
 	envFile := filepath.Join(t.TempDir(), "it's env")
 	b := newBench(t, func(e *Env) { e.EnvFile = envFile; e.Environ = append(e.Environ, "FOO=bar") })
-	if got := b.ok("Bash", fields{"command": "echo $FOO-$COVEY_SECRET-$RIGVAR"}); got != "bar--" {
-		t.Errorf("got %q", got)
-	}
+	b.shows("Bash", fields{"command": "echo $FOO-$COVEY_SECRET-$RIGVAR"}, "bar--")
 	if err := os.WriteFile(envFile, []byte("export RIGVAR=from_ss\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.ok("Bash", fields{"command": `echo "RIGVAR=$RIGVAR"`}); got != "RIGVAR=from_ss" {
-		t.Errorf("got %q", got)
-	}
+	b.shows("Bash", fields{"command": `echo "RIGVAR=$RIGVAR"`}, "RIGVAR=from_ss")
 	first := b.ok("Bash", fields{"command": "echo $COVEY_CALL"})
 	if second := b.ok("Bash", fields{"command": "echo $COVEY_CALL"}); first == second || first == "" {
 		t.Errorf("two commands have the marker %q", first)
@@ -375,14 +379,10 @@ func TestBashRefusesWhatNoShellCanDo(t *testing.T) {
 		`"timeout" must be a whole num`: {"command": "true", "timeout": "5"},
 		`true or false, not a string`:   {"command": "true", "run_in_background": "yes"},
 	} {
-		if got := b.fails("Bash", in); !strings.Contains(got, want) {
-			t.Errorf("%v: %s", in, got)
-		}
+		b.refuses("Bash", in, want)
 	}
 	b.tools.shell = "/nonexistent/sh"
-	if got := b.fails("Bash", fields{"command": "true"}); !strings.Contains(got, "could not be started") {
-		t.Errorf("no shell: %s", got)
-	}
+	b.refuses("Bash", fields{"command": "true"}, "could not be started")
 }
 
 func TestTimeoutsHaveAMaximum(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 )
 
 type outputInput struct {
-	BashID string `json:"bash_id" jsonschema:"The id of the background command"`
-	Filter string `json:"filter,omitempty" jsonschema:"A regular expression: only lines that match are shown, and the others not again"`
+	BashID string `json:"bash_id"`
+	Filter string `json:"filter,omitempty"`
 }
 
 // outputOutput is BashOutput's tool_response.
@@ -31,11 +31,15 @@ type outputOutput struct {
 func (t *Tools) bashOutputTool() teammate.Tool {
 	spec := teammate.Spec{
 		Name: "BashOutput",
-		Description: "Shows what a command in the background has printed since this was last asked, in whole lines, " +
-			"and whether it still runs.",
+		Description: "Shows what a command in the background has printed since this was last asked, in " +
+			"whole lines, and whether it still runs.",
 		ReadOnly: true,
 	}
-	return newTool(spec, nil, t.bashOutput)
+	about := map[string]string{
+		"bash_id": "The id of the background command",
+		"filter":  "A regular expression: only lines that match are shown, and the others not again",
+	}
+	return newTool(spec, about, nil, t.bashOutput)
 }
 
 func (t *Tools) bashOutput(_ context.Context, in outputInput) teammate.ToolResult {
@@ -113,7 +117,7 @@ func matching(text string, filter *regexp.Regexp) string {
 }
 
 type killInput struct {
-	ShellID string `json:"shell_id" jsonschema:"The id of the background command to end"`
+	ShellID string `json:"shell_id"`
 }
 
 // killOutput is KillShell's tool_response.
@@ -127,7 +131,10 @@ func (t *Tools) killShellTool() teammate.Tool {
 		Name:        "KillShell",
 		Description: "Ends a command that runs in the background, with all that it has started.",
 	}
-	return newTool(spec, nil, t.killShell)
+	about := map[string]string{
+		"shell_id": "The id of the background command to end",
+	}
+	return newTool(spec, about, nil, t.killShell)
 }
 
 func (t *Tools) killShell(_ context.Context, in killInput) teammate.ToolResult {

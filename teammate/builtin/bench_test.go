@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/teammate"
@@ -80,6 +81,22 @@ func (b *bench) fails(name string, in fields) string {
 		b.t.Fatalf("%s %v succeeded: %s", name, in, r.Content)
 	}
 	return r.Content
+}
+
+// refuses runs a tool that must fail with a result that holds want.
+func (b *bench) refuses(name string, in fields, want string) {
+	b.t.Helper()
+	if got := b.fails(name, in); !strings.Contains(got, want) {
+		b.t.Errorf("%s %.200v\n got %q\nwant …%s…", name, in, got, want)
+	}
+}
+
+// shows runs a tool that must succeed with the result want.
+func (b *bench) shows(name string, in fields, want string) {
+	b.t.Helper()
+	if got := b.ok(name, in); got != want {
+		b.t.Errorf("%s %.200v\n got %q\nwant %q", name, in, got, want)
+	}
 }
 
 func (b *bench) write(name, content string) string {

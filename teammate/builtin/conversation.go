@@ -181,7 +181,8 @@ func (c *conversation) tidy(blocks []teammate.Block) (teammate.Message, []teamma
 			if input == nil {
 				input = json.RawMessage("{}")
 			}
-			m.Content = append(m.Content, teammate.Block{Type: b.Type, ID: call.ID, Name: b.Name, Input: input})
+			m.Content = append(m.Content,
+				teammate.Block{Type: b.Type, ID: call.ID, Name: b.Name, Input: input})
 		}
 	}
 	return m, calls

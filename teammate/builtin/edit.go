@@ -12,10 +12,10 @@ import (
 )
 
 type editInput struct {
-	FilePath   string `json:"file_path" jsonschema:"The file to change, absolute or relative to the current directory"`
-	OldString  string `json:"old_string" jsonschema:"The text to replace, to the letter; empty to make a new file"`
-	NewString  string `json:"new_string" jsonschema:"The text to put in its place"`
-	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence; without it old_string must occur once"`
+	FilePath   string `json:"file_path"`
+	OldString  string `json:"old_string"`
+	NewString  string `json:"new_string"`
+	ReplaceAll bool   `json:"replace_all,omitempty"`
 }
 
 // editOutput is Edit's tool_response.
@@ -35,11 +35,18 @@ const maxEdit = 64 << 20
 func (t *Tools) editTool() teammate.Tool {
 	spec := teammate.Spec{
 		Name: "Edit",
-		Description: "Replaces text in a file that has been read with Read. old_string must match to the letter, " +
-			"indentation included and without Read's line numbers, and must occur once unless replace_all is set.",
+		Description: "Replaces text in a file that has been read with Read. old_string must match to " +
+			"the letter, indentation included and without Read's line numbers, and must occur once " +
+			"unless replace_all is set.",
 		Edits: true,
 	}
-	tool := newTool(spec, nil, t.edit).withPaths(t.paths.canonical, "file_path")
+	about := map[string]string{
+		"file_path":   "The file to change, absolute or relative to the current directory",
+		"old_string":  "The text to replace, to the letter; empty to make a new file",
+		"new_string":  "The text to put in its place",
+		"replace_all": "Replace every occurrence; without it old_string must occur once",
+	}
+	tool := newTool(spec, about, nil, t.edit).withPaths(t.paths.canonical, "file_path")
 	tool.render = rendering(editOutput.text)
 	return tool
 }
@@ -109,7 +116,8 @@ func substitute(before string, in editInput) (string, error) {
 	case len(spans) == 0:
 		return "", notFound(before, in.OldString)
 	case len(spans) > 1 && !in.ReplaceAll:
-		return "", fmt.Errorf("old_string occurs %d times, at lines %s; add lines around it to make it unique, "+
+		return "", fmt.Errorf("old_string occurs %d times, at lines %s; add lines around it to make it "+
+			"unique, "+
 			"or set replace_all", len(spans), lineNumbers(before, spans))
 	}
 	var after strings.Builder
@@ -167,11 +175,12 @@ func withEnds(s, text string, span []int) string {
 // notFound says why old was not found, as well as one can tell.
 func notFound(text, old string) error {
 	if numbered.MatchString(old) && len(find(text, numbered.ReplaceAllString(old, ""))) > 0 {
-		return errors.New("old_string was not found: it has the line numbers that Read puts before lines; " +
-			"leave them and the tab out")
+		return errors.New("old_string was not found: it has the line numbers that Read puts before " +
+			"lines; leave them and the tab out")
 	}
 	if line := likeness(text, old); line > 0 {
-		return fmt.Errorf("old_string was not found to the letter; line %d has the same words with other spaces "+
+		return fmt.Errorf("old_string was not found to the letter; line %d has the same words with "+
+			"other spaces "+
 			"or tabs. Read it again and copy it exactly", line)
 	}
 	return errors.New("old_string was not found; Read the file again and copy the text exactly")

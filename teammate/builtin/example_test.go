@@ -28,7 +28,8 @@ func ExampleTools() {
 	run := func(name, input string) {
 		for _, tool := range tools.List() {
 			if tool.Spec().Name == name {
-				r := tool.Run(context.Background(), teammate.ToolCall{Name: name, Input: json.RawMessage(input)})
+				r := tool.Run(context.Background(),
+					teammate.ToolCall{Name: name, Input: json.RawMessage(input)})
 				fmt.Println(r.Content)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 )
 
 type globInput struct {
-	Pattern string `json:"pattern" jsonschema:"The glob pattern, such as **/*.go or cmd/*/main.{go,rs}"`
-	Path    string `json:"path,omitempty" jsonschema:"The folder to look in; the current directory unless given"`
+	Pattern string `json:"pattern"`
+	Path    string `json:"path,omitempty"`
 }
 
 // globOutput is Glob's tool_response.
@@ -32,11 +32,15 @@ const globFiles = 100
 func (t *Tools) globTool() teammate.Tool {
 	spec := teammate.Spec{
 		Name: "Glob",
-		Description: "Finds files by a glob pattern, in which ** stands for any folders. Files that .gitignore " +
-			"ignores are left out; those changed last come first.",
+		Description: "Finds files by a glob pattern, in which ** stands for any folders. Files that " +
+			".gitignore ignores are left out; those changed last come first.",
 		ReadOnly: true,
 	}
-	tool := newTool(spec, nil, t.glob).withPaths(t.paths.canonical, "path")
+	about := map[string]string{
+		"pattern": "The glob pattern, such as **/*.go or cmd/*/main.{go,rs}",
+		"path":    "The folder to look in; the current directory unless given",
+	}
+	tool := newTool(spec, about, nil, t.glob).withPaths(t.paths.canonical, "path")
 	tool.locate = func(in globInput) []string {
 		dir, _ := t.globStart(in)
 		return []string{dir}
@@ -60,7 +64,8 @@ func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
 	begun := t.now()
 	dir, pattern := t.globStart(in)
 	if !doublestar.ValidatePattern(pattern) || in.Pattern == "" {
-		return failed(fmt.Sprintf("Glob: %q is no glob pattern; are all brackets and braces closed?", in.Pattern))
+		return failed(fmt.Sprintf("Glob: %q is no glob pattern; are all brackets and braces closed?",
+			in.Pattern))
 	}
 	s, only, err := t.paths.openSearch(dir)
 	if err != nil {
@@ -68,7 +73,8 @@ func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
 	}
 	defer s.close()
 	if only != "" {
-		return failed(fmt.Sprintf("Glob: path is the file %s; name the folder to look in", filepath.Join(s.base, only)))
+		return failed(fmt.Sprintf("Glob: path is the file %s; name the folder to look in",
+			filepath.Join(s.base, only)))
 	}
 	var files []found
 	s.visit = func(name string, d fs.DirEntry) error {
@@ -109,7 +115,8 @@ func (o globOutput) text() string {
 	}
 	text := strings.Join(o.Filenames, "\n")
 	if o.Truncated {
-		text += fmt.Sprintf("\n(the %d that were changed last; use a narrower pattern to see others)", len(o.Filenames))
+		text += fmt.Sprintf("\n(the %d that were changed last; use a narrower pattern to see others)",
+			len(o.Filenames))
 	}
 	return text
 }

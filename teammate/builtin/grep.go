@@ -17,17 +17,17 @@ import (
 )
 
 type grepInput struct {
-	Pattern    string   `json:"pattern" jsonschema:"The regular expression (RE2 syntax) to look for"`
-	Path       string   `json:"path,omitempty" jsonschema:"The file or folder to look in; the current directory unless given"`
-	Glob       string   `json:"glob,omitempty" jsonschema:"Only files whose name, or path if the glob has a slash, fits: *.go, docs/**/*.{md,txt}"`
-	OutputMode grepMode `json:"output_mode,omitempty" jsonschema:"What to show: files_with_matches (paths; unless given), content (matching lines) or count (matches of each file)"`
-	Before     int      `json:"-B,omitempty" jsonschema:"Lines to show before each match; content mode only"`
-	After      int      `json:"-A,omitempty" jsonschema:"Lines to show after each match; content mode only"`
-	Context    int      `json:"-C,omitempty" jsonschema:"Lines to show before and after each match; content mode only"`
-	Numbers    bool     `json:"-n,omitempty" jsonschema:"Show line numbers; content mode only, true unless given"`
-	IgnoreCase bool     `json:"-i,omitempty" jsonschema:"Upper and lower case are the same"`
-	HeadLimit  int      `json:"head_limit,omitempty" jsonschema:"Show the first so many lines or entries; 250 unless given, 0 for no limit"`
-	Multiline  bool     `json:"multiline,omitempty" jsonschema:"Matches may span lines, and . matches line ends"`
+	Pattern    string   `json:"pattern"`
+	Path       string   `json:"path,omitempty"`
+	Glob       string   `json:"glob,omitempty"`
+	OutputMode grepMode `json:"output_mode,omitempty"`
+	Before     int      `json:"-B,omitempty"`
+	After      int      `json:"-A,omitempty"`
+	Context    int      `json:"-C,omitempty"`
+	Numbers    bool     `json:"-n,omitempty"`
+	IgnoreCase bool     `json:"-i,omitempty"`
+	HeadLimit  int      `json:"head_limit,omitempty"`
+	Multiline  bool     `json:"multiline,omitempty"`
 }
 
 // grepMode is what Grep shows.
@@ -60,8 +60,8 @@ const (
 func (t *Tools) grepTool() teammate.Tool {
 	spec := teammate.Spec{
 		Name: "Grep",
-		Description: "Looks for a regular expression in files. Files that .gitignore ignores, and binary ones, are " +
-			"left out.",
+		Description: "Looks for a regular expression in files. Files that .gitignore ignores, and " +
+			"binary ones, are left out.",
 		ReadOnly: true,
 	}
 	adjust := func(s *jsonschema.Schema) {
@@ -70,7 +70,21 @@ func (t *Tools) grepTool() teammate.Tool {
 			s.Properties[name].Minimum = jsonschema.Ptr(0.0)
 		}
 	}
-	tool := newTool(spec, adjust, t.grep).withPaths(t.paths.canonical, "path")
+	about := map[string]string{
+		"pattern": "The regular expression (RE2 syntax) to look for",
+		"path":    "The file or folder to look in; the current directory unless given",
+		"glob":    "Only files whose name, or path if the glob has a slash, fits: *.go, docs/**/*.{md,txt}",
+		"output_mode": "What to show: files_with_matches (paths; unless given), content (matching " +
+			"lines) or count (matches of each file)",
+		"-B":         "Lines to show before each match; content mode only",
+		"-A":         "Lines to show after each match; content mode only",
+		"-C":         "Lines to show before and after each match; content mode only",
+		"-n":         "Show line numbers; content mode only, true unless given",
+		"-i":         "Upper and lower case are the same",
+		"head_limit": "Show the first so many lines or entries; 250 unless given, 0 for no limit",
+		"multiline":  "Matches may span lines, and . matches line ends",
+	}
+	tool := newTool(spec, about, adjust, t.grep).withPaths(t.paths.canonical, "path")
 	tool.fresh = grepInput{OutputMode: filesMode, Numbers: true, HeadLimit: grepHead}
 	return tool
 }
@@ -108,7 +122,8 @@ func (in *grepInput) compile() (*regexp.Regexp, error) {
 	switch in.OutputMode {
 	case filesMode, contentMode, countMode:
 	default:
-		return nil, fmt.Errorf("output_mode is %q; write %s, %s or %s", in.OutputMode, filesMode, contentMode, countMode)
+		return nil, fmt.Errorf("output_mode is %q; write %s, %s or %s", in.OutputMode, filesMode,
+			contentMode, countMode)
 	}
 	if in.Before < 0 || in.After < 0 || in.Context < 0 || in.HeadLimit < 0 {
 		return nil, fmt.Errorf("-A, -B, -C and head_limit are numbers from 0 up")
@@ -131,7 +146,8 @@ func (in *grepInput) compile() (*regexp.Regexp, error) {
 	}
 	expr, err := regexp.Compile(source)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no regular expression: %w; put a backslash before signs such as ( [ { + * ? "+
+		return nil, fmt.Errorf("%q is no regular expression: %w; put a backslash before signs such as ( "+
+			"[ { + * ? "+
 			"that stand for themselves", in.Pattern, err)
 	}
 	return expr, nil

@@ -203,7 +203,8 @@ func (g *grepRun) result(notes string) teammate.ToolResult {
 		output.Content, output.NumLines = strings.Join(g.lines, "\n"), len(g.lines)
 		text := output.Content
 		if g.full {
-			text += fmt.Sprintf("\n(cut after %d lines; there may be more: use a narrower pattern, a path or a glob)",
+			text += fmt.Sprintf("\n(cut after %d lines; there may be more: use a narrower pattern, a "+
+				"path or a glob)",
 				len(g.lines))
 		}
 		return success(orNothing(text)+notes, output)

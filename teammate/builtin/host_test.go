@@ -180,7 +180,8 @@ func newAgent(t testing.TB, m teammate.Model, history ...teammate.Message) *Agen
 	t.Helper()
 	a, err := New(Options{
 		Model: m, System: "be good", History: history,
-		Tools: []teammate.Spec{{Name: "Bash"}, {Name: "Edit", Edits: true}, {Name: "Read", ReadOnly: true}, {Name: "TaskUpdate", Team: true}},
+		Tools: []teammate.Spec{{Name: "Bash"}, {Name: "Edit", Edits: true}, {Name: "Read", ReadOnly: true},
+			{Name: "TaskUpdate", Team: true}},
 	})
 	if err != nil {
 		t.Fatal(err)

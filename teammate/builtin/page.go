@@ -145,7 +145,8 @@ func (o readOutput) text() string {
 		next++
 	}
 	if next <= f.TotalLines {
-		fmt.Fprintf(&text, "\n(lines %d to %d of %d; go on with offset %d)", f.StartLine, next-1, f.TotalLines, next)
+		fmt.Fprintf(&text, "\n(lines %d to %d of %d; go on with offset %d)", f.StartLine, next-1,
+			f.TotalLines, next)
 	}
 	return text.String()
 }

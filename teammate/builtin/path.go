@@ -74,7 +74,8 @@ func (s spot) close() { _ = s.root.Close() }
 func (p paths) spot(name string) (spot, error) {
 	path := p.absolute(name)
 	if real := p.canonical(path); real != path {
-		return spot{}, fmt.Errorf("%s leads through a symbolic link to %s; name that path instead", path, real)
+		return spot{},
+			fmt.Errorf("%s leads through a symbolic link to %s; name that path instead", path, real)
 	}
 	dir, rel := p.wd.Root(), ""
 	if in, ok := below(dir, path); ok {

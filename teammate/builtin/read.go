@@ -16,9 +16,9 @@ import (
 )
 
 type readInput struct {
-	FilePath string `json:"file_path" jsonschema:"The file to read, absolute or relative to the current directory"`
-	Offset   int    `json:"offset,omitempty" jsonschema:"The line to begin with, counted from 1; for files too long to read at once"`
-	Limit    int    `json:"limit,omitempty" jsonschema:"How many lines to read; 2000 unless given"`
+	FilePath string `json:"file_path"`
+	Offset   int    `json:"offset,omitempty"`
+	Limit    int    `json:"limit,omitempty"`
 }
 
 // readOutput is Read's tool_response.
@@ -38,16 +38,21 @@ type readFile struct {
 func (t *Tools) readTool() teammate.Tool {
 	spec := teammate.Spec{
 		Name: "Read",
-		Description: "Reads a text file. The result has a line number and a tab before each line; they are not " +
-			"part of the file. At most 2000 lines are shown at once, and of each line 2000 characters; " +
-			"use offset and limit to see more.",
+		Description: "Reads a text file. The result has a line number and a tab before each line; they " +
+			"are not part of the file. At most 2000 lines are shown at once, and of each line 2000 " +
+			"characters; use offset and limit to see more.",
 		ReadOnly: true,
 	}
 	adjust := func(s *jsonschema.Schema) {
 		s.Properties["offset"].Minimum = jsonschema.Ptr(0.0)
 		s.Properties["limit"].Minimum = jsonschema.Ptr(0.0)
 	}
-	tool := newTool(spec, adjust, t.read).withPaths(t.paths.canonical, "file_path")
+	about := map[string]string{
+		"file_path": "The file to read, absolute or relative to the current directory",
+		"offset":    "The line to begin with, counted from 1; for files too long to read at once",
+		"limit":     "How many lines to read; 2000 unless given",
+	}
+	tool := newTool(spec, about, adjust, t.read).withPaths(t.paths.canonical, "file_path")
 	tool.render = rendering(readOutput.text)
 	return tool
 }
@@ -134,7 +139,8 @@ func similar(path string) string {
 		switch {
 		case strings.EqualFold(n, base):
 			return filepath.Join(filepath.Dir(path), n)
-		case stem != "" && strings.EqualFold(strings.TrimSuffix(n, filepath.Ext(n)), stem) && (best == "" || n < best):
+		case stem != "" && strings.EqualFold(strings.TrimSuffix(n, filepath.Ext(n)), stem) &&
+			(best == "" || n < best):
 			best = n
 		}
 	}

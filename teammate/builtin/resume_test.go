@@ -22,7 +22,8 @@ func result(id, text string) teammate.Block {
 
 func TestResume(t *testing.T) {
 	asked := message(teammate.User, says("x"))
-	batch := message(teammate.Assistant, says("three"), calls("Bash", "c1"), calls("TaskUpdate", "c2"), calls("Read", "c3"), calls("Edit", "c4"))
+	batch := message(teammate.Assistant, says("three"), calls("Bash", "c1"), calls("TaskUpdate", "c2"),
+		calls("Read", "c3"), calls("Edit", "c4"))
 	tests := []struct {
 		name     string
 		history  []teammate.Message
@@ -33,15 +34,23 @@ func TestResume(t *testing.T) {
 	}{
 		{"nothing to go on with", nil, "[]", "", 0, ""},
 		{"a prompt that nobody answered", []teammate.Message{asked}, "[]", "", 1, "ok"},
-		{"results that nobody answered", []teammate.Message{asked, message(teammate.Assistant, calls("Bash", "c1")),
-			message(teammate.User, result("c1", "r"))}, "[]", "", 1, "ok"},
-		{"a turn that had only its end to come", []teammate.Message{asked, message(teammate.Assistant, says(" said "))}, "[]", "", 0, "said"},
+		{"results that nobody answered",
+			[]teammate.Message{asked, message(teammate.Assistant, calls("Bash", "c1")),
+				message(teammate.User, result("c1", "r"))}, "[]", "", 1, "ok"},
+		{
+			"a turn that had only its end to come",
+			[]teammate.Message{asked, message(teammate.Assistant, says(" said "))}, "[]", "", 0, "said",
+		},
 		{"an empty answer", []teammate.Message{asked, message(teammate.Assistant)}, "[]", "", 0, ""},
 		{"a batch not begun", []teammate.Message{asked, batch}, "[TaskUpdate c2 Read c3]",
-			"user: !c1 " + lostText + "\nuser: =c2 did TaskUpdate\nuser: =c3 did Read\nuser: !c4 " + lostText + "\n", 1, "ok"},
-		{"a batch in its middle", []teammate.Message{asked, batch, message(teammate.User, result("c1", "r1")),
-			message(teammate.User, result("c2", "r2"))}, "[Read c3]", "user: =c3 did Read\nuser: !c4 " + lostText + "\n", 1, "ok"},
-		{"a tool that is no more", []teammate.Message{asked, message(teammate.Assistant, calls("Gone", "c1"))}, "[]",
+			"user: !c1 " + lostText + "\nuser: =c2 did TaskUpdate\nuser: =c3 did Read\nuser: !c4 " +
+				lostText + "\n", 1, "ok"},
+		{"a batch in its middle",
+			[]teammate.Message{asked, batch, message(teammate.User, result("c1", "r1")),
+				message(teammate.User, result("c2", "r2"))}, "[Read c3]", "user: =c3 did Read\nuser: !c4 " +
+				lostText + "\n", 1, "ok"},
+		{"a tool that is no more",
+			[]teammate.Message{asked, message(teammate.Assistant, calls("Gone", "c1"))}, "[]",
 			"user: !c1 " + lostText + "\n", 1, "ok"},
 	}
 	for _, test := range tests {
@@ -169,7 +178,8 @@ var errCrash = errors.New("crash")
 func (w *world) turn() {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	defer cancel()
-	h := &randomHost{world: w, cancel: cancel, left: rapid.IntRange(0, 12).Draw(w.rt, "records until trouble")}
+	h := &randomHost{world: w, cancel: cancel,
+		left: rapid.IntRange(0, 12).Draw(w.rt, "records until trouble")}
 	h.dies = rapid.Bool().Draw(w.rt, "dies")
 	_, err := w.run(ctx, h)
 	switch {
@@ -278,7 +288,8 @@ func (m *steps) Generate(context.Context, teammate.Request) (teammate.Response, 
 // and does what one does that never died.
 func TestAMemberGoesOnAfterACrash(t *testing.T) {
 	answers := []teammate.Response{
-		answer(says("one"), calls("TaskUpdate", "c1"), calls("Read", "c2")), answer(calls("Read", "c3")), answer(says("three")),
+		answer(says("one"), calls("TaskUpdate", "c1"), calls("Read", "c2")), answer(calls("Read", "c3")),
+		answer(says("three")),
 	}
 	whole := &fakeHost{}
 	if _, err := newAgent(t, &steps{answers: answers}).Run(t.Context(), prompt("go"), whole); err != nil {

@@ -62,16 +62,25 @@ func TestGlob(t *testing.T) {
 		in   fields
 		want string
 	}{
-		{"by ending", fields{"pattern": "**/*.go"}, lines("alias.go", "run.go", "main.go", "cmd/tool/main.go")},
+		{
+			"by ending", fields{"pattern": "**/*.go"},
+			lines("alias.go", "run.go", "main.go", "cmd/tool/main.go"),
+		},
 		{"here only", fields{"pattern": "*.md"}, "No files found"},
-		{"choices", fields{"pattern": "{docs,cmd}/**/*.{md,go}"}, lines("docs/guide.md", "cmd/tool/main.go")},
+		{
+			"choices", fields{"pattern": "{docs,cmd}/**/*.{md,go}"},
+			lines("docs/guide.md", "cmd/tool/main.go"),
+		},
 		{"below a path", fields{"pattern": "**/*.go", "path": "cmd"}, "cmd/tool/main.go"},
 		{"a folder in the pattern", fields{"pattern": "./cmd/../cmd/tool/*.go"}, "cmd/tool/main.go"},
 		{"an absolute pattern", fields{"pattern": b.root + "/docs/*"}, "docs/guide.md"},
 		{"a plain name", fields{"pattern": "run.go"}, "run.go"},
 		{"hidden", fields{"pattern": "**/*.yaml"}, ".hidden/conf.yaml"},
 		{"ignored", fields{"pattern": "**/{lib.go,*.log}"}, "No files found"},
-		{"what an ignored folder holds, if named", fields{"pattern": "**/*.go", "path": "vendor/lib"}, "vendor/lib/lib.go"},
+		{
+			"what an ignored folder holds, if named", fields{"pattern": "**/*.go", "path": "vendor/lib"},
+			"vendor/lib/lib.go",
+		},
 		{"a class", fields{"pattern": "[!m]*.go"}, lines("alias.go", "run.go")},
 	}
 	for _, test := range tests {
@@ -82,9 +91,7 @@ func TestGlob(t *testing.T) {
 		})
 	}
 	b.ok("Bash", fields{"command": "cd docs"})
-	if got := b.ok("Glob", fields{"pattern": "../*/*/main.go"}); got != filepath.Join(b.root, "cmd/tool/main.go") {
-		t.Errorf("from another directory: %q", got)
-	}
+	b.shows("Glob", fields{"pattern": "../*/*/main.go"}, filepath.Join(b.root, "cmd/tool/main.go"))
 }
 
 func TestGlobResponseAndItsLimit(t *testing.T) {
@@ -98,7 +105,9 @@ func TestGlobResponseAndItsLimit(t *testing.T) {
 		b.write(fmt.Sprintf("f%03d", i), "")
 	}
 	got := b.ok("Glob", fields{"pattern": "f*"})
-	if n := strings.Count(got, "\n"); n != 100 || !strings.HasSuffix(got, "\n(the 100 that were changed last; use a narrower pattern to see others)") {
+	if n := strings.Count(got, "\n"); n != 100 ||
+		!strings.HasSuffix(got,
+			"\n(the 100 that were changed last; use a narrower pattern to see others)") {
 		t.Errorf("%d lines: %q", n, got)
 	}
 }
@@ -113,12 +122,11 @@ func TestGlobFails(t *testing.T) {
 		"leads through a symbolic":   {"pattern": "etc/*"},
 		`field "pattern" is missing`: {"path": "."},
 	} {
-		if got := b.fails("Glob", in); !strings.Contains(got, want) {
-			t.Errorf("%v: %q", in, got)
-		}
+		b.refuses("Glob", in, want)
 	}
 	locator := b.byTag["Glob"].(teammate.Locator)
-	for pattern, want := range map[string]string{"*": b.root, "cmd/*": b.root + "/cmd", "/etc/*.conf": "/etc", "../*": filepath.Dir(b.root)} {
+	for pattern, want := range map[string]string{"*": b.root, "cmd/*": b.root + "/cmd",
+		"/etc/*.conf": "/etc", "../*": filepath.Dir(b.root)} {
 		if got := locator.Locations(encode(fields{"pattern": pattern})); len(got) != 1 || got[0] != want {
 			t.Errorf("%s reaches %v", pattern, got)
 		}
@@ -132,11 +140,18 @@ func TestGrep(t *testing.T) {
 		in   fields
 		want string
 	}{
-		{"files", fields{"pattern": "func main"}, lines("windows.txt", "main.go", "latin.txt", "cmd/tool/main.go")},
+		{
+			"files", fields{"pattern": "func main"},
+			lines("windows.txt", "main.go", "latin.txt", "cmd/tool/main.go"),
+		},
 		{"content", fields{"pattern": "func main", "output_mode": "content"}, lines(
-			"cmd/tool/main.go:3:func main() {}", "latin.txt:1:gr\uFFFDe func main", "main.go:3:func main() { run() }",
+			"cmd/tool/main.go:3:func main() {}", "latin.txt:1:gr\uFFFDe func main",
+			"main.go:3:func main() { run() }",
 			"windows.txt:2:func main")},
-		{"no numbers", fields{"pattern": "run", "output_mode": "content", "-n": false, "glob": "*.md"}, "docs/guide.md:To run it, call run."},
+		{
+			"no numbers", fields{"pattern": "run", "output_mode": "content", "-n": false, "glob": "*.md"},
+			"docs/guide.md:To run it, call run.",
+		},
 		{"count", fields{"pattern": "main", "output_mode": "count", "glob": "*.go"}, lines(
 			"cmd/tool/main.go:2", "main.go:2", "run.go:1", "5 matches in 3 files")},
 		{"ends of lines", fields{"pattern": "main$", "glob": "windows.txt"}, "windows.txt"},
@@ -144,18 +159,30 @@ func TestGrep(t *testing.T) {
 		{"nothing", fields{"pattern": "GUIDE"}, "No matches found"},
 		{"nothing in content", fields{"pattern": "GUIDE", "output_mode": "content"}, "No matches found"},
 		{"a path glob", fields{"pattern": "main", "glob": "cmd/**/*.go"}, "cmd/tool/main.go"},
-		{"a file", fields{"pattern": "func", "path": "run.go", "output_mode": "content"}, "run.go:3:func run() {}"},
+		{
+			"a file", fields{"pattern": "func", "path": "run.go", "output_mode": "content"},
+			"run.go:3:func run() {}",
+		},
 		{"an ignored file, if named", fields{"pattern": "func", "path": "debug.log"}, "debug.log"},
 		{"a folder", fields{"pattern": "main", "path": "cmd"}, "cmd/tool/main.go"},
-		{"a limit", fields{"pattern": "main", "head_limit": 2}, lines("windows.txt", "run.go", "(and 4 more files)")},
+		{
+			"a limit", fields{"pattern": "main", "head_limit": 2},
+			lines("windows.txt", "run.go", "(and 4 more files)"),
+		},
 		{"a limit of lines", fields{"pattern": "main", "head_limit": 1, "output_mode": "content"},
-			lines(".hidden/conf.yaml:1:func: main", "(cut after 1 lines; there may be more: use a narrower pattern, a path or a glob)")},
-		{"context", fields{"pattern": "func", "output_mode": "content", "-C": 1, "glob": "{run.go,windows.txt}"}, lines(
+			lines(".hidden/conf.yaml:1:func: main",
+				"(cut after 1 lines; there may be more: use a narrower pattern, a path or a glob)")},
+		{"context", fields{"pattern": "func", "output_mode": "content", "-C": 1,
+			"glob": "{run.go,windows.txt}"}, lines(
 			"run.go-2-", "run.go:3:func run() {}", "--", "windows.txt-1-one", "windows.txt:2:func main")},
-		{"multiline", fields{"pattern": `package main.*func \w+`, "multiline": true, "output_mode": "content", "glob": "run.go"}, lines(
-			"run.go:1:package main", "run.go:2:", "run.go:3:func run() {}")},
+		{"multiline",
+			fields{"pattern": `package main.*func \w+`, "multiline": true, "output_mode": "content",
+				"glob": "run.go"}, lines(
+				"run.go:1:package main", "run.go:2:", "run.go:3:func run() {}")},
 		{"multiline files", fields{"pattern": `main\n\nfunc run`, "multiline": true}, "run.go"},
-		{"multiline count", fields{"pattern": `(main|run)`, "multiline": true, "output_mode": "count", "glob": "run.go"},
+		{
+			"multiline count",
+			fields{"pattern": `(main|run)`, "multiline": true, "output_mode": "count", "glob": "run.go"},
 			lines("run.go:2", "2 matches in 1 files")},
 	}
 	for _, test := range tests {
@@ -176,9 +203,15 @@ func TestGrepContext(t *testing.T) {
 	}{
 		{fields{"-B": 1}, "f-2-2 f:3:x -- f-7-7 f:8:x f:9:x -- f-12-12 f:13:x"},
 		{fields{"-A": 1}, "f:3:x f-4-4 -- f:8:x f:9:x f-10-10 -- f:13:x"},
-		{fields{"-C": 2}, "f-1-1 f-2-2 f:3:x f-4-4 f-5-5 f-6-6 f-7-7 f:8:x f:9:x f-10-10 f-11-11 f-12-12 f:13:x"},
+		{
+			fields{"-C": 2},
+			"f-1-1 f-2-2 f:3:x f-4-4 f-5-5 f-6-6 f-7-7 f:8:x f:9:x f-10-10 f-11-11 f-12-12 f:13:x",
+		},
 		{fields{"-B": 9, "head_limit": 4}, "f-1-1 f-2-2 f:3:x f-4-4"},
-		{fields{"-C": 1, "multiline": true}, "f-2-2 f:3:x f-4-4 -- f-7-7 f:8:x f:9:x f-10-10 -- f-12-12 f:13:x"},
+		{
+			fields{"-C": 1, "multiline": true},
+			"f-2-2 f:3:x f-4-4 -- f-7-7 f:8:x f:9:x f-10-10 -- f-12-12 f:13:x",
+		},
 	}
 	for _, test := range tests {
 		test.in["pattern"], test.in["output_mode"] = "x", "content"
@@ -197,7 +230,8 @@ func TestGrepResponses(t *testing.T) {
 		"content":            `{"mode":"content","numFiles":1,"filenames":[],"content":"a:1:x\na:2:x","numLines":2}`,
 		"count":              `{"mode":"count","numFiles":1,"filenames":[],"content":"a:2","numMatches":2}`,
 	} {
-		if r := b.call(t.Context(), "Grep", fields{"pattern": "x", "output_mode": mode}); string(r.Response) != want {
+		if r := b.call(t.Context(), "Grep",
+			fields{"pattern": "x", "output_mode": mode}); string(r.Response) != want {
 			t.Errorf("got %s\nwant %s", r.Response, want)
 		}
 	}
@@ -207,16 +241,20 @@ func TestGrepOfLongLinesAndLargeFiles(t *testing.T) {
 	b := newBench(t, nil)
 	b.write("oneline", strings.Repeat("x", 10<<20)+"needle"+strings.Repeat("y", 1000))
 	got := b.ok("Grep", fields{"pattern": "needle", "output_mode": "content"})
-	if len(got) > 1000 || !strings.HasPrefix(got, "oneline:1:… xxx") || !strings.Contains(got, "needleyyy") ||
+	if len(got) > 1000 || !strings.HasPrefix(got, "oneline:1:… xxx") ||
+		!strings.Contains(got, "needleyyy") ||
 		!strings.HasSuffix(got, "… (cut: the line has 10486766 bytes)") {
 		t.Errorf("%d bytes: %.700q", len(got), got)
 	}
 	b.write("oneline", strings.Repeat("ü", 600)+"needle")
-	if got = b.ok("Grep", fields{"pattern": "ü", "output_mode": "content"}); got != "oneline:1:"+strings.Repeat("ü", 500)+" … (cut: the line has 1206 bytes)" {
+	if got = b.ok("Grep",
+		fields{"pattern": "ü", "output_mode": "content"}); got != "oneline:1:"+strings.Repeat("ü",
+		500)+" … (cut: the line has 1206 bytes)" {
 		t.Errorf("got %q", got)
 	}
 	b.write("oneline", strings.Repeat("some words\n", 1<<20)+"needle\n")
-	if got = b.ok("Grep", fields{"pattern": "^needle", "output_mode": "content"}); got != "oneline:1048577:needle" {
+	if got = b.ok("Grep",
+		fields{"pattern": "^needle", "output_mode": "content"}); got != "oneline:1048577:needle" {
 		t.Errorf("got %q", got)
 	}
 	got = b.ok("Grep", fields{"pattern": "words", "output_mode": "content", "head_limit": 0})
@@ -237,14 +275,13 @@ func TestGrepFails(t *testing.T) {
 		`unknown field "file"`:    {"pattern": "x", "file": "y"},
 		`"head_limit" must be a `: {"pattern": "x", "head_limit": "5"},
 	} {
-		if got := b.fails("Grep", in); !strings.Contains(got, want) {
-			t.Errorf("%v: %q", in, got)
-		}
+		b.refuses("Grep", in, want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, tool := range []string{"Glob", "Grep"} {
-		if r := b.call(ctx, tool, fields{"pattern": "x"}); !r.IsError || !strings.Contains(r.Content, "canceled") {
+		if r := b.call(ctx, tool, fields{"pattern": "x"}); !r.IsError ||
+			!strings.Contains(r.Content, "canceled") {
 			t.Errorf("%s after the end: %q", tool, r.Content)
 		}
 	}
@@ -322,7 +359,8 @@ func TestALargeTree(t *testing.T) {
 	begin := time.Now()
 	r := b.call(t.Context(), "Grep", fields{"pattern": "^package d$"})
 	var out grepOutput
-	if err := json.Unmarshal(r.Response, &out); err != nil || out.NumFiles != 600 || len(out.Filenames) != grepHead {
+	if err := json.Unmarshal(r.Response, &out); err != nil || out.NumFiles != 600 ||
+		len(out.Filenames) != grepHead {
 		t.Errorf("%d files, %d of them listed", out.NumFiles, len(out.Filenames))
 	}
 	if took := time.Since(begin); took > 5*time.Second {

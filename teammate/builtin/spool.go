@@ -93,9 +93,11 @@ func (s *spool) text(limit int) (text, path string) {
 func (s *spool) gap(path string) string {
 	switch {
 	case s.err != nil:
-		return fmt.Sprintf("\n… (the output has %d bytes; it could not be kept: %v) …\n", s.size, cause(s.err))
+		return fmt.Sprintf("\n… (the output has %d bytes; it could not be kept: %v) …\n", s.size,
+			cause(s.err))
 	case s.kept < s.size:
-		return fmt.Sprintf("\n… (the output has %d bytes; the first %d are in %s) …\n", s.size, s.kept, path)
+		return fmt.Sprintf("\n… (the output has %d bytes; the first %d are in %s) …\n", s.size, s.kept,
+			path)
 	default:
 		return fmt.Sprintf("\n… (the output has %d bytes; all of it is in %s) …\n", s.size, path)
 	}

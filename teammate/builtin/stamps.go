@@ -21,7 +21,8 @@ var (
 	// errUnread is the error of a change to a file that the agent has not read.
 	errUnread = errors.New("is there but has not been read; Read it first, so that nothing is lost unseen")
 	// errChanged is the error of a change to a file that is not as the agent knows it.
-	errChanged = errors.New("has been changed since it was last read, perhaps by somebody else; Read it again first")
+	errChanged = errors.New("has been changed since it was last read, perhaps by somebody else; Read " +
+		"it again first")
 )
 
 // stamps remembers the files that the agent has read, so that it overwrites

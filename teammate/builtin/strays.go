@@ -42,7 +42,8 @@ func (t *Tools) leftBehind(exit teammate.Exit, marker string) (note string) {
 	if len(pids) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("(still running: process %s, started by this command; run_in_background would keep its output)",
+	return fmt.Sprintf("(still running: process %s, started by this command; run_in_background would "+
+		"keep its output)",
 		strings.Join(pids, ", "))
 }
 

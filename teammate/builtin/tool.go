@@ -30,14 +30,18 @@ type tool[In any] struct {
 	render func(response json.RawMessage) (string, error) // nil: only run knows the text
 }
 
-// newTool completes spec with the schema of In. adjust, if not nil, adds what
-// Go types cannot say.
-func newTool[In any](spec teammate.Spec, adjust func(*jsonschema.Schema),
+// newTool completes spec with the schema of In, in which about describes the
+// fields by name. adjust, if not nil, adds what Go types cannot say.
+func newTool[In any](spec teammate.Spec, about map[string]string, adjust func(*jsonschema.Schema),
 	run func(context.Context, In) teammate.ToolResult,
 ) *tool[In] {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil { // only types with cycles, channels and the like; a test makes every tool
 		schema = &jsonschema.Schema{Type: "object"}
+		about, adjust = nil, nil
+	}
+	for name, text := range about {
+		schema.Properties[name].Description = text
 	}
 	if adjust != nil {
 		adjust(schema)
@@ -160,7 +164,8 @@ func (t *tool[In]) ordered(fields map[string]json.RawMessage) json.RawMessage {
 func (t *tool[In]) check(input json.RawMessage) (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(input, &fields); err != nil || fields == nil {
-		return nil, fmt.Errorf("the input is not a JSON object; it has the fields %s", strings.Join(t.known, ", "))
+		return nil, fmt.Errorf("the input is not a JSON object; it has the fields %s",
+			strings.Join(t.known, ", "))
 	}
 	var unknown []string
 	for name := range fields {

@@ -33,7 +33,8 @@ func TestSpecs(t *testing.T) {
 		if _, err := schema.Resolve(nil); err != nil {
 			t.Errorf("%s: %v", spec.Name, err)
 		}
-		if schema.Type != "object" || len(schema.Properties) == 0 || len(schema.Required) == 0 || spec.Description == "" {
+		if schema.Type != "object" || len(schema.Properties) == 0 || len(schema.Required) == 0 ||
+			spec.Description == "" {
 			t.Errorf("%s: schema %s", spec.Name, spec.Schema)
 		}
 		for field, p := range schema.Properties {
@@ -51,7 +52,8 @@ func TestSpecs(t *testing.T) {
 func TestTheSchemaOfBash(t *testing.T) {
 	got := string(newBench(t, nil).byTag["Bash"].Spec().Schema)
 	for _, want := range []string{
-		`"required":["command"]`, `"additionalProperties":false`, `"timeout":{"type":"integer"`, `"maximum":600000`,
+		`"required":["command"]`, `"additionalProperties":false`, `"timeout":{"type":"integer"`,
+		`"maximum":600000`,
 		`"run_in_background":{"type":"boolean"`,
 	} {
 		if !strings.Contains(got, want) {
@@ -79,7 +81,8 @@ func TestUnknownFieldsAreListed(t *testing.T) {
 		in[strings.Repeat(string(c), 100)] = 1
 	}
 	got := b.fails("Glob", in)
-	if !strings.Contains(got, "unknown field") || !strings.HasSuffix(got, "; the fields are pattern, path") || len(got) > 500 {
+	if !strings.Contains(got, "unknown field") ||
+		!strings.HasSuffix(got, "; the fields are pattern, path") || len(got) > 500 {
 		t.Errorf("got %q", got)
 	}
 }

@@ -85,7 +85,10 @@ func (s *search) outerRules(p paths) {
 	}
 	s.top = filepath.ToSlash(rel)
 	file := func(name ...string) func() ([]byte, error) {
-		return func() ([]byte, error) { return os.ReadFile(filepath.Join(append([]string{begin}, name...)...)) }
+		return func() ([]byte,
+			error) {
+			return os.ReadFile(filepath.Join(append([]string{begin}, name...)...))
+		}
 	}
 	s.rules = readIgnore(nil, ".", file(".git", "info", "exclude"))
 	if s.top == "." {
@@ -124,7 +127,8 @@ func (s *search) folder(ctx context.Context, dir string, rules *ignoreList) erro
 		return nil
 	}
 	here := path.Join(s.top, dir)
-	rules = readIgnore(rules, here, func() ([]byte, error) { return s.root.ReadFile(path.Join(dir, ".gitignore")) })
+	rules = readIgnore(rules, here,
+		func() ([]byte, error) { return s.root.ReadFile(path.Join(dir, ".gitignore")) })
 	for _, d := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -173,7 +177,8 @@ func (s *search) entries(dir string) ([]fs.DirEntry, error) {
 func (s *search) notes() string {
 	var notes string
 	if s.timeout {
-		notes += fmt.Sprintf("\n(stopped after %v; name a folder or a narrower pattern to see the rest)", searchTime)
+		notes += fmt.Sprintf("\n(stopped after %v; name a folder or a narrower pattern to see the rest)",
+			searchTime)
 	}
 	if s.skipped > 0 {
 		notes += fmt.Sprintf("\n(%d folders could not be read)", s.skipped)

@@ -14,8 +14,8 @@ import (
 )
 
 type writeInput struct {
-	FilePath string `json:"file_path" jsonschema:"The file to write, absolute or relative to the current directory"`
-	Content  string `json:"content" jsonschema:"All that the file is to hold"`
+	FilePath string `json:"file_path"`
+	Content  string `json:"content"`
 }
 
 // writeOutput is Write's tool_response.
@@ -30,11 +30,15 @@ type writeOutput struct {
 func (t *Tools) writeTool() teammate.Tool {
 	spec := teammate.Spec{
 		Name: "Write",
-		Description: "Writes a whole file, and the folders that it needs. A file that is there already must have " +
-			"been read with Read first. To change parts of a file, Edit is the better tool.",
+		Description: "Writes a whole file, and the folders that it needs. A file that is there already " +
+			"must have been read with Read first. To change parts of a file, Edit is the better tool.",
 		Edits: true,
 	}
-	tool := newTool(spec, nil, t.write).withPaths(t.paths.canonical, "file_path")
+	about := map[string]string{
+		"file_path": "The file to write, absolute or relative to the current directory",
+		"content":   "All that the file is to hold",
+	}
+	tool := newTool(spec, about, nil, t.write).withPaths(t.paths.canonical, "file_path")
 	tool.render = rendering(writeOutput.text)
 	return tool
 }
@@ -141,8 +145,9 @@ func readWhole(s spot, most int64) (string, fs.FileInfo, error) {
 	}
 	defer f.Close()
 	if info.Size() > most {
-		return "", nil, fmt.Errorf("has %d bytes, more than the %d that Edit can take; use Bash, with sed or the like",
-			info.Size(), most)
+		return "", nil,
+			fmt.Errorf("has %d bytes, more than the %d that Edit can take; use Bash, with sed or the like",
+				info.Size(), most)
 	}
 	data, err := io.ReadAll(f)
 	return string(data), info, err

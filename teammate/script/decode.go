@@ -148,7 +148,8 @@ func (d *decoder) when(n ast.Node) *regexp.Regexp {
 	}
 	expr, err := regexp.Compile(d.text(n, "when"))
 	if err != nil {
-		d.atNode(n, "when is no regular expression: %v; put a backslash before signs that stand for themselves",
+		d.atNode(n, "when is no regular expression: %v; put a backslash before signs that stand for "+
+			"themselves",
 			err)
 	}
 	return expr

@@ -72,7 +72,10 @@ func TestAPassTakesTheFirstStepThatMayStillServe(t *testing.T) {
 }
 
 func TestWhenLooksAtNewUserTextsAndResultsOnly(t *testing.T) {
-	user := func(b ...teammate.Block) teammate.Message { return teammate.Message{Role: teammate.User, Content: b} }
+	user := func(b ...teammate.Block) teammate.Message {
+		return teammate.Message{Role: teammate.User,
+			Content: b}
+	}
 	text := func(s string) teammate.Block { return teammate.Block{Type: teammate.TextBlock, Text: s} }
 	result := func(s string) teammate.Block {
 		return teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: "t", Content: s, IsError: true}
@@ -96,7 +99,8 @@ func TestWhenLooksAtNewUserTextsAndResultsOnly(t *testing.T) {
 	}
 	s := parse(t, `steps: [{when: KEY, say: found}, {say: other}]`)
 	for _, test := range tests {
-		r, err := s.Model(nil).Generate(t.Context(), teammate.Request{Messages: test.messages, New: test.from})
+		r, err := s.Model(nil).Generate(t.Context(),
+			teammate.Request{Messages: test.messages, New: test.from})
 		if got := said(r, err) == "found"; got != test.want {
 			t.Errorf("%s: %s", test.name, said(r, err))
 		}
@@ -167,7 +171,8 @@ exhausted: stop
 		for _, want := range []struct {
 			text string
 			at   time.Duration
-		}{{"slow", 3 * time.Second}, {"fast", 3 * time.Second}, {"all", 3050 * time.Millisecond}, {"(empty)", 3100 * time.Millisecond}} {
+		}{{"slow", 3 * time.Second}, {"fast", 3 * time.Second}, {"all", 3050 * time.Millisecond},
+			{"(empty)", 3100 * time.Millisecond}} {
 			got := said(m.Generate(t.Context(), request("x")))
 			if took := time.Since(begin); got != want.text || took != want.at {
 				t.Errorf("%s after %v, want %s after %v", got, took, want.text, want.at)

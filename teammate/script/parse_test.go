@@ -105,27 +105,31 @@ exhausted: halt
 
 func TestFilesThatAreNoScript(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"empty":             {"", "1:1: the script is empty"},
-		"comment":           {"# later\n", "1:1: the script is empty"},
-		"list":              {"- say: x\n", "1:1: a script is a mapping, not a list"},
-		"no steps":          {"delay: 1s\n", "1:1: a script needs steps"},
-		"two documents":     {"steps: []\n---\nsteps: []\n", "3:1: a second document"},
-		"anchor":            {"steps: &a []\n", "1:8: anchors, aliases"},
-		"alias":             {"steps: *a\n", "1:8: anchors, aliases"},
-		"merge":             {"steps:\n  - <<: {say: x}\n", "2:5: anchors, aliases and merge keys"},
-		"tag":               {"steps: !!seq []\n", "1:8: tags are not allowed"},
-		"twice":             {"steps: []\nsteps: []\n", `2:1: mapping key "steps" already defined`},
-		"tab":               {"steps:\n\t- say: x\n", "2:1: found character"},
-		"open bracket":      {"steps: [\n", "not found"},
-		"steps no list":     {"steps: {say: x}\n", "1:8: steps is a mapping; write a list"},
-		"infinity":          {"steps: [{call: [{tool: X, input: {a: .inf}}]}]\n", "cannot be written as JSON"},
-		"deep brackets":     {strings.Repeat("[", 5000), "brackets deep"},
-		"deep block":        {strings.Repeat("- ", 5000), "a script is a mapping"},
-		"deep input":        {"steps: [{call: [{tool: X, input: {a:\n" + strings.Repeat("- ", 150) + "x}}]}]", ""},
-		"many keys":         {strings.Repeat("a: 1\n", 70_000), "keys"},
-		"too large":         {"steps: [{say: '" + strings.Repeat("x", script.MaxSize) + "'}]", "larger than 1024 KiB"},
-		"invalid UTF-8":     {"\xff\xfe\x00s", "1:"},
-		"large number":      {"steps: [{say: x, times: 18446744073709551615}]\n", "times is 18446744073709551615"},
+		"empty":         {"", "1:1: the script is empty"},
+		"comment":       {"# later\n", "1:1: the script is empty"},
+		"list":          {"- say: x\n", "1:1: a script is a mapping, not a list"},
+		"no steps":      {"delay: 1s\n", "1:1: a script needs steps"},
+		"two documents": {"steps: []\n---\nsteps: []\n", "3:1: a second document"},
+		"anchor":        {"steps: &a []\n", "1:8: anchors, aliases"},
+		"alias":         {"steps: *a\n", "1:8: anchors, aliases"},
+		"merge":         {"steps:\n  - <<: {say: x}\n", "2:5: anchors, aliases and merge keys"},
+		"tag":           {"steps: !!seq []\n", "1:8: tags are not allowed"},
+		"twice":         {"steps: []\nsteps: []\n", `2:1: mapping key "steps" already defined`},
+		"tab":           {"steps:\n\t- say: x\n", "2:1: found character"},
+		"open bracket":  {"steps: [\n", "not found"},
+		"steps no list": {"steps: {say: x}\n", "1:8: steps is a mapping; write a list"},
+		"infinity": {"steps: [{call: [{tool: X, input: {a: .inf}}]}]\n",
+			"cannot be written as JSON"},
+		"deep brackets": {strings.Repeat("[", 5000), "brackets deep"},
+		"deep block":    {strings.Repeat("- ", 5000), "a script is a mapping"},
+		"deep input": {"steps: [{call: [{tool: X, input: {a:\n" + strings.Repeat("- ", 150) +
+			"x}}]}]", ""},
+		"many keys": {strings.Repeat("a: 1\n", 70_000), "keys"},
+		"too large": {"steps: [{say: '" + strings.Repeat("x", script.MaxSize) + "'}]",
+			"larger than 1024 KiB"},
+		"invalid UTF-8": {"\xff\xfe\x00s", "1:"},
+		"large number": {"steps: [{say: x, times: 18446744073709551615}]\n",
+			"times is 18446744073709551615"},
 		"negative delay":    {"steps: [{say: x, delay: -1s}]\n", `delay is "-1s"`},
 		"delay of a list":   {"steps: [{say: x, delay: [1s]}]\n", "delay is"},
 		"an empty helper":   {"steps: []\nhelpers: [{}]\n", "a helper is empty"},
@@ -150,7 +154,8 @@ func TestFilesThatAreNoScript(t *testing.T) {
 
 func TestErrorTypesOfHOOKS6AreKnown(t *testing.T) {
 	for _, kind := range strings.Fields("rate_limit overloaded authentication_failed oauth_org_not_allowed " +
-		"billing_error invalid_request model_not_found server_error max_output_tokens unknown account_on_hold " +
+		"billing_error invalid_request model_not_found server_error max_output_tokens unknown " +
+		"account_on_hold " +
 		"verification_required cloud_credential_error") {
 		s := parse(t, "steps: [{error: {type: "+kind+", message: too bad}}]")
 		_, err := ask(s.Model(nil), "x")
@@ -195,7 +200,8 @@ steps:
 }
 
 func TestJSONIsAScriptToo(t *testing.T) {
-	s := parse(t, `{"steps":[{"say":"hello","call":[{"tool":"Bash","input":{"command":"ls"}}]}],"exhausted":"stop"}`)
+	s := parse(t,
+		`{"steps":[{"say":"hello","call":[{"tool":"Bash","input":{"command":"ls"}}]}],"exhausted":"stop"}`)
 	r, err := ask(s.Model(nil), "x")
 	if err != nil || len(r.Content) != 2 || r.Content[0].Text != "hello" || r.Content[1].Name != "Bash" {
 		t.Errorf("%+v, %v", r, err)
@@ -237,9 +243,12 @@ func TestVeryManyMistakesAreNotAllPrinted(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"steps: [{say: hi}]", "steps:\n  - say: |\n      a\n    call: [{tool: B, input: {a: [1, 2.5, ~]}}]\n",
-		"helpers: [{when: x, steps: []}]\nexhausted: stop\n", "steps: [{error: {type: unknown}, delay: 1s}]",
-		"? a\n: b", "steps: [{usage: {input_tokens: 9}, times: -1, when: '[a'}]", "\xff", "a: &x [*x]", "steps: [[{",
+		"steps: [{say: hi}]",
+		"steps:\n  - say: |\n      a\n    call: [{tool: B, input: {a: [1, 2.5, ~]}}]\n",
+		"helpers: [{when: x, steps: []}]\nexhausted: stop\n",
+		"steps: [{error: {type: unknown}, delay: 1s}]",
+		"? a\n: b", "steps: [{usage: {input_tokens: 9}, times: -1, when: '[a'}]", "\xff", "a: &x [*x]",
+		"steps: [[{",
 	} {
 		f.Add([]byte(seed))
 	}

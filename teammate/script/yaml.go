@@ -37,7 +37,8 @@ func (p *problems) document(data []byte) ast.Node {
 		return nil
 	}
 	if len(file.Docs) > 1 && file.Docs[1].Body != nil {
-		p.atNode(file.Docs[1].Body, "a second document; one file is one script, so put it into a file of its own")
+		p.atNode(file.Docs[1].Body,
+			"a second document; one file is one script, so put it into a file of its own")
 		return nil
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
