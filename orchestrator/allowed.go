@@ -32,7 +32,7 @@ func allowed(by Caller, v bus.Verb, req any) error {
 		return nil
 	case verbInterrupt, verbDown:
 		if by.Kind != Operator {
-			return denied(by, "only the operator may "+string(v))
+			return denied(by, "only the operator may ask for "+string(v))
 		}
 		return nil
 	case verbCreate, verbUpdate, verbClaim, verbSend:

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,38 +20,53 @@ func Find(dir, team string) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	all, err := All()
+	all, err := surveys()
 	if err != nil {
 		return Place{}, err
 	}
 	if team != "" {
-		all = placesWhere(all, func(p Place) bool { return p.Team == team })
+		all = slices.DeleteFunc(all, func(s survey) bool { return s.Team != team })
 	}
-	for at := here; ; at = filepath.Dir(at) {
-		if found := placesWhere(all, func(p Place) bool { return belongs(p, at) }); len(found) > 0 {
-			return choose(found)
-		}
-		if at == filepath.Dir(at) {
-			break
-		}
+	if found := nearest(all, here); len(found) > 0 {
+		return choose(found)
 	}
-	if team == "" {
+	switch {
+	case team == "":
 		return Place{}, fmt.Errorf("%w from %s upwards; start one with `covey up`, or name one with --team "+
 			"(`covey ps --all` lists them)", ErrNoTeam, here)
-	}
-	if len(all) == 0 {
+	case len(all) == 0:
 		return Place{}, fmt.Errorf("%w called %s; `covey ps --all` lists those there are", ErrNoTeam, team)
 	}
-	return choose(all)
+	var named []Place
+	for _, s := range all {
+		named = append(named, s.Place)
+	}
+	return choose(named)
 }
 
-// belongs says whether a team works in this folder or has its spec there.
-func belongs(p Place, dir string) bool {
-	if p.Workspace == dir {
-		return true
+// nearest lists the teams of dir, or of the first folder above it that has any.
+func nearest(all []survey, dir string) []Place {
+	for {
+		if found := belonging(all, dir); len(found) > 0 {
+			return found
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return nil
+		}
+		dir = above
 	}
-	run, err := ReadRunFile(p)
-	return err == nil && run.Spec != "" && filepath.Dir(run.Spec) == dir
+}
+
+// belonging lists the teams that work in a folder or have their spec there.
+func belonging(all []survey, dir string) []Place {
+	var out []Place
+	for _, s := range all {
+		if s.Workspace == dir || s.specDir == dir {
+			out = append(out, s.Place)
+		}
+	}
+	return out
 }
 
 // choose takes the only place, or the only one that runs.
@@ -58,21 +74,11 @@ func choose(found []Place) (Place, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	up := placesWhere(found, func(p Place) bool { _, ok := Running(p); return ok })
+	up := slices.DeleteFunc(slices.Clone(found), func(p Place) bool { _, ok := Running(p); return !ok })
 	if len(up) == 1 {
 		return up[0], nil
 	}
 	return Place{}, &AmbiguousError{Places: found}
-}
-
-func placesWhere(all []Place, ok func(Place) bool) []Place {
-	var out []Place
-	for _, p := range all {
-		if ok(p) {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // AmbiguousError tells that a command could mean several teams.

@@ -145,6 +145,25 @@ func (p Place) Forget() error {
 
 // All lists the Places of this user, by name.
 func All() ([]Place, error) {
+	found, err := surveys()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Place, len(found))
+	for i, f := range found {
+		all[i] = f.Place
+	}
+	return all, nil
+}
+
+// survey is a Place and what its run.json says of it.
+type survey struct {
+	Place
+	specDir string // folder of the spec; empty: not known
+}
+
+// surveys looks at all Places of this user, and once at each.
+func surveys() ([]survey, error) {
 	home, err := StateHome()
 	if err != nil {
 		return nil, err
@@ -156,17 +175,20 @@ func All() ([]Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state folder: %w", err)
 	}
-	var all []Place
+	var all []survey
 	for _, e := range entries {
 		m := placeName.FindStringSubmatch(e.Name())
 		if m == nil || !e.IsDir() {
 			continue
 		}
-		p := Place{Dir: filepath.Join(home, e.Name()), Team: m[1]}
-		if run, err := ReadRunFile(p); err == nil {
-			p.Workspace = run.Workspace
+		s := survey{Place: Place{Dir: filepath.Join(home, e.Name()), Team: m[1]}}
+		if run, err := ReadRunFile(s.Place); err == nil {
+			s.Workspace = run.Workspace
+			if run.Spec != "" {
+				s.specDir = filepath.Dir(run.Spec)
+			}
 		}
-		all = append(all, p)
+		all = append(all, s)
 	}
 	return all, nil
 }

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -272,5 +273,33 @@ func TestFindAmongSeveral(t *testing.T) {
 	}
 	if p, err := Find(work, ""); err != nil || p != one {
 		t.Errorf("of two the one that runs: %+v, %v", p, err)
+	}
+}
+
+// BenchmarkFind is what a command pays to find its team among a hundred.
+func BenchmarkFind(b *testing.B) {
+	b.Setenv("COVEY_STATE_HOME", b.TempDir())
+	dir := b.TempDir()
+	for i := range 100 {
+		work := filepath.Join(dir, fmt.Sprint("work", i))
+		if err := os.Mkdir(work, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		p, err := PlaceOf("crew", work)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := errors.Join(p.Create(), NewRunFile(p, testTime).Write(p)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	deep := filepath.Join(dir, "work50", "a", "b", "c")
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := Find(deep, ""); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
