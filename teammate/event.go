@@ -120,14 +120,15 @@ type (
 		Command    string `json:"command"`
 		DurationMS int64  `json:"duration_ms"`
 	}
-	// TurnEnded is sent when a turn is over. Reason is one of HOOKS.md section 9.
+	// TurnEnded is sent when a turn is over. Reason is one of the End constants.
 	TurnEnded struct {
 		Reason  string  `json:"reason"`
 		Usage   Usage   `json:"usage"`
 		CostUSD float64 `json:"cost_usd"`
 		Passes  int     `json:"passes"`
 	}
-	// Idle is sent when the gates let the member go idle.
+	// Idle is sent when a turn is over and the member goes on to wait for work.
+	// Reason is one of the Idle constants, TaskIDs are its tasks in progress.
 	Idle struct {
 		Reason   string   `json:"reason"`
 		LastText string   `json:"last_text"`

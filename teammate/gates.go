@@ -60,6 +60,14 @@ func said(out hooks.Outcome) []Input {
 	return ins
 }
 
+// haltReason is why a hook halted, for people.
+func haltReason(out hooks.Outcome) string {
+	if out.StopReason == "" {
+		return string(out.Event) + " hook prevented continuation"
+	}
+	return out.StopReason
+}
+
 // report tells the journal what a gate decided, and, after Stop hooks ran, sums
 // them up.
 func (u *turn) report(out hooks.Outcome, v Verdict) {

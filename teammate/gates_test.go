@@ -197,7 +197,7 @@ func TestRealGateInterrupted(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, abortedStreaming)
+	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndAbortedStreaming)
 	equal(t, "hook", one[HookFinished](t, r.journal).Outcome, "cancelled")
 	equal(t, "summaries", len(all[HookSummary](r.journal)), 0)
 }

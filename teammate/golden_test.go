@@ -159,7 +159,7 @@ func checkSeen(t *testing.T, seen []string, c goldenCase) {
 	n := min(len(c.Model), len(seen))
 	equal(t, "model", strings.Join(seen[:n], "\n--\n"), strings.Join(c.Model, "\n--\n"))
 	for _, more := range seen[n:] {
-		unsent := strings.HasPrefix(more, "result: ") && (c.End == hookStopped || c.End == maxTurns)
+		unsent := strings.HasPrefix(more, "result: ") && (c.End == EndHookStopped || c.End == EndMaxTurns)
 		if !unsent && !strings.HasPrefix(more, "assistant: ") {
 			t.Errorf("the model saw more than recorded: %q", more)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 )
 
@@ -64,7 +63,7 @@ type past struct {
 
 // readTranscript reads all lines. Lines at the end that are no JSON are left
 // out of past.end: what a power cut leaves of lines that were never synced.
-func readTranscript(file *os.File) (*past, error) {
+func readTranscript(file io.Reader) (*past, error) {
 	p := &past{h: History{Steps: map[int]int{}, Delivered: map[string]bool{}}}
 	r := bufio.NewReaderSize(file, 256<<10)
 	var at int64

@@ -33,7 +33,7 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 		mail := u.mail(ctx)
 		if u.halted != "" { // by a hook on a prompt among the mail
 			u.keep(v.Feedback)
-			return ending{reason: hookStopped, idle: idleStopped}
+			return ending{reason: EndHookStopped, idle: IdleStopped}
 		}
 		next = u.prompt(append(v.Feedback, mail...))
 	}
@@ -81,7 +81,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 		u.keepInterruption(ctx)
 		return u.aborted(ctx), true
 	case u.halted != "" || reply.Halted != "":
-		return ending{reason: hookStopped, idle: idleStopped}, true
+		return ending{reason: EndHookStopped, idle: IdleStopped}, true
 	case u.refusal != nil:
 		return u.limited(u.refusal), true
 	case errors.Is(err, ErrMaxTurns), errors.Is(err, ErrMaxTokens):
@@ -113,12 +113,12 @@ func (u *turn) judge(v Verdict) (end ending, over bool) {
 	switch {
 	case v.HaltedBy == hooks.Stop:
 		u.keep(v.Feedback)
-		return ending{reason: stopPrevented, idle: idleStopped}, true
+		return ending{reason: EndStopPrevented, idle: IdleStopped}, true
 	case v.Halted():
 		u.keep(v.Feedback)
-		return ending{reason: stopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.HaltedBy, v.Halt)}, true
+		return ending{reason: EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.HaltedBy, v.Halt)}, true
 	case !v.Refused():
-		return ending{reason: completed, idle: idleAvailable}, true
+		return ending{reason: EndCompleted, idle: IdleAvailable}, true
 	}
 	u.refusals++
 	u.refused = true
@@ -131,7 +131,7 @@ func (u *turn) judge(v Verdict) (end ending, over bool) {
 		"same. A Stop hook can let it go when stop_hook_active is true. The last refusal was: %s",
 		u.refusals, limit, v.Feedback[len(v.Feedback)-1].Text)
 	return ending{
-		reason: completed, idle: idleLimited,
+		reason: EndCompleted, idle: IdleLimited,
 		attention: fmt.Sprintf("the gates refused its turn end %d times in a row", u.refusals),
 	}, true
 }
@@ -140,7 +140,7 @@ func (u *turn) judge(v Verdict) (end ending, over bool) {
 // any more. It ends the member, too, which goes on with the turn if it is
 // started again.
 func broken(err error) ending {
-	return ending{reason: modelError, attention: "it cannot go on: " + err.Error(), err: err, open: true}
+	return ending{reason: EndModelError, err: err, open: true}
 }
 
 // failed is the end of a turn whose model request failed. The gates are not
@@ -149,17 +149,17 @@ func broken(err error) ending {
 func failed(e *APIError) ending {
 	text := "API Error: " + e.Message
 	return ending{
-		reason: completed, idle: idleFailed, lastText: e.Error(),
+		reason: EndCompleted, idle: IdleFailed, lastText: e.Error(),
 		failure: &hooks.StopFailureInput{Error: e.Type, ErrorDetails: e.Details, LastAssistantMessage: text},
 	}
 }
 
 // limited is the end of a turn that used up one of its limits.
 func (u *turn) limited(limit error) ending {
-	end := ending{reason: maxTurns, idle: idleLimited}
+	end := ending{reason: EndMaxTurns, idle: IdleLimited}
 	end.attention = fmt.Sprintf("%v: %d passes in this turn", ErrMaxTurns, u.passes)
 	if errors.Is(limit, ErrMaxTokens) {
-		end.reason = maxTokens
+		end.reason = EndMaxTokens
 		end.attention = fmt.Sprintf("%v: %d tokens used", ErrMaxTokens, u.t.used.total())
 	}
 	return end
@@ -168,17 +168,17 @@ func (u *turn) limited(limit error) ending {
 // aborted is the end of a turn whose context is over. A member that is told to
 // stop leaves its turn open, to go on with it when it is started again.
 func (u *turn) aborted(ctx context.Context) ending {
-	reason := abortedStreaming
+	reason := EndAbortedStreaming
 	if u.inTool {
-		reason = abortedTools
+		reason = EndAbortedTools
 	}
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, ErrInterrupted):
 		u.warn("the turn was %v", cause)
-		return ending{reason: reason, idle: idleInterrupted}
+		return ending{reason: reason, idle: IdleInterrupted}
 	case errors.Is(cause, errTurnTimeout):
-		return ending{reason: turnTimeout, idle: idleLimited,
+		return ending{reason: EndTurnTimeout, idle: IdleLimited,
 			attention: fmt.Sprintf("%v: %v", errTurnTimeout, u.t.opts.Limits.TurnTimeout)}
 	}
 	return ending{reason: reason, err: cause, open: true}

@@ -87,7 +87,7 @@ func TestPromptRefused(t *testing.T) {
 	equal(t, "warning", all[Warning](r.journal)[0].Text,
 		"UserPromptSubmit operation blocked by hook:\nno leaks\n\nOriginal prompt: leak it")
 	equal(t, "reasons", []string{all[TurnEnded](r.journal)[0].Reason, all[TurnEnded](r.journal)[1].Reason},
-		[]string{hookStopped, completed})
+		[]string{EndHookStopped, EndCompleted})
 	data, err := os.ReadFile(r.path)
 	if err != nil || strings.Contains(string(data), "leak") {
 		t.Errorf("the transcript holds the erased prompt: %s %v", data, err)
@@ -104,7 +104,7 @@ func TestPromptHalted(t *testing.T) {
 	equal(t, "model", len(r.agent.seen), 0)
 	equal(t, "gates", len(r.gates()), 0)
 	equal(t, "taken", r.inbox.taken, []string{"p1"})
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, hookStopped)
+	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndHookStopped)
 	equal(t, "warning", one[Warning](t, r.journal).Text, "Operation stopped by hook: ups halt")
 
 	r.reopen(t)
@@ -120,9 +120,9 @@ func TestPromptAmongMail(t *testing.T) {
 		seen []string
 		end  string
 	}{
-		"passes":  {pass, []string{"user: hello", "user: faster", "assistant: end 2"}, completed},
-		"refused": {hooks.Outcome{Decision: hooks.Block}, []string{"user: hello", "assistant: end 1"}, completed},
-		"halts":   {haltFor("stop"), []string{"user: hello"}, hookStopped},
+		"passes":  {pass, []string{"user: hello", "user: faster", "assistant: end 2"}, EndCompleted},
+		"refused": {hooks.Outcome{Decision: hooks.Block}, []string{"user: hello", "assistant: end 1"}, EndCompleted},
+		"halts":   {haltFor("stop"), []string{"user: hello"}, EndHookStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -147,7 +147,7 @@ func TestBlockCap(t *testing.T) {
 	end := all[TurnEnded](r.journal)[0]
 	equal(t, "end", []any{end.Reason, end.Passes}, []any{"completed", 9})
 	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "the gates refused its turn end 9 times in a row")
-	equal(t, "idle", all[Idle](r.journal)[0].Reason, idleLimited)
+	equal(t, "idle", all[Idle](r.journal)[0].Reason, IdleLimited)
 	if w := one[Warning](t, r.journal).Text; !strings.Contains(w, "9 times in a row") || !strings.Contains(w, "never") {
 		t.Error(w)
 	}
@@ -201,7 +201,7 @@ func TestNoBlockCap(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("Stop hook feedback:\nnever")}})
 	r.mustRun(t)
 	equal(t, "Stop runs", len(r.runner.of(hooks.Stop)), 40)
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, maxTurns)
+	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndMaxTurns)
 }
 
 // golden: max_turns. The results of the last pass are collected, no gate runs.
@@ -227,7 +227,7 @@ func TestMaxTokens(t *testing.T) {
 	r.opts.History.Usage = Usage{InputTokens: 9}
 	r.mustRun(t)
 	equal(t, "end", one[TurnEnded](t, r.journal),
-		TurnEnded{Reason: maxTokens, Usage: Usage{InputTokens: 10, OutputTokens: 1}, Passes: 1})
+		TurnEnded{Reason: EndMaxTokens, Usage: Usage{InputTokens: 10, OutputTokens: 1}, Passes: 1})
 	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "limits.max_tokens reached: 20 tokens used")
 }
 
@@ -237,7 +237,7 @@ func TestTurnTimeout(t *testing.T) {
 		r.opts.Limits.TurnTimeout = 10 * time.Minute
 		r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{mailed("again", "m2")}})
 		r.mustRun(t)
-		equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, turnTimeout)
+		equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, EndTurnTimeout)
 		gates := slices.DeleteFunc(r.gates(), func(name string) bool { return name == "Notification" })
 		equal(t, "gates", gates, []string{"Stop", "TeammateIdle"})
 		equal(t, "model", r.agent.seen, []string{"user: hello", "user: [Turn ended after 10m0s, its time limit]",
@@ -255,7 +255,7 @@ func TestInterrupt(t *testing.T) {
 				m.Interrupt("enough")
 				<-ctx.Done()
 			}
-			want, reason := []string{"user: hello"}, abortedStreaming
+			want, reason := []string{"user: hello"}, EndAbortedStreaming
 			r.agent.script = []say{{do: wait}}
 			if inTool {
 				r.agent.script = []say{{calls: []ToolCall{callTool("c1", "Slow", `{}`), callTool("c2", "Slow", `{}`)}}}
@@ -263,7 +263,7 @@ func TestInterrupt(t *testing.T) {
 					wait(ctx)
 					return ToolResult{Content: "cut off", IsError: true}
 				}}}
-				want, reason = append(want, "error: cut off", "error: interrupted"), abortedTools
+				want, reason = append(want, "error: cut off", "error: interrupted"), EndAbortedTools
 			}
 			r.inbox.work = append(r.inbox.work, Work{Cause: ByPerson, Inputs: []Input{person("two", "p2")}})
 			m = r.member(t)
@@ -273,7 +273,7 @@ func TestInterrupt(t *testing.T) {
 			}
 			equal(t, "model", r.agent.seen, append(want, "user: [Request interrupted by user]", "user: two", "assistant: after"))
 			equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, reason)
-			equal(t, "idle", all[Idle](r.journal)[0].Reason, idleInterrupted)
+			equal(t, "idle", all[Idle](r.journal)[0].Reason, IdleInterrupted)
 			equal(t, "attention", len(all[NeedsAttention](r.journal)), 0)
 			equal(t, "people read", one[Warning](t, r.journal).Text, "the turn was interrupted: enough")
 			if inTool {
@@ -518,8 +518,8 @@ func TestBrokenAgent(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), `member "api": agent: `) || !strings.Contains(err.Error(), "pipe closed") {
 				t.Fatal(err)
 			}
-			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, modelError)
-			equal(t, "attention", strings.Contains(one[NeedsAttention](t, r.journal).Reason, "pipe closed"), true)
+			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndModelError)
+			equal(t, "ended", strings.Contains(one[MemberEnded](t, r.journal).Reason, "pipe closed"), true)
 			equal(t, "result", one[ToolReturned](t, r.journal).Content, "interrupted")
 			_, h := openTranscript(t, r.path)
 			equal(t, "the turn is open for the next life", h.Cut != nil && h.Cut.Point == CutAtPrompt, true)

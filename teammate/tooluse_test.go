@@ -178,7 +178,7 @@ func TestToolHookHalts(t *testing.T) {
 			equal(t, "fired", r.gates(), []string{"PreToolUse", "PostToolUse", "PreToolUse", "PostToolUse"})
 			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "hook_stopped")
 			equal(t, "stopped", one[HookStopped](t, r.journal).Message, want)
-			equal(t, "idle", one[Idle](t, r.journal).Reason, idleStopped)
+			equal(t, "idle", one[Idle](t, r.journal).Reason, IdleStopped)
 		}
 	}
 }

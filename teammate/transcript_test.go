@@ -340,23 +340,18 @@ func FuzzTranscript(f *testing.F) {
 	f.Add([]byte("\n\x00\n{}\n"))
 	f.Add([]byte(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result"}]}}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "t.jsonl")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		tr, h, err := OpenTranscript(path)
+		p, err := readTranscript(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
-		if err := tr.append(line{Type: systemLine, Subtype: "mark"}); err != nil {
-			t.Fatal(err)
-		}
-		tr.Close()
-		again, h2, err := OpenTranscript(path)
+		h := p.history()
+		mark := []byte(`{"type":"system","subtype":"mark","uuid":"u"}` + "\n")
+		again, err := readTranscript(bytes.NewReader(slices.Concat(data[:p.end], mark)))
 		if err != nil {
 			t.Fatalf("after one more line: %v", err)
 		}
-		again.Close()
+		h2 := again.history()
+		equal(t, "last", again.last, "u")
 		equal(t, "messages", len(h2.Messages), len(h.Messages))
 		equal(t, "cut", h2.Cut != nil, h.Cut != nil)
 		equal(t, "kept", len(h2.Kept), len(h.Kept))

@@ -11,29 +11,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// Why turns end, as TurnEnded tells it. The words are those of HOOKS.md
-// section 9; maxTokens and turnTimeout are ours, for limits it does not know.
-const (
-	completed        = "completed" // also after an API error, whose StopFailure hooks tell more
-	maxTurns         = "max_turns"
-	maxTokens        = "max_tokens"
-	turnTimeout      = "turn_timeout"
-	abortedStreaming = "aborted_streaming" // interrupted between tool calls
-	abortedTools     = "aborted_tools"     // interrupted in a tool call
-	stopPrevented    = "stop_hook_prevented"
-	hookStopped      = "hook_stopped"
-	modelError       = "model_error"
-)
-
-// The reasons of Idle: what the member's last turn came to.
-const (
-	idleAvailable   = "available"   // the gates agreed
-	idleFailed      = "failed"      // an API error
-	idleInterrupted = "interrupted" // by a person
-	idleStopped     = "stopped"     // a hook ended the turn
-	idleLimited     = "limited"     // a limit ended the turn, or the gates were overridden
-)
-
 // errTurnTimeout is the cause of a turn's context after limits.turn_timeout.
 var errTurnTimeout = errors.New("limits.turn_timeout reached")
 
@@ -111,9 +88,9 @@ func (u *turn) begin(ctx context.Context, inputs []Input) ending {
 		return end
 	case u.halted != "":
 		u.keep(inputs)
-		return ending{reason: hookStopped, idle: idleStopped}
+		return ending{reason: EndHookStopped, idle: IdleStopped}
 	case len(inputs) == 0:
-		return ending{reason: hookStopped, idle: idleStopped}
+		return ending{reason: EndHookStopped, idle: IdleStopped}
 	}
 	started := u.line(systemLine)
 	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.promptID

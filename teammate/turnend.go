@@ -94,10 +94,8 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 // without refusing, by giving it more to think about.
 func decide(out hooks.Outcome) Verdict {
 	switch {
-	case out.Decision == hooks.Halt && out.StopReason == "":
-		return Verdict{HaltedBy: out.Event, Halt: string(out.Event) + " hook prevented continuation", Feedback: said(out)}
 	case out.Decision == hooks.Halt:
-		return Verdict{HaltedBy: out.Event, Halt: out.StopReason, Feedback: said(out)}
+		return Verdict{HaltedBy: out.Event, Halt: haltReason(out), Feedback: said(out)}
 	case out.Continues():
 		return Verdict{Feedback: said(out)}
 	}

@@ -339,7 +339,7 @@ func TestRule15(t *testing.T) {
 	}
 	equal(t, "fired", r.gates(), []string{"Stop", "Stop", "TeammateIdle"})
 	equal(t, "reasons", []string{all[TurnEnded](r.journal)[0].Reason, all[Idle](r.journal)[0].Reason},
-		[]string{abortedStreaming, idleInterrupted})
+		[]string{EndAbortedStreaming, IdleInterrupted})
 	equal(t, "summaries and feedback", len(all[HookSummary](r.journal))+len(all[HookFeedback](r.journal)), 0)
 	equal(t, "model", r.agent.seen, []string{
 		"user: hello", "assistant: end 1", "user: [Request interrupted by user]", "user: next", "assistant: end 4",
@@ -477,7 +477,7 @@ func TestRule20(t *testing.T) {
 		if text := strings.Join(r.agent.seen, "\n"); strings.Contains(text, "interrupted") {
 			t.Errorf("%s: the model was told: %s", event, text)
 		}
-		equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, abortedStreaming)
+		equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, EndAbortedStreaming)
 	}
 }
 
@@ -612,7 +612,7 @@ func TestRule24(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.TeammateIdle: {refuse("TeammateIdle hook feedback:\nno"), pass}})
 	r.mustRun(t)
 	equal(t, "fired", r.gates(), []string{"Stop", "TeammateIdle", "Stop", "TeammateIdle"})
-	equal(t, "idle", one[Idle](t, r.journal).Reason, idleAvailable)
+	equal(t, "idle", one[Idle](t, r.journal).Reason, IdleAvailable)
 }
 
 // A gate that hangs is ended by the turn's time limit, not by a person.
@@ -627,7 +627,7 @@ func TestTurnEndTimeout(t *testing.T) {
 			return pass, nil
 		}
 		r.mustRun(t)
-		equal(t, "reason", one[TurnEnded](t, r.journal).Reason, turnTimeout)
+		equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndTurnTimeout)
 		equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "limits.turn_timeout reached: 1m0s")
 		equal(t, "fired", r.gates(), []string{"Stop", "Notification"})
 	})
