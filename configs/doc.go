@@ -8,6 +8,18 @@
 // read by Sources and SettingsPermissions, which warn where Load would fail,
 // because such files belong to somebody else (DESIGN 10.7).
 //
+// What members inherit from `defaults`: a key that a member gives itself
+// replaces the inherited one, with two exceptions. The keys of `limits` are
+// inherited one by one, and the lists of `permissions` add up, so that a member
+// that denies one thing more does not allow what the team denies. agent and
+// model are one choice, instructions and prompt_file are another: naming one of
+// a pair drops both inherited ones. The lead inherits as teammates do.
+//
+// Anybody may have written a spec, so reading one is bounded: MaxSize bytes, no
+// anchors, aliases, tags or second document, at most 10,000 keys, 2,000
+// teammates and 1,000 entries in a list of texts, and nothing of it reaches a
+// terminal undisarmed.
+//
 // The way through the package: source.go checks the bytes, yaml.go makes them
 // a tree of nodes with positions, part.go decodes nodes by the tables of
 // spec.go, resolve.go makes the Team. The same tables give the JSON Schema.

@@ -77,7 +77,7 @@ func TestStarter(t *testing.T) {
 		"broken json":    {map[string]string{"package.json": `{`}, "", ""},
 		"python":         {map[string]string{"pyproject.toml": "[project]\n"}, "python3 -m pytest -q", ""},
 		"pytest.ini":     {map[string]string{"pytest.ini": ""}, "python3 -m pytest -q", ""},
-		"not installed":  {map[string]string{"Cargo.toml": "[package]\n"}, "", "# task: [cargo test]  # found by Cargo.toml, but cargo is not installed"},
+		"not installed":  {map[string]string{"Cargo.toml": "[package]\n"}, "", "# task: [cargo test]              # found by Cargo.toml, but cargo is not installed"},
 		"a folder":       {map[string]string{"go.mod/x": "", "package.json": `{"scripts": {"test": "x"}}`}, "npm test", ""},
 	}
 	for name, test := range tests {
