@@ -2,7 +2,9 @@ package hooks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -51,8 +53,12 @@ func readAnswer(event Event, stdout string, cut bool) answer {
 	return answer{fields: f, flaw: flaw}
 }
 
-// reasonOf is err without the sentence that ErrNotObject begins with.
+// reasonOf is why a text is no JSON object, without the sentence that
+// ErrNotObject begins with.
 func reasonOf(err error) string {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "it ends in the middle"
+	}
 	return strings.TrimPrefix(err.Error(), ErrNotObject.Error()+": ")
 }
 

@@ -36,7 +36,10 @@ type Result struct {
 	Stdout   string        // capped; see Options.OutputCap
 	Stderr   string        // capped
 	Feedback string        // what a blocking hook says to the model, without the event's heading
-	Warning  string        // what a person should know: a fail-open, a broken JSON, a child left behind
+	// FailedOpen says that the hook gave no verdict (it could not run, timed out,
+	// or answered nothing usable), so that the action went on unchecked.
+	FailedOpen bool
+	Warning    string // what a person should know: a fail-open, a broken JSON, a child left behind
 }
 
 // Permission is what hooks decided about a tool call.
@@ -103,11 +106,11 @@ func (o Outcome) Continues() bool {
 }
 
 // FailedOpen counts the hooks that gave no verdict, so that the action went on
-// unchecked: they could not run, timed out, or gave no usable answer.
+// unchecked. A policy that fails in silence is worse than none.
 func (o Outcome) FailedOpen() int {
 	open := 0
 	for _, r := range o.Results {
-		if r.Outcome == NonBlockingError || r.Outcome == Cancelled {
+		if r.FailedOpen {
 			open++
 		}
 	}

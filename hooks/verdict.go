@@ -72,6 +72,8 @@ func judge(known *traits, h *Handler, found finding) verdict {
 		v.fail(known, h, found, NonBlockingError, found.fault)
 		return v
 	}
+	// Recorded hosts call half an answer a success, and yet nothing was checked.
+	v.FailedOpen = found.answer.broken && found.code == 0
 	valid := found.answer.fields != nil && found.answer.flaw == ""
 	if valid {
 		v.apply(known, found)
@@ -105,7 +107,7 @@ func firstLine(stderr string) string {
 // fail notes that a hook gave no verdict. Hooks fail open, as in the original;
 // onFailure: block turns that around where the protocol lets it.
 func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, why string) {
-	v.Outcome = status
+	v.Outcome, v.FailedOpen = status, true
 	v.warn("%s", why)
 	if h.OnFailure != "block" || h.Async || h.AsyncRewake {
 		return
@@ -139,7 +141,7 @@ func (v *verdict) refuseByExit(known *traits, found finding) {
 
 // refuse makes the verdict a refusal with text.
 func (v *verdict) refuse(known *traits, how effect, text string) {
-	v.Outcome, v.refused, v.Feedback = Blocking, how, text
+	v.Outcome, v.refused, v.Feedback, v.FailedOpen = Blocking, how, text, false
 	if known.event == PreToolUse {
 		v.permission = Permission{Decision: "deny", Reason: text}
 	}

@@ -86,6 +86,9 @@ func TestJudge(t *testing.T) {
 				t.Errorf("got %s, effect %d, feedback %q, code %d", v.Outcome, v.refused, v.Feedback,
 					v.ExitCode)
 			}
+			if open := test.status == NonBlockingError && test.code != 2; v.FailedOpen != open {
+				t.Errorf("failed open: %v", v.FailedOpen)
+			}
 			if !strings.Contains(v.Warning, test.warning) || test.warning == "" && v.Warning != "" {
 				t.Errorf("warning %q, want %q", v.Warning, test.warning)
 			}
@@ -116,6 +119,10 @@ func TestJudgeTakesOver(t *testing.T) {
 	v = judge(traitsOf(SessionStart), &Handler{}, end(SessionStart, 0, "  plain words\n", ""))
 	if len(v.contexts) != 1 || v.contexts[0] != (note{"success", "plain words"}) {
 		t.Errorf("%+v", v)
+	}
+	v = judge(traitsOf(UserPromptSubmit), &Handler{}, end(UserPromptSubmit, 0, `{"half":`, ""))
+	if len(v.contexts) != 1 || v.contexts[0].text != `{"half":` || !v.FailedOpen {
+		t.Errorf("half an answer is plain text, and is counted: %+v", v)
 	}
 	v = judge(traitsOf(PostToolUse), &Handler{}, end(PostToolUse, 0, hso(PostToolUse,
 		`"updatedToolOutput":[1]`), ""))

@@ -1,0 +1,128 @@
+//go:build unix
+
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected parts of testdata/wire")
+
+// wireOutcome is an Outcome without what differs from run to run.
+type wireOutcome struct {
+	Matched           int                        `json:"matched"`
+	Results           []wireResult               `json:"results"`
+	Decision          Decision                   `json:"decision"`
+	Feedback          []string                   `json:"feedback,omitempty"`
+	Messages          []string                   `json:"messages,omitempty"`
+	StopReason        string                     `json:"stop_reason,omitempty"`
+	AdditionalContext []string                   `json:"additional_context,omitempty"`
+	SystemMessages    []string                   `json:"system_messages,omitempty"`
+	Warnings          []string                   `json:"warnings,omitempty"`
+	Permission        *Permission                `json:"permission,omitempty"`
+	UpdatedInput      json.RawMessage            `json:"updated_input,omitempty"`
+	Output            map[string]json.RawMessage `json:"output,omitempty"`
+}
+
+// wireResult is a Result without its time and its long command.
+type wireResult struct {
+	Outcome  Status `json:"outcome"`
+	ExitCode int    `json:"exit_code"`
+	Stdout   string `json:"stdout,omitempty"`
+	Stderr   string `json:"stderr,omitempty"`
+	Feedback string `json:"feedback,omitempty"`
+	Open     bool   `json:"failed_open,omitempty"`
+	Warning  string `json:"warning,omitempty"`
+}
+
+// wireForm is an Outcome as it stands in an archive.
+func wireForm(t *testing.T, out Outcome) string {
+	t.Helper()
+	w := wireOutcome{Matched: out.Matched, Decision: out.Decision, Feedback: out.Feedback, Messages: out.Messages,
+		StopReason: out.StopReason, AdditionalContext: out.AdditionalContext, SystemMessages: out.SystemMessages,
+		Warnings: out.Warnings, UpdatedInput: out.UpdatedInput, Output: out.Output}
+	if out.Permission != (Permission{}) {
+		w.Permission = &out.Permission
+	}
+	for _, r := range out.Results {
+		w.Results = append(w.Results, wireResult{Outcome: r.Outcome, ExitCode: r.ExitCode, Stdout: r.Stdout,
+			Stderr: r.Stderr, Feedback: r.Feedback,
+			Open: r.FailedOpen, Warning: r.Warning})
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(w); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
+}
+
+// TestWire: each archive holds a configuration and an input, and the exact bytes
+// that the hook reads and what comes of its answer.
+func TestWire(t *testing.T) {
+	files, err := filepath.Glob("testdata/wire/*.txtar")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d archives, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			checkWire(t, file)
+		})
+	}
+}
+
+// checkWire runs one archive, or with -update rewrites it.
+func checkWire(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[string][]byte{}
+	for _, f := range archive.Files {
+		parts[f.Name] = f.Data
+	}
+	var settings Settings
+	if err := json.Unmarshal(parts["settings.json"], &settings); err != nil {
+		t.Fatal(err)
+	}
+	event := Event(strings.TrimSpace(string(parts["event"])))
+	in, err := ParseInput(event, parts["input.json"], Common{SessionID: "5e551011", TranscriptPath: "/t/s.jsonl", Cwd: "/",
+		PromptID: "9a0", PermissionMode: "acceptEdits"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t)
+	out, err := b.runner(t, settings).Run(t.Context(), in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdin, err := os.ReadFile(filepath.Join(b.dir, "stdin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{"stdin": string(stdin), "outcome.json": wireForm(t, out)}
+	for i, f := range archive.Files {
+		want, checked := got[f.Name]
+		if checked && *update {
+			archive.Files[i].Data = []byte(want)
+		} else if checked && want != string(f.Data) {
+			t.Errorf("%s:\n%s\nwant\n%s", f.Name, want, f.Data)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
