@@ -50,9 +50,11 @@ func (b *blobs) write(data string) (blobRef, error) {
 	return ref, nil
 }
 
+// mkdir makes the folder, durably, because a file is only as safe as the
+// entries that lead to it.
 func (b *blobs) mkdir() error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
-		return err
+		return fmt.Errorf("folder for long payloads: %w", err)
 	}
 	return syncDir(filepath.Dir(b.dir))
 }
@@ -94,19 +96,21 @@ func (b *blobs) sweep(used func(name string) bool) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("list payload files: %w", err)
 	}
 	for _, e := range entries {
 		if !e.Type().IsRegular() || used(e.Name()) {
 			continue
 		}
 		if err := b.remove(e.Name()); err != nil {
-			return err
+			return fmt.Errorf("remove what a crash left: %w", err)
 		}
 	}
 	return nil
 }
 
+// writeSynced makes a new file. It never writes over one: a name that is taken
+// would mean that two payloads are one.
 func writeSynced(path, data string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -51,6 +51,8 @@ type checker struct {
 	gone   bool                       // a payload file is missing
 }
 
+// run walks everything. The order matters in two places: tasks come before what
+// is said about them, and the indexes come when all has been noted.
 func (c *checker) run() error {
 	for _, name := range bucketNames() {
 		if c.bucket(name) == nil {
@@ -74,6 +76,7 @@ func (c *checker) run() error {
 	return nil
 }
 
+// fault notes one thing that is wrong, as an error that is ErrCorrupt.
 func (c *checker) fault(format string, args ...any) {
 	if len(c.faults) < maxFaults {
 		c.faults = append(c.faults, fmt.Errorf("%w: "+format, slices.Concat([]any{ErrCorrupt}, args)...))
@@ -89,9 +92,9 @@ func (c *checker) note(bucket string, key []byte) {
 }
 
 // needs notes the payload files of a record.
-func (c *checker) needs(bucket string, key []byte, r held) {
-	for _, ref := range r.blobs() {
-		c.note(bucketRefs, nameKey(ref.Name, append(nameKey(bucket), key...)...))
+func (c *checker) needs(p place, refs []blobRef) {
+	for _, ref := range refs {
+		c.note(bucketRefs, nameKey(ref.Name, p.owner()...))
 		if err := c.files.check(ref); err != nil {
 			c.gone = c.gone || errors.Is(err, errBlobGone)
 			c.fault("%v", err)
@@ -131,7 +134,7 @@ func (c *checker) readTasks() {
 			case (rec.Status == Proposed) != (bucket == bucketProposed):
 				c.fault("task %s with status %s is in bucket %s", rec.ID, rec.Status, bucket)
 			}
-			c.needs(bucket, k, rec)
+			c.needs(place{bucket, k}, rec.blobs())
 			if bucket == bucketTasks {
 				c.tasks[lastNum(k)] = rec
 			} else if c.bucket(bucketTasks).Get(k) != nil {
@@ -190,6 +193,8 @@ func (c *checker) checkBlockers(rec *taskRecord) (waits bool) {
 	return waits
 }
 
+// checkGraph looks for cycles in the tasks themselves, not in the index that the
+// changes rely on.
 func (c *checker) checkGraph() {
 	order := formatIDs(slices.Sorted(maps.Keys(c.tasks)))
 	blockers := func(id string) []string {

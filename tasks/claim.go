@@ -26,10 +26,12 @@ func (s *Store) Claim(ctx context.Context, a Actor, id string, c Claim) (Task, e
 	if err := checkName("member to claim for", c.Member); err != nil {
 		return Task{}, err
 	}
-	r, err := s.act(ctx, s.change("claim", a), func(t *txn) (*receiptRecord, error) { return t.claim(a, id, c) })
+	r, err := s.act(ctx, s.job("claim", a), func(t *txn) (*receiptRecord, error) { return t.claim(a, id, c) })
 	return r.task(), err
 }
 
+// claim reads what the decision needs, at most c.Max entries of an index, and
+// leaves the decision to claimable.
 func (t *txn) claim(a Actor, id string, c Claim) (*receiptRecord, error) {
 	was, err := t.load(id)
 	if err != nil {
@@ -71,12 +73,13 @@ func (s *Store) Release(ctx context.Context, a Actor, member, reason string) ([]
 		return nil, err
 	}
 	reason = clean(reason)
-	r, err := s.act(ctx, s.change("release", a), func(t *txn) (*receiptRecord, error) {
+	r, err := s.act(ctx, s.job("release", a), func(t *txn) (*receiptRecord, error) {
 		return t.release(a, member, reason)
 	})
 	return r.Tasks, err
 }
 
+// release goes by the index of what the member has in progress, in list order.
 func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
 	list := []taskRecord{}
 	for _, n := range suffixes(t.bucket(bucketProgress), nameKey(member), 0) {
@@ -98,7 +101,7 @@ func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
 // given. The task stays as it is. It fails with ErrNotFound when there is none.
 func (s *Store) Refuse(ctx context.Context, a Actor, id, reason string) error {
 	reason = clean(reason)
-	_, err := s.act(ctx, s.change("refuse", a), func(t *txn) (*receiptRecord, error) {
+	_, err := s.act(ctx, s.job("refuse", a), func(t *txn) (*receiptRecord, error) {
 		rec, err := t.load(id)
 		if err != nil {
 			return nil, err
@@ -114,10 +117,12 @@ func (s *Store) Refuse(ctx context.Context, a Actor, id, reason string) error {
 // for any more get a task assignment. It returns the task as it last was, and
 // fails with ErrNotFound when there is none.
 func (s *Store) Delete(ctx context.Context, a Actor, id string) (Task, error) {
-	r, err := s.act(ctx, s.change("delete", a), func(t *txn) (*receiptRecord, error) { return t.remove(a, id) })
+	r, err := s.act(ctx, s.job("delete", a), func(t *txn) (*receiptRecord, error) { return t.remove(a, id) })
 	return r.task(), err
 }
 
+// remove takes a task out in an order in which each step finds what it needs:
+// dependents are let go while the dependency still says who they are.
 func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
 	rec, err := t.load(id)
 	if err != nil {
@@ -134,7 +139,7 @@ func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
 	}
 	t.indexOwner(rec, nil)
 	t.mark(bucketReady, numKey(rec.number()), false)
-	t.erase(bucketTasks, numKey(rec.number()), rec.blobs())
+	t.erase(rec.place(), rec.blobs())
 	return &receiptRecord{Task: last}, nil
 }
 

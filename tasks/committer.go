@@ -15,8 +15,8 @@ import (
 // first caller waits for the last.
 const maxBatch = 1024
 
-// change is one change on its way through the committer.
-type change struct {
+// job is one change on its way through the committer.
+type job struct {
 	op      string
 	actor   Actor
 	run     func(*txn) error // may run more than once; only the last run counts
@@ -30,7 +30,7 @@ type change struct {
 //
 // When ctx ends while c waits, submit returns ctx's error although c may still
 // be committed: whoever must know asks for its receipt.
-func (s *Store) submit(ctx context.Context, c *change) error {
+func (s *Store) submit(ctx context.Context, c *job) error {
 	if s.opts.ReadOnly {
 		return ErrReadOnly
 	}
@@ -46,7 +46,9 @@ func (s *Store) submit(ctx context.Context, c *change) error {
 	}
 }
 
-func (s *Store) enqueue(ctx context.Context, c *change) error {
+// enqueue puts c in line. It holds the gate meanwhile, so that Close cannot
+// close the channel under it; the committer goes on emptying the channel.
+func (s *Store) enqueue(ctx context.Context, c *job) error {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	if s.closed {
@@ -66,7 +68,7 @@ func (s *Store) enqueue(ctx context.Context, c *change) error {
 // commitLoop is the committer: it alone writes to the file.
 func (s *Store) commitLoop() {
 	defer close(s.stopped)
-	var batch []*change
+	var batch []*job
 	for c := range s.in {
 		// Those whom the last commit answered are about to come back: let them.
 		runtime.Gosched()
@@ -80,7 +82,7 @@ func (s *Store) commitLoop() {
 }
 
 // drain adds what waits in the channel now.
-func (s *Store) drain(batch []*change) []*change {
+func (s *Store) drain(batch []*job) []*job {
 	for len(batch) < maxBatch {
 		select {
 		case c, ok := <-s.in:
@@ -97,7 +99,7 @@ func (s *Store) drain(batch []*change) []*change {
 
 // commit puts a batch into one transaction. If that fails, each change is
 // tried alone, so that one that cannot be stored does not take others with it.
-func (s *Store) commit(batch []*change) {
+func (s *Store) commit(batch []*job) {
 	if s.attempt(batch) != nil {
 		for i := range batch {
 			s.alone(batch[i : i+1])
@@ -114,7 +116,9 @@ func (s *Store) commit(batch []*change) {
 	}
 }
 
-func (s *Store) alone(one []*change) {
+// alone tries one change of a batch that failed. The change keeps its own error
+// if it has one: that is why it failed, and not the disk.
+func (s *Store) alone(one []*job) {
 	if s.broken != nil {
 		one[0].err = s.broken
 		return
@@ -130,7 +134,7 @@ var errNothing = errors.New("nothing to commit")
 
 // attempt runs one transaction with all changes of the batch. It fails when
 // nothing of it is stored, and a refused change is no failure.
-func (s *Store) attempt(batch []*change) error {
+func (s *Store) attempt(batch []*job) error {
 	if s.broken != nil {
 		return s.broken
 	}
@@ -192,7 +196,7 @@ func (s *Store) committed(t *txn) {
 }
 
 // forget removes the payload files of a change that did not happen.
-func (s *Store) forget(c *change) error {
+func (s *Store) forget(c *job) error {
 	var errs []error
 	for _, name := range c.written {
 		errs = append(errs, s.blobs.remove(name))

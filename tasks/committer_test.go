@@ -23,7 +23,7 @@ func hold(t testing.TB, s *Store) (release func()) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		c := &change{op: "hold", run: func(*txn) error { close(entered); <-leave; return nil }}
+		c := &job{op: "hold", run: func(*txn) error { close(entered); <-leave; return nil }}
 		if err := s.submit(context.Background(), c); err != nil {
 			t.Error(err)
 		}
@@ -41,7 +41,7 @@ func together(t testing.TB, s *Store, runs ...func(*txn) error) []error {
 	var wg sync.WaitGroup
 	for i, run := range runs {
 		before := len(s.in)
-		wg.Go(func() { errs[i] = s.submit(context.Background(), &change{op: fmt.Sprint("change ", i), run: run}) })
+		wg.Go(func() { errs[i] = s.submit(context.Background(), &job{op: fmt.Sprint("change ", i), run: run}) })
 		for len(s.in) == before {
 			runtime.Gosched()
 		}
@@ -139,7 +139,7 @@ func TestSpoiledChangeIsTakenBack(t *testing.T) {
 
 func TestPanicIsAnError(t *testing.T) {
 	s := open(t, nil)
-	c := &change{op: "odd change", run: func(*txn) error { var list []int; list[len(list)]++; return nil }}
+	c := &job{op: "odd change", run: func(*txn) error { var list []int; list[len(list)]++; return nil }}
 	err := s.submit(t.Context(), c)
 	if err == nil || !strings.Contains(err.Error(), "odd change: internal error: runtime error: index out of range") {
 		t.Errorf("error %v", err)

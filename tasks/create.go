@@ -34,7 +34,7 @@ type draft struct {
 // It fails with ErrInvalid for what cannot be stored and with ErrDependency
 // for a blocker that does not exist.
 func (s *Store) Create(ctx context.Context, a Actor, n New) (Task, error) {
-	c := s.change("create", a)
+	c := s.job("create", a)
 	d, err := s.draft(c, n)
 	if err != nil {
 		return Task{}, s.abandon(c, err)
@@ -47,7 +47,7 @@ func (s *Store) Create(ctx context.Context, a Actor, n New) (Task, error) {
 // of the list. Each owner but the actor gets a task assignment. Errors are
 // those of Create, and ErrCycle.
 func (s *Store) Add(ctx context.Context, a Actor, list []New) ([]Task, error) {
-	c := s.change("add", a)
+	c := s.job("add", a)
 	drafts := make([]draft, 0, len(list))
 	for i, n := range list {
 		d, err := s.draft(c, n)
@@ -65,7 +65,7 @@ func (s *Store) Add(ctx context.Context, a Actor, list []New) ([]Task, error) {
 // meanwhile no longer count. It fails with ErrNotFound when there is no such
 // proposed task.
 func (s *Store) Confirm(ctx context.Context, a Actor, id string) (Task, error) {
-	r, err := s.act(ctx, s.change("confirm", a), func(t *txn) (*receiptRecord, error) { return t.confirm(a, id) })
+	r, err := s.act(ctx, s.job("confirm", a), func(t *txn) (*receiptRecord, error) { return t.confirm(a, id) })
 	return r.task(), err
 }
 
@@ -73,12 +73,12 @@ func (s *Store) Confirm(ctx context.Context, a Actor, id string) (Task, error) {
 // Its id is not used again. It fails with ErrNotFound as Confirm does.
 func (s *Store) Discard(ctx context.Context, a Actor, id, reason string) error {
 	reason = clean(reason)
-	_, err := s.act(ctx, s.change("discard", a), func(t *txn) (*receiptRecord, error) {
+	_, err := s.act(ctx, s.job("discard", a), func(t *txn) (*receiptRecord, error) {
 		rec, err := t.loadFrom(bucketProposed, id)
 		if err != nil {
 			return nil, err
 		}
-		t.erase(bucketProposed, numKey(rec.number()), rec.blobs())
+		t.erase(rec.proposedPlace(), rec.blobs())
 		t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
 		return &receiptRecord{Task: rec, Error: reason}, nil
 	})
@@ -94,7 +94,7 @@ func (r Receipt) task() Task {
 }
 
 // draft checks and packs a new task.
-func (s *Store) draft(c *change, n New) (draft, error) {
+func (s *Store) draft(c *job, n New) (draft, error) {
 	rec := &taskRecord{}
 	rec.normalize()
 	var err error
@@ -123,7 +123,7 @@ func (s *Store) draft(c *change, n New) (draft, error) {
 }
 
 // packInto puts what may be long into the record.
-func (s *Store) packInto(rec *taskRecord, c *change, n New) error {
+func (s *Store) packInto(rec *taskRecord, c *job, n New) error {
 	description, err := s.pack(c, n.Description)
 	if err != nil {
 		return err
@@ -137,6 +137,7 @@ func (s *Store) packInto(rec *taskRecord, c *change, n New) error {
 	return err
 }
 
+// cleanSubject wants something to show in a list.
 func cleanSubject(subject string) (string, error) {
 	if strings.TrimSpace(subject) == "" {
 		return "", fmt.Errorf("%w: a task needs a subject", ErrInvalid)
@@ -144,6 +145,7 @@ func cleanSubject(subject string) (string, error) {
 	return cleanShort("subject", subject)
 }
 
+// clean checks the names in w.
 func (w Wants) clean() (Wants, error) {
 	if w.Role != "" {
 		if err := checkName("role", w.Role); err != nil {
@@ -168,6 +170,8 @@ func (t *txn) number(d draft, status Status) *taskRecord {
 	return rec
 }
 
+// propose stores a draft aside. Its blockers stand in no index yet, so nobody
+// sees a task of which nobody knows whether it will ever be.
 func (t *txn) propose(d draft) (*receiptRecord, error) {
 	for _, id := range d.blockedBy {
 		if !t.exists(id) {
@@ -176,10 +180,12 @@ func (t *txn) propose(d draft) (*receiptRecord, error) {
 	}
 	rec := t.number(d, Proposed)
 	rec.BlockedBy = unique(d.blockedBy)
-	t.store(bucketProposed, numKey(t.counts.task), rec, nil)
+	t.store(rec.proposedPlace(), rec, rec.blobs(), nil)
 	return &receiptRecord{Task: rec}, nil
 }
 
+// confirm moves a proposed task among the others. It cannot close a cycle:
+// no task can have come to wait for one that nobody saw.
 func (t *txn) confirm(a Actor, id string) (*receiptRecord, error) {
 	rec, err := t.loadFrom(bucketProposed, id)
 	if err != nil {
@@ -190,11 +196,12 @@ func (t *txn) confirm(a Actor, id string) (*receiptRecord, error) {
 	rec.Status = Pending
 	rec.Version++
 	rec.Updated = t.now
-	t.erase(bucketProposed, numKey(rec.number()), had)
+	t.erase(rec.proposedPlace(), had)
 	t.admitTask(a, rec)
 	return &receiptRecord{Task: t.withBlocks(rec)}, nil
 }
 
+// addAll checks the whole list before it writes the first task.
 func (t *txn) addAll(a Actor, drafts []draft) (*receiptRecord, error) {
 	ids, err := t.keyIDs(drafts)
 	if err != nil {
@@ -277,6 +284,7 @@ func (t *txn) admitTask(a Actor, rec *taskRecord) {
 	t.assign(a, rec, false)
 }
 
+// dependencyError shortens the id, which may be anything.
 func dependencyError(id string) error {
 	return fmt.Errorf("%w: there is no task %q to wait for", ErrDependency, clip(id))
 }

@@ -2,10 +2,37 @@
 // the members' sessions, and the outbox of what has happened, in one bbolt
 // file. What a call has acknowledged survives kill -9 and power loss.
 //
+// # What it promises
+//
+// A change happens whole or not at all: the task, the messages that it sends,
+// the events that it causes and the receipt of the call that asked for it are
+// one transaction. A change that is refused leaves nothing. When a call
+// returns without error the change is on the disk; when its context ended
+// first, the change may still happen, and its receipt tells.
+//
+// Changes happen one after another. A reader sees all of a change or none of
+// it, and sees its own changes. Mail is delivered in the order it was sent,
+// events come in the order of the changes, and ids of tasks, messages and
+// events are never used again, whatever the clock does.
+//
+// A task in progress has exactly one owner. Who lost a task to a restart or a
+// release is fenced off: its session (Actor.Session) and the task's epoch
+// (Patch.Epoch) are over, and what it still tries to write is ErrStale.
+//
+// # What it does not know
+//
+// The package knows neither hooks nor the bus nor who may do what: it checks
+// only what must hold for all callers. Names of members are the caller's
+// business too; mail for a stranger waits for ever. Somebody else carries the
+// events on, and Store.Wake says when there are any.
+//
+// # How it works
+//
 // One goroutine, the committer, takes changes from a channel and puts all that
-// wait into one transaction (PERF.md, design 1). Every change writes the events
-// it causes into the outbox in that same transaction; somebody else carries
-// them on, and Store.Wake says when there are any. The package knows neither
-// hooks nor the bus nor who may do what: it checks only what must hold for all
-// callers, and Check walks all of it.
+// wait into one transaction (PERF.md, design 1): committer.go and txn.go.
+// Questions that a turn asks are answered from indexes, never by a scan:
+// layout.go lists the buckets, index.go keeps them. What may happen to a task
+// is decided by pure functions in status.go and graph.go. Check, in check.go,
+// walks all invariants. Long texts are moved to files before their change gets
+// in line: blob.go.
 package tasks

@@ -47,6 +47,7 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 	return db, nil
 }
 
+// openBolt is bolt.Open with the panics that damaged pages cause as errors.
 func openBolt(path string, o *bolt.Options) (db *bolt.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -69,6 +70,7 @@ func openError(path string, err error) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
+// lockedError names the other process if the system tells.
 func lockedError(path string) error {
 	who := "another process"
 	if pid, ok := lockHolder(path); ok {
@@ -136,7 +138,7 @@ func storedFormat(db *bolt.DB) (int, error) {
 func lay(tx *bolt.Tx, format int) error {
 	for _, name := range bucketNames() {
 		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
-			return err
+			return fmt.Errorf("make bucket %s: %w", name, err)
 		}
 	}
 	return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyFormat), []byte(strconv.Itoa(format)))
@@ -151,14 +153,15 @@ func backup(db *bolt.DB, format int) error {
 		return errors.Join(err, os.Remove(part))
 	}
 	if err := syncFile(part); err != nil {
-		return err
+		return fmt.Errorf("sync the copy: %w", err)
 	}
 	if err := os.Rename(part, target); err != nil {
-		return err
+		return fmt.Errorf("name the copy: %w", err)
 	}
 	return syncDir(filepath.Dir(target))
 }
 
+// syncFile makes a file durable that somebody else has written and closed.
 func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -156,7 +156,7 @@ func told(t testing.TB, list []Event) []string {
 	for _, e := range list {
 		switch e.Type {
 		case TaskEvent:
-			c := unmarshal[TaskChange](t, e.Data)
+			c := unmarshal[Change](t, e.Data)
 			out = append(out, fmt.Sprintf("%s %s by %s", c.Op, c.Task.ID, c.By))
 		case MessageEvent:
 			m := unmarshal[Message](t, e.Data)

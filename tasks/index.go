@@ -16,7 +16,7 @@ func (t *txn) save(was, rec *taskRecord) {
 	if was != nil {
 		had = was.blobs()
 	}
-	t.store(bucketTasks, numKey(rec.number()), &stored, had)
+	t.store(rec.place(), &stored, rec.blobs(), had)
 	t.indexOwner(was, rec)
 	t.indexReady(rec)
 }
@@ -96,6 +96,7 @@ func (r *taskRecord) progressKey() []byte {
 	return nameNumKey(r.Owner, r.number())
 }
 
+// indexOwner moves a task within the indexes by owner; rec is nil when it goes.
 func (t *txn) indexOwner(was, rec *taskRecord) {
 	t.move(bucketOwner, was.ownerKey(), rec.ownerKey())
 	t.move(bucketProgress, was.progressKey(), rec.progressKey())
@@ -119,6 +120,8 @@ func (r reader) claimableNow(rec *taskRecord) bool {
 	return rec.Status == Pending && rec.Owner == "" && !anyKey(r.bucket(bucketWaits), numKey(rec.number()))
 }
 
+// indexReady puts a task among those that anybody may claim, or takes it out.
+// It writes only where there is a difference, because most changes make none.
 func (t *txn) indexReady(rec *taskRecord) {
 	key := numKey(rec.number())
 	want := t.claimableNow(rec)

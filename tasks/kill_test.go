@@ -236,7 +236,7 @@ func finishCalls(t *testing.T, s *Store, acks []string) {
 type state struct {
 	tasks  []Task
 	unread []Message
-	events []TaskChange
+	events []Change
 }
 
 func stateOf(t *testing.T, s *Store) state {
@@ -256,7 +256,7 @@ func stateOf(t *testing.T, s *Store) state {
 		}
 		for _, e := range list {
 			if e.Type == TaskEvent {
-				st.events = append(st.events, unmarshal[TaskChange](t, e.Data))
+				st.events = append(st.events, unmarshal[Change](t, e.Data))
 			}
 		}
 		after = list[len(list)-1].ID
@@ -331,7 +331,7 @@ func TestVerifySees(t *testing.T) {
 	st := state{
 		tasks:  []Task{{ID: "1", Subject: "w0-1", Status: Completed}, {ID: "2", Subject: "w0-2", Status: Pending}},
 		unread: []Message{{ID: "m1"}, {ID: "m2"}},
-		events: []TaskChange{{Op: Claimed, Task: Task{ID: "1", Owner: "w0", Epoch: 1}}},
+		events: []Change{{Op: Claimed, Task: Task{ID: "1", Owner: "w0", Epoch: 1}}},
 	}
 	honest := []string{"try w0-1", "add 1 w0-1", "claim 1 w0 1", "done 1", "send m1 w0-1", "send m0 w0-20", "read m0"}
 	if faults := verify(honest, st); len(faults) != 0 {

@@ -29,7 +29,7 @@ func (s *Store) Attach(ctx context.Context, name string, newSession func() strin
 	if err := checkName("member", name); err != nil {
 		return Member{}, err
 	}
-	c := &change{op: "attach"}
+	c := &job{op: "attach"}
 	var result Member
 	c.run = func(t *txn) error {
 		m, err := t.attach(name, newSession)
@@ -44,6 +44,8 @@ func (s *Store) Attach(ctx context.Context, name string, newSession func() strin
 	return result, nil
 }
 
+// attach raises the epochs of the member and of its work together, so that
+// neither can be used to write past the other.
 func (t *txn) attach(name string, newSession func() string) (Member, error) {
 	m, found, err := t.member(name)
 	if err != nil {
@@ -57,7 +59,7 @@ func (t *txn) attach(name string, newSession func() string) (Member, error) {
 	for _, n := range suffixes(t.bucket(bucketProgress), nameKey(name), 0) {
 		was, err := t.load(formatID(n))
 		if err != nil {
-			return Member{}, err
+			return Member{}, fmt.Errorf("in progress by %s: %w", name, err)
 		}
 		rec := t.next(was)
 		rec.Epoch++
@@ -75,7 +77,7 @@ func (s *Store) SetMember(ctx context.Context, m Member) error {
 	if err != nil {
 		return err
 	}
-	c := &change{op: "set member"}
+	c := &job{op: "set member"}
 	c.run = func(t *txn) error {
 		now, found, err := t.member(m.Name)
 		switch {
@@ -122,6 +124,7 @@ func (r reader) members() ([]Member, error) {
 	return list, failed
 }
 
+// member reads one member; found is false for a stranger.
 func (r reader) member(name string) (m Member, found bool, err error) {
 	data := r.bucket(bucketMembers).Get([]byte(name))
 	if data == nil {
@@ -151,6 +154,7 @@ func (t *txn) admit(a Actor) error {
 	return nil
 }
 
+// staleError tells which session is over, and which one counts.
 func staleError(name string, session, now uint64) error {
 	return fmt.Errorf("%w: session %d of %s is over, it is in session %d now", ErrStale, session, name, now)
 }

@@ -42,7 +42,7 @@ func TestAttach(t *testing.T) {
 	}
 	events := drain(t, s)
 	wantList(t, "events", told(t, events), []string{"updated 1 by "})
-	wantList(t, "fields", unmarshal[TaskChange](t, events[0].Data).Fields, []string{"epoch"})
+	wantList(t, "fields", unmarshal[Change](t, events[0].Data).Fields, []string{"epoch"})
 	_, err = s.Attach(t.Context(), "a\x00b", func() string { return "" })
 	wantError(t, err, ErrInvalid)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -65,7 +66,7 @@ const maxSummary = 200
 // It fails with ErrInvalid for what cannot be stored or has no recipient, and
 // with ErrFull when a recipient has Options.MaxUnread messages to read.
 func (s *Store) Send(ctx context.Context, a Actor, o Outgoing) ([]Message, error) {
-	c := s.change("send", a)
+	c := s.job("send", a)
 	template, err := s.packMessage(c, &o)
 	if err != nil {
 		return nil, s.abandon(c, err)
@@ -77,7 +78,7 @@ func (s *Store) Send(ctx context.Context, a Actor, o Outgoing) ([]Message, error
 
 // packMessage checks o, drops repeated recipients and gives the message for
 // each of them, without id and recipient.
-func (s *Store) packMessage(c *change, o *Outgoing) (messageRecord, error) {
+func (s *Store) packMessage(c *job, o *Outgoing) (messageRecord, error) {
 	var m messageRecord
 	if o.To = unique(o.To); len(o.To) == 0 || len(o.To) > maxList {
 		return m, fmt.Errorf("%w: a message to %d members, 1 to %d are allowed", ErrInvalid, len(o.To), maxList)
@@ -137,6 +138,7 @@ func (r *messageRecord) set(field string, l long) {
 	}
 }
 
+// send looks at all mailboxes before it fills the first one.
 func (t *txn) send(template messageRecord, to []string) (*receiptRecord, error) {
 	for _, name := range to {
 		if n := lastNum(t.bucket(bucketUnread).Get(nameKey(name))); n >= uint64(t.unread) {
@@ -161,7 +163,7 @@ func (t *txn) post(m *messageRecord) {
 	}
 	t.counts.mail++
 	m.ID, m.Seq, m.Sent = id.String(), t.counts.mail, t.now
-	t.store(bucketMail, nameNumKey(m.To, m.Seq), m, nil)
+	t.store(place{bucketMail, nameNumKey(m.To, m.Seq)}, m, m.blobs(), nil)
 	t.put(bucketMailID, nameKey(m.To, []byte(m.ID)...), numKey(m.Seq))
 	t.add(bucketUnread, nameKey(m.To), 1)
 	t.emit(eventRecord{Member: m.From, Message: m})
@@ -183,6 +185,7 @@ func (t *txn) assign(a Actor, rec *taskRecord, ready bool) {
 	}})
 }
 
+// text says it for the receiver, who may be a model.
 func (n Assignment) text() string {
 	switch {
 	case n.Ready:
@@ -231,7 +234,8 @@ func (s *Store) Deliver(ctx context.Context, member string, ids []string) error 
 	if err := checkName("member", member); err != nil {
 		return err
 	}
-	c := &change{op: "deliver"}
+	ids = slices.Clone(ids) // the change may outlive the call
+	c := &job{op: "deliver"}
 	c.run = func(t *txn) error {
 		for _, id := range ids {
 			if err := t.deliver(member, id); err != nil {
@@ -243,6 +247,7 @@ func (s *Store) Deliver(ctx context.Context, member string, ids []string) error 
 	return s.submit(ctx, c)
 }
 
+// deliver takes one message out of a mailbox, if it is there.
 func (t *txn) deliver(member, id string) error {
 	idKey := nameKey(member, []byte(id)...)
 	seq := t.bucket(bucketMailID).Get(idKey)
@@ -258,7 +263,7 @@ func (t *txn) deliver(member, id string) error {
 		}
 		had = rec.blobs()
 	}
-	t.erase(bucketMail, key, had)
+	t.erase(place{bucketMail, key}, had)
 	t.del(bucketMailID, idKey)
 	t.add(bucketUnread, nameKey(member), -1)
 	t.emit(eventRecord{Member: member, Delivered: id})

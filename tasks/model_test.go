@@ -88,7 +88,7 @@ func (m *model) filter(keep func(*modelTask) bool) []string {
 	return slices.DeleteFunc(m.ids(), func(id string) bool { return !keep(m.tasks[id]) })
 }
 
-func (m *model) event(op TaskOp, id, by string) {
+func (m *model) event(op Op, id, by string) {
 	m.events = append(m.events, fmt.Sprintf("%s %s by %s", op, id, by))
 }
 

@@ -13,7 +13,7 @@ type EventType string
 
 // The types of events.
 const (
-	TaskEvent      EventType = "task"              // Data is a TaskChange
+	TaskEvent      EventType = "task"              // Data is a Change
 	MessageEvent   EventType = "message"           // Data is a Message
 	DeliveredEvent EventType = "message_delivered" // Data is a Delivery
 )
@@ -27,31 +27,38 @@ type Event struct {
 	Data   json.RawMessage // by Type; fields of DESIGN 7
 }
 
-// TaskOp says what happened to a task.
-type TaskOp string
+// Op says what happened to a task.
+type Op string
 
 // What can happen to a task.
 const (
-	Created TaskOp = "created"
-	Claimed TaskOp = "claimed" // it is in progress, by claim or by update
-	Updated TaskOp = "updated"
+	Created Op = "created"
+	Claimed Op = "claimed" // it is in progress, by claim or by update
+	Updated Op = "updated"
 	// TaskCompleted: the task is completed now.
-	TaskCompleted TaskOp = "completed"
-	Released      TaskOp = "released" // it was in progress and is pending again
-	Deleted       TaskOp = "deleted"
+	TaskCompleted Op = "completed"
+	Released      Op = "released" // it was in progress and is pending again
+	Deleted       Op = "deleted"
 	// Refused: hooks did not agree to its creation (its status is proposed
 	// then, and it is gone) or to its completion.
-	Refused TaskOp = "refused"
+	Refused Op = "refused"
 )
 
-// TaskChange is the Data of a TaskEvent.
-type TaskChange struct {
-	Op     TaskOp   `json:"op"`
+// Change is the Data of a TaskEvent.
+type Change struct {
+	Op     Op       `json:"op"`
 	Task   Task     `json:"task"` // after the change; as it last was when it is gone
 	By     string   `json:"by"`
 	Reason string   `json:"reason,omitempty"` // of a refusal or release
 	Fields []string `json:"fields,omitempty"` // what an update changed
 }
+
+// TaskChange and TaskOp are the names under which Change and Op were first
+// known; they go when nothing uses them any more.
+type (
+	TaskChange = Change
+	TaskOp     = Op
+)
 
 // Delivery is the Data of a DeliveredEvent.
 type Delivery struct {
@@ -84,6 +91,7 @@ func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]Event, e
 	return list, nil
 }
 
+// events reads until the count or the size is reached.
 func (r reader) events(after uint64, limit int) ([]Event, error) {
 	list := []Event{}
 	size := 0
@@ -124,25 +132,29 @@ func (r reader) event(id uint64, stored []byte) (Event, error) {
 		return Event{}, fmt.Errorf("%w: event %d tells nothing", ErrCorrupt, id)
 	}
 	if err != nil {
-		return Event{}, err
+		return Event{}, fmt.Errorf("event %d: %w", id, err)
 	}
-	e.Data, err = json.Marshal(data)
-	return e, err
+	if e.Data, err = json.Marshal(data); err != nil {
+		return Event{}, fmt.Errorf("event %d: encode: %w", id, err)
+	}
+	return e, nil
 }
 
-func (c *changeRecord) open(b *blobs) (TaskChange, error) {
+func (c *changeRecord) open(b *blobs) (Change, error) {
 	t, err := c.Task.open(b)
-	return TaskChange{Op: c.Op, Task: t, By: c.By, Reason: c.Reason, Fields: c.Fields}, err
+	return Change{Op: c.Op, Task: t, By: c.By, Reason: c.Reason, Fields: c.Fields}, err
 }
 
 // Settle removes the events up to and including upTo from the outbox: they
 // have been carried on for good.
 func (s *Store) Settle(ctx context.Context, upTo uint64) error {
-	c := &change{op: "settle events"}
+	c := &job{op: "settle events"}
 	c.run = func(t *txn) error { return t.settle(upTo) }
 	return s.submit(ctx, c)
 }
 
+// settle collects first and deletes then, because a bbolt cursor must not see
+// its bucket change.
 func (t *txn) settle(upTo uint64) error {
 	bucket := t.bucket(bucketOutbox)
 	type entry struct {
@@ -163,7 +175,7 @@ func (t *txn) settle(upTo uint64) error {
 		gone = append(gone, e)
 	}
 	for _, e := range gone {
-		t.erase(bucketOutbox, e.key, e.held)
+		t.erase(place{bucketOutbox, e.key}, e.held)
 	}
 	return nil
 }
@@ -177,7 +189,7 @@ func (t *txn) emit(e eventRecord) {
 	t.counts.event++
 	t.wrote = true
 	e.Time = t.now
-	t.store(bucketOutbox, numKey(t.counts.event), &e, nil)
+	t.store(place{bucketOutbox, numKey(t.counts.event)}, &e, e.blobs(), nil)
 }
 
 // tell puts an event about a task into the outbox.

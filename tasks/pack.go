@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// change begins a change. What comes before submit runs in the caller's
+// job begins a change. What comes before submit runs in the caller's
 // goroutine: checking the arguments and writing long payloads to files, so
 // that the committer never waits for a big write.
-func (s *Store) change(op string, a Actor) *change { return &change{op: op, actor: a} }
+func (s *Store) job(op string, a Actor) *job { return &job{op: op, actor: a} }
 
 // abandon gives up a change that was never submitted.
-func (s *Store) abandon(c *change, err error) error { return errors.Join(err, s.forget(c)) }
+func (s *Store) abandon(c *job, err error) error { return errors.Join(err, s.forget(c)) }
 
 // pack cleans a text and moves it to a file if it is long.
-func (s *Store) pack(c *change, text string) (long, error) {
+func (s *Store) pack(c *job, text string) (long, error) {
 	text = clean(text)
 	if len(text) <= inlineLimit {
 		return long{text: text}, nil
@@ -32,7 +32,7 @@ func (s *Store) pack(c *change, text string) (long, error) {
 }
 
 // packJSON is pack for a JSON value.
-func (s *Store) packJSON(c *change, what string, data json.RawMessage) (long, error) {
+func (s *Store) packJSON(c *job, what string, data json.RawMessage) (long, error) {
 	data, err := cleanJSON(what, data)
 	if err != nil {
 		return long{}, err
@@ -52,7 +52,9 @@ func (m packedMetadata) removes(key string) bool {
 	return l.file == nil && (l.text == "null" || l.text == "")
 }
 
-func (s *Store) packMetadata(c *change, m map[string]json.RawMessage) (packedMetadata, error) {
+// packMetadata packs each value by itself: one long value does not move the
+// others into files.
+func (s *Store) packMetadata(c *job, m map[string]json.RawMessage) (packedMetadata, error) {
 	keys, err := sortedKeys(m)
 	if err != nil {
 		return packedMetadata{}, err

@@ -89,6 +89,7 @@ func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 	return snap, nil
 }
 
+// list runs one of the reads above.
 func (s *Store) list(ctx context.Context, what string, read func(reader) ([]Task, error)) ([]Task, error) {
 	var list []Task
 	err := s.view(ctx, func(r reader) error {

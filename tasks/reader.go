@@ -30,6 +30,7 @@ func (r reader) load(id string) (*taskRecord, error) {
 	return r.loadFrom(bucketTasks, id)
 }
 
+// loadFrom reads a task from either of the two buckets that hold tasks.
 func (r reader) loadFrom(bucket, id string) (*taskRecord, error) {
 	n, ok := parseID(id)
 	if !ok {
@@ -47,6 +48,12 @@ func (r *taskRecord) number() uint64 {
 	n, _ := parseID(r.ID)
 	return n
 }
+
+// place is where the task stands once it is confirmed.
+func (r *taskRecord) place() place { return place{bucketTasks, numKey(r.number())} }
+
+// proposedPlace is where it stands before that.
+func (r *taskRecord) proposedPlace() place { return place{bucketProposed, numKey(r.number())} }
 
 // exists says whether there is a task with that id.
 func (r reader) exists(id string) bool {
@@ -91,7 +98,7 @@ func (r reader) tasks(numbers []uint64) ([]Task, error) {
 		}
 		t, err := r.task(rec)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("from an index: %w", err)
 		}
 		list = append(list, t)
 	}

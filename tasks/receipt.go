@@ -68,7 +68,7 @@ func (r reader) lastReceipt(member, callID string) (*receiptRecord, error) {
 
 // act makes a change in an actor's name: it refuses an old session, answers a
 // repeated call from its receipt, and else runs c and keeps the receipt.
-func (s *Store) act(ctx context.Context, c *change, run func(*txn) (*receiptRecord, error)) (Receipt, error) {
+func (s *Store) act(ctx context.Context, c *job, run func(*txn) (*receiptRecord, error)) (Receipt, error) {
 	var result Receipt
 	c.run = func(t *txn) error {
 		rec, err := t.once(c, run)
@@ -104,7 +104,7 @@ func (a Actor) check() error {
 }
 
 // once runs c unless it has run before under the same call id.
-func (t *txn) once(c *change, run func(*txn) (*receiptRecord, error)) (*receiptRecord, error) {
+func (t *txn) once(c *job, run func(*txn) (*receiptRecord, error)) (*receiptRecord, error) {
 	c.unused = false
 	if err := t.admit(c.actor); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (t *txn) once(c *change, run func(*txn) (*receiptRecord, error)) (*receiptR
 func (t *txn) keep(member string, key []byte, rec *receiptRecord) {
 	number := t.lastCall(member) + 1
 	t.put(bucketReceipts, key, append(numKey(number), t.encode(rec)...))
-	t.refer(bucketReceipts, key, rec.blobs(), nil)
+	t.refer(place{bucketReceipts, key}, rec.blobs(), nil)
 	t.put(bucketCalls, nameNumKey(member, number), key)
 	if number > maxReceipts {
 		t.dropReceipt(nameNumKey(member, number-maxReceipts))
@@ -152,6 +152,7 @@ func (r reader) lastCall(member string) uint64 {
 	return lastNum(k)
 }
 
+// dropReceipt deletes the receipt that an entry of bucketCalls names.
 func (t *txn) dropReceipt(call []byte) {
 	key := bytes.Clone(t.bucket(bucketCalls).Get(call))
 	if key == nil {
@@ -166,7 +167,7 @@ func (t *txn) dropReceipt(call []byte) {
 		}
 		had = rec.blobs()
 	}
-	t.erase(bucketReceipts, key, had)
+	t.erase(place{bucketReceipts, key}, had)
 	t.del(bucketCalls, call)
 }
 
@@ -203,7 +204,7 @@ func (r *receiptRecord) open(b *blobs) (Receipt, error) {
 	for _, rec := range r.Messages {
 		m, err := rec.open(b)
 		if err != nil {
-			return Receipt{}, err
+			return Receipt{}, fmt.Errorf("receipt: %w", err)
 		}
 		out.Messages = append(out.Messages, m)
 	}

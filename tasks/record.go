@@ -65,9 +65,9 @@ type eventRecord struct {
 	Delivered string         `json:"delivered,omitempty"`
 }
 
-// changeRecord is a TaskChange as stored.
+// changeRecord is a Change as stored.
 type changeRecord struct {
-	Op     TaskOp      `json:"op"`
+	Op     Op          `json:"op"`
 	Task   *taskRecord `json:"task"`
 	By     string      `json:"by"`
 	Reason string      `json:"reason,omitempty"`
@@ -90,10 +90,7 @@ type valueRecord struct {
 	Files files           `json:"files,omitempty"`
 }
 
-// held is a record that can say which files it needs.
-type held interface {
-	blobs() []blobRef
-}
+// Each record can say which files it needs.
 
 func (r *taskRecord) blobs() []blobRef    { return r.Files.refs() }
 func (r *messageRecord) blobs() []blobRef { return r.Files.refs() }
@@ -232,6 +229,7 @@ func decode[R any](what string, data []byte) (*R, error) {
 	return r, nil
 }
 
+// decodeTask is decode for tasks, with lists that print as lists.
 func decodeTask(what string, data []byte) (*taskRecord, error) {
 	r, err := decode[taskRecord](what, data)
 	if err != nil {

@@ -116,10 +116,12 @@ func setString(field *string, value *string) {
 	}
 }
 
+// blockedError names the blockers, so that a member knows whom to ask.
 func blockedError(id string, blockers []string) error {
 	return fmt.Errorf("task %s is %w by %s", id, ErrBlocked, taskList(blockers))
 }
 
+// transitionError tells an unknown status from a step that is not allowed.
 func transitionError(t Task, next Status) error {
 	switch {
 	case next != Pending && next != InProgress && next != Completed:

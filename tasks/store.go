@@ -45,7 +45,7 @@ type Store struct {
 	update func(func(*bolt.Tx) error) error
 	broken error // why no more changes are taken; the committer's own
 
-	in      chan *change
+	in      chan *job
 	gate    sync.RWMutex // held for reading while sending on in
 	closed  bool         // guarded by gate
 	stopped chan struct{}
@@ -63,7 +63,7 @@ type Store struct {
 // it is brought up to date.
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{
-		in:      make(chan *change, maxBatch),
+		in:      make(chan *job, maxBatch),
 		wake:    make(chan struct{}, 1),
 		stopped: make(chan struct{}),
 	}
@@ -88,6 +88,7 @@ func Open(path string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
+// fill puts the defaults in, in one place.
 func (o *Options) fill(path string) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -139,6 +140,7 @@ func (s *Store) Close() error {
 // channel for all callers, and it is never closed.
 func (s *Store) Wake() <-chan struct{} { return s.wake }
 
+// ring puts a token into the channel of Wake unless there is one already.
 func (s *Store) ring() {
 	select {
 	case s.wake <- struct{}{}:
@@ -163,6 +165,7 @@ func (s *Store) view(ctx context.Context, fn func(reader) error) error {
 	return err
 }
 
+// viewOnce is one attempt of view.
 func (s *Store) viewOnce(ctx context.Context, fn func(reader) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // bbolt panics on pages that make no sense

@@ -37,6 +37,7 @@ type counters struct {
 	mail  uint64 // last mail sequence number
 }
 
+// byName gives the counters by their keys in bucketMeta.
 func (c *counters) byName() map[string]*uint64 {
 	return map[string]*uint64{"task": &c.task, "event": &c.event, "mail": &c.mail}
 }
@@ -49,6 +50,7 @@ func readCounters(meta *bolt.Bucket) counters {
 	return c
 }
 
+// begin reads the clock once, so that all records of one commit agree.
 func (s *Store) begin(tx *bolt.Tx) *txn {
 	t := &txn{
 		reader: reader{tx: tx, files: s.blobs},
@@ -62,7 +64,7 @@ func (s *Store) begin(tx *bolt.Tx) *txn {
 }
 
 // apply runs one change. It fails only when the transaction must be given up.
-func (t *txn) apply(c *change) error {
+func (t *txn) apply(c *job) error {
 	before, counts := t.puts, t.counts
 	c.err = t.protect(c)
 	if c.err == nil {
@@ -80,7 +82,7 @@ func (t *txn) apply(c *change) error {
 }
 
 // protect turns a panic in a change into that change's error.
-func (t *txn) protect(c *change) (err error) {
+func (t *txn) protect(c *job) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%s: internal error: %v\n%s", c.op, r, debug.Stack())
@@ -140,11 +142,20 @@ func (t *txn) mark(bucket string, key []byte, in bool) {
 	}
 }
 
+// place is where a record stands.
+type place struct {
+	bucket string
+	key    []byte
+}
+
+// owner is the part of a key in bucketRefs that names the record.
+func (p place) owner() []byte { return append(nameKey(p.bucket), p.key...) }
+
 // store puts a record and notes which payload files it needs from now on; had
-// are those that the record under this key needed before.
-func (t *txn) store(bucket string, key []byte, r held, had []blobRef) {
-	t.put(bucket, key, t.encode(r))
-	t.refer(bucket, key, r.blobs(), had)
+// are those that the record in this place needed before.
+func (t *txn) store(p place, r any, need, had []blobRef) {
+	t.put(p.bucket, p.key, t.encode(r))
+	t.refer(p, need, had)
 }
 
 // encode writes a record as JSON.
@@ -157,14 +168,16 @@ func (t *txn) encode(r any) []byte {
 }
 
 // erase deletes a record that needed these payload files.
-func (t *txn) erase(bucket string, key []byte, had []blobRef) {
-	t.del(bucket, key)
-	t.refer(bucket, key, nil, had)
+func (t *txn) erase(p place, had []blobRef) {
+	t.del(p.bucket, p.key)
+	t.refer(p, nil, had)
 }
 
-// refer changes the references of one record from had to need.
-func (t *txn) refer(bucket string, key []byte, need, had []blobRef) {
-	owner := append(nameKey(bucket), key...)
+// refer changes the references of one record from had to need. Files that lose
+// one are looked at when the transaction is complete: a later change in it may
+// need them again.
+func (t *txn) refer(p place, need, had []blobRef) {
+	owner := p.owner()
 	for _, ref := range had {
 		t.loose = append(t.loose, ref.Name)
 		t.del(bucketRefs, nameKey(ref.Name, owner...))

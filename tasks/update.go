@@ -49,7 +49,7 @@ type packedPatch struct {
 // not fit; ErrTransition; ErrBlocked when the task is to start but waits for
 // others; ErrDependency and ErrCycle; ErrInvalid for what cannot be stored.
 func (s *Store) Update(ctx context.Context, a Actor, id string, p Patch) (Task, []string, error) {
-	c := s.change("update", a)
+	c := s.job("update", a)
 	packed, err := s.packPatch(c, p)
 	if err != nil {
 		return Task{}, nil, s.abandon(c, err)
@@ -58,8 +58,12 @@ func (s *Store) Update(ctx context.Context, a Actor, id string, p Patch) (Task, 
 	return r.task(), r.Updated, err
 }
 
-func (s *Store) packPatch(c *change, p Patch) (packedPatch, error) {
+// packPatch checks the fields that are given. The patch is copied, because a
+// change may run after its caller has gone and changed what it points to.
+func (s *Store) packPatch(c *job, p Patch) (packedPatch, error) {
 	packed := packedPatch{Patch: p}
+	packed.Status, packed.Owner = copied(p.Status), copied(p.Owner)
+	packed.AddBlocks, packed.AddBlockedBy = slices.Clone(p.AddBlocks), slices.Clone(p.AddBlockedBy)
 	if p.Subject != nil {
 		subject, err := cleanSubject(*p.Subject)
 		if err != nil {
@@ -91,6 +95,15 @@ func (s *Store) packPatch(c *change, p Patch) (packedPatch, error) {
 	return packed, err
 }
 
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+// patch decides first (admits, newEdges, patched) and writes then.
 func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
 	was, err := t.load(id)
 	if err != nil {
@@ -156,7 +169,7 @@ func inOrder(fields []string) []string {
 }
 
 // opOf names an update by what it did to the status.
-func opOf(was, now Status) TaskOp {
+func opOf(was, now Status) Op {
 	switch {
 	case was == now:
 		return Updated

@@ -12,7 +12,7 @@ func (s *Store) Put(ctx context.Context, key string, value json.RawMessage) erro
 	if err := checkName("key", key); err != nil {
 		return err
 	}
-	c := &change{op: "put"}
+	c := &job{op: "put"}
 	packed, err := s.packJSON(c, "value of "+key, value)
 	if err != nil {
 		return s.abandon(c, err)
@@ -25,16 +25,18 @@ func (s *Store) Put(ctx context.Context, key string, value json.RawMessage) erro
 	return s.submit(ctx, c)
 }
 
+// setValue stores a value, or removes it when rec is empty.
 func (t *txn) setValue(key string, rec *valueRecord) error {
 	had, found, err := t.value(key)
 	if err != nil {
 		return err
 	}
+	at := place{bucketValues, []byte(key)}
 	switch {
 	case len(rec.Value)+len(rec.Files) > 0:
-		t.store(bucketValues, []byte(key), rec, had.blobs())
+		t.store(at, rec, rec.blobs(), had.blobs())
 	case found:
-		t.erase(bucketValues, []byte(key), had.blobs())
+		t.erase(at, had.blobs())
 	}
 	return nil
 }
@@ -64,6 +66,7 @@ func (s *Store) Value(ctx context.Context, key string) (json.RawMessage, bool, e
 	return value, found, nil
 }
 
+// value reads what stands under a key; false when nothing does.
 func (r reader) value(key string) (*valueRecord, bool, error) {
 	data := r.bucket(bucketValues).Get([]byte(key))
 	if data == nil {
