@@ -59,6 +59,30 @@ func TestSharedFolderIsRefused(t *testing.T) {
 	}
 }
 
+// Somebody else may have made the folder first, to put a socket of theirs there.
+func TestSquattedFolderIsRefused(t *testing.T) {
+	dir := privateTemp(t)
+	if err := os.Chown(dir, 65534, 65534); err != nil {
+		t.Skip("needs root to make a folder of another user")
+	}
+	b, _ := mustEmbed(t, Options{})
+	path := filepath.Join(dir, "control.sock")
+	for what, err := range map[string]error{"Listen": b.Listen(path, nil), "Dial": dialError(t, path)} {
+		if !errors.Is(err, ErrSocketDir) || !strings.Contains(err.Error(), "XDG_RUNTIME_DIR") {
+			t.Errorf("%s in another user's folder: %v", what, err)
+		}
+	}
+}
+
+func dialError(t *testing.T, path string) error {
+	t.Helper()
+	c, err := Dial(t.Context(), path)
+	if err == nil {
+		err = errors.Join(errors.New("it worked"), c.Close())
+	}
+	return err
+}
+
 func TestStaleSocketIsReplaced(t *testing.T) {
 	path := filepath.Join(privateTemp(t), "control.sock")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
