@@ -47,6 +47,8 @@ func TestHostile(t *testing.T) {
 		"tabs":             {spec + strings.Repeat("\tx:\n", 1000), "tab"},
 		"many in one line": {"{covey: 1, " + strings.Repeat("kk: 1, ", 9000) + "}", "is here twice"},
 		"long matcher":     {spec + "hooks: {Stop: [{matcher: \"" + strings.Repeat("(", 60000) + "\", hooks: []}]}\n", ""},
+		"long rule":        {spec + "defaults: {permissions: {deny: [\"Bash(" + strings.Repeat("(", 60000) + "\"]}}\n", "permission rule"},
+		"long event":       {spec + "hooks: {" + strings.Repeat("e", 60000) + ": []}\n", "unknown event"},
 		"long name":        {spec + "name: " + strings.Repeat("a", 60000) + "\n", "a name is 1 to 32"},
 		"long key":         {spec + strings.Repeat("a", 60000) + ": 1\n", "unknown key"},
 		"many mates":       {spec + "teammates: {" + numbered("a%d: x, ", 3000) + "}\n", "more than 2000 teammates"},
