@@ -569,9 +569,9 @@ func (brokenInbox) Next(context.Context) (Work, error) { return Work{}, errors.N
 
 func TestNewErrors(t *testing.T) {
 	tests := map[string]func(*Options){
-		"Options.Agent is required": func(o *Options) { o.Agent = nil },
-		"Options.Tasks is required": func(o *Options) { o.Tasks = nil },
-		"Options.Inbox is required": func(o *Options) { o.Inbox = nil },
+		"option Agent is missing":   func(o *Options) { o.Agent = nil },
+		"option Tasks is missing":   func(o *Options) { o.Tasks = nil },
+		"option Inbox is missing":   func(o *Options) { o.Inbox = nil },
 		`permission mode "yolo"`:    func(o *Options) { o.Permissions.Mode = "yolo" },
 		`tool name "A" is empty or`: func(o *Options) { o.Tools = []Tool{fakeTool{spec: Spec{Name: "A"}}, fakeTool{spec: Spec{Name: "A"}}} },
 		"schema of tool B: ":        func(o *Options) { o.Tools = []Tool{fakeTool{spec: Spec{Name: "B", Schema: []byte(`{`)}}} },

@@ -70,7 +70,7 @@ func (o Options) check() error {
 		{"SessionID", o.SessionID == ""}, {"Transcript", o.Transcript == nil}, {"Workdir", o.Workdir == nil},
 	} {
 		if field.missing {
-			return fmt.Errorf("Options.%s is required", field.name)
+			return fmt.Errorf("option %s is missing", field.name)
 		}
 	}
 	return o.Permissions.check()
