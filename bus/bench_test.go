@@ -21,18 +21,17 @@ import (
 // rounds is how many rounds make a median.
 const rounds = 7
 
-// contest times competitors in turns, n operations each in every round. It
-// reports the median time of one operation of each, and how that of the first
-// relates to the others'.
-func contest(b *testing.B, names []string, run []func(n int)) {
+// contest times competitors in turns, a batch of operations each in every
+// round. It reports the median time of one operation of each, and how that of
+// the first relates to the others'.
+func contest(b *testing.B, batch int, names []string, run []func(n int)) {
 	b.Helper()
-	const batch = 4 // operations that are timed together: the clock costs too
 	times := make([][]float64, len(run))
 	for range max(rounds, b.N/batch) {
 		for i, f := range run {
 			begin := time.Now()
 			f(batch)
-			times[i] = append(times[i], float64(time.Since(begin).Nanoseconds())/batch)
+			times[i] = append(times[i], float64(time.Since(begin).Nanoseconds())/float64(batch))
 		}
 	}
 	first := median(times[0])
@@ -72,7 +71,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 	text := payload()
 	overTCP := natsOverTCP(b)
-	contest(b, []string{"typed", "raw", "nats-tcp", "chan", "bare-tcp"}, []func(int){
+	contest(b, 4, []string{"typed", "raw", "nats-tcp", "chan", "bare-tcp"}, []func(int){
 		func(n int) {
 			for range n {
 				if got, err := Request[string, string](b.Context(), bus, topic, text); err != nil || got != text {
@@ -204,22 +203,9 @@ func BenchmarkWake1000(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, name := range names {
-		o := bus.clientOptions(bus.grants.mint(nil), ConnID(name))
-		o.InProcessServer = bus.srv
-		o.ClosedCB = nil
-		nc, err := o.Connect()
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer nc.Close()
-		if _, err := nc.Subscribe("covey.topic.each."+name, func(delivery) { heard.Done() }); err != nil {
-			b.Fatal(err)
-		}
-		if err := nc.Flush(); err != nil {
-			b.Fatal(err)
-		}
+		defer ownConnection(b, bus, name, func(delivery) { heard.Done() }).Close()
 	}
-	contest(b, []string{"shared", "each"}, []func(int){
+	contest(b, members, []string{"shared", "each"}, []func(int){
 		func(n int) {
 			heard.Add(n)
 			for i := range n {
@@ -241,33 +227,80 @@ func BenchmarkWake1000(b *testing.B) {
 	})
 }
 
-// BenchmarkIdleMember is what a member that waits costs: its own queue, and
-// nothing on the bus, since one subscription serves all.
+// BenchmarkIdleMember is what a member that waits costs: a queue and a
+// goroutine of its own behind the one subscription, and beside it what a
+// connection of its own would cost.
 func BenchmarkIdleMember(b *testing.B) {
-	const members = 10_000
-	bus, _ := mustEmbed(b, Options{})
-	for b.Loop() {
-		before, goroutines := heap(), runtime.NumGoroutine()
+	const members, connections = 10_000, 500
+	bus, _ := mustEmbed(b, Options{MaxConns: connections + 1})
+	bytes, goroutines := cost(members, func() (end func()) {
 		queues := make(map[string]chan struct{}, members)
+		var waiting sync.WaitGroup
 		for i := range members {
-			queues["m"+strconv.Itoa(i)] = make(chan struct{}, 1)
+			queue := make(chan struct{}, 1)
+			queues["m"+strconv.Itoa(i)] = queue
+			waiting.Go(func() { <-queue })
 		}
-		sub, err := bus.OnWake(func(m string) {
-			select {
-			case queues[m] <- struct{}{}:
-			default:
-			}
-		})
+		sub, err := bus.OnWake(func(m string) { queues[m] <- struct{}{} })
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.ReportMetric(float64(heap()-before)/members, "bytes/member")
-		b.ReportMetric(float64(runtime.NumGoroutine()-goroutines)/members, "goroutines/member")
-		if err := sub.Close(); err != nil {
-			b.Fatal(err)
+		return func() {
+			for name := range queues { // each must hear of it
+				if err := bus.Wake(name); err != nil {
+					b.Fatal(err)
+				}
+			}
+			waiting.Wait()
+			if err := sub.Close(); err != nil {
+				b.Fatal(err)
+			}
 		}
-		runtime.KeepAlive(queues)
+	})
+	b.ReportMetric(bytes, "B/member")
+	b.ReportMetric(goroutines, "goroutines/member")
+	bytes, goroutines = cost(connections, func() (end func()) {
+		var conns []*nats.Conn
+		for i := range connections {
+			conns = append(conns, ownConnection(b, bus, "m"+strconv.Itoa(i), func(delivery) {}))
+		}
+		return func() {
+			for _, nc := range conns {
+				nc.Close()
+			}
+		}
+	})
+	b.ReportMetric(bytes, "B/connection")
+	b.ReportMetric(goroutines, "goroutines/connection")
+	b.ReportMetric(0, "ns/op")
+}
+
+// cost is what each of n things that begin makes takes until they end.
+func cost(n int, begin func() (end func())) (bytes, goroutines float64) {
+	heapBefore, before := heap(), runtime.NumGoroutine()
+	end := begin()
+	bytes = float64(heap()-heapBefore) / float64(n)
+	goroutines = float64(runtime.NumGoroutine()-before) / float64(n)
+	end()
+	return bytes, goroutines
+}
+
+// ownConnection is a member with a connection and a subscription of its own.
+func ownConnection(b *testing.B, bus *Bus, name string, f func(delivery)) *nats.Conn {
+	o := bus.clientOptions(bus.grants.mint(nil), ConnID(name))
+	o.InProcessServer = bus.srv
+	o.ClosedCB = nil
+	nc, err := o.Connect()
+	if err != nil {
+		b.Fatal(err)
 	}
+	if _, err := nc.Subscribe("covey.topic.each."+name, f); err != nil {
+		b.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	return nc
 }
 
 // heap is how many bytes live on the heap.
@@ -275,7 +308,7 @@ func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+	return int64(m.HeapAlloc + m.StackInuse)
 }
 
 // BenchmarkEmbed is a start and a stop.
