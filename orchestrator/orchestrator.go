@@ -209,7 +209,8 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	if o.opts.OnUp != nil {
 		o.opts.OnUp(o.place)
 	}
-	return end, g.Run()
+	err = g.Run() // sets end, so it must come before end is read
+	return end, err
 }
 
 func (o *Orchestrator) memberNames() []string {
