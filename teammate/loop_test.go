@@ -448,6 +448,95 @@ func TestMailOnce(t *testing.T) {
 	equal(t, "taken", r.inbox.taken, []string{"m1"})
 }
 
+// The same mail, worded anew by its inbox, is not given twice in one Run.
+func TestMailGivenOnce(t *testing.T) {
+	r := newRig(t)
+	r.inbox.waiting = []Input{mailed("2 new messages", "m2")}
+	var given [][]Input
+	r.opts.Agent = agentFunc(func(ctx context.Context, _ []Input, h Host) (Reply, error) {
+		for range 2 {
+			mail, err := h.Pass(ctx)
+			if err != nil {
+				return Reply{}, err
+			}
+			given = append(given, mail)
+			r.inbox.waiting = []Input{mailed("3 new messages", "m2")}
+		}
+		return Reply{}, nil
+	})
+	r.mustRun(t)
+	equal(t, "mail", []int{len(given[0]), len(given[1])}, []int{1, 0})
+}
+
+// A halt at a prompt that came with a refusal ends the turn; the prompt and the
+// feedback are for the next one.
+func TestPromptHaltedAfterRefusal(t *testing.T) {
+	r := newRig(t, say{text: "one"}, say{text: "two"})
+	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
+		switch p := in.Payload.(type) {
+		case hooks.StopInput:
+			if p.LastAssistantMessage == "one" {
+				r.inbox.waiting = []Input{person("faster", "p1")}
+				return refuse("Stop hook feedback:\nno"), nil
+			}
+		case hooks.UserPromptSubmitInput:
+			r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{mailed("next", "m2")}}}
+			return haltFor("not now"), nil
+		}
+		return pass, nil
+	}
+	r.mustRun(t)
+	equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, EndHookStopped)
+	equal(t, "model", r.agent.seen, []string{"user: hello", "assistant: one", "user: faster",
+		"user: Stop hook feedback:\nno", "user: next", "assistant: two"})
+}
+
+// A member that was cut off counts on where it was.
+func TestRefusalsSurvive(t *testing.T) {
+	r := newRig(t)
+	no := refuse("Stop hook feedback:\nno")
+	r.opts.Limits.StopBlockCap = 2
+	ctx, cancel := context.WithCancel(t.Context())
+	r.agent.script = []say{{text: "one"}, {text: "two"}, {do: func(context.Context) { cancel() }}}
+	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {no}})
+	if err := r.member(t).Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	r.reopen(t, say{text: "three"})
+	r.inbox.work = nil
+	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {no}})
+	r.mustRun(t)
+	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "the gates refused its turn end 3 times in a row")
+	equal(t, "active", r.runner.of(hooks.Stop)[0].Payload.(hooks.StopInput).StopHookActive, true)
+}
+
+// Trouble with the hooks of session and prompt is told to people, and no more.
+func TestHookTrouble(t *testing.T) {
+	for _, event := range []hooks.Event{hooks.SessionStart, hooks.SessionEnd, hooks.UserPromptSubmit} {
+		r := newRig(t)
+		r.inbox.work = []Work{{Cause: ByPerson, Inputs: []Input{person("go", "p1")}}}
+		r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
+			if in.Payload.Event() == event {
+				return pass, errors.New("no processes left")
+			}
+			return pass, nil
+		}
+		r.mustRun(t)
+		equal(t, "warning", one[Warning](t, r.journal).Text, string(event)+" hook failed: no processes left")
+		equal(t, "model", r.agent.seen, []string{"user: go", "assistant: end 1"})
+	}
+}
+
+// An agent may hand a limit on wrapped, or find one by itself.
+func TestAgentReportsLimit(t *testing.T) {
+	r := newRig(t)
+	r.opts.Agent = agentFunc(func(context.Context, []Input, Host) (Reply, error) {
+		return Reply{}, fmt.Errorf("agent program: %w", ErrMaxTokens)
+	})
+	r.mustRun(t)
+	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndMaxTokens)
+}
+
 // What is confirmed is on the disk itself.
 func TestSyncBeforeTaken(t *testing.T) {
 	r := newRig(t)
