@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,63 +52,95 @@ func (c *cli) hooksListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List a team's hooks and gates, and how often they ran",
-		Long: `List the hooks and gates that a team has. Of a running team the list says how often
-each ran, refused, and failed and let it pass; without one it is what the spec
-says.`,
+		Long: `List the hooks and gates that a team has and, if it has run, how often each of them
+ran in its last run, refused, and failed and let it pass.`,
 		Example: `  covey hooks list
   covey hooks list --spec examples/quickstart/team.yaml
   covey hooks list --json | jq '.[] | select(.failed_open > 0)'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			infos, running, err := c.hookInfos(cmd.Context(), spec)
+			infos, ran, err := c.hookInfos(cmd.Context(), spec)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return c.out.json(append([]orchestrator.HookInfo{}, infos...))
 			}
-			c.printHooks(infos, running)
+			c.printHooks(infos, ran)
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&spec, "spec", "", "list the hooks of the spec `FILE`, whether its team runs or not")
+	cmd.Flags().StringVar(&spec, "spec", "", "list what the spec `FILE` says, whether its team has run or not")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 // hookInfos are the hooks of the team that is meant if it runs, else those of
-// the spec.
-func (c *cli) hookInfos(ctx context.Context, spec string) (infos []orchestrator.HookInfo, running bool, err error) {
-	args := []string{}
+// the spec, with what its last run made of them.
+func (c *cli) hookInfos(ctx context.Context, spec string) (infos []orchestrator.HookInfo, ran bool, err error) {
 	if spec != "" {
-		args = append(args, spec)
-	} else {
-		place, err := c.find()
-		if err == nil {
-			if client, err := orchestrator.Dial(ctx, place); err == nil {
-				defer client.Close()
-				infos, err := client.Hooks(ctx)
-				return infos, true, err
-			}
-			if run, err := orchestrator.ReadRunFile(place); err == nil && c.team != "" {
-				args = append(args, run.Spec)
-			}
-		}
+		infos, err = c.specHooks([]string{spec})
+		return infos, false, err
 	}
+	place, err := c.find()
+	if err != nil { // it has never run; its spec is all there is
+		infos, err = c.specHooks(nil)
+		return infos, false, err
+	}
+	client, err := orchestrator.Dial(ctx, place)
+	switch {
+	case err == nil:
+		defer client.Close()
+		infos, err = client.Hooks(ctx)
+	case errors.Is(err, orchestrator.ErrNotRunning):
+		infos, err = c.specHooks(specOf(place))
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return infos, true, countHooks(infos, place)
+}
+
+// specOf is the spec with which a team ran last, as arguments name it.
+func specOf(place orchestrator.Place) []string {
+	if run, err := orchestrator.ReadRunFile(place); err == nil && run.Spec != "" {
+		return []string{run.Spec}
+	}
+	return nil
+}
+
+// specHooks are the hooks that a spec configures.
+func (c *cli) specHooks(args []string) ([]orchestrator.HookInfo, error) {
 	path := c.specPath(args)
 	team, err := configs.Load(path)
 	if err != nil {
-		return nil, false, specTrouble(path, err)
+		return nil, specTrouble(path, err)
 	}
 	sources, warnings := team.Sources()
 	c.warnAll(warnings)
+	var infos []orchestrator.HookInfo
 	for _, h := range listHooks(sources) {
 		infos = append(infos, orchestrator.HookInfo{
 			Event: string(h.event), Matcher: h.matcher, If: h.handler.If, Type: handlerType(h.handler),
 			Command: commandOf(h.handler), Source: h.source, Gate: h.handler.Gate,
 		})
 	}
-	return infos, false, nil
+	return infos, nil
+}
+
+// countHooks fills in how often each hook ran in the last run, which its
+// journal knows.
+func countHooks(infos []orchestrator.HookInfo, place orchestrator.Place) error {
+	run, err := readLastRun(place)
+	if err != nil {
+		return err
+	}
+	for i := range infos {
+		if n := run.hooks[hookName{infos[i].Event, infos[i].Command}]; n != nil {
+			infos[i].Runs, infos[i].Refusals, infos[i].FailedOpen = n.runs, n.refusals, n.failed
+		}
+	}
+	return nil
 }
 
 // handlerType is a hook's type; a policy has none of its own.
@@ -118,19 +151,19 @@ func handlerType(h hooks.Handler) string {
 	return h.Type
 }
 
-// printHooks prints hooks as a table, with counts if their team runs.
-func (c *cli) printHooks(infos []orchestrator.HookInfo, running bool) {
+// printHooks prints hooks as a table, with counts if their team has run.
+func (c *cli) printHooks(infos []orchestrator.HookInfo, ran bool) {
 	if len(infos) == 0 {
 		c.out.printf("no hooks\n")
 		return
 	}
 	t := table{head: []string{"EVENT", "MATCHER", "TYPE", "GATE", "COMMAND", "SOURCE"}}
-	if running {
+	if ran {
 		t.head = append(t.head, "RUNS", "REFUSALS", "FAILED OPEN")
 	}
 	for _, h := range infos {
 		row := []cell{{text: h.Event}, {text: h.Matcher}, {text: h.Type}, {text: yesNo(h.Gate)}, {text: h.Command}, {text: h.Source}}
-		if running {
+		if ran {
 			failed := cell{text: fmt.Sprint(h.FailedOpen)}
 			if h.FailedOpen > 0 {
 				failed.style = yellow

@@ -46,7 +46,14 @@ type payload struct {
 	Text     string          `json:"text"`
 	To       string          `json:"to"`
 	Tool     string          `json:"tool"`
+	Usage    usage           `json:"usage"`
 	Warning  string          `json:"warning"`
+}
+
+// usage is the tokens of a turn.
+type usage struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
 }
 
 // taskNews is the task of a journal line of type task.

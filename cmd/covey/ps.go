@@ -60,7 +60,7 @@ func readStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Sta
 	if !errors.Is(err, orchestrator.ErrNotRunning) {
 		return orchestrator.Status{}, err
 	}
-	return orchestrator.Status{}, err // ReadStatus
+	return filesStatus(ctx, place)
 }
 
 // printStatus prints a team and its members.

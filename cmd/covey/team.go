@@ -50,15 +50,21 @@ func readTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, err
 	if !errors.Is(err, orchestrator.ErrNotRunning) {
 		return nil, err
 	}
+	snapshot, err := readStore(ctx, place)
+	return snapshot.Tasks, err
+}
+
+// readStore reads the store of a team that does not run.
+func readStore(ctx context.Context, place orchestrator.Place) (tasks.Snapshot, error) {
 	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, LockTimeout: lockWait})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("team %s has no tasks: it has never run; `covey up` starts it", place.Team)
+		return tasks.Snapshot{}, fmt.Errorf("team %s has no tasks: it has never run; covey up starts it", place.Team)
 	}
 	if err != nil {
-		return nil, err
+		return tasks.Snapshot{}, err
 	}
 	defer store.Close()
-	return store.List(ctx)
+	return store.Snapshot(ctx)
 }
 
 // members are the names of a team's members, as its run.json has them, the lead

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// lastRun is what the journal tells of a team's last run: enough to show it
+// when there is no process to ask.
+type lastRun struct {
+	members []*orchestrator.MemberStatus // in the order in which they appear
+	hooks   map[hookName]*hookCounts
+	failed  int // hooks that failed and let it pass
+}
+
+// hookName is what tells the hooks of a journal apart.
+type hookName struct{ event, command string }
+
+// hookCounts is how often a hook ran, and with what outcome.
+type hookCounts struct{ runs, refusals, failed int }
+
+// readLastRun reads the last run of a team from its journal. A team without a
+// journal has an empty one.
+func readLastRun(place orchestrator.Place) (*lastRun, error) {
+	run := &lastRun{hooks: map[hookName]*hookCounts{}}
+	begin, err := lastStart(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return run, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for l, err := range orchestrator.ReadJournal(place.Journal(), begin) {
+		var damaged *orchestrator.LineError
+		switch {
+		case err == nil:
+			run.apply(l)
+		case !errors.As(err, &damaged):
+			return nil, err
+		}
+	}
+	return run, nil
+}
+
+// lastStart is the number of the line before the last start of a team; 0 if
+// there is none.
+func lastStart(place orchestrator.Place) (uint64, error) {
+	for l, err := range orchestrator.JournalBackwards(place.Journal(), 0) {
+		if err != nil {
+			return 0, err
+		}
+		if l.Type == "team_started" {
+			return l.Seq - 1, nil
+		}
+	}
+	return 0, nil
+}
+
+// apply takes the next line in.
+func (r *lastRun) apply(l orchestrator.Line) {
+	p := data(l)
+	for _, name := range p.Members {
+		r.member(name)
+	}
+	m := r.known(l.Member)
+	if m == nil {
+		return
+	}
+	m.Turn = max(m.Turn, l.Turn)
+	switch l.Type {
+	case "member_started":
+		m.Agent, m.State = p.Agent, orchestrator.Resting
+	case "turn_ended":
+		m.Tokens += p.Usage.InputTokens + p.Usage.OutputTokens
+	case "needs_attention":
+		m.State, m.Attention = orchestrator.NeedsAttention, p.Reason
+	case "turn_started":
+		m.State, m.Attention = orchestrator.Resting, ""
+	case "hook_feedback":
+		m.Refusals++
+	case "hook_finished":
+		r.applyHook(m, p)
+	}
+}
+
+// applyHook counts one hook.
+func (r *lastRun) applyHook(m *orchestrator.MemberStatus, p payload) {
+	name := hookName{p.Event, p.Command}
+	if r.hooks[name] == nil {
+		r.hooks[name] = &hookCounts{}
+	}
+	r.hooks[name].runs++
+	switch {
+	case p.Outcome == "blocking":
+		r.hooks[name].refusals++
+	case hasFailed(p.Outcome):
+		r.hooks[name].failed++
+		m.FailedOpen++
+		r.failed++
+	}
+}
+
+// member is a member, made when it is first heard of.
+func (r *lastRun) member(name string) *orchestrator.MemberStatus {
+	if m := r.known(name); m != nil {
+		return m
+	}
+	m := &orchestrator.MemberStatus{Name: name, Lead: len(r.members) == 0, State: orchestrator.Starting}
+	r.members = append(r.members, m)
+	return m
+}
+
+// known is a member that was heard of; nil for whoever is none.
+func (r *lastRun) known(name string) *orchestrator.MemberStatus {
+	i := slices.IndexFunc(r.members, func(m *orchestrator.MemberStatus) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return r.members[i]
+}
+
+// filesStatus is the status of a team that does not run, from its files.
+func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Status, error) {
+	file, err := orchestrator.ReadRunFile(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return orchestrator.Status{}, fmt.Errorf("team %s never came up; covey up starts it", place.Team)
+	}
+	if err != nil {
+		return orchestrator.Status{}, err
+	}
+	run, err := readLastRun(place)
+	if err != nil {
+		return orchestrator.Status{}, err
+	}
+	s := orchestrator.Status{
+		Team: place.Team, Goal: file.Goal, Workspace: file.Workspace, Spec: file.Spec,
+		Started: file.Started, FailOpen: run.failed, Result: file.Result,
+	}
+	if file.Result != nil {
+		s.Elapsed = max(0, file.Result.Ended.Sub(file.Started)).Round(time.Millisecond)
+	}
+	snapshot, err := readStore(ctx, place)
+	if err != nil {
+		return s, err
+	}
+	s.Tasks = countTasks(snapshot.Tasks)
+	for _, m := range run.members {
+		m.Unread = snapshot.Unread[m.Name]
+		for _, t := range snapshot.Tasks {
+			if t.Owner == m.Name && t.Status == tasks.InProgress && m.Task == "" {
+				m.Task, m.Subject = t.ID, t.Subject
+			}
+		}
+		s.Members = append(s.Members, *m)
+	}
+	return s, nil
+}
+
+// countTasks counts tasks by what can be done about them.
+func countTasks(list []tasks.Task) (c orchestrator.TaskCounts) {
+	for _, t := range list {
+		switch t.Status {
+		case tasks.Completed:
+			c.Completed++
+		case tasks.InProgress:
+			c.InProgress++
+		case tasks.Pending:
+			c.Pending++
+			if len(openBlockers(t, list)) > 0 {
+				c.Blocked++
+			} else {
+				c.Ready++
+			}
+		}
+	}
+	return c
+}
