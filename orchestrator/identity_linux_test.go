@@ -45,8 +45,8 @@ func TestCallerProcess(t *testing.T) {
 		answer = err.Error() + "\n"
 	}
 	if out := os.Getenv(callerVariable + "_OUT"); out != "" {
-		if err := os.WriteFile(out+".new", []byte(answer), 0o600); err == nil {
-			err = os.Rename(out+".new", out)
+		if errors.Join(os.WriteFile(out+".new", []byte(answer), 0o600), os.Rename(out+".new", out)) != nil {
+			os.Exit(1)
 		}
 		os.Exit(0)
 	}
@@ -221,7 +221,6 @@ func TestIdentifyRefusesOtherUsers(t *testing.T) {
 		t.Skip("needs root to become another user")
 	}
 	const nobodyID = 65534
-	bin := filepath.Join(t.TempDir(), "caller")
 	data, err := os.ReadFile(testBinary(t))
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +230,7 @@ func TestIdentifyRefusesOtherUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	bin = filepath.Join(dir, "caller")
+	bin := filepath.Join(dir, "caller")
 	if err := errors.Join(os.WriteFile(bin, data, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
