@@ -230,6 +230,14 @@ func (v *verdict) applySpecific(known *traits, f *fields) {
 			v.setOutput(name, raw)
 		}
 	}
+	if known.allows("permissionDecision") {
+		v.applyPermission(known, f)
+	}
+}
+
+// applyPermission takes over what the hook says about a tool call. A deny is a
+// refusal like any other, and more: no other hook's allow outweighs it.
+func (v *verdict) applyPermission(known *traits, f *fields) {
 	decision := rawText(f.specific["permissionDecision"])
 	reason := rawText(f.specific["permissionDecisionReason"])
 	switch {

@@ -1,0 +1,146 @@
+//go:build unix
+
+package hooks
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestSlotsAreGivenBack: whatever way a hook ends, its slot is free afterwards.
+func TestSlotsAreGivenBack(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	b := newBench(t)
+	opts := Options{Parallel: 1, Policies: map[string]Policy{"panic": func(context.Context, Input) Result { panic("ouch") }}}
+	endings := []Handler{{Command: "exit 0"}, {Command: "exit 2"}, {Command: "kill -9 $$"}, {Command: "/no/such"},
+		{Command: "sleep 9", Timeout: 0.05}, {Command: "no-such", Args: []string{}}, {Gate: true, Policy: "panic"}}
+	group := Group{}
+	for _, h := range endings {
+		h.Type = "command"
+		group.Hooks = append(group.Hooks, h)
+	}
+	r := b.runnerWith(t, opts, Source{Settings: Settings{Stop: {group}}})
+	for range 2 {
+		if out := b.fire(t, r, StopInput{}); len(out.Results) != len(endings) {
+			t.Errorf("%d results of %d hooks", len(out.Results), len(endings))
+		}
+	}
+	if len(r.slots) != 0 {
+		t.Errorf("%d slots are taken", len(r.slots))
+	}
+}
+
+// TestWaitingForASlot: the time-out of a hook begins when it starts, and a hook
+// that still waits when the context ends never starts.
+func TestWaitingForASlot(t *testing.T) {
+	b := newBench(t)
+	r := b.runnerWith(t, Options{Parallel: 1}, Source{Settings: limitTo(1, on(Stop, "sleep 0.6", "sleep 0.61"))})
+	for _, result := range b.fire(t, r, StopInput{}).Results {
+		if result.Outcome != Success {
+			t.Errorf("the wait counts: %+v", result)
+		}
+	}
+	r = b.runnerWith(t, Options{Parallel: 1}, Source{Settings: on(Stop, "echo $$ >$REC_DIR/first; sleep 9", "REC second '{}'")})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { pidIn(t, filepath.Join(b.dir, "first")); cancel() }()
+	out, err := r.Run(ctx, b.input(StopInput{}), nil)
+	if !errors.Is(err, context.Canceled) || len(out.Results) != 2 || len(b.tags(t)) != 0 {
+		t.Errorf("%+v, %v, called %q", out, err, b.tags(t))
+	}
+}
+
+// TestSlotsAreShared: two events at once share the slots of their Runner, and
+// neither starves.
+func TestSlotsAreShared(t *testing.T) {
+	b := newBench(t)
+	r := b.runnerWith(t, Options{Parallel: 2}, Source{Settings: on(Stop, "sleep 0.02 #1", "sleep 0.02 #2", "sleep 0.02 #3")})
+	var events sync.WaitGroup
+	for range 8 {
+		events.Go(func() {
+			out, err := r.Run(t.Context(), b.input(StopInput{}), nil)
+			if err != nil || len(out.Results) != 3 {
+				t.Errorf("%d results, %v", len(out.Results), err)
+			}
+		})
+	}
+	events.Wait()
+}
+
+// TestNoLeak: after runs of every kind, cancelled ones too, nothing is left.
+func TestNoLeak(t *testing.T) {
+	b := newBench(t)
+	r := b.runner(t, on(Stop, "sleep 5 & exit 0", "cat", "exec 0<&-; sleep 0.05"))
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	in := b.input(StopInput{LastAssistantMessage: strings.Repeat("x", 1<<20)})
+	for _, limit := range []time.Duration{time.Nanosecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Minute} {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		out, err := r.Run(ctx, in, nil)
+		if (err != nil) != (ctx.Err() != nil) || len(out.Results) != 3 {
+			t.Errorf("after %v: %d results, %v", limit, len(out.Results), err)
+		}
+		cancel()
+	}
+}
+
+// TestEnvironmentIsWhatIsGiven: a variable of this process that the caller has
+// left out reaches no hook.
+func TestEnvironmentIsWhatIsGiven(t *testing.T) {
+	t.Setenv("HOOKS_TEST_SECRET", "s3cret")
+	b := newBench(t)
+	out := b.fire(t, b.runner(t, on(Stop, "env >&2; cat /proc/$$/environ >&2; exit 2")), StopInput{})
+	if strings.Contains(out.Feedback[0], "s3cret") {
+		t.Error("the secret is in the hook's environment")
+	}
+	r, err := NewRunner([]Source{{Settings: on(Stop, "echo $HOOKS_TEST_SECRET >&2; exit 2")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := b.fire(t, r, StopInput{}); !strings.HasSuffix(out.Feedback[0], "s3cret") {
+		t.Errorf("without Env hooks inherit this process's: %q", out.Feedback)
+	}
+}
+
+// TestBigInput: ten megabytes of prompt reach a hook whole, and a hook that
+// looks at none of it does not mind.
+func TestBigInput(t *testing.T) {
+	b := newBench(t)
+	in := b.input(UserPromptSubmitInput{Prompt: strings.Repeat("p\xff", 5<<20)})
+	wire, err := in.Wire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := on(UserPromptSubmit, "wc -c >$REC_DIR/size", "true")
+	if _, err := b.runner(t, settings).Run(t.Context(), in, nil); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(b.dir, "size"))
+	if size := strings.TrimSpace(string(data)); err != nil || size != strconv.Itoa(len(wire)) {
+		t.Errorf("the hook read %s bytes of %d, %v", size, len(wire), err)
+	}
+}
+
+// TestSources: three layers with hooks of their own all run, in parallel.
+func TestSources(t *testing.T) {
+	b := newBench(t)
+	r := b.runnerWith(t, Options{Parallel: 3},
+		Source{Name: "user", Settings: on(Stop, "sleep 0.3; echo user >&2; exit 2")},
+		Source{Name: "project", Settings: on(Stop, "sleep 0.3; echo project >&2; exit 2")},
+		Source{Name: "local", Settings: on(Stop, "sleep 0.3; echo local >&2; exit 2")})
+	var out Outcome
+	timed(t, 800*time.Millisecond, func() { out = b.fire(t, r, StopInput{}) })
+	all := strings.Join(out.Feedback, "\n")
+	for _, name := range []string{"user", "project", "local"} {
+		if !strings.Contains(all, "]: "+name) {
+			t.Errorf("%s is missing in %q", name, out.Feedback)
+		}
+	}
+}
