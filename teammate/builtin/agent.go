@@ -160,6 +160,7 @@ func (t *turn) ask(ctx context.Context) ([]teammate.ToolCall, error) {
 	return calls, err
 }
 
+// always lets every call of a batch be made.
 func always(teammate.ToolCall) bool { return true }
 
 // batch makes calls one after another. Whatever happens on the way, each has
@@ -176,7 +177,7 @@ func (t *turn) batch(ctx context.Context, calls []teammate.ToolCall,
 			result = failed(skippedText)
 		case !may(c):
 			result = failed(lostText)
-		case c.Input == nil:
+		case c.Input == nil: // see conversation.tidy
 			result = failed(badInputText)
 		default:
 			result = t.host.Call(ctx, c)

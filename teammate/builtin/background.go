@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,13 +15,16 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// maxRuns is how many background runs there may be at once.
+// maxRuns is how many background runs there may be at once. An agent that wants
+// more has most likely forgotten the ones it has.
 const maxRuns = 32
 
 // BackgroundRun is a command that runs beside the conversation.
 type BackgroundRun struct {
-	ID          string // what BashOutput and KillShell take
-	Command     string
+	// ID is what BashOutput and KillShell take: bash_1, bash_2, …
+	ID      string
+	Command string
+	// Description is the agent's own, for people; it may be empty.
 	Description string
 	Started     time.Time
 }
@@ -29,12 +33,17 @@ type BackgroundRun struct {
 type run struct {
 	BackgroundRun
 	output *runFile
+	// cancel kills the run with all its processes.
 	cancel context.CancelFunc
-	ended  chan struct{} // closed when exit and err are set
-	killed atomic.Bool   // KillShell or Close asked for the end
-	exit   teammate.Exit
-	err    error
-	read   int64 // how much of the output BashOutput has shown
+	// killed says that KillShell or Close asked for the end.
+	killed atomic.Bool
+	// ended is closed when exit and err are set; they are not read before.
+	ended chan struct{}
+	exit  teammate.Exit
+	err   error
+	// read is how much of the output BashOutput has shown, in bytes. Only tool
+	// calls touch it, and they come one at a time.
+	read int64
 }
 
 // Background returns the runs that have not ended, oldest first.
@@ -50,6 +59,7 @@ func (t *Tools) Background() []BackgroundRun {
 	return list
 }
 
+// running reports whether the run has not ended.
 func (r *run) running() bool {
 	select {
 	case <-r.ended:
@@ -86,6 +96,8 @@ func (t *Tools) startRun(in bashInput, note string) teammate.ToolResult {
 	return success(joined([]string{text, note}), bashOutput{Stderr: note, BackgroundTaskID: r.ID})
 }
 
+// newRun makes a run and starts its goroutine, which Close waits for. The lock
+// is held throughout, so that no run can begin behind Close's back.
 func (t *Tools) newRun(in bashInput) (*run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +109,7 @@ func (t *Tools) newRun(in bashInput) (*run, error) {
 	}
 	switch {
 	case t.closed:
-		return nil, fmt.Errorf("the member is being stopped; nothing is started any more")
+		return nil, errors.New("the member is being stopped; nothing is started any more")
 	case running >= maxRuns:
 		return nil, fmt.Errorf("%d commands are running in the background already; end one with "+
 			"KillShell first", running)
@@ -126,7 +138,8 @@ func (t *Tools) newRun(in bashInput) (*run, error) {
 	return r, nil
 }
 
-// attend runs p to its end.
+// attend runs p to its end. Both streams go to one file, in the order in which
+// they come: that is how people would see them in a terminal.
 func (t *Tools) attend(ctx context.Context, r *run, p teammate.Process) {
 	p.Stdout, p.Stderr = r.output, r.output
 	release := func() {}
@@ -141,7 +154,8 @@ func (t *Tools) attend(ctx context.Context, r *run, p teammate.Process) {
 
 // nextOutput makes the output file of the next run, and its id. Ids count on
 // from the files of earlier runs, so that none means two things in one
-// conversation.
+// conversation, restarts included. They count instead of being random because
+// a script has to know them.
 func (t *Tools) nextOutput() (*runFile, string, error) {
 	last := 0
 	names, _ := filepath.Glob(filepath.Join(t.env.OutputDir, "bash_*.output"))
@@ -180,12 +194,16 @@ func (f *runFile) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// close closes the file; later writes are dropped.
 func (f *runFile) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_ = f.file.Close()
 	f.file = nil
 }
+
+// errNoRun is the error of a call that names a run which is not there.
+var errNoRun = errors.New("there is no background command")
 
 // find returns the background run with that id.
 func (t *Tools) find(id string) (*run, error) {
@@ -199,11 +217,10 @@ func (t *Tools) find(id string) (*run, error) {
 		ids = append(ids, r.ID)
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("there is no background command %q, nor any other; one from before a "+
-			"restart has ended "+
-			"with it; what it had printed is in %s", id, t.env.OutputDir)
+		return nil, fmt.Errorf("%w %q, nor any other; one from before a restart has ended with it, and what "+
+			"it had printed is in %s", errNoRun, id, t.env.OutputDir)
 	}
-	return nil, fmt.Errorf("there is no background command %q; there are %s", id, strings.Join(ids, ", "))
+	return nil, fmt.Errorf("%w %q; there are %s", errNoRun, id, strings.Join(ids, ", "))
 }
 
 // kill asks for a run's end, and does not wait for it.

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
+// bashInput is what a model asks of Bash.
 type bashInput struct {
 	Command     string `json:"command"`
 	Timeout     int64  `json:"timeout,omitempty"`
@@ -21,19 +22,27 @@ type bashInput struct {
 	Background  bool   `json:"run_in_background,omitempty"`
 }
 
-// bashOutput is Bash's tool_response.
+// bashOutput is Bash's tool_response. Names and order are those of recorded
+// hosts, because PostToolUse hooks read them.
 type bashOutput struct {
-	Stdout           string `json:"stdout"`
-	Stderr           string `json:"stderr"`
-	Interrupted      bool   `json:"interrupted"`
-	IsImage          bool   `json:"isImage"`
+	Stdout string `json:"stdout"`
+	// Stderr ends with what covey has to say, such as that the directory was
+	// reset; recorded hosts do the same.
+	Stderr string `json:"stderr"`
+	// Interrupted and IsImage are always false: an interrupted call has no
+	// response, and this Bash shows no images.
+	Interrupted bool `json:"interrupted"`
+	IsImage     bool `json:"isImage"`
+	// NoOutputExpected says that the command prints nothing when it succeeds.
 	NoOutputExpected bool   `json:"noOutputExpected"`
 	BackgroundTaskID string `json:"backgroundTaskId,omitempty"`
-	OutputPath       string `json:"persistedOutputPath,omitempty"` // where all of a long stdout is
-	OutputSize       int64  `json:"persistedOutputSize,omitempty"`
+	// OutputPath is the file that holds all of a stdout that was cut.
+	OutputPath string `json:"persistedOutputPath,omitempty"`
+	OutputSize int64  `json:"persistedOutputSize,omitempty"`
 }
 
-// outputChars is how many characters of a command's output a model sees.
+// outputChars is how many characters of a command's output a model sees: about
+// what it can read at one go without losing sight of its task.
 const outputChars = 30_000
 
 func (t *Tools) bashTool() teammate.Tool {
@@ -50,8 +59,9 @@ func (t *Tools) bashTool() teammate.Tool {
 		s.Properties["timeout"].Maximum = jsonschema.Ptr(float64(t.env.MaxTimeout.Milliseconds()))
 	}
 	about := map[string]string{
-		"command":     "The command line, for bash",
-		"timeout":     "How long it may take, in milliseconds; 120000 unless given, 600000 at most",
+		"command": "The command line, for bash",
+		"timeout": fmt.Sprintf("How long it may take, in milliseconds; %d unless given, %d at most",
+			t.env.Timeout.Milliseconds(), t.env.MaxTimeout.Milliseconds()),
 		"description": "What it does, in a few words, for people who watch",
 		"run_in_background": "Do not wait for it; look at its output with BashOutput, end it with " +
 			"KillShell",
@@ -69,6 +79,7 @@ func (o bashOutput) text() string {
 	return "(Bash completed with no output)"
 }
 
+// bash runs a command, in the background if it is told to.
 func (t *Tools) bash(ctx context.Context, in bashInput) teammate.ToolResult {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
@@ -105,7 +116,8 @@ func (t *Tools) enter() (note string, err error) {
 	return fmt.Sprintf("%s is not there any more; the command ran in %s", dir, root), nil
 }
 
-// foreground runs a command and waits for it.
+// foreground runs a command and waits for it. What went wrong in covey itself
+// is told apart from what the command did: only the latter has an exit code.
 func (t *Tools) foreground(ctx context.Context, in bashInput, note string) teammate.ToolResult {
 	s, err := t.newScript(in.Command, true)
 	if err != nil {
@@ -125,11 +137,16 @@ func (t *Tools) foreground(ctx context.Context, in bashInput, note string) teamm
 	p.Started = func(pid int) { release = t.track(pid) }
 	r.exit, err = p.Run(timed)
 	release()
+	// A context that ended before the start is an interrupt or a timeout like
+	// any other; every other error means that there was no shell to run.
 	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 		return failed(fmt.Sprintf("Bash: the shell could not be started: %v", err))
 	}
 	r.interrupted = ctx.Err() != nil && (r.exit.Stopped || err != nil)
 	r.timedOut = t.timeout(in)
+	if t.isClosed() { // Close has looked for strays while this one had not begun to leave any
+		t.endStrays()
+	}
 	r.notes = append(r.notes, note, t.follow(s.directory()), t.leftBehind(r.exit, p.Marker))
 	return r.result()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
+// outputInput is what a model asks of BashOutput.
 type outputInput struct {
 	BashID string `json:"bash_id"`
 	Filter string `json:"filter,omitempty"`
@@ -20,12 +21,16 @@ type outputInput struct {
 
 // outputOutput is BashOutput's tool_response.
 type outputOutput struct {
-	ShellID  string `json:"shellId"`
-	Command  string `json:"command"`
-	Status   string `json:"status"`   // running, completed, failed or killed
-	ExitCode *int   `json:"exitCode"` // null while it runs
-	Stdout   string `json:"stdout"`   // both streams, in the order in which they were written
-	Stderr   string `json:"stderr"`
+	ShellID string `json:"shellId"`
+	Command string `json:"command"`
+	// Status is running, completed, failed or killed.
+	Status string `json:"status"`
+	// ExitCode is null while the run goes on.
+	ExitCode *int `json:"exitCode"`
+	// Stdout holds both streams, in the order in which they were written, and
+	// Stderr stays empty: which was which is not kept.
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
 }
 
 func (t *Tools) bashOutputTool() teammate.Tool {
@@ -42,6 +47,7 @@ func (t *Tools) bashOutputTool() teammate.Tool {
 	return newTool(spec, about, nil, t.bashOutput)
 }
 
+// bashOutput shows what a run has printed since the last call.
 func (t *Tools) bashOutput(_ context.Context, in outputInput) teammate.ToolResult {
 	r, err := t.find(in.BashID)
 	if err != nil {
@@ -51,7 +57,10 @@ func (t *Tools) bashOutput(_ context.Context, in outputInput) teammate.ToolResul
 	if err != nil {
 		return failed(fmt.Sprintf("BashOutput: filter is no regular expression: %v", err))
 	}
-	status := r.status() // before reading: what a run that has ended printed is all there
+	// The status is taken before the output is read: if the run has ended by
+	// then, all that it printed is in the file. The other way round, its last
+	// lines could be missed for good.
+	status := r.status()
 	text, err := r.news(status == "running")
 	if err != nil {
 		return failed(fmt.Sprintf("BashOutput: %s: %v", r.output.path, cause(err)))
@@ -92,7 +101,7 @@ func (r *run) news(running bool) (string, error) {
 	if _, err := f.ReadAt(data, from); err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
-	if running {
+	if running { // the rest of a line is yet to come
 		data = data[:bytes.LastIndexByte(data, '\n')+1]
 	}
 	skipped := from - r.read
@@ -116,6 +125,7 @@ func matching(text string, filter *regexp.Regexp) string {
 	return strings.Join(lines, "\n")
 }
 
+// killInput is what a model asks of KillShell.
 type killInput struct {
 	ShellID string `json:"shell_id"`
 }
@@ -137,6 +147,8 @@ func (t *Tools) killShellTool() teammate.Tool {
 	return newTool(spec, about, nil, t.killShell)
 }
 
+// killShell ends a run and waits until its processes are gone, so that what
+// the model does next finds their ports and files free.
 func (t *Tools) killShell(_ context.Context, in killInput) teammate.ToolResult {
 	r, err := t.find(in.ShellID)
 	if err != nil {

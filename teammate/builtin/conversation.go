@@ -13,8 +13,11 @@ import (
 // model APIs want.
 type conversation struct {
 	messages []teammate.Message
-	seen     int             // messages that some request held
-	ids      map[string]bool // tool call ids in use
+	// seen is how many messages some request has held, from the first on.
+	seen int
+	// ids are the tool call ids in use. Results, hooks and the store tell calls
+	// apart by nothing else.
+	ids map[string]bool
 }
 
 // newConversation takes over a recorded history. Messages behind the last
@@ -68,6 +71,7 @@ func (c *conversation) close(open map[string]bool) {
 	}
 }
 
+// add puts m at the end.
 func (c *conversation) add(m teammate.Message) { c.messages = append(c.messages, m) }
 
 // lastAnswer is the index of the last assistant message, or -1.

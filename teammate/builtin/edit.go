@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
+// editInput is what a model asks of Edit.
 type editInput struct {
 	FilePath   string `json:"file_path"`
 	OldString  string `json:"old_string"`
@@ -20,16 +21,20 @@ type editInput struct {
 
 // editOutput is Edit's tool_response.
 type editOutput struct {
-	FilePath     string  `json:"filePath"`
-	OldString    string  `json:"oldString"`
-	NewString    string  `json:"newString"`
-	Original     *string `json:"originalFile"` // null if it is too large to tell
-	Patch        []hunk  `json:"structuredPatch"`
-	UserModified bool    `json:"userModified"`
-	ReplaceAll   bool    `json:"replaceAll"`
+	FilePath  string `json:"filePath"`
+	OldString string `json:"oldString"`
+	NewString string `json:"newString"`
+	// Original is the file before the edit; null if it is too large to tell.
+	Original *string `json:"originalFile"`
+	Patch    []hunk  `json:"structuredPatch"`
+	// UserModified is always false: nobody changes an edit on its way. Hooks of
+	// other hosts look for it.
+	UserModified bool `json:"userModified"`
+	ReplaceAll   bool `json:"replaceAll"`
 }
 
-// maxEdit is the size of the largest file that Edit changes, in bytes.
+// maxEdit is the size of the largest file that Edit changes, in bytes. It is
+// held in memory three times over on the way.
 const maxEdit = 64 << 20
 
 func (t *Tools) editTool() teammate.Tool {
@@ -51,10 +56,12 @@ func (t *Tools) editTool() teammate.Tool {
 	return tool
 }
 
+// text is what a model sees of an edit.
 func (o editOutput) text() string {
 	return fmt.Sprintf("The file %s has been updated successfully.", o.FilePath)
 }
 
+// edit does one Edit. The file is written only if everything about it is right.
 func (t *Tools) edit(_ context.Context, in editInput) teammate.ToolResult {
 	if in.OldString == in.NewString {
 		return failed("Edit: old_string and new_string are the same, so there is nothing to change.")
@@ -106,7 +113,8 @@ func (t *Tools) original(s spot, in editInput) (string, fs.FileInfo, error) {
 }
 
 // substitute does the edit. The text between two matches stays as it is, byte
-// for byte, whatever it holds.
+// for byte, whatever it holds: a file in another encoding, or with mixed line
+// ends, must not come back different where nobody touched it.
 func substitute(before string, in editInput) (string, error) {
 	if in.OldString == "" {
 		return in.NewString, nil
@@ -159,7 +167,8 @@ func find(text, old string) [][]int {
 }
 
 // withEnds is s with the line ends that the place it goes to has: those of the
-// text that it replaces, or else those of the whole file.
+// text that it replaces, or else those of the whole file. Where both kinds
+// occur the more frequent one wins.
 func withEnds(s, text string, span []int) string {
 	place := text[span[0]:span[1]]
 	if !strings.Contains(place, "\n") {
@@ -172,7 +181,8 @@ func withEnds(s, text string, span []int) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// notFound says why old was not found, as well as one can tell.
+// notFound says why old was not found, as well as one can tell. A model that
+// is told its mistake needs one more call; one that is not tries the same again.
 func notFound(text, old string) error {
 	if numbered.MatchString(old) && len(find(text, numbered.ReplaceAllString(old, ""))) > 0 {
 		return errors.New("old_string was not found: it has the line numbers that Read puts before " +

@@ -11,6 +11,106 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin"
 )
 
+// stubborn is a model that looks before it answers.
+type stubborn struct{}
+
+func (stubborn) Generate(_ context.Context, r teammate.Request) (teammate.Response, error) {
+	last := r.Messages[len(r.Messages)-1].Content[0]
+	if last.Type == teammate.ToolResultBlock {
+		text := teammate.Block{Type: teammate.TextBlock, Text: "It says: " + last.Content}
+		return teammate.Response{Content: []teammate.Block{text}}, nil
+	}
+	return teammate.Response{Content: []teammate.Block{{
+		Type: teammate.ToolUseBlock, ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"file_path":"notes"}`),
+	}}}, nil
+}
+
+// host is the least that a member owes its agent.
+type host struct{}
+
+func (host) Pass(ctx context.Context) ([]teammate.Input, error) { return nil, ctx.Err() }
+
+func (host) Call(_ context.Context, c teammate.ToolCall) teammate.ToolResult {
+	fmt.Println("calls", c.Name, string(c.Input))
+	return teammate.ToolResult{Content: "buy milk"}
+}
+
+func (host) Record(r teammate.Record) error {
+	fmt.Println("records", r.Message.Role, r.Message.Content[0].Type)
+	return nil
+}
+
+// An agent asks its model, makes the calls that the model wants, and returns
+// once an answer calls nothing.
+func ExampleAgent_Run() {
+	agent, err := builtin.New(builtin.Options{Model: stubborn{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	prompt := []teammate.Input{{Kind: teammate.FromPerson, Text: "What is in the notes?"}}
+	reply, err := agent.Run(context.Background(), prompt, host{})
+	fmt.Println(reply.Text, reply.ToolCalls, err)
+	// Output:
+	// records user text
+	// records assistant tool_use
+	// calls Read {"file_path":"notes"}
+	// records user tool_result
+	// records assistant text
+	// It says: buy milk 1 <nil>
+}
+
+// A member that was cut off goes on from its transcript: the call that had no
+// result yet is made again, because its tool only reads.
+func ExampleAgent_Resume() {
+	history := []teammate.Message{
+		{Role: teammate.User, Content: []teammate.Block{{Type: teammate.TextBlock, Text: "What is in the notes?"}}},
+		{Role: teammate.Assistant, Content: []teammate.Block{
+			{Type: teammate.ToolUseBlock, ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"file_path":"notes"}`)},
+		}},
+	}
+	agent, err := builtin.New(builtin.Options{
+		Model: stubborn{}, History: history, Tools: []teammate.Spec{{Name: "Read", ReadOnly: true}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reply, err := agent.Resume(context.Background(), host{})
+	fmt.Println(reply.Text, err)
+	// Output:
+	// calls Read {"file_path":"notes"}
+	// records user tool_result
+	// records assistant text
+	// It says: buy milk <nil>
+}
+
+// What runs in the background has an id, by which it is looked at and ended.
+func ExampleTools_Background() {
+	root, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(root)
+	tools := builtin.NewTools(builtin.Env{
+		Workdir:   teammate.NewWorkdir(root),
+		Environ:   []string{"PATH=" + os.Getenv("PATH")},
+		OutputDir: filepath.Join(root, ".out"),
+	})
+	bash := tools.List()[0]
+	bash.Run(context.Background(), teammate.ToolCall{
+		Name: "Bash", Input: json.RawMessage(`{"command":"sleep 600","run_in_background":true}`),
+	})
+	for _, run := range tools.Background() {
+		fmt.Println(run.ID, run.Command)
+	}
+	fmt.Println(tools.Close(), len(tools.Background()))
+	// Output:
+	// bash_1 sleep 600
+	// <nil> 0
+}
+
 // The tools work in a workspace; a `cd` in one command holds for the next.
 func ExampleTools() {
 	root, err := os.MkdirTemp("", "example")
@@ -20,7 +120,7 @@ func ExampleTools() {
 	}
 	defer os.RemoveAll(root)
 	tools := builtin.NewTools(builtin.Env{
-		Workdir:   teammate.NewWorkdir(filepath.Join(root)),
+		Workdir:   teammate.NewWorkdir(root),
 		Environ:   []string{"PATH=" + os.Getenv("PATH")},
 		OutputDir: filepath.Join(root, ".out"),
 	})

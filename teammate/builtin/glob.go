@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
+// globInput is what a model asks of Glob.
 type globInput struct {
 	Pattern string `json:"pattern"`
 	Path    string `json:"path,omitempty"`
@@ -20,13 +22,16 @@ type globInput struct {
 
 // globOutput is Glob's tool_response.
 type globOutput struct {
+	// Filenames are relative to the member's directory where they lie below it.
 	Filenames  []string `json:"filenames"`
 	DurationMS int64    `json:"durationMs"`
 	NumFiles   int      `json:"numFiles"`
-	Truncated  bool     `json:"truncated"`
+	// Truncated says that there are more files than those listed.
+	Truncated bool `json:"truncated"`
 }
 
-// globFiles is how many files Glob lists.
+// globFiles is how many files Glob lists: those changed last are most likely
+// the ones that matter, and who needs all of them has Bash.
 const globFiles = 100
 
 func (t *Tools) globTool() teammate.Tool {
@@ -41,6 +46,8 @@ func (t *Tools) globTool() teammate.Tool {
 		"path":    "The folder to look in; the current directory unless given",
 	}
 	tool := newTool(spec, about, nil, t.glob).withPaths(t.paths.canonical, "path")
+	// The pattern may lead elsewhere than path does, so permissions must not
+	// look at path alone.
 	tool.locate = func(in globInput) []string {
 		dir, _ := t.globStart(in)
 		return []string{dir}
@@ -60,12 +67,12 @@ func (t *Tools) globStart(in globInput) (dir, pattern string) {
 	return t.paths.absolute(base), pattern
 }
 
+// glob does one Glob.
 func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
 	begun := t.now()
 	dir, pattern := t.globStart(in)
-	if !doublestar.ValidatePattern(pattern) || in.Pattern == "" {
-		return failed(fmt.Sprintf("Glob: %q is no glob pattern; are all brackets and braces closed?",
-			in.Pattern))
+	if err := checkGlob(in.Pattern); err != nil {
+		return failed("Glob: " + err.Error())
 	}
 	s, only, err := t.paths.openSearch(dir)
 	if err != nil {
@@ -92,6 +99,45 @@ func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
 		return t.noted("Glob", s.base, err)
 	}
 	return t.globbed(files, begun, s.notes())
+}
+
+// maxChoices is how many ways a pattern's braces may be read. The matcher tries
+// them one by one, for every file, and listens to no context while it does.
+const maxChoices = 10_000
+
+// errGlob is the error of a pattern that cannot be matched.
+var errGlob = errors.New("is no glob pattern")
+
+// checkGlob refuses patterns that are wrong, or that would take for ever.
+func checkGlob(pattern string) error {
+	if pattern == "" || !doublestar.ValidatePattern(filepath.ToSlash(pattern)) {
+		return fmt.Errorf("%q %w; are all brackets and braces closed?", pattern, errGlob)
+	}
+	if choices(pattern) > maxChoices {
+		return fmt.Errorf("the pattern %w: its braces leave more than %d choices; write fewer", errGlob, maxChoices)
+	}
+	return nil
+}
+
+// choices is how many patterns without braces a pattern stands for, or more.
+func choices(pattern string) int {
+	total := 1
+	var open []int // commas in each brace that is not closed yet
+	for i := 0; i < len(pattern) && total <= maxChoices; i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case c == '{':
+			open = append(open, 1)
+		case len(open) == 0:
+		case c == ',':
+			open[len(open)-1]++
+		case c == '}':
+			total *= open[len(open)-1]
+			open = open[:len(open)-1]
+		}
+	}
+	return total
 }
 
 // globbed is Glob's result.

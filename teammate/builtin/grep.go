@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
+// grepInput is what a model asks of Grep. Names such as -A are those of the
+// tool that models know.
 type grepInput struct {
 	Pattern    string   `json:"pattern"`
 	Path       string   `json:"path,omitempty"`
@@ -33,6 +36,7 @@ type grepInput struct {
 // grepMode is what Grep shows.
 type grepMode string
 
+// The modes, as models write them.
 const (
 	filesMode   grepMode = "files_with_matches"
 	contentMode grepMode = "content"
@@ -41,12 +45,15 @@ const (
 
 // grepOutput is Grep's tool_response.
 type grepOutput struct {
-	Mode       grepMode `json:"mode"`
-	NumFiles   int      `json:"numFiles"`
-	Filenames  []string `json:"filenames"`
-	Content    string   `json:"content,omitempty"`
-	NumLines   int      `json:"numLines,omitempty"`
-	NumMatches int      `json:"numMatches,omitempty"`
+	Mode grepMode `json:"mode"`
+	// NumFiles counts the files with a match, listed or not.
+	NumFiles int `json:"numFiles"`
+	// Filenames lists them in files_with_matches mode only.
+	Filenames []string `json:"filenames"`
+	// Content holds the lines that are shown in the other two modes.
+	Content    string `json:"content,omitempty"`
+	NumLines   int    `json:"numLines,omitempty"`
+	NumMatches int    `json:"numMatches,omitempty"`
 }
 
 // What one Grep shows at most.
@@ -89,6 +96,7 @@ func (t *Tools) grepTool() teammate.Tool {
 	return tool
 }
 
+// grep does one Grep.
 func (t *Tools) grep(ctx context.Context, in grepInput) teammate.ToolResult {
 	expr, err := in.compile()
 	if err != nil {
@@ -126,10 +134,12 @@ func (in *grepInput) compile() (*regexp.Regexp, error) {
 			contentMode, countMode)
 	}
 	if in.Before < 0 || in.After < 0 || in.Context < 0 || in.HeadLimit < 0 {
-		return nil, fmt.Errorf("-A, -B, -C and head_limit are numbers from 0 up")
+		return nil, errors.New("-A, -B, -C and head_limit are numbers from 0 up")
 	}
-	if in.Glob != "" && !doublestar.ValidatePattern(in.Glob) {
-		return nil, fmt.Errorf("%q is no glob pattern; are all brackets and braces closed?", in.Glob)
+	if in.Glob != "" {
+		if err := checkGlob(in.Glob); err != nil {
+			return nil, err
+		}
 	}
 	in.Before = min(max(in.Before, in.Context), grepAfter)
 	in.After = min(max(in.After, in.Context), grepAfter)
@@ -153,7 +163,8 @@ func (in *grepInput) compile() (*regexp.Regexp, error) {
 	return expr, nil
 }
 
-// wants reports whether the glob, if there is one, fits a file.
+// wants reports whether the glob, if there is one, fits a file. A glob without
+// a slash is of the file's name, wherever it lies, as with other greps.
 func (in *grepInput) wants(name string) bool {
 	if in.Glob == "" {
 		return true
@@ -166,7 +177,8 @@ func (in *grepInput) wants(name string) bool {
 	return ok
 }
 
-// single looks into the one file that the call named.
+// single looks into the one file that the call named, ignored or not: who names
+// a file wants to see it.
 func (g *grepRun) single(ctx context.Context, s *search, name string) error {
 	info, err := s.root.Stat(name)
 	if err != nil {

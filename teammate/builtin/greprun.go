@@ -18,19 +18,21 @@ import (
 // multiline mode, that Grep looks at, in bytes.
 const grepLine = 64 << 20
 
-// grepRun collects what one Grep finds. The fields of the second group are
-// about the file in hand.
+// grepRun collects what one Grep finds. It looks at one file after another, and
+// at one line after another, so that a file of any size needs little memory.
 type grepRun struct {
-	in     grepInput
-	expr   *regexp.Regexp
-	show   func(path string) string
-	files  []found
-	counts []string
-	lines  []string
-	bytes  int
-	total  int
-	full   bool // no more lines may be shown
+	in   grepInput
+	expr *regexp.Regexp
+	show func(path string) string
 
+	files  []found  // those with a match
+	counts []string // name:matches of each
+	lines  []string // content mode: what is shown
+	bytes  int      // size of lines
+	total  int      // matches in all files
+	full   bool     // no more lines may be shown
+
+	// The rest is about the file in hand.
 	name    string
 	matches int
 	number  int      // of the last line seen
@@ -54,6 +56,8 @@ func (g *grepRun) scan(ctx context.Context, r io.Reader) error {
 	if g.in.Multiline {
 		return g.scanWhole(in)
 	}
+	// A line that the buffer cannot hold is put together in long. All others are
+	// looked at in the buffer itself, without a copy.
 	var long []byte
 	for !g.full {
 		if err := ctx.Err(); err != nil {
@@ -92,7 +96,7 @@ func (g *grepRun) line(line []byte) bool {
 		g.matches++
 	}
 	switch g.in.OutputMode {
-	case filesMode:
+	case filesMode: // one match is enough
 		return at != nil
 	case contentMode:
 		g.take(line, at)
@@ -100,7 +104,8 @@ func (g *grepRun) line(line []byte) bool {
 	return false
 }
 
-// scanWhole looks through a file whose matches may span lines.
+// scanWhole looks through a file whose matches may span lines. It finds all
+// matches first, and then shows each line that one of them touches.
 func (g *grepRun) scanWhole(r io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(r, grepLine+1))
 	if err != nil {
@@ -118,6 +123,7 @@ func (g *grepRun) scanWhole(r io.Reader) error {
 	for line := range bytes.Lines(data) {
 		g.number++
 		end := begin + len(line)
+		// Matches that end above this line are done with.
 		for len(spans) > 0 && spans[0][1] <= begin && spans[0][0] < begin {
 			spans = spans[1:]
 		}
@@ -152,7 +158,8 @@ func (g *grepRun) take(line []byte, at []int) {
 	}
 }
 
-// print shows one line the way grep does.
+// print shows one line the way grep does: a colon marks a match, a minus what
+// stands around it, and two minuses a gap.
 func (g *grepRun) print(number int, mark byte, line string) {
 	if g.full {
 		return
@@ -173,7 +180,8 @@ func (g *grepRun) print(number int, mark byte, line string) {
 }
 
 // cutAround is line as valid UTF-8, cut to grepWidth characters around the
-// match at at (nil: none).
+// match at at (nil: none). A minified file is one line of megabytes, and the
+// match is what counts in it.
 func cutAround(line []byte, at []int) string {
 	if len(line) <= grepWidth {
 		return strings.ToValidUTF8(string(line), "\uFFFD")
@@ -196,7 +204,8 @@ func cutAround(line []byte, at []int) string {
 	return short
 }
 
-// result is what Grep answers.
+// result is what Grep answers. Files are listed newest first, because those are
+// most likely the ones in question; counts and lines stand in the order of names.
 func (g *grepRun) result(notes string) teammate.ToolResult {
 	output := grepOutput{Mode: g.in.OutputMode, NumFiles: len(g.files), Filenames: []string{}}
 	if g.in.OutputMode == contentMode {

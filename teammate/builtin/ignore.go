@@ -16,17 +16,25 @@ import (
 
 // ignoreRule is one line of a .gitignore file.
 type ignoreRule struct {
-	glob    string
-	keep    bool // "!": takes back in what an earlier rule ignores
-	dirOnly bool // "/" at the end
-	rooted  bool // a "/" elsewhere: the glob is of the path below the file's folder, not of the name
-	literal bool // the glob has no special signs
+	// glob is in doublestar's language, not git's.
+	glob string
+	// keep stands for "!": the rule takes back in what an earlier one ignores.
+	keep bool
+	// dirOnly stands for a "/" at the end: the rule is about folders.
+	dirOnly bool
+	// rooted stands for a "/" elsewhere: the glob is of the path below the
+	// file's folder, not of the name alone.
+	rooted bool
+	// literal says that the glob has no special signs, and need only be compared.
+	literal bool
 }
 
 // ignoreList holds the rules of one .gitignore file, and what lies above it.
 type ignoreList struct {
-	up    *ignoreList
-	base  string // folder of the file, relative to where the walk's paths begin; "." for that place
+	up *ignoreList
+	// base is the folder of the file, relative to where the walk's paths begin;
+	// "." for that place itself.
+	base  string
 	rules []ignoreRule
 }
 
@@ -169,6 +177,8 @@ func (l *ignoreList) ignores(name string, dir bool) bool {
 	return false
 }
 
+// matches reports whether the rule is about rel, a path below the folder of its
+// .gitignore file.
 func (r ignoreRule) matches(rel string) bool {
 	if !r.rooted {
 		rel = path.Base(rel)

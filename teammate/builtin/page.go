@@ -22,14 +22,17 @@ const (
 )
 
 // page is a range of a file's lines. Lines are what stands between line feeds,
-// so a file that ends with one has an empty last line.
+// so a file that ends with one has an empty last line; recorded hosts count so.
 type page struct {
 	from, count int // the first line, from 1, and how many at most
 
 	lines []string
-	total int  // lines of the whole file
-	size  int  // bytes of lines
-	full  bool // readBytes ended it before count did
+	// total is how many lines the whole file has.
+	total int
+	// size is the bytes of lines; full says that readBytes ended the page
+	// before count did.
+	size int
+	full bool
 }
 
 // read goes through all of r, since hooks are told how many lines there are,
@@ -69,7 +72,8 @@ func (p *page) keep(line string) {
 }
 
 // line reads up to the next line feed. It returns the line, cut to readWidth
-// and in valid UTF-8, if it is wanted.
+// and in valid UTF-8, if it is wanted, and nil if it is not. Of a line that is
+// wanted no more is kept than can be shown, however long it is.
 func (p *page) line(in *bufio.Reader, wanted bool) (*string, error) {
 	var kept []byte
 	length := 0
@@ -116,6 +120,7 @@ func firstRunes(s string, n int) string {
 
 // result is what Read answers.
 func (p *page) result(path string) teammate.ToolResult {
+	// An offset beyond the end is a mistake that an empty page would hide.
 	if p.from > p.total {
 		return failed(fmt.Sprintf("Read: %s has %d lines only; choose a smaller offset.", path, p.total))
 	}
@@ -129,7 +134,8 @@ func (p *page) result(path string) teammate.ToolResult {
 	return success(output.text(), output)
 }
 
-// text numbers the lines, and says so if there are more.
+// text numbers the lines, and says so if there are more. It is made from the
+// response alone, since a hook may have changed that.
 func (o readOutput) text() string {
 	f := o.File
 	if f.Content == "" && f.TotalLines <= 1 {

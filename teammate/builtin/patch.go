@@ -3,13 +3,14 @@ package builtin
 import "strings"
 
 // hunk is one place where two texts differ, in the form in which hooks get it.
-// Lines begin with a space, a minus or a plus.
 type hunk struct {
-	OldStart int      `json:"oldStart"`
-	OldLines int      `json:"oldLines"`
-	NewStart int      `json:"newStart"`
-	NewLines int      `json:"newLines"`
-	Lines    []string `json:"lines"`
+	// OldStart and NewStart are counted from 1.
+	OldStart int `json:"oldStart"`
+	OldLines int `json:"oldLines"`
+	NewStart int `json:"newStart"`
+	NewLines int `json:"newLines"`
+	// Lines begin with a space, a minus or a plus.
+	Lines []string `json:"lines"`
 }
 
 const (
@@ -49,6 +50,7 @@ func patch(before, after string) []hunk {
 	return []hunk{h}
 }
 
+// add puts lines at the end of the hunk, each behind mark.
 func (h *hunk) add(mark string, lines []string) {
 	for _, line := range lines {
 		h.Lines = append(h.Lines, mark+line)

@@ -15,20 +15,24 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
+// readInput is what a model asks of Read.
 type readInput struct {
 	FilePath string `json:"file_path"`
 	Offset   int    `json:"offset,omitempty"`
 	Limit    int    `json:"limit,omitempty"`
 }
 
-// readOutput is Read's tool_response.
+// readOutput is Read's tool_response. Names and order are those of recorded
+// hosts, because PostToolUse hooks read them.
 type readOutput struct {
 	Type string   `json:"type"`
 	File readFile `json:"file"`
 }
 
+// readFile is the part of a file that was read.
 type readFile struct {
-	FilePath   string `json:"filePath"`
+	FilePath string `json:"filePath"`
+	// Content is what the model was shown, without line numbers.
 	Content    string `json:"content"`
 	NumLines   int    `json:"numLines"`
 	StartLine  int    `json:"startLine"`
@@ -57,6 +61,8 @@ func (t *Tools) readTool() teammate.Tool {
 	return tool
 }
 
+// read does one Read. A file that was read, be it in part, is known to the agent
+// from then on: it may change it.
 func (t *Tools) read(ctx context.Context, in readInput) teammate.ToolResult {
 	if in.Offset < 0 || in.Limit < 0 {
 		return failed("Read: offset and limit are counted from 1; leave them out to read from the beginning.")
@@ -107,7 +113,8 @@ var (
 	errBinary = errors.New("is a binary file, which cannot be shown; use Bash to look into it")
 )
 
-// explain says what went wrong with path and, where it can, what to do.
+// explain says what went wrong with path and, where it can, what to do. The
+// current directory is named because models lose track of it.
 func (t *Tools) explain(path string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Sprintf("%s: %v", path, cause(err))

@@ -17,13 +17,15 @@ const (
 // spool takes the output of a command. A short one stays in memory; a long one
 // goes to a file, of which a model is shown the beginning and the end.
 type spool struct {
-	dir, name string
-	head      []byte // all of a short output, the beginning of a long one
-	tail      []byte // the end of a long output
-	size      int64
-	file      *os.File
-	kept      int64 // bytes in the file
-	err       error // why the file is not whole
+	dir, name string // where the file goes, and what its name begins with
+	// head is all of a short output, and the beginning of a long one; tail is
+	// the end of a long one. Neither grows beyond a small multiple of
+	// spoolMemory, whatever a command prints.
+	head, tail []byte
+	size       int64 // bytes written so far
+	file       *os.File
+	kept       int64 // bytes in the file
+	err        error // why the file is not whole
 }
 
 // Write never fails: a command must not, because its output cannot be kept.
@@ -53,6 +55,8 @@ func (s *spool) spill() {
 	}
 }
 
+// keep writes p to the file as far as it may grow. After an error no more is
+// tried: a file with a hole in it would be taken for the whole output.
 func (s *spool) keep(p []byte) {
 	p = p[:min(int64(len(p)), spoolFile-s.kept)]
 	if s.err != nil || len(p) == 0 {

@@ -29,7 +29,10 @@ var (
 // none that it does not know, and none that somebody else has changed since.
 // They are kept in a file: an agent that is resumed has read what it has read.
 type stamps struct {
-	file  string // JSON lines, appended to
+	// file holds JSON lines and is only ever appended to; the last line of a
+	// path counts.
+	file string
+	// known is nil until the file has been read.
 	known map[string]stamp
 }
 

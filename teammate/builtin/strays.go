@@ -26,8 +26,8 @@ func (t *Tools) leftBehind(exit teammate.Exit, marker string) (note string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sweep()
-	if exit.Stopped {
-		return "" // those in Left have been killed
+	if exit.Stopped || t.closed {
+		return "" // those in Left have been killed, or are about to be
 	}
 	var pids []string
 	for _, pid := range exit.Left {

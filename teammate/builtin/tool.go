@@ -16,15 +16,21 @@ import (
 
 // tool is a teammate.Tool whose input is the Go type In. Its schema is made
 // from that type, and inputs are held against it before run gets them.
+//
+// An input that does not fit is refused with a text that says what would. That
+// is stricter than a JSON decoder: a field that is silently ignored, such as
+// one that narrows a search, would make a model believe what is not so.
 type tool[In any] struct {
 	spec     teammate.Spec
 	known    []string // all fields, in order
 	required []string
 	run      func(ctx context.Context, in In) teammate.ToolResult
-	fresh    In // what fields are that an input does not have
+	// fresh is what the fields are that an input does not have.
+	fresh In
 	// canon brings paths of an input into their one form; nil: it has none.
 	canon func(path string) string
-	paths []string // the fields that hold paths
+	// paths are the fields that hold paths.
+	paths []string
 	// locate is which paths an input reaches; nil: those in the fields of paths.
 	locate func(in In) []string
 	render func(response json.RawMessage) (string, error) // nil: only run knows the text

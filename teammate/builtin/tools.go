@@ -108,6 +108,13 @@ func (t *Tools) makeOutputDir() error {
 	return nil
 }
 
+// isClosed reports whether Close has been called.
+func (t *Tools) isClosed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}
+
 // track tells the host of a process.
 func (t *Tools) track(pid int) (release func()) {
 	if t.env.Started == nil {

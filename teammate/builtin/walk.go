@@ -30,9 +30,11 @@ type search struct {
 	base string // absolute path of root
 	// top is root's path, in slashes, below the place where ignore rules begin:
 	// the git work tree, or the workspace. "." if it is that place.
-	top   string
+	top string
+	// rules are those in force at root, from the folders above it.
 	rules *ignoreList
-	// visit gets each regular file and symbolic link: its path below root.
+	// visit gets each regular file and symbolic link: its path below root, in
+	// slashes. An error of its own ends the walk.
 	visit func(name string, d fs.DirEntry) error
 
 	skipped int  // folders that could not be read
@@ -65,6 +67,7 @@ func (p paths) openSearch(name string) (s *search, only string, err error) {
 	return s, only, nil
 }
 
+// close lets go of the directory.
 func (s *search) close() { _ = s.root.Close() }
 
 // outerRules reads the ignore files of the folders above the root, from where
@@ -140,6 +143,7 @@ func (s *search) folder(ctx context.Context, dir string, rules *ignoreList) erro
 	return nil
 }
 
+// entry looks at one name in a folder.
 func (s *search) entry(ctx context.Context, name string, d fs.DirEntry, rules *ignoreList) error {
 	switch {
 	case d.Name() == ".git" || rules.ignores(path.Join(s.top, name), d.IsDir()):
@@ -173,7 +177,8 @@ func (s *search) entries(dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// notes say what a search could not look at; empty if it saw everything.
+// notes say what a search could not look at; empty if it saw everything. A model
+// must not take "no matches" for "not there" then.
 func (s *search) notes() string {
 	var notes string
 	if s.timeout {

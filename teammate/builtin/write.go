@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
+// writeInput is what a model asks of Write.
 type writeInput struct {
 	FilePath string `json:"file_path"`
 	Content  string `json:"content"`
@@ -20,11 +21,13 @@ type writeInput struct {
 
 // writeOutput is Write's tool_response.
 type writeOutput struct {
-	Type     string  `json:"type"` // create or update
-	FilePath string  `json:"filePath"`
-	Content  string  `json:"content"`
-	Patch    []hunk  `json:"structuredPatch"`
-	Original *string `json:"originalFile"` // null for a new file, and for one too large to tell
+	// Type is create or update.
+	Type     string `json:"type"`
+	FilePath string `json:"filePath"`
+	Content  string `json:"content"`
+	Patch    []hunk `json:"structuredPatch"`
+	// Original is null for a new file, and for one too large to tell.
+	Original *string `json:"originalFile"`
 }
 
 func (t *Tools) writeTool() teammate.Tool {
@@ -43,6 +46,7 @@ func (t *Tools) writeTool() teammate.Tool {
 	return tool
 }
 
+// text is what a model sees of a file that was written.
 func (o writeOutput) text() string {
 	if o.Type == "create" {
 		return "File created successfully at: " + o.FilePath
@@ -50,6 +54,7 @@ func (o writeOutput) text() string {
 	return fmt.Sprintf("The file %s has been updated successfully.", o.FilePath)
 }
 
+// write does one Write.
 func (t *Tools) write(_ context.Context, in writeInput) teammate.ToolResult {
 	s, err := t.paths.spot(in.FilePath)
 	if err != nil {
@@ -98,7 +103,8 @@ func (t *Tools) known(s spot) (fs.FileInfo, error) {
 
 // replace puts data in the place of s, which is as old says, or not there. The
 // file is written beside it and then renamed, so that whoever reads it sees
-// the old or the new content whole; its mode stays.
+// the old or the new content whole, and a full disk costs nothing; its mode
+// stays.
 func (t *Tools) replace(s spot, data []byte, old fs.FileInfo) error {
 	mode := fs.FileMode(0o644)
 	if old != nil {
@@ -137,7 +143,7 @@ func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) erro
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// readWhole reads a regular file of max bytes at most.
+// readWhole reads a regular file of at most so many bytes.
 func readWhole(s spot, most int64) (string, fs.FileInfo, error) {
 	f, info, err := openRegular(s)
 	if err != nil {

@@ -13,21 +13,19 @@ import (
 )
 
 // The keys of each mapping of a script, as DESIGN 5 gives them.
-var (
-	scriptKeys = []string{"steps", "helpers", "usage", "delay", "exhausted"}
-	stepKeys   = []string{"say", "call", "when", "times", "error", "usage", "delay"}
-	helperKeys = []string{"when", "steps"}
-	callKeys   = []string{"tool", "input"}
-	errorKeys  = []string{"type", "message"}
-	usageKeys  = []string{"input_tokens", "output_tokens"}
+const (
+	scriptKeys = "steps helpers usage delay exhausted"
+	stepKeys   = "say call when times error usage delay"
+	helperKeys = "when steps"
+	callKeys   = "tool input"
+	errorKeys  = "type message"
+	usageKeys  = "input_tokens output_tokens"
 )
 
 // errorTypes are the errors of HOOKS.md section 6.
-var errorTypes = []string{
-	"rate_limit", "overloaded", "authentication_failed", "oauth_org_not_allowed", "billing_error",
-	"invalid_request", "model_not_found", "server_error", "max_output_tokens", "unknown",
-	"account_on_hold", "verification_required", "cloud_credential_error",
-}
+const errorTypes = "rate_limit overloaded authentication_failed oauth_org_not_allowed billing_error " +
+	"invalid_request model_not_found server_error max_output_tokens unknown account_on_hold " +
+	"verification_required cloud_credential_error"
 
 // decoder turns YAML nodes into a Script. It goes on after a mistake, so that
 // one look finds them all.
@@ -48,7 +46,7 @@ func (d *decoder) script(root ast.Node) *Script {
 		s.delay = d.delay(n)
 	}
 	if n := parts["exhausted"]; n != nil {
-		s.stop = d.oneOf(n, "exhausted", []string{"stop", "error"}) == "stop"
+		s.stop = d.oneOf(n, "exhausted", "stop error") == "stop"
 	}
 	s.steps = d.steps(parts["steps"], s)
 	for _, n := range d.list(parts["helpers"], "helpers") {
@@ -69,6 +67,7 @@ func (d *decoder) helper(n ast.Node, of *Script) helper {
 	return h
 }
 
+// steps reads a list of steps; nil stands for none.
 func (d *decoder) steps(n ast.Node, of *Script) []step {
 	var steps []step
 	for _, item := range d.list(n, "steps") {
@@ -77,6 +76,8 @@ func (d *decoder) steps(n ast.Node, of *Script) []step {
 	return steps
 }
 
+// step reads one step. It takes over what of says for all steps, and replaces
+// what it says itself.
 func (d *decoder) step(n ast.Node, of *Script) step {
 	parts := d.mapping(n, "a step", stepKeys)
 	s := step{times: 1, usage: of.usage, delay: of.delay, when: d.when(parts["when"])}
@@ -106,6 +107,8 @@ func (d *decoder) step(n ast.Node, of *Script) step {
 	return s
 }
 
+// call reads one tool call. Whether there is such a tool is known only when the
+// step serves, so a script may well try one that is not there.
 func (d *decoder) call(n ast.Node) call {
 	parts := d.mapping(n, "a call", callKeys)
 	c := call{input: json.RawMessage("{}")}
@@ -125,6 +128,7 @@ func (d *decoder) call(n ast.Node) call {
 	return c
 }
 
+// failure reads the error that a step gives instead of an answer.
 func (d *decoder) failure(n ast.Node) *teammate.APIError {
 	parts := d.mapping(n, "an error", errorKeys)
 	e := &teammate.APIError{Type: "unknown"}
@@ -155,6 +159,8 @@ func (d *decoder) when(n ast.Node) *regexp.Regexp {
 	return expr
 }
 
+// times reads how often a step may serve. Never is not among the choices: a
+// step that cannot serve is a mistake.
 func (d *decoder) times(n ast.Node) int {
 	v := d.integer(n, "times", "how often the step may serve, or -1 for ever")
 	if v == 0 || v < -1 {
@@ -163,20 +169,25 @@ func (d *decoder) times(n ast.Node) int {
 	return v
 }
 
+// usage reads token counts; what is not written counts as none.
 func (d *decoder) usage(n ast.Node) teammate.Usage {
 	parts := d.mapping(n, "usage", usageKeys)
-	var counts [2]int64
-	for i, key := range usageKeys {
-		if v := parts[key]; v != nil {
-			counts[i] = int64(d.integer(v, key, "a number of tokens"))
-			if counts[i] < 0 {
-				d.atNode(v, "%s is %d; write a number of tokens from 0 up", key, counts[i])
-			}
+	tokens := func(key string) int64 {
+		v := parts[key]
+		if v == nil {
+			return 0
 		}
+		count := int64(d.integer(v, key, "a number of tokens"))
+		if count < 0 {
+			d.atNode(v, "%s is %d; write a number of tokens from 0 up", key, count)
+		}
+		return count
 	}
-	return teammate.Usage{InputTokens: counts[0], OutputTokens: counts[1]}
+	return teammate.Usage{InputTokens: tokens("input_tokens"), OutputTokens: tokens("output_tokens")}
 }
 
+// delay reads a time. A bare number is refused, since nobody can tell whether
+// it means seconds or milliseconds.
 func (d *decoder) delay(n ast.Node) time.Duration {
 	v, err := time.ParseDuration(n.GetToken().Value)
 	if err != nil || v < 0 {
@@ -186,16 +197,16 @@ func (d *decoder) delay(n ast.Node) time.Duration {
 	return v
 }
 
-// oneOf reads a word that must be one of words.
-func (d *decoder) oneOf(n ast.Node, key string, words []string) string {
-	word := d.text(n, key)
-	if slices.Contains(words, word) || word == "" {
+// oneOf reads a word that must be one of words, which are separated by spaces.
+func (d *decoder) oneOf(n ast.Node, key, words string) string {
+	word, known := d.text(n, key), strings.Fields(words)
+	if slices.Contains(known, word) || word == "" { // text has complained of no text
 		return word
 	}
-	if near := nearest(word, words); near != "" {
+	if near := nearest(word, known); near != "" {
 		d.atNode(n, "%s is %q; did you mean %s?", key, word, near)
 		return word
 	}
-	d.atNode(n, "%s is %q; write one of %s", key, word, strings.Join(words, ", "))
+	d.atNode(n, "%s is %q; write one of %s", key, word, strings.Join(known, ", "))
 	return word
 }

@@ -9,10 +9,12 @@ import (
 
 // Problem is one mistake in a script.
 type Problem struct {
-	File    string // as the caller named it
-	Line    int    // from 1
-	Col     int    // from 1, in characters
-	Message string // what is wrong, and what to write instead
+	// File is the script as the caller named it.
+	File string
+	// Line and Col are counted from 1, Col in characters.
+	Line, Col int
+	// Message says what is wrong, and what to write instead.
+	Message string
 }
 
 // String is the problem as people read it: file:line:col: message.
@@ -42,7 +44,7 @@ func (e Errors) Error() string {
 // problems collects what is wrong with one file.
 type problems struct {
 	file string
-	list Errors
+	list Errors // in the order in which they were found
 }
 
 // err is all problems as one error, or nil.
@@ -56,13 +58,9 @@ func (p *problems) err() error {
 	return p.list
 }
 
-// at notes a problem at a place.
-func (p *problems) at(line, col int, format string, args ...any) {
-	p.list = append(p.list, Problem{p.file, line, col, fmt.Sprintf(format, args...)})
-}
-
 // nearest returns the word of known that is most like word, or "" if none is
-// near enough to be what was meant.
+// near enough to be what was meant: two letters off at most, and fewer than the
+// word has.
 func nearest(word string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {

@@ -27,7 +27,8 @@ type Model struct {
 	script *Script
 	prefix string
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// served is how often each step has served; steps that have not are absent.
 	served map[int]int
 }
 
@@ -59,7 +60,7 @@ func (m *Model) Generate(ctx context.Context, req teammate.Request) (teammate.Re
 	}
 	nth := m.serve(i)
 	if s.fail != nil {
-		failure := *s.fail
+		failure := *s.fail // a copy: the script stays as it is whatever a caller does
 		return teammate.Response{Step: &i}, &failure
 	}
 	return teammate.Response{Content: m.content(i, nth), Usage: s.usage, Step: &i}, nil
@@ -144,6 +145,8 @@ func news(req teammate.Request) []string {
 	return texts
 }
 
+// matchAny reports whether expr is found in one of texts. They are looked at one
+// by one, so that ^ and $ mean the ends of a message.
 func matchAny(expr *regexp.Regexp, texts []string) bool {
 	for _, text := range texts {
 		if expr.MatchString(text) {

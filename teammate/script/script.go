@@ -25,34 +25,41 @@ const MaxSize = 1 << 20
 
 // Script is what a script file says. Any number of models may play it at once.
 type Script struct {
-	name    string
+	name    string // for messages
 	steps   []step
 	helpers []helper
-	usage   teammate.Usage
-	delay   time.Duration
-	stop    bool // exhausted: stop
+	// usage and delay hold for steps that do not say otherwise, and for passes
+	// that no step is left for.
+	usage teammate.Usage
+	delay time.Duration
+	// stop says that such a pass gets an empty answer instead of an error.
+	stop bool
 }
 
 // step is one answer, or one failure, that a pass may get.
 type step struct {
 	say   string
 	calls []call
-	when  *regexp.Regexp // nil: every pass
-	times int            // -1: for ever
+	// when must be found in what is new in the pass; nil: the step suits all.
+	when *regexp.Regexp
+	// times is how often the step may serve; -1: for ever.
+	times int
+	// fail is the error that it gives instead of an answer; nil: it answers.
 	fail  *teammate.APIError
 	usage teammate.Usage
 	delay time.Duration
 }
 
+// call is a tool call of a step.
 type call struct {
 	tool  string
-	input json.RawMessage
+	input json.RawMessage // a JSON object, keys as they were written
 }
 
 // helper is a script for those helpers whose first prompt holds when.
 type helper struct {
 	when   *regexp.Regexp // nil: every prompt
-	script *Script
+	script *Script        // inherits usage, delay and exhausted
 }
 
 // Load reads the script at path. A script with mistakes gives Errors; a file

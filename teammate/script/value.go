@@ -7,10 +7,13 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// mapping returns the values of n by key; what names n in messages. Keys that
-// are not known are noted and left out. The result is empty, and a problem
+// mapping returns the values of n by key; what names n in messages. keys are
+// those that it may have, separated by spaces; others are noted and left out.
+// A key without a value is noted and kept, as nil, so that nothing else
+// complains that it is missing. The result is empty, and a problem
 // noted, when n is no mapping.
-func (d *decoder) mapping(n ast.Node, what string, known []string) map[string]ast.Node {
+func (d *decoder) mapping(n ast.Node, what string, keys string) map[string]ast.Node {
+	known := strings.Fields(keys)
 	list, ok := fields(n)
 	if !ok {
 		d.atNode(n, "%s is a mapping, not %s; it has the keys %s", what, kind(n), strings.Join(known, ", "))
@@ -49,7 +52,8 @@ func (d *decoder) unknown(f field, what string, known []string) {
 	d.atNode(f.name, "unknown key %q in %s; its keys are %s", f.key, what, strings.Join(known, ", "))
 }
 
-// list returns the items of n, which may be nil for an absent key.
+// list returns the items of n, which may be nil for an absent key. One item
+// without a list around it is refused: it is more often a mistake than meant.
 func (d *decoder) list(n ast.Node, key string) []ast.Node {
 	if n == nil {
 		return nil
@@ -88,6 +92,7 @@ func (d *decoder) integer(n ast.Node, key, want string) int {
 	return 1
 }
 
+// isText reports whether n was written as text.
 func isText(n ast.Node) bool {
 	switch n.(type) {
 	case *ast.StringNode, *ast.LiteralNode:
@@ -96,6 +101,7 @@ func isText(n ast.Node) bool {
 	return false
 }
 
+// isNull reports whether nothing stands behind a key.
 func isNull(n ast.Node) bool {
 	_, null := n.(*ast.NullNode)
 	return null || n == nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -24,13 +25,14 @@ const (
 // and returns nil then.
 func (p *problems) document(data []byte) ast.Node {
 	if len(data) > MaxSize {
-		p.at(1, 1, "the script is larger than %d KiB; split it into one script a member", MaxSize>>10)
+		p.at(nil, fmt.Sprintf("the script is larger than %d KiB; split it into one script a member", MaxSize>>10))
 		return nil
 	}
 	tokens := lexer.Tokenize(string(data))
 	if p.hostile(tokens); len(p.list) > 0 {
 		return nil
 	}
+	// Duplicate keys are the parser's to find.
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		p.syntax(err)
@@ -42,22 +44,23 @@ func (p *problems) document(data []byte) ast.Node {
 		return nil
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
-		p.at(1, 1, "the script is empty; write at least `steps: [{say: hello}]`")
+		p.at(nil, "the script is empty; write at least `steps: [{say: hello}]`")
 		return nil
 	}
 	return file.Docs[0].Body
 }
 
 // hostile refuses, before the parser sees them, tokens that it would choke on
-// and those that scripts do not have.
+// and those that scripts do not have. Aliases in particular: nine of them, one
+// inside another, make a file of a few lines fill all memory.
 func (p *problems) hostile(tokens token.Tokens) {
 	depth, keys := 0, 0
 	for _, t := range tokens {
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			p.atToken(t, "anchors, aliases and merge keys are not allowed; write the value out")
+			p.at(t, "anchors, aliases and merge keys are not allowed; write the value out")
 		case token.TagType:
-			p.atToken(t, "tags are not allowed; write text in quotes, everything else plainly")
+			p.at(t, "tags are not allowed; write text in quotes, everything else plainly")
 		case token.SequenceStartType, token.MappingStartType:
 			depth++
 		case token.SequenceEndType, token.MappingEndType:
@@ -66,7 +69,7 @@ func (p *problems) hostile(tokens token.Tokens) {
 			keys++
 		}
 		if depth > maxDepth || keys > maxKeys {
-			p.atToken(t, "more than %d brackets deep or %d keys; split the script", maxDepth, maxKeys)
+			p.at(t, fmt.Sprintf("more than %d brackets deep or %d keys; split the script", maxDepth, maxKeys))
 			return
 		}
 	}
@@ -76,19 +79,36 @@ func (p *problems) hostile(tokens token.Tokens) {
 func (p *problems) syntax(err error) {
 	var positioned yaml.Error
 	if errors.As(err, &positioned) && positioned.GetToken() != nil {
-		p.atToken(positioned.GetToken(), "%s; is the indentation right, and text with a colon in quotes?",
-			positioned.GetMessage())
+		p.at(positioned.GetToken(), positioned.GetMessage()+
+			"; is the indentation right, and text with a colon in quotes?")
 		return
 	}
-	p.at(1, 1, "not YAML: %s", strings.SplitN(err.Error(), "\n", 2)[0])
+	// The library's text goes on with the source, which has more than one line.
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	p.at(nil, "not YAML: "+first)
 }
 
-func (p *problems) atToken(t *token.Token, format string, args ...any) {
+// at notes a problem at t, or at the file's beginning if there is no such place.
+func (p *problems) at(t *token.Token, message string) {
 	line, col := 1, 1
 	if t != nil && t.Position != nil {
 		line, col = max(t.Position.Line, 1), max(t.Position.Column, 1)
 	}
-	p.at(line, col, format, args...)
+	p.list = append(p.list, Problem{p.file, line, col, shorten(message)})
+}
+
+// maxMessage is the length of the longest message, in bytes. Messages quote
+// what was written, and a key may well be a megabyte long.
+const maxMessage = 400
+
+// shorten cuts out the middle of a message that is too long: what it is about
+// stands at its beginning, what to do at its end.
+func shorten(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	head := strings.ToValidUTF8(message[:maxMessage/2], "")
+	return head + " … " + strings.ToValidUTF8(message[len(message)-maxMessage/2:], "")
 }
 
 // atNode notes a problem where n begins. A mapping's own token is its first
@@ -97,7 +117,7 @@ func (p *problems) atNode(n ast.Node, format string, args ...any) {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key
 	}
-	p.atToken(n.GetToken(), format, args...)
+	p.at(n.GetToken(), fmt.Sprintf(format, args...))
 }
 
 // kind says in words what n is, for messages.
@@ -123,7 +143,8 @@ type field struct {
 	value ast.Node
 }
 
-// fields are the keys of n in their order; false: n is no mapping.
+// fields are the keys of n in their order; false: n is no mapping. A mapping of
+// one key comes as a node of its own from some versions of the library.
 func fields(n ast.Node) ([]field, bool) {
 	var values []*ast.MappingValueNode
 	switch m := n.(type) {
@@ -165,24 +186,33 @@ func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 			if i > 0 {
 				out.WriteByte(',')
 			}
-			out.Write(p.scalar(f.name, f.key))
+			out.Write(encode(f.key))
 			out.WriteByte(':')
 			out.Write(p.json(f.value, depth+1))
 		}
 		out.WriteByte('}')
 	default:
-		return p.scalar(n, value(n))
+		return p.scalar(n)
 	}
 	return out.Bytes()
 }
 
-// scalar is v as JSON; n is where it stands.
-func (p *problems) scalar(n ast.Node, v any) json.RawMessage {
+// scalar is a scalar as JSON. Infinity and not-a-number have no place there.
+func (p *problems) scalar(n ast.Node) json.RawMessage {
+	raw := encode(value(n))
+	if raw == nil {
+		p.atNode(n, "%s cannot be written as JSON; write it as text, in quotes", n.GetToken().Value)
+	}
+	return raw
+}
+
+// encode is v as JSON, or nil. Commands are full of < and &, and people read
+// transcripts, so these signs stay as they are.
+func encode(v any) json.RawMessage {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // commands are full of < and &, and people read transcripts
-	if err := encoder.Encode(v); err != nil {
-		p.atNode(n, "%s cannot be written as JSON; write it as text, in quotes", n.GetToken().Value)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v) != nil {
 		return nil
 	}
 	return bytes.TrimSpace(out.Bytes())
