@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -75,18 +74,14 @@ func (c *capture) cutNote(stream string, limit int) string {
 	return fmt.Sprintf("%d more bytes of %s were not kept", lost, stream)
 }
 
-// tail keeps the end of what several streams write, in the order in which it
-// arrives.
+// tail keeps the end of one stream.
 type tail struct {
-	mu   sync.Mutex
 	kept []byte
 	cut  bool
 }
 
 // Write keeps the last bytes.
 func (t *tail) Write(p []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if len(p) > tailCap {
 		p, t.cut = p[len(p)-tailCap:], true
 	}
@@ -96,24 +91,38 @@ func (t *tail) Write(p []byte) {
 	}
 }
 
-// text is the end as valid UTF-8, from a line's beginning if something was cut.
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	kept := t.kept
-	if t.cut {
-		if i := bytes.IndexByte(kept, '\n'); i >= 0 && i < len(kept)/2 {
-			kept = kept[i+1:]
-		}
-		for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
-			kept = kept[1:]
-		}
+// text is the end, at most limit bytes of it, as valid UTF-8; from a line's
+// beginning if something was cut.
+func (t *tail) text(limit int) string {
+	kept, cut := t.kept, t.cut
+	if len(kept) > limit {
+		kept, cut = kept[len(kept)-limit:], true
 	}
-	text := strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
-	if t.cut {
-		return "…\n" + text
+	if !cut {
+		return strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
 	}
-	return text
+	if i := bytes.IndexByte(kept, '\n'); i >= 0 && i < len(kept)/2 {
+		kept = kept[i+1:]
+	}
+	for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
+		kept = kept[1:]
+	}
+	return "…\n" + strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
+}
+
+// endOf is the end of what a gate printed: stdout, then stderr. They come by two
+// pipes, so which of two lines was printed first cannot be known; what is on
+// stderr stands last, and has at least half of the room.
+func endOf(stdout, stderr *tail) string {
+	errors := stderr.text(max(tailCap/2, tailCap-len(stdout.kept)))
+	text := stdout.text(max(tailCap-len(errors), 0))
+	switch {
+	case text == "" || len(stdout.kept) == 0:
+		return errors
+	case errors == "":
+		return text
+	}
+	return text + "\n" + errors
 }
 
 // preview is the beginning of s on one line, at most limit bytes of it.

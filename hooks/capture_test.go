@@ -3,7 +3,6 @@ package hooks
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -88,27 +87,21 @@ func TestCaptureText(t *testing.T) {
 	}
 }
 
-// TestTailKeepsTheEnd: two streams write at once; what stays is the end, valid
-// UTF-8 and from a line's beginning.
+// TestTailKeepsTheEnd: what stays is the end, valid UTF-8 and from a line's
+// beginning.
 func TestTailKeepsTheEnd(t *testing.T) {
 	var end tail
-	var writers sync.WaitGroup
-	for w := range 2 {
-		writers.Go(func() {
-			for i := range 2000 {
-				end.Write(fmt.Appendf(nil, "stream %d line %d ü\n", w, i))
-			}
-		})
+	for i := range 2000 {
+		end.Write(fmt.Appendf(nil, "line %d ü\n", i))
 	}
-	writers.Wait()
 	end.Write([]byte("last\n"))
-	text := end.text()
-	if !strings.HasPrefix(text, "…\nstream ") || !strings.HasSuffix(text, "\nlast") || len(text) > tailCap+10 ||
+	text := end.text(tailCap)
+	if !strings.HasPrefix(text, "…\nline ") || !strings.HasSuffix(text, "\nlast") || len(text) > tailCap+10 ||
 		!utf8.ValidString(text) {
 		t.Errorf("%d bytes: %.60q … %q", len(text), text, text[len(text)-20:])
 	}
 	for _, line := range strings.Split(text, "\n")[1:] {
-		if !strings.HasPrefix(line, "stream ") && line != "last" {
+		if !strings.HasPrefix(line, "line ") && line != "last" {
 			t.Errorf("a torn line: %q", line)
 		}
 	}
@@ -118,15 +111,40 @@ func TestTailOfHugeWrites(t *testing.T) {
 	for size, want := range map[int]int{0: 0, 10: 10, tailCap: tailCap, tailCap + 1: tailCap, 50 * tailCap: tailCap} {
 		var end tail
 		end.Write([]byte(strings.Repeat("ü", size/2) + strings.Repeat("x", size%2)))
-		text := strings.TrimPrefix(end.text(), "…\n")
+		text := strings.TrimPrefix(end.text(tailCap), "…\n")
 		if len(text) < want-4 || len(text) > want || !utf8.ValidString(text) {
 			t.Errorf("%d bytes written: %d kept, want %d", size, len(text), want)
 		}
 	}
 	var short tail
 	short.Write([]byte("\n  two\nlines \n\n"))
-	if got := short.text(); got != "two\nlines" {
+	if got := short.text(tailCap); got != "two\nlines" {
 		t.Errorf("a short output is whole: %q", got)
+	}
+}
+
+// TestEndOf: errors stand last, and neither stream pushes the other out.
+func TestEndOf(t *testing.T) {
+	long := func(word string) string { return strings.Repeat(word+"\n", 5000) }
+	for _, test := range []struct{ stdout, stderr, begins, ends string }{
+		{"", "", "", ""},
+		{"out\n", "", "out", "out"},
+		{"", "err\n", "err", "err"},
+		{"out\n", "err\n", "out\n", "\nerr"},
+		{long("out"), "err\n", "…\nout\n", "out\nerr"},
+		{"out\n", long("err"), "out\n…\n", "err\nerr"},
+		{long("out"), long("err"), "…\nout\n", "err\nerr"},
+	} {
+		var out, errs tail
+		out.Write([]byte(test.stdout))
+		errs.Write([]byte(test.stderr))
+		got := endOf(&out, &errs)
+		if !strings.HasPrefix(got, test.begins) || !strings.HasSuffix(got, test.ends) || len(got) > tailCap+20 {
+			t.Errorf("%.20q, %.20q: %d bytes, %.20q … %q", test.stdout, test.stderr, len(got), got, got[max(0, len(got)-20):])
+		}
+		if test.stdout != "" && test.stderr != "" && !strings.Contains(got, "out\n") {
+			t.Errorf("%.20q was pushed out", test.stdout)
+		}
 	}
 }
 

@@ -43,9 +43,9 @@ func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
 		found.fault = fmt.Sprintf("hooks that start covey stand %d deep here: one more is not started", r.depth)
 		return found, out
 	}
-	var end tail
+	var outEnd, errEnd tail
 	if h.Gate {
-		out.stdout.also, out.stderr.also = &end, &end
+		out.stdout.also, out.stderr.also = &outEnd, &errEnd
 	}
 	args, err := commandLine(h, r.lookup)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
 	}
 	exit, err := process.Run(ctx)
 	release()
-	found.tail = end.text()
+	found.tail = endOf(&outEnd, &errEnd)
 	out.note = exitNote(exit)
 	switch {
 	case exit.Stopped || ctx.Err() != nil:

@@ -4,39 +4,72 @@ package hooks
 // HOOKS.md section 1 and stand in settings files as they are here.
 type Event string
 
-// The events of HOOKS.md section 1.
+// The events of HOOKS.md section 1, by the moment at which each fires.
 const (
-	SessionStart        Event = "SessionStart"
-	Setup               Event = "Setup"
-	SessionEnd          Event = "SessionEnd"
-	UserPromptSubmit    Event = "UserPromptSubmit"
+	// SessionStart: a session begins, goes on, or was cleared or compacted.
+	SessionStart Event = "SessionStart"
+	// Setup: the workspace is prepared or maintained before any session.
+	Setup Event = "Setup"
+	// SessionEnd: a session ends; its hooks have a second and a half together.
+	SessionEnd Event = "SessionEnd"
+	// UserPromptSubmit: a person's prompt is about to reach the model.
+	UserPromptSubmit Event = "UserPromptSubmit"
+	// UserPromptExpansion: a typed command is about to become a prompt.
 	UserPromptExpansion Event = "UserPromptExpansion"
-	PreToolUse          Event = "PreToolUse"
-	PermissionRequest   Event = "PermissionRequest"
-	PermissionDenied    Event = "PermissionDenied"
-	PostToolUse         Event = "PostToolUse"
-	PostToolUseFailure  Event = "PostToolUseFailure"
-	PostToolBatch       Event = "PostToolBatch"
-	Notification        Event = "Notification"
-	MessageDisplay      Event = "MessageDisplay"
-	SubagentStart       Event = "SubagentStart"
-	SubagentStop        Event = "SubagentStop"
-	Stop                Event = "Stop"
-	StopFailure         Event = "StopFailure"
-	TeammateIdle        Event = "TeammateIdle"
-	TaskCreated         Event = "TaskCreated"
-	TaskCompleted       Event = "TaskCompleted"
-	PreCompact          Event = "PreCompact"
-	PostCompact         Event = "PostCompact"
-	PreModelSwitch      Event = "PreModelSwitch"
-	PostModelSwitch     Event = "PostModelSwitch"
-	ConfigChange        Event = "ConfigChange"
-	InstructionsLoaded  Event = "InstructionsLoaded"
-	CwdChanged          Event = "CwdChanged"
-	DirectoryAdded      Event = "DirectoryAdded"
-	FileChanged         Event = "FileChanged"
-	WorktreeCreate      Event = "WorktreeCreate"
-	WorktreeRemove      Event = "WorktreeRemove"
-	Elicitation         Event = "Elicitation"
-	ElicitationResult   Event = "ElicitationResult"
+	// PreToolUse: a tool call is about to be made, before permissions are asked.
+	PreToolUse Event = "PreToolUse"
+	// PermissionRequest: somebody is about to be asked about a tool call.
+	PermissionRequest Event = "PermissionRequest"
+	// PermissionDenied: an automatic decider has denied a tool call.
+	PermissionDenied Event = "PermissionDenied"
+	// PostToolUse: a tool call has succeeded.
+	PostToolUse Event = "PostToolUse"
+	// PostToolUseFailure: a tool call that had started has failed.
+	PostToolUseFailure Event = "PostToolUseFailure"
+	// PostToolBatch: all calls of one response are done, before the next request.
+	PostToolBatch Event = "PostToolBatch"
+	// Notification: somebody attached would want to know something.
+	Notification Event = "Notification"
+	// MessageDisplay: lines of the model's text are about to be shown.
+	MessageDisplay Event = "MessageDisplay"
+	// SubagentStart: a helper inside a member begins.
+	SubagentStart Event = "SubagentStart"
+	// SubagentStop: a helper inside a member wants to stop.
+	SubagentStop Event = "SubagentStop"
+	// Stop: a member has stopped calling tools and wants its turn to end.
+	Stop Event = "Stop"
+	// StopFailure: an API error has ended the turn; nobody listens to its hooks.
+	StopFailure Event = "StopFailure"
+	// TeammateIdle: a teammate is about to become idle.
+	TeammateIdle Event = "TeammateIdle"
+	// TaskCreated: a task is proposed; it exists once the hooks agree.
+	TaskCreated Event = "TaskCreated"
+	// TaskCompleted: a task is about to be completed, or its owner to stop.
+	TaskCompleted Event = "TaskCompleted"
+	// PreCompact: the conversation is about to be compacted.
+	PreCompact Event = "PreCompact"
+	// PostCompact: the conversation has been compacted.
+	PostCompact Event = "PostCompact"
+	// PreModelSwitch: the model is about to be changed on request.
+	PreModelSwitch Event = "PreModelSwitch"
+	// PostModelSwitch: the model has been changed.
+	PostModelSwitch Event = "PostModelSwitch"
+	// ConfigChange: a settings file has changed and is about to count.
+	ConfigChange Event = "ConfigChange"
+	// InstructionsLoaded: a file of instructions was read.
+	InstructionsLoaded Event = "InstructionsLoaded"
+	// CwdChanged: the member's working directory is another one.
+	CwdChanged Event = "CwdChanged"
+	// DirectoryAdded: a folder was added to the session.
+	DirectoryAdded Event = "DirectoryAdded"
+	// FileChanged: a watched file has changed on disk.
+	FileChanged Event = "FileChanged"
+	// WorktreeCreate: a worktree is needed; a hook makes it in git's place.
+	WorktreeCreate Event = "WorktreeCreate"
+	// WorktreeRemove: a worktree was removed.
+	WorktreeRemove Event = "WorktreeRemove"
+	// Elicitation: an MCP server asks a person for something.
+	Elicitation Event = "Elicitation"
+	// ElicitationResult: that person has answered.
+	ElicitationResult Event = "ElicitationResult"
 )

@@ -8,6 +8,8 @@ type Settings map[Event][]Group
 
 // Group is a matcher with the handlers that it guards.
 type Group struct {
+	// Matcher says which subjects the group listens to: a tool's name, the source
+	// of a session, … Empty or "*": all of them. Events without a subject ignore it.
 	Matcher string    `json:"matcher,omitempty" yaml:"matcher,omitempty"`
 	Hooks   []Handler `json:"hooks" yaml:"hooks"`
 }
@@ -15,26 +17,44 @@ type Group struct {
 // Handler is one configured hook. Fields that its Type does not know are
 // ignored by it.
 type Handler struct {
-	Type          string   `json:"type" yaml:"type"` // command, http, mcp_tool, prompt or agent
-	If            string   `json:"if,omitempty" yaml:"if,omitempty"`
-	Timeout       float64  `json:"timeout,omitempty" yaml:"timeout,omitempty"` // seconds; 0: default
-	StatusMessage string   `json:"statusMessage,omitempty" yaml:"statusMessage,omitempty"`
-	Once          bool     `json:"once,omitempty" yaml:"once,omitempty"`
-	OnFailure     string   `json:"onFailure,omitempty" yaml:"onFailure,omitempty"` // continue or block
-	Command       string   `json:"command,omitempty" yaml:"command,omitempty"`
-	Args          []string `json:"args,omitempty" yaml:"args,omitempty"` // present: exec form, no shell
-	Shell         string   `json:"shell,omitempty" yaml:"shell,omitempty"`
-	Async         bool     `json:"async,omitempty" yaml:"async,omitempty"`
-	AsyncRewake   bool     `json:"asyncRewake,omitempty" yaml:"asyncRewake,omitempty"`
+	// Type is command, http, mcp_tool, prompt or agent.
+	Type string `json:"type" yaml:"type"`
+	// If is a permission rule; the hook runs only for calls that it fits. Only
+	// tool events evaluate it, and on others a hook that has one never runs.
+	If string `json:"if,omitempty" yaml:"if,omitempty"`
+	// Timeout is in seconds and may have a fraction; 0 is the event's default.
+	Timeout float64 `json:"timeout,omitempty" yaml:"timeout,omitempty"`
+	// StatusMessage is shown to people while the hook runs.
+	StatusMessage string `json:"statusMessage,omitempty" yaml:"statusMessage,omitempty"`
+	// Once lets the hook run once in a session.
+	Once bool `json:"once,omitempty" yaml:"once,omitempty"`
+	// OnFailure is continue (the default) or block: what becomes of the action
+	// when the hook cannot judge. Turn ends ignore it.
+	OnFailure string `json:"onFailure,omitempty" yaml:"onFailure,omitempty"`
 
+	// Command is a line for the shell or, with Args, a program.
+	Command string `json:"command,omitempty" yaml:"command,omitempty"`
+	// Args, if present, are the program's arguments: there is no shell then.
+	// An empty list is not the same as none.
+	Args []string `json:"args,omitempty" yaml:"args,omitempty"`
+	// Shell is bash, powershell, or empty for /bin/sh.
+	Shell string `json:"shell,omitempty" yaml:"shell,omitempty"`
+	// Async and AsyncRewake let the action go on while the hook runs. This
+	// version waits for it and says so in its Result.
+	Async       bool `json:"async,omitempty" yaml:"async,omitempty"`
+	AsyncRewake bool `json:"asyncRewake,omitempty" yaml:"asyncRewake,omitempty"`
+
+	// What http handlers have.
 	URL            string            `json:"url,omitempty" yaml:"url,omitempty"`
 	Headers        map[string]string `json:"headers,omitempty" yaml:"headers,omitempty"`
 	AllowedEnvVars []string          `json:"allowedEnvVars,omitempty" yaml:"allowedEnvVars,omitempty"`
 
+	// What prompt and agent handlers have.
 	Prompt          string `json:"prompt,omitempty" yaml:"prompt,omitempty"`
 	Model           string `json:"model,omitempty" yaml:"model,omitempty"`
 	ContinueOnBlock bool   `json:"continueOnBlock,omitempty" yaml:"continueOnBlock,omitempty"`
 
+	// What mcp_tool handlers have.
 	Server string                     `json:"server,omitempty" yaml:"server,omitempty"`
 	Tool   string                     `json:"tool,omitempty" yaml:"tool,omitempty"`
 	Input  map[string]json.RawMessage `json:"input,omitempty" yaml:"input,omitempty"`

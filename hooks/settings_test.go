@@ -188,3 +188,46 @@ func FuzzSettings(f *testing.F) {
 		}
 	})
 }
+
+// TestHandlerFields: each field of a handler is read, of its own type alone,
+// and what a file may not set cannot be set by one.
+func TestHandlerFields(t *testing.T) {
+	good := map[string]string{
+		"type": `"command"`, "if": `"Bash(git *)"`, "timeout": "2.5", "statusMessage": `"m"`, "once": "true",
+		"onFailure": `"block"`, "command": `"c"`, "args": `["a"]`, "shell": `"bash"`, "async": "true", "asyncRewake": "true",
+		"url": `"http://x"`, "headers": `{"a":"b"}`, "allowedEnvVars": `["A"]`, "prompt": `"p"`, "model": `"m"`,
+		"continueOnBlock": "true", "server": `"s"`, "tool": `"t"`, "input": `{"a":1}`,
+	}
+	read := func(name, value string) (Settings, []error) {
+		text := `{"type":"command","command":"c","` + name + `":` + value + `}`
+		file, warnings := ParseSettings("f", []byte(`{"hooks":{"PreToolUse":[{"hooks":[`+text+`]}]}}`))
+		return file.Hooks, warnings
+	}
+	for name, value := range good {
+		settings, warnings := read(name, value)
+		if len(warnings) != 0 || len(settings[PreToolUse]) != 1 {
+			t.Errorf("%s: %s: %v", name, value, warnings)
+			continue
+		}
+		back, err := json.Marshal(settings[PreToolUse][0].Hooks[0])
+		if err != nil || !strings.Contains(string(back), `"`+name+`":`+value) {
+			t.Errorf("%s: %s became %s, %v", name, value, back, err)
+		}
+		for _, bad := range []string{"null", `[[]]`} {
+			if settings, warnings := read(name, bad); len(settings[PreToolUse]) != 0 || len(warnings) == 0 {
+				t.Errorf("%s: %s passes: %+v, %v", name, bad, settings, warnings)
+			}
+		}
+	}
+	fields := reflect.TypeFor[Handler]().NumField()
+	if len(good) != fields-2 { // Gate and Policy are the spec's alone
+		t.Errorf("%d fields are tested of %d", len(good), fields-2)
+	}
+	for _, name := range []string{"Gate", "gate", "Policy", "policy", "Command"} {
+		settings, warnings := read(name, "true")
+		h := settings[PreToolUse][0].Hooks[0]
+		if h.Gate || h.Policy != "" || len(warnings) != 1 {
+			t.Errorf("%s is set from a file: %+v, %v", name, h, warnings)
+		}
+	}
+}
