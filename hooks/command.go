@@ -2,9 +2,12 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -67,7 +70,7 @@ func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
 	case exit.Stopped || ctx.Err() != nil:
 		found.timedOut = true
 	case err != nil:
-		found.fault = err.Error()
+		found.fault = err.Error() + startHint(err)
 	default:
 		found.code = exit.Code
 		found.stderr = out.stderr.text(r.opts.OutputCap)
@@ -77,6 +80,17 @@ func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
 		}
 	}
 	return found, out
+}
+
+// startHint is the way out when a program does not start, where one is known.
+func startHint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return " (chmod +x makes it executable)"
+	case errors.Is(err, syscall.ENOEXEC):
+		return " (it lacks a first line like #!/bin/sh)"
+	}
+	return ""
 }
 
 // exitNote tells people of children that a hook left behind.

@@ -27,8 +27,10 @@ func (r *Runner) baseEnv() []string {
 		name, _, _ := strings.Cut(entry, "=")
 		return strings.HasPrefix(name, "OTEL_") || slices.Contains(ownNames(), name)
 	})
+	if r.opts.ProjectDir != "" {
+		env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.ProjectDir)
+	}
 	return append(env,
-		"CLAUDE_PROJECT_DIR="+r.opts.ProjectDir,
 		"CLAUDECODE=1",
 		"CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_PID="+strconv.Itoa(os.Getpid()),

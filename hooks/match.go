@@ -84,14 +84,25 @@ func (m *matcher) matches(subject string) (yes bool, doubt string) {
 	case m.regex == nil:
 		return slices.Contains(m.exact, subject) || slices.Contains(m.exact, formerName(subject)), ""
 	}
-	yes, err := m.regex.MatchString(subject)
+	yes, err := search(m.regex, subject)
 	if err == nil && !yes && formerName(subject) != "" {
-		yes, err = m.regex.MatchString(formerName(subject))
+		yes, err = search(m.regex, formerName(subject))
 	}
 	if err != nil {
-		return true, fmt.Sprintf("matcher %q took too long: the hook ran", preview(m.regex.String(), 80))
+		return true, fmt.Sprintf("matcher %q could not be decided: the hook ran", preview(m.regex.String(), 80))
 	}
 	return yes, ""
+}
+
+// search searches under the engine's time limit. A panic in the engine is a
+// doubt like any other.
+func search(regex *regexp2.Regexp, subject string) (found bool, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("the expression engine broke off: %v", cause)
+		}
+	}()
+	return regex.MatchString(subject)
 }
 
 // formerName is what a tool was called before, so that old matchers go on

@@ -35,8 +35,7 @@ func parseLine(text string, depth int) (*shellLine, error) {
 		strings.ContainsRune(text, 0) || depth > maxNesting {
 		return nil, errUnreadable
 	}
-	parser := syntax.NewParser(syntax.KeepComments(true))
-	file, err := parser.Parse(strings.NewReader(text), "")
+	file, err := parseShell(text)
 	if err != nil {
 		return nil, errUnreadable
 	}
@@ -48,6 +47,17 @@ func parseLine(text string, depth int) (*shellLine, error) {
 	w := walker{line: line, depth: depth}
 	syntax.Walk(file, w.visit)
 	return line, nil
+}
+
+// parseShell parses as bash does. The parser is somebody else's and its input
+// an agent's, so that a panic in it is only one more line that cannot be judged.
+func parseShell(text string) (file *syntax.File, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errUnreadable
+		}
+	}()
+	return syntax.NewParser(syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 }
 
 // isControl finds characters on whose meaning shells and parsers disagree: a

@@ -133,6 +133,9 @@ func (r *run) one(caller, ctx context.Context, h *armed) verdict {
 			found.aborted = true
 		case found.timedOut:
 			found.fault = fmt.Sprintf("timed out after %v", limit)
+			if cause := context.Cause(limited); errors.Is(cause, errBudget) {
+				found.fault = cause.Error()
+			}
 		}
 		v = judgeAny(r.known, h, found)
 		outputs.describe(&v, r.opts.OutputCap)

@@ -35,8 +35,8 @@ type Options struct {
 	OutputCap  int           // bytes kept of each output in a Result; 0: 64 KiB
 	Parallel   int           // processes that run at once, over all events; 0: three for each core
 	Grace      time.Duration // from TERM to KILL when a hook's time is up; 0: 500 ms
-	// Spawned is told of each process before it does anything that counts, and
-	// whose event it is; release is called when it has ended. nil: nobody is told.
+	// Spawned is told of each process as soon as it runs, and whose event it is;
+	// release is called when it has ended. nil: nobody is told.
 	Spawned  func(pid int, in Input) (release func())
 	EnvFile  func(in Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or empty: none
 	Who      func(in Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: what the payload says

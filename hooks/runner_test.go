@@ -302,8 +302,18 @@ func TestExecForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := run(Handler{Command: file, Args: []string{}}); got.Outcome != NonBlockingError ||
-		!strings.Contains(got.Warning, "permission denied") {
+		!strings.Contains(got.Warning, "permission denied (chmod +x") {
 		t.Errorf("not executable: %+v", got)
+	}
+	script := filepath.Join(b.cwd, "script")
+	if err := os.WriteFile(script, []byte("echo no first line\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(Handler{Command: script, Args: []string{}}); !strings.Contains(got.Warning, "(it lacks a first line like #!") {
+		t.Errorf("no interpreter: %+v", got)
+	}
+	if got := run(Handler{Command: script}); got.Outcome != Success || got.Stdout != "no first line\n" {
+		t.Errorf("the shell runs it all the same: %+v", got)
 	}
 	if got := run(Handler{Command: ":", Shell: "tcsh"}); !strings.Contains(got.Warning,
 		`there is no shell "tcsh"`) {
