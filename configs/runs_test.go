@@ -121,7 +121,7 @@ func TestPrograms(t *testing.T) {
 		"/bin/sh":                          "",
 		"../../elsewhere.sh":               "",
 		"sh ../outside.sh":                 "outside.sh",
-		dir + "/work/gate.sh":              "work/gate.sh",
+		filepath.Join(dir, "work/gate.sh"): "work/gate.sh",
 		".":                                "",
 		"":                                 "",
 	} {

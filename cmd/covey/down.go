@@ -54,7 +54,8 @@ func (c *cli) takeDown(ctx context.Context, client *orchestrator.Client, reason 
 	defer cancel()
 	place := client.Place()
 	reply, err := client.Down(ctx, reason)
-	if err != nil {
+	// A team may be gone before its answer is out; it has done what was asked.
+	if err != nil && !errors.Is(err, orchestrator.ErrNotRunning) {
 		return err
 	}
 	if err := client.Wait(ctx); err != nil {
