@@ -192,6 +192,7 @@ func TestRepositoryRulesCatch(t *testing.T) {
 		{"a machine's path", traces("a.go", []byte("x\nin \"/wo"+"rk/main\"\n")), "a.go: line 2"},
 		{"a registry", traces("a.md", []byte("GOPROXY=https://pro"+"xy.golang.org")), "line 1"},
 		{"everybody's path", traces("a.md", []byte("/home/me/wo"+"rk/x, ./wo"+"rk/x, go.dev, golang.org/x/sys")), ""},
+		{"a placeholder's path", traces("a.json", []byte("{\"cwd\": \"<ROOT>/wo"+"rk/x\"}")), ""},
 		{"no text", traces("a.bin", []byte("\x00 /wo"+"rk/x")), ""},
 		{"known modules", unreasoned(t, []byte(clean)), ""},
 		{"a new module", unreasoned(t, []byte(strings.Replace(clean, "true", "false", 1))), "example.com/new is new"},
