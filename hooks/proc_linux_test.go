@@ -81,10 +81,11 @@ func TestFamilyKnowsItsOwn(t *testing.T) {
 	var out buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	p := sh("sleep 30 & echo $!; wait", &out)
-	var root int
-	p.Started = func(pid int) { root = pid }
+	started := make(chan int, 1)
+	p.Started = func(pid int) { started <- pid }
 	done := make(chan struct{})
 	go func() { defer close(done); _, _ = p.Run(ctx) }()
+	root := <-started
 	eventually(t, "the child's pid", func() bool { return strings.HasSuffix(out.String(), "\n") })
 	child, err := strconv.Atoi(strings.TrimSpace(out.String()))
 	if err != nil {
