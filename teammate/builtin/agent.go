@@ -45,6 +45,8 @@ func New(opts Options) (*Agent, error) {
 // Run is teammate.Agent's. Tool calls that an earlier crash left without a
 // result are told to be interrupted before the prompt is added.
 func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	// Whoever calls Run instead of Resume does not go on with the old turn; its
+	// calls must have results all the same before anything else is said.
 	t := turn{Agent: a, host: h}
 	for _, c := range a.talk.open() {
 		if err := t.answer(c, failed(lostText)); err != nil {
@@ -66,6 +68,8 @@ func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, er
 	t := turn{Agent: a, host: h}
 	open := a.talk.open()
 	if len(open) == 0 && a.talk.silent() {
+		// The agent had fallen silent before the crash, or had never begun: only
+		// the turn end is left to do.
 		return t.done(), nil
 	}
 	if err := t.batch(ctx, open, a.repeatable); err != nil || t.reply.Halted != "" {
@@ -137,6 +141,7 @@ func (t *turn) hear(inputs []teammate.Input) error {
 // resumed script goes on behind it.
 func (t *turn) ask(ctx context.Context) ([]teammate.ToolCall, error) {
 	response, err := t.model.Generate(ctx, t.talk.request(t.system, t.tools))
+	// A model whose request was cut off may call that an error of its own.
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

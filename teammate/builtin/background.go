@@ -96,11 +96,15 @@ func (t *Tools) startRun(in bashInput, note string) teammate.ToolResult {
 	return success(joined([]string{text, note}), bashOutput{Stderr: note, BackgroundTaskID: r.ID})
 }
 
+// errClosed is the error of a command that comes after Close.
+var errClosed = errors.New("the member is being stopped; nothing is started any more")
+
 // newRun makes a run and starts its goroutine, which Close waits for. The lock
 // is held throughout, so that no run can begin behind Close's back.
 func (t *Tools) newRun(in bashInput) (*run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// Runs that have ended stay in the list, since their output may yet be read.
 	running := 0
 	for _, r := range t.runs {
 		if r.running() {
@@ -109,7 +113,7 @@ func (t *Tools) newRun(in bashInput) (*run, error) {
 	}
 	switch {
 	case t.closed:
-		return nil, errors.New("the member is being stopped; nothing is started any more")
+		return nil, errClosed
 	case running >= maxRuns:
 		return nil, fmt.Errorf("%d commands are running in the background already; end one with "+
 			"KillShell first", running)
@@ -123,6 +127,7 @@ func (t *Tools) newRun(in bashInput) (*run, error) {
 		s.remove()
 		return nil, fmt.Errorf("its output could not be kept: %w", err)
 	}
+	// A turn's context would end the run with the turn.
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &run{
 		BackgroundRun: BackgroundRun{ID: id, Command: in.Command, Description: in.Description,
@@ -231,9 +236,10 @@ func (r *run) kill() {
 	r.cancel()
 }
 
-// Close kills the background runs, and what commands have left running, and
-// waits for their end. Closing twice is fine; Bash starts nothing in the
-// background afterwards.
+// Close kills what these tools have started: background runs, what commands
+// have left running, and a command in the foreground if there is one. It
+// returns when the background runs have ended. Closing twice is fine; Bash
+// starts nothing afterwards.
 func (t *Tools) Close() error {
 	t.mu.Lock()
 	t.closed = true

@@ -89,6 +89,9 @@ func (t *Tools) bash(ctx context.Context, in bashInput) teammate.ToolResult {
 	case in.Timeout < 0:
 		return failed("Bash: timeout is a number of milliseconds; leave it out for the default.")
 	}
+	if t.isClosed() {
+		return failed("Bash: " + errClosed.Error())
+	}
 	note, err := t.enter()
 	if err == nil {
 		err = t.makeOutputDir()
@@ -144,7 +147,9 @@ func (t *Tools) foreground(ctx context.Context, in bashInput, note string) teamm
 	}
 	r.interrupted = ctx.Err() != nil && (r.exit.Stopped || err != nil)
 	r.timedOut = t.timeout(in)
-	if t.isClosed() { // Close has looked for strays while this one had not begun to leave any
+	if t.isClosed() {
+		// Close came meanwhile, and may have looked for what this command leaves
+		// running before it was there.
 		t.endStrays()
 	}
 	r.notes = append(r.notes, note, t.follow(s.directory()), t.leftBehind(r.exit, p.Marker))

@@ -193,6 +193,18 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(rest, " Z")
 }
 
+// waitDead waits until a process that has been killed is gone.
+func (b *bench) waitDead(pid int) {
+	b.t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); alive(pid) && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond) // another's child: there is nothing else to wait for
+	}
+	if alive(pid) {
+		b.t.Errorf("process %d lives on", pid)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
 // pids reads the process ids that a command has written to a file.
 func pids(t *testing.T, path string) []int {
 	t.Helper()
@@ -299,12 +311,7 @@ func TestWhatACommandLeavesRunningEndsWithItsMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pid := range left {
-		for deadline := time.Now().Add(5 * time.Second); alive(pid) && time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond) // another's child: nothing to wait for
-		}
-		if alive(pid) {
-			t.Errorf("process %d outlived its member", pid)
-		}
+		b.waitDead(pid)
 	}
 	mu.Lock()
 	defer mu.Unlock()

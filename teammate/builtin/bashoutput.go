@@ -96,6 +96,7 @@ func (r *run) news(running bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// The end of a flood is what tells how things stand; its file has the rest.
 	from := max(r.read, size-spoolMemory)
 	data := make([]byte, size-from)
 	if _, err := f.ReadAt(data, from); err != nil && !errors.Is(err, io.EOF) {
@@ -123,39 +124,4 @@ func matching(text string, filter *regexp.Regexp) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// killInput is what a model asks of KillShell.
-type killInput struct {
-	ShellID string `json:"shell_id"`
-}
-
-// killOutput is KillShell's tool_response.
-type killOutput struct {
-	Message string `json:"message"`
-	ShellID string `json:"shell_id"`
-}
-
-func (t *Tools) killShellTool() teammate.Tool {
-	spec := teammate.Spec{
-		Name:        "KillShell",
-		Description: "Ends a command that runs in the background, with all that it has started.",
-	}
-	about := map[string]string{
-		"shell_id": "The id of the background command to end",
-	}
-	return newTool(spec, about, nil, t.killShell)
-}
-
-// killShell ends a run and waits until its processes are gone, so that what
-// the model does next finds their ports and files free.
-func (t *Tools) killShell(_ context.Context, in killInput) teammate.ToolResult {
-	r, err := t.find(in.ShellID)
-	if err != nil {
-		return failed(fmt.Sprintf("KillShell: %v", err))
-	}
-	r.kill()
-	<-r.ended
-	message := fmt.Sprintf("%s is %s", r.ID, r.status())
-	return success(message, killOutput{message, r.ID})
 }

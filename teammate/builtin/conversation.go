@@ -131,6 +131,8 @@ func (c *conversation) request(system string, tools []teammate.Spec) teammate.Re
 		if len(m.Content) == 0 {
 			continue
 		}
+		// A message of its own begins with another role, and where the new part
+		// begins: New must be able to point between two messages.
 		last := len(r.Messages) - 1
 		if last < 0 || r.Messages[last].Role != m.Role || i >= c.seen && last < r.New {
 			r.Messages = append(r.Messages, teammate.Message{Role: m.Role})
@@ -178,9 +180,12 @@ func (c *conversation) tidy(blocks []teammate.Block) (teammate.Message, []teamma
 				continue
 			}
 			m.Content = append(m.Content, teammate.Block{Type: b.Type, Text: b.Text})
+		// A name that no tool has goes to the host, which answers that there is no
+		// such tool: the model learns from that.
 		case teammate.ToolUseBlock:
 			call := teammate.ToolCall{ID: c.freshID(b.ID), Name: b.Name, Input: object(b.Input)}
 			calls = append(calls, call)
+			// The transcript must be JSON, whatever the model wrote.
 			input := call.Input
 			if input == nil {
 				input = json.RawMessage("{}")

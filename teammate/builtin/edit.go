@@ -71,6 +71,7 @@ func (t *Tools) edit(_ context.Context, in editInput) teammate.ToolResult {
 		return failed("Edit: " + t.explain(in.FilePath, err))
 	}
 	defer s.close()
+	// old is what the file was when it was checked; its mode is kept.
 	before, old, err := t.original(s, in)
 	if err != nil {
 		return failed("Edit: " + t.explain(s.path, err))
@@ -112,6 +113,13 @@ func (t *Tools) original(s spot, in editInput) (string, fs.FileInfo, error) {
 	return before, old, err
 }
 
+var (
+	// errNoMatch is the error of an Edit whose old_string does not occur.
+	errNoMatch = errors.New("old_string was not found")
+	// errNotUnique is the error of one whose old_string could mean several places.
+	errNotUnique = errors.New("must occur once")
+)
+
 // substitute does the edit. The text between two matches stays as it is, byte
 // for byte, whatever it holds: a file in another encoding, or with mixed line
 // ends, must not come back different where nobody touched it.
@@ -124,9 +132,8 @@ func substitute(before string, in editInput) (string, error) {
 	case len(spans) == 0:
 		return "", notFound(before, in.OldString)
 	case len(spans) > 1 && !in.ReplaceAll:
-		return "", fmt.Errorf("old_string occurs %d times, at lines %s; add lines around it to make it "+
-			"unique, "+
-			"or set replace_all", len(spans), lineNumbers(before, spans))
+		return "", fmt.Errorf("old_string occurs %d times, at lines %s: it %w; add lines around it, or set "+
+			"replace_all", len(spans), lineNumbers(before, spans), errNotUnique)
 	}
 	var after strings.Builder
 	end := 0
@@ -159,6 +166,8 @@ func find(text, old string) [][]int {
 	for i, line := range lines {
 		lines[i] = regexp.QuoteMeta(line)
 	}
+	// An expression finds the places without a copy of the whole text in which
+	// offsets would have to be mapped back.
 	loose, err := regexp.Compile(strings.Join(lines, "\r?\n"))
 	if err != nil { // too large for an expression
 		return nil
@@ -185,15 +194,14 @@ func withEnds(s, text string, span []int) string {
 // is told its mistake needs one more call; one that is not tries the same again.
 func notFound(text, old string) error {
 	if numbered.MatchString(old) && len(find(text, numbered.ReplaceAllString(old, ""))) > 0 {
-		return errors.New("old_string was not found: it has the line numbers that Read puts before " +
-			"lines; leave them and the tab out")
+		return fmt.Errorf("%w: it has the line numbers that Read puts before lines; leave them and the tab out",
+			errNoMatch)
 	}
 	if line := likeness(text, old); line > 0 {
-		return fmt.Errorf("old_string was not found to the letter; line %d has the same words with "+
-			"other spaces "+
-			"or tabs. Read it again and copy it exactly", line)
+		return fmt.Errorf("%w to the letter; line %d has the same words with other spaces or tabs. Read it "+
+			"again and copy it exactly", errNoMatch, line)
 	}
-	return errors.New("old_string was not found; Read the file again and copy the text exactly")
+	return fmt.Errorf("%w; Read the file again and copy the text exactly", errNoMatch)
 }
 
 // numbered matches what Read puts before each line.
@@ -201,6 +209,7 @@ var numbered = regexp.MustCompile(`(?m)^ *\d+\t`)
 
 // likeness is the line at which text has the lines of old, spaces aside; 0: nowhere.
 func likeness(text, old string) int {
+	// Models get the indentation wrong more often than the words.
 	want := splitLines(strings.Trim(old, "\r\n"))
 	have := splitLines(text)
 	if len(want) == 0 || squeeze(want[0]) == "" {
@@ -224,7 +233,8 @@ func likeness(text, old string) int {
 // squeeze makes one space of each run of white space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// lineNumbers lists the lines at which spans begin, the first few of them.
+// lineNumbers lists the lines at which spans begin, the first few of them: with
+// those a model can see which one it means.
 func lineNumbers(text string, spans [][]int) string {
 	var list []string
 	line, end := 1, 0

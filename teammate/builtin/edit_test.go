@@ -22,7 +22,7 @@ func TestEdit(t *testing.T) {
 		{"removing", "a\nb\n", fields{"old_string": "a\n", "new_string": ""}, "b\n", ""},
 		{
 			"twice", "x\ny\nx\n", fields{"old_string": "x", "new_string": "z"}, "",
-			"occurs 2 times, at lines 1, 3; add lines",
+			"occurs 2 times, at lines 1, 3: it must occur once; add lines",
 		},
 		{
 			"all", "x\ny\nx\n", fields{"old_string": "x", "new_string": "z", "replace_all": true},

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -83,13 +82,14 @@ func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
 		return failed(fmt.Sprintf("Glob: path is the file %s; name the folder to look in",
 			filepath.Join(s.base, only)))
 	}
+	// Time decides the order, so all files must be found before any is shown.
 	var files []found
 	s.visit = func(name string, d fs.DirEntry) error {
 		if ok, _ := doublestar.Match(pattern, name); !ok {
 			return nil
 		}
 		info, err := d.Info()
-		if err != nil { // removed meanwhile
+		if err != nil { // removed since its folder was listed
 			return nil
 		}
 		files = append(files, found{filepath.Join(s.base, filepath.FromSlash(name)), info.ModTime()})
@@ -99,45 +99,6 @@ func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
 		return t.noted("Glob", s.base, err)
 	}
 	return t.globbed(files, begun, s.notes())
-}
-
-// maxChoices is how many ways a pattern's braces may be read. The matcher tries
-// them one by one, for every file, and listens to no context while it does.
-const maxChoices = 10_000
-
-// errGlob is the error of a pattern that cannot be matched.
-var errGlob = errors.New("is no glob pattern")
-
-// checkGlob refuses patterns that are wrong, or that would take for ever.
-func checkGlob(pattern string) error {
-	if pattern == "" || !doublestar.ValidatePattern(filepath.ToSlash(pattern)) {
-		return fmt.Errorf("%q %w; are all brackets and braces closed?", pattern, errGlob)
-	}
-	if choices(pattern) > maxChoices {
-		return fmt.Errorf("the pattern %w: its braces leave more than %d choices; write fewer", errGlob, maxChoices)
-	}
-	return nil
-}
-
-// choices is how many patterns without braces a pattern stands for, or more.
-func choices(pattern string) int {
-	total := 1
-	var open []int // commas in each brace that is not closed yet
-	for i := 0; i < len(pattern) && total <= maxChoices; i++ {
-		switch c := pattern[i]; {
-		case c == '\\':
-			i++
-		case c == '{':
-			open = append(open, 1)
-		case len(open) == 0:
-		case c == ',':
-			open[len(open)-1]++
-		case c == '}':
-			total *= open[len(open)-1]
-			open = open[:len(open)-1]
-		}
-	}
-	return total
 }
 
 // globbed is Glob's result.

@@ -71,6 +71,7 @@ func (t *Tools) grepTool() teammate.Tool {
 			"binary ones, are left out.",
 		ReadOnly: true,
 	}
+	// Schemas that say what is allowed spare models most mistakes.
 	adjust := func(s *jsonschema.Schema) {
 		s.Properties["output_mode"].Enum = []any{filesMode, contentMode, countMode}
 		for _, name := range []string{"-A", "-B", "-C", "head_limit"} {
@@ -92,6 +93,7 @@ func (t *Tools) grepTool() teammate.Tool {
 		"multiline":  "Matches may span lines, and . matches line ends",
 	}
 	tool := newTool(spec, about, adjust, t.grep).withPaths(t.paths.canonical, "path")
+	// Zero means something else than absent in these: no limit, no numbers.
 	tool.fresh = grepInput{OutputMode: filesMode, Numbers: true, HeadLimit: grepHead}
 	return tool
 }
@@ -107,6 +109,8 @@ func (t *Tools) grep(ctx context.Context, in grepInput) teammate.ToolResult {
 		return t.noted("Grep", in.Path, err)
 	}
 	defer s.close()
+	// Symbolic links are passed by: their files are found where they are, or lie
+	// outside of what was asked for.
 	g := &grepRun{in: in, expr: expr, show: t.paths.shown}
 	s.visit = func(name string, d fs.DirEntry) error {
 		if !d.Type().IsRegular() || !in.wants(name) {
@@ -141,6 +145,7 @@ func (in *grepInput) compile() (*regexp.Regexp, error) {
 			return nil, err
 		}
 	}
+	// As with grep, the larger of -C and -A or -B counts.
 	in.Before = min(max(in.Before, in.Context), grepAfter)
 	in.After = min(max(in.After, in.Context), grepAfter)
 	flags := ""
@@ -187,6 +192,7 @@ func (g *grepRun) single(ctx context.Context, s *search, name string) error {
 	if !info.Mode().IsRegular() {
 		return errNotRegular
 	}
+	// A walk knows by errSearchEnd that enough was found; here it means nothing.
 	if err := g.file(ctx, s, name); err != errSearchEnd {
 		return err
 	}
@@ -212,7 +218,8 @@ func (g *grepRun) file(ctx context.Context, s *search, name string) error {
 	return g.end(f)
 }
 
-// end counts the file in, if it has a match.
+// end counts the file in, if it has a match, and ends the walk once no more may
+// be shown: what else there is nobody would see.
 func (g *grepRun) end(f *os.File) error {
 	if g.matches == 0 {
 		return nil

@@ -73,6 +73,7 @@ func (g *grepRun) scan(ctx context.Context, r io.Reader) error {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
+		// After a last line feed comes no line, unlike for Read: grep counts so.
 		if len(line) > 0 && g.line(line) {
 			return nil
 		}
@@ -112,7 +113,7 @@ func (g *grepRun) scanWhole(r io.Reader) error {
 		return err
 	}
 	if len(data) > grepLine {
-		return bufio.ErrTooLong
+		return bufio.ErrTooLong // counted as a file that could not be read
 	}
 	spans := g.expr.FindAllIndex(data, -1)
 	g.matches = len(spans)
@@ -150,7 +151,7 @@ func (g *grepRun) take(line []byte, at []int) {
 	case g.after > 0:
 		g.after--
 		g.print(g.number, '-', cutAround(line, nil))
-	case g.in.Before > 0:
+	case g.in.Before > 0: // perhaps the context of a match to come
 		if len(g.before) == g.in.Before {
 			g.before = append(g.before[:0], g.before[1:]...)
 		}
@@ -164,6 +165,7 @@ func (g *grepRun) print(number int, mark byte, line string) {
 	if g.full {
 		return
 	}
+	// Without context the lines of different places need nothing between them.
 	context := g.in.Before > 0 || g.in.After > 0
 	if context && len(g.lines) > 0 && (g.printed == 0 || number > g.printed+1) {
 		g.lines = append(g.lines, "--")
@@ -186,6 +188,7 @@ func cutAround(line []byte, at []int) string {
 	if len(line) <= grepWidth {
 		return strings.ToValidUTF8(string(line), "\uFFFD")
 	}
+	// A quarter of the room goes to what stands before the match.
 	from := 0
 	if at != nil && at[0] > grepWidth/2 {
 		from = at[0] - grepWidth/4
@@ -208,6 +211,7 @@ func cutAround(line []byte, at []int) string {
 // most likely the ones in question; counts and lines stand in the order of names.
 func (g *grepRun) result(notes string) teammate.ToolResult {
 	output := grepOutput{Mode: g.in.OutputMode, NumFiles: len(g.files), Filenames: []string{}}
+	// A walk that ended early has not seen all, so there is no number to tell.
 	if g.in.OutputMode == contentMode {
 		output.Content, output.NumLines = strings.Join(g.lines, "\n"), len(g.lines)
 		text := output.Content

@@ -38,6 +38,8 @@ type page struct {
 // read goes through all of r, since hooks are told how many lines there are,
 // but keeps no more than the page.
 func (p *page) read(ctx context.Context, r io.Reader) error {
+	// Encodings with zero bytes in plain text, such as UTF-16, count as binary:
+	// showing them as if they were UTF-8 would be worse.
 	in := bufio.NewReaderSize(r, 64<<10)
 	if head, err := in.Peek(binaryHead); bytes.IndexByte(head, 0) >= 0 {
 		return errBinary
@@ -48,6 +50,7 @@ func (p *page) read(ctx context.Context, r io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		// Lines beyond the page are read to be counted, and not kept.
 		p.total++
 		line, err := p.line(in, p.total >= p.from && len(p.lines) < p.count && !p.full)
 		if line != nil {

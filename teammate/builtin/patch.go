@@ -25,6 +25,7 @@ func patch(before, after string) []hunk {
 	if before == after {
 		return []hunk{}
 	}
+	// What both begin and end with is unchanged; all between is the change.
 	a, b := splitLines(before), splitLines(after)
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {

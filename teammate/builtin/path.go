@@ -77,6 +77,8 @@ func (p paths) spot(name string) (spot, error) {
 		return spot{},
 			fmt.Errorf("%s leads through a symbolic link to %s; name that path instead", path, real)
 	}
+	// Outside of the workspace the nearest folder that is there is held. Nobody
+	// else's rules are about what lies between it and the file.
 	dir, rel := p.wd.Root(), ""
 	if in, ok := below(dir, path); ok {
 		rel = in

@@ -2,13 +2,9 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -77,6 +73,7 @@ func (t *Tools) read(ctx context.Context, in readInput) teammate.ToolResult {
 		return failed("Read: " + t.explain(s.path, err))
 	}
 	defer f.Close()
+	// Offset 0 is what models write for "from the beginning".
 	p := page{from: max(in.Offset, 1), count: in.Limit}
 	if p.count == 0 {
 		p.count = readLines
@@ -102,57 +99,4 @@ func openRegular(s spot) (*os.File, fs.FileInfo, error) {
 	}
 	f, err := s.root.Open(s.name)
 	return f, info, err
-}
-
-var (
-	// errIsDir is the error of a file tool that was given a directory.
-	errIsDir = errors.New("is a directory, not a file; use Glob to see what is in it")
-	// errNotRegular is the error of a file tool that was given a pipe, a device or a socket.
-	errNotRegular = errors.New("is not a regular file")
-	// errBinary is Read's error for a file that is not text.
-	errBinary = errors.New("is a binary file, which cannot be shown; use Bash to look into it")
-)
-
-// explain says what went wrong with path and, where it can, what to do. The
-// current directory is named because models lose track of it.
-func (t *Tools) explain(path string, err error) string {
-	if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("%s: %v", path, cause(err))
-	}
-	path = t.paths.absolute(path)
-	text := fmt.Sprintf("%s does not exist; the current directory is %s", path, t.env.Workdir.Dir())
-	if like := similar(path); like != "" {
-		text += fmt.Sprintf(". Did you mean %s?", like)
-	}
-	return text
-}
-
-// similar looks beside path for a file that it may have been meant for: one
-// whose name differs by case or by its ending only.
-func similar(path string) string {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return ""
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(1000) // a look must stay cheap in huge directories
-	if err != nil && !errors.Is(err, io.EOF) {
-		return ""
-	}
-	base := filepath.Base(path)
-	stem := strings.TrimSuffix(base, filepath.Ext(base))
-	best := ""
-	for _, n := range names {
-		switch {
-		case strings.EqualFold(n, base):
-			return filepath.Join(filepath.Dir(path), n)
-		case stem != "" && strings.EqualFold(strings.TrimSuffix(n, filepath.Ext(n)), stem) &&
-			(best == "" || n < best):
-			best = n
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(path), best)
 }

@@ -40,6 +40,8 @@ type script struct {
 
 // newScript makes command ready. Whoever calls it removes the files again.
 func (t *Tools) newScript(command string, follow bool) (*script, error) {
+	// A command in the background moves nobody, so its directory is not asked
+	// for; a short one then needs no files at all.
 	s := &script{shell: t.shell}
 	body := t.literal(command)
 	if follow || len(command) > maxInline {
@@ -86,12 +88,14 @@ func (s *script) directory() string {
 	return strings.TrimSuffix(string(data), "\n")
 }
 
+// remove removes the script's files. Removing twice is fine.
 func (s *script) remove() {
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)
 	}
 }
 
+// isBash reports whether the shell has bash's functions and quotes.
 func (t *Tools) isBash() bool { return strings.HasSuffix(t.shell, "bash") }
 
 // literal is a command as one word. For bash it is a word on one line, so that
@@ -113,7 +117,8 @@ var silent = map[string]bool{
 	"mkdir": true, "mv": true, "rm": true, "rmdir": true, "touch": true, "unset": true, "wait": true,
 }
 
-// expectsNoOutput reports whether every part of a command is silent.
+// expectsNoOutput reports whether every part of a command is silent. It looks at
+// first words only; a command that it takes wrongly is shown like any other.
 func expectsNoOutput(command string) bool {
 	parts := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n", r) })
 	for _, part := range parts {

@@ -83,6 +83,8 @@ func (s *spool) text(limit int) (text, path string) {
 			s.err = err
 		}
 	}
+	// If little came after the head, its end is the end of the output, too. The
+	// two may overlap in the text then, which is better than a hole.
 	end := s.tail
 	if len(end) < spoolMemory { // the end of the head belongs to it
 		end = append(s.head[max(0, len(s.head)-spoolMemory):len(s.head):len(s.head)], end...)

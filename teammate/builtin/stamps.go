@@ -60,6 +60,8 @@ func (s *stamps) load() {
 // outlives a crash is worth no error of a call that did its work.
 func (s *stamps) put(path string, info fs.FileInfo) {
 	s.load()
+	// Size and time tell all changes but those that somebody hides on purpose,
+	// and need no second reading of the file.
 	st := stamp{path, info.Size(), info.ModTime().UTC()}
 	if old, ok := s.known[path]; ok && old == st {
 		return

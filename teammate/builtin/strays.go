@@ -35,6 +35,7 @@ func (t *Tools) leftBehind(exit teammate.Exit, marker string) (note string) {
 		if !s.alive() {
 			continue
 		}
+		// The host can tell whose it is from now on, though its parent is gone.
 		s.release = t.track(pid)
 		t.strays = append(t.strays, s)
 		pids = append(pids, strconv.Itoa(pid))

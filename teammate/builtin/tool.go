@@ -80,6 +80,7 @@ func (t *tool[In]) Run(ctx context.Context, call teammate.ToolCall) teammate.Too
 // Normalize is teammate.Normalizer's: paths become absolute, without symbolic
 // links and "..".
 func (t *tool[In]) Normalize(input json.RawMessage) json.RawMessage {
+	// What the tool would refuse needs no other form; Run says what is wrong.
 	fields, err := t.check(input)
 	if err != nil {
 		return input

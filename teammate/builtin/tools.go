@@ -41,7 +41,7 @@ type Env struct {
 	Grace time.Duration
 }
 
-// The defaults of Env.
+// The defaults of Env are those of recorded hosts.
 const (
 	defaultTimeout    = 2 * time.Minute
 	defaultMaxTimeout = 10 * time.Minute
@@ -54,15 +54,22 @@ type Tools struct {
 	paths  paths
 	stamps stamps
 	now    func() time.Time
-	shell  string
-	id     string        // tells the processes of these Tools from all others
-	calls  atomic.Uint64 // commands so far
+	// shell is the path of bash, or of sh where there is no bash.
+	shell string
+	// id tells the processes of these Tools from all others, and calls the
+	// processes of one command from those of another.
+	id    string
+	calls atomic.Uint64
+	// group has the goroutines of the background runs; Close waits for it.
+	group sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows
 	closed bool
-	runs   []*run  // background runs, in the order in which they began
-	strays []stray // processes that commands left behind
-	group  sync.WaitGroup
+	// runs are the background runs, ended ones too, in the order in which they
+	// began.
+	runs []*run
+	// strays are the processes that commands left running.
+	strays []stray
 }
 
 // NewTools returns the tools that work in env. Close them in the end.

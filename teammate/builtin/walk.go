@@ -129,6 +129,7 @@ func (s *search) folder(ctx context.Context, dir string, rules *ignoreList) erro
 		s.skipped++
 		return nil
 	}
+	// Rules are written from the point of view of the folder that they lie in.
 	here := path.Join(s.top, dir)
 	rules = readIgnore(rules, here,
 		func() ([]byte, error) { return s.root.ReadFile(path.Join(dir, ".gitignore")) })

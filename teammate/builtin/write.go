@@ -68,6 +68,7 @@ func (t *Tools) write(_ context.Context, in writeInput) teammate.ToolResult {
 	output := writeOutput{Type: "create", FilePath: s.path, Content: in.Content, Patch: []hunk{}}
 	if old != nil {
 		output.Type = "update"
+		// That the earlier content cannot be told to hooks is no reason not to write.
 		if before, err := s.root.ReadFile(s.name); err == nil && len(before) <= maxOriginal {
 			text := string(before)
 			output.Original = &text
@@ -126,6 +127,7 @@ func (t *Tools) replace(s spot, data []byte, old fs.FileInfo) error {
 		_ = s.root.Remove(temp)
 		return fmt.Errorf("%s: %w", s.path, cause(err))
 	}
+	// What the agent has written it knows, and may change again.
 	if info, err := s.root.Lstat(s.name); err == nil {
 		t.stamps.put(s.path, info)
 	}
@@ -135,6 +137,7 @@ func (t *Tools) replace(s spot, data []byte, old fs.FileInfo) error {
 // writeSynced writes a new file and makes sure that it is on disk, because a
 // rename that gets there first would leave an empty file after a power cut.
 func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	// O_EXCL: whatever has that name by some chance is not ours to write to.
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err

@@ -99,6 +99,7 @@ func (d *decoder) step(n ast.Node, of *Script) step {
 	if v := parts["error"]; v != nil {
 		s.fail = d.failure(v)
 	}
+	// An empty step would be an empty answer by accident, so that must be said.
 	fails, answers := has(parts, "error"), has(parts, "say") || has(parts, "call")
 	if len(parts) > 0 && fails == answers {
 		d.atNode(n, "a step either answers or fails: write say or call, or else error"+
@@ -118,6 +119,7 @@ func (d *decoder) call(n ast.Node) call {
 	case len(parts) > 0 && !has(parts, "tool"):
 		d.atNode(n, "a call needs a tool; write {tool: Bash, input: {command: ls}}")
 	}
+	// Tools take objects only; which fields they have is theirs to check.
 	if v := parts["input"]; v != nil {
 		if _, ok := fields(v); !ok {
 			d.atNode(v, "input is %s; write a mapping, such as {command: ls}", kind(v))

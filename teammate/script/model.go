@@ -68,6 +68,8 @@ func (m *Model) Generate(ctx context.Context, req teammate.Request) (teammate.Re
 
 // next finds the step for a request, without counting it as served.
 func (m *Model) next(req teammate.Request) (int, bool) {
+	// Steps are looked at in order each time: one whose `when` did not match
+	// earlier may serve later.
 	texts := news(req)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,6 +95,7 @@ func (m *Model) serve(i int) int {
 
 // exhausted is the answer when no step is left for a request.
 func (m *Model) exhausted(ctx context.Context) (teammate.Response, error) {
+	// This pass is a model request like any other, and takes its time.
 	if err := pause(ctx, m.script.delay); err != nil {
 		return teammate.Response{}, err
 	}

@@ -24,6 +24,7 @@ const (
 // document parses data into its one document's root. It notes what is wrong
 // and returns nil then.
 func (p *problems) document(data []byte) ast.Node {
+	// The size comes first, before anything looks at what is in there.
 	if len(data) > MaxSize {
 		p.at(nil, fmt.Sprintf("the script is larger than %d KiB; split it into one script a member", MaxSize>>10))
 		return nil
