@@ -251,3 +251,25 @@ func TestHookDepth(t *testing.T) {
 		t.Errorf("a filtered environment hides the depth: %d", got)
 	}
 }
+
+// TestSpillReachesEveryText: contexts and messages for people are shortened,
+// a refusal's reason never is: the model has to read it.
+func TestSpillReachesEveryText(t *testing.T) {
+	long := strings.Repeat("x", maxText+1)
+	quoted, err := marshal(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{Runner: &Runner{opts: Options{SpillDir: t.TempDir()}}}
+	v := judge(traitsOf(Stop), &Handler{}, end(Stop, 0, `{"decision":"block","reason":`+string(quoted)+`,"systemMessage":`+
+		string(quoted)+`,"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":`+string(quoted)+`}}`, ""))
+	r.spill(&v)
+	if v.Feedback != long {
+		t.Errorf("the reason was shortened to %d bytes", len(v.Feedback))
+	}
+	for _, text := range []string{v.message, v.contexts[0].text} {
+		if len(text) > previewText+500 || !strings.Contains(text, "Output too large (9.8KB)") {
+			t.Errorf("%d bytes: %.100q", len(text), text)
+		}
+	}
+}

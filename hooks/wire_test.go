@@ -184,3 +184,43 @@ func TestParseInputErrors(t *testing.T) {
 		t.Errorf("%v is not ErrNotObject", err)
 	}
 }
+
+// FuzzParseInput: whatever is given by hand, nothing panics; what is taken is
+// written as one JSON line that reads back as the same.
+func FuzzParseInput(f *testing.F) {
+	for _, rec := range recordedInputs(f) {
+		f.Add(string(rec.Event), []byte(rec.Stdin))
+	}
+	f.Add("Stop", []byte(`{"a":1,"a":2,"effort":null}`))
+	f.Add("", []byte(`{}`))
+	f.Fuzz(func(t *testing.T, event string, raw []byte) {
+		in, err := ParseInput(Event(event), raw, Common{SessionID: "s"})
+		if err != nil {
+			if json.Valid(raw) && strings.HasPrefix(strings.TrimSpace(string(raw)), "{") && strings.Contains(err.Error(), "more after") {
+				t.Fatalf("%s: %v", raw, err)
+			}
+			return
+		}
+		in.subject()
+		in.hookName()
+		in.member()
+		in.Call("/")
+		wire, err := in.Wire()
+		if err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		if !json.Valid(wire) || strings.Count(string(wire), "\n") != 1 || !strings.HasSuffix(string(wire), "}\n") {
+			t.Fatalf("%s became %q", raw, wire)
+		}
+		again, err := ParseInput(Event(event), wire, Common{})
+		if err != nil {
+			if strings.Contains(err.Error(), "hook_event_name") && strings.ToValidUTF8(event, "") != event {
+				return // an event's name that is not UTF-8 cannot be written as it is
+			}
+			t.Fatalf("%s: %v", wire, err)
+		}
+		if second, err := again.Wire(); err != nil || string(second) != string(wire) {
+			t.Fatalf("%s became %s, %v", wire, second, err)
+		}
+	})
+}
