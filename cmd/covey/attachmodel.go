@@ -274,6 +274,15 @@ func (p *pager) say(text string, bad bool) {
 	p.notice, p.isBad = short(text), bad
 }
 
+// answer shows what became of a typed line. One that was not sent comes back,
+// to be tried again, unless something else is typed by now.
+func (p *pager) answer(text, unsent string) {
+	p.say(text, unsent != "")
+	if p.typed == "" {
+		p.typed = unsent
+	}
+}
+
 // tail is the end of what is typed, as much as fits into width columns.
 func tail(text string, width int) string {
 	text = plain(strings.NewReplacer("\n", "⏎", "\t", " ").Replace(text))

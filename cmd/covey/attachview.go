@@ -20,11 +20,12 @@ const olderLines = 200
 
 // The messages of the attach view.
 type (
-	lineMsg  orchestrator.Line   // the journal grew
-	olderMsg []orchestrator.Line // lines before the oldest one here
-	sentMsg  struct {            // a typed line was answered
-		text string
-		bad  bool
+	lineMsg    orchestrator.Line   // the journal grew
+	olderMsg   []orchestrator.Line // lines before the oldest one here
+	noOlderMsg struct{ err error } // they cannot be read
+	sentMsg    struct {            // a typed line was answered
+		text   string
+		unsent string // what was typed, if it was not sent
 	}
 	overMsg     struct{ err error } // the journal ends; err: because it cannot be read
 	quitSoonMsg struct{}            // a lone q has waited
@@ -32,10 +33,10 @@ type (
 
 // attachModel runs a pager in the terminal library.
 type attachModel struct {
-	*attachment
 	pager *pager
-	ctx   func() context.Context
-	over  bool // the team has ended
+	send  func(text string) tea.Msg   // gives a typed line to the member
+	older func(before uint64) tea.Msg // reads lines from before that one
+	over  bool                        // the team has ended
 }
 
 // onTerminal shows the pager until somebody leaves it.
@@ -46,8 +47,11 @@ func (a *attachment) onTerminal(ctx context.Context, tail []orchestrator.Line, f
 	if a.member != "" {
 		title += " · " + a.member
 	}
-	m := &attachModel{attachment: a, ctx: func() context.Context { return ctx },
-		pager: &pager{screen: a.cli.out, title: title}}
+	m := &attachModel{
+		pager: &pager{screen: a.cli.out, title: title},
+		send:  func(text string) tea.Msg { return a.send(ctx, text) },
+		older: a.older,
+	}
 	for _, l := range tail {
 		m.pager.add(l)
 	}
@@ -95,8 +99,11 @@ func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.pager.add(orchestrator.Line(msg))
 	case olderMsg:
 		m.pager.addOlder(msg)
+	case noOlderMsg:
+		m.pager.reading = false
+		m.pager.say("the journal cannot be read: "+msg.err.Error(), true)
 	case sentMsg:
-		m.pager.say(msg.text, msg.bad)
+		m.pager.answer(msg.text, msg.unsent)
 	case overMsg:
 		m.over = msg.err == nil
 		m.pager.say("the team has ended; q leaves", false)
@@ -125,25 +132,25 @@ func (m *attachModel) carryOut(a ask) tea.Cmd {
 }
 
 // send gives a typed line to the member.
-func (m *attachModel) send(text string) tea.Msg {
-	ctx, cancel := context.WithTimeout(m.ctx(), answerWithin)
+func (a *attachment) send(ctx context.Context, text string) tea.Msg {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	to := m.who()
-	reply, err := m.client.Send(ctx, orchestrator.Send{To: to, Text: text})
+	to := a.who()
+	reply, err := a.client.Send(ctx, orchestrator.Send{To: to, Text: text})
 	if err != nil {
-		return sentMsg{fmt.Sprintf("not sent: %v", err), true}
+		return sentMsg{fmt.Sprintf("not sent: %v", err), text}
 	}
-	return sentMsg{deliveryText(reply.Delivery, to), false}
+	return sentMsg{text: deliveryText(reply.Delivery, to)}
 }
 
 // older reads lines from before the oldest one on the screen.
-func (m *attachModel) older(before uint64) tea.Msg {
+func (a *attachment) older(before uint64) tea.Msg {
 	var lines olderMsg
-	for l, err := range orchestrator.JournalBackwards(m.path, before) {
+	for l, err := range orchestrator.JournalBackwards(a.path, before) {
 		if err != nil {
-			return sentMsg{fmt.Sprintf("the journal cannot be read: %v", err), true}
+			return noOlderMsg{err}
 		}
-		if m.tells(l) {
+		if a.tells(l) {
 			lines = append(lines, l)
 		}
 		if len(lines) == olderLines {

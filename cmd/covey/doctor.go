@@ -53,8 +53,8 @@ that were cut off. Each finding that is not "ok" names the way out.`,
 			if err != nil {
 				return err
 			}
-			d := &examination{cli: c, ctx: cmd.Context, dir: dir, spec: c.specPath(args)}
-			findings := d.all()
+			d := &examination{dir: dir, spec: c.specPath(args)}
+			findings := d.all(cmd.Context())
 			if asJSON {
 				if err := c.out.json(findings); err != nil {
 					return err

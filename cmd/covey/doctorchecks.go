@@ -28,15 +28,13 @@ const (
 
 // examination is one run of `covey doctor`.
 type examination struct {
-	cli  *cli
-	ctx  func() context.Context
 	dir  string // the folder that commands work in
 	spec string // path of the spec
 }
 
 // all makes all checks, in the order in which they are shown.
-func (x *examination) all() []finding {
-	findings := []finding{x.state(), x.space(), x.socket(), x.git(), x.shell()}
+func (x *examination) all(ctx context.Context) []finding {
+	findings := []finding{x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx)}
 	findings = append(findings, x.specAndHooks()...)
 	return append(findings, x.runs()...)
 }
@@ -145,8 +143,8 @@ func tryListen(path string) error {
 }
 
 // git checks that git is there.
-func (x *examination) git() finding {
-	text, err := x.output("git", "--version")
+func (x *examination) git(ctx context.Context) finding {
+	text, err := firstLine(ctx, "git", "--version")
 	if err != nil {
 		return warn("git", fmt.Sprintf("git does not run: %v", err),
 			"install git: members that work in a repository, and the policy work-committed, need it")
@@ -155,8 +153,8 @@ func (x *examination) git() finding {
 }
 
 // shell checks the shell that hooks and the Bash tool need.
-func (x *examination) shell() finding {
-	if _, err := x.output("/bin/sh", "-c", ":"); err != nil {
+func (x *examination) shell(ctx context.Context) finding {
+	if _, err := firstLine(ctx, "/bin/sh", "-c", ":"); err != nil {
 		return fail("shell", fmt.Sprintf("/bin/sh does not run: %v", err), "hooks and gates need a POSIX shell there")
 	}
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -165,9 +163,9 @@ func (x *examination) shell() finding {
 	return ok("shell", "/bin/sh runs, and there is a bash")
 }
 
-// output is the first line that a program prints.
-func (x *examination) output(name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(x.ctx(), checkWithin)
+// firstLine is the first line that a program prints.
+func firstLine(ctx context.Context, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, name, args...).Output()
 	line, _, _ := strings.Cut(string(out), "\n")

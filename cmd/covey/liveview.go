@@ -55,8 +55,12 @@ func (v *liveView) tell(notice string) {
 	v.board.notice = notice
 }
 
-// start takes the terminal over. in is where keys come from.
+// start takes the terminal over. in is where keys come from; when it is no
+// terminal, such as /dev/null, there are none, and Ctrl-C comes as a signal.
 func (v *liveView) start(in io.Reader) {
+	if !isTerminal(in) {
+		in = nil
+	}
 	if state, err := term.GetState(int(v.screen.file.Fd())); err == nil {
 		v.before = state
 	}

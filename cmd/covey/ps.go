@@ -72,8 +72,10 @@ func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 	}
 	for _, m := range s.Members {
 		if m.Attention != "" {
-			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s needs attention: %s",
-				plainLine(m.Name), plainLine(m.Attention))))
+			name := plainLine(m.Name)
+			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s needs attention: %s", name, plainLine(m.Attention))))
+			c.out.printf("%s\n", c.out.paint(faint, fmt.Sprintf("  covey logs %s tells what happened; covey send %s TEXT helps it on",
+				name, name)))
 		}
 	}
 	if s.FailOpen > 0 {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -85,12 +86,16 @@ func (c *console) raw() string {
 	return c.printed.String()
 }
 
-// waits waits until the program has printed text.
-func (c *console) waits(text string) {
+// waits waits until the program has printed one of texts.
+func (c *console) waits(texts ...string) {
 	c.t.Helper()
-	for end := time.Now().Add(scriptPatience); !strings.Contains(ansi.Strip(c.raw()), text); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(scriptPatience); ; time.Sleep(10 * time.Millisecond) {
+		printed := ansi.Strip(c.raw())
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(printed, text) }) {
+			return
+		}
 		if time.Now().After(end) {
-			c.t.Fatalf("never printed %q, but %q", text, c.raw())
+			c.t.Fatalf("never printed %q, but %q", texts, c.raw())
 		}
 	}
 }
@@ -133,12 +138,24 @@ func (c *console) ends(code int) {
 	if err != nil || *after != *c.before {
 		c.t.Errorf("the terminal was left in another state: %+v, before %+v (%v)", after, c.before, err)
 	}
+	c.drain()
 	raw := c.raw()
 	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?2004h": "\x1b[?2004l"} {
 		if strings.LastIndex(raw, on) > strings.LastIndex(raw, off) {
 			c.t.Errorf("%q was not taken back by %q", on, off)
 		}
 	}
+}
+
+// drain waits until all that the program has printed has been read: a mark that
+// comes after it has.
+func (c *console) drain() {
+	c.t.Helper()
+	const mark = "<all read>"
+	if _, err := c.tty.WriteString(mark); err != nil {
+		c.t.Fatal(err)
+	}
+	c.waits(mark)
 }
 
 // teamDir is a folder with a team whose lead does what script says.
@@ -317,7 +334,7 @@ func TestTerminalAttach(t *testing.T) {
 	one.waits("Ctrl-D or q leaves")
 	two.waits("covey: crew")
 	one.types("quick question\r")
-	one.waits("ed to lead")
+	one.waits("delivered to lead", "queued for lead")
 	two.waits("quick question")
 	one.resize(30, 6)
 	one.resize(1, 1)

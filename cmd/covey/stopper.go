@@ -22,6 +22,7 @@ const twice = 100 * time.Millisecond
 type stopper struct {
 	tell    func(string) // shows what happens; nil: nobody looks
 	restore func()       // puts the terminal in order before a sudden end; nil: nothing to do
+	kill    func()       // ends all processes below this one
 	exit    func(int)    // ends the program
 
 	mu     sync.Mutex
@@ -30,7 +31,7 @@ type stopper struct {
 }
 
 // newStopper returns a stopper that ends this process.
-func newStopper() *stopper { return &stopper{exit: os.Exit} }
+func newStopper() *stopper { return &stopper{kill: killChildren, exit: os.Exit} }
 
 // watch returns a context that ends with the first wish to stop, and what stops
 // listening for signals.
@@ -80,7 +81,7 @@ func (s *stopper) press() {
 		if s.restore != nil {
 			s.restore()
 		}
-		killChildren()
+		s.kill()
 		s.exit(exitInterrupted)
 	}
 }
