@@ -12,7 +12,7 @@ import (
 // Options make an Agent. Model is required.
 type Options struct {
 	Model  teammate.Model
-	System string          // system prompt
+	System func() string   // gives the system prompt, request by request; nil: none
 	Tools  []teammate.Spec // what the model may call, team tools included
 	// History is the conversation so far, as the transcript tells it.
 	History []teammate.Message
@@ -23,7 +23,7 @@ type Options struct {
 // nothing. It is a teammate.Agent and a teammate.Resumer.
 type Agent struct {
 	model  teammate.Model
-	system string
+	system func() string
 	tools  []teammate.Spec
 	talk   conversation
 }
@@ -140,7 +140,7 @@ func (t *turn) hear(inputs []teammate.Input) error {
 // A step of a script that failed is recorded as an empty answer, so that a
 // resumed script goes on behind it.
 func (t *turn) ask(ctx context.Context) ([]teammate.ToolCall, error) {
-	response, err := t.model.Generate(ctx, t.talk.request(t.system, t.tools))
+	response, err := t.model.Generate(ctx, t.talk.request(t.prompt(), t.tools))
 	// A model whose request was cut off may call that an error of its own.
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -166,6 +166,14 @@ func (t *turn) ask(ctx context.Context) ([]teammate.ToolCall, error) {
 }
 
 // always lets every call of a batch be made.
+// prompt is the system prompt for the next request.
+func (a *Agent) prompt() string {
+	if a.system == nil {
+		return ""
+	}
+	return a.system()
+}
+
 func always(teammate.ToolCall) bool { return true }
 
 // batch makes calls one after another. Whatever happens on the way, each has

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ const (
 // script is a command made ready for the shell, with the files it needs.
 type script struct {
 	text  string
-	dir   string // folder of the files; empty: there are none
+	file  string // holds a long command; empty: the command stands in text
 	cwd   string // file that holds the shell's last directory
 	shell string
 }
@@ -44,20 +45,18 @@ func (t *Tools) newScript(command string, follow bool) (*script, error) {
 	// for; a short one then needs no files at all.
 	s := &script{shell: t.shell}
 	body := t.literal(command)
-	if follow || len(command) > maxInline {
-		dir, err := os.MkdirTemp(t.env.OutputDir, "command-")
+	if len(command) > maxInline {
+		f, err := os.CreateTemp(t.env.OutputDir, "command-*.sh")
 		if err != nil {
 			return nil, err
 		}
-		s.dir = dir
-	}
-	if len(command) > maxInline {
-		file := filepath.Join(s.dir, "command")
-		if err := os.WriteFile(file, []byte(command), 0o600); err != nil {
+		s.file = f.Name()
+		_, err = f.WriteString(command)
+		if err = errors.Join(err, f.Close()); err != nil {
 			s.remove()
 			return nil, err
 		}
-		body = `"$(cat ` + quote(file) + `)"`
+		body = `"$(cat ` + quote(s.file) + `)"`
 	}
 	env := ""
 	if t.env.EnvFile != "" {
@@ -67,7 +66,14 @@ func (t *Tools) newScript(command string, follow bool) (*script, error) {
 		s.text = env + "eval " + body
 		return s, nil
 	}
-	s.cwd = filepath.Join(s.dir, "cwd")
+	// One file serves all commands, since they come one at a time: making one
+	// takes longer than running a small command. It is emptied first, so that an
+	// earlier answer is not taken for this one's.
+	s.cwd = filepath.Join(t.env.OutputDir, "cwd")
+	if err := os.WriteFile(s.cwd, nil, 0o600); err != nil {
+		s.remove()
+		return nil, err
+	}
 	report := fmt.Sprintf(reportCwd, quote(s.cwd))
 	if t.isBash() {
 		report += exitBash
@@ -88,10 +94,10 @@ func (s *script) directory() string {
 	return strings.TrimSuffix(string(data), "\n")
 }
 
-// remove removes the script's files. Removing twice is fine.
+// remove removes the file of a long command. Removing twice is fine.
 func (s *script) remove() {
-	if s.dir != "" {
-		_ = os.RemoveAll(s.dir)
+	if s.file != "" {
+		_ = os.Remove(s.file)
 	}
 }
 

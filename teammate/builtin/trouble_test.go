@@ -1,3 +1,5 @@
+//go:build unix
+
 package builtin
 
 import (
@@ -98,7 +100,7 @@ func TestCloseWhileACommandRuns(t *testing.T) {
 			touch ready
 			sleep 300`})
 	})
-	other := newBench(t, func(e *Env) { *e = b.tools.env })
+	other := newBench(t, func(e *Env) { e.Workdir = b.wd })
 	other.ok("Bash", fields{"command": "until [ -e ready ]; do sleep 0.01; done"})
 	if err := b.tools.Close(); err != nil {
 		t.Fatal(err)
