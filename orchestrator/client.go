@@ -114,9 +114,14 @@ func (c *Client) Interrupt(ctx context.Context, member string) (InterruptReply, 
 	return ask[InterruptReply](ctx, c, verbInterrupt, memberName{Member: member})
 }
 
-// Down asks the team to end. Wait tells when it has.
+// Down asks the team to end. Wait tells when it has. A team may be gone before
+// its answer is out; that is no error, for it has done what was asked.
 func (c *Client) Down(ctx context.Context, reason string) (DownReply, error) {
-	return ask[DownReply](ctx, c, verbDown, Down{Reason: reason})
+	rep, err := ask[DownReply](ctx, c, verbDown, Down{Reason: reason})
+	if errors.Is(err, ErrNotRunning) {
+		return rep, nil
+	}
+	return rep, err
 }
 
 // Wait waits until the team's process has let go of the team.

@@ -54,8 +54,7 @@ func (c *cli) takeDown(ctx context.Context, client *orchestrator.Client, reason 
 	defer cancel()
 	place := client.Place()
 	reply, err := client.Down(ctx, reason)
-	// A team may be gone before its answer is out; it has done what was asked.
-	if err != nil && !errors.Is(err, orchestrator.ErrNotRunning) {
+	if err != nil {
 		return err
 	}
 	if err := client.Wait(ctx); err != nil {
