@@ -224,7 +224,7 @@ func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate
 	}
 	return builtin.New(builtin.Options{
 		Model:   played.Model(&script.Options{Served: history.Steps, IDPrefix: s.member.Name + "_"}),
-		System:  systemPrompt(o.team, s.member, s.lead),
+		System:  func() string { return systemPrompt(o.team, s.member, s.lead) },
 		Tools:   specs,
 		History: history.Messages,
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -58,13 +59,7 @@ func newTeamTool[In any](
 	name, description string, repair map[string]string,
 	run func(ctx context.Context, callID string, in In) teammate.ToolResult,
 ) (teammate.Tool, error) {
-	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not a list of bytes
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("schema of %s: %w", name, err)
-	}
-	text, err := json.Marshal(schema)
+	text, err := inputSchema[In]()
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", name, err)
 	}
@@ -76,6 +71,27 @@ func newTeamTool[In any](
 		}
 		return run(ctx, call.ID, in)
 	}}, nil
+}
+
+// inputSchemas has the schemas of the team tools' inputs, by type: one copy
+// serves all members.
+var inputSchemas sync.Map
+
+func inputSchema[In any]() (json.RawMessage, error) {
+	if known, ok := inputSchemas.Load(reflect.TypeFor[In]()); ok {
+		return known.(json.RawMessage), nil
+	}
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not a list of bytes
+	}})
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(schema)
+	if err == nil {
+		inputSchemas.Store(reflect.TypeFor[In](), json.RawMessage(text))
+	}
+	return text, err
 }
 
 // toolError is a result that tells the model what went wrong.

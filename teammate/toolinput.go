@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -36,15 +37,27 @@ func resolveTools(list []Tool) (map[string]*tool, error) {
 	return tools, nil
 }
 
+// resolved has the schemas that resolveSchema has read, by their text. All
+// members of a team have the same tools: one copy serves them all, or an idle
+// member would cost ten times as much.
+var resolved sync.Map
+
 func resolveSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	if len(raw) == 0 {
 		return nil, nil
+	}
+	if known, ok := resolved.Load(string(raw)); ok {
+		return known.(*jsonschema.Resolved), nil
 	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		return nil, err
 	}
-	return schema.Resolve(nil)
+	fresh, err := schema.Resolve(nil)
+	if err == nil {
+		resolved.Store(string(raw), fresh)
+	}
+	return fresh, err
 }
 
 // prepare brings a call's input into the form in which hooks, rules and the

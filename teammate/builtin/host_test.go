@@ -179,7 +179,7 @@ func prompt(texts ...string) []teammate.Input {
 func newAgent(t testing.TB, m teammate.Model, history ...teammate.Message) *Agent {
 	t.Helper()
 	a, err := New(Options{
-		Model: m, System: "be good", History: history,
+		Model: m, System: func() string { return "be good" }, History: history,
 		Tools: []teammate.Spec{{Name: "Bash"}, {Name: "Edit", Edits: true}, {Name: "Read", ReadOnly: true},
 			{Name: "TaskUpdate", Team: true}},
 	})

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -41,6 +43,26 @@ type tool[In any] struct {
 func newTool[In any](spec teammate.Spec, about map[string]string, adjust func(*jsonschema.Schema),
 	run func(context.Context, In) teammate.ToolResult,
 ) *tool[In] {
+	known, ok := shapes.Load(reflect.TypeFor[In]())
+	if !ok {
+		known, _ = shapes.LoadOrStore(reflect.TypeFor[In](), shapeOf[In](about, adjust))
+	}
+	made := known.(shape)
+	spec.Schema = made.schema
+	return &tool[In]{spec: spec, known: made.known, required: made.required, run: run}
+}
+
+// shape is what the input of a tool looks like.
+type shape struct {
+	schema          json.RawMessage
+	known, required []string // fields, in order
+}
+
+// shapes has the shape of each tool's input type: every member has these
+// tools, and one copy of their schemas serves them all.
+var shapes sync.Map
+
+func shapeOf[In any](about map[string]string, adjust func(*jsonschema.Schema)) shape {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil { // only types with cycles, channels and the like; a test makes every tool
 		schema = &jsonschema.Schema{Type: "object"}
@@ -52,8 +74,7 @@ func newTool[In any](spec teammate.Spec, about map[string]string, adjust func(*j
 	if adjust != nil {
 		adjust(schema)
 	}
-	spec.Schema = encode(schema)
-	return &tool[In]{spec: spec, known: schema.PropertyOrder, required: schema.Required, run: run}
+	return shape{encode(schema), schema.PropertyOrder, schema.Required}
 }
 
 // withPaths names the fields that hold paths, and what gives them one form.
