@@ -170,3 +170,24 @@ func TestKnownMember(t *testing.T) {
 		t.Errorf("a stranger: %v", err)
 	}
 }
+
+// teamDir is a folder with a team whose lead does what script says.
+func teamDir(t *testing.T, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"team.yaml": `covey: 1
+name: crew
+goal: Get it done.
+models: {lead: {provider: script, script: lead.yaml}}
+lead: {model: lead, permission_mode: bypassPermissions}
+tasks: [{id: a, subject: Do it, owner: lead}]
+`,
+		"lead.yaml": script,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}

@@ -158,27 +158,6 @@ func (c *console) drain() {
 	c.waits(mark)
 }
 
-// teamDir is a folder with a team whose lead does what script says.
-func teamDir(t *testing.T, script string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"team.yaml": `covey: 1
-name: crew
-goal: Get it done.
-models: {lead: {provider: script, script: lead.yaml}}
-lead: {model: lead, permission_mode: bypassPermissions}
-tasks: [{id: a, subject: Do it, owner: lead}]
-`,
-		"lead.yaml": script,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 // The scripts of teams on terminals.
 const (
 	quickScript = `exhausted: stop

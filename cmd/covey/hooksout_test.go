@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// TestFiredWire holds `covey hooks run` to the object of DESIGN 6, byte for
+// byte: every field, in its order, empty or not.
+func TestFiredWire(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		outcome hooks.Outcome
+		want    string
+	}{
+		{"nothing matched", hooks.Outcome{Event: hooks.Stop, ToolUseID: "id"},
+			`{"event":"Stop","tool_use_id":"id","matched":0,"results":[],"decision":"pass","feedback":[],"stop_reason":"",` +
+				`"additional_context":[],"system_messages":[],"permission":{"decision":"","reason":""},"updated_input":null,"output":{}}`},
+		{"everything", hooks.Outcome{
+			Event: hooks.PreToolUse, ToolUseID: "toolu_1", Matched: 2, Decision: hooks.Halt,
+			Results: []hooks.Result{{
+				Type: "command", Command: "./a <b>", Outcome: hooks.Blocking, ExitCode: 2, Duration: 1500 * time.Microsecond,
+				Stdout: "o", Stderr: "e\x1b", Feedback: "f", Warning: "w",
+			}},
+			Feedback: []string{"Stop hook feedback:\nno & no"}, StopReason: "enough", AdditionalContext: []string{"c"},
+			SystemMessages: []string{"m"}, Permission: hooks.Permission{Decision: "deny", Reason: "r"},
+			UpdatedInput: json.RawMessage(`{"command":"ls"}`), Output: map[string]json.RawMessage{"retry": json.RawMessage("true")},
+		}, `{"event":"PreToolUse","tool_use_id":"toolu_1","matched":2,"results":[{"type":"command","command":"./a <b>",` +
+			`"outcome":"blocking","exit_code":2,"duration_ms":1,"stdout":"o","stderr":"e\u001b"}],"decision":"stop",` +
+			`"feedback":["Stop hook feedback:\nno & no"],"stop_reason":"enough","additional_context":["c"],"system_messages":["m"],` +
+			`"permission":{"decision":"deny","reason":"r"},"updated_input":{"command":"ls"},"output":{"retry":true}}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := compactJSON(fired(tc.outcome))
+			if err != nil || strings.TrimSpace(string(got)) != tc.want {
+				t.Errorf("got\n%s\nwant\n%s (%v)", got, tc.want, err)
+			}
+		})
+	}
+}
+
+// TestListHooks: by event, and within one as configured, layer by layer.
+func TestListHooks(t *testing.T) {
+	command := func(line string) hooks.Handler { return hooks.Handler{Type: "command", Command: line} }
+	list := listHooks([]hooks.Source{
+		{Name: "spec", Settings: hooks.Settings{
+			hooks.Stop:       {{Hooks: []hooks.Handler{command("s1"), command("s2")}}},
+			hooks.PreToolUse: {{Matcher: "Bash", Hooks: []hooks.Handler{command("p")}}},
+		}},
+		{Name: "gates", Settings: hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: "work-committed", Gate: true}}}}}},
+	})
+	var got []string
+	for _, h := range list {
+		got = append(got, string(h.event)+" "+h.matcher+" "+commandOf(h.handler)+" "+h.source+" "+handlerType(h.handler))
+	}
+	want := []string{
+		"PreToolUse Bash p spec command", "Stop  s1 spec command", "Stop  s2 spec command",
+		"Stop  work-committed gates policy",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestCommandOf names a hook by whatever it runs.
+func TestCommandOf(t *testing.T) {
+	for want, h := range map[string]hooks.Handler{
+		"./x.sh":   {Type: "command", Command: "./x.sh"},
+		"http://y": {Type: "http", URL: "http://y"},
+		"Is it?":   {Type: "prompt", Prompt: "Is it?"},
+		"srv look": {Type: "mcp_tool", Server: "srv", Tool: "look"},
+	} {
+		if got := commandOf(h); got != want {
+			t.Errorf("commandOf(%+v) = %q, want %q", h, got, want)
+		}
+	}
+}
+
+// TestAbsentPolicies: fired by hand, a policy refuses and says why.
+func TestAbsentPolicies(t *testing.T) {
+	sources := []hooks.Source{{Settings: hooks.Settings{hooks.TeammateIdle: {{Hooks: []hooks.Handler{
+		{Policy: "report-sent", Gate: true}, {Type: "command", Command: "true"},
+	}}}}}}
+	absent := absentPolicies(sources)
+	if len(absent) != 1 {
+		t.Fatalf("%d policies, want 1", len(absent))
+	}
+	r := absent["report-sent"](t.Context(), hooks.Input{})
+	if r.Outcome == hooks.Success || !strings.Contains(r.Feedback, "report-sent looks at a running team") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestUnknownEvent(t *testing.T) {
+	if got := unknownEvent("PreTooluse").Error(); !strings.Contains(got, "did you mean PreToolUse?") {
+		t.Errorf("a near one: %s", got)
+	}
+	if got := unknownEvent("Xyzzyxyzzyxyzzyxyzzy").Error(); !strings.Contains(got, "events are named as in") {
+		t.Errorf("a far one: %s", got)
+	}
+}
