@@ -32,7 +32,6 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
 		},
-		Attached: func(int) {},
 	}
 }
 
@@ -216,6 +215,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 	st := Status{
 		Team: o.team.Name, Goal: c.goal, Workspace: o.place.Workspace, Spec: o.team.File, PID: c.pid,
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: countTasks(all), Seq: c.journal.last(),
+		Attached: c.control.Attached(),
 	}
 	select {
 	case <-c.up:

@@ -191,11 +191,20 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *builtin.Tools) ([]team
 	}
 	var tools []teammate.Tool
 	for _, t := range workspace.List() {
-		if s.member.Tools == nil || slices.Contains(s.member.Tools, t.Spec().Name) {
+		if mayUse(s.member.Tools, t.Spec().Name) {
 			tools = append(tools, t)
 		}
 	}
 	return append(tools, team...), nil
+}
+
+// mayUse reports whether a tool is among those that a spec names; nil names all.
+// Who has Bash can also read and end what it runs in the background.
+func mayUse(named []string, tool string) bool {
+	if tool == "BashOutput" || tool == "KillShell" {
+		return named == nil || slices.Contains(named, tool) || slices.Contains(named, "Bash")
+	}
+	return named == nil || slices.Contains(named, tool)
 }
 
 // actor is the member as it changes the team.

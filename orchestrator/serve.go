@@ -156,7 +156,7 @@ func (w *watch) see(e teammate.Event) {
 	case teammate.HookStarted:
 		w.doing = data.Event + " hooks"
 	case teammate.HookFinished:
-		if data.Outcome == "non_blocking_error" || data.Outcome == "cancelled" {
+		if data.FailedOpen {
 			w.failOpen++
 		}
 	case teammate.HookFeedback:

@@ -91,6 +91,9 @@ type (
 		Stdout     string `json:"stdout"`
 		Stderr     string `json:"stderr"`
 		Warning    string `json:"warning,omitempty"`
+		// FailedOpen says that the hook had no say because it could not do its
+		// work: what it guards has gone on without it.
+		FailedOpen bool `json:"failed_open,omitempty"`
 	}
 	// HookFeedback is feedback that goes to the model. Path is turn_end or tool.
 	HookFeedback struct {
