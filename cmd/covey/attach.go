@@ -12,7 +12,8 @@ import (
 
 // attachCommand is `covey attach`.
 func (c *cli) attachCommand() *cobra.Command {
-	lines := 0
+	var lines int
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "attach [MEMBER]",
 		Short: "Look over a member's shoulder and talk to it",
@@ -32,7 +33,7 @@ On a pipe it prints what happens until the team ends.`,
 			if err != nil {
 				return err
 			}
-			a := &attachment{cli: c, place: place, want: func(orchestrator.Line) bool { return true }, lines: lines}
+			a := &attachment{cli: c, place: place, want: func(orchestrator.Line) bool { return true }, lines: lines, json: asJSON}
 			if len(args) > 0 {
 				if err := knownMember(place, args[0]); err != nil {
 					return err
@@ -44,6 +45,7 @@ On a pipe it prints what happens until the team ends.`,
 		ValidArgsFunction: c.completeMember,
 	}
 	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "begin with the last `N` entries; 0: as many as fit")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the journal's lines, on a terminal, too")
 	return cmd
 }
 
@@ -57,7 +59,8 @@ type attachment struct {
 	place  orchestrator.Place
 	member string // whose history is shown and who is talked to; empty: all, and the lead
 	want   func(orchestrator.Line) bool
-	lines  int // entries to begin with; 0: as many as fit
+	lines  int  // entries to begin with; 0: as many as fit
+	json   bool // print the journal's lines instead of showing them
 	client *orchestrator.Client
 	path   string // of the journal
 }
@@ -104,7 +107,7 @@ func (a *attachment) run(ctx context.Context) error {
 		}
 		return nil
 	}
-	if isTerminal(a.cli.in) && a.cli.out.tty() {
+	if isTerminal(a.cli.in) && a.cli.out.tty() && !a.json {
 		return a.onTerminal(ctx, tail, follow)
 	}
 	return a.onPipe(ctx, tail, follow)
@@ -137,7 +140,7 @@ func (a *attachment) tailLength() int {
 
 // onPipe prints the tail and then all that happens until the team ends.
 func (a *attachment) onPipe(ctx context.Context, tail []orchestrator.Line, follow follower) error {
-	show := a.cli.linePrinter(false)
+	show := a.cli.linePrinter(a.json)
 	for _, l := range tail {
 		if err := show(l); err != nil {
 			return err

@@ -18,6 +18,7 @@ const downWithin = 15 * time.Second
 // downCommand is `covey down`.
 func (c *cli) downCommand() *cobra.Command {
 	var reason string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Stop the team; `covey up` takes it up again",
@@ -34,22 +35,45 @@ func (c *cli) downCommand() *cobra.Command {
 			}
 			client, err := orchestrator.Dial(cmd.Context(), place)
 			if errors.Is(err, orchestrator.ErrNotRunning) {
-				c.out.printf("%s is not running\n", place.Team)
-				return nil
+				return c.wasDown(downResult{Team: place.Team}, asJSON)
 			}
 			if err != nil {
 				return err
 			}
 			defer client.Close()
-			return c.takeDown(cmd.Context(), client, reason)
+			if err := takeDown(cmd.Context(), client, reason); err != nil {
+				return err
+			}
+			return c.wasDown(downResult{Team: place.Team, Stopped: true}, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "say why, for the journal and the end report")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
+// downResult is what `covey down --json` prints.
+type downResult struct {
+	Team    string `json:"team"`
+	Stopped bool   `json:"stopped"` // false: it was not running
+}
+
+// wasDown says that a team does not run, be it stopped now or before: who wants
+// it down has what they want either way.
+func (c *cli) wasDown(r downResult, asJSON bool) error {
+	switch {
+	case asJSON:
+		return c.out.json(r)
+	case r.Stopped:
+		c.out.printf("%s has ended; covey up takes it up again\n", r.Team)
+	default:
+		c.out.printf("%s is not running\n", r.Team)
+	}
+	return nil
+}
+
 // takeDown tells a team to end and waits until it has.
-func (c *cli) takeDown(ctx context.Context, client *orchestrator.Client, reason string) error {
+func takeDown(ctx context.Context, client *orchestrator.Client, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
 	defer cancel()
 	place := client.Place()
@@ -61,6 +85,5 @@ func (c *cli) takeDown(ctx context.Context, client *orchestrator.Client, reason 
 		return fmt.Errorf("%s is still ending after %s; as a last resort: kill -9 %d",
 			place.Team, downWithin, reply.PID)
 	}
-	c.out.printf("%s has ended; covey up takes it up again\n", place.Team)
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 
 // initCommand is `covey init`.
 func (c *cli) initCommand() *cobra.Command {
-	var force bool
+	var force, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a spec that runs, as a start",
@@ -32,19 +32,31 @@ folder seems to have. Files that are there already are not overwritten.`,
 			if len(args) > 0 {
 				dir = c.path(args[0])
 			}
-			return c.initIn(dir, force)
+			wrote, err := writeStarter(dir, force)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return c.out.json(map[string][]string{"wrote": wrote})
+			}
+			for _, path := range wrote {
+				c.out.printf("wrote %s\n", plainLine(path))
+			}
+			c.out.printf("\nNext: covey up%s\n", specArg(filepath.Join(dir, defaultSpec)))
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite the files that are there")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-// initIn writes the starter into dir, all of it or, if a file is in the way,
-// nothing.
-func (c *cli) initIn(dir string, force bool) error {
+// writeStarter writes the starter into dir, all of it or, if a file is in the
+// way, nothing. It returns what it wrote.
+func writeStarter(dir string, force bool) (wrote []string, err error) {
 	spec, files, err := configs.Starter(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	files = maps.Clone(files)
 	files[defaultSpec] = spec
@@ -52,20 +64,20 @@ func (c *cli) initIn(dir string, force bool) error {
 	for _, name := range names {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		if err == nil && !force {
-			return fmt.Errorf("%s is there already; --force overwrites it", filepath.Join(dir, name))
+			return nil, fmt.Errorf("%s is there already; --force overwrites it", filepath.Join(dir, name))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return nil, err
 		}
 	}
 	for _, name := range names {
-		if err := writeFile(filepath.Join(dir, name), files[name]); err != nil {
-			return err
+		path := filepath.Join(dir, name)
+		if err := writeFile(path, files[name]); err != nil {
+			return wrote, err
 		}
-		c.out.printf("wrote %s\n", plainLine(filepath.Join(dir, name)))
+		wrote = append(wrote, path)
 	}
-	c.out.printf("\nNext: covey up%s\n", specArg(filepath.Join(dir, defaultSpec)))
-	return nil
+	return wrote, nil
 }
 
 // specArg is how a command line names a spec; the default needs no name.

@@ -127,12 +127,14 @@ func TestSpecTrouble(t *testing.T) {
 
 func TestInit(t *testing.T) {
 	dir := t.TempDir()
-	c, out, _ := printer()
-	if err := c.initIn(dir, false); err != nil {
-		t.Fatal(err)
+	wrote, err := writeStarter(dir, false)
+	if err != nil || len(wrote) < 2 {
+		t.Fatalf("wrote %v (%v)", wrote, err)
 	}
-	if n := strings.Count(out.String(), "wrote "); n < 2 || !strings.Contains(out.String(), "Next: covey up "+dir) {
-		t.Errorf("printed %q", out)
+	for _, path := range wrote {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
 	}
 	before, err := os.ReadFile(filepath.Join(dir, defaultSpec))
 	if err != nil {
@@ -141,13 +143,13 @@ func TestInit(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, defaultSpec), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.initIn(dir, false); err == nil || !strings.Contains(err.Error(), "--force") {
+	if _, err := writeStarter(dir, false); err == nil || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("overwrote a spec: %v", err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, defaultSpec)); err != nil || string(data) != "mine" {
 		t.Errorf("the spec is now %q (%v)", data, err)
 	}
-	if err := c.initIn(dir, true); err != nil {
+	if _, err := writeStarter(dir, true); err != nil {
 		t.Error(err)
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, defaultSpec)); err != nil || len(after) < len(before)/2 {

@@ -171,7 +171,7 @@ func (c *cli) showTask(task tasks.Task, all []tasks.Task) {
 
 // tasksGraphCommand is `covey tasks graph`.
 func (c *cli) tasksGraphCommand() *cobra.Command {
-	var mermaid bool
+	var mermaid, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "Draw which task waits for which",
@@ -188,6 +188,8 @@ func (c *cli) tasksGraphCommand() *cobra.Command {
 				return err
 			}
 			switch {
+			case asJSON:
+				return c.out.json(taskViews(list))
 			case mermaid:
 				c.out.printf("%s", taskMermaid(list))
 			case len(list) == 0:
@@ -199,5 +201,6 @@ func (c *cli) tasksGraphCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a Mermaid flowchart, for Markdown")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
