@@ -246,3 +246,33 @@ func TestUnwritableBlobDir(t *testing.T) {
 	_, err := s.Create(t.Context(), as("ann"), New{Subject: "s", Description: strings.Repeat("x", inlineLimit+1)})
 	wantError(t, err, ErrDisk, file, "try again")
 }
+
+// TestViewLooksAgain when a payload went away under it, but not for ever.
+func TestViewLooksAgain(t *testing.T) {
+	s := open(t, nil)
+	for _, tt := range []struct{ gone, attempts int }{{0, 1}, {3, 4}, {100, 8}} {
+		attempts := 0
+		err := s.view(t.Context(), func(reader) error {
+			if attempts++; attempts <= tt.gone {
+				return fmt.Errorf("task 1: %w", errBlobGone)
+			}
+			return nil
+		})
+		if attempts != tt.attempts || (err != nil) != (tt.gone > tt.attempts) {
+			t.Errorf("%+v: %d attempts, %v", tt, attempts, err)
+		}
+	}
+}
+
+// TestRepeatedCallLeavesNoPayload: the file that a repeated call made anew is
+// needed by nobody.
+func TestRepeatedCallLeavesNoPayload(t *testing.T) {
+	s := open(t, nil)
+	for range 3 {
+		_, err := s.Create(t.Context(), call("c"), New{Subject: "s", Description: strings.Repeat("x", inlineLimit+1)})
+		ok(t, 0, err)
+		if n := countFiles(t, s); n != 1 {
+			t.Errorf("%d files", n)
+		}
+	}
+}

@@ -3,10 +3,12 @@ package tasks
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestClaim(t *testing.T) {
@@ -83,12 +85,15 @@ func TestListsAreInNumericOrder(t *testing.T) {
 	wantList(t, "a name that is a prefix", ids(ok(t, list, err)), []string{})
 }
 
+// races is how often TestClaimRace races; a night's worth is 10,000.
+var races = flag.Int("races", 30, "how many rounds TestClaimRace has")
+
 // TestClaimRace: of 64 members that claim the same task at once, one gets it;
 // again and again, with tasks that are given back in between.
 func TestClaimRace(t *testing.T) {
-	const claimants, rounds = 64, 30
+	const claimants = 64
 	s := open(t, nil)
-	for round := range rounds {
+	for round := range *races {
 		id := add(t, s, New{}).ID
 		var winners, refused atomic.Int32
 		var owner atomic.Value
@@ -134,6 +139,8 @@ func TestScramble(t *testing.T) {
 		}
 		add(t, s, n)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	var done sync.Map
 	var left atomic.Int32
 	left.Store(tasks)
@@ -141,7 +148,7 @@ func TestScramble(t *testing.T) {
 	for i := range members {
 		name := fmt.Sprint("member-", i)
 		wg.Go(func() {
-			for left.Load() > 0 {
+			for left.Load() > 0 && ctx.Err() == nil {
 				if !workOn(t, s, name, &done) {
 					continue
 				}

@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// The edges of the graph go from a task to those that wait for it ("blocks").
+// A new edge can only close a cycle that leads through its own ends, so a
+// change looks from the changed task alone; Add and Check look at all of them.
+
 // findCycle looks for a way from start back to start along next, and gives the
 // nodes on it, start at both ends; nil when there is none. It visits each node
 // once and keeps its own stack, because a chain of tasks may be long.

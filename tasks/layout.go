@@ -8,7 +8,11 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The buckets of the file. A number in a key is 8 bytes, big-endian, so that
+// The buckets of the file. Records come first, then indexes. An index entry is
+// a key without a value wherever the key says it all, so that keeping it in
+// step is putting or deleting a key, and asking it is looking for a prefix.
+//
+// A number in a key is 8 bytes, big-endian, so that
 // keys sort as numbers; a name in a key ends with a zero byte, which no name
 // holds, so that the keys of one name stand together.
 const (

@@ -65,6 +65,10 @@ type Delivery struct {
 	ID string `json:"id"`
 }
 
+// The outbox is a queue with one reader. What is read stays until it is
+// settled, so an event is told at least once; the reader, who knows the last ID
+// that it has on disk, makes that exactly once.
+
 // A read of the outbox ends after this many events or bytes, whichever comes
 // first, because callers hold all of it in memory.
 const (

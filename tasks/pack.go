@@ -40,6 +40,10 @@ func (s *Store) packJSON(c *job, what string, data json.RawMessage) (long, error
 	return s.pack(c, string(data))
 }
 
+// A packed value is one that the committer can store as it is: clean, of the
+// right form, and in a file of its own if it is long. What was packed for a
+// change that is refused is removed again, whoever refused it.
+
 // packedMetadata is a metadata patch ready to be stored.
 type packedMetadata struct {
 	keys   []string // sorted; of set and removals both

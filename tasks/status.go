@@ -46,6 +46,9 @@ func (c Claim) claimable(t Task, blockers, busy []string) (again bool, err error
 	return false, nil
 }
 
+// The decisions below are functions from values to values: what they need to
+// know of other tasks is handed in, and what they decide is written elsewhere.
+
 // advance gives t with the patch's subject, active form, owner and status, and
 // the names of the fields that really differ. blockers are as for claimable,
 // with those that the patch itself adds.

@@ -58,6 +58,10 @@ func (s *Store) begin(tx *bolt.Tx) *txn {
 		now:    s.opts.Now().UTC().Round(0),
 		unread: s.opts.MaxUnread,
 	}
+	for _, name := range []string{bucketTasks, bucketReady, bucketOutbox} {
+		// Their keys rise, so pages may be filled: half as many to read in Open.
+		t.bucket(name).FillPercent = 0.9
+	}
 	t.counts = readCounters(t.bucket(bucketMeta))
 	t.loaded = t.counts
 	return t
