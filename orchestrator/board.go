@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -203,8 +202,7 @@ func (b *board) known(member string) error {
 	if member == "" || slices.Contains(b.members, member) {
 		return nil
 	}
-	return fmt.Errorf("no member is called %q; the members are %s: %w",
-		member, strings.Join(b.members, ", "), ErrNoMember)
+	return plainly(ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.members, ", "))
 }
 
 // leadNames are what other hosts call the lead; they all mean ours.
@@ -222,10 +220,10 @@ func (b *board) resolve(name string) string {
 // send puts a message into the mailbox of a member, or of all others for "*".
 func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoing) ([]tasks.Message, error) {
 	if to == "" {
-		return nil, fmt.Errorf("a message needs a recipient in \"to\": a member's name, or \"*\" for all: %w", ErrNoMember)
+		return nil, plainly(ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
 	}
 	if strings.TrimSpace(out.Text) == "" {
-		return nil, fmt.Errorf("the message to %s is empty; write what it should say: %w", to, ErrEmpty)
+		return nil, plainly(ErrEmpty, "the message to %s is empty; write what it should say", to)
 	}
 	if to == "*" {
 		out.To = slices.DeleteFunc(slices.Clone(b.members), func(m string) bool { return m == by.Name })
@@ -235,7 +233,7 @@ func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoin
 			return nil, err
 		}
 		if to == by.Name {
-			return nil, fmt.Errorf("you are %s: a message to oneself goes nowhere: %w", to, ErrNoMember)
+			return nil, plainly(ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
 		}
 		out.To = []string{to}
 	}

@@ -168,6 +168,7 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 	if s.Tasks, err = c.store.List(ctx); err != nil {
 		return s, err
 	}
+	c.comfort(&s)
 	for i, m := range s.Seats {
 		if !m.Idle || m.Gone {
 			continue
@@ -177,6 +178,19 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 		}
 	}
 	return s, nil
+}
+
+// comfort takes the attention from members whose trouble has gone: the tasks
+// that they did not get on with have been changed by somebody since.
+func (c *crew) comfort(s *scene) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, m := range c.seats {
+		if m.stuckOn != "" && m.stuckOn != fingerprint(actable(s.Tasks, m.member.Name)) {
+			m.attention, m.stuckOn = "", ""
+			s.Seats[i].Attention = ""
+		}
+	}
 }
 
 // carryOut does one thing that plan asked for.
@@ -195,6 +209,9 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 			{Kind: teammate.FromCovey, Text: nudgeText(m.Tasks)},
 		}}, m.Mark)
 	case attention:
+		c.mu.Lock()
+		s.stuckOn = fingerprint(m.Tasks)
+		c.mu.Unlock()
 		return c.giveUpOn(ctx, s, m.Reason)
 	case tellLead:
 		return c.note(ctx, keyTold, m.Mark, impasseText(m.Reason))
@@ -254,7 +271,7 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 		s.nudges++
 	}
 	s.nudged = mark
-	s.idle, s.attention, s.limited, c.resting = false, "", false, nil
+	s.idle, s.attention, s.stuckOn, s.limited, c.resting = false, "", "", false, nil
 	s.work <- w // never blocks: the member was idle, so the one place is free
 	return nil
 }

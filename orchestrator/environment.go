@@ -39,9 +39,13 @@ func environment(environ []string) []string {
 	})
 }
 
+// runMark is the environment entry by which the processes of a team are known
+// even when they are not below it any more.
+func runMark(p Place) string { return "COVEY_RUN=" + p.Dir }
+
 // childEnvironment is environment for a team's children: they find the running
 // covey and its team.
 func childEnvironment(opts Options, place Place) []string {
 	env := environment(os.Environ())
-	return append(env, "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace, "COVEY_BIN="+opts.Bin)
+	return append(env, "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace, "COVEY_BIN="+opts.Bin, runMark(place))
 }

@@ -1,6 +1,9 @@
 package orchestrator
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 var (
 	// ErrNoMember is returned when a task, message or command names somebody
@@ -14,3 +17,18 @@ var (
 	// errTold ends a team that was told to stop with `covey down`.
 	errTold = errors.New("told to stop")
 )
+
+// plainError is an error of a kind whose text says all by itself: appending the
+// kind's own words would say the same thing twice.
+type plainError struct {
+	kind error
+	text string
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.kind }
+
+// plainly makes an error of a kind with a text of its own.
+func plainly(kind error, format string, args ...any) error {
+	return &plainError{kind, fmt.Sprintf(format, args...)}
+}

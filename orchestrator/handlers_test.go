@@ -165,3 +165,27 @@ func TestDownEndsTheTeam(t *testing.T) {
 		t.Errorf("run.json says %+v, %v", run.Result, err)
 	}
 }
+
+func TestAttentionEndsWithItsCause(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: api, subject: Add it, owner: dev}]\n",
+		"lead.yaml": `steps: [{say: Hm., times: -1}]`,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - {say: Hm., times: -1}
+`,
+	})
+	c, ctx := r.up(), context.Background()
+	r.lines.wait(t, "dev to need attention", func(l Line) bool { return l.Type == "needs_attention" })
+	done := tasks.Completed
+	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done}); err != nil {
+		t.Fatal(err)
+	}
+	r.lines.wait(t, "the lead's report", func(l Line) bool {
+		return l.Type == "turn_started" && strings.Contains(string(l.Data), "All tasks are completed")
+	})
+	st, err := c.Status(ctx)
+	if err != nil || st.Members[1].Attention != "" {
+		t.Errorf("dev still needs attention: %+v, %v", st.Members[1], err)
+	}
+}

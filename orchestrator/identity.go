@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,6 +25,8 @@ type Owner struct {
 // session is what an orphan keeps when its parents have ended. It is safe for
 // concurrent use. Make it with NewProcesses.
 type Processes struct {
+	// mark is the environment entry of all that the team starts; empty: none.
+	mark  string
 	self  int           // our own pid
 	grace time.Duration // how long Reap leaves a zombie to whoever may wait for it
 
@@ -244,10 +247,16 @@ func (p *Processes) judge(chain []process, read reader) Caller {
 			}
 		}
 	}
-	if below {
+	if below || p.leftBehind(chain) {
 		return Caller{Kind: Stray, PID: pid}
 	}
 	return Caller{Kind: Operator, PID: pid}
+}
+
+// leftBehind reports whether a chain leads through a process that a run of this
+// team started: one that was killed has left it, or it got out from below us.
+func (p *Processes) leftBehind(chain []process) bool {
+	return slices.ContainsFunc(chain, func(at process) bool { return at.pid != p.self && carries(at.pid, p.mark) })
 }
 
 // ofSession is the registered process in whose session or process group a

@@ -30,7 +30,8 @@ type seat struct {
 	gone         string // why it takes no more turns; empty: it does
 	halting      string // a hook stopped it: it leaves when its turn is over
 	attention    string
-	limited      bool // the attention is due to a limit, which ends a team with code 3
+	stuckOn      string // fingerprint of the tasks that the attention is about; empty: it is about something else
+	limited      bool   // the attention is due to a limit, which ends a team with code 3
 	nudges       int
 	nudged       string
 	watch        watch

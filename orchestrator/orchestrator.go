@@ -44,6 +44,8 @@ type Orchestrator struct {
 	scripts map[string]*script.Script // by path
 	hooks   layers
 	started time.Time
+	// leftovers tells of what a killed run had left; empty: nothing.
+	leftovers string
 }
 
 // New checks that a team can run: every file that its spec names can be read
@@ -92,6 +94,9 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 		return Ending{}, err
 	}
 	defer func() { err = errors.Join(err, lock.release()) }()
+	if left := killLeftovers(o.place); len(left) > 0 {
+		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
+	}
 	if o.opts.Fresh {
 		if err := forget(o.place); err != nil {
 			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
@@ -124,6 +129,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		keep:  o.opts.Keep || o.team.Keep,
 		poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
+	c.processes.mark = runMark(o.place)
 	j.views = journalViews{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("nobody heard that the journal grew", "err", err)
@@ -163,6 +169,9 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (Ending, error) {
 	if before.done {
 		return o.alreadyDone(ctx, c, before)
+	}
+	if o.leftovers != "" {
+		c.journal.tell(teammate.Warning{Text: o.leftovers})
 	}
 	for _, w := range o.hooks.warnings {
 		c.journal.tell(teammate.Warning{Text: w.Error()})

@@ -137,7 +137,7 @@ func sendMessage(ctx context.Context, b *board, me actor, in sendMessageInput) t
 	case "broadcast":
 		to = "*"
 	default:
-		return toolError(fmt.Errorf("messages of type %q come with a later version; send text: %w", in.Type, ErrEmpty))
+		return toolError(plainly(ErrEmpty, "messages of type %q come with a later version; send text", in.Type))
 	}
 	sent, err := b.send(ctx, me, to, tasks.Outgoing{Text: text, Summary: in.Summary})
 	if err != nil {

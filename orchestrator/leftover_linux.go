@@ -1,0 +1,71 @@
+package orchestrator
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// carries reports whether a process was started with this entry in its
+// environment. One that cannot be read is another user's, and does not.
+func carries(pid int, entry string) bool {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil || entry == "" {
+		return false
+	}
+	return slices.ContainsFunc(bytes.Split(data, []byte{0}), func(e []byte) bool { return string(e) == entry })
+}
+
+// killLeftovers ends what a run of this team that was killed has left behind:
+// its tools' processes have become orphans of the system, go on writing in the
+// workspace, and are nobody's any more. It returns the numbers of those that it
+// killed. The team's lock must be held: nobody else runs it.
+func killLeftovers(p Place) []int {
+	var killed []int
+	for range killRounds {
+		left := marked(runMark(p))
+		if len(left) == 0 {
+			break
+		}
+		for _, pid := range left {
+			if unix.Kill(pid, unix.SIGKILL) == nil && !slices.Contains(killed, pid) {
+				killed = append(killed, pid)
+			}
+		}
+		time.Sleep(2 * time.Millisecond) // what is being killed is gone by then, or is looked at again
+	}
+	return killed
+}
+
+// marked lists the processes that carry an entry, without ourselves and those
+// that started us.
+func marked(entry string) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var above []int
+	for pid := os.Getpid(); pid > 0 && !slices.Contains(above, pid); {
+		above = append(above, pid)
+		p, err := readProcess(pid)
+		if err != nil {
+			break
+		}
+		pid = p.parent
+	}
+	var found []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || slices.Contains(above, pid) || !carries(pid, entry) {
+			continue
+		}
+		if p, err := readProcess(pid); err == nil && !p.zombie {
+			found = append(found, pid)
+		}
+	}
+	return found
+}

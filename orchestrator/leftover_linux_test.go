@@ -1,0 +1,60 @@
+package orchestrator
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestLeftoversOfAKilledRun kills covey while a member's Bash has a process in
+// the background that left its session. The next run ends it before it begins.
+func TestLeftoversOfAKilledRun(t *testing.T) {
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1),
+		"lead.yaml": `steps:
+  - call: [{tool: Bash, input: {command: "setsid sh -c 'echo $$ > ` + pidFile + `; exec sleep 300' & while ! test -s ` + pidFile + `; do sleep 0.01; done"}}]
+  - call: [{tool: Bash, input: {command: "sleep 0.1"}}]
+    times: 3
+  - say: Done.
+`,
+	})
+	r.runAndKill(10) // the first Bash has come back
+	pid := waitForPID(t, pidFile)
+	if unix.Kill(pid, 0) != nil {
+		t.Fatal("the process that the tool left is gone before the second run begins")
+	}
+	if code := r.run(Options{}).Code; code != CodeDone {
+		t.Errorf("the second run ended with %d", code)
+	}
+	if p, err := readProcess(pid); err == nil && !p.zombie {
+		t.Errorf("process %d still runs", pid)
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	told := false
+	for _, l := range r.lines.all() {
+		told = told || l.Type == "warning" && strings.Contains(string(l.Data), strconv.Itoa(pid))
+	}
+	if !told {
+		t.Errorf("nobody was told of process %d:\n%s", pid, show(r.lines.all()))
+	}
+}
+
+// waitForPID reads a pid from a file as soon as it is there.
+func waitForPID(t *testing.T, path string) int {
+	t.Helper()
+	for range 1000 {
+		data, err := os.ReadFile(path)
+		if pid, bad := strconv.Atoi(strings.TrimSpace(string(data))); err == nil && bad == nil {
+			return pid
+		}
+		time.Sleep(5 * time.Millisecond) // written by a process that tells nobody
+	}
+	t.Fatal("no pid was written")
+	return 0
+}
