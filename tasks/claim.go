@@ -57,6 +57,10 @@ func (t *txn) claim(a Actor, id string, c Claim) (*receiptRecord, error) {
 	return &receiptRecord{Task: t.withBlocks(rec)}, nil
 }
 
+// Every change of a task goes the same way: load the record, decide, copy it for
+// its next version, save it beside the old one so that the indexes can follow,
+// and tell what happened.
+
 // next copies a record for its next version.
 func (t *txn) next(was *taskRecord) *taskRecord {
 	rec := was.clone()

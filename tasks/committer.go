@@ -9,6 +9,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
+// The committer is a line with one counter. Whoever wants a change hands in a
+// job and waits; the committer takes all jobs that are in line, runs them one
+// after another in one transaction, commits, and answers them all. There is no
+// delay to gather more: while one commit is on its way to the disk the next
+// batch gathers by itself, so that the batches grow with the load.
+
 // maxBatch is how many changes go into one commit at most, and how many may
 // wait in the channel. It bounds what one transaction holds in memory (each
 // change adds a few records of at most 64 KiB per long field) and how long the

@@ -66,6 +66,10 @@ func (r reader) lastReceipt(member, callID string) (*receiptRecord, error) {
 	return decode[receiptRecord]("receipt", data)
 }
 
+// A member that is cut off between a change and its answer asks again after the
+// restart, with the same call id. The receipt is what makes asking again safe:
+// it was stored with the change, so it is there exactly if the change happened.
+
 // act makes a change in an actor's name: it refuses an old session, answers a
 // repeated call from its receipt, and else runs c and keeps the receipt.
 func (s *Store) act(ctx context.Context, c *job, run func(*txn) (*receiptRecord, error)) (Receipt, error) {

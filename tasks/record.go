@@ -42,6 +42,9 @@ type long struct {
 	file *blobRef
 }
 
+// Records hold a task or message by embedding it, so that a stored task reads
+// like any other and a new field needs no second place.
+
 // taskRecord is a task as stored. In bucketTasks its Blocks are empty, because
 // they follow from the other tasks' BlockedBy; in events and receipts they are
 // what they were at that moment.
