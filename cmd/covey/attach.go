@@ -10,7 +10,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// attachCommand is `covey attach`.
+// attachCommand is `covey attach`. Without a member it shows the whole team,
+// since that is what a person who has just started one in the background wants
+// to see.
 func (c *cli) attachCommand() *cobra.Command {
 	var lines int
 	var asJSON bool
@@ -50,10 +52,11 @@ On a pipe it prints what happens until the team ends.`,
 }
 
 // defaultTail is how many entries a pipe, or a terminal of unknown size, begins
-// with.
+// with. Enough to see what a member is at, and little enough to read.
 const defaultTail = 20
 
-// attachment is one `covey attach`.
+// attachment is one `covey attach`. Where it shows what happens, on a terminal
+// or on a pipe, is decided last; what it shows is the same on both.
 type attachment struct {
 	cli    *cli
 	place  orchestrator.Place
@@ -65,7 +68,10 @@ type attachment struct {
 	path   string // of the journal
 }
 
-// run attaches, shows, and lets go.
+// run attaches, shows, and lets go. The journal is read from its file and the
+// team's process only says when it grew: so any number may be attached, and one
+// that is slow holds up nobody. Attach is asked for first, because from then on
+// there is somebody whom the team can ask.
 func (a *attachment) run(ctx context.Context) error {
 	client, err := orchestrator.Dial(ctx, a.place)
 	if errors.Is(err, orchestrator.ErrNotRunning) {
@@ -114,10 +120,13 @@ func (a *attachment) run(ctx context.Context) error {
 }
 
 // follower calls a function with each line of the journal that is wanted, until
-// the team ends, the function fails, or the context ends.
+// the team ends, the function fails, or the context ends. It hides the journal
+// from those who show it, who are tested without one.
 type follower func(ctx context.Context, f func(orchestrator.Line) error) error
 
-// tells accepts the lines that are wanted and tell something.
+// tells accepts the lines that are wanted and tell something. Lines that tell
+// nothing must not count as history: of twenty last lines, nineteen may be
+// those of hooks that started.
 func (a *attachment) tells(l orchestrator.Line) bool {
 	if !a.want(l) {
 		return false
@@ -138,7 +147,8 @@ func (a *attachment) tailLength() int {
 	return defaultTail
 }
 
-// onPipe prints the tail and then all that happens until the team ends.
+// onPipe prints the tail and then all that happens until the team ends. Nothing
+// is cut here, and standard input is not looked at: covey send is for scripts.
 func (a *attachment) onPipe(ctx context.Context, tail []orchestrator.Line, follow follower) error {
 	show := a.cli.linePrinter(a.json)
 	for _, l := range tail {
@@ -149,7 +159,8 @@ func (a *attachment) onPipe(ctx context.Context, tail []orchestrator.Line, follo
 	return follow(ctx, show)
 }
 
-// who is the member that typed lines go to.
+// who is the member that typed lines go to. The team checks the name again;
+// this only has to find the lead's.
 func (a *attachment) who() string {
 	if a.member != "" {
 		return a.member

@@ -17,7 +17,8 @@ const maxScroll = 5000
 
 // pager is the attach view: the entries of the journal, the part of them that
 // is on the screen, and the line that is being typed. It is pure: what keys ask
-// of the outside comes back as an ask.
+// of the outside comes back as an ask. It keeps entries, not screen lines:
+// those depend on the width, which changes.
 type pager struct {
 	screen  *screen
 	title   string
@@ -42,7 +43,9 @@ type ask struct {
 	leaveSoon bool
 }
 
-// told is a line of the journal in words, and laid out for one width.
+// told is a line of the journal in words, and laid out for one width. A person
+// who scrolls makes the same entries be drawn again and again, and one of them
+// may have been made from a megabyte of JSON.
 type told struct {
 	seq   uint64
 	entry entry
@@ -60,7 +63,8 @@ func tellLine(l orchestrator.Line) *told {
 }
 
 // add appends a new line of the journal. Who has scrolled up keeps what is on
-// the screen.
+// the screen. Old entries are dropped only while the end is on the screen, for
+// who has scrolled up is reading them.
 func (p *pager) add(l orchestrator.Line) {
 	t := tellLine(l)
 	if t == nil {
@@ -77,6 +81,7 @@ func (p *pager) add(l orchestrator.Line) {
 }
 
 // addOlder puts older lines before all others; none means the top is reached.
+// What is on the screen is counted from the end, so it stays where it is.
 func (p *pager) addOlder(older []orchestrator.Line) {
 	p.reading = false
 	p.top = len(older) == 0
@@ -105,10 +110,12 @@ func (p *pager) linesOf(t *told) []string {
 	return t.lines
 }
 
-// quitLine leaves when it is all that is typed.
+// quitLine leaves when it is all that is typed. A message of that one letter
+// cannot be sent by attach; covey send can send it.
 const quitLine = "q"
 
-// maxEntry is how many lines of one entry attach shows.
+// maxEntry is how many lines of one entry attach shows. More would push all
+// else off the screen, and nobody reads a whole build log here.
 const maxEntry = 40
 
 // cutEntry keeps the beginning of a long entry and says where the rest is.
@@ -122,7 +129,8 @@ func cutEntry(e entry) entry {
 }
 
 // room is how many lines of the journal fit on the screen: all but the title
-// and the typed line, and none of those when it is tiny.
+// and the typed line, and none of those when it is tiny. On a terminal of one
+// line there is news or nothing: what is typed would not be seen anyway.
 func (p *pager) room() int {
 	switch {
 	case p.height >= 5:
@@ -133,7 +141,8 @@ func (p *pager) room() int {
 	return max(p.height, 0)
 }
 
-// view draws the pager.
+// view draws the pager. It always gives exactly as many lines as the screen
+// has, so that nothing of the last drawing is left over.
 func (p *pager) view() string {
 	if p.width <= 0 || p.height <= 0 {
 		return ""
@@ -205,7 +214,8 @@ func (p *pager) atTop(room int) bool {
 	return true
 }
 
-// key does what a key asks for.
+// key does what a key asks for. The keys are those of a shell's line, as far as
+// one line without a cursor in the middle needs them.
 func (p *pager) key(k tea.KeyPressMsg) ask {
 	switch name := k.String(); name {
 	case "ctrl+c", "ctrl+d":
@@ -234,7 +244,8 @@ func (p *pager) insert(text string) {
 	p.typed += text
 }
 
-// enter sends what is typed, if it says anything.
+// enter sends what is typed, if it says anything. Empty lines are not sent:
+// Enter is also what people press to see whether anything is alive.
 func (p *pager) enter() ask {
 	text := strings.TrimSpace(p.typed)
 	p.typed = ""
@@ -244,8 +255,9 @@ func (p *pager) enter() ask {
 	return ask{send: text}
 }
 
-// scroll moves the screen over the journal and asks for older lines when it
-// has come to the top of those that are here.
+// scroll moves the screen over the journal and asks for older lines when it has
+// come to the top of those that are here. The position may be out of range
+// here; window, which has to lay the lines out anyway, brings it back.
 func (p *pager) scroll(key string) ask {
 	room := p.room()
 	switch key {
@@ -269,7 +281,8 @@ func (p *pager) scroll(key string) ask {
 	return ask{older: true}
 }
 
-// say shows a notice below the journal.
+// say shows a notice below the journal. It stays until the next one: a person
+// may look away for a while.
 func (p *pager) say(text string, bad bool) {
 	p.notice, p.isBad = short(text), bad
 }

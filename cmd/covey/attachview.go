@@ -13,9 +13,12 @@ import (
 )
 
 // quitDelay is how long a lone q waits for more to be typed before it leaves.
+// Longer than anybody takes for the second letter of a word, and short enough
+// not to feel like waiting.
 const quitDelay = 500 * time.Millisecond
 
-// olderLines is how many entries are read at a time when somebody scrolls up.
+// olderLines is how many entries are read at a time when somebody scrolls up. A
+// few screens: more would delay the first one, less would ask at every key.
 const olderLines = 200
 
 // The messages of the attach view.
@@ -31,7 +34,9 @@ type (
 	quitSoonMsg struct{}            // a lone q has waited
 )
 
-// attachModel runs a pager in the terminal library.
+// attachModel runs a pager in the terminal library. All that reaches outside is
+// in send and older, which it calls beside the screen's own loop: a team that
+// is slow to answer must not freeze the keys.
 type attachModel struct {
 	pager *pager
 	send  func(text string) tea.Msg   // gives a typed line to the member
@@ -39,7 +44,10 @@ type attachModel struct {
 	over  bool                        // the team has ended
 }
 
-// onTerminal shows the pager until somebody leaves it.
+// onTerminal shows the pager until somebody leaves it. Both the screen and the
+// reader of the journal end with this function: leaving the screen ends the
+// reader, while the end of the journal leaves the screen up, for there is
+// something to read on it.
 func (a *attachment) onTerminal(ctx context.Context, tail []orchestrator.Line, follow follower) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -82,7 +90,8 @@ func (a *attachment) onTerminal(ctx context.Context, tail []orchestrator.Line, f
 // Init has nothing to ask for.
 func (m *attachModel) Init() tea.Cmd { return nil }
 
-// Update takes keys, sizes and what happens in the team.
+// Update takes keys, sizes and what happens in the team. It is called for one
+// message at a time, so nothing in the pager needs a lock.
 func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -131,7 +140,8 @@ func (m *attachModel) carryOut(a ask) tea.Cmd {
 	return nil
 }
 
-// send gives a typed line to the member.
+// send gives a typed line to the member. A team that does not answer in time
+// has not said no: the error says so, and the line can be sent again.
 func (a *attachment) send(ctx context.Context, text string) tea.Msg {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -143,7 +153,9 @@ func (a *attachment) send(ctx context.Context, text string) tea.Msg {
 	return sentMsg{text: deliveryText(reply.Delivery, to)}
 }
 
-// older reads lines from before the oldest one on the screen.
+// older reads lines from before the oldest one on the screen. The file is read
+// backwards from where the screen's history begins, so that the length of the
+// journal does not matter.
 func (a *attachment) older(before uint64) tea.Msg {
 	var lines olderMsg
 	for l, err := range orchestrator.JournalBackwards(a.path, before) {

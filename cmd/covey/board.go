@@ -9,11 +9,14 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// maxNews is how many noteworthy entries a board keeps.
+// maxNews is how many noteworthy entries a board keeps. More than fits on any
+// screen, so that one that is enlarged has something to show.
 const maxNews = 200
 
 // board is what the live view knows of a team. It learns everything from the
-// lines of the journal, in their order, and draws itself into any size.
+// lines of the journal, in their order, and draws itself into any size. It is a
+// plain value without locks and clocks: who shares it locks it, and who draws
+// it says what time it is. That makes it a thing of tables in tests.
 type board struct {
 	team    string
 	started time.Time // when this run began
@@ -25,7 +28,7 @@ type board struct {
 	notice  string // what the program itself has to say, such as that it stops
 }
 
-// seat is what a board knows of one member.
+// seat is what a board knows of one member. All its texts are plain already.
 type seat struct {
 	name    string
 	state   string // starting, working, at the gates, idle, needs attention, ended
@@ -44,7 +47,9 @@ const (
 	ended     = "ended"
 )
 
-// newBoard returns a board of a team whose members are known by name.
+// newBoard returns a board of a team whose members are known by name. The names
+// come from the spec and serve until the first line is there; the team's own
+// start names them again, those of an earlier run included.
 func newBoard(team string, members []string, started time.Time) *board {
 	b := &board{team: team, started: started, tasks: map[string]taskNews{}}
 	for _, name := range members {
@@ -74,7 +79,9 @@ func (b *board) seatOf(name string) *seat {
 	return nil
 }
 
-// apply takes the next line of the journal in.
+// apply takes the next line of the journal in. Lines of types that it does not
+// know change nothing, so that an older covey can look at the journal of a
+// newer one.
 func (b *board) apply(l orchestrator.Line) {
 	p := data(l)
 	b.applyTeam(l, p)
@@ -94,7 +101,9 @@ func (b *board) addNews(e entry) {
 	}
 }
 
-// applyTeam takes in what concerns the team as a whole.
+// applyTeam takes in what concerns the team as a whole. A start begins a run:
+// refusals, the clock and the members' states are of one run, while tasks stay
+// over all of them.
 func (b *board) applyTeam(l orchestrator.Line, p payload) {
 	switch l.Type {
 	case "team_started":
@@ -112,7 +121,8 @@ func (b *board) applyTeam(l orchestrator.Line, p payload) {
 	}
 }
 
-// applyTask keeps the list of tasks.
+// applyTask keeps the list of tasks. A refused change has left the task as it
+// was, whatever the line says of it.
 func (b *board) applyTask(p payload) {
 	switch {
 	case p.Task == nil || p.Op == "refused":
@@ -123,7 +133,9 @@ func (b *board) applyTask(p payload) {
 	}
 }
 
-// applyMember takes in what one member did.
+// applyMember takes in what one member did. The state follows from the last
+// thing that happened; nothing is remembered beyond that, and so a board that
+// begins in the middle is soon right.
 func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
 	switch l.Type {
 	case "member_started":
@@ -156,12 +168,15 @@ func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
 	}
 }
 
-// isGate tells whether an event belongs to the turn end.
+// isGate tells whether an event belongs to the turn end. While one of these
+// runs, the member has done its work and waits for a verdict, which is worth
+// telling apart from work. SubagentStop is a helper's affair.
 func isGate(event string) bool {
 	return event == "Stop" || event == "TaskCompleted" || event == "TeammateIdle"
 }
 
-// counts are the tasks that are done, and all of them.
+// counts are the tasks that are done, and all of them. Deleted tasks are in
+// neither number.
 func (b *board) counts() (done, all int) {
 	for _, t := range b.tasks {
 		if t.Status == "completed" {
@@ -189,7 +204,8 @@ func (b *board) tasksOf(name string) (own, waiting []taskNews) {
 	return own, waiting
 }
 
-// openBlockers are the tasks that t waits for.
+// openBlockers are the tasks that t waits for. A blocker that was deleted
+// blocks nobody any more.
 func (b *board) openBlockers(t taskNews) []taskNews {
 	var open []taskNews
 	for _, id := range t.BlockedBy {
@@ -200,7 +216,9 @@ func (b *board) openBlockers(t taskNews) []taskNews {
 	return open
 }
 
-// what says what a member does, or what it waits for.
+// what says what a member does, or what it waits for. Of an idle member that
+// owns a task it is more useful to know what holds the task up than what the
+// member said last.
 func (b *board) what(s *seat) string {
 	if s.state != idle {
 		return s.doing

@@ -8,7 +8,9 @@ import (
 
 // draw shows the board as it is at now, in at most height lines of at most
 // width columns: a heading, a line per member, and as much of the news as there
-// is room for. However small the terminal, the heading comes first.
+// is room for. However small the terminal, the heading comes first. Members
+// come before news, since what goes on now matters more than what has happened.
+// The foot gives way first: it says what people know after one day.
 func (b *board) draw(s *screen, width, height int, now time.Time) []string {
 	lines := []string{s.paint(bold, fit(b.heading(now), width))}
 	foot := b.foot()
@@ -34,7 +36,8 @@ func (b *board) draw(s *screen, width, height int, now time.Time) []string {
 	return lines[:min(len(lines), max(height, 1))]
 }
 
-// heading sums the team up in one line.
+// heading sums the team up in one line. What matters most comes first, since a
+// narrow terminal cuts the end.
 func (b *board) heading(now time.Time) string {
 	done, all := b.counts()
 	parts := []string{"covey: " + b.team, fmt.Sprintf("%d of %d tasks done", done, all)}
@@ -48,7 +51,8 @@ func (b *board) heading(now time.Time) string {
 	return strings.Join(parts, " · ")
 }
 
-// foot says what a person can do now.
+// foot says what a person can do now. What the program itself has to say goes
+// before the hint, for it is what a person waits for after pressing Ctrl-C.
 func (b *board) foot() string {
 	if b.notice != "" {
 		return b.notice
@@ -81,7 +85,9 @@ func (b *board) memberLines(s *screen, width, room int) []string {
 	return lines
 }
 
-// memberLine is one member: name, state, task, what it does, refusals.
+// memberLine is one member: name, state, task, what it does, refusals. The name
+// column is as wide as the longest name that is shown, and never wider than a
+// quarter of the terminal. The state is not cut off by a long name.
 func (b *board) memberLine(s *screen, m *seat, names, width int) string {
 	var rest []string
 	if own, _ := b.tasksOf(m.name); len(own) > 0 {
@@ -111,7 +117,8 @@ func stateStyle(state string) style {
 	return faint
 }
 
-// newsLines is the tail of the news below an empty line.
+// newsLines is the tail of the news below an empty line. Each entry takes one
+// line here; logs and attach show the rest.
 func (b *board) newsLines(s *screen, width, room int) []string {
 	lines := []string{""}
 	from := max(0, len(b.news)-(room-1))
@@ -122,7 +129,9 @@ func (b *board) newsLines(s *screen, width, room int) []string {
 	return lines
 }
 
-// elapsed is a duration as people say it: 12s, 3m20s, 2h05m.
+// elapsed is a duration as people say it: 12s, 3m20s, 2h05m. Two units are
+// enough: nobody needs the seconds of a run that takes hours. Clocks that were
+// set back give 0s rather than a negative time.
 func elapsed(d time.Duration) string {
 	d = max(d, 0)
 	switch {

@@ -6,7 +6,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// completionCommand is `covey completion SHELL`.
+// completionCommand is `covey completion SHELL`. It replaces the library's own,
+// which does not say where the script goes.
 func (c *cli) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
@@ -38,6 +39,7 @@ names of teams, members and tasks that are there at that moment.`,
 }
 
 // completeMember completes the first argument with the members of the team.
+// Completion never fails: in the middle of a line nobody can read an error.
 func (c *cli) completeMember(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -55,7 +57,8 @@ func (c *cli) memberNames() []string {
 	return members(place)
 }
 
-// completeTask completes the first argument with the tasks of the team.
+// completeTask completes the first argument with the tasks of the team. The
+// subject stands beside the id where the shell shows such things.
 func (c *cli) completeTask(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	place, err := c.find()
 	if len(args) > 0 || err != nil {

@@ -10,7 +10,8 @@ import (
 // killChildren kills every process below this one. It serves the sudden end
 // only: in order, the orchestrator ends what it started itself. covey is the
 // sub-reaper of its children, so that those that were left behind are below it,
-// too.
+// too. A process that is started while the list is read may slip through; the
+// kernel gives us no lock for that.
 func killChildren() {
 	parents := map[int]int{}
 	entries, err := os.ReadDir("/proc")
@@ -54,7 +55,8 @@ func isBelow(pid, top int, parents map[int]int) bool {
 }
 
 // parentOf is a process's parent; 0 if it is gone. Its name, which stands in
-// brackets before the parent, may hold anything.
+// brackets before the parent, may hold anything. It is read from /proc and not
+// asked of anybody who could lie about it.
 func parentOf(pid int) int {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

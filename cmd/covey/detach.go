@@ -16,15 +16,19 @@ import (
 )
 
 // readyVariable tells a covey in the background which file descriptor its
-// parent waits at.
+// parent waits at. A descriptor tells more than a poll of run.json could: that
+// it is closed means that the program has ended, however it did.
 const readyVariable = "COVEY_READY_FD"
 
-// maxComplaint is how much of a log is shown when a team does not come up.
+// maxComplaint is how much of a log is shown when a team does not come up. It
+// is what this start has written and not what earlier ones have left there.
 const maxComplaint = 16 << 10
 
 // detach starts this program once more, in the background, and comes back when
 // the team is up, or with the reason why it is not. Trust was settled before:
-// the background has nobody to ask.
+// the background has nobody to ask. The log is opened here and not by the
+// program in the background, so that even a program that cannot start at all
+// has a place to say so.
 func (c *cli) detach(ctx context.Context, team *configs.Team, f upFlags, goal string) error {
 	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
@@ -58,7 +62,9 @@ func (c *cli) detach(ctx context.Context, team *configs.Team, f upFlags, goal st
 	return c.complain(child, log, from)
 }
 
-// backgroundArgs are the arguments of the program in the background.
+// backgroundArgs are the arguments of the program in the background. The spec
+// is named by its absolute path, whatever folder the program is in, and the
+// marker keeps a goal that begins with a dash from being taken for a flag.
 func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 	args := []string{"up", "--trust"}
 	if f.keep {
@@ -75,7 +81,9 @@ func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 }
 
 // startBackground starts the program with its output in log. up waits until the
-// team is up (true) or the program has ended before.
+// team is up (true) or the program has ended before. The program has a session
+// of its own, no terminal and no standard input: closing the window in which it
+// was started means nothing to it.
 func (c *cli) startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Context) bool, error) {
 	bin, err := os.Executable()
 	if err != nil {
@@ -106,8 +114,10 @@ func (c *cli) startBackground(log *os.File, args []string) (*exec.Cmd, func(cont
 	}, nil
 }
 
-// complain tells why the team did not come up, or that it had nothing to do,
-// in the words of the program in the background.
+// complain tells why the team did not come up, or that it had nothing to do, in
+// the words of the program in the background. An end with code 0 before the
+// team was up is that of a team whose work was done before: that is news, not a
+// failure.
 func (c *cli) complain(child *exec.Cmd, log *os.File, from int64) error {
 	err := child.Wait()
 	data, readErr := io.ReadAll(io.NewSectionReader(log, from, maxComplaint))

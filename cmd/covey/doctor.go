@@ -16,7 +16,8 @@ const (
 	isFail verdict = "fail"
 )
 
-// finding is the outcome of one check.
+// finding is the outcome of one check. A finding that is not ok always has a
+// way out: a doctor who only shakes the head is of no use.
 type finding struct {
 	Check   string  `json:"check"`
 	Verdict verdict `json:"verdict"`
@@ -69,8 +70,8 @@ that were cut off. Each finding that is not "ok" names the way out.`,
 	return cmd
 }
 
-// printFindings prints one line per check, and the way out below where there
-// is one to take.
+// printFindings prints one line per check, and the way out below where there is
+// one to take.
 func (c *cli) printFindings(findings []finding) {
 	styles := map[verdict]style{isOK: green, isWarn: yellow, isFail: red}
 	for _, f := range findings {
@@ -82,7 +83,8 @@ func (c *cli) printFindings(findings []finding) {
 	}
 }
 
-// worst is the error of an examination that found a failure.
+// worst is the error of an examination that found a failure. It has nothing
+// left to print.
 func worst(findings []finding) error {
 	failed := 0
 	for _, f := range findings {

@@ -26,20 +26,23 @@ const (
 	noSpace     = 64 << 20
 )
 
-// examination is one run of `covey doctor`.
+// examination is one run of `covey doctor`. Its checks change nothing: what
+// they make to try whether it can be made, they remove.
 type examination struct {
 	dir  string // the folder that commands work in
 	spec string // path of the spec
 }
 
-// all makes all checks, in the order in which they are shown.
+// all makes all checks, in the order in which they are shown. They do not stop
+// at the first failure: the second may be its cause.
 func (x *examination) all(ctx context.Context) []finding {
 	findings := []finding{x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx)}
 	findings = append(findings, x.specAndHooks()...)
 	return append(findings, x.runs()...)
 }
 
-// state checks that the state home can be made and written to.
+// state checks that the state home can be made and written to. Trying is the
+// only check that holds: rights, mounts and quotas all have a say.
 func (x *examination) state() finding {
 	home, err := orchestrator.StateHome()
 	if err != nil {
@@ -99,7 +102,8 @@ func freeSpace(dir string) (int64, error) {
 	return free, err
 }
 
-// socket checks that a socket can be made where the team's would be.
+// socket checks that a socket can be made where the team's would be. Where that
+// is depends on how long the path is, so the team's own rule is asked.
 func (x *examination) socket() finding {
 	place, err := orchestrator.PlaceOf("doctor", x.dir)
 	if err != nil {
@@ -142,7 +146,8 @@ func tryListen(path string) error {
 	return l.Close()
 }
 
-// git checks that git is there.
+// git checks that git is there. Without it a team can run, as long as nobody
+// needs a repository.
 func (x *examination) git(ctx context.Context) finding {
 	text, err := firstLine(ctx, "git", "--version")
 	if err != nil {
@@ -173,6 +178,7 @@ func firstLine(ctx context.Context, name string, args ...string) (string, error)
 }
 
 // specAndHooks checks the spec and, if it is right, its hooks and its trust.
+// Hooks of a spec with mistakes cannot be looked at.
 func (x *examination) specAndHooks() []finding {
 	team, err := configs.Load(x.spec)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,7 +197,8 @@ func (x *examination) specAndHooks() []finding {
 	return append([]finding{spec}, x.hooks(team)...)
 }
 
-// runs finds runs that were cut off.
+// runs finds runs that were cut off. They are not dangerous, but somebody may
+// believe that they still run.
 func (x *examination) runs() []finding {
 	places, err := orchestrator.All()
 	if err != nil {

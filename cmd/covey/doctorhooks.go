@@ -12,7 +12,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// hooks checks that what hooks and gates run is there and may be run.
+// hooks checks that what hooks and gates run is there and may be run. A hook
+// that is not there fails open, which is the trouble that is noticed last.
 func (x *examination) hooks(team *configs.Team) []finding {
 	sources, problems := team.Sources()
 	var findings []finding
@@ -33,7 +34,8 @@ func (x *examination) hooks(team *configs.Team) []finding {
 	return findings
 }
 
-// hookWayOut says what follows if nothing is done.
+// hookWayOut says what follows if nothing is done. Gates and hooks differ in
+// that, and it decides how urgent the matter is.
 func hookWayOut(h hooks.Handler) string {
 	if h.Gate {
 		return "a gate that cannot run refuses: write the program's path, install it, or chmod +x it"
@@ -42,8 +44,9 @@ func hookWayOut(h hooks.Handler) string {
 }
 
 // hookTrouble says why a hook cannot run; empty: nothing speaks against it.
-// Only the first word of a command line is looked at, and only if it stands
-// for itself.
+// Only the first word of a command line is looked at, and only if it stands for
+// itself. A false alarm would be worse than none: whoever wrote a working hook
+// would stop believing the doctor.
 func hookTrouble(h hooks.Handler, workspace string) string {
 	if h.Type != "command" || h.Policy != "" {
 		return ""

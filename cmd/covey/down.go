@@ -12,7 +12,8 @@ import (
 )
 
 // downWithin is how long a team may take to end before `covey down` gives up
-// waiting. The team itself promises five seconds.
+// waiting. The team itself promises five seconds. It is three times what a team
+// promises, for machines under load.
 const downWithin = 15 * time.Second
 
 // downCommand is `covey down`.
@@ -52,7 +53,8 @@ func (c *cli) downCommand() *cobra.Command {
 	return cmd
 }
 
-// downResult is what `covey down --json` prints.
+// downResult is what `covey down --json` prints. That nothing was running is no
+// failure.
 type downResult struct {
 	Team    string `json:"team"`
 	Stopped bool   `json:"stopped"` // false: it was not running
@@ -72,7 +74,8 @@ func (c *cli) wasDown(r downResult, asJSON bool) error {
 	return nil
 }
 
-// takeDown tells a team to end and waits until it has.
+// takeDown tells a team to end and waits until it has. Coming back before the
+// team is gone would make `covey down && covey up` fail.
 func takeDown(ctx context.Context, client *orchestrator.Client, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
 	defer cancel()

@@ -10,9 +10,9 @@ import (
 // nameColumn is how wide the column of names is; longer names shift their line.
 const nameColumn = 10
 
-// entryLines lays an entry out: time and name, then its text, whose later
-// lines stand below its first. Each line is at most width columns wide, as far
-// as the time and the name leave room; width 0 wraps nothing.
+// entryLines lays an entry out: time and name, then its text, whose later lines
+// stand below its first. Each line is at most width columns wide, as far as the
+// time and the name leave room; width 0 wraps nothing.
 func (s *screen) entryLines(e entry, width int) []string {
 	head := e.at.Local().Format("15:04:05") + " " + padded(e.who, nameColumn) + " "
 	indent := ansi.StringWidth(head)
@@ -55,7 +55,8 @@ func wrapped(text string, width, room int) []string {
 	return strings.Split(ansi.Hardwrap(ansi.Wrap(text, room, ""), room, true), "\n")
 }
 
-// padded fills text up with blanks to width columns.
+// padded fills text up with blanks to width columns. Text that is wider stays
+// as it is; fit cuts it where that matters.
 func padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }

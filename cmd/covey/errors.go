@@ -25,7 +25,9 @@ var errUsage = errors.New("usage")
 var errNotTrusted = errors.New("not trusted")
 
 // endError carries the exit code of a team that has ended, or that has told
-// itself all there was to tell. err is what is left to print; nil: nothing.
+// itself all there was to tell. err is what is left to print; nil: nothing. A
+// team that ended without finishing has told why in its report; saying it again
+// on stderr would only bury the report.
 type endError struct {
 	code int
 	err  error
@@ -53,7 +55,8 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// exitCode is the one place that turns an error into an exit code.
+// exitCode is the one place that turns an error into an exit code. What it does
+// not know has failed: a new kind of error must not look like success.
 func exitCode(err error) int {
 	var end *endError
 	switch {

@@ -15,7 +15,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// listedHook is one configured hook with where it comes from.
+// listedHook is one configured hook with where it comes from. The handler is as
+// it was configured, before anything was made of it.
 type listedHook struct {
 	event   hooks.Event
 	matcher string
@@ -40,7 +41,8 @@ func listHooks(sources []hooks.Source) []listedHook {
 	return list
 }
 
-// commandOf is what a hook runs, in one text.
+// commandOf is what a hook runs, in one text. Which field that is depends on
+// the type; only one of them is ever set.
 func commandOf(h hooks.Handler) string {
 	return firstOf(h.Policy, h.Command, h.URL, h.Prompt, h.Server+" "+h.Tool)
 }
@@ -76,7 +78,8 @@ ran in its last run, refused, and failed and let it pass.`,
 }
 
 // hookInfos are the hooks of the team that is meant if it runs, else those of
-// the spec, with what its last run made of them.
+// the spec, with what its last run made of them. ran says whether there was
+// one: without it, counts would be zeros that mean nothing.
 func (c *cli) hookInfos(ctx context.Context, spec string) (infos []orchestrator.HookInfo, ran bool, err error) {
 	if spec != "" {
 		infos, err = c.specHooks([]string{spec})
@@ -129,7 +132,8 @@ func (c *cli) specHooks(args []string) ([]orchestrator.HookInfo, error) {
 }
 
 // countHooks fills in how often each hook ran in the last run, which its
-// journal knows.
+// journal knows. Two hooks with one event and one command are one to the
+// journal, and so they are here.
 func countHooks(infos []orchestrator.HookInfo, place orchestrator.Place) error {
 	run, err := readLastRun(place)
 	if err != nil {
@@ -152,6 +156,7 @@ func handlerType(h hooks.Handler) string {
 }
 
 // printHooks prints hooks as a table, with counts if their team has run.
+// Failures to run are set off, for they are what nobody notices.
 func (c *cli) printHooks(infos []orchestrator.HookInfo, ran bool) {
 	if len(infos) == 0 {
 		c.out.printf("no hooks\n")

@@ -8,7 +8,9 @@ import (
 )
 
 // firedEvent is what `covey hooks run` prints: the object of DESIGN 6, whose
-// fields are there whether they are empty or not.
+// fields are there whether they are empty or not. Programs read it, so it has
+// the same shape whatever happens: lists are never null, and no field comes and
+// goes.
 type firedEvent struct {
 	Event             hooks.Event                `json:"event"`
 	ToolUseID         string                     `json:"tool_use_id"`
@@ -24,7 +26,8 @@ type firedEvent struct {
 	Output            map[string]json.RawMessage `json:"output"`
 }
 
-// firedHook is what one hook of a firedEvent did.
+// firedHook is what one hook of a firedEvent did. Its order among the results
+// is that in which the hooks ended.
 type firedHook struct {
 	Type       string       `json:"type"`
 	Command    string       `json:"command"`
@@ -60,7 +63,8 @@ func fired(o hooks.Outcome) firedEvent {
 	return f
 }
 
-// notNil makes an empty list of none, so that JSON has [] and not null.
+// notNil makes an empty list of none, so that JSON has [] and not null. Who
+// reads JSON should not have to know which of the two an empty list is.
 func notNil(list []string) []string {
 	if list == nil {
 		return []string{}

@@ -16,9 +16,11 @@ import (
 )
 
 // maxHookInput is the size of the largest hook input that is read, in bytes.
+// Tool inputs may hold whole files, but not whole disks.
 const maxHookInput = 64 << 20
 
-// hookRunFlags are the flags of `covey hooks run`.
+// hookRunFlags are the flags of `covey hooks run`. Where nothing is named, the
+// spec of the folder is meant.
 type hookRunFlags struct {
 	spec     string
 	settings []string
@@ -65,7 +67,9 @@ func unknownEvent(name string) error {
 	return usagef("there is no event %q; events are named as in Stop, TaskCompleted, PreToolUse", name)
 }
 
-// fire runs the hooks of one event and prints the outcome.
+// fire runs the hooks of one event and prints the outcome. The hooks run as
+// they would in a team, but with the whole environment of the person who fires
+// them, and without a transcript to look at.
 func (c *cli) fire(ctx context.Context, event hooks.Event, f hookRunFlags) error {
 	sources, workspace, err := c.hookSources(f)
 	if err != nil {
@@ -176,14 +180,16 @@ func (c *cli) hookSources(f hookRunFlags) ([]hooks.Source, string, error) {
 	return sources, workspace, nil
 }
 
-// warnAll tells of what is wrong and does not keep anything from going on.
+// warnAll tells of what is wrong and does not keep anything from going on. They
+// go to stderr, so that the JSON on stdout stays one object.
 func (c *cli) warnAll(warnings []error) {
 	for _, w := range warnings {
 		c.err.printf("%s\n", plain(fmt.Sprintf("warning: %v", w)))
 	}
 }
 
-// completeEvent completes the name of an event.
+// completeEvent completes the name of an event. All of them, also those that a
+// team does not fire yet: by hand any can be fired.
 func completeEvent(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -52,7 +52,8 @@ folder seems to have. Files that are there already are not overwritten.`,
 }
 
 // writeStarter writes the starter into dir, all of it or, if a file is in the
-// way, nothing. It returns what it wrote.
+// way, nothing. It returns what it wrote. A half-written starter would be worse
+// than none: its spec would name scripts that are not there.
 func writeStarter(dir string, force bool) (wrote []string, err error) {
 	spec, files, err := configs.Starter(dir)
 	if err != nil {
@@ -80,7 +81,8 @@ func writeStarter(dir string, force bool) (wrote []string, err error) {
 	return wrote, nil
 }
 
-// specArg is how a command line names a spec; the default needs no name.
+// specArg is how a command line names a spec; the default needs no name. It is
+// for hints that a person can copy.
 func specArg(path string) string {
 	if filepath.Clean(path) == defaultSpec {
 		return ""

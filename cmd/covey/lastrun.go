@@ -27,7 +27,8 @@ type hookName struct{ event, command string }
 type hookCounts struct{ runs, refusals, failed int }
 
 // readLastRun reads the last run of a team from its journal. A team without a
-// journal has an empty one.
+// journal has an empty one. Only the last run is read, from where it begins,
+// since a journal holds all runs of a team and may be long.
 func readLastRun(place orchestrator.Place) (*lastRun, error) {
 	run := &lastRun{hooks: map[hookName]*hookCounts{}}
 	begin, err := lastStart(place)
@@ -63,7 +64,8 @@ func lastStart(place orchestrator.Place) (uint64, error) {
 	return 0, nil
 }
 
-// apply takes the next line in.
+// apply takes the next line in. A member that needed attention and then took
+// another turn was helped on.
 func (r *lastRun) apply(l orchestrator.Line) {
 	p := data(l)
 	for _, name := range p.Members {
@@ -117,7 +119,9 @@ func (r *lastRun) member(name string) *orchestrator.MemberStatus {
 	return m
 }
 
-// known is a member that was heard of; nil for whoever is none.
+// known is a member that was heard of; nil for whoever is none. Senders of
+// messages that are no members, such as a person, stand in the journal as
+// members do.
 func (r *lastRun) known(name string) *orchestrator.MemberStatus {
 	i := slices.IndexFunc(r.members, func(m *orchestrator.MemberStatus) bool { return m.Name == name })
 	if i < 0 {
@@ -126,7 +130,9 @@ func (r *lastRun) known(name string) *orchestrator.MemberStatus {
 	return r.members[i]
 }
 
-// filesStatus is the status of a team that does not run, from its files.
+// filesStatus is the status of a team that does not run, from its files. What
+// only a process knows is left empty: passes, what a member does, who is
+// attached. A run without a result was cut off, and says so by having none.
 func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Status, error) {
 	file, err := orchestrator.ReadRunFile(place)
 	if errors.Is(err, fs.ErrNotExist) {

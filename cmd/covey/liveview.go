@@ -12,16 +12,18 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// redraw is how often the live view looks whether its board has changed.
+// redraw is how often the live view looks whether its board has changed. Faster
+// than anybody can read, and slow enough to cost nothing.
 const redraw = 100 * time.Millisecond
 
-// restoreWithin is how long the terminal may take to be left in order before
-// it is restored by force.
+// restoreWithin is how long the terminal may take to be left in order before it
+// is restored by force. The library may hang in a write to a terminal that
+// takes nothing any more.
 const restoreWithin = 400 * time.Millisecond
 
 // liveView shows a board on a terminal while a team runs. Lines may be applied
 // at any time and never wait for the terminal: it looks at the board, the board
-// does not call it.
+// does not call it. One goroutine, the library's, draws; stop waits for it.
 type liveView struct {
 	screen    *screen
 	interrupt func() // called when a person presses Ctrl-C
@@ -41,7 +43,8 @@ func newLiveView(s *screen, b *board, interrupt func()) *liveView {
 	return &liveView{screen: s, board: b, interrupt: interrupt, now: time.Now, done: make(chan struct{})}
 }
 
-// apply takes a line of the journal in.
+// apply takes a line of the journal in. It is called by whoever reads the
+// journal and takes the lock for as long as it takes to change a few fields.
 func (v *liveView) apply(l orchestrator.Line) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -91,7 +94,9 @@ func (v *liveView) stop() {
 }
 
 // force restores the terminal without the program's help, for when it hangs or
-// there is no time left.
+// there is no time left. It takes back what the library may have switched on:
+// the other screen, the hidden cursor, marked pastes and colours. Taking back
+// what is not on does no harm.
 func (v *liveView) force() {
 	const leave = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[0m"
 	_, _ = v.screen.file.WriteString(leave)
@@ -100,7 +105,9 @@ func (v *liveView) force() {
 	}
 }
 
-// liveModel draws a liveView; it is what the terminal library calls.
+// liveModel draws a liveView; it is what the terminal library calls. It looks
+// at the board at intervals instead of being told of changes: a team can do
+// more in a second than a screen can show.
 type liveModel struct {
 	view          *liveView
 	width, height int
@@ -132,7 +139,9 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// View draws the board into the whole terminal.
+// View draws the board into the whole terminal. It uses the other screen of the
+// terminal, so that no size and no resizing leaves traces on the one with the
+// person's history.
 func (m *liveModel) View() tea.View {
 	v := m.view
 	v.mu.Lock()

@@ -11,7 +11,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// logFlags are the flags of `covey logs`.
+// logFlags are the flags of `covey logs`. lines counts entries, not lines of a
+// screen: an entry may be long.
 type logFlags struct {
 	follow, json bool
 	lines        int
@@ -53,8 +54,9 @@ journal's own lines, one object a line, of all runs.`,
 	return cmd
 }
 
-// concerns accepts the lines of a member, and the messages and tasks that it
-// is named in.
+// concerns accepts the lines of a member, and the messages and tasks that it is
+// named in. Mail for a member and its tasks are part of its story, whoever
+// caused them.
 func concerns(member string) func(orchestrator.Line) bool {
 	return func(l orchestrator.Line) bool {
 		if l.Member == member {
@@ -65,7 +67,9 @@ func concerns(member string) func(orchestrator.Line) bool {
 	}
 }
 
-// logs prints the journal's lines that are wanted.
+// logs prints the journal's lines that are wanted. With a tail it goes on
+// behind the tail's last line, so that nothing is missing in between and
+// nothing is told twice.
 func (c *cli) logs(ctx context.Context, place orchestrator.Place, f logFlags, want func(orchestrator.Line) bool) error {
 	show := c.linePrinter(f.json)
 	after := uint64(0)
@@ -106,6 +110,7 @@ func noJournal(place orchestrator.Place, err error) error {
 
 // eachLine calls f with the lines of a journal behind after and, if it follows,
 // with all that come until the team ends. Damaged lines are told of on stderr.
+// Following a team that does not run is reading it to the end.
 func (c *cli) eachLine(ctx context.Context, place orchestrator.Place, after uint64, follow bool,
 	f func(orchestrator.Line) error) error {
 	lines := orchestrator.ReadJournal(place.Journal(), after)
@@ -138,7 +143,9 @@ func (c *cli) eachLine(ctx context.Context, place orchestrator.Place, after uint
 	return nil
 }
 
-// linePrinter prints lines of the journal as they are, or in words.
+// linePrinter prints lines of the journal as they are, or in words. JSON is one
+// object a line, as the journal has it, and complete; words leave out what
+// tells a person nothing.
 func (c *cli) linePrinter(asJSON bool) func(orchestrator.Line) error {
 	return func(l orchestrator.Line) error {
 		if asJSON {

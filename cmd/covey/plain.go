@@ -36,7 +36,7 @@ func plain(s string) string {
 	return b.String()
 }
 
-// isPlain is the quick way out for text that needs nothing.
+// isPlain is the quick way out for text that needs nothing. Nearly all text is.
 func isPlain(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
@@ -50,8 +50,8 @@ func isPlain(s string) bool {
 }
 
 // harmless tells whether a terminal shows r and does nothing else. Category C
-// holds the control characters and the invisible format characters, but for
-// the joiners that emoji and some scripts need.
+// holds the control characters and the invisible format characters, but for the
+// joiners that emoji and some scripts need.
 func harmless(r rune) bool {
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d', utf8.RuneError:
@@ -62,7 +62,9 @@ func harmless(r rune) bool {
 	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
 }
 
-// plainLine is plain for one line: runs of white space become one space.
+// plainLine is plain for one line: runs of white space become one space. Cells
+// of tables and one-line entries go through it, so that nobody can forge a row
+// with a newline.
 func plainLine(s string) string {
 	return strings.Join(strings.Fields(plain(s)), " ")
 }

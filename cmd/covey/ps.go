@@ -48,7 +48,8 @@ the team does not run, the result of its last run is shown.`,
 	return cmd
 }
 
-// readStatus asks the running team, or reads its files.
+// readStatus asks the running team, or reads its files. Which of the two it was
+// makes no difference to what is printed, but that a process knows more.
 func readStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -63,7 +64,8 @@ func readStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Sta
 	return filesStatus(ctx, place)
 }
 
-// printStatus prints a team and its members.
+// printStatus prints a team and its members. Below the table stands what does
+// not fit into a column and must not be cut.
 func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 	c.out.printf("%s\n", c.out.paint(bold, statusLine(s, now)))
 	if len(s.Members) > 0 {
@@ -83,7 +85,8 @@ func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 	}
 }
 
-// statusLine sums a team up in one line.
+// statusLine sums a team up in one line. A result takes a second line: why a
+// run ended may be a long story.
 func statusLine(s orchestrator.Status, now time.Time) string {
 	tasks := ""
 	if all := s.Tasks.Total(); all > 0 {
@@ -102,7 +105,8 @@ func statusLine(s orchestrator.Status, now time.Time) string {
 		plainLine(s.Result.Reason), s.Result.ExitCode, elapsed(now.Sub(s.Result.Ended)))
 }
 
-// memberTable is the table of `covey ps`.
+// memberTable is the table of `covey ps`. One column holds what a member is
+// busy with or waits for, since it is never both.
 func memberTable(members []orchestrator.MemberStatus) *table {
 	t := &table{head: []string{"MEMBER", "AGENT", "STATE", "TURN", "PASS", "TASK", "WAITS FOR", "UNREAD", "REFUSALS"}}
 	for _, m := range members {
@@ -121,7 +125,8 @@ func memberTable(members []orchestrator.MemberStatus) *table {
 	return t
 }
 
-// count is a number that counts from 1; 0 is none yet.
+// count is a number that counts from 1; 0 is none yet. A table says less with a
+// 0 than with nothing there.
 func count(n int) string {
 	if n == 0 {
 		return ""

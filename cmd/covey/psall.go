@@ -7,7 +7,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// teamInfo is one team in `covey ps --all`.
+// teamInfo is one team in `covey ps --all`. It is made from run.json alone, so
+// that a process that hangs cannot make the list hang.
 type teamInfo struct {
 	Team      string                  `json:"team"`
 	Workspace string                  `json:"workspace"`
@@ -27,7 +28,8 @@ const (
 	teamNeverRan = "never ran"
 )
 
-// infoOf looks at a team's run.json; it asks no process.
+// infoOf looks at a team's run.json; it asks no process. A run.json that says
+// "running" is believed only if that very process is alive.
 func infoOf(p orchestrator.Place) teamInfo {
 	info := teamInfo{Team: p.Team, Workspace: p.Workspace, Dir: p.Dir, State: teamNeverRan}
 	run, up := orchestrator.Running(p)
@@ -47,7 +49,8 @@ func infoOf(p orchestrator.Place) teamInfo {
 	return info
 }
 
-// psAll prints all teams of this user, the running ones first.
+// psAll prints all teams of this user, the running ones first. Teams that ended
+// stay in the list as long as their state is there.
 func (c *cli) psAll(asJSON bool) error {
 	places, err := orchestrator.All()
 	if err != nil {
@@ -80,7 +83,8 @@ func (c *cli) psAll(asJSON bool) error {
 	return nil
 }
 
-// cells are the row of a team.
+// cells are the row of a team. Of a team that was cut off the result column
+// tells what can be done.
 func (i teamInfo) cells() []cell {
 	state, started, result := cell{text: i.State}, "", i.Trouble
 	switch i.State {

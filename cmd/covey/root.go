@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// cli holds what all commands share: the streams and the global flags.
+// cli holds what all commands share: the streams and the global flags. There is
+// one per run of the program and nothing else is shared, so that tests can run
+// the program many times in one process.
 type cli struct {
 	in  io.Reader
 	out *screen
@@ -19,7 +21,9 @@ type cli struct {
 	team string // --team: a team's name, instead of the one that belongs to dir
 }
 
-// newCLI returns the program on three streams.
+// newCLI returns the program on three streams. Which of them are terminals is
+// found out here, once: a command must not change its ways in the middle
+// because a stream was redirected meanwhile.
 func newCLI(stdin io.Reader, stdout, stderr io.Writer) *cli {
 	return &cli{in: stdin, out: newScreen(stdout), err: newScreen(stderr)}
 }
@@ -31,7 +35,9 @@ const (
 	groupSetup = "setup"
 )
 
-// rootCommand builds the tree of commands.
+// rootCommand builds the tree of commands. Errors are printed by run and not by
+// the library, which would show the whole help below each of them and hide what
+// was wrong.
 func (c *cli) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "covey",
@@ -65,7 +71,9 @@ agree. A team is described by a spec, team.yaml.`,
 	return root
 }
 
-// addCommands hangs the subcommands below root, each in its group.
+// addCommands hangs the subcommands below root, each in its group. Each command
+// is a file of its own, which holds its flags, its help and what it does;
+// commands of later versions are not there before they work.
 func (c *cli) addCommands(root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun: {c.upCommand(), c.downCommand(), c.trustCommand(), c.initCommand()},
@@ -86,12 +94,15 @@ func (c *cli) addCommands(root *cobra.Command) {
 }
 
 // flagError makes a mistake in a flag an error of usage that says where the
-// flags are listed.
+// flags are listed. The library knows the name of the flag, and that is all a
+// person needs to find the line in the list.
 func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%v; see %q", err, cmd.CommandPath()+" --help")
 }
 
-// path is p as seen from the folder that -C names.
+// path is p as seen from the folder that -C names. Nothing here changes the
+// process's own folder: that would also move what was opened or named by a path
+// before.
 func (c *cli) path(p string) string {
 	if c.dir == "" || filepath.IsAbs(p) {
 		return p
@@ -99,7 +110,9 @@ func (c *cli) path(p string) string {
 	return filepath.Join(c.dir, p)
 }
 
-// folder is the folder that -C names, or the current one, and there.
+// folder is the folder that -C names, or the current one, and there. It is
+// checked before anything is looked up in it, because a team that is "not
+// found" from a folder that does not exist would send people the wrong way.
 func (c *cli) folder() (string, error) {
 	dir, err := filepath.Abs(c.path("."))
 	if err != nil {
@@ -116,6 +129,8 @@ func (c *cli) folder() (string, error) {
 }
 
 // noArgs refuses arguments, and names the nearest command where one was meant.
+// A mistyped command looks like an argument of the command above it, so this is
+// where most typing mistakes end up.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -130,7 +145,9 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usagef("%s has no command %q; %s", cmd.CommandPath(), args[0], hint)
 }
 
-// argCount wants between lo and hi arguments; names says what they are.
+// argCount wants between lo and hi arguments; names says what they are. hi
+// below zero means any number. One argument too many is mostly a text that was
+// not put in quotes, so that is what the error says.
 func argCount(lo, hi int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -144,7 +161,8 @@ func argCount(lo, hi int, names string) cobra.PositionalArgs {
 	}
 }
 
-// jsonFlag adds --json.
+// jsonFlag adds --json. Every command that prints has it, with the same words,
+// so that scripts need not look it up.
 func jsonFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "print JSON")
 }

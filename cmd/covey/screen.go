@@ -11,7 +11,9 @@ import (
 )
 
 // style is an SGR sequence's parameter: how a piece of text is set off on a
-// terminal. The zero style is plain text.
+// terminal. The zero style is plain text. Only the sixteen colours that every
+// terminal has are used: people have chosen what these look like, and what can
+// be read on their background.
 type style string
 
 // The styles in use.
@@ -26,7 +28,9 @@ const (
 )
 
 // screen is where a command prints: a terminal with colour and layout, or a
-// pipe with plain lines.
+// pipe with plain lines. Colour may be off on a terminal, too, but the layout
+// depends on the terminal alone: a narrow window needs cut lines whether they
+// are coloured or not.
 type screen struct {
 	w     io.Writer
 	file  *os.File // w, if it is a terminal
@@ -44,7 +48,8 @@ func newScreen(w io.Writer) *screen {
 	return s
 }
 
-// isTerminal tells whether a stream is a terminal.
+// isTerminal tells whether a stream is a terminal. Streams that are no files,
+// as in tests, are none.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -66,7 +71,9 @@ func (s *screen) size() (width, height int) {
 	return width, height
 }
 
-// paint sets text off in st where colours are shown.
+// paint sets text off in st where colours are shown. The reset at the end
+// undoes everything, so painted texts are never nested: the inner one would end
+// the outer.
 func (s *screen) paint(st style, text string) string {
 	if !s.color || st == normal || text == "" {
 		return text
@@ -81,7 +88,10 @@ func (s *screen) printf(format string, args ...any) {
 	fmt.Fprintf(s.w, format, args...)
 }
 
-// json prints v as one JSON document, indented for people.
+// json prints v as one JSON document, indented for people. It is indented even
+// on a pipe: a person reads it while the program that will read it is still
+// being written. Streams of JSON are one object a line instead; see
+// linePrinter.
 func (s *screen) json(v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -52,6 +52,8 @@ a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody.`,
 }
 
 // textOf is the text that arguments give: their words, or what stdin has.
+// Several words need no quotes; what is not UTF-8 is repaired here, where the
+// person who sent it can still see it.
 func (c *cli) textOf(args []string) (string, error) {
 	text := strings.Join(args, " ")
 	if text == "-" {
@@ -67,7 +69,8 @@ func (c *cli) textOf(args []string) (string, error) {
 	return strings.ToValidUTF8(text, "\ufffd"), nil
 }
 
-// deliveryText says what became of a text.
+// deliveryText says what became of a text. Both mean that the text is safe;
+// they differ in when it is read.
 func deliveryText(d orchestrator.Delivery, to string) string {
 	if to == "*" {
 		to = "everybody"

@@ -12,7 +12,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// defaultSpec is the spec that commands take when none is named.
+// defaultSpec is the spec that commands take when none is named. There is only
+// one such name: two files that could be meant would be one too many.
 const defaultSpec = "team.yaml"
 
 // specPath is the spec that the arguments of a command name: the first, or
@@ -29,7 +30,9 @@ func (c *cli) specPath(args []string) string {
 }
 
 // looksLikeSpec tells a spec from a goal: it is a file, or a folder with a
-// team.yaml, or is named like a spec.
+// team.yaml, or is named like a spec. A name with such an ending is one even if
+// there is no such file: a mistyped spec should not become the goal of another
+// one.
 func (c *cli) looksLikeSpec(arg string) bool {
 	switch strings.ToLower(filepath.Ext(arg)) {
 	case ".yaml", ".yml", ".json":
@@ -43,7 +46,8 @@ func (c *cli) looksLikeSpec(arg string) bool {
 }
 
 // loadSpec reads a spec and checks that its team can run; nothing is started.
-// Warnings go to stderr.
+// Warnings go to stderr. It also reads the scripts that the spec names, so that
+// a mistake in one of them is found before anything runs.
 func (c *cli) loadSpec(path string) (*configs.Team, error) {
 	team, err := configs.Load(path)
 	if err != nil {
@@ -58,7 +62,8 @@ func (c *cli) loadSpec(path string) (*configs.Team, error) {
 	return team, nil
 }
 
-// specTrouble makes what is wrong with a spec an error of usage.
+// specTrouble makes what is wrong with a spec an error of usage. Mistakes stand
+// for themselves; anything else is told with the spec's name.
 func specTrouble(path string, err error) error {
 	var mistakes configs.Errors
 	switch {

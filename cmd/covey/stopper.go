@@ -18,7 +18,8 @@ var errStopped = errors.New("interrupted")
 const twice = 100 * time.Millisecond
 
 // stopper turns Ctrl-C and signals into the end of a run: the first ends it in
-// order, the second ends the program at once.
+// order, the second ends the program at once. What it does to the outside are
+// fields, so that a test can press twice and live.
 type stopper struct {
 	tell    func(string) // shows what happens; nil: nobody looks
 	restore func()       // puts the terminal in order before a sudden end; nil: nothing to do
@@ -30,11 +31,13 @@ type stopper struct {
 	cancel context.CancelCauseFunc
 }
 
-// newStopper returns a stopper that ends this process.
+// newStopper returns a stopper that ends this process. Whoever shows the run
+// fills in tell and restore once there is something to show.
 func newStopper() *stopper { return &stopper{kill: killChildren, exit: os.Exit} }
 
 // watch returns a context that ends with the first wish to stop, and what stops
-// listening for signals.
+// listening for signals. It is for the time of one run only: before and after,
+// signals do what they do to every program.
 func (s *stopper) watch(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.mu.Lock()
@@ -67,7 +70,9 @@ func (s *stopper) watch(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// press is one wish to stop.
+// press is one wish to stop. The terminal comes before the processes, and those
+// before the exit: if the person has to press a third time, the screen at least
+// is in order.
 func (s *stopper) press() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +91,9 @@ func (s *stopper) press() {
 	}
 }
 
-// lost ends the run in order because nobody reads its output any more.
+// lost ends the run in order because nobody reads its output any more. It is
+// what head and a closed pager do, and it is not worth a different code than
+// Ctrl-C: both mean that nobody wants more of this.
 func (s *stopper) lost(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

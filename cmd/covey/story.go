@@ -10,6 +10,7 @@ import (
 
 // entry is a journal line in words. Its text is plain and may have several
 // lines; a line of the journal that tells a person nothing has no entry.
+// Whoever makes one has disarmed its text; whoever shows one lays it out.
 type entry struct {
 	at    time.Time
 	who   string
@@ -20,8 +21,11 @@ type entry struct {
 // maxBrief is how much of a foreign text a one-line entry shows, in columns.
 const maxBrief = 200
 
-// brief tells the noteworthy lines of the journal in one line each: what
-// `covey up` prints on a pipe, and the news below its live view.
+// brief tells the noteworthy lines of the journal in one line each: what `covey
+// up` prints on a pipe, and the news below its live view. Tool calls and texts
+// are left out: there are hundreds of them, and a person who wants them looks
+// at logs. What is told is who works on what, what was refused, and what went
+// wrong.
 func brief(l orchestrator.Line) (entry, bool) {
 	p := data(l)
 	text, st := briefText(l, p)
@@ -131,7 +135,8 @@ func taskText(l orchestrator.Line, p payload) string {
 	return ""
 }
 
-// taskStyle sets off what became of a task.
+// taskStyle sets off what became of a task. Only the ends are set off: colour
+// everywhere says nothing.
 func taskStyle(op string) style {
 	switch op {
 	case "completed":
@@ -195,7 +200,9 @@ func hookText(p payload) (string, style) {
 	return text, faint
 }
 
-// hasFailed tells whether a hook with that outcome had no say.
+// hasFailed tells whether a hook with that outcome had no say. Such a hook let
+// everything pass, which people should know: a gate that nobody keeps watch at
+// looks like one that agrees.
 func hasFailed(outcome string) bool {
 	return outcome == "non_blocking_error" || outcome == "cancelled"
 }
@@ -203,7 +210,9 @@ func hasFailed(outcome string) bool {
 // quoteBar stands before each line of a text that somebody else has written.
 const quoteBar = "│ "
 
-// quoted sets foreign text of several lines off by a bar.
+// quoted sets foreign text of several lines off by a bar. Then a reader, who
+// knows that covey never begins a line so, can tell what covey says from what
+// an agent wants it to have said.
 func quoted(text string) string {
 	text = strings.TrimRight(text, " \n\t")
 	if text == "" {
@@ -220,7 +229,8 @@ func short(text string) string {
 	return fit(plainLine(text), maxBrief)
 }
 
-// firstOf is the first text that is not empty.
+// firstOf is the first text that is not empty. It serves to say one thing and,
+// where that is missing, the next best.
 func firstOf(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {

@@ -6,16 +6,19 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// minColumn is how narrow a column may become before a row is simply cut.
+// minColumn is how narrow a column may become before a row is simply cut. Below
+// that a column tells nothing any more, and a cut line is the lesser evil.
 const minColumn = 6
 
-// cell is one field of a table.
+// cell is one field of a table. The text is made plain and put on one line by
+// add, so that callers can pass on what agents have written.
 type cell struct {
 	text  string
 	style style
 }
 
-// table is rows of cells under a heading.
+// table is rows of cells under a heading. It has no borders: they cost width,
+// and a pipe would have to be rid of them.
 type table struct {
 	head []string
 	rows [][]cell
@@ -33,8 +36,8 @@ func (t *table) add(cells ...cell) {
 	t.rows = append(t.rows, cells)
 }
 
-// print lays the table out: aligned columns two blanks apart, and on a
-// terminal no wider than that.
+// print lays the table out: aligned columns two blanks apart, and on a terminal
+// no wider than that.
 func (t *table) print(s *screen) {
 	width, _ := s.size()
 	widths := t.widths()
@@ -50,7 +53,8 @@ func (t *table) print(s *screen) {
 	}
 }
 
-// widths are the columns' natural widths.
+// widths are the columns' natural widths. Width is counted in columns of a
+// terminal, not in bytes or characters: Chinese and emoji take two.
 func (t *table) widths() []int {
 	widths := make([]int, len(t.head))
 	for i, h := range t.head {
@@ -64,7 +68,8 @@ func (t *table) widths() []int {
 	return widths
 }
 
-// row lays out one line of a table.
+// row lays out one line of a table. The last column is not filled up, so that
+// no line ends in blanks.
 func (s *screen) row(cells []cell, widths []int) string {
 	var b strings.Builder
 	for i, c := range cells {
@@ -78,7 +83,9 @@ func (s *screen) row(cells []cell, widths []int) string {
 }
 
 // shrink takes columns from the widest one until all fit into room, but makes
-// none narrower than minColumn.
+// none narrower than minColumn. Taking from the widest keeps short columns
+// whole, and those are mostly the ones that things are told apart by: ids,
+// names, states.
 func shrink(widths []int, room int) {
 	for {
 		sum, widest := 0, 0
@@ -95,7 +102,10 @@ func shrink(widths []int, room int) {
 	}
 }
 
-// fit cuts one line of text to width columns, with a mark where it was cut.
+// fit cuts one line of text to width columns, with a mark where it was cut. The
+// text may be painted: escape sequences count as nothing and stay, so that what
+// was set off is also reset. Nothing is wider than its width, not even the
+// mark.
 func fit(text string, width int) string {
 	return ansi.Truncate(text, max(width, 0), "…")
 }

@@ -10,7 +10,8 @@ import (
 
 // taskTree draws tasks as a tree in which each stands below those that block
 // it. A task that several block is drawn with all that follows below the first
-// of them, and named below the others.
+// of them, and named below the others. Drawing it whole each time would make a
+// diamond of ten tasks a page long.
 func taskTree(s *screen, list []tasks.Task) []string {
 	t := &treeDrawing{screen: s, follow: followers(list), drawn: map[string]bool{}}
 	for _, task := range list {
@@ -26,7 +27,8 @@ func taskTree(s *screen, list []tasks.Task) []string {
 	return t.lines
 }
 
-// treeDrawing is a tree on its way onto the screen.
+// treeDrawing is a tree on its way onto the screen. What was drawn already is
+// kept, which also makes a circle end.
 type treeDrawing struct {
 	screen *screen
 	follow map[string][]tasks.Task
@@ -74,7 +76,8 @@ func statusStyle(status tasks.Status) style {
 	return faint
 }
 
-// followers maps a task's id to the tasks that it blocks, in list order.
+// followers maps a task's id to the tasks that it blocks, in list order. It
+// turns the links around: tasks know what blocks them, a tree what follows.
 func followers(list []tasks.Task) map[string][]tasks.Task {
 	next := map[string][]tasks.Task{}
 	for _, task := range list {
@@ -98,7 +101,8 @@ func blockersOf(task tasks.Task, list []tasks.Task) []string {
 }
 
 // taskMermaid is the task graph as a Mermaid flowchart, to be pasted into
-// Markdown.
+// Markdown. Colours are given so that they can be read on light and on dark
+// pages.
 func taskMermaid(list []tasks.Task) string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
@@ -114,9 +118,9 @@ func taskMermaid(list []tasks.Task) string {
 			fmt.Fprintf(&b, "  t%s --> t%s\n", id, task.ID)
 		}
 	}
-	b.WriteString("  classDef completed fill:#d7f5d7,stroke:#2e7d32\n")
-	b.WriteString("  classDef in_progress fill:#d7ebf5,stroke:#1565c0\n")
-	b.WriteString("  classDef pending fill:#f5f5f5,stroke:#757575\n")
+	b.WriteString("  classDef completed fill:#d7f5d7,stroke:#2e7d32,color:#111\n")
+	b.WriteString("  classDef in_progress fill:#d7ebf5,stroke:#1565c0,color:#111\n")
+	b.WriteString("  classDef pending fill:#f5f5f5,stroke:#757575,color:#111\n")
 	return b.String()
 }
 

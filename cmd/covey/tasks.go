@@ -10,7 +10,8 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// tasksCommand is `covey tasks`; alone it lists.
+// tasksCommand is `covey tasks`; alone it lists. The flags of the list work
+// without its name, too.
 func (c *cli) tasksCommand() *cobra.Command {
 	list := c.tasksListCommand()
 	cmd := &cobra.Command{
@@ -34,7 +35,8 @@ have a say.`,
 	return cmd
 }
 
-// tasksListCommand is `covey tasks list`.
+// tasksListCommand is `covey tasks list`. What a task waits for is worked out
+// from all tasks, whichever of them are shown.
 func (c *cli) tasksListCommand() *cobra.Command {
 	var status, owner string
 	var asJSON bool
@@ -73,7 +75,8 @@ func (c *cli) tasksListCommand() *cobra.Command {
 	return cmd
 }
 
-// checkStatus refuses a status that a task cannot have; empty is none.
+// checkStatus refuses a status that a task cannot have; empty is none. It is
+// checked here, before a team is asked, so that the error is one of usage.
 func checkStatus(status string, deleting bool) error {
 	known := []string{string(tasks.Pending), string(tasks.InProgress), string(tasks.Completed)}
 	if deleting {
@@ -99,7 +102,8 @@ func (c *cli) printTasks(list, all []tasks.Task) {
 	t.print(c.out)
 }
 
-// openBlockers are the ids of tasks that a task still waits for.
+// openBlockers are the ids of tasks that a task still waits for. A task may
+// name a blocker that was deleted; that one holds nothing up.
 func openBlockers(task tasks.Task, all []tasks.Task) []string {
 	var ids []string
 	for _, id := range blockersOf(task, all) {
@@ -144,7 +148,8 @@ func (c *cli) tasksShowCommand() *cobra.Command {
 	return cmd
 }
 
-// showTask prints all that is known of a task.
+// showTask prints all that is known of a task. Fields that are empty are left
+// out, but for the epoch, which scripts compare.
 func (c *cli) showTask(task tasks.Task, all []tasks.Task) {
 	line := func(label, text string) {
 		if text != "" {
@@ -169,7 +174,8 @@ func (c *cli) showTask(task tasks.Task, all []tasks.Task) {
 	}
 }
 
-// tasksGraphCommand is `covey tasks graph`.
+// tasksGraphCommand is `covey tasks graph`. --json gives the tasks themselves:
+// their links are the graph.
 func (c *cli) tasksGraphCommand() *cobra.Command {
 	var mermaid, asJSON bool
 	cmd := &cobra.Command{

@@ -12,10 +12,13 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// errRefused ends a change that hooks have refused; what they said follows.
+// errRefused ends a change that hooks have refused; what they said follows. It
+// is not a failure of the program: the team works as it was set up to.
 var errRefused = errors.New("refused")
 
-// changeFlags are what the commands that change tasks share.
+// changeFlags are what the commands that change tasks share. Who asks is found
+// out by the team, whatever these say: --as and --force are for people, and for
+// members only as far as they are their own.
 type changeFlags struct {
 	as       string
 	force    bool
@@ -35,7 +38,9 @@ func (f *changeFlags) addMetadata(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.metadata, "metadata", nil, "set `KEY=VALUE`; VALUE is JSON or text, null deletes KEY")
 }
 
-// values are the metadata that the flags give.
+// values are the metadata that the flags give. Text need not be quoted twice,
+// once for the shell and once for JSON; whoever means the text "7" and not the
+// number writes it in JSON's quotes.
 func (f *changeFlags) values() (map[string]json.RawMessage, error) {
 	values := map[string]json.RawMessage{}
 	for _, pair := range f.metadata {
@@ -56,7 +61,8 @@ func (f *changeFlags) values() (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// answer prints what a change came to; a refusal is an error.
+// answer prints what a change came to; a refusal is an error. A refusal is
+// printed whole: it says what to do, to whoever asked.
 func (c *cli) answer(reply orchestrator.TaskReply, f *changeFlags, done string) error {
 	if len(reply.Refused) > 0 {
 		return fmt.Errorf("%w:\n%s", errRefused, strings.Join(reply.Refused, "\n"))
@@ -146,7 +152,8 @@ func (c *cli) tasksUpdateCommand() *cobra.Command {
 	return cmd
 }
 
-// taskChange is what `covey tasks update` can change.
+// taskChange is what `covey tasks update` can change. An empty text is a
+// change, too, so what was given is asked of the flags.
 type taskChange struct {
 	status, subject, description, activeForm, owner string
 	blocks, blockedBy                               []string
@@ -164,7 +171,8 @@ func (t *taskChange) add(cmd *cobra.Command) {
 	flags.StringSliceVar(&t.blockedBy, "blocked-by", nil, "the `IDS` of further tasks that block it")
 }
 
-// request is the change that the given flags ask for.
+// request is the change that the given flags ask for. A change that changes
+// nothing is a mistake, most likely a forgotten flag.
 func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (orchestrator.TaskUpdate, error) {
 	metadata, err := f.values()
 	if err != nil {

@@ -13,10 +13,12 @@ import (
 )
 
 // answerWithin is how long a running team may take to answer a question that
-// runs no hooks.
+// runs no hooks. A team that takes longer hangs, and saying so helps more than
+// waiting.
 const answerWithin = 10 * time.Second
 
-// lockWait is how long a store that another process holds is waited for.
+// lockWait is how long a store that another process holds is waited for. It is
+// held for a moment by a team that is just starting or ending.
 const lockWait = 2 * time.Second
 
 // find is the Place of the team that the global flags and the folder mean.
@@ -29,6 +31,7 @@ func (c *cli) find() (orchestrator.Place, error) {
 }
 
 // connect reaches the running team that is meant. The caller closes the client.
+// It is for commands that make no sense without a process.
 func (c *cli) connect(ctx context.Context) (*orchestrator.Client, error) {
 	place, err := c.find()
 	if err != nil {
@@ -38,7 +41,8 @@ func (c *cli) connect(ctx context.Context) (*orchestrator.Client, error) {
 }
 
 // readTasks are the tasks of a team, from its process if it runs, else from its
-// store.
+// store. The store cannot be opened while a team runs, which is why its process
+// is asked first.
 func readTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -54,7 +58,8 @@ func readTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, err
 	return snapshot.Tasks, err
 }
 
-// readStore reads the store of a team that does not run.
+// readStore reads the store of a team that does not run. It is opened
+// read-only: looking at a team changes nothing, not even a file's time.
 func readStore(ctx context.Context, place orchestrator.Place) (tasks.Snapshot, error) {
 	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, LockTimeout: lockWait})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +82,8 @@ func members(place orchestrator.Place) []string {
 	return run.Members
 }
 
-// knownMember refuses a name that is not in the team, with those that are.
+// knownMember refuses a name that is not in the team, with those that are. It
+// serves commands that only read; where the team is asked, the team says it.
 func knownMember(place orchestrator.Place, name string) error {
 	all := members(place)
 	for _, m := range all {

@@ -32,7 +32,9 @@ type teamRun struct {
 	reading sync.WaitGroup
 }
 
-// newTeamRun prepares to show a run.
+// newTeamRun prepares to show a run. Nothing happens yet: the terminal is taken
+// only when the team is known to be able to run, so that an error is printed on
+// a screen in order.
 func newTeamRun(c *cli, team *configs.Team, f upFlags) *teamRun {
 	r := &teamRun{
 		cli: c, team: team, flags: f, stopper: newStopper(), parent: findParent(),
@@ -45,7 +47,9 @@ func newTeamRun(c *cli, team *configs.Team, f upFlags) *teamRun {
 	return r
 }
 
-// onLine is told of every line of this run.
+// onLine is told of every line of this run. The orchestrator calls it from the
+// goroutine that writes the journal, so it leaves a word and goes; a word that
+// is still there says the same.
 func (r *teamRun) onLine(l orchestrator.Line) {
 	r.once.Do(func() { r.first <- l.Seq })
 	select {
@@ -57,8 +61,9 @@ func (r *teamRun) onLine(l orchestrator.Line) {
 // onUp is told that the team can be reached.
 func (r *teamRun) onUp(orchestrator.Place) { r.parent.tell() }
 
-// show begins to show the run: on a terminal as a live view, else as lines.
-func (r *teamRun) show(place orchestrator.Place) error {
+// show begins to show the run: on a terminal as a live view, else as lines. On
+// a pipe and in JSON, notices go to stderr: stdout is for what was asked for.
+func (r *teamRun) show(place orchestrator.Place) {
 	r.place = place
 	r.logFile.path = place.Log()
 	switch {
@@ -66,12 +71,14 @@ func (r *teamRun) show(place orchestrator.Place) error {
 		r.stopper.tell = func(text string) { r.cli.err.printf("%s\n", text) }
 		r.read(r.cli.linePrinter(true), r.skipEarlier)
 	case r.cli.out.tty():
-		r.startView()
+		// Of a team that runs already there will be nothing but an error.
+		if _, up := orchestrator.Running(place); !up {
+			r.startView()
+		}
 	default:
 		r.stopper.tell = func(text string) { r.cli.err.printf("%s\n", text) }
 		r.read(r.printBrief, r.skipEarlier)
 	}
-	return nil
 }
 
 // startView takes the terminal. The board reads the journal from its beginning,
@@ -104,7 +111,9 @@ func (r *teamRun) printBrief(l orchestrator.Line) error {
 }
 
 // read starts to follow the journal of this run, from where from says, given
-// the number of the run's first line. hide waits for it.
+// the number of the run's first line. hide waits for it. It starts with the
+// first line of this run, which is when the journal is there and its numbers
+// are known.
 func (r *teamRun) read(show func(orchestrator.Line) error, from func(first uint64) uint64) {
 	r.reading.Go(func() {
 		first, ok := <-r.first
@@ -128,6 +137,7 @@ func (r *teamRun) read(show func(orchestrator.Line) error, from func(first uint6
 }
 
 // hide shows what is left of a run that is over, and gives the terminal back.
+// The reader comes first: what happened last is often why it ended.
 func (r *teamRun) hide() {
 	r.once.Do(func() { close(r.first) })
 	close(r.wake)
@@ -141,7 +151,8 @@ func (r *teamRun) hide() {
 	}
 }
 
-// trouble shows a trouble of covey's own, which the log has in full.
+// trouble shows a trouble of covey's own, which the log has in full. It must
+// not be lost behind a live view, nor disturb it.
 func (r *teamRun) trouble(text string) {
 	if r.view != nil {
 		r.view.news(text)

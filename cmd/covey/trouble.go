@@ -10,7 +10,8 @@ import (
 )
 
 // troubleHandler tells a person of troubles that covey itself has: records of
-// level warning and above, in one line.
+// level warning and above, in one line. The log has everything; a person gets
+// what should make them look there.
 type troubleHandler struct {
 	tell  func(string)
 	attrs []slog.Attr
@@ -44,7 +45,9 @@ func (h *troubleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (h *troubleHandler) WithGroup(string) slog.Handler { return h }
 
 // lazyFile is a file that is made when something is written to it, so that a
-// run without troubles leaves none. path is set before the first write.
+// run without troubles leaves none. path is set before the first write. The
+// folder that it is in is made by the orchestrator, after this was set up. It
+// is safe for concurrent use.
 type lazyFile struct {
 	path string
 	mu   sync.Mutex

@@ -43,14 +43,16 @@ func (c *cli) mayRun(team *configs.Team, spec string, given bool) error {
 	return orchestrator.RememberTrust(team, report)
 }
 
-// isYes tells whether a person has agreed. An empty answer is none.
+// isYes tells whether a person has agreed. An empty answer is none. Anything
+// that is not clearly a Yes is a No, a typing mistake included.
 func isYes(answer string) bool {
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes"
 }
 
 // notFromInside refuses trust that comes from below a running team: a member
-// must not trust what it has written itself.
+// must not trust what it has written itself. An agent with a shell could
+// otherwise change a hook and agree to the change.
 func notFromInside(what string) error {
 	places, err := orchestrator.All()
 	if err != nil {
@@ -65,8 +67,10 @@ func notFromInside(what string) error {
 	return nil
 }
 
-// trustText says what a person is to agree to: all that would run or, if some of
-// it was trusted before, what is different.
+// trustText says what a person is to agree to: all that would run or, if some
+// of it was trusted before, what is different. It is the basis of a decision,
+// so nothing in it may hide: foreign text is disarmed, and what was shortened
+// says so.
 func trustText(s *screen, team *configs.Team, r orchestrator.TrustReport) string {
 	var b strings.Builder
 	if r.Known {
@@ -90,7 +94,8 @@ func trustText(s *screen, team *configs.Team, r orchestrator.TrustReport) string
 	return b.String()
 }
 
-// runText is one thing that would run, in one line.
+// runText is one thing that would run, in one line. Paths are shown from the
+// spec's folder where they are below it: one that is not stands out.
 func runText(team *configs.Team, r configs.Run) string {
 	what := r.Path
 	if rel, err := filepath.Rel(filepath.Dir(team.File), r.Path); err == nil && filepath.IsLocal(rel) {
@@ -102,7 +107,8 @@ func runText(team *configs.Team, r configs.Run) string {
 	return padded(string(r.Kind), 8) + " " + plainLine(what)
 }
 
-// maxDiff is how many lines of one difference are shown.
+// maxDiff is how many lines of one difference are shown. A larger difference is
+// looked at in an editor, not in a question.
 const maxDiff = 60
 
 // headOf are the first lines of a text, and a mark if there are more.
@@ -129,7 +135,8 @@ func diffStyle(line string) style {
 	return faint
 }
 
-// trustFlags are the flags of `covey trust`.
+// trustFlags are the flags of `covey trust`. Without one of them trust is
+// given, and what it is given to is shown.
 type trustFlags struct {
 	show, forget, json bool
 }
@@ -194,7 +201,8 @@ func (c *cli) trust(team *configs.Team, f trustFlags) error {
 	return nil
 }
 
-// changeTrust remembers or forgets.
+// changeTrust remembers or forgets. What is remembered is what was read for the
+// report, whatever is on the disk by then.
 func (c *cli) changeTrust(team *configs.Team, report orchestrator.TrustReport, forget bool) error {
 	if err := notFromInside("covey trust"); err != nil {
 		return err

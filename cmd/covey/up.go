@@ -11,7 +11,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// upFlags are the flags of `covey up`.
+// upFlags are the flags of `covey up`. Those of later versions are not there: a
+// flag that does nothing yet is worse than one that is unknown.
 type upFlags struct {
 	json, detach, keep, fresh, trust bool
 }
@@ -51,7 +52,9 @@ ended it; 4 not trusted; 130 interrupted.`,
 	return cmd
 }
 
-// up runs a team, here or in the background.
+// up runs a team, here or in the background. The order matters: a spec with
+// mistakes is told of before trust is asked for it, and nothing is started, or
+// even written, before both are settled.
 func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
 	if f.detach && f.json {
 		return usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
@@ -77,7 +80,8 @@ func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
 }
 
 // specAndGoal sorts the arguments of up. Without a spec, --team stands for the
-// spec with which that team ran last.
+// spec with which that team ran last. That makes `covey --team NAME up` take a
+// team up again from any folder.
 func (c *cli) specAndGoal(args []string) (spec, goal string, err error) {
 	switch {
 	case len(args) == 2:
@@ -104,7 +108,9 @@ func (c *cli) specAndGoal(args []string) (spec, goal string, err error) {
 	return run.Spec, goal, nil
 }
 
-// runTeam runs a team in this process and shows it.
+// runTeam runs a team in this process and shows it. The report is printed only
+// after the terminal was given back, so that it stays on the screen that the
+// person goes on with.
 func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal string) error {
 	r := newTeamRun(c, team, f)
 	ctx, stop := r.stopper.watch(ctx)
@@ -116,9 +122,7 @@ func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal s
 	if err != nil {
 		return specTrouble(team.File, err)
 	}
-	if err := r.show(o.Place()); err != nil {
-		return err
-	}
+	r.show(o.Place())
 	ending, err := o.Run(ctx)
 	r.hide()
 	if err != nil {

@@ -9,14 +9,16 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// failOpens collects the hooks of a run that failed and let it pass.
+// failOpens collects the hooks of a run that failed and let it pass. The
+// orchestrator counts them; a person needs to know which ones, and why.
 type failOpens struct {
 	order []string // "Event hook command", in order of the first failure
 	count map[string]int
 	cause map[string]string // the last one
 }
 
-// note takes a line of the journal in.
+// note takes a line of the journal in. A gate that could not run is not among
+// them: it refused.
 func (f *failOpens) note(l orchestrator.Line) {
 	if l.Type != "hook_finished" {
 		return
@@ -36,7 +38,8 @@ func (f *failOpens) note(l orchestrator.Line) {
 }
 
 // report prints how a run ended: the lead's last answer, why it ended, what
-// each member did, and what a person should look after.
+// each member did, and what a person should look after. The answer comes first
+// and by itself, since it is what the team was started for.
 func (c *cli) report(team string, e orchestrator.Ending, failed *failOpens) {
 	if answer := strings.TrimSpace(plain(e.Answer)); answer != "" {
 		c.out.printf("\n%s\n", answer)
@@ -60,7 +63,8 @@ func (c *cli) report(team string, e orchestrator.Ending, failed *failOpens) {
 	}
 }
 
-// endLine sums an ending up in one line.
+// endLine sums an ending up in one line. It begins with the team's name, so
+// that logs of several teams can be told apart.
 func endLine(team string, e orchestrator.Ending) string {
 	all := 0
 	for _, n := range e.Tasks {
@@ -73,7 +77,8 @@ func endLine(team string, e orchestrator.Ending) string {
 	return line + " · " + elapsed(e.Elapsed)
 }
 
-// endTable is what each member did.
+// endTable is what each member did. It shows every member, those that did
+// nothing included: that is worth knowing.
 func endTable(members []orchestrator.MemberEnding) *table {
 	t := &table{head: []string{"MEMBER", "AGENT", "STATE", "TURNS", "PASSES", "COMPLETED", "REFUSALS", "TOKENS"}}
 	for _, m := range members {
@@ -86,7 +91,8 @@ func endTable(members []orchestrator.MemberEnding) *table {
 	return t
 }
 
-// memberStyle sets a member's state off.
+// memberStyle sets a member's state off. Only what a person should look at is
+// set off.
 func memberStyle(state orchestrator.MemberState) style {
 	switch state {
 	case orchestrator.Working:
@@ -97,7 +103,8 @@ func memberStyle(state orchestrator.MemberState) style {
 	return normal
 }
 
-// endHint says what a person can do next.
+// endHint says what a person can do next. After a run that is done there is
+// nothing to be told.
 func endHint(e orchestrator.Ending) string {
 	switch {
 	case e.AlreadyDone:

@@ -9,7 +9,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// validation is what `covey validate --json` prints.
+// validation is what `covey validate --json` prints. Editors and scripts read
+// it; people have the plain form.
 type validation struct {
 	Spec     string            `json:"spec"`
 	Valid    bool              `json:"valid"`
@@ -48,7 +49,8 @@ mistake is listed as file:line:col with what to write instead. The exit code is
 	return cmd
 }
 
-// teamSummary says in a few words what a spec describes.
+// teamSummary says in a few words what a spec describes. It shows that the spec
+// was understood as it was meant.
 func teamSummary(team *configs.Team) string {
 	text := fmt.Sprintf("team %s, %s", team.Name, plural(len(team.Members()), "member"))
 	if n := len(team.Tasks); n > 0 {
@@ -65,8 +67,8 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// printValidation prints what was found as JSON. A problem that has no place
-// in the spec has none in the list either, but its text.
+// printValidation prints what was found as JSON. A problem that has no place in
+// the spec has none in the list either, but its text.
 func (c *cli) printValidation(path string, team *configs.Team, found error) error {
 	v := validation{Spec: path, Valid: found == nil, Problems: []configs.Problem{}, Warnings: []configs.Problem{}}
 	var mistakes configs.Errors

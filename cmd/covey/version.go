@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// release is the version that a release build sets with
-// -ldflags "-X main.release=1.2.3"; other builds ask the module's stamp.
+// release is the version that a release build sets with -ldflags "-X
+// main.release=1.2.3"; other builds ask the module's stamp.
 var release string
 
-// build says what program this is.
+// build says what program this is. It is what a report of a bug should begin
+// with.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -20,7 +21,8 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-// thisBuild reads what the compiler stamped into the program.
+// thisBuild reads what the compiler stamped into the program. A build without
+// any of that, as `go run` makes them, is "devel".
 func thisBuild() build {
 	b := build{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
