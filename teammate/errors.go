@@ -3,6 +3,7 @@ package teammate
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrMaxTurns is returned by Host.Pass and by Agent.Run when limits.max_turns
@@ -32,3 +33,28 @@ type APIError struct {
 
 // Error says what failed, for people.
 func (e *APIError) Error() string { return fmt.Sprintf("API error (%s): %s", e.Type, e.Message) }
+
+// LimitError is returned by Agent.Run when the account behind a foreign agent
+// program has used up what its plan allows. The member ends with it; starting
+// it again before Until comes to the same.
+type LimitError struct {
+	Until time.Time // when it may work again; zero: not known
+	Text  string    // what the program said
+}
+
+// Error says until when, if that is known.
+func (e *LimitError) Error() string {
+	if e.Until.IsZero() {
+		return "usage limit reached: " + e.Text
+	}
+	return "usage limit reached until " + e.Until.Format(time.RFC3339) + ": " + e.Text
+}
+
+// LoginError is returned by Agent.Run when a foreign agent program is not
+// logged in. The member ends with it: only a person can help.
+type LoginError struct {
+	Hint string // what the program said, or how to log in
+}
+
+// Error says what the program wants.
+func (e *LoginError) Error() string { return "not logged in: " + e.Hint }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -40,6 +41,10 @@ type turn struct {
 	refusal  error   // what Pass said when it refused
 	inTool   bool    // a tool call was under way when ctx ended
 	halted   string  // why a tool hook stopped the turn; empty: none did
+
+	// Calls of a foreign agent program, by id; see Supervisor.
+	permitted map[string]bool
+	began     map[string]time.Time // when they were permitted
 }
 
 // ending is how a turn came to its end.

@@ -1,0 +1,232 @@
+package teammate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Supervisor is a Host that looks after tool calls which it does not run: those
+// that a foreign agent program makes by itself. The Host of a Teammate is one.
+// As with Host.Call, calls come one after another only.
+type Supervisor interface {
+	// Permit decides whether the program may make call, which it has asked for
+	// and waits with: PreToolUse hooks, rules, permission mode, as for Call.
+	// A hook that wants the call changed is a no: the program has its own copy.
+	Permit(ctx context.Context, call ToolCall) Permission
+	// Report runs the hooks that look at a call which is done. A call that the
+	// program never asked about was detected afterwards: the journal says so,
+	// and which rule it would have broken.
+	Report(ctx context.Context, call ToolCall, r ToolResult) Remarks
+}
+
+// Correspondent is a Host that hands out mail in the middle of a turn without
+// counting a pass, for agents that can be spoken to while they work. As with
+// Pass, what it returns has to be recorded once the agent has it.
+type Correspondent interface {
+	Mail(ctx context.Context) []Input
+}
+
+// Observer is a Host that tells the journal of what no transcript holds: plans
+// and warnings of a foreign agent program.
+type Observer interface {
+	Observe(d EventData)
+}
+
+// Permission answers a program that asked for a tool call.
+type Permission struct {
+	Allow  bool
+	Reason string // why not, as the model should hear it; empty if allowed
+	Remarks
+}
+
+// Remarks are what hooks said beside a decision.
+type Remarks struct {
+	Feedback []Input // for the model, as soon as it can be told
+	Halted   string  // continue:false: the agent stops and returns
+}
+
+// Planned tells the journal what a foreign agent means to do.
+type Planned struct {
+	Entries []PlanEntry `json:"entries"`
+}
+
+// PlanEntry is one step of a plan, in the words of the agent program.
+type PlanEntry struct {
+	Text     string `json:"text"`
+	Status   string `json:"status"` // pending, in_progress, completed
+	Priority string `json:"priority,omitempty"`
+}
+
+// CallDetected tells the journal of a tool call that a program made without
+// asking: it could only be looked at afterwards.
+type CallDetected struct {
+	ID    string `json:"id"`
+	Tool  string `json:"tool"`
+	Broke string `json:"broke,omitempty"` // the deny or ask rule that would have caught it
+}
+
+// EventType is the journal's name for it.
+func (Planned) EventType() string { return "plan" }
+
+// EventType is the journal's name for it.
+func (CallDetected) EventType() string { return "call_detected" }
+
+// Observe implements Observer.
+func (u *turn) Observe(d EventData) { u.emit(d) }
+
+// Mail implements Correspondent.
+func (u *turn) Mail(ctx context.Context) []Input {
+	if ctx.Err() != nil || u.halted != "" || u.refusal != nil {
+		return nil
+	}
+	inputs := u.mail(ctx)
+	if u.halted != "" || ctx.Err() != nil { // mail kept them for the next turn, or they wait on
+		return nil
+	}
+	u.given = append(u.given, inputs...)
+	return inputs
+}
+
+// Permit implements Supervisor.
+func (u *turn) Permit(ctx context.Context, call ToolCall) Permission {
+	tl := u.foreign(call)
+	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
+		return Permission{Reason: badInput(call.Name, err).Content}
+	}
+	pre, err := u.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
+	switch {
+	case ctx.Err() != nil:
+		return Permission{Reason: interruptedResult}
+	case err != nil: // what was to guard the call has not looked at it
+		u.warn("PreToolUse hook failed, so %s was not allowed: %v", call.Name, err)
+		return Permission{Reason: fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)}
+	}
+	u.heard(pre)
+	p := Permission{Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted}}
+	if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
+		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
+			call.Name, pre.UpdatedInput)
+		u.emit(PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "hook"})
+		return p
+	}
+	// PermissionRequest hooks (issue H) have their place in permit, where it
+	// would ask somebody.
+	p.Reason = u.permit(ctx, tl, call, pre)
+	p.Allow = p.Reason == "" && ctx.Err() == nil
+	if p.Allow {
+		u.allowed(call.ID)
+	}
+	return p
+}
+
+// Report implements Supervisor.
+func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks {
+	tl := u.foreign(call)
+	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
+		call.Input = sound(nil) // hooks get an object, whatever the program sent
+	}
+	if !u.permitted[call.ID] {
+		u.detect(call)
+	}
+	r.Content = middle(r.Content, maxFailure)
+	var after hooks.Payload = hooks.PostToolUseInput{
+		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
+		ToolResponse: r.response(), DurationMS: u.since(call.ID),
+	}
+	if r.IsError {
+		after = hooks.PostToolUseFailureInput{
+			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Error: r.Content,
+			IsInterrupt: ctx.Err() != nil, DurationMS: u.since(call.ID),
+		}
+	}
+	if ctx.Err() != nil { // the hooks still hear of it, but nobody waits for long
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		ctx = last
+	}
+	out, err := u.fire(ctx, after)
+	if err != nil {
+		if ctx.Err() == nil {
+			u.warn("%s hook failed: %v", after.Event(), err)
+		}
+		return Remarks{Halted: u.halted}
+	}
+	u.heard(out)
+	if _, ok := out.Output["updatedToolOutput"]; ok {
+		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program", call.Name)
+	}
+	return Remarks{Feedback: said(out), Halted: u.halted}
+}
+
+// detect tells the journal of a call that nobody was asked about.
+func (u *turn) detect(call ToolCall) {
+	o := &u.t.opts
+	rule, broke := "", false
+	c := hooks.Call{Tool: call.Name, Input: call.Input, Cwd: o.Workdir.Dir(), Root: o.Workdir.Root()}
+	for _, rules := range [][]hooks.Rule{o.Permissions.Deny, o.Permissions.Ask} {
+		if rule, broke = forbiddenBy(rules, c); broke {
+			break
+		}
+	}
+	u.emit(CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
+	if broke {
+		u.warn("%s called %s without asking, which the rule %s is against; it could only be detected afterwards",
+			o.Name, call.Name, rule)
+	}
+}
+
+// foreign is a program's tool as rules and modes see it: the member's own tool
+// of that name (a team tool that it reaches over MCP), or what is known of
+// tools with the usual names.
+func (u *turn) foreign(call ToolCall) *tool {
+	if own := u.t.tools[call.Name]; own != nil {
+		return &tool{spec: own.spec}
+	}
+	spec := Spec{Name: call.Name}
+	switch call.Name {
+	case "Grep", "Glob", "LS":
+		spec.ReadOnly = true
+	case "Read", "NotebookRead":
+		spec.ReadOnly = namesFile(call.Input)
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		spec.Edits = namesFile(call.Input)
+	}
+	return &tool{spec: spec}
+}
+
+// namesFile reports whether an input says which file it is about. Where it does
+// not, nobody can tell that the call stays inside the workspace.
+func namesFile(input json.RawMessage) bool {
+	var in struct {
+		FilePath string `json:"file_path"`
+	}
+	return json.Unmarshal(input, &in) == nil && in.FilePath != ""
+}
+
+// allowed notes that a call was permitted, and when.
+func (u *turn) allowed(id string) {
+	if u.permitted == nil {
+		u.permitted, u.began = map[string]bool{}, map[string]time.Time{}
+	}
+	u.permitted[id], u.began[id] = true, time.Now()
+}
+
+// since is how many milliseconds ago a call was permitted; 0: not known.
+func (u *turn) since(id string) int64 {
+	began, ok := u.began[id]
+	if !ok {
+		return 0
+	}
+	return time.Since(began).Milliseconds()
+}
+
+// sameJSON reports whether two values differ in white space alone, or not at all.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
