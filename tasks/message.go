@@ -170,9 +170,10 @@ func (t *txn) post(m *messageRecord) {
 }
 
 // assign tells a task's owner that it is the owner, or that its task is ready.
-// Nobody is told of what they did themselves.
+// Nobody is told of what they took themselves. That a task is ready is news for
+// its owner whoever completed what it waited for.
 func (t *txn) assign(a Actor, rec *taskRecord, ready bool) {
-	if rec.Owner == "" || rec.Owner == a.Name {
+	if rec.Owner == "" || rec.Owner == a.Name && !ready {
 		return
 	}
 	n := Assignment{

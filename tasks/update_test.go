@@ -80,8 +80,8 @@ func TestCompletingUnblocks(t *testing.T) {
 	add(t, s, New{BlockedBy: []string{"1"}, Owner: "lead"})
 	add(t, s, New{BlockedBy: []string{"1"}})
 	drain(t, s)
-	setStatus(t, s, "1", Completed) // as the lead, who is not told about task 4
-	wantList(t, "events", told(t, drain(t, s)), []string{"completed 1 by lead"})
+	setStatus(t, s, "1", Completed) // as the lead, to whom it is news as well that task 4 is ready
+	wantList(t, "events", told(t, drain(t, s)), []string{"completed 1 by lead", "task_assignment lead>lead"})
 	wantList(t, "ready", readyIDs(t, s), []string{"2", "5"})
 	setStatus(t, s, "2", Completed)
 	wantList(t, "events", told(t, drain(t, s)), []string{"completed 2 by lead", "task_assignment lead>ann"})
