@@ -233,7 +233,7 @@ func (r *rig) checkJournal(place Place) {
 			continue
 		}
 		stored[l.Store]++
-		var change tasks.TaskChange
+		var change tasks.Change
 		if l.Type == "task" && json.Unmarshal(l.Data, &change) == nil && change.Op == tasks.TaskCompleted {
 			completed[change.Task.ID]++
 		}

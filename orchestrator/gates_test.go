@@ -86,11 +86,11 @@ gates:
 	e := strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, permission_mode: bypassPermissions}\n", 2)
 	r.rewrite("team.yaml", pairSpec, e)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	var ops []tasks.TaskOp
-	for _, c := range of[tasks.TaskChange](r, "task") {
+	var ops []tasks.Op
+	for _, c := range of[tasks.Change](r, "task") {
 		ops = append(ops, c.Op)
 	}
-	if want := []tasks.TaskOp{tasks.Created, tasks.Refused, tasks.TaskCompleted}; !slices.Equal(ops, want) {
+	if want := []tasks.Op{tasks.Created, tasks.Refused, tasks.TaskCompleted}; !slices.Equal(ops, want) {
 		t.Errorf("the task went through %v, want %v", ops, want)
 	}
 	results := of[teammate.ToolReturned](r, "tool_result")

@@ -282,7 +282,7 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 		if _, ok := c.seat(m.Name); ok {
 			continue
 		}
-		if _, err := c.store.Release(ctx, tasks.Actor{}, m.Name, "the spec has no member of this name any more"); err != nil {
+		if _, err := c.release(ctx, m.Name, "the spec has no member of this name any more"); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ func (c *crew) stored(e tasks.Event) {
 
 // noteTask remembers who completed what.
 func (c *crew) noteTask(data json.RawMessage) {
-	var change tasks.TaskChange
+	var change tasks.Change
 	if json.Unmarshal(data, &change) != nil || change.Op != tasks.TaskCompleted {
 		return
 	}

@@ -51,7 +51,7 @@ func (s *seat) haltReason() string {
 // leave is for a member that will not be started again in this run: its tasks
 // go back to the list, and the lead is told.
 func (c *crew) leave(ctx context.Context, s *seat, reason string) {
-	released, err := c.store.Release(ctx, tasks.Actor{}, s.member.Name, reason)
+	released, err := c.release(ctx, s.member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)
 	if len(released) > 0 {
 		text += "\nIts tasks are open again: " + taskNames(released)
@@ -61,6 +61,28 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 	s.gone, s.idle = reason, true
 	c.mu.Unlock()
 	c.poke()
+}
+
+// release gives back all open tasks of a member that is not started again:
+// what it had in progress is pending again, and none of it is its own.
+func (c *crew) release(ctx context.Context, member, reason string) ([]tasks.Task, error) {
+	released, err := c.store.Release(ctx, tasks.Actor{}, member, reason)
+	if err != nil {
+		return released, err
+	}
+	owned, err := c.store.Owned(ctx, member)
+	if err != nil {
+		return released, err
+	}
+	nobody := ""
+	for _, t := range owned {
+		t, _, err := c.store.Update(ctx, tasks.Actor{}, t.ID, tasks.Patch{Owner: &nobody})
+		if err != nil {
+			return released, err
+		}
+		released = append(released, t)
+	}
+	return released, nil
 }
 
 // stateHalted is the tasks.Member.State of a member that a hook has stopped

@@ -53,13 +53,6 @@ type Change struct {
 	Fields []string `json:"fields,omitempty"` // what an update changed
 }
 
-// TaskChange and TaskOp are the names under which Change and Op were first
-// known; they go when nothing uses them any more.
-type (
-	TaskChange = Change
-	TaskOp     = Op
-)
-
 // Delivery is the Data of a DeliveredEvent.
 type Delivery struct {
 	ID string `json:"id"`
