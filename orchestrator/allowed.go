@@ -16,11 +16,13 @@ func (r TaskCreate) onBehalf() (string, bool) { return r.As, r.Force }
 func (r TaskUpdate) onBehalf() (string, bool) { return r.As, r.Force }
 func (r TaskClaim) onBehalf() (string, bool)  { return r.As, r.Force }
 func (r Send) onBehalf() (string, bool)       { return r.As, false }
+func (r TeamCall) onBehalf() (string, bool)   { return r.As, false }
 
 func (r TaskCreate) inNameOf(member string) TaskCreate { r.As = member; return r }
 func (r TaskUpdate) inNameOf(member string) TaskUpdate { r.As = member; return r }
 func (r TaskClaim) inNameOf(member string) TaskClaim   { r.As = member; return r }
 func (r Send) inNameOf(member string) Send             { r.As = member; return r }
+func (r TeamCall) inNameOf(member string) TeamCall     { r.As = member; return r }
 
 // allowed says whether a caller may make this request; its error wraps
 // ErrDenied and says why not. Everybody may look; members and their hooks may
@@ -35,7 +37,7 @@ func allowed(by Caller, v bus.Verb, req any) error {
 			return denied(by, "only the operator may ask for "+string(v))
 		}
 		return nil
-	case verbCreate, verbUpdate, verbClaim, verbSend:
+	case verbCreate, verbUpdate, verbClaim, verbSend, verbTool:
 		act, ok := req.(interface{ onBehalf() (string, bool) })
 		if !ok {
 			break

@@ -22,6 +22,7 @@ const (
 	verbUpdate    bus.Verb = "task-update"
 	verbClaim     bus.Verb = "task-claim"
 	verbSend      bus.Verb = "send"
+	verbTool      bus.Verb = "tool"
 	verbInterrupt bus.Verb = "interrupt"
 	verbDown      bus.Verb = "down"
 	verbHooks     bus.Verb = "hooks"
@@ -58,6 +59,7 @@ type Handlers struct {
 	Update    func(context.Context, TaskUpdate) (TaskReply, error)
 	Claim     func(context.Context, TaskClaim) (TaskReply, error)
 	Send      func(context.Context, Send) (SendReply, error)
+	Tool      func(context.Context, TeamCall) (TeamAnswer, error)
 	Interrupt func(ctx context.Context, member string) (InterruptReply, error)
 	Down      func(context.Context, Down) (DownReply, error)
 	Hooks     func(context.Context) ([]HookInfo, error)
@@ -91,6 +93,7 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbUpdate, acting(h.Update)),
 		handle(b, verbClaim, acting(h.Claim)),
 		handle(b, verbSend, acting(h.Send)),
+		handle(b, verbTool, acting(h.Tool)),
 		handle(b, verbInterrupt, func(ctx context.Context, _ Caller, r memberName) (InterruptReply, error) {
 			return h.Interrupt(ctx, r.Member)
 		}),

@@ -37,6 +37,7 @@ type crew struct {
 	members   sync.WaitGroup
 	board     *board
 	control   *control
+	tools     toolServer // for members whose agents are programs of their own
 	team      string
 	goal      string
 	pid       int
@@ -94,6 +95,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 		cancel(err)
 	}
 	c.members.Wait()
+	c.tools.close() // what it runs tells the journal, which ends after the crew
 	cancel(nil)
 	return end, err
 }

@@ -26,6 +26,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Update:    c.updateFor,
 		Claim:     c.claimFor,
 		Send:      c.sendFor,
+		Tool:      c.toolFor,
 		Interrupt: c.interrupt,
 		Down:      c.takeDown,
 		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c), nil },

@@ -291,6 +291,7 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 
 // dismiss closes what members had open. No member runs any more.
 func (c *crew) dismiss() {
+	c.tools.close()
 	for _, s := range c.seats {
 		for _, closer := range slices.Backward(s.closers) {
 			if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {

@@ -171,6 +171,24 @@ type SendReply struct {
 	IDs      []string `json:"ids"` // of the stored messages, one per recipient
 }
 
+// TeamCall asks for one call of a team tool, from a process that has no token
+// and is known by the kernel: `covey mcp`.
+type TeamCall struct {
+	Tool  string          `json:"tool"`
+	Input json.RawMessage `json:"input,omitempty"`
+	// Request names the call, so that a repeat of it is known as one; empty:
+	// see callBook.
+	Request string `json:"request,omitempty"`
+	As      string `json:"as,omitempty"` // member to act for; empty: the caller
+}
+
+// TeamAnswer is what a call of a team tool came to.
+type TeamAnswer struct {
+	Text       string          `json:"text"`
+	Structured json.RawMessage `json:"structured"` // an object with the same facts
+	IsError    bool            `json:"is_error,omitempty"`
+}
+
 // InterruptReply answers the request to interrupt a member.
 type InterruptReply struct {
 	Interrupted bool `json:"interrupted"` // false: it was in no turn

@@ -92,6 +92,7 @@ const stateHalted = "halted"
 // watch is what a member has done in this run, gathered from its events.
 type watch struct {
 	turn, pass         int
+	inTurn             bool
 	turns, passes      int // of this run
 	doing              string
 	lastText           string
@@ -165,7 +166,7 @@ func (w *watch) see(e teammate.Event) {
 	switch data := e.Data.(type) {
 	case teammate.TurnStarted:
 		w.turns++
-		w.pass, w.doing = 0, "starting a turn"
+		w.inTurn, w.pass, w.doing = true, 0, "starting a turn"
 	case teammate.PassStarted:
 		w.passes++
 		w.pass, w.doing = data.Pass, "thinking"
@@ -184,7 +185,7 @@ func (w *watch) see(e teammate.Event) {
 	case teammate.HookFeedback:
 		w.refusals++
 	case teammate.TurnEnded:
-		w.doing = ""
+		w.inTurn, w.doing = false, ""
 		w.usage.InputTokens += data.Usage.InputTokens
 		w.usage.OutputTokens += data.Usage.OutputTokens
 	}
@@ -195,6 +196,19 @@ func (s *seat) turn() int {
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()
 	return s.watch.turn
+}
+
+// moment tells the times apart at which a member can be spoken to: each of its
+// turns, and the time between two of them.
+type moment struct {
+	turn   int
+	inTurn bool
+}
+
+func (s *seat) moment() moment {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return moment{s.watch.turn, s.watch.inTurn}
 }
 
 // killStrays ends what members' tools have left running behind covey's back.

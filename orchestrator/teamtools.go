@@ -196,10 +196,14 @@ func taskGet(ctx context.Context, b *board, in taskGetInput) teammate.ToolResult
 	if len(t.Blocks) > 0 {
 		text += "\nBlocks: #" + strings.Join(t.Blocks, ", #")
 	}
-	return teammate.ToolResult{Content: text, Response: raw(answer{&taskShown{
+	return teammate.ToolResult{Content: text, Response: raw(answer{shown(t)})}
+}
+
+func shown(t tasks.Task) *taskShown {
+	return &taskShown{
 		ID: t.ID, Subject: t.Subject, Description: t.Description, Status: t.Status,
 		Owner: t.Owner, Blocks: t.Blocks, BlockedBy: t.BlockedBy,
-	}})}
+	}
 }
 
 func taskList(ctx context.Context, b *board) teammate.ToolResult {

@@ -65,32 +65,35 @@ func resolveSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
 // the same JSON for all of them, or a call could mean one thing to a rule and
 // another to the tool.
 func (t *tool) prepare(call *ToolCall, cwd string) error {
-	input := call.Input
-	if len(bytes.TrimSpace(input)) == 0 {
-		input = json.RawMessage(`{}`)
-	}
-	if r, ok := t.Tool.(Repairer); ok && json.Valid(input) {
-		input = r.Repair(input)
-	}
-	fields, err := objectFields(input)
+	fields, err := t.check(call)
 	if err != nil {
 		return err
 	}
-	if t.schema != nil {
-		var value any
-		if err := json.Unmarshal(input, &value); err != nil {
-			return err
-		}
-		if err := t.schema.Validate(value); err != nil {
-			return err
-		}
-	}
 	if n, ok := t.Tool.(Normalizer); ok {
-		call.Input = n.Normalize(input)
+		call.Input = n.Normalize(call.Input)
 		return nil
 	}
-	call.Input = absolute(input, fields, cwd)
+	call.Input = absolute(call.Input, fields, cwd)
 	return nil
+}
+
+// check repairs a call's input and holds it against the schema.
+func (t *tool) check(call *ToolCall) ([]field, error) {
+	if len(bytes.TrimSpace(call.Input)) == 0 {
+		call.Input = json.RawMessage(`{}`)
+	}
+	if r, ok := t.Tool.(Repairer); ok && json.Valid(call.Input) {
+		call.Input = r.Repair(call.Input)
+	}
+	fields, err := objectFields(call.Input)
+	if err != nil || t.schema == nil {
+		return fields, err
+	}
+	var value any
+	if err := json.Unmarshal(call.Input, &value); err != nil {
+		return nil, err
+	}
+	return fields, t.schema.Validate(value)
 }
 
 // field is one member of a JSON object.

@@ -1,0 +1,138 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// requestMeta is where a client may name a call (TeamCall.Request): a string
+// in the _meta of tools/call.
+const requestMeta = "covey/requestId"
+
+// mcpInstructions tells a model that sees the tools what they are for.
+const mcpInstructions = "You are a member of a team of agents. These tools reach the team: its members, its messages and " +
+	"its list of tasks. Others see of your work only what you tell them with these tools."
+
+// mcpServer makes an MCP server of team tools. call carries them out, for
+// whomever the caller has been found to be.
+func mcpServer(tools []foreignTool, call func(context.Context, TeamCall) TeamAnswer) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "covey", Title: "The team", Version: "1"}, &mcp.ServerOptions{
+		Instructions: mcpInstructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list never changes
+	})
+	for _, t := range tools {
+		server.AddTool(described(t), func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			named, _ := r.Params.Meta[requestMeta].(string)
+			a := call(ctx, TeamCall{Tool: r.Params.Name, Input: r.Params.Arguments, Request: named})
+			return &mcp.CallToolResult{
+				Content:           []mcp.Content{&mcp.TextContent{Text: a.Text}},
+				StructuredContent: a.Structured,
+				IsError:           a.IsError,
+			}, nil
+		})
+	}
+	return server
+}
+
+// described is a tool as agents read it. alwaysLoad keeps agents that search
+// for tools from hiding these (ACP.md).
+func described(t foreignTool) *mcp.Tool {
+	spec, no := t.Spec(), false
+	return &mcp.Tool{
+		Name: spec.Name, Description: spec.Description, InputSchema: spec.Schema,
+		Meta: mcp.Meta{"anthropic/alwaysLoad": true},
+		Annotations: &mcp.ToolAnnotations{
+			ReadOnlyHint: t.looks, IdempotentHint: t.looks, OpenWorldHint: &no, DestructiveHint: &no,
+		},
+	}
+}
+
+// list is the desk's tools, in the order of their names.
+func (d *toolDesk) list() []foreignTool {
+	var list []foreignTool
+	for _, t := range d.tools {
+		list = append(list, t)
+	}
+	slices.SortFunc(list, func(a, b foreignTool) int { return cmp.Compare(a.Spec().Name, b.Spec().Name) })
+	return list
+}
+
+// Streams are the two ends of a connection to an MCP client.
+type Streams struct {
+	In  io.ReadCloser
+	Out io.WriteCloser
+}
+
+// ServeTools serves the team tools as an MCP server on a pair of streams, most
+// often stdin and stdout of `covey mcp`, until the other side hangs up (it
+// returns nil), the team ends (ErrNotRunning) or ctx does. Whom it acts for is
+// found out by the team, as for every request; as may name the member that an
+// operator acts for. It closes both streams.
+func (c *Client) ServeTools(ctx context.Context, s Streams, as string) error {
+	tools, err := foreignTools(nil, func(string) actor { return actor{} }, nil)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c.relays.Go(func() {
+		select {
+		case <-c.Gone():
+			cancel(ErrNotRunning)
+		case <-ctx.Done():
+		}
+	})
+	server := mcpServer(tools, func(ctx context.Context, call TeamCall) TeamAnswer {
+		call.As = as
+		a, err := c.CallTool(ctx, call)
+		if err != nil {
+			return answer(toolError(err))
+		}
+		return a
+	})
+	err = server.Run(ctx, &mcp.IOTransport{Reader: s.In, Writer: s.Out})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// CallTool calls a team tool in the name of the caller, or of the member that
+// an operator acts for.
+func (c *Client) CallTool(ctx context.Context, call TeamCall) (TeamAnswer, error) {
+	return ask[TeamAnswer](ctx, c, verbTool, call)
+}
+
+// toolFor carries out a call that came over the bus.
+func (c *crew) toolFor(ctx context.Context, call TeamCall) (TeamAnswer, error) {
+	s, ok := c.seat(call.As)
+	if !ok {
+		if call.As == "" {
+			return TeamAnswer{}, plainly(ErrNoMember, "the team tools are for members; say which one you act for: --as MEMBER")
+		}
+		return TeamAnswer{}, c.board.known(call.As)
+	}
+	d, err := c.desk(s)
+	if err != nil {
+		return TeamAnswer{}, err
+	}
+	return d.call(ctx, call), nil
+}
+
+// mcpCommand is how an agent that takes MCP servers only over stdio reaches
+// the team tools: the program and its arguments, and variables that it needs
+// even when the agent hides its own environment from it. There is no token:
+// the kernel says whose process it is.
+func mcpCommand(opts Options, p Place) (argv, env []string) {
+	for _, kv := range childEnvironment(opts, p) {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains([]string{"COVEY_STATE_HOME", "XDG_STATE_HOME", "HOME"}, name) {
+			env = append(env, kv)
+		}
+	}
+	return []string{opts.Bin, "-C", p.Workspace, "--team", p.Team, "mcp"}, env
+}

@@ -1,0 +1,240 @@
+package orchestrator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// The team tools as agent programs get them. The names begin with team_ since
+// such programs have tools of their own that are called as the builtin agent's
+// are (ACP.md). What they do is in teamtools.go, for all kinds of agent.
+const (
+	mcpSend    = "team_send_message"
+	mcpMembers = "team_members"
+	mcpCreate  = "team_task_create"
+	mcpGet     = "team_task_get"
+	mcpUpdate  = "team_task_update"
+	mcpList    = "team_task_list"
+	mcpClaim   = "team_task_claim"
+	mcpReport  = "team_report"
+)
+
+// foreignTool is a team tool with what the server must know of it.
+type foreignTool struct {
+	teammate.Tool
+	looks bool // it changes nothing: asked twice, it is run twice
+	gated bool // hooks may take their time over it: it runs behind those before it
+}
+
+// foreignTools makes the team tools of one member whose agent is a program of
+// its own. Without a board they can be described, not run.
+func foreignTools(b *board, me func(callID string) actor, roster func() []rosterEntry) ([]foreignTool, error) {
+	var list []foreignTool
+	var errs []error
+	add := func(t teammate.Tool, err error) *foreignTool {
+		list, errs = append(list, foreignTool{Tool: t}), append(errs, err)
+		return &list[len(list)-1]
+	}
+	add(newTeamTool(mcpSend,
+		`Send a message to a member of your team by name, or to all others with "*". They see nothing of what you write `+
+			`otherwise.`, map[string]string{"recipient": "to", "content": "message"},
+		func(ctx context.Context, id string, in foreignMessage) teammate.ToolResult {
+			return sendMessage(ctx, b, me(id), sendMessageInput{To: in.To, Message: raw(in.Message), Summary: in.Summary})
+		}))
+	add(newTeamTool(mcpReport, "Report to the lead of your team what you have done and found.",
+		map[string]string{"message": "report", "text": "report", "content": "report"},
+		func(ctx context.Context, id string, in reportInput) teammate.ToolResult {
+			return report(ctx, b, me(id), in)
+		}))
+	add(newTeamTool(mcpMembers, "List the members of your team: who they are and what they do now.", nil,
+		func(context.Context, string, struct{}) teammate.ToolResult { return listMembers(me("").Name, roster()) })).looks = true
+	addTaskTools(add, b, me)
+	return list, errors.Join(errs...)
+}
+
+func addTaskTools(
+	add func(teammate.Tool, error) *foreignTool, b *board, me func(callID string) actor,
+) {
+	add(newTeamTool(mcpCreate, "Add a task to your team's list. It begins as pending and without an owner. "+
+		"Hooks of the team may refuse it.", taskRepairs(),
+		func(ctx context.Context, id string, in taskCreateInput) teammate.ToolResult {
+			return taskCreate(ctx, b, me(id), in)
+		})).gated = true
+	add(newTeamTool(mcpClaim, "Take a task that is pending and nobody else's: you become its owner and it is in progress.",
+		taskRepairs(),
+		func(ctx context.Context, id string, in taskGetInput) teammate.ToolResult {
+			return taskClaim(ctx, b, me(id), in)
+		})).gated = true
+	add(newTeamTool(mcpUpdate, "Change a task: complete it (status completed), give it back (status pending, owner empty), "+
+		"hand it to somebody (owner), set what blocks it, or delete it. Completing may take a while, for the team's gates look "+
+		"at the work first; what they answer tells you what to mend.", taskRepairs(),
+		func(ctx context.Context, id string, in taskUpdateInput) teammate.ToolResult {
+			return foreignUpdate(taskUpdate(ctx, b, me(id), in))
+		})).gated = true
+	add(newTeamTool(mcpGet, "Show one task of your team's list in full.", taskRepairs(),
+		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult { return taskGet(ctx, b, in) })).looks = true
+	add(newTeamTool(mcpList, "List your team's tasks with status, owner and what blocks them.", nil,
+		func(ctx context.Context, _ string, _ struct{}) teammate.ToolResult { return taskList(ctx, b) })).looks = true
+}
+
+// foreignMessage is SendMessage without what only older hosts had.
+type foreignMessage struct {
+	To      string `json:"to" jsonschema:"a member's name, or * for all others"`
+	Message string `json:"message" jsonschema:"what to say"`
+	Summary string `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
+}
+
+type reportInput struct {
+	Report string `json:"report" jsonschema:"what you have done, what came of it, what is left"`
+}
+
+// reportSummary is what a report shows as its preview.
+const reportSummary = "report"
+
+// report sends a text to the lead; the report-sent policy is content then.
+func report(ctx context.Context, b *board, me actor, in reportInput) teammate.ToolResult {
+	lead := b.members[0]
+	if me.Name == lead {
+		return toolError(plainly(ErrNoMember, "you are the lead: your answer at the end of the turn is the report"))
+	}
+	return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: raw(in.Report), Summary: reportSummary})
+}
+
+// taskClaim makes the caller the owner of a task: of many who try, one wins.
+func taskClaim(ctx context.Context, b *board, me actor, in taskGetInput) teammate.ToolResult {
+	t, err := b.claim(ctx, me, in.TaskID, me.Name)
+	if err != nil {
+		return toolError(err)
+	}
+	return teammate.ToolResult{
+		Content: fmt.Sprintf("Task #%s is yours and %s: %s\nDescription: %s", t.ID, t.Status, t.Subject, t.Description),
+		Response: raw(struct {
+			Task *taskShown `json:"task"`
+		}{shown(t)}),
+	}
+}
+
+// foreignUpdate words the answer of taskUpdate for agents that see only its
+// text and know the tools by other names: the text has the facts of the
+// structured answer.
+func foreignUpdate(r teammate.ToolResult) teammate.ToolResult {
+	var answer taskUpdated
+	if r.IsError || json.Unmarshal(r.Response, &answer) != nil || !answer.Success {
+		return r
+	}
+	r.Content = "Updated task #" + answer.TaskID + ": " + strings.Join(answer.UpdatedFields, ", ")
+	if len(answer.UpdatedFields) == 0 {
+		r.Content = "Task #" + answer.TaskID + " was so already"
+	}
+	if change := answer.StatusChange; change != nil {
+		r.Content += fmt.Sprintf("\nStatus: %s -> %s", change.From, change.To)
+		if change.To == string(tasks.Completed) {
+			r.Content += "\nTask completed. " + mcpList + " shows what is there to do next."
+		}
+	}
+	return r
+}
+
+// toolDesk serves one member's team tools to its agent, over whatever way the
+// calls come.
+type toolDesk struct {
+	seat  *seat
+	tools map[string]foreignTool
+	book  *callBook
+}
+
+// call runs one call. It always gives an answer, whatever went wrong.
+func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
+	tool, ok := d.tools[c.Tool]
+	if !ok {
+		return answer(toolError(fmt.Errorf("there is no team tool %q", c.Tool)))
+	}
+	input, err := teammate.PrepareInput(tool, c.Input)
+	if err != nil {
+		return answer(toolError(err))
+	}
+	if tool.looks {
+		return answer(contained(ctx, func(ctx context.Context) teammate.ToolResult {
+			return tool.Run(ctx, teammate.ToolCall{Name: c.Tool, Input: input})
+		}))
+	}
+	c.Input = input
+	result, err := d.book.do(ctx, d.request(tool, c))
+	switch {
+	case errors.Is(err, errPending):
+		return stillChecking(c.Tool)
+	case err != nil:
+		return answer(toolError(err))
+	}
+	if result.Halted != "" {
+		// A hook has stopped the member; nothing else ends a foreign agent's turn.
+		d.seat.mate.Interrupt(result.Halted)
+	}
+	return answer(result)
+}
+
+// request is a call as the book wants it.
+func (d *toolDesk) request(tool foreignTool, c TeamCall) request {
+	key := callKey(c)
+	id := "mcp/" + uuid.NewString()
+	if c.Request != "" {
+		id = "mcp/" + key
+	}
+	asked := d.seat.moment()
+	return request{
+		key: key, named: c.Request != "", queued: tool.gated,
+		run: func(ctx context.Context) teammate.ToolResult {
+			return tool.Run(ctx, teammate.ToolCall{ID: id, Name: c.Tool, Input: c.Input})
+		},
+		listens: func() bool { return d.seat.moment() == asked },
+	}
+}
+
+// callKey tells calls apart. The order of the arguments' fields and the space
+// between them do not count: a model that repeats itself writes them anew.
+func callKey(c TeamCall) string {
+	dec := json.NewDecoder(bytes.NewReader(c.Input))
+	dec.UseNumber()
+	var args any
+	input := []byte(c.Input)
+	if dec.Decode(&args) == nil {
+		input = raw(args)
+	}
+	sum := sha256.Sum256(raw([]string{c.Tool, string(input), c.Request}))
+	return hex.EncodeToString(sum[:16])
+}
+
+// stillChecking is the answer to a call whose gates take longer than agents
+// wait.
+func stillChecking(tool string) TeamAnswer {
+	text := "Still checking: this takes longer than a tool call may. It goes on; call " + tool +
+		" again with the same arguments to get the result."
+	return TeamAnswer{Text: text, Structured: raw(struct {
+		Pending bool   `json:"pending"`
+		Message string `json:"message"`
+	}{true, text})}
+}
+
+// answer gives the result of a tool in both forms.
+func answer(r teammate.ToolResult) TeamAnswer {
+	a := TeamAnswer{Text: r.Content, Structured: r.Response, IsError: r.IsError}
+	if r.IsError || len(a.Structured) == 0 {
+		a.Structured = raw(struct {
+			Success bool   `json:"success"`
+			Message string `json:"message"`
+		}{!r.IsError, cmp.Or(r.Content, "no answer")})
+	}
+	return a
+}
