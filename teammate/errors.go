@@ -29,6 +29,9 @@ type APIError struct {
 	Type    string // rate_limit, overloaded, …, unknown
 	Message string // for people
 	Details string // what the API said, if it said more
+	// Fatal says that the model has nothing more to answer with, as a script
+	// that ran out: no API failed, and the turn ends with model_error.
+	Fatal bool
 }
 
 // Error says what failed, for people.

@@ -147,9 +147,12 @@ func broken(err error) ending {
 // asked: a refusal would repeat the failure for ever. StopFailure hooks are
 // told, and nobody reads what they say.
 func failed(e *APIError) ending {
-	text := "API Error: " + e.Message
+	text, reason := "API Error: "+e.Message, EndCompleted
+	if e.Fatal {
+		reason = EndModelError
+	}
 	return ending{
-		reason: EndCompleted, idle: IdleFailed, lastText: e.Error(),
+		reason: reason, idle: IdleFailed, lastText: e.Error(),
 		failure: &hooks.StopFailureInput{Error: e.Type, ErrorDetails: e.Details, LastAssistantMessage: text},
 	}
 }

@@ -3,13 +3,13 @@ package teammate
 // Why turns end, as TurnEnded tells it. The words are those of HOOKS.md
 // section 9; the last two are ours, for limits that it does not know.
 const (
-	EndCompleted        = "completed"           // the gates agreed, were overridden, or the model failed
+	EndCompleted        = "completed"           // the gates agreed, were overridden, or the model's API failed
 	EndMaxTurns         = "max_turns"           // limits.max_turns passes are used up
 	EndAbortedStreaming = "aborted_streaming"   // interrupted between tool calls
 	EndAbortedTools     = "aborted_tools"       // interrupted in a tool call
 	EndStopPrevented    = "stop_hook_prevented" // a hook of the turn end said continue:false
 	EndHookStopped      = "hook_stopped"        // any other hook said so, or refused the prompt
-	EndModelError       = "model_error"         // the agent or the transcript is broken; the member ends, too
+	EndModelError       = "model_error"         // a script ran out, or the agent or transcript is broken
 	EndMaxTokens        = "max_tokens"          // limits.max_tokens are used up
 	EndTurnTimeout      = "turn_timeout"        // limits.turn_timeout is over
 )

@@ -121,6 +121,16 @@ func TestRule05(t *testing.T) {
 	equal(t, "fired", gates, []string{"Stop", "TeammateIdle"})
 }
 
+// A model that has nothing more to answer with is no API that failed: DESIGN 5
+// calls that model_error. What follows is the same.
+func TestFatalModel(t *testing.T) {
+	r := newRig(t, say{err: &APIError{Type: "unknown", Message: "the script ran out", Fatal: true}})
+	r.mustRun(t)
+	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "model_error")
+	equal(t, "idle", one[Idle](t, r.journal).Reason, IdleFailed)
+	equal(t, "fired", r.gates(), []string{"StopFailure"})
+}
+
 // Rule 6 starts background work beside the gates. What runs aside in covey
 // cannot change their verdict, whatever it answers or however it fails.
 func TestRule06(t *testing.T) {

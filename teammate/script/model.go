@@ -46,7 +46,7 @@ func (s *Script) Model(opts *Options) *Model {
 // if it has one, is found in a user text or tool result that is new in req. A
 // step has served once its answer, or its error, has been given; a request
 // whose ctx ends during the step's delay leaves it as it was. With no step
-// left the answer is empty (exhausted: stop) or an *APIError of type unknown.
+// left the answer is empty (exhausted: stop) or a fatal *APIError of type unknown.
 //
 // An error of the script comes with a Response that says which step it was.
 func (m *Model) Generate(ctx context.Context, req teammate.Request) (teammate.Response, error) {
@@ -103,7 +103,7 @@ func (m *Model) exhausted(ctx context.Context) (teammate.Response, error) {
 		return teammate.Response{Usage: m.script.usage}, nil
 	}
 	return teammate.Response{}, &teammate.APIError{
-		Type: "unknown",
+		Type: "unknown", Fatal: true,
 		Message: fmt.Sprintf("script %s: none of its %d steps may serve this pass; "+
 			"add a step, or `exhausted: stop`", m.script.name, len(m.script.steps)),
 	}
