@@ -27,7 +27,7 @@ func (r TeamCall) inNameOf(member string) TeamCall     { r.As = member; return r
 // allowed says whether a caller may make this request; its error wraps
 // ErrDenied and says why not. Everybody may look; members and their hooks may
 // act as themselves; only the operator may act for others, override gates and
-// limits, interrupt, and end the team. What is not known is refused.
+// limits, interrupt, and end the team; only members use the team tools. What is not known is refused.
 func allowed(by Caller, v bus.Verb, req any) error {
 	switch v {
 	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbAttach:
@@ -43,6 +43,9 @@ func allowed(by Caller, v bus.Verb, req any) error {
 			break
 		}
 		as, force := act.onBehalf()
+		if v == verbTool && by.Kind == Operator {
+			return denied(by, "the team tools are for members; covey send and covey tasks do the same for people")
+		}
 		if v == verbSend && by.Kind == Operator && as != "" && as != by.Name() {
 			return fmt.Errorf("%w: a message is from who sends it, it cannot be sent as %s", ErrDenied, as)
 		}

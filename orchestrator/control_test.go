@@ -62,6 +62,9 @@ func TestAllowed(t *testing.T) {
 		{"send as itself", verbSend, Send{To: "docs", As: "api"}, []Caller{byAPI, byHook}},
 		{"send as another", verbSend, Send{To: "api", As: "docs"}, nil},
 		{"send as the operator", verbSend, Send{To: "api", As: "operator"}, operator},
+		{"call a tool", verbTool, TeamCall{Tool: mcpList}, []Caller{byAPI, byHook}},
+		{"call a tool as itself", verbTool, TeamCall{Tool: mcpList, As: "api"}, []Caller{byAPI, byHook}},
+		{"call a tool as another", verbTool, TeamCall{Tool: mcpList, As: "docs"}, nil},
 		{"something new", "approve", struct{}{}, nil},
 		{"a deed that says nothing of whom for", verbClaim, struct{}{}, nil},
 	} {
@@ -89,8 +92,10 @@ func TestNobodyActsAsAnother(t *testing.T) {
 		for verb, req := range map[bus.Verb]any{
 			verbCreate: TaskCreate{As: as, Force: force}, verbUpdate: TaskUpdate{As: as, Force: force},
 			verbClaim: TaskClaim{As: as, Force: force}, verbSend: Send{As: as},
+			verbTool: TeamCall{As: as},
 		} {
-			if allowed(by, verb, req) == nil && (by.Member == "" || as != "" && as != by.Member || force && verb != verbSend) {
+			if allowed(by, verb, req) == nil && (by.Member == "" || as != "" && as != by.Member ||
+				force && verb != verbSend && verb != verbTool) {
 				t.Fatalf("%s may %s as %q, force %v", by, verb, as, force)
 			}
 		}
@@ -174,6 +179,9 @@ func (f *fakeTeam) handlers() Handlers {
 		Claim: func(_ context.Context, r TaskClaim) (TaskReply, error) { return did(f, r, TaskReply{Task: one}) },
 		Send: func(_ context.Context, r Send) (SendReply, error) {
 			return did(f, r, SendReply{Delivery: Delivered, IDs: []string{"m1"}})
+		},
+		Tool: func(_ context.Context, r TeamCall) (TeamAnswer, error) {
+			return did(f, r, TeamAnswer{Text: "done", Structured: []byte(`{"done":true}`)})
 		},
 		Interrupt: func(_ context.Context, m string) (InterruptReply, error) {
 			return did(f, m, InterruptReply{Interrupted: true, Turn: 3})

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -52,18 +53,24 @@ type grant struct {
 	mu      sync.Mutex
 	revoked bool
 	begun   int
-	cancels map[int]context.CancelFunc // of the requests and calls under way
+	open    map[string]*openRequest // by what requestHeader says
+}
+
+// openRequest is an HTTP request under way, with the calls that it carries.
+type openRequest struct {
+	cancel context.CancelFunc
+	calls  []context.CancelFunc
 }
 
 // newGrant makes a grant of the tools of a desk.
 func newGrant(d *toolDesk, token string) *grant {
-	g := &grant{
-		member: d.seat.member.Name, hash: sha256.Sum256([]byte(token)), cancels: map[int]context.CancelFunc{},
-	}
-	g.server = mcpServer(d.list(), func(ctx context.Context, c TeamCall) TeamAnswer {
-		// A session outlives the request that a call came with.
-		ctx, end := g.begin(ctx)
-		defer end()
+	g := &grant{member: d.seat.member.Name, hash: sha256.Sum256([]byte(token)), open: map[string]*openRequest{}}
+	g.server = mcpServer(d.list(), func(ctx context.Context, h http.Header, c TeamCall) TeamAnswer {
+		// The context is the session's. When the request is gone, so is who
+		// could take the answer.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		g.tie(h.Get(requestHeader), cancel)
 		return d.call(ctx, c)
 	})
 	return g
@@ -251,45 +258,66 @@ func grantOf(r *http.Request) *grant {
 	return auth.TokenInfoFromContext(r.Context()).Extra[grantKey].(*grant)
 }
 
+// requestHeader numbers requests on their way to the tools. What a client puts
+// there is overwritten.
+const requestHeader = "Covey-Request"
+
 // whileGranted ends a request when its grant is revoked.
 func whileGranted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, end := grantOf(r).begin(r.Context())
-		defer end()
-		if ctx.Err() != nil {
+		g := grantOf(r)
+		ctx, cancel := context.WithCancel(r.Context())
+		id, ok := g.begin(cancel)
+		defer g.end(id)
+		if !ok {
 			http.Error(w, auth.ErrInvalidToken.Error(), http.StatusUnauthorized)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(ctx))
+		r = r.WithContext(ctx)
+		r.Header.Set(requestHeader, id)
+		next.ServeHTTP(w, r)
 	})
 }
 
-// begin gives a context that ends with the grant; it has ended already if the
-// grant has. end must be called.
-func (g *grant) begin(ctx context.Context) (_ context.Context, end func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// begin numbers a request; false: the grant has been revoked.
+func (g *grant) begin(cancel context.CancelFunc) (id string, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.revoked {
-		cancel()
-	}
 	g.begun++
-	n := g.begun
-	g.cancels[n] = cancel
-	return ctx, func() {
+	id = strconv.Itoa(g.begun)
+	g.open[id] = &openRequest{cancel: cancel}
+	return id, !g.revoked
+}
+
+// end is for a request that is over, answered or not.
+func (g *grant) end(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := g.open[id]
+	delete(g.open, id)
+	o.cancel()
+	for _, cancel := range o.calls {
 		cancel()
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		delete(g.cancels, n)
 	}
+}
+
+// tie makes a call end with its request.
+func (g *grant) tie(id string, cancel context.CancelFunc) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if o := g.open[id]; o != nil {
+		o.calls = append(o.calls, cancel)
+		return
+	}
+	cancel()
 }
 
 // revoke ends all requests and sessions of a grant.
 func (g *grant) revoke() {
 	g.mu.Lock()
 	g.revoked = true
-	for _, cancel := range g.cancels {
-		cancel()
+	for _, o := range g.open {
+		o.cancel()
 	}
 	g.mu.Unlock()
 	for s := range g.server.Sessions() {

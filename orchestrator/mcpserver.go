@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -19,8 +20,11 @@ const mcpInstructions = "You are a member of a team of agents. These tools reach
 	"its list of tasks. Others see of your work only what you tell them with these tools."
 
 // mcpServer makes an MCP server of team tools. call carries them out, for
-// whomever the caller has been found to be.
-func mcpServer(tools []foreignTool, call func(context.Context, TeamCall) TeamAnswer) *mcp.Server {
+// whomever the caller has been found to be; it gets the head of the HTTP request,
+// if there is one.
+func mcpServer(
+	tools []foreignTool, call func(ctx context.Context, h http.Header, c TeamCall) TeamAnswer,
+) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "covey", Title: "The team", Version: "1"}, &mcp.ServerOptions{
 		Instructions: mcpInstructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list never changes
@@ -28,7 +32,11 @@ func mcpServer(tools []foreignTool, call func(context.Context, TeamCall) TeamAns
 	for _, t := range tools {
 		server.AddTool(described(t), func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			named, _ := r.Params.Meta[requestMeta].(string)
-			a := call(ctx, TeamCall{Tool: r.Params.Name, Input: r.Params.Arguments, Request: named})
+			var head http.Header
+			if r.Extra != nil {
+				head = r.Extra.Header
+			}
+			a := call(ctx, head, TeamCall{Tool: r.Params.Name, Input: r.Params.Arguments, Request: named})
 			return &mcp.CallToolResult{
 				Content:           []mcp.Content{&mcp.TextContent{Text: a.Text}},
 				StructuredContent: a.Structured,
@@ -71,9 +79,9 @@ type Streams struct {
 // ServeTools serves the team tools as an MCP server on a pair of streams, most
 // often stdin and stdout of `covey mcp`, until the other side hangs up (it
 // returns nil), the team ends (ErrNotRunning) or ctx does. Whom it acts for is
-// found out by the team, as for every request; as may name the member that an
-// operator acts for. It closes both streams.
-func (c *Client) ServeTools(ctx context.Context, s Streams, as string) error {
+// found out by the team, as for every request; it must be a member. It closes
+// both streams.
+func (c *Client) ServeTools(ctx context.Context, s Streams) error {
 	tools, err := foreignTools(nil, func(string) actor { return actor{} }, nil)
 	if err != nil {
 		return err
@@ -87,8 +95,7 @@ func (c *Client) ServeTools(ctx context.Context, s Streams, as string) error {
 		case <-ctx.Done():
 		}
 	})
-	server := mcpServer(tools, func(ctx context.Context, call TeamCall) TeamAnswer {
-		call.As = as
+	server := mcpServer(tools, func(ctx context.Context, _ http.Header, call TeamCall) TeamAnswer {
 		a, err := c.CallTool(ctx, call)
 		if err != nil {
 			return answer(toolError(err))
@@ -102,19 +109,16 @@ func (c *Client) ServeTools(ctx context.Context, s Streams, as string) error {
 	return err
 }
 
-// CallTool calls a team tool in the name of the caller, or of the member that
-// an operator acts for.
+// CallTool calls a team tool in the name of the caller, which must be a
+// member.
 func (c *Client) CallTool(ctx context.Context, call TeamCall) (TeamAnswer, error) {
 	return ask[TeamAnswer](ctx, c, verbTool, call)
 }
 
-// toolFor carries out a call that came over the bus.
+// toolFor carries out a call that came over the bus; its As has been checked.
 func (c *crew) toolFor(ctx context.Context, call TeamCall) (TeamAnswer, error) {
 	s, ok := c.seat(call.As)
 	if !ok {
-		if call.As == "" {
-			return TeamAnswer{}, plainly(ErrNoMember, "the team tools are for members; say which one you act for: --as MEMBER")
-		}
 		return TeamAnswer{}, c.board.known(call.As)
 	}
 	d, err := c.desk(s)

@@ -179,7 +179,7 @@ type TeamCall struct {
 	// Request names the call, so that a repeat of it is known as one; empty:
 	// see callBook.
 	Request string `json:"request,omitempty"`
-	As      string `json:"as,omitempty"` // member to act for; empty: the caller
+	As      string `json:"as,omitempty"` // must be empty or the caller's own name
 }
 
 // TeamAnswer is what a call of a team tool came to.

@@ -82,7 +82,7 @@ func (c *cli) addCommands(root *cobra.Command) {
 		},
 		groupSetup: {
 			c.hooksCommand(), c.validateCommand(), c.schemaCommand(), c.doctorCommand(),
-			c.versionCommand(), c.completionCommand(),
+			c.mcpCommand(), c.versionCommand(), c.completionCommand(),
 		},
 	} {
 		for _, cmd := range commands {
