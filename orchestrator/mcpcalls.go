@@ -76,7 +76,7 @@ type bookedCall struct {
 type request struct {
 	key    string
 	named  bool // the client has named the request: any repeat means this very call
-	queued bool // calls like it run one after another, in the order they came
+	queued bool // calls like it run one after another
 	run    func(context.Context) teammate.ToolResult
 	// listens says whether who asked can still be told the answer.
 	listens func() bool
@@ -106,7 +106,10 @@ func (b *callBook) do(ctx context.Context, r request) (teammate.ToolResult, erro
 		err = ctx.Err()
 	}
 	b.leave(c, r, err)
-	return c.result, err
+	if err != nil {
+		return teammate.ToolResult{}, err
+	}
+	return c.result, nil
 }
 
 // join finds the call that r repeats, or begins one.
