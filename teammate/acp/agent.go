@@ -1,0 +1,350 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Agent is a member's agent that thinks in a program of its own, one process
+// and one prompt at a time. It is a teammate.Agent and a teammate.Resumer. The
+// program starts with the first Run and lives until Close.
+type Agent struct {
+	opts Options
+	busy sync.Mutex // held by Run, Resume and Close
+
+	// What follows belongs to who holds busy.
+	live     *live  // nil: no program runs
+	session  string // the program's session; empty: none yet
+	made     time.Time
+	primed   bool             // the session has its system prompt
+	lost     bool             // the session before this one could not be entered again
+	failures int              // crashes in a row
+	held     []teammate.Input // what the next prompt begins with
+	closed   bool
+}
+
+// New checks opts and returns the agent. It starts nothing.
+func New(opts Options) (*Agent, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	return &Agent{
+		opts: opts, session: opts.Session, made: opts.SessionMade, primed: opts.Session != "",
+	}, nil
+}
+
+// Close ends the program, and waits until it is gone. It waits for a Run, whose
+// context must have ended. Closing twice is fine; a Run after it fails.
+func (a *Agent) Close() error {
+	a.busy.Lock()
+	defer a.busy.Unlock()
+	a.closed = true
+	a.down()
+	return nil
+}
+
+// down ends the program, if one runs.
+func (a *Agent) down() {
+	if a.live != nil {
+		a.live.stop()
+		a.live = nil
+	}
+}
+
+// Run is teammate.Agent's. Beside its errors there are *teammate.LimitError and
+// *teammate.LoginError, which no restart mends.
+func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	a.busy.Lock()
+	defer a.busy.Unlock()
+	return a.converse(ctx, prompt, h)
+}
+
+// Resume is teammate.Resumer's. Tool calls that a crash of covey left without a
+// result are interrupted: the program that made them is gone. The program is
+// told what happened, and gets the prompt again that it may never have had.
+func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, error) {
+	a.busy.Lock()
+	defer a.busy.Unlock()
+	if err := a.closeOpen(h); err != nil {
+		return teammate.Reply{}, err
+	}
+	notice := cutNotice
+	if cut := a.opts.History.Cut; cut != nil && cut.Point == teammate.CutAtPrompt {
+		if asked := lastPrompt(a.opts.History.Messages); asked != "" {
+			notice += " If you have not seen it yet, this is what you were asked:\n\n" + asked
+		}
+	}
+	return a.converse(ctx, []teammate.Input{{Kind: teammate.FromCovey, Text: notice}}, h)
+}
+
+const cutNotice = "Your last turn was cut off before its end. Go on where you were; " +
+	"tool calls without a result may have had an effect, so look first."
+
+// closeOpen gives the calls of an earlier life their results.
+func (a *Agent) closeOpen(h teammate.Host) error {
+	m := teammate.Message{Role: teammate.User}
+	if cut := a.opts.History.Cut; cut != nil {
+		for _, c := range cut.Open {
+			m.Content = append(m.Content, teammate.Block{
+				Type: teammate.ToolResultBlock, ToolUseID: c.ID, Content: "interrupted", IsError: true,
+			})
+		}
+	}
+	a.opts.History.Messages = nil
+	if cut := a.opts.History.Cut; cut != nil {
+		cut.Open = nil
+	}
+	if len(m.Content) == 0 {
+		return nil
+	}
+	return h.Record(teammate.Record{Message: m})
+}
+
+// lastPrompt is the text of the last message, if a user's.
+func lastPrompt(messages []teammate.Message) string {
+	if len(messages) == 0 || messages[len(messages)-1].Role != teammate.User {
+		return ""
+	}
+	return messages[len(messages)-1].Text()
+}
+
+// converse sends the prompt, and whatever has to be said after it before the
+// gates are asked. Each prompt counts as a pass: those of the model within it
+// cannot be seen.
+func (a *Agent) converse(ctx context.Context, inputs []teammate.Input, h teammate.Host) (reply teammate.Reply, err error) {
+	if a.closed {
+		return reply, errors.New("acp: the agent is closed")
+	}
+	inputs = append(a.takeHeld(), inputs...)
+	for {
+		mail, err := h.Pass(ctx)
+		if err != nil {
+			a.hold(inputs)
+			return reply, err
+		}
+		inputs = append(inputs, mail...)
+		if err := h.Record(promptRecord(inputs)); err != nil {
+			return reply, err
+		}
+		later, err := a.ask(ctx, inputs, h, &reply)
+		if err != nil || reply.Halted != "" || len(later) == 0 {
+			a.hold(later)
+			return reply, err
+		}
+		inputs = append(a.takeHeld(), later...)
+	}
+}
+
+// hold keeps inputs that the model has not seen for the next prompt. That they
+// were handed out is settled; their ids count no more.
+func (a *Agent) hold(inputs []teammate.Input) {
+	for _, in := range inputs {
+		in.MessageID = ""
+		a.held = append(a.held, in)
+	}
+}
+
+func (a *Agent) takeHeld() []teammate.Input {
+	held := a.held
+	a.held = nil
+	return held
+}
+
+// ask takes one prompt to its answer, over crashes of the program. later is
+// what hooks and mail want said next.
+func (a *Agent) ask(
+	ctx context.Context, inputs []teammate.Input, h teammate.Host, reply *teammate.Reply,
+) (later []teammate.Input, err error) {
+	for {
+		err := a.up(ctx)
+		var t *talk
+		if err == nil {
+			t, err = a.prompt(ctx, a.compose(inputs), h, reply)
+			later = append(later, t.later...)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return later, ctx.Err()
+		case errors.Is(err, errLost):
+			a.session, a.lost = "", true
+			a.down()
+		case !errors.Is(err, errCrash):
+			if err == nil {
+				a.failures = 0
+			}
+			return later, err
+		}
+		if err := a.pause(ctx, err); err != nil {
+			return later, err
+		}
+		if t != nil && t.touched {
+			notice := teammate.Input{Kind: teammate.FromCovey, Text: crashNotice}
+			if err := h.Record(promptRecord([]teammate.Input{notice})); err != nil {
+				return later, err
+			}
+			inputs = append([]teammate.Input{notice}, inputs...)
+		}
+	}
+}
+
+const crashNotice = "Your program ended in the middle of this turn and was started again. Go on where you were; " +
+	"tool calls without a result may have had an effect, so look first. What you were asked is repeated below."
+
+// pause waits before the program is started again. A program that dies time
+// and again is given up.
+func (a *Agent) pause(ctx context.Context, err error) error {
+	a.down()
+	if a.failures++; a.failures > a.opts.Restarts {
+		a.failures = 0
+		return fmt.Errorf("acp: the agent program died %d times in a row: %w", a.opts.Restarts+1, err)
+	}
+	if a.failures > 1 && a.session != "" { // it may be the session that kills it
+		a.session, a.lost = "", true
+	}
+	wait := a.opts.Backoff
+	for range min(a.failures-1, 10) {
+		wait = min(2*wait, 20*a.opts.Backoff)
+	}
+	return sleep(ctx, wait)
+}
+
+// compose makes the blocks of a prompt. A new session begins with the system
+// prompt, if the program takes it no other way, and with a written brief if it
+// takes the place of one that was lost.
+func (a *Agent) compose(inputs []teammate.Input) []json.RawMessage {
+	var blocks []json.RawMessage
+	if !a.primed && a.opts.System != nil && a.opts.SystemBy == SystemInPrompt {
+		if prompt := a.opts.System(); prompt != "" {
+			blocks = append(blocks, textBlock(prompt))
+		}
+	}
+	if a.lost && a.opts.Brief != nil {
+		if brief := a.opts.Brief(); brief != "" {
+			blocks = append(blocks, textBlock(brief))
+		}
+	}
+	return append(blocks, textBlocks(inputs)...)
+}
+
+// prompt takes one session/prompt to its end and books what it came to.
+func (a *Agent) prompt(
+	ctx context.Context, blocks []json.RawMessage, h teammate.Host, reply *teammate.Reply,
+) (*talk, error) {
+	names := naming{titleCommand: a.opts.Quirks.TitleCommand}
+	for _, s := range a.opts.MCPServers {
+		names.servers = append(names.servers, s.Name)
+	}
+	t := &talk{a: a, live: a.live, rec: newRecorder(h, names), steers: map[*call][]teammate.Input{}}
+	t.sup, _ = h.(teammate.Supervisor)
+	t.post, _ = h.(teammate.Correspondent)
+	t.eye, _ = h.(teammate.Observer)
+	err := t.run(ctx, blocks)
+	if errors.Is(err, errCrash) {
+		err = fmt.Errorf("%w (%s)", err, a.live.proc.epitaph())
+	}
+	if err == nil || t.touched { // else it may never have got the head of the prompt
+		a.primed, a.lost = true, false
+	}
+	spent := t.live.meter.end(t.request.answer())
+	if recordErr := t.finish(ctx, err, spent.Usage); recordErr != nil && t.err == nil {
+		t.err = recordErr
+	}
+	reply.ToolCalls += t.rec.made
+	reply.Usage.InputTokens += spent.Usage.InputTokens
+	reply.Usage.OutputTokens += spent.Usage.OutputTokens
+	reply.Halted = t.halted
+	if t.rec.last != "" {
+		reply.Text = t.rec.last
+	}
+	if a.opts.OnUsage != nil {
+		a.opts.OnUsage(spent)
+	}
+	t.warn()
+	if t.stopping && a.opts.Quirks.ReopenAfterCancel {
+		a.down()
+	}
+	return t, a.verdict(t, err)
+}
+
+// answer is what a request came to; nothing if it was never sent or answered.
+func (c *call) answer() json.RawMessage {
+	if c == nil {
+		return nil
+	}
+	select {
+	case <-c.done:
+		return c.result
+	default:
+		return nil
+	}
+}
+
+// finish closes the transcript of the prompt.
+func (t *talk) finish(ctx context.Context, err error, usage teammate.Usage) error {
+	if t.err != nil && !isAPIError(t.err) {
+		return nil // the transcript itself is what failed
+	}
+	if err == nil && ctx.Err() == nil && !t.stopping {
+		return t.rec.finish(usage)
+	}
+	why := "interrupted"
+	if errors.Is(err, errCrash) && !t.stopping {
+		why = "the agent program ended before this call did"
+	}
+	if err := t.rec.abandon(why); err != nil {
+		return err
+	}
+	t.rec.speak()
+	return t.rec.settle(usage)
+}
+
+func isAPIError(err error) bool {
+	var e *teammate.APIError
+	return errors.As(err, &e)
+}
+
+// warn tells people of lines that were too long to be read.
+func (t *talk) warn() {
+	if n := t.live.conn.dropped.Swap(0); n > 0 && t.eye != nil {
+		t.eye.Observe(teammate.Warning{Text: fmt.Sprintf(
+			"the agent program sent %d messages of more than %d MiB, which were passed over", n, maxLine>>20)})
+	}
+}
+
+// verdict says what the end of a prompt means for the turn.
+func (a *Agent) verdict(t *talk, err error) error {
+	var answer *rpcError
+	switch {
+	case t.err != nil: // the prompt was given up, whatever the program says to it
+		return t.err
+	case t.stopping && t.halted != "":
+		return nil
+	case errors.As(err, &answer):
+		return failure(answer, a.opts.Clock())
+	case err != nil:
+		return err
+	}
+	reason := text(fieldsOf(t.request.result)["stopReason"])
+	switch strings.ToLower(reason) {
+	case "max_tokens":
+		return &teammate.APIError{Type: "max_output_tokens", Message: "the model's answer was cut off at its longest"}
+	case "refusal":
+		return &teammate.APIError{Type: "invalid_request", Message: "the model refused to go on (stop reason refusal)"}
+	case "end_turn", "cancelled": // cancelled: a refused permission ends some programs' turns
+	default:
+		if t.eye != nil {
+			t.eye.Observe(teammate.Warning{Text: fmt.Sprintf("the agent program ended its turn with %q", reason)})
+		}
+	}
+	if t.rec.made > 0 {
+		return nil
+	}
+	return confession(t.rec.last, a.opts.Clock())
+}

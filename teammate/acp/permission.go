@@ -1,0 +1,124 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// option is one answer that a program offers to its question.
+type option struct {
+	ID   string `json:"optionId"`
+	Kind string `json:"kind"`
+}
+
+// choose picks an option by its kind: once before always, for an answer that
+// counts always would keep later calls from being asked about. Empty: none of
+// the options says it.
+func choose(options []option, allow bool) string {
+	kinds := []string{"reject_once", "reject_always"}
+	if allow {
+		kinds = []string{"allow_once", "allow_always"}
+	}
+	for _, kind := range kinds {
+		for _, o := range options {
+			if o.Kind == kind {
+				return o.ID
+			}
+		}
+	}
+	return ""
+}
+
+// cancelledOutcome answers a question that nobody will decide any more.
+func cancelledOutcome() any {
+	return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}
+}
+
+func selectedOutcome(id string) any {
+	return map[string]any{"outcome": map[string]string{"outcome": "selected", "optionId": id}}
+}
+
+// decide answers a question: the call is put before the Host as often as it
+// names files, and only if all of it may run is it allowed.
+func (t *talk) decide(ctx context.Context, q *question) error {
+	var in struct {
+		ToolCall json.RawMessage `json:"toolCall"`
+		Options  json.RawMessage `json:"options"`
+	}
+	lenient(q.params, &in)
+	var options []option
+	lenient(in.Options, &options)
+	c := &toolCall{}
+	id := text(fieldsOf(in.ToolCall)["toolCallId"])
+	if known := t.rec.call(id); id != "" && !known.over {
+		c = known
+	}
+	c.merge(in.ToolCall)
+	t.touched = true
+	if id != "" {
+		if err := t.rec.begin(c); err != nil {
+			t.live.conn.reply(q.id, cancelledOutcome())
+			return err
+		}
+	}
+	if ctx.Err() != nil || t.stopping {
+		t.live.conn.reply(q.id, cancelledOutcome())
+		return nil
+	}
+	p, over := t.permit(ctx, c)
+	choice := choose(options, p.Allow)
+	if over || choice == "" {
+		t.live.conn.reply(q.id, cancelledOutcome())
+	} else {
+		t.live.conn.reply(q.id, selectedOutcome(choice))
+	}
+	if !p.Allow {
+		c.denied = p.Reason
+	}
+	return nil
+}
+
+// permit asks the Host about every file of a call. over says that the program
+// does not wait for the answer any more: it has ended, or its turn has.
+func (t *talk) permit(ctx context.Context, c *toolCall) (p teammate.Permission, over bool) {
+	ctx, stop := t.whileAsked(ctx)
+	defer stop()
+	p.Reason = "This host cannot decide about tool calls of foreign programs."
+	for _, call := range t.rec.names.calls(c) {
+		if t.sup == nil {
+			break
+		}
+		p = t.sup.Permit(ctx, call)
+		t.remark(p.Remarks)
+		if !p.Allow {
+			break
+		}
+	}
+	if !p.Allow && p.Reason != "" && ctx.Err() == nil {
+		t.a.held = append(t.a.held, teammate.Input{
+			Kind: teammate.FromCovey, Text: "A tool call of yours was not allowed. " + p.Reason,
+		})
+	}
+	return p, ctx.Err() != nil
+}
+
+// whileAsked is ctx for as long as the program waits for an answer.
+func (t *talk) whileAsked(ctx context.Context) (asked context.Context, stop func()) {
+	asked, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-t.request.done:
+		case <-t.live.conn.gone:
+		case <-asked.Done():
+		}
+		cancel()
+	})
+	return asked, func() {
+		cancel()
+		watching.Wait()
+	}
+}

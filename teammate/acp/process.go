@@ -1,0 +1,150 @@
+package acp
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// linger bounds how long what a program has left in its pipes is waited for
+// when it has ended: a child of it may hold them open for ever.
+const linger = 250 * time.Millisecond
+
+// process is a running agent program.
+type process struct {
+	cmd     *exec.Cmd
+	stdin   *os.File
+	stdout  *os.File
+	stderr  *tail
+	grace   time.Duration
+	ended   chan struct{} // closed when it has been waited for
+	release func()
+}
+
+// startProcess starts the program in a process group and session of its own.
+func startProcess(o *Options) (*process, error) {
+	path, err := lookPath(o.Command[0], o.Env)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{stderr: &tail{}, grace: o.Timeouts.Grace, ended: make(chan struct{}), release: func() {}}
+	in, inWrite, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	outRead, out, err := os.Pipe()
+	if err != nil {
+		inWrite.Close()
+		return nil, err
+	}
+	defer out.Close()
+	p.stdin, p.stdout = inWrite, outRead
+	p.cmd = &exec.Cmd{
+		Path: path, Args: o.Command, Env: append([]string{}, o.Env...), Dir: o.Dir,
+		Stdin: in, Stdout: out, Stderr: p.stderr, WaitDelay: linger, SysProcAttr: ownSession(),
+	}
+	if err := p.cmd.Start(); err != nil {
+		inWrite.Close()
+		outRead.Close()
+		return nil, err
+	}
+	if o.Started != nil {
+		if release := o.Started(p.cmd.Process.Pid); release != nil {
+			p.release = release
+		}
+	}
+	go p.wait() // stop waits for it
+	return p, nil
+}
+
+// wait waits for the program, and no longer than linger for the end of its
+// output, which its children may hold open.
+func (p *process) wait() {
+	_ = p.cmd.Wait() // how it ended is in ProcessState
+	_ = p.stdout.SetReadDeadline(time.Now().Add(linger))
+	p.release()
+	close(p.ended)
+}
+
+// stop ends the program and its group, asking first, and waits until it is
+// gone. Stopping what has ended is fine.
+func (p *process) stop() {
+	select {
+	case <-p.ended:
+	default:
+		signalGroup(p.cmd.Process, false)
+		select {
+		case <-p.ended:
+		case <-time.After(p.grace):
+		}
+	}
+	signalGroup(p.cmd.Process, true) // also what it has left behind in its group
+	<-p.ended
+}
+
+// epitaph says how the program ended, for people. One that has closed its
+// output may take a moment more.
+func (p *process) epitaph() string {
+	text := "still running"
+	select {
+	case <-p.ended:
+		text = p.cmd.ProcessState.String()
+	case <-time.After(linger):
+	}
+	if said := p.stderr.text(); said != "" {
+		text += "; its last words: " + said
+	}
+	return text
+}
+
+// tail is a writer that keeps the end of what is written.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+// tailBytes is how much a tail keeps.
+const tailBytes = 2000
+
+// Write never fails.
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, b[max(len(b)-tailBytes, 0):]...)
+	t.data = append(t.data[:0], t.data[max(len(t.data)-tailBytes, 0):]...)
+	return len(b), nil
+}
+
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), ""))
+}
+
+// lookPath finds a program on the PATH of env, never in the current folder:
+// agents write there.
+func lookPath(name string, env []string) (string, error) {
+	if filepath.Base(name) != name {
+		return name, nil
+	}
+	var dirs string
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			dirs = value
+		}
+	}
+	for _, dir := range filepath.SplitList(dirs) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not on the PATH of the agent's environment: %w", name, exec.ErrNotFound)
+}

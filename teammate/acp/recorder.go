@@ -1,0 +1,201 @@
+package acp
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// recorder makes transcript messages of what a program streams. The transcript
+// is stricter than the stream: a message stands still while a tool call of the
+// one before it waits for its result, and programs make calls side by side and
+// talk meanwhile. So what comes is drafted, and recorded as soon as it may be.
+type recorder struct {
+	host  teammate.Host
+	names naming
+
+	calls  map[string]*toolCall
+	draft  []teammate.Block   // of the next assistant message
+	said   strings.Builder    // text that is still being streamed, behind draft
+	saidID string             // the message it belongs to
+	open   []string           // calls in the transcript without a result
+	ready  []*toolCall        // calls in draft that have their result already
+	heard  [][]teammate.Input // what the model was told meanwhile
+	last   string             // the last text that was not empty
+	made   int                // tool calls
+}
+
+func newRecorder(host teammate.Host, names naming) *recorder {
+	return &recorder{host: host, names: names, calls: map[string]*toolCall{}}
+}
+
+// call is the call of that id; a new one if it was never mentioned.
+func (r *recorder) call(id string) *toolCall {
+	c, ok := r.calls[id]
+	if !ok {
+		c = &toolCall{ID: id}
+		r.calls[id] = c
+	}
+	return c
+}
+
+// say adds a piece of text of a message.
+func (r *recorder) say(piece, id string) error {
+	if id != r.saidID && r.said.Len() > 0 {
+		r.speak()
+		if err := r.flush(); err != nil {
+			return err
+		}
+	}
+	r.saidID = id
+	r.said.WriteString(piece)
+	return nil
+}
+
+// speak puts streamed text into the draft.
+func (r *recorder) speak() {
+	text := strings.ToValidUTF8(r.said.String(), "\uFFFD")
+	r.said.Reset()
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	r.draft = append(r.draft, teammate.Block{Type: teammate.TextBlock, Text: text})
+	r.last = strings.TrimSpace(text)
+}
+
+// begin puts a call into the transcript, once.
+func (r *recorder) begin(c *toolCall) error {
+	if c.named != nil {
+		return nil
+	}
+	named := r.names.calls(c)[0]
+	c.named = &named
+	r.made++
+	r.speak()
+	r.draft = append(r.draft, teammate.Block{
+		Type: teammate.ToolUseBlock, ID: c.ID, Name: named.Name, Input: named.Input,
+	})
+	return r.flush()
+}
+
+// end gives a call its result, once.
+func (r *recorder) end(c *toolCall) error {
+	if c.over {
+		return nil
+	}
+	if err := r.begin(c); err != nil {
+		return err
+	}
+	c.over = true
+	if !slices.Contains(r.open, c.ID) {
+		r.ready = append(r.ready, c)
+		return nil
+	}
+	if err := r.answer(c); err != nil {
+		return err
+	}
+	return r.flush()
+}
+
+// answer records the result of an open call.
+func (r *recorder) answer(c *toolCall) error {
+	result := c.result()
+	r.open = slices.DeleteFunc(r.open, func(id string) bool { return id == c.ID })
+	return r.host.Record(teammate.Record{Message: teammate.Message{Role: teammate.User, Content: []teammate.Block{{
+		Type: teammate.ToolResultBlock, ToolUseID: c.ID, Content: result.Content, IsError: result.IsError,
+	}}}})
+}
+
+// hear records what the model was told while it worked.
+func (r *recorder) hear(inputs []teammate.Input) error {
+	r.heard = append(r.heard, inputs)
+	return r.flush()
+}
+
+// flush records what may be recorded now: nothing while a call is open.
+func (r *recorder) flush() error {
+	if len(r.open) > 0 {
+		return nil
+	}
+	if len(r.draft) > 0 || len(r.heard) > 0 {
+		r.speak()
+	}
+	return r.settle(teammate.Usage{})
+}
+
+// settle records the draft, then the results that were there before it was, and
+// what was heard.
+func (r *recorder) settle(usage teammate.Usage) error {
+	if len(r.draft) > 0 {
+		m := teammate.Message{Role: teammate.Assistant, Content: r.draft}
+		r.draft = nil
+		if err := r.host.Record(teammate.Record{Message: m, Usage: usage}); err != nil {
+			return err
+		}
+		for _, c := range m.ToolCalls() {
+			r.open = append(r.open, c.ID)
+		}
+	}
+	ready := r.ready
+	r.ready = nil
+	for _, c := range ready {
+		if err := r.answer(c); err != nil {
+			return err
+		}
+	}
+	for len(r.open) == 0 && len(r.heard) > 0 {
+		inputs := r.heard[0]
+		r.heard = r.heard[1:]
+		if err := r.host.Record(promptRecord(inputs)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish closes the transcript of a prompt: calls that never came to an end get
+// a result, and the program's last words carry usage. There is always such a
+// message: it says that the turn has come to its gates, and what it cost.
+func (r *recorder) finish(usage teammate.Usage) error {
+	if err := r.abandon("no result came"); err != nil {
+		return err
+	}
+	r.speak()
+	if len(r.draft) == 0 {
+		return r.host.Record(teammate.Record{Message: teammate.Message{Role: teammate.Assistant}, Usage: usage})
+	}
+	return r.settle(usage)
+}
+
+// abandon gives every call that is still open a result.
+func (r *recorder) abandon(why string) error {
+	for len(r.open) > 0 || len(r.ready) > 0 {
+		for _, id := range slices.Clone(r.open) {
+			c := r.calls[id]
+			if c.denied == "" && c.output() == "" {
+				c.Content = []content{{Type: "content", Content: block{Type: "text", Text: why}}}
+			}
+			c.over = true
+			if err := r.answer(c); err != nil {
+				return err
+			}
+		}
+		if err := r.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// busy reports whether a call is under way.
+func (r *recorder) busy() bool { return len(r.open) > 0 }
+
+// promptRecord is the message that shows inputs.
+func promptRecord(inputs []teammate.Input) teammate.Record {
+	m := teammate.Message{Role: teammate.User}
+	for _, in := range inputs {
+		m.Content = append(m.Content, teammate.Block{Type: teammate.TextBlock, Text: in.Text})
+	}
+	return teammate.Record{Message: m, Inputs: inputs}
+}

@@ -1,0 +1,273 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// live is a program that runs, with its session open.
+type live struct {
+	proc    *process
+	conn    *conn
+	caps    caps
+	session string
+	meter   meter
+}
+
+// caps are what the program said it can do.
+type caps struct {
+	load, resume, steer bool
+	auth                []string // names of its ways to log in
+}
+
+// stop ends the program and closes the connection.
+func (l *live) stop() {
+	l.proc.stop()
+	l.conn.close()
+}
+
+// dead reports whether the program has ended, or has closed its output.
+func (l *live) dead() bool {
+	select {
+	case <-l.conn.gone:
+		return true
+	case <-l.proc.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// up starts the program and opens its session, if it is not there already.
+func (a *Agent) up(ctx context.Context) error {
+	if a.live != nil && !a.live.dead() {
+		return nil
+	}
+	a.down()
+	proc, err := startProcess(&a.opts)
+	if err != nil {
+		return fmt.Errorf("acp: the agent program could not be started: %w", err)
+	}
+	l := &live{proc: proc, conn: newConn(proc.stdout, proc.stdin), meter: meter{source: a.opts.Quirks.Usage}}
+	if err := a.open(ctx, l); err != nil {
+		err = a.startFailure(ctx, l, err)
+		l.stop()
+		return err
+	}
+	a.live = l
+	return nil
+}
+
+// open shakes hands and opens the session within the time that Timeouts allow.
+// Waiting for a minute to pass does not count.
+func (a *Agent) open(ctx context.Context, l *live) error {
+	limited, cancel := context.WithTimeout(ctx, a.opts.Timeouts.Start)
+	err := l.initialize(limited)
+	cancel()
+	if err != nil {
+		return err
+	}
+	if a.session != "" && !l.caps.resume && l.caps.load {
+		if err := a.passMinute(ctx); err != nil {
+			return err
+		}
+	}
+	ctx, cancel = context.WithTimeout(ctx, a.opts.Timeouts.Start)
+	defer cancel()
+	if err := a.enter(ctx, l); err != nil {
+		return err
+	}
+	l.conn.use(l.session)
+	if a.opts.Mode != "" {
+		_, err = l.conn.do(ctx, "session/set_mode", map[string]any{"sessionId": l.session, "modeId": a.opts.Mode})
+		if err != nil {
+			return fmt.Errorf("session mode %q: %w", a.opts.Mode, err)
+		}
+	}
+	return nil
+}
+
+// initialize offers nothing: files and commands are the program's own business,
+// under its own permissions.
+func (l *live) initialize(ctx context.Context) error {
+	result, err := l.conn.do(ctx, "initialize", map[string]any{
+		"protocolVersion": 1,
+		"clientInfo":      map[string]string{"name": "covey", "title": "covey", "version": "1"},
+		"clientCapabilities": map[string]any{
+			"fs": map[string]bool{"readTextFile": false, "writeTextFile": false}, "terminal": false,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	fields := fieldsOf(result)
+	var version float64
+	lenient(fields["protocolVersion"], &version)
+	if version != 1 {
+		return fmt.Errorf("the program speaks version %v of the Agent Client Protocol; covey needs version 1", version)
+	}
+	can := fieldsOf(fields["agentCapabilities"])
+	lenient(can["loadSession"], &l.caps.load)
+	resume := fieldsOf(can["sessionCapabilities"])["resume"]
+	l.caps.resume = len(resume) > 0 && !isNull(resume) && string(resume) != "false"
+	for _, meta := range []json.RawMessage{fields["_meta"], can["_meta"]} {
+		lenient(fieldsOf(fieldsOf(meta)["steering"])["supported"], &l.caps.steer)
+	}
+	var methods []struct {
+		Name string `json:"name"`
+	}
+	lenient(fields["authMethods"], &methods)
+	for _, m := range methods {
+		l.caps.auth = append(l.caps.auth, m.Name)
+	}
+	return nil
+}
+
+// enter resumes the session of before, else loads it, else makes a new one.
+// What a load replays is not news: the inbox is shut.
+func (a *Agent) enter(ctx context.Context, l *live) error {
+	params := map[string]any{"cwd": a.opts.Dir, "mcpServers": servers(a.opts.MCPServers)}
+	if a.session != "" {
+		params["sessionId"] = a.session
+		for _, way := range []struct {
+			can    bool
+			method string
+		}{{l.caps.resume, "session/resume"}, {l.caps.load, "session/load"}} {
+			if !way.can {
+				continue
+			}
+			_, err := l.conn.do(ctx, way.method, params)
+			if err == nil {
+				l.session = a.session
+				return nil
+			}
+			if fatal := a.fatal(err); fatal != nil {
+				return fatal
+			}
+		}
+		delete(params, "sessionId")
+		a.lost = true
+	}
+	a.system(params)
+	result, err := l.conn.do(ctx, "session/new", params)
+	if err != nil {
+		return err
+	}
+	l.session = text(fieldsOf(result)["sessionId"])
+	if l.session == "" {
+		return errors.New("session/new: the program gave no session id")
+	}
+	a.session, a.made, a.primed = l.session, a.opts.Clock(), false
+	if err := a.opts.OnSession(l.session); err != nil {
+		return fmt.Errorf("%w: %w", errKeep, err)
+	}
+	return nil
+}
+
+// errKeep says that a new session's id could not be kept by who asked for it.
+var errKeep = errors.New("the session's id could not be kept")
+
+// fatal is an answer to resume or load that says more than "not this session":
+// the program has ended, nobody waits any more, or it wants a login. nil: a new
+// session may be tried.
+func (a *Agent) fatal(err error) error {
+	var answer *rpcError
+	if !errors.As(err, &answer) || answer.Code == codeAuthRequired {
+		return err
+	}
+	return nil
+}
+
+// startFailure says what it means that a program did not come up: somebody must
+// log in, an account is used up, or the program is broken.
+func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, errKeep) {
+		return fmt.Errorf("acp: %w", err)
+	}
+	var answer *rpcError
+	if errors.As(err, &answer) {
+		known := failure(answer, a.opts.Clock())
+		var login *teammate.LoginError
+		var limit *teammate.LimitError
+		switch {
+		case errors.As(known, &login):
+			if len(l.caps.auth) > 0 {
+				login.Hint += " (ways to log in: " + strings.Join(l.caps.auth, ", ") + ")"
+			}
+			return login
+		case errors.As(known, &limit):
+			return limit
+		}
+		return fmt.Errorf("acp: the agent program opened no session: %w", answer) // it would say so again
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("it did not open a session within %v", a.opts.Timeouts.Start)
+	}
+	return fmt.Errorf("%w at its start: %w (%s)", errCrash, err, l.proc.epitaph())
+}
+
+// passMinute waits until a session may be loaded: see Quirks.LoadAfterMinute.
+func (a *Agent) passMinute(ctx context.Context) error {
+	now := a.opts.Clock()
+	if !a.opts.Quirks.LoadAfterMinute {
+		return nil
+	}
+	if !a.made.IsZero() && !a.made.Truncate(time.Minute).Equal(now.Truncate(time.Minute)) {
+		return nil
+	}
+	return sleep(ctx, now.Truncate(time.Minute).Add(time.Minute).Sub(now)+100*time.Millisecond)
+}
+
+// system adds the system prompt to the parameters of a new session, if the
+// program takes it there.
+func (a *Agent) system(params map[string]any) {
+	if a.opts.System == nil {
+		return
+	}
+	prompt := a.opts.System()
+	switch {
+	case prompt == "":
+	case a.opts.SystemBy == SystemField:
+		params["systemPrompt"] = map[string]any{"mode": "append", "content": []json.RawMessage{textBlock(prompt)}}
+	case a.opts.SystemBy == SystemMeta:
+		params["_meta"] = map[string]any{"systemPrompt": map[string]string{"append": prompt}}
+	}
+}
+
+// servers are MCP servers as session/new takes them.
+func servers(list []MCPServer) []map[string]any {
+	all := []map[string]any{}
+	for _, s := range list {
+		if s.URL != "" {
+			all = append(all, map[string]any{
+				"type": "http", "name": s.Name, "url": s.URL, "headers": append([]Pair{}, s.Headers...),
+			})
+			continue
+		}
+		all = append(all, map[string]any{
+			"name": s.Name, "command": s.Command, "args": append([]string{}, s.Args...), "env": append([]Pair{}, s.Env...),
+		})
+	}
+	return all
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,187 @@
+package acp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// toolCall is a call of the program, put together from all that was said of
+// it: tool_call, tool_call_update and the question for permission may each
+// tell a part only.
+type toolCall struct {
+	ID        string          `json:"toolCallId"`
+	Title     string          `json:"title"`
+	Kind      string          `json:"kind"`
+	Status    string          `json:"status"`
+	RawInput  json.RawMessage `json:"rawInput"`
+	RawOutput json.RawMessage `json:"rawOutput"`
+	Content   []content       `json:"content"`
+	Locations []location      `json:"locations"`
+	Meta      json.RawMessage `json:"_meta"`
+
+	tool string // what _meta names the tool; empty: nothing
+
+	named  *teammate.ToolCall // as it stands in the transcript; nil: not yet
+	denied string             // why it was denied; empty: it was not
+	over   bool               // it has its result
+}
+
+// location is a file that a call is about.
+type location struct {
+	Path string `json:"path"`
+}
+
+// content is what a call shows: text in a block, or a changed file.
+type content struct {
+	Type    string `json:"type"` // content, diff, terminal
+	Content block  `json:"content"`
+	Path    string `json:"path"`
+	OldText string `json:"oldText"`
+	NewText string `json:"newText"`
+}
+
+// block is a block of content of which we show text only.
+type block struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	URI      string `json:"uri"`
+	Resource struct {
+		Text string `json:"text"`
+		URI  string `json:"uri"`
+	} `json:"resource"`
+}
+
+// words is the block as text.
+func (b block) words() string {
+	switch {
+	case b.Text != "" || b.Type == "text" || b.Type == "":
+		return b.Text
+	case b.Resource.Text != "":
+		return b.Resource.Text
+	case b.URI != "" || b.Resource.URI != "":
+		return "[" + b.Type + " " + b.URI + b.Resource.URI + "]"
+	}
+	return "[" + b.Type + "]"
+}
+
+// lenient reads raw into a field and leaves it alone if the form is not the
+// usual one: one odd field must not cost the rest.
+func lenient(raw json.RawMessage, field any) {
+	if len(raw) > 0 && !isNull(raw) {
+		_ = json.Unmarshal(raw, field) // see above
+	}
+}
+
+// merge takes in another part. What it does not mention stays.
+func (c *toolCall) merge(raw json.RawMessage) {
+	var part map[string]json.RawMessage
+	if json.Unmarshal(raw, &part) != nil {
+		return
+	}
+	lenient(part["title"], &c.Title)
+	lenient(part["kind"], &c.Kind)
+	lenient(part["status"], &c.Status)
+	lenient(part["content"], &c.Content)
+	lenient(part["locations"], &c.Locations)
+	if in := part["rawInput"]; tells(in) || c.RawInput == nil && !isNull(in) {
+		c.RawInput = in
+	}
+	if out := part["rawOutput"]; tells(out) {
+		c.RawOutput = out
+	}
+	if name := toolOf(part["_meta"]); name != "" {
+		c.tool = name
+	}
+}
+
+// tells reports whether raw says anything: null and an empty object do not.
+func tells(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 0 && !isNull(raw) && !bytes.Equal(raw, []byte("{}"))
+}
+
+// toolOf is the name of the tool that _meta tells.
+func toolOf(meta json.RawMessage) string {
+	var in struct {
+		ToolName   string `json:"toolName"`
+		ClaudeCode struct {
+			ToolName string `json:"toolName"`
+		} `json:"claudeCode"`
+	}
+	lenient(meta, &in)
+	if in.ClaudeCode.ToolName != "" {
+		return in.ClaudeCode.ToolName
+	}
+	return in.ToolName
+}
+
+// begun reports whether the program is at work on the call.
+func (c *toolCall) begun() bool { return c.Status == "in_progress" || c.ended() }
+
+// ended reports whether the call will change no more.
+func (c *toolCall) ended() bool {
+	return c.Status == "completed" || c.Status == "failed" || c.Status == "cancelled"
+}
+
+// maxResult bounds a result in the transcript, in bytes: hooks and people read
+// it, no model does.
+const maxResult = 100_000
+
+// result is what the call came to.
+func (c *toolCall) result() teammate.ToolResult {
+	r := teammate.ToolResult{Content: c.output(), IsError: c.Status != "completed"}
+	if c.denied != "" {
+		r.Content, r.IsError = strings.TrimSuffix(c.denied+"\n\n"+r.Content, "\n\n"), true
+	}
+	r.Content = strings.ToValidUTF8(shorten(r.Content), "\uFFFD")
+	return r
+}
+
+// output is the call's output as text: its content, else its raw output.
+func (c *toolCall) output() string {
+	var texts []string
+	for _, item := range c.Content {
+		switch text := item.Content.words(); {
+		case item.Type == "diff":
+			texts = append(texts, "changed "+item.Path)
+		case text != "":
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) > 0 {
+		return strings.Join(texts, "\n")
+	}
+	return rawText(c.RawOutput)
+}
+
+// rawText is the text in a raw output, or all of it.
+func rawText(raw json.RawMessage) string {
+	if !tells(raw) {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var fields map[string]json.RawMessage
+	lenient(raw, &fields)
+	for _, name := range []string{"formatted_output", "aggregated_output", "output", "stdout", "content", "result", "error"} {
+		if json.Unmarshal(fields[name], &text) == nil && text != "" {
+			return text
+		}
+	}
+	return string(raw)
+}
+
+// shorten takes the middle out of a text that is too long.
+func shorten(text string) string {
+	if len(text) <= maxResult {
+		return text
+	}
+	half := maxResult / 2
+	return fmt.Sprintf("%s\n\n... [%d bytes left out] ...\n\n%s", text[:half], len(text)-2*half, text[len(text)-half:])
+}

@@ -1,0 +1,313 @@
+package acp
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// A program's tool calls get the names and inputs that rules and hooks know:
+//
+//	a tool of an MCP server            mcp__SERVER__TOOL  its own input
+//	anything with a command, execute   Bash               command
+//	edit, delete, move                 Edit; Write where a whole file is new
+//	                                                      file_path, once for each file
+//	read                               Read               file_path
+//	search                             Grep               pattern, path
+//	fetch                              WebFetch           url
+//	all others                         their title, if it could be a name; else Tool
+//
+// A program that tells the tool's name in _meta (claude) has its name used. An
+// MCP tool is known by its raw input (codex), its name in _meta, or by a title
+// that is nothing but such a name. A command in the raw input beats all but
+// the first: where a shell can be reached, rules for the shell must hold. Only
+// what the program says is known here; that it is the truth is not. Who calls a
+// team tool is known by its bearer token, never by a name.
+
+// naming names the calls of one program.
+type naming struct {
+	servers      []string // names of its MCP servers
+	titleCommand bool     // Quirks.TitleCommand
+}
+
+// identifier is a title that could be a tool's name.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+
+// calls are the call as hooks and rules see it: one, or one for each file that
+// it changes. All of them must be allowed.
+func (n naming) calls(c *toolCall) []teammate.ToolCall {
+	raw := fieldsOf(c.RawInput)
+	if name, input := n.mcp(c, raw); name != "" {
+		return []teammate.ToolCall{{ID: c.ID, Name: name, Input: input}}
+	}
+	if command := n.command(c, raw); command != "" {
+		return []teammate.ToolCall{{ID: c.ID, Name: "Bash", Input: with(raw, "command", command)}}
+	}
+	if identifier.MatchString(c.tool) && len(raw) > 0 {
+		return []teammate.ToolCall{{ID: c.ID, Name: c.tool, Input: object(c.RawInput)}}
+	}
+	name := n.plain(c)
+	switch name {
+	case "Edit", "Write", "Read":
+		return files(c, name, raw)
+	case "Grep":
+		return []teammate.ToolCall{{ID: c.ID, Name: name, Input: with(raw, "path", first(c.paths(raw)))}}
+	case "WebFetch":
+		return []teammate.ToolCall{{ID: c.ID, Name: name, Input: with(raw, "url", address(c, raw))}}
+	}
+	return []teammate.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
+}
+
+// plain is the name for a call's kind.
+func (n naming) plain(c *toolCall) string {
+	switch c.Kind {
+	case "execute":
+		return "Bash" // without a command: rules are in doubt, and doubt forbids
+	case "edit", "delete", "move":
+		if whole(c) {
+			return "Write"
+		}
+		return "Edit"
+	case "read":
+		return "Read"
+	case "search":
+		return "Grep"
+	case "fetch":
+		return "WebFetch"
+	}
+	switch {
+	case len(diffs(c)) > 0: // a change, whatever else it says it is
+		return "Edit"
+	case identifier.MatchString(c.tool):
+		return c.tool
+	case identifier.MatchString(c.Title):
+		return c.Title
+	}
+	return "Tool"
+}
+
+// files is a call for each file that c names; one without file_path if it
+// names none.
+func files(c *toolCall, name string, raw map[string]json.RawMessage) []teammate.ToolCall {
+	paths := c.paths(raw)
+	if len(paths) == 0 {
+		return []teammate.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
+	}
+	var all []teammate.ToolCall
+	for _, path := range paths {
+		all = append(all, teammate.ToolCall{ID: c.ID, Name: name, Input: with(raw, "file_path", path)})
+	}
+	return all
+}
+
+// paths are all files that a call names, wherever it does so, each once.
+func (c *toolCall) paths(raw map[string]json.RawMessage) []string {
+	var all []string
+	add := func(path string) {
+		if path != "" && !slices.Contains(all, path) {
+			all = append(all, path)
+		}
+	}
+	for _, name := range []string{
+		"file_path", "filePath", "filepath", "path", "absolute_path", "abs_path", "target_file", "fileName",
+	} {
+		add(text(raw[name]))
+	}
+	var changes map[string]json.RawMessage
+	lenient(raw["changes"], &changes)
+	names := make([]string, 0, len(changes))
+	for path := range changes {
+		names = append(names, path)
+	}
+	slices.Sort(names)
+	for _, path := range names {
+		add(path)
+	}
+	for _, d := range diffs(c) {
+		add(d.Path)
+	}
+	for _, l := range c.Locations {
+		add(l.Path)
+	}
+	return all
+}
+
+// diffs are the changed files that a call shows.
+func diffs(c *toolCall) []content {
+	return slices.DeleteFunc(slices.Clone(c.Content), func(item content) bool { return item.Type != "diff" })
+}
+
+// whole reports whether a call shows nothing but files that were not there.
+func whole(c *toolCall) bool {
+	shown := diffs(c)
+	changed := func(d content) bool { return d.OldText != "" }
+	return c.Kind == "edit" && len(shown) > 0 && !slices.ContainsFunc(shown, changed)
+}
+
+// command is the command line of a shell call.
+func (n naming) command(c *toolCall, raw map[string]json.RawMessage) string {
+	for _, name := range []string{"command", "cmd"} {
+		if line := text(raw[name]); line != "" {
+			return line
+		}
+		var args []string
+		lenient(raw[name], &args)
+		if len(args) > 0 {
+			return join(args)
+		}
+	}
+	if n.titleCommand && c.Kind == "execute" {
+		return titleCommand(c.Title)
+	}
+	return ""
+}
+
+// titleCommand takes the command out of a title of the form `command [where]
+// (why)`. The last mark counts: what is found then holds the whole command,
+// and whatever a model has put behind it makes it stricter, not laxer.
+func titleCommand(title string) string {
+	at := -1
+	for _, mark := range []string{" [current working directory ", " [in "} {
+		at = max(at, strings.LastIndex(title, mark))
+	}
+	if at < 0 {
+		return title
+	}
+	return title[:at]
+}
+
+// join is an argument list as a command line; a shell that is given a script
+// is that script.
+func join(args []string) string {
+	if len(args) == 3 && (args[1] == "-c" || args[1] == "-lc") {
+		switch base := args[0][strings.LastIndexByte(args[0], '/')+1:]; base {
+		case "sh", "bash", "zsh", "dash":
+			return args[2]
+		}
+	}
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = arg
+		if !plainWord.MatchString(arg) {
+			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// plainWord is a word that no shell changes.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_/:+.,@%-]+$`)
+
+// address is the URL of a fetch.
+func address(c *toolCall, raw map[string]json.RawMessage) string {
+	for _, name := range []string{"url", "uri"} {
+		if at := text(raw[name]); at != "" {
+			return at
+		}
+	}
+	for _, word := range strings.Fields(c.Title) {
+		if strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") {
+			return strings.Trim(word, `"'<>()`)
+		}
+	}
+	return ""
+}
+
+// mcp is the name and the input of a call of an MCP tool; empty: it is none.
+func (n naming) mcp(c *toolCall, raw map[string]json.RawMessage) (string, json.RawMessage) {
+	if server, tool := text(raw["server"]), text(raw["tool"]); server != "" && tool != "" {
+		return "mcp__" + server + "__" + tool, object(raw["arguments"])
+	}
+	if strings.HasPrefix(c.tool, "mcp__") {
+		return c.tool, object(c.RawInput)
+	}
+	if text(raw["command"]) != "" {
+		return "", nil
+	}
+	for _, title := range []string{c.Title, c.tool} {
+		for _, server := range n.servers {
+			if tool := toolIn(title, server); tool != "" {
+				return "mcp__" + server + "__" + tool, object(c.RawInput)
+			}
+		}
+	}
+	return "", nil
+}
+
+// toolIn is the tool of server that a title names, in any of the ways in which
+// programs write it; empty: it names none.
+func toolIn(title, server string) string {
+	for _, form := range [][2]string{
+		{"mcp__" + server + "__", ""}, {"mcp_" + server + "_", ""}, {"mcp." + server + ".", ""},
+		{"Tool: " + server + "/", ""}, {server + "_", ""}, {server + "-", ""}, {server + ".", ""}, {server + "/", ""},
+		{"", " (" + server + " MCP Server)"},
+	} {
+		rest, ok := strings.CutPrefix(title, form[0])
+		if !ok {
+			continue
+		}
+		if rest, ok = strings.CutSuffix(rest, form[1]); ok && identifier.MatchString(rest) {
+			return rest
+		}
+	}
+	return ""
+}
+
+// fieldsOf are the members of an object; none if it is something else.
+func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	lenient(raw, &fields)
+	return fields
+}
+
+// text is a JSON string; empty: it is none.
+func text(raw json.RawMessage) string {
+	var s string
+	lenient(raw, &s)
+	return s
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// with is an object with one field set; an empty value sets nothing. Fields
+// that only differ from it in case are dropped, or nobody could tell which one
+// counts.
+func with(fields map[string]json.RawMessage, name, value string) json.RawMessage {
+	all := make(map[string]json.RawMessage, len(fields)+1)
+	for key, raw := range fields {
+		if value == "" || !strings.EqualFold(key, name) {
+			all[key] = raw
+		}
+	}
+	if value != "" {
+		all[name], _ = encode(value) // a string always encodes
+	}
+	input, err := encode(all)
+	if err != nil { // what was decoded encodes
+		return json.RawMessage(`{}`)
+	}
+	return input
+}
+
+// object is raw if it is an object, else an object that holds it.
+func object(raw json.RawMessage) json.RawMessage {
+	if !tells(raw) {
+		return json.RawMessage(`{}`)
+	}
+	if len(fieldsOf(raw)) > 0 {
+		return raw
+	}
+	input, err := encode(map[string]json.RawMessage{"input": raw})
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return input
+}

@@ -1,0 +1,121 @@
+package acp
+
+import (
+	"encoding/json"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// UsageSource is where a program tells how many tokens it has used.
+type UsageSource int
+
+// The places. Programs that tell nothing of use are UsageUnknown.
+const (
+	UsagePerPrompt  UsageSource = iota // usage in the answer to a prompt, of that prompt: claude, codex-acp 2
+	UsageUnknown                       // nowhere: zed's codex-acp
+	UsageQuota                         // _meta.quota in the answer: gemini
+	UsageChunks                        // _meta.usage of message chunks, once for each model call: qwen
+	UsageCumulative                    // usage in the answer, since the program began: copilot
+	UsageLastCall                      // usage in the answer, of the last model call alone: opencode; a lower bound
+)
+
+// meter counts what one session's prompts use.
+type meter struct {
+	source UsageSource
+	before teammate.Usage // cumulative programs: up to the prompt before
+
+	spent Spent // by the prompt that runs
+	cost  float64
+}
+
+// begin starts a prompt.
+func (m *meter) begin() { m.spent = Spent{} }
+
+// update takes in what an update tells.
+func (m *meter) update(u update) {
+	if u.Kind == "usage_update" {
+		m.spent.ContextUsed, m.spent.ContextSize = u.Used, u.Size
+		if u.Cost.Amount > 0 {
+			m.cost = u.Cost.Amount
+		}
+		return
+	}
+	if m.source != UsageChunks {
+		return
+	}
+	if used, ok := tokensIn(fieldsOf(u.Meta)["usage"]); ok {
+		m.spent.Usage.InputTokens += used.InputTokens
+		m.spent.Usage.OutputTokens += used.OutputTokens
+		m.spent.Known = true
+	}
+}
+
+// end takes in the answer to the prompt and returns what the prompt has used.
+func (m *meter) end(result json.RawMessage) Spent {
+	fields := fieldsOf(result)
+	meta := fieldsOf(fields["_meta"])
+	m.spent.CostUSD = m.cost
+	switch m.source {
+	case UsagePerPrompt, UsageLastCall:
+		m.take(fields["usage"])
+	case UsageCumulative:
+		m.take(fields["usage"])
+		if !m.spent.Known {
+			m.take(meta["usage"])
+		}
+		total := m.spent.Usage
+		m.spent.Usage = teammate.Usage{
+			InputTokens:  max(total.InputTokens-m.before.InputTokens, 0),
+			OutputTokens: max(total.OutputTokens-m.before.OutputTokens, 0),
+		}
+		if m.spent.Known {
+			m.before = total
+		}
+	case UsageQuota:
+		quota := fieldsOf(meta["quota"])
+		m.take(quota["token_count"])
+		if !m.spent.Known {
+			m.take(meta["quota"])
+		}
+	}
+	return m.spent
+}
+
+func (m *meter) take(raw json.RawMessage) {
+	if used, ok := tokensIn(raw); ok {
+		m.spent.Usage, m.spent.Known = used, true
+	}
+}
+
+// tokensIn reads an object that counts tokens, by any of the names that are in
+// use. Cached and thought tokens count: where there is a total, what is not
+// output of it is input.
+func tokensIn(raw json.RawMessage) (teammate.Usage, bool) {
+	fields := fieldsOf(raw)
+	in, inOK := number(fields, "inputTokens", "input_tokens", "promptTokens", "prompt_tokens", "promptTokenCount")
+	out, outOK := number(fields, "outputTokens", "output_tokens", "completionTokens", "completion_tokens",
+		"candidatesTokenCount")
+	if !inOK && !outOK {
+		return teammate.Usage{}, false
+	}
+	thought, _ := number(fields, "thoughtTokens", "thought_tokens", "thoughtsTokenCount")
+	total, ok := number(fields, "totalTokens", "total_tokens", "totalTokenCount")
+	if ok && total >= in+out {
+		if rest := total - out; rest-thought >= in {
+			return teammate.Usage{InputTokens: rest - thought, OutputTokens: out + thought}, true
+		}
+		return teammate.Usage{InputTokens: total - out, OutputTokens: out}, true
+	}
+	return teammate.Usage{InputTokens: in, OutputTokens: out}, true
+}
+
+// number is the first of the named fields that holds a count.
+func number(fields map[string]json.RawMessage, names ...string) (int64, bool) {
+	for _, name := range names {
+		var n float64
+		if raw := fields[name]; raw != nil && !isNull(raw) && json.Unmarshal(raw, &n) == nil && n >= 0 && n < 1e15 {
+			return int64(n), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,126 @@
+package acp
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// message is one JSON-RPC message. Its parts stay raw until somebody knows
+// what they should be.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// decode reads a line. Whatever is no JSON object is no message.
+func decode(line []byte) (message, bool) {
+	var m message
+	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil {
+		return message{}, false
+	}
+	if isNull(m.ID) {
+		m.ID = nil
+	}
+	if isNull(m.Error) {
+		m.Error = nil
+	}
+	return m, true
+}
+
+func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
+
+// key is an answer's id as we count them; programs that turn a number into a
+// string are understood as well.
+func (m message) key() string { return strings.Trim(string(m.ID), `"`) }
+
+// rpcError is the error of an answer.
+type rpcError struct {
+	Code    int
+	Message string
+	Data    json.RawMessage
+}
+
+// The codes that mean something to us.
+const (
+	codeNoMethod     = -32601
+	codeAuthRequired = -32000
+	codeNoResource   = -32002
+)
+
+// readError reads an error as far as it has the usual form.
+func readError(raw json.RawMessage) *rpcError {
+	var fields struct {
+		Code    json.RawMessage `json:"code"`
+		Message json.RawMessage `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	e := &rpcError{}
+	if json.Unmarshal(raw, &fields) != nil {
+		e.Message = string(raw)
+		return e
+	}
+	var code float64
+	if json.Unmarshal(fields.Code, &code) == nil {
+		e.Code = int(code)
+	}
+	if json.Unmarshal(fields.Message, &e.Message) != nil {
+		e.Message = string(fields.Message)
+	}
+	e.Data = fields.Data
+	return e
+}
+
+// Error is what the program said, with what it said beside it.
+func (e *rpcError) Error() string {
+	text := e.Message
+	if text == "" {
+		text = "error without a message"
+	}
+	if detail := e.detail(); detail != "" && !strings.Contains(text, detail) {
+		text += ": " + detail
+	}
+	return text
+}
+
+// detail is the text in the error's data, if there is one.
+func (e *rpcError) detail() string {
+	if len(e.Data) == 0 || isNull(e.Data) {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(e.Data, &text) == nil {
+		return text
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(e.Data, &fields) == nil {
+		for _, name := range []string{"message", "details", "detail", "reason", "error"} {
+			if json.Unmarshal(fields[name], &text) == nil && text != "" {
+				return text
+			}
+		}
+	}
+	return cut(string(e.Data), 500)
+}
+
+// cut is text, at most limit bytes of it, whole characters only.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + " …"
+}
+
+// encode is json.Marshal that leaves <, > and & as they are.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
