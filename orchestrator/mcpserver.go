@@ -3,11 +3,13 @@ package orchestrator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -52,12 +54,27 @@ func mcpServer(
 func described(t foreignTool) *mcp.Tool {
 	spec, no := t.Spec(), false
 	return &mcp.Tool{
-		Name: spec.Name, Description: spec.Description, InputSchema: spec.Schema,
+		Name: spec.Name, Description: spec.Description, InputSchema: plainSchema(spec.Schema),
 		Meta: mcp.Meta{"anthropic/alwaysLoad": true},
 		Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint: t.looks, IdempotentHint: t.looks, OpenWorldHint: &no, DestructiveHint: &no,
 		},
 	}
+}
+
+// plainSchema is a schema without the "null" that optional fields may hold:
+// some models' APIs know a single type only. A null is accepted all the same.
+func plainSchema(text json.RawMessage) json.RawMessage {
+	var schema jsonschema.Schema
+	if json.Unmarshal(text, &schema) != nil {
+		return text
+	}
+	for _, p := range schema.Properties {
+		if rest := slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" }); len(rest) == 1 {
+			p.Type, p.Types = rest[0], nil
+		}
+	}
+	return raw(&schema)
 }
 
 // list is the desk's tools, in the order of their names.

@@ -139,7 +139,7 @@ func foreignUpdate(r teammate.ToolResult) teammate.ToolResult {
 		r.Content = "Task #" + answer.TaskID + " was so already"
 	}
 	if change := answer.StatusChange; change != nil {
-		r.Content += fmt.Sprintf("\nStatus: %s -> %s", change.From, change.To)
+		r.Content += fmt.Sprintf("\nStatus: %s (was %s)", change.To, change.From)
 		if change.To == string(tasks.Completed) {
 			r.Content += "\nTask completed. " + mcpList + " shows what is there to do next."
 		}
