@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -52,9 +53,12 @@ func (b *board) create(ctx context.Context, by actor, n tasks.New) (tasks.Task, 
 	if err := b.known(n.Owner); err != nil {
 		return tasks.Task{}, err
 	}
+	if t, known, err := b.createdBefore(ctx, by); known || err != nil {
+		return t, err
+	}
 	t, err := b.store.Create(ctx, by.Actor, n)
-	if err != nil || t.Status != tasks.Proposed {
-		return t, err // refused, or a repeated call that had gone through
+	if err != nil {
+		return t, err
 	}
 	out, err := by.fire(ctx, hooks.TaskCreatedInput{TaskInput: by.taskInput(t)})
 	if err != nil {
@@ -62,12 +66,33 @@ func (b *board) create(ctx context.Context, by actor, n tasks.New) (tasks.Task, 
 	}
 	if out.Decision == hooks.Block {
 		text := strings.Join(out.Feedback, "\n")
-		if err := b.store.Discard(ctx, by.step("discard"), t.ID, text); err != nil {
+		if err := b.store.Discard(ctx, by.Actor, t.ID, text); err != nil {
 			return t, err
 		}
 		return t, &refusedError{feedback: text}
 	}
-	return b.store.Confirm(ctx, by.step("confirm"), t.ID)
+	return b.store.Confirm(ctx, by.Actor, t.ID)
+}
+
+// createdBefore answers a call that a crash cut off behind its hooks' verdict
+// by what they said then: asked again they could say something else about a
+// task that others have seen. A call that was cut off before the verdict is
+// not known; its task is still proposed, and Create gives it again.
+func (b *board) createdBefore(ctx context.Context, by actor) (t tasks.Task, known bool, err error) {
+	if by.CallID == "" {
+		return t, false, nil
+	}
+	r, ok, err := b.store.Receipt(ctx, by.Name, by.CallID)
+	if err != nil || !ok || r.Task == nil {
+		return t, false, err
+	}
+	switch r.Op {
+	case "confirm":
+		return *r.Task, true, nil
+	case "discard":
+		return *r.Task, true, &refusedError{feedback: r.Error}
+	}
+	return t, false, nil
 }
 
 // step is the actor for a further change of the same call.
@@ -94,14 +119,23 @@ func (b *board) update(ctx context.Context, by actor, id string, p tasks.Patch) 
 			return tasks.Task{}, nil, err
 		}
 	}
-	for {
+	for tries := 1; ; tries++ {
 		t, changed, err := b.updateOnce(ctx, by, id, p)
-		if errors.Is(err, tasks.ErrConflict) && ctx.Err() == nil {
-			continue // somebody was faster; the hooks must see the task as it is now
+		if !errors.Is(err, tasks.ErrConflict) || ctx.Err() != nil {
+			return t, changed, err
 		}
-		return t, changed, err
+		// Somebody was faster; the hooks must see the task as it is now.
+		if tries == maxConflicts {
+			return t, changed, fmt.Errorf("task %s was changed each of the %d times that its TaskCompleted hooks ran;"+
+				" a hook must not change the task that it judges: %w", id, tries, err)
+		}
 	}
 }
+
+// maxConflicts is how often a completion is tried against changes that come in
+// while its hooks run. A hook that writes into the task itself would otherwise
+// be asked for ever.
+const maxConflicts = 5
 
 func (b *board) updateOnce(ctx context.Context, by actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	t, err := b.store.Task(ctx, id)

@@ -41,15 +41,17 @@ type statusChange struct {
 }
 
 func taskUpdate(ctx context.Context, b *board, me actor, in taskUpdateInput) teammate.ToolResult {
+	if in.Status == statusDeleted {
+		// Not looked up before: a repeated call finds its receipt and no task.
+		gone, err := b.store.Delete(ctx, me.Actor, in.TaskID)
+		if err != nil {
+			return notUpdated(in.TaskID, err)
+		}
+		return updated(gone, statusDeleted, []string{"deleted"})
+	}
 	before, err := b.store.Task(ctx, in.TaskID)
 	if err != nil {
 		return notUpdated(in.TaskID, err)
-	}
-	if in.Status == statusDeleted {
-		if _, err := b.store.Delete(ctx, me.Actor, in.TaskID); err != nil {
-			return notUpdated(in.TaskID, err)
-		}
-		return updated(before, statusDeleted, []string{"deleted"})
 	}
 	patch, err := in.patch(b)
 	if err != nil {

@@ -1,0 +1,397 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// table is a board over a real store, with hooks that a test plays.
+type table struct {
+	t     *testing.T
+	board *board
+	// hook answers every event; nil agrees. fired lists what was asked.
+	hook  func(hooks.Payload) (hooks.Outcome, error)
+	fired []string
+}
+
+// openStore makes a store that is checked and closed when the test is over.
+func openStore(t *testing.T) *tasks.Store {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := tasks.Open(filepath.Join(dir, "tasks.db"), &tasks.Options{BlobDir: filepath.Join(dir, "blobs")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Check(context.Background()); err != nil {
+			t.Errorf("the store is not in order: %v", err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+func newTable(t *testing.T) *table {
+	t.Helper()
+	b := &board{
+		store: openStore(t), members: []string{"lead", "dev", "ops"}, inProgress: map[string]int{"dev": 1},
+	}
+	return &table{t: t, board: b}
+}
+
+// as is the actor of a member, or the operator for "".
+func (b *table) as(member, callID string) actor {
+	a := actor{Actor: tasks.Actor{Name: member, CallID: callID}, fire: b.fire}
+	if member == "" {
+		a.Name = fromPerson
+		return a
+	}
+	m, err := b.board.store.Attach(b.t.Context(), member, func() string { return "session-" + member })
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	a.Session = m.Epoch
+	if member != "lead" {
+		a.teammate, a.team = member, "crew"
+	}
+	return a
+}
+
+func (b *table) fire(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
+	b.fired = append(b.fired, string(p.Event()))
+	if b.hook == nil {
+		return hooks.Outcome{Decision: hooks.Pass}, nil
+	}
+	return b.hook(p)
+}
+
+// add stores tasks, in order, without asking hooks.
+func (b *table) add(list ...tasks.New) {
+	b.t.Helper()
+	if _, err := b.board.store.Add(b.t.Context(), tasks.Actor{}, list); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// want checks a task's status and owner.
+func (b *table) want(id string, status tasks.Status, owner string) tasks.Task {
+	b.t.Helper()
+	t, err := b.board.store.Task(b.t.Context(), id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if t.Status != status || t.Owner != owner {
+		b.t.Errorf("task %s is %s of %q, want %s of %q", id, t.Status, t.Owner, status, owner)
+	}
+	return t
+}
+
+func to(s tasks.Status) tasks.Patch { return tasks.Patch{Status: &s} }
+
+func blocking(text string) func(hooks.Payload) (hooks.Outcome, error) {
+	return func(hooks.Payload) (hooks.Outcome, error) {
+		return hooks.Outcome{Decision: hooks.Block, Feedback: []string{text}}, nil
+	}
+}
+
+func TestClaimsRespectTheLimitUnlessForced(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one"}, tasks.New{Subject: "two"}, tasks.New{Subject: "three"})
+	dev := b.as("dev", "")
+	if _, _, err := b.board.update(t.Context(), dev, "1", to(tasks.InProgress)); err != nil {
+		t.Fatal(err)
+	}
+	b.want("1", tasks.InProgress, "dev")
+	if _, _, err := b.board.update(t.Context(), dev, "2", to(tasks.InProgress)); !errors.Is(err, tasks.ErrBusy) {
+		t.Errorf("a second task in progress: %v", err)
+	}
+	b.want("2", tasks.Pending, "")
+	force := b.as("", "")
+	if _, err := b.board.claim(t.Context(), force, "2", "dev"); !errors.Is(err, tasks.ErrBusy) {
+		t.Errorf("the operator without force: %v", err)
+	}
+	force.force = true
+	if _, err := b.board.claim(t.Context(), force, "2", "dev"); err != nil {
+		t.Errorf("with force: %v", err)
+	}
+	b.want("2", tasks.InProgress, "dev")
+	ops := b.as("ops", "") // who has no limit
+	for _, id := range []string{"1", "3"} {
+		_, err := b.board.claim(t.Context(), ops, id, "ops")
+		if (id == "1") != errors.Is(err, tasks.ErrOwned) || id == "3" && err != nil {
+			t.Errorf("ops claims %s: %v", id, err)
+		}
+	}
+	if _, err := b.board.claim(t.Context(), ops, "3", "ghost"); !errors.Is(err, ErrNoMember) {
+		t.Errorf("a claim for nobody: %v", err)
+	}
+}
+
+func TestForceSkipsTheGates(t *testing.T) {
+	b := newTable(t)
+	b.hook = blocking("never")
+	b.add(tasks.New{Subject: "one", Owner: "dev"})
+	by := b.as("", "")
+	var refused *refusedError
+	if _, _, err := b.board.update(t.Context(), by, "1", to(tasks.Completed)); !errors.As(err, &refused) {
+		t.Fatalf("without force: %v", err)
+	}
+	b.want("1", tasks.Pending, "dev")
+	by.force = true
+	if _, _, err := b.board.update(t.Context(), by, "1", to(tasks.Completed)); err != nil {
+		t.Fatalf("with force: %v", err)
+	}
+	b.want("1", tasks.Completed, "dev")
+	if !slices.Equal(b.fired, []string{"TaskCompleted"}) {
+		t.Errorf("hooks asked: %v; force asks none", b.fired)
+	}
+}
+
+// TestCompletionOfATaskThatChangesMeanwhile changes a task while its hooks
+// run: they must see it again as it is then, and the change must survive.
+func TestCompletionOfATaskThatChangesMeanwhile(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "old", Owner: "dev"})
+	var seen []string
+	b.hook = func(p hooks.Payload) (hooks.Outcome, error) {
+		seen = append(seen, p.(hooks.TaskCompletedInput).TaskSubject)
+		if len(seen) == 1 {
+			now := "new"
+			_, _, err := b.board.store.Update(t.Context(), tasks.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &now})
+			return hooks.Outcome{Decision: hooks.Pass}, err
+		}
+		return hooks.Outcome{Decision: hooks.Pass}, nil
+	}
+	if _, _, err := b.board.update(t.Context(), b.as("dev", "call"), "1", to(tasks.Completed)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.want("1", tasks.Completed, "dev"); got.Subject != "new" || !slices.Equal(seen, []string{"old", "new"}) {
+		t.Errorf("the hooks saw %v, the task is %q", seen, got.Subject)
+	}
+}
+
+// TestCompletionWhoseHookChangesTheTaskEachTime has a gate that keeps notes in
+// the task itself. It must not run for ever.
+func TestCompletionWhoseHookChangesTheTaskEachTime(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one", Owner: "dev"})
+	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
+		note := fmt.Sprint("asked ", len(b.fired))
+		_, _, err := b.board.store.Update(t.Context(), tasks.Actor{}, "1", tasks.Patch{ActiveForm: &note})
+		return hooks.Outcome{Decision: hooks.Pass}, err
+	}
+	_, _, err := b.board.update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
+	if !errors.Is(err, tasks.ErrConflict) || !strings.Contains(err.Error(), "TaskCompleted") {
+		t.Errorf("err = %v, want a conflict that names the hooks", err)
+	}
+	if len(b.fired) != maxConflicts {
+		t.Errorf("the hooks ran %d times, want %d", len(b.fired), maxConflicts)
+	}
+	b.want("1", tasks.Pending, "dev")
+}
+
+// TestCompletionOfATaskThatIsGone deletes the task while its hooks run.
+func TestCompletionOfATaskThatIsGone(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one", Owner: "dev"})
+	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
+		_, err := b.board.store.Delete(t.Context(), tasks.Actor{Name: "lead"}, "1")
+		return hooks.Outcome{Decision: hooks.Pass}, err
+	}
+	_, _, err := b.board.update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
+	if !errors.Is(err, tasks.ErrNotFound) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestHooksThatFailStopTheChange(t *testing.T) {
+	b := newTable(t)
+	broken := errors.New("the machinery is broken")
+	b.hook = func(hooks.Payload) (hooks.Outcome, error) { return hooks.Outcome{}, broken }
+	b.add(tasks.New{Subject: "one", Owner: "dev"})
+	if _, _, err := b.board.update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed)); !errors.Is(err, broken) {
+		t.Errorf("completing: %v", err)
+	}
+	b.want("1", tasks.Pending, "dev")
+	if _, err := b.board.create(t.Context(), b.as("dev", ""), tasks.New{Subject: "two"}); !errors.Is(err, broken) {
+		t.Errorf("creating: %v", err)
+	}
+	if all, err := b.board.store.List(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("the list holds %d tasks, %v; the second one was not agreed to", len(all), err)
+	}
+}
+
+// TestCreationCutOffBeforeItsVerdict repeats a call that a crash cut off
+// between storing the task and its hooks' verdict: there is one task, and the
+// hooks are asked, for nobody knows what they said.
+func TestCreationCutOffBeforeItsVerdict(t *testing.T) {
+	for _, verdict := range []hooks.Decision{hooks.Pass, hooks.Block} {
+		t.Run(string(verdict), func(t *testing.T) {
+			b := newTable(t)
+			by := b.as("dev", "call-1")
+			b.hook = func(hooks.Payload) (hooks.Outcome, error) { return hooks.Outcome{}, context.Canceled }
+			if _, err := b.board.create(t.Context(), by, tasks.New{Subject: "one"}); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			b.hook = func(hooks.Payload) (hooks.Outcome, error) {
+				return hooks.Outcome{Decision: verdict, Feedback: []string{"no"}}, nil
+			}
+			again, err := b.board.create(t.Context(), by, tasks.New{Subject: "one"})
+			var refused *refusedError
+			if again.ID != "1" || (verdict == hooks.Block) != errors.As(err, &refused) {
+				t.Fatalf("the repeated call: %+v, %v", again, err)
+			}
+			if proposed, err := b.board.store.Proposed(t.Context()); err != nil || len(proposed) > 0 {
+				t.Errorf("%d tasks are still proposed, %v", len(proposed), err)
+			}
+			asked := len(b.fired)
+			b.hook = func(hooks.Payload) (hooks.Outcome, error) { // who is of another mind by now
+				return hooks.Outcome{Decision: map[bool]hooks.Decision{true: hooks.Block, false: hooks.Pass}[verdict == hooks.Pass]}, nil
+			}
+			third, err := b.board.create(t.Context(), by, tasks.New{Subject: "one"})
+			if third.ID != "1" || (verdict == hooks.Block) != errors.As(err, &refused) || refused != nil && refused.feedback != "no" {
+				t.Errorf("once more: %+v, %v", third, err)
+			}
+			all, err := b.board.store.List(t.Context())
+			if err != nil || (len(all) == 1) != (verdict == hooks.Pass) || len(b.fired) != asked {
+				t.Errorf("%d tasks, %v, asked %v; one call makes one and asks no more", len(all), err, b.fired)
+			}
+		})
+	}
+}
+
+func TestHaltInATaskHook(t *testing.T) {
+	for name, reason := range map[string]string{"": "TaskCompleted hook prevented continuation", "enough": "enough"} {
+		b := newTable(t)
+		b.add(tasks.New{Subject: "one", Owner: "dev"})
+		b.hook = func(hooks.Payload) (hooks.Outcome, error) {
+			return hooks.Outcome{Decision: hooks.Halt, StopReason: name}, nil
+		}
+		var halted string
+		dev := b.as("dev", "")
+		dev.halt = func(reason string) { halted = reason }
+		_, _, err := b.board.update(t.Context(), dev, "1", to(tasks.Completed))
+		var refused *refusedError
+		if !errors.As(err, &refused) || refused.halt != reason || halted != reason {
+			t.Errorf("err = %v, the member was halted for %q, want %q", err, halted, reason)
+		}
+		if want := "TaskCompleted hook stopped continuation: " + reason; refused.feedback != want {
+			t.Errorf("the model reads %q, want %q", refused.feedback, want)
+		}
+		b.want("1", tasks.Pending, "dev")
+		dev.halt = nil // the operator and the lead cannot be halted by it
+		if _, _, err := b.board.update(t.Context(), dev, "1", to(tasks.Completed)); !errors.As(err, &refused) {
+			t.Errorf("for who cannot be halted: %v", err)
+		}
+	}
+}
+
+func TestStartTakesOtherFieldsAlong(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one"}, tasks.New{Subject: "two", Owner: "ops"}, tasks.New{Subject: "three", Owner: "ops"})
+	form := "doing it"
+	p := to(tasks.InProgress)
+	p.ActiveForm = &form
+	got, fields, err := b.board.update(t.Context(), b.as("dev", "c1"), "1", p)
+	if err != nil || got.ActiveForm != form || !slices.Equal(fields, []string{"activeForm", "owner", "status"}) {
+		t.Errorf("%+v, %v, %v", got, fields, err)
+	}
+	b.want("1", tasks.InProgress, "dev")
+	// Who begins another's task begins it for its owner.
+	if _, fields, err := b.board.update(t.Context(), b.as("lead", ""), "2", to(tasks.InProgress)); err != nil ||
+		!slices.Equal(fields, []string{"status"}) {
+		t.Errorf("the lead begins ops's task: %v, %v", fields, err)
+	}
+	b.want("2", tasks.InProgress, "ops")
+	// The operator owns nothing, so beginning a task of nobody's is refused by the store.
+	b.add(tasks.New{Subject: "four"})
+	if _, _, err := b.board.update(t.Context(), b.as("", ""), "4", to(tasks.InProgress)); err == nil {
+		t.Error("a task in progress of nobody's")
+	}
+	b.want("4", tasks.Pending, "")
+	ghost := "ghost"
+	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "4", tasks.Patch{Owner: &ghost}); !errors.Is(err, ErrNoMember) {
+		t.Errorf("an owner who is no member: %v", err)
+	}
+	if _, err := b.board.create(t.Context(), b.as("lead", ""), tasks.New{Subject: "x", Owner: ghost}); !errors.Is(err, ErrNoMember) {
+		t.Errorf("created for no member: %v", err)
+	}
+}
+
+func TestOldSessionsAreFencedOff(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one", Owner: "dev"})
+	old := b.as("dev", "")
+	b.as("dev", "") // the member is attached anew
+	if _, _, err := b.board.update(t.Context(), old, "1", to(tasks.InProgress)); !errors.Is(err, tasks.ErrStale) {
+		t.Errorf("a claim by an earlier session: %v", err)
+	}
+	if _, err := b.board.send(t.Context(), old, "lead", tasks.Outgoing{Text: "hi"}); !errors.Is(err, tasks.ErrStale) {
+		t.Errorf("a message by an earlier session: %v", err)
+	}
+}
+
+func TestSendKnowsItsReceivers(t *testing.T) {
+	tests := []struct {
+		from, to, text string
+		want           string // receivers, or a part of the error
+		kind           error
+	}{
+		{"dev", "lead", "hi", "lead", nil},
+		{"dev", "main", "hi", "lead", nil},
+		{"dev", "team-lead", "hi", "lead", nil},
+		{"dev", "*", "hi", "lead ops", nil},
+		{"", "*", "hi", "lead dev ops", nil},
+		{"dev", "dev", "hi", "you are dev", ErrNoMember},
+		{"lead", "main", "hi", "you are lead", ErrNoMember},
+		{"dev", "", "hi", `needs a recipient in "to"`, ErrNoMember},
+		{"dev", "Lead", "hi", `no member is called "Lead"; the members are lead, dev, ops`, ErrNoMember},
+		{"dev", "lead", " \n\t", "the message to lead is empty", ErrEmpty},
+	}
+	for _, tt := range tests {
+		t.Run(tt.from+" to "+tt.to, func(t *testing.T) {
+			b := newTable(t)
+			sent, err := b.board.send(t.Context(), b.as(tt.from, ""), tt.to, tasks.Outgoing{Text: tt.text})
+			if tt.kind != nil {
+				if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("err = %v, want %q", err, tt.want)
+				}
+				return
+			}
+			var got []string
+			for _, m := range sent {
+				got = append(got, m.To)
+				if mail, err := b.board.store.Unread(t.Context(), m.To); err != nil || len(mail) != 1 || mail[0].ID != m.ID {
+					t.Errorf("the mailbox of %s holds %+v, %v", m.To, mail, err)
+				}
+			}
+			if err != nil || strings.Join(got, " ") != tt.want {
+				t.Errorf("sent to %v, %v; want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestSummaryIsOneShortLine(t *testing.T) {
+	b := newTable(t)
+	long := strings.Repeat("ä", maxSummary+50)
+	for text, want := range map[string]string{
+		"\n  first line\nsecond": "first line",
+		long:                     strings.Repeat("ä", maxSummary-1) + "…",
+	} {
+		sent, err := b.board.send(t.Context(), b.as("dev", ""), "lead", tasks.Outgoing{Text: text})
+		if err != nil || sent[0].Summary != want || sent[0].Text != text {
+			t.Errorf("%+v, %v", sent, err)
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/builtin"
+)
+
+// call runs one team tool as a member, with its input repaired as an agent's
+// call would be.
+func (b *table) call(member, tool, input string) teammate.ToolResult {
+	b.t.Helper()
+	tools, err := teamTools(b.board, func(id string) actor { return b.as(member, id) }, b.roster)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	i := slices.IndexFunc(tools, func(t teammate.Tool) bool { return t.Spec().Name == tool })
+	if i < 0 {
+		b.t.Fatalf("there is no tool %s", tool)
+	}
+	repaired := tools[i].(interface {
+		Repair(json.RawMessage) json.RawMessage
+	}).Repair(json.RawMessage(input))
+	return tools[i].Run(b.t.Context(), teammate.ToolCall{Name: tool, Input: repaired})
+}
+
+func (b *table) roster() []rosterEntry {
+	return []rosterEntry{
+		{Name: "lead", Lead: true, Agent: "builtin/script", State: "working"},
+		{Name: "dev", Agent: "builtin/script", Description: "owns the service", State: "idle"},
+	}
+}
+
+// step is one call of a team tool, and what it must answer.
+type step struct {
+	tool, input string
+	text        string // the whole content
+	response    string // the whole structured answer; empty: not looked at
+	isError     bool
+}
+
+// play makes the calls one after another as dev.
+func (b *table) play(steps []step) {
+	b.t.Helper()
+	for _, s := range steps {
+		r := b.call("dev", s.tool, s.input)
+		if r.Content != s.text || r.IsError != s.isError {
+			b.t.Errorf("%s %s\nsays %q (error %v)\nwant %q (error %v)", s.tool, s.input, r.Content, r.IsError, s.text, s.isError)
+		}
+		if s.response != "" && string(r.Response) != s.response {
+			b.t.Errorf("%s %s\nanswers %s\nwant    %s", s.tool, s.input, r.Response, s.response)
+		}
+	}
+}
+
+func TestTaskToolsSay(t *testing.T) {
+	newTable(t).play([]step{
+		{"TaskList", `{}`, "No tasks found", `{"tasks":[]}`, false},
+		{"TaskGet", `{"taskId":"1"}`, "Task not found", `{"task":null}`, false},
+		{"TaskCreate", `{"subject":"Add it","description":"GET /x","activeForm":"Adding it","metadata":{"k":[1]}}`,
+			"Task #1 created successfully: Add it", `{"task":{"id":"1","subject":"Add it","description":"GET /x"}}`, false},
+		{"TaskCreate", `{"subject":"Test it","description":""}`,
+			"Task #2 created successfully: Test it", `{"task":{"id":"2","subject":"Test it"}}`, false},
+		{"TaskUpdate", `{"taskId":"2","addBlockedBy":["1"]}`, "Updated task #2 blockedBy",
+			`{"success":true,"taskId":"2","updatedFields":["blockedBy"]}`, false},
+		{"TaskUpdate", `{"taskId":"2","owner":"ops"}`, "Updated task #2 owner",
+			`{"success":true,"taskId":"2","updatedFields":["owner"]}`, false},
+		{"TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "Updated task #1 owner, status",
+			`{"success":true,"taskId":"1","updatedFields":["owner","status"],` +
+				`"statusChange":{"from":"pending","to":"in_progress"}}`, false},
+		{"TaskList", `{}`, "#1 [in_progress] Add it (dev)\n#2 [pending] Test it (ops) [blocked by #1]",
+			`{"tasks":[{"id":"1","subject":"Add it","status":"in_progress","owner":"dev","blockedBy":[]},` +
+				`{"id":"2","subject":"Test it","status":"pending","owner":"ops","blockedBy":["1"]}]}`, false},
+		{"TaskGet", `{"taskId":"1"}`,
+			"Task #1: Add it\nStatus: in_progress\nOwner: dev\nDescription: GET /x\nBlocks: #2",
+			`{"task":{"id":"1","subject":"Add it","description":"GET /x","status":"in_progress","owner":"dev",` +
+				`"blocks":["2"],"blockedBy":[]}}`, false},
+		{"TaskGet", `{"taskId":"2"}`,
+			"Task #2: Test it\nStatus: pending\nOwner: ops\nDescription: \nBlocked by: #1", "", false},
+		{"TaskUpdate", `{"taskId":"1","status":"completed"}`,
+			"Updated task #1 status\n\nTask completed. Call TaskList now to find your next available task" +
+				" or see if your work unblocked others.",
+			`{"success":true,"taskId":"1","updatedFields":["status"],` +
+				`"statusChange":{"from":"in_progress","to":"completed"}}`, false},
+		{"TaskList", `{}`, "#1 [completed] Add it (dev)\n#2 [pending] Test it (ops)", "", false},
+		{"TaskUpdate", `{"taskId":"1","status":"completed"}`, "Updated task #1 ",
+			`{"success":true,"taskId":"1","updatedFields":[]}`, false},
+		{"TaskUpdate", `{"taskId":"2","subject":"Try it","owner":""}`, "Updated task #2 subject, owner", "", false},
+		{"TaskUpdate", `{"taskId":"2","status":"deleted"}`, "Updated task #2 deleted",
+			`{"success":true,"taskId":"2","updatedFields":["deleted"],"statusChange":{"from":"pending","to":"deleted"}}`, false},
+		{"TaskGet", `{"taskId":"2"}`, "Task not found", "", false},
+		{"TaskUpdate", `{"taskId":"2","status":"deleted"}`, "Task not found",
+			`{"success":false,"taskId":"2","updatedFields":[],"error":"task 2 not found"}`, false},
+	})
+}
+
+func TestInputsAreRepaired(t *testing.T) {
+	newTable(t).play([]step{
+		{"TaskCreate", `{"subject":"Add it","description":"d","active_form":"Adding it"}`,
+			"Task #1 created successfully: Add it", "", false},
+		{"TaskUpdate", `{"id":"1","owner":"main"}`, "Updated task #1 owner", "", false},
+		{"TaskUpdate", `{"task_id":"1","owner":"dev"}`, "Updated task #1 owner", "", false},
+		{"TaskUpdate", `{"taskId":"1","id":"9","owner":"ops"}`, "Updated task #1 owner", "", false},
+		{"TaskGet", `{"id":"1"}`, "Task #1: Add it\nStatus: pending\nOwner: ops\nDescription: d", "", false},
+	})
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one"})
+	for input, want := range map[string]string{
+		`{"taskId":"1","status":"done"}`:      `status "done" is none of pending, in_progress, completed, deleted`,
+		`{"taskId":1}`:                        "input of TaskUpdate",
+		`[]`:                                  "input of TaskUpdate",
+		`nonsense`:                            "input of TaskUpdate",
+		`{"taskId":"1","owner":"ghost"}`:      `no member is called "ghost"`,
+		`{"taskId":"1","addBlockedBy":["1"]}`: "1",
+	} {
+		if r := b.call("dev", "TaskUpdate", input); !r.IsError || !strings.Contains(r.Content, want) {
+			t.Errorf("TaskUpdate %s says %q (error %v), want an error with %q", input, r.Content, r.IsError, want)
+		}
+	}
+	b.want("1", tasks.Pending, "")
+}
+
+func TestRefusalsReadAsFeedback(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one", Owner: "dev"})
+	b.hook = blocking("TaskCompleted hook feedback:\n- run the tests")
+	b.play([]step{
+		{"TaskUpdate", `{"taskId":"1","status":"completed"}`, "TaskCompleted hook feedback:\n- run the tests",
+			`{"success":false,"taskId":"1","updatedFields":[],"error":"TaskCompleted hook feedback:\n- run the tests"}`, false},
+		{"TaskCreate", `{"subject":"x","description":"d"}`, "TaskCompleted hook feedback:\n- run the tests", "", true},
+		{"TaskCreate", `{"subject":" ","description":"d"}`, b.call("dev", "TaskCreate", `{"subject":"","description":"d"}`).Content, "", true},
+	})
+	b.want("1", tasks.Pending, "dev")
+}
+
+// TestGenerationsOfSendMessage: what agents of different ages call it with
+// (TEAMS.md section 2).
+func TestGenerationsOfSendMessage(t *testing.T) {
+	tests := []struct {
+		input string
+		to    string // receivers; empty: an error
+		text  string // of the message, or a part of the error
+	}{
+		{`{"to":"lead","message":"hello","summary":"a greeting"}`, "lead", "hello"},
+		{`{"to":"ops","message":"a\nb"}`, "ops", "a\nb"},
+		{`{"to":"*","message":"hello"}`, "lead ops", "hello"},
+		{`{"type":"message","recipient":"team-lead","content":"hello","summary":"s"}`, "lead", "hello"},
+		{`{"type":"broadcast","content":"hello"}`, "lead ops", "hello"},
+		{`{"type":"broadcast","recipient":"ops","content":"hello"}`, "lead ops", "hello"},
+		{`{"type":"shutdown_request","recipient":"ops","content":"hello"}`, "", `type "shutdown_request" come with a later version`},
+		{`{"to":"ops","message":{"type":"shutdown_request"}}`, "", "structured messages come with a later version"},
+		{`{"to":"ops"}`, "", `"message" must be text`},
+		{`{"message":"hello"}`, "", `needs a recipient in "to"`},
+		{`{"to":"dev","message":"hello"}`, "", "you are dev"},
+		{`{"to":["ops"],"message":"hello"}`, "", "input of SendMessage"},
+	}
+	for _, tt := range tests {
+		b := newTable(t)
+		r := b.call("dev", "SendMessage", tt.input)
+		if r.IsError != (tt.to == "") {
+			t.Errorf("%s: error %v: %s", tt.input, r.IsError, r.Content)
+			continue
+		}
+		if r.IsError {
+			if !strings.Contains(r.Content, tt.text) {
+				t.Errorf("%s says %q, want %q", tt.input, r.Content, tt.text)
+			}
+			continue
+		}
+		var answer struct {
+			Success bool
+			Message string
+			IDs     []string `json:"msg_ids"`
+		}
+		if err := json.Unmarshal([]byte(r.Content), &answer); err != nil || string(r.Response) != r.Content {
+			t.Fatalf("%s answers %s and %s: %v", tt.input, r.Content, r.Response, err)
+		}
+		names := strings.Fields(tt.to)
+		if want := "Message sent to " + strings.Join(names, "'s inbox, ") + "'s inbox"; !answer.Success || answer.Message != want {
+			t.Errorf("%s answers %+v, want %q", tt.input, answer, want)
+		}
+		for i, name := range names {
+			mail, err := b.board.store.Unread(t.Context(), name)
+			if err != nil || len(mail) != 1 || mail[0].Text != tt.text || mail[0].From != "dev" || mail[0].ID != answer.IDs[i] {
+				t.Errorf("%s: %s got %+v, %v", tt.input, name, mail, err)
+			}
+		}
+	}
+}
+
+func TestListMembers(t *testing.T) {
+	newTable(t).play([]step{{"ListMembers", `{}`, "lead (lead): working\ndev (you): idle - owns the service",
+		`{"members":[{"name":"lead","lead":true,"agent":"builtin/script","state":"working"},` +
+			`{"name":"dev","lead":false,"agent":"builtin/script","description":"owns the service","state":"idle"}]}`, false}})
+}
+
+// TestRepeatedCallsHappenOnce: a call that a crash cut off behind its effect
+// is answered like the first time.
+func TestRepeatedCallsHappenOnce(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one"})
+	me := b.as("dev", "call-7")
+	tools, err := teamTools(b.board, func(string) actor { return me }, b.roster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, input := range map[string]string{
+		"TaskCreate":  `{"subject":"two","description":"d"}`,
+		"SendMessage": `{"to":"lead","message":"hi"}`,
+		"TaskUpdate":  `{"taskId":"1","status":"deleted"}`,
+	} {
+		i := slices.IndexFunc(tools, func(t teammate.Tool) bool { return t.Spec().Name == name })
+		call := teammate.ToolCall{ID: "call-7", Name: name, Input: json.RawMessage(input)}
+		first, second := tools[i].Run(t.Context(), call), tools[i].Run(t.Context(), call)
+		if first.IsError || second.IsError {
+			t.Errorf("%s: %+v, then %+v", name, first, second)
+		}
+		if first.Content != second.Content {
+			t.Errorf("%s answers %q, then %q", name, first.Content, second.Content)
+		}
+	}
+	all, err := b.board.store.List(t.Context())
+	mail, err2 := b.board.store.Unread(t.Context(), "lead")
+	if err != nil || err2 != nil || len(all) != 1 || len(mail) != 1 {
+		t.Errorf("%d tasks and %d messages, %v, %v; each call happens once", len(all), len(mail), err, err2)
+	}
+}
+
+// TestSpecsKnowAllToolsAndPolicies: what a spec may name is what members have.
+func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
+	var have []string
+	workspace := builtin.NewTools(builtin.Env{Workdir: teammate.NewWorkdir(t.TempDir()), OutputDir: t.TempDir()})
+	defer func() {
+		if err := workspace.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	b := newTable(t)
+	team, err := teamTools(b.board, func(string) actor { return actor{} }, b.roster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range slices.Concat(workspace.List(), team) {
+		have = append(have, tool.Spec().Name)
+		var schema struct{ Type string }
+		if err := json.Unmarshal(tool.Spec().Schema, &schema); err != nil || schema.Type != "object" {
+			t.Errorf("the schema of %s is for %q, %v", tool.Spec().Name, schema.Type, err)
+		}
+	}
+	if known := toolsThatSpecsKnow(t); !slices.Equal(slices.Sorted(slices.Values(have)), known) {
+		t.Errorf("members have %v, specs know %v", have, known)
+	}
+	var policies []string
+	for name := range (&crew{}).policies() {
+		policies = append(policies, name)
+	}
+	if slices.Sort(policies); !slices.Equal(policies, slices.Sorted(slices.Values(configs.Policies()))) {
+		t.Errorf("the crew has the policies %v, specs know %v", policies, configs.Policies())
+	}
+}
+
+// toolsThatSpecsKnow asks for them by naming one that there is not.
+func toolsThatSpecsKnow(t *testing.T) []string {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "s.yaml")
+	if err := os.WriteFile(script, []byte("steps: []"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	team, err := configs.Parse("team.yaml", []byte("covey: 1\nmodels: {m: {provider: script, script: '"+script+"'}}\n"+
+		"lead: {model: m, tools: [Transmogrifier]}\n"))
+	if err != nil || len(team.Warnings) != 1 {
+		t.Fatalf("%+v, %v; want one warning", team, err)
+	}
+	_, list, ok := strings.Cut(team.Warnings[0].Message, "the tools are ")
+	if !ok {
+		t.Fatalf("the warning lists no tools: %+v", team.Warnings[0])
+	}
+	return slices.Sorted(slices.Values(strings.Split(list, ", ")))
+}
