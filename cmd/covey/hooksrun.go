@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/google/uuid"
@@ -24,6 +22,7 @@ const maxHookInput = 64 << 20
 type hookRunFlags struct {
 	spec     string
 	settings []string
+	plugins  []string
 	input    string
 }
 
@@ -36,8 +35,8 @@ func (c *cli) hooksRunCommand() *cobra.Command {
 		Long: `Fire one event: run the hooks that match it, as a team would, and print one JSON
 object with what each of them did and what they decided together. Input fields
 that are missing and common to all events are filled in. The hooks are those of
-the spec (team.yaml by default) or, with --settings, of the named settings
-files, or both. The exit code is 0 whatever the hooks decide.`,
+the spec (team.yaml by default) or, with --settings and --plugin, of the named
+settings files and plugin folders, or all of them. The exit code is 0 whatever the hooks decide.`,
 		Example: `  covey hooks run Stop
   echo '{"tool_name": "Bash", "tool_input": {"command": "git push"}}' |
     covey hooks run PreToolUse --input -
@@ -55,6 +54,7 @@ files, or both. The exit code is 0 whatever the hooks decide.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.spec, "spec", "", "take hooks and gates of the spec `FILE`")
 	flags.StringArrayVar(&f.settings, "settings", nil, "take hooks of the settings `FILE`; may be given more than once")
+	flags.StringArrayVar(&f.plugins, "plugin", nil, "take hooks of the plugin in `DIR`; may be given more than once")
 	flags.StringVar(&f.input, "input", "", "read the hook input from `FILE`; - is standard input; default: an empty one")
 	return cmd
 }
@@ -152,7 +152,7 @@ func (c *cli) hookSources(f hookRunFlags) ([]hooks.Source, string, error) {
 		return nil, "", err
 	}
 	var sources []hooks.Source
-	if f.spec != "" || len(f.settings) == 0 {
+	if f.spec != "" || len(f.settings)+len(f.plugins) == 0 {
 		path := defaultSpec
 		if f.spec != "" {
 			path = f.spec
@@ -166,16 +166,18 @@ func (c *cli) hookSources(f hookRunFlags) ([]hooks.Source, string, error) {
 		sources, workspace = layers, team.Workspace
 	}
 	for _, path := range f.settings {
-		data, err := os.ReadFile(c.path(path))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, "", usagef("there is no settings file %s", path)
-		}
+		settings, err := c.hookFile("settings", path, path)
 		if err != nil {
-			return nil, "", usagef("--settings: %v", err)
+			return nil, "", err
 		}
-		file, warnings := hooks.ParseSettings(path, data)
-		c.warnAll(warnings)
-		sources = append(sources, hooks.Source{Name: path, Settings: file.Hooks})
+		sources = append(sources, hooks.Source{Name: path, Settings: settings})
+	}
+	for _, dir := range f.plugins {
+		source, err := c.pluginSource(dir)
+		if err != nil {
+			return nil, "", err
+		}
+		sources = append(sources, source)
 	}
 	return sources, workspace, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -219,6 +220,10 @@ several claims of one task, one wins and the others end with code 1.`,
 		Example: "  covey tasks claim 4 --as docs",
 		Args:    argCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// A member's own tools and hooks claim for that member.
+			if f.as == "" && os.Getenv("COVEY_MEMBER") == "" {
+				return usagef("say which member is to own task %s: --as MEMBER", args[0])
+			}
 			client, err := c.connect(cmd.Context())
 			if err != nil {
 				return err
