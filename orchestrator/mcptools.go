@@ -59,7 +59,9 @@ func foreignTools(b *board, me func(callID string) actor, roster func() []roster
 			return report(ctx, b, me(id), in)
 		}))
 	add(newTeamTool(mcpMembers, "List the members of your team: who they are and what they do now.", nil,
-		func(context.Context, string, struct{}) teammate.ToolResult { return listMembers(me("").Name, roster()) })).looks = true
+		func(context.Context, string, struct{}) teammate.ToolResult {
+			return foreignMembers(me("").Name, roster())
+		})).looks = true
 	addTaskTools(add, b, me)
 	return list, errors.Join(errs...)
 }
@@ -112,6 +114,11 @@ func report(ctx context.Context, b *board, me actor, in reportInput) teammate.To
 	return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: raw(in.Report), Summary: reportSummary})
 }
 
+// foreignMembers is listMembers for agents that see only its text.
+func foreignMembers(me string, roster []rosterEntry) teammate.ToolResult {
+	return membersAnswer(roster, func(m rosterEntry) string { return m.line(me) + " [" + m.Agent + "]" })
+}
+
 // taskClaim makes the caller the owner of a task: of many who try, one wins.
 func taskClaim(ctx context.Context, b *board, me actor, in taskGetInput) teammate.ToolResult {
 	t, err := b.claim(ctx, me, in.TaskID, me.Name)
@@ -161,7 +168,7 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 	if !ok {
 		return answer(toolError(fmt.Errorf("there is no team tool %q", c.Tool)))
 	}
-	input, err := teammate.PrepareInput(tool, c.Input)
+	input, err := teammate.PrepareInput(tool.Tool, c.Input)
 	if err != nil {
 		return answer(toolError(err))
 	}

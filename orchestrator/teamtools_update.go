@@ -176,21 +176,32 @@ type rosterEntry struct {
 }
 
 func listMembers(me string, roster []rosterEntry) teammate.ToolResult {
+	return membersAnswer(roster, func(m rosterEntry) string { return m.line(me) })
+}
+
+// membersAnswer is the roster in both forms, a line a member.
+func membersAnswer(roster []rosterEntry, line func(rosterEntry) string) teammate.ToolResult {
 	lines := make([]string, len(roster))
 	for i, m := range roster {
-		lines[i] = m.Name
-		if m.Lead {
-			lines[i] += " (lead)"
-		}
-		if m.Name == me {
-			lines[i] += " (you)"
-		}
-		lines[i] += ": " + m.State
-		if m.Description != "" {
-			lines[i] += " - " + m.Description
-		}
+		lines[i] = line(m)
 	}
 	return teammate.ToolResult{Content: strings.Join(lines, "\n"), Response: raw(struct {
 		Members []rosterEntry `json:"members"`
 	}{roster})}
+}
+
+// line is a member in words, as the member called me sees it.
+func (m rosterEntry) line(me string) string {
+	text := m.Name
+	if m.Lead {
+		text += " (lead)"
+	}
+	if m.Name == me {
+		text += " (you)"
+	}
+	text += ": " + m.State
+	if m.Description != "" {
+		text += " - " + m.Description
+	}
+	return text
 }
