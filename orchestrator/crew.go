@@ -79,6 +79,8 @@ func (c *crew) run(ctx context.Context) (move, error) {
 		return move{}, err
 	}
 	defer woken.Close()
+	// Members that wait for a journal that cannot be written could not end.
+	defer context.AfterFunc(ctx, c.journal.hurry)()
 	mctx, cancel := context.WithCancelCause(ctx)
 	for _, s := range c.seats {
 		if s.gone != "" {

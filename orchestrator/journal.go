@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,16 +33,18 @@ const retryAfter = 500 * time.Millisecond
 // committed event leaves the outbox only once its line is on disk, and a line
 // says which event it is, so that after a crash the journal holds every
 // committed change exactly once. While the disk is full, writers wait: nothing
-// is dropped.
+// is dropped, until somebody is in a hurry to end the team.
 type journal struct {
 	team  string
 	store *tasks.Store
-	file  *os.File
+	file  journalFile
 	log   *slog.Logger
 	views journalViews
 
 	events chan entry
 	quit   chan struct{} // closed by close: write what is there and stop
+	rush   chan struct{} // closed by hurry: do not wait for a disk that is full
+	rushed sync.Once
 	done   chan struct{} // closed by run when it has stopped
 
 	// All below belongs to run.
@@ -50,8 +53,18 @@ type journal struct {
 	outbox    uint64        // last event of the store that has a line
 	settled   uint64        // last event of the store that has left the outbox
 	turns     map[string]int
-	failing   bool
+	failing   bool // the last write has failed, and is tried again
+	over      bool // a write was given up: nothing may be written behind the gap
 	unsettled *time.Timer
+}
+
+// journalFile is what a journal writes to: an *os.File, but for tests of what
+// happens when the disk is full.
+type journalFile interface {
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
+	Sync() error
 }
 
 // journalViews are told of what was written, by run and in order. They must
@@ -85,7 +98,8 @@ func openJournal(path, team string, store *tasks.Store, log *slog.Logger) (*jour
 	j := &journal{
 		team: team, store: store, file: f, log: log, size: size,
 		outbox: last.Store, settled: last.Store, turns: map[string]int{},
-		events: make(chan entry, 1024), quit: make(chan struct{}), done: make(chan struct{}),
+		events: make(chan entry, 1024), quit: make(chan struct{}),
+		rush: make(chan struct{}), done: make(chan struct{}),
 	}
 	j.seq.Store(last.Seq)
 	return j, nil
@@ -135,7 +149,14 @@ func (j *journal) sink(e teammate.Event) {
 // team events have no member.
 func (j *journal) tell(data teammate.EventData) { j.sink(teammate.Event{Data: data}) }
 
-// close writes what is queued, makes it durable, and closes the file.
+// hurry makes the journal give up on a disk that is full instead of waiting
+// for room, because members that wait for it could not end. What the store has
+// committed stays in its outbox and gets its lines in the next run; members'
+// events that have no line by then are lost. It may be called at any time.
+func (j *journal) hurry() { j.rushed.Do(func() { close(j.rush) }) }
+
+// close writes what is queued, makes it durable, and closes the file. While the
+// disk is full it waits, until hurry is called.
 func (j *journal) close() error {
 	close(j.quit)
 	<-j.done
@@ -178,8 +199,8 @@ func (j *journal) take(first []entry) []entry {
 }
 
 // write puts on disk what has happened by now, the queue and first with it, and
-// tells the views. It comes back only when all of it is written or the team is
-// closing. An entry that came after the store was asked for its news waits for
+// tells the views. It comes back only when all of it is written or was given
+// up. An entry that came after the store was asked for its news waits for
 // the next round: its cause may be among what the store has committed since.
 func (j *journal) write(first ...entry) {
 	for {
@@ -214,6 +235,9 @@ func (j *journal) put(stored []tasks.Event, entries []entry) {
 	}
 	if len(lines) == 0 || !j.append(lines) {
 		return
+	}
+	if len(stored) > 0 {
+		j.outbox = stored[len(stored)-1].ID
 	}
 	j.tellViews(stored, lines)
 }
@@ -250,8 +274,8 @@ func (j *journal) line(l Line) Line {
 // fetch returns the committed events that have no line yet.
 func (j *journal) fetch() []tasks.Event {
 	var all []tasks.Event
-	for {
-		events, err := j.store.Events(context.Background(), j.outbox, 512)
+	for after := j.outbox; ; after = all[len(all)-1].ID {
+		events, err := j.store.Events(context.Background(), after, 512)
 		if err != nil {
 			j.log.Error("the store's outbox cannot be read; its events come later", "err", err)
 			return all
@@ -260,13 +284,16 @@ func (j *journal) fetch() []tasks.Event {
 			return all
 		}
 		all = append(all, events...)
-		j.outbox = events[len(events)-1].ID
 	}
 }
 
 // append writes lines with one write, trying until it succeeds; false means
-// that the team is closing and they could not be written.
+// that they were given up. Nothing is written after that: a later line would
+// say that all events of the store before it have theirs.
 func (j *journal) append(lines []Line) bool {
+	if j.over {
+		return false
+	}
 	var buf bytes.Buffer
 	for _, l := range lines {
 		text, err := encode(l)
@@ -284,13 +311,14 @@ func (j *journal) append(lines []Line) bool {
 			j.failing = false
 			return true
 		}
-		if !j.giveWay(err) {
+		if j.over = !j.giveWay(err); j.over {
 			return false
 		}
 	}
 }
 
-// giveWay takes a half-written line back and waits for better times.
+// giveWay takes a half-written line back and waits for better times; false
+// means that there is no time for that.
 func (j *journal) giveWay(cause error) bool {
 	if !j.failing {
 		j.failing = true
@@ -300,7 +328,7 @@ func (j *journal) giveWay(cause error) bool {
 		j.log.Error("a half-written journal line cannot be taken back", "err", err)
 	}
 	select {
-	case <-j.quit:
+	case <-j.rush:
 		return false
 	case <-time.After(retryAfter):
 		return true
@@ -329,7 +357,7 @@ func (j *journal) tellViews(stored []tasks.Event, lines []Line) {
 // settle makes the lines durable and only then lets their events leave the
 // outbox.
 func (j *journal) settle() {
-	if j.outbox == j.settled || j.failing {
+	if j.outbox == j.settled {
 		return
 	}
 	if err := j.file.Sync(); err != nil {

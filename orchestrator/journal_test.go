@@ -1,0 +1,405 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// fullDisk is a journal's file on a disk that is full while room is false. A
+// write to it gets half way, as on a real one.
+type fullDisk struct {
+	journalFile
+	room   atomic.Bool
+	failed chan struct{} // gets a value for each failed write
+}
+
+func newFullDisk(f journalFile) *fullDisk {
+	return &fullDisk{journalFile: f, failed: make(chan struct{}, 1)}
+}
+
+func (d *fullDisk) WriteAt(p []byte, off int64) (int, error) {
+	if d.room.Load() {
+		return d.journalFile.WriteAt(p, off)
+	}
+	n, err := d.journalFile.WriteAt(p[:len(p)/2], off)
+	signalOne(d.failed)
+	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
+}
+
+// desk is a journal over a store, without a team.
+type desk struct {
+	t     *testing.T
+	store *tasks.Store
+	path  string
+}
+
+func newDesk(t *testing.T) *desk {
+	return &desk{t: t, store: openStore(t), path: filepath.Join(t.TempDir(), "journal.jsonl")}
+}
+
+func (d *desk) open() *journal {
+	d.t.Helper()
+	j, err := openJournal(d.path, "crew", d.store, slog.New(slog.DiscardHandler))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return j
+}
+
+// add commits n events.
+func (d *desk) add(n int) {
+	d.t.Helper()
+	for range n {
+		if _, err := d.store.Add(context.Background(), tasks.Actor{}, []tasks.New{{Subject: "do it"}}); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// check wants a journal that can be read, whose numbers rise, and that holds
+// each of the first n events of the store exactly once and in order.
+func (d *desk) check(n int) (types []string) {
+	d.t.Helper()
+	var seq, last uint64
+	for l, err := range ReadJournal(d.path, 0) {
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if l.Seq <= seq || l.Store != 0 && l.Store != last+1 {
+			d.t.Fatalf("line %d of event %d comes after line %d of event %d", l.Seq, l.Store, seq, last)
+		}
+		seq, last = l.Seq, max(last, l.Store)
+		types = append(types, l.Type)
+	}
+	if last != uint64(n) {
+		d.t.Errorf("the journal holds the events up to %d, want %d", last, n)
+	}
+	return types
+}
+
+func said(text string) teammate.Event {
+	return teammate.Event{Member: "dev", Turn: 1, Data: teammate.TextSaid{Text: text}}
+}
+
+// TestFullDiskMakesWritersWait: nothing is lost when there is room again.
+func TestFullDiskMakesWritersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		j := d.open()
+		disk := newFullDisk(j.file)
+		j.file = disk
+		go j.run(TeamStarted{})
+		const many = 3000 // more than the queue holds
+		var writer sync.WaitGroup
+		var written atomic.Int64
+		writer.Go(func() {
+			for i := range many {
+				j.sink(said(fmt.Sprint(i)))
+				written.Add(1)
+			}
+		})
+		d.add(3)
+		time.Sleep(time.Minute) // of the bubble's time: the disk stays full
+		if n := written.Load(); n >= many || n < 1000 {
+			t.Errorf("%d of %d events were taken while the disk was full", n, many)
+		}
+		if got := d.check(0); len(got) != 0 {
+			t.Errorf("a full disk holds %v", got)
+		}
+		disk.room.Store(true)
+		writer.Wait()
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+		if types := d.check(3); len(types) != 1+3+many {
+			t.Errorf("%d lines, want %d", len(types), 1+3+many)
+		}
+		if left, err := d.store.Events(context.Background(), 0, 10); err != nil || len(left) > 0 {
+			t.Errorf("the outbox still holds %v, %v", left, err)
+		}
+	})
+}
+
+// TestHurryOnAFullDisk: writers are let go at once, what is committed waits
+// for the next run, and room that comes too late leaves no gap.
+func TestHurryOnAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		j := d.open()
+		disk := newFullDisk(j.file)
+		disk.room.Store(true)
+		j.file = disk
+		go j.run(TeamStarted{})
+		d.add(1)
+		synctest.Wait()
+		disk.room.Store(false)
+		d.add(2)
+		<-disk.failed
+		var writer sync.WaitGroup
+		writer.Go(func() {
+			for i := range 5000 {
+				j.sink(said(fmt.Sprint(i)))
+			}
+		})
+		begun := time.Now()
+		j.hurry()
+		j.hurry() // twice is once
+		writer.Wait()
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("the writers were held for %v", took)
+		}
+		disk.room.Store(true)
+		d.add(1) // would leave events 2 and 3 without lines
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+		d.check(1)
+		next := d.open()
+		go next.run(TeamStarted{Resumed: true})
+		if err := next.close(); err != nil {
+			t.Fatal(err)
+		}
+		d.check(4)
+	})
+}
+
+// TestCloseWaitsForRoom: a team that is done still tells all of it.
+func TestCloseWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		j := d.open()
+		disk := newFullDisk(j.file)
+		j.file = disk
+		go j.run(TeamStarted{})
+		closed := make(chan error)
+		go func() { closed <- j.close() }()
+		select {
+		case err := <-closed:
+			t.Fatalf("closed on a full disk: %v", err)
+		case <-time.After(time.Hour):
+		}
+		disk.room.Store(true)
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+		if types := d.check(0); len(types) != 1 {
+			t.Errorf("lines: %v", types)
+		}
+	})
+}
+
+// TestEndOnAFullDisk ends a whole team that cannot write its journal, while
+// its member waits because the queue is full.
+func TestEndOnAFullDisk(t *testing.T) {
+	ends := map[string]struct {
+		end  func(t *testing.T, p Place, cancel func())
+		code int
+	}{
+		"interrupted": {func(_ *testing.T, _ Place, cancel func()) { cancel() }, CodeInterrupted},
+		"told to stop": {func(t *testing.T, p Place, _ func()) {
+			c, err := Dial(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := c.Down(context.Background(), ""); err != nil {
+				t.Error(err)
+			}
+		}, CodeUnfinished},
+	}
+	for name, tt := range ends {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps:
+  - {say: Working., call: [{tool: TaskList, input: {}}], times: -1}
+`})
+			o := r.orchestrator(Options{})
+			var disk *fullDisk
+			o.journalFile = func(f journalFile) journalFile {
+				disk = newFullDisk(f)
+				disk.room.Store(true)
+				return disk
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			done := make(chan Ending, 1)
+			go func() {
+				e, err := o.Run(ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				done <- e
+			}()
+			r.lines.wait(t, "the first pass", func(l Line) bool { return l.Type == "pass_started" })
+			disk.room.Store(false)
+			for range 4 { // in the pauses between them the member fills the queue
+				<-disk.failed
+			}
+			tt.end(t, o.Place(), cancel)
+			select {
+			case e := <-done:
+				r.want(e, tt.code, name)
+			case <-time.After(5 * time.Second):
+				t.Fatal("the team does not end while its journal cannot be written")
+			}
+			again := r.orchestrator(Options{Goal: "Paint it."})
+			ctx, cancel = context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				r.lines.wait(t, "the next run", func(l Line) bool { return l.Type == "pass_started" })
+				cancel()
+			}()
+			if _, err := again.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			r.checkJournal(again.Place())
+		})
+	}
+}
+
+// TestJournalCutAnywhere runs a journal again and again. In between, the file
+// is cut at any byte behind what was made durable, as a power failure would:
+// each committed event still gets exactly one line.
+func TestJournalCutAnywhere(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "run")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		store, err := tasks.Open(filepath.Join(dir, "tasks.db"), nil)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer store.Close()
+		d := &desk{t: t, store: store, path: filepath.Join(dir, "journal.jsonl")}
+		committed := 0
+		for range rapid.IntRange(1, 5).Draw(rt, "runs") {
+			j := d.open()
+			durable := j.size
+			j.unsettled = time.NewTimer(time.Hour)
+			for range rapid.IntRange(1, 4).Draw(rt, "writes") {
+				n := rapid.IntRange(0, 3).Draw(rt, "events")
+				d.add(n)
+				committed += n
+				j.write(entry{time.Now(), said(rapid.StringN(0, 20, -1).Draw(rt, "text"))})
+				if rapid.Bool().Draw(rt, "settled") {
+					j.settle()
+					durable = j.size
+				}
+			}
+			cut := rapid.Int64Range(durable, j.size).Draw(rt, "cut")
+			if err := errors.Join(j.file.Truncate(cut), j.file.Close()); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		j := d.open()
+		go j.run(TeamStarted{})
+		if err := j.close(); err != nil {
+			rt.Fatal(err)
+		}
+		d.check(committed)
+		if t.Failed() {
+			rt.FailNow()
+		}
+	})
+}
+
+// TestJournalWithDamagedLines goes on behind damage: numbers are not used
+// again, and no event is told twice.
+func TestJournalWithDamagedLines(t *testing.T) {
+	d := newDesk(t)
+	d.add(2)
+	j := d.open()
+	go j.run(TeamStarted{})
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	lines[0] = "{\"seq\": damaged\n\x00\x00\n"
+	torn := strings.Join(lines, "") + `{"seq":99,"store":77,"type":"to`
+	if err := os.WriteFile(d.path, []byte(torn), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.add(1)
+	again := d.open()
+	go again.run(TeamStarted{Resumed: true})
+	if err := again.close(); err != nil {
+		t.Fatal(err)
+	}
+	var seqs []uint64
+	stored := map[uint64]int{}
+	damaged := 0
+	for l, err := range ReadJournal(d.path, 0) {
+		if err != nil {
+			damaged++
+			continue
+		}
+		seqs = append(seqs, l.Seq)
+		stored[l.Store]++
+	}
+	if fmt.Sprint(seqs) != "[2 3 4 5]" || damaged != 2 || stored[1] != 1 || stored[2] != 1 || stored[3] != 1 {
+		t.Errorf("lines %v, %d damaged, events %v", seqs, damaged, stored)
+	}
+}
+
+func TestJournalThatCannotBeOpened(t *testing.T) {
+	d := newDesk(t)
+	if err := os.Mkdir(d.path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openJournal(d.path, "crew", d.store, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("a folder was taken for a journal")
+	}
+}
+
+// unwritable is an event that is no JSON.
+type unwritable struct{ F func() }
+
+func (unwritable) EventType() string { return "unwritable" }
+
+// TestEventThatCannotBeWritten is left out, and the rest goes on.
+func TestEventThatCannotBeWritten(t *testing.T) {
+	d := newDesk(t)
+	j := d.open()
+	var shown []string
+	j.views.Line = func(l Line) { shown = append(shown, l.Type) }
+	j.tell(unwritable{})
+	j.sink(said("<b> & more"))
+	go j.run(TeamStarted{})
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	j.sink(said("too late")) // comes back though nobody writes any more
+	data, err := os.ReadFile(d.path)
+	if err != nil || !strings.Contains(string(data), `{"text":"<b> & more"}`) || strings.Contains(string(data), "unwritable") {
+		t.Errorf("the journal holds %s, %v", data, err)
+	}
+	if got := strings.Join(shown, " "); got != "text team_started" && got != "team_started text" {
+		t.Errorf("the views saw %s", got)
+	}
+	for text := range strings.Lines(string(data)) {
+		if !json.Valid([]byte(text)) {
+			t.Errorf("no JSON: %s", text)
+		}
+	}
+}
