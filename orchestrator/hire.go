@@ -133,15 +133,6 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 	}
 	s.closers = append(s.closers, transcript.Close)
 	workdir := teammate.NewWorkdir(o.team.Workspace)
-	workspace := o.workspaceTools(c, s, workdir)
-	tools, err := o.tools(c, s, workspace)
-	if err != nil {
-		return err
-	}
-	agent, err := o.agent(s, history, tools)
-	if err != nil {
-		return err
-	}
 	permissions, err := permissionsOf(s.member, o.hooks.settings)
 	if err != nil {
 		return err
@@ -149,7 +140,8 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 	limits := s.member.Limits
 	s.mate, err = teammate.New(teammate.Options{
 		Name: s.member.Name, Team: o.team.Name, Lead: s.lead, Kind: kindOf(s.member),
-		Agent: agent, Tools: tools, Hooks: runner, Tasks: c.store, Inbox: s, Sink: c.sinkOf(ctx, s),
+		Equip: o.equipment(c, s, history, workdir),
+		Hooks: runner, Tasks: c.store, Inbox: s, Sink: c.sinkOf(ctx, s),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
 		Transcript: transcript, History: history, Workdir: workdir,
 		Permissions: permissions,
@@ -157,9 +149,33 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens,
 			TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: func() []hooks.BackgroundTask { return backgroundTasks(workspace.Background()) },
+		Background: s.background,
 	})
 	return err
+}
+
+// equipment makes a member's agent and tools when its first turn begins.
+func (o *Orchestrator) equipment(
+	c *crew, s *seat, history teammate.History, workdir *teammate.Workdir,
+) func() (teammate.Agent, []teammate.Tool, error) {
+	return func() (teammate.Agent, []teammate.Tool, error) {
+		workspace := o.workspaceTools(c, s, workdir)
+		tools, err := o.tools(c, s, workspace)
+		if err != nil {
+			return nil, nil, err
+		}
+		agent, err := o.agent(s, history, tools)
+		return agent, tools, err
+	}
+}
+
+// background lists what the member's tools run beside its turns. Only the
+// member's own goroutine asks.
+func (s *seat) background() []hooks.BackgroundTask {
+	if s.workspace == nil {
+		return nil
+	}
+	return backgroundTasks(s.workspace.Background())
 }
 
 // kindOf names what thinks behind a member, for people.
@@ -178,7 +194,8 @@ func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdi
 			return c.processes.Register(pid, Owner{Kind: MemberTool, Member: s.member.Name})
 		},
 	})
-	s.closers = append(s.closers, t.Close)
+	s.workspace = t
+	s.closers = append(s.closers, t.Close) // the member's goroutine is gone before they are called
 	return t
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/builtin"
 )
 
 // seat is one member's place in the crew: its session, its inbox, and what the
@@ -21,8 +22,10 @@ type seat struct {
 
 	// work is where the crew puts the next work; at most one waits, because
 	// only an idle member is given any. Closing it sends the member home.
-	work    chan teammate.Work
-	closers []func() error // what the member has open, in the order of opening
+	work chan teammate.Work
+	// workspace has the workspace tools; nil before the member's first turn.
+	workspace *builtin.Tools
+	closers   []func() error // what the member has open, in the order of opening
 
 	// All below is guarded by crew.mu.
 	sessionBegun bool

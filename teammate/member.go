@@ -65,7 +65,7 @@ func (o Options) check() error {
 		name    string
 		missing bool
 	}{
-		{"Name", o.Name == ""}, {"Agent", o.Agent == nil}, {"Hooks", o.Hooks == nil},
+		{"Name", o.Name == ""}, {"Agent", o.Agent == nil && o.Equip == nil}, {"Hooks", o.Hooks == nil},
 		{"Tasks", o.Tasks == nil && !o.Lead}, {"Inbox", o.Inbox == nil}, {"Sink", o.Sink == nil},
 		{"SessionID", o.SessionID == ""}, {"Transcript", o.Transcript == nil}, {"Workdir", o.Workdir == nil},
 	} {
@@ -131,6 +131,22 @@ func (t *Teammate) work(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// equip sees to it that the member has its agent and tools.
+func (t *Teammate) equip() error {
+	if t.opts.Agent != nil {
+		return nil
+	}
+	agent, list, err := t.opts.Equip()
+	if err == nil {
+		t.tools, err = resolveTools(list)
+	}
+	if err != nil {
+		return fmt.Errorf("its agent cannot be made: %w", err)
+	}
+	t.opts.Agent = agent
+	return nil
 }
 
 // Interrupt ends the running turn with the cause ErrInterrupted; reason is

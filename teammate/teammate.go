@@ -63,12 +63,16 @@ type Permissions struct {
 
 // Options make a Teammate. Fields are required unless they say otherwise.
 type Options struct {
-	Name  string
-	Team  string
-	Lead  bool   // its turn end is Stop alone: no TaskCompleted, no TeammateIdle
-	Kind  string // what the agent is, for the journal: builtin/script, …
-	Agent Agent
-	Tools []Tool
+	Name string
+	Team string
+	Lead bool   // its turn end is Stop alone: no TaskCompleted, no TeammateIdle
+	Kind string // what the agent is, for the journal: builtin/script, …
+	// Equip makes the agent and its tools when the member's first turn begins,
+	// in the goroutine of Run: a member that never has anything to do costs next
+	// to nothing. Its error ends the member. Required, unless Agent is set.
+	Equip func() (Agent, []Tool, error)
+	Agent Agent  // instead of Equip
+	Tools []Tool // with Agent
 	Hooks HookRunner
 	Tasks TaskLister // optional for a lead
 	Inbox Inbox

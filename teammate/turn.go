@@ -69,6 +69,9 @@ func (u *turn) warn(format string, args ...any) {
 
 // takeTurn takes the turn that work is for. Its error ends the member.
 func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
+	if err := t.equip(); err != nil {
+		return err
+	}
 	t.turns++
 	u := &turn{t: t, no: t.turns, cause: work.Cause, promptID: uuid.NewString()}
 	t.current.Store(u)
@@ -109,6 +112,9 @@ func (u *turn) begin(ctx context.Context, inputs []Input) ending {
 
 // resumeTurn goes on with a turn that a crash cut off.
 func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
+	if err := t.equip(); err != nil {
+		return err
+	}
 	u := &turn{
 		t: t, no: cut.Turn, cause: cut.Cause, promptID: cut.PromptID,
 		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused, lastText: cut.LastText,
