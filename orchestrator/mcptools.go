@@ -126,7 +126,7 @@ func taskClaim(ctx context.Context, b *board, me actor, in taskGetInput) teammat
 		return toolError(err)
 	}
 	return teammate.ToolResult{
-		Content: fmt.Sprintf("Task #%s is yours and %s: %s\nDescription: %s", t.ID, t.Status, t.Subject, t.Description),
+		Content: "The task is yours.\n" + inFull(t),
 		Response: raw(struct {
 			Task *taskShown `json:"task"`
 		}{shown(t)}),
@@ -138,7 +138,11 @@ func taskClaim(ctx context.Context, b *board, me actor, in taskGetInput) teammat
 // structured answer.
 func foreignUpdate(r teammate.ToolResult) teammate.ToolResult {
 	var answer taskUpdated
-	if r.IsError || json.Unmarshal(r.Response, &answer) != nil || !answer.Success {
+	if r.IsError || json.Unmarshal(r.Response, &answer) != nil {
+		return r
+	}
+	if !answer.Success {
+		r.Content = cmp.Or(answer.Error, r.Content)
 		return r
 	}
 	r.Content = "Updated task #" + answer.TaskID + ": " + strings.Join(answer.UpdatedFields, ", ")
@@ -167,6 +171,9 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 	tool, ok := d.tools[c.Tool]
 	if !ok {
 		return answer(toolError(fmt.Errorf("there is no team tool %q", c.Tool)))
+	}
+	if gone := d.seat.goneReason(); gone != "" {
+		return answer(toolError(fmt.Errorf("%s takes no more turns and has left the team: %s", d.seat.member.Name, gone)))
 	}
 	input, err := teammate.PrepareInput(tool.Tool, c.Input)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -51,6 +52,7 @@ func (s *seat) haltReason() string {
 // leave is for a member that will not be started again in this run: its tasks
 // go back to the list, and the lead is told.
 func (c *crew) leave(ctx context.Context, s *seat, reason string) {
+	c.mcpRevoke(s) // what is left of its agent must not act for it any more
 	released, err := c.release(ctx, s.member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)
 	if len(released) > 0 {
@@ -173,7 +175,7 @@ func (w *watch) see(e teammate.Event) {
 	case teammate.TextSaid:
 		w.lastText = data.Text
 	case teammate.ToolCalled:
-		w.doing = data.Name
+		w.doing = oneLine(data.Name + " " + string(data.Input))
 	case teammate.ToolReturned:
 		w.doing = "thinking"
 	case teammate.HookStarted:
@@ -191,11 +193,30 @@ func (w *watch) see(e teammate.Event) {
 	}
 }
 
+// maxDoing bounds what `ps` tells of a tool call, in characters.
+const maxDoing = 80
+
+// oneLine cuts a text to what fits one line of a table.
+func oneLine(s string) string {
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	if len(r) > maxDoing {
+		r = append(r[:maxDoing-1], '…')
+	}
+	return string(r)
+}
+
 // turn is the number of the member's turn.
 func (s *seat) turn() int {
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()
 	return s.watch.turn
+}
+
+// goneReason says why the member takes no more turns; empty: it does.
+func (s *seat) goneReason() string {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return s.gone
 }
 
 // moment tells the times apart at which a member can be spoken to: each of its

@@ -185,6 +185,11 @@ func taskGet(ctx context.Context, b *board, in taskGetInput) teammate.ToolResult
 	if err != nil {
 		return toolError(err)
 	}
+	return teammate.ToolResult{Content: inFull(t), Response: raw(answer{shown(t)})}
+}
+
+// inFull is a task in words.
+func inFull(t tasks.Task) string {
 	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, t.Subject, t.Status)
 	if t.Owner != "" {
 		text += "\nOwner: " + t.Owner
@@ -196,9 +201,10 @@ func taskGet(ctx context.Context, b *board, in taskGetInput) teammate.ToolResult
 	if len(t.Blocks) > 0 {
 		text += "\nBlocks: #" + strings.Join(t.Blocks, ", #")
 	}
-	return teammate.ToolResult{Content: text, Response: raw(answer{shown(t)})}
+	return text
 }
 
+// shown is a task in its structured form.
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
 		ID: t.ID, Subject: t.Subject, Description: t.Description, Status: t.Status,

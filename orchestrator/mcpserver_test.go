@@ -1,0 +1,274 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// stdio is an agent's end of the streams that a Client serves tools on.
+type stdio struct {
+	*mcp.ClientSession
+	in    *io.PipeReader // what the client sends; closing it hangs up
+	out   *io.PipeWriter
+	ended chan error // of ServeTools
+}
+
+// serveStdio serves a client's tools to an agent.
+func serveStdio(t *testing.T, ctx context.Context, c *Client) stdio {
+	t.Helper()
+	toServer, fromAgent := io.Pipe()
+	toAgent, fromServer := io.Pipe()
+	s := stdio{in: toAgent, out: fromAgent, ended: make(chan error, 1)}
+	go func() { s.ended <- c.ServeTools(ctx, Streams{In: toServer, Out: fromServer}) }()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).
+		Connect(t.Context(), &mcp.IOTransport{Reader: toAgent, Writer: fromAgent}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ClientSession = session
+	t.Cleanup(func() { _ = session.Close() })
+	return s
+}
+
+// end waits for ServeTools to return.
+func (s stdio) end(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-s.ended:
+		return err
+	case <-time.After(10 * time.Second):
+		t.Fatal("ServeTools does not return")
+		return nil
+	}
+}
+
+func TestStdioToolsReachTheTeam(t *testing.T) {
+	f := newFakeTeam(t)
+	s := serveStdio(t, t.Context(), f.dial(byAPI))
+	a := agent{t, s.ClientSession}
+	a.use(mcpClaim, `{"taskId":"1"}`, "r1").want(t, false, "done")
+	call, ok := f.last().(TeamCall)
+	if !ok || call.Tool != mcpClaim || string(call.Input) != `{"taskId":"1"}` || call.Request != "r1" || call.As != "api" {
+		t.Errorf("the team was asked for %+v", f.last())
+	}
+	tools, err := s.ListTools(t.Context(), nil)
+	if err != nil || len(tools.Tools) != 8 {
+		t.Errorf("%d tools, %v", len(tools.Tools), err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.end(t); err != nil {
+		t.Errorf("after the agent hung up: %v", err)
+	}
+}
+
+func TestStdioToolsAreForMembers(t *testing.T) {
+	f := newFakeTeam(t)
+	for _, by := range []Caller{byOperator, byStray, byTeamHook} {
+		a := agent{t, serveStdio(t, t.Context(), f.dial(by)).ClientSession}
+		a.use(mcpList, `{}`).want(t, true, "denied")
+	}
+	if f.last() != nil {
+		t.Errorf("the team was asked for %+v", f.last())
+	}
+}
+
+func TestStdioToolsEnd(t *testing.T) {
+	t.Run("with the team", func(t *testing.T) {
+		f := newFakeTeam(t)
+		s := serveStdio(t, t.Context(), f.dial(byAPI))
+		if err := f.bus.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.end(t); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("ServeTools returns %v", err)
+		}
+	})
+	t.Run("with the context", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := serveStdio(t, ctx, newFakeTeam(t).dial(byAPI))
+		cancel()
+		if err := s.end(t); !errors.Is(err, context.Canceled) {
+			t.Errorf("ServeTools returns %v", err)
+		}
+	})
+	t.Run("with its input", func(t *testing.T) {
+		s := serveStdio(t, t.Context(), newFakeTeam(t).dial(byAPI))
+		if err := s.out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.end(t); err != nil {
+			t.Errorf("ServeTools returns %v", err)
+		}
+	})
+}
+
+// Calls that come over the socket meet the same desk as those over HTTP.
+func TestBusAndHTTPShareADesk(t *testing.T) {
+	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
+	r.crew.tools.within = 100 * time.Millisecond
+	done := `{"taskId":"1","status":"completed"}`
+	r.connect("dev").use(mcpUpdate, done).want(t, false, "Still checking")
+	r.write("go", "")
+	for {
+		a, err := r.crew.toolFor(t.Context(), TeamCall{Tool: mcpUpdate, Input: []byte(done), As: "dev"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(a.Text, "Still checking") {
+			facts{text: a.Text, structured: string(a.Structured), isError: a.IsError}.want(t, false, "completed", "pending")
+			break
+		}
+	}
+	if runs := strings.Count(r.read("runs"), "run"); runs != 1 {
+		t.Errorf("the gate ran %d times", runs)
+	}
+	if _, err := r.crew.toolFor(t.Context(), TeamCall{Tool: mcpList, As: "nobody"}); !errors.Is(err, ErrNoMember) {
+		t.Errorf("a stranger gets %v", err)
+	}
+	a, err := r.crew.toolFor(t.Context(), TeamCall{Tool: "team_explode", As: "dev"})
+	if err != nil || !a.IsError || !strings.Contains(a.Text, "team_explode") {
+		t.Errorf("an unknown tool gives %+v, %v", a, err)
+	}
+}
+
+// A hook that stops the member for good says so in the answer, and the member
+// leaves when its turn is over.
+func TestHaltOverMCP(t *testing.T) {
+	r := newCrewRig(t, mcpFiles(`tasks: [{id: a, subject: One, owner: dev}]
+hooks:
+  TaskCompleted:
+    - hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]
+`))
+	r.connect("dev").use(mcpUpdate, `{"taskId":"1","status":"completed"}`).want(t, false, "enough")
+	if reason := r.seat("dev").haltReason(); reason != "enough" {
+		t.Errorf("dev is to leave because of %q", reason)
+	}
+	if all := r.stored(); all[0].Status == "completed" {
+		t.Error("the task is completed")
+	}
+}
+
+// Who has left the team cannot act in it, by no way.
+func TestGoneMemberHasNoTools(t *testing.T) {
+	r := newCrewRig(t, mcpFiles(""))
+	url, token, err := r.crew.mcpFor(r.seat("dev"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.crew.leave(t.Context(), r.seat("dev"), "it was enough")
+	if code := post(t, t.Context(), url, token, hello).StatusCode; code != 401 {
+		t.Errorf("its token is worth a %d", code)
+	}
+	a, err := r.crew.toolFor(t.Context(), TeamCall{Tool: mcpCreate, Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
+	if err != nil || !a.IsError || !strings.Contains(a.Text, "it was enough") {
+		t.Errorf("its stdio tools answer %+v, %v", a, err)
+	}
+}
+
+// leaves are the strings and numbers in a JSON value that are no keys.
+func leaves(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			out = append(out, leaves(inner)...)
+		}
+	case []any:
+		for _, inner := range v {
+			out = append(out, leaves(inner)...)
+		}
+	case string:
+		out = append(out, v)
+	case float64:
+		out = append(out, string(raw(v)))
+	}
+	return out
+}
+
+// Some agents show a model only the text of an answer, some only its structured
+// form (ACP.md): every fact of the one is in the other. What the caller itself
+// has just said need not be repeated.
+func TestBothFormsHaveTheSameFacts(t *testing.T) {
+	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, blocked_by: [a]}]\n"+touchGates))
+	dev := r.connect("dev")
+	for _, c := range []struct{ tool, args string }{
+		{mcpMembers, `{}`},
+		{mcpList, `{}`},
+		{mcpCreate, `{"subject":"Three","description":"the third"}`},
+		{mcpCreate, `{"subject":"banned","description":"d"}`},
+		{mcpGet, `{"taskId":"2"}`},
+		{mcpClaim, `{"taskId":"1"}`},
+		{mcpClaim, `{"taskId":"2"}`},
+		{mcpUpdate, `{"taskId":"1","status":"completed"}`},
+		{mcpUpdate, `{"taskId":"1","subject":"One more","description":"d"}`},
+		{mcpUpdate, `{"taskId":"1","status":"pending","owner":""}`},
+		{mcpUpdate, `{"taskId":"1","subject":"One more"}`},
+		{mcpUpdate, `{"taskId":"9","subject":"x"}`},
+		{mcpUpdate, `{"taskId":"3","status":"deleted"}`},
+		{mcpSend, `{"to":"*","message":"hello"}`},
+		{mcpSend, `{"to":"dev","message":"hello"}`},
+		{mcpReport, `{"report":"hello"}`},
+	} {
+		f := dev.use(c.tool, c.args)
+		var structured any
+		if err := json.Unmarshal([]byte(f.structured), &structured); err != nil {
+			t.Fatal(err)
+		}
+		if _, object := structured.(map[string]any); !object {
+			t.Errorf("%s %s: the structured form is no object: %s", c.tool, c.args, f.structured)
+		}
+		for _, fact := range leaves(structured) {
+			if !strings.Contains(f.text, fact) && !strings.Contains(c.args, fact) {
+				t.Errorf("%s %s: %q is missing in the text %q", c.tool, c.args, fact, f.text)
+			}
+		}
+		if f.isError && !slices.Contains(leaves(structured), f.text) {
+			t.Errorf("%s %s: the error is missing in the structured form: %s", c.tool, c.args, f.structured)
+		}
+	}
+}
+
+func TestPlainSchema(t *testing.T) {
+	for _, tc := range []struct{ in, types string }{
+		{`{"type":"object","properties":{"a":{"type":["null","string"]}}}`, "string"},
+		{`{"type":"object","properties":{"a":{"type":"integer"}}}`, "integer"},
+		{`{"type":"object","properties":{"a":{"type":["string","integer"]}}}`, "string integer"},
+	} {
+		var s jsonschema.Schema
+		if err := json.Unmarshal(plainSchema([]byte(tc.in)), &s); err != nil {
+			t.Fatal(err)
+		}
+		a := s.Properties["a"]
+		if got := strings.TrimSpace(a.Type + " " + strings.Join(a.Types, " ")); got != tc.types {
+			t.Errorf("%s: the type is %q", tc.in, got)
+		}
+	}
+	if got := plainSchema([]byte(`{`)); string(got) != `{` {
+		t.Errorf("what is no schema becomes %s", got)
+	}
+}
+
+func TestMCPCommand(t *testing.T) {
+	t.Setenv("COVEY_STATE_HOME", "/state")
+	t.Setenv("SECRET_TOKEN", "x")
+	argv, env := mcpCommand(Options{Bin: "/bin/covey"}, Place{Team: "crew", Workspace: "/w"})
+	if got := strings.Join(argv, " "); got != "/bin/covey -C /w --team crew mcp" {
+		t.Errorf("the command is %s", got)
+	}
+	if !slices.Contains(env, "COVEY_STATE_HOME=/state") || slices.ContainsFunc(env, func(kv string) bool {
+		return strings.Contains(kv, "SECRET")
+	}) {
+		t.Errorf("the environment is %v", env)
+	}
+}
