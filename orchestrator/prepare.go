@@ -2,10 +2,13 @@ package orchestrator
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
@@ -20,8 +23,9 @@ const (
 
 // goalRecord is the goal that the lead was given.
 type goalRecord struct {
-	Spec  string `json:"spec"`  // the spec's goal then
-	Given string `json:"given"` // what the lead was given
+	Spec  string `json:"spec"`         // the spec's goal then
+	Given string `json:"given"`        // what the lead was given
+	No    int    `json:"no,omitempty"` // how many goals it has been given: one may come again
 }
 
 // endRecord is how a run came to rest.
@@ -109,9 +113,9 @@ func atPeace(ctx context.Context, s *tasks.Store, members []tasks.Member) bool {
 func (o *Orchestrator) nextGoal(was goalRecord) goalRecord {
 	switch {
 	case o.opts.Goal != "":
-		return goalRecord{Spec: o.team.Goal, Given: o.opts.Goal}
+		return goalRecord{Spec: o.team.Goal, Given: o.opts.Goal, No: was.No + 1}
 	case was.Given == "" || o.team.Goal != was.Spec:
-		return goalRecord{Spec: o.team.Goal, Given: o.team.Goal}
+		return goalRecord{Spec: o.team.Goal, Given: o.team.Goal, No: was.No + 1}
 	}
 	return was
 }
@@ -119,7 +123,7 @@ func (o *Orchestrator) nextGoal(was goalRecord) goalRecord {
 // giveGoal puts a goal into the lead's mailbox.
 func (o *Orchestrator) giveGoal(ctx context.Context, c *crew, goal goalRecord) error {
 	if strings.TrimSpace(goal.Given) != "" {
-		by := tasks.Actor{Name: fromPerson, CallID: "goal:" + goal.Given}
+		by := tasks.Actor{Name: fromPerson, CallID: onceID("goal", strconv.Itoa(goal.No)+" "+goal.Given)}
 		_, err := c.store.Send(ctx, by, tasks.Outgoing{
 			To: []string{o.team.Lead.Name}, Kind: kindGoal, Text: goal.Given, Summary: preview(firstLine(goal.Given)),
 		})
@@ -128,6 +132,14 @@ func (o *Orchestrator) giveGoal(ctx context.Context, c *crew, goal goalRecord) e
 		}
 	}
 	return c.store.Put(ctx, keyGoal, raw(goal))
+}
+
+// onceID is the call id of something that is to happen once for a text, however
+// often a crash makes us try. The store takes short ids, and goals and lists of
+// tasks are long.
+func onceID(kind, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return kind + ":" + hex.EncodeToString(sum[:16])
 }
 
 // newTasks are the spec's tasks that no run has loaded yet.
@@ -163,7 +175,7 @@ func (o *Orchestrator) addTasks(ctx context.Context, c *crew, loaded map[string]
 	for i, n := range list {
 		keys[i] = n.Key
 	}
-	added, err := c.store.Add(ctx, tasks.Actor{CallID: "spec:" + strings.Join(keys, ",")}, list)
+	added, err := c.store.Add(ctx, tasks.Actor{CallID: onceID("spec", strings.Join(keys, ","))}, list)
 	if err != nil {
 		return err
 	}

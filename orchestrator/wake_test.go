@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -216,6 +217,34 @@ func TestNewGoalOnADoneTeam(t *testing.T) {
 	if e := r.run(Options{Fresh: true}); e.Answer != "Shipped." || e.Resumed {
 		t.Errorf("afresh: %+v", e)
 	}
+}
+
+// A goal may be long, and may come again after another one.
+func TestGoalsOfAnyLengthAndAgain(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": soloSpec,
+		"lead.yaml": `steps: [{when: Ship it, say: Shipped.}, {when: long, say: Long.}, {when: Ship it, say: Shipped again.}]`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if e := r.run(Options{Goal: strings.Repeat("a long goal ", 10_000)}); e.Answer != "Long." {
+		t.Errorf("a long goal: %+v", e)
+	}
+	if e := r.run(Options{Goal: "Ship it."}); e.Answer != "Shipped again." || e.AlreadyDone {
+		t.Errorf("the first goal again: %+v", e)
+	}
+}
+
+// With many tasks the lead still is told, and asked for its report.
+func TestManyTasks(t *testing.T) {
+	var list strings.Builder
+	for i := range 120 {
+		fmt.Fprintf(&list, "  - {id: task-with-a-long-name-%d, subject: Task %d}\n", i, i)
+	}
+	r := newRig(t, map[string]string{
+		"team.yaml": soloSpec + "tasks:\n" + list.String(),
+		"lead.yaml": `steps: [{say: Go., when: Ship it}, {say: Not mine., when: "Everyone is idle and open tasks remain"}]`,
+	})
+	r.want(r.run(Options{}), CodeUnfinished, `#120 "Task 119" is ready, but no idle member takes it by itself`)
 }
 
 func TestSecondUpIsRefused(t *testing.T) {
