@@ -72,14 +72,14 @@ func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Hos
 func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
-	if err := a.closeOpen(h); err != nil {
-		return teammate.Reply{}, err
-	}
 	notice := cutNotice
 	if cut := a.opts.History.Cut; cut != nil && cut.Point == teammate.CutAtPrompt {
 		if asked := lastPrompt(a.opts.History.Messages); asked != "" {
 			notice += " If you have not seen it yet, this is what you were asked:\n\n" + asked
 		}
+	}
+	if err := a.closeOpen(h); err != nil {
+		return teammate.Reply{}, err
 	}
 	return a.converse(ctx, []teammate.Input{{Kind: teammate.FromCovey, Text: notice}}, h)
 }
@@ -87,7 +87,8 @@ func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, er
 const cutNotice = "Your last turn was cut off before its end. Go on where you were; " +
 	"tool calls without a result may have had an effect, so look first."
 
-// closeOpen gives the calls of an earlier life their results.
+// closeOpen gives the calls of an earlier life their results, and forgets that
+// life.
 func (a *Agent) closeOpen(h teammate.Host) error {
 	m := teammate.Message{Role: teammate.User}
 	if cut := a.opts.History.Cut; cut != nil {
@@ -97,10 +98,7 @@ func (a *Agent) closeOpen(h teammate.Host) error {
 			})
 		}
 	}
-	a.opts.History.Messages = nil
-	if cut := a.opts.History.Cut; cut != nil {
-		cut.Open = nil
-	}
+	a.opts.History = teammate.History{}
 	if len(m.Content) == 0 {
 		return nil
 	}

@@ -34,6 +34,8 @@ const (
 var (
 	limitText = regexp.MustCompile(limitWords)
 	loginText = regexp.MustCompile(loginWords)
+	// rateText is what says "limit reached" and means a minute.
+	rateText = regexp.MustCompile(`rate.?limits?(ed)?( reached| exceeded)?`)
 )
 
 // kinds are the error types of HOOKS.md section 6, by what programs say. The
@@ -61,7 +63,7 @@ func failure(e *rpcError, now time.Time) error {
 		return &teammate.LoginError{Hint: said}
 	case e.Code == codeNoResource, strings.Contains(lower, "session not found"), strings.Contains(lower, "unknown session"):
 		return fmt.Errorf("%w: %s", errLost, said)
-	case limitText.MatchString(lower + " " + strings.ToLower(string(e.Data))):
+	case limitText.MatchString(rateText.ReplaceAllString(lower+" "+strings.ToLower(string(e.Data)), "")):
 		until := untilIn(said+" "+string(e.Data), now)
 		if !until.IsZero() && until.Sub(now) <= shortLimit {
 			return &teammate.APIError{Type: "rate_limit", Message: said}

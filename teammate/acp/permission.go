@@ -58,13 +58,13 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 	}
 	c.merge(in.ToolCall)
 	t.touched = true
-	if id != "" {
+	if id != "" && !t.answered {
 		if err := t.rec.begin(c); err != nil {
 			t.live.conn.reply(q.id, cancelledOutcome())
 			return err
 		}
 	}
-	if ctx.Err() != nil || t.stopping {
+	if t.answered || t.stopping || ctx.Err() != nil {
 		t.live.conn.reply(q.id, cancelledOutcome())
 		return nil
 	}

@@ -185,6 +185,7 @@ func (t *talk) takeAll(ctx context.Context) {
 			}
 		case n.answer != nil:
 			err = t.steered(n.answer)
+		case t.answered: // what comes behind the answer has come too late
 		default:
 			err = t.note(ctx, n.update)
 		}

@@ -110,7 +110,7 @@ func (l *live) initialize(ctx context.Context) error {
 	var version float64
 	lenient(fields["protocolVersion"], &version)
 	if version != 1 {
-		return fmt.Errorf("the program speaks version %v of the Agent Client Protocol; covey needs version 1", version)
+		return fmt.Errorf("%w: it speaks version %v of the Agent Client Protocol, covey needs version 1", errUseless, version)
 	}
 	can := fieldsOf(fields["agentCapabilities"])
 	lenient(can["loadSession"], &l.caps.load)
@@ -161,7 +161,7 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 	}
 	l.session = text(fieldsOf(result)["sessionId"])
 	if l.session == "" {
-		return errors.New("session/new: the program gave no session id")
+		return fmt.Errorf("%w: it gave no session id", errUseless)
 	}
 	a.session, a.made, a.primed = l.session, a.opts.Clock(), false
 	if err := a.opts.OnSession(l.session); err != nil {
@@ -170,8 +170,12 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 	return nil
 }
 
-// errKeep says that a new session's id could not be kept by who asked for it.
-var errKeep = errors.New("the session's id could not be kept")
+// errKeep says that a new session's id could not be kept by who asked for it,
+// errUseless that a program is none for us. No restart mends either.
+var (
+	errKeep    = errors.New("the session's id could not be kept")
+	errUseless = errors.New("the agent program cannot be used")
+)
 
 // fatal is an answer to resume or load that says more than "not this session":
 // the program has ended, nobody waits any more, or it wants a login. nil: a new
@@ -190,7 +194,7 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, errKeep) {
+	if errors.Is(err, errKeep) || errors.Is(err, errUseless) {
 		return fmt.Errorf("acp: %w", err)
 	}
 	var answer *rpcError
@@ -207,7 +211,7 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 		case errors.As(known, &limit):
 			return limit
 		}
-		return fmt.Errorf("acp: the agent program opened no session: %w", answer) // it would say so again
+		return fmt.Errorf("acp: the agent program opened no session: %w", err) // it would say so again
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("it did not open a session within %v", a.opts.Timeouts.Start)

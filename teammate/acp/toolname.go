@@ -209,8 +209,9 @@ func address(c *toolCall, raw map[string]json.RawMessage) string {
 		}
 	}
 	for _, word := range strings.Fields(c.Title) {
+		word = strings.Trim(word, `"'<>()`)
 		if strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") {
-			return strings.Trim(word, `"'<>()`)
+			return word
 		}
 	}
 	return ""

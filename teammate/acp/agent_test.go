@@ -1,0 +1,296 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+func TestTurn(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{
+		"say I look. ", "say Now.", "tool c1 ls", "done c1 a.go", "say All good.",
+		`answer {"stopReason":"end_turn","usage":{"inputTokens":10,"outputTokens":5,"totalTokens":115,"cachedReadTokens":100}}`,
+	}}})
+	reply := r.mustTurn(t)
+	r.host.wants("assistant: I look. Now.", `call c1: Bash {"command":"ls"}`, "result c1 (error false): a.go",
+		"assistant: All good.")
+	want := teammate.Usage{InputTokens: 110, OutputTokens: 5}
+	if reply.Text != "All good." || reply.ToolCalls != 1 || reply.Usage != want || r.host.usage != want {
+		t.Errorf("reply %+v, usage %+v", reply, r.host.usage)
+	}
+	if r.host.passes != 1 || len(r.host.seen) != 1 || len(r.host.asked) != 0 {
+		t.Errorf("%d passes, %d calls reported, %d asked", r.host.passes, len(r.host.seen), len(r.host.asked))
+	}
+	if got := r.methods(t); !slices.Equal(got, []string{"initialize", "session/new", "session/prompt"}) {
+		t.Errorf("methods: %v", got)
+	}
+	r.mustTurn(t) // the same process and session
+	if got := r.methods(t); len(got) != 4 || got[3] != "session/prompt" {
+		t.Errorf("methods: %v", got)
+	}
+}
+
+func TestSession(t *testing.T) {
+	r := newRig(t, life{})
+	var kept string
+	r.opts.OnSession = func(id string) error { kept = id; return nil }
+	r.opts.Mode = "plan"
+	r.opts.MCPServers = []MCPServer{
+		{Name: "covey", URL: "http://127.0.0.1:1/mcp", Headers: []Pair{{"Authorization", "Bearer x"}}},
+		{Name: "local", Command: "covey", Args: []string{"mcp"}, Env: []Pair{{"A", "b"}}},
+	}
+	r.mustTurn(t)
+	if !strings.HasPrefix(kept, "s-") {
+		t.Errorf("session id %q", kept)
+	}
+	line := r.one(t, "session/new")
+	for _, part := range []string{
+		`{"headers":[{"name":"Authorization","value":"Bearer x"}],"name":"covey","type":"http","url":"http://127.0.0.1:1/mcp"}`,
+		`{"args":["mcp"],"command":"covey","env":[{"name":"A","value":"b"}],"name":"local"}`,
+	} {
+		if !strings.Contains(line, part) {
+			t.Errorf("session/new lacks %s:\n%s", part, line)
+		}
+	}
+	r.one(t, "session/set_mode", `"modeId":"plan"`, kept)
+}
+
+func TestSystemPrompt(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		mode   SystemMode
+		method string
+		want   string
+	}{
+		{"field", SystemField, "session/new", `"systemPrompt":{"content":[{"text":"be <kind>","type":"text"}],"mode":"append"}`},
+		{"meta", SystemMeta, "session/new", `"_meta":{"systemPrompt":{"append":"be <kind>"}}`},
+		{"prompt", SystemInPrompt, "session/prompt", `"prompt":[{"text":"be <kind>","type":"text"},{"text":"go","type":"text"}]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, life{})
+			r.opts.System, r.opts.SystemBy = func() string { return "be <kind>" }, tt.mode
+			r.mustTurn(t)
+			r.mustTurn(t) // and only once
+			r.one(t, "be <kind>", tt.method, tt.want)
+		})
+	}
+}
+
+func TestResumeAndLoad(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		init string
+		on   mapped
+		want []string
+		lost bool
+	}{
+		{"resume", "", nil, []string{"session/resume"}, false},
+		{"load", `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`,
+			mapped{"session/load": {"say old news", `update {"sessionUpdate":"tool_call","toolCallId":"x","status":"completed"}`, "answer {}"}},
+			[]string{"session/load"}, false},
+		{"resume refused", "", mapped{"session/resume": {`error {"code":-32602,"message":"no"}`}},
+			[]string{"session/resume", "session/load"}, false},
+		{"nothing", `{"protocolVersion":1,"agentCapabilities":{}}`, nil, []string{"session/new"}, true},
+		{"unknown", "", mapped{
+			"session/resume": {`error {"code":-32002,"message":"no"}`}, "session/load": {`error {"code":-32002,"message":"no"}`},
+		}, []string{"session/resume", "session/load", "session/new"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, life{Init: tt.init, On: tt.on})
+			r.opts.Session = "old"
+			r.opts.Brief = func() string { return "the brief" }
+			r.opts.System = func() string { return "the system" }
+			r.mustTurn(t)
+			got := r.methods(t)
+			if got = got[1 : len(got)-1]; !slices.Equal(got, tt.want) {
+				t.Errorf("methods %v, want %v", got, tt.want)
+			}
+			prompt := r.one(t, "session/prompt")
+			if strings.Contains(prompt, "the brief") != tt.lost || strings.Contains(prompt, "the system") != tt.lost {
+				t.Errorf("prompt: %s", prompt)
+			}
+			r.host.wants("assistant: done")
+		})
+	}
+}
+
+func TestResumer(t *testing.T) {
+	r := newRig(t, life{})
+	r.opts.Session = "old"
+	r.opts.History = teammate.History{
+		Messages: []teammate.Message{{Role: teammate.User, Content: []teammate.Block{{Type: teammate.TextBlock, Text: "do it"}}}},
+		Cut:      &teammate.Cut{Point: teammate.CutAtPrompt, Open: []teammate.ToolCall{{ID: "c9"}}},
+	}
+	r.host.open = []string{"c9"}
+	r.start(t)
+	if _, err := r.Resume(context.Background(), r.host); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.host.said) != 3 || r.host.said[0] != "result c9 (error true): interrupted" ||
+		!strings.Contains(r.host.said[1], "cut off") || !strings.HasSuffix(r.host.said[1], "do it") {
+		t.Errorf("transcript: %q", r.host.said)
+	}
+}
+
+func TestLoadWaitsForTheMinute(t *testing.T) {
+	made := time.Date(2026, 11, 1, 12, 0, 59, 800e6, time.UTC)
+	for _, tt := range []struct {
+		name  string
+		now   time.Time
+		since time.Time
+		waits bool
+	}{
+		{"same minute", made, made, true},
+		{"next minute", made.Add(time.Second), made, false},
+		{"not known", made, time.Time{}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := &Agent{opts: Options{Clock: func() time.Time { return tt.now }, Quirks: Quirks{LoadAfterMinute: true}}, made: tt.since}
+			began := time.Now()
+			if err := a.passMinute(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(began) > 200*time.Millisecond; waited != tt.waits {
+				t.Errorf("waited: %t", waited)
+			}
+		})
+	}
+}
+
+func TestCancel(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{"tool c1 sleep 100", "say wait", "cancelled", "end cancelled"}, {"say on", "end end_turn"}}})
+	r.start(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r.host.report = nil
+	go func() {
+		for len(r.logNow()) < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	if _, err := r.Run(ctx, goPrompt(), r.host); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	for _, line := range r.host.said[1:] {
+		if strings.HasPrefix(line, "result c1") && !strings.Contains(line, "interrupted") {
+			t.Error(line)
+		}
+	}
+	if len(r.host.open) > 0 {
+		t.Errorf("open: %v", r.host.open)
+	}
+	r.host.said = nil
+	r.mustTurn(t)
+	r.host.wants("assistant: on")
+	if got := r.methods(t); slices.Contains(got, "session/resume") || !slices.Contains(got, "session/cancel") {
+		t.Errorf("methods: %v", got)
+	}
+}
+
+// A program that ignores cancel and TERM is killed, and started again with its
+// session when there is work.
+func TestCancelLadder(t *testing.T) {
+	r := newRig(t, life{Deaf: true, Prompts: [][]string{{"tool c1 x", "hang"}}}, life{})
+	r.opts.Timeouts.Cancel, r.opts.Timeouts.Grace = 50*time.Millisecond, 50*time.Millisecond
+	r.start(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r.host.permit = nil
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for len(r.logNow()) < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	_, err := r.Run(ctx, goPrompt(), r.host)
+	<-stopped
+	if !errors.Is(err, context.Canceled) || len(r.host.open) > 0 {
+		t.Fatalf("error %v, open %v", err, r.host.open)
+	}
+	r.host.said = nil
+	r.mustTurn(t)
+	r.host.wants("assistant: done")
+	if got := r.methods(t); !slices.Contains(got, "session/resume") {
+		t.Errorf("methods: %v", got)
+	}
+}
+
+func TestReopenAfterCancel(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{"say hm", "cancelled", "end cancelled"}}}, life{})
+	r.opts.Quirks.ReopenAfterCancel = true
+	r.opts.Timeouts.Silence = 100 * time.Millisecond
+	if _, err := r.turn(t); err == nil {
+		t.Fatal("no error")
+	}
+	r.mustTurn(t)
+	if got := r.methods(t); !slices.Contains(got, "session/resume") {
+		t.Errorf("methods: %v", got)
+	}
+}
+
+func TestWatchdog(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{
+		{"say a", "sleep 60ms", "update {}", "sleep 60ms", "raw {\"method\":\"x\"}", "sleep 60ms", "say b", "cancelled", "end end_turn"}, {"end end_turn"},
+	}})
+	r.opts.Timeouts.Silence = 600 * time.Millisecond
+	_, err := r.turn(t)
+	var api *teammate.APIError
+	if !errors.As(err, &api) || api.Type != "server_error" || !strings.Contains(api.Message, "600ms") {
+		t.Fatalf("error %v", err)
+	}
+	r.host.wants("assistant: ab")
+	r.mustTurn(t) // the program has stopped when it was told to, and goes on
+}
+
+func TestOptions(t *testing.T) {
+	for name, opts := range map[string]Options{"no command": {Dir: "/"}, "no directory": {Command: []string{"x"}}} {
+		if _, err := New(opts); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	a, err := New(Options{Command: []string{"no-such-program"}, Dir: t.TempDir(), Env: []string{"PATH=/usr/bin"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Run(context.Background(), goPrompt(), &host{tb: t}); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+		t.Errorf("error %v", err)
+	}
+	if a.Close() != nil || a.Close() != nil {
+		t.Error("Close fails")
+	}
+	if _, err := a.Run(context.Background(), goPrompt(), &host{tb: t}); err == nil {
+		t.Error("a closed agent runs")
+	}
+}
+
+func TestPassRefuses(t *testing.T) {
+	r := newRig(t, life{})
+	r.host.refuse = teammate.ErrMaxTurns
+	if _, err := r.turn(t); !errors.Is(err, teammate.ErrMaxTurns) {
+		t.Fatalf("error %v", err)
+	}
+	r.host.refuse = nil
+	r.mustTurn(t)
+	if line := r.one(t, "session/prompt"); strings.Count(line, `"go"`) != 2 {
+		t.Errorf("what was held back is not there: %s", line)
+	}
+}
+
+func TestStarted(t *testing.T) {
+	r := newRig(t, life{})
+	pids, released := 0, 0
+	r.opts.Started = func(pid int) func() { pids = pid; return func() { released = pid } }
+	r.mustTurn(t)
+	r.Close()
+	if pids == 0 || released != pids {
+		t.Errorf("started %d, released %d", pids, released)
+	}
+}

@@ -1,0 +1,139 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+func TestFailure(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		code       int
+		text, data string
+		want       string // an API error's type, "login", "limit" or "lost"
+	}{
+		{-32000, "Authentication required", "", "login"},
+		{-32603, "Internal error", `"Invalid API key. Please run /login"`, "login"},
+		{-32603, "Internal error", `{"message":"unexpected status 401 Unauthorized"}`, "login"},
+		{-32603, "Internal error", `{"codexErrorInfo":"usageLimitExceeded","message":"You've hit your usage limit."}`, "limit"},
+		{-32603, "exceeded your current quota", `{"error":{"type":"insufficient_quota"}}`, "limit"},
+		{-32603, "Quota exceeded for requests per minute, please retry in 30s", "", "rate_limit"},
+		{429, "Rate limit reached for requests", "", "rate_limit"},
+		{-32603, "429 Too Many Requests", "", "rate_limit"},
+		{-32603, "Internal error", `{"errorKind":"overloaded","message":"Overloaded"}`, "overloaded"},
+		{-32603, "Your credit balance is too low", "", "billing_error"},
+		{-32603, "The model gpt-x does not exist", "", "model_not_found"},
+		{-32603, "prompt is too long: 250000 tokens", "", "invalid_request"},
+		{-32603, "stream disconnected before completion", "", "server_error"},
+		{-32603, "502 Bad Gateway", "", "server_error"},
+		{-32002, "Resource not found", "", "lost"},
+		{-32603, "Session not found: s1", "", "lost"},
+		{-1, "strange", "", "unknown"},
+	} {
+		err := failure(&rpcError{Code: tt.code, Message: tt.text, Data: json.RawMessage(tt.data)}, now)
+		var api *teammate.APIError
+		var login *teammate.LoginError
+		var limit *teammate.LimitError
+		got := "?"
+		switch {
+		case errors.As(err, &api):
+			got = api.Type
+		case errors.As(err, &login):
+			got = "login"
+		case errors.As(err, &limit):
+			got = "limit"
+		case errors.Is(err, errLost):
+			got = "lost"
+		}
+		if got != tt.want {
+			t.Errorf("%s %s: %s (%v), want %s", tt.text, tt.data, got, err, tt.want)
+		}
+	}
+}
+
+func TestUntil(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"Claude AI usage limit reached|1795262400":                time.Unix(1795262400, 0),
+		`{"resets_at":1795262400}`:                                time.Unix(1795262400, 0),
+		`{"type":"usage_limit_reached","resets_in_seconds":3600}`: now.Add(time.Hour),
+		"retry-after: 90":                                         now.Add(90 * time.Second),
+		"try again in 3 days 4 hours 5 minutes.":                  now.Add(76*time.Hour + 5*time.Minute),
+		"retry in 30.5s":                                          now.Add(30500 * time.Millisecond),
+		"try again after 2 hrs and 1 min":                         now.Add(2*time.Hour + time.Minute),
+		"You've hit your limit · resets 3pm":                      now.Add(3 * time.Hour),
+		"or try again at 11:30 AM.":                               now.Add(23*time.Hour + 30*time.Minute),
+		"resets at 12am":                                          now.Add(12 * time.Hour),
+		"until 2026-11-22T00:00:00Z":                              now.Add(12 * time.Hour),
+		"resets 99pm":                                             {},
+		"no word of it, 2 hours ago":                              {},
+	} {
+		if got := untilIn(text, now); !got.Equal(want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestConfession(t *testing.T) {
+	now := time.Now()
+	for text, confesses := range map[string]bool{
+		"You've hit your limit · resets 3pm": true, "Not logged in · Please run /login": true,
+		"The user has hit the usage limit; I documented it.": false, "": false,
+		"You've hit your limit " + string(make([]byte, maxVerdict)): false,
+	} {
+		if err := confession(text, now); (err != nil) != confesses {
+			t.Errorf("%.40q: %v", text, err)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		source  UsageSource
+		updates []string
+		results []string
+		want    []teammate.Usage
+		known   bool
+	}{
+		{"claude", UsagePerPrompt, nil,
+			[]string{`{"usage":{"inputTokens":3,"outputTokens":7,"cachedReadTokens":90,"totalTokens":100}}`}, []teammate.Usage{{InputTokens: 93, OutputTokens: 7}}, true},
+		{"thoughts", UsagePerPrompt, nil,
+			[]string{`{"usage":{"inputTokens":80,"outputTokens":7,"thoughtTokens":13,"totalTokens":100}}`}, []teammate.Usage{{InputTokens: 80, OutputTokens: 20}}, true},
+		{"nothing", UsagePerPrompt, nil, []string{`{"stopReason":"end_turn","usage":null}`}, []teammate.Usage{{}}, false},
+		{"gemini", UsageQuota, nil,
+			[]string{`{"_meta":{"quota":{"token_count":{"input_tokens":5,"output_tokens":2}}}}`}, []teammate.Usage{{InputTokens: 5, OutputTokens: 2}}, true},
+		{"qwen", UsageChunks, []string{
+			`{"sessionUpdate":"agent_message_chunk","_meta":{"usage":{"inputTokens":5,"outputTokens":2}}}`,
+			`{"sessionUpdate":"agent_message_chunk","_meta":{"usage":{"promptTokens":6,"completion_tokens":1}}}`,
+		}, []string{`{}`}, []teammate.Usage{{InputTokens: 11, OutputTokens: 3}}, true},
+		{"copilot", UsageCumulative, nil, []string{
+			`{"usage":{"inputTokens":5,"outputTokens":2}}`, `{"usage":{"inputTokens":9,"outputTokens":3}}`, `{"_meta":{"usage":{"inputTokens":9,"outputTokens":4}}}`,
+		}, []teammate.Usage{{InputTokens: 5, OutputTokens: 2}, {InputTokens: 4, OutputTokens: 1}, {OutputTokens: 1}}, true},
+		{"zed", UsageUnknown, []string{`{"sessionUpdate":"usage_update","used":10,"size":100}`},
+			[]string{`{"usage":{"inputTokens":5,"outputTokens":2}}`}, []teammate.Usage{{}}, false},
+	} {
+		m := meter{source: tt.source}
+		for i, result := range tt.results {
+			m.begin()
+			for _, raw := range tt.updates {
+				var u update
+				if err := json.Unmarshal([]byte(raw), &u); err != nil {
+					t.Fatal(err)
+				}
+				m.update(u)
+			}
+			spent := m.end(json.RawMessage(result))
+			if spent.Usage != tt.want[i] || spent.Known != tt.known {
+				t.Errorf("%s: %+v, want %+v", tt.name, spent, tt.want[i])
+			}
+			if tt.source == UsageUnknown && (spent.ContextUsed != 10 || spent.ContextSize != 100) {
+				t.Errorf("context %+v", spent)
+			}
+		}
+	}
+}

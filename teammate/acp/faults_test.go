@@ -1,0 +1,229 @@
+package acp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// What a program may send without harm, between a turn's first and last word.
+func TestNonsense(t *testing.T) {
+	for name, words := range map[string][]string{
+		"unknown updates":  {`update {"sessionUpdate":"compaction_summary_chunk","content":{"type":"text","text":"no"}}`, `update {"sessionUpdate":7}`, `update 7`, `update null`},
+		"unknown methods":  {`raw {"jsonrpc":"2.0","method":"qwen/whatever","params":[]}`, `raw {"jsonrpc":"2.0","id":"f1","method":"fs/read_text_file","params":{}}`},
+		"unknown fields":   {`update {"sessionUpdate":"agent_thought_chunk","content":[1],"future":{"x":[null]}}`},
+		"no JSON":          {"raw hello", "raw {", "raw }{", "raw []", "raw 7", "raw \xff\xfe", `raw {"jsonrpc":"2.0"}`, "raw null"},
+		"wrong ids":        {`raw {"id":99,"result":{}}`, `raw {"id":"x","result":{}}`, `raw {"id":{"a":1},"result":{}}`, `raw {"id":null,"result":{}}`, `raw {"result":{}}`},
+		"odd errors":       {`raw {"id":99,"error":"boo"}`, `raw {"id":99,"error":{"code":"x","message":[1]}}`},
+		"duplicate answer": {`raw {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":7}}`, `raw {"jsonrpc":"2.0","id":2,"error":{"code":1}}`},
+		"other session":    {`raw {"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"no"}}}}`},
+		"odd tool calls":   {`update {"sessionUpdate":"tool_call"}`, `update {"sessionUpdate":"tool_call","toolCallId":7,"status":"completed"}`, `update {"sessionUpdate":"tool_call_update","toolCallId":"p","status":[],"content":"x","locations":7}`},
+		"odd chunks":       {`update {"sessionUpdate":"agent_message_chunk"}`, `update {"sessionUpdate":"agent_message_chunk","content":"x"}`, `update {"sessionUpdate":"agent_message_chunk","content":null,"messageId":7}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := slices.Concat([]string{"say a"}, words, []string{"say b", "end end_turn"})
+			before := words
+			if name == "duplicate answer" {
+				before = nil // it would be the first one
+			}
+			r := newRig(t, life{Before: before, Prompts: [][]string{script}})
+			r.mustTurn(t)
+			r.host.wants("assistant: ab")
+			r.mustTurn(t)
+		})
+	}
+}
+
+func TestLateAndDoubleAnswers(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{
+		{"say one", "end end_turn", "end end_turn", "say late", `raw {"id":$ID,"error":{"code":-32000}}`,
+			`raw {"id":77,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"c"}}}`},
+		{"say two", "end end_turn"},
+	}})
+	r.mustTurn(t)
+	if reply := r.mustTurn(t); reply.Text != "two" {
+		t.Errorf("reply %+v", reply)
+	}
+	if len(r.host.asked) != 0 || slices.Contains(r.host.said, "assistant: late") {
+		t.Errorf("asked %v, transcript %q", r.host.asked, r.host.said)
+	}
+}
+
+func TestAnswerWithIDAsString(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{"say x", `raw {"id":"$ID","result":{"stopReason":"end_turn"}}`}}})
+	r.mustTurn(t)
+}
+
+func TestBurst(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{"burst 5000", "end end_turn"}}})
+	reply := r.mustTurn(t)
+	if !strings.HasPrefix(reply.Text, "0,1,2,") || !strings.HasSuffix(reply.Text, ",4998,4999,") {
+		t.Errorf("text %.40s … %d bytes", reply.Text, len(reply.Text))
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{"big 20 c1", "say ok", "end end_turn"}, {"big 65 c2", "say still here", "end end_turn"}}})
+	r.mustTurn(t)
+	if len(r.host.said) != 4 || !strings.HasPrefix(r.host.said[2], "result c1 (error false): xxx") {
+		t.Errorf("transcript: %.200q", r.host.said)
+	}
+	if reply := r.mustTurn(t); reply.Text != "still here" || len(r.host.events) != 1 {
+		t.Errorf("reply %+v, events %v", reply, r.host.events)
+	}
+}
+
+// Calls side by side, ended in another order, with words between: each has one
+// result, and nothing is lost.
+func TestCallsSideBySide(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{
+		"tool c1 a", "tool c2 b", "say between", "tool c3 c", "done c3 3", "done c1 1", "done c1 again", "done c2 2", "say end", "end end_turn",
+	}}})
+	r.mustTurn(t)
+	r.host.wants(`call c1: Bash {"command":"a"}`, "result c1 (error false): 1",
+		`call c2: Bash {"command":"b"}`, "assistant: between", `call c3: Bash {"command":"c"}`,
+		"result c3 (error false): 3", "result c2 (error false): 2", "assistant: end")
+}
+
+// The program dies at every point of the protocol, once: it is started again
+// and the turn comes to its end.
+func TestDiesOnce(t *testing.T) {
+	points := map[string]life{
+		"before anything":   {Before: []string{"die"}},
+		"initialize":        {On: mapped{"initialize": {"die"}}},
+		"session/new":       {On: mapped{"session/new": {"die"}}},
+		"prompt":            {On: mapped{"session/prompt": {"die"}}},
+		"half a line":       {Prompts: [][]string{{"say x", `half {"jsonrpc":"2.0","method":"sess`, "die"}}},
+		"half an answer":    {Prompts: [][]string{{`half {"jsonrpc":"2.0","id":3,"result":{"stopReas`, "die"}}},
+		"in a message":      {Prompts: [][]string{{"say x", "die"}}},
+		"in a call":         {Prompts: [][]string{{"tool c1 x", "die"}}},
+		"after a call":      {Prompts: [][]string{{"tool c1 x", "done c1 y", "die"}}},
+		"after permission":  {Prompts: [][]string{{"ask c1 x", "die"}}},
+		"closes its output": {Prompts: [][]string{{"say x", "close"}}},
+	}
+	for name, first := range points {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, first, life{})
+			r.opts.Timeouts.Grace = 200 * time.Millisecond
+			if reply := r.mustTurn(t); reply.Text != "done" {
+				t.Errorf("reply %+v", reply)
+			}
+			if len(r.host.open) > 0 {
+				t.Errorf("open %v", r.host.open)
+			}
+			var told bool
+			for _, line := range r.host.said {
+				told = told || strings.Contains(line, "started again")
+			}
+			if touched := len(first.Prompts) > 0 && name != "half an answer"; told != touched {
+				t.Errorf("told of the crash: %t; transcript %q", told, r.host.said)
+			}
+			if got := r.methods(t); first.On == nil && first.Before == nil && !slices.Contains(got, "session/resume") {
+				t.Errorf("methods: %v", got)
+			}
+		})
+	}
+}
+
+// The session that was entered again and kills the program is left for a new
+// one; a program that dies for ever is given up, with its last words.
+func TestDiesForEver(t *testing.T) {
+	r := newRig(t, life{On: mapped{"session/resume": {"die"}, "session/load": {"die"}}})
+	r.opts.Session, r.opts.Brief = "poison", func() string { return "the brief" }
+	r.mustTurn(t)
+	r.one(t, "session/prompt", "the brief")
+
+	r = newRig(t, life{Prompts: [][]string{{"say x", "die"}}})
+	r.opts.Restarts = 2
+	_, err := r.turn(t)
+	if err == nil || !errors.Is(err, errCrash) || !strings.Contains(err.Error(), "3 times") ||
+		!strings.Contains(err.Error(), "dying as told") || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("error %v", err)
+	}
+	if starts := strings.Count(strings.Join(r.methods(t), " "), "initialize"); starts != 3 {
+		t.Errorf("%d starts", starts)
+	}
+}
+
+func TestHangsAtStart(t *testing.T) {
+	for _, at := range []string{"initialize", "session/new"} {
+		r := newRig(t, life{Deaf: true, On: mapped{at: {"hang"}}}, life{})
+		r.opts.Timeouts.Start, r.opts.Timeouts.Grace = 300*time.Millisecond, 50*time.Millisecond
+		r.mustTurn(t)
+	}
+}
+
+func TestWrongVersion(t *testing.T) {
+	r := newRig(t, life{Init: `{"protocolVersion":2}`})
+	r.opts.Restarts = 1
+	if _, err := r.turn(t); err == nil || !strings.Contains(err.Error(), "version 1") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Limits and logins end the Run at once, at any point, without a restart.
+func TestLimitsAndLogins(t *testing.T) {
+	for i, tt := range []struct {
+		life  life
+		login bool
+	}{
+		{life{On: mapped{"session/new": {`error {"code":-32000,"message":"Authentication required"}`}}}, true},
+		{life{On: mapped{"initialize": {`error {"code":-32000,"message":"x"}`}}}, true},
+		{life{Prompts: [][]string{{`error {"code":-32000,"message":"x"}`}}}, true},
+		{life{Prompts: [][]string{{"say Invalid API key · Please run /login", "end end_turn"}}}, true},
+		{life{Prompts: [][]string{{`error {"code":-32603,"message":"You've hit your usage limit. Try again in 3 days 4 hours."}`}}}, false},
+		{life{Prompts: [][]string{{"say Claude AI usage limit reached|1900000000", "end end_turn"}}}, false},
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			r := newRig(t, tt.life)
+			_, err := r.turn(t)
+			var login *teammate.LoginError
+			var limit *teammate.LimitError
+			switch {
+			case tt.login && !errors.As(err, &login), !tt.login && !errors.As(err, &limit):
+				t.Errorf("error %v", err)
+			case limit != nil && limit.Until.Before(time.Now()):
+				t.Errorf("limited until %v", limit.Until)
+			}
+			if starts := strings.Count(strings.Join(r.methods(t), " "), "initialize"); starts != 1 {
+				t.Errorf("%d starts", starts)
+			}
+		})
+	}
+}
+
+func TestStopReasons(t *testing.T) {
+	for reason, typ := range map[string]string{
+		"end_turn": "", "cancelled": "", "max_turn_requests": "", "something_new": "", "": "",
+		"max_tokens": "max_output_tokens", "refusal": "invalid_request",
+	} {
+		r := newRig(t, life{Prompts: [][]string{{"say x", "end " + reason}}})
+		_, err := r.turn(t)
+		var api *teammate.APIError
+		if errors.As(err, &api) != (typ != "") || api != nil && api.Type != typ || api == nil && err != nil {
+			t.Errorf("%q: error %v", reason, err)
+		}
+	}
+}
+
+func TestLostSession(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{`error {"code":-32603,"message":"Session not found"}`}}}, life{})
+	r.opts.Brief = func() string { return "the brief" }
+	r.mustTurn(t)
+	r.one(t, "session/prompt", "the brief")
+}
+
+func TestSessionIDCannotBeKept(t *testing.T) {
+	r := newRig(t, life{})
+	full := errors.New("disk full")
+	r.opts.OnSession = func(string) error { return full }
+	if _, err := r.turn(t); !errors.Is(err, full) {
+		t.Errorf("error %v", err)
+	}
+}
