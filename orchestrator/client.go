@@ -198,7 +198,8 @@ func (c *Client) explain(err error) error {
 	}
 	var size *bus.SizeError
 	if errors.As(err, &size) {
-		return fmt.Errorf("the request has %d bytes; a running team takes at most %d: %w",
+		return fmt.Errorf("the request has %d bytes; a running team takes at most %d: %w; "+
+			"put a long text into a file of the workspace, and name the file",
 			size.Size, size.Limit, ErrTooLarge)
 	}
 	return fmt.Errorf("team %s: %w", c.place.Team, err)

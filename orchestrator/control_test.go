@@ -334,7 +334,8 @@ func TestTooLargeRequest(t *testing.T) {
 	f := newFakeTeam(t)
 	c := f.dial(byOperator)
 	_, err := c.Send(t.Context(), Send{To: "api", Text: strings.Repeat("x", 10<<20)})
-	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint(bus.DefaultMaxPayload)) {
+	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint(bus.DefaultMaxPayload)) ||
+		!strings.Contains(err.Error(), "name the file") {
 		t.Errorf("10 MB: %v", err)
 	}
 	if f.last() != nil {
