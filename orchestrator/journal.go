@@ -81,10 +81,18 @@ type entry struct {
 	event teammate.Event
 }
 
+// journalOptions are what a journal works with. All are required but see.
+type journalOptions struct {
+	team  string
+	store *tasks.Store
+	log   *slog.Logger
+	see   func(Line) // is shown the lines of earlier runs, in order
+}
+
 // openJournal opens the journal at path or makes a new one, cuts off a torn
 // last line, and finds out which committed events have their lines already.
-func openJournal(path, team string, store *tasks.Store, log *slog.Logger) (*journal, error) {
-	last, size, err := journalEnd(path)
+func openJournal(path string, o journalOptions) (*journal, error) {
+	last, size, err := journalEnd(path, o.see)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +104,7 @@ func openJournal(path, team string, store *tasks.Store, log *slog.Logger) (*jour
 		return nil, fmt.Errorf("cut the torn last line of %s: %w", path, err)
 	}
 	j := &journal{
-		team: team, store: store, file: f, log: log, size: size,
+		team: o.team, store: o.store, file: f, log: o.log, size: size,
 		outbox: last.Store, settled: last.Store, turns: map[string]int{},
 		events: make(chan entry, 1024), quit: make(chan struct{}),
 		rush: make(chan struct{}), done: make(chan struct{}),
@@ -107,8 +115,9 @@ func openJournal(path, team string, store *tasks.Store, log *slog.Logger) (*jour
 
 // journalEnd finds the end of the whole lines of the journal at path: how many
 // bytes they are, the number of the last one, and the last event of the store
-// that has a line. A journal that is not there is empty.
-func journalEnd(path string) (last Line, size int64, err error) {
+// that has a line. It shows the lines to see on the way, if that is not nil. A
+// journal that is not there is empty.
+func journalEnd(path string, see func(Line)) (last Line, size int64, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return last, 0, nil
@@ -132,6 +141,9 @@ func journalEnd(path string) (last Line, size int64, err error) {
 			continue // damaged; what follows counts on from the lines that are whole
 		}
 		last.Seq, last.Store = max(last.Seq, l.Seq), max(last.Store, l.Store)
+		if see != nil {
+			see(l)
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func newDesk(t *testing.T) *desk {
 
 func (d *desk) open() *journal {
 	d.t.Helper()
-	j, err := openJournal(d.path, "crew", d.store, slog.New(slog.DiscardHandler))
+	j, err := openJournal(d.path, journalOptions{team: "crew", store: d.store, log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -367,7 +367,7 @@ func TestJournalThatCannotBeOpened(t *testing.T) {
 	if err := os.Mkdir(d.path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openJournal(d.path, "crew", d.store, slog.New(slog.DiscardHandler)); err == nil {
+	if _, err := openJournal(d.path, journalOptions{team: "crew", store: d.store, log: slog.New(slog.DiscardHandler)}); err == nil {
 		t.Error("a folder was taken for a journal")
 	}
 }

@@ -19,7 +19,7 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 	}
 	defer store.Close()
 	path := filepath.Join(dir, "journal.jsonl")
-	j, err := openJournal(path, "crew", store, slog.New(slog.DiscardHandler))
+	j, err := openJournal(path, journalOptions{team: "crew", store: store, log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(o.place.Journal(), o.team.Name, store, o.opts.Log)
+	j, err := openJournal(o.place.Journal(), journalOptions{team: o.team.Name, store: store, log: o.opts.Log})
 	if err != nil {
 		t.Fatal(err)
 	}

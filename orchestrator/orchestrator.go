@@ -115,7 +115,10 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 // withStore opens what depends on the store, runs the team, and closes it all
 // in reverse order: the bus and the store outlive the actors that use them.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
-	j, err := openJournal(o.place.Journal(), o.team.Name, store, o.opts.Log)
+	heard := reports{lead: o.team.Lead.Name, open: map[string][]string{}}
+	j, err := openJournal(o.place.Journal(), journalOptions{
+		team: o.team.Name, store: store, log: o.opts.Log, see: heard.recall,
+	})
 	if err != nil {
 		return Ending{}, err
 	}
@@ -142,6 +145,9 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		}
 	}}
 	before, err := o.assemble(ctx, c)
+	for _, s := range c.seats {
+		s.watch.unreported = heard.open[s.member.Name]
+	}
 	defer c.dismiss()
 	// Owned by this function: j.close waits for it.
 	go j.run(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed})

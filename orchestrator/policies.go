@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 
@@ -66,38 +67,77 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	return agree()
 }
 
-// workCommitted refuses while git sees changes in the member's directory.
+// workCommitted refuses while git sees changes in the member's directory. It
+// does not look into submodules: git would go by their settings there.
 func workCommitted(ctx context.Context, in hooks.Input) hooks.Result {
-	// A hostile repository must not run programs of its own here.
-	cmd := exec.CommandContext(ctx, "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
-		"status", "--porcelain", "--untracked-files=normal")
-	cmd.Dir = in.Cwd
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return broken(fmt.Errorf("git status: %s", strings.TrimSpace(cmp.Or(string(exit.Stderr), err.Error()))))
-	}
+	quiet, err := harmless(ctx, in.Cwd)
 	if err != nil {
-		return broken(fmt.Errorf("git status: %w", err))
+		return broken(err)
 	}
-	if text := strings.TrimRight(string(out), "\n"); text != "" {
+	out, err := git(ctx, in.Cwd, append(quiet,
+		"status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty")...)
+	if err != nil {
+		return broken(err)
+	}
+	if text := strings.TrimRight(out, "\n"); text != "" {
 		return refuse("There are changes that are not committed:\n%s\nCommit what belongs to your task, or take it back.", text)
 	}
 	return agree()
+}
+
+// harmless are the options that keep git from running what a repository's own
+// settings name. Nobody has trusted those, and whoever can write a file in the
+// workspace can write them. A filter that the user has set up is left alone:
+// without it, files would look changed that are not.
+func harmless(ctx context.Context, dir string) ([]string, error) {
+	options := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}
+	out, err := git(ctx, dir, "config", "--show-scope", "--name-only", "-z", "--list")
+	if err != nil {
+		return nil, err
+	}
+	settings := strings.Split(out, "\x00") // scope, key, scope, key, …
+	for i := 0; i+1 < len(settings); i += 2 {
+		scope, key := settings[i], settings[i+1]
+		if scope != "local" && scope != "worktree" || !strings.HasPrefix(key, "filter.") {
+			continue
+		}
+		value := "=" // no program
+		if strings.HasSuffix(key, ".required") {
+			value = "=false"
+		}
+		options = append(options, "-c", key+value)
+	}
+	return options, nil
+}
+
+// git runs git without covey's secrets, and without letting it write or fetch.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(environment(os.Environ()), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1")
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = errors.New(strings.TrimSpace(cmp.Or(string(exit.Stderr), err.Error())))
+	}
+	if err != nil {
+		return "", fmt.Errorf("git in %s: %w", dir, err)
+	}
+	return string(out), nil
 }
 
 // reportSent refuses while the member has completed a task since it last wrote
 // to the lead.
 func (c *crew) reportSent(_ context.Context, in hooks.Input) hooks.Result {
 	s, ok := c.seat(memberOf(in))
-	if !ok {
-		return agree()
+	if !ok || s.lead {
+		return agree() // the lead reports to nobody
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(s.watch.unreported); n > 0 {
+	if open := s.watch.unreported; len(open) > 0 {
 		return refuse("You have completed #%s and the lead has not heard of it. Send %s a message about the result first.",
-			strings.Join(s.watch.unreported, ", #"), c.seats[0].member.Name)
+			strings.Join(open, ", #"), c.seats[0].member.Name)
 	}
 	return agree()
 }

@@ -1,0 +1,290 @@
+package orchestrator
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// repo is a git repository for tests.
+type repo struct {
+	t   *testing.T
+	dir string
+}
+
+func newRepo(t *testing.T) repo {
+	t.Helper()
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	r := repo{t, t.TempDir()}
+	r.git("init", "-q")
+	r.git("config", "user.email", "dev@example.invalid")
+	r.git("config", "user.name", "dev")
+	r.write("a.txt", "one\n")
+	r.git("add", ".")
+	r.git("commit", "-q", "-m", "first")
+	return r
+}
+
+func (r repo) git(args ...string) {
+	r.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = r.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func (r repo) write(name, text string) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// ask asks the policy about the repository.
+func (r repo) ask() hooks.Result {
+	return workCommitted(r.t.Context(), hooks.Input{Common: hooks.Common{Cwd: r.dir}, Payload: hooks.StopInput{}})
+}
+
+func TestWorkCommitted(t *testing.T) {
+	r := newRepo(t)
+	if got := r.ask(); got.Outcome != hooks.Success {
+		t.Errorf("a clean repository: %+v", got)
+	}
+	r.write("b.txt", "new")
+	if got := r.ask(); got.Outcome != hooks.Blocking || !strings.Contains(got.Feedback, "?? b.txt") {
+		t.Errorf("a new file: %+v", got)
+	}
+	r.git("add", "b.txt")
+	if got := r.ask(); got.Outcome != hooks.Blocking || !strings.Contains(got.Feedback, "A  b.txt") {
+		t.Errorf("a staged file: %+v", got)
+	}
+	r.git("commit", "-q", "-m", "second")
+	r.write("a.txt", "two\n")
+	if got := r.ask(); got.Outcome != hooks.Blocking || !strings.Contains(got.Feedback, " M a.txt") {
+		t.Errorf("a changed file: %+v", got)
+	}
+	r.git("checkout", "-q", "a.txt")
+	r.write(".gitignore", "*.log\n")
+	r.git("add", ".gitignore")
+	r.git("commit", "-q", "-m", "third")
+	r.write("x.log", "")
+	if got := r.ask(); got.Outcome != hooks.Success {
+		t.Errorf("an ignored file: %+v", got)
+	}
+}
+
+func TestWorkCommittedOutsideOfARepository(t *testing.T) {
+	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
+	r := repo{t, t.TempDir()}
+	if got := r.ask(); got.Outcome != hooks.NonBlockingError || !strings.Contains(got.Warning, "not a git repository") {
+		t.Errorf("no repository: %+v", got)
+	}
+	r.dir = filepath.Join(r.dir, "gone")
+	if got := r.ask(); got.Outcome != hooks.NonBlockingError || got.Warning == "" {
+		t.Errorf("no folder: %+v", got)
+	}
+	r = newRepo(t)
+	t.Setenv("PATH", t.TempDir())
+	if got := r.ask(); got.Outcome != hooks.NonBlockingError || !strings.Contains(got.Warning, "git") {
+		t.Errorf("no git: %+v", got)
+	}
+}
+
+// TestWorkCommittedRunsNothingOfTheRepository: whoever can write a file can
+// write .git/config. Each trap is set off by a plain git status first, so that
+// the test cannot pass because git has changed its ways.
+func TestWorkCommittedRunsNothingOfTheRepository(t *testing.T) {
+	traps := map[string]func(r repo, program string){
+		"core.fsmonitor": func(r repo, program string) { r.git("config", "core.fsmonitor", program) },
+		"filter.x.clean": func(r repo, program string) {
+			r.git("config", "filter.x.clean", program)
+			r.git("config", "filter.x.required", "true")
+			r.write(".git/info/attributes", "*.txt filter=x\n")
+			r.write("a.txt", "two\n") // git looks into what was touched only
+		},
+		"a filter from an included file": func(r repo, program string) {
+			r.git("config", "-f", ".git/more", "filter.x.clean", program)
+			r.git("config", "include.path", "more")
+			r.write(".git/info/attributes", "*.txt filter=x\n")
+			r.write("a.txt", "two\n")
+		},
+	}
+	for name, set := range traps {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			ran := filepath.Join(t.TempDir(), "ran")
+			program := filepath.Join(t.TempDir(), "trap.sh")
+			if err := os.WriteFile(program, []byte("#!/bin/sh\ntouch '"+ran+"'\ncat\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			set(r, program)
+			r.git("status")
+			if err := os.Remove(ran); err != nil {
+				t.Fatalf("the trap is none: %v", err)
+			}
+			r.write("a.txt", "three\n")
+			if got := r.ask(); got.Outcome != hooks.Blocking || !strings.Contains(got.Feedback, " M a.txt") {
+				t.Errorf("the policy says %+v", got)
+			}
+			if _, err := os.Stat(ran); err == nil {
+				t.Error("the repository's program ran")
+			}
+		})
+	}
+}
+
+// TestGitSeesNoSecrets: what git might run after all does not get covey's keys.
+func TestGitSeesNoSecrets(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "secret")
+	r := newRepo(t)
+	out, err := git(t.Context(), r.dir, "-c", "alias.env=!env", "env")
+	if err != nil || strings.Contains(out, "secret") || !strings.Contains(out, "GIT_NO_LAZY_FETCH=1") {
+		t.Errorf("git sees %s, %v", out, err)
+	}
+}
+
+// policyCrew is a crew without agents: what policies ask.
+func policyCrew(t *testing.T, list ...tasks.New) *crew {
+	t.Helper()
+	c := &crew{store: openStore(t)}
+	for i, name := range []string{"lead", "dev", "ops"} {
+		s := &seat{member: configs.Member{Name: name}, lead: i == 0, crew: c}
+		if name == "ops" {
+			s.member.Tools = []string{"Read"}
+		}
+		c.seats = append(c.seats, s)
+	}
+	if len(list) > 0 {
+		if _, err := c.store.Add(t.Context(), tasks.Actor{}, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+func idle(member string) hooks.Input {
+	return hooks.Input{Payload: hooks.TeammateIdleInput{TeammateName: member}}
+}
+
+func TestNoOpenTasks(t *testing.T) {
+	bash := tasks.Wants{Tools: []string{"Bash"}}
+	tests := []struct {
+		name   string
+		list   []tasks.New
+		member string
+		want   string // part of the feedback; empty: it agrees
+	}{
+		{"no tasks", nil, "dev", ""},
+		{"an own one", []tasks.New{{Subject: "one", Owner: "dev"}}, "dev", "You still own #1"},
+		{"two own ones", []tasks.New{{Subject: "one", Owner: "dev"}, {Subject: "two", Owner: "dev"}}, "dev", "#1 and #2"},
+		{"one of somebody else", []tasks.New{{Subject: "one", Owner: "ops"}}, "dev", ""},
+		{"one of nobody", []tasks.New{{Subject: "one"}}, "dev", "Task #1 (one) is ready and nobody has it"},
+		{"one that waits", []tasks.New{{Key: "a", Subject: "one", Owner: "ops"}, {Subject: "two", Owner: "dev",
+			BlockedBy: []string{"a"}}}, "dev", ""},
+		{"one for other hands", []tasks.New{{Subject: "one", Wants: bash}}, "ops", ""},
+		{"one for these hands", []tasks.New{{Subject: "one", Wants: bash}}, "dev", "Task #1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := policyCrew(t, tt.list...)
+			got := c.noOpenTasks(t.Context(), idle(tt.member))
+			if (got.Outcome == hooks.Blocking) != (tt.want != "") || !strings.Contains(got.Feedback, tt.want) {
+				t.Errorf("the policy says %+v, want %q", got, tt.want)
+			}
+		})
+	}
+	c := policyCrew(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := c.noOpenTasks(ctx, idle("dev")); got.Outcome != hooks.NonBlockingError || got.Warning == "" {
+		t.Errorf("a store that cannot be read: %+v", got)
+	}
+}
+
+func TestMemberOf(t *testing.T) {
+	inputs := map[string]hooks.Input{
+		"idle":      idle("dev"),
+		"completed": {Payload: hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{TeammateName: "dev"}}},
+		"stop":      {Payload: hooks.StopInput{TeammateName: "dev"}},
+		"other":     {Common: hooks.Common{AgentID: "dev@crew"}, Payload: hooks.NotificationInput{}},
+	}
+	for name, in := range inputs {
+		if got := memberOf(in); got != "dev" {
+			t.Errorf("%s: the member is %q", name, got)
+		}
+	}
+}
+
+func TestReportSent(t *testing.T) {
+	c := policyCrew(t)
+	completed := func(id, owner string) {
+		c.noteTask(raw(tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}))
+	}
+	want := func(member, feedback string) {
+		t.Helper()
+		got := c.reportSent(t.Context(), idle(member))
+		if (got.Outcome == hooks.Blocking) != (feedback != "") || !strings.Contains(got.Feedback, feedback) {
+			t.Errorf("%s: the policy says %+v, want %q", member, got, feedback)
+		}
+	}
+	want("dev", "")
+	completed("1", "dev")
+	completed("2", "dev")
+	completed("3", "ghost")
+	completed("4", "lead")
+	c.noteTask(raw(tasks.Change{Op: tasks.Claimed, Task: tasks.Task{ID: "5", Owner: "ops"}}))
+	want("dev", "You have completed #1, #2 and the lead has not heard of it. Send lead a message")
+	want("ops", "")
+	want("ghost", "")
+	want("lead", "") // it has nobody to report to
+	if to := c.noteMessage(raw(tasks.Message{From: "dev", To: "ops"})); to != "ops" {
+		t.Errorf("the mail is for %q", to)
+	}
+	want("dev", "You have completed")
+	c.noteMessage(raw(tasks.Message{From: "ops", To: "lead"}))
+	want("dev", "You have completed")
+	c.noteMessage(raw(tasks.Message{From: "dev", To: "lead"}))
+	want("dev", "")
+	for _, bad := range []string{"null", "[]", "{"} {
+		c.noteTask([]byte(bad))
+		c.noteMessage([]byte(bad))
+	}
+	want("dev", "")
+}
+
+// TestReportIsOwedAfterARestart ends a team between a completion and its
+// report.
+func TestReportIsOwedAfterARestart(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\ngates: {idle: [{policy: report-sent}]}\n",
+		"lead.yaml": `steps: [{say: Hm., times: -1}]`,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {error: {type: overloaded}, times: 9}
+  - {when: "the lead has not heard of it", call: [{tool: SendMessage, input: {to: lead, message: One is done.}}]}
+  - {say: Yes., times: -1}
+`,
+	})
+	r.want(r.run(Options{}), CodeUnfinished, "overloaded")
+	r.rewrite("dev.yaml", "{error: {type: overloaded}, times: 9}",
+		`{when: 'claimed task #2', call: [{tool: TaskUpdate, input: {taskId: "2", status: deleted}}], times: 9}`)
+	r.rewrite("team.yaml", "subject: One, owner: dev}", "subject: One, owner: dev}, {id: b, subject: Two}")
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	var feedback []string
+	for _, f := range of[teammate.HookFeedback](r, "hook_feedback") {
+		feedback = append(feedback, f.Text)
+	}
+	if len(feedback) != 1 || !strings.Contains(feedback[0], "You have completed #1 and the lead has not heard of it") {
+		t.Errorf("the policy said %q; it should want the report on task 1 once", feedback)
+	}
+}
