@@ -273,6 +273,9 @@ func whileGranted(next http.Handler) http.Handler {
 			http.Error(w, auth.ErrInvalidToken.Error(), http.StatusUnauthorized)
 			return
 		}
+		if r.Header.Get("Mcp-Session-Id") == "" {
+			g.trim()
+		}
 		r = r.WithContext(ctx)
 		r.Header.Set(requestHeader, id)
 		next.ServeHTTP(w, r)
@@ -310,6 +313,18 @@ func (g *grant) tie(id string, cancel context.CancelFunc) {
 		return
 	}
 	cancel()
+}
+
+// maxSessions is how many sessions of one member there may be: an agent that
+// begins one with every connection, and ends none, must not fill the memory.
+const maxSessions = 64
+
+// trim makes room for a new session; the oldest one goes first.
+func (g *grant) trim() {
+	sessions := slices.Collect(g.server.Sessions())
+	for _, s := range sessions[:max(0, len(sessions)-maxSessions+1)] {
+		_ = s.Close() // its peer has most likely gone long ago
+	}
 }
 
 // revoke ends all requests and sessions of a grant.

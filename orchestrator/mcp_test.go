@@ -12,7 +12,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -535,6 +538,73 @@ func send(t *testing.T, req *http.Request) *http.Response {
 func post(t *testing.T, ctx context.Context, url, token, body string) *http.Response {
 	t.Helper()
 	return send(t, newPost(ctx, url, token, body))
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	r := newCrewRig(t, mcpFiles(""))
+	url, token, err := r.crew.mcpFor(r.seat("dev"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	for range 2 * maxSessions {
+		last = post(t, t.Context(), url, token, hello).Header.Get("Mcp-Session-Id")
+	}
+	if n := len(slices.Collect(r.crew.tools.grants["dev"].server.Sessions())); n > maxSessions {
+		t.Errorf("there are %d sessions, more than %d", n, maxSessions)
+	}
+	req := newPost(t.Context(), url, token, listTools)
+	req.Header.Set("Mcp-Session-Id", last)
+	if code := send(t, req).StatusCode; code != http.StatusOK {
+		t.Errorf("the newest session gives %d", code)
+	}
+}
+
+// Many agents at once: every task that they make is claimed and completed once.
+func TestManyAgentsAtOnce(t *testing.T) {
+	const members, each = 20, 5
+	spec := pairSpec
+	for i := range members {
+		spec += fmt.Sprintf("  m%d: {model: dev}\n", i)
+	}
+	r := newCrewRig(t, map[string]string{"team.yaml": spec, "lead.yaml": "steps: []\n", "dev.yaml": "steps: []\n"})
+	var all sync.WaitGroup
+	var claimed atomic.Int32
+	for i := range members {
+		a := r.connect(fmt.Sprint("m", i))
+		all.Go(func() {
+			for range each {
+				f, err := a.try(t.Context(), mcpCreate, `{"subject":"s","description":"d"}`)
+				if err != nil || f.isError {
+					t.Errorf("create: %+v, %v", f, err)
+				}
+			}
+			for id := 1; id <= members*each; id++ {
+				f, err := a.try(t.Context(), mcpClaim, fmt.Sprintf(`{"taskId":"%d"}`, id))
+				if err != nil || f.isError {
+					continue // somebody else has it, or it is not there yet
+				}
+				claimed.Add(1)
+				done, err := a.try(t.Context(), mcpUpdate, fmt.Sprintf(`{"taskId":"%d","status":"completed"}`, id))
+				if err != nil || done.isError {
+					t.Errorf("complete: %+v, %v", done, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := r.crew.store.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	completed := 0
+	for _, task := range r.stored() {
+		if task.Status == tasks.Completed {
+			completed++
+		}
+	}
+	if n := len(r.stored()); n != members*each || int32(completed) != claimed.Load() {
+		t.Errorf("%d tasks, %d claimed, %d completed", n, claimed.Load(), completed)
+	}
 }
 
 // TestHostileRequests is number 38 of the attacks to survive.

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -247,6 +249,84 @@ func TestBookIsBounded(t *testing.T) {
 			t.Errorf("with %d calls under way one more gives %v", maxBooked, err)
 		}
 		all.Wait()
+	})
+}
+
+// Whatever is asked, repeated and cancelled in whatever order: nothing that has
+// begun is cut off, queued calls never overlap, and a call runs again only after
+// its result was handed out, or when it had been withdrawn.
+func TestBookUnderAnyOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		type ask struct {
+			key                    string
+			after, takes, patience time.Duration
+			queued                 bool
+		}
+		seconds := func(most int, name string) time.Duration {
+			return time.Duration(rapid.IntRange(0, most).Draw(rt, name)) * time.Second
+		}
+		asks := make([]ask, rapid.IntRange(1, 12).Draw(rt, "asks"))
+		for i := range asks {
+			asks[i] = ask{
+				key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "key"), after: seconds(100, "after"),
+				takes: seconds(90, "takes"), patience: seconds(60, "patience") + time.Millisecond,
+			}
+			asks[i].queued = asks[i].key != "a"
+		}
+		synctest.Test(t, func(t *testing.T) {
+			b := newCallBook(answerWithin)
+			var mu sync.Mutex
+			runs, handed, cut, busy := map[string]int{}, map[string]int{}, 0, 0
+			var all sync.WaitGroup
+			for _, a := range asks {
+				all.Go(func() {
+					time.Sleep(a.after)
+					ctx, cancel := context.WithTimeout(t.Context(), a.patience)
+					defer cancel()
+					_, err := b.do(ctx, request{key: a.key, queued: a.queued, listens: always,
+						run: func(ctx context.Context) teammate.ToolResult {
+							mu.Lock()
+							runs[a.key]++
+							if a.queued {
+								busy++
+							}
+							if busy > 1 {
+								t.Error("two queued calls run at once")
+							}
+							mu.Unlock()
+							select {
+							case <-time.After(a.takes):
+							case <-ctx.Done():
+							}
+							mu.Lock()
+							defer mu.Unlock()
+							if ctx.Err() != nil {
+								cut++
+							}
+							if a.queued {
+								busy--
+							}
+							return teammate.ToolResult{Content: "done"}
+						}})
+					mu.Lock()
+					defer mu.Unlock()
+					if err == nil {
+						handed[a.key]++
+					}
+				})
+			}
+			all.Wait()
+			time.Sleep(5 * time.Minute) // what nobody waits for comes to its end
+			for key, n := range runs {
+				if n > handed[key]+1 {
+					t.Errorf("%s ran %d times and was answered %d times", key, n, handed[key])
+				}
+			}
+			if cut > 0 {
+				t.Errorf("%d calls were cut off", cut)
+			}
+			b.close()
+		})
 	})
 }
 
