@@ -303,7 +303,7 @@ func (o *Orchestrator) hookInfos(*crew) []HookInfo {
 
 func hookInfo(source string, event hooks.Event, matcher string, h hooks.Handler) HookInfo {
 	return HookInfo{
-		Event: string(event), Matcher: matcher, If: h.If, Type: h.Type, Source: source, Gate: h.Gate,
+		Event: string(event), Matcher: matcher, If: h.If, Type: cmp.Or(h.Type, "policy"), Source: source, Gate: h.Gate,
 		Command: cmp.Or(h.Command, h.URL, h.Prompt, h.Policy),
 	}
 }

@@ -92,7 +92,7 @@ func (t *Teammate) Run(ctx context.Context) error {
 	}
 	t.asides.end(ctx)
 	t.endSession(ctx)
-	reason := endReason(err)
+	reason := endReason(ctx, err)
 	if ctx.Err() != nil {
 		reason = "stopped"
 	}
@@ -189,10 +189,12 @@ func (t *Teammate) emit(d EventData) {
 }
 
 // endReason says in a word or two why a member took no more turns.
-func endReason(err error) string {
+func endReason(ctx context.Context, err error) string {
 	switch {
 	case err == nil:
 		return "done"
+	case ctx.Err() != nil:
+		return "stopped: " + context.Cause(ctx).Error()
 	case errors.Is(err, ErrHalted):
 		return err.Error()
 	}
