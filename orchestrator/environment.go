@@ -18,12 +18,18 @@ func environment(environ []string) []string {
 	allowed := []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TMP", "TEMP", "TZ", "PWD",
 		"EDITOR", "VISUAL", "PAGER", "HOSTNAME", "CI", "NO_COLOR", "SSH_AUTH_SOCK",
-		"LC_*", "XDG_*", "GO*", "CGO_*", "CC", "CXX", "CFLAGS", "LDFLAGS", "PKG_CONFIG_PATH", "MAKEFLAGS",
-		"CARGO_HOME", "RUSTUP_HOME", "RUST_*", "JAVA_HOME", "MAVEN_OPTS", "GRADLE_*", "NODE_PATH", "NODE_ENV",
+		"LC_*", "XDG_*", "CGO_*", "CC", "CXX", "CFLAGS", "LDFLAGS", "PKG_CONFIG_PATH", "MAKEFLAGS",
+		"CARGO_HOME", "RUSTUP_HOME", "RUST_*", "JAVA_HOME", "MAVEN_OPTS", "GRADLE_HOME",
+		"GRADLE_USER_HOME", "GRADLE_OPTS", "NODE_PATH", "NODE_ENV",
 		"NODE_EXTRA_CA_CERTS", "NVM_DIR", "PYENV_ROOT", "PYTHONPATH", "VIRTUAL_ENV", "GEM_HOME", "GEM_PATH",
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_*",
 		"GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_SSL_CAINFO", "SYSTEMROOT", "COMSPEC", "PATHEXT",
 		"COVEY_STATE_HOME", "COVEY_HOOK_DEPTH",
+		// One by one: GO* would be GOOGLE_API_KEY as well.
+		"GOROOT", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOENV", "GOFLAGS", "GOWORK", "GOTOOLCHAIN",
+		"GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOVCS", "GO111MODULE",
+		"GOOS", "GOARCH", "GOAMD64", "GOARM", "GOARM64", "GOEXPERIMENT", "GODEBUG", "GOMAXPROCS", "GOMEMLIMIT", "GOGC",
+		"GORACE", "GOTRACEBACK", "GOCOVERDIR",
 	}
 	for _, kv := range environ {
 		if name, list, _ := strings.Cut(kv, "="); name == passVariable {

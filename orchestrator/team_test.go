@@ -248,3 +248,13 @@ func (r *rig) rewrite(name, from, to string) {
 		r.t.Fatal(err)
 	}
 }
+
+// read returns a file of the rig.
+func (r *rig) read(name string) string {
+	r.t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,150 @@
+package orchestrator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// secrets are variables as they lie in people's environments.
+func secrets() []string {
+	return []string{
+		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY",
+		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "GITHUB_TOKEN", "GH_TOKEN",
+		"GITLAB_TOKEN", "NPM_TOKEN", "PYPI_TOKEN", "DOCKER_PASSWORD", "DATABASE_URL", "STRIPE_SECRET_KEY", "SLACK_BOT_TOKEN",
+		"VAULT_TOKEN", "KUBECONFIG", "PGPASSWORD", "HF_TOKEN", "SENTRY_DSN", "LD_PRELOAD", "BASH_ENV", "ENV", "GIT_ASKPASS", "GOOGLE_APPLICATION_CREDENTIALS",
+		"GRADLE_PUBLISH_SECRET",
+		"CLAUDE_CODE_OAUTH_TOKEN", "path", "MYPATH", "COVEY_PASS_ENV",
+	}
+}
+
+func TestEnvironmentIsAnAllowList(t *testing.T) {
+	passed := []string{"PATH=/bin", "HOME=/home/u", "LC_ALL=C", "XDG_STATE_HOME=/s", "GOFLAGS=-mod=mod", "HTTPS_PROXY=http://p", "TZ="}
+	environ := slices.Clone(passed)
+	for _, name := range secrets() {
+		environ = append(environ, name+"=secret")
+	}
+	environ = append(environ, "=odd", "NOVALUE", "")
+	if got := environment(environ); !slices.Equal(got, passed) {
+		t.Errorf("children see %v, want %v", got, passed)
+	}
+}
+
+func TestPassEnvironment(t *testing.T) {
+	environ := []string{"NPM_TOKEN=n", "AWS_REGION=r", "AWS_PROFILE=p", "GH_TOKEN=g", "[=x"}
+	for pass, want := range map[string]string{
+		"":                      "",
+		"NPM_TOKEN":             "NPM_TOKEN=n",
+		" NPM_TOKEN , GH_TOKEN": "NPM_TOKEN=n GH_TOKEN=g",
+		"AWS_*":                 "AWS_REGION=r AWS_PROFILE=p",
+		"[,GH_TOKEN":            "GH_TOKEN=g", // a pattern that is none matches nothing
+		",":                     "",
+	} {
+		got := strings.Join(environment(append(slices.Clone(environ), passVariable+"="+pass)), " ")
+		if got != want {
+			t.Errorf("with %s=%q children see %q, want %q", passVariable, pass, got, want)
+		}
+	}
+}
+
+// TestToolsAndHooksSeeNoSecrets looks at what really arrives.
+func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1) +
+			"hooks: {Stop: [{hooks: [{type: command, command: \"env > hook.env\"}]}]}\n",
+		"lead.yaml": `steps:
+  - call: [{tool: Bash, input: {command: env}}]
+  - say: Looked.
+`,
+	})
+	for _, name := range secrets() {
+		if name != passVariable {
+			t.Setenv(name, "secret-of-"+name)
+		}
+	}
+	t.Setenv(passVariable, "HF_TOKEN")
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	seen := map[string]string{
+		"a tool": of[teammate.ToolReturned](r, "tool_result")[0].Content, "a hook": r.read("hook.env"),
+	}
+	for who, text := range seen {
+		if got := strings.Count(text, "secret-of-"); got != 1 || !strings.Contains(text, "HF_TOKEN=secret-of-HF_TOKEN") {
+			t.Errorf("%s sees %d secrets, want that of HF_TOKEN alone:\n%s", who, got, text)
+		}
+		for _, name := range []string{"COVEY_TEAM=crew", "COVEY_MEMBER=lead", "COVEY_BIN=", "COVEY_RUN=", "COVEY_WORKSPACE=" + r.dir} {
+			if !strings.Contains(text, name) {
+				t.Errorf("%s does not see %s:\n%s", who, name, text)
+			}
+		}
+	}
+}
+
+func TestWatchSeesWhatMembersDo(t *testing.T) {
+	var w watch
+	steps := []struct {
+		event teammate.EventData
+		doing string
+	}{
+		{teammate.TurnStarted{}, "starting a turn"},
+		{teammate.PassStarted{Pass: 1}, "thinking"},
+		{teammate.TextSaid{Text: "one"}, "thinking"},
+		{teammate.ToolCalled{Name: "Bash"}, "Bash"},
+		{teammate.ToolReturned{}, "thinking"},
+		{teammate.PassStarted{Pass: 2}, "thinking"},
+		{teammate.TextSaid{Text: "two"}, "thinking"},
+		{teammate.HookStarted{Event: string(hooks.Stop)}, "Stop hooks"},
+		{teammate.HookFinished{FailedOpen: true}, "Stop hooks"},
+		{teammate.HookFeedback{}, "Stop hooks"},
+		{teammate.TurnEnded{Usage: teammate.Usage{InputTokens: 3, OutputTokens: 4}}, ""},
+		{teammate.TurnEnded{Usage: teammate.Usage{InputTokens: 10}}, ""},
+	}
+	for i, s := range steps {
+		w.see(teammate.Event{Turn: 7, Data: s.event})
+		if w.doing != s.doing {
+			t.Errorf("after event %d (%s) it is %q, want %q", i, s.event.EventType(), w.doing, s.doing)
+		}
+		if w.inTurn != (s.doing != "") {
+			t.Errorf("after event %d (%s): in a turn %v", i, s.event.EventType(), w.inTurn)
+		}
+	}
+	w.see(teammate.Event{Data: teammate.Warning{}}) // of no turn
+	if w.turn != 7 || w.turns != 1 || w.passes != 2 || w.pass != 2 || w.lastText != "two" || w.refusals != 1 || w.failOpen != 1 ||
+		w.usage.InputTokens != 13 || w.usage.OutputTokens != 4 {
+		t.Errorf("the watch holds %+v", w)
+	}
+}
+
+func TestPromptsNameWhatIsMeant(t *testing.T) {
+	one, two := task("1", tasks.Pending, "dev"), task("2", tasks.InProgress, "dev", "1")
+	one.Description = "in full"
+	all := []tasks.Task{one, two}
+	wants := map[string][]string{
+		assignmentText(assignment("m", "1"), all):                                         {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
+		assignmentText(assignment("m", "2"), all):                                         {"You own task #2: do 2", "It waits for #1; you will be told"},
+		assignmentText(tasks.Message{Text: "as it was", Kind: tasks.TaskAssignment}, all): {"as it was"},
+		claimText(one): {"claimed task #1: do 1\nin full", "set it to completed"},
+		nudgeText(all): {"- #1 do 1 (pending)\n- #2 do 2 (in_progress)\n", "give them back"},
+		reportText([]tasks.Task{task("3", tasks.Completed, "ops"), task("4", tasks.Completed, "")}): {
+			"- #3 do 3 (by ops)\n- #4 do 4\n", "report to the user"},
+		impasseText("nobody can go on: x"): {"nobody can go on: x", "otherwise the team ends unfinished"},
+	}
+	for text, parts := range wants {
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q lacks %q", text, part)
+			}
+		}
+	}
+	for _, bad := range []string{`{"taskId":""}`, `{"taskId":1}`, `nonsense`, ``} {
+		if id, ok := assigned(tasks.Message{Kind: tasks.TaskAssignment, Data: []byte(bad)}); ok {
+			t.Errorf("the assignment %q is of task %q", bad, id)
+		}
+	}
+	if _, ok := assigned(tasks.Message{Kind: tasks.TextMessage, Data: []byte(`{"taskId":"1"}`)}); ok {
+		t.Error("a text was taken for an assignment")
+	}
+}
