@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
@@ -107,6 +108,14 @@ func (u *turn) Permit(ctx context.Context, call ToolCall) Permission {
 		return Permission{Reason: fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)}
 	}
 	u.heard(pre)
+	if rule := u.inTheDark(call); rule != "" {
+		u.emit(PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule})
+		return Permission{
+			Reason: fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s may be against it. "+
+				"Go on without it.", call.Name, rule),
+			Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted},
+		}
+	}
 	p := Permission{Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted}}
 	if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
@@ -197,6 +206,28 @@ func (u *turn) foreign(call ToolCall) *tool {
 		spec.Edits = namesFile(call.Input)
 	}
 	return &tool{spec: spec}
+}
+
+// inTheDark is a deny or ask rule that a call could break of which the program
+// told too little: a shell without its command, a file without its path, or
+// nothing at all. Empty: there is none, or enough is known to ask the rules.
+func (u *turn) inTheDark(call ToolCall) string {
+	o := &u.t.opts
+	for _, r := range slices.Concat(o.Permissions.Deny, o.Permissions.Ask) {
+		dark := false
+		switch call.Name {
+		case "Tool": // what package acp calls a tool without a name
+			dark = true
+		case "Bash":
+			dark = r.Tool == "Bash" && command(call) == ""
+		case "Read", "Edit", "Write", "MultiEdit", "NotebookEdit":
+			dark = (r.Tool == call.Name || r.Tool == "Edit" && call.Name != "Read") && !namesFile(call.Input)
+		}
+		if dark {
+			return r.String()
+		}
+	}
+	return ""
 }
 
 // namesFile reports whether an input says which file it is about. Where it does

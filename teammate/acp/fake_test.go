@@ -19,7 +19,12 @@ import (
 
 // TestMain lets the test binary play the agent program.
 func TestMain(m *testing.M) {
-	if script := os.Getenv("ACP_FAKE"); script != "" {
+	switch script := os.Getenv("ACP_FAKE"); script {
+	case "":
+	case "sdk":
+		peerMain()
+		os.Exit(0)
+	default:
 		(&fake{}).main(script)
 		os.Exit(0)
 	}

@@ -46,6 +46,10 @@ func TestLateAndDoubleAnswers(t *testing.T) {
 		{"say two", "end end_turn"},
 	}})
 	r.mustTurn(t)
+	// What comes while no prompt runs is nobody's: wait until all of it has come.
+	for !strings.Contains(strings.Join(r.logNow(), "\n"), `"id":77`) {
+		time.Sleep(time.Millisecond)
+	}
 	if reply := r.mustTurn(t); reply.Text != "two" {
 		t.Errorf("reply %+v", reply)
 	}
