@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -44,38 +43,6 @@ type toolServer struct {
 	serving  sync.WaitGroup // the listener's loop and all requests
 }
 
-// grant is a member's right to use the team tools over HTTP.
-type grant struct {
-	member string
-	hash   [sha256.Size]byte // of the token, so that no copy of it lies around
-	server *mcp.Server
-
-	mu      sync.Mutex
-	revoked bool
-	begun   int
-	open    map[string]*openRequest // by what requestHeader says
-}
-
-// openRequest is an HTTP request under way, with the calls that it carries.
-type openRequest struct {
-	cancel context.CancelFunc
-	calls  []context.CancelFunc
-}
-
-// newGrant makes a grant of the tools of a desk.
-func newGrant(d *toolDesk, token string) *grant {
-	g := &grant{member: d.seat.member.Name, hash: sha256.Sum256([]byte(token)), open: map[string]*openRequest{}}
-	g.server = mcpServer(d.list(), func(ctx context.Context, h http.Header, c TeamCall) TeamAnswer {
-		// The context is the session's. When the request is gone, so is who
-		// could take the answer.
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		g.tie(h.Get(requestHeader), cancel)
-		return d.call(ctx, c)
-	})
-	return g
-}
-
 // mcpFor opens the team tools to the agent of a member: it gives the URL of
 // the MCP server (streamable HTTP) and the bearer token to send with every
 // request. A member has one token; asking again makes the one before it void.
@@ -84,13 +51,14 @@ func (c *crew) mcpFor(s *seat) (url, token string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	token = rand.Text() + rand.Text() // 260 bits
+	// 260 bits: a token is guessed by nobody, so no count of failures is kept.
+	token = rand.Text() + rand.Text()
 	g := newGrant(desk, token)
 	old, err := c.tools.admit(g, c.log)
 	if err != nil {
 		return "", "", fmt.Errorf("serve the team tools: %w", err)
 	}
-	if old != nil {
+	if old != nil { // an agent that was started anew: the dead one's token must not live on
 		old.revoke()
 	}
 	return "http://" + c.tools.listener.Addr().String() + mcpPath, token, nil
@@ -184,9 +152,11 @@ func (t *toolServer) open(log *slog.Logger) error {
 // JSON (415).
 func (t *toolServer) handler(addr string) http.Handler {
 	tools := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return grantOf(r).server }, nil)
+	// The tokens live as long as the team's process; they have no date.
 	known := auth.RequireBearerToken(t.verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
 	mux := http.NewServeMux()
 	mux.Handle(mcpPath, sameOrigin(addr, known(whileGranted(tools))))
+	// What a browser sends is refused before anything looks at its token.
 	outer := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !t.enter() {
@@ -224,6 +194,8 @@ func sameOrigin(addr string, next http.Handler) http.Handler {
 	})
 }
 
+// ownOrigin says whether an Origin is the server's own. No page is served here,
+// so in earnest there is none: agents send no Origin at all.
 func ownOrigin(origin []string, addr string) bool {
 	if len(origin) != 1 {
 		return false
@@ -258,88 +230,6 @@ func grantOf(r *http.Request) *grant {
 	return auth.TokenInfoFromContext(r.Context()).Extra[grantKey].(*grant)
 }
 
-// requestHeader numbers requests on their way to the tools. What a client puts
-// there is overwritten.
-const requestHeader = "Covey-Request"
-
-// whileGranted ends a request when its grant is revoked.
-func whileGranted(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		g := grantOf(r)
-		ctx, cancel := context.WithCancel(r.Context())
-		id, ok := g.begin(cancel)
-		defer g.end(id)
-		if !ok {
-			http.Error(w, auth.ErrInvalidToken.Error(), http.StatusUnauthorized)
-			return
-		}
-		if r.Header.Get("Mcp-Session-Id") == "" {
-			g.trim()
-		}
-		r = r.WithContext(ctx)
-		r.Header.Set(requestHeader, id)
-		next.ServeHTTP(w, r)
-	})
-}
-
-// begin numbers a request; false: the grant has been revoked.
-func (g *grant) begin(cancel context.CancelFunc) (id string, ok bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.begun++
-	id = strconv.Itoa(g.begun)
-	g.open[id] = &openRequest{cancel: cancel}
-	return id, !g.revoked
-}
-
-// end is for a request that is over, answered or not.
-func (g *grant) end(id string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	o := g.open[id]
-	delete(g.open, id)
-	o.cancel()
-	for _, cancel := range o.calls {
-		cancel()
-	}
-}
-
-// tie makes a call end with its request.
-func (g *grant) tie(id string, cancel context.CancelFunc) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if o := g.open[id]; o != nil {
-		o.calls = append(o.calls, cancel)
-		return
-	}
-	cancel()
-}
-
-// maxSessions is how many sessions of one member there may be: an agent that
-// begins one with every connection, and ends none, must not fill the memory.
-const maxSessions = 64
-
-// trim makes room for a new session; the oldest one goes first.
-func (g *grant) trim() {
-	sessions := slices.Collect(g.server.Sessions())
-	for _, s := range sessions[:max(0, len(sessions)-maxSessions+1)] {
-		_ = s.Close() // its peer has most likely gone long ago
-	}
-}
-
-// revoke ends all requests and sessions of a grant.
-func (g *grant) revoke() {
-	g.mu.Lock()
-	g.revoked = true
-	for _, o := range g.open {
-		o.cancel()
-	}
-	g.mu.Unlock()
-	for s := range g.server.Sessions() {
-		_ = s.Close() // its peer is hung up on: there is nobody to tell
-	}
-}
-
 // close ends the team tools: nobody is let in any more, what is under way is
 // cut off, and nothing of it runs when close returns. It may be called more
 // than once, and without anything open.
@@ -349,6 +239,7 @@ func (t *toolServer) close() {
 	server := t.http
 	grants, desks := slices.Collect(maps.Values(t.grants)), slices.Collect(maps.Values(t.desks))
 	t.mu.Unlock()
+	// First the work, whose answers may still go out, then who waits for them.
 	for _, d := range desks {
 		d.book.close()
 	}

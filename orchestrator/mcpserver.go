@@ -29,10 +29,13 @@ func mcpServer(
 ) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "covey", Title: "The team", Version: "1"}, &mcp.ServerOptions{
 		Instructions: mcpInstructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list never changes
+		// Without this the SDK also offers logging and news of a list that never changes.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
 	for _, t := range tools {
 		server.AddTool(described(t), func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			// The name comes in _meta and not among the arguments: models would fill it
+			// in with what is not unique.
 			named, _ := r.Params.Meta[requestMeta].(string)
 			var head http.Header
 			if r.Extra != nil {

@@ -43,6 +43,7 @@ type foreignTool struct {
 func foreignTools(b *board, me func(callID string) actor, roster func() []rosterEntry) ([]foreignTool, error) {
 	var list []foreignTool
 	var errs []error
+	// What add returns is good until the next add: the list may move.
 	add := func(t teammate.Tool, err error) *foreignTool {
 		list, errs = append(list, foreignTool{Tool: t}), append(errs, err)
 		return &list[len(list)-1]
@@ -66,6 +67,9 @@ func foreignTools(b *board, me func(callID string) actor, roster func() []roster
 	return list, errors.Join(errs...)
 }
 
+// addTaskTools adds the tools of the task list. Claiming has one of its own,
+// where the builtin agent says status in_progress: models that meet the tools
+// for the first time find it by its name.
 func addTaskTools(
 	add func(teammate.Tool, error) *foreignTool, b *board, me func(callID string) actor,
 ) {
@@ -91,13 +95,16 @@ func addTaskTools(
 		func(ctx context.Context, _ string, _ struct{}) teammate.ToolResult { return taskList(ctx, b) })).looks = true
 }
 
-// foreignMessage is SendMessage without what only older hosts had.
+// foreignMessage is SendMessage without what only older hosts had: agents of
+// other makers never learned those forms, and a schema with one way to say a
+// thing is said right more often.
 type foreignMessage struct {
 	To      string `json:"to" jsonschema:"a member's name, or * for all others"`
 	Message string `json:"message" jsonschema:"what to say"`
 	Summary string `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
 }
 
+// reportInput is what a member tells the lead.
 type reportInput struct {
 	Report string `json:"report" jsonschema:"what you have done, what came of it, what is left"`
 }
@@ -179,7 +186,7 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 	if err != nil {
 		return answer(toolError(err))
 	}
-	if tool.looks {
+	if tool.looks { // a repeat wants to see how things are now
 		return answer(contained(ctx, func(ctx context.Context) teammate.ToolResult {
 			return tool.Run(ctx, teammate.ToolCall{Name: c.Tool, Input: input})
 		}))
@@ -188,7 +195,7 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 	result, err := d.book.do(ctx, d.request(tool, c))
 	switch {
 	case errors.Is(err, errPending):
-		return stillChecking(c.Tool)
+		return stillChecking(c.Tool) // no error: a model that reads one tries something else
 	case err != nil:
 		return answer(toolError(err))
 	}
@@ -202,6 +209,9 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 // request is a call as the book wants it.
 func (d *toolDesk) request(tool foreignTool, c TeamCall) request {
 	key := callKey(c)
+	// Under this id the store keeps the receipt of the effect. A call without
+	// a name is remembered by the book alone: to the store, a later call with
+	// the same arguments is another one.
 	id := "mcp/" + uuid.NewString()
 	if c.Request != "" {
 		id = "mcp/" + key
@@ -220,7 +230,7 @@ func (d *toolDesk) request(tool foreignTool, c TeamCall) request {
 // between them do not count: a model that repeats itself writes them anew.
 func callKey(c TeamCall) string {
 	dec := json.NewDecoder(bytes.NewReader(c.Input))
-	dec.UseNumber()
+	dec.UseNumber() // large ids must not become the same float
 	var args any
 	input := []byte(c.Input)
 	if dec.Decode(&args) == nil {
@@ -241,7 +251,8 @@ func stillChecking(tool string) TeamAnswer {
 	}{true, text})}
 }
 
-// answer gives the result of a tool in both forms.
+// answer gives the result of a tool in both forms. Errors, for which tools have
+// no structured form, get one: an agent that shows only that would show nothing.
 func answer(r teammate.ToolResult) TeamAnswer {
 	a := TeamAnswer{Text: r.Content, Structured: r.Response, IsError: r.IsError}
 	if r.IsError || len(a.Structured) == 0 {
