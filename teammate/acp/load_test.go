@@ -1,0 +1,223 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// gates is a hook runner whose three gates cost nothing. Each refuses every
+// third of its turn ends, once.
+type gates struct {
+	mu    sync.Mutex
+	asked map[hooks.Event]int
+	tools int
+}
+
+func (g *gates) Run(ctx context.Context, in hooks.Input, _ func(hooks.Progress)) (hooks.Outcome, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	event := in.Payload.Event()
+	out := hooks.Outcome{Event: event, Decision: hooks.Pass}
+	switch event {
+	case hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle:
+		g.asked[event]++
+		if g.asked[event]%3 == 0 {
+			out.Decision, out.Feedback, out.Messages = hooks.Block, []string{"not yet"}, []string{"not yet"}
+		}
+	case hooks.PreToolUse, hooks.PostToolUse:
+		g.tools++
+	}
+	return out, ctx.Err()
+}
+
+// office is the inbox, the task list and the journal of one member.
+type office struct {
+	turns int // still to be given
+
+	mu     sync.Mutex
+	events []teammate.EventData
+	times  map[string]time.Time
+	took   []time.Duration // from the start of each turn to its end
+}
+
+func (o *office) Next(ctx context.Context) (teammate.Work, error) {
+	if o.turns--; o.turns < 0 {
+		return teammate.Work{}, io.EOF
+	}
+	in := teammate.Input{Kind: teammate.FromMail, Text: "work", MessageID: fmt.Sprint("m", o.turns)}
+	return teammate.Work{Cause: teammate.ByMessage, Inputs: []teammate.Input{in}}, ctx.Err()
+}
+
+func (o *office) Waiting(context.Context) ([]teammate.Input, error) { return nil, nil }
+func (o *office) Taken(context.Context, []string) error             { return nil }
+
+func (o *office) InProgress(context.Context, string) ([]tasks.Task, error) {
+	return []tasks.Task{{ID: "1", Subject: "s", Status: tasks.InProgress}}, nil
+}
+
+func (o *office) sink(e teammate.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch e.Data.(type) {
+	case teammate.TurnStarted:
+		o.times["turn"] = time.Now()
+	case teammate.TurnEnded:
+		o.took = append(o.took, time.Since(o.times["turn"]))
+	}
+	o.events = append(o.events, e.Data)
+}
+
+// ended counts how turns ended.
+func (o *office) ended() map[string]int {
+	counts := map[string]int{}
+	for _, e := range o.events {
+		if d, ok := e.(teammate.TurnEnded); ok {
+			counts[d.Reason]++
+		}
+	}
+	return counts
+}
+
+// newMember makes a real member on a fake program.
+func newMember(tb testing.TB, name string, turns int, g *gates, l life) (*teammate.Teammate, *Agent, *office) {
+	tb.Helper()
+	r := newRig(tb, l)
+	r.opts.Env = append(r.opts.Env, "ACP_FAKE_QUIET=1", "GOMAXPROCS=1", "GOGC=off")
+	r.start(tb)
+	transcript, history, err := teammate.OpenTranscript(filepath.Join(r.dir, "t.jsonl"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { transcript.Close() })
+	o := &office{turns: turns, times: map[string]time.Time{}}
+	m, err := teammate.New(teammate.Options{
+		Name: name, Team: "crew", Kind: "acp", Agent: r.Agent, Hooks: g, Tasks: o, Inbox: o, Sink: o.sink, SessionID: name,
+		Transcript: transcript, History: history, Workdir: teammate.NewWorkdir(r.dir),
+		Permissions: teammate.Permissions{Mode: "bypassPermissions"}, Limits: teammate.Limits{StopBlockCap: 8},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m, r.Agent, o
+}
+
+// A turn of the fake: it speaks, asks, calls, and speaks again.
+var busyTurn = []string{"say I look.", "ask c1 ls", "done c1 a.go", "say done", "end end_turn"}
+
+// 200 members with a program each take 10 turns with three gates, all at once.
+func TestCrowd(t *testing.T) {
+	members, turns := 200, 10
+	if testing.Short() {
+		members = 20
+	}
+	g := &gates{asked: map[hooks.Event]int{}}
+	errs := make([]error, members)
+	offices := make([]*office, members)
+	var all sync.WaitGroup
+	began := time.Now()
+	for i := range members {
+		m, agent, o := newMember(t, fmt.Sprint("m", i), turns, g, life{Prompts: [][]string{busyTurn}})
+		offices[i] = o
+		all.Go(func() {
+			errs[i] = errors.Join(m.Run(t.Context()), agent.Close())
+		})
+	}
+	all.Wait()
+	t.Logf("%d members took %d turns each in %v", members, turns, time.Since(began))
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range offices {
+		if got := o.ended(); got[teammate.EndCompleted] != turns || len(got) != 1 {
+			t.Fatalf("member %d: %v", i, got)
+		}
+	}
+	prompts := 0
+	for _, event := range []hooks.Event{hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle} {
+		if g.asked[event] < members*turns {
+			t.Errorf("%s asked %d times", event, g.asked[event])
+		}
+		prompts += g.asked[event]
+	}
+	if g.tools < 2*members*turns {
+		t.Errorf("%d hooks of tool calls, %d gates", g.tools, prompts)
+	}
+}
+
+// What a turn costs beside the program: the same conversation once with a
+// member, its transcript, its hooks and gates, and once with the wire alone.
+func TestOverhead(t *testing.T) {
+	const turns = 200
+	l := life{Prompts: [][]string{{"say I look.", "tool c1 ls", "done c1 a.go", "say done", "end end_turn"}}}
+	g := &gates{asked: map[hooks.Event]int{hooks.Stop: -1e6, hooks.TaskCompleted: -1e6, hooks.TeammateIdle: -1e6}}
+	m, _, o := newMember(t, "m", turns, g, l)
+	if err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	full := median(o.took)
+	bare := median(bareTurns(t, l, turns))
+	t.Logf("a turn takes %v (median), of which the fake program alone %v", full, bare)
+	if full-bare > 2*time.Millisecond {
+		t.Errorf("overhead of a turn is %v", full-bare)
+	}
+}
+
+// bareTurns are turns on the wire alone.
+func bareTurns(t *testing.T, l life, turns int) []time.Duration {
+	t.Helper()
+	r := newRig(t, l)
+	r.opts.Env = append(r.opts.Env, "ACP_FAKE_QUIET=1", "GOMAXPROCS=1", "GOGC=off")
+	if err := r.opts.check(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := startProcess(&r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConn(p.stdout, p.stdin)
+	defer c.close()
+	defer p.stop()
+	var took []time.Duration
+	for _, method := range slices.Concat([]string{"initialize", "session/new"}, slices.Repeat([]string{"session/prompt"}, turns)) {
+		began := time.Now()
+		if _, err := c.do(t.Context(), method, map[string]any{"sessionId": "s", "prompt": []any{}}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(method, "prompt") {
+			took = append(took, time.Since(began))
+		}
+	}
+	return took
+}
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// BenchmarkTurn is a whole turn of a member with an ACP agent.
+func BenchmarkTurn(b *testing.B) {
+	g := &gates{asked: map[hooks.Event]int{hooks.Stop: -1e9, hooks.TaskCompleted: -1e9, hooks.TeammateIdle: -1e9}}
+	m, _, o := newMember(b, "m", b.N, g, life{Prompts: [][]string{busyTurn}})
+	b.ReportAllocs()
+	b.ResetTimer()
+	if err := m.Run(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.StopTimer()
+	if len(o.took) != b.N {
+		b.Errorf("%d turns", len(o.took))
+	}
+}
