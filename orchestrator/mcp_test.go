@@ -758,6 +758,45 @@ func TestNothingIsLeftOfTheToolServer(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
+// A team that is told to end does not wait for gates that agents wait for.
+func TestTeamEndsWhileAgentsWait(t *testing.T) {
+	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
+	url, token, err := r.crew.mcpFor(r.seat("dev"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev := dialMCP(t, url, token)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, failed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := r.crew.run(ctx)
+		ended <- err
+	}()
+	go func() {
+		f, err := dev.try(t.Context(), mcpUpdate, `{"taskId":"1","status":"completed"}`)
+		if err == nil && !f.isError {
+			err = errors.New("it was answered: " + f.text)
+		} else {
+			err = nil
+		}
+		failed <- err
+	}()
+	r.whenRun(cancel)
+	for what, c := range map[string]chan error{"the call": failed, "the team": ended} {
+		select {
+		case err := <-c:
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", what, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s does not end", what)
+		}
+	}
+	if all := r.stored(); all[0].Status == tasks.Completed {
+		t.Error("the task is completed, and the gate has not agreed")
+	}
+}
+
 // A team without such members has no listener.
 func TestToolServerStartsOnlyWhenNeeded(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
