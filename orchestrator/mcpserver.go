@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/coveyteam/covey/bus"
 )
 
 // requestMeta is where a client may name a call (TeamCall.Request): a string
@@ -111,7 +113,7 @@ func (c *Client) ServeTools(ctx context.Context, s Streams) error {
 	c.relays.Go(func() {
 		select {
 		case <-c.Gone():
-			cancel(ErrNotRunning)
+			cancel(c.explain(bus.ErrClosed))
 		case <-ctx.Done():
 		}
 	})
