@@ -18,6 +18,10 @@ var (
 	errTold = errors.New("told to stop")
 )
 
+// ErrModelServer is wrapped by the error of ServeModels when it has not begun:
+// a script with mistakes, or an address that cannot be served on.
+var ErrModelServer = errors.New("the model server does not start")
+
 // plainError is an error of a kind whose text says all by itself: appending the
 // kind's own words would say the same thing twice.
 type plainError struct {

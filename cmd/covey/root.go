@@ -81,7 +81,7 @@ func (c *cli) addCommands(root *cobra.Command) {
 			c.psCommand(), c.attachCommand(), c.logsCommand(), c.sendCommand(), c.interruptCommand(), c.tasksCommand(),
 		},
 		groupSetup: {
-			c.hooksCommand(), c.validateCommand(), c.schemaCommand(), c.doctorCommand(),
+			c.hooksCommand(), c.validateCommand(), c.schemaCommand(), c.doctorCommand(), c.modelCommand(),
 			c.mcpCommand(), c.versionCommand(), c.completionCommand(),
 		},
 	} {

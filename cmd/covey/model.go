@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// modelCommand is `covey model` with its subcommands.
+func (c *cli) modelCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "model",
+		Short: "Serve scripts to agent programs in place of a model",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.modelServeCommand())
+	return cmd
+}
+
+// modelServeCommand is `covey model serve SCRIPT...`.
+func (c *cli) modelServeCommand() *cobra.Command {
+	addr := "127.0.0.1:0"
+	cmd := &cobra.Command{
+		Use:   "serve SCRIPT...",
+		Short: "Play scripts over the model APIs, on this machine only",
+		Long: `Play scripts to agent programs, in place of a model: offline, free, and the same
+each time. The server speaks Anthropic Messages, OpenAI Chat Completions and
+Responses, and Gemini generateContent. Its first line on stdout is its URL.
+
+With several scripts the API key or the model of a request says which one plays:
+NAME of NAME=PATH, or else the file's name without its ending.`,
+		Example: `  covey model serve demo.yaml
+  covey model serve backend.yaml reviewer=scripts/strict.yaml --addr 127.0.0.1:8123`,
+		Args: argCount(1, -1, "a script at least"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			return c.serveModels(ctx, args, addr)
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", addr, "serve on `ADDRESS`, which must be a loopback one; port 0: any")
+	return cmd
+}
+
+// serveModels serves until ctx ends. That is how a server is stopped, so it is
+// no failure.
+func (c *cli) serveModels(ctx context.Context, args []string, addr string) error {
+	scripts := make([]string, len(args))
+	for i, arg := range args {
+		if name, path, named := strings.Cut(arg, "="); named {
+			scripts[i] = name + "=" + c.path(path)
+			continue
+		}
+		scripts[i] = c.path(arg)
+	}
+	err := orchestrator.ServeModels(ctx, orchestrator.ModelServer{Scripts: scripts, Addr: addr, Out: c.out.w})
+	if errors.Is(err, orchestrator.ErrModelServer) {
+		return usagef("%v", err)
+	}
+	return err
+}

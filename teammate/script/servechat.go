@@ -1,0 +1,155 @@
+package script
+
+import (
+	"encoding/json"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// chat is OpenAI's Chat Completions API, which most other providers speak too.
+type chat struct{}
+
+// chatMessage is a message of a conversation.
+type chatMessage struct {
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	ToolCallID string          `json:"tool_call_id"`
+	ToolCalls  []struct {
+		ID       string `json:"id"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+func (chat) read(body []byte) (*exchange, error) {
+	var req struct {
+		Model    string        `json:"model"`
+		Stream   bool          `json:"stream"`
+		Messages []chatMessage `json:"messages"`
+		Tools    []struct {
+			Function struct {
+				Name   string          `json:"name"`
+				Schema json.RawMessage `json:"parameters"`
+			} `json:"function"`
+		} `json:"tools"`
+		StreamOptions struct {
+			Usage bool `json:"include_usage"`
+		} `json:"stream_options"`
+		Format *struct {
+			Type string     `json:"type"`
+			JSON jsonFormat `json:"json_schema"`
+		} `json:"response_format"`
+	}
+	if err := decode(body, &req); err != nil {
+		return nil, err
+	}
+	x := &exchange{model: req.Model, stream: req.Stream, usage: req.StreamOptions.Usage}
+	if f := req.Format; f != nil && f.Type != "text" {
+		x.json, x.format = true, f.JSON.Schema
+	}
+	for _, t := range req.Tools {
+		x.tools = append(x.tools, offer{name: t.Function.Name, schema: t.Function.Schema})
+	}
+	for _, m := range req.Messages {
+		x.chatMessage(m)
+	}
+	return x, nil
+}
+
+// chatMessage takes in one message.
+func (x *exchange) chatMessage(m chatMessage) {
+	if m.Role == "tool" {
+		x.result(m.ToolCallID, textOf(m.Content))
+		return
+	}
+	x.speak(m.Role, textOf(m.Content))
+	for _, c := range m.ToolCalls {
+		x.called(c.ID, c.Function.Name)
+	}
+}
+
+func (chat) whole(x *exchange, a answer) any {
+	message := object{"role": "assistant", "content": nil}
+	if a.text != "" || len(a.calls) == 0 {
+		message["content"] = a.text
+	}
+	if len(a.calls) > 0 {
+		message["tool_calls"] = chatCalls(a.calls, false)
+	}
+	body := chatFrame(x, a, "chat.completion")
+	body["choices"] = []object{{"index": 0, "message": message, "finish_reason": chatFinish(a)}}
+	body["usage"] = chatUsage(a.usage)
+	return body
+}
+
+// chatCalls are the answer's tool calls. In a stream each has its place.
+func chatCalls(calls []toolCall, stream bool) []object {
+	var list []object
+	for i, c := range calls {
+		call := object{
+			"id": c.id, "type": "function",
+			"function": object{"name": c.tool.name, "arguments": string(c.input)},
+		}
+		if stream {
+			call["index"] = i
+		}
+		list = append(list, call)
+	}
+	return list
+}
+
+func chatFrame(x *exchange, a answer, kind string) object {
+	return object{"id": "chatcmpl-" + a.id, "object": kind, "created": a.at, "model": x.model}
+}
+
+func chatUsage(u teammate.Usage) object {
+	return object{
+		"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens,
+		"total_tokens": u.InputTokens + u.OutputTokens,
+	}
+}
+
+func chatFinish(a answer) string {
+	switch {
+	case a.cut:
+		return "length"
+	case len(a.calls) > 0:
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+func (chat) events(x *exchange, a answer) []event {
+	var list []event
+	chunk := func(delta object, finish any) {
+		data := chatFrame(x, a, "chat.completion.chunk")
+		data["choices"] = []object{{"index": 0, "delta": delta, "finish_reason": finish}}
+		list = append(list, event{data: data})
+	}
+	chunk(object{"role": "assistant", "content": ""}, nil)
+	for _, piece := range pieces(a.text) {
+		chunk(object{"content": piece}, nil)
+	}
+	for _, call := range chatCalls(a.calls, true) {
+		// As the API does: first the name, then the arguments.
+		arguments := call["function"].(object)["arguments"].(string)
+		call["function"].(object)["arguments"] = ""
+		chunk(object{"tool_calls": []object{call}}, nil)
+		for _, piece := range pieces(arguments) {
+			chunk(object{"tool_calls": []object{{"index": call["index"], "function": object{"arguments": piece}}}}, nil)
+		}
+	}
+	chunk(object{}, chatFinish(a))
+	if x.usage {
+		data := chatFrame(x, a, "chat.completion.chunk")
+		data["choices"], data["usage"] = []object{}, chatUsage(a.usage)
+		list = append(list, event{data: data})
+	}
+	return append(list, event{data: rawText("[DONE]")})
+}
+
+func (chat) failure(e *teammate.APIError) (int, object) {
+	f := faultOf(e)
+	return f.status, openaiFault(f.openai, e.Message)
+}

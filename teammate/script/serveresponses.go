@@ -1,0 +1,143 @@
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// responses is OpenAI's Responses API, as Codex speaks it.
+type responses struct{}
+
+// responseItem is one entry of a request's input.
+type responseItem struct {
+	Type      string          `json:"type"`
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Namespace string          `json:"namespace"`
+	Output    json.RawMessage `json:"output"`
+}
+
+// responseTool is a tool, or a namespace with tools in it.
+type responseTool struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"parameters"`
+	Tools  []responseTool  `json:"tools"`
+}
+
+func (responses) read(body []byte) (*exchange, error) {
+	var req struct {
+		Model        string          `json:"model"`
+		Instructions string          `json:"instructions"`
+		Input        json.RawMessage `json:"input"`
+		Previous     string          `json:"previous_response_id"`
+		Stream       bool            `json:"stream"`
+		Tools        []responseTool  `json:"tools"`
+		Text         struct {
+			Format *jsonFormat `json:"format"`
+		} `json:"text"`
+	}
+	if err := decode(body, &req); err != nil {
+		return nil, err
+	}
+	if req.Previous != "" {
+		return nil, errors.New("previous_response_id: nothing is stored here; send the whole input with each request")
+	}
+	x := &exchange{model: req.Model, stream: req.Stream, system: req.Instructions}
+	if f := req.Text.Format; f != nil && f.Type != "text" {
+		x.json, x.format = true, f.Schema
+	}
+	for _, t := range req.Tools {
+		x.responseTool(t)
+	}
+	if strings.HasPrefix(strings.TrimSpace(string(req.Input)), `"`) {
+		x.user(textOf(req.Input))
+		return x, nil
+	}
+	var items []responseItem
+	if len(req.Input) > 0 {
+		if err := decode(req.Input, &items); err != nil {
+			return nil, err
+		}
+	}
+	for _, item := range items {
+		x.responseItem(item)
+	}
+	return x, nil
+}
+
+// responseTool takes in a tool. Those that the API itself would run, such as a
+// web search, are none that a script can call.
+func (x *exchange) responseTool(t responseTool) {
+	switch t.Type {
+	case "function":
+		x.tools = append(x.tools, offer{name: t.Name, schema: t.Schema})
+	case "custom":
+		x.tools = append(x.tools, offer{name: t.Name, freeform: true})
+	case "namespace":
+		for _, inner := range t.Tools {
+			x.tools = append(x.tools, offer{
+				name: inner.Name, namespace: t.Name, schema: inner.Schema, freeform: inner.Type == "custom",
+			})
+		}
+	}
+}
+
+// responseItem takes in one entry of the input.
+func (x *exchange) responseItem(item responseItem) {
+	switch item.Type {
+	case "message", "":
+		x.speak(item.Role, textOf(item.Content))
+	case "function_call", "custom_tool_call":
+		x.called(item.CallID, item.Namespace+item.Name)
+	case "function_call_output", "custom_tool_call_output":
+		x.result(item.CallID, textOf(item.Output))
+	}
+}
+
+func (responses) whole(x *exchange, a answer) any {
+	output := []object{}
+	for _, item := range responseOutput(a) {
+		output = append(output, item.done)
+	}
+	body := responseFrame(x, a, responseStatus(a))
+	body["output"], body["usage"] = output, responseUsage(a.usage)
+	return body
+}
+
+func responseStatus(a answer) string {
+	if a.cut {
+		return "incomplete"
+	}
+	return "completed"
+}
+
+// responseFrame is the response without what came out.
+func responseFrame(x *exchange, a answer, status string) object {
+	body := object{
+		"id": "resp_" + a.id, "object": "response", "created_at": a.at, "status": status, "model": x.model,
+		"output": []object{}, "error": nil, "incomplete_details": nil, "usage": nil, "parallel_tool_calls": true,
+	}
+	if status == "incomplete" {
+		body["incomplete_details"] = object{"reason": "max_output_tokens"}
+	}
+	return body
+}
+
+func responseUsage(u teammate.Usage) object {
+	return object{
+		"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens, "total_tokens": u.InputTokens + u.OutputTokens,
+		"input_tokens_details":  object{"cached_tokens": 0},
+		"output_tokens_details": object{"reasoning_tokens": 0},
+	}
+}
+
+func (responses) failure(e *teammate.APIError) (int, object) {
+	f := faultOf(e)
+	return f.status, openaiFault(f.openai, e.Message)
+}
