@@ -26,6 +26,11 @@ const settleAfter = time.Second
 // retryAfter is how long the journal waits before it tries a failed write again.
 const retryAfter = 500 * time.Millisecond
 
+// fullDiskPatience is how long the team waits for room on a disk that is full.
+// After that it ends, because a run that hangs without a person to look at it
+// helps nobody, and the next run loses nothing that was committed.
+const fullDiskPatience = 10 * time.Second
+
 // journal appends everything that happens to journal.jsonl. One goroutine, run,
 // writes and gives the sequence numbers. Members' events come through sink;
 // what the store has committed is fetched from its outbox before each of them
@@ -33,7 +38,7 @@ const retryAfter = 500 * time.Millisecond
 // committed event leaves the outbox only once its line is on disk, and a line
 // says which event it is, so that after a crash the journal holds every
 // committed change exactly once. While the disk is full, writers wait: nothing
-// is dropped, until somebody is in a hurry to end the team.
+// is dropped, until somebody is in a hurry to end the team or patience is over.
 type journal struct {
 	team  string
 	store *tasks.Store
@@ -45,6 +50,7 @@ type journal struct {
 	quit   chan struct{} // closed by close: write what is there and stop
 	rush   chan struct{} // closed by hurry: do not wait for a disk that is full
 	rushed sync.Once
+	stuck  chan error    // gets the cause when a write was given up without hurry
 	done   chan struct{} // closed by run when it has stopped
 
 	// All below belongs to run.
@@ -53,8 +59,9 @@ type journal struct {
 	outbox    uint64        // last event of the store that has a line
 	settled   uint64        // last event of the store that has left the outbox
 	turns     map[string]int
-	failing   bool // the last write has failed, and is tried again
-	over      bool // a write was given up: nothing may be written behind the gap
+	failing   bool      // the last write has failed, and is tried again
+	since     time.Time // when it failed first
+	over      bool      // a write was given up: nothing may be written behind the gap
 	unsettled *time.Timer
 }
 
@@ -107,7 +114,7 @@ func openJournal(path string, o journalOptions) (*journal, error) {
 		team: o.team, store: o.store, file: f, log: o.log, size: size,
 		outbox: last.Store, settled: last.Store, turns: map[string]int{},
 		events: make(chan entry, 1024), quit: make(chan struct{}),
-		rush: make(chan struct{}), done: make(chan struct{}),
+		rush: make(chan struct{}), done: make(chan struct{}), stuck: make(chan error, 1),
 	}
 	j.seq.Store(last.Seq)
 	return j, nil
@@ -167,8 +174,20 @@ func (j *journal) tell(data teammate.EventData) { j.sink(teammate.Event{Data: da
 // events that have no line by then are lost. It may be called at any time.
 func (j *journal) hurry() { j.rushed.Do(func() { close(j.rush) }) }
 
+// broken waits until the journal has given up on a disk that is full, and says
+// so; without that it returns ctx's error when ctx ends.
+func (j *journal) broken(ctx context.Context) error {
+	select {
+	case cause := <-j.stuck:
+		return fmt.Errorf("the journal could not be written for %v: %w; make room and run covey up again: "+
+			"tasks and mail are as they were", fullDiskPatience, cause)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // close writes what is queued, makes it durable, and closes the file. While the
-// disk is full it waits, until hurry is called.
+// disk is full it waits, until hurry is called or patience is over.
 func (j *journal) close() error {
 	close(j.quit)
 	<-j.done
@@ -333,8 +352,8 @@ func (j *journal) append(lines []Line) bool {
 // means that there is no time for that.
 func (j *journal) giveWay(cause error) bool {
 	if !j.failing {
-		j.failing = true
-		j.log.Error("the journal cannot be written; the team waits until it can", "err", cause)
+		j.failing, j.since = true, time.Now()
+		j.log.Error("the journal cannot be written; the team waits for room", "at_most", fullDiskPatience, "err", cause)
 	}
 	if err := j.file.Truncate(j.size); err != nil {
 		j.log.Error("a half-written journal line cannot be taken back", "err", err)
@@ -343,8 +362,12 @@ func (j *journal) giveWay(cause error) bool {
 	case <-j.rush:
 		return false
 	case <-time.After(retryAfter):
+	}
+	if time.Since(j.since) < fullDiskPatience {
 		return true
 	}
+	j.stuck <- cause // the first that is sent, so there is room: nothing is written after it
+	return false
 }
 
 func (j *journal) tellViews(stored []tasks.Event, lines []Line) {

@@ -116,7 +116,7 @@ func TestFullDiskMakesWritersWait(t *testing.T) {
 			}
 		})
 		d.add(3)
-		time.Sleep(time.Minute) // of the bubble's time: the disk stays full
+		time.Sleep(fullDiskPatience / 2) // of the bubble's time: the disk stays full
 		if n := written.Load(); n >= many || n < 1000 {
 			t.Errorf("%d of %d events were taken while the disk was full", n, many)
 		}
@@ -193,7 +193,7 @@ func TestCloseWaitsForRoom(t *testing.T) {
 		select {
 		case err := <-closed:
 			t.Fatalf("closed on a full disk: %v", err)
-		case <-time.After(time.Hour):
+		case <-time.After(fullDiskPatience / 2):
 		}
 		disk.room.Store(true)
 		if err := <-closed; err != nil {
@@ -201,6 +201,40 @@ func TestCloseWaitsForRoom(t *testing.T) {
 		}
 		if types := d.check(0); len(types) != 1 {
 			t.Errorf("lines: %v", types)
+		}
+	})
+}
+
+// TestPatienceWithAFullDisk: nobody waits for ever, and what was committed has
+// its lines in the next run.
+func TestPatienceWithAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		j := d.open()
+		j.file = newFullDisk(j.file)
+		d.add(3)
+		begun := time.Now()
+		go j.run(TeamStarted{})
+		err := j.broken(t.Context())
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make room") {
+			t.Errorf("broken: %v", err)
+		}
+		if took := time.Since(begun); took < fullDiskPatience || took > fullDiskPatience+2*retryAfter {
+			t.Errorf("it took %v", took)
+		}
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+		next := d.open()
+		go next.run(TeamStarted{Resumed: true})
+		if err := next.close(); err != nil {
+			t.Fatal(err)
+		}
+		d.check(3)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := next.broken(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("a journal that works: %v", err)
 		}
 	})
 }
