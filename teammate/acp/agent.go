@@ -116,7 +116,9 @@ func lastPrompt(messages []teammate.Message) string {
 // converse sends the prompt, and whatever has to be said after it before the
 // gates are asked. Each prompt counts as a pass: those of the model within it
 // cannot be seen.
-func (a *Agent) converse(ctx context.Context, inputs []teammate.Input, h teammate.Host) (reply teammate.Reply, err error) {
+func (a *Agent) converse(
+	ctx context.Context, inputs []teammate.Input, h teammate.Host,
+) (reply teammate.Reply, err error) {
 	if a.closed {
 		return reply, errors.New("acp: the agent is closed")
 	}

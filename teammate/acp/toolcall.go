@@ -169,7 +169,9 @@ func rawText(raw json.RawMessage) string {
 	}
 	var fields map[string]json.RawMessage
 	lenient(raw, &fields)
-	for _, name := range []string{"formatted_output", "aggregated_output", "output", "stdout", "content", "result", "error"} {
+	for _, name := range []string{
+		"formatted_output", "aggregated_output", "output", "stdout", "content", "result", "error",
+	} {
 		if json.Unmarshal(fields[name], &text) == nil && text != "" {
 			return text
 		}
