@@ -283,7 +283,9 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 // note puts a notice into the lead's mailbox once per mark.
 func (c *crew) note(ctx context.Context, key, mark, text string) error {
 	by := tasks.Actor{CallID: onceID(key, mark)}
-	out := tasks.Outgoing{To: []string{c.seats[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: firstLine(text)}
+	out := tasks.Outgoing{
+		To: []string{c.seats[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+	}
 	if _, err := c.store.Send(ctx, by, out); err != nil {
 		return err
 	}
@@ -324,7 +326,7 @@ func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
 		return nil
 	}
 	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
-		To: []string{c.seats[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: firstLine(text),
+		To: []string{c.seats[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
 	})
 	return err
 }

@@ -150,19 +150,24 @@ func (o *Orchestrator) newTasks(loaded map[string]string) []tasks.New {
 			continue
 		}
 		n := tasks.New{
-			Key: t.ID, Subject: t.Subject, Description: t.Description, Owner: t.Owner, Labels: t.Labels,
+			Key: specKey(t.ID), Subject: t.Subject, Description: t.Description, Owner: t.Owner, Labels: t.Labels,
 			Wants: tasks.Wants{Tools: t.WantsTools},
 		}
 		for _, by := range t.BlockedBy {
 			if id, ok := loaded[by]; ok {
-				by = id
+				n.BlockedBy = append(n.BlockedBy, id)
+			} else {
+				n.BlockedBy = append(n.BlockedBy, specKey(by))
 			}
-			n.BlockedBy = append(n.BlockedBy, by)
 		}
 		list = append(list, n)
 	}
 	return list
 }
+
+// specKey is the key of a task of the spec in the list that is added. It is no
+// number, because a task that the spec calls 2 is rarely the store's task 2.
+func specKey(id string) string { return "spec:" + id }
 
 // addTasks stores the spec's new tasks, in file order and in one transaction.
 // They are the words of whoever wrote the spec, so no TaskCreated hook is asked.
@@ -171,16 +176,27 @@ func (o *Orchestrator) addTasks(ctx context.Context, c *crew, loaded map[string]
 	if len(list) == 0 {
 		return nil
 	}
+	there, err := c.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	var gone []string // loaded once and deleted since: nobody waits for them
+	for _, id := range loaded {
+		if !slices.ContainsFunc(there, func(t tasks.Task) bool { return t.ID == id }) {
+			gone = append(gone, id)
+		}
+	}
 	keys := make([]string, len(list))
 	for i, n := range list {
 		keys[i] = n.Key
+		list[i].BlockedBy = slices.DeleteFunc(n.BlockedBy, func(id string) bool { return slices.Contains(gone, id) })
 	}
 	added, err := c.store.Add(ctx, tasks.Actor{CallID: onceID("spec", strings.Join(keys, ","))}, list)
 	if err != nil {
 		return err
 	}
 	for i, t := range added {
-		loaded[keys[i]] = t.ID
+		loaded[strings.TrimPrefix(keys[i], specKey(""))] = t.ID
 	}
 	return c.store.Put(ctx, keySpec, raw(loaded))
 }

@@ -1,0 +1,369 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+func TestNextGoal(t *testing.T) {
+	tests := []struct {
+		name        string
+		spec, given string // now: in the spec, on the command line
+		was         goalRecord
+		want        string
+	}{
+		{"the spec's", "ship", "", goalRecord{}, "ship"},
+		{"none at all", "", "", goalRecord{}, ""},
+		{"one on the command line", "ship", "paint", goalRecord{}, "paint"},
+		{"which counts on", "ship", "", goalRecord{Spec: "ship", Given: "paint"}, "paint"},
+		{"until another is given", "ship", "sand", goalRecord{Spec: "ship", Given: "paint"}, "sand"},
+		{"or the spec's changes", "sail", "", goalRecord{Spec: "ship", Given: "paint"}, "sail"},
+		{"a spec without one counts on too", "", "", goalRecord{Spec: "", Given: "paint"}, "paint"},
+		{"the spec loses its goal", "", "", goalRecord{Spec: "ship", Given: "ship"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := &Orchestrator{team: &configs.Team{Goal: tt.spec}, opts: Options{Goal: tt.given}}
+			if got := o.nextGoal(tt.was); got.Given != tt.want || got.Spec != tt.spec && got != tt.was ||
+				got.No != tt.was.No+1 && got != tt.was {
+				t.Errorf("nextGoal = %+v, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// goals lists what the lead was given as goals in the last run.
+func (r *rig) goals() []string {
+	var all []string
+	for _, m := range of[tasks.Message](r, "message") {
+		if m.Kind == kindGoal {
+			all = append(all, m.Text)
+		}
+	}
+	return all
+}
+
+func TestGoalsOverSeveralRuns(t *testing.T) {
+	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: Yes., times: -1}]`})
+	want := func(opts Options, already bool, goals ...string) {
+		t.Helper()
+		e := r.run(opts)
+		if e.AlreadyDone != already || !slices.Equal(r.goals(), goals) {
+			t.Errorf("already done %v, goals %q; want %v, %q", e.AlreadyDone, r.goals(), already, goals)
+		}
+	}
+	want(Options{}, false, "Ship it.")
+	want(Options{}, true)
+	want(Options{Goal: "Paint it."}, false, "Paint it.")
+	want(Options{}, true)
+	want(Options{Goal: "Paint it."}, true) // it is the goal already
+	r.rewrite("team.yaml", "goal: Ship it.", "goal: Sail it.")
+	want(Options{}, false, "Sail it.")
+	want(Options{Goal: "Paint it."}, false, "Paint it.") // again after another: it is new
+	want(Options{Goal: "Sail it."}, false, "Sail it.")
+	want(Options{Goal: "Paint it."}, false, "Paint it.")
+	want(Options{Fresh: true}, false, "Sail it.")
+}
+
+func TestChangedSpec(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + "tasks:\n  - {id: a, subject: One, owner: dev}\n",
+		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
+		"dev.yaml": `steps:
+  - {when: '#1: One', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {when: '#2: Two', call: [{tool: TaskUpdate, input: {taskId: "2", status: completed}}]}
+  - {when: '#3: Three', call: [{tool: TaskUpdate, input: {taskId: "3", status: completed}}]}
+  - {say: Yes., times: -1}
+`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	// A change of a task that is loaded already changes nothing; what is new comes in.
+	r.rewrite("team.yaml", "subject: One, owner: dev}", `subject: Uno, owner: dev}
+  - {id: c, subject: Two, blocked_by: [a]}
+  - {id: b, subject: Three, blocked_by: [a, c]}`)
+	e := r.run(Options{})
+	r.want(e, CodeDone, "all work is done")
+	if e.AlreadyDone || !e.Resumed {
+		t.Errorf("the run with new tasks: %+v", e)
+	}
+	all := r.list()
+	if len(all) != 3 || all[0].Subject != "One" || !slices.Equal(all[1].BlockedBy, []string{"1"}) ||
+		!slices.Equal(all[2].BlockedBy, []string{"1", "2"}) {
+		t.Errorf("tasks: %+v", all)
+	}
+	// A new member is news too, though it has nothing to do.
+	r.rewrite("team.yaml", "teammates:\n", "teammates:\n  ops: {model: dev}\n")
+	e = r.run(Options{})
+	r.want(e, CodeDone, "all work is done")
+	if e.AlreadyDone || len(e.Members) != 3 {
+		t.Errorf("the run with a new member: %+v", e)
+	}
+	if again := r.run(Options{}); !again.AlreadyDone {
+		t.Errorf("and once more: %+v", again)
+	}
+}
+
+// TestDeletedTaskOfTheSpecStaysDeleted: the spec's tasks are loaded once.
+func TestDeletedTaskOfTheSpecStaysDeleted(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
+		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
+		"dev.yaml": `steps:
+  - {when: '#1: One', call: [{tool: TaskUpdate, input: {taskId: "1", status: deleted}}]}
+  - {say: Yes., times: -1}
+`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if e := r.run(Options{}); !e.AlreadyDone || len(r.list()) != 0 {
+		t.Errorf("%+v with tasks %+v", e, r.list())
+	}
+	r.rewrite("team.yaml", "owner: dev}]", "owner: dev}, {id: b, subject: Two, blocked_by: [a]}]")
+	r.rewrite("dev.yaml", "'#1: One'", "'#2: Two'")
+	r.rewrite("dev.yaml", `taskId: "1", status: deleted}}]`, `taskId: "2", status: completed}}], times: 9`)
+	r.want(r.run(Options{}), CodeDone, "all work is done") // what it waited for is gone
+}
+
+func TestFreshForgets(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
+		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
+		"dev.yaml": `steps:
+  - {when: '#1: One', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {say: Yes., times: -1}
+`,
+	})
+	first := r.run(Options{})
+	r.want(first, CodeDone, "all work is done")
+	second := r.run(Options{Fresh: true})
+	r.want(second, CodeDone, "all work is done")
+	if second.Resumed || second.Members[1].Turns != first.Members[1].Turns || r.lines.all()[0].Seq != 1 {
+		t.Errorf("afresh: %+v, from line %d", second, r.lines.all()[0].Seq)
+	}
+	place, err := PlaceOf("crew", r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files := globAll(t, place.Transcripts()); len(files) != 2 {
+		t.Errorf("transcripts: %v", files)
+	}
+}
+
+func TestKeepStaysUntilToldToStop(t *testing.T) {
+	r := newRig(t, map[string]string{"team.yaml": soloSpec + "keep: true\n", "lead.yaml": `steps:
+  - {when: Ship it, say: Shipped.}
+  - {when: more, say: More.}
+`})
+	o := r.orchestrator(Options{})
+	done := make(chan Ending, 1)
+	go func() {
+		e, err := o.Run(context.Background())
+		if err != nil {
+			t.Error(err)
+		}
+		done <- e
+	}()
+	r.lines.wait(t, "rest", func(l Line) bool { return l.Type == "idle" })
+	c, err := Dial(t.Context(), o.Place())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "more"}); err != nil {
+		t.Fatal(err)
+	}
+	r.lines.wait(t, "the next turn to end", func(l Line) bool { return l.Type == "idle" && l.Turn == 2 })
+	if _, err := c.Down(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case e := <-done:
+		r.want(e, CodeUnfinished, "told to stop")
+		if e.Answer != "More." || e.Members[0].Turns != 2 || e.Members[0].Passes != 2 || e.Members[0].State != Resting {
+			t.Errorf("ending: %+v", e)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the team goes on")
+	}
+}
+
+// TestEndingSumsUp looks at all that an ending tells.
+func TestEndingSumsUp(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]\n" +
+			"gates: {task: [\"test -f ok || { touch ok; echo not yet; exit 1; }\"]}\n" +
+			"hooks: {Stop: [{hooks: [{type: command, command: /none/such/program}]}]}\n",
+		"lead.yaml": "steps: [{say: Yes., times: -1}]\nusage: {input_tokens: 10, output_tokens: 1}\n",
+		"dev.yaml": `steps:
+  - {call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}, {tool: TaskUpdate, input: {taskId: "2", status: completed}}]}
+  - {say: Yes., times: -1}
+usage: {input_tokens: 100, output_tokens: 7}
+`,
+	})
+	e := r.run(Options{})
+	r.want(e, CodeDone, "all work is done")
+	dev := e.Members[1]
+	if dev.Name != "dev" || dev.Agent != "builtin/script" || dev.State != Resting || !slices.Equal(dev.Completed, []string{"1", "2"}) ||
+		dev.Turns != 1 || dev.Passes != 3 || dev.Tokens != 321 {
+		t.Errorf("dev: %+v", dev)
+	}
+	if e.Tasks[tasks.Completed] != 2 || e.FailedOpen == 0 || len(e.Problems) != 0 || e.Elapsed <= 0 {
+		t.Errorf("ending: %+v", e)
+	}
+	last := r.lines.all()[len(r.lines.all())-1]
+	var ended TeamEnded
+	if err := decode(last.Data, &ended); err != nil || last.Type != "team_ended" || ended.ExitCode != 0 || ended.Tasks["completed"] != 2 {
+		t.Errorf("the last line is %s %s, %v", last.Type, last.Data, err)
+	}
+}
+
+// TestMailInTheMiddleOfATurn is shown between two passes, and once.
+func TestMailInTheMiddleOfATurn(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, permission_mode: bypassPermissions}\n", 2),
+		"lead.yaml": `steps:
+  - {when: Ship it, call: [{tool: SendMessage, input: {to: dev, message: begin}}]}
+  - {say: Told., when: "Message sent"}
+  - {when: waiting, call: [{tool: SendMessage, input: {to: dev, message: the word}}, {tool: SendMessage, input: {to: dev, message: and another}}]}
+  - {say: Yes., times: -1}
+`,
+		"dev.yaml": `steps:
+  - {when: begin, call: [{tool: SendMessage, input: {to: lead, message: waiting}}]}
+  - {when: and another, say: Heard both.}
+  - {call: [{tool: Bash, input: {command: "sleep 0.02"}}], times: -1}
+`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	begun := 0
+	for _, l := range r.lines.all() {
+		if l.Member == "dev" && l.Type == "turn_started" {
+			begun++
+		}
+	}
+	if begun != 1 {
+		t.Errorf("dev took %d turns; the mail came in the middle of its first:\n%s", begun, show(r.lines.all()))
+	}
+	place, err := PlaceOf("crew", r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]int{}
+	for _, path := range globAll(t, place.Transcripts()) {
+		r.checkTranscript(path, shown)
+	}
+	for _, text := range []string{"begin", "waiting", "the word", "and another"} {
+		if n := shown[text+"</teammate-message>"]; n != 1 {
+			t.Errorf("%q was shown %d times", text, n)
+		}
+	}
+}
+
+// TestTwoTeamsInOneProcess share nothing.
+func TestTwoTeamsInOneProcess(t *testing.T) {
+	files := map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
+		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
+		"dev.yaml": `steps:
+  - {when: '#1: One', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {say: Yes., times: -1}
+`,
+	}
+	one := newRig(t, files)
+	home := os.Getenv("COVEY_STATE_HOME")
+	two := newRig(t, files)
+	t.Setenv("COVEY_STATE_HOME", home) // of both
+	a, b := one.orchestrator(Options{}), two.orchestrator(Options{})
+	ended := make(chan Ending, 1)
+	go func() {
+		e, err := b.Run(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- e
+	}()
+	e, err := a.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.want(e, CodeDone, "all work is done")
+	two.want(<-ended, CodeDone, "all work is done")
+	for _, r := range []*rig{one, two} {
+		if all := r.list(); len(all) != 1 || all[0].Status != tasks.Completed {
+			t.Errorf("tasks: %+v", all)
+		}
+		if n := len(of[teammate.MemberStarted](r, "member_started")); n != 2 {
+			t.Errorf("%d members started", n)
+		}
+	}
+	if a.Place().Dir == b.Place().Dir || filepath.Dir(a.Place().Dir) != filepath.Dir(b.Place().Dir) {
+		t.Errorf("the teams' places are %s and %s", a.Place().Dir, b.Place().Dir)
+	}
+}
+
+// TestNewRefusesSpecsThatCannotRun before anything is written.
+func TestNewRefusesSpecsThatCannotRun(t *testing.T) {
+	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Yes.}]"})
+	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "lead.yaml"), []byte("steps: [{sya: Yes.}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(team, Options{}); err == nil || !strings.Contains(err.Error(), "lead.yaml") {
+		t.Errorf("a script that cannot be read: %v", err)
+	}
+	if entries, err := os.ReadDir(os.Getenv("COVEY_STATE_HOME")); err != nil || len(entries) > 0 {
+		t.Errorf("New has written %v, %v", entries, err)
+	}
+}
+
+// TestGoalsAndListsOfAnySize: neither a long goal of many lines nor hundreds of
+// tasks may keep a team from starting, resting or ending.
+func TestGoalsAndListsOfAnySize(t *testing.T) {
+	var list strings.Builder
+	list.WriteString("tasks:\n")
+	for i := range 300 {
+		fmt.Fprintf(&list, "  - {id: a-rather-long-name-%d, subject: Do it}\n", i)
+	}
+	r := newRig(t, map[string]string{
+		"team.yaml": soloSpec + list.String(),
+		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
+	})
+	goal := strings.Repeat("Ship it, all of it.\n", 100)
+	r.want(r.run(Options{Goal: goal}), CodeUnfinished, "nobody can go on")
+	if got := r.goals(); len(got) != 1 || got[0] != goal {
+		t.Errorf("the lead got %d goals", len(got))
+	}
+	if n := len(r.list()); n != 300 {
+		t.Errorf("%d tasks", n)
+	}
+}
+
+// TestTasksThatTheSpecCallsByNumbers: what a spec calls 1 and what the store
+// calls 1 are two things.
+func TestTasksThatTheSpecCallsByNumbers(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": soloSpec + "tasks:\n  - {id: \"2\", subject: stored as 1}\n",
+		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
+	})
+	r.want(r.run(Options{}), CodeUnfinished, "nobody can go on")
+	r.rewrite("team.yaml", "subject: stored as 1}", `subject: stored as 1}
+  - {id: "1", subject: stored as 2}
+  - {id: "3", subject: stored as 3, blocked_by: ["2"]}`)
+	r.want(r.run(Options{}), CodeUnfinished, "nobody can go on")
+	all := r.list()
+	if len(all) != 3 || all[2].Subject != "stored as 3" || !slices.Equal(all[2].BlockedBy, []string{"1"}) {
+		t.Errorf("tasks: %+v", all)
+	}
+}
