@@ -21,9 +21,11 @@ var mayImport = map[string][]string{
 }
 
 // testsMayImport is what a package's tests may import besides: a member is
-// best tested with an agent that follows a script.
+// best tested with an agent that follows a script, an agent kind under a real
+// member with real gates.
 var testsMayImport = map[string][]string{
-	"teammate": {"teammate/*"},
+	"teammate":     {"teammate/*"},
+	"teammate/acp": {"hooks", "tasks"},
 }
 
 // uphillImports also holds tests to the order, or a leaf could no longer be
