@@ -21,7 +21,6 @@ type foreigner struct {
 	answer   Permission
 	remarks  Remarks
 	mail     []Input
-	reply    Reply
 	between  func()
 	reported bool
 }

@@ -263,8 +263,10 @@ func TestOptions(t *testing.T) {
 	if _, err := a.Run(context.Background(), goPrompt(), &host{tb: t}); err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("error %v", err)
 	}
-	if a.Close() != nil || a.Close() != nil {
-		t.Error("Close fails")
+	for range 2 {
+		if err := a.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
 	}
 	if _, err := a.Run(context.Background(), goPrompt(), &host{tb: t}); err == nil {
 		t.Error("a closed agent runs")

@@ -220,7 +220,10 @@ func (f *fake) do(m message, words string) {
 	case "cancelled":
 		f.wait(func(m message) bool { return m.Method == "session/cancel" })
 	case "steered": // waits for mail in mid-turn, and takes it
-		f.answer(f.wait(func(m message) bool { return m.Method == "_session/steering" }), `{"outcome":"injected"}`)
+		mail := f.wait(func(m message) bool { return m.Method == "_session/steering" })
+		if rest != "silently" {
+			f.answer(mail, `{"outcome":"injected"}`)
+		}
 	case "sleep":
 		d, _ := time.ParseDuration(rest)
 		time.Sleep(d)

@@ -58,6 +58,19 @@ func TestLateAndDoubleAnswers(t *testing.T) {
 	}
 }
 
+// A program that answers and ends at once has answered.
+func TestAnswersAndDies(t *testing.T) {
+	r := newRig(t, life{Init: steerInit, On: mapped{"_session/steering": {}}, Prompts: [][]string{
+		{"tool c1 x", "done c1 y", "steered silently", "end end_turn", "die"}}}, life{})
+	r.host.mail = [][]teammate.Input{{{Kind: teammate.FromMail, Text: "mail"}}}
+	began := time.Now()
+	r.mustTurn(t)
+	if took := time.Since(began); took > steerWait {
+		t.Errorf("it took %v", took)
+	}
+	r.one(t, "session/prompt", "mail") // said again, to the next process
+}
+
 func TestAnswerWithIDAsString(t *testing.T) {
 	r := newRig(t, life{Prompts: [][]string{{"say x", `raw {"id":"$ID","result":{"stopReason":"end_turn"}}`}}})
 	r.mustTurn(t)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +28,6 @@ type host struct {
 	permit func(ctx context.Context, call teammate.ToolCall) teammate.Permission
 	report func(call teammate.ToolCall, r teammate.ToolResult) teammate.Remarks
 
-	mu     sync.Mutex
 	asked  []teammate.ToolCall
 	seen   []teammate.ToolCall
 	events []teammate.EventData

@@ -56,7 +56,7 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 	if known := t.rec.call(id); id != "" && !known.over {
 		c = known
 	}
-	c.merge(in.ToolCall)
+	c.mergeQuestion(in.ToolCall)
 	t.touched = true
 	if id != "" && !t.answered {
 		if err := t.rec.begin(c); err != nil {

@@ -85,6 +85,16 @@ func TestThinQuestions(t *testing.T) {
 	}
 }
 
+// What a question shows is not the call's output.
+func TestQuestionShowsNoOutput(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{
+		`askraw {"toolCallId":"c1","kind":"edit","content":[{"type":"content","content":{"type":"text","text":"needs it"}},{"type":"diff","path":"/w/a","oldText":"x"}]}`,
+		`update {"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","rawOutput":{"formatted_output":"out"}}`, "end end_turn",
+	}}})
+	r.mustTurn(t)
+	r.host.wants(`call c1: Edit {"file_path":"/w/a"}`, "result c1 (error false): out", "assistant: [selected yes]")
+}
+
 // Nobody waits for an answer any more when the program has died or the turn is
 // over.
 func TestQuestionIsWithdrawn(t *testing.T) {

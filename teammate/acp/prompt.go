@@ -84,6 +84,7 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 			if !t.answered {
 				return fmt.Errorf("%w: %w", errCrash, errGone)
 			}
+			return t.outcome()
 		case <-done:
 			done = nil
 			t.cancel()

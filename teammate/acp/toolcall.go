@@ -23,6 +23,8 @@ type toolCall struct {
 	Locations []location      `json:"locations"`
 	Meta      json.RawMessage `json:"_meta"`
 
+	shown []content // what the question for permission showed: it is no output
+
 	tool string // what _meta names the tool; empty: nothing
 
 	named  *teammate.ToolCall // as it stands in the transcript; nil: not yet
@@ -98,6 +100,15 @@ func (c *toolCall) merge(raw json.RawMessage) {
 	}
 }
 
+// mergeQuestion takes in the part that comes with a question for permission.
+// What it shows describes the call; output comes later.
+func (c *toolCall) mergeQuestion(raw json.RawMessage) {
+	output := c.Content
+	c.Content = nil
+	c.merge(raw)
+	c.shown, c.Content = c.Content, output
+}
+
 // tells reports whether raw says anything: null and an empty object do not.
 func tells(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
@@ -167,14 +178,20 @@ func rawText(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
-	var fields map[string]json.RawMessage
-	lenient(raw, &fields)
+	fields, empty := fieldsOf(raw), false
 	for _, name := range []string{
 		"formatted_output", "aggregated_output", "output", "stdout", "content", "result", "error",
 	} {
-		if json.Unmarshal(fields[name], &text) == nil && text != "" {
+		if isNull(fields[name]) || json.Unmarshal(fields[name], &text) != nil {
+			continue
+		}
+		if text != "" {
 			return text
 		}
+		empty = true
+	}
+	if empty { // it says so itself
+		return ""
 	}
 	return string(raw)
 }

@@ -137,7 +137,7 @@ func (c *toolCall) paths(raw map[string]json.RawMessage) []string {
 
 // diffs are the changed files that a call shows.
 func diffs(c *toolCall) []content {
-	return slices.DeleteFunc(slices.Clone(c.Content), func(item content) bool { return item.Type != "diff" })
+	return slices.DeleteFunc(slices.Concat(c.Content, c.shown), func(item content) bool { return item.Type != "diff" })
 }
 
 // whole reports whether a call shows nothing but files that were not there.

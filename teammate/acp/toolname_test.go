@@ -82,6 +82,7 @@ func TestMergeKeepsWhatIsNotMentioned(t *testing.T) {
 func TestOutput(t *testing.T) {
 	for call, want := range map[string]string{
 		`{"status":"completed","rawOutput":"plain"}`:                                                                             "plain",
+		`{"status":"completed","rawOutput":{"stdout":"","exit":0}}`:                                                              "",
 		`{"status":"completed","rawOutput":{"x":1}}`:                                                                             `{"x":1}`,
 		`{"status":"completed","rawOutput":{"stdout":"","formatted_output":"f"}}`:                                                "f",
 		`{"status":"completed","content":[{"type":"content","content":{"type":"text","text":"a"}},{"type":"diff","path":"/b"}]}`: "a\nchanged /b",
