@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,8 +156,11 @@ func pieces(text string) []string {
 
 // decode reads a body into one of the APIs' requests.
 func decode(body []byte, into any) error {
-	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("the request is not as the API wants it: %w", err)
+	err := json.Unmarshal(body, into)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("the request is not as the API wants it: %s is a %s",
+			cmp.Or(wrong.Field, "the body"), wrong.Value)
 	}
-	return nil
+	return err
 }

@@ -42,8 +42,8 @@ func serverOfAll(tb testing.TB, texts map[string]string) *script.Server {
 	return server
 }
 
-// request sends one request, without a connection.
-func request(server http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+// knock sends one request, without a connection.
+func knock(server http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
@@ -73,7 +73,7 @@ func wire(t *testing.T, file string) {
 	for i := 1; i+1 < len(archive.Files); i += 2 {
 		first, body, _ := strings.Cut(string(archive.Files[i].Data), "\n")
 		method, path, _ := strings.Cut(first, " ")
-		w := request(server, method, path, body)
+		w := knock(server, method, path, body)
 		got := fmt.Appendf(nil, "%d %s\n%s", w.Code, w.Header().Get("Content-Type"), w.Body)
 		response := &archive.Files[i+1]
 		if *update {
