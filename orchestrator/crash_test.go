@@ -188,7 +188,11 @@ func (r *rig) checkAfterCrash() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.checkJournal(place)
+	for id, n := range r.checkJournal(place) {
+		if n != 1 {
+			t.Errorf("task %s was completed %d times", id, n)
+		}
+	}
 	shown := map[string]int{}
 	for _, path := range globAll(t, place.Transcripts()) {
 		r.checkTranscript(path, shown)
@@ -210,8 +214,8 @@ func globAll(t *testing.T, dir string) []string {
 }
 
 // checkJournal: numbers rise strictly, and every committed event stands in it
-// exactly once.
-func (r *rig) checkJournal(place Place) {
+// exactly once. It returns how often each task was completed.
+func (r *rig) checkJournal(place Place) (completed map[string]int) {
 	r.t.Helper()
 	data, err := os.ReadFile(place.Journal())
 	if err != nil {
@@ -219,7 +223,7 @@ func (r *rig) checkJournal(place Place) {
 	}
 	var seq uint64
 	stored := map[uint64]int{}
-	completed := map[string]int{}
+	completed = map[string]int{}
 	for text := range strings.Lines(string(data)) {
 		var l Line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
@@ -248,11 +252,7 @@ func (r *rig) checkJournal(place Place) {
 			r.t.Errorf("event %d of the store is not in the journal", id)
 		}
 	}
-	for id, n := range completed {
-		if n != 1 {
-			r.t.Errorf("task %s was completed %d times", id, n)
-		}
-	}
+	return completed
 }
 
 // checkTranscript: every tool call has exactly one result. Shown counts the
