@@ -274,10 +274,14 @@ func (j *journal) put(stored []tasks.Event, entries []entry) {
 }
 
 // storedLine is the line of a committed event; the turn is the one that its
-// member is in.
+// member is in. A person is no member: the data say who it was.
 func (j *journal) storedLine(e tasks.Event) Line {
+	member := e.Member
+	if member == fromPerson {
+		member = ""
+	}
 	return j.line(Line{
-		Time: e.Time, Member: e.Member, Turn: j.turns[e.Member], Type: string(e.Type), Data: e.Data, Store: e.ID,
+		Time: e.Time, Member: member, Turn: j.turns[e.Member], Type: string(e.Type), Data: e.Data, Store: e.ID,
 	})
 }
 

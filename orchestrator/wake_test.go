@@ -219,6 +219,17 @@ func TestNewGoalOnADoneTeam(t *testing.T) {
 	}
 }
 
+// The member of a line is a member's name or empty, whoever sent the goal.
+func TestLinesAreMembersOrTheTeams(t *testing.T) {
+	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: Shipped.}]`})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	for _, l := range r.lines.all() {
+		if l.Member != "" && l.Member != "lead" {
+			t.Errorf("line %d (%s) is of %q", l.Seq, l.Type, l.Member)
+		}
+	}
+}
+
 // A goal may be long, and may come again after another one.
 func TestGoalsOfAnyLengthAndAgain(t *testing.T) {
 	r := newRig(t, map[string]string{

@@ -32,11 +32,13 @@ func brief(l orchestrator.Line) (entry, bool) {
 	if text == "" {
 		return entry{}, false
 	}
-	who := l.Member
-	if who == "" {
-		who = "team"
-	}
-	return entry{at: l.Time, who: plainLine(who), text: short(text), style: st}, true
+	return entry{at: l.Time, who: teller(l, p), text: short(text), style: st}, true
+}
+
+// teller is whom an entry is about: a member; the person who did it, whose
+// lines have no member; or else the team.
+func teller(l orchestrator.Line, p payload) string {
+	return plainLine(firstOf(l.Member, p.From, p.By, "team"))
 }
 
 // briefText is the text of a brief entry; empty: not noteworthy.
@@ -151,7 +153,7 @@ func taskStyle(op string) style {
 // what `covey logs` and `covey attach` show.
 func full(l orchestrator.Line) (entry, bool) {
 	p := data(l)
-	e := entry{at: l.Time, who: plainLine(firstOf(l.Member, "team"))}
+	e := entry{at: l.Time, who: teller(l, p)}
 	switch l.Type {
 	case "turn_started":
 		e.text, e.style = fmt.Sprintf("turn %d begins (%s)\n%s", l.Turn, p.Cause, quoted(p.Prompt)), cyan

@@ -146,3 +146,22 @@ func TestShortOfMuch(t *testing.T) {
 		t.Errorf("%d characters of 5 million, ending in %q", len([]rune(got)), got[len(got)-3:])
 	}
 }
+
+// TestTeller: what a person does has no member, and is not told as the team's.
+func TestTeller(t *testing.T) {
+	for _, tc := range []struct{ member, typ, data, want string }{
+		{"api", "message", `{"from":"api","to":"docs"}`, "api"},
+		{"", "message", `{"from":"operator","to":"docs","text":"x"}`, "operator"},
+		{"", "message", `{"to":"docs","text":"x"}`, "team"},
+		{"", "task", `{"op":"completed","by":"operator","task":{"id":"1"}}`, "operator"},
+		{"", "warning", `{"text":"x"}`, "team"},
+	} {
+		l := lineAt(1, tc.member, tc.typ, tc.data)
+		if e, _ := brief(l); e.who != tc.want {
+			t.Errorf("brief %s: %q, want %q", tc.data, e.who, tc.want)
+		}
+		if e, _ := full(l); e.who != tc.want {
+			t.Errorf("full %s: %q, want %q", tc.data, e.who, tc.want)
+		}
+	}
+}
