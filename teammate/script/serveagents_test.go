@@ -1,0 +1,235 @@
+package script_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// agentsDir is the folder that holds the agents' node_modules, from
+// COVEY_AGENTS_DIR. Without it the tests that need real agents are skipped.
+func agentsDir(t *testing.T, program string) string {
+	t.Helper()
+	dir := os.Getenv("COVEY_AGENTS_DIR")
+	if dir == "" {
+		t.Skip("COVEY_AGENTS_DIR is not set; it names the folder in which npm has installed the agents")
+	}
+	path := filepath.Join(dir, "node_modules", filepath.FromSlash(program))
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("%s is not installed; in the folder that COVEY_AGENTS_DIR names: npm i --ignore-scripts", program)
+	}
+	return path
+}
+
+// recorder keeps the bodies of the requests that a server gets.
+type recorder struct {
+	server http.Handler
+	mu     sync.Mutex
+	bodies []string
+}
+
+func (rec *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	rec.mu.Lock()
+	rec.bodies = append(rec.bodies, string(body))
+	rec.mu.Unlock()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	rec.server.ServeHTTP(w, r)
+}
+
+// saw reports whether a request held text.
+func (rec *recorder) saw(text string) bool {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return strings.Contains(strings.Join(rec.bodies, "\n"), text)
+}
+
+// acpAgent is an agent program that speaks ACP, one JSON object a line.
+type acpAgent struct {
+	in    io.Writer
+	out   *bufio.Scanner
+	calls int
+	said  strings.Builder
+}
+
+// startAgent runs a program in a home and workspace of its own.
+func startAgent(t *testing.T, home string, env []string, command ...string) *acpAgent {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "NO_BROWSER=true"}, env...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	patience := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		patience.Stop()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	agent := &acpAgent{in: in, out: bufio.NewScanner(out)}
+	agent.out.Buffer(nil, 1<<24)
+	return agent
+}
+
+// acpLine is what an agent writes: an answer, a request or a notification.
+type acpLine struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+	Params struct {
+		Update struct {
+			Kind    string          `json:"sessionUpdate"`
+			Content json.RawMessage `json:"content"`
+		} `json:"update"`
+		Options []struct {
+			ID   string `json:"optionId"`
+			Kind string `json:"kind"`
+		} `json:"options"`
+	} `json:"params"`
+}
+
+// call sends a request and reads up to its answer. What the agent asks for on
+// the way is granted once, what it says is kept.
+func (a *acpAgent) call(t *testing.T, method, params string) json.RawMessage {
+	t.Helper()
+	a.calls++
+	fmt.Fprintf(a.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", a.calls, method, params)
+	for a.out.Scan() {
+		var line acpLine
+		if json.Unmarshal(a.out.Bytes(), &line) != nil {
+			continue
+		}
+		switch {
+		case line.Method == "" && string(line.ID) == fmt.Sprint(a.calls):
+			if line.Error != nil {
+				t.Fatalf("%s: %s", method, line.Error)
+			}
+			return line.Result
+		case line.Method == "session/request_permission":
+			for _, o := range line.Params.Options {
+				if o.Kind == "allow_once" {
+					fmt.Fprintf(a.in, `{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":%q}}}`+"\n",
+						line.ID, o.ID)
+				}
+			}
+		case line.Params.Update.Kind == "agent_message_chunk":
+			var content struct{ Text string }
+			_ = json.Unmarshal(line.Params.Update.Content, &content)
+			a.said.WriteString(content.Text)
+		}
+	}
+	t.Fatalf("the agent ended during %s: %v", method, a.out.Err())
+	return nil
+}
+
+// converse has a real agent follow a script: it must run what the script says,
+// show the result to the model, and say what the script says.
+func converse(t *testing.T, start func(url string) *acpAgent) {
+	t.Helper()
+	rec := &recorder{server: serverOf(t, `
+steps:
+  - say: I look first.
+    call: [{tool: Bash, input: {command: "printf 'the-answer-is-%s' 42"}}]
+  - when: the-answer-is-42
+    say: I have seen it.
+  - say: And a second turn.`)}
+	server := httptest.NewServer(rec)
+	t.Cleanup(server.Close)
+	agent := start(server.URL)
+	agent.call(t, "initialize", `{"protocolVersion":1,"clientCapabilities":{}}`)
+	var session struct{ SessionID string }
+	result := agent.call(t, "session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
+	if err := json.Unmarshal(result, &session); err != nil || session.SessionID == "" {
+		t.Fatalf("no session: %v %s", err, result)
+	}
+	for range 2 {
+		result = agent.call(t, "session/prompt", fmt.Sprintf(
+			`{"sessionId":%q,"prompt":[{"type":"text","text":"Follow the script."}]}`, session.SessionID))
+		if !strings.Contains(string(result), `"end_turn"`) {
+			t.Errorf("the turn ended with %s", result)
+		}
+	}
+	if !rec.saw("the-answer-is-42") {
+		t.Error("the model never saw the command's output")
+	}
+	for _, want := range []string{"I look first.", "I have seen it.", "And a second turn."} {
+		if strings.Count(agent.said.String(), want) != 1 {
+			t.Errorf("the agent said %q, want %q once", agent.said.String(), want)
+		}
+	}
+}
+
+// TestCodexFollowsScripts runs the agent that speaks the Responses API.
+func TestCodexFollowsScripts(t *testing.T) {
+	program := agentsDir(t, "@zed-industries/codex-acp-linux-x64/bin/codex-acp")
+	converse(t, func(url string) *acpAgent {
+		home := t.TempDir()
+		config := fmt.Sprintf(`model = "mock-1"
+model_provider = "mock"
+approval_policy = "on-request"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+analytics.enabled = false
+feedback.enabled = false
+[model_providers.mock]
+name = "mock"
+base_url = "%s/v1"
+wire_api = "responses"
+env_key = "MOCK_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+`, url)
+		writeFile(t, filepath.Join(home, ".codex", "config.toml"), config)
+		return startAgent(t, home, []string{"CODEX_HOME=" + filepath.Join(home, ".codex"), "MOCK_KEY=dummy"}, program)
+	})
+}
+
+// TestGeminiFollowsScripts runs the agent that speaks generateContent.
+func TestGeminiFollowsScripts(t *testing.T) {
+	program := agentsDir(t, "@google/gemini-cli/bundle/gemini.js")
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed; gemini-cli needs it")
+	}
+	converse(t, func(url string) *acpAgent {
+		home := t.TempDir()
+		writeFile(t, filepath.Join(home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}},
+"general":{"sessionRetention":{"enabled":false},"disableAutoUpdate":true,"enableAutoUpdate":false},
+"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false}}`)
+		return startAgent(t, home, []string{
+			"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true",
+			"GEMINI_CLI_NO_RELAUNCH=true", "GEMINI_TELEMETRY_ENABLED=false",
+		}, node, program, "--acp", "-m", "gemini-2.5-flash")
+	})
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
