@@ -184,6 +184,8 @@ func (a *Agent) ask(
 		if err := a.pause(ctx, err); err != nil {
 			return later, err
 		}
+		// A prompt of which the program has said nothing may have been lost with
+		// it, and is just sent again; otherwise the model has to know.
 		if t != nil && t.touched {
 			notice := teammate.Input{Kind: teammate.FromCovey, Text: crashNotice}
 			if err := h.Record(promptRecord([]teammate.Input{notice})); err != nil {
@@ -200,6 +202,7 @@ const crashNotice = "Your program ended in the middle of this turn and was start
 // pause waits before the program is started again. A program that dies time
 // and again is given up.
 func (a *Agent) pause(ctx context.Context, err error) error {
+	// The process may be half dead: it is never used again.
 	a.down()
 	if a.failures++; a.failures > a.opts.Restarts {
 		a.failures = 0
@@ -242,10 +245,13 @@ func (a *Agent) prompt(
 		names.servers = append(names.servers, s.Name)
 	}
 	t := &talk{a: a, live: a.live, rec: newRecorder(h, names), steers: map[*call][]teammate.Input{}}
+	// What the Host cannot do is done without: a test, or another host, may offer
+	// less than a member does.
 	t.sup, _ = h.(teammate.Supervisor)
 	t.post, _ = h.(teammate.Correspondent)
 	t.eye, _ = h.(teammate.Observer)
 	err := t.run(ctx, blocks)
+	// From here on the transcript is put into order, whatever has happened.
 	if errors.Is(err, errCrash) {
 		err = fmt.Errorf("%w (%s)", err, a.live.proc.epitaph())
 	}
@@ -343,6 +349,8 @@ func (a *Agent) verdict(t *talk, err error) error {
 			t.eye.Observe(teammate.Warning{Text: fmt.Sprintf("the agent program ended its turn with %q", reason)})
 		}
 	}
+	// Words alone can be the program's own, in the model's place. A turn that has
+	// called a tool had a model.
 	if t.rec.made > 0 {
 		return nil
 	}

@@ -65,6 +65,8 @@ func (c *conn) close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
+	// The reader may wait for room in the inbox, the writer for the program to
+	// read: each is freed before it is waited for.
 	c.in.close()
 	c.from.Close()
 	c.to.Close()
@@ -131,6 +133,8 @@ func (c *conn) settle(m message) {
 	if !ok || m.ID == nil {
 		return
 	}
+	// done is closed before the answer is queued: who waits with a question for
+	// a person is called off even while the inbox is full.
 	waiting.result = m.Result
 	if m.Error != nil {
 		waiting.err = readError(m.Error)
@@ -150,6 +154,7 @@ func (c *conn) update(params json.RawMessage, size int) {
 		return
 	}
 	c.mu.Lock()
+	// Programs with helpers of their own tell of the helpers' sessions as well.
 	foreign := in.SessionID != "" && c.session != "" && in.SessionID != c.session
 	c.mu.Unlock()
 	if !foreign {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -136,6 +137,12 @@ func (f *fake) next() message {
 // wait reads until a message is what want says; requests that come meanwhile
 // are served later.
 func (f *fake) wait(want func(message) bool) message {
+	for i, m := range f.late {
+		if want(m) {
+			f.late = slices.Delete(f.late, i, i+1)
+			return m
+		}
+	}
 	for {
 		m := <-f.lines
 		if want(m) {

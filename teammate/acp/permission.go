@@ -51,6 +51,8 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 	lenient(q.params, &in)
 	var options []option
 	lenient(in.Options, &options)
+	// A question without an id, or about a call that is over, stands for itself:
+	// it is decided, but there is nothing in the transcript that it belongs to.
 	c := &toolCall{}
 	id := text(fieldsOf(in.ToolCall)["toolCallId"])
 	if known := t.rec.call(id); id != "" && !known.over {
@@ -70,7 +72,7 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 	}
 	p, over := t.permit(ctx, c)
 	choice := choose(options, p.Allow)
-	if over || choice == "" {
+	if over || t.stopping || choice == "" { // after a cancel the protocol wants this answer
 		t.live.conn.reply(q.id, cancelledOutcome())
 	} else {
 		t.live.conn.reply(q.id, selectedOutcome(choice))
@@ -97,6 +99,8 @@ func (t *talk) permit(ctx context.Context, c *toolCall) (p teammate.Permission, 
 			break
 		}
 	}
+	// No answer to a question has room for the reason, and some programs end
+	// their turn over a no: the model is told with the next prompt.
 	if !p.Allow && p.Reason != "" && ctx.Err() == nil {
 		t.a.held = append(t.a.held, teammate.Input{
 			Kind: teammate.FromCovey, Text: "A tool call of yours was not allowed. " + p.Reason,

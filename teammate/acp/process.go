@@ -58,6 +58,8 @@ func startProcess(o *Options) (*process, error) {
 			p.release = release
 		}
 	}
+	// The ends that the program has got are closed here, or its output would never
+	// end for us.
 	go p.wait() // stop waits for it
 	return p, nil
 }

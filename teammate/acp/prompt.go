@@ -73,13 +73,15 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	t.live.meter.begin()
 	watch := time.NewTimer(t.patience())
 	defer watch.Stop()
+	// done becomes nil once the program was told to stop: the loop goes on until
+	// it answers, so that what it says on its way out is not lost.
 	for done, heard := ctx.Done(), t.live.conn.heard.Load(); ; {
 		select {
 		case <-box.ready:
 			t.takeAll(ctx)
 			heard = t.live.conn.heard.Load()
 			watch.Reset(t.patience())
-		case <-t.live.conn.gone:
+		case <-t.live.conn.gone: // whatever it said before is in the inbox by now
 			t.takeAll(ctx)
 			if !t.answered {
 				return fmt.Errorf("%w: %w", errCrash, errGone)
@@ -89,6 +91,7 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 			done = nil
 			t.cancel()
 		case <-watch.C:
+			// Messages that mean nothing to us are signs of life, too.
 			if now := t.live.conn.heard.Load(); now != heard {
 				heard = now
 			} else {
@@ -200,9 +203,12 @@ func (t *talk) takeAll(ctx context.Context) {
 func (t *talk) note(ctx context.Context, raw json.RawMessage) error {
 	var u update
 	if json.Unmarshal(raw, &u) != nil {
+		// One field of an odd type: what is needed is taken by itself.
 		u = update{Kind: text(fieldsOf(raw)["sessionUpdate"]), ToolCall: text(fieldsOf(raw)["toolCallId"])}
 		lenient(fieldsOf(raw)["content"], &u.Content)
 	}
+	// Kinds that are not known fall through: new ones are invented all the time,
+	// and guessing at them is how a summary becomes a message of the user.
 	t.live.meter.update(u)
 	switch u.Kind {
 	case "agent_message_chunk":
@@ -234,6 +240,7 @@ func (t *talk) work(ctx context.Context, id string, raw json.RawMessage) error {
 	if err := t.rec.begin(c); err != nil || !c.ended() {
 		return err
 	}
+	// A denied call did not run, so there is nothing for hooks to look at.
 	if c.denied == "" && t.sup != nil {
 		for _, call := range t.rec.names.calls(c) {
 			t.remark(t.sup.Report(ctx, call, c.result()))
@@ -242,6 +249,8 @@ func (t *talk) work(ctx context.Context, id string, raw json.RawMessage) error {
 	if err := t.rec.end(c); err != nil {
 		return err
 	}
+	// The model is asked again after each call: the moment for mail, as it is
+	// between the passes of the builtin agent.
 	if t.post != nil && t.live.caps.steer && !t.stopping {
 		t.tell(t.post.Mail(ctx))
 	}
@@ -290,6 +299,8 @@ func (t *talk) tell(inputs []teammate.Input) {
 
 // steered takes in whether mail has reached the model.
 func (t *talk) steered(answer *call) error {
+	// promptRequired: there was no turn to hand it into any more. Everything else
+	// that is no error means that the model will see it.
 	inputs, ok := t.steers[answer]
 	if !ok {
 		return nil

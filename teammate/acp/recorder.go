@@ -69,6 +69,8 @@ func (r *recorder) begin(c *toolCall) error {
 	if c.named != nil {
 		return nil
 	}
+	// A call of several files stands there once, under the first of them; hooks
+	// and rules have seen each.
 	named := r.names.calls(c)[0]
 	c.named = &named
 	r.made++
@@ -88,6 +90,7 @@ func (r *recorder) end(c *toolCall) error {
 		return err
 	}
 	c.over = true
+	// Its message may still wait for calls of the one before it.
 	if !slices.Contains(r.open, c.ID) {
 		r.ready = append(r.ready, c)
 		return nil

@@ -116,6 +116,7 @@ func (l *live) initialize(ctx context.Context) error {
 	lenient(can["loadSession"], &l.caps.load)
 	resume := fieldsOf(can["sessionCapabilities"])["resume"]
 	l.caps.resume = len(resume) > 0 && !isNull(resume) && string(resume) != "false"
+	// Steering is an extension; programs differ in where they advertise it.
 	for _, meta := range []json.RawMessage{fields["_meta"], can["_meta"]} {
 		lenient(fieldsOf(fieldsOf(meta)["steering"])["supported"], &l.caps.steer)
 	}
@@ -147,6 +148,7 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 				l.session = a.session
 				return nil
 			}
+			// "Not this session" is no reason to give up: the next way may do.
 			if fatal := a.fatal(err); fatal != nil {
 				return fatal
 			}
@@ -163,6 +165,8 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 	if l.session == "" {
 		return fmt.Errorf("%w: it gave no session id", errUseless)
 	}
+	// The id is kept before the session is used: a crash between the two would
+	// leave work behind in a session that nobody finds again.
 	a.session, a.made, a.primed = l.session, a.opts.Clock(), false
 	if err := a.opts.OnSession(l.session); err != nil {
 		return fmt.Errorf("%w: %w", errKeep, err)
@@ -213,6 +217,7 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 		}
 		return fmt.Errorf("acp: the agent program opened no session: %w", err) // it would say so again
 	}
+	// A program that hangs at its start may be luckier the next time.
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("it did not open a session within %v", a.opts.Timeouts.Start)
 	}
@@ -225,6 +230,7 @@ func (a *Agent) passMinute(ctx context.Context) error {
 	if !a.opts.Quirks.LoadAfterMinute {
 		return nil
 	}
+	// A session of an earlier life whose age nobody kept may be seconds old.
 	if !a.made.IsZero() && !a.made.Truncate(time.Minute).Equal(now.Truncate(time.Minute)) {
 		return nil
 	}
@@ -251,7 +257,7 @@ func (a *Agent) system(params map[string]any) {
 func servers(list []MCPServer) []map[string]any {
 	all := []map[string]any{}
 	for _, s := range list {
-		if s.URL != "" {
+		if s.URL != "" { // the schema wants empty lists where there are none, not null
 			all = append(all, map[string]any{
 				"type": "http", "name": s.Name, "url": s.URL, "headers": append([]Pair{}, s.Headers...),
 			})

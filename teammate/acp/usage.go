@@ -68,6 +68,7 @@ func (m *meter) end(result json.RawMessage) Spent {
 			InputTokens:  max(total.InputTokens-m.before.InputTokens, 0),
 			OutputTokens: max(total.OutputTokens-m.before.OutputTokens, 0),
 		}
+		// A prompt that tells nothing must not make the next one cost all again.
 		if m.spent.Known {
 			m.before = total
 		}
