@@ -131,11 +131,14 @@ func TestFilesStatus(t *testing.T) {
 	}
 }
 
+// longText is more than the store keeps in its own file.
+var longText = strings.Repeat("a long description ", 10_000)
+
 // fillStore puts three tasks and a message into a team's store: one task in
 // progress with ana, one blocked, one ready.
 func fillStore(t *testing.T, place orchestrator.Place) {
 	t.Helper()
-	store, err := tasks.Open(place.Store(), nil)
+	store, err := tasks.Open(place.Store(), &tasks.Options{BlobDir: place.Blobs()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +149,10 @@ func fillStore(t *testing.T, place orchestrator.Place) {
 			t.Fatal(err)
 		}
 	}
-	list := []tasks.New{{Key: "1", Subject: "First"}, {Key: "2", Subject: "Second", BlockedBy: []string{"1"}}, {Key: "3", Subject: "Third"}}
+	list := []tasks.New{
+		{Key: "1", Subject: "First"}, {Key: "2", Subject: "Second", BlockedBy: []string{"1"}},
+		{Key: "3", Subject: "Third", Description: longText},
+	}
 	if _, err := store.Add(ctx, actor, list); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +174,7 @@ func TestReadTasksFromFiles(t *testing.T) {
 	}
 	fillStore(t, place)
 	list, err := readTasks(t.Context(), place)
-	if err != nil || len(list) != 3 || list[1].Subject != "Second" {
-		t.Errorf("%v, %+v", err, list)
+	if err != nil || len(list) != 3 || list[1].Subject != "Second" || list[2].Description != longText {
+		t.Errorf("%v, %d tasks", err, len(list))
 	}
 }

@@ -61,7 +61,9 @@ func readTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, err
 // readStore reads the store of a team that does not run. It is opened
 // read-only: looking at a team changes nothing, not even a file's time.
 func readStore(ctx context.Context, place orchestrator.Place) (tasks.Snapshot, error) {
-	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, LockTimeout: lockWait})
+	store, err := tasks.Open(place.Store(), &tasks.Options{
+		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait,
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return tasks.Snapshot{}, fmt.Errorf("team %s has no tasks: it has never run; covey up starts it", place.Team)
 	}
