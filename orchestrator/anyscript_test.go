@@ -15,7 +15,7 @@ import (
 // ends by itself all the same, each message is shown once, and the store is in
 // order.
 func TestAnyScriptsComeToAnEnd(t *testing.T) {
-	seeds := 40
+	seeds := 25
 	if testing.Short() {
 		seeds = 8
 	}

@@ -87,7 +87,7 @@ func (r *rig) runAndKill(lines int) (ended bool, code int) {
 // TestKilledAtAnyMoment kills a team again and again until it comes to its
 // end, and then looks whether anything was lost or happened twice.
 func TestKilledAtAnyMoment(t *testing.T) {
-	rounds := 4
+	rounds := 3
 	if testing.Short() {
 		rounds = 1
 	}

@@ -282,7 +282,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 			}()
 			r.lines.wait(t, "the first pass", func(l Line) bool { return l.Type == "pass_started" })
 			disk.room.Store(false)
-			for range 4 { // in the pauses between them the member fills the queue
+			for range 3 { // in the pauses between them the member fills the queue
 				<-disk.failed
 			}
 			tt.end(t, o.Place(), cancel)
