@@ -99,20 +99,25 @@ func (u *turn) Permit(ctx context.Context, call ToolCall) Permission {
 	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
 		return Permission{Reason: badInput(call.Name, err).Content}
 	}
-	pre, err := u.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
+	pre, err := u.fire(ctx, hooks.PreToolUseInput{
+		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
+	})
 	switch {
 	case ctx.Err() != nil:
 		return Permission{Reason: interruptedResult}
 	case err != nil: // what was to guard the call has not looked at it
 		u.warn("PreToolUse hook failed, so %s was not allowed: %v", call.Name, err)
-		return Permission{Reason: fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)}
+		reason := fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)
+		return Permission{Reason: reason}
 	}
 	u.heard(pre)
 	if rule := u.inTheDark(call); rule != "" {
-		u.emit(PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule})
+		u.emit(PermissionDecided{
+			ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule,
+		})
 		return Permission{
-			Reason: fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s may be against it. "+
-				"Go on without it.", call.Name, rule),
+			Reason: fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s "+
+				"may be against it. Go on without it.", call.Name, rule),
 			Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted},
 		}
 	}
@@ -167,7 +172,8 @@ func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks 
 	}
 	u.heard(out)
 	if _, ok := out.Output["updatedToolOutput"]; ok {
-		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program", call.Name)
+		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program",
+			call.Name)
 	}
 	return Remarks{Feedback: said(out), Halted: u.halted}
 }
@@ -184,7 +190,7 @@ func (u *turn) detect(call ToolCall) {
 	}
 	u.emit(CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
 	if broke {
-		u.warn("%s called %s without asking, which the rule %s is against; it could only be detected afterwards",
+		u.warn("%s called %s without asking, which the rule %s is against; it was only detected afterwards",
 			o.Name, call.Name, rule)
 	}
 }

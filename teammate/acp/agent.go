@@ -196,8 +196,9 @@ func (a *Agent) ask(
 	}
 }
 
-const crashNotice = "Your program ended in the middle of this turn and was started again. Go on where you were; " +
-	"tool calls without a result may have had an effect, so look first. What you were asked is repeated below."
+const crashNotice = "Your program ended in the middle of this turn and was started again. " +
+	"Go on where you were; tool calls without a result may have had an effect, so look first. " +
+	"What you were asked is repeated below."
 
 // pause waits before the program is started again. A program that dies time
 // and again is given up.
@@ -320,7 +321,8 @@ func isAPIError(err error) bool {
 func (t *talk) warn() {
 	if n := t.live.conn.dropped.Swap(0); n > 0 && t.eye != nil {
 		t.eye.Observe(teammate.Warning{Text: fmt.Sprintf(
-			"the agent program sent %d messages of more than %d MiB, which were passed over", n, maxLine>>20)})
+			"the agent program sent %d messages of more than %d MiB, which were passed over",
+			n, maxLine>>20)})
 	}
 }
 
@@ -340,13 +342,14 @@ func (a *Agent) verdict(t *talk, err error) error {
 	reason := text(fieldsOf(t.request.result)["stopReason"])
 	switch strings.ToLower(reason) {
 	case "max_tokens":
-		return &teammate.APIError{Type: "max_output_tokens", Message: "the model's answer was cut off at its longest"}
+		return &teammate.APIError{Type: "max_output_tokens", Message: "the model's answer was cut off"}
 	case "refusal":
-		return &teammate.APIError{Type: "invalid_request", Message: "the model refused to go on (stop reason refusal)"}
+		return &teammate.APIError{Type: "invalid_request", Message: "the model refused to go on"}
 	case "end_turn", "cancelled": // cancelled: a refused permission ends some programs' turns
 	default:
 		if t.eye != nil {
-			t.eye.Observe(teammate.Warning{Text: fmt.Sprintf("the agent program ended its turn with %q", reason)})
+			text := fmt.Sprintf("the agent program ended its turn with %q", reason)
+			t.eye.Observe(teammate.Warning{Text: text})
 		}
 	}
 	// Words alone can be the program's own, in the model's place. A turn that has

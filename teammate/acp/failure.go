@@ -27,8 +27,9 @@ const (
 	limitWords = `usage limit|usage_limit|usagelimit|quota|limit reached|hit your limit|reached your limit|` +
 		`out of credits|insufficient_quota|plan limit|limit exceeded for your plan`
 	loginWords = `not logged in|please log ?in|please run /login|/login|log in again|auth_required|` +
-		`authentication required|authentication_error|authentication failed|not authenticated|invalid api key|` +
-		`invalid_api_key|incorrect api key|unauthorized|api key not valid|token has expired|sign in|status 401|401 `
+		`authentication required|authentication_error|authentication failed|not authenticated|` +
+		`invalid api key|invalid_api_key|incorrect api key|api key not valid|unauthorized|` +
+		`token has expired|sign in|status 401|401 `
 )
 
 var (
@@ -48,7 +49,8 @@ var kinds = []struct {
 	{"billing_error", regexp.MustCompile(`billing|credit balance|payment required|\b402\b`)},
 	{"rate_limit", regexp.MustCompile(`rate.?limit|too many requests|resource.?exhausted|\b429\b`)},
 	{"overloaded", regexp.MustCompile(`overloaded|\b529\b|at capacity`)},
-	{"model_not_found", regexp.MustCompile(`model.{0,40}(not found|does not exist|not supported)|unknown model`)},
+	{"model_not_found", regexp.MustCompile(`unknown model|` +
+		`model.{0,40}(not found|does not exist|not supported)`)},
 	{"max_output_tokens", regexp.MustCompile(`max.?output.?tokens|output token limit`)},
 	{"invalid_request", regexp.MustCompile(`invalid.?request|\b400\b|prompt is too long|context.?length|` +
 		`context window`)},
@@ -89,9 +91,11 @@ const maxVerdict = 400
 
 // Programs say these instead of answering with an error.
 var (
-	limitReply = regexp.MustCompile(`^(Claude AI usage limit reached|You've (hit|reached) your (usage )?limit|` +
+	limitReply = regexp.MustCompile(`^(Claude AI usage limit reached|` +
+		`You've (hit|reached) your (usage )?limit|` +
 		`(5-hour|Weekly|Session) limit reached)`)
-	loginReply = regexp.MustCompile(`^(Not logged in|Invalid API key|Please run /login|OAuth token has expired)`)
+	loginReply = regexp.MustCompile(`^(Not logged in|Invalid API key|Please run /login|` +
+		`OAuth token has expired)`)
 )
 
 // confession finds out whether a turn's whole text says that the account is
@@ -109,12 +113,13 @@ func confession(text string, now time.Time) error {
 
 var (
 	resetEpoch   = regexp.MustCompile(`(?i)(?:\||reset(?:s)?_?at"?\s*[:=]\s*"?)(\d{10})\b`)
-	resetSeconds = regexp.MustCompile(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|retry-after)"?` +
-		`\s*[:=]\s*"?(\d+)`)
+	resetSeconds = regexp.MustCompile(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|` +
+		`retry-after)"?\s*[:=]\s*"?(\d+)`)
 	resetSpan = regexp.MustCompile(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*` +
 		`(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])\b[\s,]*(?:and\s+)?)+)`)
 	spanPart   = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*([dhms])`)
-	resetClock = regexp.MustCompile(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b`)
+	resetClock = regexp.MustCompile(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+` +
+		`(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b`)
 	resetStamp = regexp.MustCompile(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
 )
 

@@ -264,7 +264,9 @@ func (t *talk) plan(entries []planEntry) {
 	}
 	p := teammate.Planned{Entries: []teammate.PlanEntry{}}
 	for _, e := range entries {
-		p.Entries = append(p.Entries, teammate.PlanEntry{Text: e.Content, Status: e.Status, Priority: e.Priority})
+		p.Entries = append(p.Entries, teammate.PlanEntry{
+			Text: e.Content, Status: e.Status, Priority: e.Priority,
+		})
 	}
 	t.eye.Observe(p)
 }

@@ -105,9 +105,10 @@ func (r *recorder) end(c *toolCall) error {
 func (r *recorder) answer(c *toolCall) error {
 	result := c.result()
 	r.open = slices.DeleteFunc(r.open, func(id string) bool { return id == c.ID })
-	return r.host.Record(teammate.Record{Message: teammate.Message{Role: teammate.User, Content: []teammate.Block{{
+	m := teammate.Message{Role: teammate.User, Content: []teammate.Block{{
 		Type: teammate.ToolResultBlock, ToolUseID: c.ID, Content: result.Content, IsError: result.IsError,
-	}}}})
+	}}}
+	return r.host.Record(teammate.Record{Message: m})
 }
 
 // hear records what the model was told while it worked.
@@ -166,7 +167,8 @@ func (r *recorder) finish(usage teammate.Usage) error {
 	}
 	r.speak()
 	if len(r.draft) == 0 {
-		return r.host.Record(teammate.Record{Message: teammate.Message{Role: teammate.Assistant}, Usage: usage})
+		silent := teammate.Message{Role: teammate.Assistant}
+		return r.host.Record(teammate.Record{Message: silent, Usage: usage})
 	}
 	return r.settle(usage)
 }

@@ -85,7 +85,8 @@ func (a *Agent) open(ctx context.Context, l *live) error {
 	}
 	l.conn.use(l.session)
 	if a.opts.Mode != "" {
-		_, err = l.conn.do(ctx, "session/set_mode", map[string]any{"sessionId": l.session, "modeId": a.opts.Mode})
+		mode := map[string]any{"sessionId": l.session, "modeId": a.opts.Mode}
+		_, err = l.conn.do(ctx, "session/set_mode", mode)
 		if err != nil {
 			return fmt.Errorf("session mode %q: %w", a.opts.Mode, err)
 		}
@@ -110,7 +111,8 @@ func (l *live) initialize(ctx context.Context) error {
 	var version float64
 	lenient(fields["protocolVersion"], &version)
 	if version != 1 {
-		return fmt.Errorf("%w: it speaks version %v of the Agent Client Protocol, covey needs version 1", errUseless, version)
+		return fmt.Errorf("%w: it speaks version %v of the Agent Client Protocol, covey needs version 1",
+			errUseless, version)
 	}
 	can := fieldsOf(fields["agentCapabilities"])
 	lenient(can["loadSession"], &l.caps.load)
@@ -247,7 +249,9 @@ func (a *Agent) system(params map[string]any) {
 	switch {
 	case prompt == "":
 	case a.opts.SystemBy == SystemField:
-		params["systemPrompt"] = map[string]any{"mode": "append", "content": []json.RawMessage{textBlock(prompt)}}
+		params["systemPrompt"] = map[string]any{
+			"mode": "append", "content": []json.RawMessage{textBlock(prompt)},
+		}
 	case a.opts.SystemBy == SystemMeta:
 		params["_meta"] = map[string]any{"systemPrompt": map[string]string{"append": prompt}}
 	}
@@ -264,7 +268,8 @@ func servers(list []MCPServer) []map[string]any {
 			continue
 		}
 		all = append(all, map[string]any{
-			"name": s.Name, "command": s.Command, "args": append([]string{}, s.Args...), "env": append([]Pair{}, s.Env...),
+			"name": s.Name, "command": s.Command,
+			"args": append([]string{}, s.Args...), "env": append([]Pair{}, s.Env...),
 		})
 	}
 	return all

@@ -202,5 +202,6 @@ func shorten(text string) string {
 		return text
 	}
 	half := maxResult / 2
-	return fmt.Sprintf("%s\n\n... [%d bytes left out] ...\n\n%s", text[:half], len(text)-2*half, text[len(text)-half:])
+	return fmt.Sprintf("%s\n\n... [%d bytes left out] ...\n\n%s",
+		text[:half], len(text)-2*half, text[len(text)-half:])
 }

@@ -137,7 +137,8 @@ func (c *toolCall) paths(raw map[string]json.RawMessage) []string {
 
 // diffs are the changed files that a call shows.
 func diffs(c *toolCall) []content {
-	return slices.DeleteFunc(slices.Concat(c.Content, c.shown), func(item content) bool { return item.Type != "diff" })
+	other := func(item content) bool { return item.Type != "diff" }
+	return slices.DeleteFunc(slices.Concat(c.Content, c.shown), other)
 }
 
 // whole reports whether a call shows nothing but files that were not there.
@@ -243,7 +244,8 @@ func (n naming) mcp(c *toolCall, raw map[string]json.RawMessage) (string, json.R
 func toolIn(title, server string) string {
 	for _, form := range [][2]string{
 		{"mcp__" + server + "__", ""}, {"mcp_" + server + "_", ""}, {"mcp." + server + ".", ""},
-		{"Tool: " + server + "/", ""}, {server + "_", ""}, {server + "-", ""}, {server + ".", ""}, {server + "/", ""},
+		{"Tool: " + server + "/", ""},
+		{server + "_", ""}, {server + "-", ""}, {server + ".", ""}, {server + "/", ""},
 		{"", " (" + server + " MCP Server)"},
 	} {
 		rest, ok := strings.CutPrefix(title, form[0])

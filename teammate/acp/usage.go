@@ -16,7 +16,7 @@ const (
 	UsageQuota                         // _meta.quota in the answer: gemini
 	UsageChunks                        // _meta.usage of message chunks, once for each model call: qwen
 	UsageCumulative                    // usage in the answer, since the program began: copilot
-	UsageLastCall                      // usage in the answer, of the last model call alone: opencode; a lower bound
+	UsageLastCall                      // usage in the answer, of the last model call: opencode; too little
 )
 
 // meter counts what one session's prompts use.
@@ -93,7 +93,8 @@ func (m *meter) take(raw json.RawMessage) {
 // output of it is input.
 func tokensIn(raw json.RawMessage) (teammate.Usage, bool) {
 	fields := fieldsOf(raw)
-	in, inOK := number(fields, "inputTokens", "input_tokens", "promptTokens", "prompt_tokens", "promptTokenCount")
+	in, inOK := number(fields, "inputTokens", "input_tokens", "promptTokens", "prompt_tokens",
+		"promptTokenCount")
 	out, outOK := number(fields, "outputTokens", "output_tokens", "completionTokens", "completion_tokens",
 		"candidatesTokenCount")
 	if !inOK && !outOK {
@@ -114,7 +115,8 @@ func tokensIn(raw json.RawMessage) (teammate.Usage, bool) {
 func number(fields map[string]json.RawMessage, names ...string) (int64, bool) {
 	for _, name := range names {
 		var n float64
-		if raw := fields[name]; raw != nil && !isNull(raw) && json.Unmarshal(raw, &n) == nil && n >= 0 && n < 1e15 {
+		raw := fields[name]
+		if raw != nil && !isNull(raw) && json.Unmarshal(raw, &n) == nil && n >= 0 && n < 1e15 {
 			return int64(n), true
 		}
 	}
