@@ -4,7 +4,7 @@
 // agent.go is the file to read first: one Run is one turn of the program, or a
 // few where it crashes, or where something has to be said before the gates are
 // asked. session.go brings the program up and finds its session again;
-// prompt.go is the loop while a prompt runs; recorder.go makes transcript
+// prompt.go is the loop while a prompt runs and verdict.go what its end means; recorder.go makes transcript
 // messages of its updates; toolname.go says what its tool calls are called in
 // rules and hooks; failure.go tells a crash from a limit and from a program that
 // is not logged in. conn.go and line.go are the wire.

@@ -137,25 +137,10 @@ func (l *live) initialize(ctx context.Context) error {
 func (a *Agent) enter(ctx context.Context, l *live) error {
 	params := map[string]any{"cwd": a.opts.Dir, "mcpServers": servers(a.opts.MCPServers)}
 	if a.session != "" {
-		params["sessionId"] = a.session
-		for _, way := range []struct {
-			can    bool
-			method string
-		}{{l.caps.resume, "session/resume"}, {l.caps.load, "session/load"}} {
-			if !way.can {
-				continue
-			}
-			_, err := l.conn.do(ctx, way.method, params)
-			if err == nil {
-				l.session = a.session
-				return nil
-			}
-			// "Not this session" is no reason to give up: the next way may do.
-			if fatal := a.fatal(err); fatal != nil {
-				return fatal
-			}
+		entered, err := a.reenter(ctx, l, params)
+		if entered || err != nil {
+			return err
 		}
-		delete(params, "sessionId")
 		a.lost = true
 	}
 	a.system(params)
@@ -174,6 +159,31 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 		return fmt.Errorf("%w: %w", errKeep, err)
 	}
 	return nil
+}
+
+// reenter tries the session of before; entered says that it is open again. An
+// error is worth more than a new session.
+func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (entered bool, err error) {
+	params["sessionId"] = a.session
+	defer delete(params, "sessionId")
+	for _, way := range []struct {
+		can    bool
+		method string
+	}{{l.caps.resume, "session/resume"}, {l.caps.load, "session/load"}} {
+		if !way.can {
+			continue
+		}
+		_, err := l.conn.do(ctx, way.method, params)
+		if err == nil {
+			l.session = a.session
+			return true, nil
+		}
+		// "Not this session" is no reason to give up: the next way may do.
+		if fatal := a.fatal(err); fatal != nil {
+			return false, fatal
+		}
+	}
+	return false, nil
 }
 
 // errKeep says that a new session's id could not be kept by who asked for it,

@@ -1,0 +1,140 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// prompt takes one session/prompt to its end and books what it came to.
+func (a *Agent) prompt(
+	ctx context.Context, blocks []json.RawMessage, h teammate.Host, reply *teammate.Reply,
+) (*talk, error) {
+	t := a.talk(h)
+	err := t.run(ctx, blocks)
+	// From here on the transcript is put into order, whatever has happened.
+	if errors.Is(err, errCrash) {
+		err = fmt.Errorf("%w (%s)", err, a.live.proc.epitaph())
+	}
+	if err == nil || t.touched { // else it may never have got the head of the prompt
+		a.primed, a.lost = true, false
+	}
+	spent := t.live.meter.end(t.request.answer())
+	if recordErr := t.finish(ctx, err, spent.Usage); recordErr != nil && t.err == nil {
+		t.err = recordErr
+	}
+	reply.ToolCalls += t.rec.made
+	reply.Usage.InputTokens += spent.Usage.InputTokens
+	reply.Usage.OutputTokens += spent.Usage.OutputTokens
+	reply.Halted = t.halted
+	if t.rec.last != "" {
+		reply.Text = t.rec.last
+	}
+	if a.opts.OnUsage != nil {
+		a.opts.OnUsage(spent)
+	}
+	t.warn()
+	if t.stopping && a.opts.Quirks.ReopenAfterCancel {
+		a.down()
+	}
+	return t, a.verdict(t, err)
+}
+
+// talk is a prompt that is still to be sent.
+func (a *Agent) talk(h teammate.Host) *talk {
+	names := naming{titleCommand: a.opts.Quirks.TitleCommand}
+	for _, s := range a.opts.MCPServers {
+		names.servers = append(names.servers, s.Name)
+	}
+	t := &talk{a: a, live: a.live, rec: newRecorder(h, names), steers: map[*call][]teammate.Input{}}
+	// What the Host cannot do is done without: a test, or another host, may offer
+	// less than a member does.
+	t.sup, _ = h.(teammate.Supervisor)
+	t.post, _ = h.(teammate.Correspondent)
+	t.eye, _ = h.(teammate.Observer)
+	return t
+}
+
+// answer is what a request came to; nothing if it was never sent or answered.
+func (c *call) answer() json.RawMessage {
+	if c == nil {
+		return nil
+	}
+	select {
+	case <-c.done:
+		return c.result
+	default:
+		return nil
+	}
+}
+
+// finish closes the transcript of the prompt.
+func (t *talk) finish(ctx context.Context, err error, usage teammate.Usage) error {
+	if t.err != nil && !isAPIError(t.err) {
+		return nil // the transcript itself is what failed
+	}
+	if err == nil && ctx.Err() == nil && !t.stopping {
+		return t.rec.finish(usage)
+	}
+	why := "interrupted"
+	if errors.Is(err, errCrash) && !t.stopping {
+		why = "the agent program ended before this call did"
+	}
+	if err := t.rec.abandon(why); err != nil {
+		return err
+	}
+	t.rec.speak()
+	return t.rec.settle(usage)
+}
+
+func isAPIError(err error) bool {
+	var e *teammate.APIError
+	return errors.As(err, &e)
+}
+
+// warn tells people of lines that were too long to be read.
+func (t *talk) warn() {
+	if n := t.live.conn.dropped.Swap(0); n > 0 && t.eye != nil {
+		t.eye.Observe(teammate.Warning{Text: fmt.Sprintf(
+			"the agent program sent %d messages of more than %d MiB, which were passed over",
+			n, maxLine>>20)})
+	}
+}
+
+// verdict says what the end of a prompt means for the turn.
+func (a *Agent) verdict(t *talk, err error) error {
+	var answer *rpcError
+	switch {
+	case t.err != nil: // the prompt was given up, whatever the program says to it
+		return t.err
+	case t.stopping && t.halted != "":
+		return nil
+	case errors.As(err, &answer):
+		return failure(answer, a.opts.Clock())
+	case err != nil:
+		return err
+	}
+	reason := text(fieldsOf(t.request.result)["stopReason"])
+	switch strings.ToLower(reason) {
+	case "max_tokens":
+		return &teammate.APIError{Type: "max_output_tokens", Message: "the model's answer was cut off"}
+	case "refusal":
+		return &teammate.APIError{Type: "invalid_request", Message: "the model refused to go on"}
+	case "end_turn", "cancelled": // cancelled: a refused permission ends some programs' turns
+	default:
+		if t.eye != nil {
+			text := fmt.Sprintf("the agent program ended its turn with %q", reason)
+			t.eye.Observe(teammate.Warning{Text: text})
+		}
+	}
+	// Words alone can be the program's own, in the model's place. A turn that has
+	// called a tool had a model.
+	if t.rec.made > 0 {
+		return nil
+	}
+	return confession(t.rec.last, a.opts.Clock())
+}
