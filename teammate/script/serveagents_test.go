@@ -224,6 +224,21 @@ func TestGeminiFollowsScripts(t *testing.T) {
 	})
 }
 
+// TestOpencodeFollowsScripts runs an agent that speaks Chat Completions.
+func TestOpencodeFollowsScripts(t *testing.T) {
+	program := agentsDir(t, "opencode-linux-x64/bin/opencode")
+	converse(t, func(url string) *acpAgent {
+		return startAgent(t, t.TempDir(), []string{
+			"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+			"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+			fmt.Sprintf(`OPENCODE_CONFIG_CONTENT={"autoupdate":false,"share":"disabled","model":"mock/mock-1",
+"small_model":"mock/mock-1","permission":{"bash":"ask"},"provider":{"mock":{"npm":"@ai-sdk/openai-compatible","name":"Mock",
+"options":{"baseURL":"%s/v1","apiKey":"dummy"},"models":{"mock-1":{"name":"mock-1","tool_call":true,
+"limit":{"context":100000,"output":4000}}}}}}`, url),
+		}, program, "acp")
+	})
+}
+
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
