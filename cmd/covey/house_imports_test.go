@@ -24,8 +24,8 @@ var mayImport = map[string][]string{
 // best tested with an agent that follows a script, an agent kind under a real
 // member with real gates.
 var testsMayImport = map[string][]string{
-	"teammate":     {"teammate/*"},
-	"teammate/acp": {"hooks", "tasks"},
+	"teammate":   {"teammate/*"},
+	"teammate/*": {"hooks", "tasks"},
 }
 
 // uphillImports also holds tests to the order, or a leaf could no longer be
