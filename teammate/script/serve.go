@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -34,9 +35,12 @@ type ServerOptions struct {
 type Server struct {
 	scripts map[string]*Script // by bearer or model
 	now     func() time.Time
-	count   atomic.Int64 // answers given; numbers their ids
-	unseen  unseen
-	mux     *http.ServeMux
+	// Answers are numbered after the time at which the server began: an agent
+	// that is resumed takes two answers of one id for the same.
+	began  string
+	count  atomic.Int64
+	unseen unseen
+	mux    *http.ServeMux
 }
 
 // NewServer returns a server for scripts, of which there must be one at least.
@@ -50,6 +54,7 @@ func NewServer(scripts map[string]*Script, opts *ServerOptions) (*Server, error)
 	if opts != nil && opts.Now != nil {
 		s.now = opts.Now
 	}
+	s.began = strconv.FormatInt(s.now().UnixMilli(), 36)
 	s.routes()
 	return s, nil
 }

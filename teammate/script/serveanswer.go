@@ -17,7 +17,7 @@ const asideText = "ok"
 // reply is the script's answer to x, or the *APIError that it gives instead, or
 // ctx's error.
 func (s *Server) reply(ctx context.Context, x *exchange) (answer, error) {
-	a := answer{id: fmt.Sprint(s.count.Add(1)), at: s.now().Unix()}
+	a := answer{id: fmt.Sprintf("%s_%d", s.began, s.count.Add(1)), at: s.now().Unix()}
 	name, script, err := s.scriptFor(x)
 	if err != nil {
 		return a, &teammate.APIError{Type: "model_not_found", Message: err.Error(), Fatal: true}
@@ -25,12 +25,14 @@ func (s *Server) reply(ctx context.Context, x *exchange) (answer, error) {
 	if x.aside() {
 		return a, aside(ctx, script, x, &a)
 	}
+	// The key parts members that share a script, and so may share their first words.
 	served, fresh := script.replay(x.messages)
 	places := placesOf(name+"\x00"+x.key, x.messages)
 	s.unseen.recall(places, served)
 	err = play(ctx, script, request{x, served, fresh}, &a)
 	switch step := a.step; {
 	case step == nil: // nothing has served
+	// ctx cannot have ended here: then no step would have served.
 	case err != nil || a.text == "" && len(a.calls) == 0:
 		served[*step]++
 		s.unseen.remember(places, served)

@@ -54,6 +54,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d dialect) {
 		return
 	}
 	x.key = keyOf(r)
+	// Errors come before the first byte of a stream, so that they have a status.
 	a, err := s.reply(r.Context(), x)
 	if err != nil {
 		refuse(w, d, err)

@@ -70,6 +70,7 @@ func (x *exchange) chatMessage(m chatMessage) {
 }
 
 func (chat) whole(x *exchange, a answer) any {
+	// Clients tell "says nothing" from "only calls tools" by null.
 	message := object{"role": "assistant", "content": nil}
 	if a.text != "" || len(a.calls) == 0 {
 		message["content"] = a.text
@@ -141,6 +142,7 @@ func (chat) events(x *exchange, a answer) []event {
 		}
 	}
 	chunk(object{}, chatFinish(a))
+	// Only for those who ask: a chunk without choices is more than some clients bear.
 	if x.usage {
 		data := chatFrame(x, a, "chat.completion.chunk")
 		data["choices"], data["usage"] = []object{}, chatUsage(a.usage)

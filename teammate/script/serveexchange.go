@@ -66,7 +66,8 @@ func (x *exchange) said(text string) {
 	}
 }
 
-// called adds a tool call of the assistant.
+// called adds a tool call of the assistant. Its input tells replay nothing:
+// agents are free to change it.
 func (x *exchange) called(id, name string) {
 	x.add(teammate.Assistant, teammate.Block{Type: teammate.ToolUseBlock, ID: id, Name: name})
 }
@@ -94,7 +95,8 @@ func (x *exchange) add(role teammate.Role, b teammate.Block) {
 	x.messages = append(x.messages, teammate.Message{Role: role, Content: []teammate.Block{b}})
 }
 
-// speak adds a text by whom the APIs' role names.
+// speak adds a text by whom the APIs' role names. Instructions count as the
+// system prompt wherever they stand: no `when` is meant for them.
 func (x *exchange) speak(role, text string) {
 	switch role {
 	case "assistant", "model":

@@ -124,7 +124,7 @@ func (x *exchange) geminiPart(role string, p geminiPart) {
 		x.called(p.Call.ID, p.Call.Name)
 	case p.Response != nil:
 		x.result(p.Response.ID, geminiResult(p.Response.Response))
-	case !p.Thought:
+	case !p.Thought: // a thought was said to nobody
 		x.speak(role, p.Text)
 	}
 }

@@ -94,6 +94,7 @@ func (x *exchange) responseItem(item responseItem) {
 	case "message", "":
 		x.speak(item.Role, textOf(item.Content))
 	case "function_call", "custom_tool_call":
+		// Together they are the name in its MCP form, which fits understands.
 		x.called(item.CallID, item.Namespace+item.Name)
 	case "function_call_output", "custom_tool_call_output":
 		x.result(item.CallID, textOf(item.Output))

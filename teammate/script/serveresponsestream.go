@@ -86,6 +86,8 @@ func (responses) events(x *exchange, a answer) []event {
 // item sends an item: empty, in pieces, whole.
 func (s *responseStream) item(index int, item responseOut) {
 	id := item.done["id"]
+	// Codex takes items from their done event; others put them together from the
+	// pieces, so what has begun must not hold the text already.
 	begun := maps.Clone(item.done)
 	begun["status"] = "in_progress"
 	message := item.done["type"] == "message"
