@@ -71,6 +71,8 @@ func (c *Client) WaitUp(ctx context.Context) (Status, error) {
 func (c *Client) Tasks(ctx context.Context) ([]tasks.Task, error) {
 	all := []tasks.Task{}
 	for after := ""; ; {
+		// Page by page, because one answer may not be larger than the bus allows; tasks
+		// that are made meanwhile come at the end and are seen.
 		page, err := ask[taskPage](ctx, c, verbTasks, taskPageAfter{After: after})
 		if err != nil {
 			return nil, err

@@ -143,6 +143,8 @@ func acting[Rep any, Req deed[Req]](f func(context.Context, Req) (Rep, error)) a
 // handle answers a verb once the caller is known and may ask for it.
 func handle[Req, Rep any](b *bus.Bus, v bus.Verb, f answerer[Req, Rep]) error {
 	_, err := bus.Handle(b, v, func(ctx context.Context, from bus.Caller, r Req) (Rep, error) {
+		// The identity was found out when the connection was made, and no request can
+		// change it.
 		by := callerFrom(from.Identity)
 		if err := allowed(by, v, r); err != nil {
 			var none Rep
@@ -235,6 +237,8 @@ func cutPage(all []tasks.Task, after string) (taskPage, error) {
 		last = n
 	}
 	size := 0
+	// By number and not by place in the list: a task may have been deleted between
+	// two pages, and the one to go on behind with it.
 	for _, t := range all {
 		if n, err := strconv.ParseUint(t.ID, 10, 64); err == nil && n <= last {
 			continue

@@ -90,6 +90,8 @@ func (c *crew) run(ctx context.Context) (move, error) {
 		c.members.Go(func() { c.serve(mctx, s) })
 	}
 	end, err := c.direct(ctx)
+	// Members that wait for work go home; who is in a turn finishes it, unless the
+	// context has ended.
 	for _, s := range c.seats {
 		close(s.work)
 	}
@@ -146,6 +148,8 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 				return move{}, err
 			}
 		}
+		// One poke may stand for many changes: the scene is taken anew each time, so
+		// none of them is missed.
 		select {
 		case <-c.poked:
 		case <-ctx.Done():
@@ -186,6 +190,8 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 
 // comfort takes the attention from members whose trouble has gone: the tasks
 // that they did not get on with have been changed by somebody since.
+// Without it a member would stay in trouble over a task that has long been
+// somebody else's, and the team would end unfinished though all is done.
 func (c *crew) comfort(s *scene) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,6 +274,7 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// Any other work means that something happened, so reminders count anew.
 	if mark == "" || mark != s.nudged {
 		s.nudges = 0
 	}
@@ -289,6 +296,8 @@ func (c *crew) note(ctx context.Context, key, mark, text string) error {
 	if _, err := c.store.Send(ctx, by, out); err != nil {
 		return err
 	}
+	// The notice comes first: a crash in between sends it again under the same call
+	// id, which does nothing, while the other order could lose it.
 	if err := c.store.Put(ctx, key, raw(mark)); err != nil {
 		return err
 	}
@@ -303,6 +312,8 @@ func (c *crew) note(ctx context.Context, key, mark, text string) error {
 	return nil
 }
 
+// askForReport lists what was done once more, because the lead may have forgotten
+// it, or begun anew since.
 func (c *crew) askForReport(ctx context.Context, mark string) error {
 	all, err := c.store.List(ctx)
 	if err != nil {
@@ -321,6 +332,7 @@ func (c *crew) setIdle(s *seat) {
 
 // tellLeadOf puts what happened to a member into the lead's mailbox, unless it
 // happened to the lead itself.
+// It is sent without a call id: the same thing may happen again.
 func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
 	if s.lead {
 		return nil
@@ -351,6 +363,7 @@ func (c *crew) giveUpOn(ctx context.Context, s *seat, reason string) error {
 	c.journal.sink(teammate.Event{
 		Member: s.member.Name, Turn: turn, Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
+	// The hooks may take long, and the crew must not wait: other members have work.
 	c.members.Go(func() {
 		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)

@@ -71,10 +71,14 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	for _, t := range all {
 		e.Tasks[t.Status]++
 	}
+	// The members are summed up after the tasks were read: nobody works any more,
+	// so the two belong together.
 	limited := c.sumUp(&e)
 	switch {
 	case end.Kind == finish:
 		e.Reason, e.Code = end.Reason, CodeDone
+		// A team whose tasks are all done has still not finished if a member could
+		// not go on: what it was asked beside the tasks, nobody knows.
 		if !end.Done || len(e.Problems) > 0 {
 			e.Code = CodeUnfinished
 		}
@@ -91,6 +95,9 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	default:
 		return e, err
 	}
+	// Only a team that is done leaves a record, for the next run goes by it: all
+	// others are taken up where they stopped. The context may be the reason for the
+	// end, so it must not keep this from being written.
 	var record *endRecord
 	if e.Code == CodeDone {
 		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
@@ -129,6 +136,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 }
 
 // alreadyDone is the ending of a team that had nothing to do.
+// Nobody is hired for it, so it tells of no members.
 func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier) (Ending, error) {
 	e := Ending{
 		Reason: "all work was done before; nothing is new", Answer: before.answer,
@@ -150,9 +158,12 @@ func (o *Orchestrator) markRunning(c *crew) error {
 }
 
 // markEnded writes the result into run.json.
+// A run that failed has no ending; its error stands in its place, because
+// whoever looks later has nothing else.
 func (o *Orchestrator) markEnded(e Ending, failed error) error {
 	r, err := ReadRunFile(o.place)
 	if err != nil {
+		// A team that was done before it began has never been marked as running.
 		r = NewRunFile(o.place, o.started)
 		r.Spec, r.Members = o.team.File, o.memberNames()
 	}

@@ -51,6 +51,8 @@ func (c *crew) actorFor(as string, force bool) (actor, error) {
 	return by, nil
 }
 
+// createFor makes a task for somebody outside. The call has no id: the asker gets
+// its answer or an error at once, and nobody repeats it after a crash.
 func (c *crew) createFor(ctx context.Context, r TaskCreate) (TaskReply, error) {
 	by, err := c.actorFor(r.As, r.Force)
 	if err != nil {
@@ -63,6 +65,9 @@ func (c *crew) createFor(ctx context.Context, r TaskCreate) (TaskReply, error) {
 	return taskReply(t, nil, err)
 }
 
+// updateFor changes a task. To delete one is an action of its own, because the
+// store keeps no task in such a state; no gate is asked, for nothing is claimed to
+// be done.
 func (c *crew) updateFor(ctx context.Context, r TaskUpdate) (TaskReply, error) {
 	by, err := c.actorFor(r.As, r.Force)
 	if err != nil {
@@ -79,6 +84,8 @@ func (c *crew) updateFor(ctx context.Context, r TaskUpdate) (TaskReply, error) {
 	return taskReply(t, changed, err)
 }
 
+// claimFor claims a task for a member. The operator must say for which one: it
+// can own no task, since nobody would ever be woken for it.
 func (c *crew) claimFor(ctx context.Context, r TaskClaim) (TaskReply, error) {
 	by, err := c.actorFor(r.As, r.Force)
 	if err != nil {
@@ -132,6 +139,8 @@ func (c *crew) takesMail(member string) bool {
 	return s.idle && s.gone == ""
 }
 
+// interrupt ends a turn. Whether there was one is answered by what the crew knew
+// just before: a turn that ends by itself in between is no error.
 func (c *crew) interrupt(_ context.Context, member string) (InterruptReply, error) {
 	s, ok := c.seat(member)
 	if !ok {
@@ -169,6 +178,8 @@ func (c *crew) waitDown(ctx context.Context) error {
 }
 
 // allStarted waits until every member has begun its session.
+// A member that is gone from the start counts as started: else nobody could ever
+// wait for a team with a halted member.
 func (c *crew) allStarted(ctx context.Context) error {
 	select {
 	case <-c.up:
@@ -301,6 +312,8 @@ func (o *Orchestrator) hookInfos(*crew) []HookInfo {
 	return list
 }
 
+// hookInfo shows one handler. Its command stands for whatever kind it has, so that
+// a list has one column for all of them.
 func hookInfo(source string, event hooks.Event, matcher string, h hooks.Handler) HookInfo {
 	return HookInfo{
 		Event: string(event), Matcher: matcher, If: h.If, Type: cmp.Or(h.Type, "policy"), Source: source, Gate: h.Gate,

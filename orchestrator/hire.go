@@ -37,6 +37,8 @@ func loadHooks(team *configs.Team) (layers, error) {
 }
 
 // loadScripts reads the scripts of all members' models, each file once.
+// They are read before anything starts, so that a mistake in one is told at once
+// and not by the member that comes to it an hour later.
 func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 	scripts := map[string]*script.Script{}
 	var errs []error
@@ -66,6 +68,8 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 			member: m, lead: len(c.seats) == 0, session: session, crew: c, work: make(chan teammate.Work, 1),
 		})
 	}
+	// All seats stand before the runner is made: a hook's member is found by its
+	// session among them.
 	runner, err := o.hookRunner(c)
 	if err != nil {
 		return err
@@ -109,10 +113,14 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 }
 
 // envFile is where a member's SessionStart hooks leave variables for its shell.
+// It is not in the workspace, where another member could write what this one's
+// shell runs.
 func (o *Orchestrator) envFile(s *seat) string {
 	return filepath.Join(o.place.Scratch(), s.member.Name+".env.sh")
 }
 
+// bySession finds the member of a session. Hooks name a session and no member,
+// because the input that they get is fixed by what scripts expect.
 func (c *crew) bySession(id string) (*seat, bool) {
 	i := slices.IndexFunc(c.seats, func(s *seat) bool { return s.session.Session == id })
 	if i < 0 {
@@ -123,6 +131,8 @@ func (c *crew) bySession(id string) (*seat, bool) {
 
 // seatMember makes the teammate of a seat.
 func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner *hooks.Runner) error {
+	// It is hired all the same, because its tasks, its mail and what it has cost
+	// are shown; it only gets no turns.
 	if s.session.State == stateHalted {
 		s.gone, s.idle = s.session.Reason, true
 	}
@@ -232,6 +242,8 @@ func (s *seat) actor(callID string) actor {
 			return s.mate.Fire(ctx, p)
 		},
 	}
+	// Task hooks of the lead carry no teammate, and cannot stop it: a team without
+	// its lead has nobody who could end it in order.
 	if !s.lead {
 		a.teammate, a.team, a.halt = s.member.Name, s.crew.team, s.halt
 	}
@@ -257,6 +269,7 @@ func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate
 }
 
 // permissionsOf are a member's permission rules and those of the settings files.
+// A rule that cannot be read fails the start: left out, it would forbid nothing.
 func permissionsOf(m configs.Member, settings configs.Permissions) (teammate.Permissions, error) {
 	p := teammate.Permissions{Mode: string(cmp.Or(m.PermissionMode, configs.Default))}
 	var errs []error
@@ -290,6 +303,8 @@ func backgroundTasks(runs []builtin.BackgroundRun) []hooks.BackgroundTask {
 }
 
 // unseatStrangers gives back the tasks of members that the spec no longer has.
+// Nobody would ever be woken for them. A name that comes back into the spec later
+// finds its session again, and its mail.
 func (c *crew) unseatStrangers(ctx context.Context) error {
 	known, err := c.store.Members(ctx)
 	if err != nil {
@@ -307,6 +322,8 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 }
 
 // dismiss closes what members had open. No member runs any more.
+// In reverse order of opening, as defers would: tools end before the transcript
+// that their output goes into.
 func (c *crew) dismiss() {
 	c.tools.close()
 	for _, s := range c.seats {

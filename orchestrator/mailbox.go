@@ -92,6 +92,7 @@ func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input
 // progress with the member already, or somebody else's. Assignments of tasks
 // that are still blocked are shown only along with something that is not.
 func sortMail(mail []tasks.Message, all []tasks.Task, member string) (show []tasks.Message, moot []string) {
+	// A task that was handed to and fro has left several assignments.
 	last := map[string]string{} // task -> its latest assignment
 	for _, m := range mail {
 		if id, ok := assigned(m); ok {
@@ -114,6 +115,7 @@ func sortMail(mail []tasks.Message, all []tasks.Task, member string) (show []tas
 		news = news || ready(all[i], all)
 		show = append(show, m)
 	}
+	// An assignment that waits for a blocker is no reason to wake anybody.
 	if !news {
 		show = nil
 	}

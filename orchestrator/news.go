@@ -43,6 +43,7 @@ func (c *crew) noteMessage(data json.RawMessage) (to string) {
 	if json.Unmarshal(data, &m) != nil || len(c.seats) == 0 {
 		return ""
 	}
+	// Any message will do: whether it says enough is for the lead to judge.
 	if s, ok := c.seat(m.From); ok && m.To == c.seats[0].member.Name {
 		c.mu.Lock()
 		s.watch.unreported = nil

@@ -99,6 +99,8 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 	if left := killLeftovers(o.place); len(left) > 0 {
 		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
 	}
+	// Under the lock, and after what the last run had left running was ended: else
+	// that would go on writing into what is forgotten here.
 	if o.opts.Fresh {
 		if err := forget(o.place); err != nil {
 			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
@@ -201,6 +203,8 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 		}
 		defer c.killStrays(ctx)
 	}
+	// Listening comes after the reaper: who calls is told by its ancestors, and an
+	// orphan would have none of ours.
 	if err := c.bus.Listen(o.place.Socket(), c.processes.Identify); err != nil {
 		return move{}, err
 	}

@@ -84,6 +84,8 @@ func plan(s scene) []move {
 			moves = append(moves, m)
 		}
 	}
+	// Only when nobody works and nobody is given anything can the team be at rest:
+	// whoever works may still make tasks or write to others.
 	if busy || len(moves) > 0 {
 		return moves
 	}
@@ -95,6 +97,8 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 	if show, moot := sortMail(seat.Unread, s.Tasks, seat.Name); len(show)+len(moot) > 0 {
 		return move{Kind: giveMail, Member: seat.Name}, true
 	}
+	// Mail comes before attention, and own tasks before those of nobody: what
+	// somebody wrote may be the help that a member in trouble needs.
 	if seat.Attention != "" {
 		return move{}, false // only mail, or a person, helps it on
 	}
@@ -133,6 +137,7 @@ func atRest(s scene) []move {
 	open := openTasks(s.Tasks)
 	if len(open) == 0 {
 		mark := fingerprint(s.Tasks)
+		// A team without tasks has had its answer in the lead's turns.
 		if len(s.Tasks) > 0 && s.Reports != mark && leadHears {
 			return []move{{Kind: askReport, Member: lead.Name, Mark: mark}}
 		}
@@ -140,6 +145,8 @@ func atRest(s scene) []move {
 	}
 	reason := impasse(s, open)
 	mark := fingerprint(open)
+	// Once for each state of the list: a lead that answers nothing must not be told
+	// for ever, and one that changes something is told of what is left.
 	if s.Told != mark && leadHears {
 		return []move{{Kind: tellLead, Member: lead.Name, Reason: reason, Mark: mark}}
 	}
@@ -214,6 +221,8 @@ func openTasks(all []tasks.Task) []tasks.Task {
 }
 
 // suits reports whether a member has what a task wants.
+// What is not known of a member keeps no task from it but a role: a list of tools
+// that is nil means that it has all.
 func suits(t tasks.Task, have skills) bool {
 	if t.Wants.Role != "" && t.Wants.Role != have.Role {
 		return false
@@ -227,6 +236,7 @@ func suits(t tasks.Task, have skills) bool {
 }
 
 // fingerprint tells two states of the same tasks apart.
+// By version and not by content: what was changed and changed back was touched.
 func fingerprint(list []tasks.Task) string {
 	var b strings.Builder
 	for _, t := range list {

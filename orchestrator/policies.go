@@ -29,21 +29,28 @@ func refuse(format string, args ...any) hooks.Result {
 }
 
 // broken is a policy that could not find out; as a gate it refuses.
+// It is no refusal, because a hook of this name fails open as all hooks do.
 func broken(err error) hooks.Result {
 	return hooks.Result{Outcome: hooks.NonBlockingError, ExitCode: 1, Warning: err.Error()}
 }
 
-// memberOf is the member that an input is about.
-func memberOf(in hooks.Input) string {
+// memberOf is the member that an input is about. Hooks of the lead name no
+// teammate; who they are for follows from the session.
+func (c *crew) memberOf(in hooks.Input) string {
+	var name string
 	switch p := in.Payload.(type) {
 	case hooks.TeammateIdleInput:
-		return p.TeammateName
+		name = p.TeammateName
 	case hooks.TaskCompletedInput:
-		return p.TeammateName
+		name = p.TeammateName
 	case hooks.StopInput:
-		return p.TeammateName
+		name = p.TeammateName
+	default:
+		name, _, _ = strings.Cut(in.AgentID, "@")
 	}
-	name, _, _ := strings.Cut(in.AgentID, "@")
+	if s, ok := c.bySession(in.SessionID); ok && name == "" {
+		return s.member.Name
+	}
 	return name
 }
 
@@ -54,8 +61,8 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	if err != nil {
 		return broken(err)
 	}
-	member := memberOf(in)
-	if own := actable(all, member); len(own) > 0 {
+	member := c.memberOf(in)
+	if own := actable(all, member); member != "" && len(own) > 0 {
 		return refuse("You still own %s. Finish with TaskUpdate, or give it back.", taskNames(own))
 	}
 	s, ok := c.seat(member)
@@ -129,7 +136,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 // reportSent refuses while the member has completed a task since it last wrote
 // to the lead.
 func (c *crew) reportSent(_ context.Context, in hooks.Input) hooks.Result {
-	s, ok := c.seat(memberOf(in))
+	s, ok := c.seat(c.memberOf(in))
 	if !ok || s.lead {
 		return agree() // the lead reports to nobody
 	}

@@ -159,6 +159,7 @@ func policyCrew(t *testing.T, list ...tasks.New) *crew {
 	c := &crew{store: openStore(t)}
 	for i, name := range []string{"lead", "dev", "ops"} {
 		s := &seat{member: configs.Member{Name: name}, lead: i == 0, crew: c}
+		s.session.Session = "session-" + name
 		if name == "ops" {
 			s.member.Tools = []string{"Read"}
 		}
@@ -219,9 +220,27 @@ func TestMemberOf(t *testing.T) {
 		"other":     {Common: hooks.Common{AgentID: "dev@crew"}, Payload: hooks.NotificationInput{}},
 	}
 	for name, in := range inputs {
-		if got := memberOf(in); got != "dev" {
+		if got := policyCrew(t).memberOf(in); got != "dev" {
 			t.Errorf("%s: the member is %q", name, got)
 		}
+	}
+}
+
+// TestNoOpenTasksOfTheLead: its hooks name no teammate, and what belongs to
+// nobody is not its own.
+func TestNoOpenTasksOfTheLead(t *testing.T) {
+	stop := hooks.Input{Common: hooks.Common{SessionID: "session-lead"}, Payload: hooks.StopInput{}}
+	c := policyCrew(t, tasks.New{Subject: "one", Owner: "ops"}, tasks.New{Subject: "two"})
+	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback, "Task #2 (two) is ready and nobody has it") {
+		t.Errorf("a task of nobody's: %+v", got)
+	}
+	c = policyCrew(t, tasks.New{Subject: "one", Owner: "lead"})
+	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback, "You still own #1") {
+		t.Errorf("a task of its own: %+v", got)
+	}
+	c = policyCrew(t, tasks.New{Subject: "one", Owner: "ops"})
+	if got := c.noOpenTasks(t.Context(), stop); got.Outcome != hooks.Success {
+		t.Errorf("a task of another's: %+v", got)
 	}
 }
 

@@ -73,6 +73,8 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 		e.done, e.answer = true, ended.Answer
 		return e, nil
 	}
+	// Before anything is added: a run that is cut off from here on must not be
+	// taken for one that was done.
 	if err := c.store.Put(ctx, keyEnded, json.RawMessage("null")); err != nil {
 		return e, err
 	}
@@ -203,7 +205,9 @@ func (o *Orchestrator) addTasks(ctx context.Context, c *crew, loaded map[string]
 
 // forget removes what earlier runs left. The lock is held, and stays.
 func forget(p Place) error {
-	for _, path := range []string{p.Store(), p.Journal(), p.RunFile()} {
+	// The journal goes before the store: a new store counts its events from 1, and
+	// a journal that was left would say that those have their lines.
+	for _, path := range []string{p.Journal(), p.Store(), p.RunFile()} {
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 			return err
 		}

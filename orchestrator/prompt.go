@@ -67,6 +67,7 @@ func assigned(m tasks.Message) (id string, ok bool) {
 
 // assignmentText tells a member of a task that it was given, by the task's
 // state now: it may have changed since the mail was written.
+// Of a task that is gone the mail itself is all there is.
 func assignmentText(m tasks.Message, all []tasks.Task) string {
 	id, _ := assigned(m)
 	for _, t := range all {
@@ -98,6 +99,7 @@ func claimText(t tasks.Task) string {
 }
 
 // nudgeText reminds a member of its open tasks.
+// It names the way out, for a model that is only told to go on repeats itself.
 func nudgeText(own []tasks.Task) string {
 	lines := make([]string, len(own))
 	for i, t := range own {

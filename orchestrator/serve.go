@@ -59,6 +59,8 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 		text += "\nIts tasks are open again: " + taskNames(released)
 	}
 	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text)))
+	// Last, because a member that is gone makes the crew look for the end: by then
+	// its tasks are open again and the lead has its mail.
 	c.mu.Lock()
 	s.gone, s.idle = reason, true
 	c.mu.Unlock()
@@ -108,6 +110,8 @@ type watch struct {
 // takes from them what it must know.
 func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 	return func(e teammate.Event) {
+		// The crew knows before the journal does, because the journal may make the
+		// member wait, and ps must not.
 		c.mu.Lock()
 		s.watch.see(e)
 		c.mu.Unlock()
@@ -146,6 +150,8 @@ func (c *crew) idled(ctx context.Context, s *seat, idle teammate.Idle) error {
 }
 
 // act notes an error of something that was done on the side.
+// It has nobody to return it to: members' events come from their own goroutines,
+// and what failed here is only what others would have been told.
 func (c *crew) act(ctx context.Context, s *seat, err error) {
 	if err != nil && ctx.Err() == nil {
 		c.log.Error("what happened to a member could not be noted", "member", s.member.Name, "err", err)
@@ -233,6 +239,7 @@ func (s *seat) moment() moment {
 }
 
 // killStrays ends what members' tools have left running behind covey's back.
+// The context that ended the team must not end this.
 func (c *crew) killStrays(ctx context.Context) {
 	if killed := c.processes.KillStrays(context.WithoutCancel(ctx)); len(killed) > 0 {
 		c.journal.tell(teammate.Warning{Text: fmt.Sprintf("processes that tools had left running were killed: %v", killed)})

@@ -9,6 +9,7 @@ import (
 
 // systemPrompt tells a member's model who it is, who the others are, and how
 // the team works together. The spec's own instructions stand at the end.
+// They come last, so that they can overrule what covey says to all members.
 func systemPrompt(team *configs.Team, me configs.Member, lead bool) string {
 	var b strings.Builder
 	role := "a teammate"

@@ -139,6 +139,8 @@ type taskCreateInput struct {
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"anything to keep with the task"`
 }
 
+// taskCreate adds a task without owner and blockers, as the tool has it elsewhere;
+// agents that know it set both with TaskUpdate, and so does ours.
 func taskCreate(ctx context.Context, b *board, me actor, in taskCreateInput) teammate.ToolResult {
 	t, err := b.create(ctx, me, tasks.New{
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata,
@@ -174,6 +176,8 @@ type taskShown struct {
 	BlockedBy   []string     `json:"blockedBy"`
 }
 
+// taskGet shows one task. That there is none is an answer and no error: models ask
+// for tasks that others have deleted, and an error would have them try again.
 func taskGet(ctx context.Context, b *board, in taskGetInput) teammate.ToolResult {
 	type answer struct {
 		Task *taskShown `json:"task"`
@@ -205,6 +209,8 @@ func inFull(t tasks.Task) string {
 }
 
 // shown is a task in its structured form.
+// shown leaves out what agents must not rely on: epoch and version are the store's
+// fences, and a model that saw them would quote stale ones.
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
 		ID: t.ID, Subject: t.Subject, Description: t.Description, Status: t.Status,
@@ -212,6 +218,8 @@ func shown(t tasks.Task) *taskShown {
 	}
 }
 
+// taskList shows all tasks in one line each. Blockers that are completed are left
+// out: a model would take any that it sees for a reason to wait.
 func taskList(ctx context.Context, b *board) teammate.ToolResult {
 	all, err := b.store.List(ctx)
 	if err != nil {

@@ -40,6 +40,9 @@ type statusChange struct {
 	To   string `json:"to"`
 }
 
+// taskUpdate changes a task. It is looked up first only to tell what its status
+// was; what may happen to it is decided by the board and the store, on the task as
+// it is then.
 func taskUpdate(ctx context.Context, b *board, me actor, in taskUpdateInput) teammate.ToolResult {
 	if in.Status == statusDeleted {
 		// Not looked up before: a repeated call finds its receipt and no task.
@@ -88,6 +91,8 @@ func (in taskUpdateInput) patch(b *board) (tasks.Patch, error) {
 }
 
 // updated is the answer to a change that was made.
+// The advice after a completion is what makes agents look for more; without it
+// they report and go idle.
 func updated(before tasks.Task, status string, fields []string) teammate.ToolResult {
 	answer := taskUpdated{Success: true, TaskID: before.ID, UpdatedFields: fields}
 	if answer.UpdatedFields == nil {
@@ -128,6 +133,9 @@ type sendMessageInput struct {
 	Type    string          `json:"type,omitempty" jsonschema:"message or broadcast, as older hosts had it"`
 }
 
+// sendMessage takes text alone. The structured messages of other hosts ask for
+// what covey does by other ways (ending a member, approving a plan), so one that
+// went through as text would be answered by nobody.
 func sendMessage(ctx context.Context, b *board, me actor, in sendMessageInput) teammate.ToolResult {
 	var text string
 	if err := json.Unmarshal(in.Message, &text); err != nil {
@@ -175,6 +183,7 @@ type rosterEntry struct {
 	State       string `json:"state"`
 }
 
+// listMembers marks the one who asks, so that it does not write to itself.
 func listMembers(me string, roster []rosterEntry) teammate.ToolResult {
 	return membersAnswer(roster, func(m rosterEntry) string { return m.line(me) })
 }
