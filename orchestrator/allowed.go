@@ -12,12 +12,16 @@ type deed[T any] interface {
 	inNameOf(member string) T
 }
 
+// What a request says of whom it acts for, and whether it asks to go past gates
+// and limits. Messages have no force: there is nothing that would stop one.
 func (r TaskCreate) onBehalf() (string, bool) { return r.As, r.Force }
 func (r TaskUpdate) onBehalf() (string, bool) { return r.As, r.Force }
 func (r TaskClaim) onBehalf() (string, bool)  { return r.As, r.Force }
 func (r Send) onBehalf() (string, bool)       { return r.As, false }
 func (r TeamCall) onBehalf() (string, bool)   { return r.As, false }
 
+// The same request in the name of the member that sent it. It is what handlers
+// get from a member's process, whatever As it had written into the request.
 func (r TaskCreate) inNameOf(member string) TaskCreate { r.As = member; return r }
 func (r TaskUpdate) inNameOf(member string) TaskUpdate { r.As = member; return r }
 func (r TaskClaim) inNameOf(member string) TaskClaim   { r.As = member; return r }

@@ -45,6 +45,7 @@ type refusedError struct {
 	halt     string
 }
 
+// Error is the feedback alone: it goes to the model as it is.
 func (e *refusedError) Error() string { return e.feedback }
 
 // create stores a task once the TaskCreated hooks agree; until then nobody
@@ -104,6 +105,8 @@ func (a actor) step(name string) tasks.Actor {
 	return next
 }
 
+// taskInput is what the task hooks are told of a task. The lead and the operator
+// are no teammates, so their input has no teammate_name.
 func (a actor) taskInput(t tasks.Task) hooks.TaskInput {
 	return hooks.TaskInput{
 		TaskID: t.ID, TaskSubject: t.Subject, TaskDescription: t.Description, TeammateName: a.teammate, TeamName: a.team,
@@ -137,6 +140,9 @@ func (b *board) update(ctx context.Context, by actor, id string, p tasks.Patch) 
 // be asked for ever.
 const maxConflicts = 5
 
+// updateOnce is one try of update, on the task as it is now. It fails with
+// tasks.ErrConflict when the task changed while the hooks were asked: what they
+// agreed to is no longer what would be completed.
 func (b *board) updateOnce(ctx context.Context, by actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	t, err := b.store.Task(ctx, id)
 	if err != nil {
@@ -281,6 +287,8 @@ func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoin
 // maxSummary is how much of a summary is shown, in runes (TEAMS.md section 2).
 const maxSummary = 200
 
+// preview cuts a summary to what is shown, at a character's border: half a
+// character would be no valid text any more.
 func preview(s string) string {
 	if r := []rune(s); len(r) > maxSummary {
 		return string(r[:maxSummary-1]) + "…"
@@ -288,6 +296,8 @@ func preview(s string) string {
 	return s
 }
 
+// firstLine is what a text that has no summary is known by. Leading empty lines
+// say nothing and are passed over.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return s

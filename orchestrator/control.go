@@ -171,6 +171,8 @@ func (c *control) handleAttach(b *bus.Bus) error {
 	return err
 }
 
+// attach tells a client where the journal stands. A person's counts as attached
+// from here on; a member's process may read along, but nobody can be asked there.
 func (c *control) attach(ctx context.Context, from bus.Caller, _ struct{}) (AttachReply, error) {
 	by := callerFrom(from.Identity)
 	if err := allowed(by, verbAttach, nil); err != nil {

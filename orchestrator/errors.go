@@ -29,7 +29,9 @@ type plainError struct {
 	text string
 }
 
+// Error is the text alone.
 func (e *plainError) Error() string { return e.text }
+// Unwrap lets errors.Is find the kind.
 func (e *plainError) Unwrap() error { return e.kind }
 
 // plainly makes an error of a kind with a text of its own.

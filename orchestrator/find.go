@@ -84,6 +84,7 @@ func choose(found []Place) (Place, error) {
 // AmbiguousError tells that a command could mean several teams.
 type AmbiguousError struct{ Places []Place }
 
+// Error lists the candidates, each as --team and -C take it.
 func (e *AmbiguousError) Error() string {
 	var b strings.Builder
 	b.WriteString("several teams could be meant; name one with --team, or its folder with -C:")

@@ -99,6 +99,8 @@ func (p *Processes) Register(pid int, owner Owner) (release func()) {
 	return func() { p.release(pid, r) }
 }
 
+// release moves a process from the living to the past ones. A number that has
+// been registered anew in the meantime belongs to somebody else, and stays.
 func (p *Processes) release(pid int, r registration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,6 +195,9 @@ func ancestry(pid, top int, read reader) ([]process, error) {
 // errTreeChanged is returned when processes end while the tree is walked.
 var errTreeChanged = errors.New("the process tree changes too fast")
 
+// climb reads the processes from pid upwards, until top, the first process of the
+// system, or one that cannot be read. The result begins with pid itself. It fails
+// if the tree changes under it, which the caller answers with another try.
 func climb(pid, top int, read reader) ([]process, error) {
 	var chain []process
 	for at := pid; at > 0; {

@@ -374,6 +374,9 @@ func (j *journal) giveWay(cause error) bool {
 	return false
 }
 
+// tellViews comes after the lines are in the file, never before: a view that is
+// told of a line may read the file for it. The crew hears of the store's events
+// first, so that whoever is woken for a message finds the team's picture of it.
 func (j *journal) tellViews(stored []tasks.Event, lines []Line) {
 	if j.views.Stored != nil {
 		for _, e := range stored {

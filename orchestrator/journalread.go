@@ -35,10 +35,12 @@ type LineError struct {
 	Err    error
 }
 
+// Error names the line by its place in the file.
 func (e *LineError) Error() string {
 	return fmt.Sprintf("%s: damaged line at byte %d: %v", e.Path, e.Offset, e.Err)
 }
 
+// Unwrap is what is wrong with it.
 func (e *LineError) Unwrap() error { return e.Err }
 
 var (
@@ -91,6 +93,7 @@ func openLines(path string, after uint64) (*lineReader, error) {
 	return r, nil
 }
 
+// close lets go of the file.
 func (r *lineReader) close() { _ = r.file.Close() } // it was only read
 
 // rewind goes back to the beginning of the next line, to read it anew.

@@ -20,6 +20,8 @@ func tryLock(f *os.File) error { return flock(f, unix.LOCK_EX) }
 // tryLockShared takes a lock that only keeps tryLock out.
 func tryLockShared(f *os.File) error { return flock(f, unix.LOCK_SH) }
 
+// flock locks without waiting, and tries again when a signal came between: the Go
+// runtime sends itself some all the time.
 func flock(f *os.File, how int) error {
 	for {
 		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)

@@ -82,6 +82,8 @@ type request struct {
 	listens func() bool
 }
 
+// newCallBook is an empty book; within is how long a caller waits for an answer
+// before it is told to ask again.
 func newCallBook(within time.Duration) *callBook {
 	return &callBook{within: within, slot: make(chan struct{}, 1), calls: map[string]*bookedCall{}}
 }

@@ -239,6 +239,8 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	return end, err
 }
 
+// memberNames are the members in the order in which everything lists them: the
+// lead first, then as the spec has them.
 func (o *Orchestrator) memberNames() []string {
 	var names []string
 	for _, m := range o.team.Members() {

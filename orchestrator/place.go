@@ -78,6 +78,8 @@ func StateHome() (string, error) {
 	return filepath.Join(home, ".local", "state", "covey"), nil
 }
 
+// absoluteEnv refuses a relative path: it would lead each command to another
+// place, by the folder that it was started in.
 func absoluteEnv(name, dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", fmt.Errorf("%s is %q; it must be an absolute path", name, dir)

@@ -22,8 +22,11 @@ func (c *crew) policies() map[string]hooks.Policy {
 	}
 }
 
+// agree is the verdict of a policy that has nothing against it.
 func agree() hooks.Result { return hooks.Result{Outcome: hooks.Success} }
 
+// refuse is the verdict of a policy that has. The text goes to the model: it says
+// what to do, not only what is wrong.
 func refuse(format string, args ...any) hooks.Result {
 	return hooks.Result{Outcome: hooks.Blocking, ExitCode: 2, Feedback: fmt.Sprintf(format, args...)}
 }

@@ -43,6 +43,7 @@ func (s *seat) halt(reason string) {
 	s.halting = reason
 }
 
+// haltReason is why the member is to leave; empty: it is not.
 func (s *seat) haltReason() string {
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()

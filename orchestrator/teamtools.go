@@ -77,6 +77,8 @@ func newTeamTool[In any](
 // serves all members.
 var inputSchemas sync.Map
 
+// inputSchema is the JSON Schema of a tool's input, made from its Go type, so that
+// what a model is told and what is decoded cannot differ.
 func inputSchema[In any]() (json.RawMessage, error) {
 	if known, ok := inputSchemas.Load(reflect.TypeFor[In]()); ok {
 		return known.(json.RawMessage), nil
@@ -132,6 +134,8 @@ func teamTools(b *board, me func(callID string) actor, roster func() []rosterEnt
 	return []teammate.Tool{create, get, update, list, send, members}, errors.Join(err1, err2, err3, err4, err5, err6)
 }
 
+// taskCreateInput has no owner and no dependencies, as in other hosts: a task is
+// made first and arranged with TaskUpdate afterwards.
 type taskCreateInput struct {
 	Subject     string                     `json:"subject" jsonschema:"a short title"`
 	Description string                     `json:"description" jsonschema:"what is to be done, and when it counts as done"`
@@ -161,6 +165,7 @@ func taskCreate(ctx context.Context, b *board, me actor, in taskCreateInput) tea
 	}
 }
 
+// taskGetInput names a task.
 type taskGetInput struct {
 	TaskID string `json:"taskId" jsonschema:"the task's id"`
 }

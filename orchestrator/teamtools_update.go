@@ -14,6 +14,8 @@ import (
 // statusDeleted is an action of TaskUpdate, not a state of a task.
 const statusDeleted = "deleted"
 
+// taskUpdateInput leaves alone what is not in it; that is why texts are pointers.
+// An empty owner is a wish of its own: it gives the task back.
 type taskUpdateInput struct {
 	TaskID       string                     `json:"taskId" jsonschema:"the task's id"`
 	Status       string                     `json:"status,omitempty" jsonschema:"pending, in_progress, completed or deleted"`
@@ -35,6 +37,7 @@ type taskUpdated struct {
 	StatusChange  *statusChange `json:"statusChange,omitempty"`
 }
 
+// statusChange is in the answer only if the status is another one now.
 type statusChange struct {
 	From string `json:"from"`
 	To   string `json:"to"`

@@ -103,6 +103,8 @@ type trustKey struct {
 	Spec      string `json:"spec"`      // real path
 }
 
+// keyOf is what trust is remembered under: real paths, so that a link to a trusted
+// folder is the folder, and a folder of the same name elsewhere is not.
 func keyOf(team *configs.Team) (trustKey, error) {
 	workspace, err := realPath(team.Workspace)
 	if err != nil {
@@ -185,6 +187,7 @@ func changes(before, now []TrustItem) []TrustChange {
 	return out
 }
 
+// findItem finds the item of the same kind and name, to compare what it holds.
 func findItem(list []TrustItem, item TrustItem) (TrustItem, bool) {
 	for _, i := range list {
 		if i.same(item) {

@@ -28,10 +28,12 @@ type trustEntry struct {
 	Items []TrustItem `json:"items"`
 }
 
+// index is the place of an entry; -1: there is none.
 func (f *trustFile) index(key trustKey) int {
 	return slices.IndexFunc(f.Trusted, func(e trustEntry) bool { return e.trustKey == key })
 }
 
+// find is what was trusted under a key.
 func (f *trustFile) find(key trustKey) (trustEntry, bool) {
 	if i := f.index(key); i >= 0 {
 		return f.Trusted[i], true
@@ -39,17 +41,20 @@ func (f *trustFile) find(key trustKey) (trustEntry, bool) {
 	return trustEntry{}, false
 }
 
+// remove forgets a key; one that is not there is no trouble.
 func (f *trustFile) remove(key trustKey) {
 	if i := f.index(key); i >= 0 {
 		f.Trusted = slices.Delete(f.Trusted, i, i+1)
 	}
 }
 
+// put replaces what was trusted under a key: only the last content counts.
 func (f *trustFile) put(key trustKey, items []TrustItem) {
 	f.remove(key)
 	f.Trusted = append(f.Trusted, trustEntry{trustKey: key, Since: time.Now(), Items: items})
 }
 
+// trustPath is outside of every workspace, where no agent writes.
 func trustPath() (string, error) {
 	home, err := StateHome()
 	return filepath.Join(home, "trust.json"), err
