@@ -31,6 +31,7 @@ type plainError struct {
 
 // Error is the text alone.
 func (e *plainError) Error() string { return e.text }
+
 // Unwrap lets errors.Is find the kind.
 func (e *plainError) Unwrap() error { return e.kind }
 

@@ -67,5 +67,6 @@ type remoteError struct {
 
 // Error is the text as the running team wrote it.
 func (e *remoteError) Error() string { return e.text }
+
 // Unwrap gives the error its kind back, so that errors.Is works across the bus.
 func (e *remoteError) Unwrap() error { return e.kind }
