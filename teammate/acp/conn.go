@@ -97,6 +97,7 @@ func (c *conn) read() {
 func (c *conn) lose() {
 	c.mu.Lock()
 	c.closed = true
+	// Those in the inbox's order are not queued any more: their talk sees gone.
 	for id, waiting := range c.calls {
 		waiting.err = errGone
 		delete(c.calls, id)
@@ -176,6 +177,8 @@ func (c *conn) start(method string, params any, ordered bool) (*call, error) {
 	if c.closed {
 		return nil, errGone
 	}
+	// The number is given and the line queued under one lock, so that requests
+	// leave in the order of their ids.
 	c.last++
 	request := &call{id: strconv.FormatInt(c.last, 10), ordered: ordered, done: make(chan struct{})}
 	line, err := encode(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": method, "params": params})

@@ -27,6 +27,7 @@ type process struct {
 
 // startProcess starts the program in a process group and session of its own.
 func startProcess(o *Options) (*process, error) {
+	// The program sees what the environment it gets says, and so do we.
 	path, err := lookPath(o.Command[0], o.Env)
 	if err != nil {
 		return nil, err
@@ -67,6 +68,7 @@ func startProcess(o *Options) (*process, error) {
 // wait waits for the program, and no longer than linger for the end of its
 // output, which its children may hold open.
 func (p *process) wait() {
+	// WaitDelay bounds the wait for stderr, which children may hold as well.
 	_ = p.cmd.Wait() // how it ended is in ProcessState
 	_ = p.stdout.SetReadDeadline(time.Now().Add(linger))
 	p.release()

@@ -67,7 +67,9 @@ func (a *Agent) up(ctx context.Context) error {
 // open shakes hands and opens the session within the time that Timeouts allow.
 // Waiting for a minute to pass does not count.
 func (a *Agent) open(ctx context.Context, l *live) error {
+	// Two limits, for between them a session's minute may have to pass.
 	limited, cancel := context.WithTimeout(ctx, a.opts.Timeouts.Start)
+	// Capabilities come first: they say how the session can be entered again.
 	err := l.initialize(limited)
 	cancel()
 	if err != nil {
@@ -108,6 +110,8 @@ func (l *live) initialize(ctx context.Context) error {
 		return err
 	}
 	fields := fieldsOf(result)
+	// A program may answer with the version it prefers; there is only one that
+	// we can speak.
 	var version float64
 	lenient(fields["protocolVersion"], &version)
 	if version != 1 {

@@ -23,6 +23,7 @@ func (a *Agent) prompt(
 	if err == nil || t.touched { // else it may never have got the head of the prompt
 		a.primed, a.lost = true, false
 	}
+	// Usage counts also where the prompt failed, as far as the program told it.
 	spent := t.live.meter.end(t.request.answer())
 	if recordErr := t.finish(ctx, err, spent.Usage); recordErr != nil && t.err == nil {
 		t.err = recordErr
@@ -38,6 +39,7 @@ func (a *Agent) prompt(
 		a.opts.OnUsage(spent)
 	}
 	t.warn()
+	// The next Run starts the program again, and enters the same session.
 	if t.stopping && a.opts.Quirks.ReopenAfterCancel {
 		a.down()
 	}
@@ -77,9 +79,12 @@ func (t *talk) finish(ctx context.Context, err error, usage teammate.Usage) erro
 	if t.err != nil && !isAPIError(t.err) {
 		return nil // the transcript itself is what failed
 	}
+	// Only a prompt that came to its own end has fallen silent: a message without
+	// calls would tell a later life that nothing but the gates is left to do.
 	if err == nil && ctx.Err() == nil && !t.stopping {
 		return t.rec.finish(usage)
 	}
+	// All others leave the turn open behind the results of their calls.
 	why := "interrupted"
 	if errors.Is(err, errCrash) && !t.stopping {
 		why = "the agent program ended before this call did"
