@@ -99,7 +99,7 @@ func (m *model) send(from, to string, kind Kind, text string) {
 
 func (m *model) assigned(by, id string, ready bool) {
 	t := m.tasks[id]
-	if t.owner == "" || t.owner == by {
+	if t.owner == "" || t.owner == by && !ready {
 		return
 	}
 	word := "yours"
