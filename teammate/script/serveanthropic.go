@@ -21,6 +21,8 @@ type anthropicBlock struct {
 	Content   json.RawMessage `json:"content"`
 }
 
+// read takes only what a script can see: who said what, which tools there are,
+// and whether JSON is wanted. Sampling, caching and thinking make no difference.
 func (anthropic) read(body []byte) (*exchange, error) {
 	var req struct {
 		Model    string          `json:"model"`
@@ -81,6 +83,7 @@ func (x *exchange) anthropicBlock(role string, b anthropicBlock) {
 	}
 }
 
+// whole always has a content, be it empty: clients go through it unasked.
 func (anthropic) whole(x *exchange, a answer) any {
 	content := []object{}
 	if a.text != "" {
@@ -106,6 +109,8 @@ func anthropicMessage(x *exchange, a answer) object {
 	}
 }
 
+// anthropicStop is why the answer ended. A cut outweighs tool calls: what was
+// cut may lack some of them.
 func anthropicStop(a answer) string {
 	switch {
 	case a.cut:
@@ -116,6 +121,8 @@ func anthropicStop(a answer) string {
 	return "end_turn"
 }
 
+// events opens and closes each block before the next, as the API does; clients
+// find the block of a delta by its index.
 func (anthropic) events(x *exchange, a answer) []event {
 	var list []event
 	send := func(kind string, data object) {
@@ -156,6 +163,8 @@ func anthropicDeltas(kind, field, text string) []object {
 	return list
 }
 
+// failure has Anthropic's own status for being overloaded, by which its clients
+// decide how long to wait.
 func (anthropic) failure(e *teammate.APIError) (int, object) {
 	f := faultOf(e)
 	return f.anthropicStatus(), object{"type": "error", "error": object{"type": f.anthropic, "message": e.Message}}

@@ -22,6 +22,8 @@ type chatMessage struct {
 	} `json:"tool_calls"`
 }
 
+// read leaves out what a script cannot answer to: sampling, seeds, log
+// probabilities. Only the first of several choices is ever given.
 func (chat) read(body []byte) (*exchange, error) {
 	var req struct {
 		Model    string        `json:"model"`
@@ -69,6 +71,7 @@ func (x *exchange) chatMessage(m chatMessage) {
 	}
 }
 
+// whole is an answer of one choice.
 func (chat) whole(x *exchange, a answer) any {
 	// Clients tell "says nothing" from "only calls tools" by null.
 	message := object{"role": "assistant", "content": nil}
@@ -100,10 +103,13 @@ func chatCalls(calls []toolCall, stream bool) []object {
 	return list
 }
 
+// chatFrame is what an answer and each of its chunks begin with. Clients put
+// the chunks of one id together.
 func chatFrame(x *exchange, a answer, kind string) object {
 	return object{"id": "chatcmpl-" + a.id, "object": kind, "created": a.at, "model": x.model}
 }
 
+// chatUsage has the sum, too: some clients read nothing else.
 func chatUsage(u teammate.Usage) object {
 	return object{
 		"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens,
@@ -111,6 +117,8 @@ func chatUsage(u teammate.Usage) object {
 	}
 }
 
+// chatFinish is why the answer ended. Agents go on with a turn by it, not by
+// whether there are tool calls.
 func chatFinish(a answer) string {
 	switch {
 	case a.cut:
@@ -121,6 +129,8 @@ func chatFinish(a answer) string {
 	return "stop"
 }
 
+// events is a stream that ends with [DONE], which is no JSON and has to be
+// there: some clients wait for it, even after the finish reason.
 func (chat) events(x *exchange, a answer) []event {
 	var list []event
 	chunk := func(delta object, finish any) {
@@ -151,6 +161,7 @@ func (chat) events(x *exchange, a answer) []event {
 	return append(list, event{data: rawText("[DONE]")})
 }
 
+// failure is in the form that all of OpenAI's APIs share.
 func (chat) failure(e *teammate.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, openaiFault(f.openai, e.Message)

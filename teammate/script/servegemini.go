@@ -82,6 +82,7 @@ func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// read takes schemas in both of the API's forms: its own and JSON Schema.
 func (g gemini) read(body []byte) (*exchange, error) {
 	var req geminiRequest
 	if err := decode(body, &req); err != nil {
@@ -146,6 +147,8 @@ func geminiResult(raw json.RawMessage) string {
 	return string(bytes.TrimSpace(raw))
 }
 
+// whole is one body. For clients that stream without server-sent events it is
+// the list of what would have been the events.
 func (g gemini) whole(x *exchange, a answer) any {
 	if !g.list {
 		return geminiChunk(x, a, geminiParts(a, []string{a.text}), true)
@@ -189,6 +192,8 @@ func geminiChunk(x *exchange, a answer, parts []object, last bool) object {
 	return chunk
 }
 
+// events has the reason for the end in its last chunk only: clients take a
+// stream without one for broken off, and ask again.
 func (gemini) events(x *exchange, a answer) []event {
 	var list []event
 	for _, piece := range pieces(a.text) {
@@ -198,6 +203,7 @@ func (gemini) events(x *exchange, a answer) []event {
 	return append(list, event{data: geminiChunk(x, a, geminiParts(a, nil), true)})
 }
 
+// failure has the status twice, as number and word; clients look at either.
 func (gemini) failure(e *teammate.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, object{"error": object{"code": f.status, "message": e.Message, "status": f.gemini}}

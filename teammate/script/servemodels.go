@@ -17,6 +17,8 @@ func (s *Server) showModel(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, modelCard(r.PathValue("model")))
 }
 
+// modelCard is one model with the fields of both APIs. It was made at no time in
+// particular.
 func modelCard(name string) object {
 	return object{
 		"id": name, "object": "model", "type": "model", "display_name": name, "owned_by": "covey",

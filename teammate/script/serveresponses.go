@@ -30,6 +30,8 @@ type responseTool struct {
 	Tools  []responseTool  `json:"tools"`
 }
 
+// read refuses what would need a memory of earlier responses: a wrong answer
+// would look right for a while. Codex over HTTP sends all each time.
 func (responses) read(body []byte) (*exchange, error) {
 	var req struct {
 		Model        string          `json:"model"`
@@ -101,6 +103,7 @@ func (x *exchange) responseItem(item responseItem) {
 	}
 }
 
+// whole is also what a stream ends with, so both hold the same.
 func (responses) whole(x *exchange, a answer) any {
 	output := []object{}
 	for _, item := range responseOutput(a) {
@@ -111,6 +114,8 @@ func (responses) whole(x *exchange, a answer) any {
 	return body
 }
 
+// responseStatus is the word for how it ended; the last event of a stream is
+// named after it.
 func responseStatus(a answer) string {
 	if a.cut {
 		return "incomplete"
@@ -130,6 +135,8 @@ func responseFrame(x *exchange, a answer, status string) object {
 	return body
 }
 
+// responseUsage has the details, too: Codex does not decode a usage without
+// them.
 func responseUsage(u teammate.Usage) object {
 	return object{
 		"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens, "total_tokens": u.InputTokens + u.OutputTokens,
@@ -138,6 +145,7 @@ func responseUsage(u teammate.Usage) object {
 	}
 }
 
+// failure comes before the stream has begun, so it has a status like any other.
 func (responses) failure(e *teammate.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, openaiFault(f.openai, e.Message)

@@ -60,6 +60,8 @@ func freeText(input json.RawMessage) string {
 	return string(input)
 }
 
+// outputText is the only kind of content that a script says. Annotations are
+// not optional in the API.
 func outputText(text string) object {
 	return object{"type": "output_text", "text": text, "annotations": []object{}}
 }
@@ -67,11 +69,15 @@ func outputText(text string) object {
 // responseStream collects a stream's events, which are numbered.
 type responseStream struct{ list []event }
 
+// send numbers an event by its place: clients that lost their connection say
+// which number they saw last.
 func (s *responseStream) send(kind string, data object) {
 	data["type"], data["sequence_number"] = kind, len(s.list)
 	s.list = append(s.list, event{kind, data})
 }
 
+// events begins with the response itself, because clients take its id from
+// there.
 func (responses) events(x *exchange, a answer) []event {
 	s := &responseStream{}
 	s.send("response.created", object{"response": responseFrame(x, a, "in_progress")})
