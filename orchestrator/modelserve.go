@@ -25,6 +25,8 @@ type ModelServer struct {
 // ServeModels plays scripts to agent programs over the model APIs, on loopback,
 // until ctx ends; the error is nil then.
 func ServeModels(ctx context.Context, m ModelServer) error {
+	// All that can be wrong is found before the port is open, so that whoever sees
+	// a URL can rely on it.
 	scripts, err := namedScripts(m.Scripts)
 	if err != nil {
 		return plainly(ErrModelServer, "%v", err)
@@ -48,6 +50,7 @@ func namedScripts(list []string) (map[string]*script.Script, error) {
 	scripts := map[string]*script.Script{}
 	var mistakes []error
 	for _, item := range list {
+		// A path that itself holds a = needs a NAME before it.
 		name, path, named := strings.Cut(item, "=")
 		if !named {
 			path = item

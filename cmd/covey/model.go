@@ -12,7 +12,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// modelCommand is `covey model` with its subcommands.
+// modelCommand is `covey model` with its subcommands. There is one so far; the
+// word stays free for others that are about models.
 func (c *cli) modelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model",
@@ -40,6 +41,8 @@ NAME of NAME=PATH, or else the file's name without its ending.`,
   covey model serve backend.yaml reviewer=scripts/strict.yaml --addr 127.0.0.1:8123`,
 		Args: argCount(1, -1, "a script at least"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Signals end the server in order, and that is success: there is no other
+			// way to stop it.
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			return c.serveModels(ctx, args, addr)
@@ -52,6 +55,7 @@ NAME of NAME=PATH, or else the file's name without its ending.`,
 // serveModels serves until ctx ends. That is how a server is stopped, so it is
 // no failure.
 func (c *cli) serveModels(ctx context.Context, args []string, addr string) error {
+	// -C moves the files, not the names before them.
 	scripts := make([]string, len(args))
 	for i, arg := range args {
 		if name, path, named := strings.Cut(arg, "="); named {

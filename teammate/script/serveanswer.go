@@ -91,6 +91,7 @@ func aside(ctx context.Context, script *Script, x *exchange, a *answer) error {
 		return play(ctx, helper, request{x, served, fresh}, a)
 	}
 	a.text = asideText
+	// An agent that asks for JSON fails on anything else, and some retry for long.
 	if x.json {
 		a.text = string(sample(x.format, 0))
 	}
@@ -129,6 +130,7 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 	case "null":
 		return json.RawMessage(`null`)
 	}
+	// No type, or one that nobody knows, is an object: what agents ask for is one.
 	object := map[string]json.RawMessage{}
 	for _, key := range s.Required {
 		object[key] = sample(s.Properties[key], depth+1)

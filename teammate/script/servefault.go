@@ -17,6 +17,7 @@ type fault struct {
 // faultOf tells how the APIs say e. An error that no retry can mend gets a
 // status that agents do not retry.
 func faultOf(e *teammate.APIError) fault {
+	// Statuses are what agents go by: 429 and 5xx are tried again, the rest is not.
 	switch e.Type {
 	case "rate_limit":
 		return fault{http.StatusTooManyRequests, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"}
@@ -54,6 +55,7 @@ type object = map[string]any
 
 // openaiFault is the body of an error of OpenAI's APIs.
 func openaiFault(code, message string) object {
+	// Type and code say much the same; clients differ in which they look at.
 	kind := code
 	switch code {
 	case "invalid_api_key", "model_not_found":
