@@ -50,6 +50,8 @@ func (a *Agent) Close() error {
 }
 
 // down ends the program, if one runs.
+// The session's id is kept: the next program enters it again. It is safe to
+// call at any time by who holds busy.
 func (a *Agent) down() {
 	if a.live != nil {
 		a.live.stop()
@@ -83,6 +85,9 @@ func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, er
 	return a.converse(ctx, []teammate.Input{{Kind: teammate.FromCovey, Text: notice}}, h)
 }
 
+// cutNotice is what the model is told of a covey that was ended in its turn. It
+// is sent in each case, with or without the old prompt: a program that resumed
+// its session still believes that its last calls are running.
 const cutNotice = "Your last turn was cut off before its end. Go on where you were; " +
 	"tool calls without a result may have had an effect, so look first."
 
@@ -105,6 +110,8 @@ func (a *Agent) closeOpen(h teammate.Host) error {
 }
 
 // lastPrompt is the text of the last message, if a user's.
+// An assistant's last message means that the prompt had reached the model, and
+// repeating it would have the work done twice.
 func lastPrompt(messages []teammate.Message) string {
 	if len(messages) == 0 || messages[len(messages)-1].Role != teammate.User {
 		return ""
@@ -150,6 +157,8 @@ func (a *Agent) hold(inputs []teammate.Input) {
 	}
 }
 
+// takeHeld hands out what is held, once. It goes before everything newer, in
+// the order in which it came up.
 func (a *Agent) takeHeld() []teammate.Input {
 	held := a.held
 	a.held = nil
@@ -158,6 +167,9 @@ func (a *Agent) takeHeld() []teammate.Input {
 
 // ask takes one prompt to its answer, over crashes of the program. later is
 // what hooks and mail want said next.
+// The loop ends with an answer, with the end of ctx, with an error that no
+// restart mends, or when pause gives the program up. later is worth keeping with
+// an error, too: what hooks said of a call that has run is not said again.
 func (a *Agent) ask(
 	ctx context.Context, inputs []teammate.Input, h teammate.Host, reply *teammate.Reply,
 ) (later []teammate.Input, err error) {
@@ -169,8 +181,12 @@ func (a *Agent) ask(
 			later = append(later, t.later...)
 		}
 		switch {
+		// First: a program that is ended because ctx has is no crash, and must not
+		// count as one.
 		case ctx.Err() != nil:
 			return later, ctx.Err()
+		// The same process would answer the same again: only a new one makes a new
+		// session, with the brief at its head.
 		case errors.Is(err, errLost):
 			a.session, a.lost = "", true
 			a.down()
@@ -195,6 +211,8 @@ func (a *Agent) ask(
 	}
 }
 
+// crashNotice is cutNotice for a program that died while covey lived on. The
+// prompt follows it, since nobody knows how much of it the program had kept.
 const crashNotice = "Your program ended in the middle of this turn and was started again. " +
 	"Go on where you were; tool calls without a result may have had an effect, so look first. " +
 	"What you were asked is repeated below."
@@ -204,6 +222,8 @@ const crashNotice = "Your program ended in the middle of this turn and was start
 func (a *Agent) pause(ctx context.Context, err error) error {
 	// The process may be half dead: it is never used again.
 	a.down()
+	// The count goes back to 0, for the member may be woken later, and has its
+	// restarts then as well.
 	if a.failures++; a.failures > a.opts.Restarts {
 		a.failures = 0
 		return fmt.Errorf("acp: the agent program died %d times in a row: %w", a.opts.Restarts+1, err)
@@ -212,6 +232,8 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 		a.session, a.lost = "", true
 	}
 	wait := a.opts.Backoff
+	// Ten doublings are past any cap; without the limit a large Restarts would
+	// overflow the duration.
 	for range min(a.failures-1, 10) {
 		wait = min(2*wait, 20*a.opts.Backoff)
 	}
@@ -221,6 +243,8 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 // compose makes the blocks of a prompt. A new session begins with the system
 // prompt, if the program takes it no other way, and with a written brief if it
 // takes the place of one that was lost.
+// Both stand until the program has shown that it got the prompt: one that is
+// sent again begins with the same blocks.
 func (a *Agent) compose(inputs []teammate.Input) []json.RawMessage {
 	var blocks []json.RawMessage
 	if !a.primed && a.opts.System != nil && a.opts.SystemBy == SystemInPrompt {

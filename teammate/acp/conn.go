@@ -40,8 +40,9 @@ type call struct {
 	id      string
 	ordered bool          // its answer goes through the inbox, behind what came before it
 	done    chan struct{} // closed when it has its answer, or never will
-	result  json.RawMessage
-	err     error // *rpcError, or errGone
+	// result and err are set before done is closed, and never changed after.
+	result json.RawMessage
+	err    error // *rpcError, or errGone
 }
 
 // question is a permission that the program asks for.
@@ -50,6 +51,8 @@ type question struct {
 	params json.RawMessage
 }
 
+// newConn starts the two goroutines. The connection owns both ends from here
+// on: close closes them, and nobody else may.
 func newConn(from io.ReadCloser, to io.WriteCloser) *conn {
 	c := &conn{
 		from: from, to: to, in: newInbox(), gone: make(chan struct{}),
@@ -61,6 +64,7 @@ func newConn(from io.ReadCloser, to io.WriteCloser) *conn {
 }
 
 // close ends the connection. No goroutine of it runs when it returns.
+// Calls that still wait fail with errGone. Closing twice is fine.
 func (c *conn) close() {
 	c.mu.Lock()
 	c.closed = true
@@ -94,6 +98,8 @@ func (c *conn) read() {
 }
 
 // lose fails every call that still waits: nobody will answer it.
+// It runs last on the reader's goroutine, and once: gone is closed behind the
+// calls, so that who sees gone finds every answer settled.
 func (c *conn) lose() {
 	c.mu.Lock()
 	c.closed = true
@@ -108,6 +114,11 @@ func (c *conn) lose() {
 	c.poke()
 }
 
+// dispatch leads a message to where it belongs; size is that of its line, in
+// bytes. It runs on the reader's goroutine, and may wait for room in the inbox:
+// that is what slows down a program which sends faster than it is listened to.
+// A question that finds the inbox shut is answered at once, or the program would
+// wait for ever.
 func (c *conn) dispatch(m message, size int) {
 	switch {
 	case m.Method == "":
@@ -146,6 +157,8 @@ func (c *conn) settle(m message) {
 	}
 }
 
+// update passes an update of our session on. One without a session id counts as
+// ours: programs with a single session leave it out.
 func (c *conn) update(params json.RawMessage, size int) {
 	var in struct {
 		SessionID string          `json:"sessionId"`
@@ -171,6 +184,9 @@ func (c *conn) use(id string) {
 }
 
 // start sends a request.
+// An ordered call has its answer in the inbox, behind the updates that came
+// before it: the end of a prompt must not overtake its last words. The others
+// are waited for with do. It never blocks.
 func (c *conn) start(method string, params any, ordered bool) (*call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,6 +207,8 @@ func (c *conn) start(method string, params any, ordered bool) (*call, error) {
 }
 
 // do sends a request and waits for its answer.
+// The error is the program's *rpcError, errGone, or that of ctx; which of them
+// decides whether a restart may help.
 func (c *conn) do(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	request, err := c.start(method, params, false)
 	if err != nil {
@@ -250,6 +268,8 @@ func (c *conn) queue(line []byte) {
 	c.poke()
 }
 
+// poke wakes the writer. The token is enough however often it is called: the
+// writer takes all that waits, and looks at closed, each time.
 func (c *conn) poke() {
 	select {
 	case c.wake <- struct{}{}:
@@ -258,6 +278,8 @@ func (c *conn) poke() {
 }
 
 // write writes until the connection is closed, or the program stops reading.
+// A program that has closed its stdin ends the writer only: what it still says
+// is read, and the reader finds out by itself when that ends.
 func (c *conn) write() {
 	for range c.wake {
 		c.mu.Lock()

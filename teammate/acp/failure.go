@@ -33,6 +33,7 @@ const (
 )
 
 var (
+	// These are looked for in all that an error says, in lower case.
 	limitText = regexp.MustCompile(limitWords)
 	loginText = regexp.MustCompile(loginWords)
 	lostText  = regexp.MustCompile(`session not found|unknown session|no such session`)
@@ -60,6 +61,10 @@ var kinds = []struct {
 
 // failure says what an error answer to a prompt means: a limit, a login, a lost
 // session, or a failed model request.
+// The order matters: a code is worth more than words, and a lost session is
+// mended without anybody. A limit and a login are beyond any restart, so they
+// are looked for before the kinds, whose words are vaguer. data often says what
+// the message leaves out, and is searched for limits as well.
 func failure(e *rpcError, now time.Time) error {
 	said := e.Error()
 	lower := strings.ToLower(said)
@@ -100,6 +105,8 @@ var (
 
 // confession finds out whether a turn's whole text says that the account is
 // used up or logged out; nil: it does not.
+// Only texts that begin with the words count, and only short ones: a member
+// that writes about rate limits must not be put to sleep.
 func confession(text string, now time.Time) error {
 	switch {
 	case len(text) > maxVerdict:
@@ -124,6 +131,8 @@ var (
 )
 
 // untilIn finds the moment at which a limit ends; zero: the text tells none.
+// Exact forms come before vague ones. A time of day is the next one after now,
+// in the zone of now; a stamp is returned as it is, even if it is past.
 func untilIn(text string, now time.Time) time.Time {
 	if m := resetEpoch.FindStringSubmatch(text); m != nil {
 		seconds, _ := strconv.ParseInt(m[1], 10, 64) // ten digits
@@ -149,6 +158,7 @@ func untilIn(text string, now time.Time) time.Time {
 }
 
 // span is a time like "3 days 4 hours".
+// Parts of an absurd size are left out: no plan has such limits.
 func span(text string) time.Duration {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
 	var sum time.Duration

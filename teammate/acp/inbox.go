@@ -32,6 +32,7 @@ type inbox struct {
 	closed bool // for good
 }
 
+// newInbox returns an inbox that is shut: nothing is wanted before a prompt.
 func newInbox() *inbox {
 	b := &inbox{ready: make(chan struct{}, 1)}
 	b.room.L = &b.mu
@@ -39,6 +40,9 @@ func newInbox() *inbox {
 }
 
 // push adds n, and waits for room first. It reports whether n was taken.
+// One item is taken however large it is, if it is alone: a line longer than the
+// whole inbox would otherwise wait for ever. false means shut or closed; the
+// caller answers what needs an answer.
 func (b *inbox) push(n news) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,6 +62,7 @@ func (b *inbox) push(n news) bool {
 }
 
 // take returns all that waits.
+// Its token may outlive the items, so there may be nothing to take.
 func (b *inbox) take() []news {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,6 +80,7 @@ func (b *inbox) open() {
 }
 
 // shut returns what is left and lets nothing in until it is opened again.
+// The token goes as well, or the next prompt would begin with a false alarm.
 func (b *inbox) shut() []news {
 	items := b.take()
 	b.mu.Lock()

@@ -17,6 +17,8 @@ type lineReader struct {
 	max  int
 }
 
+// newLineReader returns a reader of lines up to limit bytes, newline included.
+// Its buffer is small against the limit: most lines are a few hundred bytes.
 func newLineReader(from io.Reader, limit int) *lineReader {
 	return &lineReader{from: bufio.NewReaderSize(from, 64<<10), max: limit}
 }

@@ -26,6 +26,10 @@ type process struct {
 }
 
 // startProcess starts the program in a process group and session of its own.
+// The caller must stop it. Pipes are made here, not by exec: its own would be
+// closed by Wait, with the last words of the program still in them. Started is
+// called before anything is sent, so that a covey which is killed from here on
+// has left the pid to the next one.
 func startProcess(o *Options) (*process, error) {
 	// The program sees what the environment it gets says, and so do we.
 	path, err := lookPath(o.Command[0], o.Env)
@@ -77,6 +81,9 @@ func (p *process) wait() {
 
 // stop ends the program and its group, asking first, and waits until it is
 // gone. Stopping what has ended is fine.
+// It takes at most grace and a moment more. The group gets its KILL even if the
+// program itself ended well: tool calls that it left running would write to the
+// workspace behind the next turn's back.
 func (p *process) stop() {
 	select {
 	case <-p.ended:
@@ -124,6 +131,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// text is what was kept, made fit for an error message: the cut may have gone
+// through the middle of a character.
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,6 +141,8 @@ func (t *tail) text() string {
 
 // lookPath finds a program on the PATH of env, never in the current folder:
 // agents write there.
+// A name with a slash is taken as it is. Of several PATH entries the last
+// counts, as for the program itself.
 func lookPath(name string, env []string) (string, error) {
 	if filepath.Base(name) != name {
 		return name, nil

@@ -26,6 +26,8 @@ type recorder struct {
 	made   int                // tool calls
 }
 
+// newRecorder returns the recorder of one prompt; calls of earlier prompts are
+// not known to it.
 func newRecorder(host teammate.Host, names naming) *recorder {
 	return &recorder{host: host, names: names, calls: map[string]*toolCall{}}
 }
@@ -41,6 +43,8 @@ func (r *recorder) call(id string) *toolCall {
 }
 
 // say adds a piece of text of a message.
+// A new id begins a new message. Programs that give no ids have all text between
+// two calls as one message.
 func (r *recorder) say(piece, id string) error {
 	if id != r.saidID && r.said.Len() > 0 {
 		r.speak()
@@ -65,6 +69,8 @@ func (r *recorder) speak() {
 }
 
 // begin puts a call into the transcript, once.
+// The name and the input are those of this moment: the transcript is not changed
+// when a later update tells more.
 func (r *recorder) begin(c *toolCall) error {
 	if c.named != nil {
 		return nil
@@ -174,6 +180,8 @@ func (r *recorder) finish(usage teammate.Usage) error {
 }
 
 // abandon gives every call that is still open a result.
+// Each round closes what is open and records what waited behind it, which may
+// open calls again; it ends because nothing new comes in meanwhile.
 func (r *recorder) abandon(why string) error {
 	for len(r.open) > 0 || len(r.ready) > 0 {
 		for _, id := range slices.Clone(r.open) {

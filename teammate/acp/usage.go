@@ -51,6 +51,8 @@ func (m *meter) update(u update) {
 }
 
 // end takes in the answer to the prompt and returns what the prompt has used.
+// result may be nil, for a prompt that was never answered: what its chunks told
+// until then still counts. Called once for each begin.
 func (m *meter) end(result json.RawMessage) Spent {
 	fields := fieldsOf(result)
 	meta := fieldsOf(fields["_meta"])
@@ -82,6 +84,8 @@ func (m *meter) end(result json.RawMessage) Spent {
 	return m.spent
 }
 
+// take sets what the prompt has used; an object that counts no tokens leaves it
+// unknown rather than zero.
 func (m *meter) take(raw json.RawMessage) {
 	if used, ok := tokensIn(raw); ok {
 		m.spent.Usage, m.spent.Known = used, true
@@ -91,6 +95,8 @@ func (m *meter) take(raw json.RawMessage) {
 // tokensIn reads an object that counts tokens, by any of the names that are in
 // use. Cached and thought tokens count: where there is a total, what is not
 // output of it is input.
+// Programs disagree whether thoughts are part of the output. The total settles
+// it: if there is room for them beside input and output, they were not.
 func tokensIn(raw json.RawMessage) (teammate.Usage, bool) {
 	fields := fieldsOf(raw)
 	in, inOK := number(fields, "inputTokens", "input_tokens", "promptTokens", "prompt_tokens",

@@ -31,6 +31,7 @@ func decode(line []byte) (message, bool) {
 	return m, true
 }
 
+// isNull reports a JSON null, which programs send for "not there".
 func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
 
 // key is an answer's id as we count them; programs that turn a number into a
