@@ -2,7 +2,10 @@ package configs
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,7 +55,24 @@ func newSource(name string, data []byte) (src *source, at position, message stri
 			return src, position{i + 1, col}, what
 		}
 	}
+	if filepath.Ext(name) == ".json" {
+		return src.mustBeJSON()
+	}
 	return src, at, ""
+}
+
+// mustBeJSON refuses what YAML would let pass in a file that is named .json:
+// other programs that read it would not (DESIGN 10.7).
+func (s *source) mustBeJSON() (*source, position, string) {
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal([]byte(s.text), new(json.RawMessage)); !errors.As(err, &syntax) {
+		return s, position{1, 1}, ""
+	}
+	// The offset is behind the character that is wrong.
+	before := s.text[:max(min(int(syntax.Offset)-1, len(s.text)), 0)]
+	line := strings.Count(before, "\n")
+	col := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+	return s, position{line + 1, col + 1}, fmt.Sprintf("a .json file must be JSON: %v; mend it, or name the file .yaml", syntax)
 }
 
 // badCharacter finds the first character of a line that YAML forbids. The

@@ -273,3 +273,20 @@ func TestProblemOutside(t *testing.T) {
 		}
 	}
 }
+
+func TestJSONFilesAreJSON(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"team.json", "{\n \"covey\": 1,\n \"lead\": {\"model\": {\"provider\": \"script\"},},\n}", "team.json:3:43: a .json file must be JSON"},
+		{"team.json", "covey: 1", "team.json:1:1: a .json file must be JSON"},
+		{"team.json", "", "team.json:1:1: "},
+		{"team.yaml", "{covey: 1,}", "team.yaml:"}, // the trailing comma is YAML's; the rest is missing
+	} {
+		_, err := Parse(tt.name, []byte(tt.text))
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s %q: %v, want %q", tt.name, tt.text, err, tt.want)
+		}
+		if tt.name == "team.yaml" && strings.Contains(err.Error(), "must be JSON") {
+			t.Errorf("YAML was held to JSON: %v", err)
+		}
+	}
+}
