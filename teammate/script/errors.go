@@ -48,6 +48,8 @@ type problems struct {
 }
 
 // err is all problems as one error, or nil.
+// It sorts first: decoding finds problems key by key, and people read them from
+// the top of the file.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil

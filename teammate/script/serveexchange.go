@@ -10,6 +10,8 @@ import (
 )
 
 // exchange is a request in the words of no API in particular.
+// Each API reads its requests into one of these and writes answers from it, so
+// that scripts, replay and tools know of no API.
 type exchange struct {
 	key, model string
 	system     string
@@ -73,6 +75,7 @@ func (x *exchange) called(id, name string) {
 }
 
 // result adds a tool's result.
+// id is that of the call, as the agent sent it; it may be missing.
 func (x *exchange) result(id, text string) {
 	x.add(teammate.User, teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: id, Content: text})
 }
@@ -145,6 +148,8 @@ func textOf(raw json.RawMessage) string {
 }
 
 // keyOf is the API key of a request, wherever its API carries it.
+// Empty: there is none. The key is never checked here, only used to find a
+// script: this server guards nothing.
 func keyOf(r *http.Request) string {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)

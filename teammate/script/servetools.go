@@ -65,6 +65,8 @@ func sameField(field string) []string {
 }
 
 // fits reports whether a script's call of tool may have become one of offered.
+// replay asks this of answers that come back, so it must accept whatever choose
+// could have made of a call, and may accept more.
 func fits(tool, offered string) bool {
 	if tool == offered || viaMCP(tool, offered) {
 		return true
@@ -86,6 +88,8 @@ func viaMCP(tool, name string) bool {
 
 // choose picks the offer that a call of tool goes to, and gives its input that
 // offer's form.
+// Only a tool of another name has its input adapted: one of its own
+// name gets exactly what the script says, mistakes included.
 func choose(tool string, input json.RawMessage, offers []offer) (offer, json.RawMessage) {
 	if o, found := find(tool, offers); found {
 		return o, input
@@ -99,6 +103,8 @@ func choose(tool string, input json.RawMessage, offers []offer) (offer, json.Raw
 }
 
 // find looks for a tool by its name, on its own or on an MCP server.
+// The plain name beats a server's tool of the same name wherever it stands in
+// the list, so the agents' order of tools makes no difference.
 func find(tool string, offers []offer) (offer, bool) {
 	for _, o := range offers {
 		if o.name == tool && o.namespace == "" {
@@ -116,6 +122,8 @@ func find(tool string, offers []offer) (offer, bool) {
 // adapt gives a call's input the fields that schema has. Fields that the schema
 // lacks are dropped, since agents refuse what they do not know; those that it
 // requires and the script lacks get a value that says nothing.
+// The input stays as it is where the schema says nothing, or where either of the
+// two is no object.
 func adapt(input, schema json.RawMessage) json.RawMessage {
 	var want struct {
 		Properties map[string]struct {

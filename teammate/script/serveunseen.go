@@ -26,6 +26,8 @@ type unseen struct {
 type place [sha256.Size]byte
 
 // placesOf are the places of a conversation behind each of its messages.
+// Each place depends on all before it. name keeps members apart who begin with
+// the same words.
 func placesOf(name string, messages []teammate.Message) []place {
 	at := sha256.Sum256([]byte(name))
 	places := make([]place, 0, len(messages))
@@ -47,6 +49,8 @@ func placesOf(name string, messages []teammate.Message) []place {
 
 // recall adds to served what has been remembered of the last of places that is
 // known.
+// The larger count wins: what replay has proved and what is remembered may
+// overlap, and adding them up would skip steps.
 func (u *unseen) recall(places []place, served map[int]int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -61,6 +65,8 @@ func (u *unseen) recall(places []place, served map[int]int) {
 }
 
 // remember keeps served for a conversation, after a step that cannot be seen.
+// The oldest conversation goes when there are too many; it would only have a
+// step serve again.
 func (u *unseen) remember(places []place, served map[int]int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -122,6 +122,7 @@ func (p *problems) atNode(n ast.Node, format string, args ...any) {
 }
 
 // kind says in words what n is, for messages.
+// Scalars stand for themselves, as they were written.
 func kind(n ast.Node) string {
 	switch n.(type) {
 	case *ast.NullNode:
@@ -164,6 +165,8 @@ func fields(n ast.Node) ([]field, bool) {
 }
 
 // json turns n into JSON, keys in the order in which they were written.
+// It checks the depth once more: blocks nest by indentation, which hostile does
+// not count.
 func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 	if depth > maxDepth {
 		p.atNode(n, "nested more than %d deep; write it flatter", maxDepth)
