@@ -149,6 +149,7 @@ func (a *attachment) tailLength() int {
 
 // onPipe prints the tail and then all that happens until the team ends. Nothing
 // is cut here, and standard input is not looked at: covey send is for scripts.
+// An error of writing ends it, so that head ends attach, too.
 func (a *attachment) onPipe(ctx context.Context, tail []orchestrator.Line, follow follower) error {
 	show := a.cli.linePrinter(a.json)
 	for _, l := range tail {

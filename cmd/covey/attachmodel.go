@@ -102,7 +102,8 @@ func (p *pager) oldest() uint64 {
 	return p.entries[0].seq
 }
 
-// linesOf are a line of the journal as lines of the screen.
+// linesOf are a line of the journal as lines of the screen. They are laid out
+// again when the width has changed, and only then.
 func (p *pager) linesOf(t *told) []string {
 	if t.lines == nil || t.width != p.width {
 		t.width, t.lines = p.width, p.screen.entryLines(t.entry, p.width)
@@ -185,7 +186,8 @@ func (p *pager) status() string {
 
 // window is the part of the journal that is on the screen: the last room lines
 // above the bottom, laid out from the end, so that a long history costs
-// nothing.
+// nothing. It is the one place that knows how many lines there are, and so the
+// one that brings below back into range.
 func (p *pager) window(room int) []string {
 	need := room + p.below
 	var parts [][]string
@@ -203,6 +205,8 @@ func (p *pager) window(room int) []string {
 }
 
 // atTop tells whether the oldest entry that is here has come onto the screen.
+// It stops at the first entry beyond the screen, as laying all of them out
+// would cost most where a history is long.
 func (p *pager) atTop(room int) bool {
 	have := 0
 	for i := len(p.entries) - 1; i >= 0; i-- {
@@ -296,7 +300,8 @@ func (p *pager) answer(text, unsent string) {
 	}
 }
 
-// tail is the end of what is typed, as much as fits into width columns.
+// tail is the end of what is typed, as much as fits into width columns. The end
+// is what counts, for that is where the next letter appears.
 func tail(text string, width int) string {
 	text = plain(strings.NewReplacer("\n", "⏎", "\t", " ").Replace(text))
 	return ansi.TruncateLeft(text, max(0, ansi.StringWidth(text)-max(width, 0)), "")

@@ -123,7 +123,8 @@ func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// carryOut does what a key has asked for.
+// carryOut does what a key has asked for. Commands run beside the loop, and
+// their answers come back as messages; nothing here may wait.
 func (m *attachModel) carryOut(a ask) tea.Cmd {
 	switch {
 	case a.leave:
@@ -173,7 +174,8 @@ func (a *attachment) older(before uint64) tea.Msg {
 	return lines
 }
 
-// View draws the pager, with the cursor behind what is typed.
+// View draws the pager, with the cursor behind what is typed. The cursor is
+// kept on the screen even where what is typed fills the line.
 func (m *attachModel) View() tea.View {
 	p := m.pager
 	view := tea.View{AltScreen: true, Content: p.view()}

@@ -58,7 +58,9 @@ func newBoard(team string, members []string, started time.Time) *board {
 	return b
 }
 
-// seat is the seat of a member, made if there is none yet.
+// seat is the seat of a member, made if there is none yet. Names are compared
+// in their plain form, as they are shown: two names that look the same must not
+// become two rows.
 func (b *board) seat(name string) *seat {
 	if s := b.seatOf(name); s != nil {
 		return s
@@ -187,7 +189,8 @@ func (b *board) counts() (done, all int) {
 }
 
 // tasksOf are the tasks in progress of a member, and those that wait for
-// others, in order of their ids.
+// others, in order of their ids. A pending task that waits for nobody is in
+// neither list: it is about to be taken up, and would only flicker.
 func (b *board) tasksOf(name string) (own, waiting []taskNews) {
 	for _, t := range b.tasks {
 		switch {
@@ -235,7 +238,8 @@ func (b *board) what(s *seat) string {
 	return short(text)
 }
 
-// number is a task id as a number, for ordering.
+// number is a task id as a number, for ordering. Ids that are no numbers come
+// last, in no order of their own.
 func number(id string) int {
 	n, err := strconv.Atoi(id)
 	if err != nil {

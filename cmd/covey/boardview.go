@@ -61,7 +61,8 @@ func (b *board) foot() string {
 }
 
 // memberLines is a line per member, at most room of them; the last then says
-// how many there are besides.
+// how many there are besides. The lead comes first and so is never among those
+// left out, unless there is no room but for the count.
 func (b *board) memberLines(s *screen, width, room int) []string {
 	if room <= 0 {
 		return nil
@@ -104,7 +105,8 @@ func (b *board) memberLine(s *screen, m *seat, names, width int) string {
 	return fit("  "+name+"  "+state+"  "+strings.Join(rest, " · "), width)
 }
 
-// stateStyle sets a state off.
+// stateStyle sets a state off. Starting, idle and ended members are faint:
+// nobody has to look at them.
 func stateStyle(state string) style {
 	switch state {
 	case working:
@@ -118,7 +120,8 @@ func stateStyle(state string) style {
 }
 
 // newsLines is the tail of the news below an empty line. Each entry takes one
-// line here; logs and attach show the rest.
+// line here; logs and attach show the rest. room counts the empty line; it must
+// be 1 at least.
 func (b *board) newsLines(s *screen, width, room int) []string {
 	lines := []string{""}
 	from := max(0, len(b.news)-(room-1))

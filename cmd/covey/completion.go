@@ -48,7 +48,8 @@ func (c *cli) completeMember(_ *cobra.Command, args []string, _ string) ([]strin
 }
 
 // memberNames are the members of the team that is meant; none if it is not
-// clear which.
+// clear which. They are those of run.json: a member that the spec has got since
+// is completed only when the team has come up with it.
 func (c *cli) memberNames() []string {
 	place, err := c.find()
 	if err != nil {
@@ -92,7 +93,8 @@ func (c *cli) completeFlags(root *cobra.Command) {
 	}
 }
 
-// completeTeam completes the name of a team of this user.
+// completeTeam completes the name of a team of this user. Teams that ended are
+// among them: up, logs and ps take those, too.
 func completeTeam(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	places, err := orchestrator.All()
 	if err != nil {

@@ -56,6 +56,8 @@ func (c *cli) detach(ctx context.Context, team *configs.Team, f upFlags, goal st
 			team.Name, child.Process.Pid, team.Name, team.Name, plainLine(path))
 		return child.Process.Release()
 	}
+	// The program in the background did not see the Ctrl-C, as it has a session of
+	// its own; it is told to end in order.
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), child.Process.Signal(os.Interrupt))
 	}
@@ -141,7 +143,9 @@ func (c *cli) complain(child *exec.Cmd, log *os.File, from int64) error {
 type parent struct{ pipe *os.File }
 
 // findParent takes what the parent has left. The variable and the descriptor
-// must not reach hooks and tools, so this comes before anything is started.
+// must not reach hooks and tools, so this comes before anything is started. A
+// variable that somebody has set by hand to a descriptor that is not there
+// makes the write in tell fail, and nothing else.
 func findParent() *parent {
 	fd, err := strconv.Atoi(os.Getenv(readyVariable))
 	if err != nil || fd < 3 {
@@ -153,7 +157,9 @@ func findParent() *parent {
 }
 
 // tell says that the team is up. A parent that was interrupted does not hear
-// it, which matters to nobody.
+// it, which matters to nobody. It is called once, when the team can be reached;
+// a nil parent has nobody to tell. If the program ends without it, the closed
+// pipe says so.
 func (p *parent) tell() {
 	if p != nil {
 		_, _ = p.pipe.WriteString("up\n")

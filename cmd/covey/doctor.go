@@ -71,7 +71,8 @@ that were cut off. Each finding that is not "ok" names the way out.`,
 }
 
 // printFindings prints one line per check, and the way out below where there is
-// one to take.
+// one to take. The columns are of a fixed width, as findings come one after the
+// other and their words are known.
 func (c *cli) printFindings(findings []finding) {
 	styles := map[verdict]style{isOK: green, isWarn: yellow, isFail: red}
 	for _, f := range findings {
@@ -84,7 +85,8 @@ func (c *cli) printFindings(findings []finding) {
 }
 
 // worst is the error of an examination that found a failure. It has nothing
-// left to print.
+// left to print. Warnings do not count: doctor is run in scripts, and a missing
+// git must not stop a team that needs none.
 func worst(findings []finding) error {
 	failed := 0
 	for _, f := range findings {

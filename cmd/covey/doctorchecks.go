@@ -60,7 +60,9 @@ func (x *examination) state() finding {
 }
 
 // tryWrite makes and removes a file in dir or, if that is not there, in the
-// nearest folder above. It returns the folder that it used.
+// nearest folder above. It returns the folder that it used. It ends at the root
+// at the latest. A folder that is there but cannot be looked into is tried as
+// it is, and its error is the finding.
 func tryWrite(dir string) (string, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
 		return tryWrite(filepath.Dir(dir))
@@ -125,7 +127,8 @@ func (x *examination) socket() finding {
 }
 
 // makeFolders makes a folder and those above it that are not there, and returns
-// those that it made, the deepest first.
+// those that it made, the deepest first. What was made comes with an error as
+// well, so that the caller can clean up after a half success.
 func makeFolders(dir string) (made []string, err error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
@@ -168,7 +171,9 @@ func (x *examination) shell(ctx context.Context) finding {
 	return ok("shell", "/bin/sh runs, and there is a bash")
 }
 
-// firstLine is the first line that a program prints.
+// firstLine is the first line that a program prints. The error is that of
+// starting, of a bad end, or of checkWithin being over; what was printed until
+// then comes with it.
 func firstLine(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()

@@ -69,7 +69,9 @@ func isBuiltin(word string) bool {
 	}, word)
 }
 
-// programTrouble says why a program cannot be run from a workspace.
+// programTrouble says why a program cannot be run from a workspace. A name
+// without a slash is looked for on covey's own PATH. Relative paths are seen
+// from the workspace, where hooks run.
 func programTrouble(program, workspace string) string {
 	if !strings.Contains(program, "/") {
 		if _, err := exec.LookPath(program); err != nil {

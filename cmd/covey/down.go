@@ -75,7 +75,9 @@ func (c *cli) wasDown(r downResult, asJSON bool) error {
 }
 
 // takeDown tells a team to end and waits until it has. Coming back before the
-// team is gone would make `covey down && covey up` fail.
+// team is gone would make `covey down && covey up` fail. ctx bounds asking and
+// waiting together. The pid in the error is that of the team's process; killing
+// it leaves what up needs to go on.
 func takeDown(ctx context.Context, client *orchestrator.Client, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
 	defer cancel()

@@ -39,7 +39,9 @@ func (s *screen) entryLines(e entry, width int) []string {
 }
 
 // wrapped breaks one line of plain text into lines of room columns; width 0
-// breaks nothing. Tabs become blanks, as nobody knows how wide they are.
+// breaks nothing. Tabs become blanks, as nobody knows how wide they are. A
+// quoted line keeps its bar on every part: without it, the rest of a long line
+// would look like covey's own words.
 func wrapped(text string, width, room int) []string {
 	text = strings.ReplaceAll(text, "\t", "    ")
 	if width == 0 || ansi.StringWidth(text) <= room {

@@ -33,6 +33,8 @@ type endError struct {
 	err  error
 }
 
+// Error is for logs and tests; what a person sees of an endError is decided by
+// wasSaid.
 func (e *endError) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("ended with code %d", e.code)
@@ -40,23 +42,29 @@ func (e *endError) Error() string {
 	return e.err.Error()
 }
 
+// Unwrap lets errorText find a specError below. The code is endError's own,
+// whatever is inside.
 func (e *endError) Unwrap() error { return e.err }
 
 // usageError is an error of usage with the text that a person reads.
 type usageError struct{ text string }
 
+// Error is the text alone: "usage" before it would tell a person nothing.
 func (e *usageError) Error() string { return e.text }
 
 // Is makes every usageError an errUsage.
 func (e *usageError) Is(target error) bool { return target == errUsage }
 
-// usagef makes a usageError.
+// usagef makes a usageError. The text names the way out, as all errors of usage
+// do; it is plain only once errorText has made it so.
 func usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
 // exitCode is the one place that turns an error into an exit code. What it does
-// not know has failed: a new kind of error must not look like success.
+// not know has failed: a new kind of error must not look like success. The
+// order matters: an endError carries a code of the team's own, even if an
+// interrupt is below it.
 func exitCode(err error) int {
 	var end *endError
 	switch {
@@ -90,8 +98,10 @@ func errorText(err error) string {
 // specError is a spec with mistakes: err's text lists all of them.
 type specError struct{ err error }
 
+// Error lists the mistakes, one a line, each with its place.
 func (e *specError) Error() string { return e.err.Error() }
 
+// Unwrap gives the mistakes to those who want them one by one.
 func (e *specError) Unwrap() error { return e.err }
 
 // Is makes every specError an errUsage.

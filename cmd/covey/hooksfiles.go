@@ -12,7 +12,9 @@ import (
 )
 
 // hookFile reads the hooks of a settings file, or of a plugin's hooks.json,
-// which has the same shape. given is what the flag said.
+// which has the same shape. given is what the flag said. An entry with a
+// mistake is left out with a warning, as in a team; only a file that cannot be
+// read is an error.
 func (c *cli) hookFile(flag, given, path string) (hooks.Settings, error) {
 	data, err := os.ReadFile(c.path(path))
 	if errors.Is(err, fs.ErrNotExist) {

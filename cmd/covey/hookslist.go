@@ -104,7 +104,8 @@ func (c *cli) hookInfos(ctx context.Context, spec string) (infos []orchestrator.
 	return infos, true, countHooks(infos, place)
 }
 
-// specOf is the spec with which a team ran last, as arguments name it.
+// specOf is the spec with which a team ran last, as arguments name it. nil
+// stands for team.yaml: a run that left no spec behind leaves that to try.
 func specOf(place orchestrator.Place) []string {
 	if run, err := orchestrator.ReadRunFile(place); err == nil && run.Spec != "" {
 		return []string{run.Spec}
@@ -112,7 +113,8 @@ func specOf(place orchestrator.Place) []string {
 	return nil
 }
 
-// specHooks are the hooks that a spec configures.
+// specHooks are the hooks that a spec configures. Counts are zero here; see
+// countHooks.
 func (c *cli) specHooks(args []string) ([]orchestrator.HookInfo, error) {
 	path := c.specPath(args)
 	team, err := configs.Load(path)

@@ -72,7 +72,9 @@ func notNil(list []string) []string {
 	return list
 }
 
-// compactJSON is v on one line without HTML escapes, as journals have it.
+// compactJSON is v on one line without HTML escapes, as journals have it. The
+// error is that of values which JSON has no form for. Characters that a
+// terminal might obey are escaped, for the line may end up on one.
 func compactJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -121,7 +121,9 @@ func absentPolicies(sources []hooks.Source) map[string]hooks.Policy {
 	return absent
 }
 
-// hookInput is the JSON that the hooks are to get; none is an empty object.
+// hookInput is the JSON that the hooks are to get; none is an empty object. The
+// limit holds for standard input as well, which may never end. The error of a
+// file that is not there is one of usage.
 func (c *cli) hookInput(path string) ([]byte, error) {
 	from := c.in
 	switch path {

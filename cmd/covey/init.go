@@ -90,7 +90,9 @@ func specArg(path string) string {
 	return " " + path
 }
 
-// writeFile writes a file and the folder that it stands in.
+// writeFile writes a file and the folder that it stands in. Folders and files
+// get the rights that a person's own would have: a starter is there to be
+// edited and committed.
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -51,7 +51,8 @@ func readLastRun(place orchestrator.Place) (*lastRun, error) {
 }
 
 // lastStart is the number of the line before the last start of a team; 0 if
-// there is none.
+// there is none. The journal is read backwards, so the runs before the last one
+// cost nothing. Damaged lines are passed over; an error is that of the file.
 func lastStart(place orchestrator.Place) (uint64, error) {
 	for l, err := range orchestrator.JournalBackwards(place.Journal(), 0) {
 		if err != nil {
@@ -92,7 +93,8 @@ func (r *lastRun) apply(l orchestrator.Line) {
 	}
 }
 
-// applyHook counts one hook.
+// applyHook counts one hook. Outcomes that are neither a refusal nor a failure
+// only count as runs.
 func (r *lastRun) applyHook(m *orchestrator.MemberStatus, p payload) {
 	name := hookName{p.Event, p.Command}
 	if r.hooks[name] == nil {
@@ -169,7 +171,8 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 	return s, nil
 }
 
-// countTasks counts tasks by what can be done about them.
+// countTasks counts tasks by what can be done about them. Ready and Blocked are
+// parts of Pending, not of the sum.
 func countTasks(list []tasks.Task) (c orchestrator.TaskCounts) {
 	for _, t := range list {
 		switch t.Status {

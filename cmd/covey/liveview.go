@@ -51,7 +51,8 @@ func (v *liveView) apply(l orchestrator.Line) {
 	v.board.apply(l)
 }
 
-// tell shows what the program itself has to say.
+// tell shows what the program itself has to say. It stays there until the next
+// notice.
 func (v *liveView) tell(notice string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -59,7 +60,8 @@ func (v *liveView) tell(notice string) {
 }
 
 // start takes the terminal over. in is where keys come from; when it is no
-// terminal, such as /dev/null, there are none, and Ctrl-C comes as a signal.
+// terminal, such as /dev/null, there are none, and Ctrl-C comes as a signal. It
+// returns at once. stop must be called, or the terminal stays as it is.
 func (v *liveView) start(in io.Reader) {
 	if !isTerminal(in) {
 		in = nil
@@ -153,7 +155,8 @@ func (m *liveModel) View() tea.View {
 	return tea.View{AltScreen: true, Content: strings.Join(lines, "\n")}
 }
 
-// news shows a trouble of covey's own among the news.
+// news shows a trouble of covey's own among the news. It may be called before
+// start: then it is there when the view is.
 func (v *liveView) news(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

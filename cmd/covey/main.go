@@ -12,6 +12,8 @@ import (
 	"os"
 )
 
+// main is run on the streams of the process. Everything else is below run,
+// where tests can reach it.
 func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

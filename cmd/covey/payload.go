@@ -79,7 +79,8 @@ func data(l orchestrator.Line) payload {
 }
 
 // callText says in one line what a tool call does: the tool's name and the one
-// input that tells most.
+// input that tells most. It is plain and may be as long as the input: callers
+// cut it where room is short.
 func callText(name string, input json.RawMessage) string {
 	return strings.TrimSpace(plainLine(name) + " " + plainLine(mainInput(input)))
 }
@@ -105,7 +106,8 @@ func mainInput(input json.RawMessage) string {
 	return strings.Join(parts, " ")
 }
 
-// textOf is a JSON string's text, or any other value's JSON.
+// textOf is a JSON string's text, or any other value's JSON. A field that is
+// missing is empty.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -71,7 +71,8 @@ func plainLine(s string) string {
 
 // plainJSON disarms JSON without changing what it means: the characters that
 // the encoder leaves alone and a terminal might obey become \u escapes. Outside
-// of strings JSON has none of them.
+// of strings JSON has none of them. data must be sound JSON in UTF-8. What a
+// program reads from it stays the same, and so does what a person copies.
 func plainJSON(data []byte) []byte {
 	if isPlain(string(data)) {
 		return data

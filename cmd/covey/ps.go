@@ -86,7 +86,8 @@ func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 }
 
 // statusLine sums a team up in one line. A result takes a second line: why a
-// run ended may be a long story.
+// run ended may be a long story. now is the caller's, so that the line can be
+// tested; the result's age and the running time are measured from it.
 func statusLine(s orchestrator.Status, now time.Time) string {
 	tasks := ""
 	if all := s.Tasks.Total(); all > 0 {

@@ -67,6 +67,7 @@ func (c *cli) psAll(asJSON bool) error {
 			others = append(others, info)
 		}
 	}
+	// Within each of the two the order is that of All.
 	all := append(running, others...)
 	if asJSON {
 		return c.out.json(append([]teamInfo{}, all...))
@@ -84,7 +85,8 @@ func (c *cli) psAll(asJSON bool) error {
 }
 
 // cells are the row of a team. Of a team that was cut off the result column
-// tells what can be done.
+// tells what can be done. The time is that of the person who looks; JSON has it
+// with its zone.
 func (i teamInfo) cells() []cell {
 	state, started, result := cell{text: i.State}, "", i.Trouble
 	switch i.State {

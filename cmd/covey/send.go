@@ -53,7 +53,8 @@ a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody.`,
 
 // textOf is the text that arguments give: their words, or what stdin has.
 // Several words need no quotes; what is not UTF-8 is repaired here, where the
-// person who sent it can still see it.
+// person who sent it can still see it. An empty text is refused: it would wake
+// a member for nothing.
 func (c *cli) textOf(args []string) (string, error) {
 	text := strings.Join(args, " ")
 	if text == "-" {

@@ -63,7 +63,9 @@ func (c *cli) loadSpec(path string) (*configs.Team, error) {
 }
 
 // specTrouble makes what is wrong with a spec an error of usage. Mistakes stand
-// for themselves; anything else is told with the spec's name.
+// for themselves; anything else is told with the spec's name. path is shown as
+// the person wrote it. A spec that cannot be read, for want of rights, is a
+// failure and not a mistake in the spec.
 func specTrouble(path string, err error) error {
 	var mistakes configs.Errors
 	switch {

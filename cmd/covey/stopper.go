@@ -101,7 +101,8 @@ func (s *stopper) lost(err error) {
 	s.cancel(errStopped)
 }
 
-// say shows what happens, if somebody looks.
+// say shows what happens, if somebody looks. The caller holds mu, so that
+// notices come one after the other.
 func (s *stopper) say(text string) {
 	if s.tell != nil {
 		s.tell(text)

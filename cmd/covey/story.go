@@ -107,7 +107,7 @@ func troubleText(l orchestrator.Line, p payload) (string, style) {
 const endedInOrder = "done"
 
 // complaint is what a hook's feedback says, without the heading that tells the
-// model which hook speaks.
+// model which hook speaks. A text without such a heading is returned as it is.
 func complaint(event, text string) string {
 	text = strings.TrimSpace(strings.TrimPrefix(text, event+" hook feedback:"))
 	if strings.HasPrefix(text, "[") {

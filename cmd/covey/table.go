@@ -25,7 +25,8 @@ type table struct {
 }
 
 // add appends a row. An empty cell shows as "-", so that columns can be told
-// apart in a pipe, too.
+// apart in a pipe, too. A row has as many cells as the heading: print looks
+// each one's width up there.
 func (t *table) add(cells ...cell) {
 	for i := range cells {
 		cells[i].text = plainLine(cells[i].text)
@@ -85,7 +86,9 @@ func (s *screen) row(cells []cell, widths []int) string {
 // shrink takes columns from the widest one until all fit into room, but makes
 // none narrower than minColumn. Taking from the widest keeps short columns
 // whole, and those are mostly the ones that things are told apart by: ids,
-// names, states.
+// names, states. room is in columns and may be negative. When all are at
+// minColumn the table is wider than the terminal, which wraps it: better than
+// columns of one letter.
 func shrink(widths []int, room int) {
 	for {
 		sum, widest := 0, 0

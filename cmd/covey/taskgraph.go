@@ -55,7 +55,8 @@ func (t *treeDrawing) draw(task tasks.Task, first, rest string) {
 	}
 }
 
-// taskTitle is a task in one line of a tree.
+// taskTitle is a task in one line of a tree. Foreign text in it is plain and on
+// one line, or it could draw branches.
 func taskTitle(s *screen, task tasks.Task) string {
 	title := fmt.Sprintf("%s %s  %s", task.ID, s.paint(statusStyle(task.Status), string(task.Status)),
 		plainLine(task.Subject))
@@ -65,7 +66,8 @@ func taskTitle(s *screen, task tasks.Task) string {
 	return title
 }
 
-// statusStyle sets a status off.
+// statusStyle sets a status off. Work that waits is faint, so that what goes on
+// stands out.
 func statusStyle(status tasks.Status) style {
 	switch status {
 	case tasks.Completed:

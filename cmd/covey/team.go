@@ -21,7 +21,9 @@ const answerWithin = 10 * time.Second
 // held for a moment by a team that is just starting or ending.
 const lockWait = 2 * time.Second
 
-// find is the Place of the team that the global flags and the folder mean.
+// find is the Place of the team that the global flags and the folder mean. The
+// errors are those of orchestrator.Find: there is no such team, or more than
+// one that could be meant. Whether it runs is not looked at.
 func (c *cli) find() (orchestrator.Place, error) {
 	dir, err := c.folder()
 	if err != nil {

@@ -58,7 +58,8 @@ func (r *teamRun) onLine(l orchestrator.Line) {
 	}
 }
 
-// onUp is told that the team can be reached.
+// onUp is told that the team can be reached. It is called once; covey up
+// --detach, which waits for it in another process, comes back then.
 func (r *teamRun) onUp(orchestrator.Place) { r.parent.tell() }
 
 // show begins to show the run: on a terminal as a live view, else as lines. On
@@ -101,7 +102,8 @@ func (r *teamRun) startView() {
 // skipEarlier reads only what this run adds.
 func (r *teamRun) skipEarlier(first uint64) uint64 { return first - 1 }
 
-// printBrief prints what is noteworthy about a line.
+// printBrief prints what is noteworthy about a line. An error means that nobody
+// reads any more, and ends the run in order.
 func (r *teamRun) printBrief(l orchestrator.Line) error {
 	e, ok := brief(l)
 	if !ok {

@@ -111,7 +111,8 @@ func runText(team *configs.Team, r configs.Run) string {
 // looked at in an editor, not in a question.
 const maxDiff = 60
 
-// headOf are the first lines of a text, and a mark if there are more.
+// headOf are the first lines of a text, and a mark if there are more. most
+// counts lines without the mark.
 func headOf(text string, most int) []string {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
@@ -173,7 +174,8 @@ somebody else has written: it runs with your rights.`,
 	return cmd
 }
 
-// trust shows what a team would run and remembers, or forgets, that it may.
+// trust shows what a team would run and remembers, or forgets, that it may. To
+// look is always allowed; to change it is not, from below a running team.
 func (c *cli) trust(team *configs.Team, f trustFlags) error {
 	report, err := orchestrator.CheckTrust(team)
 	if err != nil {

@@ -110,7 +110,8 @@ func (c *cli) specAndGoal(args []string) (spec, goal string, err error) {
 
 // runTeam runs a team in this process and shows it. The report is printed only
 // after the terminal was given back, so that it stays on the screen that the
-// person goes on with.
+// person goes on with. The watch for signals outlives the report, so that a
+// Ctrl-C which comes a moment too late does not cut it off.
 func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal string) error {
 	r := newTeamRun(c, team, f)
 	ctx, stop := r.stopper.watch(ctx)

@@ -104,7 +104,8 @@ func memberStyle(state orchestrator.MemberState) style {
 }
 
 // endHint says what a person can do next. After a run that is done there is
-// nothing to be told.
+// nothing to be told. A run that had nothing to do has the code of one that is
+// done, so it is told apart first.
 func endHint(e orchestrator.Ending) string {
 	switch {
 	case e.AlreadyDone:
