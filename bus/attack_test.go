@@ -112,6 +112,9 @@ func TestAttack34SpeakAsOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := team.nc.Flush(); err != nil { // the server knows of the subscription
+		t.Fatal(err)
+	}
 	own := string(bob.hello.Scope)
 	for _, subject := range []string{
 		string(alice.scope) + ".send", strings.Replace(own, ".bob.", ".alice.", 1) + ".send",
@@ -129,7 +132,7 @@ func TestAttack34SpeakAsOthers(t *testing.T) {
 			t.Errorf("publish on %q: %v", subject, err)
 		}
 	}
-	if err := bob.Publish(own+".send", []byte("allowed")); err != nil {
+	if err := errors.Join(bob.Publish(own+".send", []byte("allowed")), bob.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	m, err := heard.NextMsg(patience)
