@@ -49,9 +49,8 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// down ends the program, if one runs.
-// The session's id is kept: the next program enters it again. It is safe to
-// call at any time by who holds busy.
+// down ends the program, if one runs. The session's id is kept: the next
+// program enters it again. It is safe to call at any time by who holds busy.
 func (a *Agent) down() {
 	if a.live != nil {
 		a.live.stop()
@@ -109,9 +108,9 @@ func (a *Agent) closeOpen(h teammate.Host) error {
 	return h.Record(teammate.Record{Message: m})
 }
 
-// lastPrompt is the text of the last message, if a user's.
-// An assistant's last message means that the prompt had reached the model, and
-// repeating it would have the work done twice.
+// lastPrompt is the text of the last message, if a user's. An assistant's last
+// message means that the prompt had reached the model, and repeating it would
+// have the work done twice.
 func lastPrompt(messages []teammate.Message) string {
 	if len(messages) == 0 || messages[len(messages)-1].Role != teammate.User {
 		return ""
@@ -166,10 +165,10 @@ func (a *Agent) takeHeld() []teammate.Input {
 }
 
 // ask takes one prompt to its answer, over crashes of the program. later is
-// what hooks and mail want said next.
-// The loop ends with an answer, with the end of ctx, with an error that no
-// restart mends, or when pause gives the program up. later is worth keeping with
-// an error, too: what hooks said of a call that has run is not said again.
+// what hooks and mail want said next. The loop ends with an answer, with the
+// end of ctx, with an error that no restart mends, or when pause gives the
+// program up. later is worth keeping with an error, too: what hooks said of a
+// call that has run is not said again.
 func (a *Agent) ask(
 	ctx context.Context, inputs []teammate.Input, h teammate.Host, reply *teammate.Reply,
 ) (later []teammate.Input, err error) {
@@ -242,9 +241,8 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 
 // compose makes the blocks of a prompt. A new session begins with the system
 // prompt, if the program takes it no other way, and with a written brief if it
-// takes the place of one that was lost.
-// Both stand until the program has shown that it got the prompt: one that is
-// sent again begins with the same blocks.
+// takes the place of one that was lost. Both stand until the program has shown
+// that it got the prompt: one that is sent again begins with the same blocks.
 func (a *Agent) compose(inputs []teammate.Input) []json.RawMessage {
 	var blocks []json.RawMessage
 	if !a.primed && a.opts.System != nil && a.opts.SystemBy == SystemInPrompt {

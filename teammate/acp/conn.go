@@ -63,8 +63,8 @@ func newConn(from io.ReadCloser, to io.WriteCloser) *conn {
 	return c
 }
 
-// close ends the connection. No goroutine of it runs when it returns.
-// Calls that still wait fail with errGone. Closing twice is fine.
+// close ends the connection. No goroutine of it runs when it returns. Calls
+// that still wait fail with errGone. Closing twice is fine.
 func (c *conn) close() {
 	c.mu.Lock()
 	c.closed = true
@@ -97,9 +97,9 @@ func (c *conn) read() {
 	}
 }
 
-// lose fails every call that still waits: nobody will answer it.
-// It runs last on the reader's goroutine, and once: gone is closed behind the
-// calls, so that who sees gone finds every answer settled.
+// lose fails every call that still waits: nobody will answer it. It runs last
+// on the reader's goroutine, and once: gone is closed behind the calls, so that
+// who sees gone finds every answer settled.
 func (c *conn) lose() {
 	c.mu.Lock()
 	c.closed = true
@@ -117,8 +117,8 @@ func (c *conn) lose() {
 // dispatch leads a message to where it belongs; size is that of its line, in
 // bytes. It runs on the reader's goroutine, and may wait for room in the inbox:
 // that is what slows down a program which sends faster than it is listened to.
-// A question that finds the inbox shut is answered at once, or the program would
-// wait for ever.
+// A question that finds the inbox shut is answered at once, or the program
+// would wait for ever.
 func (c *conn) dispatch(m message, size int) {
 	switch {
 	case m.Method == "":
@@ -183,10 +183,9 @@ func (c *conn) use(id string) {
 	c.session = id
 }
 
-// start sends a request.
-// An ordered call has its answer in the inbox, behind the updates that came
-// before it: the end of a prompt must not overtake its last words. The others
-// are waited for with do. It never blocks.
+// start sends a request. An ordered call has its answer in the inbox, behind
+// the updates that came before it: the end of a prompt must not overtake its
+// last words. The others are waited for with do. It never blocks.
 func (c *conn) start(method string, params any, ordered bool) (*call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,9 +205,9 @@ func (c *conn) start(method string, params any, ordered bool) (*call, error) {
 	return request, nil
 }
 
-// do sends a request and waits for its answer.
-// The error is the program's *rpcError, errGone, or that of ctx; which of them
-// decides whether a restart may help.
+// do sends a request and waits for its answer. The error is the program's
+// *rpcError, errGone, or that of ctx; which of them decides whether a restart
+// may help.
 func (c *conn) do(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	request, err := c.start(method, params, false)
 	if err != nil {
@@ -277,9 +276,9 @@ func (c *conn) poke() {
 	}
 }
 
-// write writes until the connection is closed, or the program stops reading.
-// A program that has closed its stdin ends the writer only: what it still says
-// is read, and the reader finds out by itself when that ends.
+// write writes until the connection is closed, or the program stops reading. A
+// program that has closed its stdin ends the writer only: what it still says is
+// read, and the reader finds out by itself when that ends.
 func (c *conn) write() {
 	for range c.wake {
 		c.mu.Lock()

@@ -60,11 +60,11 @@ var kinds = []struct {
 }
 
 // failure says what an error answer to a prompt means: a limit, a login, a lost
-// session, or a failed model request.
-// The order matters: a code is worth more than words, and a lost session is
-// mended without anybody. A limit and a login are beyond any restart, so they
-// are looked for before the kinds, whose words are vaguer. data often says what
-// the message leaves out, and is searched for limits as well.
+// session, or a failed model request. The order matters: a code is worth more
+// than words, and a lost session is mended without anybody. A limit and a login
+// are beyond any restart, so they are looked for before the kinds, whose words
+// are vaguer. data often says what the message leaves out, and is searched for
+// limits as well.
 func failure(e *rpcError, now time.Time) error {
 	said := e.Error()
 	lower := strings.ToLower(said)
@@ -104,9 +104,9 @@ var (
 )
 
 // confession finds out whether a turn's whole text says that the account is
-// used up or logged out; nil: it does not.
-// Only texts that begin with the words count, and only short ones: a member
-// that writes about rate limits must not be put to sleep.
+// used up or logged out; nil: it does not. Only texts that begin with the words
+// count, and only short ones: a member that writes about rate limits must not
+// be put to sleep.
 func confession(text string, now time.Time) error {
 	switch {
 	case len(text) > maxVerdict:
@@ -157,8 +157,8 @@ func untilIn(text string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// span is a time like "3 days 4 hours".
-// Parts of an absurd size are left out: no plan has such limits.
+// span is a time like "3 days 4 hours". Parts of an absurd size are left out:
+// no plan has such limits.
 func span(text string) time.Duration {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
 	var sum time.Duration

@@ -39,8 +39,8 @@ func newInbox() *inbox {
 	return b
 }
 
-// push adds n, and waits for room first. It reports whether n was taken.
-// One item is taken however large it is, if it is alone: a line longer than the
+// push adds n, and waits for room first. It reports whether n was taken. One
+// item is taken however large it is, if it is alone: a line longer than the
 // whole inbox would otherwise wait for ever. false means shut or closed; the
 // caller answers what needs an answer.
 func (b *inbox) push(n news) bool {
@@ -61,8 +61,8 @@ func (b *inbox) push(n news) bool {
 	return true
 }
 
-// take returns all that waits.
-// Its token may outlive the items, so there may be nothing to take.
+// take returns all that waits. Its token may outlive the items, so there may be
+// nothing to take.
 func (b *inbox) take() []news {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,8 +79,8 @@ func (b *inbox) open() {
 	b.opened = true
 }
 
-// shut returns what is left and lets nothing in until it is opened again.
-// The token goes as well, or the next prompt would begin with a false alarm.
+// shut returns what is left and lets nothing in until it is opened again. The
+// token goes as well, or the next prompt would begin with a false alarm.
 func (b *inbox) shut() []news {
 	items := b.take()
 	b.mu.Lock()

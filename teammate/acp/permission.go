@@ -44,10 +44,9 @@ func selectedOutcome(id string) any {
 }
 
 // decide answers a question: the call is put before the Host as often as it
-// names files, and only if all of it may run is it allowed.
-// Every question gets exactly one answer, on every path: a program that waits
-// for one can neither go on nor be cancelled. The error is the transcript's, and
-// ends the prompt.
+// names files, and only if all of it may run is it allowed. Every question gets
+// exactly one answer, on every path: a program that waits for one can neither
+// go on nor be cancelled. The error is the transcript's, and ends the prompt.
 func (t *talk) decide(ctx context.Context, q *question) error {
 	var in struct {
 		ToolCall json.RawMessage `json:"toolCall"`
@@ -89,10 +88,10 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 }
 
 // permit asks the Host about every file of a call. over says that the program
-// does not wait for the answer any more: it has ended, or its turn has.
-// The first no ends the asking: hooks that would run for the other files could
-// only have effects for a call that will not happen. A Host that cannot decide
-// is a no, too.
+// does not wait for the answer any more: it has ended, or its turn has. The
+// first no ends the asking: hooks that would run for the other files could only
+// have effects for a call that will not happen. A Host that cannot decide is a
+// no, too.
 func (t *talk) permit(ctx context.Context, c *toolCall) (p teammate.Permission, over bool) {
 	ctx, stop := t.whileAsked(ctx)
 	defer stop()
@@ -117,10 +116,10 @@ func (t *talk) permit(ctx context.Context, c *toolCall) (p teammate.Permission, 
 	return p, ctx.Err() != nil
 }
 
-// whileAsked is ctx for as long as the program waits for an answer.
-// A person may take an hour to answer. The context ends when the question is
-// pointless, so that a prompt in their terminal does not outlive its call. stop
-// must be called; it waits for the watcher.
+// whileAsked is ctx for as long as the program waits for an answer. A person
+// may take an hour to answer. The context ends when the question is pointless,
+// so that a prompt in their terminal does not outlive its call. stop must be
+// called; it waits for the watcher.
 func (t *talk) whileAsked(ctx context.Context) (asked context.Context, stop func()) {
 	asked, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

@@ -80,10 +80,10 @@ func (p *process) wait() {
 }
 
 // stop ends the program and its group, asking first, and waits until it is
-// gone. Stopping what has ended is fine.
-// It takes at most grace and a moment more. The group gets its KILL even if the
-// program itself ended well: tool calls that it left running would write to the
-// workspace behind the next turn's back.
+// gone. Stopping what has ended is fine. It takes at most grace and a moment
+// more. The group gets its KILL even if the program itself ended well: tool
+// calls that it left running would write to the workspace behind the next
+// turn's back.
 func (p *process) stop() {
 	select {
 	case <-p.ended:
@@ -140,9 +140,8 @@ func (t *tail) text() string {
 }
 
 // lookPath finds a program on the PATH of env, never in the current folder:
-// agents write there.
-// A name with a slash is taken as it is. Of several PATH entries the last
-// counts, as for the program itself.
+// agents write there. A name with a slash is taken as it is. Of several PATH
+// entries the last counts, as for the program itself.
 func lookPath(name string, env []string) (string, error) {
 	if filepath.Base(name) != name {
 		return name, nil

@@ -167,9 +167,9 @@ func (t *talk) giveUp(err error) {
 	t.cancel()
 }
 
-// cancel tells the program to stop, once, and bounds how long it may take.
-// The program still answers the prompt, with "cancelled"; run waits for that
-// until the deadline.
+// cancel tells the program to stop, once, and bounds how long it may take. The
+// program still answers the prompt, with "cancelled"; run waits for that until
+// the deadline.
 func (t *talk) cancel() {
 	if t.stopping || t.answered {
 		return
@@ -179,9 +179,8 @@ func (t *talk) cancel() {
 	t.deadline = time.After(t.a.opts.Timeouts.Cancel)
 }
 
-// takeAll takes in what waits.
-// An error of one item gives the prompt up, but the rest is taken in all the
-// same: a question among it needs its answer.
+// takeAll takes in what waits. An error of one item gives the prompt up, but
+// the rest is taken in all the same: a question among it needs its answer.
 func (t *talk) takeAll(ctx context.Context) {
 	for _, n := range t.live.conn.in.take() {
 		var err error
@@ -233,10 +232,9 @@ func (t *talk) note(ctx context.Context, raw json.RawMessage) error {
 	return nil
 }
 
-// work takes in news of a tool call.
-// Hooks look at a call after its result and before the result is recorded. A
-// call that was only announced is nothing yet: some programs announce calls that
-// they never make.
+// work takes in news of a tool call. Hooks look at a call after its result and
+// before the result is recorded. A call that was only announced is nothing yet:
+// some programs announce calls that they never make.
 func (t *talk) work(ctx context.Context, id string, raw json.RawMessage) error {
 	c := t.rec.call(id)
 	if c.over {
@@ -280,9 +278,9 @@ func (t *talk) plan(entries []planEntry) {
 	t.eye.Observe(p)
 }
 
-// remark takes in what hooks said beside a decision.
-// A halt ends the turn at once. Feedback is told first: nothing can be handed in
-// to a program that was told to stop.
+// remark takes in what hooks said beside a decision. A halt ends the turn at
+// once. Feedback is told first: nothing can be handed in to a program that was
+// told to stop.
 func (t *talk) remark(r teammate.Remarks) {
 	t.tell(r.Feedback)
 	if r.Halted != "" {
@@ -291,10 +289,10 @@ func (t *talk) remark(r teammate.Remarks) {
 	}
 }
 
-// tell says inputs to the model: at once if the program can be spoken to in
-// the middle of its work, else in a prompt of their own.
-// What is handed in counts as said only when steered has its answer; until then
-// close may still put it back.
+// tell says inputs to the model: at once if the program can be spoken to in the
+// middle of its work, else in a prompt of their own. What is handed in counts
+// as said only when steered has its answer; until then close may still put it
+// back.
 func (t *talk) tell(inputs []teammate.Input) {
 	if len(inputs) == 0 {
 		return

@@ -42,9 +42,8 @@ func (r *recorder) call(id string) *toolCall {
 	return c
 }
 
-// say adds a piece of text of a message.
-// A new id begins a new message. Programs that give no ids have all text between
-// two calls as one message.
+// say adds a piece of text of a message. A new id begins a new message.
+// Programs that give no ids have all text between two calls as one message.
 func (r *recorder) say(piece, id string) error {
 	if id != r.saidID && r.said.Len() > 0 {
 		r.speak()
@@ -68,9 +67,8 @@ func (r *recorder) speak() {
 	r.last = strings.TrimSpace(text)
 }
 
-// begin puts a call into the transcript, once.
-// The name and the input are those of this moment: the transcript is not changed
-// when a later update tells more.
+// begin puts a call into the transcript, once. The name and the input are those
+// of this moment: the transcript is not changed when a later update tells more.
 func (r *recorder) begin(c *toolCall) error {
 	if c.named != nil {
 		return nil
@@ -179,9 +177,9 @@ func (r *recorder) finish(usage teammate.Usage) error {
 	return r.settle(usage)
 }
 
-// abandon gives every call that is still open a result.
-// Each round closes what is open and records what waited behind it, which may
-// open calls again; it ends because nothing new comes in meanwhile.
+// abandon gives every call that is still open a result. Each round closes what
+// is open and records what waited behind it, which may open calls again; it
+// ends because nothing new comes in meanwhile.
 func (r *recorder) abandon(why string) error {
 	for len(r.open) > 0 || len(r.ready) > 0 {
 		for _, id := range slices.Clone(r.open) {

@@ -139,9 +139,9 @@ func (l *live) initialize(ctx context.Context) error {
 }
 
 // enter resumes the session of before, else loads it, else makes a new one.
-// What a load replays is not news: the inbox is shut.
-// The context is bounded by Timeouts.Start. A session that could not be entered
-// is not deleted: the program keeps it, and a person may still look at it.
+// What a load replays is not news: the inbox is shut. The context is bounded by
+// Timeouts.Start. A session that could not be entered is not deleted: the
+// program keeps it, and a person may still look at it.
 func (a *Agent) enter(ctx context.Context, l *live) error {
 	params := map[string]any{"cwd": a.opts.Dir, "mcpServers": servers(a.opts.MCPServers)}
 	if a.session != "" {
@@ -213,8 +213,8 @@ func (a *Agent) fatal(err error) error {
 }
 
 // startFailure says what it means that a program did not come up: somebody must
-// log in, an account is used up, or the program is broken.
-// l must not be stopped yet: how it ends by itself is part of the error.
+// log in, an account is used up, or the program is broken. l must not be
+// stopped yet: how it ends by itself is part of the error.
 func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

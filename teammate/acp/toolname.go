@@ -141,8 +141,8 @@ func diffs(c *toolCall) []content {
 	return slices.DeleteFunc(slices.Concat(c.Content, c.shown), other)
 }
 
-// whole reports whether a call shows nothing but files that were not there.
-// An edit of an empty file looks the same, and is as harmless to overwrite.
+// whole reports whether a call shows nothing but files that were not there. An
+// edit of an empty file looks the same, and is as harmless to overwrite.
 func whole(c *toolCall) bool {
 	shown := diffs(c)
 	changed := func(d content) bool { return d.OldText != "" }
@@ -241,9 +241,8 @@ func (n naming) mcp(c *toolCall, raw map[string]json.RawMessage) (string, json.R
 }
 
 // toolIn is the tool of server that a title names, in any of the ways in which
-// programs write it; empty: it names none.
-// The list is closed on purpose: a looser rule would let a model choose a title
-// that passes for another tool.
+// programs write it; empty: it names none. The list is closed on purpose: a
+// looser rule would let a model choose a title that passes for another tool.
 func toolIn(title, server string) string {
 	for _, form := range [][2]string{
 		{"mcp__" + server + "__", ""}, {"mcp_" + server + "_", ""}, {"mcp." + server + ".", ""},

@@ -94,9 +94,9 @@ func (m *meter) take(raw json.RawMessage) {
 
 // tokensIn reads an object that counts tokens, by any of the names that are in
 // use. Cached and thought tokens count: where there is a total, what is not
-// output of it is input.
-// Programs disagree whether thoughts are part of the output. The total settles
-// it: if there is room for them beside input and output, they were not.
+// output of it is input. Programs disagree whether thoughts are part of the
+// output. The total settles it: if there is room for them beside input and
+// output, they were not.
 func tokensIn(raw json.RawMessage) (teammate.Usage, bool) {
 	fields := fieldsOf(raw)
 	in, inOK := number(fields, "inputTokens", "input_tokens", "promptTokens", "prompt_tokens",

@@ -74,10 +74,9 @@ func (c *call) answer() json.RawMessage {
 	}
 }
 
-// finish closes the transcript of the prompt.
-// Calls that hang are closed with the reason that is true: a model which reads
-// "interrupted" looks before it repeats, and one which reads of a crash knows
-// that nobody wanted it to stop.
+// finish closes the transcript of the prompt. Calls that hang are closed with
+// the reason that is true: a model which reads "interrupted" looks before it
+// repeats, and one which reads of a crash knows that nobody wanted it to stop.
 func (t *talk) finish(ctx context.Context, err error, usage teammate.Usage) error {
 	if t.err != nil && !isAPIError(t.err) {
 		return nil // the transcript itself is what failed

@@ -28,15 +28,15 @@ const errorTypes = "rate_limit overloaded authentication_failed oauth_org_not_al
 	"verification_required cloud_credential_error"
 
 // decoder turns YAML nodes into a Script. It goes on after a mistake, so that
-// one look finds them all.
-// It lives for one file; what it returns for a part with a mistake is a harmless
-// value, never looked at, because Parse returns no script then.
+// one look finds them all. It lives for one file; what it returns for a part
+// with a mistake is a harmless value, never looked at, because Parse returns no
+// script then.
 type decoder struct{ *problems }
 
 // script reads the whole file. What the file says for all steps is filled in
-// last, because it may stand below them.
-// Usage and delay are read before the steps, which take them over. The order of
-// the keys in the file makes no difference.
+// last, because it may stand below them. Usage and delay are read before the
+// steps, which take them over. The order of the keys in the file makes no
+// difference.
 func (d *decoder) script(root ast.Node) *Script {
 	s := &Script{}
 	parts := d.mapping(root, "a script", scriptKeys)
@@ -134,8 +134,8 @@ func (d *decoder) call(n ast.Node) call {
 	return c
 }
 
-// failure reads the error that a step gives instead of an answer.
-// An error without a message gets one, so that no report ends in a bare colon.
+// failure reads the error that a step gives instead of an answer. An error
+// without a message gets one, so that no report ends in a bare colon.
 func (d *decoder) failure(n ast.Node) *teammate.APIError {
 	parts := d.mapping(n, "an error", errorKeys)
 	e := &teammate.APIError{Type: "unknown"}

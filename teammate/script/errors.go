@@ -47,9 +47,8 @@ type problems struct {
 	list Errors // in the order in which they were found
 }
 
-// err is all problems as one error, or nil.
-// It sorts first: decoding finds problems key by key, and people read them from
-// the top of the file.
+// err is all problems as one error, or nil. It sorts first: decoding finds
+// problems key by key, and people read them from the top of the file.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil

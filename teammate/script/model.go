@@ -84,9 +84,9 @@ func (m *Model) next(req teammate.Request) (int, bool) {
 	return 0, false
 }
 
-// serve counts step i and says how often it had served before.
-// Between next and serve the step's delay passes, in which another request may
-// have had the same step; each then gets an nth of its own.
+// serve counts step i and says how often it had served before. Between next and
+// serve the step's delay passes, in which another request may have had the same
+// step; each then gets an nth of its own.
 func (m *Model) serve(i int) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,9 +161,8 @@ func matchAny(expr *regexp.Regexp, texts []string) bool {
 	return false
 }
 
-// pause waits for d, or fails with ctx's error.
-// Even without a delay a ctx that has ended is an error: a script must stop as a
-// model does.
+// pause waits for d, or fails with ctx's error. Even without a delay a ctx that
+// has ended is an error: a script must stop as a model does.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

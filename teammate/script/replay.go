@@ -12,14 +12,14 @@ import (
 // the tool's name before them.
 var servedID = regexp.MustCompile(`(?:^|_)toolu_(\d{1,9})_(\d{1,9})_(\d{1,9})$`)
 
-// replay finds out from a conversation how often each step has served in it, and
-// from which message on it is new. It needs no memory of its own: a pass takes
-// the first step that may serve, so an answer of a later step proves that the
-// earlier ones that would have suited were used up, errors included, although
-// those leave no trace in a conversation.
-// fresh is the message behind the last answer of ours. What agents cut away from
-// the head of a conversation is forgotten here, too: its steps may serve again
-// unless a later answer proves them used.
+// replay finds out from a conversation how often each step has served in it,
+// and from which message on it is new. It needs no memory of its own: a pass
+// takes the first step that may serve, so an answer of a later step proves that
+// the earlier ones that would have suited were used up, errors included,
+// although those leave no trace in a conversation. fresh is the message behind
+// the last answer of ours. What agents cut away from the head of a conversation
+// is forgotten here, too: its steps may serve again unless a later answer
+// proves them used.
 func (s *Script) replay(messages []teammate.Message) (served map[int]int, fresh int) {
 	served = map[int]int{}
 	for i, m := range messages {
@@ -66,9 +66,9 @@ func (s *Script) stepOf(m teammate.Message, served map[int]int, texts []string) 
 	return found, served[found]
 }
 
-// byID reads a tool call's id.
-// false means that the id is not ours, or of a script that was edited since. The
-// digits are bounded, so no id can make a number overflow.
+// byID reads a tool call's id. false means that the id is not ours, or of a
+// script that was edited since. The digits are bounded, so no id can make a
+// number overflow.
 func (s *Script) byID(id string) (step, nth int, ok bool) {
 	m := servedID.FindStringSubmatch(id)
 	if m == nil {
@@ -80,9 +80,9 @@ func (s *Script) byID(id string) (step, nth int, ok bool) {
 	return step, nth, step < len(s.steps) && k < len(s.steps[step].calls)
 }
 
-// gave reports whether m may be an answer of the step.
-// Text is compared without the white space around it, which agents trim. Inputs
-// of calls are not compared: agents rewrite them.
+// gave reports whether m may be an answer of the step. Text is compared without
+// the white space around it, which agents trim. Inputs of calls are not
+// compared: agents rewrite them.
 func (s step) gave(m teammate.Message) bool {
 	calls := m.ToolCalls()
 	if s.fail != nil || len(calls) != len(s.calls) || m.Text() != strings.TrimSpace(s.say) {

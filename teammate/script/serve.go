@@ -133,8 +133,8 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 }
 
 // scriptFor is the script that serves x, and the name by which it was found.
-// The bearer comes first: each member can have one of its own, while the model's
-// name may be the agent's choice.
+// The bearer comes first: each member can have one of its own, while the
+// model's name may be the agent's choice.
 func (s *Server) scriptFor(x *exchange) (string, *Script, error) {
 	for _, name := range []string{x.key, x.model} {
 		if script := s.scripts[name]; script != nil {
@@ -150,7 +150,6 @@ func (s *Server) scriptFor(x *exchange) (string, *Script, error) {
 		x.model, strings.Join(s.models(), ", "))
 }
 
-// models are the names of all scripts, sorted.
-// They are listed in errors and in /models; sorted, so that both are the same
-// each time.
+// models are the names of all scripts, sorted. They are listed in errors and in
+// /models; sorted, so that both are the same each time.
 func (s *Server) models() []string { return slices.Sorted(maps.Keys(s.scripts)) }

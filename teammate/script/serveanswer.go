@@ -15,10 +15,9 @@ import (
 const asideText = "ok"
 
 // reply is the script's answer to x, or the *APIError that it gives instead, or
-// ctx's error.
-// The order is the point: first what the conversation proves, then what only
-// this server remembers, then the script; what has served is noted last, so that
-// a request that was hung up on costs no step.
+// ctx's error. The order is the point: first what the conversation proves, then
+// what only this server remembers, then the script; what has served is noted
+// last, so that a request that was hung up on costs no step.
 func (s *Server) reply(ctx context.Context, x *exchange) (answer, error) {
 	a := answer{id: fmt.Sprintf("%s_%d", s.began, s.count.Add(1)), at: s.now().Unix()}
 	name, script, err := s.scriptFor(x)
@@ -52,9 +51,8 @@ type request struct {
 	fresh  int
 }
 
-// play lets the script answer into a.
-// It makes a model of its own for each request: all that it has to know is in
-// req, and nothing is left behind.
+// play lets the script answer into a. It makes a model of its own for each
+// request: all that it has to know is in req, and nothing is left behind.
 func play(ctx context.Context, script *Script, req request, a *answer) error {
 	resp, err := script.Model(&Options{Served: maps.Clone(req.served)}).Generate(ctx,
 		teammate.Request{System: req.system, Messages: req.messages, New: req.fresh})

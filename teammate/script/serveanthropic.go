@@ -22,10 +22,10 @@ type anthropicBlock struct {
 }
 
 // read takes only what a script can see: who said what, which tools there are,
-// and whether JSON is wanted. Sampling, caching and thinking make no difference.
-// read understands both ways to ask for JSON: output_config and the older
-// output_format. Fields that it does not know are passed over, since agents send
-// betas of every kind.
+// and whether JSON is wanted. Sampling, caching and thinking make no
+// difference. read understands both ways to ask for JSON: output_config and the
+// older output_format. Fields that it does not know are passed over, since
+// agents send betas of every kind.
 func (anthropic) read(body []byte) (*exchange, error) {
 	var req struct {
 		Model    string          `json:"model"`
@@ -86,9 +86,9 @@ func (x *exchange) anthropicBlock(role string, b anthropicBlock) {
 	}
 }
 
-// whole always has a content, be it empty: clients go through it unasked.
-// whole leaves the text out where there is none: the API has no empty text
-// blocks, and refuses them when an agent sends the answer back.
+// whole always has a content, be it empty: clients go through it unasked. whole
+// leaves the text out where there is none: the API has no empty text blocks,
+// and refuses them when an agent sends the answer back.
 func (anthropic) whole(x *exchange, a answer) any {
 	content := []object{}
 	if a.text != "" {
@@ -115,8 +115,8 @@ func anthropicMessage(x *exchange, a answer) object {
 }
 
 // anthropicStop is why the answer ended. A cut outweighs tool calls: what was
-// cut may lack some of them.
-// anthropicStop is why the answer ends. Agents run tools only after "tool_use".
+// cut may lack some of them. anthropicStop is why the answer ends. Agents run
+// tools only after "tool_use".
 func anthropicStop(a answer) string {
 	switch {
 	case a.cut:
@@ -128,9 +128,9 @@ func anthropicStop(a answer) string {
 }
 
 // events opens and closes each block before the next, as the API does; clients
-// find the block of a delta by its index.
-// events sends each block between its start and its stop. A tool's input starts
-// empty and comes as pieces of JSON text, which only together are JSON.
+// find the block of a delta by its index. events sends each block between its
+// start and its stop. A tool's input starts empty and comes as pieces of JSON
+// text, which only together are JSON.
 func (anthropic) events(x *exchange, a answer) []event {
 	var list []event
 	send := func(kind string, data object) {
@@ -172,8 +172,8 @@ func anthropicDeltas(kind, field, text string) []object {
 }
 
 // failure has Anthropic's own status for being overloaded, by which its clients
-// decide how long to wait.
-// failure is the API's error body with the status that its clients go by.
+// decide how long to wait. failure is the API's error body with the status that
+// its clients go by.
 func (anthropic) failure(e *teammate.APIError) (int, object) {
 	f := faultOf(e)
 	return f.anthropicStatus(), object{"type": "error", "error": object{"type": f.anthropic, "message": e.Message}}

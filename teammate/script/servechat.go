@@ -23,9 +23,8 @@ type chatMessage struct {
 }
 
 // read leaves out what a script cannot answer to: sampling, seeds, log
-// probabilities. Only the first of several choices is ever given.
-// read takes a response_format of type text as none: some clients always send
-// it.
+// probabilities. Only the first of several choices is ever given. read takes a
+// response_format of type text as none: some clients always send it.
 func (chat) read(body []byte) (*exchange, error) {
 	var req struct {
 		Model    string        `json:"model"`
@@ -73,8 +72,8 @@ func (x *exchange) chatMessage(m chatMessage) {
 	}
 }
 
-// whole is an answer of one choice.
-// whole is the one choice that agents look at.
+// whole is an answer of one choice. whole is the one choice that agents look
+// at.
 func (chat) whole(x *exchange, a answer) any {
 	// Clients tell "says nothing" from "only calls tools" by null.
 	message := object{"role": "assistant", "content": nil}
@@ -107,16 +106,15 @@ func chatCalls(calls []toolCall, stream bool) []object {
 }
 
 // chatFrame is what an answer and each of its chunks begin with. Clients put
-// the chunks of one id together.
-// chatFrame is what a whole answer and each chunk of a stream have in common;
-// kind is the object's type.
+// the chunks of one id together. chatFrame is what a whole answer and each
+// chunk of a stream have in common; kind is the object's type.
 func chatFrame(x *exchange, a answer, kind string) object {
 	return object{"id": "chatcmpl-" + a.id, "object": kind, "created": a.at, "model": x.model}
 }
 
-// chatUsage has the sum, too: some clients read nothing else.
-// chatUsage are the token counts in this API's words. Some clients trust the
-// total and do not add up by themselves.
+// chatUsage has the sum, too: some clients read nothing else. chatUsage are the
+// token counts in this API's words. Some clients trust the total and do not add
+// up by themselves.
 func chatUsage(u teammate.Usage) object {
 	return object{
 		"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens,
@@ -125,8 +123,8 @@ func chatUsage(u teammate.Usage) object {
 }
 
 // chatFinish is why the answer ended. Agents go on with a turn by it, not by
-// whether there are tool calls.
-// chatFinish is why the answer ends. Agents run tools only after "tool_calls".
+// whether there are tool calls. chatFinish is why the answer ends. Agents run
+// tools only after "tool_calls".
 func chatFinish(a answer) string {
 	switch {
 	case a.cut:
@@ -138,9 +136,9 @@ func chatFinish(a answer) string {
 }
 
 // events is a stream that ends with [DONE], which is no JSON and has to be
-// there: some clients wait for it, even after the finish reason.
-// events begins with the role alone and ends with [DONE], without which clients
-// wait for more. Calls follow the text, one after the other.
+// there: some clients wait for it, even after the finish reason. events begins
+// with the role alone and ends with [DONE], without which clients wait for
+// more. Calls follow the text, one after the other.
 func (chat) events(x *exchange, a answer) []event {
 	var list []event
 	chunk := func(delta object, finish any) {
@@ -171,8 +169,8 @@ func (chat) events(x *exchange, a answer) []event {
 	return append(list, event{data: rawText("[DONE]")})
 }
 
-// failure is in the form that all of OpenAI's APIs share.
-// failure is the error body that all of OpenAI's APIs share.
+// failure is in the form that all of OpenAI's APIs share. failure is the error
+// body that all of OpenAI's APIs share.
 func (chat) failure(e *teammate.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, openaiFault(f.openai, e.Message)

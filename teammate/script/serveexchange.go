@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// exchange is a request in the words of no API in particular.
-// Each API reads its requests into one of these and writes answers from it, so
-// that scripts, replay and tools know of no API.
+// exchange is a request in the words of no API in particular. Each API reads
+// its requests into one of these and writes answers from it, so that scripts,
+// replay and tools know of no API.
 type exchange struct {
 	key, model string
 	system     string
@@ -74,8 +74,8 @@ func (x *exchange) called(id, name string) {
 	x.add(teammate.Assistant, teammate.Block{Type: teammate.ToolUseBlock, ID: id, Name: name})
 }
 
-// result adds a tool's result.
-// id is that of the call, as the agent sent it; it may be missing.
+// result adds a tool's result. id is that of the call, as the agent sent it; it
+// may be missing.
 func (x *exchange) result(id, text string) {
 	x.add(teammate.User, teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: id, Content: text})
 }
@@ -147,9 +147,9 @@ func textOf(raw json.RawMessage) string {
 	return ""
 }
 
-// keyOf is the API key of a request, wherever its API carries it.
-// Empty: there is none. The key is never checked here, only used to find a
-// script: this server guards nothing.
+// keyOf is the API key of a request, wherever its API carries it. Empty: there
+// is none. The key is never checked here, only used to find a script: this
+// server guards nothing.
 func keyOf(r *http.Request) string {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)

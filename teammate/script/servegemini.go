@@ -82,9 +82,9 @@ func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read takes schemas in both of the API's forms: its own and JSON Schema.
-// read takes the model and the stream from g, since the body names neither. A
-// tool's schema may be in either of two fields; the newer one counts.
+// read takes schemas in both of the API's forms: its own and JSON Schema. read
+// takes the model and the stream from g, since the body names neither. A tool's
+// schema may be in either of two fields; the newer one counts.
 func (g gemini) read(body []byte) (*exchange, error) {
 	var req geminiRequest
 	if err := decode(body, &req); err != nil {
@@ -150,9 +150,9 @@ func geminiResult(raw json.RawMessage) string {
 }
 
 // whole is one body. For clients that stream without server-sent events it is
-// the list of what would have been the events.
-// whole is one body or, for a list, all chunks of the stream at once: a client
-// that did not ask for events reads the list to its end anyway.
+// the list of what would have been the events. whole is one body or, for a
+// list, all chunks of the stream at once: a client that did not ask for events
+// reads the list to its end anyway.
 func (g gemini) whole(x *exchange, a answer) any {
 	if !g.list {
 		return geminiChunk(x, a, geminiParts(a, []string{a.text}), true)
@@ -197,9 +197,8 @@ func geminiChunk(x *exchange, a answer, parts []object, last bool) object {
 }
 
 // events has the reason for the end in its last chunk only: clients take a
-// stream without one for broken off, and ask again.
-// events has the token counts in its last chunk only; clients take those of the
-// last one that has any.
+// stream without one for broken off, and ask again. events has the token counts
+// in its last chunk only; clients take those of the last one that has any.
 func (gemini) events(x *exchange, a answer) []event {
 	var list []event
 	for _, piece := range pieces(a.text) {

@@ -17,10 +17,9 @@ func (s *Server) showModel(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, modelCard(r.PathValue("model")))
 }
 
-// modelCard is one model with the fields of both APIs. It was made at no time in
-// particular.
-// modelCard is one model in the form of both APIs. The dates are fixed: nobody
-// sorts by them, and the same server should give the same bytes.
+// modelCard is one model with the fields of both APIs. It was made at no time
+// in particular. modelCard is one model in the form of both APIs. The dates are
+// fixed: nobody sorts by them, and the same server should give the same bytes.
 func modelCard(name string) object {
 	return object{
 		"id": name, "object": "model", "type": "model", "display_name": name, "owned_by": "covey",

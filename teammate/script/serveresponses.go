@@ -31,9 +31,9 @@ type responseTool struct {
 }
 
 // read refuses what would need a memory of earlier responses: a wrong answer
-// would look right for a while. Codex over HTTP sends all each time.
-// read refuses what only a server with a memory could answer. The input is a
-// text or a list of items; anything else is the client's mistake.
+// would look right for a while. Codex over HTTP sends all each time. read
+// refuses what only a server with a memory could answer. The input is a text or
+// a list of items; anything else is the client's mistake.
 func (responses) read(body []byte) (*exchange, error) {
 	var req struct {
 		Model        string          `json:"model"`
@@ -105,9 +105,8 @@ func (x *exchange) responseItem(item responseItem) {
 	}
 }
 
-// whole is also what a stream ends with, so both hold the same.
-// whole is the response as it is in the end; a stream's last event holds it as
-// well.
+// whole is also what a stream ends with, so both hold the same. whole is the
+// response as it is in the end; a stream's last event holds it as well.
 func (responses) whole(x *exchange, a answer) any {
 	output := []object{}
 	for _, item := range responseOutput(a) {
@@ -119,9 +118,8 @@ func (responses) whole(x *exchange, a answer) any {
 }
 
 // responseStatus is the word for how it ended; the last event of a stream is
-// named after it.
-// responseStatus is how the answer ended. The last event of a stream is named
-// after it.
+// named after it. responseStatus is how the answer ended. The last event of a
+// stream is named after it.
 func responseStatus(a answer) string {
 	if a.cut {
 		return "incomplete"
@@ -142,8 +140,7 @@ func responseFrame(x *exchange, a answer, status string) object {
 }
 
 // responseUsage has the details, too: Codex does not decode a usage without
-// them.
-// responseUsage are the token counts in this API's words. The details are
+// them. responseUsage are the token counts in this API's words. The details are
 // part of the API's form; a script caches nothing and thinks of nothing.
 func responseUsage(u teammate.Usage) object {
 	return object{

@@ -61,9 +61,8 @@ func freeText(input json.RawMessage) string {
 }
 
 // outputText is the only kind of content that a script says. Annotations are
-// not optional in the API.
-// outputText is a piece of a message's content. The list of annotations must be
-// there, empty.
+// not optional in the API. outputText is a piece of a message's content. The
+// list of annotations must be there, empty.
 func outputText(text string) object {
 	return object{"type": "output_text", "text": text, "annotations": []object{}}
 }
@@ -72,18 +71,16 @@ func outputText(text string) object {
 type responseStream struct{ list []event }
 
 // send numbers an event by its place: clients that lost their connection say
-// which number they saw last.
-// send adds an event with the next number. It writes into data, which must not
-// be used for another event.
+// which number they saw last. send adds an event with the next number. It
+// writes into data, which must not be used for another event.
 func (s *responseStream) send(kind string, data object) {
 	data["type"], data["sequence_number"] = kind, len(s.list)
 	s.list = append(s.list, event{kind, data})
 }
 
 // events begins with the response itself, because clients take its id from
-// there.
-// events has the response three times: twice without output at its head, as the
-// API does, and whole at its end.
+// there. events has the response three times: twice without output at its head,
+// as the API does, and whole at its end.
 func (responses) events(x *exchange, a answer) []event {
 	s := &responseStream{}
 	s.send("response.created", object{"response": responseFrame(x, a, "in_progress")})

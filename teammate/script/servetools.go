@@ -87,9 +87,8 @@ func viaMCP(tool, name string) bool {
 }
 
 // choose picks the offer that a call of tool goes to, and gives its input that
-// offer's form.
-// Only a tool of another name has its input adapted: one of its own
-// name gets exactly what the script says, mistakes included.
+// offer's form. Only a tool of another name has its input adapted: one of its
+// own name gets exactly what the script says, mistakes included.
 func choose(tool string, input json.RawMessage, offers []offer) (offer, json.RawMessage) {
 	if o, found := find(tool, offers); found {
 		return o, input
@@ -102,9 +101,9 @@ func choose(tool string, input json.RawMessage, offers []offer) (offer, json.Raw
 	return offer{name: tool}, input
 }
 
-// find looks for a tool by its name, on its own or on an MCP server.
-// The plain name beats a server's tool of the same name wherever it stands in
-// the list, so the agents' order of tools makes no difference.
+// find looks for a tool by its name, on its own or on an MCP server. The plain
+// name beats a server's tool of the same name wherever it stands in the list,
+// so the agents' order of tools makes no difference.
 func find(tool string, offers []offer) (offer, bool) {
 	for _, o := range offers {
 		if o.name == tool && o.namespace == "" {
@@ -121,9 +120,9 @@ func find(tool string, offers []offer) (offer, bool) {
 
 // adapt gives a call's input the fields that schema has. Fields that the schema
 // lacks are dropped, since agents refuse what they do not know; those that it
-// requires and the script lacks get a value that says nothing.
-// The input stays as it is where the schema says nothing, or where either of the
-// two is no object.
+// requires and the script lacks get a value that says nothing. The input stays
+// as it is where the schema says nothing, or where either of the two is no
+// object.
 func adapt(input, schema json.RawMessage) json.RawMessage {
 	var want struct {
 		Properties map[string]struct {

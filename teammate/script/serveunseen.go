@@ -25,9 +25,9 @@ type unseen struct {
 // place is a conversation up to one of its messages.
 type place [sha256.Size]byte
 
-// placesOf are the places of a conversation behind each of its messages.
-// Each place depends on all before it. name keeps members apart who begin with
-// the same words.
+// placesOf are the places of a conversation behind each of its messages. Each
+// place depends on all before it. name keeps members apart who begin with the
+// same words.
 func placesOf(name string, messages []teammate.Message) []place {
 	at := sha256.Sum256([]byte(name))
 	places := make([]place, 0, len(messages))
@@ -48,9 +48,8 @@ func placesOf(name string, messages []teammate.Message) []place {
 }
 
 // recall adds to served what has been remembered of the last of places that is
-// known.
-// The larger count wins: what replay has proved and what is remembered may
-// overlap, and adding them up would skip steps.
+// known. The larger count wins: what replay has proved and what is remembered
+// may overlap, and adding them up would skip steps.
 func (u *unseen) recall(places []place, served map[int]int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -77,8 +77,8 @@ func (d *decoder) text(n ast.Node, key string) string {
 }
 
 // integer returns the whole number that n is; want says what it counts.
-// Anything else is noted and read as 1, which no check of the callers
-// complains about a second time.
+// Anything else is noted and read as 1, which no check of the callers complains
+// about a second time.
 func (d *decoder) integer(n ast.Node, key, want string) int {
 	if i, ok := n.(*ast.IntegerNode); ok {
 		switch v := i.Value.(type) {

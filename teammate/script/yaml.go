@@ -121,8 +121,8 @@ func (p *problems) atNode(n ast.Node, format string, args ...any) {
 	p.at(n.GetToken(), fmt.Sprintf(format, args...))
 }
 
-// kind says in words what n is, for messages.
-// Scalars stand for themselves, as they were written.
+// kind says in words what n is, for messages. Scalars stand for themselves, as
+// they were written.
 func kind(n ast.Node) string {
 	switch n.(type) {
 	case *ast.NullNode:
@@ -164,8 +164,8 @@ func fields(n ast.Node) ([]field, bool) {
 	return list, true
 }
 
-// json turns n into JSON, keys in the order in which they were written.
-// It checks the depth once more: blocks nest by indentation, which hostile does
+// json turns n into JSON, keys in the order in which they were written. It
+// checks the depth once more: blocks nest by indentation, which hostile does
 // not count.
 func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 	if depth > maxDepth {
