@@ -221,7 +221,8 @@ func (b *board) openBlockers(t taskNews) []taskNews {
 
 // what says what a member does, or what it waits for. Of an idle member that
 // owns a task it is more useful to know what holds the task up than what the
-// member said last.
+// member said last. Only the first task and its first blocker are named: the
+// line has no room for more, and covey tasks graph shows all.
 func (b *board) what(s *seat) string {
 	if s.state != idle {
 		return s.doing

@@ -29,7 +29,8 @@ func (c *cli) hookFile(flag, given, path string) (hooks.Settings, error) {
 }
 
 // pluginSource reads the hooks of the plugin in dir. What it keeps between runs
-// goes below covey's state, not into the plugin, which may be read-only.
+// goes below covey's state, not into the plugin, which may be read-only. Two
+// plugins whose folders have one name share what they keep.
 func (c *cli) pluginSource(dir string) (hooks.Source, error) {
 	settings, err := c.hookFile("plugin", dir, filepath.Join(dir, "hooks", "hooks.json"))
 	if err != nil {

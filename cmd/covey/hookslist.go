@@ -25,7 +25,8 @@ type listedHook struct {
 }
 
 // listHooks are the hooks of all sources, by event, in the order in which they
-// are configured.
+// are configured. Within an event the sources come in the order in which they
+// are given, and the groups of each in that of its settings.
 func listHooks(sources []hooks.Source) []listedHook {
 	var list []listedHook
 	for _, s := range sources {
@@ -42,7 +43,8 @@ func listHooks(sources []hooks.Source) []listedHook {
 }
 
 // commandOf is what a hook runs, in one text. Which field that is depends on
-// the type; only one of them is ever set.
+// the type; only one of them is ever set. A hook of a type that has none of the
+// fields shows as a blank.
 func commandOf(h hooks.Handler) string {
 	return firstOf(h.Policy, h.Command, h.URL, h.Prompt, h.Server+" "+h.Tool)
 }

@@ -59,7 +59,8 @@ func isTerminal(stream any) bool {
 func (s *screen) tty() bool { return s.file != nil }
 
 // size is the terminal's size now, in columns and rows; 0, 0 on a pipe, where
-// nothing is cut.
+// nothing is cut. A terminal that does not tell, as some in containers do, is
+// taken for one of 80 columns and 24 rows.
 func (s *screen) size() (width, height int) {
 	if s.file == nil {
 		return 0, 0
@@ -91,7 +92,8 @@ func (s *screen) printf(format string, args ...any) {
 // json prints v as one JSON document, indented for people. It is indented even
 // on a pipe: a person reads it while the program that will read it is still
 // being written. Streams of JSON are one object a line instead; see
-// linePrinter.
+// linePrinter. The error is that of the stream; v is a value of ours, which
+// always encodes.
 func (s *screen) json(v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

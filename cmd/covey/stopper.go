@@ -93,7 +93,9 @@ func (s *stopper) press() {
 
 // lost ends the run in order because nobody reads its output any more. It is
 // what head and a closed pager do, and it is not worth a different code than
-// Ctrl-C: both mean that nobody wants more of this.
+// Ctrl-C: both mean that nobody wants more of this. It does not count as a
+// first Ctrl-C: a person who presses it next gets an end in order and not a
+// sudden one.
 func (s *stopper) lost(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

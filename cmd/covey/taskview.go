@@ -18,7 +18,8 @@ func viewTask(t tasks.Task) tasks.Task {
 	return t
 }
 
-// taskViews is viewTask of each.
+// taskViews is viewTask of each. The list is never nil, so that JSON has [] for
+// no tasks.
 func taskViews(list []tasks.Task) []tasks.Task {
 	views := make([]tasks.Task, 0, len(list))
 	for _, t := range list {

@@ -59,7 +59,8 @@ func teamSummary(team *configs.Team) string {
 	return text
 }
 
-// plural is a number with a word that follows it.
+// plural is a number with a word that follows it. The plural is made with an s,
+// so word must be one that takes it.
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
@@ -68,7 +69,9 @@ func plural(n int, word string) string {
 }
 
 // printValidation prints what was found as JSON. A problem that has no place in
-// the spec has none in the list either, but its text.
+// the spec has none in the list either, but its text. The error has the exit
+// code and nothing to print: stdout has it all, and a second text on stderr
+// would confuse who reads both.
 func (c *cli) printValidation(path string, team *configs.Team, found error) error {
 	v := validation{Spec: path, Valid: found == nil, Problems: []configs.Problem{}, Warnings: []configs.Problem{}}
 	var mistakes configs.Errors

@@ -22,7 +22,8 @@ type build struct {
 }
 
 // thisBuild reads what the compiler stamped into the program. A build without
-// any of that, as `go run` makes them, is "devel".
+// any of that, as `go run` makes them, is "devel". A release says its version
+// itself, since a program that was built from an archive has no stamp.
 func thisBuild() build {
 	b := build{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
