@@ -88,7 +88,8 @@ func (b *board) memberLines(s *screen, width, room int) []string {
 
 // memberLine is one member: name, state, task, what it does, refusals. The name
 // column is as wide as the longest name that is shown, and never wider than a
-// quarter of the terminal. The state is not cut off by a long name.
+// quarter of the terminal. The state is not cut off by a long name. Of several
+// tasks in progress only the first is named; covey tasks lists all.
 func (b *board) memberLine(s *screen, m *seat, names, width int) string {
 	var rest []string
 	if own, _ := b.tasksOf(m.name); len(own) > 0 {

@@ -70,7 +70,8 @@ func (t *table) widths() []int {
 }
 
 // row lays out one line of a table. The last column is not filled up, so that
-// no line ends in blanks.
+// no line ends in blanks. Cells are cut before they are painted, so that no
+// escape sequence is cut off.
 func (s *screen) row(cells []cell, widths []int) string {
 	var b strings.Builder
 	for i, c := range cells {

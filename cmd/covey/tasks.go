@@ -103,7 +103,8 @@ func (c *cli) printTasks(list, all []tasks.Task) {
 }
 
 // openBlockers are the ids of tasks that a task still waits for. A task may
-// name a blocker that was deleted; that one holds nothing up.
+// name a blocker that was deleted; that one holds nothing up. An empty list
+// means that the task can be taken up now.
 func openBlockers(task tasks.Task, all []tasks.Task) []string {
 	var ids []string
 	for _, id := range blockersOf(task, all) {
