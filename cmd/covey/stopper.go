@@ -103,6 +103,14 @@ func (s *stopper) lost(err error) {
 	s.cancel(errStopped)
 }
 
+// show says who shows what happens and what puts the terminal in order; nil:
+// nobody, nothing. Signals may come in at any moment, hence the lock.
+func (s *stopper) show(tell func(string), restore func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell, s.restore = tell, restore
+}
+
 // say shows what happens, if somebody looks. The caller holds mu, so that
 // notices come one after the other.
 func (s *stopper) say(text string) {

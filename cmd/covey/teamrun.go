@@ -69,7 +69,7 @@ func (r *teamRun) show(place orchestrator.Place) {
 	r.logFile.path = place.Log()
 	switch {
 	case r.flags.json:
-		r.stopper.tell = func(text string) { r.cli.err.printf("%s\n", text) }
+		r.stopper.show(func(text string) { r.cli.err.printf("%s\n", text) }, nil)
 		r.read(r.cli.linePrinter(true), r.skipEarlier)
 	case r.cli.out.tty():
 		// Of a team that runs already there will be nothing but an error.
@@ -77,7 +77,7 @@ func (r *teamRun) show(place orchestrator.Place) {
 			r.startView()
 		}
 	default:
-		r.stopper.tell = func(text string) { r.cli.err.printf("%s\n", text) }
+		r.stopper.show(func(text string) { r.cli.err.printf("%s\n", text) }, nil)
 		r.read(r.printBrief, r.skipEarlier)
 	}
 }
@@ -90,8 +90,7 @@ func (r *teamRun) startView() {
 		names = append(names, m.Name)
 	}
 	r.view = newLiveView(r.cli.out, newBoard(r.team.Name, names, time.Now()), r.stopper.press)
-	r.stopper.tell = r.view.tell
-	r.stopper.restore = r.view.force
+	r.stopper.show(r.view.tell, r.view.force)
 	r.view.start(r.cli.in)
 	r.read(func(l orchestrator.Line) error {
 		r.view.apply(l)
@@ -147,7 +146,7 @@ func (r *teamRun) hide() {
 	if r.view != nil {
 		r.view.stop()
 	}
-	r.stopper.tell = nil
+	r.stopper.show(nil, nil)
 	if err := r.logFile.close(); err != nil {
 		r.cli.err.printf("covey: %s\n", plainLine(err.Error()))
 	}
