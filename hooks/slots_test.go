@@ -132,11 +132,11 @@ func TestBigInput(t *testing.T) {
 func TestSources(t *testing.T) {
 	b := newBench(t)
 	r := b.runnerWith(t, Options{Parallel: 3},
-		Source{Name: "user", Settings: on(Stop, "sleep 0.3; echo user >&2; exit 2")},
-		Source{Name: "project", Settings: on(Stop, "sleep 0.3; echo project >&2; exit 2")},
-		Source{Name: "local", Settings: on(Stop, "sleep 0.3; echo local >&2; exit 2")})
+		Source{Name: "user", Settings: on(Stop, "sleep 2; echo user >&2; exit 2")},
+		Source{Name: "project", Settings: on(Stop, "sleep 2; echo project >&2; exit 2")},
+		Source{Name: "local", Settings: on(Stop, "sleep 2; echo local >&2; exit 2")})
 	var out Outcome
-	timed(t, 800*time.Millisecond, func() { out = b.fire(t, r, StopInput{}) })
+	timed(t, 1500*time.Millisecond, func() { out = b.fire(t, r, StopInput{}) })
 	all := strings.Join(out.Feedback, "\n")
 	for _, name := range []string{"user", "project", "local"} {
 		if !strings.Contains(all, "]: "+name) {

