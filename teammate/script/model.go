@@ -50,15 +50,15 @@ func (s *Script) Model(opts *Options) *Model {
 //
 // An error of the script comes with a Response that says which step it was.
 func (m *Model) Generate(ctx context.Context, req teammate.Request) (teammate.Response, error) {
-	i, found := m.next(req)
+	i, nth, found := m.take(req)
 	if !found {
 		return m.exhausted(ctx)
 	}
 	s := m.script.steps[i]
 	if err := pause(ctx, s.delay); err != nil {
+		m.putBack(i)
 		return teammate.Response{}, err
 	}
-	nth := m.serve(i)
 	if s.fail != nil {
 		failure := *s.fail // a copy: the script stays as it is whatever a caller does
 		return teammate.Response{Step: &i}, &failure
@@ -66,8 +66,10 @@ func (m *Model) Generate(ctx context.Context, req teammate.Request) (teammate.Re
 	return teammate.Response{Content: m.content(i, nth), Usage: s.usage, Step: &i}, nil
 }
 
-// next finds the step for a request, without counting it as served.
-func (m *Model) next(req teammate.Request) (int, bool) {
+// take finds the step for a request and counts it as served, in one go: of two
+// requests at the same time, only one may have a step's last serving. nth says
+// how often the step had served before.
+func (m *Model) take(req teammate.Request) (i, nth int, found bool) {
 	// Steps are looked at in order each time: one whose `when` did not match
 	// earlier may serve later.
 	texts := news(req)
@@ -78,21 +80,19 @@ func (m *Model) next(req teammate.Request) (int, bool) {
 			continue
 		}
 		if s.when == nil || matchAny(s.when, texts) {
-			return i, true
+			nth := m.served[i]
+			m.served[i]++
+			return i, nth, true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
 
-// serve counts step i and says how often it had served before. Between next and
-// serve the step's delay passes, in which another request may have had the same
-// step; each then gets an nth of its own.
-func (m *Model) serve(i int) int {
+// putBack makes a serving undone: its request was over before the step's delay.
+func (m *Model) putBack(i int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	nth := m.served[i]
-	m.served[i]++
-	return nth
+	m.served[i]--
 }
 
 // exhausted is the answer when no step is left for a request.
