@@ -47,6 +47,9 @@ type journal struct {
 	views journalViews
 
 	events chan entry
+	// syncs are asked for by catchUp; each is closed once the views know of all
+	// that was committed before.
+	syncs  chan chan struct{}
 	quit   chan struct{} // closed by close: write what is there and stop
 	rush   chan struct{} // closed by hurry: do not wait for a disk that is full
 	rushed sync.Once
@@ -113,7 +116,7 @@ func openJournal(path string, o journalOptions) (*journal, error) {
 	j := &journal{
 		team: o.team, store: o.store, file: f, log: o.log, size: size,
 		outbox: last.Store, settled: last.Store, turns: map[string]int{},
-		events: make(chan entry, 1024), quit: make(chan struct{}),
+		events: make(chan entry, 1024), syncs: make(chan chan struct{}), quit: make(chan struct{}),
 		rush: make(chan struct{}), done: make(chan struct{}), stuck: make(chan error, 1),
 	}
 	j.seq.Store(last.Seq)
@@ -207,6 +210,9 @@ func (j *journal) run(first teammate.EventData) {
 			j.write(e)
 		case <-j.store.Wake():
 			j.write()
+		case caughtUp := <-j.syncs:
+			j.write()
+			close(caughtUp)
 		case <-j.unsettled.C:
 			j.settle()
 		case <-j.quit:
@@ -214,6 +220,24 @@ func (j *journal) run(first teammate.EventData) {
 			j.settle()
 			return
 		}
+	}
+}
+
+// catchUp comes back when the views have been told of all that the store has
+// committed by now, or when that cannot be waited for.
+func (j *journal) catchUp(ctx context.Context) {
+	caughtUp := make(chan struct{})
+	select {
+	case j.syncs <- caughtUp:
+	case <-j.done:
+		return
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-caughtUp:
+	case <-j.done:
+	case <-ctx.Done():
 	}
 }
 

@@ -138,10 +138,13 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 
 // reportSent refuses while the member has completed a task since it last wrote
 // to the lead.
-func (c *crew) reportSent(_ context.Context, in hooks.Input) hooks.Result {
+func (c *crew) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 	s, ok := c.seat(c.memberOf(in))
 	if !ok || s.lead {
 		return agree() // the lead reports to nobody
+	}
+	if c.journal != nil {
+		c.journal.catchUp(ctx) // a report that was just sent counts
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
