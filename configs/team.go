@@ -74,6 +74,9 @@ type Permissions struct {
 	Allow []string
 	Ask   []string
 	Deny  []string
+	// Mandatory are those of Ask and Deny that must hold before a call runs: a
+	// spec is refused whose member has an agent that could only tell afterwards.
+	Mandatory []string
 }
 
 // Limits bound what a member may use. Zero means no limit.
@@ -89,16 +92,64 @@ type Limits struct {
 // AgentKind says what does the thinking behind a member.
 type AgentKind string
 
-// Builtin is the agent that ships with covey, on a model. The other kinds,
-// acp and command, come later.
-const Builtin AgentKind = "builtin"
+// The kinds of agent.
+const (
+	Builtin AgentKind = "builtin" // the agent that ships with covey, on a model
+	ACP     AgentKind = "acp"     // a program that speaks the Agent Client Protocol
+	Command AgentKind = "command" // a program that is run once a turn: prompt in, reply out
+	// Given is an agent that the program which uses covey as a library brings
+	// along; Agent.Name names it.
+	Given AgentKind = "given"
+)
+
+// Preset names an agent program that covey knows how to start.
+type Preset string
+
+// The presets.
+const (
+	Claude   Preset = "claude"
+	Codex    Preset = "codex"
+	Gemini   Preset = "gemini"
+	OpenCode Preset = "opencode"
+	Copilot  Preset = "copilot"
+	Qwen     Preset = "qwen"
+)
+
+// Auth says how an agent program proves who pays for it.
+type Auth string
+
+// The ways to log in.
+const (
+	// Login: the program uses the login that the user has made with it. covey
+	// reads none of it.
+	Login Auth = "login"
+	// Key: the program gets an API key, from covey's environment or from a file.
+	Key Auth = "key"
+)
 
 // Agent is a way to think.
 type Agent struct {
-	Name  string // its name under `agents`; empty for a member that names a model only
-	Kind  AgentKind
-	Model Model
+	Name string // its name under `agents`, or the preset's; empty for a member that names a model only
+	// Kind of a preset is ACP; where only a program that does not speak ACP is
+	// installed, the orchestrator falls back on that.
+	Kind   AgentKind
+	Preset Preset // empty: none
+	// Model is what a builtin agent thinks with. An agent program that is given a
+	// script model gets it in place of its own, over a model server on loopback;
+	// else Model is zero.
+	Model       Model
+	Command     []string // the program and its arguments; empty: the preset's
+	Resume      []string // kind command: arguments that enter session "{session}" again; nil: none
+	Env         []EnvVar // in file order
+	Auth        Auth     // never empty for agent programs
+	KeyVar      string   // Auth Key: the variable that the program reads its key from; empty: the preset's
+	KeyFile     string   // Auth Key: absolute path of the file that holds it; empty: covey's environment
+	Parallel    int      // members that may be in a turn at once on this agent's login; 0: no limit
+	NativeHooks bool     // the program's own hooks run as well
 }
+
+// EnvVar is a variable for an agent program.
+type EnvVar struct{ Name, Value string }
 
 // Provider names who answers model requests.
 type Provider string

@@ -32,6 +32,10 @@ type Handler struct {
 	// when the hook cannot judge. Turn ends ignore it.
 	OnFailure string `json:"onFailure,omitempty" yaml:"onFailure,omitempty"`
 
+	// Mandatory, on a hook that can refuse a tool call, is covey's own: a spec is
+	// refused in which some member's agent makes such calls without asking.
+	Mandatory bool `json:"mandatory,omitempty" yaml:"mandatory,omitempty"`
+
 	// Command is a line for the shell or, with Args, a program.
 	Command string `json:"command,omitempty" yaml:"command,omitempty"`
 	// Args, if present, are the program's arguments: there is no shell then.
