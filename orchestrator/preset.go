@@ -1,0 +1,124 @@
+package orchestrator
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// Hold says how far covey's word reaches with an agent program.
+type Hold string
+
+// The degrees, the firmest first.
+const (
+	Enforced Hold = "enforced" // it holds before anything happens
+	Detected Hold = "detected" // covey sees afterwards what was done, and says so
+	Advisory Hold = "advisory" // the program is asked to, and may not
+	Absent   Hold = "no"       // not at all
+)
+
+// Honours is what an agent program honours, as far as it was measured.
+// docs/agents.md shows it with versions and dates.
+type Honours struct {
+	Gates   Hold            `json:"gates"`   // Stop, TaskCompleted and TeammateIdle at its turn's end
+	Cancel  Hold            `json:"cancel"`  // an interrupt ends the turn
+	Steer   Hold            `json:"steer"`   // mail reaches it in the middle of a turn
+	Resume  Hold            `json:"resume"`  // its session lives on after kill -9
+	System  Hold            `json:"system"`  // it takes a system prompt as such
+	Usage   Hold            `json:"usage"`   // it tells what it has used
+	Tools   map[string]Hold `json:"tools"`   // rules and PreToolUse hooks, by tool: Bash, Edit, Write, Read, WebFetch, mcp
+	MCP     string          `json:"mcp"`     // how it takes the team tools: http, stdio, or shell (the covey commands)
+	Version string          `json:"version"` // that was measured
+	Date    string          `json:"date"`    // of the measurement, as 2026-11
+}
+
+// preset is an agent program that covey knows how to start.
+type preset struct {
+	name     configs.Preset
+	programs []program // the first that is installed serves
+	keyVars  []string  // variables that hold API keys; the first is the one to set
+	// logins are files under HOME that are there once the user has logged in, on
+	// systems that keep the login in a file.
+	logins  []string
+	login   string // the command by which a user logs in
+	install string // the command that installs the first program
+}
+
+// program is one way to run a preset.
+type program struct {
+	bin string // looked for in PATH
+	// pkg is the package that bin must come from; empty: any. Two packages may
+	// have a program of one name that behave differently.
+	pkg     string
+	args    []string
+	kind    configs.AgentKind // ACP or Command
+	dialect string            // kind Command: the lines that it prints, as package command names them
+	resume  []string          // kind Command: arguments that enter session "{session}" again
+	// env is set whatever the user's environment says, such as what keeps the
+	// program from updating itself in the middle of a turn.
+	env      []configs.EnvVar
+	quirks   acp.Quirks
+	systemBy acp.SystemMode
+	stdioMCP bool // it takes the team tools over stdio only
+	honours  Honours
+
+	// settle writes the files that the program needs into o.dir and makes o name
+	// them; nil: it needs none. It is called before each start, first of all.
+	settle func(o *offer) error
+	// nativeHooksOff makes the program leave its own hooks alone; nil: it has
+	// none, or they cannot be told to.
+	nativeHooksOff func(o *offer) error
+	// offline makes the program think with the model server at url, which knows
+	// it by key, in a home of its own, which exists; nil: it cannot be done. It
+	// writes nothing outside home.
+	offline func(o *offer, url, key, home string) error
+}
+
+// offer is what a program is about to be started with.
+type offer struct {
+	args []string
+	env  []configs.EnvVar // a later one of a name counts
+	dir  string           // an existing folder of the member's own, outside the workspace
+	// workspace is where the program will work; programs want to be told that
+	// they may trust it.
+	workspace string
+}
+
+// presets are all programs that covey knows, in the order in which they are
+// shown and offered.
+func presets() []preset {
+	return []preset{claude(), codex(), gemini(), openCode(), copilot(), qwen()}
+}
+
+// presetOf finds a preset by its name.
+func presetOf(name configs.Preset) (preset, bool) {
+	all := presets()
+	i := slices.IndexFunc(all, func(p preset) bool { return p.name == name })
+	if i < 0 {
+		return preset{}, false
+	}
+	return all[i], true
+}
+
+// find picks the program that serves, and tells where it is. look is
+// exec.LookPath, or stands in for it. The error, an ErrSpec, says what to
+// install.
+func (p preset) find(look func(string) (string, error)) (program, string, error) {
+	var missing []string
+	for _, way := range p.programs {
+		path, err := look(way.bin)
+		if err != nil {
+			if !slices.Contains(missing, way.bin) {
+				missing = append(missing, way.bin)
+			}
+			continue
+		}
+		if name, _ := packageOf(path); way.pkg == "" || way.pkg == name {
+			return way, path, nil
+		}
+	}
+	return program{}, "", plainly(ErrSpec, "%s is not installed: no %s in PATH; `%s` installs it",
+		p.name, strings.Join(missing, ", "), p.install)
+}

@@ -1,0 +1,82 @@
+package orchestrator
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// codex is OpenAI's Codex. Two packages bring an adapter of the same name: one
+// is a single program, and one runs `codex app-server`.
+func codex() preset {
+	adapter := program{
+		bin: "codex-acp", pkg: "@agentclientprotocol/codex-acp", kind: configs.ACP,
+		env: []configs.EnvVar{
+			{Name: "NO_BROWSER", Value: "1"},
+			// Its default mode has a model judge what may run, in place of the member's rules.
+			{Name: "INITIAL_AGENT_MODE", Value: "workspace-write"},
+		},
+		quirks: acp.Quirks{Usage: acp.UsagePerPrompt}, systemBy: acp.SystemField,
+		offline: codexOffline,
+		honours: Honours{
+			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
+			Tools: asks(mcpTools), MCP: "http", Version: "codex-acp 2.6.0", Date: "2026-11",
+		},
+	}
+	single := adapter
+	single.pkg, single.systemBy = "", acp.SystemInPrompt
+	single.quirks = acp.Quirks{Usage: acp.UsageUnknown}
+	single.honours.Steer, single.honours.System, single.honours.Usage = Absent, Advisory, Absent
+	single.honours.Version = "codex-acp 0.16.0"
+	return preset{
+		name: configs.Codex,
+		programs: []program{adapter, single, {
+			bin: "codex", kind: configs.Command, dialect: "codex",
+			args:    []string{"exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write"},
+			resume:  []string{"resume", "{session}"},
+			offline: codexOffline,
+			honours: commandHonours(),
+		}},
+		keyVars: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+		logins:  []string{".codex/auth.json"},
+		login:   "codex login",
+		install: "npm i -g @agentclientprotocol/codex-acp",
+	}
+}
+
+// codexOffline lets Codex think with a model server. It names providers in its
+// configuration only, so it gets one.
+func codexOffline(o *offer, url, key, home string) error {
+	const keyVar = "COVEY_MODEL_KEY"
+	config := fmt.Sprintf(`model = "script"
+model_provider = "covey"
+approval_policy = "on-request"
+sandbox_mode = "read-only"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[feedback]
+enabled = false
+
+[model_providers.covey]
+name = "covey"
+base_url = %q
+wire_api = "responses"
+env_key = %q
+request_max_retries = 1
+stream_max_retries = 1
+
+[projects.%q]
+trust_level = "trusted"
+`, url+"/v1", keyVar, o.workspace)
+	dir := filepath.Join(home, ".codex")
+	o.set("HOME", home)
+	o.set("CODEX_HOME", dir)
+	o.set("MODEL_PROVIDER", "covey")
+	o.set(keyVar, key)
+	return writePrivate(filepath.Join(dir, "config.toml"), []byte(config))
+}

@@ -1,0 +1,42 @@
+package orchestrator
+
+import (
+	"path/filepath"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// copilot is GitHub's Copilot CLI.
+func copilot() preset {
+	return preset{
+		name: configs.Copilot,
+		programs: []program{{
+			bin: "copilot", args: []string{"--acp"}, kind: configs.ACP,
+			env:     []configs.EnvVar{{Name: "COPILOT_AUTO_UPDATE", Value: "false"}},
+			quirks:  acp.Quirks{Usage: acp.UsageCumulative},
+			offline: copilotOffline,
+			honours: Honours{
+				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
+				Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
+				MCP:   "http", Version: "copilot 1.0.102", Date: "2026-11",
+			},
+		}},
+		keyVars: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
+		logins:  []string{".copilot/config.json"},
+		login:   "copilot login",
+		install: "npm i -g @github/copilot",
+	}
+}
+
+// copilotOffline lets Copilot CLI think with a model server.
+func copilotOffline(o *offer, url, key, home string) error {
+	o.set("HOME", home)
+	o.set("COPILOT_HOME", filepath.Join(home, ".copilot"))
+	o.set("COPILOT_OFFLINE", "true")
+	o.set("COPILOT_PROVIDER_BASE_URL", url+"/v1")
+	o.set("COPILOT_PROVIDER_TYPE", "openai")
+	o.set("COPILOT_PROVIDER_API_KEY", key)
+	o.set("COPILOT_MODEL", "script")
+	return nil
+}

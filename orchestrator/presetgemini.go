@@ -1,0 +1,67 @@
+package orchestrator
+
+import (
+	"path/filepath"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// gemini is Google's Gemini CLI.
+func gemini() preset {
+	return preset{
+		name: configs.Gemini,
+		programs: []program{{
+			bin: "gemini", args: []string{"--acp"}, kind: configs.ACP,
+			env: []configs.EnvVar{
+				{Name: "GEMINI_CLI_TRUST_WORKSPACE", Value: "true"},
+				{Name: "GEMINI_CLI_NO_RELAUNCH", Value: "true"}, // one process, which can be signalled
+				{Name: "GEMINI_TELEMETRY_ENABLED", Value: "false"},
+				{Name: "NO_BROWSER", Value: "true"},
+			},
+			quirks: acp.Quirks{Usage: acp.UsageQuota, LoadAfterMinute: true, TitleCommand: true},
+			settle: func(o *offer) error { return geminiSettings(o, object{}) },
+			nativeHooksOff: func(o *offer) error {
+				return geminiSettings(o, object{"hooksConfig": object{"enabled": false}})
+			},
+			offline: geminiOffline,
+			honours: Honours{
+				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
+				Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
+				MCP:   "http", Version: "gemini-cli 0.61.0", Date: "2026-11",
+			},
+		}},
+		keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		logins:  []string{".gemini/oauth_creds.json"},
+		login:   "gemini",
+		install: "npm i -g @google/gemini-cli",
+	}
+}
+
+// geminiSettings adds to the settings that stand above the user's own. Without
+// the first of them a start after session/load deletes the session.
+func geminiSettings(o *offer, more object) error {
+	path := filepath.Join(o.dir, "gemini-settings.json")
+	fields := object{
+		"general": object{
+			"sessionRetention": object{"enabled": false}, "disableAutoUpdate": true, "enableAutoUpdate": false,
+		},
+		"privacy":   object{"usageStatisticsEnabled": false},
+		"telemetry": object{"enabled": false},
+	}
+	merge(fields, more)
+	o.set("GEMINI_CLI_SYSTEM_SETTINGS_PATH", path)
+	return patchJSON(path, fields)
+}
+
+// geminiOffline lets Gemini CLI think with a model server.
+func geminiOffline(o *offer, url, key, home string) error {
+	o.set("HOME", home)
+	o.set("GEMINI_CLI_HOME", home)
+	o.set("GEMINI_API_KEY", key)
+	o.set("GOOGLE_GEMINI_BASE_URL", url)
+	o.args = append(o.args, "-m", "gemini-2.5-flash") // a model of another name is asked for first
+	return patchJSON(filepath.Join(home, ".gemini", "settings.json"), object{
+		"security": object{"auth": object{"selectedType": "gemini-api-key"}},
+	})
+}
