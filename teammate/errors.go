@@ -38,8 +38,8 @@ type APIError struct {
 func (e *APIError) Error() string { return fmt.Sprintf("API error (%s): %s", e.Type, e.Message) }
 
 // LimitError is returned by Agent.Run when the account behind a foreign agent
-// program has used up what its plan allows. The member ends with it; starting
-// it again before Until comes to the same.
+// program has used up what its plan allows. The turn ends with it; what it was
+// about waits, since trying again before Until comes to the same.
 type LimitError struct {
 	Until time.Time // when it may work again; zero: not known
 	Text  string    // what the program said
@@ -54,7 +54,8 @@ func (e *LimitError) Error() string {
 }
 
 // LoginError is returned by Agent.Run when a foreign agent program is not
-// logged in. The member ends with it: only a person can help.
+// logged in. The turn ends with it, and what it was about waits: only a person
+// can help.
 type LoginError struct {
 	Hint string // what the program said, or how to log in
 }

@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"encoding/json"
+	"time"
 )
 
 // Event is something that a member did or that happened to it. It becomes one
@@ -140,6 +141,29 @@ type (
 	// NeedsAttention is sent when only a person or the lead can help.
 	NeedsAttention struct {
 		Reason string `json:"reason"`
+		// Kind says what it is about where another event tells more of it: "login"
+		// after LoggedOut.
+		Kind string `json:"kind,omitempty"`
+	}
+	// Limited is sent when a turn ends because the account behind the agent has
+	// used up what its plan allows. What the turn was about is not lost: the
+	// member goes on with it at Until.
+	Limited struct {
+		Agent string    `json:"agent"`          // whose limit it is, as people know the agent
+		Until time.Time `json:"until,omitzero"` // when the member tries again
+		Known bool      `json:"known"`          // the agent said so; false: covey guesses
+		Text  string    `json:"text"`           // what the agent said
+	}
+	// LoggedOut is sent when a turn ends because the agent is not logged in. The
+	// member goes on with it once a person has written to it, or in the next run.
+	LoggedOut struct {
+		Agent string `json:"agent"`         // as people know the agent
+		Hint  string `json:"hint"`          // what the agent said
+		Fix   string `json:"fix,omitempty"` // the command that logs in, where one is known
+	}
+	// Waiting is sent when a member that has work cannot begin its turn yet.
+	Waiting struct {
+		For string `json:"for"` // for people: "a slot of codex"
 	}
 	// PermissionDecided tells how a tool call was decided.
 	PermissionDecided struct {
@@ -204,6 +228,15 @@ func (Idle) EventType() string { return "idle" }
 
 // EventType is the journal's name for it.
 func (NeedsAttention) EventType() string { return "needs_attention" }
+
+// EventType is the journal's name for it.
+func (Limited) EventType() string { return "limited" }
+
+// EventType is the journal's name for it.
+func (LoggedOut) EventType() string { return "logged_out" }
+
+// EventType is the journal's name for it.
+func (Waiting) EventType() string { return "waiting" }
 
 // EventType is the journal's name for it.
 func (PermissionDecided) EventType() string { return "permission" }

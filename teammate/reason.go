@@ -1,7 +1,7 @@
 package teammate
 
 // Why turns end, as TurnEnded tells it. The words are those of HOOKS.md
-// section 9; the last two are ours, for limits that it does not know.
+// section 9; the last four are ours, for what it does not know.
 const (
 	EndCompleted        = "completed"           // the gates agreed, were overridden, or the model's API failed
 	EndMaxTurns         = "max_turns"           // limits.max_turns passes are used up
@@ -12,6 +12,8 @@ const (
 	EndModelError       = "model_error"         // a script ran out, or the agent or transcript is broken
 	EndMaxTokens        = "max_tokens"          // limits.max_tokens are used up
 	EndTurnTimeout      = "turn_timeout"        // limits.turn_timeout is over
+	EndUsageLimit       = "usage_limit"         // the agent's account is used up for now
+	EndLoggedOut        = "logged_out"          // the agent is not logged in
 )
 
 // What the last turn of a member that goes idle came to, as Idle tells it.
@@ -21,4 +23,6 @@ const (
 	IdleInterrupted = "interrupted" // a person ended the turn
 	IdleStopped     = "stopped"     // a hook ended the turn
 	IdleLimited     = "limited"     // a limit ended the turn, or the gates were overridden
+	IdleUsageLimit  = "usage_limit" // the agent's account is used up for now
+	IdleLoggedOut   = "logged_out"  // the agent is not logged in
 )

@@ -32,6 +32,13 @@ type Inbox interface {
 	Taken(ctx context.Context, messageIDs []string) error
 }
 
+// Admitter is an Inbox that decides when a turn may begin, such as one whose
+// member shares a login with others. Admit is called before each turn, also one
+// that a crash cut off; release after it. It fails when ctx ends.
+type Admitter interface {
+	Admit(ctx context.Context) (release func(), err error)
+}
+
 // Work is what a turn begins with.
 type Work struct {
 	Cause  Cause
