@@ -123,6 +123,8 @@ type armed struct {
 	never   bool  // its `if` can never hold
 	label   string
 	key     string // equal keys are one hook
+	// callback is the function to call in place of a command; nil: none.
+	callback *callback
 }
 
 // kind is the type to show in results.
@@ -190,13 +192,13 @@ func labelOf(h *Handler) string {
 	return h.Command
 }
 
-// choose returns the hooks that in calls for, in order, each once: of equal
+// choose returns those of the listening hooks that in calls for, in order, each once: of equal
 // ones the last. Hooks that run once are taken off.
-func (r *Runner) choose(known *traits, in Input) (chosen []*armed, warnings []string) {
+func (r *Runner) choose(known *traits, listening []*armed, in Input) (chosen []*armed, warnings []string) {
 	subject := in.subject()
 	call, _ := in.Call(r.opts.ProjectDir)
 	last := map[string]int{}
-	for _, h := range r.armed[known.event] {
+	for _, h := range listening {
 		yes, doubt := h.matcher.matches(subject)
 		if doubt != "" {
 			warnings = append(warnings, h.source.Name+": "+doubt)

@@ -61,6 +61,10 @@ func (out *Outcome) addTexts(known *traits, name string, v *verdict) {
 func (out *Outcome) addRefusal(known *traits, name string, v *verdict) {
 	blocking := reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command,
 		v.Feedback))
+	if v.Type == "callback" { // recorded hosts tell the model of all callbacks alike
+		blocking = reminder(fmt.Sprintf("%s:Callback hook blocking error from command: \"callback\": %s",
+			known.event, v.Feedback))
+	}
 	var text string
 	switch v.refused {
 	case toTool:

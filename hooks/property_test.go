@@ -176,7 +176,8 @@ func TestChooseProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		chosen, warnings := r.choose(traitsOf(PreToolUse), Input{Payload: PreToolUseInput{ToolName: "Bash"}})
+		in := Input{Payload: PreToolUseInput{ToolName: "Bash"}}
+		chosen, warnings := r.choose(traitsOf(PreToolUse), r.listening(PreToolUse), in)
 		var got []string
 		for _, h := range chosen {
 			got = append(got, fmt.Sprintf("%s of %g", h.Command, h.Timeout))

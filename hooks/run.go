@@ -123,25 +123,39 @@ func (r *run) one(caller, ctx context.Context, h *armed) verdict {
 	switch {
 	case h.Policy != "":
 		v = r.runPolicy(limited, h)
+	case h.callback != nil:
+		found, stdout, note := r.runCallback(limited, h)
+		found.timing(caller, limited, limit)
+		v = judgeAny(r.known, h, found)
+		v.Stdout = preview(stdout, r.opts.OutputCap)
+		if note != "" {
+			v.warn("%s", note)
+		}
 	case h.Type != "command":
 		v = judgeAny(r.known, h, finding{code: -1,
 			fault: fmt.Sprintf("handler type %q comes with a later version: the hook did not run", h.Type)})
 	default:
 		found, outputs := r.runCommand(limited, h)
-		switch {
-		case caller.Err() != nil:
-			found.aborted = true
-		case found.timedOut:
-			found.fault = fmt.Sprintf("timed out after %v", limit)
-			if cause := context.Cause(limited); errors.Is(cause, errBudget) {
-				found.fault = cause.Error()
-			}
-		}
+		found.timing(caller, limited, limit)
 		v = judgeAny(r.known, h, found)
 		outputs.describe(&v, r.opts.OutputCap)
 	}
 	v.Duration = r.opts.Now().Sub(started)
 	return v
+}
+
+// timing notes that a hook was ended before it could answer: by whoever called
+// Run, or because its time, which was limit, or that of its event was up.
+func (found *finding) timing(caller, limited context.Context, limit time.Duration) {
+	switch {
+	case caller.Err() != nil:
+		found.aborted = true
+	case found.timedOut:
+		found.fault = fmt.Sprintf("timed out after %v", limit)
+		if cause := context.Cause(limited); errors.Is(cause, errBudget) {
+			found.fault = cause.Error()
+		}
+	}
 }
 
 // judgeAny judges a hook or a gate, and takes the say from async hooks.

@@ -37,16 +37,18 @@ type Options struct {
 	Grace      time.Duration // from TERM to KILL when a hook's time is up; 0: 500 ms
 	// Spawned is told of each process as soon as it runs, and whose event it is;
 	// release is called when it has ended. nil: nobody is told.
-	Spawned  func(pid int, in Input) (release func())
-	EnvFile  func(in Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or empty: none
-	Who      func(in Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: what the payload says
-	Policies map[string]Policy                    // what gates may name (Handler.Policy)
-	Now      func() time.Time                     // for durations; nil: time.Now
-	NewID    func() string                        // makes tool-use IDs, unique ones; nil: random UUIDs
+	Spawned   func(pid int, in Input) (release func())
+	EnvFile   func(in Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or empty: none
+	Who       func(in Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: what the payload says
+	Policies  map[string]Policy                    // what gates may name (Handler.Policy)
+	Callbacks *Registry                            // hooks that are Go functions; nil: none. It may change while the Runner runs
+	Now       func() time.Time                     // for durations; nil: time.Now
+	NewID     func() string                        // makes tool-use IDs, unique ones; nil: random UUIDs
 }
 
-// Runner runs hooks: all that its sources configure, for any number of events
-// at once. It never changes after NewRunner but for what `once` remembers.
+// Runner runs hooks: all that its sources configure, and the callbacks of its
+// Registry, for any number of events at once. It never changes after NewRunner
+// but for what `once` remembers.
 type Runner struct {
 	opts   Options
 	armed  map[Event][]*armed
@@ -118,11 +120,12 @@ func (o *Options) complete() error {
 func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Outcome, error) {
 	event := in.Payload.Event()
 	id := r.toolUseID(in)
-	if len(r.armed[event]) == 0 {
+	listening := r.listening(event)
+	if len(listening) == 0 {
 		return Outcome{Event: event, ToolUseID: id, Decision: Pass, Warnings: r.flaws[event]}, ctx.Err()
 	}
 	known := traitsOf(event)
-	chosen, warnings := r.choose(known, in)
+	chosen, warnings := r.choose(known, listening, in)
 	run := &run{Runner: r, known: known, in: in, id: id, observe: observe}
 	if len(chosen) > 0 {
 		run.all(ctx, chosen)
@@ -132,6 +135,16 @@ func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Out
 	out.Matched = len(chosen)
 	out.Warnings = slices.Concat(r.flaws[event], warnings)
 	return out, ctx.Err()
+}
+
+// listening lists the hooks of an event: those that are configured, then the
+// callbacks that there are now.
+func (r *Runner) listening(event Event) []*armed {
+	callbacks := r.opts.Callbacks.of(event)
+	if len(callbacks) == 0 {
+		return r.armed[event]
+	}
+	return slices.Concat(r.armed[event], callbacks)
 }
 
 // toolUseID is the call's own ID for a tool event, else a new one.

@@ -109,7 +109,8 @@ func firstLine(stderr string) string {
 func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, why string) {
 	v.Outcome, v.FailedOpen = status, true
 	v.warn("%s", why)
-	if h.OnFailure != "block" || h.Async || h.AsyncRewake {
+	block := h.OnFailure == "block" && !h.Async && !h.AsyncRewake
+	if !block && !(found.timedOut && h.timesOutClosed(known.event)) {
 		return
 	}
 	if known.endsTurn() || known.exit2 < refuses {
@@ -117,6 +118,13 @@ func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, 
 		return
 	}
 	v.refuse(known, known.exit2, fmt.Sprintf("[%s]: %s", found.command, why))
+}
+
+// timesOutClosed reports whether the hook refuses when its time is up: what a
+// callback of the host program was to guard before it begins (HOOKS.md section
+// 5, rule 5). A program that embeds an agent relies on that.
+func (h *Handler) timesOutClosed(event Event) bool {
+	return h.Type == "callback" && (event == PreToolUse || event == UserPromptSubmit)
 }
 
 // refuseByExit applies exit code 2. The text is that of the hook's own JSON

@@ -1,0 +1,212 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"reflect"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Func is a hook that is written in Go. It gets what a command finds on its
+// stdin and gives what a command would answer; As reads the payload of its
+// event. It may be called for several events at once, and must change nothing
+// in the Input, which others read at the same time.
+//
+// An error, or a panic, means that it could not judge: the action goes on and
+// the hook counts as failed open, unless it is a gate. It is to return when ctx
+// ends. One that does not is given up at its deadline, and counts until it
+// returns as running (Registry.Wait).
+type Func func(ctx context.Context, in Input) (Answer, error)
+
+// Answer is what a Func says. The zero Answer has nothing against the action.
+type Answer struct {
+	// Decision is Block to refuse, or Halt to stop the agent (continue:false);
+	// anything else has no say. What an event's hooks may refuse is that event's
+	// matter (Events); a refusal that has no effect is warned of.
+	Decision Decision
+	Reason   string // of Block, for the model; of Halt, for people
+
+	Context       string // what the model is to know beside (additionalContext)
+	SystemMessage string // for people
+
+	// Permission is the say of PreToolUse (allow, deny, ask) and PermissionRequest
+	// (allow, deny) about the call.
+	Permission   Permission
+	UpdatedInput json.RawMessage // replaces the tool's input whole; nil: unchanged
+	// Output are further fields of hookSpecificOutput, such as updatedToolOutput.
+	Output map[string]json.RawMessage
+}
+
+// Callback is a Func with the settings that any hook can have. Do is required.
+type Callback struct {
+	Name    string        // stands in the journal behind "callback"; empty: the function's name in Go
+	Matcher string        // as Group.Matcher: empty or "*" for all subjects
+	If      string        // as Handler.If: a permission rule; tool events only
+	Timeout time.Duration // 0: the event's default
+	Once    bool          // once in a session
+	// OnFailure is continue (or empty) or block: see Handler.OnFailure.
+	OnFailure string
+	// Gate makes it fail closed: an error, a panic and a time-out refuse.
+	Gate bool
+	Do   Func
+}
+
+// Registry holds the hooks of a program that are written in Go; Options.Callbacks
+// gives them to a Runner, where they run beside the configured ones, after which
+// they stand in order. The zero value is an empty one. It is safe for concurrent
+// use, also while events run. It must not be copied.
+type Registry struct {
+	mu sync.Mutex
+	// callbacks are lists that are replaced and never changed, so that an event
+	// can go on with the one that it found.
+	callbacks map[Event][]*armed
+	made      int
+	running   map[*call]bool
+}
+
+// On has do called for all events of that name whose subject fits matcher. See
+// Add for what it returns.
+func (r *Registry) On(event Event, matcher string, do Func) (remove func(), err error) {
+	return r.Add(event, Callback{Matcher: matcher, Do: do})
+}
+
+// Add has c called for all events of that name that it fits. Each Add is a hook
+// of its own: the same function added twice is called twice. The error says what
+// is wrong with c, or that there is no such event.
+//
+// remove takes it off again, at any time, also from within the callback, and
+// more than once. No call begins after it has returned; one that has begun goes
+// on, and its answer counts.
+func (r *Registry) Add(event Event, c Callback) (remove func(), err error) {
+	h, err := armCallback(event, c)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made++
+	h.key = fmt.Sprintf("callback\x00%d", r.made) // no two are ever the same hook
+	h.callback.registry = r
+	if r.callbacks == nil {
+		r.callbacks = map[Event][]*armed{}
+	}
+	r.callbacks[event] = append(slices.Clone(r.callbacks[event]), h)
+	return func() { r.remove(event, h) }, nil
+}
+
+// remove takes one callback off.
+func (r *Registry) remove(event Event, h *armed) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h.callback.removed = true
+	rest := slices.DeleteFunc(slices.Clone(r.callbacks[event]), func(other *armed) bool { return other == h })
+	r.callbacks[event] = rest
+}
+
+// of lists the callbacks of an event, in the order in which they were added. A
+// nil Registry has none.
+func (r *Registry) of(event Event) []*armed {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.callbacks[event]
+}
+
+// Wait waits until no callback runs any more: those that did not heed their
+// context may go on long after their event. If ctx ends first, the error names
+// them and wraps ctx's.
+func (r *Registry) Wait(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	for {
+		r.mu.Lock()
+		var one *call
+		var names []string
+		for c := range r.running {
+			one, names = c, append(names, c.name)
+		}
+		r.mu.Unlock()
+		if one == nil {
+			return nil
+		}
+		select {
+		case <-one.done:
+		case <-ctx.Done():
+			slices.Sort(names)
+			return fmt.Errorf("callbacks that do not heed their context still run: %q: %w", names, ctx.Err())
+		}
+	}
+}
+
+// armCallback checks a callback and makes it ready to run.
+func armCallback(event Event, c Callback) (*armed, error) {
+	known := traitsOf(event)
+	fail := func(text string) error { return fmt.Errorf("callback on %s: %w: %s", event, ErrCallback, text) }
+	if problems := checkEvent(event); len(problems) > 0 {
+		return nil, fmt.Errorf("callback: %w: %s", ErrCallback, problems[0].Text)
+	}
+	if c.Do == nil {
+		return nil, fail("it has no function")
+	}
+	h := Handler{Type: "callback", If: c.If, Timeout: c.Timeout.Seconds(), Once: c.Once,
+		OnFailure: c.OnFailure, Gate: c.Gate}
+	for _, p := range checkHandler(known, h, Problem{Event: event}) {
+		if p.Field != "type" { // a file cannot name this type
+			return nil, fail(p.Field + ": " + p.Text)
+		}
+	}
+	m, err := newMatcher(known, c.Matcher)
+	if err != nil {
+		return nil, fail(err.Error())
+	}
+	name := orElse(c.Name, functionName(c.Do))
+	a := &armed{Handler: h, source: &Source{Name: "callbacks"}, matcher: m, label: "callback " + name,
+		callback: &callback{do: c.Do}}
+	if c.If != "" {
+		rule, err := ParseRule(c.If)
+		if err != nil {
+			return nil, fail(err.Error())
+		}
+		a.rule = &rule
+	}
+	return a, nil
+}
+
+// functionName is what Go calls a function, without the path of its package:
+// policy.NoPush, or main.main.func1 for one without a name.
+func functionName(do Func) string {
+	f := runtime.FuncForPC(reflect.ValueOf(do).Pointer())
+	if f == nil {
+		return "without a name"
+	}
+	return path.Base(f.Name())
+}
+
+// As reads the payload of in as P, one of the payload structs of this package
+// (PreToolUseInput, StopInput, …). It fails if in is another event's.
+func As[P Payload](in Input) (P, error) {
+	if p, ok := in.Payload.(P); ok {
+		return p, nil
+	}
+	var p P
+	if in.Payload.Event() != p.Event() {
+		return p, fmt.Errorf("the event is %s, not %s", in.Payload.Event(), p.Event())
+	}
+	// Fired by hand: the fields came as JSON.
+	data, err := marshal(in.Payload)
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("input of %s: %w", p.Event(), err)
+	}
+	return p, nil
+}
