@@ -80,7 +80,7 @@ func texts(to *list[value[string]]) part {
 
 // argsPart takes a list of texts, empty and repeated ones too.
 func argsPart(to *list[value[string]]) part {
-	return listPart[value[string]]{to, anyText, "a list of texts"}
+	return argsList(to)
 }
 
 // want says what the list is of.

@@ -73,8 +73,8 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// workspace resolves the team's folder.
-func (r *resolver) workspace(v value[string]) string {
+// folder resolves the team's workspace, and keeps it for programs if it can be used.
+func (r *resolver) folder(v value[string]) string {
 	if !v.given() {
 		// Mistakes about a folder that the spec does not name have no place of
 		// their own.
@@ -91,6 +91,7 @@ func (r *resolver) workspace(v value[string]) string {
 	case !info.IsDir():
 		r.fail(v.at.at, "the workspace %s is a file; name a folder", quote(v.v))
 	default:
+		r.workspace = dir
 		if err := r.writable(dir); err != nil {
 			r.fail(v.at.at, "the workspace %s cannot be written to (%s); change its permissions, "+
 				"or name another folder", quote(v.v), cause(err))

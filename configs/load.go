@@ -13,26 +13,43 @@ import (
 // on hostile input, and a spec that people can still read is far smaller.
 const MaxSize = 128 << 10
 
+// Options say what a spec may count on besides what is in it. The zero value is
+// that of the command line.
+type Options struct {
+	// Given are names of agents that the calling program brings along. A member
+	// may name one as its agent and gets an Agent of kind Given. An entry under
+	// `agents` comes before a given agent of its name, and that before a preset.
+	Given []string
+	// Lookup gives the variables that values of `env` name; nil: os.LookupEnv.
+	Lookup func(name string) (string, bool)
+}
+
 // Load reads the spec at path. A spec with mistakes gives Errors; a file that
 // is not there gives an error that matches fs.ErrNotExist.
-func Load(path string) (*Team, error) {
+func Load(path string) (*Team, error) { return LoadWith(path, Options{}) }
+
+// LoadWith is Load for a program that brings agents along.
+func LoadWith(path string, opts Options) (*Team, error) {
 	data, err := readSpec(path)
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
-	return Parse(path, data)
+	return ParseWith(path, data, opts)
 }
 
 // Parse reads a spec from data. Its name stands in messages, and relative
 // paths in the spec start at the folder of name; the file itself need not
 // exist. A spec with mistakes gives Errors.
-func Parse(name string, data []byte) (*Team, error) {
+func Parse(name string, data []byte) (*Team, error) { return ParseWith(name, data, Options{}) }
+
+// ParseWith is Parse for a program that brings agents along.
+func ParseWith(name string, data []byte, opts Options) (*Team, error) {
 	file, err := filepath.Abs(name)
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
 	d := newDecoder(name, data)
-	team := resolve(d, file, writable)
+	team := resolve(&resolver{decoder: d, opts: opts, file: file, writable: writable})
 	if len(d.problems) > 0 {
 		return nil, Errors(sortProblems(d.problems))
 	}
@@ -42,17 +59,20 @@ func Parse(name string, data []byte) (*Team, error) {
 
 // resolve decodes the tree of a spec and makes a Team of it. The Team is nil
 // where the tree is too wrong to say more about it.
-func resolve(d *decoder, file string, writable func(dir string) error) *Team {
-	if d.root == nil {
+func resolve(r *resolver) *Team {
+	if r.root == nil {
 		return nil
 	}
 	var spec teamSpec
-	d.object(nil, d.root, spec.fields())
-	if d.root.kind != kindMapping {
+	r.object(nil, r.root, spec.fields())
+	if r.root.kind != kindMapping {
 		return nil
 	}
-	r := &resolver{decoder: d, file: file, dir: filepath.Dir(file), writable: writable,
-		prompts: map[string]prompt{}}
+	r.dir, r.prompts = filepath.Dir(r.file), map[string]prompt{}
+	r.lookup = r.opts.Lookup
+	if r.lookup == nil {
+		r.lookup = os.LookupEnv
+	}
 	return r.team(&spec)
 }
 

@@ -128,23 +128,24 @@ func makeFit(s string) string {
 
 // wholePart takes a whole number.
 type wholePart struct {
-	to   *value[int64]
-	most int64
+	to    *value[int64]
+	least int64
+	most  int64
 }
 
 // whole takes a whole number that fits any int.
-func whole(to *value[int64]) part { return wholePart{to, math.MaxInt32} }
+func whole(to *value[int64]) part { return wholePart{to: to, most: math.MaxInt32} }
 
 // wholeBig takes a whole number that JSON can hold.
-func wholeBig(to *value[int64]) part { return wholePart{to, 1 << 53} }
+func wholeBig(to *value[int64]) part { return wholePart{to: to, most: 1 << 53} }
 
 // want names both ends, because the upper one surprises.
-func (p wholePart) want() string { return fmt.Sprintf("a whole number from 0 to %d", p.most) }
+func (p wholePart) want() string { return fmt.Sprintf("a whole number from %d to %d", p.least, p.most) }
 
 // decode takes 1, not 1.0, 1e0 or "1".
 func (p wholePart) decode(d *decoder, key, n *node) {
 	p.to.at = n
-	if n.kind != kindWhole || n.whole < 0 || n.whole > p.most {
+	if n.kind != kindWhole || n.whole < p.least || n.whole > p.most {
 		d.wrong(key, n, p.want())
 		return
 	}

@@ -111,12 +111,12 @@ func TestWorkspaceNotWritable(t *testing.T) {
 	const want = `team.yaml:2:12: the workspace "work" cannot be written to (permission denied); change its ` +
 		`permissions, or name another folder`
 	d := newDecoder("team.yaml", spec)
-	resolve(d, filepath.Join(dir, "team.yaml"), func(asked string) error {
+	resolve(&resolver{decoder: d, file: filepath.Join(dir, "team.yaml"), writable: func(asked string) error {
 		if asked != filepath.Join(dir, "work") {
 			t.Errorf("asked for %s", asked)
 		}
 		return os.ErrPermission
-	})
+	}})
 	if len(d.problems) != 1 || !strings.HasPrefix(d.problems[0].String(), strings.ReplaceAll(want, "permission denied",
 		os.ErrPermission.Error())) {
 		t.Errorf("problems %v", d.problems)

@@ -15,8 +15,13 @@ import (
 // of messages about what is missing.
 type resolver struct {
 	*decoder
+	opts Options
 	file string // absolute path of the spec
 	dir  string // where relative paths start
+
+	workspace string // absolute path; empty: it cannot be used, which has been said
+	lookup    func(name string) (string, bool)
+	expanded  int // length of all values of variables so far, in bytes
 
 	models  map[string]Model
 	prompts map[string]prompt // by path: many members may inherit one file
@@ -34,7 +39,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 		Goal: s.goal.v,
 		Keep: s.keep.v,
 	}
-	t.Workspace = r.workspace(s.workspace)
+	t.Workspace = r.folder(s.workspace)
 	t.Models = r.allModels(s.models)
 	t.Agents = r.allAgents(s.agents)
 	r.agent(&s.defaults) // a mistake there is one, even if every member overrides it

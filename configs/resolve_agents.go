@@ -6,10 +6,6 @@ import (
 	"strings"
 )
 
-// presets are the agents that later versions bring without an entry under
-// `agents`. A spec may use these names for agents of its own.
-func presets() []string { return []string{"claude", "codex", "gemini", "opencode", "copilot", "qwen"} }
-
 // allModels resolves the section `models`.
 func (r *resolver) allModels(specs []entry[modelSpec]) map[string]Model {
 	r.models = map[string]Model{}
@@ -76,12 +72,19 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 // allAgents resolves the section `agents`.
 func (r *resolver) allAgents(specs []entry[agentSpec]) map[string]Agent {
 	r.agents = map[string]Agent{}
-	for _, e := range specs {
-		a := Agent{Name: e.name.text, Kind: Builtin}
-		if e.v.model.given() {
-			a.Model = r.model(&e.v.model)
+	for i := range specs {
+		e := &specs[i]
+		switch {
+		case e.v.at == nil || e.v.use.given() && e.v.use.v == "":
+			r.agents[e.name.text] = Agent{} // refused, but members may name it
+			if e.v.model.given() {
+				r.model(&e.v.model)
+			}
+		case e.v.use.or(string(Builtin)) == string(Builtin):
+			r.agents[e.name.text] = r.builtinAgent(e)
+		default:
+			r.agents[e.name.text] = r.programAgent(e)
 		}
-		r.agents[a.Name] = a
 	}
 	return r.agents
 }
@@ -103,17 +106,20 @@ func (r *resolver) agent(m *memberSpec) (Agent, bool) {
 }
 
 // namedAgent looks a name up under agents first, so that a spec may use a
-// preset's name for an agent of its own.
+// preset's name, or that of a given agent, for an agent of its own.
 func (r *resolver) namedAgent(name value[string]) Agent {
 	if a, ok := r.agents[name.v]; ok || name.v == "" {
 		return a
 	}
+	if slices.Contains(r.opts.Given, name.v) {
+		return Agent{Name: name.v, Kind: Given}
+	}
+	if isPreset(name.v) {
+		return Agent{Name: name.v, Kind: ACP, Preset: Preset(name.v), Auth: Login}
+	}
 	_, isModel := r.models[name.v]
-	near := r.nearest(name.v, sortedKeys(r.agents))
+	near := r.nearest(name.v, slices.Concat(sortedKeys(r.agents), r.opts.Given, presetNames()))
 	switch {
-	case slices.Contains(presets(), name.v):
-		r.notYet(name.at.at, "agent "+name.v, "until then, give the member a script model with "+
-			"model: NAME, or define an agent of this name under agents")
 	case isModel:
 		r.fail(name.at.at, "%s is a model, not an agent; write {model: %s}", quote(name.v), name.v)
 	case near != "":

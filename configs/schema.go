@@ -108,7 +108,38 @@ func (p isolationPart) schema() *schema {
 
 // schema allows 1.0, which JSON cannot tell from 1.
 func (p wholePart) schema() *schema {
-	return of(jsonschema.Schema{Type: "integer", Minimum: new(0.0), Maximum: new(float64(p.most))})
+	return of(jsonschema.Schema{Type: "integer", Minimum: new(float64(p.least)), Maximum: new(float64(p.most))})
+}
+
+// schema allows the two words and what YAML has for them.
+func (p switchPart) schema() *schema {
+	return of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		{Type: "string", Enum: []any{"on", "off"}},
+		{Type: "boolean"},
+	}})
+}
+
+// schema gives the form of a variable's name.
+func (p variablePart) schema() *schema {
+	return of(jsonschema.Schema{Type: "string", Pattern: variableForm})
+}
+
+// schema allows scalars, which count by their text.
+func (p envPart) schema() *schema {
+	return of(jsonschema.Schema{
+		Type:          "object",
+		PropertyNames: &jsonschema.Schema{Pattern: variableForm},
+		AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "string"}, {Type: "number"}, {Type: "boolean"},
+		}},
+	})
+}
+
+// schema adds that there is a program, or an argument.
+func (p commandPart) schema() *schema {
+	out := p.listPart.schema()
+	out.MinItems = new(1)
+	return out
 }
 
 // schema names the one version.

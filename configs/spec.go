@@ -32,7 +32,7 @@ type teamSpec struct {
 // fields are the keys at the top of a spec, in the order of DESIGN 4.
 func (s *teamSpec) fields() []field {
 	fields := []field{
-		{key: "covey", need: true, part: versionPart{wholePart{&s.covey, math.MaxInt32}},
+		{key: "covey", need: true, part: versionPart{wholePart{to: &s.covey, most: math.MaxInt32}},
 			doc: "Version of this format."},
 		{key: "name", part: ident(&s.name),
 			doc: "The team's name. Default: the name of the spec's folder made fit."},
@@ -131,40 +131,6 @@ func modelPart(m *modelSpec) part {
 
 // otherProviders are the providers that later versions will have.
 func otherProviders() []string { return []string{"anthropic", "openai", "google", "gemini", "ollama"} }
-
-// agentSpec is an agent.
-type agentSpec struct {
-	at    *node
-	use   value[string]
-	model modelSpec
-}
-
-// fields are the keys of an agent. The agent is builtin unless it says otherwise.
-func (a *agentSpec) fields() []field {
-	return []field{
-		{key: "use", part: oneOf(&a.use, string(Builtin)),
-			doc: "The kind of agent. This version has one kind, builtin. Default: builtin."},
-		{key: "model", need: true, part: modelPart(&a.model),
-			doc: "The model it thinks with."},
-		{key: "command", part: later(notBuiltin), doc: "The program to start, and its arguments."},
-		{key: "env", part: later(notBuiltin), doc: "The program's environment."},
-		{key: "auth", part: later(notBuiltin), doc: "How the program logs in."},
-		{key: "parallel", part: later(notBuiltin), doc: "How many members one process serves."},
-		{key: "native_hooks", part: later(notBuiltin), doc: "Whether the program's own hooks run."},
-	}
-}
-
-const notBuiltin = "it belongs to agents that are programs of their own"
-
-// agentPart takes an agent. One of a kind that comes later gets one message, at
-// its kind.
-func agentPart(a *agentSpec) part {
-	return unless{
-		part: object(&a.at, a.fields()),
-		key:  "use", words: []string{"acp", "command"},
-		hint: "write use: builtin with a script model",
-	}
-}
 
 // unless is a part of which a later version knows more: if key holds one of
 // words, the answer is "not yet", and nothing else is said about the mapping.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 )
@@ -19,6 +20,25 @@ type starter struct {
 	Test    string // the test command; empty: none found
 	Found   string // what gave it away
 	Program string // set if the test command's program is not installed
+	Lead    Preset // with agent programs only, as Mates
+	Mates   []starterMate
+}
+
+// starterMate is a teammate on an agent program.
+type starterMate struct {
+	Name  string
+	Agent Preset
+	Does  string // its description
+}
+
+// Rule is the permission rule that lets members run the tests, in quotes.
+func (s starter) Rule() string { return fmt.Sprintf("%q", "Bash("+s.Test+")") }
+
+// StarterOptions say what a starter is made of.
+type StarterOptions struct {
+	// Agents are the agent programs to use: the first leads, the others are
+	// teammates; one alone is both. Empty: the members play scripts, offline.
+	Agents []Preset
 }
 
 // The templates lie in starter/. They are what a newcomer reads first, so they
@@ -30,6 +50,13 @@ type starter struct {
 // the test command that dir seems to have. It writes nothing. It fails if dir
 // cannot be read.
 func Starter(dir string) (spec []byte, files map[string][]byte, err error) {
+	return StarterWith(dir, StarterOptions{})
+}
+
+// StarterWith is Starter for a team of other members. A team on agent programs
+// needs no files, and starting it needs the programs' logins. It fails for a
+// preset that there is not.
+func StarterWith(dir string, opts StarterOptions) (spec []byte, files map[string][]byte, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("configs: %w", err)
@@ -39,22 +66,69 @@ func Starter(dir string) (spec []byte, files map[string][]byte, err error) {
 	}
 	s := starter{Name: yamlText(defaultName(abs)), Scripts: freeFolder(abs)}
 	s.Test, s.Found, s.Program = testCommand(abs)
-	templates, err := template.ParseFS(starterFiles, "starter/*.tmpl")
-	if err != nil {
-		return nil, nil, fmt.Errorf("configs: %w", err)
+	if len(opts.Agents) == 0 {
+		return s.scripted()
 	}
-	out := map[string][]byte{"team.yaml": nil, "lead.yaml": nil, "worker.yaml": nil}
-	for name := range out {
-		var b strings.Builder
-		if err := templates.ExecuteTemplate(&b, name+".tmpl", s); err != nil {
-			return nil, nil, fmt.Errorf("configs: %w", err)
-		}
-		out[name] = []byte(b.String())
+	if err := s.staff(opts.Agents); err != nil {
+		return nil, nil, err
+	}
+	out, err := s.fill("agents.yaml")
+	return out["agents.yaml"], map[string][]byte{}, err
+}
+
+// scripted is the starter whose members play scripts.
+func (s *starter) scripted() (spec []byte, files map[string][]byte, err error) {
+	out, err := s.fill("team.yaml", "lead.yaml", "worker.yaml")
+	if err != nil {
+		return nil, nil, err
 	}
 	return out["team.yaml"], map[string][]byte{
 		filepath.Join(s.Scripts, "lead.yaml"):   out["lead.yaml"],
 		filepath.Join(s.Scripts, "worker.yaml"): out["worker.yaml"],
 	}, nil
+}
+
+// staff gives the team its members. What the first teammates do is there to be
+// changed; who comes after them is named after its program.
+func (s *starter) staff(agents []Preset) error {
+	for _, agent := range agents {
+		if !slices.Contains(presets(), agent) {
+			return fmt.Errorf("configs: there is no preset %q; name one of %s", agent, strings.Join(presetNames(), ", "))
+		}
+	}
+	mates := agents[1:]
+	if len(mates) == 0 {
+		mates = agents
+	}
+	s.Lead = agents[0]
+	for i, agent := range mates {
+		mate := starterMate{Name: fmt.Sprintf("%s-%d", agent, i+1), Agent: agent, Does: "helps where there is work"}
+		switch i {
+		case 0:
+			mate.Name, mate.Does = "builder", "makes the changes"
+		case 1:
+			mate.Name, mate.Does = "reviewer", "reads what was changed and tries it"
+		}
+		s.Mates = append(s.Mates, mate)
+	}
+	return nil
+}
+
+// fill fills templates and returns them by their names, without the ending.
+func (s *starter) fill(names ...string) (map[string][]byte, error) {
+	templates, err := template.ParseFS(starterFiles, "starter/*.tmpl")
+	if err != nil {
+		return nil, fmt.Errorf("configs: %w", err)
+	}
+	out := map[string][]byte{}
+	for _, name := range names {
+		var b strings.Builder
+		if err := templates.ExecuteTemplate(&b, name+".tmpl", s); err != nil {
+			return nil, fmt.Errorf("configs: %w", err)
+		}
+		out[name] = []byte(b.String())
+	}
+	return out, nil
 }
 
 // yamlText writes a name so that YAML reads it as text: 007 and true need quotes.

@@ -137,8 +137,10 @@ type Agent struct {
 	// Model is what a builtin agent thinks with. An agent program that is given a
 	// script model gets it in place of its own, over a model server on loopback;
 	// else Model is zero.
-	Model       Model
-	Command     []string // the program and its arguments; empty: the preset's
+	Model Model
+	// Command is the program and its arguments; empty: the preset's. A program with
+	// a slash is an absolute path, any other is looked for in PATH.
+	Command     []string
 	Resume      []string // kind command: arguments that enter session "{session}" again; nil: none
 	Env         []EnvVar // in file order
 	Auth        Auth     // never empty for agent programs
@@ -149,7 +151,13 @@ type Agent struct {
 }
 
 // EnvVar is a variable for an agent program.
-type EnvVar struct{ Name, Value string }
+type EnvVar struct {
+	Name string `json:"name"`
+	// Value is what the program gets, with covey's own variables in their places.
+	// It may be a secret: show Text instead, which is the value as the spec has it.
+	Value string `json:"-"`
+	Text  string `json:"text"`
+}
 
 // Provider names who answers model requests.
 type Provider string

@@ -1,0 +1,104 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// reservedVariables begins the names that covey gives a meaning of its own; a
+// member's processes are known by them.
+const reservedVariables = "COVEY_"
+
+// maxExpanded is how long all values of a spec's variables may be together, in
+// bytes: a small spec could name a large variable many times.
+const maxExpanded = 1 << 20
+
+// env resolves the variables for a program.
+func (r *resolver) env(entries []entry[value[string]]) []EnvVar {
+	var out []EnvVar
+	for _, e := range entries {
+		if strings.HasPrefix(e.name.text, reservedVariables) {
+			r.fail(e.name.at, "variables that begin with %s are covey's own; remove %s, or give it another name",
+				reservedVariables, nameOf(e.name))
+			continue
+		}
+		v := EnvVar{Name: e.name.text, Text: e.v.v}
+		room := maxExpanded - r.expanded
+		err := expand(v.Text, func(piece string, name bool) error {
+			if name {
+				var ok bool
+				if piece, ok = r.lookup(piece); !ok {
+					return errUnset
+				}
+			}
+			if len(v.Value)+len(piece) > room {
+				return errLong
+			}
+			v.Value += piece
+			return nil
+		})
+		if err != nil {
+			r.fail(e.v.at.at, "%s: %v", nameOf(e.name), err)
+		}
+		r.expanded += len(v.Value)
+		out = append(out, v)
+	}
+	return out
+}
+
+// What can be wrong with a name in a value. expand adds the name to errUnset.
+var (
+	errUnset = errors.New("is not set in covey's environment; set it before covey starts")
+	errLong  = fmt.Errorf("the values of all variables are longer than %d KiB; shorten them", maxExpanded>>10)
+)
+
+// expand cuts a value into pieces of text and names of variables, and hands them
+// to take in their order. It stops at the first error, its own or take's.
+func expand(text string, take func(piece string, name bool) error) error {
+	for text != "" {
+		plain, rest, found := strings.Cut(text, "$")
+		if err := take(plain, false); err != nil || !found {
+			return err
+		}
+		if after, dollar := strings.CutPrefix(rest, "$"); dollar {
+			if err := take("$", false); err != nil {
+				return err
+			}
+			text = after
+			continue
+		}
+		name, after, closed := strings.Cut(strings.TrimPrefix(rest, "{"), "}")
+		if !strings.HasPrefix(rest, "{") || !closed || !variablePattern.MatchString(name) {
+			return errors.New("a $ begins a variable such as ${NAME}; write $$ for a dollar")
+		}
+		if err := take(name, true); errors.Is(err, errUnset) {
+			return fmt.Errorf("%s %w", clip(name), err)
+		} else if err != nil {
+			return err
+		}
+		text = after
+	}
+	return nil
+}
+
+// Refers lists covey's own variables that the value is made of, each once and
+// in their order. They are what leaves covey's environment with it.
+func (v EnvVar) Refers() []string {
+	var out []string
+	seen := map[string]bool{}
+	// Text comes from a spec that was read, so nothing is wrong with it; a
+	// variable that a program made has no Text.
+	_ = expand(v.Text, func(piece string, name bool) error {
+		if name && !seen[piece] {
+			seen[piece] = true
+			out = append(out, piece)
+		}
+		return nil
+	})
+	return out
+}
+
+// String shows the variable as the spec has it. Value may be a secret, so it is
+// shown nowhere.
+func (v EnvVar) String() string { return v.Name + "=" + v.Text }

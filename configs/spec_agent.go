@@ -1,0 +1,222 @@
+package configs
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// agentSpec is an agent. Which of its keys go together depends on its kind, so
+// the resolver asks for that.
+type agentSpec struct {
+	at          *node
+	use         value[string]
+	model       modelSpec
+	command     list[value[string]]
+	resume      list[value[string]]
+	env         envSpec
+	auth        authSpec
+	parallel    value[int64]
+	nativeHooks value[bool]
+}
+
+// fields are the keys of an agent. The agent is builtin unless it says otherwise.
+func (a *agentSpec) fields() []field {
+	return []field{
+		{key: "use", part: oneOf(&a.use, kindWords()...),
+			doc: "The kind of agent: builtin, which ships with covey; acp, a program that speaks the Agent Client " +
+				"Protocol; command, a program that is run once a turn; or a program that covey knows how to " +
+				"start. Default: builtin."},
+		{key: "model", part: modelPart(&a.model),
+			doc: "The model it thinks with; builtin needs one. A program that is given a script model thinks " +
+				"with the script in place of its own model, without login or network."},
+		{key: "command", part: commandPart{argsList(&a.command)},
+			doc: "The program and its arguments. A program with a slash is relative to the workspace, any " +
+				"other is looked for in PATH. With use: command the prompt stands in place of `{prompt}`, or " +
+				"else comes on stdin."},
+		{key: "resume", part: commandPart{argsList(&a.resume)},
+			doc: "With use: command, the arguments that go on with an earlier session; `{session}` in them is its id."},
+		{key: "env", part: envPart{&a.env},
+			doc: "Variables for the program. ${NAME} in a value is covey's own variable NAME, $$ is a dollar."},
+		{key: "auth", part: either(oneOf(&a.auth.mode, string(Login), string(Key)), object(&a.auth.at, a.auth.fields()),
+			"login, key, or a mapping such as {key: VARIABLE, file: PATH}"),
+			doc: "How the program logs in: login, with the login that it has; key, with an API key from " +
+				"covey's environment; or a mapping that says where the key is. Default: login."},
+		{key: "parallel", part: wholePart{to: &a.parallel, least: 1, most: math.MaxInt32},
+			doc: "Members that may be in a turn at once with this agent's login. Default: no limit."},
+		{key: "native_hooks", part: switchPart{&a.nativeHooks},
+			doc: "Whether the program's own hooks run as well. Default: off."},
+	}
+}
+
+// agentPart takes an agent.
+func agentPart(a *agentSpec) part { return object(&a.at, a.fields()) }
+
+// presets are the agents that need no entry under `agents`. A spec may use
+// their names for agents of its own.
+func presets() []Preset { return []Preset{Claude, Codex, Gemini, OpenCode, Copilot, Qwen} }
+
+// presetNames are the presets as words of the spec.
+func presetNames() []string {
+	names := make([]string, 0, len(presets()))
+	for _, p := range presets() {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+// isPreset reports whether a name is a preset's.
+func isPreset(name string) bool { return slices.Contains(presets(), Preset(name)) }
+
+// kindWords are what can be used for an agent.
+func kindWords() []string {
+	return append([]string{string(Builtin), string(ACP), string(Command)}, presetNames()...)
+}
+
+// authSpec is how a program logs in: a word, or a mapping that says where the
+// key is.
+type authSpec struct {
+	at   *node // of a mapping
+	mode value[string]
+	key  value[string]
+	file value[string]
+}
+
+// given reports whether the spec says how to log in, in either form.
+func (a *authSpec) given() bool { return a.at != nil || a.mode.given() }
+
+// fields are the keys of the long form.
+func (a *authSpec) fields() []field {
+	return []field{
+		{key: "key", part: variablePart{textPart{to: &a.key}},
+			doc: "The variable that the program reads its key from. Default: that of the program, if covey knows it."},
+		{key: "file", part: text(&a.file),
+			doc: "The file that holds the key, relative to the spec. Default: the key is in covey's environment."},
+	}
+}
+
+// variableForm is what a variable of an environment may be called.
+const variableForm = `^[A-Za-z_][A-Za-z0-9_]*$`
+
+var variablePattern = regexp.MustCompile(variableForm)
+
+// fitVariable reports whether n names a variable, and says so if not. Shells
+// and other programs drop or misread names of another form.
+func (d *decoder) fitVariable(n *node) bool {
+	if variablePattern.MatchString(n.text) {
+		return true
+	}
+	d.fail(n.at, "%s cannot be the name of a variable; write letters, digits and \"_\", with no digit first, "+
+		"such as API_KEY", quote(n.text))
+	return false
+}
+
+// variablePart takes the name of a variable.
+type variablePart struct{ textPart }
+
+// want shows what such names look like.
+func (p variablePart) want() string { return "the name of a variable, such as API_KEY" }
+
+// decode keeps the place in any case.
+func (p variablePart) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	if n.kind != kindText {
+		d.wrong(key, n, p.want())
+	} else if d.fitVariable(n) {
+		p.to.v = n.text
+	}
+}
+
+// envSpec holds the variables for a program, in file order.
+type envSpec struct {
+	at      *node
+	entries []entry[value[string]]
+}
+
+// envPart takes a mapping from names of variables to their values.
+type envPart struct{ to *envSpec }
+
+// want says what a value may be, because people write PORT: 8080.
+func (p envPart) want() string { return "a mapping from variables to text" }
+
+// decode takes numbers, true and false by their text as it is written: what an
+// environment holds is text, and nobody means anything else there.
+func (p envPart) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	switch {
+	case n.kind != kindMapping:
+		d.wrong(key, n, p.want())
+		return
+	case len(n.pairs) > maxTexts:
+		d.fail(n.at, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
+		return
+	}
+	for _, pair := range d.unique(n) {
+		if !d.fitVariable(pair.key) {
+			continue
+		}
+		e := entry[value[string]]{name: pair.key}
+		switch v := pair.value; {
+		case v.kind == kindNull:
+			d.fail(pair.key.at, "%s has no value; give it one, write \"\" for an empty one, or remove it",
+				nameOf(pair.key))
+		case !isScalar(v):
+			d.fail(v.at, "%s must be text, not %s", nameOf(pair.key), v.describe())
+		case strings.ContainsRune(v.text, 0):
+			d.fail(v.at, "%s holds the character NUL, which no variable can; remove it", nameOf(pair.key))
+		default:
+			e.v = value[string]{v: v.text, at: v}
+			p.to.entries = append(p.to.entries, e)
+		}
+	}
+}
+
+// argsList takes a list of texts, empty and repeated ones too.
+func argsList(to *list[value[string]]) listPart[value[string]] {
+	return listPart[value[string]]{to, anyText, "a list of texts"}
+}
+
+// commandPart takes a program with its arguments, or arguments alone: a list
+// that is not empty.
+type commandPart struct{ listPart[value[string]] }
+
+// decode offers a list for a command line that was written as one text.
+func (p commandPart) decode(d *decoder, key, n *node) {
+	switch {
+	case n.kind == kindText && strings.TrimSpace(n.text) != "" && !strings.ContainsAny(n.text, "\"'\\,[]{}#:&*|<>"):
+		p.to.at = n
+		d.fail(n.at, "%s must be %s, not %s; write [%s]", nameOf(key), p.says, n.describe(),
+			strings.Join(strings.Fields(clip(n.text)), ", "))
+		return
+	case n.kind == kindList && len(n.items) == 0:
+		p.to.at = n
+		d.fail(n.at, "%s is empty; write a list such as [program, argument], or remove it", nameOf(key))
+		return
+	case n.kind == kindList && len(n.items) > maxTexts:
+		p.to.at = n
+		d.fail(n.at, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
+		return
+	}
+	p.listPart.decode(d, key, n)
+}
+
+// switchPart takes on or off.
+type switchPart struct{ to *value[bool] }
+
+// want names the two words.
+func (p switchPart) want() string { return "on or off" }
+
+// decode takes true and false too: YAML 1.1, and with it many an editor, holds
+// them for the same.
+func (p switchPart) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	switch {
+	case n.kind == kindBool:
+		p.to.v = n.yes
+	case n.kind == kindText && (n.text == "on" || n.text == "off"):
+		p.to.v = n.text == "on"
+	default:
+		d.wrong(key, n, p.want())
+	}
+}
