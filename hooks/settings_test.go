@@ -194,7 +194,7 @@ func FuzzSettings(f *testing.F) {
 func TestHandlerFields(t *testing.T) {
 	good := map[string]string{
 		"type": `"command"`, "if": `"Bash(git *)"`, "timeout": "2.5", "statusMessage": `"m"`, "once": "true",
-		"onFailure": `"block"`, "command": `"c"`, "args": `["a"]`, "shell": `"bash"`, "async": "true", "asyncRewake": "true",
+		"onFailure": `"block"`, "mandatory": "true", "command": `"c"`, "args": `["a"]`, "shell": `"bash"`, "async": "true", "asyncRewake": "true",
 		"url": `"http://x"`, "headers": `{"a":"b"}`, "allowedEnvVars": `["A"]`, "prompt": `"p"`, "model": `"m"`,
 		"continueOnBlock": "true", "server": `"s"`, "tool": `"t"`, "input": `{"a":1}`,
 	}

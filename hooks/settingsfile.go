@@ -185,6 +185,7 @@ func (h *Handler) field(name string) any {
 		"timeout":         &h.Timeout,
 		"statusMessage":   &h.StatusMessage,
 		"once":            &h.Once,
+		"mandatory":       &h.Mandatory,
 		"onFailure":       &h.OnFailure,
 		"command":         &h.Command,
 		"args":            &h.Args,

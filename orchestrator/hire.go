@@ -90,6 +90,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 		ProjectDir: o.team.Workspace,
 		SpillDir:   o.place.Scratch(),
 		Policies:   c.policies(),
+		Callbacks:  o.opts.Hooks,
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := c.bySession(in.SessionID); ok {
 				return o.envFile(s)
@@ -255,6 +256,9 @@ func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate
 	specs := make([]teammate.Spec, len(tools))
 	for i, t := range tools {
 		specs[i] = t.Spec()
+	}
+	if s.member.Agent.Kind == configs.Given {
+		return o.givenAgent(s, history, specs)
 	}
 	played := o.scripts[s.member.Agent.Model.Script]
 	if played == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/script"
@@ -32,6 +33,13 @@ type Options struct {
 	// OnLine is told of every line of the journal of this run, in order. It
 	// must not block.
 	OnLine func(Line)
+	// Agents are agents of the program's own, by the names that the spec's members
+	// have for them (configs.Options.Given).
+	Agents map[string]AgentMaker
+	// Hooks are hooks of the program's own, for all members; nil: none. They run
+	// beside those of the spec. The program may add and remove some while the team
+	// runs.
+	Hooks *hooks.Registry
 	// OnUp is called once the team is up and can be reached.
 	OnUp func(Place)
 }
@@ -67,6 +75,9 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	place, err := PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return nil, err
+	}
+	if err := checkGiven(team, opts.Agents); err != nil {
+		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
 	}
 	scripts, err := loadScripts(team)
 	if err != nil {
@@ -156,6 +167,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, c, before)
+		awaitCallbacks(ctx, o.opts.Hooks, c)
 	}
 	if err == nil {
 		j.tell(TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts()})
