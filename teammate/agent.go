@@ -15,8 +15,9 @@ import (
 // Run is never called twice at once. When ctx ends it stops as soon as it can
 // and returns ctx's error; before that it gives every tool call of its
 // conversation exactly one result. It returns an *APIError when the model
-// failed, Pass's error when h refused another pass, and any other error when
-// the agent itself is broken: the member ends then.
+// failed, a *LimitError or a *LoginError when it may not go on for now, Pass's
+// error when h refused another pass, and any other error when the agent itself
+// is broken: the member ends then.
 //
 // What of the conversation the agent has not recorded when Run returns, the
 // host records for it: the prompt, and the reply's text. An agent that wants

@@ -70,12 +70,11 @@ const resumeNotice = "Your last turn was cut off before its end. Go on where you
 // think lets the agent run until it falls silent. over says that the turn ends
 // with that, gates or no gates.
 func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
-	u.answered, u.calls, u.recorded, u.refusal, u.inTool = false, 0, Usage{}, nil, false
+	u.answered, u.calls, u.recorded, u.refusal, u.inTool, u.asked = false, 0, Usage{}, nil, false, nil
 	reply, err := safely(ctx, next)
 	if recordErr := u.settle(reply, err); recordErr != nil {
 		return broken(recordErr), true
 	}
-	var apiErr *APIError
 	switch {
 	case ctx.Err() != nil:
 		u.keepInterruption(ctx)
@@ -86,10 +85,8 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 		return u.limited(u.refusal), true
 	case errors.Is(err, ErrMaxTurns), errors.Is(err, ErrMaxTokens):
 		return u.limited(err), true
-	case errors.As(err, &apiErr):
-		return failed(apiErr), true
 	case err != nil:
-		return broken(fmt.Errorf("agent: %w", err)), true
+		return u.failedWith(err), true
 	}
 	if max(reply.ToolCalls, u.calls) > 0 {
 		u.refusals = 0

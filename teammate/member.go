@@ -107,7 +107,7 @@ func (t *Teammate) Run(ctx context.Context) error {
 // turn for each piece of work.
 func (t *Teammate) work(ctx context.Context) error {
 	if cut := t.opts.History.Cut; cut != nil {
-		if err := t.resumeTurn(ctx, cut); err != nil {
+		if err := t.admitted(ctx, func() error { return t.resumeTurn(ctx, cut) }); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (t *Teammate) work(ctx context.Context) error {
 		if len(work.Inputs) == 0 {
 			continue // all of it stands in the transcript from before a crash
 		}
-		if err := t.takeTurn(ctx, work); err != nil {
+		if err := t.admitted(ctx, func() error { return t.takeTurn(ctx, work) }); err != nil {
 			return err
 		}
 	}

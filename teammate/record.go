@@ -89,6 +89,7 @@ func (u *turn) Record(m Record) error {
 		return nil
 	}
 	u.given = without(u.given, m.Inputs)
+	u.asked = append(u.asked, m.Inputs...)
 	return u.t.confirm(ln.Mail)
 }
 

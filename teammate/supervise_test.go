@@ -233,16 +233,3 @@ func TestPermitMakesPathsAbsolute(t *testing.T) {
 		t.Errorf("input %s", in.ToolInput)
 	}
 }
-
-func TestLimitAndLoginErrors(t *testing.T) {
-	for text, err := range map[string]error{
-		"usage limit reached: x": &LimitError{Text: "x"}, "not logged in: run it": &LoginError{Hint: "run it"},
-	} {
-		r, _ := foreignRig(t, ToolCall{})
-		r.opts.Agent = &scribe{script: []say{{err: err}}}
-		got := r.run(t)
-		if !errors.Is(got, err) || !strings.HasSuffix(got.Error(), text) {
-			t.Errorf("member ended with %v", got)
-		}
-	}
-}

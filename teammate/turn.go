@@ -35,6 +35,7 @@ type turn struct {
 
 	// One Run of the agent.
 	given    []Input // inputs that it got and has not recorded yet
+	asked    []Input // inputs that the transcript shows as given to it
 	answered bool    // it has recorded an assistant message without tool calls
 	calls    int     // tool calls made
 	recorded Usage   // tokens of the messages it recorded
@@ -57,6 +58,12 @@ type ending struct {
 	open      bool   // the turn is to go on when the member is started again
 
 	failure *hooks.StopFailureInput // an API error: what the StopFailure hooks get
+
+	// The agent may not go on for now: a usage limit, or no login.
+	lockout EventData // Limited or LoggedOut; nil: no lockout
+	owed    []Input   // what the turn was about, for the next one
+	kind    string    // of NeedsAttention
+	notice  string    // of a Notification without NeedsAttention
 }
 
 func (u *turn) emit(d EventData) {
@@ -131,6 +138,12 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
 // finish closes the turn: in the transcript, in the journal, and for those who
 // wait to hear of it.
 func (u *turn) finish(ctx context.Context, end ending) error {
+	if end.lockout != nil {
+		// Told, and so stored, before the turn ends on disk: after a crash in between
+		// the turn is simply resumed, while the other order could forget it.
+		u.emit(end.lockout)
+		u.keep(end.owed)
+	}
 	if !end.open {
 		ended := u.line(systemLine)
 		ended.Subtype, ended.Reason = turnEnded, end.reason
@@ -140,9 +153,13 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 		u.aside(ctx, *end.failure)
 	}
 	u.emit(TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
+	notice := end.notice
 	if end.attention != "" {
-		u.emit(NeedsAttention{Reason: end.attention})
-		u.notify(ctx, "agent_needs_input", u.t.opts.Name+" needs attention: "+end.attention)
+		u.emit(NeedsAttention{Reason: end.attention, Kind: end.kind})
+		notice = u.t.opts.Name + " needs attention: " + end.attention
+	}
+	if notice != "" {
+		u.notify(ctx, "agent_needs_input", notice)
 	}
 	if end.idle != "" && end.err == nil {
 		text := end.lastText

@@ -1,0 +1,91 @@
+package teammate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// GoOn is what a member is told, by Work of the cause ByResume, once it may go
+// on with a turn that a usage limit or a missing login ended. What that turn
+// was about stands before it: the member has kept it, over a restart too.
+const GoOn = "Your last turn was cut short: your agent program had reached its usage limit, or was not logged in. " +
+	"That is over. Go on with what you were asked; it may be repeated above. " +
+	"What you did before still stands, so look before you do anything again."
+
+// usedUp is the end of a turn whose agent has used up its account. The gates
+// are not asked: the agent could not do what they want.
+func (u *turn) usedUp(e *LimitError) ending {
+	return ending{
+		reason: EndUsageLimit, idle: IdleUsageLimit, lastText: e.Error(), owed: u.owed(),
+		lockout: Limited{Agent: u.t.opts.Kind, Until: e.Until, Known: !e.Until.IsZero(), Text: e.Text},
+		notice:  u.t.opts.Name + ": " + e.Error(),
+		failure: lockoutFailure("rate_limit", e),
+	}
+}
+
+// loggedOut is the end of a turn whose agent is not logged in.
+func (u *turn) loggedOut(e *LoginError) ending {
+	return ending{
+		reason: EndLoggedOut, idle: IdleLoggedOut, lastText: e.Error(), owed: u.owed(),
+		lockout:   LoggedOut{Agent: u.t.opts.Kind, Hint: e.Hint},
+		attention: e.Error(), kind: "login",
+		failure: lockoutFailure("authentication_failed", e),
+	}
+}
+
+// lockoutFailure is what the StopFailure hooks are told.
+func lockoutFailure(kind string, err error) *hooks.StopFailureInput {
+	return &hooks.StopFailureInput{
+		Error: kind, ErrorDetails: err.Error(), LastAssistantMessage: "API Error: " + err.Error(),
+	}
+}
+
+// owed is what the agent was asked in this Run, for the next turn. Nobody can
+// know how much of it a foreign program has taken in. GoOn is left out: it
+// comes anew with the next try, and would pile up otherwise.
+func (u *turn) owed() []Input {
+	var owed []Input
+	for _, in := range u.asked {
+		if in.Kind == FromCovey && in.Text == GoOn {
+			continue
+		}
+		in.MessageID = "" // delivered: it stands in the transcript
+		owed = append(owed, in)
+	}
+	return owed
+}
+
+// failedWith is the end of a turn whose agent returned err.
+func (u *turn) failedWith(err error) ending {
+	var (
+		api   *APIError
+		limit *LimitError
+		login *LoginError
+	)
+	switch {
+	case errors.As(err, &limit):
+		return u.usedUp(limit)
+	case errors.As(err, &login):
+		return u.loggedOut(login)
+	case errors.As(err, &api):
+		return failed(api)
+	}
+	return broken(fmt.Errorf("agent: %w", err))
+}
+
+// admitted takes a turn once the inbox lets it begin, if it has a say in that.
+func (t *Teammate) admitted(ctx context.Context, turn func() error) error {
+	inbox, ok := t.opts.Inbox.(Admitter)
+	if !ok {
+		return turn()
+	}
+	release, err := inbox.Admit(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return turn()
+}
