@@ -2,13 +2,9 @@ package hooks
 
 // Listens reports whether the group's matcher takes in a subject of an event: a
 // tool's name, for PreToolUse. A matcher that cannot be read, or not be
-// decided, takes it in, as it does when hooks run.
+// decided, takes it in, so that a policy is not lost.
 func (g Group) Listens(event Event, subject string) bool {
-	known, ok := traitsOf(event)
-	if !ok {
-		return false
-	}
-	m, err := newMatcher(known, g.Matcher)
+	m, err := newMatcher(traitsOf(event), g.Matcher)
 	if err != nil {
 		return true
 	}
