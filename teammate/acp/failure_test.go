@@ -55,42 +55,6 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-func TestUntil(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for text, want := range map[string]time.Time{
-		"Claude AI usage limit reached|1795262400":                time.Unix(1795262400, 0),
-		`{"resets_at":1795262400}`:                                time.Unix(1795262400, 0),
-		`{"type":"usage_limit_reached","resets_in_seconds":3600}`: now.Add(time.Hour),
-		"retry-after: 90":                                         now.Add(90 * time.Second),
-		"try again in 3 days 4 hours 5 minutes.":                  now.Add(76*time.Hour + 5*time.Minute),
-		"retry in 30.5s":                                          now.Add(30500 * time.Millisecond),
-		"try again after 2 hrs and 1 min":                         now.Add(2*time.Hour + time.Minute),
-		"You've hit your limit · resets 3pm":                      now.Add(3 * time.Hour),
-		"or try again at 11:30 AM.":                               now.Add(23*time.Hour + 30*time.Minute),
-		"resets at 12am":                                          now.Add(12 * time.Hour),
-		"until 2026-11-22T00:00:00Z":                              now.Add(12 * time.Hour),
-		"resets 99pm":                                             {},
-		"no word of it, 2 hours ago":                              {},
-	} {
-		if got := untilIn(text, now); !got.Equal(want) {
-			t.Errorf("%s: %v, want %v", text, got, want)
-		}
-	}
-}
-
-func TestConfession(t *testing.T) {
-	now := time.Now()
-	for text, confesses := range map[string]bool{
-		"You've hit your limit · resets 3pm": true, "Not logged in · Please run /login": true,
-		"The user has hit the usage limit; I documented it.": false, "": false,
-		"You've hit your limit " + string(make([]byte, maxVerdict)): false,
-	} {
-		if err := confession(text, now); (err != nil) != confesses {
-			t.Errorf("%.40q: %v", text, err)
-		}
-	}
-}
-
 func TestUsage(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -6,8 +6,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/teammate"
 )
 
 // linger bounds how long what a program has left in its pipes is waited for
@@ -19,7 +20,7 @@ type process struct {
 	cmd     *exec.Cmd
 	stdin   *os.File
 	stdout  *os.File
-	stderr  *tail
+	stderr  *teammate.Tail
 	grace   time.Duration
 	ended   chan struct{} // closed when it has been waited for
 	release func()
@@ -36,7 +37,7 @@ func startProcess(o *Options) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{stderr: &tail{}, grace: o.Timeouts.Grace, ended: make(chan struct{}), release: func() {}}
+	p := &process{stderr: &teammate.Tail{}, grace: o.Timeouts.Grace, ended: make(chan struct{}), release: func() {}}
 	in, inWrite, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -107,36 +108,10 @@ func (p *process) epitaph() string {
 		text = p.cmd.ProcessState.String()
 	case <-time.After(linger):
 	}
-	if said := p.stderr.text(); said != "" {
+	if said := p.stderr.Text(); said != "" {
 		text += "; its last words: " + said
 	}
 	return text
-}
-
-// tail is a writer that keeps the end of what is written.
-type tail struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-// tailBytes is how much a tail keeps.
-const tailBytes = 2000
-
-// Write never fails.
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.data = append(t.data, b[max(len(b)-tailBytes, 0):]...)
-	t.data = append(t.data[:0], t.data[max(len(t.data)-tailBytes, 0):]...)
-	return len(b), nil
-}
-
-// text is what was kept, made fit for an error message: the cut may have gone
-// through the middle of a character.
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), ""))
 }
 
 // lookPath finds a program on the PATH of env, never in the current folder:
