@@ -8,42 +8,27 @@ import (
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
-// Hold says how far covey's word reaches with an agent program.
-type Hold string
-
-// The degrees, the firmest first.
-const (
-	Enforced Hold = "enforced" // it holds before anything happens
-	Detected Hold = "detected" // covey sees afterwards what was done, and says so
-	Advisory Hold = "advisory" // the program is asked to, and may not
-	Absent   Hold = "no"       // not at all
-)
-
-// Honours is what an agent program honours, as far as it was measured.
-// docs/agents.md shows it with versions and dates.
-type Honours struct {
-	Gates   Hold            `json:"gates"`   // Stop, TaskCompleted and TeammateIdle at its turn's end
-	Cancel  Hold            `json:"cancel"`  // an interrupt ends the turn
-	Steer   Hold            `json:"steer"`   // mail reaches it in the middle of a turn
-	Resume  Hold            `json:"resume"`  // its session lives on after kill -9
-	System  Hold            `json:"system"`  // it takes a system prompt as such
-	Usage   Hold            `json:"usage"`   // it tells what it has used
-	Tools   map[string]Hold `json:"tools"`   // rules and PreToolUse hooks, by tool: Bash, Edit, Write, Read, WebFetch, mcp
-	MCP     string          `json:"mcp"`     // how it takes the team tools: http, stdio, or shell (the covey commands)
-	Version string          `json:"version"` // that was measured
-	Date    string          `json:"date"`    // of the measurement, as 2026-11
-}
-
 // preset is an agent program that covey knows how to start.
 type preset struct {
 	name     configs.Preset
 	programs []program // the first that is installed serves
 	keyVars  []string  // variables that hold API keys; the first is the one to set
-	// logins are files under HOME that are there once the user has logged in, on
-	// systems that keep the login in a file.
-	logins  []string
-	login   string // the command by which a user logs in
-	install string // the command that installs the first program
+	// pass are variables that its programs get from covey's environment beside the
+	// usual ones, since they say where the login lies or whose account it is. None
+	// of them holds a secret.
+	pass    []string
+	logins  []loginFile // that are there once the user has logged in
+	sure    bool        // without any of the files there is no login; macOS may have a keychain
+	login   string      // the command by which a user logs in
+	install string      // the command that installs the first program
+}
+
+// loginFile is a file that is there when the user has logged in. covey looks
+// whether it is there, and never into it.
+type loginFile struct {
+	variable string // names the folder; empty: there is no such variable
+	folder   string // under HOME, where the variable is not set
+	path     string // below the folder
 }
 
 // program is one way to run a preset.
@@ -84,6 +69,7 @@ type offer struct {
 	// workspace is where the program will work; programs want to be told that
 	// they may trust it.
 	workspace string
+	meta      object // _meta of session/new; nil: none
 }
 
 // presets are all programs that covey knows, in the order in which they are

@@ -37,10 +37,14 @@ func claude() preset {
 			resume:         []string{"--resume", "{session}"},
 			nativeHooksOff: func(o *offer) error { o.args = append(o.args, "--settings", `{"disableAllHooks":true}`); return nil },
 			offline:        claudeOffline,
-			honours:        commandHonours(),
+			honours:        claudeCommandHonours(),
 		}},
 		keyVars: []string{"ANTHROPIC_API_KEY"},
-		logins:  []string{".claude/.credentials.json"},
+		pass: []string{
+			"CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_PROFILE", "AWS_REGION",
+			"ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION",
+		},
+		logins:  []loginFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
 		login:   "claude /login",
 		install: "npm i -g @agentclientprotocol/claude-agent-acp",
 	}
@@ -55,27 +59,10 @@ func claudeOffline(o *offer, url, key, home string) error {
 	return nil
 }
 
-// mcpTools stands for the tools of MCP servers in Honours.Tools.
-const mcpTools = "mcp"
-
-// asks are the tools of a program that asks before it calls some of them. What
-// the others have done is seen afterwards.
-func asks(tools ...string) map[string]Hold {
-	all := map[string]Hold{}
-	for _, tool := range []string{"Bash", "Edit", "Write", "Read", "WebFetch", mcpTools} {
-		all[tool] = Detected
-	}
-	for _, tool := range tools {
-		all[tool] = Enforced
-	}
-	return all
-}
-
-// commandHonours is what holds for each program that is run once a turn: it is
-// heard when it is done.
-func commandHonours() Honours {
-	return Honours{
-		Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
-		Tools: asks(), MCP: "shell", Date: "2026-11",
-	}
+// claudeCommandHonours is what `claude -p` honours: it prints what it has used,
+// and enters its session again.
+func claudeCommandHonours() Honours {
+	h := commandHonours()
+	h.Resume, h.Usage, h.Version, h.Date = Enforced, Enforced, "claude 2.1", "2026-11"
+	return h
 }

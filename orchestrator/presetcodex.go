@@ -37,10 +37,12 @@ func codex() preset {
 			args:    []string{"exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write"},
 			resume:  []string{"resume", "{session}"},
 			offline: codexOffline,
-			honours: commandHonours(),
+			honours: codexCommandHonours(),
 		}},
 		keyVars: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
-		logins:  []string{".codex/auth.json"},
+		pass:    []string{"CODEX_HOME"},
+		logins:  []loginFile{{"CODEX_HOME", ".codex", "auth.json"}},
+		sure:    true,
 		login:   "codex login",
 		install: "npm i -g @agentclientprotocol/codex-acp",
 	}
@@ -79,4 +81,12 @@ trust_level = "trusted"
 	o.set("MODEL_PROVIDER", "covey")
 	o.set(keyVar, key)
 	return writePrivate(filepath.Join(dir, "config.toml"), []byte(config))
+}
+
+// codexCommandHonours is what `codex exec` honours: it prints what it has used,
+// and enters its session again.
+func codexCommandHonours() Honours {
+	h := commandHonours()
+	h.Resume, h.Usage, h.Version, h.Date = Enforced, Enforced, "codex 0.166.0", "2026-11"
+	return h
 }

@@ -23,7 +23,7 @@ func copilot() preset {
 			},
 		}},
 		keyVars: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
-		logins:  []string{".copilot/config.json"},
+		pass:    []string{"COPILOT_HOME"},
 		login:   "copilot login",
 		install: "npm i -g @github/copilot",
 	}

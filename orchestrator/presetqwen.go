@@ -30,7 +30,8 @@ func qwen() preset {
 			},
 		}},
 		keyVars: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY"},
-		logins:  []string{".qwen/oauth_creds.json"},
+		pass:    []string{"QWEN_HOME"},
+		logins:  []loginFile{{"QWEN_HOME", ".qwen", "oauth_creds.json"}},
 		login:   "qwen",
 		install: "npm i -g @qwen-code/qwen-code",
 	}
