@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -50,8 +51,12 @@ type Orchestrator struct {
 	opts    Options
 	place   Place
 	scripts map[string]*script.Script // by path
-	hooks   layers
-	started time.Time
+	// programs are the agent programs, by the agents' names.
+	programs map[string]launch
+	patience acp.Timeouts // with agent programs; zero but in tests
+	hooks    layers
+	started  time.Time
+	readers  *readers // loops over the journal of this run
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
 	// journalFile wraps the journal's file; tests put failures in its place.
@@ -87,7 +92,13 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
 	}
-	return &Orchestrator{team: team, opts: opts, place: place, scripts: scripts, hooks: layers}, nil
+	programs, err := findPrograms(team)
+	if err != nil {
+		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
+	}
+	return &Orchestrator{
+		programs: programs, team: withPrograms(team, programs), opts: opts, place: place, scripts: scripts, hooks: layers, readers: newReaders(),
+	}, nil
 }
 
 // Place is where the team keeps its state.
@@ -99,6 +110,7 @@ func (o *Orchestrator) Place() Place { return o.place }
 // nothing that it started runs any more.
 func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 	o.started = time.Now()
+	defer o.readers.end()
 	if err := o.place.Create(); err != nil {
 		return Ending{}, err
 	}
@@ -138,6 +150,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if o.journalFile != nil {
 		j.file = o.journalFile(j.file)
 	}
+	o.readers.open(j.last())
 	defer context.AfterFunc(ctx, j.hurry)()
 	b, err := bus.Embed(bus.Options{Log: o.opts.Log, OnError: func(err error) {
 		o.opts.Log.Error("the bus", "err", err)
@@ -153,6 +166,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	c.processes.mark = runMark(o.place)
 	j.views = journalViews{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
+		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("nobody heard that the journal grew", "err", err)
 		}
