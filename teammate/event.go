@@ -130,6 +130,9 @@ type (
 		Usage   Usage   `json:"usage"`
 		CostUSD float64 `json:"cost_usd"`
 		Passes  int     `json:"passes"`
+		// UsageUnknown says that an agent program did not tell all of its usage:
+		// Usage is the least that it can have been.
+		UsageUnknown bool `json:"usage_unknown,omitempty"`
 	}
 	// Idle is sent when a turn is over and the member goes on to wait for work.
 	// Reason is one of the Idle constants, TaskIDs are its tasks in progress.

@@ -19,8 +19,9 @@ type Agent struct {
 	busy sync.Mutex // held by Run, Resume and Close
 
 	// What follows belongs to who holds busy.
-	live     *live  // nil: no program runs
-	session  string // the program's session; empty: none yet
+	live     *live       // nil: no program runs
+	servers  []MCPServer // of the program that runs, or ran last
+	session  string      // the program's session; empty: none yet
 	made     time.Time
 	primed   bool             // the session has its system prompt
 	lost     bool             // the session before this one could not be entered again

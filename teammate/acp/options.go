@@ -13,10 +13,15 @@ type Options struct {
 	Env     []string // all of its environment; nothing is added
 	Dir     string   // absolute; where the program runs and its session works
 
-	MCPServers []MCPServer   // servers that the session gets, team tools among them
-	System     func() string // gives the system prompt of a new session; nil: none
-	SystemBy   SystemMode    // how the program takes it
-	Mode       string        // session mode to set, such as "plan"; empty: the program's own
+	MCPServers []MCPServer // servers that the session gets, team tools among them
+	// Connect gives further servers, asked for anew before each start of the
+	// program, so that what one life was entitled to does not outlive it. nil: none.
+	Connect  func() ([]MCPServer, error)
+	System   func() string // gives the system prompt of a new session; nil: none
+	SystemBy SystemMode    // how the program takes it
+	// Meta is _meta of session/new and of what enters a session again; nil: none.
+	Meta map[string]any
+	Mode string // session mode to set, such as "plan"; empty: the program's own
 
 	// Session is the id that OnSession told in an earlier life; empty: none.
 	Session string

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +54,9 @@ func (a *Agent) up(ctx context.Context) error {
 		return nil
 	}
 	a.down()
+	if err := a.connect(); err != nil {
+		return err
+	}
 	proc, err := startProcess(&a.opts)
 	if err != nil {
 		return fmt.Errorf("acp: the agent program could not be started: %w", err)
@@ -63,6 +68,20 @@ func (a *Agent) up(ctx context.Context) error {
 		return err
 	}
 	a.live = l
+	return nil
+}
+
+// connect finds out which servers the next program gets.
+func (a *Agent) connect() error {
+	a.servers = a.opts.MCPServers
+	if a.opts.Connect == nil {
+		return nil
+	}
+	more, err := a.opts.Connect()
+	if err != nil {
+		return fmt.Errorf("acp: servers of tools: %w", err)
+	}
+	a.servers = slices.Concat(a.opts.MCPServers, more)
 	return nil
 }
 
@@ -143,7 +162,10 @@ func (l *live) initialize(ctx context.Context) error {
 // Timeouts.Start. A session that could not be entered is not deleted: the
 // program keeps it, and a person may still look at it.
 func (a *Agent) enter(ctx context.Context, l *live) error {
-	params := map[string]any{"cwd": a.opts.Dir, "mcpServers": servers(a.opts.MCPServers)}
+	params := map[string]any{"cwd": a.opts.Dir, "mcpServers": servers(a.servers)}
+	if len(a.opts.Meta) > 0 {
+		params["_meta"] = maps.Clone(a.opts.Meta)
+	}
 	if a.session != "" {
 		entered, err := a.reenter(ctx, l, params)
 		if entered || err != nil {
@@ -272,7 +294,9 @@ func (a *Agent) system(params map[string]any) {
 			"mode": "append", "content": []json.RawMessage{textBlock(prompt)},
 		}
 	case a.opts.SystemBy == SystemMeta:
-		params["_meta"] = map[string]any{"systemPrompt": map[string]string{"append": prompt}}
+		meta := map[string]any{"systemPrompt": map[string]string{"append": prompt}}
+		maps.Copy(meta, a.opts.Meta)
+		params["_meta"] = meta
 	}
 }
 

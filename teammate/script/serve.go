@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -22,6 +23,8 @@ const MaxRequest = 64 << 20
 type ServerOptions struct {
 	// Now is the time that answers say they were made at; nil: time.Now.
 	Now func() time.Time
+	// Later says that the server may begin without scripts: Admit brings them.
+	Later bool
 }
 
 // Server plays scripts to agent programs over HTTP. It speaks Anthropic
@@ -35,6 +38,10 @@ type ServerOptions struct {
 type Server struct {
 	scripts map[string]*Script // by bearer or model
 	now     func() time.Time
+
+	mu       sync.Mutex
+	admitted map[string]*Script // by bearer, beside scripts; guarded by mu
+
 	// Answers are numbered after the time at which the server began: an agent
 	// that is resumed takes two answers of one id for the same.
 	began  string
@@ -43,20 +50,31 @@ type Server struct {
 	mux    *http.ServeMux
 }
 
-// NewServer returns a server for scripts, of which there must be one at least.
-// Their keys are bearers (API keys) or models: a request gets the script of its
+// NewServer returns a server for scripts, of which there must be one at least
+// unless opts say Later. Their keys are bearers (API keys) or models: a request gets the script of its
 // bearer, else that of its model, else the only one.
 func NewServer(scripts map[string]*Script, opts *ServerOptions) (*Server, error) {
-	if len(scripts) == 0 {
+	if len(scripts) == 0 && (opts == nil || !opts.Later) {
 		return nil, errors.New("script: a model server needs a script; name one at least")
 	}
-	s := &Server{scripts: maps.Clone(scripts), now: time.Now, mux: http.NewServeMux()}
+	s := &Server{
+		scripts: maps.Clone(scripts), now: time.Now, mux: http.NewServeMux(), admitted: map[string]*Script{},
+	}
 	if opts != nil && opts.Now != nil {
 		s.now = opts.Now
 	}
 	s.began = strconv.FormatInt(s.now().UnixMilli(), 36)
 	s.routes()
 	return s, nil
+}
+
+// Admit lets whoever sends key as its bearer have script from now on. Such keys
+// are secrets between the server and one agent: no list of models and no error
+// shows them. It may be called at any time, from any goroutine.
+func (s *Server) Admit(key string, script *Script) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admitted[key] = script
 }
 
 // routes leads each path to its API. OpenAI's are there with and without /v1:
@@ -136,6 +154,15 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 // The bearer comes first: each member can have one of its own, while the
 // model's name may be the agent's choice.
 func (s *Server) scriptFor(x *exchange) (string, *Script, error) {
+	s.mu.Lock()
+	admitted := s.admitted[x.key]
+	s.mu.Unlock()
+	if admitted != nil {
+		return x.key, admitted, nil
+	}
+	if len(s.scripts) == 0 {
+		return "", nil, errors.New("no script for this API key; send the one that the agent was started with")
+	}
 	for _, name := range []string{x.key, x.model} {
 		if script := s.scripts[name]; script != nil {
 			return name, script, nil
