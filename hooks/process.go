@@ -45,6 +45,10 @@ type Process struct {
 	// that left the session are found by it (on Linux). Empty: they are not.
 	Marker  string
 	Started func(pid int) // called once the program runs, before anything is read; may be nil
+	// Reap ends also what a program has left behind that ended by itself, as if
+	// the context had ended then: children of its group, and such as hold an
+	// output. Without it they run on.
+	Reap bool
 }
 
 // Exit says how a Process ended.
@@ -54,7 +58,7 @@ type Exit struct {
 	Stopped bool   // the context ended before the program, and the tree was killed
 	Held    bool   // a child still held an output open when the program had ended
 	// Left holds the pids of children that outlived the program. They run on,
-	// or, if Stopped, have been killed. Only Linux names them.
+	// or, if Stopped or with Reap, have been killed. Only Linux names them.
 	Left []int
 }
 
@@ -129,11 +133,19 @@ func (p Process) await(ctx context.Context, cmd *exec.Cmd, plumbing *plumbing) E
 	if stopped {
 		<-killing
 	}
+	if p.Reap && !stopped && groupAlive(pid) {
+		// Before the outputs are read to their end, or the children would hold them.
+		killed = killTree(pid, p.Marker, p.Grace, ended)
+	}
 	exit := exitOf(cmd, err)
 	exit.Stopped = stopped
 	exit.Held = plumbing.finish()
 	switch {
 	case stopped:
+		exit.Left = killed
+	case p.Reap && exit.Held: // they have left the group
+		exit.Left = append(killed, killTree(pid, p.Marker, p.Grace, ended)...)
+	case p.Reap:
 		exit.Left = killed
 	case exit.Held || groupAlive(pid):
 		exit.Left = sessionOf(pid, p.Marker)

@@ -257,3 +257,32 @@ func TestPlumbingClosesEverything(t *testing.T) {
 		t.Errorf("%d open files, %d before", after, before)
 	}
 }
+
+// TestProcessReap: what a program leaves in its group, or at an output, ends
+// with it.
+func TestProcessReap(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("children are named by /proc")
+	}
+	for name, script := range map[string]string{
+		"in its group":   "sleep 60 >/dev/null 2>&1 & echo $!",
+		"at its output":  "sleep 60 & echo $!",
+		"in own session": "setsid sleep 60 & echo $!; sleep 0.2",
+	} {
+		var out buffer
+		p := sh(script, &out)
+		p.Reap, p.Marker = true, "M=reap"+name
+		p.Env = append(os.Environ(), p.Marker)
+		start := time.Now()
+		exit, err := p.Run(t.Context())
+		pid, convErr := strconv.Atoi(strings.TrimSpace(out.String()))
+		if err != nil || convErr != nil || exit.Code != 0 || exit.Stopped || time.Since(start) > 5*time.Second {
+			t.Errorf("%s: %+v, %v, child %s", name, exit, err, out.String())
+			continue
+		}
+		if !gone(pid) {
+			t.Errorf("%s: child %d goes on: %+v", name, pid, exit)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
