@@ -111,19 +111,19 @@ func (r *run) runCallback(ctx context.Context, h *armed) (found finding, stdout,
 		return found, "", ""
 	}
 	found.code = 0
-	return found.answered(r.known, c.answer)
+	return found.answered(r.known, h, c.answer)
 }
 
 // answered puts a callback's answer in the place of a command's stdout, so that
 // one set of rules judges both.
-func (found finding) answered(known *traits, a Answer) (_ finding, stdout, note string) {
+func (found finding) answered(known *traits, h *armed, a Answer) (_ finding, stdout, note string) {
 	object, err := a.wire(known)
 	if err != nil {
 		found.code, found.fault = -1, "the callback's answer cannot be written: "+err.Error()
 		return found, "", ""
 	}
-	if a.Decision == Block && known.decision < refuses {
-		// Such an event, if it can be refused at all, is so by exit code 2 alone.
+	if a.Decision == Block && known.decision < refuses && (known.exit2 >= refuses || h.Gate) {
+		// Such an event is refused by exit code alone.
 		found.code, found.stderr, found.tail = 2, a.Reason, orElse(a.Reason, noReason)
 	}
 	if object == nil {
