@@ -75,8 +75,28 @@ func (r *resolver) hooks(s *hookSection) hooks.Settings {
 		}
 		r.fail(n.at, "%s", p.Text)
 	}
+	r.mandatoryHooks(s)
 	r.warnSilentEvents(s)
 	return settings
+}
+
+// mandatoryHooks refuses the word on hooks that could not hold a call back in
+// any case.
+func (r *resolver) mandatoryHooks(s *hookSection) {
+	for event, groups := range s.groups {
+		for _, g := range groups.items {
+			for _, h := range g.hooks.items {
+				switch {
+				case !h.mandatory.v:
+				case event != hooks.PreToolUse && event != hooks.PermissionRequest:
+					r.fail(h.mandatory.at.at, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
+						"not those on %s; remove it", event)
+				case h.async.v || h.asyncRewake.v:
+					r.fail(h.mandatory.at.at, "a hook that nobody waits for cannot be mandatory; remove async, or this")
+				}
+			}
+		}
+	}
 }
 
 // said reports whether the decoder has found a problem at this very place. The

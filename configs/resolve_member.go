@@ -1,9 +1,6 @@
 package configs
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // defaultStopBlockCap is how many refused turn ends in a row a member gets
 // when the spec says nothing (DESIGN 2).
@@ -128,11 +125,11 @@ func first[T any](own, inherited value[T]) value[T] {
 
 // join puts inherited and own entries into one list, the inherited first. It
 // copies only if both have some: many members share what they inherit.
-func join(a, b list[value[string]]) list[value[string]] {
+func join[T any](a, b list[T]) list[T] {
 	if len(b.items) == 0 {
-		return list[value[string]]{items: a.items, at: orElse(a.at, b.at)}
+		return list[T]{items: a.items, at: orElse(a.at, b.at)}
 	}
-	return list[value[string]]{items: append(slices.Clone(a.items), b.items...), at: orElse(a.at, b.at)}
+	return list[T]{items: append(slices.Clone(a.items), b.items...), at: orElse(a.at, b.at)}
 }
 
 // member resolves all of a member but its name. Every default of DESIGN 4
@@ -155,39 +152,12 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 			MaxBudgetUSD:  m.limits.maxBudgetUSD.v,
 		},
 	}
-	r.tools(m.tools)
 	out.Agent, _ = r.agent(m)
+	r.tools(m.tools, out.Agent.foreign())
 	if m.instructions.given() && m.promptFile.given() {
 		r.fail(m.promptFile.at.at, "a member has instructions or a prompt_file, not both; remove one")
 	} else if m.promptFile.given() {
 		r.promptFile(&out, m.promptFile)
 	}
 	return out
-}
-
-// permissions are a member's rules; decoding has checked them.
-func permissions(p permissionSpec) Permissions {
-	return Permissions{Allow: words(p.allow), Ask: words(p.ask), Deny: words(p.deny)}
-}
-
-// knownTools are the tools that members of this version can have.
-func knownTools() []string {
-	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep",
-		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers"}
-}
-
-// tools looks at tool names. One that is nearly right is a mistake; another
-// that is not known may be a tool of another program, so it gets a warning.
-func (r *resolver) tools(names list[value[string]]) {
-	for _, name := range names.items {
-		if name.v == "" || slices.Contains(knownTools(), name.v) {
-			continue
-		}
-		if near := r.nearest(name.v, knownTools()); near != "" {
-			r.fail(name.at.at, "there is no tool %s; write %s", quote(name.v), near)
-			continue
-		}
-		r.warn(name.at.at, "there is no tool %s in this version, so the name has no effect; the tools are %s",
-			quote(name.v), strings.Join(knownTools(), ", "))
-	}
 }

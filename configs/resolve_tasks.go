@@ -9,9 +9,10 @@ import (
 // allTasks resolves the section `tasks`.
 func (r *resolver) allTasks(specs list[taskSpec], team []Member) []Task {
 	ids := r.taskIDs(specs.items)
-	names := make([]string, len(team))
+	names, anyForeign := make([]string, len(team)), false
 	for i, m := range team {
 		names[i] = m.Name
+		anyForeign = anyForeign || m.Agent.foreign()
 	}
 	members, blockers := newDirectory("member", names), newDirectory("task", ids)
 	out := make([]Task, 0, len(specs.items))
@@ -26,7 +27,7 @@ func (r *resolver) allTasks(specs list[taskSpec], team []Member) []Task {
 			Labels:      words(t.labels),
 			WantsTools:  words(t.wants.tools),
 		}
-		r.tools(t.wants.tools)
+		r.tools(t.wants.tools, anyForeign)
 		members.check(r, t.owner)
 		for _, id := range t.blockedBy.items {
 			blockers.check(r, id)

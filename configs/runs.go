@@ -23,6 +23,8 @@ const (
 	RunScript   RunKind = "script"   // a script that a model plays
 	RunHook     RunKind = "hook"     // the command of a hook
 	RunGate     RunKind = "gate"     // the command of a gate
+	RunAgent    RunKind = "agent"    // an agent program: its command line, or the preset's name
+	RunEnv      RunKind = "env"      // the variables that the spec sets for an agent program, by name
 	RunFile     RunKind = "file"     // a file that a command names
 )
 
@@ -31,7 +33,7 @@ const (
 type Run struct {
 	Kind    RunKind     `json:"kind"`
 	Event   hooks.Event `json:"event,omitempty"`   // of a hook or gate
-	Command string      `json:"command,omitempty"` // of a hook or gate; arguments are put behind it
+	Command string      `json:"command,omitempty"` // of a hook, gate or agent with its arguments; the names of variables
 	Path    string      `json:"path,omitempty"`    // absolute, of a file
 }
 
@@ -42,7 +44,8 @@ type Run struct {
 // A file that a command names is in the list if it lies in the workspace or
 // beside the spec and looks like a program: it may be executed, begins with
 // "#!", or is handed to an interpreter. What such a program starts in turn is
-// beyond reach; so is what a command such as `go test` finds in the workspace.
+// beyond reach; so is what a command such as `go test`, or an agent program by
+// its own settings, finds in the workspace.
 func (t *Team) Runs() []Run {
 	l := lister{team: t}
 	l.add(Run{Kind: RunSpec, Path: t.File})
@@ -51,9 +54,11 @@ func (t *Team) Runs() []Run {
 	}
 	for _, name := range sortedKeys(t.Agents) {
 		l.script(t.Agents[name].Model)
+		l.agent(t.Agents[name])
 	}
 	for _, m := range t.Members() {
 		l.script(m.Agent.Model)
+		l.agent(m.Agent)
 	}
 	l.settings(RunHook, t.Hooks)
 	l.settings(RunGate, t.Gates)

@@ -143,20 +143,22 @@ func TestKeysOfDesign(t *testing.T) {
 	want := map[string]string{
 		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins " +
 			"mcp_servers worktree merge protect budget schedules sandbox gateway bus extends keep",
-		"models": "provider base_url model script",
-		"agents": "use model command env auth parallel native_hooks",
+		"models":      "provider base_url model script",
+		"agents":      "use model command resume env auth parallel native_hooks",
+		"agents.auth": "key file",
 		"teammates": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
 			"owns self_claim plan depends_on restart limits",
 		"lead": "name agent model description instructions prompt_file tools permission_mode permissions isolation " +
 			"owns self_claim plan depends_on restart limits",
 		"defaults": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
 			"owns self_claim plan depends_on restart limits",
-		"defaults.permissions": "allow ask deny",
-		"defaults.limits":      "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd",
-		"tasks":                "id subject description owner blocked_by labels wants",
-		"tasks.wants":          "tools",
-		"gates":                "task idle stop merge",
-		"gates.task":           "run timeout policy approve",
+		"defaults.permissions":      "allow ask deny",
+		"defaults.permissions.deny": "rule mandatory",
+		"defaults.limits":           "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd",
+		"tasks":                     "id subject description owner blocked_by labels wants",
+		"tasks.wants":               "tools",
+		"gates":                     "task idle stop merge",
+		"gates.task":                "run timeout policy approve",
 	}
 	got := map[string][]string{}
 	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {
@@ -201,6 +203,8 @@ func inner(p part) []field {
 		return inner(p.part(&agentSpec{}))
 	case dictPart[memberSpec]:
 		return inner(p.part(&memberSpec{}))
+	case holdingRules:
+		return inner(p.part(&ruleSpec{}))
 	case listPart[taskSpec]:
 		return inner(p.part(&taskSpec{}))
 	case listPart[gateSpec]:

@@ -31,12 +31,13 @@ func (a *agentSpec) fields() []field {
 		{key: "model", part: modelPart(&a.model),
 			doc: "The model it thinks with; builtin needs one. A program that is given a script model thinks " +
 				"with the script in place of its own model, without login or network."},
-		{key: "command", part: commandPart{argsList(&a.command)},
+		{key: "command", part: commandPart{argsList(&a.command), "[program, argument]"},
 			doc: "The program and its arguments. A program with a slash is relative to the workspace, any " +
 				"other is looked for in PATH. With use: command the prompt stands in place of `{prompt}`, or " +
 				"else comes on stdin."},
-		{key: "resume", part: commandPart{argsList(&a.resume)},
-			doc: "With use: command, the arguments that go on with an earlier session; `{session}` in them is its id."},
+		{key: "resume", part: commandPart{argsList(&a.resume), "[--resume, \"{session}\"]"},
+			doc: "With use: command, arguments that follow the command to go on with an earlier session; " +
+				"`{session}` in them is its id."},
 		{key: "env", part: envPart{&a.env},
 			doc: "Variables for the program. ${NAME} in a value is covey's own variable NAME, $$ is a dollar."},
 		{key: "auth", part: either(oneOf(&a.auth.mode, string(Login), string(Key)), object(&a.auth.at, a.auth.fields()),
@@ -179,26 +180,29 @@ func argsList(to *list[value[string]]) listPart[value[string]] {
 
 // commandPart takes a program with its arguments, or arguments alone: a list
 // that is not empty.
-type commandPart struct{ listPart[value[string]] }
+type commandPart struct {
+	listPart[value[string]]
+	example string // a list as YAML, for messages
+}
 
-// decode offers a list for a command line that was written as one text.
+// decode offers a list for a command line that was written as one text, if its
+// words can stand in one as they are.
 func (p commandPart) decode(d *decoder, key, n *node) {
+	p.to.at = n
 	switch {
-	case n.kind == kindText && strings.TrimSpace(n.text) != "" && !strings.ContainsAny(n.text, "\"'\\,[]{}#:&*|<>"):
-		p.to.at = n
-		d.fail(n.at, "%s must be %s, not %s; write [%s]", nameOf(key), p.says, n.describe(),
-			strings.Join(strings.Fields(clip(n.text)), ", "))
-		return
+	case n.kind == kindText:
+		list := p.example
+		if words := strings.Fields(clip(n.text)); len(words) > 0 && !strings.ContainsAny(n.text, "\"'\\,[]{}#:&*|<>") {
+			list = "[" + strings.Join(words, ", ") + "]"
+		}
+		d.fail(n.at, "%s must be %s, not %s; write %s", nameOf(key), p.says, n.describe(), list)
 	case n.kind == kindList && len(n.items) == 0:
-		p.to.at = n
-		d.fail(n.at, "%s is empty; write a list such as [program, argument], or remove it", nameOf(key))
-		return
+		d.fail(n.at, "%s is empty; write a list such as %s, or remove it", nameOf(key), p.example)
 	case n.kind == kindList && len(n.items) > maxTexts:
-		p.to.at = n
 		d.fail(n.at, "%s has more than %d entries; shorten it", nameOf(key), maxTexts)
-		return
+	default:
+		p.listPart.decode(d, key, n)
 	}
-	p.listPart.decode(d, key, n)
 }
 
 // switchPart takes on or off.

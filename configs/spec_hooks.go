@@ -86,6 +86,7 @@ type handlerSpec struct {
 	shell         value[string]
 	async         value[bool]
 	asyncRewake   value[bool]
+	mandatory     value[bool]
 }
 
 // handlerPart takes a hook. One of a type that comes later gets one message, at
@@ -119,6 +120,9 @@ func (h *handlerSpec) fields() []field {
 		{key: "async", part: truth(&h.async), doc: "Do not wait for the hook; it has no say then."},
 		{key: "asyncRewake", part: truth(&h.asyncRewake),
 			doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
+		{key: "mandatory", part: truth(&h.mandatory),
+			doc: "On PreToolUse and PermissionRequest: refuse the spec if some member's agent makes the calls " +
+				"before the hook can refuse them. Default: false."},
 	}
 	for _, key := range []string{"url", "headers", "allowedEnvVars", "prompt", "model", "continueOnBlock",
 		"server", "tool", "input"} {
@@ -158,6 +162,7 @@ func (h *handlerSpec) handler() hooks.Handler {
 		Shell:         h.shell.v,
 		Async:         h.async.v,
 		AsyncRewake:   h.asyncRewake.v,
+		Mandatory:     h.mandatory.v,
 	}
 }
 

@@ -1,10 +1,6 @@
 package configs
 
-import (
-	"time"
-
-	"github.com/coveyteam/covey/hooks"
-)
+import "time"
 
 // memberSpec is a member: a mapping, or the text that names its agent.
 type memberSpec struct {
@@ -96,41 +92,6 @@ func (p isolationPart) decode(d *decoder, key, n *node) {
 		d.notYet(n.at, "isolation: "+n.text, "write shared, or remove it")
 	default:
 		d.wrong(key, n, p.want())
-	}
-}
-
-// permissionSpec holds a member's permission rules.
-type permissionSpec struct{ allow, ask, deny list[value[string]] }
-
-// fields are the three lists; no list is also no rule.
-func (p *permissionSpec) fields() []field {
-	return []field{
-		{key: "allow", part: rules(&p.allow), doc: "Calls that need no asking, such as \"Bash(go test *)\"."},
-		{key: "ask", part: rules(&p.ask), doc: "Calls that need a person's word."},
-		{key: "deny", part: rules(&p.deny), doc: "Calls that are refused, such as \"Bash(git push*)\"."},
-	}
-}
-
-// rulesPart takes permission rules. A rule that cannot be read protects
-// nothing, so it must not pass.
-type rulesPart struct{ uniqueTexts }
-
-// rules takes a list of permission rules.
-func rules(to *list[value[string]]) part {
-	return rulesPart{uniqueTexts{listPart[value[string]]{to, text, "a list of permission rules"}}}
-}
-
-// decode has package hooks read each rule; there is no other parser for them
-// (DESIGN 10.9).
-func (p rulesPart) decode(d *decoder, key, n *node) {
-	p.uniqueTexts.decode(d, key, n)
-	for _, rule := range p.to.items {
-		if rule.v == "" {
-			continue
-		}
-		if _, err := hooks.ParseRule(rule.v); err != nil {
-			d.fail(rule.at.at, "%s", sentence(err))
-		}
 	}
 }
 

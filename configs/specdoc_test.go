@@ -31,6 +31,7 @@ func documented() map[string][]field {
 	own := slices.DeleteFunc(leadFields(&lead), func(f field) bool { return find(member, f.key) != nil })
 	return map[string][]field{
 		"team": (&teamSpec{}).fields(), "model": (&modelSpec{}).fields(), "agent": agent.fields(),
+		"auth": agent.auth.fields(), "rule": (&ruleSpec{}).fields(),
 		"member": member, "lead": own, "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
 		"task": task.fields(), "wants": task.wants.fields(), "gates": (&gatesSpec{}).fields(), "gate": gate.fields(),
 		"hookGroup": group.fields(), "hook": hook.fields(),
@@ -110,16 +111,17 @@ func TestDocumentedSpecsAreSpecs(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
 		"scripts/lead.yaml", "scripts/backend.yaml", "scripts/boss.yaml", "scripts/coder.yaml",
-		"prompts/docs.md", ".claude/settings.json",
+		"prompts/docs.md", ".claude/settings.json", "secrets/openai", "lint.sh",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte("{}\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv("MY_TOKEN", "")
 	shown := ""
 	for _, doc := range []string{specDoc, "../README.md"} {
 		text, err := os.ReadFile(doc)

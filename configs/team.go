@@ -141,7 +141,7 @@ type Agent struct {
 	// Command is the program and its arguments; empty: the preset's. A program with
 	// a slash is an absolute path, any other is looked for in PATH.
 	Command     []string
-	Resume      []string // kind command: arguments that enter session "{session}" again; nil: none
+	Resume      []string // kind command: arguments behind Command that enter session "{session}" again; nil: none
 	Env         []EnvVar // in file order
 	Auth        Auth     // never empty for agent programs
 	KeyVar      string   // Auth Key: the variable that the program reads its key from; empty: the preset's

@@ -1,0 +1,86 @@
+package configs
+
+import (
+	"slices"
+	"strings"
+)
+
+// agent lists an agent program: its command line, the files that this names, and
+// the variables that the spec sets for it. Agents that ship with covey, and
+// those that the calling program brings along, are not the spec's.
+func (l *lister) agent(a Agent) {
+	if a.Kind != ACP && a.Kind != Command {
+		return
+	}
+	l.add(Run{Kind: RunAgent, Command: a.commandLine()})
+	for _, path := range l.team.programs(slices.Concat(a.Command, a.Resume)) {
+		l.add(Run{Kind: RunFile, Path: path})
+	}
+	if len(a.Env) > 0 {
+		l.add(Run{Kind: RunEnv, Command: a.Name + ": " + variables(a.Env)})
+	}
+	for _, v := range a.Env {
+		l.loaded(v)
+	}
+}
+
+// commandLine shows what is started: the spec's command or a preset's name,
+// with what else decides what runs.
+func (a Agent) commandLine() string {
+	words := make([]string, 0, len(a.Command)+1)
+	for _, word := range a.Command {
+		words = append(words, quoteArg(word))
+	}
+	if len(words) == 0 {
+		words = append(words, string(a.Preset))
+	}
+	line := strings.Join(words, " ")
+	if a.Resume != nil {
+		line += " (to resume:"
+		for _, word := range a.Resume {
+			line += " " + quoteArg(word)
+		}
+		line += ")"
+	}
+	if a.NativeHooks {
+		line += " (with its own hooks)"
+	}
+	return line
+}
+
+// variables shows names alone: values may be secrets. Of a value that holds some
+// of covey's own variables it shows these, because they leave covey with it.
+func variables(env []EnvVar) string {
+	shown := make([]string, 0, len(env))
+	for _, v := range env {
+		name := v.Name
+		if from := v.Refers(); len(from) > 0 {
+			name += " from $" + strings.Join(from, ", $")
+		}
+		shown = append(shown, name)
+	}
+	return strings.Join(shown, ", ")
+}
+
+// loaded lists files of the workspace that a variable makes programs load.
+// Values of other variables are looked at for programs only.
+func (l *lister) loaded(v EnvVar) {
+	words := strings.FieldsFunc(v.Text, func(r rune) bool { return strings.ContainsRune(" \t\n:;,=", r) })
+	for _, word := range words {
+		path, ok := l.team.own(word)
+		if ok && (isLoader(v.Name) || isProgram(path)) {
+			l.add(Run{Kind: RunFile, Path: path})
+		}
+	}
+}
+
+// isLoader reports whether a variable names code that programs load before their
+// own.
+func isLoader(variable string) bool {
+	switch variable {
+	case "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "NODE_OPTIONS", "PYTHONSTARTUP",
+		"PERL5OPT", "RUBYOPT":
+		return true
+	}
+	return false
+}
