@@ -91,7 +91,7 @@ func (a *Agent) open(ctx context.Context, l *live) error {
 	// Two limits, for between them a session's minute may have to pass.
 	limited, cancel := context.WithTimeout(ctx, a.opts.Timeouts.Start)
 	// Capabilities come first: they say how the session can be entered again.
-	err := l.initialize(limited)
+	_, err := l.initialize(limited)
 	cancel()
 	if err != nil {
 		return err
@@ -118,8 +118,8 @@ func (a *Agent) open(ctx context.Context, l *live) error {
 }
 
 // initialize offers nothing: files and commands are the program's own business,
-// under its own permissions.
-func (l *live) initialize(ctx context.Context) error {
+// under its own permissions. It returns what the program has answered.
+func (l *live) initialize(ctx context.Context) (json.RawMessage, error) {
 	result, err := l.conn.do(ctx, "initialize", map[string]any{
 		"protocolVersion": 1,
 		"clientInfo":      map[string]string{"name": "covey", "title": "covey", "version": "1"},
@@ -128,7 +128,7 @@ func (l *live) initialize(ctx context.Context) error {
 		},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	fields := fieldsOf(result)
 	// A program may answer with the version it prefers; there is only one that
@@ -136,7 +136,7 @@ func (l *live) initialize(ctx context.Context) error {
 	var version float64
 	lenient(fields["protocolVersion"], &version)
 	if version != 1 {
-		return fmt.Errorf("%w: it speaks version %v of the Agent Client Protocol, covey needs version 1",
+		return result, fmt.Errorf("%w: it speaks version %v of the Agent Client Protocol, covey needs version 1",
 			errUseless, version)
 	}
 	can := fieldsOf(fields["agentCapabilities"])
@@ -154,7 +154,7 @@ func (l *live) initialize(ctx context.Context) error {
 	for _, m := range methods {
 		l.caps.auth = append(l.caps.auth, m.Name)
 	}
-	return nil
+	return result, nil
 }
 
 // enter resumes the session of before, else loads it, else makes a new one.
