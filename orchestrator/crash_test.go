@@ -23,6 +23,9 @@ import (
 const crashVariable = "COVEY_TEST_CRASH_SPEC"
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(fakeVariable); dir != "" {
+		os.Exit(fakeAgent(dir))
+	}
 	if spec := os.Getenv(crashVariable); spec != "" {
 		os.Exit(runForCrash(spec))
 	}

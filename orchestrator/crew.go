@@ -38,6 +38,7 @@ type crew struct {
 	board     *board
 	control   *control
 	tools     toolServer // for members whose agents are programs of their own
+	models    modelServer
 	team      string
 	goal      string
 	pid       int
@@ -216,7 +217,7 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 		return c.handClaim(ctx, s, m.Tasks[0])
 	case giveNudge:
 		return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
-			{Kind: teammate.FromCovey, Text: nudgeText(m.Tasks)},
+			{Kind: teammate.FromCovey, Text: tongueOf(s.member.Agent).nudgeText(m.Tasks)},
 		}}, m.Mark)
 	case attention:
 		c.mu.Lock()
@@ -265,7 +266,7 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 		return nil
 	}
 	return c.hand(s, teammate.Work{Cause: teammate.ByTask, Inputs: []teammate.Input{
-		{Kind: teammate.FromTask, Text: claimText(t)},
+		{Kind: teammate.FromTask, Text: tongueOf(s.member.Agent).claimText(t)},
 	}}, "")
 }
 

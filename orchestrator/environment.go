@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -54,4 +55,61 @@ func runMark(p Place) string { return "COVEY_RUN=" + p.Dir }
 func childEnvironment(opts Options, place Place) []string {
 	env := environment(os.Environ())
 	return append(env, "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace, "COVEY_BIN="+opts.Bin, runMark(place))
+}
+
+// programEnvironment is what an agent program sees of covey's own environment:
+// as other children, what its preset lets pass, and no proxy between it and
+// covey. API keys of vendors are left out even if they may pass to tools: a
+// program that finds one would use it in place of its login, and somebody pays.
+func programEnvironment(opts Options, place Place, pass []string) []string {
+	keys := vendorKeys()
+	env := slices.DeleteFunc(childEnvironment(opts, place), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return name == "PWD" || slices.Contains(keys, name)
+	})
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains(pass, name) {
+			env = append(env, kv)
+		}
+	}
+	// Its shell finds the covey that it belongs to, unless there is another first.
+	dirs := append(filepath.SplitList(lastOf(env, "PATH")), filepath.Dir(opts.Bin))
+	env = append(env, "PWD="+place.Workspace, "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
+	// A child whose HOME is not the user's still finds the team.
+	env = append(env, "COVEY_STATE_HOME="+filepath.Dir(place.Dir))
+	return append(env, besideProxy(env)...)
+}
+
+// besideProxy keeps requests to this machine from going through a proxy, where
+// one is set: the team tools and scripted models are served here.
+func besideProxy(env []string) []string {
+	var set []string
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		hosts := "127.0.0.1,localhost"
+		if old := lastOf(env, name); old != "" {
+			hosts = old + "," + hosts
+		}
+		set = append(set, name+"="+hosts)
+	}
+	return set
+}
+
+// lastOf is the value of a variable; of several the last counts, as for a
+// process that gets them.
+func lastOf(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// vendorKeys are the variables that hold vendors' API keys.
+func vendorKeys() []string {
+	var names []string
+	for _, p := range presets() {
+		names = append(names, p.keyVars...)
+	}
+	return names
 }

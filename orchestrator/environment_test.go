@@ -123,11 +123,11 @@ func TestPromptsNameWhatIsMeant(t *testing.T) {
 	one.Description = "in full"
 	all := []tasks.Task{one, two}
 	wants := map[string][]string{
-		assignmentText(assignment("m", "1"), all):                                         {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
-		assignmentText(assignment("m", "2"), all):                                         {"You own task #2: do 2", "It waits for #1; you will be told"},
-		assignmentText(tasks.Message{Text: "as it was", Kind: tasks.TaskAssignment}, all): {"as it was"},
-		claimText(one): {"claimed task #1: do 1\nin full", "set it to completed"},
-		nudgeText(all): {"- #1 do 1 (pending)\n- #2 do 2 (in_progress)\n", "give them back"},
+		byTools.assignmentText(assignment("m", "1"), all):                                         {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
+		byTools.assignmentText(assignment("m", "2"), all):                                         {"You own task #2: do 2", "It waits for #1; you will be told"},
+		byTools.assignmentText(tasks.Message{Text: "as it was", Kind: tasks.TaskAssignment}, all): {"as it was"},
+		byTools.claimText(one): {"claimed task #1: do 1\nin full", "set it to completed"},
+		byTools.nudgeText(all): {"- #1 do 1 (pending)\n- #2 do 2 (in_progress)\n", "give them back"},
 		reportText([]tasks.Task{task("3", tasks.Completed, "ops"), task("4", tasks.Completed, "")}): {
 			"- #3 do 3 (by ops)\n- #4 do 4\n", "report to the user"},
 		impasseText("nobody can go on: x"): {"nobody can go on: x", "otherwise the team ends unfinished"},

@@ -14,6 +14,9 @@ var (
 	// ErrSpec is wrapped by New for mistakes of the spec or its files, which
 	// covey reports with exit code 2.
 	ErrSpec = errors.New("the spec cannot run")
+	// ErrNoProgram is wrapped, beside ErrSpec, by New when the program of an agent
+	// is not installed.
+	ErrNoProgram = errors.New("the program of an agent is not installed")
 	// errTold ends a team that was told to stop with `covey down`.
 	errTold = errors.New("told to stop")
 )

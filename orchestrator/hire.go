@@ -151,8 +151,8 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 	limits := s.member.Limits
 	s.mate, err = teammate.New(teammate.Options{
 		Name: s.member.Name, Team: o.team.Name, Lead: s.lead, Kind: kindOf(s.member),
-		Equip: o.equipment(c, s, history, workdir),
-		Hooks: runner, Tasks: c.store, Inbox: s, Sink: c.sinkOf(ctx, s),
+		Equip: o.equipment(ctx, s, history, workdir),
+		Hooks: runner, Tasks: c.store, Inbox: s, Sink: s.billed(c.sinkOf(ctx, s)),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
 		Transcript: transcript, History: history, Workdir: workdir,
 		Permissions: permissions,
@@ -167,9 +167,14 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 
 // equipment makes a member's agent and tools when its first turn begins.
 func (o *Orchestrator) equipment(
-	c *crew, s *seat, history teammate.History, workdir *teammate.Workdir,
+	ctx context.Context, s *seat, history teammate.History, workdir *teammate.Workdir,
 ) func() (teammate.Agent, []teammate.Tool, error) {
 	return func() (teammate.Agent, []teammate.Tool, error) {
+		switch s.member.Agent.Kind {
+		case configs.ACP, configs.Command:
+			return o.foreignGear(ctx, s, history)
+		}
+		c := s.crew
 		workspace := o.workspaceTools(c, s, workdir)
 		tools, err := o.tools(c, s, workspace)
 		if err != nil {
@@ -191,7 +196,17 @@ func (s *seat) background() []hooks.BackgroundTask {
 
 // kindOf names what thinks behind a member, for people.
 func kindOf(m configs.Member) string {
-	return string(m.Agent.Kind) + "/" + string(m.Agent.Model.Provider)
+	what := string(m.Agent.Model.Provider)
+	switch a := m.Agent; a.Kind {
+	case configs.ACP, configs.Command:
+		what = string(a.Preset)
+		if what == "" && len(a.Command) > 0 {
+			what = filepath.Base(a.Command[0])
+		}
+	case configs.Given:
+		what = a.Name
+	}
+	return string(m.Agent.Kind) + "/" + what
 }
 
 // workspaceTools are the tools by which a builtin agent works in the workspace.
@@ -330,6 +345,7 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 // that their output goes into.
 func (c *crew) dismiss() {
 	c.tools.close()
+	defer c.models.close()
 	for _, s := range c.seats {
 		for _, closer := range slices.Backward(s.closers) {
 			if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {

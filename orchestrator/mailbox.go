@@ -25,7 +25,11 @@ type seat struct {
 	work chan teammate.Work
 	// workspace has the workspace tools; nil before the member's first turn.
 	workspace *builtin.Tools
-	closers   []func() error // what the member has open, in the order of opening
+	// program is an agent that is a program of its own, and foreign what is known
+	// of it; nil for other agents, and before the member's first turn.
+	program thinker
+	foreign *foreigner
+	closers []func() error // what the member has open, in the order of opening
 
 	// All below is guarded by crew.mu.
 	sessionBegun bool
@@ -84,7 +88,7 @@ func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input
 			return nil, err
 		}
 	}
-	return inputs(show, all), nil
+	return tongueOf(s.member.Agent).inputs(show, all), nil
 }
 
 // sortMail splits mail into what is to be shown and the ids of what is moot:

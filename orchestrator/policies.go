@@ -65,13 +65,17 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 		return broken(err)
 	}
 	member := c.memberOf(in)
-	if own := actable(all, member); member != "" && len(own) > 0 {
-		return refuse("You still own %s. Finish with TaskUpdate, or give it back.", taskNames(own))
-	}
 	s, ok := c.seat(member)
+	words := byTools
+	if ok {
+		words = tongueOf(s.member.Agent)
+	}
+	if own := actable(all, member); member != "" && len(own) > 0 {
+		return refuse("You still own %s. Finish with %s, or give it back.", taskNames(own), words.completing())
+	}
 	for _, t := range all {
 		if ready(t, all) && t.Owner == "" && (!ok || suits(t, skills{Tools: s.member.Tools})) {
-			return refuse("Task #%s (%s) is ready and nobody has it. Claim it with TaskUpdate, status in_progress.", t.ID, t.Subject)
+			return refuse("Task #%s (%s) is ready and nobody has it. Claim it with %s.", t.ID, t.Subject, words.claiming(t.ID))
 		}
 	}
 	return agree()

@@ -23,8 +23,9 @@ const (
 	fromCovey  = "covey"
 )
 
-// inputs turns mail into the pieces of one prompt, one piece a message.
-func inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input {
+// inputs turns mail into the pieces of one prompt, one piece a message, for an
+// agent that knows the team's tools as t says.
+func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input {
 	var in []teammate.Input
 	for _, m := range mail {
 		switch m.Kind {
@@ -33,7 +34,7 @@ func inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input {
 		case tasks.Notice:
 			in = append(in, teammate.Input{Kind: teammate.FromCovey, Text: m.Text, MessageID: m.ID})
 		case tasks.TaskAssignment:
-			text := assignmentText(m, all)
+			text := t.assignmentText(m, all)
 			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: text, MessageID: m.ID})
 		default:
 			in = append(in, teammate.Input{Kind: teammate.FromMail, Text: mailText(m), MessageID: m.ID})
@@ -68,17 +69,17 @@ func assigned(m tasks.Message) (id string, ok bool) {
 // assignmentText tells a member of a task that it was given, by the task's
 // state now: it may have changed since the mail was written.
 // Of a task that is gone the mail itself is all there is.
-func assignmentText(m tasks.Message, all []tasks.Task) string {
+func (t tongue) assignmentText(m tasks.Message, all []tasks.Task) string {
 	id, _ := assigned(m)
-	for _, t := range all {
-		if t.ID != id {
+	for _, own := range all {
+		if own.ID != id {
 			continue
 		}
-		if by := openBlockers(t, all); len(by) > 0 {
-			return "You own task " + taskText(t) + "\nIt waits for " + taskNames(by) + "; you will be told when it is ready."
+		text := "You own task " + taskText(own)
+		if by := openBlockers(own, all); len(by) > 0 {
+			return text + "\nIt waits for " + taskNames(by) + "; you will be told when it is ready."
 		}
-		return "You own task " + taskText(t) +
-			"\nIt is ready: set it to in_progress with TaskUpdate, do it, then set it to completed."
+		return text + "\nIt is ready: " + t.toBegin(id)
 	}
 	return m.Text
 }
@@ -93,20 +94,20 @@ func taskText(t tasks.Task) string {
 }
 
 // claimText hands a member a task that was claimed for it.
-func claimText(t tasks.Task) string {
-	return "You had nothing to do, so you have claimed task " + taskText(t) +
-		"\nIt is in progress and yours: do it, then set it to completed with TaskUpdate."
+func (t tongue) claimText(claimed tasks.Task) string {
+	return "You had nothing to do, so you have claimed task " + taskText(claimed) +
+		"\nIt is in progress and yours: " + t.toFinish(claimed.ID)
 }
 
 // nudgeText reminds a member of its open tasks.
 // It names the way out, for a model that is only told to go on repeats itself.
-func nudgeText(own []tasks.Task) string {
+func (t tongue) nudgeText(own []tasks.Task) string {
 	lines := make([]string, len(own))
-	for i, t := range own {
-		lines[i] = fmt.Sprintf("- #%s %s (%s)", t.ID, t.Subject, t.Status)
+	for i, open := range own {
+		lines[i] = fmt.Sprintf("- #%s %s (%s)", open.ID, open.Subject, open.Status)
 	}
 	return "You are idle, but you own open tasks:\n" + strings.Join(lines, "\n") +
-		"\nGo on with them. If you cannot, give them back (TaskUpdate with status pending and an empty owner)" +
+		"\nGo on with them. If you cannot, give them back (" + t.givingBack() + ")" +
 		" or tell the lead why."
 }
 

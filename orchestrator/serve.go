@@ -14,6 +14,8 @@ import (
 // leaves behind.
 func (c *crew) serve(ctx context.Context, s *seat) {
 	err := s.mate.Run(ctx)
+	// Before its tasks are anybody else's: its agent must not work at them any more.
+	c.act(ctx, s, s.endProgram())
 	c.begin(s)
 	switch {
 	case ctx.Err() != nil:

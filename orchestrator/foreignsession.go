@@ -1,0 +1,140 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// programSession is what a member's agent program called its session. It is
+// kept in the store, under a key of the member's.
+type programSession struct {
+	ID      string    `json:"id"`
+	Made    time.Time `json:"made"`
+	Agent   string    `json:"agent"`          // kindOf then: another program knows nothing of it
+	Member  string    `json:"session"`        // the member's own session then
+	CostUSD float64   `json:"cost,omitempty"` // what the program last said that it has cost
+}
+
+// programKey is where the session of a member's program is kept.
+func programKey(member string) string { return "program/" + member }
+
+// recall finds the session that the member's program had in an earlier run.
+func (f *foreigner) recall(ctx context.Context) error {
+	var past programSession
+	if err := value(ctx, f.seat.crew.store, programKey(f.seat.member.Name), &past); err != nil {
+		return err
+	}
+	if past.Agent == kindOf(f.seat.member) && past.Member == f.seat.session.Session {
+		f.past = past
+		f.bill.seen = past.CostUSD
+	}
+	f.bill.keep = func(total float64) {
+		f.past.CostUSD = total
+		// If it cannot be kept, the cost of this run may be told once more in the next.
+		if err := f.put(programKey(f.seat.member.Name), f.past); err != nil {
+			f.o.opts.Log.Warn("the cost of a session was not kept", "member", f.seat.member.Name, "err", err)
+		}
+	}
+	return nil
+}
+
+// keepSession keeps a new session's id, on disk, before the program uses it.
+func (f *foreigner) keepSession(id string) error {
+	f.past = programSession{
+		ID: id, Made: time.Now(), Agent: kindOf(f.seat.member), Member: f.seat.session.Session,
+	}
+	f.bill.seen = 0
+	return f.put(programKey(f.seat.member.Name), f.past)
+}
+
+// system is what a new session of the program begins with. A member that has
+// worked before with another agent has a past that no session of this one holds.
+func (f *foreigner) system() string {
+	text := systemPrompt(f.o.team, f.seat.member, f.seat.lead)
+	if f.past.ID == "" && f.last != "" {
+		text += "\n" + f.brief()
+	}
+	return text
+}
+
+// Bounds of a brief.
+const (
+	briefWait = 5 * time.Second // for the store
+	briefText = 4000            // characters of what was said last
+)
+
+// brief tells a program whose session is lost what its member is in the middle
+// of: the goal, its tasks, and what it said last.
+func (f *foreigner) brief() string {
+	ctx, cancel := context.WithTimeout(context.Background(), briefWait)
+	defer cancel()
+	c := f.seat.crew
+	var b strings.Builder
+	b.WriteString("You have worked in this team before, in a session that is lost. What is known of it:\n")
+	if goal := strings.TrimSpace(c.goal); goal != "" {
+		b.WriteString("\nThe team's goal:\n" + cutText(goal, briefText) + "\n")
+	}
+	all, err := c.store.List(ctx)
+	if err != nil {
+		b.WriteString("\nThe task list could not be read; look at it before you go on.\n")
+	}
+	b.WriteString(briefTasks(all, f.seat.member.Name))
+	if last := f.lastText(); last != "" {
+		b.WriteString("\nWhat you said last:\n" + cutText(last, briefText) + "\n")
+	}
+	b.WriteString("\nLook at the state of the files before you go on: work that you have begun may be in them.")
+	return b.String()
+}
+
+// briefTasks lists a member's tasks with what is known of them.
+func briefTasks(all []tasks.Task, member string) string {
+	var b strings.Builder
+	for _, t := range all {
+		if t.Owner != member {
+			continue
+		}
+		if b.Len() == 0 {
+			b.WriteString("\nYour tasks:\n")
+		}
+		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, t.Subject, t.Status)
+		if t.Status == tasks.InProgress && t.Description != "" {
+			b.WriteString("  " + strings.ReplaceAll(t.Description, "\n", "\n  ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// lastText is what the member said last, in this run or before it.
+func (f *foreigner) lastText() string {
+	f.seat.crew.mu.Lock()
+	defer f.seat.crew.mu.Unlock()
+	if text := f.seat.watch.lastText; text != "" {
+		return text
+	}
+	return f.last
+}
+
+// lastSaid is the text of the last message of a conversation that a member
+// wrote any text in.
+func lastSaid(messages []teammate.Message) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if m := messages[i]; m.Role == teammate.Assistant && m.Text() != "" {
+			return m.Text()
+		}
+	}
+	return ""
+}
+
+// cutText is the head of a text that is too long.
+func cutText(s string, limit int) string {
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	return string(r[:limit]) + " …"
+}
