@@ -3,7 +3,6 @@ package configs
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -16,9 +15,6 @@ import (
 func parseAgents(t testing.TB, agents string, opts Options) (*Team, string, error) {
 	t.Helper()
 	dir := write(t, map[string]string{"demo.yaml": "steps: []\n", "bin/agent.sh": "#!/bin/sh\n", "a.key": "sk-file\n"})
-	if err := os.Chmod(filepath.Join(dir, "bin/agent.sh"), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	if opts.Lookup == nil {
 		opts.Lookup = func(name string) (string, bool) {
 			value, ok := map[string]string{"TOKEN": "sk-secret", "EMPTY": ""}[name]
@@ -241,19 +237,14 @@ func TestProgramPlaces(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no rights of the kind here")
 	}
-	dir := write(t, map[string]string{"work/agent.sh": "", "beside.sh": ""})
-	for _, name := range []string{"work/agent.sh", "beside.sh"} {
-		if err := os.Chmod(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := write(t, map[string]string{"work/bin/agent.sh": "", "bin/beside.sh": ""})
 	for program, want := range map[string]string{
-		"./agent.sh":                    filepath.Join(dir, "work/agent.sh"),
-		"../beside.sh":                  filepath.Join(dir, "beside.sh"),
-		"./../work//agent.sh":           filepath.Join(dir, "work/agent.sh"),
-		filepath.Join(dir, "beside.sh"): filepath.Join(dir, "beside.sh"),
-		"agent.sh":                      "agent.sh",
-		"not-installed-anywhere":        "not-installed-anywhere",
+		"./bin/agent.sh":                    filepath.Join(dir, "work/bin/agent.sh"),
+		"../bin/beside.sh":                  filepath.Join(dir, "bin/beside.sh"),
+		"./../work//bin/agent.sh":           filepath.Join(dir, "work/bin/agent.sh"),
+		filepath.Join(dir, "bin/beside.sh"): filepath.Join(dir, "bin/beside.sh"),
+		"agent.sh":                          "agent.sh",
+		"not-installed-anywhere":            "not-installed-anywhere",
 	} {
 		team, err := Parse(filepath.Join(dir, "team.yaml"), fmt.Appendf(nil,
 			"covey: 1\nworkspace: work\nagents: {x: {use: acp, command: [%q]}}\nlead: x\n", program))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,30 +78,31 @@ func (d drawer) words(what string) string {
 	return rapid.OneOf(
 		rapid.StringMatching(`[a-zA-Z][a-z ,.:#'"&*!|>%@{}\[\]-]{0,30}[a-z]`),
 		rapid.SampledFrom([]string{"true", "null", "3", "1.5", "~", "- a", "a: b", "# a", "é 😀", "two\nlines\n", "\ta",
-			" a ", "'", "\"", "\\n", "a\\b", "yes", "0x1", "[a]", "{a: b}", "*a", "&a", "!a", "|", ">", "%", "@", "`"}),
+			" a ", "'", "\"", "\\n", "a\\b", "yes", "0x1", "[a]", "{a: b}", "*a", "&a", "!a", "|", ">", "%", "@", "`", "$$", "${A}", "on", "off"}),
 	).Draw(d.t, what)
 }
 
 func (d drawer) team() (*Team, spec) {
 	demo := Model{Name: "demo", Provider: Script, Script: filepath.Join(d.dir, "demo.yaml")}
 	coder := Agent{Name: "coder", Kind: Builtin, Model: demo}
+	rev, revSpec := d.program("rev", demo)
 	team := &Team{
 		File: filepath.Join(d.dir, "team.yaml"), Name: "crew", Goal: d.words("goal"), Workspace: d.dir,
-		Models: map[string]Model{"demo": demo}, Agents: map[string]Agent{"coder": coder},
+		Models: map[string]Model{"demo": demo}, Agents: map[string]Agent{"coder": coder, "rev": rev},
 		Keep: rapid.Bool().Draw(d.t, "keep"),
 	}
 	out := spec{
 		{Key: "covey", Value: 1}, {Key: "name", Value: "crew"}, {Key: "goal", Value: team.Goal},
 		{Key: "models", Value: spec{{Key: "demo", Value: spec{{Key: "provider", Value: "script"}, {Key: "script", Value: "demo.yaml"}}}}},
-		{Key: "agents", Value: spec{{Key: "coder", Value: spec{{Key: "model", Value: "demo"}}}}},
+		{Key: "agents", Value: spec{{Key: "coder", Value: spec{{Key: "model", Value: "demo"}}}, {Key: "rev", Value: revSpec}}},
 		{Key: "keep", Value: team.Keep},
 	}
 	var value any
-	team.Lead, value = d.member("lead", coder, false)
+	team.Lead, value = d.member("lead", []Agent{coder, rev}, false)
 	out = append(out, item{Key: "lead", Value: value})
 	mates := spec{}
 	for i := range rapid.IntRange(0, 3).Draw(d.t, "teammates") {
-		m, value := d.member(fmt.Sprintf("m%d", i), coder, true)
+		m, value := d.member(fmt.Sprintf("m%d", i), []Agent{coder, rev}, true)
 		team.Teammates = append(team.Teammates, m)
 		mates = append(mates, item{Key: m.Name, Value: value})
 	}
@@ -110,14 +112,18 @@ func (d drawer) team() (*Team, spec) {
 	return team, append(out, item{Key: "tasks", Value: tasks})
 }
 
-// member draws a member in one of its three forms.
-func (d drawer) member(name string, coder Agent, claims bool) (Member, any) {
-	m := Member{Name: name, Agent: coder, PermissionMode: Default, Isolation: Shared, SelfClaim: claims,
+// member draws a member in one of its three forms. Its agent is one of agents, a
+// preset, or builtin on an inline model.
+func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
+	preset := rapid.SampledFrom(presets()).Draw(d.t, "preset")
+	agents = append(agents, Agent{Name: string(preset), Kind: ACP, Preset: preset, Auth: Login})
+	agent := rapid.SampledFrom(agents).Draw(d.t, "agent")
+	m := Member{Name: name, Agent: agent, PermissionMode: Default, Isolation: Shared, SelfClaim: claims,
 		Limits: Limits{StopBlockCap: 8}}
 	if d.oneIn(3, "short form") {
-		return m, "coder"
+		return m, agent.Name
 	}
-	out := spec{{Key: "agent", Value: "coder"}}
+	out := spec{{Key: "agent", Value: agent.Name}}
 	if d.oneIn(3, "inline model") {
 		m.Agent = Agent{Kind: Builtin, Model: Model{Provider: Script, Script: filepath.Join(d.dir, "two.yaml")}}
 		out = spec{{Key: "model", Value: spec{{Key: "script", Value: "./two.yaml"}, {Key: "provider", Value: "script"}}}}
@@ -135,6 +141,11 @@ func (d drawer) member(name string, coder Agent, claims bool) (Member, any) {
 		m.Tools = rapid.SliceOfNDistinct(rapid.SampledFrom(knownTools()), 0, 4, rapid.ID).Draw(d.t, "tools")
 		add("tools", m.Tools)
 	}
+	if d.oneIn(2, "permissions") {
+		var rules spec
+		m.Permissions, rules = d.permissions()
+		add("permissions", rules)
+	}
 	if d.oneIn(2, "mode") {
 		m.PermissionMode = rapid.SampledFrom([]PermissionMode{Default, Plan, AcceptEdits, DontAsk,
 			BypassPermissions}).Draw(d.t, "mode")
@@ -150,6 +161,74 @@ func (d drawer) member(name string, coder Agent, claims bool) (Member, any) {
 		add("limits", limits)
 	}
 	return m, out
+}
+
+// program draws an agent that is a program.
+func (d drawer) program(name string, demo Model) (Agent, spec) {
+	use := rapid.SampledFrom(kindWords()[1:]).Draw(d.t, "use")
+	a, out := Agent{Name: name, Kind: ACP, Auth: Login}, spec{{Key: "use", Value: use}}
+	add := func(key string, value any) { out = append(out, item{key, value}) }
+	if isPreset(use) {
+		a.Preset = Preset(use)
+	} else {
+		a.Kind = AgentKind(use)
+	}
+	if a.Preset == "" || d.oneIn(3, "command") {
+		a.Command = []string{"program", d.words("argument"), ""}
+		add("command", a.Command)
+	}
+	if a.Kind == Command && d.oneIn(2, "resume") {
+		a.Resume = []string{d.words("argument"), "{session}"}
+		add("resume", a.Resume)
+	}
+	if d.oneIn(2, "env") {
+		env := spec{}
+		for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[A-Z_a-z][A-Z0-9_]{0,5}`), 1, 3, rapid.ID).Draw(d.t, "names") {
+			value := d.words("value")
+			v := EnvVar{Name: name, Value: value, Text: strings.ReplaceAll(value, "$", "$$")}
+			env, a.Env = append(env, item{name, v.Text}), append(a.Env, v)
+		}
+		add("env", env)
+	}
+	if d.oneIn(3, "key") {
+		a.Auth, a.KeyVar, a.KeyFile = Key, "API_KEY", filepath.Join(d.dir, "two.yaml")
+		add("auth", spec{{Key: "key", Value: "API_KEY"}, {Key: "file", Value: "two.yaml"}})
+	}
+	if d.oneIn(3, "model") {
+		a.Model = demo
+		add("model", "demo")
+	}
+	if d.oneIn(3, "parallel") {
+		a.Parallel = rapid.IntRange(1, 1<<30).Draw(d.t, "parallel")
+		add("parallel", a.Parallel)
+	}
+	if d.oneIn(3, "native") {
+		a.NativeHooks = rapid.Bool().Draw(d.t, "native_hooks")
+		add("native_hooks", map[bool]any{true: "on", false: false}[a.NativeHooks])
+	}
+	return a, out
+}
+
+// permissions draws rules, some of them mandatory.
+func (d drawer) permissions() (Permissions, spec) {
+	p := Permissions{Allow: []string{"Read"}}
+	var lists [2][]spec
+	for i, to := range []*[]string{&p.Ask, &p.Deny} {
+		*to, lists[i] = []string{}, []spec{}
+		known := rapid.SampledFrom([]string{"Bash", "Edit(a/**)", "Bash(git push*)", "Write", "mcp__x__y"})
+		for _, rule := range rapid.SliceOfNDistinct(known, 0, 3, rapid.ID).Draw(d.t, "rules") {
+			*to = append(*to, rule)
+			entry := spec{{Key: "rule", Value: rule}}
+			if d.oneIn(2, "mandatory") {
+				entry = append(entry, item{"mandatory", true})
+				if !slices.Contains(p.Mandatory, rule) {
+					p.Mandatory = append(p.Mandatory, rule)
+				}
+			}
+			lists[i] = append(lists[i], entry)
+		}
+	}
+	return p, spec{{Key: "allow", Value: p.Allow}, {Key: "ask", Value: lists[0]}, {Key: "deny", Value: lists[1]}}
 }
 
 func (d drawer) limits() (Limits, spec) {

@@ -13,7 +13,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// write puts files into a new folder and returns it.
+// write puts files into a new folder and returns it. Those in folders called bin
+// may be executed.
 func write(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -22,7 +23,11 @@ func write(t testing.TB, files map[string]string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		mode := os.FileMode(0o644)
+		if filepath.Base(filepath.Dir(path)) == "bin" {
+			mode = 0o755
+		}
+		if err := os.WriteFile(path, []byte(content), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,6 +61,9 @@ models:
 agents:
   coder: {use: builtin, model: demo}
   inline: {model: {provider: script, script: scripts/inline.yaml}}
+  rev: {use: acp, command: [opencode, acp], env: {KEY: "a$$b", PORT: 8080}, auth: login, parallel: 2, native_hooks: off}
+  linter: {use: command, command: [./bin/lint.sh, "{prompt}"], resume: [--resume, "{session}"], auth: {key: LINT_KEY, file: lint.key}}
+  codex: {use: codex, model: demo, native_hooks: on}
 defaults: {agent: coder, permission_mode: acceptEdits, limits: {max_turns: 30}}
 lead: {name: chief, agent: inline, self_claim: true}
 teammates:
@@ -66,12 +74,16 @@ teammates:
       Write Go.
     tools: [Read, Edit, Write, Bash, Grep, Glob]
     permission_mode: plan
-    permissions: {allow: ["Bash(go test *)"], ask: [Write], deny: ["Bash(git push*)"]}
+    permissions: {allow: ["Bash(go test *)"], ask: [Write], deny: ["Bash(git push*)", {rule: "Edit(policy/**)", mandatory: true}]}
     isolation: shared
     self_claim: false
     limits: {max_turns: 40, max_tokens: 200000, turn_timeout: 10m, max_in_progress: 1, stop_block_cap: 0, max_budget_usd: 2.5}
   docs: {model: demo, prompt_file: docs.md}
   plain: coder
+  reviewer: {agent: rev, tools: [Read, WebFetch, mcp__github__search]}
+  linter: linter
+  offline: codex
+  vendor: claude
 tasks:
   - {id: schema, subject: Draw the schema}
   - {id: api, subject: Add the endpoint, description: In full, owner: backend, blocked_by: [schema], labels: [go], wants: {tools: [Bash]}}
@@ -87,6 +99,7 @@ hooks:
     - matcher: Bash|Edit
       hooks:
         - {type: command, command: ./pre.sh, if: "Bash(git *)", args: ["", a], shell: bash, statusMessage: looking, once: true, onFailure: block, async: true, asyncRewake: true}
+        - {type: command, command: ./hold.sh, mandatory: true}
 settings: [.claude/settings.json]
 keep: true
 `
@@ -95,6 +108,8 @@ func everyKeyFiles() map[string]string {
 	return map[string]string{
 		"team.yaml":             everyKey,
 		"work/go.mod":           "module x\n",
+		"work/bin/lint.sh":      "#!/bin/sh\n",
+		"lint.key":              "sk-lint\n",
 		"scripts/demo.yaml":     "steps: []\n",
 		"scripts/inline.yaml":   "steps: []\n",
 		"docs.md":               "---\nname: docs\ndescription: Writes.\ntools: Read, Write\n---\n\nWrite well.\n",
@@ -108,6 +123,12 @@ func everyKeyTeam(dir string) *Team {
 	inline := Model{Provider: Script, Script: filepath.Join(dir, "scripts/inline.yaml")}
 	coder := Agent{Name: "coder", Kind: Builtin, Model: demo}
 	other := Agent{Name: "inline", Kind: Builtin, Model: inline}
+	rev := Agent{Name: "rev", Kind: ACP, Command: []string{"opencode", "acp"}, Auth: Login, Parallel: 2,
+		Env: []EnvVar{{Name: "KEY", Value: "a$b", Text: "a$$b"}, {Name: "PORT", Value: "8080", Text: "8080"}}}
+	linter := Agent{Name: "linter", Kind: Command, Command: []string{filepath.Join(dir, "work/bin/lint.sh"), "{prompt}"},
+		Resume: []string{"--resume", "{session}"}, Auth: Key, KeyVar: "LINT_KEY", KeyFile: filepath.Join(dir, "lint.key")}
+	codex := Agent{Name: "codex", Kind: ACP, Preset: Codex, Model: demo, Auth: Login, NativeHooks: true}
+	claude := Agent{Name: "claude", Kind: ACP, Preset: Claude, Auth: Login}
 	standard := Limits{MaxTurns: 30, StopBlockCap: 8}
 	command := func(command string, seconds float64) hooks.Handler {
 		return hooks.Handler{Type: "command", Command: command, Timeout: seconds}
@@ -121,7 +142,7 @@ func everyKeyTeam(dir string) *Team {
 		File: filepath.Join(dir, "team.yaml"), Name: "changelog-crew", Goal: "Ship the changelog endpoint.",
 		Workspace: filepath.Join(dir, "work"),
 		Models:    map[string]Model{"demo": demo},
-		Agents:    map[string]Agent{"coder": coder, "inline": other},
+		Agents:    map[string]Agent{"coder": coder, "inline": other, "rev": rev, "linter": linter, "codex": codex},
 		Lead: Member{Name: "chief", Agent: other, PermissionMode: AcceptEdits, Isolation: Shared,
 			SelfClaim: true, Limits: standard},
 		Teammates: []Member{
@@ -129,7 +150,7 @@ func everyKeyTeam(dir string) *Team {
 				Tools:          []string{"Read", "Edit", "Write", "Bash", "Grep", "Glob"},
 				PermissionMode: Plan, Isolation: Shared,
 				Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"},
-					Deny: []string{"Bash(git push*)"}},
+					Deny: []string{"Bash(git push*)", "Edit(policy/**)"}, Mandatory: []string{"Edit(policy/**)"}},
 				Limits: Limits{MaxTurns: 40, MaxTokens: 200000, TurnTimeout: 10 * time.Minute, MaxInProgress: 1,
 					StopBlockCap: 0, MaxBudgetUSD: 2.5}},
 			{Name: "docs", Agent: Agent{Kind: Builtin, Model: demo}, Description: "Writes.",
@@ -138,6 +159,11 @@ func everyKeyTeam(dir string) *Team {
 				SelfClaim: true, Limits: standard},
 			{Name: "plain", Agent: coder, PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true,
 				Limits: standard},
+			{Name: "reviewer", Agent: rev, Tools: []string{"Read", "WebFetch", "mcp__github__search"},
+				PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true, Limits: standard},
+			{Name: "linter", Agent: linter, PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true, Limits: standard},
+			{Name: "offline", Agent: codex, PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true, Limits: standard},
+			{Name: "vendor", Agent: claude, PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true, Limits: standard},
 		},
 		Tasks: []Task{
 			{ID: "schema", Subject: "Draw the schema"},
@@ -153,7 +179,8 @@ func everyKeyTeam(dir string) *Team {
 			hooks.TeammateIdle: {{Hooks: []hooks.Handler{command("./policy/no-open-tasks.sh", 30)}}},
 			hooks.PreToolUse: {{Matcher: "Bash|Edit", Hooks: []hooks.Handler{{Type: "command", Command: "./pre.sh",
 				If: "Bash(git *)", Args: []string{"", "a"}, Shell: "bash", StatusMessage: "looking", Once: true,
-				OnFailure: "block", Async: true, AsyncRewake: true}}}},
+				OnFailure: "block", Async: true, AsyncRewake: true},
+				{Type: "command", Command: "./hold.sh", Mandatory: true}}}},
 		},
 		Settings: []string{filepath.Join(dir, ".claude/settings.json")},
 		Keep:     true,
@@ -171,7 +198,7 @@ func TestEveryKey(t *testing.T) {
 		b, _ := json.MarshalIndent(want, "", " ")
 		t.Errorf("got %s\nwant %s", a, b)
 	}
-	if members := got.Members(); len(members) != 4 || members[0].Name != "chief" || members[3].Name != "plain" {
+	if members := got.Members(); len(members) != 8 || members[0].Name != "chief" || members[7].Name != "vendor" {
 		t.Errorf("members %+v", members)
 	}
 }
