@@ -49,7 +49,7 @@ func (a *Agent) prompt(
 // talk is a prompt that is still to be sent.
 func (a *Agent) talk(h teammate.Host) *talk {
 	names := naming{titleCommand: a.opts.Quirks.TitleCommand}
-	for _, s := range a.opts.MCPServers {
+	for _, s := range a.servers {
 		names.servers = append(names.servers, s.Name)
 	}
 	t := &talk{a: a, live: a.live, rec: newRecorder(h, names), steers: map[*call][]teammate.Input{}}
