@@ -59,6 +59,7 @@ type Orchestrator struct {
 	readers  *readers // loops over the journal of this run
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
+	clock     clock // the machine's, but in tests
 	// journalFile wraps the journal's file; tests put failures in its place.
 	journalFile func(journalFile) journalFile
 }
@@ -81,18 +82,11 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkGiven(team, opts.Agents); err != nil {
-		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
-	}
-	scripts, err := loadScripts(team)
-	if err != nil {
-		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
-	}
-	layers, err := loadHooks(team)
-	if err != nil {
-		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
-	}
-	programs, err := findPrograms(team)
+	// All that is wrong is told at once.
+	scripts, noScripts := loadScripts(team)
+	layers, noHooks := loadHooks(team)
+	programs, noPrograms := findPrograms(team)
+	err = errors.Join(checkGiven(team, opts.Agents), noScripts, noHooks, noPrograms, checkMandatory(team))
 	if err != nil {
 		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
 	}
@@ -160,7 +154,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	c := &crew{
 		store: store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
-		team:  o.team.Name,
+		team: o.team.Name, clock: o.clock,
 		keep:  o.opts.Keep || o.team.Keep,
 		poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
