@@ -1,0 +1,177 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+)
+
+// demand is something in a spec that must hold before a call runs.
+type demand struct {
+	what string // as in: the mandatory rule "Bash(git push*)"
+	// kinds are the kinds of tools that it is about; elsewhere says that it is
+	// about tools beside those, too, which nobody but covey's own agent asks for.
+	kinds     []string
+	elsewhere bool
+}
+
+// checkMandatory refuses a spec in which a member's agent makes calls without
+// asking that a mandatory rule or hook is about. Its error, an ErrSpec, lists
+// all of them.
+func checkMandatory(team *configs.Team) error { return checkDemands(team, lookPath) }
+
+// checkDemands is checkMandatory with the programs that look finds.
+func checkDemands(team *configs.Team, look func(string) (string, error)) error {
+	everybody := hookDemands(team)
+	var errs []error
+	for _, m := range team.Members() {
+		held := honoursOf(m.Agent, look)
+		for _, d := range slices.Concat(ruleDemands(m), everybody) {
+			if open := d.unheld(held); len(open) > 0 {
+				errs = append(errs, plainly(ErrSpec, "%s", refusal(team, m, d, look)))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// unheld are the kinds of tools for which a demand does not hold.
+func (d demand) unheld(h Honours) []string {
+	var open []string
+	for _, kind := range d.kinds {
+		if h.Tools[kind] != Enforced {
+			open = append(open, kind)
+		}
+	}
+	if d.elsewhere && h.MCP != "builtin" {
+		open = append(open, "other")
+	}
+	return open
+}
+
+// ruleDemands are the mandatory rules of a member.
+func ruleDemands(m configs.Member) []demand {
+	var list []demand
+	for _, text := range m.Permissions.Mandatory {
+		rule, err := hooks.ParseRule(text)
+		if err != nil {
+			continue // permissionsOf tells of it
+		}
+		d := demand{what: fmt.Sprintf("rule %q", text)}
+		d.about(rule)
+		list = append(list, d)
+	}
+	return list
+}
+
+// hookDemands are the mandatory hooks of a team, which bind all its members.
+func hookDemands(team *configs.Team) []demand {
+	var list []demand
+	sources, _ := team.Sources() // what is wrong with a settings file is told by loadHooks
+	for _, s := range sources {
+		for _, event := range []hooks.Event{hooks.PreToolUse, hooks.PermissionRequest} {
+			for _, g := range s.Settings[event] {
+				for _, h := range g.Hooks {
+					if h.Mandatory {
+						list = append(list, hookDemand(event, g, h))
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// hookDemand is what a mandatory hook asks for: all calls that its matcher and
+// its `if` let through to it.
+func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
+	d := demand{what: fmt.Sprintf("%s hook %q", event, clipped(h.Command, 60))}
+	if rule, err := hooks.ParseRule(h.If); err == nil {
+		d.about(rule)
+	} else {
+		d.kinds, d.elsewhere = ToolKinds(), true
+	}
+	d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool {
+		return !slices.ContainsFunc(toolsOf(kind), func(tool string) bool { return g.Listens(event, tool) })
+	})
+	// A matcher of plain names is about those alone; any other may be about tools
+	// that nobody knows yet.
+	d.elsewhere = d.elsewhere && g.Listens(event, "AToolOfAnotherName")
+	return d
+}
+
+// about makes a demand one about the tools of a rule. Rules for team tools ask
+// for nothing: covey itself carries those out.
+func (d *demand) about(rule hooks.Rule) {
+	bare, err := hooks.ParseRule(rule.Tool)
+	if err != nil || isTeamTool(rule.Tool) {
+		return
+	}
+	for _, kind := range ToolKinds() {
+		if slices.ContainsFunc(toolsOf(kind), func(tool string) bool { return bare.Forbids(hooks.Call{Tool: tool}) }) {
+			d.kinds = append(d.kinds, kind)
+		}
+	}
+	switch {
+	case len(d.kinds) > 0:
+	case strings.HasPrefix(rule.Tool, "mcp__"):
+		d.kinds = []string{mcpTools}
+	default:
+		d.elsewhere = true
+	}
+}
+
+// isTeamTool reports whether a rule's tool is one of the team tools, under the
+// builtin agent's name or behind covey's MCP server.
+func isTeamTool(tool string) bool {
+	return tool == "SendMessage" || slices.Contains([]string{"TaskCreate", "TaskGet", "TaskUpdate", "TaskList"}, tool) ||
+		tool == "mcp__"+mcpName || strings.HasPrefix(tool, "mcp__"+mcpName+"__")
+}
+
+// refusal says why a demand cannot hold for a member, and what can be done.
+func refusal(team *configs.Team, m configs.Member, d demand, look func(string) (string, error)) string {
+	var able, here []string
+	if len(d.unheld(builtinHonours())) == 0 {
+		able = append(able, string(configs.Builtin))
+	}
+	for _, p := range presets() {
+		if len(d.unheld(honoursOf(configs.Agent{Kind: configs.ACP, Preset: p.name}, look))) == 0 {
+			able = append(able, string(p.name))
+		}
+	}
+	for _, other := range team.Members() {
+		if len(d.unheld(honoursOf(other.Agent, look))) == 0 {
+			here = append(here, other.Name)
+		}
+	}
+	text := fmt.Sprintf("member %s: the mandatory %s cannot hold: agent %s makes such calls without asking, and covey "+
+		"sees them afterwards; agents that ask first: %s", m.Name, d.what, agentTitle(m.Agent), strings.Join(able, ", "))
+	if len(here) > 0 {
+		text += "; members of this team whose agents do: " + strings.Join(here, ", ")
+	}
+	return text
+}
+
+// agentTitle is what an agent is called in messages.
+func agentTitle(a configs.Agent) string {
+	switch {
+	case a.Name != "":
+		return a.Name
+	case a.Preset != "":
+		return string(a.Preset)
+	}
+	return string(a.Kind)
+}
+
+// clipped is one line of text, at most n bytes of it.
+func clipped(text string, n int) string {
+	text = firstLine(text)
+	if len(text) > n {
+		return strings.ToValidUTF8(text[:n], "") + "…"
+	}
+	return text
+}
