@@ -1,0 +1,299 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Agent is a member's agent that thinks in a program which is started anew for
+// each prompt. It is a teammate.Agent and a teammate.Resumer.
+type Agent struct {
+	opts Options
+	busy sync.Mutex // held by Run, Resume and Close
+
+	// What follows belongs to who holds busy.
+	session  string           // the id to resume; empty: none
+	primed   bool             // the session has its system prompt
+	spoken   bool             // there is a conversation that a new session knows nothing of
+	before   *teammate.Usage  // what the session had used before; nil: not known
+	failures int              // in a row
+	held     []teammate.Input // what the next prompt begins with
+	closed   bool
+}
+
+// New checks opts and returns the agent. It starts nothing.
+func New(opts Options) (*Agent, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	a := &Agent{opts: opts, spoken: len(opts.History.Messages) > 0}
+	if len(opts.Resume) > 0 && sessionID.MatchString(opts.Session) {
+		a.session, a.primed = opts.Session, true
+	}
+	if a.session == "" {
+		a.before = &teammate.Usage{}
+	}
+	if opts.History.Cut == nil {
+		a.opts.History = teammate.History{} // it may be large, and is for Resume alone
+	}
+	return a, nil
+}
+
+// sessionID is what may stand in a command line as a session's id: never an
+// option.
+var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
+
+// Close waits for a Run, whose context must have ended; no program runs then.
+// Closing twice is fine; a Run after it fails.
+func (a *Agent) Close() error {
+	a.busy.Lock()
+	defer a.busy.Unlock()
+	a.closed = true
+	return nil
+}
+
+// Run is teammate.Agent's. Beside its errors there are *teammate.LimitError and
+// *teammate.LoginError, which no restart mends.
+func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	a.busy.Lock()
+	defer a.busy.Unlock()
+	return a.converse(ctx, prompt, h)
+}
+
+// Resume is teammate.Resumer's. Tool calls that a crash of covey left without a
+// result are interrupted: the program that made them is gone. The program is
+// told what happened, and gets the prompt again that it may never have had.
+func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, error) {
+	a.busy.Lock()
+	defer a.busy.Unlock()
+	notice := cutNotice
+	if cut := a.opts.History.Cut; cut != nil && cut.Point == teammate.CutAtPrompt {
+		if asked := lastPrompt(a.opts.History.Messages); asked != "" {
+			notice += " If you have not seen it yet, this is what you were asked:\n\n" + asked
+		}
+	}
+	if err := a.closeOpen(h); err != nil {
+		return teammate.Reply{}, err
+	}
+	return a.converse(ctx, []teammate.Input{{Kind: teammate.FromCovey, Text: notice}}, h)
+}
+
+// cutNotice is what the model is told of a covey that was ended in its turn, as
+// package acp tells it.
+const cutNotice = "Your last turn was cut off before its end. Go on where you were; " +
+	"tool calls without a result may have had an effect, so look first."
+
+// closeOpen gives the calls of an earlier life their results, and forgets that
+// life.
+func (a *Agent) closeOpen(h teammate.Host) error {
+	m := teammate.Message{Role: teammate.User}
+	if cut := a.opts.History.Cut; cut != nil {
+		for _, c := range cut.Open {
+			m.Content = append(m.Content, teammate.Block{
+				Type: teammate.ToolResultBlock, ToolUseID: c.ID, Content: "interrupted", IsError: true,
+			})
+		}
+	}
+	a.opts.History = teammate.History{}
+	if len(m.Content) == 0 {
+		return nil
+	}
+	return h.Record(teammate.Record{Message: m})
+}
+
+// lastPrompt is the text of the last message, if a user's. An assistant's last
+// message means that the prompt had reached the model, and repeating it would
+// have the work done twice.
+func lastPrompt(messages []teammate.Message) string {
+	if len(messages) == 0 || messages[len(messages)-1].Role != teammate.User {
+		return ""
+	}
+	return messages[len(messages)-1].Text()
+}
+
+// converse runs the program with the prompt, and again with whatever has to be
+// said after it before the gates are asked. Each run counts as a pass: those of
+// the model within it cannot be seen.
+func (a *Agent) converse(
+	ctx context.Context, inputs []teammate.Input, h teammate.Host,
+) (reply teammate.Reply, err error) {
+	if a.closed {
+		return reply, errors.New("command: the agent is closed")
+	}
+	inputs = append(a.takeHeld(), inputs...)
+	for {
+		mail, err := h.Pass(ctx)
+		if err != nil {
+			a.hold(inputs)
+			return reply, err
+		}
+		inputs = append(inputs, mail...)
+		if err := h.Record(promptRecord(inputs)); err != nil {
+			return reply, err
+		}
+		later, err := a.ask(ctx, inputs, h, &reply)
+		a.spoken = true
+		if err != nil || reply.Halted != "" || len(later) == 0 {
+			a.hold(later)
+			return reply, err
+		}
+		inputs = append(a.takeHeld(), later...)
+	}
+}
+
+// hold keeps inputs that the model has not seen for the next prompt. That they
+// were handed out is settled; their ids count no more.
+func (a *Agent) hold(inputs []teammate.Input) {
+	for _, in := range inputs {
+		in.MessageID = ""
+		a.held = append(a.held, in)
+	}
+}
+
+// takeHeld hands out what is held, once, in the order in which it came up.
+func (a *Agent) takeHeld() []teammate.Input {
+	held := a.held
+	a.held = nil
+	return held
+}
+
+// ask takes one prompt to its answer, over lost sessions and programs that were
+// killed. later is what hooks want said next; it is worth keeping with an
+// error, too.
+func (a *Agent) ask(
+	ctx context.Context, inputs []teammate.Input, h teammate.Host, reply *teammate.Reply,
+) (later []teammate.Input, err error) {
+	for {
+		// Also before a prompt of its own, when the one before it has failed: a
+		// program that fails at once must not be asked without pause.
+		if err := a.pause(ctx); err != nil {
+			return later, err
+		}
+		t, err := a.prompt(ctx, inputs, h, reply)
+		later = append(later, t.later...)
+		switch {
+		case ctx.Err() != nil:
+			return later, ctx.Err()
+		case errors.Is(err, errLost):
+			a.lose()
+		case !errors.Is(err, errCrash):
+			return later, a.judge(err)
+		}
+		if err := a.count(err); err != nil {
+			return later, err
+		}
+		// A prompt of which the program has said nothing is just sent again;
+		// otherwise the model has to know.
+		if t.touched {
+			notice := teammate.Input{Kind: teammate.FromCovey, Text: crashNotice}
+			if err := h.Record(promptRecord([]teammate.Input{notice})); err != nil {
+				return later, err
+			}
+			inputs = append([]teammate.Input{notice}, inputs...)
+		}
+	}
+}
+
+// crashNotice is cutNotice for a program that died while covey lived on. The
+// prompt follows it, since nobody knows how much of it the program had kept.
+const crashNotice = "Your program ended in the middle of this turn and was started again. " +
+	"Go on where you were; tool calls without a result may have had an effect, so look first. " +
+	"What you were asked is repeated below."
+
+// judge counts a turn that the program has failed. A turn that came to its end,
+// or that failed at the model's door, ends the count.
+func (a *Agent) judge(err error) error {
+	var failed *failedError
+	if errors.As(err, &failed) {
+		if given := a.count(failed); given != nil {
+			return given
+		}
+		return failed.api()
+	}
+	if err == nil || isAPIError(err) {
+		a.failures = 0
+	}
+	return err
+}
+
+// count notes a failure of the program. One that fails time and again is given
+// up: the error ends its member.
+func (a *Agent) count(err error) error {
+	if a.failures++; a.failures > a.opts.Restarts {
+		// It goes back to 0, for the member may be woken later, and has its restarts
+		// then as well.
+		a.failures = 0
+		return fmt.Errorf("command: the agent program failed %d times in a row: %w", a.opts.Restarts+1, err)
+	}
+	if a.failures > 1 { // it may be the session that kills it
+		a.lose()
+	}
+	return nil
+}
+
+// lose gives the session up: the next prompt begins a new one.
+func (a *Agent) lose() {
+	a.session, a.primed, a.before = "", false, &teammate.Usage{}
+}
+
+// pause waits before a program that has failed is started again.
+func (a *Agent) pause(ctx context.Context) error {
+	if a.failures == 0 {
+		return nil
+	}
+	wait := a.opts.Backoff
+	// Ten doublings are past any cap; without the limit a large Restarts would
+	// overflow the duration.
+	for range min(a.failures-1, 10) {
+		wait = min(2*wait, 20*a.opts.Backoff)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// compose makes the text of a prompt. A session begins with the system prompt
+// and, if there was talk before it, with a brief of that. Both stand until the
+// program has shown that it got the prompt; a program without sessions gets
+// them each time.
+func (a *Agent) compose(inputs []teammate.Input) string {
+	var parts []string
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if fresh := a.session == "" || !a.primed; fresh {
+		if a.opts.System != nil {
+			add(a.opts.System())
+		}
+		if a.spoken && a.opts.Brief != nil {
+			add(a.opts.Brief())
+		}
+	}
+	for _, in := range inputs {
+		add(in.Text)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// promptRecord is the message that shows inputs.
+func promptRecord(inputs []teammate.Input) teammate.Record {
+	m := teammate.Message{Role: teammate.User}
+	for _, in := range inputs {
+		m.Content = append(m.Content, teammate.Block{Type: teammate.TextBlock, Text: in.Text})
+	}
+	return teammate.Record{Message: m, Inputs: inputs}
+}

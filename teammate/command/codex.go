@@ -1,0 +1,298 @@
+package command
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// codexReader understands `codex exec --json`: the thread's id, items that are
+// started, updated and completed, and turn.completed or turn.failed at the end.
+type codexReader struct {
+	stray   stray
+	prefix  string          // of call ids: codex counts its items anew in each run
+	calls   map[string]bool // items that are tool calls and were begun
+	over    map[string]bool // those that have ended
+	told    ending
+	trouble string // the last error that was no turn's end: it may be trying again
+}
+
+func newCodexReader() *codexReader {
+	return &codexReader{
+		prefix: "codex_" + rand.Text()[:10] + "_", calls: map[string]bool{}, over: map[string]bool{},
+	}
+}
+
+// codexItem is one thing that codex does.
+type codexItem map[string]json.RawMessage
+
+func (r *codexReader) line(l line) []news {
+	fields, ok := objectLine(l)
+	if !ok {
+		r.stray.add(l)
+		return nil
+	}
+	switch text(fields["type"]) {
+	case "thread.started", "thread.resumed":
+		return []news{{session: text(fields["thread_id"])}}
+	case "item.started", "item.updated":
+		return r.item(fieldsOf(fields["item"]), false)
+	case "item.completed":
+		return r.item(fieldsOf(fields["item"]), true)
+	case "error":
+		r.trouble = clean(text(fields["message"]))
+	case "turn.failed":
+		r.finish(ending{said: clean(text(fieldsOf(fields["error"])["message"]))})
+	case "turn.completed":
+		used, known := codexUsage(fields["usage"])
+		r.finish(ending{ok: true, spent: Spent{Usage: used, Known: known}})
+	}
+	return nil
+}
+
+// finish takes in how the turn ended, once.
+func (r *codexReader) finish(e ending) {
+	if !r.told.told {
+		e.told, e.total = true, true
+		r.told = e
+	}
+}
+
+// item takes in one item; done says that it will change no more.
+func (r *codexReader) item(it codexItem, done bool) []news {
+	switch typ := text(it["type"]); typ {
+	case "agent_message":
+		if said := text(it["text"]); done && strings.TrimSpace(said) != "" {
+			return []news{{text: said}}
+		}
+	case "todo_list":
+		return codexPlan(it)
+	case "error":
+		if said := text(it["message"]); done && said != "" {
+			return []news{{warning: "codex: " + clean(said)}}
+		}
+	case "command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call":
+		return r.call(it, typ, done)
+	}
+	return nil // reasoning, and whatever is invented next
+}
+
+// call takes in a tool call: file changes are only told when they are done.
+func (r *codexReader) call(it codexItem, typ string, done bool) []news {
+	id := text(it["id"])
+	if id == "" || r.over[id] {
+		return nil
+	}
+	var all []news
+	id, key := r.prefix+id, id
+	if !r.calls[key] {
+		r.calls[key] = true
+		all = append(all, news{begun: &call{id: id, calls: it.calls(id, typ)}})
+	}
+	if done {
+		r.over[key] = true
+		all = append(all, news{ended: it.result(id)})
+	}
+	return all
+}
+
+// calls are the item as rules and hooks know such calls, named as package acp
+// names them.
+func (it codexItem) calls(id, typ string) []teammate.ToolCall {
+	one := func(name string, input json.RawMessage) []teammate.ToolCall {
+		return []teammate.ToolCall{{ID: id, Name: name, Input: input}}
+	}
+	switch typ {
+	case "command_execution":
+		return one("Bash", encode(map[string]string{"command": unwrap(text(it["command"]))}))
+	case "mcp_tool_call":
+		return one("mcp__"+text(it["server"])+"__"+text(it["tool"]), object(it["arguments"]))
+	case "web_search":
+		return one("WebSearch", encode(map[string]string{"query": text(it["query"])}))
+	case "collab_tool_call":
+		return one("Task", encode(map[string]string{"action": text(it["tool"]), "prompt": text(it["prompt"])}))
+	}
+	var all []teammate.ToolCall
+	for _, c := range it.changes() {
+		name := "Edit"
+		if c.Kind == "add" {
+			name = "Write"
+		}
+		all = append(all, one(name, encode(map[string]string{"file_path": c.Path}))...)
+	}
+	if all == nil {
+		return one("Edit", json.RawMessage(`{}`))
+	}
+	return all
+}
+
+// codexChange is one file of a file change.
+type codexChange struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"` // add, delete, update
+}
+
+func (it codexItem) changes() []codexChange {
+	var raw []json.RawMessage
+	lenient(it["changes"], &raw)
+	var all []codexChange
+	for _, one := range raw {
+		var c codexChange
+		if lenient(one, &c); c.Path != "" {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// result is what an item that is done has come to.
+func (it codexItem) result(id string) *result {
+	r := &result{id: id, isError: text(it["status"]) != "completed"}
+	switch text(it["type"]) {
+	case "command_execution":
+		r.text = text(it["aggregated_output"])
+		if code := number(it["exit_code"]); code != 0 {
+			r.text, r.isError = strings.TrimLeft(r.text+fmt.Sprintf("\nexit code %d", code), "\n"), true
+		} else if r.isError && r.text == "" {
+			r.text = text(it["status"])
+		}
+	case "file_change":
+		var lines []string
+		for _, c := range it.changes() {
+			lines = append(lines, c.Kind+" "+c.Path)
+		}
+		r.text = strings.Join(lines, "\n")
+	case "mcp_tool_call":
+		r.text = mcpResult(it)
+	default: // a web search has no status, and nobody tells what it found
+		r.isError = text(it["status"]) == "failed"
+	}
+	return r
+}
+
+// mcpResult is the text of an MCP tool's answer, or of its error.
+func mcpResult(it codexItem) string {
+	if said := text(fieldsOf(it["error"])["message"]); said != "" {
+		return said
+	}
+	answer := fieldsOf(it["result"])
+	if said := contentText(answer["content"]); said != "" {
+		return said
+	}
+	if facts := answer["structured_content"]; len(facts) > 0 && string(facts) != "null" {
+		return string(facts)
+	}
+	return ""
+}
+
+// codexPlan is a to-do list. Codex does not tell which of its steps it is at.
+func codexPlan(it codexItem) []news {
+	var items []struct {
+		Text string `json:"text"`
+		Done bool   `json:"completed"`
+	}
+	lenient(it["items"], &items)
+	var plan []teammate.PlanEntry
+	for _, step := range items {
+		status := "pending"
+		if step.Done {
+			status = "completed"
+		}
+		plan = append(plan, teammate.PlanEntry{Text: step.Text, Status: status})
+	}
+	if plan == nil {
+		return nil
+	}
+	return []news{{plan: plan}}
+}
+
+func (r *codexReader) end(int) ending {
+	e := r.told
+	if e.said == "" && !e.ok {
+		e.said = r.trouble
+	}
+	if e.said == "" && !e.ok {
+		e.said = r.stray.text()
+	}
+	return e
+}
+
+// codexUsage reads the tokens of turn.completed. Cached input is part of the
+// input there, reasoning part of the output.
+func codexUsage(raw json.RawMessage) (teammate.Usage, bool) {
+	fields := fieldsOf(raw)
+	if fields["input_tokens"] == nil && fields["output_tokens"] == nil {
+		return teammate.Usage{}, false
+	}
+	return teammate.Usage{
+		InputTokens: number(fields["input_tokens"]), OutputTokens: number(fields["output_tokens"]),
+	}, true
+}
+
+// unwrap takes a script out of the shell that codex runs it with, where it is
+// nothing but `bash -lc SCRIPT`: rules are for the script, and people read it.
+func unwrap(command string) string {
+	shell, rest, ok := strings.Cut(command, " ")
+	flag, word, ok2 := strings.Cut(rest, " ")
+	if !ok || !ok2 || !isAny(flag, "-c", "-lc") ||
+		!isAny(shell[strings.LastIndexByte(shell, '/')+1:], "sh", "bash", "zsh", "dash") {
+		return command
+	}
+	if script, ok := unquote(word); ok {
+		return script
+	}
+	return command
+}
+
+// unquote reads one word of a POSIX shell; false: it is not exactly one, or a
+// shell would change it.
+func unquote(word string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(word); {
+		var n int
+		switch c := word[i]; {
+		case c == '\'':
+			end := strings.IndexByte(word[i+1:], '\'')
+			if end < 0 {
+				return "", false
+			}
+			b.WriteString(word[i+1 : i+1+end])
+			n = end + 2
+		case c == '"':
+			if n = doubleQuoted(&b, word[i:]); n == 0 {
+				return "", false
+			}
+		case strings.IndexByte(" \t\n\\$`*?[]{}()<>|&;~#!", c) >= 0:
+			return "", false
+		default:
+			b.WriteByte(c)
+			n = 1
+		}
+		i += n
+	}
+	return b.String(), word != ""
+}
+
+// doubleQuoted reads a part in double quotes and returns its length; 0: it has
+// no end, or holds something that a shell would replace.
+func doubleQuoted(b *strings.Builder, word string) int {
+	for i := 1; i < len(word); i++ {
+		switch c := word[i]; {
+		case c == '"':
+			return i + 1
+		case c == '$' || c == '`':
+			return 0
+		case c == '\\' && i+1 < len(word) && strings.IndexByte("$`\"\\\n", word[i+1]) >= 0:
+			i++
+			if word[i] != '\n' {
+				b.WriteByte(word[i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,86 @@
+package command
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// What stands for something else in a command line.
+const (
+	promptMark  = "{prompt}"
+	sessionMark = "{session}"
+)
+
+// maxArgument is the longest prompt that is passed as an argument, in bytes.
+// Linux takes arguments up to 128 KiB.
+const maxArgument = 120 << 10
+
+// markerName is the environment variable by which children of a program that
+// left its session are found when it is ended.
+const markerName = "COVEY_PROGRAM="
+
+// process is the run of the program for one prompt.
+func (a *Agent) process(prompt string, stdout, stderr io.Writer) (teammate.Process, error) {
+	var extra Extra
+	if a.opts.Connect != nil {
+		var err error
+		if extra, err = a.opts.Connect(); err != nil {
+			return teammate.Process{}, fmt.Errorf("command: what connects the agent program: %w", err)
+		}
+	}
+	args, asArgument := a.commandLine(prompt, extra.Args)
+	if asArgument && len(prompt) > maxArgument {
+		return teammate.Process{}, &teammate.APIError{Type: "invalid_request", Message: fmt.Sprintf(
+			"the prompt has %d bytes, and as an argument %d is the most; a command without %s gets it on its stdin",
+			len(prompt), maxArgument, promptMark)}
+	}
+	marker := markerName + rand.Text()
+	p := teammate.Process{
+		Args: args, Dir: a.opts.Dir, Env: slices.Concat(a.opts.Env, extra.Env, []string{marker}), Marker: marker,
+		Stdout: stdout, Stderr: stderr, Grace: a.opts.Timeouts.Grace, Reap: true,
+	}
+	if !asArgument {
+		p.Stdin = []byte(prompt)
+	}
+	return p, nil
+}
+
+// commandLine is the command with its marks filled in; asArgument says that the
+// prompt is among them.
+func (a *Agent) commandLine(prompt string, extra []string) (args []string, asArgument bool) {
+	resume := a.opts.Resume
+	if a.session == "" {
+		resume = nil
+	}
+	marked := func(arg string) {
+		asArgument = asArgument || strings.Contains(arg, promptMark)
+		args = append(args, fill(arg, argument(prompt), a.session))
+	}
+	args = append(args, a.opts.Command[0])
+	for _, arg := range a.opts.Command[1:] {
+		marked(arg)
+	}
+	args = slices.Concat(args, a.opts.ExtraArgs, extra)
+	for _, arg := range resume {
+		marked(arg)
+	}
+	return args, asArgument
+}
+
+// fill puts prompt and session into one argument, in one go: what looks like a
+// mark in the prompt is none. A prompt that begins the argument must not look
+// like an option: it may come from anybody's mail.
+func fill(arg, prompt, session string) string {
+	if strings.HasPrefix(arg, promptMark) && strings.HasPrefix(prompt, "-") {
+		prompt = "\n" + prompt
+	}
+	return strings.NewReplacer(promptMark, prompt, sessionMark, session).Replace(arg)
+}
+
+// argument is a prompt as an argument can hold it: without NUL.
+func argument(prompt string) string { return strings.ReplaceAll(prompt, "\x00", "\uFFFD") }

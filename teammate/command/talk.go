@@ -1,0 +1,241 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// talk is one prompt while the program works at it. It belongs to the goroutine
+// of Run, as the Host does.
+type talk struct {
+	a    *Agent
+	rec  *recorder
+	read reader
+	box  *inbox
+	errs *lastWords
+	sup  teammate.Supervisor // nil: the Host is none
+	eye  teammate.Observer
+	stop context.CancelFunc // ends the program
+
+	later    []teammate.Input // to be said in a prompt of their own
+	touched  bool             // the program has said something of substance
+	halted   string           // by a hook
+	err      error            // why the prompt is given up
+	warnings int
+}
+
+// maxWarnings is how many of its warnings a run may show to people.
+const maxWarnings = 20
+
+// lastWords is the program's stderr: its end is kept, and all of it is a sign
+// of life.
+type lastWords struct {
+	teammate.Tail
+	box *inbox
+}
+
+// Write never fails.
+func (w *lastWords) Write(data []byte) (int, error) {
+	w.box.heard.Add(int64(len(data)))
+	return w.Tail.Write(data)
+}
+
+// ended is how a process ended.
+type ended struct {
+	exit teammate.Exit
+	err  error // it could not be started
+}
+
+// talk is a prompt that is still to be sent.
+func (a *Agent) talk(h teammate.Host) *talk {
+	t := &talk{a: a, rec: newRecorder(h, a.opts.MaxOutput), box: newInbox(), stop: func() {}}
+	t.read = newReader(a.opts.Dialect, a.opts.MaxOutput)
+	t.errs = &lastWords{box: t.box}
+	// What the Host cannot do is done without: a test, or another host, may offer
+	// less than a member does.
+	t.sup, _ = h.(teammate.Supervisor)
+	t.eye, _ = h.(teammate.Observer)
+	return t
+}
+
+// run runs the program and takes in what it prints until it has ended and all
+// of that is taken in. When ctx ends, or the prompt is given up, the program is
+// ended; what it prints on its way out counts.
+func (t *talk) run(ctx context.Context, p teammate.Process) ended {
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	t.stop = stop
+	var release func()
+	p.Started = func(pid int) {
+		if t.a.opts.Started != nil {
+			release = t.a.opts.Started(pid)
+		}
+	}
+	over := make(chan ended, 1)
+	go func() { // run waits for it
+		exit, err := p.Run(within)
+		if release != nil {
+			release()
+		}
+		t.box.close()
+		over <- ended{exit, err}
+	}()
+	limit := time.NewTimer(t.a.opts.Timeouts.Run)
+	defer limit.Stop()
+	watch := time.NewTimer(t.patience())
+	defer watch.Stop()
+	for heard := t.box.heard.Load(); ; {
+		select {
+		case <-t.box.ready:
+			t.takeAll(ctx)
+			heard = t.box.heard.Load()
+			watch.Reset(t.patience())
+		case <-watch.C:
+			if now := t.box.heard.Load(); now != heard {
+				heard = now
+			} else {
+				t.giveUp(silence(t.patience()))
+			}
+			watch.Reset(t.patience())
+		case <-limit.C:
+			t.giveUp(tooLong(t.a.opts.Timeouts.Run))
+		case e := <-over:
+			t.takeAll(ctx)
+			return e
+		}
+	}
+}
+
+// silence is the error of a program that says nothing for too long. It is a
+// failed model request: an endpoint that does not answer looks like this.
+func silence(limit time.Duration) error {
+	return &teammate.APIError{
+		Type:    "server_error",
+		Message: fmt.Sprintf("the agent program has not said anything for %v; it was ended", limit),
+	}
+}
+
+// tooLong is the error of a program that does not end.
+func tooLong(limit time.Duration) error {
+	return &teammate.APIError{
+		Type: "server_error", Message: fmt.Sprintf("the agent program was at work for %v; it was ended", limit),
+	}
+}
+
+// patience is how long the program may be silent now.
+func (t *talk) patience() time.Duration {
+	switch limits := t.a.opts.Timeouts; {
+	case !speaksLines(t.read):
+		return limits.Run
+	case t.rec.busy():
+		return limits.Tool
+	default:
+		return limits.Silence
+	}
+}
+
+// giveUp ends the prompt early because of err; the first reason counts.
+func (t *talk) giveUp(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+	t.stop()
+}
+
+// takeAll takes in what waits. Once the transcript has failed, nothing more is
+// worth anything.
+func (t *talk) takeAll(ctx context.Context) {
+	for _, l := range t.box.take() {
+		for _, n := range t.read.line(l) {
+			if err := t.note(ctx, n); err != nil {
+				t.giveUp(err)
+				t.box.deafen()
+				return
+			}
+		}
+	}
+}
+
+// note takes in one thing that the program told.
+func (t *talk) note(ctx context.Context, n news) error {
+	if n.session != "" {
+		if err := t.a.enter(n.session); err != nil {
+			return err
+		}
+	}
+	if n.text != "" {
+		t.touched = true
+		t.rec.say(n.text)
+	}
+	if n.begun != nil {
+		t.touched = true
+		if err := t.rec.begin(n.begun); err != nil {
+			return err
+		}
+	}
+	if n.ended != nil {
+		if err := t.done(ctx, n.ended); err != nil {
+			return err
+		}
+	}
+	t.show(n)
+	return nil
+}
+
+// done takes in the result of a call. Hooks look at the call after its result
+// and before the result is recorded.
+func (t *talk) done(ctx context.Context, r *result) error {
+	s := t.rec.running(r.id)
+	if s == nil {
+		return nil // it has its one result, or was never heard of
+	}
+	s.result = teammate.ToolResult{Content: clean(shorten(r.text)), IsError: r.isError}
+	if t.sup != nil {
+		for _, call := range s.calls {
+			t.remark(t.sup.Report(ctx, call, s.result))
+		}
+	}
+	return t.rec.end(s)
+}
+
+// remark takes in what hooks said of a call. A halt ends the turn at once; all
+// else is said in a prompt of its own, for nobody can speak to the program.
+func (t *talk) remark(r teammate.Remarks) {
+	t.later = append(t.later, r.Feedback...)
+	if r.Halted != "" {
+		t.halted = r.Halted
+		t.stop()
+	}
+}
+
+// show tells the journal of what no transcript holds.
+func (t *talk) show(n news) {
+	if t.eye == nil {
+		return
+	}
+	if len(n.plan) > 0 {
+		t.eye.Observe(teammate.Planned{Entries: n.plan})
+	}
+	if n.warning != "" && t.warnings < maxWarnings {
+		t.warnings++
+		t.eye.Observe(teammate.Warning{Text: n.warning})
+	}
+}
+
+// enter notes the session's id. A program that cannot be told to resume has
+// none.
+func (a *Agent) enter(id string) error {
+	if len(a.opts.Resume) == 0 || id == a.session || !sessionID.MatchString(id) {
+		return nil
+	}
+	a.session = id
+	// The id is kept before the program does anything in the session: a crash
+	// between the two would leave work in a session that nobody finds again.
+	if err := a.opts.OnSession(id); err != nil {
+		return fmt.Errorf("command: the session's id could not be kept: %w", err)
+	}
+	return nil
+}

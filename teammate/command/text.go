@@ -1,0 +1,104 @@
+package command
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// plainReader takes all that is printed as the reply.
+type plainReader struct {
+	said strings.Builder
+	max  int
+	left int64 // bytes left out
+}
+
+func (r *plainReader) line(l line) []news {
+	room := r.max - r.said.Len()
+	keep := l.data[:max(min(len(l.data), room), 0)]
+	r.said.Write(keep)
+	r.left += int64(len(l.data) - len(keep))
+	if room > 0 {
+		r.said.WriteByte('\n')
+	}
+	return nil
+}
+
+func (r *plainReader) end(code int) ending {
+	reply := strings.TrimSpace(strings.ReplaceAll(clean(r.said.String()), "\r\n", "\n"))
+	return ending{ok: code == 0, reply: reply, left: r.left}
+}
+
+// sniffer waits for the first JSON line to know the dialect. Until then all is
+// text.
+type sniffer struct {
+	plain *plainReader
+	known reader // nil: not known yet
+	given bool   // it will stay text
+	lines int
+}
+
+// sniffLines is how many lines a program may print before its first JSON line:
+// warnings, a banner. A line further down is part of a text.
+const sniffLines = 50
+
+func (r *sniffer) line(l line) []news {
+	if r.known != nil {
+		return r.known.line(l)
+	}
+	if !r.given {
+		r.lines++
+		if fields, ok := objectLine(l); ok {
+			r.given = true
+			if r.known = dialectOf(fields); r.known != nil {
+				return r.known.line(l)
+			}
+		}
+		r.given = r.given || r.lines >= sniffLines
+	}
+	return r.plain.line(l)
+}
+
+func (r *sniffer) end(code int) ending {
+	if r.known == nil {
+		return r.plain.end(code)
+	}
+	e := r.known.end(code)
+	e.sniffd = true
+	return e
+}
+
+// dialectOf knows a dialect by its first line; nil: it is none.
+func dialectOf(fields map[string]json.RawMessage) reader {
+	switch typ := text(fields["type"]); {
+	case isAny(typ, "thread.started", "thread.resumed", "turn.started"):
+		return newCodexReader()
+	case isAny(typ, "system", "result", "assistant", "rate_limit_event") && text(fields["session_id"]) != "":
+		return newClaudeReader()
+	}
+	return nil
+}
+
+// newReader is the reader of a dialect.
+func newReader(d Dialect, limit int) reader {
+	switch d {
+	case Text:
+		return &plainReader{max: limit}
+	case Claude:
+		return newClaudeReader()
+	case Codex:
+		return newCodexReader()
+	}
+	return &sniffer{plain: &plainReader{max: limit}}
+}
+
+// speaksLines reports whether a reader's program is known to print JSON lines,
+// so that its silence means something.
+func speaksLines(r reader) bool {
+	switch r := r.(type) {
+	case *plainReader:
+		return false
+	case *sniffer:
+		return r.known != nil
+	}
+	return true
+}
