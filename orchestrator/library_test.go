@@ -1,0 +1,301 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// agentFunc is an agent that is a function.
+type agentFunc func(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error)
+
+func (f agentFunc) Run(ctx context.Context, p []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	return f(ctx, p, h)
+}
+
+// quiet is an agent that has nothing to do.
+func quiet(context.Context, []teammate.Input, teammate.Host) (teammate.Reply, error) {
+	return teammate.Reply{Text: "done"}, nil
+}
+
+// made makes the same agent for everybody.
+func made(f agentFunc) AgentMaker {
+	return func(Brief) (teammate.Agent, error) { return f, nil }
+}
+
+// givenSpec is a team whose members are agents of the program's own.
+const givenSpec = `covey: 1
+name: crew
+goal: Ship it.
+lead: {agent: boss}
+teammates:
+  dev: {agent: dev, tools: [Read]}
+`
+
+// given makes the Orchestrator of a run of spec with these agents.
+func given(t *testing.T, dir, spec string, opts Options) (*Orchestrator, *lineLog, error) {
+	t.Helper()
+	team, err := configs.ParseWith(filepath.Join(dir, "team.yaml"), []byte(spec),
+		configs.Options{Given: []string{"boss", "dev"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &lineLog{more: make(chan struct{})}
+	opts.OnLine = log.add
+	o, err := New(team, opts)
+	return o, log, err
+}
+
+// runGiven runs such a team to its end.
+func runGiven(t *testing.T, spec string, opts Options) (Ending, []Line) {
+	t.Helper()
+	o, log, err := given(t, t.TempDir(), spec, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ending, err := o.Run(ctx)
+	if err != nil || ctx.Err() != nil {
+		t.Fatalf("Run: %v, %v\n%s", err, ctx.Err(), show(log.all()))
+	}
+	return ending, log.all()
+}
+
+// TestGivenAgentMissing: a spec cannot run if the program lacks one of its agents.
+func TestGivenAgentMissing(t *testing.T) {
+	stateHome(t)
+	_, _, err := given(t, t.TempDir(), givenSpec, Options{Agents: map[string]AgentMaker{"dev": made(quiet)}})
+	if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), `member lead: the program brings no agent "boss"`) ||
+		strings.Contains(err.Error(), "member dev") {
+		t.Errorf("New says %v", err)
+	}
+}
+
+// TestGivenAgentBrief: the program is told for whom it makes an agent.
+func TestGivenAgentBrief(t *testing.T) {
+	stateHome(t)
+	var told []Brief
+	maker := func(b Brief) (teammate.Agent, error) {
+		told = append(told, b)
+		return agentFunc(quiet), nil
+	}
+	dir := t.TempDir()
+	o, _, err := given(t, dir, givenSpec, Options{Agents: map[string]AgentMaker{"boss": maker, "dev": made(quiet)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 {
+		t.Fatalf("%d agents were made for the lead", len(told))
+	}
+	b := told[0]
+	has := func(name string) bool {
+		return slices.ContainsFunc(b.Tools, func(s teammate.Spec) bool { return s.Name == name })
+	}
+	if b.Team != "crew" || b.Member != "lead" || !b.Lead || b.Workspace != o.place.Workspace && b.Workspace != dir ||
+		!strings.Contains(b.System, "You are lead") || !has("Bash") || !has("TaskUpdate") || b.History.Turns != 0 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestGivenAgentTools: an agent reaches the tools that the spec gives its member,
+// through hooks and permissions, and no others.
+func TestGivenAgentTools(t *testing.T) {
+	stateHome(t)
+	var results []string
+	dev := func(ctx context.Context, _ []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+		for i, name := range []string{"Bash", "TaskList"} {
+			r := h.Call(ctx, teammate.ToolCall{ID: fmt.Sprint(name, len(results), i), Name: name,
+				Input: []byte(`{"command":"id"}`)[:map[string]int{"Bash": 16, "TaskList": 0}[name]]})
+			results = append(results, fmt.Sprintf("%s %v", name, r.IsError))
+		}
+		return teammate.Reply{}, nil
+	}
+	spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
+	_, lines := runGiven(t, spec, Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(dev)}})
+	if len(results) < 2 || results[0] != "Bash true" || results[1] != "TaskList false" {
+		t.Errorf("%q\n%s", results, show(lines))
+	}
+}
+
+// TestGivenAgentBroken: what is wrong with an agent of the program's own ends its
+// member, and is told; the others go on.
+func TestGivenAgentBroken(t *testing.T) {
+	stateHome(t)
+	for want, maker := range map[string]AgentMaker{
+		"make agent \"dev\": no key":             func(Brief) (teammate.Agent, error) { return nil, errors.New("no key") },
+		"make agent \"dev\": panic: boom":        func(Brief) (teammate.Agent, error) { panic("boom") },
+		"make agent \"dev\": it came to nothing": func(Brief) (teammate.Agent, error) { return nil, nil },
+		"agent: panic: bang": made(func(context.Context, []teammate.Input, teammate.Host) (teammate.Reply, error) {
+			panic("bang")
+		}),
+	} {
+		spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
+		ending, lines := runGiven(t, spec, Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": maker}})
+		if ending.Code != CodeUnfinished || !strings.Contains(fmt.Sprint(ending.Problems), want) {
+			t.Errorf("%s: %+v\n%s", want, ending, show(lines))
+		}
+	}
+}
+
+// closing is an agent that counts how often it is closed.
+type closing struct {
+	agentFunc
+	closed *atomic.Int32
+}
+
+func (c closing) Close() error { c.closed.Add(1); return nil }
+
+// TestGivenAgentClosed: an agent that holds something open is closed once.
+func TestGivenAgentClosed(t *testing.T) {
+	stateHome(t)
+	var closed atomic.Int32
+	_, lines := runGiven(t, "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n", Options{Agents: map[string]AgentMaker{
+		"boss": func(Brief) (teammate.Agent, error) { return closing{quiet, &closed}, nil },
+	}})
+	if closed.Load() != 1 {
+		t.Errorf("it was closed %d times\n%s", closed.Load(), show(lines))
+	}
+}
+
+// TestGivenAgentResumes: an agent is told of the turn that it was stopped in.
+func TestGivenAgentResumes(t *testing.T) {
+	stateHome(t)
+	dir, spec := t.TempDir(), "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stuck := func(ctx context.Context, _ []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+		if _, err := h.Pass(ctx); err != nil {
+			return teammate.Reply{}, err
+		}
+		cancel()
+		<-ctx.Done()
+		return teammate.Reply{}, ctx.Err()
+	}
+	o, _, err := given(t, dir, spec, Options{Agents: map[string]AgentMaker{"boss": made(stuck)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ending, err := o.Run(ctx); err != nil || ending.Code != CodeInterrupted {
+		t.Fatalf("%+v, %v", ending, err)
+	}
+	var b Brief
+	var prompts []string
+	o, log, err := given(t, dir, spec, Options{Agents: map[string]AgentMaker{"boss": func(brief Brief) (teammate.Agent, error) {
+		b = brief
+		return agentFunc(func(_ context.Context, in []teammate.Input, _ teammate.Host) (teammate.Reply, error) {
+			prompts = append(prompts, in[0].Text)
+			return teammate.Reply{Text: "done"}, nil
+		}), nil
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ending, err := o.Run(t.Context())
+	if err != nil || ending.Code != CodeDone || !ending.Resumed || b.History.Turns != 1 || b.History.Cut == nil {
+		t.Errorf("%+v, %v, %+v\n%s", ending, err, b.History, show(log.all()))
+	}
+	if len(prompts) == 0 || !strings.Contains(prompts[0], "cut off") {
+		t.Errorf("the agent was told %q", prompts)
+	}
+}
+
+// finisher completes task 1, again and again until it may.
+func finisher(tries *atomic.Int32) agentFunc {
+	return func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+		reply := teammate.Reply{Text: "done"}
+		for strings.Contains(in[0].Text, "#1") {
+			n := tries.Add(1)
+			reply.ToolCalls++
+			r := h.Call(ctx, teammate.ToolCall{ID: fmt.Sprint("call-", n), Name: "TaskUpdate",
+				Input: []byte(`{"taskId":"1","status":"completed"}`)})
+			if strings.Contains(r.Content, "Updated") || ctx.Err() != nil || n > 5 {
+				break
+			}
+		}
+		return reply, nil
+	}
+}
+
+// TestCallbackInTeam: a callback is asked where a command is, its words reach the
+// agent, and the journal names it.
+func TestCallbackInTeam(t *testing.T) {
+	stateHome(t)
+	var reg hooks.Registry
+	var asked, tries atomic.Int32
+	_, err := reg.Add(hooks.TaskCompleted, hooks.Callback{Name: "review", Gate: true,
+		Do: func(_ context.Context, in hooks.Input) (hooks.Answer, error) {
+			p, err := hooks.As[hooks.TaskCompletedInput](in)
+			if err != nil || p.TaskSubject != "Look around" || p.TeammateName != "dev" || in.SessionID == "" {
+				t.Errorf("%+v, %v", in, err)
+			}
+			if asked.Add(1) == 1 {
+				return hooks.Answer{Decision: hooks.Block, Reason: "look again"}, nil
+			}
+			return hooks.Answer{}, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reg.On(hooks.PreToolUse, "TaskUpdate", func(context.Context, hooks.Input) (hooks.Answer, error) {
+		return hooks.Answer{}, errors.New("down")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
+	ending, lines := runGiven(t, spec, Options{Hooks: &reg,
+		Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(finisher(&tries))}})
+	var seen []string
+	for _, l := range lines {
+		var d struct{ Event, Command, Outcome, Text string }
+		if strings.HasPrefix(l.Type, "hook_f") && decode(l.Data, &d) == nil && d.Event == "TaskCompleted" {
+			seen = append(seen, strings.TrimSpace(l.Type+" "+d.Command+d.Outcome+d.Text))
+		}
+	}
+	want := []string{"hook_finished callback reviewblocking",
+		"hook_feedback TaskCompleted hook feedback:\nlook again", "hook_finished callback reviewsuccess"}
+	if ending.Code != CodeDone || tries.Load() != 2 || ending.FailedOpen != 2 || !slices.Equal(seen, want) {
+		t.Errorf("%+v, %d tries, %q\n%s", ending, tries.Load(), seen, show(lines))
+	}
+}
+
+// TestCallbackDeafInTeam: a callback that does not heed its context cannot keep a
+// team from ending; people are told of it.
+func TestCallbackDeafInTeam(t *testing.T) {
+	stateHome(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	var reg hooks.Registry
+	release := make(chan struct{})
+	_, err := reg.Add(hooks.Stop, hooks.Callback{Name: "deaf", Timeout: 50 * time.Millisecond,
+		Do: func(context.Context, hooks.Input) (hooks.Answer, error) { <-release; return hooks.Answer{}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ending, lines := runGiven(t, "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n",
+		Options{Hooks: &reg, Agents: map[string]AgentMaker{"boss": made(quiet)}})
+	warned := slices.ContainsFunc(lines, func(l Line) bool {
+		return l.Type == "warning" && strings.Contains(string(l.Data), "callback deaf")
+	})
+	if ending.Code != CodeDone || ending.FailedOpen == 0 || !warned {
+		t.Errorf("%+v\n%s", ending, show(lines))
+	}
+	close(release)
+	if err := reg.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
