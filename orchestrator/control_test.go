@@ -249,7 +249,7 @@ func TestClientAsksAndIsAnswered(t *testing.T) {
 			TaskClaim{ID: "1", As: "docs"}, "1"},
 		{"send", func() (any, error) { return c.Send(ctx, Send{To: "api", Text: "hello"}) },
 			Send{To: "api", Text: "hello"}, SendReply{Delivery: Delivered, IDs: []string{"m1"}}},
-		{"interrupt", func() (any, error) { return c.Interrupt(ctx, "api") }, "api", InterruptReply{true, 3}},
+		{"interrupt", func() (any, error) { return c.Interrupt(ctx, "api") }, "api", InterruptReply{Interrupted: true, Turn: 3}},
 		{"down", func() (any, error) { return c.Down(ctx, "enough") }, Down{"enough"}, DownReply{9}},
 		{"hooks", func() (any, error) { r, err := c.Hooks(ctx); return len(r), err }, "hooks", 0},
 	} {

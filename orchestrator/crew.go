@@ -43,12 +43,15 @@ type crew struct {
 	goal      string
 	pid       int
 	up        chan struct{} // closed once every member has begun its session
+	clock     clock
+	slots     map[string]*slots // by agent; fixed once run has begun
 
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
 	told     string
 	reported string
-	resting  *move // keep: the team is at rest for this reason
-	begun    int   // members that have begun their session, or never will
+	resting  *move  // keep: the team is at rest for this reason
+	waiting  string // the wait for usage limits that was last told of
+	begun    int    // members that have begun their session, or never will
 }
 
 // poke makes the crew look at the team again. It never blocks.
@@ -75,6 +78,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	if err := c.recall(ctx); err != nil {
 		return move{}, err
 	}
+	c.allot()
 	woken, err := c.bus.OnWake(func(string) { c.poke() })
 	if err != nil {
 		return move{}, err
@@ -131,7 +135,7 @@ func (c *crew) recall(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return c.recallLockouts(ctx)
 }
 
 // direct is the crew's loop.
@@ -153,6 +157,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		// none of them is missed.
 		select {
 		case <-c.poked:
+		case <-c.nextRetry():
 		case <-ctx.Done():
 			return move{}, context.Cause(ctx)
 		}
@@ -164,15 +169,14 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 // it is.
 func (c *crew) scene(ctx context.Context) (scene, error) {
 	var s scene
+	now := c.now()
 	c.mu.Lock()
 	s.Told, s.Reports = c.told, c.reported
 	for _, m := range c.seats {
-		s.Seats = append(s.Seats, seatView{
-			Name: m.member.Name, Lead: m.lead, Idle: m.idle, Gone: m.gone != "", Attention: m.attention,
-			SelfClaim: m.member.SelfClaim, Skills: skills{Tools: m.member.Tools}, Nudges: m.nudges, Nudged: m.nudged,
-		})
+		s.Seats = append(s.Seats, m.view(now))
 	}
 	c.mu.Unlock()
+	s.Free = c.freeSlots()
 	var err error
 	if s.Tasks, err = c.store.List(ctx); err != nil {
 		return s, err
@@ -207,12 +211,16 @@ func (c *crew) comfort(s *scene) {
 // carryOut does one thing that plan asked for.
 func (c *crew) carryOut(ctx context.Context, m move) error {
 	s, ok := c.seat(m.Member)
-	if !ok && m.Kind != finish {
+	if !ok && m.Member != "" {
 		return fmt.Errorf("%s: %w", m.Member, ErrNoMember)
 	}
 	switch m.Kind {
 	case giveMail:
 		return c.handMail(ctx, s)
+	case giveGoOn:
+		return c.handOn(ctx, s)
+	case waitLimit:
+		c.waitFor(m)
 	case giveClaim:
 		return c.handClaim(ctx, s, m.Tasks[0])
 	case giveNudge:
@@ -283,7 +291,7 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 		s.nudges++
 	}
 	s.nudged = mark
-	s.idle, s.attention, s.stuckOn, s.limited, c.resting = false, "", "", false, nil
+	s.idle, s.attention, s.stuckOn, s.limited, c.resting, c.waiting = false, "", "", false, nil, ""
 	s.work <- w // never blocks: the member was idle, so the one place is free
 	return nil
 }

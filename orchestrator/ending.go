@@ -54,6 +54,9 @@ func (e Ending) counts() map[string]int {
 	return counts
 }
 
+// open is how many tasks are not completed.
+func (e Ending) open() int { return e.Tasks[tasks.Pending] + e.Tasks[tasks.InProgress] }
+
 // restOf is why a crew came to rest: by itself, or because of an error.
 type restOf struct {
 	end move
@@ -119,11 +122,14 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		switch {
 		case s.gone != "":
 			m.State, m.Reason = Ended, s.gone
+		case s.lockout.holds(c.now()):
+			m.State, m.Reason = s.lockedEnding(c.now())
 		case s.attention != "":
 			m.State, m.Reason = NeedsAttention, s.attention
 			limited = limited || s.limited
 		}
-		if m.Reason != "" {
+		// A usage limit that nothing had to wait for is no problem.
+		if m.Reason != "" && (m.State != Limited || e.open() > 0) {
 			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.member.Name, m.Reason))
 		}
 		if s.lead {

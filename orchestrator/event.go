@@ -1,5 +1,7 @@
 package orchestrator
 
+import "time"
+
 // The events of the team as a whole (DESIGN 7). Members' events are in package
 // teammate; those of tasks and messages come out of the store.
 type (
@@ -8,6 +10,11 @@ type (
 		Goal    string   `json:"goal"`
 		Members []string `json:"members"` // the lead first
 		Resumed bool     `json:"resumed"`
+	}
+	// TeamWaits is sent when nobody can do anything until a usage limit is over.
+	TeamWaits struct {
+		Until   time.Time `json:"until"`   // when the first of them tries again
+		Members []string  `json:"members"` // who is waited for
 	}
 	// TeamEnded is the last line of each run that ended in order.
 	TeamEnded struct {
@@ -19,6 +26,9 @@ type (
 
 // EventType is the journal's name for it.
 func (TeamStarted) EventType() string { return "team_started" }
+
+// EventType is the journal's name for it.
+func (TeamWaits) EventType() string { return "team_waits" }
 
 // EventType is the journal's name for it.
 func (TeamEnded) EventType() string { return "team_ended" }

@@ -121,22 +121,23 @@ func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
 	reply := SendReply{Delivery: Delivered}
 	for _, m := range sent {
 		reply.IDs = append(reply.IDs, m.ID)
-		if !c.takesMail(m.To) {
+		if !c.takesMail(m.To, r.As == "") {
 			reply.Delivery = Queued
 		}
 	}
 	return reply, err
 }
 
-// takesMail reports whether a member begins a turn with new mail at once.
-func (c *crew) takesMail(member string) bool {
+// takesMail reports whether a member begins a turn with new mail at once. One
+// that is locked out does so for a person alone.
+func (c *crew) takesMail(member string, person bool) bool {
 	s, ok := c.seat(member)
 	if !ok {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return s.idle && s.gone == ""
+	return s.idle && s.gone == "" && (person || s.lockout == nil)
 }
 
 // interrupt ends a turn. Whether there was one is answered by what the crew knew
@@ -147,8 +148,9 @@ func (c *crew) interrupt(_ context.Context, member string) (InterruptReply, erro
 		return InterruptReply{}, c.board.known(member)
 	}
 	c.mu.Lock()
-	reply := InterruptReply{Interrupted: !s.idle, Turn: s.watch.turn}
+	reply := InterruptReply{Interrupted: !s.idle && s.waits == "", Turn: s.watch.turn}
 	c.mu.Unlock()
+	reply.Retries = c.tryNow(s)
 	if reply.Interrupted {
 		s.mate.Interrupt("a person interrupted the turn")
 	}
@@ -210,8 +212,14 @@ func (s *seat) state() MemberState {
 		return Ended
 	case !s.sessionBegun:
 		return Starting
+	case !s.idle && s.waits != "":
+		return Waiting
 	case !s.idle:
 		return Working
+	case s.lockout != nil && s.lockout.LoggedOut:
+		return LoggedOut
+	case s.lockout != nil && !s.lockout.Until.IsZero():
+		return Limited
 	case s.attention != "":
 		return NeedsAttention
 	}
@@ -271,7 +279,10 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 		}
 	}
 	if m.State != Resting {
-		m.WaitsFor = ""
+		m.WaitsFor = s.waits
+	}
+	if m.State == Limited {
+		m.LimitedUntil = s.lockout.Until
 	}
 	return m
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
@@ -41,7 +42,22 @@ type seat struct {
 	limited      bool   // the attention is due to a limit, which ends a team with code 3
 	nudges       int
 	nudged       string
+	lockout      *lockout // nil: none; not changed once it stands here
+	waits        string   // what it waits for before a turn that it has work for; empty: nothing
 	watch        watch
+}
+
+// view is what plan is to know of a member; crew.mu is held.
+func (s *seat) view(now time.Time) seatView {
+	v := seatView{
+		Name: s.member.Name, Lead: s.lead, Idle: s.idle, Gone: s.gone != "", Attention: s.attention,
+		Agent: s.member.Agent.Name, Lock: s.lockout.state(now),
+		SelfClaim: s.member.SelfClaim, Skills: skills{Tools: s.member.Tools}, Nudges: s.nudges, Nudged: s.nudged,
+	}
+	if v.Lock == lockUsedUp {
+		v.Until = s.lockout.Until
+	}
+	return v
 }
 
 // Next waits for the next work. While it waits, the member is idle.

@@ -1,9 +1,11 @@
 package orchestrator
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -19,6 +21,8 @@ type scene struct {
 	Seats   []seatView   // the lead first, then in file order
 	Told    string       // the impasse that the lead was last told of
 	Reports string       // the finished list that the lead last reported on
+	// Free is how many more turns may begin, by agent; no entry: any number.
+	Free map[string]int
 }
 
 // seatView is what plan knows of one member.
@@ -28,6 +32,9 @@ type seatView struct {
 	Idle      bool // waits for work; false: takes a turn, or has just been given one
 	Gone      bool // halted or failed for good: takes no more turns
 	Attention string
+	Agent     string    // key of scene.Free
+	Lock      lockState // its agent cannot be used for now
+	Until     time.Time // lockUsedUp only: for how long
 	SelfClaim bool
 	Skills    skills
 	Unread    []tasks.Message
@@ -47,6 +54,8 @@ type moveKind string
 // The moves of a plan.
 const (
 	giveMail  moveKind = "mail"      // hand Member all of its unread mail
+	giveGoOn  moveKind = "go on"     // let Member go on that was locked out
+	waitLimit moveKind = "wait"      // nothing to do but to wait Until, for Names
 	giveClaim moveKind = "claim"     // claim Tasks[0] for Member and hand it over
 	giveNudge moveKind = "nudge"     // remind Member of Tasks
 	attention moveKind = "attention" // Member needs attention: Reason
@@ -61,8 +70,10 @@ type move struct {
 	Member string
 	Tasks  []tasks.Task
 	Reason string
-	Mark   string // fingerprint to remember: nudges, impasses and reports
+	Mark   string // fingerprint to remember: nudges, impasses, reports and waits
 	Done   bool   // finish only: everything is done
+	Names  []string
+	Until  time.Time
 }
 
 // plan decides what is to be done in a scene; no moves means wait. It is
@@ -71,6 +82,7 @@ type move struct {
 func plan(s scene) []move {
 	var moves []move
 	taken := map[string]bool{}
+	s.Free = maps.Clone(s.Free)
 	busy := false
 	for _, seat := range s.Seats {
 		if seat.Gone {
@@ -82,6 +94,9 @@ func plan(s scene) []move {
 		}
 		if m, ok := next(s, seat, taken); ok {
 			moves = append(moves, m)
+			if _, limited := s.Free[seat.Agent]; limited {
+				s.Free[seat.Agent]--
+			}
 		}
 	}
 	// Only when nobody works and nobody is given anything can the team be at rest:
@@ -89,11 +104,22 @@ func plan(s scene) []move {
 	if busy || len(moves) > 0 {
 		return moves
 	}
+	if m, ok := waits(s); ok {
+		return []move{m}
+	}
 	return atRest(s)
 }
 
 // next is what an idle member should do now, if anything.
 func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
+	// Each try of a member that is locked out costs an answer of the vendor's, so
+	// only a person can cause one.
+	if seat.Lock == lockOver || seat.Lock != "" && slices.ContainsFunc(seat.Unread, fromOperator) {
+		return move{Kind: giveGoOn, Member: seat.Name}, true
+	}
+	if seat.Lock != "" {
+		return move{}, false
+	}
 	if show, moot := sortMail(seat.Unread, s.Tasks, seat.Name); len(show)+len(moot) > 0 {
 		return move{Kind: giveMail, Member: seat.Name}, true
 	}
@@ -106,7 +132,9 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 	if len(own) > 0 {
 		return remind(seat, own), true
 	}
-	if !seat.SelfClaim {
+	// Mail and reminders wait for a slot in the member's hands; a task that nobody
+	// has might be somebody else's meanwhile.
+	if free, limited := s.Free[seat.Agent]; !seat.SelfClaim || limited && free <= 0 {
 		return move{}, false
 	}
 	for _, t := range s.Tasks {
@@ -181,6 +209,38 @@ func stuck(s scene, t tasks.Task) string {
 	}
 	return "belongs to " + t.Owner
 }
+
+// waits is what a team does in which nobody has anything to do, but somebody
+// will once a usage limit is over.
+func waits(s scene) (move, bool) {
+	m := move{Kind: waitLimit}
+	for _, seat := range s.Seats {
+		if seat.Gone || seat.Lock != lockUsedUp || !needed(s, seat) {
+			continue
+		}
+		m.Names = append(m.Names, seat.Name)
+		m.Mark += seat.Name + " " + seat.Until.UTC().Format(time.RFC3339Nano) + " "
+		if m.Until.IsZero() || seat.Until.Before(m.Until) {
+			m.Until = seat.Until
+		}
+	}
+	return m, len(m.Names) > 0
+}
+
+// needed reports whether the team would miss a member that is locked out: the
+// lead, whoever owns or could take something that is open, and in a team without
+// tasks everybody.
+func needed(s scene, seat seatView) bool {
+	if seat.Lead || len(s.Tasks) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(openTasks(s.Tasks), func(t tasks.Task) bool {
+		return t.Owner == seat.Name || t.Owner == "" && seat.SelfClaim && suits(t, seat.Skills)
+	})
+}
+
+// fromOperator reports whether a person sent m.
+func fromOperator(m tasks.Message) bool { return m.Kind == kindPerson }
 
 // actable lists the tasks that a member owns and could work on now.
 func actable(all []tasks.Task, member string) []tasks.Task {

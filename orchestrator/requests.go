@@ -43,6 +43,9 @@ const (
 	Starting       MemberState = "starting"
 	Working        MemberState = "working"
 	Resting        MemberState = "idle"
+	Waiting        MemberState = "waiting" // for what WaitsFor says, before its turn
+	Limited        MemberState = "limited" // its agent's usage limit is reached
+	LoggedOut      MemberState = "logged out"
 	NeedsAttention MemberState = "needs attention"
 	Ended          MemberState = "ended"
 )
@@ -83,6 +86,8 @@ type MemberStatus struct {
 	Refusals   int         `json:"refusals"`    // by gates, in this run
 	FailedOpen int         `json:"failed_open"` // hooks that failed and let it pass, in this run
 	Tokens     int64       `json:"tokens"`
+	// LimitedUntil is when a member of state Limited tries again.
+	LimitedUntil time.Time `json:"limited_until,omitzero"`
 }
 
 // TaskCounts counts the team's tasks. Ready and Blocked are parts of Pending.
@@ -193,6 +198,9 @@ type TeamAnswer struct {
 type InterruptReply struct {
 	Interrupted bool `json:"interrupted"` // false: it was in no turn
 	Turn        int  `json:"turn"`
+	// Retries says that it was locked out by a usage limit or a missing login,
+	// and tries again now.
+	Retries bool `json:"retries,omitempty"`
 }
 
 // Down asks the team to end.

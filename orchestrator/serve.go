@@ -115,6 +115,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 	return func(e teammate.Event) {
 		// The crew knows before the journal does, because the journal may make the
 		// member wait, and ps must not.
+		e.Data = c.lock(ctx, s, e.Data)
 		c.mu.Lock()
 		s.watch.see(e)
 		c.mu.Unlock()
@@ -126,8 +127,11 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 			c.act(ctx, s, c.needsAttention(ctx, s, data.Reason))
 		case teammate.Idle:
 			c.act(ctx, s, c.idled(ctx, s, data))
+		case teammate.Limited:
+			c.act(ctx, s, c.tellOfLimit(ctx, s, data))
 		case teammate.TurnEnded:
 			c.turnEnded(s, data)
+			c.unlock(ctx, s, data.Reason)
 		}
 	}
 }

@@ -21,6 +21,7 @@ type board struct {
 	team    string
 	started time.Time // when this run began
 	ended   string    // why it ended; empty: it runs
+	waits   string    // until when nobody can do anything; empty: somebody can
 	members []*seat   // the lead first, then as they appeared
 	tasks   map[string]taskNews
 	refused int // refusals by gates in this run
@@ -31,7 +32,8 @@ type board struct {
 // seat is what a board knows of one member. All its texts are plain already.
 type seat struct {
 	name    string
-	state   string // starting, working, at the gates, idle, needs attention, ended
+	state   string // one of the constants below
+	until   string // limited: when it goes on
 	doing   string
 	turn    int
 	refused int
@@ -43,6 +45,9 @@ const (
 	working   = "working"
 	atGates   = "at the gates"
 	idle      = "idle"
+	waiting   = "waiting"
+	limited   = "limited"
+	loggedOut = "logged out"
 	attention = "needs attention"
 	ended     = "ended"
 )
@@ -109,7 +114,7 @@ func (b *board) addNews(e entry) {
 func (b *board) applyTeam(l orchestrator.Line, p payload) {
 	switch l.Type {
 	case "team_started":
-		b.refused, b.ended, b.started = 0, "", l.Time
+		b.refused, b.ended, b.waits, b.started = 0, "", "", l.Time
 		for _, s := range b.members {
 			*s = seat{name: s.name, state: starting}
 		}
@@ -118,6 +123,10 @@ func (b *board) applyTeam(l orchestrator.Line, p payload) {
 		}
 	case "team_ended":
 		b.ended = p.Reason
+	case "team_waits":
+		b.waits = orchestrator.ShortTime(p.Until.Local(), l.Time.Local())
+	case "turn_started":
+		b.waits = ""
 	case "task":
 		b.applyTask(p)
 	}
@@ -160,11 +169,25 @@ func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
 		s.refused++
 		b.refused++
 	case "turn_ended":
-		s.doing = ""
+		if !isLockout(p.Reason) {
+			s.doing = ""
+		}
 	case "idle":
-		s.state, s.doing = idle, short(p.LastText)
+		if !isLockout(p.Reason) {
+			s.state, s.doing = idle, short(p.LastText)
+		}
 	case "needs_attention":
-		s.state, s.doing = attention, short(p.Reason)
+		s.doing = short(p.Reason)
+		if p.Kind != "login" {
+			s.state = attention
+		}
+	case "limited":
+		s.state, s.doing = limited, short(p.Text)
+		s.until = orchestrator.ShortTime(p.Until.Local(), l.Time.Local())
+	case "logged_out":
+		s.state, s.doing = loggedOut, short(p.Hint)
+	case "waiting":
+		s.state, s.doing = waiting, short("for "+p.For)
 	case "member_ended":
 		s.state, s.doing = ended, short(p.Reason)
 	}
@@ -217,6 +240,14 @@ func (b *board) openBlockers(t taskNews) []taskNews {
 		}
 	}
 	return open
+}
+
+// label is a member's state as it is shown.
+func (s *seat) label() string {
+	if s.state == limited {
+		return limited + " until " + s.until
+	}
+	return s.state
 }
 
 // what says what a member does, or what it waits for. Of an idle member that

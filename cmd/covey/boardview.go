@@ -45,6 +45,9 @@ func (b *board) heading(now time.Time) string {
 		parts = append(parts, fmt.Sprintf("%d refused", b.refused))
 	}
 	parts = append(parts, elapsed(now.Sub(b.started)))
+	if b.waits != "" {
+		parts = append(parts, "waits until "+b.waits)
+	}
 	if b.ended != "" {
 		parts = append(parts, "ended: "+short(b.ended))
 	}
@@ -102,7 +105,7 @@ func (b *board) memberLine(s *screen, m *seat, names, width int) string {
 		rest = append(rest, what)
 	}
 	name := padded(fit(m.name, names), names)
-	state := s.paint(stateStyle(m.state), padded(m.state, len(attention)))
+	state := s.paint(stateStyle(m.state), padded(m.label(), len(attention)))
 	return fit("  "+name+"  "+state+"  "+strings.Join(rest, " · "), width)
 }
 
@@ -112,9 +115,9 @@ func stateStyle(state string) style {
 	switch state {
 	case working:
 		return green
-	case atGates:
+	case atGates, waiting, limited:
 		return yellow
-	case attention:
+	case attention, loggedOut:
 		return red
 	}
 	return faint

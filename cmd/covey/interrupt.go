@@ -28,6 +28,8 @@ such as a text that "covey send" gives it.`,
 				return err
 			case asJSON:
 				return c.out.json(reply)
+			case reply.Retries:
+				c.out.printf("%s was locked out and tries again now\n", plainLine(args[0]))
 			case !reply.Interrupted:
 				c.out.printf("%s is in no turn; there is nothing to interrupt\n", plainLine(args[0]))
 			default:

@@ -83,9 +83,16 @@ func (r *lastRun) apply(l orchestrator.Line) {
 	case "turn_ended":
 		m.Tokens += p.Usage.InputTokens + p.Usage.OutputTokens
 	case "needs_attention":
-		m.State, m.Attention = orchestrator.NeedsAttention, p.Reason
+		m.Attention = p.Reason
+		if p.Kind != "login" {
+			m.State = orchestrator.NeedsAttention
+		}
+	case "limited":
+		m.State, m.LimitedUntil = orchestrator.Limited, p.Until
+	case "logged_out":
+		m.State = orchestrator.LoggedOut
 	case "turn_started":
-		m.State, m.Attention = orchestrator.Resting, ""
+		m.State, m.Attention, m.LimitedUntil = orchestrator.Resting, "", time.Time{}
 	case "hook_feedback":
 		m.Refusals++
 	case "hook_finished":

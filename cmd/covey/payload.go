@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -23,12 +24,15 @@ type payload struct {
 	Decision string          `json:"decision"`
 	Event    string          `json:"event"`
 	ExitCode int             `json:"exit_code"`
+	For      string          `json:"for"`
 	From     string          `json:"from"`
 	Goal     string          `json:"goal"`
+	Hint     string          `json:"hint"`
 	ID       string          `json:"id"`
 	Input    json.RawMessage `json:"input"`
 	IsError  bool            `json:"is_error"`
 	Kind     string          `json:"kind"`
+	Known    bool            `json:"known"`
 	LastText string          `json:"last_text"`
 	Members  []string        `json:"members"`
 	Message  string          `json:"message"`
@@ -48,6 +52,7 @@ type payload struct {
 	Text     string          `json:"text"`
 	To       string          `json:"to"`
 	Tool     string          `json:"tool"`
+	Until    time.Time       `json:"until"`
 	Usage    usage           `json:"usage"`
 	Warning  string          `json:"warning"`
 }

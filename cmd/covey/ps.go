@@ -70,11 +70,15 @@ func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 	c.out.printf("%s\n", c.out.paint(bold, statusLine(s, now)))
 	if len(s.Members) > 0 {
 		c.out.printf("\n")
-		memberTable(s.Members).print(c.out)
+		memberTable(s.Members, now).print(c.out)
 	}
 	for _, m := range s.Members {
-		if m.Attention != "" {
-			name := plainLine(m.Name)
+		name := plainLine(m.Name)
+		switch {
+		case m.Attention == "":
+		case m.State == orchestrator.LoggedOut: // it says itself what is to be done
+			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s: %s", name, plainLine(m.Attention))))
+		default:
 			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s needs attention: %s", name, plainLine(m.Attention))))
 			c.out.printf("%s\n", c.out.paint(faint, fmt.Sprintf("  covey logs %s tells what happened; covey send %s TEXT helps it on",
 				name, name)))
@@ -108,7 +112,7 @@ func statusLine(s orchestrator.Status, now time.Time) string {
 
 // memberTable is the table of `covey ps`. One column holds what a member is
 // busy with or waits for, since it is never both.
-func memberTable(members []orchestrator.MemberStatus) *table {
+func memberTable(members []orchestrator.MemberStatus, now time.Time) *table {
 	t := &table{head: []string{"MEMBER", "AGENT", "STATE", "TURN", "PASS", "TASK", "WAITS FOR", "UNREAD", "REFUSALS"}}
 	for _, m := range members {
 		task := m.Task
@@ -119,11 +123,19 @@ func memberTable(members []orchestrator.MemberStatus) *table {
 		if m.State == orchestrator.Working && m.Doing != "" {
 			waits = m.Doing
 		}
-		t.add(cell{text: m.Name}, cell{text: m.Agent}, cell{string(m.State), memberStyle(m.State)},
+		t.add(cell{text: m.Name}, cell{text: m.Agent}, cell{stateText(m, now), memberStyle(m.State)},
 			cell{text: count(m.Turn)}, cell{text: count(m.Pass)}, cell{text: task}, cell{text: waits},
 			cell{text: fmt.Sprint(m.Unread)}, cell{text: fmt.Sprint(m.Refusals)})
 	}
 	return t
+}
+
+// stateText is a member's state, with the time until which it stays so.
+func stateText(m orchestrator.MemberStatus, now time.Time) string {
+	if m.State == orchestrator.Limited {
+		return string(m.State) + " until " + orchestrator.ShortTime(m.LimitedUntil.Local(), now)
+	}
+	return string(m.State)
 }
 
 // count is a number that counts from 1; 0 is none yet. A table says less with a

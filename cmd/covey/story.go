@@ -58,11 +58,14 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 	case "turn_started":
 		return fmt.Sprintf("turn %d begins (%s)", l.Turn, p.Cause), faint
 	case "turn_ended":
-		if p.Reason != "completed" {
+		if p.Reason != "completed" && !isLockout(p.Reason) {
 			return fmt.Sprintf("turn %d ended: %s", l.Turn, p.Reason), yellow
 		}
 	case "idle":
-		if p.LastText != "" {
+		switch {
+		case isLockout(p.Reason):
+			return "", normal
+		case p.LastText != "":
 			return "idle: " + p.LastText, faint
 		}
 		return "idle", faint
@@ -73,14 +76,37 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return "to " + p.To + ": " + firstOf(p.Summary, p.Text), normal
 	case "task":
 		return taskText(l, p), taskStyle(p.Op)
+	case "limited", "team_waits":
+		return limitText(l, p), yellow
 	}
 	return troubleText(l, p)
+}
+
+// isLockout tells whether a turn ended because its agent may not go on for now.
+// Another line tells of that, so this reason need not be told again.
+func isLockout(reason string) bool {
+	return reason == "usage_limit" || reason == "logged_out"
+}
+
+// limitText tells of a usage limit, and how long it makes whom wait.
+func limitText(l orchestrator.Line, p payload) string {
+	at := orchestrator.ShortTime(p.Until.Local(), l.Time.Local())
+	switch {
+	case l.Type == "team_waits":
+		return fmt.Sprintf("waits until %s for %s (usage limit)", at, strings.Join(p.Members, ", "))
+	case p.Known:
+		return fmt.Sprintf("usage limit of %s reached; it goes on at %s", p.Agent, at)
+	}
+	return fmt.Sprintf("usage limit of %s reached; it tries again at %s", p.Agent, at)
 }
 
 // troubleText is briefText for what went wrong or was refused.
 func troubleText(l orchestrator.Line, p payload) (string, style) {
 	switch l.Type {
 	case "needs_attention":
+		if p.Kind == "login" { // it says itself what is to be done
+			return p.Reason, red
+		}
 		return "needs attention: " + p.Reason, red
 	case "hook_feedback":
 		return "refused by " + p.Event + ": " + complaint(p.Event, p.Text), yellow
@@ -176,6 +202,12 @@ func full(l orchestrator.Line) (entry, bool) {
 		e.text, e.style = fmt.Sprintf("turn %d ended: %s", l.Turn, p.Reason), faint
 	case "hook_finished":
 		e.text, e.style = hookText(p)
+	case "limited":
+		e.text, e.style = limitText(l, p)+"\n"+quoted(p.Text), yellow
+	case "logged_out":
+		e.text, e.style = p.Agent+" is not logged in\n"+quoted(p.Hint), yellow
+	case "waiting":
+		e.text, e.style = "waits for "+p.For, faint
 	case "member_started":
 		e.text, e.style = "starts, agent "+p.Agent, faint
 	default:

@@ -97,7 +97,9 @@ func memberStyle(state orchestrator.MemberState) style {
 	switch state {
 	case orchestrator.Working:
 		return green
-	case orchestrator.NeedsAttention:
+	case orchestrator.Waiting, orchestrator.Limited:
+		return yellow
+	case orchestrator.NeedsAttention, orchestrator.LoggedOut:
 		return red
 	}
 	return normal

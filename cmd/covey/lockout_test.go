@@ -1,0 +1,130 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// The lines of a member that reached its limit at noon, and one that is logged
+// out.
+func lockedLines() []orchestrator.Line {
+	until := time.Date(2026, 11, 21, 15, 4, 0, 0, time.Local).Format(time.RFC3339)
+	return []orchestrator.Line{
+		lineAt(0, "", "team_started", `{"goal":"Ship","members":["lead","api","docs"]}`),
+		lineAt(1, "lead", "member_started", `{"agent":"acp/codex"}`),
+		lineAt(1, "api", "member_started", `{"agent":"acp/codex"}`),
+		lineAt(1, "docs", "member_started", `{"agent":"acp/gemini"}`),
+		lineAt(2, "lead", "waiting", `{"for":"a slot of codex"}`),
+		lineAt(3, "api", "turn_started", `{"cause":"task"}`),
+		lineAt(4, "api", "limited", `{"agent":"codex","until":"`+until+`","known":true,"text":"5-hour limit reached"}`),
+		lineAt(4, "api", "turn_ended", `{"reason":"usage_limit"}`),
+		lineAt(4, "api", "idle", `{"reason":"usage_limit","last_text":"usage limit reached"}`),
+		lineAt(5, "docs", "turn_started", `{"cause":"task"}`),
+		lineAt(6, "docs", "logged_out", `{"agent":"gemini","hint":"no login","fix":"gemini"}`),
+		lineAt(6, "docs", "turn_ended", `{"reason":"logged_out"}`),
+		lineAt(6, "docs", "needs_attention", `{"reason":"gemini is not logged in; run `+"`gemini`"+`","kind":"login"}`),
+		lineAt(6, "docs", "idle", `{"reason":"logged_out"}`),
+		lineAt(7, "", "team_waits", `{"until":"`+until+`","members":["api"]}`),
+	}
+}
+
+// Each lockout is one line for people, and the end of its turn is none.
+func TestStoryOfLockouts(t *testing.T) {
+	var briefly, fully []string
+	for _, l := range lockedLines()[4:] {
+		if e, ok := brief(l); ok {
+			briefly = append(briefly, e.who+": "+e.text)
+		}
+		if e, ok := full(l); ok {
+			fully = append(fully, e.who+": "+e.text)
+		}
+	}
+	want := []string{
+		"api: turn 2 begins (task)", "api: usage limit of codex reached; it goes on at 15:04",
+		"docs: turn 2 begins (task)", "docs: gemini is not logged in; run `gemini`",
+		"team: waits until 15:04 for api (usage limit)",
+	}
+	if strings.Join(briefly, "\n") != strings.Join(want, "\n") {
+		t.Errorf("briefly\n%s\nwant\n%s", strings.Join(briefly, "\n"), strings.Join(want, "\n"))
+	}
+	all := strings.Join(fully, "\n")
+	for _, want := range []string{
+		"lead: waits for a slot of codex", "api: usage limit of codex reached; it goes on at 15:04\n│ 5-hour limit reached",
+		"api: turn 2 ended: usage_limit", "docs: gemini is not logged in\n│ no login",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	guess := lineAt(1, "api", "limited", `{"agent":"codex","until":"2026-11-23T09:00:00Z","text":"no more"}`)
+	if e, _ := brief(guess); !strings.Contains(e.text, "reached; it tries again at Mon ") {
+		t.Errorf("a guess is told as %q", e.text)
+	}
+}
+
+func TestBoardOfLockouts(t *testing.T) {
+	s, _ := pipeScreen()
+	b := newBoard("crew", nil, lineAt(0, "", "", "").Time)
+	for _, l := range lockedLines() {
+		b.apply(l)
+	}
+	got := strings.Join(b.draw(s, 100, 20, b.started.Add(time.Minute)), "\n")
+	for _, want := range []string{
+		"covey: crew · 0 of 0 tasks done · 1m00s · waits until 15:04",
+		"  lead  waiting          for a slot of codex",
+		"  api   limited until 15:04  5-hour limit reached",
+		"  docs  logged out       gemini is not logged in; run `gemini`",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	b.apply(lineAt(9, "api", "turn_started", `{"cause":"resume"}`))
+	got = strings.Join(b.draw(s, 100, 20, b.started.Add(time.Minute)), "\n")
+	if strings.Contains(got, "waits until") || !strings.Contains(got, "  api   working          thinks") {
+		t.Errorf("after its next turn began:\n%s", got)
+	}
+}
+
+func TestPsOfLockouts(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
+	c, out, _ := printer()
+	c.printStatus(orchestrator.Status{Team: "crew", Workspace: "/w", PID: 7, Up: true, Started: now, Members: []orchestrator.MemberStatus{
+		{Name: "lead", Agent: "acp/codex", State: orchestrator.Waiting, WaitsFor: "a slot of codex"},
+		{Name: "api", Agent: "acp/codex", State: orchestrator.Limited, LimitedUntil: now.Add(3 * time.Hour)},
+		{Name: "docs", Agent: "acp/gemini", State: orchestrator.LoggedOut, Attention: "gemini is not logged in; run `gemini`"},
+	}}, now)
+	want := `crew in /w · running for 0s (process 7)
+
+MEMBER  AGENT       STATE                TURN  PASS  TASK  WAITS FOR        UNREAD  REFUSALS
+lead    acp/codex   waiting              -     -     -     a slot of codex  0       0
+api     acp/codex   limited until 15:00  -     -     -     -                0       0
+docs    acp/gemini  logged out           -     -     -     -                0       0
+! docs: gemini is not logged in; run ` + "`gemini`" + `
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
+
+// A team that does not run is shown from its journal in the same states.
+func TestLastRunOfLockouts(t *testing.T) {
+	run := &lastRun{hooks: map[hookName]*hookCounts{}}
+	for _, l := range lockedLines() {
+		run.apply(l)
+	}
+	api, docs := run.known("api"), run.known("docs")
+	if api.State != orchestrator.Limited || api.LimitedUntil.Local().Format("15:04") != "15:04" {
+		t.Errorf("api is %+v", api)
+	}
+	if docs.State != orchestrator.LoggedOut || !strings.Contains(docs.Attention, "run `gemini`") {
+		t.Errorf("docs is %+v", docs)
+	}
+	run.apply(lineAt(9, "api", "turn_started", `{"cause":"resume"}`))
+	if api.State != orchestrator.Resting || !api.LimitedUntil.IsZero() {
+		t.Errorf("after its next turn began api is %+v", api)
+	}
+}

@@ -1,0 +1,332 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// How long a member waits whose agent does not say when its limit is over. Each
+// try in vain doubles the time, so that a limit of a week costs a dozen tries
+// a day.
+const (
+	firstRetry = 15 * time.Minute
+	lastRetry  = 2 * time.Hour
+	// soonRetry is the first wait after an announced time that did not hold.
+	soonRetry = time.Minute
+)
+
+// lockout is why a member takes no turns for now, though it was cut short in
+// one: its agent's account is used up, or nobody is logged in. It is stored, so
+// that covey waits on when it is started again.
+type lockout struct {
+	LoggedOut bool      `json:"logged_out,omitempty"`
+	Until     time.Time `json:"until,omitzero"`  // when it tries again; zero: at once
+	Known     bool      `json:"known,omitempty"` // the agent said so; false: covey guesses
+	Tries     int       `json:"tries"`           // tries in a row that covey made by itself
+	Again     bool      `json:"again,omitempty"` // the lockout before it was no different: everybody knows
+	Text      string    `json:"text"`            // what the agent said
+}
+
+// lockState says what a lockout means now.
+type lockState string
+
+// The states; empty: there is no lockout.
+const (
+	lockUsedUp lockState = "used up"    // until a time that has not come
+	lockLogin  lockState = "logged out" // until a person has done something
+	lockOver   lockState = "over"       // the member is owed a turn
+)
+
+// state is what the lockout means at a time. The times are compared by the wall
+// clock alone: a machine may have slept in between.
+func (l *lockout) state(now time.Time) lockState {
+	switch {
+	case l == nil:
+		return ""
+	case l.LoggedOut:
+		return lockLogin
+	case l.Until.Round(0).After(now.Round(0)):
+		return lockUsedUp
+	}
+	return lockOver
+}
+
+// holds reports whether the lockout keeps the member from its turns.
+func (l *lockout) holds(now time.Time) bool {
+	state := l.state(now)
+	return state != "" && state != lockOver
+}
+
+// keyLockout is where the store has a member's lockout; null: none.
+func keyLockout(member string) string { return "lockout/" + member }
+
+// retryAt is when a member tries again whose agent was used up tries times in a
+// row. What the agent has announced is believed once; when it did not hold, or
+// lies in the past, waiting longer each time keeps covey from knocking for ever.
+func retryAt(now, announced time.Time, tries int) time.Time {
+	if tries <= 1 && announced.After(now) {
+		return announced.Round(0)
+	}
+	wait := firstRetry
+	if announced.After(now) || tries > 1 && !announced.IsZero() {
+		wait = soonRetry
+		tries--
+	}
+	for range min(tries, 20) - 1 {
+		wait = min(2*wait, lastRetry)
+	}
+	at := now.Add(wait).Round(0)
+	if announced.After(at) {
+		return announced.Round(0)
+	}
+	return at
+}
+
+// agentName is how people know what thinks behind a member.
+func agentName(m configs.Member) string { return cmp.Or(m.Agent.Name, kindOf(m)) }
+
+// loginCommand logs the user in for a member's agent; empty: none is known.
+func loginCommand(m configs.Member) string {
+	p, ok := presetOf(m.Agent.Preset)
+	if !ok {
+		return ""
+	}
+	return p.login
+}
+
+// loginText says what a person has to do, then being what follows the login.
+func loginText(m configs.Member, hint, then string) string {
+	if run := loginCommand(m); run != "" {
+		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", agentName(m), run, then)
+	}
+	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", agentName(m), oneLine(hint), then)
+}
+
+// limitText says that a member waits, and until when.
+func limitText(m configs.Member, l lockout, now time.Time) string {
+	then := "tries again"
+	if l.Known {
+		then = "goes on"
+	}
+	return fmt.Sprintf("usage limit of %s reached; it %s at %s", agentName(m), then, ShortTime(l.Until.Local(), now))
+}
+
+// lockedEnding is how a run ended for a member that was locked out then.
+// crew.mu is held.
+func (s *seat) lockedEnding(now time.Time) (MemberState, string) {
+	if s.lockout.LoggedOut {
+		return LoggedOut, loginText(s.member, s.lockout.Text, "covey up")
+	}
+	return Limited, limitText(s.member, *s.lockout, now)
+}
+
+// ShortTime is a time of these days as people say it: the time of day, with the
+// weekday or the date where it is not today's, in the zone of t.
+func ShortTime(t, now time.Time) string {
+	now = now.In(t.Location())
+	day := func(t time.Time) time.Time {
+		y, m, d := t.Date()
+		return time.Date(y, m, d, 12, 0, 0, 0, time.UTC)
+	}
+	switch days := int(day(t).Sub(day(now)) / (24 * time.Hour)); {
+	case days == 0:
+		return t.Format("15:04")
+	case days > 0 && days < 7:
+		return t.Format("Mon 15:04")
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+// recallLockouts reads which members were locked out when the last run ended.
+// Who was logged out tries again: a person has started covey since.
+func (c *crew) recallLockouts(ctx context.Context) error {
+	for _, s := range c.seats {
+		var l *lockout
+		if err := value(ctx, c.store, keyLockout(s.member.Name), &l); err != nil {
+			return err
+		}
+		if l != nil && l.LoggedOut {
+			l.LoggedOut, l.Until = false, time.Time{}
+		}
+		s.lockout = l
+	}
+	return nil
+}
+
+// lock notes a lockout that a member's turn came to, and fills in what only the
+// crew knows of it. Other events are returned as they are. It is called before
+// anybody is told, so that a crash cannot lose it.
+func (c *crew) lock(ctx context.Context, s *seat, d teammate.EventData) teammate.EventData {
+	var l lockout
+	switch e := d.(type) {
+	case teammate.Limited:
+		now := c.now()
+		l = s.nextLockout(e.Text)
+		l.Until = retryAt(now, e.Until, l.Tries)
+		l.Known = l.Until.Equal(e.Until)
+		e.Agent, e.Known, e.Until = agentName(s.member), l.Known, l.Until
+		d = e
+	case teammate.LoggedOut:
+		l = s.nextLockout(e.Hint)
+		l.LoggedOut = true
+		e.Agent, e.Fix = agentName(s.member), loginCommand(s.member)
+		d = e
+	case teammate.NeedsAttention:
+		if e.Kind == "login" {
+			e.Reason = loginText(s.member, s.locked().Text, fmt.Sprintf("covey send %s \"go on\"", s.member.Name))
+		}
+		return e
+	default:
+		return d
+	}
+	c.mu.Lock()
+	s.lockout = &l
+	c.mu.Unlock()
+	// A team that is being stopped has to know of it when it is started again.
+	c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyLockout(s.member.Name), raw(l)))
+	return d
+}
+
+// unlock notes that a member's turn came to something else than a lockout.
+func (c *crew) unlock(ctx context.Context, s *seat, reason string) {
+	if reason == teammate.EndUsageLimit || reason == teammate.EndLoggedOut {
+		return
+	}
+	c.mu.Lock()
+	was := s.lockout
+	s.lockout = nil
+	c.mu.Unlock()
+	if was != nil {
+		c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyLockout(s.member.Name), raw(nil)))
+	}
+}
+
+// locked is the member's lockout; zero: none.
+func (s *seat) locked() lockout {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	if s.lockout == nil {
+		return lockout{}
+	}
+	return *s.lockout
+}
+
+// nextLockout is a lockout that follows the one that the member may have.
+func (s *seat) nextLockout(text string) lockout {
+	was := s.locked()
+	return lockout{Tries: was.Tries + 1, Again: was != lockout{}, Text: text}
+}
+
+// tellOfLimit tells the lead of a member's usage limit, once for all the tries
+// that come to the same.
+func (c *crew) tellOfLimit(ctx context.Context, s *seat, e teammate.Limited) error {
+	if s.locked().Again {
+		return nil
+	}
+	owned, err := c.store.Owned(ctx, s.member.Name)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("Teammate %s waits: %s.", s.member.Name,
+		limitText(s.member, lockout{Until: e.Until, Known: e.Known}, c.now()))
+	open := slices.DeleteFunc(owned, func(t tasks.Task) bool { return t.Status == tasks.Completed })
+	if len(open) > 0 {
+		text += " It keeps " + taskNames(open) + " and goes on with what it was asked; reassign what cannot wait."
+	}
+	return c.tellLeadOf(ctx, s, text)
+}
+
+// handOn lets a member go on that was locked out. What it was asked it has kept
+// itself; mail that came in meanwhile goes along.
+func (c *crew) handOn(ctx context.Context, s *seat) error {
+	mail, err := c.store.Unread(ctx, s.member.Name)
+	if err != nil {
+		return err
+	}
+	in, err := s.read(ctx, mail)
+	if err != nil {
+		return err
+	}
+	// A try that a person asked for says nothing about how long to wait.
+	c.tryNow(s)
+	goOn := teammate.Input{Kind: teammate.FromCovey, Text: teammate.GoOn}
+	return c.hand(s, teammate.Work{Cause: teammate.ByResume, Inputs: append([]teammate.Input{goOn}, in...)}, "")
+}
+
+// tryNow lets an idle member that is locked out try again at once. It reports
+// whether there is such a lockout.
+func (c *crew) tryNow(s *seat) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !s.idle || s.gone != "" || !s.lockout.holds(c.now()) {
+		return false
+	}
+	l := *s.lockout
+	l.LoggedOut, l.Until = false, time.Time{}
+	l.Tries = max(l.Tries-1, 0)
+	s.lockout = &l
+	c.poke()
+	return true
+}
+
+// waitFor tells the journal, once for each time, that the team does nothing but
+// wait for a usage limit to be over.
+func (c *crew) waitFor(m move) {
+	c.mu.Lock()
+	told := c.waiting == m.Mark
+	c.waiting = m.Mark
+	c.mu.Unlock()
+	if !told {
+		c.journal.tell(TeamWaits{Until: m.Until, Members: m.Names})
+	}
+}
+
+// maxSleep is how long the crew looks at no clock: timers stand still while a
+// machine sleeps, and clocks are set.
+const maxSleep = time.Minute
+
+// nextRetry fires when the next member may try again, or a little sooner; nil
+// if none waits for a time.
+func (c *crew) nextRetry() <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	var next time.Time
+	for _, s := range c.seats {
+		if s.gone == "" && s.lockout.state(now) == lockUsedUp && (next.IsZero() || s.lockout.Until.Before(next)) {
+			next = s.lockout.Until
+		}
+	}
+	if next.IsZero() {
+		return nil
+	}
+	return c.after(min(next.Round(0).Sub(now.Round(0)), maxSleep))
+}
+
+// clock is where the crew has the time from; a zero clock is the machine's.
+// Tests bring their own.
+type clock struct {
+	now   func() time.Time
+	after func(time.Duration) <-chan time.Time
+}
+
+func (c *crew) now() time.Time {
+	if c.clock.now == nil {
+		return time.Now()
+	}
+	return c.clock.now()
+}
+
+func (c *crew) after(d time.Duration) <-chan time.Time {
+	if c.clock.after == nil {
+		return time.After(d)
+	}
+	return c.clock.after(d)
+}
