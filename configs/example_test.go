@@ -82,6 +82,32 @@ teammates: [api]
 	//                ^
 }
 
+// Members may name agent programs that covey knows, and agents that the calling
+// program brings along.
+func ExampleParseWith() {
+	team, err := configs.ParseWith("team.yaml", []byte(`
+covey: 1
+agents:
+  tests: {use: command, command: [run-tests, "{prompt}"], env: {TOKEN: "${CI_TOKEN}"}}
+lead: mine
+teammates: {api: codex, check: tests}
+`), configs.Options{
+		Given:  []string{"mine"},
+		Lookup: func(name string) (string, bool) { return "the secret of " + name, true },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, m := range team.Members() {
+		fmt.Println(m.Name, m.Agent.Kind, m.Agent.Name, m.Agent.Preset, m.Agent.Env)
+	}
+	// Output:
+	// lead given mine  []
+	// api acp codex codex []
+	// check command tests  [TOKEN=${CI_TOKEN}]
+}
+
 // Starter gives a spec that runs at once, and the files that it needs.
 func ExampleStarter() {
 	dir, remove := folder()

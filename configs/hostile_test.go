@@ -54,6 +54,18 @@ func TestHostile(t *testing.T) {
 		"many mates":       {spec + "teammates: {" + numbered("a%d: x, ", 3000) + "}\n", "more than 2000 teammates"},
 		"many rules":       {spec + "defaults: {permissions: {allow: [" + numbered("a%d, ", 5000) + "]}}\n", "more than 1000 entries"},
 		"wrong references": {spec + "tasks: [" + numbered("{subject: a, owner: bb%d, blocked_by: [x%[1]d]}, ", 2000) + "]\n", "there is no member"},
+		"many variables":   {spec + "agents: {x: {use: codex, env: {" + numbered("A%d: x, ", 2000) + "}}}\n", "more than 1000 entries"},
+		"same variables":   {spec + "agents: {x: {use: codex, env: {" + strings.Repeat("A: x, ", 900) + "}}}\n", "is here twice"},
+		"many dollars":     {spec + "agents: {x: {use: codex, env: {A: \"" + strings.Repeat("$", 60001) + "\"}}}\n", "write $$ for a dollar"},
+		"unclosed":         {spec + "agents: {x: {use: codex, env: {A: \"" + strings.Repeat("${A", 20000) + "\"}}}\n", "write $$ for a dollar"},
+		"long variable":    {spec + "agents: {x: {use: codex, env: {A: \"${" + strings.Repeat("A", 60000) + "}\"}}}\n", "is not set"},
+		"bad variables":    {spec + "agents: {x: {use: codex, env: {" + numbered("%d: x, ", 900) + "}}}\n", "cannot be the name of a variable"},
+		"many arguments":   {spec + "agents: {x: {use: acp, command: [" + strings.Repeat("a, ", 20000) + "]}}\n", "more than 1000 entries"},
+		"many sessions":    {spec + "agents: {x: {use: command, command: [a], resume: [" + strings.Repeat("a, ", 900) + "]}}\n", "put {session}"},
+		"many agents":      {spec + "agents: {" + numbered("a%d: {use: acp}, ", 3000) + "}\n", "has no command"},
+		"long program":     {spec + "agents: {x: {use: acp, command: [/" + strings.Repeat("a/", 30000) + "]}}\n", "cannot be used"},
+		"blanks":           {spec + "agents: {x: {use: acp, command: [\"" + strings.Repeat("a ", 30000) + "\"]}}\n", "with blanks in its name"},
+		"many mandatory":   {spec + "defaults: {permissions: {deny: [" + numbered("{rule: a%d}, ", 2000) + "]}}\n", "more than 1000 entries"},
 		"long chain":       {spec + "tasks: [" + chain(2000) + "]\n", "wait for each other"},
 	}
 	for name, test := range tests {
@@ -142,6 +154,27 @@ func TestInheritedMemory(t *testing.T) {
 	}
 }
 
+// TestExpandedMemory: a small spec cannot make huge environments of one large
+// variable of covey's.
+func TestExpandedMemory(t *testing.T) {
+	large := strings.Repeat("x", 100_000)
+	opts := Options{Lookup: func(string) (string, bool) { return large, true }}
+	for name, agents := range map[string]string{
+		"one value":   "{a: {use: codex, env: {A: \"" + strings.Repeat("${L}", 20000) + "\"}}}",
+		"many values": "{a: {use: codex, env: {" + numbered("A%d: \"${L}\", ", 900) + "}}}",
+		"many agents": "{" + numbered("a%d: {use: codex, env: {A: \"${L}\"}}, ", 2000) + "}",
+	} {
+		_, _, err := parseAgents(t, "lead: {model: demo}\nagents: "+agents+"\n", opts)
+		if err == nil || !strings.Contains(err.Error(), "longer than 1024 KiB") {
+			t.Errorf("%s: %.200v", name, err)
+		}
+	}
+	team, _, err := parseAgents(t, "lead: a\nagents: {a: {use: codex, env: {A: \"${L}${L}\", B: \"${L}\"}}}\n", opts)
+	if err != nil || len(team.Lead.Agent.Env[0].Value) != 200_000 {
+		t.Errorf("a large variable is refused: %v", err)
+	}
+}
+
 // FuzzParse: whatever the bytes, there is a Team or there are Errors with
 // places in the text.
 func FuzzParse(f *testing.F) {
@@ -151,6 +184,10 @@ func FuzzParse(f *testing.F) {
 	f.Add("covey: 1\nteammates:\n  a: &x {}\n  <<: *x\n---\n")
 	f.Add("? a\n: b\n\t- c\n'd\n\"\\u00e9\\x\n>|\n")
 	f.Add("hooks: {Stop: [{matcher: \"(?<=a)\", hooks: [{type: command, command: x, args: []}]}]}")
+	f.Add("covey: 1\nlead: codex\nagents: {codex: {use: codex, env: {A: \"${B}$$\", C: 1e3}, auth: {file: lint.key}, parallel: 0}}\n")
+	f.Add("covey: 1\nlead: a\nagents: {a: {use: command, command: [./bin/lint.sh, '{prompt}'], resume: ['{session}'], native_hooks: on}}\n")
+	f.Add("covey: 1\nlead: {agent: claude, permissions: {deny: [{rule: Bash, mandatory: true}, Bash]}}\n" +
+		"hooks: {Stop: [{hooks: [{type: command, command: x, mandatory: true}]}]}\n")
 	dir := write(f, everyKeyFiles())
 	name := filepath.Join(dir, "team.yaml")
 	f.Fuzz(func(t *testing.T, spec string) {

@@ -14,9 +14,13 @@ import (
 const runsSpec = `covey: 1
 workspace: work
 models: {demo: {provider: script, script: demo.yaml}}
-agents: {a: {model: {provider: script, script: agent.yaml}}}
+agents:
+  a: {model: {provider: script, script: agent.yaml}}
+  rev: {use: acp, command: [./gate.sh, --acp, "a b"], env: {LD_PRELOAD: ./notes.txt, KEY: "x${HOME}${HOME}$$", DATA: notes.txt, TOOL: "./bin/tool:/bin/sh"}}
+  once: {use: command, command: [node, -r, plain.sh, "{prompt}"], resume: [--resume, "{session}"], native_hooks: on}
+  codex: {use: codex, model: demo, auth: {file: work/empty}}
 lead: {model: {provider: script, script: lead.yaml}}
-teammates: {x: {model: demo}, y: a}
+teammates: {x: {model: demo}, y: a, z: claude, rev: rev}
 gates:
   task: [go test ./..., {run: ./gate.sh, timeout: 2m}, {policy: report-sent}]
   stop: ['"$CLAUDE_PROJECT_DIR"/../beside.sh']
@@ -35,7 +39,7 @@ func runsTeam(t *testing.T) (*Team, string) {
 	t.Helper()
 	dir := write(t, map[string]string{"team.yaml": runsSpec, "demo.yaml": "steps: []", "agent.yaml": "steps: []",
 		"lead.yaml": "steps: []", "work/gate.sh": "exit 0\n", "work/plain.sh": "exit 0\n", "work/notes.txt": "notes\n",
-		"work/shebang.sh": "#!/bin/sh\n", "beside.sh": "#!/bin/sh\n", "work/empty": "", "outside.sh": "",
+		"work/shebang.sh": "#!/bin/sh\n", "work/bin/tool": "", "beside.sh": "#!/bin/sh\n", "work/empty": "", "outside.sh": "",
 		"settings.json": `{"hooks": {"TaskCreated": [{"hooks": [{"type": "command", "command": "${CLAUDE_PROJECT_DIR}/shebang.sh x"}]}]}}`,
 	})
 	if err := os.Chmod(filepath.Join(dir, "work/gate.sh"), 0o755); err != nil {
@@ -55,12 +59,19 @@ func TestRuns(t *testing.T) {
 		{Kind: RunSpec, Path: at("team.yaml")},
 		{Kind: RunScript, Path: at("demo.yaml")},
 		{Kind: RunScript, Path: at("agent.yaml")},
-		{Kind: RunScript, Path: at("lead.yaml")},
-		{Kind: RunHook, Event: hooks.Stop, Command: "sh plain.sh && test -f notes.txt"},
+		{Kind: RunAgent, Command: "codex"},
+		{Kind: RunAgent, Command: "node -r plain.sh {prompt} (to resume: --resume {session}) (with its own hooks)"},
 		{Kind: RunFile, Path: at("work/plain.sh")},
+		{Kind: RunAgent, Command: at("work/gate.sh") + ` --acp "a b"`},
+		{Kind: RunFile, Path: at("work/gate.sh")},
+		{Kind: RunEnv, Command: "rev: LD_PRELOAD, KEY from $HOME, DATA, TOOL"},
+		{Kind: RunFile, Path: at("work/notes.txt")},
+		{Kind: RunFile, Path: at("work/bin/tool")},
+		{Kind: RunScript, Path: at("lead.yaml")},
+		{Kind: RunAgent, Command: "claude"},
+		{Kind: RunHook, Event: hooks.Stop, Command: "sh plain.sh && test -f notes.txt"},
 		{Kind: RunHook, Event: hooks.Stop, Command: `bash -x plain.sh "a b"`},
 		{Kind: RunHook, Event: hooks.Stop, Command: "./gate.sh; ./gate.sh"},
-		{Kind: RunFile, Path: at("work/gate.sh")},
 		{Kind: RunGate, Event: hooks.Stop, Command: `"$CLAUDE_PROJECT_DIR"/../beside.sh`},
 		{Kind: RunFile, Path: at("beside.sh")},
 		{Kind: RunGate, Event: hooks.TaskCompleted, Command: "go test ./..."},

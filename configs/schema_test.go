@@ -115,7 +115,13 @@ func TestSchemaRefuses(t *testing.T) {
 		"covey: 1\nlead: {limits: {turn_timeout: 10}}", "covey: 1\nlead: {limits: {turn_timeout: -1s}}",
 		"covey: 1\nlead: {limits: {turn_timeout: soon}}", "covey: 1\nlead: x\nhooks: {Stopp: []}",
 		"covey: 1\nlead: {isolation: worktree}", "covey: 1\nlead: x\ntasks: [{id: a}]",
-		"covey: 1\nlead: x\ngates: {task: [{policy: x}]}"} {
+		"covey: 1\nlead: x\ngates: {task: [{policy: x}]}", "covey: 1\nlead: x\nagents: {a: {use: codexx}}",
+		"covey: 1\nlead: x\nagents: {a: {command: []}}", "covey: 1\nlead: x\nagents: {a: {command: x}}",
+		"covey: 1\nlead: x\nagents: {a: {env: {A B: x}}}", "covey: 1\nlead: x\nagents: {a: {env: {A: [x]}}}",
+		"covey: 1\nlead: x\nagents: {a: {auth: none}}", "covey: 1\nlead: x\nagents: {a: {auth: {key: A-B}}}",
+		"covey: 1\nlead: x\nagents: {a: {parallel: 0}}", "covey: 1\nlead: x\nagents: {a: {native_hooks: maybe}}",
+		"covey: 1\nlead: {permissions: {allow: [{rule: Bash}]}}", "covey: 1\nlead: {permissions: {deny: [{mandatory: true}]}}",
+		"covey: 1\nlead: {permissions: {deny: [{rule: Bash}, {rule: Bash}]}}"} {
 		if resolved.Validate(asJSON(t, spec)) == nil {
 			t.Errorf("the schema lets pass:\n%s", spec)
 		}

@@ -120,10 +120,96 @@ func TestStarterIsHonest(t *testing.T) {
 			t.Errorf("the spec lacks %q", want)
 		}
 	}
+	tidy(t, spec)
+}
+
+// TestStarterWith makes teams of agent programs; each must be read without a
+// warning, and name nothing that is not there.
+func TestStarterWith(t *testing.T) {
+	onPath(t, "go")
+	goFiles := map[string]string{"go.mod": "module x\n", "a.go": "package x\n"}
+	for name, test := range map[string]struct {
+		files  map[string]string
+		agents []Preset
+		want   string // members with their agents
+		says   string
+	}{
+		"one":       {nil, []Preset{Claude}, "lead=claude builder=claude", "# task: [make test]               # your test"},
+		"two":       {goFiles, []Preset{Codex, Gemini}, "lead=codex builder=gemini", "  task: [go test ./...]             # before a task"},
+		"all":       {goFiles, presets(), "lead=claude builder=codex reviewer=gemini opencode-3=opencode copilot-4=copilot qwen-5=qwen", ""},
+		"same":      {nil, []Preset{Qwen, Qwen, Qwen, Qwen, Qwen}, "lead=qwen builder=qwen reviewer=qwen qwen-3=qwen qwen-4=qwen", ""},
+		"no cargo":  {map[string]string{"Cargo.toml": ""}, []Preset{Codex}, "lead=codex builder=codex", "cargo is not installed"},
+		"many more": {nil, []Preset{Claude, OpenCode, Copilot}, "lead=claude builder=opencode reviewer=copilot", "auth: key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := write(t, test.files)
+			spec, files, err := StarterWith(dir, StarterOptions{Agents: test.agents})
+			if err != nil || files == nil || len(files) != 0 {
+				t.Fatalf("files %v, error %v", files, err)
+			}
+			team, err := Parse(filepath.Join(dir, "team.yaml"), spec)
+			if err != nil || len(team.Warnings) != 0 {
+				t.Fatalf("%v, warnings %v in\n%s", err, team, spec)
+			}
+			var got []string
+			for _, m := range team.Members() {
+				got = append(got, m.Name+"="+string(m.Agent.Preset))
+			}
+			if strings.Join(got, " ") != test.want {
+				t.Errorf("members %v, want %s", got, test.want)
+			}
+			if gates := team.Gates[hooks.TaskCompleted]; (len(gates) == 1) != (test.files["go.mod"] != "") {
+				t.Errorf("gates %+v", gates)
+			}
+			if allow := team.Lead.Permissions.Allow; test.files["go.mod"] != "" && (len(allow) != 1 || allow[0] != "Bash(go test ./...)") {
+				t.Errorf("the tests may not be run: %v", allow)
+			}
+			if !strings.Contains(string(spec), test.says) {
+				t.Errorf("the spec lacks %q:\n%s", test.says, spec)
+			}
+			tidy(t, string(spec))
+			uncommented(t, dir, string(spec))
+		})
+	}
+}
+
+// uncommented reads the spec with its commented examples brought to life.
+func uncommented(t *testing.T, dir, spec string) {
+	t.Helper()
+	for _, start := range []string{"# agents:\n", "# tasks:\n"} {
+		from := strings.Index(spec, start)
+		if from < 0 {
+			t.Fatalf("no %q in\n%s", start, spec)
+		}
+		end := from + strings.Index(spec[from:], "\n\n")
+		spec = spec[:from] + strings.ReplaceAll("\n"+spec[from:end], "\n# ", "\n") + spec[end:]
+	}
+	team, err := Parse(filepath.Join(dir, "team.yaml"), []byte(spec))
+	if err != nil || len(team.Agents) != 1 || len(team.Tasks) != 2 || len(team.Warnings) != 0 {
+		t.Errorf("the examples in comments: %v in\n%s", err, spec)
+	}
+}
+
+// tidy finds lines that are too long, and blanks that nobody sees.
+func tidy(t *testing.T, spec string) {
+	t.Helper()
+	if strings.HasSuffix(spec, "\n\n") || !strings.HasSuffix(spec, "\n") {
+		t.Errorf("the end is untidy:\n%s", spec)
+	}
 	for i, line := range strings.Split(spec, "\n") {
-		if len(line) > 100 || strings.TrimRight(line, " ") != line || strings.Contains(line, "\t") {
+		if len(line) > 110 || strings.TrimRight(line, " ") != line || strings.Contains(line, "\t") {
 			t.Errorf("line %d is untidy: %q", i+1, line)
 		}
+	}
+}
+
+func TestStarterWithFails(t *testing.T) {
+	if _, _, err := StarterWith(t.TempDir(), StarterOptions{Agents: []Preset{Claude, "cursor"}}); err == nil ||
+		!strings.Contains(err.Error(), `no preset "cursor"; name one of claude, codex`) {
+		t.Errorf("an unknown preset: %v", err)
+	}
+	if _, _, err := StarterWith(filepath.Join(t.TempDir(), "none"), StarterOptions{Agents: []Preset{Claude}}); err == nil {
+		t.Error("a folder that is not there")
 	}
 }
 
