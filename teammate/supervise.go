@@ -145,7 +145,7 @@ func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks 
 		call.Input = sound(nil) // hooks get an object, whatever the program sent
 	}
 	if !u.permitted[call.ID] {
-		u.detect(call)
+		u.detect(call, tl.spec.Team)
 	}
 	r.Content = middle(r.Content, maxFailure)
 	var after hooks.Payload = hooks.PostToolUseInput{
@@ -178,8 +178,9 @@ func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks 
 	return Remarks{Feedback: said(out), Halted: u.halted}
 }
 
-// detect tells the journal of a call that nobody was asked about.
-func (u *turn) detect(call ToolCall) {
+// detect tells the journal of a call that nobody was asked about. A team tool
+// needs nobody's leave, so it is news only where a rule is against it.
+func (u *turn) detect(call ToolCall, team bool) {
 	o := &u.t.opts
 	rule, broke := "", false
 	c := hooks.Call{Tool: call.Name, Input: call.Input, Cwd: o.Workdir.Dir(), Root: o.Workdir.Root()}
@@ -187,6 +188,9 @@ func (u *turn) detect(call ToolCall) {
 		if rule, broke = forbiddenBy(rules, c); broke {
 			break
 		}
+	}
+	if team && !broke {
+		return
 	}
 	u.emit(CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
 	if broke {
