@@ -1,0 +1,289 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// aloneSpec is a team of one.
+const aloneSpec = "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n"
+
+// solo makes the Orchestrator of a team of one, whose agent is f.
+func solo(t *testing.T, dir string, f agentFunc) (*Orchestrator, *lineLog) {
+	t.Helper()
+	o, log, err := given(t, dir, aloneSpec, Options{Agents: map[string]AgentMaker{"boss": made(f)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, log
+}
+
+// chatty is an agent that records so many texts in one turn.
+func chatty(texts int) agentFunc {
+	return func(_ context.Context, _ []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+		for i := range texts {
+			text := teammate.Block{Type: teammate.TextBlock, Text: fmt.Sprintf("%d %s", i, strings.Repeat("x", 500))}
+			m := teammate.Message{Role: teammate.Assistant, Content: []teammate.Block{text}}
+			if err := h.Record(teammate.Record{Message: m}); err != nil {
+				return teammate.Reply{}, err
+			}
+		}
+		return teammate.Reply{}, nil
+	}
+}
+
+// numbers are the sequence numbers of lines.
+func numbers(lines []Line) (out []uint64) {
+	for _, l := range lines {
+		out = append(out, l.Seq)
+	}
+	return out
+}
+
+// TestOwnJournal: any number of loops see all lines of the run, whenever they
+// begin and however slow they are, and end with it; a second run shows its own
+// lines alone.
+func TestOwnJournal(t *testing.T) {
+	stateHome(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	dir := t.TempDir()
+	for run := range 2 {
+		const texts = 1500
+		entered := make(chan struct{})
+		var once sync.Once
+		o, log := solo(t, dir, func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+			once.Do(func() { close(entered) })
+			return chatty(texts)(ctx, in, h)
+		})
+		o.opts.Goal = fmt.Sprint("goal ", run) // else the second run has nothing to do
+		var loops sync.WaitGroup
+		read := make([][]uint64, 4)
+		reader := func(i int, pause time.Duration) func() {
+			return func() {
+				got, errs := seqs(func(yield func(Line, error) bool) {
+					for l, err := range o.Journal(t.Context()) {
+						if time.Sleep(pause); !yield(l, err) {
+							return
+						}
+					}
+				})
+				if len(errs) > 0 {
+					t.Errorf("loop %d: %v", i, errs)
+				}
+				read[i] = got
+			}
+		}
+		loops.Go(reader(0, 0))
+		loops.Go(reader(1, 50*time.Microsecond)) // far slower than the team
+		loops.Go(func() { <-entered; reader(2, 0)() })
+		if ending, err := o.Run(t.Context()); err != nil || ending.Code != CodeDone {
+			t.Fatalf("%+v, %v", ending, err)
+		}
+		loops.Wait()
+		reader(3, 0)()
+		want := numbers(log.all())
+		if len(want) < texts {
+			t.Fatalf("the journal has %d lines", len(want))
+		}
+		for i, got := range read {
+			if !slices.Equal(got, want) {
+				t.Errorf("run %d, loop %d: %d lines of %d", run, i, len(got), len(want))
+			}
+		}
+	}
+}
+
+// TestOwnJournalDoesNotHoldUp: a loop that stands still does not keep the team
+// from ending.
+func TestOwnJournalDoesNotHoldUp(t *testing.T) {
+	stateHome(t)
+	o, log := solo(t, t.TempDir(), chatty(3000))
+	first, ended := make(chan struct{}), make(chan struct{})
+	var loop sync.WaitGroup
+	lines := 0
+	loop.Go(func() {
+		for _, err := range o.Journal(t.Context()) {
+			if lines++; lines == 1 {
+				close(first)
+				<-ended // not before the run is over
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if _, err := o.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-first
+	close(ended)
+	loop.Wait()
+	if want := len(log.all()); lines != want {
+		t.Errorf("%d lines of %d", lines, want)
+	}
+}
+
+// TestOwnJournalEnds: a loop ends by its context, by a break, and with a run that
+// never came to have a journal.
+func TestOwnJournalEnds(t *testing.T) {
+	stateHome(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	dir, release := t.TempDir(), make(chan struct{})
+	o, _ := solo(t, dir, func(context.Context, []teammate.Input, teammate.Host) (teammate.Reply, error) {
+		<-release
+		return teammate.Reply{}, nil
+	})
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, errs := seqs(o.Journal(over)); len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
+		t.Errorf("before the run: %v, %v", got, errs)
+	}
+	var run sync.WaitGroup
+	run.Go(func() {
+		if _, err := o.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	for line, err := range o.Journal(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line.Type == "turn_started" {
+			break
+		}
+	}
+	within, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if got, errs := seqs(o.Journal(within)); len(got) == 0 || len(errs) != 1 || !errors.Is(errs[0], context.DeadlineExceeded) {
+		t.Errorf("in the run: %v, %v", got, errs)
+	}
+	second, _ := solo(t, dir, quiet)
+	var loop sync.WaitGroup
+	loop.Go(func() { wantSeqs(t, second.Journal(t.Context())) })
+	if _, err := second.Run(t.Context()); !errors.Is(err, ErrRunning) {
+		t.Errorf("a second run: %v", err)
+	}
+	loop.Wait()
+	close(release)
+	run.Wait()
+}
+
+// TestJournalOfRunningTeam: from outside, a loop sees what was, goes on with what
+// comes, and ends with the team.
+func TestJournalOfRunningTeam(t *testing.T) {
+	stateHome(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	release := make(chan struct{})
+	o, log := solo(t, t.TempDir(), func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+		<-release
+		return chatty(200)(ctx, in, h)
+	})
+	up := make(chan struct{})
+	o.opts.OnUp = func(Place) { close(up) }
+	var run sync.WaitGroup
+	run.Go(func() {
+		if _, err := o.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	<-up
+	now, errs := seqs(Journal(t.Context(), o.Place(), JournalOptions{}))
+	if len(errs) > 0 {
+		t.Error(errs)
+	}
+	var got []uint64
+	for line, err := range Journal(t.Context(), o.Place(), JournalOptions{Follow: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, line.Seq)
+		if line.Type == "turn_started" {
+			close(release)
+		}
+	}
+	run.Wait()
+	want := numbers(log.all())
+	if !slices.Equal(got, want) || len(now) >= len(want) {
+		t.Errorf("%d lines followed, %d read at once, of %d", len(got), len(now), len(want))
+	}
+	wantSeqs(t, Journal(t.Context(), o.Place(), JournalOptions{Follow: true, After: want[len(want)-2]}), want[len(want)-1])
+}
+
+// TestJournalFails: a loop over a journal that is not there, or damaged, says so.
+func TestJournalFails(t *testing.T) {
+	for _, follow := range []bool{false, true} {
+		place := Place{Dir: t.TempDir(), Team: "crew"}
+		opts := JournalOptions{Follow: follow, Member: "api"}
+		got, errs := seqs(Journal(t.Context(), place, opts))
+		if len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0], fs.ErrNotExist) {
+			t.Errorf("no journal: %v, %v", got, errs)
+		}
+		text := lineText(1, 5) + "{oops\n" + lineText(2, 5)
+		if err := os.WriteFile(filepath.Join(place.Dir, "journal.jsonl"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, errs = seqs(Journal(t.Context(), place, opts))
+		var damaged *LineError
+		if !slices.Equal(got, []uint64{1, 2}) || len(errs) != 1 || !errors.As(errs[0], &damaged) {
+			t.Errorf("damaged: %v, %v", got, errs)
+		}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, errs := seqs(Journal(over, place, opts)); len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
+			t.Errorf("over before it began: %v", errs)
+		}
+	}
+}
+
+// TestJournalChooses: what a loop sees is what the options say, wherever it is left.
+func TestJournalChooses(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		var text strings.Builder
+		var want []uint64
+		opts := JournalOptions{
+			Member: rapid.SampledFrom([]string{"", "api", "docs"}).Draw(t, "member"),
+			After:  rapid.Uint64Range(0, 30).Draw(t, "after"),
+			Follow: rapid.Bool().Draw(t, "follow"),
+		}
+		seq := uint64(0)
+		for _, gap := range rapid.SliceOfN(rapid.Uint64Range(1, 3), 0, 20).Draw(t, "gaps") {
+			seq += gap
+			member := rapid.SampledFrom([]string{"", "api", "docs"}).Draw(t, "of")
+			fmt.Fprintf(&text, `{"seq":%d,"member":%q}`+"\n", seq, member)
+			if seq > opts.After && (opts.Member == "" || opts.Member == member) {
+				want = append(want, seq)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "journal.jsonl"), []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		leave := rapid.IntRange(1, 25).Draw(t, "leave")
+		var got []uint64
+		for line, err := range Journal(t.Context(), Place{Dir: dir, Team: "crew"}, opts) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, line.Seq); len(got) == leave {
+				break
+			}
+		}
+		if !slices.Equal(got, want[:min(leave, len(want))]) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
