@@ -27,9 +27,9 @@ func likeBuiltin(tool string) []string {
 	case "Read":
 		return []string{"read_file", "read", "view"}
 	case "Write":
-		return []string{"write_file", "write", "create"}
+		return []string{"write_file", "write", "create", patchTool}
 	case "Edit":
-		return []string{"replace", "edit"}
+		return []string{"replace", "edit", patchTool}
 	case "Glob":
 		return []string{"glob"}
 	case "Grep":
@@ -94,7 +94,11 @@ func choose(tool string, input json.RawMessage, offers []offer) (offer, json.Raw
 		return o, input
 	}
 	for _, like := range likeBuiltin(tool) {
-		if o, found := find(like, offers); found {
+		o, found := find(like, offers)
+		switch {
+		case found && like == patchTool:
+			return o, asPatch(tool, input)
+		case found:
 			return o, adapt(input, o.schema)
 		}
 	}

@@ -72,6 +72,39 @@ steps:
 	}
 }
 
+// TestServerWritesPatches: Codex changes files with a tool that takes patches.
+func TestServerWritesPatches(t *testing.T) {
+	for _, test := range []struct{ call, patch string }{
+		{`{tool: Write, input: {file_path: a/b.txt, content: "one\ntwo\n"}}`,
+			"*** Begin Patch\n*** Add File: a/b.txt\n+one\n+two\n*** End Patch\n"},
+		{`{tool: Write, input: {file_path: b.txt, content: one}}`,
+			"*** Begin Patch\n*** Add File: b.txt\n+one\n*** End Patch\n"},
+		{`{tool: Edit, input: {file_path: /w/a, old_string: "one\n\n", new_string: "two\n"}}`,
+			"*** Begin Patch\n*** Update File: /w/a\n@@\n-one\n-\n+two\n*** End Patch\n"},
+		{`{tool: Edit, input: {old_string: a, new_string: b}}`, `{"old_string":"a","new_string":"b"}`},
+	} {
+		server := serverOf(t, "steps: [{call: ["+test.call+"]}, {say: seen}]")
+		const tools = `"tools":[{"type":"function","name":"exec_command"},{"type":"custom","name":"apply_patch"}]`
+		w := knock(server, "POST", "/v1/responses", `{"input":"go",`+tools+`}`)
+		var body struct {
+			Output []struct{ Type, Name, Input string }
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || len(body.Output) != 1 {
+			t.Fatalf("%s: got %s (%v)", test.call, w.Body, err)
+		}
+		if o := body.Output[0]; o.Type != "custom_tool_call" || o.Name != "apply_patch" || o.Input != test.patch {
+			t.Errorf("%s: got %+v, want %q", test.call, o, test.patch)
+		}
+		// Without the call's id its name must do to find the step.
+		w = knock(server, "POST", "/v1/responses", `{"input":[{"role":"user","content":"go"},`+
+			`{"type":"custom_tool_call","call_id":"other","name":"apply_patch","input":""},`+
+			`{"type":"custom_tool_call_output","call_id":"other","output":"done"}],`+tools+`}`)
+		if !strings.Contains(w.Body.String(), "seen") {
+			t.Errorf("%s: after the patch comes %s", test.call, w.Body)
+		}
+	}
+}
+
 // TestServerKnowsErrorsOfAllAPIs is the table of statuses: agents retry by them.
 func TestServerKnowsErrorsOfAllAPIs(t *testing.T) {
 	for kind, want := range map[string][3]int{
