@@ -6,7 +6,13 @@
 // spec and the files that the spec names (scripts are only looked for, prompts
 // are read), writes nothing and starts nothing. What settings files hold is
 // read by Sources and SettingsPermissions, which warn where Load would fail,
-// because such files belong to somebody else (DESIGN 10.7).
+// because such files belong to somebody else (DESIGN 10.7). Of covey's own
+// environment it reads the variables that values of `env` name, and it shows
+// them to nobody.
+//
+// Which agent programs are installed, and what they honour, it does not know: a
+// preset is a name here, and a program without a slash is looked for when it
+// starts. Agents of the program that uses covey as a library come by Options.
 //
 // What members inherit from `defaults`: a key that a member gives itself
 // replaces the inherited one, with two exceptions. The keys of `limits` are

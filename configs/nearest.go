@@ -70,8 +70,16 @@ func synonyms(word string) []string {
 		return []string{"owner"}
 	case "mode", "permissionmode":
 		return []string{"permission_mode"}
-	case "command", "cmd":
-		return []string{"run"}
+	case "command", "cmd", "program", "exec", "binary":
+		return []string{"run", "command"}
+	case "kind", "type", "preset", "vendor":
+		return []string{"use"}
+	case "environment", "vars", "variables":
+		return []string{"env"}
+	case "apikey", "login", "credentials":
+		return []string{"auth"}
+	case "required", "must", "enforce":
+		return []string{"mandatory"}
 	}
 	return nil
 }

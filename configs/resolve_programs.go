@@ -56,7 +56,7 @@ func (r *resolver) programAgent(e *entry[agentSpec]) Agent {
 		a.Preset = Preset(use)
 	default:
 		a.Kind = AgentKind(use)
-		if !s.command.given() {
+		if !s.command.given() && !s.at.broken { // what is broken may have been meant for it
 			r.fail(s.at.at, "%s has no command; add `command:` with a list such as [program, argument], "+
 				"or `use:` with a program that covey knows: %s", nameOf(e.name), strings.Join(presetNames(), ", "))
 		}

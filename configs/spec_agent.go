@@ -33,13 +33,13 @@ func (a *agentSpec) fields() []field {
 				"with the script in place of its own model, without login or network."},
 		{key: "command", part: commandPart{argsList(&a.command), "[program, argument]"},
 			doc: "The program and its arguments. A program with a slash is relative to the workspace, any " +
-				"other is looked for in PATH. With use: command the prompt stands in place of `{prompt}`, or " +
+				"other is looked for in PATH. With `use: command` the prompt stands in place of `{prompt}`, or " +
 				"else comes on stdin."},
 		{key: "resume", part: commandPart{argsList(&a.resume), "[--resume, \"{session}\"]"},
-			doc: "With use: command, arguments that follow the command to go on with an earlier session; " +
+			doc: "With `use: command`, arguments that follow the command to go on with an earlier session; " +
 				"`{session}` in them is its id."},
 		{key: "env", part: envPart{&a.env},
-			doc: "Variables for the program. ${NAME} in a value is covey's own variable NAME, $$ is a dollar."},
+			doc: "Variables for the program. `${NAME}` in a value is covey's own variable NAME, `$$` is a dollar."},
 		{key: "auth", part: either(oneOf(&a.auth.mode, string(Login), string(Key)), object(&a.auth.at, a.auth.fields()),
 			"login, key, or a mapping such as {key: VARIABLE, file: PATH}"),
 			doc: "How the program logs in: login, with the login that it has; key, with an API key from " +

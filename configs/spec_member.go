@@ -22,7 +22,7 @@ type memberSpec struct {
 func (m *memberSpec) fields() []field {
 	return []field{
 		{key: "agent", part: text(&m.agent),
-			doc: "The agent that thinks for the member: a name under agents."},
+			doc: "The agent that thinks for the member: a name under agents, or a program that covey knows, such as claude."},
 		{key: "model", part: modelPart(&m.model),
 			doc: "Short for a builtin agent on that model."},
 		{key: "description", part: text(&m.description),
