@@ -76,12 +76,12 @@ agree. A team is described by a spec, team.yaml.`,
 // commands of later versions are not there before they work.
 func (c *cli) addCommands(root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
-		groupRun: {c.upCommand(), c.downCommand(), c.trustCommand(), c.initCommand()},
+		groupRun: {c.upCommand(), c.runCommand(), c.downCommand(), c.trustCommand(), c.initCommand()},
 		groupTalk: {
 			c.psCommand(), c.attachCommand(), c.logsCommand(), c.sendCommand(), c.interruptCommand(), c.tasksCommand(),
 		},
 		groupSetup: {
-			c.hooksCommand(), c.validateCommand(), c.schemaCommand(), c.doctorCommand(), c.modelCommand(),
+			c.agentsCommand(), c.hooksCommand(), c.validateCommand(), c.schemaCommand(), c.doctorCommand(), c.modelCommand(),
 			c.mcpCommand(), c.versionCommand(), c.completionCommand(),
 		},
 	} {

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// runFlags are the flags of `covey run`: some of up's, and what stands in for a
+// spec.
+type runFlags struct {
+	upFlags
+	with         []string
+	lead, mode   string
+	gates, allow []string
+}
+
+// runCommand is `covey run GOAL`.
+func (c *cli) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run GOAL",
+		Short: "Run a team of the agent programs that are installed, without a spec",
+		Long: `Run a team in this folder that needs no team.yaml: a lead and a teammate for each
+agent program of --with (see covey agents); by default, all that are installed
+and logged in. The lead plans, the teammates take its tasks, and a gate of --gate
+must agree before a task counts as completed.
+
+Running it again with the same goal goes on where it was; another goal is given
+to the same team. covey ps, logs, send, attach and down work as for any team;
+covey init writes a spec, which can say more.`,
+		Example: `  covey run "fix the flaky test in pkg/store" --with codex,claude
+  covey run "add a --json flag" --with gemini --gate "go test ./..."
+  covey run "review the last commit" --with codex,opencode --lead claude --detach`,
+		Args: argCount(1, 1, "a goal"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.runWithout(cmd.Context(), f, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.with, "with", nil, "the agent `PROGRAMS` of the team, separated by commas")
+	flags.StringVar(&f.lead, "lead", "", "the agent `PROGRAM` of the lead; default: the first of --with")
+	flags.StringArrayVar(&f.gates, "gate", nil, "a `COMMAND` that must succeed before a task is completed; may be repeated")
+	flags.StringArrayVar(&f.allow, "allow", nil, `a permission `+"`RULE`"+` such as "Bash(go test *)"; may be repeated`)
+	flags.StringVar(&f.mode, "permission-mode", string(configs.AcceptEdits),
+		"what members may do unasked: default, plan, acceptEdits, dontAsk or\nbypassPermissions `MODE`")
+	flags.BoolVarP(&f.detach, "detach", "d", false, "come back when the team is up; it goes on in the background")
+	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
+	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
+	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
+	_ = cmd.RegisterFlagCompletionFunc("with", completeAgent)
+	_ = cmd.RegisterFlagCompletionFunc("lead", completeAgent)
+	return cmd
+}
+
+// runWithout runs a team without a spec of its own. What is typed on a command
+// line is the user's own wish, so that nothing is asked about trust; an agent
+// of a running team cannot have that wish.
+func (c *cli) runWithout(ctx context.Context, f runFlags, goal string) error {
+	if f.detach && f.json {
+		return usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
+	}
+	if strings.TrimSpace(goal) == "" {
+		return usagef("the goal is empty; say what the team is to do")
+	}
+	if err := notFromInside("covey run"); err != nil {
+		return err
+	}
+	dir, err := c.folder()
+	if err != nil {
+		return err
+	}
+	crew, err := f.crew()
+	if err != nil {
+		return err
+	}
+	team, err := c.writeRun(dir, crew.spec(dir, goal, f))
+	if err != nil {
+		return err
+	}
+	c.tellRun(team, crew, f)
+	if f.detach {
+		return c.detach(ctx, team, f.upFlags, "")
+	}
+	return c.runTeam(ctx, team, f.upFlags, "")
+}
+
+// runCrew are the agents of a team without a spec: who leads, and who else
+// there is.
+type runCrew struct {
+	lead  orchestrator.AgentInfo
+	mates []orchestrator.AgentInfo
+}
+
+// crew finds the agents that the flags name, or those that there are. One alone
+// is both lead and teammate: gates hold for what teammates complete.
+func (f *runFlags) crew() (runCrew, error) {
+	found, err := f.found()
+	if err != nil {
+		return runCrew{}, err
+	}
+	lead := found[0]
+	if f.lead != "" {
+		if lead, err = programNamed(f.lead); err != nil {
+			return runCrew{}, err
+		}
+		// Who leads is no teammate as well, unless it was named twice.
+		if i := slices.IndexFunc(found, func(a orchestrator.AgentInfo) bool { return a.Name == f.lead }); i >= 0 {
+			found[0], found[i] = found[i], found[0]
+			found = found[1:]
+		}
+	} else {
+		found = found[1:]
+	}
+	if len(found) == 0 {
+		found = []orchestrator.AgentInfo{lead}
+	}
+	return runCrew{lead: lead, mates: found}, nil
+}
+
+// found are the programs that --with names; without it, those that could work
+// now: who is logged in for certain or, if none is, whoever may be.
+func (f *runFlags) found() ([]orchestrator.AgentInfo, error) {
+	if len(f.with) > 0 {
+		var list []orchestrator.AgentInfo
+		var errs []error
+		for _, name := range f.with {
+			a, err := programNamed(strings.TrimSpace(name))
+			list, errs = append(list, a), append(errs, err)
+		}
+		return list, joinUsage(errs)
+	}
+	all := orchestrator.InstalledPresets()
+	for _, fits := range []func(orchestrator.AgentInfo) bool{
+		func(a orchestrator.AgentInfo) bool {
+			return a.Login == orchestrator.LoginYes || a.Login == orchestrator.LoginKey
+		},
+		orchestrator.AgentInfo.Usable,
+	} {
+		list := slices.DeleteFunc(slices.Clone(all), func(a orchestrator.AgentInfo) bool { return !fits(a) })
+		if len(list) > 0 {
+			return list, nil
+		}
+	}
+	if len(all) > 0 {
+		return nil, usagef("no agent program here is logged in; %s: %s", all[0].Name, all[0].LoginBy)
+	}
+	return nil, usagef("no agent program is installed that covey knows (%s); covey agents NAME says how to install one, "+
+		"and covey init --offline writes a team that needs none", strings.Join(orchestrator.PresetNames(), ", "))
+}
+
+// programNamed finds the agent program of a preset.
+func programNamed(name string) (orchestrator.AgentInfo, error) {
+	a, ok := orchestrator.PresetInfo(configs.Preset(name))
+	switch {
+	case !ok:
+		return a, usagef("covey knows no agent program %q; it knows %s", name, strings.Join(orchestrator.PresetNames(), ", "))
+	case !a.Installed():
+		return a, usagef("%s is not installed; `%s` installs it", name, a.Install)
+	}
+	return a, nil
+}
+
+// joinUsage makes one error of usage of several.
+func joinUsage(errs []error) error {
+	if err := errors.Join(errs...); err != nil {
+		return usagef("%v", err)
+	}
+	return nil
+}
+
+// spec is what a person would have written into team.yaml. Each text is written
+// as JSON, which is YAML, too.
+func (r runCrew) spec(dir, goal string, f runFlags) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Written by covey run; covey init writes a spec to be edited.\ncovey: 1\ngoal: %s\nworkspace: %s\n",
+		jsonText(goal), jsonText(dir))
+	agents := map[string]string{} // program -> the agent's name
+	b.WriteString("agents:\n")
+	for _, a := range append([]orchestrator.AgentInfo{r.lead}, r.mates...) {
+		if agents[a.Name] == "" {
+			agents[a.Name] = a.Name
+			auth := configs.Login
+			if a.Login == orchestrator.LoginKey {
+				auth = configs.Key
+			}
+			fmt.Fprintf(&b, "  %s: {use: %s, auth: %s}\n", a.Name, a.Name, auth)
+		}
+	}
+	fmt.Fprintf(&b, "defaults: {permission_mode: %s, permissions: {allow: %s}}\n", jsonText(f.mode), jsonTexts(f.allow))
+	fmt.Fprintf(&b, "lead: {agent: %s}\nteammates:\n", r.lead.Name)
+	seen := map[string]int{}
+	for _, a := range r.mates {
+		name := a.Name
+		if seen[name]++; seen[name] > 1 {
+			name = fmt.Sprintf("%s-%d", name, seen[name])
+		}
+		fmt.Fprintf(&b, "  %s: {agent: %s}\n", name, a.Name)
+	}
+	fmt.Fprintf(&b, "gates: {task: %s}\n", jsonTexts(f.gates))
+	return []byte(b.String())
+}
+
+// writeRun keeps the spec beside the team's state, so that the team can be
+// taken up again like any other. A team that runs keeps the spec that it has.
+func (c *cli) writeRun(dir string, spec []byte) (*configs.Team, error) {
+	// Parsed once for its name alone, on which the place depends.
+	team, err := configs.Parse(filepath.Join(dir, "run.yaml"), spec)
+	if err != nil {
+		return nil, runTrouble(err)
+	}
+	name := c.team
+	if name == "" {
+		// A spec of this folder names its team after it, too; the two are not one.
+		name = strings.TrimRight(team.Name[:min(len(team.Name), 28)], "-") + "-run"
+	}
+	place, err := orchestrator.PlaceOf(name, dir)
+	if err != nil {
+		return nil, usagef("--team %v", err)
+	}
+	path := filepath.Join(place.Dir, "run.yaml")
+	spec = append(spec, "name: "+name+"\n"...)
+	if team, err = configs.Parse(path, spec); err != nil {
+		return nil, runTrouble(err)
+	}
+	if _, err := orchestrator.New(team, orchestrator.Options{}); err != nil {
+		return nil, runTrouble(err)
+	}
+	if run, up := orchestrator.Running(place); up {
+		return nil, fmt.Errorf("team %s runs already (process %d); give it more to do with covey send, or end it with covey down",
+			name, run.PID)
+	}
+	if err := place.Create(); err != nil {
+		return nil, err
+	}
+	return team, os.WriteFile(path, spec, 0o600)
+}
+
+// runTrouble is what is wrong with a spec that nobody has written: it must be
+// something in the flags, and a line of the spec would say nothing.
+func runTrouble(err error) error {
+	var mistakes configs.Errors
+	if !errors.As(err, &mistakes) {
+		return usagef("%v", err)
+	}
+	var texts []string
+	for _, m := range mistakes {
+		texts = append(texts, m.Message)
+	}
+	return usagef("%s", strings.Join(texts, "\n"))
+}
+
+// tellRun says who is in the team and what holds for it. It stands on stderr:
+// stdout is for what was asked for.
+func (c *cli) tellRun(team *configs.Team, crew runCrew, f runFlags) {
+	var mates []string
+	for _, m := range team.Teammates {
+		mates = append(mates, m.Name)
+	}
+	c.err.printf("team %s: lead on %s; teammates %s\n", team.Name, crew.lead.Name, strings.Join(mates, ", "))
+	if test := configs.TestCommand(team.Workspace); len(f.gates) == 0 && test != "" {
+		c.err.printf("no gate; this folder's tests would be one: --gate %q\n", test)
+	}
+	told := map[string]bool{}
+	for _, a := range append([]orchestrator.AgentInfo{crew.lead}, crew.mates...) {
+		if a.Login == orchestrator.LoginNo && !told[a.Name] {
+			told[a.Name] = true
+			c.err.printf("warning: %s seems to be logged out: %s\n", a.Name, a.LoginBy)
+		}
+	}
+}
+
+// jsonText is a text as JSON and YAML write it.
+func jsonText(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil { // it never happens with a string
+		return `""`
+	}
+	return string(data)
+}
+
+// jsonTexts is a list of texts.
+func jsonTexts(list []string) string {
+	texts := make([]string, len(list))
+	for i, text := range list {
+		texts[i] = jsonText(text)
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
