@@ -84,9 +84,6 @@ type authSpec struct {
 	file value[string]
 }
 
-// given reports whether the spec says how to log in, in either form.
-func (a *authSpec) given() bool { return a.at != nil || a.mode.given() }
-
 // fields are the keys of the long form.
 func (a *authSpec) fields() []field {
 	return []field{

@@ -100,6 +100,23 @@ func TestStarter(t *testing.T) {
 	}
 }
 
+// TestFoundCommand: what cannot run is no test command.
+func TestFoundCommand(t *testing.T) {
+	onPath(t, "go")
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"go":            {map[string]string{"go.mod": "module x\n", "a.go": "package x\n"}, "go test ./..."},
+		"not installed": {map[string]string{"Cargo.toml": ""}, ""},
+		"nothing":       {nil, ""},
+	} {
+		if got := TestCommand(write(t, test.files)); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // TestStarterIsHonest: everything in it runs now, and it says what does not yet.
 func TestStarterIsHonest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "My Shop")

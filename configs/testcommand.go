@@ -38,6 +38,20 @@ func toolchains() []toolchain {
 	}
 }
 
+// TestCommand is how the project in dir seems to be tested; empty: there is no
+// sign of tests, or the program that runs them is not installed.
+func TestCommand(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	command, _, missing := testCommand(abs)
+	if missing != "" {
+		return ""
+	}
+	return command
+}
+
 // testCommand finds how the project in dir is tested. missing is the program
 // that the command needs and that is not installed.
 func testCommand(dir string) (command, found, missing string) {
