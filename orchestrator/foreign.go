@@ -218,3 +218,25 @@ func (t namedTool) Spec() teammate.Spec {
 	spec.Name = t.name
 	return spec
 }
+
+// withheld are the tools that a member's spec does not give it, as deny rules:
+// an agent program brings tools of its own, which nobody can take away. What it
+// asks for is refused by them, and what it does without asking is detected.
+func withheld(m configs.Member) []string {
+	if m.Tools == nil || m.Agent.Kind != configs.ACP && m.Agent.Kind != configs.Command {
+		return nil
+	}
+	given := func(tool string) bool { return slices.Contains(m.Tools, tool) }
+	// Programs do not tell writing from editing as the builtin agent does.
+	edits := given("Edit") || given("Write")
+	var rules []string
+	for _, kind := range ToolKinds() {
+		for _, tool := range toolsOf(kind) {
+			if kind == mcpTools || given(tool) || edits && (kind == "Edit" || kind == "Write") || tool == "LS" && given("Glob") {
+				continue
+			}
+			rules = append(rules, tool)
+		}
+	}
+	return rules
+}

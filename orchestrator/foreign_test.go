@@ -2,15 +2,23 @@ package orchestrator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/acp"
 )
 
 // fakeSpec is a team with a builtin lead and a member whose agent is the fake.
@@ -109,5 +117,450 @@ func TestAgentProgramDoesATask(t *testing.T) {
 	}
 	for _, c := range of[teammate.PermissionDecided](r, "permission") {
 		t.Errorf("somebody was asked: %+v", c)
+	}
+}
+
+// fakeRigOf is newFakeRig with another spec; %PROGRAM% and %DIR% in it are the
+// fake's program and folder.
+func fakeRigOf(t *testing.T, spec string, files map[string]string, acts ...act) (*rig, string) {
+	t.Helper()
+	dir := t.TempDir()
+	all := map[string]string{
+		"team.yaml": strings.NewReplacer("%PROGRAM%", testBinary(t), "%DIR%", dir).Replace(spec), "lead.yaml": leadLetsWork,
+	}
+	maps.Copy(all, files)
+	r := newRig(t, all)
+	setPlay(t, dir, play{Scenes: acts})
+	return r, dir
+}
+
+// Every gate refuses once, and the program mends what it is told to.
+func TestGatesOfAnAgentProgram(t *testing.T) {
+	once := func(gate string) string {
+		return fmt.Sprintf("[{hooks: [{type: command, command: %q}]}]",
+			"test -f "+gate+" && exit 0; touch "+gate+"; echo "+gate+" wants more >&2; exit 2")
+	}
+	r, dir := newFakeRig(t, leadLetsWork, `
+tasks: [{id: a, subject: One, owner: dev}]
+hooks:
+  TaskCompleted: `+once("completed")+`
+  TeammateIdle: `+once("idle")+`
+  Stop: `+once("stop")+"\n",
+		act{When: "You own task #1", Do: []string{
+			`mcp team_task_claim {"taskId":"1"}`, `mcp team_task_update {"taskId":"1","status":"completed"}`, "say I tried.",
+		}},
+		act{When: "stop wants more", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`, "say Again."}},
+		act{When: "idle wants more", Do: []string{"say There is nothing more."}},
+	)
+	// The lead meets the Stop gate, too, and must not be the one it refuses.
+	r.rewrite("team.yaml", "test -f stop &&", "test $COVEY_MEMBER = lead && exit 0; test -f stop &&")
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if results := strings.Join(toldFake(t, dir, "result"), "\n"); !strings.Contains(results, "completed wants more") {
+		t.Errorf("the program was not told that completing was refused:\n%s", results)
+	}
+	prompts := strings.Join(toldFake(t, dir, "prompt"), "\n")
+	for _, gate := range []string{"stop", "idle"} {
+		if n := strings.Count(prompts, "]: "+gate+" wants more"); n != 1 {
+			t.Errorf("the program heard %d times that the %s gate refused:\n%s", n, gate, prompts)
+		}
+	}
+	if starts := toldFake(t, dir, "start"); len(starts) != 1 {
+		t.Errorf("the program was started %d times", len(starts))
+	}
+}
+
+func TestRulesForAnAgentProgram(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
+		act{When: "You own task #1", Do: []string{
+			"run touch granted", "run rm -f granted", `mcp team_task_update {"taskId":"1","status":"completed"}`,
+		}})
+	r.rewrite("team.yaml", "dev: {agent: fake}", `dev: {agent: fake, permissions: {allow: ["Bash(touch *)"], deny: ["Bash(rm *)"]}}`)
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if _, err := os.Stat(filepath.Join(r.dir, "granted")); err != nil {
+		t.Error("the call that a rule grants did not run")
+	}
+	var decided []string
+	for _, d := range of[teammate.PermissionDecided](r, "permission") {
+		decided = append(decided, d.Decision+" "+d.Rule)
+	}
+	if want := []string{"allow Bash(touch *)", "deny Bash(rm *)"}; !slices.Equal(decided, want) {
+		t.Errorf("decided was %q, want %q", decided, want)
+	}
+	if results := toldFake(t, dir, "result"); len(results) < 2 || results[1] != "denied" {
+		t.Errorf("the program got %q", results)
+	}
+}
+
+// TestToolsOfAnAgentProgram: the spec's list of tools binds a program, too.
+func TestToolsOfAnAgentProgram(t *testing.T) {
+	r, _ := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
+		act{When: "You own task #1", Do: []string{
+			"run echo ran > ran", "edit edited by-the-program", `mcp team_task_update {"taskId":"1","status":"completed"}`,
+		}})
+	r.rewrite("team.yaml", "dev: {agent: fake}", `dev: {agent: fake, permission_mode: bypassPermissions, tools: [Read]}`)
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {
+		t.Error("a tool that the member has not got ran, though its program asked")
+	}
+	broke := ""
+	for _, d := range of[teammate.CallDetected](r, "call_detected") {
+		broke += d.Tool + ":" + d.Broke
+	}
+	if broke != "Edit:Edit" {
+		t.Errorf("detected was %q", broke)
+	}
+}
+
+// A program that is killed in the middle of its turn enters its session again,
+// with a token of its own.
+func TestAgentProgramIsKilled(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
+		act{When: "Your program ended in the middle", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
+		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "die"}})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	made, loaded := toldFake(t, dir, "new"), toldFake(t, dir, "load")
+	if len(made) != 1 || !slices.Equal(made, loaded) {
+		t.Errorf("sessions made: %q, loaded: %q", made, loaded)
+	}
+	if tokens := toldFake(t, dir, "token"); len(tokens) != 2 || tokens[0] == tokens[1] {
+		t.Errorf("the program's two lives had the tokens %q", tokens)
+	}
+}
+
+// A session that the program has lost is made up for in words.
+func TestAgentProgramLosesItsSession(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, description: all of it, owner: dev}]\n",
+		act{When: "in a session that is lost", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
+		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "say I am half way.", "forget", "die"}})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	prompts := toldFake(t, dir, "prompt")
+	if len(prompts) < 2 {
+		t.Fatalf("the prompts are %q", prompts)
+	}
+	for _, words := range []string{
+		"You are dev, a teammate", "The team's goal: | Ship it.", "- #1 One (in_progress) |   all of it", "I am half way.",
+	} {
+		if !strings.Contains(prompts[1], words) {
+			t.Errorf("the brief lacks %q:\n%s", words, prompts[1])
+		}
+	}
+	if made := toldFake(t, dir, "new"); len(made) != 2 {
+		t.Errorf("sessions made: %q", made)
+	}
+}
+
+// A program that dies time and again is given up, and its tasks with it.
+func TestAgentProgramThatAlwaysDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes the pauses between restarts")
+	}
+	die := act{Do: []string{"die"}}
+	r, _ := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n", die, die, die, die, die, die, die, die)
+	e := r.run(Options{})
+	if e.Code == CodeDone || !strings.Contains(strings.Join(e.Problems, "\n"), "died 4 times in a row") {
+		t.Errorf("the team ended with %d: %s: %q", e.Code, e.Reason, e.Problems)
+	}
+	if one := r.list()[0]; one.Owner != "" || one.Status != tasks.Pending {
+		t.Errorf("the task is %+v", one)
+	}
+}
+
+func TestAgentProgramThinksWithAScript(t *testing.T) {
+	spec := `covey: 1
+name: crew
+models:
+  lead: {provider: script, script: lead.yaml}
+  one: {provider: script, script: one.yaml}
+  two: {provider: script, script: two.yaml}
+agents:
+  first: {use: acp, command: [%PROGRAM%], model: one, env: {` + fakeVariable + `: %DIR%}}
+  second: {use: acp, command: [%PROGRAM%], model: two, env: {` + fakeVariable + `: %DIR%}}
+lead: {model: lead}
+teammates:
+  dev: {agent: first}
+  ops: {agent: second}
+tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: ops, blocked_by: [a]}]
+`
+	t.Setenv("ANTHROPIC_API_KEY", "the-users-own")
+	r, dir := fakeRigOf(t, spec, map[string]string{
+		"one.yaml": "steps: [{say: I am the first.}]\n", "two.yaml": "steps: [{say: I am the second.}]\n",
+	},
+		act{When: "You own task #1", Do: []string{"think hello", `mcp team_task_update {"taskId":"1","status":"completed"}`}},
+		act{When: "You own task #2", Do: []string{"think hello", `mcp team_task_update {"taskId":"2","status":"completed"}`}},
+	)
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	said := map[string]string{}
+	for _, l := range r.lines.all() {
+		if l.Type == "text" {
+			said[l.Member] += string(l.Data)
+		}
+	}
+	if !strings.Contains(said["dev"], "I am the first.") || !strings.Contains(said["ops"], "I am the second.") {
+		t.Errorf("said was %q", said)
+	}
+	env, err := os.ReadFile(filepath.Join(dir, "env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(env), "the-users-own") || !strings.Contains(string(env), filepath.Join("scratch", "ops.home")) {
+		t.Errorf("the program sees:\n%s", env)
+	}
+}
+
+func TestAgentProgramsEnvironment(t *testing.T) {
+	key := act{When: "You own", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}}
+	t.Setenv("OPENAI_API_KEY", "secret-openai")
+	t.Setenv("ANTHROPIC_API_KEY", "secret-anthropic")
+	t.Setenv("NO_PROXY", "example.org")
+	t.Setenv(passVariable, "OPENAI_API_KEY")
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("secret-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for auth, secrets := range map[string][]string{
+		"login":                             nil,
+		"{key: ANTHROPIC_API_KEY}":          {"ANTHROPIC_API_KEY=secret-anthropic"},
+		"{key: MY_KEY, file: " + file + "}": {"MY_KEY=secret-file"},
+	} {
+		r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n", key)
+		r.rewrite("team.yaml", "use: acp,", "use: acp, auth: "+auth+",")
+		r.want(r.run(Options{}), CodeDone, "all work is done")
+		env, err := os.ReadFile(filepath.Join(dir, "env"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var seen []string
+		for line := range strings.Lines(string(env)) {
+			if strings.Contains(line, "secret-") {
+				seen = append(seen, strings.TrimSpace(line))
+			}
+		}
+		if !slices.Equal(seen, secrets) {
+			t.Errorf("with auth %s the program sees the secrets %q, want %q", auth, seen, secrets)
+		}
+		for _, want := range []string{"COVEY_MEMBER=dev", "COVEY_TEAM=crew", "COVEY_RUN=", "PWD=" + r.dir, "NO_PROXY=example.org,127.0.0.1,localhost"} {
+			if !strings.Contains(string(env), want) {
+				t.Errorf("the program does not see %s:\n%s", want, env)
+			}
+		}
+	}
+}
+
+func TestProgramsThatCannotBeStarted(t *testing.T) {
+	const spec = `covey: 1
+name: crew
+models: {lead: {provider: script, script: lead.yaml}}
+agents:
+  first: {use: acp, command: [no-such-program-1, --acp]}
+  second: {use: acp, command: [./not-a-program]}
+  third: {use: acp, command: [%PROGRAM%], auth: {key: NO_SUCH_KEY}}
+  fourth: {use: acp, command: [%PROGRAM%], auth: {key: K, file: empty-key}}
+  fifth: {use: codex}
+lead: {model: lead}
+teammates:
+  a: {agent: first}
+  b: {agent: second}
+  c: {agent: third}
+  d: {agent: fourth}
+  e: {agent: fifth}
+  f: {agent: fifth}
+`
+	t.Setenv("PATH", t.TempDir())
+	r, _ := fakeRigOf(t, spec, map[string]string{"not-a-program": "", "empty-key": "\n"})
+	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(r.dir, "not-a-program"), 0o600); err != nil { // since it was read
+		t.Fatal(err)
+	}
+	_, err = New(team, Options{})
+	if !errors.Is(err, ErrSpec) || !errors.Is(err, ErrNoProgram) {
+		t.Fatalf("New says %v", err)
+	}
+	for _, words := range []string{
+		"first: its program no-such-program-1 is not installed: it is not in PATH", "not-a-program is not installed: permission denied",
+		"NO_SUCH_KEY is not set", "empty-key must hold an API key", "codex is not installed", "codex-acp", "npm i -g",
+	} {
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("the error lacks %q:\n%v", words, err)
+		}
+	}
+	if n := strings.Count(err.Error(), "codex is not installed"); n != 1 {
+		t.Errorf("the same program is missed %d times:\n%v", n, err)
+	}
+}
+
+// An interrupt ends the prompt and leaves the program alive; down ends it.
+func TestAgentProgramIsInterrupted(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
+		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "hang"}},
+		act{When: "[Request interrupted by user]", Do: []string{"say So I was interrupted."}},
+	)
+	c := r.up()
+	awaitFile(t, filepath.Join(dir, "log"), "hang")
+	if _, err := c.Interrupt(t.Context(), "dev"); err != nil {
+		t.Fatal(err)
+	}
+	r.lines.wait(t, "the next turn", func(l Line) bool { return strings.Contains(string(l.Data), "So I was interrupted.") })
+	if starts := toldFake(t, dir, "start"); len(starts) != 1 {
+		t.Errorf("the program was started %d times", len(starts))
+	}
+	url, token := toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0]
+	if code := send(t, newPost(t.Context(), url, token, `{}`)).StatusCode; code == http.StatusUnauthorized {
+		t.Errorf("the program's token is void while it runs")
+	}
+	if _, err := c.Down(t.Context(), "enough"); err != nil {
+		t.Fatal(err)
+	}
+	r.lines.wait(t, "the end", func(l Line) bool { return l.Type == "team_ended" })
+	pid := fakePID(t, dir)
+	if p, err := readProcess(pid); err == nil && !p.zombie {
+		t.Errorf("process %d still runs", pid)
+	}
+}
+
+// A member that a hook has stopped loses its program and its token.
+func TestAgentProgramOfAHaltedMember(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, `
+tasks: [{id: a, subject: One, owner: dev}]
+hooks:
+  TeammateIdle: [{hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]
+`, act{When: "You own task #1", Do: []string{"say I looked at it."}})
+	_ = r.up()
+	r.lines.wait(t, "the lead's notice", func(l Line) bool {
+		return l.Type == "message" && strings.Contains(string(l.Data), "takes no more turns")
+	})
+	if code := send(t, newPost(t.Context(), toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0], `{}`)).StatusCode; code != http.StatusUnauthorized {
+		t.Errorf("the token of a member that has left still counts: %d", code)
+	}
+	pid := fakePID(t, dir)
+	if p, err := readProcess(pid); err == nil && !p.zombie {
+		t.Errorf("process %d still runs", pid)
+	}
+}
+
+// fakePID is the pid of the fake's first life.
+func fakePID(t *testing.T, dir string) int {
+	t.Helper()
+	pid, err := strconv.Atoi(toldFake(t, dir, "start")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// awaitFile waits until a file that another process writes holds a text.
+func awaitFile(t *testing.T, path, text string) {
+	t.Helper()
+	for range 4000 {
+		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), text) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond) // nobody tells of it
+	}
+	t.Fatalf("%s never held %q", path, text)
+}
+
+// covey is killed in the middle of a program's turn: the next run ends what was
+// left of it, and enters the same session again.
+func TestCoveyOfAnAgentProgramIsKilled(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
+		act{When: "cut off before its end", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
+		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "cost 2", "deaf"}})
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitFile(t, filepath.Join(dir, "log"), "deaf")
+	if err := errors.Join(cmd.Process.Kill(), ignoreExit(cmd.Wait())); err != nil {
+		t.Fatal(err)
+	}
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	made, loaded := toldFake(t, dir, "new"), toldFake(t, dir, "load")
+	if len(made) != 1 || !slices.Equal(made, loaded) {
+		t.Errorf("sessions made: %q, loaded: %q", made, loaded)
+	}
+	if p, err := readProcess(fakePID(t, dir)); err == nil && !p.zombie {
+		t.Error("the program of the killed run still runs")
+	}
+	claims := 0
+	for _, c := range of[tasks.Change](r, "task") {
+		if c.Op == tasks.Claimed {
+			claims++
+		}
+	}
+	if claims != 0 {
+		t.Errorf("the task was claimed %d times more", claims)
+	}
+}
+
+// ignoreExit leaves out that a process was killed, which is what was wanted.
+func ignoreExit(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil
+	}
+	return err
+}
+
+func TestBill(t *testing.T) {
+	var kept []float64
+	b := bill{seen: 1, keep: func(total float64) { kept = append(kept, total) }}
+	for _, total := range []float64{0, 1, 1.5, 1.5, 0.25, 0} {
+		b.addTotal(acp.Spent{CostUSD: total, Known: true})
+	}
+	if b.cost != 0.75 || b.unknown { // half a dollar, and a quarter of a program that counts anew
+		t.Errorf("the turn cost %v, unknown %v", b.cost, b.unknown)
+	}
+	if !slices.Equal(kept, []float64{1.5, 0.25}) {
+		t.Errorf("kept was %v", kept)
+	}
+	b.addTotal(acp.Spent{})
+	s := &seat{foreign: &foreigner{bill: b}}
+	var got []teammate.EventData
+	sink := s.billed(func(e teammate.Event) { got = append(got, e.Data) })
+	for range 2 {
+		sink(teammate.Event{Data: teammate.TurnEnded{Passes: 1}})
+	}
+	want := []teammate.EventData{teammate.TurnEnded{Passes: 1, CostUSD: 0.75, UsageUnknown: true}, teammate.TurnEnded{Passes: 1}}
+	if !slices.Equal(got, want) {
+		t.Errorf("the journal has %+v", got)
+	}
+}
+
+// A program that is run once for each prompt, and reaches the team as far as
+// its environment lets it.
+func TestCommandAgentDoesATask(t *testing.T) {
+	spec := `covey: 1
+name: crew
+models: {lead: {provider: script, script: lead.yaml}}
+agents:
+  tool: {use: command, command: [%PROGRAM%, "a b"], env: {` + commandFakeVariable + `: %DIR%}}
+lead: {model: lead}
+teammates:
+  dev: {agent: tool}
+tasks: [{id: a, subject: One, owner: dev}]
+hooks:
+  Stop: [{hooks: [{type: command, command: "test $COVEY_MEMBER = lead && exit 0; test -f mended && exit 0; echo mend it >&2; exit 2"}]}]
+`
+	r, dir := fakeRigOf(t, spec, nil)
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	started := of[teammate.MemberStarted](r, "member_started")
+	if !slices.ContainsFunc(started, func(m teammate.MemberStarted) bool { return m.Agent == "command/"+filepath.Base(testBinary(t)) }) {
+		t.Errorf("the members' agents are %+v", started)
+	}
+	prompts := strings.Join(toldFake(t, dir, "prompt"), "\n")
+	for _, words := range []string{"You are dev, a teammate", "`covey tasks update 1 --status completed`", "mend it"} {
+		if !strings.Contains(prompts, words) {
+			t.Errorf("the prompts lack %q:\n%s", words, prompts)
+		}
+	}
+	if strings.Contains(prompts, "TaskUpdate") || strings.Contains(prompts, mcpUpdate) {
+		t.Errorf("the prompts name tools that the program has not:\n%s", prompts)
+	}
+	if pids := toldFake(t, dir, "start"); len(pids) != 2 {
+		t.Errorf("%d programs ran for two prompts", len(pids))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,6 +90,33 @@ func fakeAgent(dir string) int {
 	return 0
 }
 
+// commandFakeVariable makes the test binary an agent program that is run once
+// for each prompt: it completes task 1, and mends what it is told to.
+const commandFakeVariable = "TEST_COMMAND_FAKE"
+
+// fakeCommand is its main.
+func fakeCommand(dir string) int {
+	f := &fakeProgram{dir: dir}
+	f.log("start %d", os.Getpid())
+	prompt, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return 1
+	}
+	f.log("prompt %s", strings.ReplaceAll(string(prompt), "\n", " | "))
+	if strings.Contains(string(prompt), "mend it") {
+		fmt.Println("Mended.")
+		if os.WriteFile("mended", nil, 0o600) != nil {
+			return 1
+		}
+		return 0
+	}
+	f.server.URL = os.Getenv("COVEY_MCP_URL")
+	f.server.Headers = []struct{ Name, Value string }{{"Authorization", "Bearer " + os.Getenv("COVEY_MCP_TOKEN")}}
+	answer, err := f.use(mcpUpdate, `{"taskId":"1","status":"completed"}`)
+	fmt.Println(answer, err)
+	return 0
+}
+
 func (f *fakeProgram) serve(m rpc) {
 	var p struct {
 		SessionID string            `json:"sessionId"`
@@ -98,6 +126,8 @@ func (f *fakeProgram) serve(m rpc) {
 	_ = json.Unmarshal(m.Params, &p)
 	if len(p.Servers) > 0 {
 		_ = json.Unmarshal(p.Servers[0], &f.server)
+		f.log("url %s", f.server.URL)
+		f.log("token %s", f.token())
 	}
 	switch m.Method {
 	case "initialize":
@@ -189,6 +219,10 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	case "error": // code and message of the prompt's end
 		f.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":%s}}`, m.ID, one, raw(two))
 		return true
+	case "deaf": // from now on
+		f.log("deaf %s", f.session)
+		signal.Ignore(syscall.SIGTERM)
+		select {}
 	case "hang": // until it is told to stop
 		f.log("hang")
 		for n := range f.lines {
@@ -207,16 +241,10 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 
 // use calls a team tool over MCP, with a connection of its own.
 func (f *fakeProgram) use(tool, args string) (string, error) {
-	token := ""
-	for _, h := range f.server.Headers {
-		if h.Name == "Authorization" {
-			token = strings.TrimPrefix(h.Value, "Bearer ")
-		}
-	}
 	ctx := context.Background()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "fake", Version: "1"}, nil).Connect(ctx,
 		&mcp.StreamableClientTransport{
-			Endpoint: f.server.URL, HTTPClient: &http.Client{Transport: bearer{token, http.DefaultTransport}}, MaxRetries: -1,
+			Endpoint: f.server.URL, HTTPClient: &http.Client{Transport: bearer{f.token(), http.DefaultTransport}}, MaxRetries: -1,
 		}, nil)
 	if err != nil {
 		return err.Error(), err
@@ -234,6 +262,16 @@ func (f *fakeProgram) use(tool, args string) (string, error) {
 		err = errors.New(text)
 	}
 	return text, err
+}
+
+// token is the bearer token of the team's MCP server.
+func (f *fakeProgram) token() string {
+	for _, h := range f.server.Headers {
+		if h.Name == "Authorization" {
+			return strings.TrimPrefix(h.Value, "Bearer ")
+		}
+	}
+	return ""
 }
 
 // think asks the model of its environment, over Anthropic's API.

@@ -94,7 +94,12 @@ func lookIn(path, workspace, name string) (string, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(workspace, name)
 		}
-		return exec.LookPath(name)
+		found, err := exec.LookPath(name)
+		var known *exec.Error // it would name the program once more
+		if errors.As(err, &known) {
+			err = known.Err
+		}
+		return found, err
 	}
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
@@ -104,7 +109,7 @@ func lookIn(path, workspace, name string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not in PATH", name)
+	return "", errors.New("it is not in PATH")
 }
 
 // behind is the program that a command of the spec's own runs: that of the

@@ -152,7 +152,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 	s.mate, err = teammate.New(teammate.Options{
 		Name: s.member.Name, Team: o.team.Name, Lead: s.lead, Kind: kindOf(s.member),
 		Equip: o.equipment(ctx, s, history, workdir),
-		Hooks: runner, Tasks: c.store, Inbox: s, Sink: s.billed(c.sinkOf(ctx, s)),
+		Hooks: runner, Tasks: c.store, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
 		Transcript: transcript, History: history, Workdir: workdir,
 		Permissions: permissions,
@@ -306,7 +306,7 @@ func permissionsOf(m configs.Member, settings configs.Permissions) (teammate.Per
 	}
 	p.Allow = parse(m.Permissions.Allow, settings.Allow)
 	p.Ask = parse(m.Permissions.Ask, settings.Ask)
-	p.Deny = parse(m.Permissions.Deny, settings.Deny)
+	p.Deny = parse(m.Permissions.Deny, settings.Deny, withheld(m))
 	return p, errors.Join(errs...)
 }
 
