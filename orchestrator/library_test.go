@@ -299,3 +299,90 @@ func TestCallbackDeafInTeam(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAfterTurnInTeam: callbacks behind a turn get its whole context, the last
+// added first, and leave a line; a turn that was interrupted has none.
+func TestAfterTurnInTeam(t *testing.T) {
+	stateHome(t)
+	var reg hooks.Registry
+	var tries atomic.Int32
+	for _, name := range []string{"first", "second"} {
+		reg.AfterTurn(name, func(_ context.Context, turn hooks.Turn) (hooks.Note, error) {
+			var calls []string
+			for _, c := range turn.ToolCalls {
+				calls = append(calls, fmt.Sprint(c.Name, c.Success))
+			}
+			if len(calls) == 0 {
+				return hooks.Note{}, errors.New("no calls")
+			}
+			return hooks.Note{Message: fmt.Sprint(name, calls, turn.FinalResponse, len(turn.Messages) > 2)}, nil
+		})
+	}
+	spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
+	_, lines := runGiven(t, spec, Options{Hooks: &reg,
+		Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(finisher(&tries))}})
+	var told []string
+	failures := 0
+	for _, l := range lines {
+		var d AfterTurn
+		switch {
+		case l.Type == "after_turn" && decode(l.Data, &d) == nil:
+			told = append(told, l.Member+" "+d.Callback+" "+d.Message)
+		case l.Type == "warning" && strings.Contains(string(l.Data), "the callback failed: no calls"):
+			failures++
+		}
+	}
+	want := []string{"dev second second[TaskUpdatetrue]donetrue", "dev first first[TaskUpdatetrue]donetrue"}
+	if !slices.Equal(told, want) || failures < 2 {
+		t.Errorf("%q, %d failures\n%s", told, failures, show(lines))
+	}
+}
+
+// TestAfterTurnInterrupted: nobody is told of a turn that had no end of its own.
+func TestAfterTurnInterrupted(t *testing.T) {
+	stateHome(t)
+	var reg hooks.Registry
+	reg.AfterTurn("never", func(context.Context, hooks.Turn) (hooks.Note, error) {
+		t.Error("it was called")
+		return hooks.Note{}, nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o, _, err := given(t, t.TempDir(), aloneSpec, Options{Hooks: &reg, Agents: map[string]AgentMaker{
+		"boss": made(func(ctx context.Context, _ []teammate.Input, _ teammate.Host) (teammate.Reply, error) {
+			cancel()
+			<-ctx.Done()
+			return teammate.Reply{}, ctx.Err()
+		}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ending, err := o.Run(ctx); err != nil || ending.Code != CodeInterrupted {
+		t.Errorf("%+v, %v", ending, err)
+	}
+}
+
+// TestAfterTurnAtTheLimit: a turn that used up its passes has come to its end.
+func TestAfterTurnAtTheLimit(t *testing.T) {
+	stateHome(t)
+	var reg hooks.Registry
+	var reached atomic.Bool
+	reg.AfterTurn("limit", func(_ context.Context, turn hooks.Turn) (hooks.Note, error) {
+		reached.Store(turn.ReachedMaxIterations)
+		return hooks.Note{}, nil
+	})
+	ending, lines := runGiven(t, aloneSpec+"defaults: {limits: {max_turns: 2}}\n", Options{Hooks: &reg,
+		Agents: map[string]AgentMaker{"boss": made(func(
+			ctx context.Context, _ []teammate.Input, h teammate.Host,
+		) (teammate.Reply, error) {
+			for {
+				if _, err := h.Pass(ctx); err != nil {
+					return teammate.Reply{}, err
+				}
+			}
+		})}})
+	if !reached.Load() || ending.Code != CodeLimit {
+		t.Errorf("%+v\n%s", ending, show(lines))
+	}
+}

@@ -1,0 +1,56 @@
+package orchestrator
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// AfterTurn is what a callback behind a turn (hooks.Registry.AfterTurn) left for
+// people.
+type AfterTurn struct {
+	Callback string         `json:"callback"`
+	Message  string         `json:"message,omitempty"`
+	Data     map[string]any `json:"data,omitempty"`
+}
+
+// EventType is the journal's name for it.
+func (AfterTurn) EventType() string { return "after_turn" }
+
+// afterTurns is a sink before next that calls the program's callbacks behind
+// each turn that came to its end. They run in the member's goroutine, so that
+// its next turn waits for them, and before it counts as idle.
+func (o *Orchestrator) afterTurns(ctx context.Context, s *seat, next teammate.Sink) teammate.Sink {
+	// Only the member's goroutine tells of the end of turns, so this needs no lock.
+	var last teammate.TurnEnded
+	return func(e teammate.Event) {
+		switch data := e.Data.(type) {
+		case teammate.TurnEnded:
+			last = data
+		case teammate.Idle:
+			switch data.Reason {
+			case teammate.IdleAvailable, teammate.IdleStopped, teammate.IdleLimited:
+				o.callAfterTurn(ctx, s, last.Reason == teammate.EndMaxTurns, func(told teammate.EventData) {
+					next(teammate.Event{Member: e.Member, Turn: e.Turn, Data: told})
+				})
+			}
+		}
+		next(e)
+	}
+}
+
+// callAfterTurn calls them for one turn, and tells what they left.
+func (o *Orchestrator) callAfterTurn(ctx context.Context, s *seat, reachedMax bool, tell func(teammate.EventData)) {
+	o.opts.Hooks.TurnEnded(ctx, o.place.Transcript(s.member.Name, s.session.Session), reachedMax,
+		func(name string, note hooks.Note, err error) {
+			switch {
+			case name == "":
+				tell(teammate.Warning{Text: "callbacks behind the turn were not called: " + err.Error()})
+			case err != nil:
+				tell(teammate.Warning{Text: "after the turn, callback " + name + ": " + err.Error()})
+			case note.Message != "" || len(note.Data) > 0:
+				tell(AfterTurn{Callback: name, Message: note.Message, Data: note.Data})
+			}
+		})
+}
