@@ -50,13 +50,13 @@ type ending struct {
 	ok   bool   // the prompt came to its end
 	said string // why not
 
-	lost   bool      // it does not know the session
-	status int       // HTTP status of the model's API; 0: not known
-	kind   string    // the type of teammate.APIError; empty: by the words
-	limit  bool      // the account has used up what its plan allows
-	until  time.Time // until when; zero: not known
-	turns  bool      // a limit of the program's own on model requests ended it
-	sniffd bool      // the dialect was guessed from what was printed
+	lost    bool      // it does not know the session
+	status  int       // HTTP status of the model's API; 0: not known
+	kind    string    // the type of teammate.APIError; empty: by the words
+	limit   bool      // the account has used up what its plan allows
+	until   time.Time // until when; zero: not known
+	turns   bool      // a limit of the program's own on model requests ended it
+	guessed bool      // the dialect was guessed from what was printed
 
 	reply string // what the program calls its reply, which may not have been news
 	left  int64  // bytes of it that were left out

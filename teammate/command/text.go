@@ -63,7 +63,7 @@ func (r *sniffer) end(code int) ending {
 		return r.plain.end(code)
 	}
 	e := r.known.end(code)
-	e.sniffd = true
+	e.guessed = true
 	return e
 }
 

@@ -158,7 +158,7 @@ func (t *talk) failure(end ending, exit teammate.Exit) error {
 		return fmt.Errorf("%w: %s", errLost, end.said)
 	case end.turns:
 		return fmt.Errorf("%w: of the agent program itself", teammate.ErrMaxTurns)
-	case end.limit && !(end.sniffd && exit.Code == 0):
+	case end.limit && !(end.guessed && exit.Code == 0):
 		until := end.until
 		if until.IsZero() {
 			until = teammate.ResetTime(end.said, now)
@@ -197,7 +197,7 @@ func (t *talk) classify(end ending, now time.Time) error {
 // trust keeps a text that only looks like a dialect from putting a member to
 // sleep: a program whose dialect was guessed must also fail by its exit code.
 func (t *talk) trust(err error, end ending, exit teammate.Exit) error {
-	if isAPIError(err) || !end.sniffd || exit.Code != 0 {
+	if isAPIError(err) || !end.guessed || exit.Code != 0 {
 		return err
 	}
 	return &teammate.APIError{Type: "unknown", Message: err.Error()}

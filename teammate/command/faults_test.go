@@ -1,0 +1,350 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// kind names an error: the type of an API error, "login", "limit", "turns",
+// "none", or "broken".
+func kind(err error) string {
+	var api *teammate.APIError
+	var login *teammate.LoginError
+	var limit *teammate.LimitError
+	switch {
+	case err == nil:
+		return "none"
+	case errors.As(err, &api):
+		return api.Type
+	case errors.As(err, &login):
+		return "login"
+	case errors.As(err, &limit):
+		return "limit"
+	case errors.Is(err, teammate.ErrMaxTurns):
+		return "turns"
+	}
+	return "broken"
+}
+
+func TestFailures(t *testing.T) {
+	const (
+		thread = `print {"type":"thread.started","thread_id":"t1"}`
+		failed = `print {"type":"turn.failed","error":{"message":"`
+		init   = `print {"type":"system","subtype":"init","session_id":"s1"}`
+		result = `print {"type":"result","subtype":"success","is_error":true,`
+	)
+	for name, tt := range map[string]struct {
+		words life
+		want  string
+	}{
+		"exit code":        {life{"print some words", "err Traceback", "err ValueError: boo", "exit 3"}, "unknown"},
+		"exit without why": {life{"exit 3"}, "unknown"},
+		"rate limit":       {life{"err 429 Too Many Requests", "exit 1"}, "rate_limit"},
+		"limit on stderr":  {life{"err ERROR: You've hit your usage limit. Try again at 3 PM.", "exit 1"}, "limit"},
+		"limit on stdout":  {life{"print Claude AI usage limit reached|1795262400", "exit 1"}, "limit"},
+		"login on stdout":  {life{"print Invalid API key · Please run /login", "exit 1"}, "login"},
+		"login on stderr":  {life{"err Not logged in. Run x login.", "exit 1"}, "login"},
+		// The program says success: these are a model's words.
+		"faked limit":       {life{"print Claude AI usage limit reached|1795262400"}, "none"},
+		"faked by lines":    {life{thread, failed + `You've hit your usage limit."}}`}, "unknown"},
+		"faked in a reply":  {life{init, `print {"type":"result","subtype":"success","is_error":false,"result":"Claude AI usage limit reached|1795262400"}`}, "none"},
+		"words far above":   {life{"err not logged in", "err a", "err b", "err c", "exit 1"}, "unknown"},
+		"codex 429":         {life{"file " + testdata(t, "codex-429.jsonl"), "exit 1"}, "rate_limit"},
+		"codex limit":       {life{thread, failed + `You've hit your usage limit. Try again at 11:30 AM."}}`, "exit 1"}, "limit"},
+		"codex login":       {life{thread, failed + `unexpected status 401 Unauthorized"}}`, "exit 1"}, "login"},
+		"codex error alone": {life{thread, `print {"type":"error","message":"stream disconnected before completion"}`, "exit 1"}, "server_error"},
+		"codex no end":      {life{thread, `print {"type":"turn.started"}`}, "unknown"},
+		"claude limit": {life{init, `print {"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795262400}}`,
+			result + `"result":"You've hit your limit · resets 2pm (Asia/Shanghai)"}`, "exit 1"}, "limit"},
+		"claude warned of a limit": {life{init, `print {"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1795262400}}`,
+			result + `"result":"API Error: Overloaded","api_error_status":529}`, "exit 1"}, "overloaded"},
+		"claude login":    {life{init, result + `"result":"API Error","api_error_status":401}`, "exit 1"}, "login"},
+		"claude status":   {life{init, result + `"result":"API Error: strange","api_error_status":500}`, "exit 1"}, "server_error"},
+		"claude's word":   {life{init, `print {"type":"assistant","error":"billing_error","message":{"content":[{"type":"text","text":"Too poor"}]}}`, result + `"result":"Too poor"}`, "exit 1"}, "billing_error"},
+		"claude turns":    {life{init, `print {"type":"result","subtype":"error_max_turns","is_error":true}`, "exit 1"}, "turns"},
+		"claude no words": {life{init, `print {"type":"result","subtype":"error_during_execution","is_error":true}`, "exit 1"}, "unknown"},
+		"success and exit code": {life{init, `print {"type":"result","subtype":"success","is_error":false,"result":"ok"}`,
+			"exit 1"}, "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, tt.words)
+			r.opts.Clock = func() time.Time { return time.Unix(1795262400-7200, 0) }
+			_, err := r.turn(t)
+			if got := kind(err); got != tt.want {
+				t.Fatalf("%s (%v), want %s", got, err, tt.want)
+			}
+			var limit *teammate.LimitError
+			if errors.As(err, &limit) && (limit.Until.IsZero() || limit.Text == "") {
+				t.Errorf("limit %+v", limit)
+			}
+			if len(r.host.open) > 0 {
+				t.Errorf("open %v", r.host.open)
+			}
+		})
+	}
+}
+
+func TestLastWordsAreShown(t *testing.T) {
+	r := newRig(t, life{"err ValueError: boo", "exit 3"})
+	if _, err := r.turn(t); err == nil || !strings.Contains(err.Error(), "exit code 3; its last words: ValueError: boo") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Explicit dialects say what was printed instead.
+func TestNotItsDialect(t *testing.T) {
+	r := newRig(t, life{"print Usage: claude [options]"})
+	r.opts.Dialect = Claude
+	if _, err := r.turn(t); kind(err) != "unknown" || !strings.Contains(err.Error(), "Usage: claude") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A program that something else kills is started again, and knows of it.
+func TestKilled(t *testing.T) {
+	r := newRig(t, life{`print {"type":"thread.started","thread_id":"t1"}`,
+		`print {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`, "die"},
+		life{"read", "print done"})
+	r.opts.Resume = []string{"resume", "{session}"}
+	if reply := r.mustTurn(t); reply.Text != "done" {
+		t.Errorf("reply %+v", reply)
+	}
+	r.host.wants(`call item_1: Bash {"command":"make"}`,
+		"result item_1 (error true): the agent program ended before this call did", "user: "+crashNotice, "assistant: done")
+	if starts := r.starts(t); starts[1].Args[1] != "t1" || starts[1].Stdin != crashNotice+"\n\ngo" {
+		t.Errorf("started with %q", starts)
+	}
+}
+
+func TestKilledAgainAndAgain(t *testing.T) {
+	r := newRig(t, life{"die"})
+	r.opts.Restarts = 2
+	r.opts.Resume, r.opts.Session = []string{"{session}"}, "s1"
+	_, err := r.turn(t)
+	starts := r.starts(t)
+	if kind(err) != "broken" || !strings.Contains(err.Error(), "3 times") || len(starts) != 3 {
+		t.Fatalf("%v after %d starts", err, len(starts))
+	}
+	if len(starts[1].Args) != 1 || len(starts[2].Args) != 0 {
+		t.Errorf("it may be the session that kills it: %q", starts)
+	}
+}
+
+// Each exit code costs a turn; several in a row cost the member, one that works
+// in between starts the count again.
+func TestFailsAgainAndAgain(t *testing.T) {
+	r := newRig(t, life{"exit 1"}, life{"exit 1"}, life{"print ok"}, life{"exit 1"})
+	r.opts.Restarts = 2
+	var got []string
+	for range 6 {
+		_, err := r.turn(t)
+		got = append(got, kind(err))
+	}
+	if want := "unknown unknown none unknown unknown broken"; strings.Join(got, " ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+func TestCannotStart(t *testing.T) {
+	r := newRig(t, life{})
+	r.opts.Command = []string{"no-such-program"}
+	began := time.Now()
+	_, err := r.turn(t)
+	if kind(err) != "broken" || !strings.Contains(err.Error(), "could not be started") || time.Since(began) > 5*time.Second {
+		t.Errorf("%v", err)
+	}
+}
+
+// cancelled runs the program until it has made the file ready, then ends ctx.
+func (r *rig) cancelled(tb testing.TB) time.Duration {
+	tb.Helper()
+	r.start(tb)
+	ctx, cancel := context.WithCancel(tb.Context())
+	done := make(chan error, 1)
+	go func() { _, err := r.Run(ctx, goPrompt(), r.host); done <- err }()
+	r.waitFile(tb, "ready")
+	began := time.Now()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		tb.Errorf("%v", err)
+	}
+	return time.Since(began)
+}
+
+func TestCancel(t *testing.T) {
+	begun := `print {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`
+	for name, tt := range map[string]struct {
+		words life
+		atMost,
+		least time.Duration
+	}{
+		"polite":          {life{"mark ready", "hang"}, 5 * time.Second, 0},
+		"deaf":            {life{"deaf", "mark ready", "hang"}, 5 * time.Second, 300 * time.Millisecond},
+		"in a call":       {life{`print {"type":"thread.started","thread_id":"t"}`, begun, "mark ready", "hang"}, 5 * time.Second, 0},
+		"floods":          {life{"mark ready", "flood 100000"}, 10 * time.Second, 0},
+		"with a child":    {life{"child", "mark ready", "hang"}, 5 * time.Second, 0},
+		"escaped child":   {life{"daemon", "mark ready", "hang"}, 5 * time.Second, 0},
+		"never reads":     {life{"mark ready", "hang"}, 5 * time.Second, 0},
+		"closed its eyes": {life{"deaf", "child", "mark ready", "hang"}, 5 * time.Second, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, tt.words)
+			r.opts.Timeouts.Grace = 300 * time.Millisecond
+			if took := r.cancelled(t); took > tt.atMost || took < tt.least {
+				t.Errorf("it took %v", took)
+			}
+			if len(r.host.open) > 0 {
+				t.Errorf("open %v", r.host.open)
+			}
+			r.childGone(t)
+		})
+	}
+}
+
+// childGone checks that the program's child, if it had one, does not run on.
+func (r *rig) childGone(tb testing.TB) {
+	tb.Helper()
+	data, err := os.ReadFile(filepath.Join(r.dir, "child"))
+	if err != nil {
+		return
+	}
+	pid, err := strconv.Atoi(string(data))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if syscall.Kill(pid, 0) != nil || zombie(pid) {
+			return
+		}
+	}
+	tb.Errorf("child %d runs on", pid)
+}
+
+// zombie reports whether a process is dead and nobody has waited for it.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
+// What a program leaves behind ends with it, and does not hold up the turn.
+func TestLeavesChildren(t *testing.T) {
+	for _, how := range []string{"child", "daemon"} {
+		r := newRig(t, life{how, "print done"})
+		released := 0
+		r.opts.Started = func(pid int) func() { return func() { released++ } }
+		began := time.Now()
+		if reply := r.mustTurn(t); reply.Text != "done" || time.Since(began) > 10*time.Second {
+			t.Errorf("%s: %+v after %v", how, reply, time.Since(began))
+		}
+		r.childGone(t)
+		if released != 1 {
+			t.Errorf("%s: released %d times", how, released)
+		}
+	}
+}
+
+func TestBigPrompt(t *testing.T) {
+	prompt := []teammate.Input{{Text: strings.Repeat("word ", 2_000_000)}}
+	for _, words := range []life{{"print ok"}, {"exit 0"}, {"read", "print ok"}} {
+		r := newRig(t, words)
+		if _, err := r.start(t).Run(t.Context(), prompt, r.host); err != nil {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
+}
+
+func TestSilence(t *testing.T) {
+	started := `print {"type":"thread.started","thread_id":"t"}`
+	begun := `print {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`
+	for name, tt := range map[string]struct {
+		words  life
+		limits Timeouts
+		want   string
+	}{
+		"silent":        {life{started, "hang"}, Timeouts{Silence: 100 * time.Millisecond}, "server_error"},
+		"silent call":   {life{started, begun, "hang"}, Timeouts{Silence: 50 * time.Millisecond, Tool: 200 * time.Millisecond}, "server_error"},
+		"patient call":  {life{started, begun, "sleep 400ms", `print {"type":"turn.completed"}`}, Timeouts{Silence: 100 * time.Millisecond}, "none"},
+		"text is quiet": {life{"sleep 400ms", "print ok"}, Timeouts{Silence: 50 * time.Millisecond}, "none"},
+		"stderr counts": {life{started, "sleep 60ms", "err x", "sleep 60ms", "err x", "sleep 60ms", "err x", "sleep 60ms", `print {"type":"turn.completed"}`},
+			Timeouts{Silence: 150 * time.Millisecond}, "none"},
+		"too long": {life{"print x", "hang"}, Timeouts{Run: 200 * time.Millisecond}, "server_error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, tt.words)
+			r.opts.Timeouts = tt.limits
+			if _, err := r.turn(t); kind(err) != tt.want {
+				t.Errorf("%v, want %s", err, tt.want)
+			}
+			if len(r.host.open) > 0 {
+				t.Errorf("open %v", r.host.open)
+			}
+		})
+	}
+}
+
+func TestNonsense(t *testing.T) {
+	odd := []string{
+		"noise", "print {", "print []", "print 7", "print null", `print {"type":7}`, `print {"type":"future","x":[null]}`,
+		`print {"type":"item.completed"}`, `print {"type":"item.completed","item":7}`, `print {"type":"item.completed","item":{"type":"command_execution"}}`,
+		`print {"type":"item.completed","item":{"id":7,"type":"file_change","changes":"x"}}`,
+		`print {"type":"item.completed","item":{"id":"f","type":"future_thing"}}`, `print {"type":"item.completed","item":{"id":"r","type":"reasoning","text":"hm"}}`,
+		`print {"type":"item.completed","item":{"id":"m","type":"agent_message","text":["x"]}}`, `print {"type":"assistant"}`, `print {"type":"assistant","message":[]}`,
+		`print {"type":"assistant","message":{"content":[7,{"type":"tool_use"},{"type":"thinking","thinking":"x"}]}}`,
+		`print {"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"nobody","content":"x"}]}}`,
+		`print {"type":"result","usage":7,"is_error":"x","subtype":[]`, `print {"type":"system","subtype":"hook_started"}`,
+	}
+	for name, ends := range map[string][2]string{
+		"codex":  {`print {"type":"thread.started","thread_id":"t"}`, `print {"type":"turn.completed"}`},
+		"claude": {`print {"type":"system","subtype":"init","session_id":"s"}`, `print {"type":"result","subtype":"success"}`},
+	} {
+		r := newRig(t, append(append(life{ends[0]}, odd...), ends[1], "noise", `half {"type":"turn.failed","error":{"mess`))
+		r.mustTurn(t)
+		if len(r.host.said) != 1 || len(r.host.open) > 0 { // the prompt
+			t.Errorf("%s: transcript %q", name, r.host.said)
+		}
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	item := `half {"type":"item.completed","item":{"id":"item_`
+	r := newRig(t, life{`print {"type":"thread.started","thread_id":"t"}`,
+		item + `1","type":"command_execution","command":"cat big","status":"completed","aggregated_output":"`, "bytes 20000000", `print "}}`,
+		item + `2","type":"agent_message","text":"`, "bytes 40000000", `print "}}`,
+		item + `3","type":"agent_message","text":"`, "bytes 2000000", `print "}}`,
+		item + `4","type":"agent_message","text":"dropped"}}` + "\n", `print {"type":"turn.completed"}`})
+	reply := r.mustTurn(t)
+	if len(r.host.said) != 5 || !strings.HasPrefix(r.host.said[2], "result item_1 (error false): xxx") ||
+		len(reply.Text) > 1<<20+100 || !strings.HasSuffix(reply.Text, "[951431 more bytes of output were left out]") {
+		t.Errorf("%d entries, reply of %d bytes: …%s", len(r.host.said), len(reply.Text), reply.Text[max(len(reply.Text)-50, 0):])
+	}
+}
+
+func TestFloods(t *testing.T) {
+	r := newRig(t, life{"flood 50", "half end"})
+	r.opts.MaxOutput = 1000
+	reply := r.mustTurn(t)
+	if len(reply.Text) > 1100 || !strings.HasPrefix(reply.Text, "0123456789abcde\n0123") || !strings.Contains(reply.Text, "bytes of output were left out]") {
+		t.Errorf("%d bytes: %q", len(reply.Text), reply.Text)
+	}
+}
+
+func TestBinaryText(t *testing.T) {
+	r := newRig(t, life{"noise", "bytes 40000000", "print ", "half end"})
+	reply := r.mustTurn(t)
+	if !strings.HasPrefix(reply.Text, "\uFFFD\uFFFD{\"type\":\x01") && !strings.HasPrefix(reply.Text, "\uFFFD") || len(reply.Text) > 2<<20 {
+		t.Errorf("%d bytes: %.40q", len(reply.Text), reply.Text)
+	}
+	if strings.ContainsRune(reply.Text, 0) {
+		t.Error("NUL in a reply")
+	}
+}
