@@ -41,7 +41,7 @@ func runForCrash(spec string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	o, err := New(team, Options{OnLine: func(l Line) { fmt.Printf("%d\n", l.Seq) }})
+	o, err := New(team, Options{OnLine: func(l Line) { fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type) }})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
