@@ -30,9 +30,10 @@ everything about one of them, and why.
   advisory   it is asked to, and may not
   no         not at all
 
-Whether somebody is logged in is guessed by files and variables that are there;
+Whether somebody is logged in is seen by the files and variables that are there;
 covey never reads them. --probe starts the programs and opens an empty session,
-which shows it for certain. No model is asked, so that it costs nothing.`,
+at which most of them say it when they are logged out. No model is asked, so
+that it costs nothing.`,
 		Example: `  covey agents
   covey agents codex
   covey agents --probe
@@ -124,10 +125,11 @@ func (c *cli) printAgents(list []orchestrator.AgentInfo) {
 	found.print(c.out)
 	c.out.printf("\n%s\n", c.out.paint(bold, "What they honour (gates hold at each one's turn end):"))
 	held.print(c.out)
-	c.out.printf("\ncovey agents NAME says why; covey agents --probe starts them and sees who is logged in.\n")
+	how := ""
 	if missing {
-		c.out.printf("covey agents NAME also says how to install one.\n")
+		how = ", and how to install one"
 	}
+	c.out.printf("\ncovey agents NAME says why%s; covey agents --probe starts them.\n", how)
 }
 
 // loginStyle sets off what needs somebody to act.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,23 +9,35 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
 )
+
+// initFlags are the flags of `covey init`.
+type initFlags struct {
+	force, offline, json bool
+	with                 []string
+}
 
 // initCommand is `covey init`.
 func (c *cli) initCommand() *cobra.Command {
-	var force, asJSON bool
+	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a spec that runs, as a start",
-		Long: `Write a team.yaml with comments, and the scripts that its members play, so that
-"covey up" runs at once and offline. The gate is the test command that the
-folder seems to have. Files that are there already are not overwritten.`,
+		Long: `Write a team.yaml with comments: a team of the agent programs of --with, the
+first of which leads; or with --offline one whose members play scripts, which
+are written beside it, so that it runs at once and for nothing. Without either,
+a terminal is asked, and everything else gets the offline team. The gate is the
+test command that the folder seems to have. Files that are there already are not
+overwritten.`,
 		Example: `  covey init
-  covey init ../other-project
+  covey init --with claude,codex
+  covey init --offline ../other-project
   covey init --force`,
 		Args: argCount(0, 1, "at most one folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -32,30 +45,59 @@ folder seems to have. Files that are there already are not overwritten.`,
 			if len(args) > 0 {
 				dir = c.path(args[0])
 			}
-			wrote, err := writeStarter(dir, force)
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return c.out.json(map[string][]string{"wrote": wrote})
-			}
-			for _, path := range wrote {
-				c.out.printf("wrote %s\n", plainLine(path))
-			}
-			c.out.printf("\nNext: covey up%s\n", specArg(filepath.Join(dir, defaultSpec)))
-			return nil
+			return c.init(dir, f)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite the files that are there")
-	jsonFlag(cmd, &asJSON)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.force, "force", false, "overwrite the files that are there")
+	flags.StringSliceVar(&f.with, "with", nil, "the agent `PROGRAMS` of the team, separated by commas; the first one leads")
+	flags.BoolVar(&f.offline, "offline", false, "a team that plays scripts, and needs no agent program")
+	_ = cmd.RegisterFlagCompletionFunc("with", completeAgent)
+	jsonFlag(cmd, &f.json)
 	return cmd
+}
+
+// init writes the starter and says what comes next.
+func (c *cli) init(dir string, f initFlags) error {
+	if f.offline && len(f.with) > 0 {
+		return usagef("--offline and --with exclude each other: an offline team has no agent programs")
+	}
+	found := orchestrator.InstalledPresets()
+	agents, err := namedPresets(f.with)
+	if err != nil {
+		return err
+	}
+	asks := !f.offline && !f.json && len(f.with) == 0 && isTerminal(c.in) && c.out.tty()
+	if asks && len(found) > 0 {
+		if agents, err = c.chooseAgents(bufio.NewReader(c.in), found); err != nil {
+			return err
+		}
+	}
+	wrote, err := writeStarter(dir, configs.StarterOptions{Agents: agents}, f.force)
+	switch {
+	case err != nil:
+		return err
+	case f.json:
+		return c.out.json(map[string][]string{"wrote": wrote})
+	}
+	for _, path := range wrote {
+		c.out.printf("wrote %s\n", plainLine(path))
+	}
+	if !asks && !f.offline && len(agents) == 0 && len(found) > 0 {
+		c.out.printf("\nThis team plays scripts. Agent programs are installed here, too: covey init --force --with %s\n"+
+			"writes a team of them instead.\n", strings.Join(agentNames(found), ","))
+	}
+	spec := specArg(filepath.Join(dir, defaultSpec))
+	c.out.printf("\nNext: covey up%s\n", spec)
+	c.out.printf("It shows first what the team would run, and asks whether you trust that.\n")
+	return nil
 }
 
 // writeStarter writes the starter into dir, all of it or, if a file is in the
 // way, nothing. It returns what it wrote. A half-written starter would be worse
 // than none: its spec would name scripts that are not there.
-func writeStarter(dir string, force bool) (wrote []string, err error) {
-	spec, files, err := configs.Starter(dir)
+func writeStarter(dir string, opts configs.StarterOptions, force bool) (wrote []string, err error) {
+	spec, files, err := configs.StarterWith(dir, opts)
 	if err != nil {
 		return nil, err
 	}

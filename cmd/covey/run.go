@@ -197,7 +197,7 @@ func (r runCrew) spec(dir, goal string, f runFlags) []byte {
 			fmt.Fprintf(&b, "  %s: {use: %s, auth: %s}\n", a.Name, a.Name, auth)
 		}
 	}
-	fmt.Fprintf(&b, "defaults: {permission_mode: %s, permissions: {allow: %s}}\n", jsonText(f.mode), jsonTexts(f.allow))
+	fmt.Fprintf(&b, "defaults: {permission_mode: %s, permissions: {allow: %s}}\n", jsonText(f.mode), jsonTexts(f.rules()))
 	fmt.Fprintf(&b, "lead: {agent: %s}\nteammates:\n", r.lead.Name)
 	seen := map[string]int{}
 	for _, a := range r.mates {
@@ -209,6 +209,19 @@ func (r runCrew) spec(dir, goal string, f runFlags) []byte {
 	}
 	fmt.Fprintf(&b, "gates: {task: %s}\n", jsonTexts(f.gates))
 	return []byte(b.String())
+}
+
+// rules are the permission rules of all members: those of --allow, and that the
+// gates' commands may be tried before they judge. One that holds a bracket is
+// left out, as no rule could be made of it without changing what it says.
+func (f runFlags) rules() []string {
+	rules := slices.Clone(f.allow)
+	for _, gate := range f.gates {
+		if !strings.ContainsAny(gate, "()*\n") {
+			rules = append(rules, "Bash("+gate+")")
+		}
+	}
+	return rules
 }
 
 // writeRun keeps the spec beside the team's state, so that the team can be
@@ -243,7 +256,15 @@ func (c *cli) writeRun(dir string, spec []byte) (*configs.Team, error) {
 	if err := place.Create(); err != nil {
 		return nil, err
 	}
-	return team, os.WriteFile(path, spec, 0o600)
+	if err := os.WriteFile(path, spec, 0o600); err != nil {
+		return nil, err
+	}
+	// So that covey up, which asks, takes the team up again without asking.
+	report, err := orchestrator.CheckTrust(team)
+	if err != nil {
+		return nil, err
+	}
+	return team, orchestrator.RememberTrust(team, report)
 }
 
 // runTrouble is what is wrong with a spec that nobody has written: it must be

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -81,7 +82,8 @@ func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
 
 // specAndGoal sorts the arguments of up. Without a spec, --team stands for the
 // spec with which that team ran last. That makes `covey --team NAME up` take a
-// team up again from any folder.
+// team up again from any folder, and `covey up` one that covey run has made: in
+// a folder without a spec the team is meant that worked there last.
 func (c *cli) specAndGoal(args []string) (spec, goal string, err error) {
 	switch {
 	case len(args) == 2:
@@ -91,7 +93,7 @@ func (c *cli) specAndGoal(args []string) (spec, goal string, err error) {
 	case len(args) == 1:
 		goal = args[0]
 	}
-	if c.team == "" {
+	if c.team == "" && (goal != "" || fileExists(c.specPath(nil))) {
 		return c.specPath(nil), goal, nil
 	}
 	place, err := c.find()
@@ -100,6 +102,9 @@ func (c *cli) specAndGoal(args []string) (spec, goal string, err error) {
 	}
 	if err != nil {
 		return "", "", err
+	}
+	if dir, err := c.folder(); c.team == "" && (err != nil || !sameFolder(dir, place.Workspace)) {
+		return c.specPath(nil), goal, nil
 	}
 	run, err := orchestrator.ReadRunFile(place)
 	if err != nil || run.Spec == "" {
@@ -136,4 +141,17 @@ func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal s
 		return &endError{code: ending.Code, err: r.lastWord(ending)}
 	}
 	return nil
+}
+
+// fileExists reports whether there is something at path.
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// sameFolder reports whether two paths lead to one folder.
+func sameFolder(a, b string) bool {
+	left, err1 := os.Stat(a)
+	right, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(left, right)
 }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// chooseAgents asks a person which of the agent programs that were found shall
+// be in the team; none of them is the offline team. Enter takes what stands in
+// brackets: those that are logged in or, where nobody is for certain, the
+// offline team, which always runs.
+func (c *cli) chooseAgents(in *bufio.Reader, found []orchestrator.AgentInfo) ([]configs.Preset, error) {
+	c.out.printf("Agent programs that are installed here:\n")
+	for i, a := range found {
+		c.out.printf("  %d  %-9s %s\n", i+1, a.Name, loginWords(a))
+	}
+	usual := usualAgents(found)
+	offer := "offline"
+	if len(usual) > 0 {
+		offer = joinPresets(usual)
+	}
+	c.out.printf("\nWhich of them shall be in the team? The first one named leads. \"offline\" is a\n" +
+		"team that plays scripts: it needs no login, costs nothing, and shows how covey works.\n")
+	for {
+		c.out.printf("Names or numbers [%s]: ", offer)
+		answer, err := in.ReadString('\n')
+		if err != nil {
+			c.out.printf("\n")
+			return nil, fmt.Errorf("nothing was chosen, and nothing was written; --with or --offline say it beforehand")
+		}
+		if strings.TrimSpace(answer) == "" {
+			return usual, nil
+		}
+		agents, err := readChoice(answer, found)
+		if err == nil {
+			return agents, nil
+		}
+		c.out.printf("%s\n", plainLine(err.Error()))
+	}
+}
+
+// loginWords say in a few words whether a program could work.
+func loginWords(a orchestrator.AgentInfo) string {
+	switch a.Login {
+	case orchestrator.LoginYes:
+		return "logged in"
+	case orchestrator.LoginKey:
+		return "an API key is set (the agent needs auth: key for it)"
+	case orchestrator.LoginNo:
+		return "logged out"
+	}
+	return "login not known"
+}
+
+// usualAgents are those that are logged in.
+func usualAgents(found []orchestrator.AgentInfo) []configs.Preset {
+	var list []configs.Preset
+	for _, a := range found {
+		if a.Login == orchestrator.LoginYes {
+			list = append(list, a.Preset)
+		}
+	}
+	return list
+}
+
+// readChoice reads an answer: names and numbers, or "offline".
+func readChoice(answer string, found []orchestrator.AgentInfo) ([]configs.Preset, error) {
+	words := strings.FieldsFunc(strings.ToLower(answer), func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+	if slices.Equal(words, []string{"offline"}) {
+		return nil, nil
+	}
+	var list []configs.Preset
+	for _, word := range words {
+		i := slices.IndexFunc(found, func(a orchestrator.AgentInfo) bool { return a.Name == word })
+		if no, err := strconv.Atoi(word); err == nil {
+			i = no - 1
+		}
+		if i < 0 || i >= len(found) {
+			return nil, fmt.Errorf("%q is none of %s", word, strings.Join(append(agentNames(found), "offline"), ", "))
+		}
+		list = append(list, found[i].Preset)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("name one of %s", strings.Join(append(agentNames(found), "offline"), ", "))
+	}
+	return list, nil
+}
+
+// namedPresets are the presets that --with names. Whether they are installed
+// makes no difference to a spec, which others may run elsewhere.
+func namedPresets(names []string) ([]configs.Preset, error) {
+	var list []configs.Preset
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(orchestrator.PresetNames(), name) {
+			return nil, usagef("covey knows no agent program %q; it knows %s", name,
+				strings.Join(orchestrator.PresetNames(), ", "))
+		}
+		list = append(list, configs.Preset(name))
+	}
+	return list, nil
+}
+
+// agentNames are the names of agents.
+func agentNames(list []orchestrator.AgentInfo) []string {
+	var names []string
+	for _, a := range list {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// joinPresets lists presets for people.
+func joinPresets(list []configs.Preset) string {
+	var names []string
+	for _, p := range list {
+		names = append(names, string(p))
+	}
+	return strings.Join(names, ", ")
+}
