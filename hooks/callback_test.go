@@ -292,6 +292,26 @@ func TestCallbackBesideCommands(t *testing.T) {
 	}
 }
 
+// TestCallbackTakesNoSlot: a callback may fire events whose hooks are processes,
+// however few may run at once.
+func TestCallbackTakesNoSlot(t *testing.T) {
+	b := newBench(t)
+	reg := &Registry{}
+	r := b.runnerWith(t, Options{Callbacks: reg, Parallel: 1}, Source{Settings: on(Stop, ":")})
+	for range 3 {
+		_, err := reg.On(TaskCompleted, "", func(ctx context.Context, _ Input) (Answer, error) {
+			out, err := r.Run(ctx, b.input(StopInput{}), nil)
+			return Answer{Context: fmt.Sprint(out.Matched)}, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := b.fire(t, r, TaskCompletedInput{}); out.Matched != 3 || out.FailedOpen() != 0 {
+		t.Errorf("%+v", out)
+	}
+}
+
 // TestCallbackChoice: matcher, if and once mean what they mean for commands; the
 // same function added twice is two hooks.
 func TestCallbackChoice(t *testing.T) {

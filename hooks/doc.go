@@ -16,6 +16,13 @@
 // in the order in which they came (merge). Judging and merging are pure
 // functions; processes and files stand at the rim (Process, spill).
 //
+// # Functions
+//
+// A program that embeds covey adds hooks that are Go functions to a Registry
+// (Options.Callbacks). They run beside the others, and what they answer is judged
+// and merged as what a command prints. Registry.AfterTurn takes functions that
+// are told of each turn when it is over.
+//
 // # Hooks and gates
 //
 // A hook that cannot run, hangs or answers nonsense fails open: the action goes

@@ -50,7 +50,7 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 				fault: fmt.Sprintf("the hook's input cannot be written: %v", err)}))
 			continue
 		}
-		if !r.acquire(hooksCtx) {
+		if !r.acquire(hooksCtx, h) {
 			found := finding{code: -1, aborted: ctx.Err() != nil, timedOut: ctx.Err() == nil,
 				fault: errBudget.Error()}
 			r.finish(h, judgeAny(r.known, h, found))
@@ -58,7 +58,7 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 		}
 		r.report(Progress{Command: h.label})
 		work := func() {
-			defer r.release()
+			defer r.release(h)
 			r.finish(h, r.one(ctx, hooksCtx, h))
 		}
 		if len(chosen) == 1 {
@@ -70,22 +70,30 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 	running.Wait()
 }
 
-// acquire waits for a slot; it fails if ctx has ended first.
-func (r *run) acquire(ctx context.Context) bool {
+// acquire waits for a slot; it fails if ctx has ended first. A callback needs
+// none: it is no process, and may itself run something that has hooks.
+func (r *run) acquire(ctx context.Context, h *armed) bool {
+	if h.callback != nil {
+		return ctx.Err() == nil
+	}
 	select {
 	case <-ctx.Done():
 		return false
 	case r.slots <- struct{}{}:
 	}
 	if ctx.Err() != nil { // both were ready, and select chose at random
-		r.release()
+		r.release(h)
 		return false
 	}
 	return true
 }
 
 // release gives a slot back.
-func (r *run) release() { <-r.slots }
+func (r *run) release(h *armed) {
+	if h.callback == nil {
+		<-r.slots
+	}
+}
 
 // report tells the observer.
 func (r *run) report(p Progress) {

@@ -8,6 +8,7 @@
 // a member writes down and comes back from. The package knows hooks and tasks by
 // their types, but neither the bus nor the store: an Inbox hands it work, a
 // TaskLister tells what it owns, a Sink takes its events. How an agent thinks
-// is behind the one-method interface Agent; its kinds live in the packages
-// below this one.
+// is behind the one-method interface Agent; covey's kinds live in the packages
+// below this one, and a program that embeds covey can bring its own
+// (orchestrator.Options.Agents).
 package teammate
