@@ -32,7 +32,8 @@ func (b *bill) addTotal(s acp.Spent) {
 	}
 }
 
-// billed is a sink before next that writes on each turn's end what it has cost.
+// billed is a sink before next that writes on each turn's end what it has cost,
+// and notes what the agent program has asked for.
 func (s *seat) billed(next teammate.Sink) teammate.Sink {
 	return func(e teammate.Event) {
 		if end, ok := e.Data.(teammate.TurnEnded); ok && s.foreign != nil {
@@ -41,6 +42,7 @@ func (s *seat) billed(next teammate.Sink) teammate.Sink {
 			b.cost, b.unknown = 0, false
 			e.Data = end
 		}
+		s.noteAsked(e.Data)
 		next(e)
 	}
 }

@@ -162,6 +162,9 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 		},
 		Background: s.background,
 	})
+	if err == nil {
+		s.permissions, s.fire = permissions, s.mate.Fire
+	}
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -30,7 +31,11 @@ type seat struct {
 	// of it; nil for other agents, and before the member's first turn.
 	program thinker
 	foreign *foreigner
-	closers []func() error // what the member has open, in the order of opening
+	// permissions and fire are what guards the team tools of an agent program; a
+	// nil fire runs no hooks.
+	permissions teammate.Permissions
+	fire        func(context.Context, hooks.Payload) (hooks.Outcome, error)
+	closers     []func() error // what the member has open, in the order of opening
 
 	// All below is guarded by crew.mu.
 	sessionBegun bool
@@ -45,6 +50,7 @@ type seat struct {
 	lockout      *lockout // nil: none; not changed once it stands here
 	waits        string   // what it waits for before a turn that it has work for; empty: nothing
 	watch        watch
+	asked        map[string]int // team tools that its program may call now, for it has asked
 }
 
 // view is what plan is to know of a member; crew.mu is held.

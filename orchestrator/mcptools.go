@@ -186,12 +186,12 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 	if err != nil {
 		return answer(toolError(err))
 	}
+	c.Input = input
 	if tool.looks { // a repeat wants to see how things are now
 		return answer(contained(ctx, func(ctx context.Context) teammate.ToolResult {
-			return tool.Run(ctx, teammate.ToolCall{Name: c.Tool, Input: input})
+			return d.run(ctx, tool, c, "mcp/"+uuid.NewString())
 		}))
 	}
-	c.Input = input
 	result, err := d.book.do(ctx, d.request(tool, c))
 	switch {
 	case errors.Is(err, errPending):
@@ -204,6 +204,19 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 		d.seat.mate.Interrupt(result.Halted)
 	}
 	return answer(result)
+}
+
+// run runs a call, if the member may make it.
+func (d *toolDesk) run(ctx context.Context, tool foreignTool, c TeamCall, id string) teammate.ToolResult {
+	input, no := d.seat.guard(ctx, c, id)
+	if no != nil {
+		return *no
+	}
+	input, err := teammate.PrepareInput(tool.Tool, input) // a hook may have changed it
+	if err != nil {
+		return toolError(err)
+	}
+	return tool.Run(ctx, teammate.ToolCall{ID: id, Name: c.Tool, Input: input})
 }
 
 // request is a call as the book wants it.
@@ -220,7 +233,7 @@ func (d *toolDesk) request(tool foreignTool, c TeamCall) request {
 	return request{
 		key: key, named: c.Request != "", queued: tool.gated,
 		run: func(ctx context.Context) teammate.ToolResult {
-			return tool.Run(ctx, teammate.ToolCall{ID: id, Name: c.Tool, Input: c.Input})
+			return d.run(ctx, tool, c, id)
 		},
 		listens: func() bool { return d.seat.moment() == asked },
 	}

@@ -1,0 +1,108 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// guard is what stands between an agent program's call of a team tool and the
+// tool: the member's rules and its PreToolUse hooks, as before any tool. Many
+// programs ask nobody before they call a tool over MCP, but all calls come in
+// here. It returns the input to run with, or the answer to give instead.
+func (s *seat) guard(ctx context.Context, c TeamCall, id string) (json.RawMessage, *teammate.ToolResult) {
+	name := mcpTool(c.Tool)
+	if rule, ok := s.forbids(c.Tool, c.Input); ok {
+		return nil, refused("Permission to use %s has been denied (rule %s).", name, rule)
+	}
+	if s.fire == nil || s.hadAsked(name) {
+		return c.Input, nil
+	}
+	out, err := s.fire(ctx, hooks.PreToolUseInput{ToolName: name, ToolInput: c.Input, ToolUseID: id})
+	switch {
+	case err != nil:
+		return nil, refused("The hooks that guard %s could not run, so it was not run: %v", name, err)
+	case out.Decision == hooks.Halt:
+		r := refused("A hook has stopped you: %s", out.StopReason)
+		r.Halted = out.StopReason
+		return nil, r
+	case out.Decision == hooks.Block && len(out.Feedback) > 0:
+		return nil, refused("%s", strings.Join(out.Feedback, "\n"))
+	case out.Decision == hooks.Block, out.Permission.Decision == "deny", out.Permission.Decision == "ask":
+		// Where a hook wants somebody asked there is nobody.
+		reason := cmp.Or(out.Permission.Reason, "Blocked by hook")
+		return nil, refused("PreToolUse:%s hook error: %s", name, reason)
+	case out.UpdatedInput != nil:
+		return out.UpdatedInput, nil
+	}
+	return c.Input, nil
+}
+
+// refused is the answer to a call that may not run.
+func refused(format string, args ...any) *teammate.ToolResult {
+	return &teammate.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
+}
+
+// mcpTool is a team tool's name in rules and hooks of agent programs.
+func mcpTool(tool string) string { return "mcp__" + mcpName + "__" + tool }
+
+// forbids names the deny or ask rule that is against a call of a team tool. A
+// rule may name it as agent programs do or as the builtin agent does: one that
+// is meant for all members should hold for all. There is nobody to ask.
+func (s *seat) forbids(tool string, input json.RawMessage) (rule string, yes bool) {
+	for _, name := range []string{mcpTool(tool), twins()[tool]} {
+		for _, r := range slices.Concat(s.permissions.Deny, s.permissions.Ask) {
+			if r.Forbids(hooks.Call{Tool: name, Input: input}) {
+				return r.String(), true
+			}
+		}
+	}
+	return "", false
+}
+
+// twins are the builtin agent's names of the team tools.
+func twins() map[string]string {
+	return map[string]string{
+		mcpSend: "SendMessage", mcpReport: "SendMessage", mcpMembers: "ListMembers", mcpCreate: "TaskCreate",
+		mcpGet: "TaskGet", mcpUpdate: "TaskUpdate", mcpClaim: "TaskUpdate", mcpList: "TaskList",
+	}
+}
+
+// hadAsked reports whether the program has asked for this call, and was
+// allowed it: then its hooks have run. It counts for one call.
+func (s *seat) hadAsked(tool string) bool {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	if s.asked[tool] == 0 {
+		return false
+	}
+	s.asked[tool]--
+	return true
+}
+
+// noteAsked takes in what a program was allowed to do. What it was allowed in
+// one turn and did not do counts for nothing in the next.
+func (s *seat) noteAsked(e teammate.EventData) {
+	switch data := e.(type) {
+	case teammate.TurnStarted:
+		s.crew.mu.Lock()
+		defer s.crew.mu.Unlock()
+		clear(s.asked)
+	case teammate.PermissionDecided:
+		if data.Decision != "allow" || !strings.HasPrefix(data.Tool, mcpTool("")) {
+			return
+		}
+		s.crew.mu.Lock()
+		defer s.crew.mu.Unlock()
+		if s.asked == nil {
+			s.asked = map[string]int{}
+		}
+		s.asked[data.Tool]++
+	}
+}
