@@ -82,16 +82,13 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if err != nil {
 		return nil, err
 	}
-	// All that is wrong is told at once.
-	scripts, noScripts := loadScripts(team)
-	layers, noHooks := loadHooks(team)
-	programs, noPrograms := findPrograms(team)
-	err = errors.Join(checkGiven(team, opts.Agents), noScripts, noHooks, noPrograms, checkMandatory(team))
-	if err != nil {
+	c, missing, wrong := check(team, opts.Agents)
+	if err := errors.Join(wrong, missing); err != nil {
 		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
 	}
 	return &Orchestrator{
-		programs: programs, team: withPrograms(team, programs), opts: opts, place: place, scripts: scripts, hooks: layers, readers: newReaders(),
+		programs: c.programs, team: withPrograms(team, c.programs), opts: opts, place: place,
+		scripts: c.scripts, hooks: c.hooks, readers: newReaders(),
 	}, nil
 }
 

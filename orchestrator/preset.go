@@ -105,6 +105,10 @@ func (p preset) find(look func(string) (string, error)) (program, string, error)
 			return way, path, nil
 		}
 	}
-	return program{}, "", plainly(ErrSpec, "%s is not installed: no %s in PATH; `%s` installs it",
-		p.name, strings.Join(missing, ", "), p.install)
+	text := "no " + missing[0]
+	if len(missing) > 1 {
+		text = "none of " + strings.Join(missing, ", ")
+	}
+	return program{}, "", plainly(ErrSpec, "%s is not installed: there is %s in PATH; `%s` installs it",
+		p.name, text, p.install)
 }

@@ -26,7 +26,7 @@ func (c *cli) chooseAgents(in *bufio.Reader, found []orchestrator.AgentInfo) ([]
 		offer = joinPresets(usual)
 	}
 	c.out.printf("\nWhich of them shall be in the team? The first one named leads. \"offline\" is a\n" +
-		"team that plays scripts: it needs no login, costs nothing, and shows how covey works.\n")
+		"team that plays scripts: it needs no login, costs nothing, and shows covey.\n")
 	for {
 		c.out.printf("Names or numbers [%s]: ", offer)
 		answer, err := in.ReadString('\n')

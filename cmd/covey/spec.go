@@ -47,19 +47,40 @@ func (c *cli) looksLikeSpec(arg string) bool {
 
 // loadSpec reads a spec and checks that its team can run; nothing is started.
 // Warnings go to stderr. It also reads the scripts that the spec names, so that
-// a mistake in one of them is found before anything runs.
+// a mistake in one of them is found before anything runs. Programs that are not
+// installed are warned of: the spec may be for another machine.
 func (c *cli) loadSpec(path string) (*configs.Team, error) {
-	team, err := configs.Load(path)
+	team, missing, err := readSpec(path)
 	if err != nil {
-		return nil, specTrouble(path, err)
+		return nil, err
 	}
-	if _, err := orchestrator.New(team, orchestrator.Options{}); err != nil {
-		return nil, specTrouble(path, err)
+	for _, gone := range missing {
+		team.Warnings = append(team.Warnings, configs.Problem{File: path, Message: gone.Error()})
 	}
 	for _, w := range team.Warnings {
 		c.err.printf("%s\n", plain("warning: "+w.String()))
 	}
 	return team, nil
+}
+
+// runnableSpec is loadSpec for a team that is to run here: what is not
+// installed is a mistake, too.
+func (c *cli) runnableSpec(path string) (*configs.Team, error) {
+	if _, missing, err := readSpec(path); err == nil && len(missing) > 0 {
+		return nil, specTrouble(path, fmt.Errorf("%w:\n%w", orchestrator.ErrSpec, errors.Join(missing...)))
+	}
+	return c.loadSpec(path)
+}
+
+// readSpec reads and checks a spec; missing are programs that are not there.
+func readSpec(path string) (team *configs.Team, missing []error, err error) {
+	if team, err = configs.Load(path); err != nil {
+		return nil, nil, specTrouble(path, err)
+	}
+	if missing, err = orchestrator.Check(team); err != nil {
+		return nil, nil, specTrouble(path, err)
+	}
+	return team, missing, nil
 }
 
 // specTrouble makes what is wrong with a spec an error of usage. Mistakes stand

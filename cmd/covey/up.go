@@ -64,7 +64,7 @@ func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	team, err := c.loadSpec(spec)
+	team, err := c.runnableSpec(spec)
 	if err != nil {
 		return err
 	}

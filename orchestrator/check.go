@@ -1,0 +1,61 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate/script"
+)
+
+// checked is what a team needs that is read before it starts.
+type checked struct {
+	scripts  map[string]*script.Script // by path
+	hooks    layers
+	programs map[string]launch // by the agents' names
+}
+
+// check reads it all, so that all that is wrong is told at once. missing tells
+// of programs that are not installed on this machine, which is no mistake of
+// the spec.
+func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing, wrong error) {
+	var noScripts, noHooks, noPrograms error
+	c.scripts, noScripts = loadScripts(team)
+	c.hooks, noHooks = loadHooks(team)
+	c.programs, noPrograms = findPrograms(team)
+	missing, noPrograms = missingAside(noPrograms)
+	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, checkMandatory(team))
+}
+
+// Check is what New checks, for who does not want to run the team here: what
+// is not installed is told apart from what is wrong. Both wrap ErrSpec.
+func Check(team *configs.Team) (missing []error, wrong error) {
+	_, gone, wrong := check(team, nil)
+	if wrong != nil {
+		wrong = fmt.Errorf("%w:\n%w", ErrSpec, wrong)
+	}
+	return parts(gone), wrong
+}
+
+// missingAside takes the programs that are not installed out of what findPrograms
+// tells.
+func missingAside(err error) (missing, rest error) {
+	var gone, others []error
+	for _, part := range parts(err) {
+		var program *missingProgram
+		if errors.As(part, &program) {
+			gone = append(gone, part)
+		} else {
+			others = append(others, part)
+		}
+	}
+	return errors.Join(gone...), errors.Join(others...)
+}
+
+// parts are the errors that errors.Join has joined.
+func parts(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return nil
+}
