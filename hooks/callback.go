@@ -86,7 +86,7 @@ func (r *Registry) On(event Event, matcher string, do Func) (remove func(), err 
 func (r *Registry) Add(event Event, c Callback) (remove func(), err error) {
 	h, err := armCallback(event, c)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("callback on %s: %w", event, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,9 +150,9 @@ func (r *Registry) Wait(ctx context.Context) error {
 // armCallback checks a callback and makes it ready to run.
 func armCallback(event Event, c Callback) (*armed, error) {
 	known := traitsOf(event)
-	fail := func(text string) error { return fmt.Errorf("callback on %s: %w: %s", event, ErrCallback, text) }
+	fail := func(text string) error { return fmt.Errorf("%w: %s", ErrCallback, text) }
 	if problems := checkEvent(event); len(problems) > 0 {
-		return nil, fmt.Errorf("callback: %w: %s", ErrCallback, problems[0].Text)
+		return nil, fail(problems[0].Text)
 	}
 	if c.Do == nil {
 		return nil, fail("it has no function")

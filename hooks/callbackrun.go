@@ -161,7 +161,7 @@ func (a Answer) wire(known *traits) ([]byte, error) {
 	}
 	set(specific, "additionalContext", a.Context)
 	if err := a.decide(known, specific); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("what it says of the call: %w", err)
 	}
 	if len(specific) > 0 {
 		specific["hookEventName"] = known.event

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 )
@@ -49,7 +50,7 @@ func wakeOf(ctx context.Context, place Place) (wake <-chan struct{}, hangUp func
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("follow the journal: %w", err)
 	}
 	hangUp = func() { _ = client.Close() } // nothing was sent that could be lost
 	wake, err = client.JournalWake()
@@ -58,7 +59,7 @@ func wakeOf(ctx context.Context, place Place) (wake <-chan struct{}, hangUp func
 		if errors.Is(err, ErrNotRunning) { // it ended just now, and its journal is whole
 			return nil, nil, nil
 		}
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("follow the journal: %w", err)
 	}
 	return wake, hangUp, nil
 }

@@ -287,3 +287,24 @@ func TestJournalChooses(t *testing.T) {
 		}
 	})
 }
+
+// TestOwnJournalsApart: a program may run several teams at once; each loop
+// sees the lines of its own.
+func TestOwnJournalsApart(t *testing.T) {
+	stateHome(t)
+	var teams sync.WaitGroup
+	for i := range 3 {
+		o, log := solo(t, t.TempDir(), chatty(100+i))
+		teams.Go(func() {
+			if ending, err := o.Run(t.Context()); err != nil || ending.Code != CodeDone {
+				t.Errorf("%+v, %v", ending, err)
+			}
+		})
+		teams.Go(func() {
+			if got, errs := seqs(o.Journal(t.Context())); len(errs) > 0 || len(got) != len(log.all()) || len(got) < 100 {
+				t.Errorf("team %d: %d lines of %d, %v", i, len(got), len(log.all()), errs)
+			}
+		})
+	}
+	teams.Wait()
+}
