@@ -30,6 +30,9 @@ type foreigner struct {
 	past programSession
 	bill bill
 	last string // what the member said last, before this run
+	// stranger says that the program knows nothing of what the member has done:
+	// another one did it.
+	stranger bool
 }
 
 // thinker is an agent whose program ends when it is closed.
@@ -98,7 +101,7 @@ func (f *foreigner) acp(start *offer) (thinker, error) {
 		Command: append(f.launch.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
 		Connect: f.connect, System: f.system, SystemBy: p.systemBy,
 		Session: f.past.ID, SessionMade: f.past.Made, OnSession: f.keepSession,
-		Brief: f.brief, History: f.history, Started: f.started, OnUsage: f.bill.addTotal, Quirks: p.quirks,
+		Brief: f.makeUp, History: f.history, Started: f.started, OnUsage: f.bill.addTotal, Quirks: p.quirks,
 		Timeouts: f.o.patience,
 	})
 }

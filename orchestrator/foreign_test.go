@@ -40,7 +40,7 @@ teammates:
 func newFakeRig(t *testing.T, lead, more string, acts ...act) (*rig, string) {
 	t.Helper()
 	dir := t.TempDir()
-	program := testBinary(t)
+	program := fakeBinary(t)
 	r := newRig(t, map[string]string{"team.yaml": fmt.Sprintf(fakeSpec, program, dir) + more, "lead.yaml": lead})
 	setPlay(t, dir, play{Scenes: acts})
 	return r, dir
@@ -96,7 +96,7 @@ func TestAgentProgramDoesATask(t *testing.T) {
 		t.Error("the file was not written in the workspace")
 	}
 	started := of[teammate.MemberStarted](r, "member_started")
-	if i := slices.IndexFunc(started, func(m teammate.MemberStarted) bool { return m.Agent == "acp/"+filepath.Base(testBinary(t)) }); i < 0 {
+	if i := slices.IndexFunc(started, func(m teammate.MemberStarted) bool { return m.Agent == "acp/"+filepath.Base(fakeBinary(t)) }); i < 0 {
 		t.Errorf("the members' agents are %+v", started)
 	}
 	prompt := strings.Join(toldFake(t, dir, "prompt"), "\n")
@@ -126,7 +126,7 @@ func fakeRigOf(t *testing.T, spec string, files map[string]string, acts ...act) 
 	t.Helper()
 	dir := t.TempDir()
 	all := map[string]string{
-		"team.yaml": strings.NewReplacer("%PROGRAM%", testBinary(t), "%DIR%", dir).Replace(spec), "lead.yaml": leadLetsWork,
+		"team.yaml": strings.NewReplacer("%PROGRAM%", fakeBinary(t), "%DIR%", dir).Replace(spec), "lead.yaml": leadLetsWork,
 	}
 	maps.Copy(all, files)
 	r := newRig(t, all)
@@ -230,7 +230,7 @@ func TestAgentProgramIsKilled(t *testing.T) {
 // A session that the program has lost is made up for in words.
 func TestAgentProgramLosesItsSession(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, description: all of it, owner: dev}]\n",
-		act{When: "in a session that is lost", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
+		act{When: "and have no memory of it", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
 		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "say I am half way.", "forget", "die"}})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	prompts := toldFake(t, dir, "prompt")
@@ -548,7 +548,7 @@ hooks:
 	r, dir := fakeRigOf(t, spec, nil)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	started := of[teammate.MemberStarted](r, "member_started")
-	if !slices.ContainsFunc(started, func(m teammate.MemberStarted) bool { return m.Agent == "command/"+filepath.Base(testBinary(t)) }) {
+	if !slices.ContainsFunc(started, func(m teammate.MemberStarted) bool { return m.Agent == "command/"+filepath.Base(fakeBinary(t)) }) {
 		t.Errorf("the members' agents are %+v", started)
 	}
 	prompts := strings.Join(toldFake(t, dir, "prompt"), "\n")
@@ -563,4 +563,14 @@ hooks:
 	if pids := toldFake(t, dir, "start"); len(pids) != 2 {
 		t.Errorf("%d programs ran for two prompts", len(pids))
 	}
+}
+
+// fakeBinary is the test binary, which plays the agent programs.
+func fakeBinary(t *testing.T) string {
+	t.Helper()
+	bin, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
 }

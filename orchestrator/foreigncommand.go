@@ -17,7 +17,7 @@ func (f *foreigner) command(start *offer) (thinker, error) {
 	return command.New(command.Options{
 		Command: append(f.launch.argv[:1:1], start.args...), Resume: resume,
 		Env: pairs(start.env), Dir: start.workspace, Dialect: command.Dialect(f.launch.program.dialect),
-		System: f.system, Session: f.past.ID, OnSession: f.keepSession, Brief: f.brief, History: f.history,
+		System: f.system, Session: f.past.ID, OnSession: f.keepSession, Brief: f.makeUp, History: f.history,
 		Started: f.started, OnUsage: f.bill.addCommand,
 	})
 }

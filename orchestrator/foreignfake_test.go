@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -191,7 +192,11 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	switch verb {
 	case "say":
 		f.say(rest)
-	case "mcp": // TOOL ARGUMENTS
+	case "askmcp", "mcp": // TOOL ARGUMENTS; may ask first
+		if verb == "askmcp" && !f.askFor(id, "mcp__covey__"+one, two) {
+			f.result(id, "denied", false)
+			return false
+		}
 		f.call(id, "mcp__covey__"+one, two, "other")
 		text, err := f.use(one, two)
 		f.result(id, text, err == nil)
@@ -212,13 +217,17 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	case "cost": // so much since the session began, in US dollars
 		f.update(`{"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":%s,"currency":"USD"}}`, rest)
 	case "die":
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		if p, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = p.Kill()
+		}
 		select {}
 	case "forget":
 		_ = os.Remove(filepath.Join(f.dir, "state.json"))
 	case "error": // code and message of the prompt's end
 		f.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":%s}}`, m.ID, one, raw(two))
 		return true
+	case "steered": // works on until mail comes in the middle of the turn
+		f.workUntilSteered(m, id)
 	case "deaf": // from now on
 		f.log("deaf %s", f.session)
 		signal.Ignore(syscall.SIGTERM)
@@ -237,6 +246,23 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 		panic("the fake does not know " + words)
 	}
 	return false
+}
+
+// workUntilSteered makes one call after another until it is handed mail.
+func (f *fakeProgram) workUntilSteered(m rpc, id string) {
+	for n := 0; ; n++ {
+		f.do(m, fmt.Sprintf("%s-%d", id, n), "mcp team_task_list {}")
+		select {
+		case mail := <-f.lines:
+			if mail.Method == "_session/steering" {
+				f.log("steered %s", mail.Params)
+				f.answer(mail, `{"outcome":"injected"}`)
+				return
+			}
+			f.serve(mail)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // use calls a team tool over MCP, with a connection of its own.
@@ -299,10 +325,19 @@ func (f *fakeProgram) think(prompt string) string {
 
 // ask asks for permission to run a command.
 func (f *fakeProgram) ask(id, command string) bool {
+	return f.askFor(id, "", string(raw(map[string]string{"command": command})))
+}
+
+// askFor asks for permission to call a tool.
+func (f *fakeProgram) askFor(id, title, input string) bool {
+	kind := "execute"
+	if title != "" {
+		kind = "other"
+	}
 	f.asked++
-	f.send(`{"jsonrpc":"2.0","id":"q%d","method":"session/request_permission","params":{"sessionId":%s,"toolCall":{"toolCallId":%s,`+
-		`"kind":"execute","rawInput":{"command":%s}},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}`,
-		f.asked, raw(f.session), raw(id), raw(command))
+	f.send(`{"jsonrpc":"2.0","id":"q%d","method":"session/request_permission","params":{"sessionId":%s,"toolCall":{"toolCallId":%s,"title":%s,`+
+		`"kind":%s,"rawInput":%s},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}`,
+		f.asked, raw(f.session), raw(id), raw(title), raw(kind), input)
 	for m := range f.lines {
 		if string(m.ID) == fmt.Sprintf(`"q%d"`, f.asked) {
 			return strings.Contains(string(m.Result), `"y"`)

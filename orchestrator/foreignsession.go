@@ -33,6 +33,7 @@ func (f *foreigner) recall(ctx context.Context) error {
 		f.past = past
 		f.bill.seen = past.CostUSD
 	}
+	f.stranger = f.past.ID == "" && f.last != ""
 	f.bill.keep = func(total float64) {
 		f.past.CostUSD = total
 		// If it cannot be kept, the cost of this run may be told once more in the next.
@@ -56,10 +57,19 @@ func (f *foreigner) keepSession(id string) error {
 // worked before with another agent has a past that no session of this one holds.
 func (f *foreigner) system() string {
 	text := systemPrompt(f.o.team, f.seat.member, f.seat.lead)
-	if f.past.ID == "" && f.last != "" {
+	if f.stranger {
 		text += "\n" + f.brief()
 	}
 	return text
+}
+
+// makeUp is the brief for a session that takes the place of one that was lost;
+// empty where system has given it.
+func (f *foreigner) makeUp() string {
+	if f.stranger {
+		return ""
+	}
+	return f.brief()
 }
 
 // Bounds of a brief.
@@ -75,7 +85,7 @@ func (f *foreigner) brief() string {
 	defer cancel()
 	c := f.seat.crew
 	var b strings.Builder
-	b.WriteString("You have worked in this team before, in a session that is lost. What is known of it:\n")
+	b.WriteString("You have worked in this team before, and have no memory of it. What is known:\n")
 	if goal := strings.TrimSpace(c.goal); goal != "" {
 		b.WriteString("\nThe team's goal:\n" + cutText(goal, briefText) + "\n")
 	}

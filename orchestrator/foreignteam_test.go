@@ -1,0 +1,226 @@
+package orchestrator
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Hooks and rules hold for the team tools, whether the program asks before it
+// calls one or not, and hooks run once for each call.
+func TestGuardOfTeamTools(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, `
+tasks: [{id: a, subject: One, owner: dev}]
+hooks:
+  PreToolUse:
+    - matcher: mcp__covey__team_send_message
+      hooks:
+        - {type: command, command: "grep -o 'note-[a-z]*' >> seen; tail -1 seen | grep -q bad && { echo no bad notes >&2; exit 2; } || exit 0"}
+    - matcher: mcp__covey__team_report
+      hooks:
+        - {type: command, command: "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\",\"updatedInput\":{\"report\":\"as the hook wants it\"}}}'"}
+`, act{When: "You own task #1", Do: []string{
+		`mcp team_send_message {"to":"lead","message":"note-one"}`,
+		`askmcp team_send_message {"to":"lead","message":"note-two"}`,
+		`mcp team_send_message {"to":"lead","message":"note-bad"}`,
+		`askmcp team_send_message {"to":"lead","message":"note-bad"}`,
+		`mcp team_report {"report":"as the program has it"}`,
+		`mcp team_task_create {"subject":"More","description":"d"}`,
+		`mcp team_task_list {}`,
+		`mcp team_task_update {"taskId":"1","status":"completed"}`,
+	}})
+	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, permissions: {deny: [TaskCreate]}}")
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if seen := r.read("seen"); seen != "note-one\nnote-two\nnote-bad\nnote-bad\n" {
+		t.Errorf("the hook saw %q", seen)
+	}
+	var sent []string
+	for _, m := range of[tasks.Message](r, "message") {
+		if m.From == "dev" {
+			sent = append(sent, m.Text)
+		}
+	}
+	if want := []string{"note-one", "note-two", "as the hook wants it"}; !slices.Equal(sent, want) {
+		t.Errorf("sent was %q, want %q", sent, want)
+	}
+	results := toldFake(t, dir, "result")
+	for i, want := range map[int]string{2: "no bad notes", 3: "denied", 5: "rule TaskCreate", 6: "#1 [pending]", 7: "Updated task #1"} {
+		if len(results) <= i || !strings.Contains(results[i], want) {
+			t.Errorf("result %d lacks %q: %q", i, want, results)
+		}
+	}
+}
+
+// Mail reaches a program that can be spoken to in the middle of its turn.
+func TestMailReachesAProgramAtWork(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n")
+	setPlay(t, dir, play{
+		Init: `{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"_meta":{"steering":{"supported":true}}}}`,
+		Scenes: []act{{When: "You own task #1", Do: []string{
+			`mcp team_task_claim {"taskId":"1"}`, `mcp team_send_message {"to":"ops","message":"say something"}`, "steered",
+			`mcp team_task_update {"taskId":"1","status":"completed"}`,
+		}}},
+	})
+	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake}\n  ops: {model: ops}")
+	r.rewrite("team.yaml", "models:", "models:\n  ops: {provider: script, script: ops.yaml}")
+	ops := `steps: [{when: say something, call: [{tool: SendMessage, input: {to: dev, message: heard in mid-turn}}]}, {say: Sent., times: 9}]`
+	if err := os.WriteFile(filepath.Join(r.dir, "ops.yaml"), []byte(ops), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if steered := toldFake(t, dir, "steered"); len(steered) != 1 || !strings.Contains(steered[0], "heard in mid-turn") {
+		t.Errorf("the program was told %q in the middle of its turn", steered)
+	}
+}
+
+// The lead may be an agent program as well.
+func TestLeadIsAnAgentProgram(t *testing.T) {
+	r, dir := fakeRigOf(t, `covey: 1
+name: crew
+goal: Ship it.
+models: {dev: {provider: script, script: dev.yaml}}
+agents:
+  fake: {use: acp, command: [%PROGRAM%], env: {`+fakeVariable+`: %DIR%}}
+lead: {agent: fake}
+teammates:
+  dev: {model: dev}
+`, map[string]string{
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: Done., times: 9}
+`,
+	}, act{When: "Ship it.", Do: []string{
+		`mcp team_task_create {"subject":"One","description":"d"}`, `mcp team_task_update {"taskId":"1","owner":"dev"}`, "say dev does it.",
+	}}, act{When: "All tasks are completed", Do: []string{"say dev did it."}})
+	e := r.run(Options{})
+	r.want(e, CodeDone, "all work is done")
+	if e.Answer != "dev did it." {
+		t.Errorf("the answer is %q", e.Answer)
+	}
+	if prompt := toldFake(t, dir, "prompt")[0]; !strings.Contains(prompt, "You are lead, the lead of the team crew") {
+		t.Errorf("the lead was told: %s", prompt)
+	}
+}
+
+// A member that gets another agent has a past that no session of it holds.
+func TestMemberGetsAnotherAgent(t *testing.T) {
+	done := func(id string) act {
+		return act{When: "You own task #" + id, Do: []string{
+			`mcp team_task_update {"taskId":"` + id + `","status":"completed"}`, "say I did " + id + ".",
+		}}
+	}
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n", done("1"), done("2"))
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	other := filepath.Join(t.TempDir(), "another-agent")
+	if err := os.Symlink(fakeBinary(t), other); err != nil {
+		t.Skip("no symbolic links:", err)
+	}
+	r.rewrite("team.yaml", fmt.Sprintf("%q", fakeBinary(t)), fmt.Sprintf("%q", other))
+	r.rewrite("team.yaml", "owner: dev}]", "owner: dev}, {id: b, subject: Two, owner: dev}]")
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if loaded := toldFake(t, dir, "load"); len(loaded) != 0 {
+		t.Errorf("another program was asked for sessions that it never had: %q", loaded)
+	}
+	prompts := toldFake(t, dir, "prompt")
+	if last := prompts[len(prompts)-1]; !strings.Contains(last, "and have no memory of it") || !strings.Contains(last, "I did 1.") {
+		t.Errorf("the other agent was told: %s", last)
+	}
+}
+
+// A preset finds its program in PATH, and thinks with a script in a home of its
+// own when it is told to.
+func TestPresetOfAMember(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.Symlink(fakeBinary(t), filepath.Join(bin, "codex-acp")); err != nil {
+		t.Skip("no symbolic links:", err)
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv("CODEX_HOME", "/the/users/own")
+	for _, model := range []string{"", ", model: lead"} {
+		r, dir := fakeRigOf(t, `covey: 1
+name: crew
+goal: Ship it.
+models: {lead: {provider: script, script: lead.yaml}}
+agents:
+  mine: {use: codex, env: {`+fakeVariable+`: %DIR%}`+model+`}
+lead: {model: lead}
+teammates:
+  dev: {agent: mine}
+tasks: [{id: a, subject: One, owner: dev}]
+`, nil, act{When: "You own task #1", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}})
+		r.want(r.run(Options{}), CodeDone, "all work is done")
+		started := of[teammate.MemberStarted](r, "member_started")
+		if !slices.ContainsFunc(started, func(m teammate.MemberStarted) bool { return m.Agent == "acp/codex" }) {
+			t.Errorf("the members' agents are %+v", started)
+		}
+		env, err := os.ReadFile(filepath.Join(dir, "env"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		home := "CODEX_HOME=/the/users/own"
+		if model != "" {
+			home = "CODEX_HOME=" + filepath.Join(r.orchestrator(Options{}).Place().Scratch(), "dev.home")
+		}
+		if !strings.Contains(string(env), home) || !strings.Contains(string(env), "NO_BROWSER=1") {
+			t.Errorf("with%s the program does not see %s:\n%s", model, home, env)
+		}
+	}
+}
+
+func TestWithheldTools(t *testing.T) {
+	for _, c := range []struct {
+		kind  configs.AgentKind
+		tools []string
+		want  string
+	}{
+		{configs.Builtin, []string{"Read"}, ""},
+		{configs.ACP, nil, ""},
+		{configs.ACP, []string{"Bash", "Glob"}, "Edit MultiEdit NotebookEdit Write Read Grep WebFetch WebSearch"},
+		{configs.Command, []string{"Write", "Bash"}, "Read Grep Glob LS WebFetch WebSearch"},
+	} {
+		m := configs.Member{Tools: c.tools, Agent: configs.Agent{Kind: c.kind}}
+		if got := strings.Join(withheld(m), " "); got != c.want {
+			t.Errorf("%s with %q: withheld are %q, want %q", c.kind, c.tools, got, c.want)
+		}
+	}
+}
+
+func TestTonguesNameWhatIsThere(t *testing.T) {
+	tools := map[string]bool{}
+	list, err := foreignTools(nil, func(string) actor { return actor{} }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range list {
+		tools[tool.Spec().Name] = true
+	}
+	for words, own := range map[tongue]string{byTools: "TaskUpdate", byMCP: "team_task_", byShell: "covey tasks "} {
+		one := task("1", tasks.Pending, "dev")
+		for what, text := range map[string]string{
+			"assignment": words.assignmentText(assignment("m", "1"), []tasks.Task{one}), "claim": words.claimText(one),
+			"nudge": words.nudgeText([]tasks.Task{one}), "rules": words.rules(),
+			"policy": words.completing() + " " + words.claiming("1"),
+		} {
+			if what != "rules" && !strings.Contains(text, own) && words != byTools {
+				t.Errorf("%s, %s: %q does not say %q", words, what, text, own)
+			}
+			for _, other := range []string{"TaskUpdate", "team_task_", "covey tasks "} {
+				if other != own && strings.Contains(text, other) {
+					t.Errorf("%s, %s: %q says %q", words, what, text, other)
+				}
+			}
+			for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+				if strings.HasPrefix(word, "team_") && !tools[word] {
+					t.Errorf("%s, %s: there is no tool %s", words, what, word)
+				}
+			}
+		}
+	}
+}
