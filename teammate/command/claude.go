@@ -119,7 +119,7 @@ func (r *claudeReader) assistant(fields map[string]json.RawMessage) []news {
 			r.stray.add(line{data: []byte(b.Text)})
 		case b.Type == "text" && !helper && strings.TrimSpace(b.Text) != "":
 			all = append(all, news{text: b.Text})
-		case b.Type == "tool_use" && b.ID != "" && !r.calls[b.ID]:
+		case b.Type == "tool_use" && b.ID != "" && len(b.ID) <= maxID && !r.calls[b.ID]:
 			r.calls[b.ID] = true
 			all = append(all, news{begun: &call{id: b.ID, calls: []teammate.ToolCall{
 				{ID: b.ID, Name: toolName(b.Name), Input: object(b.Input)},
@@ -130,14 +130,20 @@ func (r *claudeReader) assistant(fields map[string]json.RawMessage) []news {
 	return all
 }
 
-// toolName is a tool's name; a nameless one gets the name of which package
+// toolName is a tool's name; what could be none gets the name of which package
 // teammate knows that nothing is known.
 func toolName(name string) string {
-	if name == "" {
+	if !identifier.MatchString(name) {
 		return "Tool"
 	}
 	return name
 }
+
+// identifier is what may be a tool's name, an MCP server's before it.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+
+// maxID is how long the id of a call may be.
+const maxID = 200
 
 // claudePlan is the plan that a call of TodoWrite makes.
 func claudePlan(b claudeBlock) []news {

@@ -83,7 +83,7 @@ func (r *codexReader) item(it codexItem, done bool) []news {
 // call takes in a tool call: file changes are only told when they are done.
 func (r *codexReader) call(it codexItem, typ string, done bool) []news {
 	id := text(it["id"])
-	if id == "" || r.over[id] {
+	if id == "" || len(id) > maxID || r.over[id] {
 		return nil
 	}
 	var all []news
@@ -109,7 +109,7 @@ func (it codexItem) calls(id, typ string) []teammate.ToolCall {
 	case "command_execution":
 		return one("Bash", encode(map[string]string{"command": unwrap(text(it["command"]))}))
 	case "mcp_tool_call":
-		return one("mcp__"+text(it["server"])+"__"+text(it["tool"]), object(it["arguments"]))
+		return one(toolName("mcp__"+text(it["server"])+"__"+text(it["tool"])), object(it["arguments"]))
 	case "web_search":
 		return one("WebSearch", encode(map[string]string{"query": text(it["query"])}))
 	case "collab_tool_call":

@@ -98,7 +98,7 @@ func number(raw json.RawMessage) int64 {
 
 // object is raw if it is an object with fields, else an object that holds it.
 func object(raw json.RawMessage) json.RawMessage {
-	raw = bytes.TrimSpace(raw)
+	raw = bytes.ToValidUTF8(bytes.TrimSpace(raw), []byte("\uFFFD")) // the JSON decoder would let it through
 	switch {
 	case len(raw) == 0, string(raw) == "null":
 		return json.RawMessage(`{}`)
