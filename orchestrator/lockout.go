@@ -150,12 +150,14 @@ func (c *crew) recallLockouts(ctx context.Context) error {
 	for _, s := range c.seats {
 		var l *lockout
 		if err := value(ctx, c.store, keyLockout(s.member.Name), &l); err != nil {
-			return err
+			return fmt.Errorf("whether %s is locked out: %w", s.member.Name, err)
 		}
 		if l != nil && l.LoggedOut {
 			l.LoggedOut, l.Until = false, time.Time{}
 		}
+		c.mu.Lock() // people may ask already how the team is
 		s.lockout = l
+		c.mu.Unlock()
 	}
 	return nil
 }
@@ -232,7 +234,7 @@ func (c *crew) tellOfLimit(ctx context.Context, s *seat, e teammate.Limited) err
 	}
 	owned, err := c.store.Owned(ctx, s.member.Name)
 	if err != nil {
-		return err
+		return fmt.Errorf("the tasks of %s: %w", s.member.Name, err)
 	}
 	text := fmt.Sprintf("Teammate %s waits: %s.", s.member.Name,
 		limitText(s.member, lockout{Until: e.Until, Known: e.Known}, c.now()))
@@ -248,11 +250,11 @@ func (c *crew) tellOfLimit(ctx context.Context, s *seat, e teammate.Limited) err
 func (c *crew) handOn(ctx context.Context, s *seat) error {
 	mail, err := c.store.Unread(ctx, s.member.Name)
 	if err != nil {
-		return err
+		return fmt.Errorf("the mail of %s: %w", s.member.Name, err)
 	}
 	in, err := s.read(ctx, mail)
 	if err != nil {
-		return err
+		return fmt.Errorf("the mail of %s: %w", s.member.Name, err)
 	}
 	// A try that a person asked for says nothing about how long to wait.
 	c.tryNow(s)
