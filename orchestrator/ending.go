@@ -41,6 +41,7 @@ type MemberEnding struct {
 	Completed []string // ids of the tasks that it completed
 	Refusals  int      // feedback that hooks gave it
 	Tokens    int64
+	CostUSD   float64 // of this run, in US dollars; 0 where its agent does not tell
 	State     MemberState
 	Reason    string // why it needs attention or has ended early
 }
@@ -117,7 +118,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		m := MemberEnding{
 			Name: s.member.Name, Agent: kindOf(s.member), Turns: s.watch.turns, Passes: s.watch.passes,
 			Completed: s.watch.completed, Refusals: s.watch.refusals, State: Resting,
-			Tokens: s.watch.usage.InputTokens + s.watch.usage.OutputTokens,
+			Tokens: s.watch.usage.InputTokens + s.watch.usage.OutputTokens, CostUSD: s.watch.cost,
 		}
 		switch {
 		case s.gone != "":

@@ -89,6 +89,9 @@ func TestAgentProgramDoesATask(t *testing.T) {
 	}})
 	e := r.run(Options{})
 	r.want(e, CodeDone, "all work is done")
+	if e.Members[1].CostUSD != 0.5 || e.Members[1].Tokens != 110 {
+		t.Errorf("dev's ending is %+v", e.Members[1])
+	}
 	if list := r.list(); list[0].Status != tasks.Completed || list[0].Owner != "dev" {
 		t.Errorf("the task is %+v", list[0])
 	}

@@ -107,6 +107,7 @@ type watch struct {
 	completed          []string // tasks that it completed in this run
 	unreported         []string // tasks that it completed since it last wrote to the lead
 	usage              teammate.Usage
+	cost               float64 // in US dollars
 }
 
 // sinkOf makes the sink of a member: events go to the journal, and the crew
@@ -203,6 +204,7 @@ func (w *watch) see(e teammate.Event) {
 		w.inTurn, w.doing = false, ""
 		w.usage.InputTokens += data.Usage.InputTokens
 		w.usage.OutputTokens += data.Usage.OutputTokens
+		w.cost += data.CostUSD
 	}
 }
 

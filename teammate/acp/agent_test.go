@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +59,26 @@ func TestSession(t *testing.T) {
 		}
 	}
 	r.one(t, "session/set_mode", `"modeId":"plan"`, kept)
+}
+
+// What a program connects to is asked for anew with each of its lives.
+func TestConnect(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{"die"}}}, life{})
+	r.opts.Meta = map[string]any{"claudeCode": map[string]any{"options": 1}}
+	r.opts.SystemBy, r.opts.System = SystemMeta, func() string { return "be kind" }
+	lives := 0
+	r.opts.Connect = func() ([]MCPServer, error) {
+		lives++
+		return []MCPServer{{Name: "covey", URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", lives)}}, nil
+	}
+	r.mustTurn(t)
+	r.one(t, "session/new", "127.0.0.1:1/mcp", `"_meta":{"claudeCode":{"options":1},"systemPrompt":{"append":"be kind"}}`)
+	r.one(t, "session/resume", "127.0.0.1:2/mcp", `"_meta":{"claudeCode":{"options":1}}`)
+	r = newRig(t, life{})
+	r.opts.Connect = func() ([]MCPServer, error) { return nil, errors.New("the team is ending") }
+	if _, err := r.turn(t); err == nil || !strings.Contains(err.Error(), "the team is ending") {
+		t.Errorf("the turn ended with %v", err)
+	}
 }
 
 func TestSystemPrompt(t *testing.T) {

@@ -274,3 +274,37 @@ func FuzzServer(f *testing.F) {
 		}
 	})
 }
+
+// Agents that come later have keys of their own, which nobody else is told of.
+func TestServerAdmitsLater(t *testing.T) {
+	parse := func(text string) *script.Script {
+		s, err := script.Parse("later.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if _, err := script.NewServer(nil, &script.ServerOptions{}); err == nil {
+		t.Error("a server without scripts that nobody brings began")
+	}
+	s, err := script.NewServer(nil, &script.ServerOptions{Later: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := conversation{server: s, key: "key-1"}, conversation{server: s, key: "key-2"}
+	if code, text := one.hear(t, "hello"); code == http.StatusOK || !strings.Contains(text, "no script for this API key") {
+		t.Errorf("nobody was admitted: %d %s", code, text)
+	}
+	s.Admit("key-1", parse("steps: [{say: one}]"))
+	s.Admit("key-2", parse("steps: [{say: two}]"))
+	code, text := one.again(t)
+	wantSaid(t, "the first", code, text, "one")
+	code, text = two.hear(t, "hello")
+	wantSaid(t, "the second", code, text, "two")
+	if code, text := (&conversation{server: s, key: "key-3"}).hear(t, "hello"); code == http.StatusOK || strings.Contains(text, "key-1") {
+		t.Errorf("a key that was never admitted: %d %s", code, text)
+	}
+	if w := knock(s, "GET", "/v1/models", ""); strings.Contains(w.Body.String(), "key-") {
+		t.Errorf("the models are listed as %s", w.Body)
+	}
+}
