@@ -19,6 +19,16 @@ func claude() preset {
 	adapter := program{
 		bin: "claude-agent-acp", kind: configs.ACP, env: env,
 		quirks: acp.Quirks{Usage: acp.UsagePerPrompt}, systemBy: acp.SystemMeta,
+		// What the user has allowed once and for all, and what Claude Code takes for
+		// harmless, would not be asked for; a rule that asks beats both.
+		settle: func(o *offer) error {
+			o.claudeSettings(object{"permissions": object{"ask": claudeTools()}})
+			return nil
+		},
+		nativeHooksOff: func(o *offer) error {
+			o.claudeSettings(object{"disableAllHooks": true})
+			return nil
+		},
 		offline: claudeOffline,
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
@@ -48,6 +58,22 @@ func claude() preset {
 		login:   "claude /login",
 		install: "npm i -g @agentclientprotocol/claude-agent-acp",
 	}
+}
+
+// claudeTools are those of Claude Code's own tools that reach out of the
+// conversation.
+func claudeTools() []string {
+	return []string{"Bash", "Edit", "Write", "NotebookEdit", "Read", "Grep", "Glob", "WebFetch", "WebSearch"}
+}
+
+// claudeSettings adds to the settings that a session begins with, which stand
+// above the user's own.
+func (o *offer) claudeSettings(fields object) {
+	if o.meta == nil {
+		o.meta = object{}
+	}
+	merge(o.meta, object{"claudeCode": object{"options": object{"settings": object{}}}})
+	merge(o.meta, object{"claudeCode": object{"options": object{"settings": fields}}})
 }
 
 // claudeOffline lets Claude Code think with a model server.

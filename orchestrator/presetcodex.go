@@ -19,6 +19,9 @@ func codex() preset {
 			{Name: "INITIAL_AGENT_MODE", Value: "workspace-write"},
 		},
 		quirks: acp.Quirks{Usage: acp.UsagePerPrompt}, systemBy: acp.SystemField,
+		nativeHooksOff: func(o *offer) error {
+			return o.patchVariable("CODEX_CONFIG", object{"features": object{"hooks": false}})
+		},
 		offline: codexOffline,
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
@@ -26,7 +29,7 @@ func codex() preset {
 		},
 	}
 	single := adapter
-	single.pkg, single.systemBy = "", acp.SystemInPrompt
+	single.pkg, single.systemBy, single.nativeHooksOff = "", acp.SystemInPrompt, codexHooksOff
 	single.quirks = acp.Quirks{Usage: acp.UsageUnknown}
 	single.honours.Steer, single.honours.System, single.honours.Usage = Absent, Advisory, Absent
 	single.honours.Version = "codex-acp 0.16.0"
@@ -36,7 +39,7 @@ func codex() preset {
 			bin: "codex", kind: configs.Command, dialect: "codex",
 			args:    []string{"exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write"},
 			resume:  []string{"resume", "{session}"},
-			offline: codexOffline,
+			offline: codexOffline, nativeHooksOff: codexHooksOff,
 			honours: codexCommandHonours(),
 		}},
 		keyVars: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
@@ -46,6 +49,12 @@ func codex() preset {
 		login:   "codex login",
 		install: "npm i -g @agentclientprotocol/codex-acp",
 	}
+}
+
+// codexHooksOff is for programs that take settings as arguments.
+func codexHooksOff(o *offer) error {
+	o.args = append(o.args, "-c", "features.hooks=false")
+	return nil
 }
 
 // codexOffline lets Codex think with a model server. It names providers in its

@@ -64,6 +64,23 @@ func merge(into, fields object) {
 	}
 }
 
+// patchVariable is patchJSON for an object in a variable.
+func (o *offer) patchVariable(name string, fields object) error {
+	all := object{}
+	if before := o.value(name); before != "" {
+		if err := json.Unmarshal([]byte(before), &all); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	merge(all, fields)
+	data, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	o.set(name, string(data))
+	return nil
+}
+
 // writePrivate writes a file that only the user may read, and its folder.
 func writePrivate(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

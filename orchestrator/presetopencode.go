@@ -1,8 +1,6 @@
 package orchestrator
 
 import (
-	"encoding/json"
-
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -38,20 +36,7 @@ func openCode() preset {
 
 // openCodeConfig adds to the configuration that stands above the user's own.
 func openCodeConfig(o *offer, fields object) error {
-	const variable = "OPENCODE_CONFIG_CONTENT"
-	all := object{}
-	if before := o.value(variable); before != "" {
-		if err := json.Unmarshal([]byte(before), &all); err != nil {
-			return err
-		}
-	}
-	merge(all, fields)
-	data, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	o.set(variable, string(data))
-	return nil
+	return o.patchVariable("OPENCODE_CONFIG_CONTENT", fields)
 }
 
 // openCodeOffline lets opencode think with a model server.

@@ -1,0 +1,124 @@
+package orchestrator
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+)
+
+// nothingInstalled is a machine without agent programs.
+func nothingInstalled(string) (string, error) { return "", exec.ErrNotFound }
+
+// mandated is a team of a builtin lead and one teammate on agent, with rules
+// that must hold for the teammate.
+func mandated(agent configs.Agent, rules ...string) *configs.Team {
+	return &configs.Team{
+		Lead: configs.Member{Name: "lead", Agent: configs.Agent{Kind: configs.Builtin}},
+		Teammates: []configs.Member{{
+			Name: "api", Agent: agent, Permissions: configs.Permissions{Deny: rules, Mandatory: rules},
+		}},
+	}
+}
+
+// TestMandatoryRules goes through agents and rules.
+func TestMandatoryRules(t *testing.T) {
+	builtin := configs.Agent{Kind: configs.Builtin}
+	gemini := configs.Agent{Name: "gemini", Kind: configs.ACP, Preset: configs.Gemini}
+	codex := configs.Agent{Name: "codex", Kind: configs.ACP, Preset: configs.Codex}
+	bare := configs.Agent{Name: "mine", Kind: configs.ACP, Command: []string{"mine"}}
+	line := configs.Agent{Name: "lint", Kind: configs.Command, Command: []string{"lint"}}
+	given := configs.Agent{Name: "go", Kind: configs.Given}
+	for _, tc := range []struct {
+		agent configs.Agent
+		rule  string
+		holds bool
+	}{
+		{builtin, "Bash(git push*)", true},
+		{builtin, "Anything", true},
+		{given, "Bash(git push*)", true},
+		{gemini, "Bash(git push*)", true},
+		{gemini, "Edit(policy/**)", true},
+		{gemini, "mcp__github__push", true},
+		{gemini, "mcp__github", true},
+		{gemini, "Task", false},
+		{codex, "Bash(git push*)", false},
+		{bare, "Bash(git push*)", false},
+		{bare, "mcp__github__push", false},
+		{bare, "mcp__covey__team_send_message", true},
+		{bare, "mcp__covey", true},
+		{bare, "TaskCreate", true},
+		{line, "Write", false},
+		{line, "SendMessage", true},
+		{line, "WebSearch", false},
+	} {
+		err := checkDemands(mandated(tc.agent, tc.rule), nothingInstalled)
+		if (err == nil) != tc.holds || err != nil && !errors.Is(err, ErrSpec) {
+			t.Errorf("%s and %s: %v, want that it holds: %v", agentTitle(tc.agent), tc.rule, err, tc.holds)
+		}
+	}
+}
+
+// TestMandatoryHooks: what a hook is about follows from its matcher and its if.
+func TestMandatoryHooks(t *testing.T) {
+	for _, tc := range []struct {
+		event       hooks.Event
+		matcher, If string
+		mandatory   bool
+		preset      configs.Preset
+		holds       bool
+	}{
+		{hooks.PreToolUse, "Bash", "", true, configs.Gemini, true},
+		{hooks.PreToolUse, "Bash|Edit|Write", "", true, configs.Gemini, true},
+		{hooks.PreToolUse, "Bash|Read", "", true, configs.Gemini, false},
+		{hooks.PreToolUse, "", "", true, configs.Gemini, false},
+		{hooks.PreToolUse, "", "", false, configs.Gemini, true},
+		{hooks.PreToolUse, "", "Bash(git push*)", true, configs.Gemini, true},
+		{hooks.PreToolUse, "Edit", "Bash(git push*)", true, configs.Codex, true}, // it never runs
+		{hooks.PreToolUse, "Bash", "", true, configs.Codex, false},
+		{hooks.PermissionRequest, "mcp__.*", "", true, configs.Codex, false}, // an expression may fit other names, too
+		{hooks.Stop, "", "", true, configs.Codex, true},
+	} {
+		team := mandated(configs.Agent{Name: string(tc.preset), Kind: configs.ACP, Preset: tc.preset})
+		team.Hooks = hooks.Settings{tc.event: {{Matcher: tc.matcher, Hooks: []hooks.Handler{
+			{Type: "command", Command: "./check.sh", If: tc.If, Mandatory: tc.mandatory},
+		}}}}
+		err := checkDemands(team, nothingInstalled)
+		if (err == nil) != tc.holds {
+			t.Errorf("%s %q if %q on %s: %v, want that it holds: %v", tc.event, tc.matcher, tc.If, tc.preset, err, tc.holds)
+		}
+	}
+}
+
+// TestMandatoryTexts: everything is told at once, and every line names the
+// member, the rule, the agent, and who could hold it.
+func TestMandatoryTexts(t *testing.T) {
+	codex := configs.Agent{Name: "codex", Kind: configs.ACP, Preset: configs.Codex}
+	team := mandated(codex, "Bash(git push*)", "Write")
+	team.Teammates = append(team.Teammates, configs.Member{
+		Name: "docs", Agent: configs.Agent{Name: "lint", Kind: configs.Command},
+		Permissions: configs.Permissions{Mandatory: []string{"Read(.env)"}},
+	})
+	err := checkDemands(team, nothingInstalled)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%d lines:\n%v", len(lines), err)
+	}
+	for i, parts := range [][]string{
+		{"member api:", `rule "Bash(git push*)"`, "agent codex", "agents that ask first: builtin", "gemini", "of this team whose agents do: lead"},
+		{"member api:", `rule "Write"`},
+		{"member docs:", `rule "Read(.env)"`, "agent lint", "builtin"},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(lines[i], part) {
+				t.Errorf("line %d lacks %q: %s", i+1, part, lines[i])
+			}
+		}
+	}
+}
