@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(fakeVariable); dir != "" {
 		os.Exit(fakeAgent(dir))
 	}
+	if dir := os.Getenv(workerVariable); dir != "" {
+		os.Exit(workerAgent(dir))
+	}
 	if dir := os.Getenv(commandFakeVariable); dir != "" {
 		os.Exit(fakeCommand(dir))
 	}
