@@ -80,7 +80,7 @@ func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, er
 		}
 	}
 	if err := a.closeOpen(h); err != nil {
-		return teammate.Reply{}, err
+		return teammate.Reply{}, fmt.Errorf("command: calls of an earlier life could not be closed: %w", err)
 	}
 	return a.converse(ctx, []teammate.Input{{Kind: teammate.FromCovey, Text: notice}}, h)
 }
@@ -136,7 +136,7 @@ func (a *Agent) converse(
 		}
 		inputs = append(inputs, mail...)
 		if err := h.Record(promptRecord(inputs)); err != nil {
-			return reply, err
+			return reply, fmt.Errorf("command: the prompt could not be recorded: %w", err)
 		}
 		later, err := a.ask(ctx, inputs, h, &reply)
 		a.spoken = true
@@ -194,7 +194,7 @@ func (a *Agent) ask(
 		if t.touched {
 			notice := teammate.Input{Kind: teammate.FromCovey, Text: crashNotice}
 			if err := h.Record(promptRecord([]teammate.Input{notice})); err != nil {
-				return later, err
+				return later, fmt.Errorf("command: the notice of a crash could not be recorded: %w", err)
 			}
 			inputs = append([]teammate.Input{notice}, inputs...)
 		}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package command
 
 import (
@@ -257,7 +259,7 @@ func TestPassRefuses(t *testing.T) {
 }
 
 func TestRecordFails(t *testing.T) {
-	r := newRig(t, life{"file " + testdata(t, "codex.jsonl"), "flood 80", "hang"})
+	r := newRig(t, life{"file " + testdata(t, "codex.jsonl"), "flood 10", "hang"})
 	want := errors.New("disk full")
 	r.host.report = func(teammate.ToolCall, teammate.ToolResult) teammate.Remarks {
 		r.host.fail = want

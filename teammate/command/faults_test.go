@@ -1,3 +1,5 @@
+//go:build unix
+
 package command
 
 import (
@@ -272,10 +274,10 @@ func TestSilence(t *testing.T) {
 	}{
 		"silent":        {life{started, "hang"}, Timeouts{Silence: 100 * time.Millisecond}, "server_error"},
 		"silent call":   {life{started, begun, "hang"}, Timeouts{Silence: 50 * time.Millisecond, Tool: 200 * time.Millisecond}, "server_error"},
-		"patient call":  {life{started, begun, "sleep 400ms", `print {"type":"turn.completed"}`}, Timeouts{Silence: 100 * time.Millisecond}, "none"},
+		"patient call":  {life{started, begun, "sleep 1500ms", `print {"type":"turn.completed"}`}, Timeouts{Silence: time.Second}, "none"},
 		"text is quiet": {life{"sleep 400ms", "print ok"}, Timeouts{Silence: 50 * time.Millisecond}, "none"},
-		"stderr counts": {life{started, "sleep 60ms", "err x", "sleep 60ms", "err x", "sleep 60ms", "err x", "sleep 60ms", `print {"type":"turn.completed"}`},
-			Timeouts{Silence: 150 * time.Millisecond}, "none"},
+		"stderr counts": {life{started, "sleep 350ms", "err x", "sleep 350ms", "err x", "sleep 350ms", "err x", "sleep 350ms", `print {"type":"turn.completed"}`},
+			Timeouts{Silence: time.Second}, "none"},
 		"too long": {life{"print x", "hang"}, Timeouts{Run: 200 * time.Millisecond}, "server_error"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -330,7 +332,7 @@ func TestLongLines(t *testing.T) {
 }
 
 func TestFloods(t *testing.T) {
-	r := newRig(t, life{"flood 50", "half end"})
+	r := newRig(t, life{"flood 20", "half end"})
 	r.opts.MaxOutput = 1000
 	reply := r.mustTurn(t)
 	if len(reply.Text) > 1100 || !strings.HasPrefix(reply.Text, "0123456789abcde\n0123") || !strings.Contains(reply.Text, "bytes of output were left out]") {
@@ -339,7 +341,7 @@ func TestFloods(t *testing.T) {
 }
 
 func TestBinaryText(t *testing.T) {
-	r := newRig(t, life{"noise", "bytes 40000000", "print ", "half end"})
+	r := newRig(t, life{"noise", "bytes 3000000", "print ", "half end"})
 	reply := r.mustTurn(t)
 	if !strings.HasPrefix(reply.Text, "\uFFFD\uFFFD{\"type\":\x01") && !strings.HasPrefix(reply.Text, "\uFFFD") || len(reply.Text) > 2<<20 {
 		t.Errorf("%d bytes: %.40q", len(reply.Text), reply.Text)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package command
 
 import (
@@ -257,7 +259,7 @@ func TestCallThatNeverEnds(t *testing.T) {
 	talk, h := listener(t, Codex)
 	var b bytes.Buffer
 	b.WriteString(`{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"sleep"}}` + "\n")
-	for n := 1; n <= 30; n++ {
+	for n := 1; n <= 20; n++ {
 		fmt.Fprintf(&b, `{"type":"item.completed","item":{"id":"item_%d","type":"mcp_tool_call","server":"s","tool":"t","arguments":{"command":"x","a":%q},"status":"completed"}}`+"\n",
 			n, strings.Repeat("y", 1<<20))
 	}
@@ -266,7 +268,7 @@ func TestCallThatNeverEnds(t *testing.T) {
 	if err := talk.hear(t.Context(), b.Bytes(), 1<<20); err != nil {
 		t.Fatal(err)
 	}
-	if len(h.said) < 30 {
+	if len(h.said) < 20 {
 		t.Errorf("%d entries before the end", len(h.said))
 	}
 	if err := errors.Join(talk.finish(t.Context(), nil, talk.read.end(0), teammate.Usage{}), settled(h)); err != nil {

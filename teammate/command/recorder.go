@@ -176,7 +176,7 @@ func (r *recorder) settle(usage teammate.Usage) error {
 // it cost.
 func (r *recorder) finish(usage teammate.Usage) error {
 	if err := r.abandon("no result came"); err != nil {
-		return err
+		return fmt.Errorf("command: open calls: %w", err)
 	}
 	r.notice()
 	if len(r.draft) == 0 {
@@ -189,7 +189,7 @@ func (r *recorder) finish(usage teammate.Usage) error {
 // breakOff closes the transcript of a prompt that did not come to its end.
 func (r *recorder) breakOff(why string, usage teammate.Usage) error {
 	if err := r.abandon(why); err != nil {
-		return err
+		return fmt.Errorf("command: open calls: %w", err)
 	}
 	r.notice()
 	return r.settle(usage)

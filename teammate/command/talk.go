@@ -173,12 +173,12 @@ func (t *talk) note(ctx context.Context, n news) error {
 	if n.begun != nil {
 		t.touched = true
 		if err := t.rec.begin(n.begun); err != nil {
-			return err
+			return fmt.Errorf("command: tool call %s: %w", n.begun.id, err)
 		}
 	}
 	if n.ended != nil {
 		if err := t.done(ctx, n.ended); err != nil {
-			return err
+			return fmt.Errorf("command: result of tool call %s: %w", n.ended.id, err)
 		}
 	}
 	t.show(n)
