@@ -29,12 +29,8 @@ func (t *Team) Sources() ([]hooks.Source, []error) {
 	for _, path := range t.Settings {
 		file, errs := readSettings(path)
 		warnings = append(warnings, errs...)
-		if file.DisableAllHooks {
-			warnings = append(warnings, fmt.Errorf(
-				"%s: disableAllHooks has no effect here; take the file off the spec's settings", path))
-		}
-		if len(file.Hooks) > 0 {
-			out = append(out, hooks.Source{Name: path, Settings: file.Hooks})
+		if len(file.Hooks) > 0 || file.Restrictions.Any() {
+			out = append(out, hooks.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
 		}
 	}
 	return out, warnings

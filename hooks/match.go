@@ -125,6 +125,8 @@ type armed struct {
 	key     string // equal keys are one hook
 	// callback is the function to call in place of a command; nil: none.
 	callback *callback
+	endpoint *endpoint // of an http hook; nil: it is none
+	barred   string    // why it must not run though it is binding; empty: it may
 }
 
 // kind is the type to show in results.
@@ -147,7 +149,13 @@ func (r *Runner) arm(source *Source) {
 				continue
 			}
 			for _, h := range group.Hooks {
-				r.armed[event] = append(r.armed[event], r.armOne(known, source, m, h))
+				barred := r.limits.Bars(source.Managed, h)
+				if barred != "" && !h.binding() {
+					continue
+				}
+				a := r.armOne(known, source, m, h)
+				a.barred = barred
+				r.armed[event] = append(r.armed[event], a)
 			}
 		}
 	}
@@ -158,6 +166,9 @@ func (r *Runner) armOne(known *traits, source *Source, m *matcher, h Handler) *a
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
 	a.key = strings.Join([]string{source.Root, h.Shell, h.Type, a.label, strings.Join(h.Args, "\x01"), h.If,
 		fmt.Sprint(h.Args != nil, h.Gate)}, "\x00")
+	if h.Type == "http" {
+		a.endpoint = r.armHTTP(source, &a.Handler)
+	}
 	if h.If == "" {
 		return a
 	}

@@ -31,9 +31,9 @@ type Result struct {
 	Type     string        // handler type: command, http, …
 	Command  string        // what the user configured: the command line, URL or prompt
 	Outcome  Status        //
-	ExitCode int           // -1 if it did not exit by itself
+	ExitCode int           // -1 if it did not exit by itself; of an http hook the status of the response
 	Duration time.Duration //
-	Stdout   string        // capped; see Options.OutputCap
+	Stdout   string        // capped; see Options.OutputCap; of an http hook the body of the response
 	Stderr   string        // capped
 	Feedback string        // what a blocking hook says to the model, without the event's heading
 	// FailedOpen says that the hook gave no verdict (it could not run, timed out,
@@ -89,6 +89,7 @@ type Progress struct {
 	Event     Event
 	ToolUseID string
 	Command   string
+	Status    string // what people are to read while the hook runs (Handler.StatusMessage); may be empty
 	Result    *Result
 }
 

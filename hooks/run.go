@@ -56,7 +56,7 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 			r.finish(h, judgeAny(r.known, h, found))
 			continue
 		}
-		r.report(Progress{Command: h.label})
+		r.report(Progress{Command: h.label, Status: h.StatusMessage})
 		work := func() {
 			defer r.release(h)
 			r.finish(h, r.one(ctx, hooksCtx, h))
@@ -131,6 +131,8 @@ func (r *run) one(caller, ctx context.Context, h *armed) verdict {
 	switch {
 	case h.Policy != "":
 		v = r.runPolicy(limited, h)
+	case h.barred != "":
+		v = r.refuseBarred(h)
 	case h.callback != nil:
 		found, stdout, note := r.runCallback(limited, h)
 		found.timing(caller, limited, limit)
@@ -139,6 +141,11 @@ func (r *run) one(caller, ctx context.Context, h *armed) verdict {
 		if note != "" {
 			v.warn("%s", note)
 		}
+	case h.endpoint != nil:
+		found, reply := r.runHTTP(limited, h)
+		found.timing(caller, limited, limit)
+		v = judgeAny(r.known, h, found)
+		reply.describe(&v, r.opts.OutputCap)
 	case h.Type != "command":
 		v = judgeAny(r.known, h, finding{code: -1,
 			fault: fmt.Sprintf("handler type %q comes with a later version: the hook did not run", h.Type)})

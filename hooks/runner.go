@@ -18,6 +18,10 @@ type Source struct {
 	Root     string   // a plugin's root folder (CLAUDE_PLUGIN_ROOT); empty for everything else
 	Data     string   // where a plugin may keep data (CLAUDE_PLUGIN_DATA); empty for everything else
 	Settings Settings // what the layer configures
+	// Managed says that the layer is the administrator's. Such layers merge behind
+	// all others, wherever they stand, and no other layer can switch them off.
+	Managed      bool
+	Restrictions Restrictions // what the layer forbids, itself and others
 }
 
 // Policy is a gate that is written in Go and ships with covey. It decides by
@@ -53,6 +57,8 @@ type Runner struct {
 	opts   Options
 	armed  map[Event][]*armed
 	flaws  map[Event][]string
+	limits Limits
+	web    web
 	budget time.Duration // of SessionEnd
 	env    []string
 	depth  int
@@ -79,8 +85,13 @@ func NewRunner(sources []Source, opts *Options) (*Runner, error) {
 	r.depth = hookDepth(r.opts.Env)
 	r.env = r.baseEnv()
 	r.budget = budgetOf(sources, r.opts.Env)
-	for i := range sources {
-		r.arm(&sources[i])
+	r.limits = LimitsOf(sources)
+	for _, managed := range []bool{false, true} {
+		for i := range sources {
+			if sources[i].Managed == managed {
+				r.arm(&sources[i])
+			}
+		}
 	}
 	return r, nil
 }

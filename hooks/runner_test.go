@@ -331,11 +331,10 @@ func TestExecForm(t *testing.T) {
 // TestLaterTypes: what this version cannot run says so in every result.
 func TestLaterTypes(t *testing.T) {
 	b := newBench(t)
-	settings := Settings{Stop: {{Hooks: []Handler{{Type: "http", URL: "http://x/"}, {Type: "prompt",
-		Prompt: "ok?"},
+	settings := Settings{Stop: {{Hooks: []Handler{{Type: "prompt", Prompt: "ok?"},
 		{Type: "agent", Prompt: "check"}, {Type: "mcp_tool", Server: "srv", Tool: "t"}}}}}
 	out := b.fire(t, b.runner(t, settings), StopInput{})
-	if out.Matched != 4 || out.Decision != Pass || out.FailedOpen() != 4 {
+	if out.Matched != 3 || out.Decision != Pass || out.FailedOpen() != 3 {
 		t.Errorf("outcome %+v", out)
 	}
 	labels := []string{}
@@ -346,8 +345,7 @@ func TestLaterTypes(t *testing.T) {
 		}
 	}
 	slices.Sort(labels)
-	if want := []string{"agent check", "http http://x/", "mcp_tool srv/t",
-		"prompt ok?"}; !slices.Equal(labels, want) {
+	if want := []string{"agent check", "mcp_tool srv/t", "prompt ok?"}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q", labels)
 	}
 	asynchronous := on(Stop, "echo x >&2; exit 2", "echo y >&2; exit 2")

@@ -31,7 +31,8 @@ func TestParseSettings(t *testing.T) {
 			"additionalDirectories": ["/x"]},
 		"disableAllHooks": true
 	}`))
-	want := SettingsFile{DisableAllHooks: true,
+	yes := true
+	want := SettingsFile{Restrictions: Restrictions{DisableAllHooks: &yes},
 		Hooks: Settings{
 			Stop: {{Hooks: []Handler{{Type: "command", Command: "ok", Timeout: 1.5, Once: true}}},
 				{Hooks: []Handler{{Type: "command", Command: "w"}}}},
@@ -55,7 +56,6 @@ func TestParseSettings(t *testing.T) {
 		`s.json: hooks.Stop[3].matcher: want a string, got 5`,
 		`s.json: hooks.PreToolUse[0].matcher: matcher "[" is no JavaScript expression`,
 		`s.json: hooks.PreToolUse[1].hooks[1].if: not a permission rule`,
-		`s.json: hooks.PreToolUse[1].hooks[2]: handler type http comes with a later version`,
 		`s.json: hooks.TaskComplete: there is no event "TaskComplete": did you mean TaskCompleted?`,
 		`s.json: hooks.SessionEnd: want a list, got {"hooks": []}`,
 		`s.json: permissions.allow[1]: want a string, got 5`,
@@ -173,7 +173,7 @@ func FuzzSettings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, warnings := ParseSettings("f", data)
 		for _, problem := range Validate(file.Hooks) {
-			if problem.Field != "type" || !strings.Contains(problem.Text, "later version") {
+			if !problem.odd && (problem.Field != "type" || !strings.Contains(problem.Text, "later version")) {
 				t.Fatalf("kept: %v", problem)
 			}
 		}

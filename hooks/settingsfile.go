@@ -11,9 +11,11 @@ import (
 // SettingsFile is what covey reads of a Claude Code settings file or of a
 // plugin's hooks/hooks.json.
 type SettingsFile struct {
-	Hooks           Settings
-	Permissions     Permissions
-	DisableAllHooks bool // the file asks that no hooks run
+	Hooks        Settings
+	Permissions  Permissions
+	Restrictions Restrictions
+	// Broken says that the file is not one JSON object, so that nothing of it counts.
+	Broken bool
 }
 
 // Permissions holds the permission rules of a settings file or a member.
@@ -33,6 +35,7 @@ func ParseSettings(name string, data []byte) (SettingsFile, []error) {
 	file := SettingsFile{Hooks: Settings{}}
 	top, err := objectFields(data)
 	if err != nil {
+		file.Broken = true
 		r.warn("", "the file is left out: it is not one JSON object: %s", reasonOf(err))
 		return file, r.warnings
 	}
@@ -42,8 +45,8 @@ func ParseSettings(name string, data []byte) (SettingsFile, []error) {
 			r.hooks(file.Hooks, f.Value)
 		case "permissions":
 			r.permissions(&file.Permissions, f.Value)
-		case "disableAllHooks":
-			r.into("disableAllHooks", f.Value, &file.DisableAllHooks)
+		default:
+			r.restriction(&file.Restrictions, f)
 		}
 	}
 	return file, r.warnings
@@ -169,6 +172,10 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) 
 	for _, problem := range checkHandler(traitsOf(event), h, Problem{Event: event}) {
 		if problem.Field == "type" && slices.Contains(handlerTypes(), h.Type) && !Implemented(h.Type) {
 			r.warn(path, "%s", problem.Text)
+			continue
+		}
+		if problem.odd {
+			r.warn(path+"."+problem.Field, "%s", problem.Text)
 			continue
 		}
 		r.warn(path+"."+problem.Field, "%s: the hook is left out", problem.Text)

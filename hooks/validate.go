@@ -14,6 +14,7 @@ type Problem struct {
 	Hook  int    // index in the group's hooks; -1: the group itself
 	Field string // JSON name of the field; empty: the whole
 	Text  string // what is wrong, and what to write instead
+	odd   bool   // the hook runs all the same
 }
 
 // Path is the place of the problem below the hooks section, like
@@ -101,7 +102,7 @@ func checkGroup(known *traits, group Group, at Problem) []Problem {
 }
 
 // Implemented reports whether this version runs handlers of that type.
-func Implemented(handlerType string) bool { return handlerType == "command" }
+func Implemented(handlerType string) bool { return handlerType == "command" || handlerType == "http" }
 
 // handlerTypes lists the types of HOOKS.md section 3 that a file may name.
 func handlerTypes() []string { return []string{"command", "http", "mcp_tool", "prompt", "agent"} }
@@ -137,6 +138,9 @@ func checkHandler(known *traits, h Handler, at Problem) []Problem {
 	}
 	if text := checkIf(known, h.If); text != "" {
 		add("if", "%s", text)
+	}
+	if h.Type == "http" {
+		problems = append(problems, checkHTTP(&h, at)...)
 	}
 	return problems
 }

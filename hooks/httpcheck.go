@@ -1,0 +1,53 @@
+package hooks
+
+import (
+	"fmt"
+	"maps"
+	"net/textproto"
+	"slices"
+	"strings"
+)
+
+// checkHTTP finds what is wrong with an http handler, which at names. What is
+// merely odd does not keep a pasted hook from running.
+func checkHTTP(h *Handler, at Problem) []Problem {
+	var problems []Problem
+	add := func(odd bool, field, format string, args ...any) {
+		at.Field, at.Text, at.odd = field, fmt.Sprintf(format, args...), odd
+		problems = append(problems, at)
+	}
+	to, err := parseTarget(h.URL)
+	switch {
+	case err != nil:
+		add(false, "url", "%v", err)
+	case to.url.User != nil:
+		add(true, "url", "a name or password in a URL is shown wherever the hook is: send it in a header")
+	case to.addr.IsValid():
+		if reach, what := reachOf(to.addr); reach == nobody {
+			add(true, "url", "%s is %s: hooks never connect there", to.addr, what)
+		}
+	}
+	if h.Async || h.AsyncRewake {
+		add(true, "async", "only command hooks run in the background: an http hook is waited for")
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		switch {
+		case !isToken(name):
+			add(false, "headers", "%q cannot name a header: use letters, digits and -", preview(name, 40))
+		case slices.Contains(ownHeaders(), key):
+			add(true, "headers", "%s is not for hooks to set: it is left out", key)
+		}
+		for _, found := range variableForm.FindAllString(h.Headers[name], -1) {
+			if variable := strings.Trim(found, "${}"); !slices.Contains(h.AllowedEnvVars, variable) {
+				add(true, "headers", "%s: $%s will be empty: name it in allowedEnvVars", preview(name, 40), variable)
+			}
+		}
+	}
+	for _, name := range h.AllowedEnvVars {
+		if variableForm.FindString("${"+name+"}") != "${"+name+"}" {
+			add(true, "allowedEnvVars", "%q cannot name a variable: use letters, digits and _", preview(name, 40))
+		}
+	}
+	return problems
+}
