@@ -33,6 +33,3 @@ func failure(e *rpcError, now time.Time) error {
 	}
 	return teammate.Diagnose(said, string(e.Data), now)
 }
-
-// confession is teammate.Confession.
-func confession(text string, now time.Time) error { return teammate.Confession(text, now) }

@@ -145,5 +145,5 @@ func (a *Agent) verdict(t *talk, err error) error {
 	if t.rec.made > 0 {
 		return nil
 	}
-	return confession(t.rec.last, a.opts.Clock())
+	return teammate.Confession(t.rec.last, a.opts.Clock())
 }
