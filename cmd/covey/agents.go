@@ -127,9 +127,9 @@ func (c *cli) printAgents(list []orchestrator.AgentInfo) {
 	held.print(c.out)
 	how := ""
 	if missing {
-		how = ", and how to install one"
+		how = " and how to install it"
 	}
-	c.out.printf("\ncovey agents NAME says why%s; covey agents --probe starts them.\n", how)
+	c.out.printf("\ncovey agents NAME tells why%s; --probe starts them all.\n", how)
 }
 
 // loginStyle sets off what needs somebody to act.

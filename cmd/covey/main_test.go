@@ -12,7 +12,7 @@ import (
 
 // TestMain lets the test binary play covey, so that scripts need no build.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"covey": main, "mcpcall": mcpcall})
+	testscript.Main(m, map[string]func(){"covey": main, "mcpcall": mcpcall, "fakeagent": fakeagent})
 }
 
 // TestScript runs testdata/script: one behaviour a file.

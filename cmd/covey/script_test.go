@@ -24,6 +24,8 @@ func setUpScript(env *testscript.Env) error {
 	env.Setenv("COVEY_STATE_HOME", home)
 	env.Setenv("XDG_RUNTIME_DIR", "")
 	env.Setenv("NO_COLOR", "1")
+	// Where covey is, for scripts in which nothing else of the machine may be.
+	env.Setenv("COVEYBIN", filepath.SplitList(env.Getenv("PATH"))[0])
 	env.Defer(func() { killTeams(home) })
 	return nil
 }
