@@ -53,7 +53,8 @@ type Orchestrator struct {
 	scripts map[string]*script.Script // by path
 	// programs are the agent programs, by the agents' names.
 	programs map[string]launch
-	patience acp.Timeouts // with agent programs; zero but in tests
+	patience acp.Timeouts  // with agent programs; zero but in tests
+	backoff  time.Duration // before a program is started again; likewise
 	hooks    layers
 	started  time.Time
 	readers  *readers // loops over the journal of this run
