@@ -10,7 +10,7 @@ import (
 // Options make an Agent. Command and Dir are required.
 type Options struct {
 	Command []string // the program and its arguments
-	Env     []string // all of its environment; nothing is added
+	Env     []string // all of its environment; only COVEY_PROGRAM is added, to find what it leaves behind
 	Dir     string   // absolute; where the program runs and its session works
 
 	MCPServers []MCPServer // servers that the session gets, team tools among them

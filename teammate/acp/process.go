@@ -1,10 +1,12 @@
 package acp
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,10 @@ import (
 // when it has ended: a child of it may hold them open for ever.
 const linger = 250 * time.Millisecond
 
+// markerName is the environment variable by which the children of a program are
+// found when they have left it.
+const markerName = "COVEY_PROGRAM="
+
 // process is a running agent program.
 type process struct {
 	cmd     *exec.Cmd
@@ -22,6 +28,7 @@ type process struct {
 	stdout  *os.File
 	stderr  *teammate.Tail
 	grace   time.Duration
+	marker  string        // the entry of its environment that its descendants are found by
 	ended   chan struct{} // closed when it has been waited for
 	release func()
 }
@@ -50,8 +57,9 @@ func startProcess(o *Options) (*process, error) {
 	}
 	defer out.Close()
 	p.stdin, p.stdout = inWrite, outRead
+	p.marker = markerName + rand.Text()
 	p.cmd = &exec.Cmd{
-		Path: path, Args: o.Command, Env: append([]string{}, o.Env...), Dir: o.Dir,
+		Path: path, Args: o.Command, Env: append(slices.Clone(o.Env), p.marker), Dir: o.Dir,
 		Stdin: in, Stdout: out, Stderr: p.stderr, WaitDelay: linger, SysProcAttr: ownSession(),
 	}
 	if err := p.cmd.Start(); err != nil {
@@ -80,22 +88,14 @@ func (p *process) wait() {
 	close(p.ended)
 }
 
-// stop ends the program and its group, asking first, and waits until it is
-// gone. Stopping what has ended is fine. It takes at most grace and a moment
-// more. The group gets its KILL even if the program itself ended well: tool
-// calls that it left running would write to the workspace behind the next
+// stop ends the program and all that descends from it, asking first, and waits
+// until it is gone. Stopping what has ended is fine. It takes at most grace and
+// a moment more. What the program has left running goes even if the program
+// itself ended well, or was killed: programs give the commands of their tools
+// sessions of their own, and those would write to the workspace behind the next
 // turn's back.
 func (p *process) stop() {
-	select {
-	case <-p.ended:
-	default:
-		signalGroup(p.cmd.Process, false)
-		select {
-		case <-p.ended:
-		case <-time.After(p.grace):
-		}
-	}
-	signalGroup(p.cmd.Process, true) // also what it has left behind in its group
+	teammate.EndTree(p.cmd.Process.Pid, p.marker, p.grace, p.ended)
 	<-p.ended
 }
 
