@@ -240,6 +240,7 @@ func (a *Agent) count(err error) error {
 
 // lose gives the session up: the next prompt begins a new one.
 func (a *Agent) lose() {
+	a.spoken = a.spoken || a.primed
 	a.session, a.primed, a.before = "", false, &teammate.Usage{}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -119,29 +118,52 @@ func TestMemberPassesGates(t *testing.T) {
 	}
 }
 
-// The transcript of a member whose covey was killed in mid-turn is gone on with.
+// A member whose covey was told to stop in mid-turn goes on with the turn, also
+// if the program had just said something.
 func TestMemberGoesOn(t *testing.T) {
-	words := []string{`print {"type":"thread.started","thread_id":"t1"}`,
-		`print {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`}
-	r := newRig(t, slices.Concat(words, []string{"mark ready", "hang"}), life{"read", "print done"})
-	r.opts.Resume = []string{"resume", "{session}"}
-	r.opts.OnSession = func(id string) error { r.opts.Session = id; return nil }
-	g, o := &gates{asked: map[hooks.Event]int{hooks.Stop: 1, hooks.TaskCompleted: 1, hooks.TeammateIdle: 1}}, &office{turns: 1}
-	ctx, cancel := context.WithCancel(t.Context())
-	m := r.member(t, g, o)
+	for name, line := range map[string]string{
+		"in a call":    `{"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`,
+		"behind words": `{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"I begin."}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, life{`print {"type":"thread.started","thread_id":"t1"}`, "print " + line, "mark ready", "hang"},
+				life{"read", "print done"})
+			r.opts.Resume = []string{"resume", "{session}"}
+			r.opts.OnSession = func(id string) error { r.opts.Session = id; return nil }
+			g := &gates{asked: map[hooks.Event]int{hooks.Stop: 1, hooks.TaskCompleted: 1, hooks.TeammateIdle: 1}}
+			ctx, cancel := context.WithCancel(t.Context())
+			m := r.member(t, g, &office{turns: 1})
+			done := make(chan error, 1)
+			go func() { done <- m.Run(ctx) }()
+			r.waitFile(t, "ready")
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			r.Agent = nil
+			if err := r.member(t, g, &office{}).Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			starts := r.starts(t)
+			if len(starts) != 2 || starts[1].Args[1] != "t1" || !strings.HasPrefix(starts[1].Stdin, cutNotice) {
+				t.Errorf("started with %q", starts)
+			}
+		})
+	}
+}
+
+// What was said before a person interrupted the turn stays in the transcript.
+func TestInterrupted(t *testing.T) {
+	r := newRig(t, life{`print {"type":"thread.started","thread_id":"t1"}`,
+		`print {"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"I begin."}}`, "mark ready", "hang"})
+	r.start(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- m.Run(ctx) }()
+	go func() { _, err := r.Run(ctx, goPrompt(), r.host); done <- err }()
 	r.waitFile(t, "ready")
-	cancel()
+	cancel(fmt.Errorf("%w: enough", teammate.ErrInterrupted))
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	r.Agent = nil
-	if err := r.member(t, g, &office{}).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	starts := r.starts(t)
-	if len(starts) != 2 || starts[1].Args[1] != "t1" || !strings.HasPrefix(starts[1].Stdin, cutNotice) {
-		t.Errorf("started with %q", starts)
-	}
+	r.host.wants("assistant: I begin.")
 }

@@ -186,6 +186,14 @@ func (r *recorder) finish(usage teammate.Usage) error {
 	return r.settle(usage)
 }
 
+// hush forgets the text that waits behind the last call.
+func (r *recorder) hush() {
+	for n := len(r.draft); n > 0 && r.draft[n-1].Type == teammate.TextBlock; n-- {
+		r.draft = r.draft[:n-1]
+	}
+	r.left = 0
+}
+
 // breakOff closes the transcript of a prompt that did not come to its end.
 func (r *recorder) breakOff(why string, usage teammate.Usage) error {
 	if err := r.abandon(why); err != nil {

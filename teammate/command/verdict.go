@@ -113,6 +113,11 @@ func (t *talk) finish(ctx context.Context, err error, end ending, usage teammate
 	if ctx.Err() == nil && t.halted == "" && t.err == nil {
 		why = "the agent program ended before this call did"
 	}
+	// A covey that is told to stop goes on with the turn in its next life. Words
+	// behind the last call would tell that life that only the gates are left.
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), teammate.ErrInterrupted) {
+		t.rec.hush()
+	}
 	return t.rec.breakOff(why, usage)
 }
 
