@@ -157,7 +157,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		// none of them is missed.
 		select {
 		case <-c.poked:
-		case <-c.nextRetry():
+		case <-c.nextRetry(s.Seats):
 		case <-ctx.Done():
 			return move{}, context.Cause(ctx)
 		}

@@ -117,27 +117,29 @@ func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
 	if r.As == "" {
 		out.Kind = kindPerson
 	}
+	// Asked before: a member may be in its turn with the text by the time it is sent.
+	takes := c.takingMail(r.As == "")
 	sent, err := c.board.send(ctx, by, r.To, out)
 	reply := SendReply{Delivery: Delivered}
 	for _, m := range sent {
 		reply.IDs = append(reply.IDs, m.ID)
-		if !c.takesMail(m.To, r.As == "") {
+		if !takes[m.To] {
 			reply.Delivery = Queued
 		}
 	}
 	return reply, err
 }
 
-// takesMail reports whether a member begins a turn with new mail at once. One
-// that is locked out does so for a person alone.
-func (c *crew) takesMail(member string, person bool) bool {
-	s, ok := c.seat(member)
-	if !ok {
-		return false
-	}
+// takingMail are the members that begin a turn with new mail at once. Those
+// that are locked out do so for a person alone.
+func (c *crew) takingMail(person bool) map[string]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return s.idle && s.gone == "" && (person || s.lockout == nil)
+	takes := map[string]bool{}
+	for _, s := range c.seats {
+		takes[s.member.Name] = s.idle && s.gone == "" && (person || s.lockout == nil)
+	}
+	return takes
 }
 
 // interrupt ends a turn. Whether there was one is answered by what the crew knew

@@ -294,22 +294,20 @@ func (c *crew) waitFor(m move) {
 // machine sleeps, and clocks are set.
 const maxSleep = time.Minute
 
-// nextRetry fires when the next member may try again, or a little sooner; nil
-// if none waits for a time.
-func (c *crew) nextRetry() <-chan time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
+// nextRetry fires when the next of a scene's members may try again, or a little
+// sooner; nil if none waits for a time. The time may have come since the scene
+// was taken: then it fires at once.
+func (c *crew) nextRetry(seats []seatView) <-chan time.Time {
 	var next time.Time
-	for _, s := range c.seats {
-		if s.gone == "" && s.lockout.state(now) == lockUsedUp && (next.IsZero() || s.lockout.Until.Before(next)) {
-			next = s.lockout.Until
+	for _, s := range seats {
+		if !s.Gone && s.Lock == lockUsedUp && (next.IsZero() || s.Until.Before(next)) {
+			next = s.Until
 		}
 	}
 	if next.IsZero() {
 		return nil
 	}
-	return c.after(min(next.Round(0).Sub(now.Round(0)), maxSleep))
+	return c.after(min(max(next.Round(0).Sub(c.now().Round(0)), 0), maxSleep))
 }
 
 // clock is where the crew has the time from; a zero clock is the machine's.

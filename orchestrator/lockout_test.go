@@ -114,3 +114,33 @@ func TestLockoutTexts(t *testing.T) {
 		}
 	}
 }
+
+// The crew sleeps until the first of its members may try again, and looks at the
+// clock in between; a time that has come meanwhile wakes it at once.
+func TestNextRetry(t *testing.T) {
+	var slept time.Duration
+	now := atThree
+	c := &crew{clock: clock{now: func() time.Time { return now }, after: func(d time.Duration) <-chan time.Time {
+		slept = d
+		return make(chan time.Time)
+	}}}
+	locked := func(wait time.Duration) seatView { return seatView{Lock: lockUsedUp, Until: atThree.Add(wait)} }
+	gone := locked(time.Second)
+	gone.Gone = true
+	for name, tt := range map[string]struct {
+		seats []seatView
+		want  time.Duration
+	}{
+		"the first":       {[]seatView{{}, locked(50 * time.Second), locked(20 * time.Second)}, 20 * time.Second},
+		"not for long":    {[]seatView{locked(5 * time.Hour)}, maxSleep},
+		"who is gone":     {[]seatView{gone, locked(40 * time.Second)}, 40 * time.Second},
+		"over since then": {[]seatView{locked(-time.Hour)}, 0},
+	} {
+		if c.nextRetry(tt.seats) == nil || slept != tt.want {
+			t.Errorf("%s: sleeps for %v, want %v", name, slept, tt.want)
+		}
+	}
+	if c.nextRetry([]seatView{{}, {Lock: lockLogin}, {Lock: lockOver}, gone}) != nil {
+		t.Error("nobody waits for a time, and there is a timer")
+	}
+}

@@ -30,14 +30,25 @@ type handTimer struct {
 	ring chan time.Time
 }
 
+// fire rings, unless the timer rings already.
+func (t handTimer) fire() {
+	select {
+	case t.ring <- t.at:
+	default:
+	}
+}
+
 func (c *handClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Now().Add(c.ahead)
 }
 
+// after may ring too early, as the crew's sleep may: the clock can be put
+// forward between a look at it and the call.
 func (c *handClock) after(d time.Duration) <-chan time.Time {
 	t := handTimer{c.now().Add(d), make(chan time.Time, 1)}
+	time.AfterFunc(min(d, 200*time.Millisecond), t.fire)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.timers = append(c.timers, t)
@@ -47,18 +58,14 @@ func (c *handClock) after(d time.Duration) <-chan time.Time {
 // forward puts the clock forward; timers that are due by then ring.
 func (c *handClock) forward(d time.Duration) {
 	c.mu.Lock()
-	c.ahead += d
-	c.mu.Unlock()
-	now := c.now()
-	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.timers = slices.DeleteFunc(c.timers, func(t handTimer) bool {
-		if t.at.After(now) {
-			return false
+	c.ahead += d
+	now := time.Now().Add(c.ahead)
+	for _, t := range c.timers {
+		if !t.at.After(now) {
+			t.fire()
 		}
-		t.ring <- now
-		return true
-	})
+	}
 }
 
 // underway is a run of a team whose clock the test has in its hand.
