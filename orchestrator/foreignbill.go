@@ -8,28 +8,41 @@ import (
 // bill gathers what the prompts of one turn have cost, as far as the agent
 // program tells. It belongs to the member's goroutine.
 type bill struct {
-	cost    float64       // of the turn that runs, in US dollars
-	unknown bool          // some prompt of the turn told no tokens
-	seen    float64       // the session's cost that was last told
-	keep    func(float64) // keeps that over a restart
+	cost    float64 // of the turn that runs, in US dollars
+	unknown bool    // some prompt of the turn told no tokens
+	seen    float64 // the session's cost that was last told
+	life    float64 // of all turns that the member has had, in US dollars
+	keep    func()  // keeps seen and life over a restart
 }
 
 // addTotal adds a prompt whose program counts the cost of its whole session. A
 // total that is lower than the last one began anew with the program.
 func (b *bill) addTotal(s acp.Spent) {
 	b.unknown = b.unknown || !s.Known
-	switch {
-	case s.CostUSD <= 0 || s.CostUSD == b.seen:
-		return
-	case s.CostUSD > b.seen:
-		b.cost += s.CostUSD - b.seen
-	default:
-		b.cost += s.CostUSD
+	before := b.seen
+	if s.CostUSD < before {
+		before = 0
 	}
-	b.seen = s.CostUSD
-	if b.keep != nil {
-		b.keep(b.seen)
+	if s.CostUSD > 0 {
+		b.seen = s.CostUSD
+		b.add(s.CostUSD - before)
 	}
+}
+
+// add adds what something has cost.
+func (b *bill) add(usd float64) {
+	if usd > 0 {
+		b.cost, b.life = b.cost+usd, b.life+usd
+		b.keep()
+	}
+}
+
+// cost is what the member has cost in its life, as far as its agent tells.
+func (s *seat) cost() float64 {
+	if s.foreign == nil {
+		return 0
+	}
+	return s.foreign.bill.life
 }
 
 // billed is a sink before next that writes on each turn's end what it has cost,

@@ -25,5 +25,5 @@ func (f *foreigner) command(start *offer) (thinker, error) {
 // addCommand adds a prompt whose program tells what it alone has cost.
 func (b *bill) addCommand(s command.Spent) {
 	b.unknown = b.unknown || !s.Known
-	b.cost += max(s.CostUSD, 0)
+	b.add(s.CostUSD)
 }

@@ -18,6 +18,7 @@ type programSession struct {
 	Agent   string    `json:"agent"`          // kindOf then: another program knows nothing of it
 	Member  string    `json:"session"`        // the member's own session then
 	CostUSD float64   `json:"cost,omitempty"` // what the program last said that it has cost
+	LifeUSD float64   `json:"life,omitempty"` // what the member has cost, with all its agents
 }
 
 // programKey is where the session of a member's program is kept.
@@ -33,9 +34,11 @@ func (f *foreigner) recall(ctx context.Context) error {
 		f.past = past
 		f.bill.seen = past.CostUSD
 	}
+	f.bill.life = past.LifeUSD
 	f.stranger = f.past.ID == "" && f.last != ""
-	f.bill.keep = func(total float64) {
-		f.past.CostUSD = total
+	f.bill.keep = func() {
+		f.past.CostUSD, f.past.LifeUSD = f.bill.seen, f.bill.life
+		f.past.Agent, f.past.Member = kindOf(f.seat.member), f.seat.session.Session
 		// If it cannot be kept, the cost of this run may be told once more in the next.
 		if err := f.put(programKey(f.seat.member.Name), f.past); err != nil {
 			f.o.opts.Log.Warn("the cost of a session was not kept", "member", f.seat.member.Name, "err", err)
@@ -47,7 +50,7 @@ func (f *foreigner) recall(ctx context.Context) error {
 // keepSession keeps a new session's id, on disk, before the program uses it.
 func (f *foreigner) keepSession(id string) error {
 	f.past = programSession{
-		ID: id, Made: time.Now(), Agent: kindOf(f.seat.member), Member: f.seat.session.Session,
+		ID: id, Made: time.Now(), Agent: kindOf(f.seat.member), Member: f.seat.session.Session, LifeUSD: f.bill.life,
 	}
 	f.bill.seen = 0
 	return f.put(programKey(f.seat.member.Name), f.past)

@@ -224,3 +224,26 @@ func TestTonguesNameWhatIsThere(t *testing.T) {
 		}
 	}
 }
+
+// What a member may cost is counted over its whole life.
+func TestBudgetOfAnAgentProgram(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]\n",
+		act{When: "You own task #1", Do: []string{"cost 0.75", `mcp team_task_update {"taskId":"1","status":"completed"}`}},
+		act{When: "gate says no", Do: []string{"cost 1.25", "say I was too dear."}},
+	)
+	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, limits: {max_budget_usd: 1}}")
+	r.rewrite("team.yaml", "tasks:", "hooks: {TeammateIdle: [{hooks: [{type: command, command: \"echo gate says no >&2; exit 2\"}]}]}\ntasks:")
+	e := r.run(Options{})
+	r.want(e, CodeLimit, "")
+	if got := e.Members[1]; got.CostUSD != 1.25 || !strings.Contains(got.Reason, "limits.max_budget_usd reached: it has cost 1.25 US dollars") {
+		t.Errorf("dev's ending is %+v", got)
+	}
+	if prompts := toldFake(t, dir, "prompt"); len(prompts) != 2 {
+		t.Errorf("it got %d prompts: %q", len(prompts), prompts)
+	}
+	before := len(toldFake(t, dir, "prompt"))
+	r.want(r.run(Options{}), CodeLimit, "")
+	if n := len(toldFake(t, dir, "prompt")); n != before {
+		t.Errorf("in the next run it got %d prompts more", n-before)
+	}
+}

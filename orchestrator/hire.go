@@ -157,10 +157,10 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 		Transcript: transcript, History: history, Workdir: workdir,
 		Permissions: permissions,
 		Limits: teammate.Limits{
-			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens,
+			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens, MaxBudgetUSD: limits.MaxBudgetUSD,
 			TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.background,
+		Background: s.background, Cost: s.cost,
 	})
 	if err == nil {
 		s.permissions, s.fire = permissions, s.mate.Fire

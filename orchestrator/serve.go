@@ -169,7 +169,7 @@ func (c *crew) act(ctx context.Context, s *seat, err error) {
 // turnEnded remembers that a limit ended a turn, for the exit code.
 func (c *crew) turnEnded(s *seat, end teammate.TurnEnded) {
 	switch end.Reason {
-	case "max_turns", "max_tokens", "turn_timeout":
+	case "max_turns", "max_tokens", "max_budget", "turn_timeout":
 		c.mu.Lock()
 		s.limited = true
 		c.mu.Unlock()

@@ -14,6 +14,10 @@ var ErrMaxTurns = errors.New("limits.max_turns reached")
 // limits.max_tokens. An agent hands it on as it does ErrMaxTurns.
 var ErrMaxTokens = errors.New("limits.max_tokens reached")
 
+// ErrMaxBudget is returned by Host.Pass when the member has cost as much as
+// limits.max_budget_usd says. An agent hands it on as it does ErrMaxTurns.
+var ErrMaxBudget = errors.New("limits.max_budget_usd reached")
+
 // ErrInterrupted is the cause of a turn's context when a person interrupted
 // the turn. The member goes on with its next work.
 var ErrInterrupted = errors.New("interrupted")

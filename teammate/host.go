@@ -20,6 +20,8 @@ func (u *turn) Pass(ctx context.Context) ([]Input, error) {
 		u.refusal = ErrMaxTurns
 	case limits.MaxTokens > 0 && u.t.used.total() >= limits.MaxTokens:
 		u.refusal = ErrMaxTokens
+	case limits.MaxBudgetUSD > 0 && u.t.opts.Cost != nil && u.t.opts.Cost() >= limits.MaxBudgetUSD:
+		u.refusal = ErrMaxBudget
 	}
 	if u.refusal != nil {
 		return nil, u.refusal

@@ -162,6 +162,10 @@ func (u *turn) limited(limit error) ending {
 		end.reason = EndMaxTokens
 		end.attention = fmt.Sprintf("%v: %d tokens used", ErrMaxTokens, u.t.used.total())
 	}
+	if errors.Is(limit, ErrMaxBudget) {
+		end.reason = EndMaxBudget
+		end.attention = fmt.Sprintf("%v: it has cost %.2f US dollars", ErrMaxBudget, u.t.opts.Cost())
+	}
 	return end
 }
 

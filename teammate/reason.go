@@ -1,7 +1,7 @@
 package teammate
 
 // Why turns end, as TurnEnded tells it. The words are those of HOOKS.md
-// section 9; the last four are ours, for what it does not know.
+// section 9; the last five are ours, for what it does not know.
 const (
 	EndCompleted        = "completed"           // the gates agreed, were overridden, or the model's API failed
 	EndMaxTurns         = "max_turns"           // limits.max_turns passes are used up
@@ -11,6 +11,7 @@ const (
 	EndHookStopped      = "hook_stopped"        // any other hook said so, or refused the prompt
 	EndModelError       = "model_error"         // a script ran out, or the agent or transcript is broken
 	EndMaxTokens        = "max_tokens"          // limits.max_tokens are used up
+	EndMaxBudget        = "max_budget"          // limits.max_budget_usd is used up
 	EndTurnTimeout      = "turn_timeout"        // limits.turn_timeout is over
 	EndUsageLimit       = "usage_limit"         // the agent's account is used up for now
 	EndLoggedOut        = "logged_out"          // the agent is not logged in

@@ -55,6 +55,7 @@ type Asker interface {
 type Limits struct {
 	MaxTurns     int           // passes of one turn
 	MaxTokens    int64         // tokens of the member's life; reaching it ends the turn
+	MaxBudgetUSD float64       // cost of the member's life, as far as it is known; likewise
 	TurnTimeout  time.Duration // wall time of one turn
 	StopBlockCap int           // refused turn ends in a row; 0: no limit
 }
@@ -95,5 +96,6 @@ type Options struct {
 	Permissions Permissions
 	Limits      Limits
 	Asker       Asker                         // optional; nil denies what would have to ask
+	Cost        func() float64                // optional; what the member's life has cost, in US dollars
 	Background  func() []hooks.BackgroundTask // optional; work that goes on beside the turn, for Stop hooks
 }
