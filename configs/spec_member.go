@@ -110,7 +110,8 @@ type limitSpec struct {
 func (l *limitSpec) fields() []field {
 	return []field{
 		{key: "max_turns", part: whole(&l.maxTurns),
-			doc: "Passes (model requests) of one turn. 0: no limit. Default: no limit."},
+			doc: "Passes (model requests) of one turn; of an agent program, prompts that it gets. 0: no limit. " +
+				"Default: no limit."},
 		{key: "max_tokens", part: wholeBig(&l.maxTokens),
 			doc: "Tokens in all. 0: no limit. Default: no limit."},
 		{key: "turn_timeout", part: span(&l.turnTimeout),
@@ -120,7 +121,7 @@ func (l *limitSpec) fields() []field {
 		{key: "stop_block_cap", part: whole(&l.stopBlockCap),
 			doc: "Refused turn ends in a row before the member needs attention. 0: no limit. Default: 8."},
 		{key: "max_budget_usd", part: amount(&l.maxBudgetUSD),
-			doc: "Cost in all, in US dollars. 0: no limit. Default: no limit."},
+			doc: "Cost in all, in US dollars, as far as an agent program tells it. 0: no limit. Default: no limit."},
 	}
 }
 
