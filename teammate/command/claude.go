@@ -243,6 +243,8 @@ func (r *claudeReader) denials(raw json.RawMessage) []news {
 		"--allowedTools or --permission-mode in its command allow them", len(list), strings.Join(names, ", "))}}
 }
 
+func (r *claudeReader) over() bool { return r.told.told }
+
 func (r *claudeReader) end(int) ending {
 	e := r.told
 	if !e.told {

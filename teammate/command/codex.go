@@ -15,14 +15,14 @@ type codexReader struct {
 	stray   stray
 	prefix  string          // of call ids: codex counts its items anew in each run
 	calls   map[string]bool // items that are tool calls and were begun
-	over    map[string]bool // those that have ended
+	done    map[string]bool // those that have ended
 	told    ending
 	trouble string // the last error that was no turn's end: it may be trying again
 }
 
 func newCodexReader() *codexReader {
 	return &codexReader{
-		prefix: "codex_" + rand.Text()[:10] + "_", calls: map[string]bool{}, over: map[string]bool{},
+		prefix: "codex_" + rand.Text()[:10] + "_", calls: map[string]bool{}, done: map[string]bool{},
 	}
 }
 
@@ -83,7 +83,7 @@ func (r *codexReader) item(it codexItem, done bool) []news {
 // call takes in a tool call: file changes are only told when they are done.
 func (r *codexReader) call(it codexItem, typ string, done bool) []news {
 	id := text(it["id"])
-	if id == "" || len(id) > maxID || r.over[id] {
+	if id == "" || len(id) > maxID || r.done[id] {
 		return nil
 	}
 	var all []news
@@ -93,7 +93,7 @@ func (r *codexReader) call(it codexItem, typ string, done bool) []news {
 		all = append(all, news{begun: &call{id: id, calls: it.calls(id, typ)}})
 	}
 	if done {
-		r.over[key] = true
+		r.done[key] = true
 		all = append(all, news{ended: it.result(id)})
 	}
 	return all
@@ -208,6 +208,8 @@ func codexPlan(it codexItem) []news {
 	}
 	return []news{{plan: plan}}
 }
+
+func (r *codexReader) over() bool { return r.told.told }
 
 func (r *codexReader) end(int) ending {
 	e := r.told

@@ -278,7 +278,8 @@ func TestSilence(t *testing.T) {
 		"text is quiet": {life{"sleep 400ms", "print ok"}, Timeouts{Silence: 50 * time.Millisecond}, "none"},
 		"stderr counts": {life{started, "sleep 350ms", "err x", "sleep 350ms", "err x", "sleep 350ms", "err x", "sleep 350ms", `print {"type":"turn.completed"}`},
 			Timeouts{Silence: time.Second}, "none"},
-		"too long": {life{"print x", "hang"}, Timeouts{Run: 200 * time.Millisecond}, "server_error"},
+		"does not leave": {life{started, `print {"type":"turn.completed"}`, "hang"}, Timeouts{Exit: 50 * time.Millisecond}, "none"},
+		"too long":       {life{"print x", "hang"}, Timeouts{Run: 200 * time.Millisecond}, "server_error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

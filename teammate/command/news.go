@@ -14,6 +14,8 @@ import (
 // the last. What it returns is taken in in order.
 type reader interface {
 	line(l line) []news
+	// over reports whether the program has said how its prompt ended.
+	over() bool
 	// end says what the program's own word is on how its prompt ended. code is its
 	// exit code; -1: a signal ended it.
 	end(code int) ending

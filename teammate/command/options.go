@@ -98,6 +98,7 @@ type Timeouts struct {
 	Silence time.Duration
 	Tool    time.Duration // the same while a tool call is open; 30 min
 	Run     time.Duration // the whole run; 2 h
+	Exit    time.Duration // from the line that ends the prompt to the program's own end; 10 s
 	Grace   time.Duration // from TERM to KILL; 2 s
 }
 
@@ -147,7 +148,7 @@ func (o *Options) defaultTimes() {
 		value time.Duration
 	}{
 		{&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute}, {&t.Run, 2 * time.Hour},
-		{&t.Grace, 2 * time.Second}, {&o.Backoff, 500 * time.Millisecond},
+		{&t.Exit, 10 * time.Second}, {&t.Grace, 2 * time.Second}, {&o.Backoff, 500 * time.Millisecond},
 	} {
 		if *limit.field <= 0 {
 			*limit.field = limit.value

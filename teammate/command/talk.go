@@ -94,9 +94,12 @@ func (t *talk) run(ctx context.Context, p teammate.Process) ended {
 			heard = t.box.heard.Load()
 			watch.Reset(t.patience())
 		case <-watch.C:
-			if now := t.box.heard.Load(); now != heard {
+			switch now := t.box.heard.Load(); {
+			case t.read.over(): // its work is done, but it does not leave
+				t.stop()
+			case now != heard:
 				heard = now
-			} else {
+			default:
 				t.giveUp(silence(t.patience()))
 			}
 			watch.Reset(t.patience())
@@ -130,6 +133,8 @@ func (t *talk) patience() time.Duration {
 	switch limits := t.a.opts.Timeouts; {
 	case !speaksLines(t.read):
 		return limits.Run
+	case t.read.over():
+		return limits.Exit
 	case t.rec.busy():
 		return limits.Tool
 	default:

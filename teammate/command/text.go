@@ -23,6 +23,8 @@ func (r *plainReader) line(l line) []news {
 	return nil
 }
 
+func (r *plainReader) over() bool { return false }
+
 func (r *plainReader) end(code int) ending {
 	reply := strings.TrimSpace(strings.ReplaceAll(clean(r.said.String()), "\r\n", "\n"))
 	return ending{ok: code == 0, reply: reply, left: r.left}
@@ -57,6 +59,8 @@ func (r *sniffer) line(l line) []news {
 	}
 	return r.plain.line(l)
 }
+
+func (r *sniffer) over() bool { return r.known != nil && r.known.over() }
 
 func (r *sniffer) end(code int) ending {
 	if r.known == nil {
