@@ -84,7 +84,7 @@ func TestBoardOfLockouts(t *testing.T) {
 	}
 	b.apply(lineAt(9, "api", "turn_started", `{"cause":"resume"}`))
 	got = strings.Join(b.draw(s, 100, 20, b.started.Add(time.Minute)), "\n")
-	if strings.Contains(got, "waits until") || !strings.Contains(got, "  api   working          thinks") {
+	if strings.Contains(got, "· waits until") || !strings.Contains(got, "  api   working          thinks") {
 		t.Errorf("after its next turn began:\n%s", got)
 	}
 }
