@@ -218,7 +218,7 @@ func TestNotYet(t *testing.T) {
 		t.Errorf("a later key says %q", got)
 	}
 	var h handlerSpec
-	if got := takes(t, handlerPart(&h), "{type: http, nope: 1}"); !strings.HasPrefix(got, "type: http: not yet") {
+	if got := takes(t, handlerPart(&h), "{type: prompt, nope: 1}"); !strings.HasPrefix(got, "type: prompt: not yet") {
 		t.Errorf("a later word says %q", got)
 	}
 	if h.at == nil {

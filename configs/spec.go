@@ -160,6 +160,8 @@ func (p unless) decode(d *decoder, key, n *node) {
 // used, so that it does not also report it as missing.
 func markBroken(p part, n *node) {
 	switch p := p.(type) {
+	case byType:
+		*p.at = n
 	case objectPart:
 		if p.at != nil {
 			*p.at = n

@@ -72,66 +72,6 @@ func (g *groupSpec) fields() []field {
 	}
 }
 
-// handlerSpec is one hook.
-type handlerSpec struct {
-	at            *node
-	kind          value[string]
-	condition     value[string]
-	timeout       value[float64]
-	statusMessage value[string]
-	once          value[bool]
-	onFailure     value[string]
-	command       value[string]
-	args          list[value[string]]
-	shell         value[string]
-	async         value[bool]
-	asyncRewake   value[bool]
-	mandatory     value[bool]
-}
-
-// handlerPart takes a hook. One of a type that comes later gets one message, at
-// its type.
-func handlerPart(h *handlerSpec) part {
-	return shared("hook", unless{
-		part: object(&h.at, h.fields()),
-		key:  "type", words: []string{"http", "mcp_tool", "prompt", "agent"},
-		hint: "write type: command with a command",
-	})
-}
-
-// fields are the keys of a hook, named as in settings files. Those of other
-// types are known, so that nobody is told they were misspelt.
-func (h *handlerSpec) fields() []field {
-	own := []field{
-		{key: "type", need: true, part: oneOf(&h.kind, "command"),
-			doc: "The kind of hook. This version has one kind, command."},
-		{key: "if", part: text(&h.condition),
-			doc: "A permission rule such as \"Bash(git *)\" that the tool call must match."},
-		{key: "timeout", part: amount(&h.timeout),
-			doc: "Seconds that the hook may take. Default: that of the event, mostly 600."},
-		{key: "statusMessage", part: text(&h.statusMessage), doc: "What is shown while the hook runs."},
-		{key: "once", part: truth(&h.once), doc: "Run the hook once only."},
-		{key: "onFailure", part: oneOf(&h.onFailure, "continue", "block"),
-			doc: "What a hook that fails means. Default: continue."},
-		{key: "command", need: true, part: text(&h.command),
-			doc: "The command line, or with args the program."},
-		{key: "args", part: argsPart(&h.args), doc: "Arguments; with them no shell is used."},
-		{key: "shell", part: oneOf(&h.shell, "bash", "powershell"), doc: "The shell. Default: sh."},
-		{key: "async", part: truth(&h.async), doc: "Do not wait for the hook; it has no say then."},
-		{key: "asyncRewake", part: truth(&h.asyncRewake),
-			doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
-		{key: "mandatory", part: truth(&h.mandatory),
-			doc: "On PreToolUse and PermissionRequest: refuse the spec if some member's agent makes the calls " +
-				"before the hook can refuse them. Default: false."},
-	}
-	for _, key := range []string{"url", "headers", "allowedEnvVars", "prompt", "model", "continueOnBlock",
-		"server", "tool", "input"} {
-		own = append(own, field{key: key, part: later("it belongs to hooks of other types"),
-			doc: "Belongs to hooks of types http, mcp_tool, prompt and agent."})
-	}
-	return own
-}
-
 // settings returns the section as package hooks knows it. Lists keep their
 // order and length, so that indices in a hooks.Problem lead back to nodes.
 func (s *hookSection) settings() hooks.Settings {
@@ -144,36 +84,6 @@ func (s *hookSection) settings() hooks.Settings {
 			}
 			out[event] = append(out[event], group)
 		}
-	}
-	return out
-}
-
-// handler is the hook as package hooks knows it.
-func (h *handlerSpec) handler() hooks.Handler {
-	return hooks.Handler{
-		Type:          h.kind.v,
-		If:            h.condition.v,
-		Timeout:       h.timeout.v,
-		StatusMessage: h.statusMessage.v,
-		Once:          h.once.v,
-		OnFailure:     h.onFailure.v,
-		Command:       h.command.v,
-		Args:          argWords(h.args),
-		Shell:         h.shell.v,
-		Async:         h.async.v,
-		AsyncRewake:   h.asyncRewake.v,
-		Mandatory:     h.mandatory.v,
-	}
-}
-
-// argWords keeps empty arguments, which words drops.
-func argWords(args list[value[string]]) []string {
-	var out []string
-	if args.given() {
-		out = []string{}
-	}
-	for _, arg := range args.items {
-		out = append(out, arg.v)
 	}
 	return out
 }

@@ -34,7 +34,8 @@ func documented() map[string][]field {
 		"auth": agent.auth.fields(), "rule": (&ruleSpec{}).fields(),
 		"member": member, "lead": own, "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
 		"task": task.fields(), "wants": task.wants.fields(), "gates": (&gatesSpec{}).fields(), "gate": gate.fields(),
-		"hookGroup": group.fields(), "hook": hook.fields(),
+		"hookGroup": group.fields(), "hook": append(hook.commonFields("command"), laterHookFields()...),
+		"commandHook": hook.commandFields(), "httpHook": hook.httpFields(),
 	}
 }
 

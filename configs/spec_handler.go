@@ -1,0 +1,167 @@
+package configs
+
+import "github.com/coveyteam/covey/hooks"
+
+// handlerSpec is one hook.
+type handlerSpec struct {
+	at             *node
+	kind           value[string]
+	condition      value[string]
+	timeout        value[float64]
+	statusMessage  value[string]
+	once           value[bool]
+	onFailure      value[string]
+	command        value[string]
+	args           list[value[string]]
+	shell          value[string]
+	async          value[bool]
+	asyncRewake    value[bool]
+	mandatory      value[bool]
+	url            value[string]
+	headers        []entry[value[string]]
+	allowedEnvVars list[value[string]]
+}
+
+// handlerPart takes a hook, by the keys of its type. One of a type that comes
+// later gets one message, at its type.
+func handlerPart(h *handlerSpec) part {
+	return shared("hook", unless{
+		part: byType{at: &h.at, kinds: []kindFields{
+			{"command", h.fields("command", h.commandFields())},
+			{"http", h.fields("http", h.httpFields())},
+		}},
+		key: "type", words: []string{"mcp_tool", "prompt", "agent"},
+		hint: "write type: command with a command",
+	})
+}
+
+// fields are the keys of a hook of one type, named as in settings files: those
+// that all hooks have, and its own. Keys of other types are known, so that nobody
+// is told they were misspelt.
+func (h *handlerSpec) fields(kind string, own []field) []field {
+	all := append(h.commonFields(kind), own...)
+	for _, other := range hookKeys() {
+		for _, key := range other.keys {
+			if other.kind != kind {
+				all = append(all, field{key: key, part: elsewhere{other.kind}, doc: "Belongs to hooks of type " + other.kind + "."})
+			}
+		}
+	}
+	return append(all, laterHookFields()...)
+}
+
+// laterHookFields are the keys of hooks of types that come later.
+func laterHookFields() []field {
+	var all []field
+	for _, key := range []string{"prompt", "model", "continueOnBlock", "server", "tool", "input"} {
+		all = append(all, field{key: key, part: later("it belongs to hooks of other types"),
+			doc: "Belongs to hooks of types mcp_tool, prompt and agent."})
+	}
+	return all
+}
+
+// commonFields are the keys that hooks of all types have; kind is the type that
+// stands beside them.
+func (h *handlerSpec) commonFields(kind string) []field {
+	return []field{
+		{key: "type", need: true, part: typePart{textPart: textPart{to: &h.kind, desc: "command or http",
+			enum: []string{"command", "http"}}, own: kind},
+			doc: "The kind of hook: command runs a program, http posts to a URL."},
+		{key: "if", part: text(&h.condition),
+			doc: "A permission rule such as \"Bash(git *)\" that the tool call must match."},
+		{key: "timeout", part: amount(&h.timeout),
+			doc: "Seconds that the hook may take. Default: that of the event, mostly 600."},
+		{key: "statusMessage", part: text(&h.statusMessage), doc: "What is shown while the hook runs."},
+		{key: "once", part: truth(&h.once), doc: "Run the hook once only."},
+		{key: "onFailure", part: oneOf(&h.onFailure, "continue", "block"),
+			doc: "What a hook that fails means. Default: continue."},
+		{key: "mandatory", part: truth(&h.mandatory),
+			doc: "On PreToolUse and PermissionRequest: refuse the spec if some member's agent makes the calls " +
+				"before the hook can refuse them. Default: false."},
+	}
+}
+
+// keysOfKind are the keys that hooks of one type have for themselves.
+type keysOfKind struct {
+	kind string
+	keys []string
+}
+
+// hookKeys lists the keys of all types that this version runs.
+func hookKeys() []keysOfKind {
+	var all []keysOfKind
+	var h handlerSpec
+	for _, k := range []kindFields{{"command", h.commandFields()}, {"http", h.httpFields()}} {
+		of := keysOfKind{kind: k.kind}
+		for _, f := range k.fields {
+			of.keys = append(of.keys, f.key)
+		}
+		all = append(all, of)
+	}
+	return all
+}
+
+// commandFields are the keys of hooks of type command.
+func (h *handlerSpec) commandFields() []field {
+	return []field{
+		{key: "command", need: true, part: text(&h.command),
+			doc: "The command line, or with args the program."},
+		{key: "args", part: argsPart(&h.args), doc: "Arguments; with them no shell is used."},
+		{key: "shell", part: oneOf(&h.shell, "bash", "powershell"), doc: "The shell. Default: sh."},
+		{key: "async", part: truth(&h.async), doc: "Do not wait for the hook; it has no say then."},
+		{key: "asyncRewake", part: truth(&h.asyncRewake),
+			doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
+	}
+}
+
+// httpFields are the keys of hooks of type http.
+func (h *handlerSpec) httpFields() []field {
+	return []field{
+		{key: "url", need: true, part: text(&h.url),
+			doc: "Where the hook's input is posted to. Addresses in private networks must be named in " +
+				"allowedHttpHookUrls of a settings file."},
+		{key: "headers", part: headersPart{&h.headers},
+			doc: "Headers of the request. $NAME stands for a variable of allowedEnvVars."},
+		{key: "allowedEnvVars", part: texts(&h.allowedEnvVars),
+			doc: "Variables of covey's environment that headers may name."},
+	}
+}
+
+// handler is the hook as package hooks knows it.
+func (h *handlerSpec) handler() hooks.Handler {
+	out := hooks.Handler{
+		Type:           h.kind.v,
+		If:             h.condition.v,
+		Timeout:        h.timeout.v,
+		StatusMessage:  h.statusMessage.v,
+		Once:           h.once.v,
+		OnFailure:      h.onFailure.v,
+		Command:        h.command.v,
+		Args:           argWords(h.args),
+		Shell:          h.shell.v,
+		Async:          h.async.v,
+		AsyncRewake:    h.asyncRewake.v,
+		Mandatory:      h.mandatory.v,
+		URL:            h.url.v,
+		AllowedEnvVars: words(h.allowedEnvVars),
+	}
+	for _, e := range h.headers {
+		if out.Headers == nil {
+			out.Headers = map[string]string{}
+		}
+		out.Headers[e.name.text] = e.v.v
+	}
+	return out
+}
+
+// argWords keeps empty arguments, which words drops.
+func argWords(args list[value[string]]) []string {
+	var out []string
+	if args.given() {
+		out = []string{}
+	}
+	for _, arg := range args.items {
+		out = append(out, arg.v)
+	}
+	return out
+}
