@@ -244,3 +244,16 @@ func TestSessionIDCannotBeKept(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestCutCallShowsWhy: what a call showed before its program died, such as what
+// it was for, is no result of it.
+func TestCutCallShowsWhy(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{
+		`update {"sessionUpdate":"tool_call","toolCallId":"c1","title":"ls","kind":"execute","status":"in_progress",` +
+			`"rawInput":{"command":"ls"},"content":[{"type":"content","content":{"type":"text","text":"Look around"}}]}`, "die",
+	}}}, life{})
+	r.mustTurn(t)
+	if want := "result c1 (error true): Look around\nthe agent program ended before this call did"; r.host.said[1] != want {
+		t.Errorf("transcript: %q, want %q in it", r.host.said, want)
+	}
+}

@@ -184,8 +184,8 @@ func (r *recorder) abandon(why string) error {
 	for len(r.open) > 0 || len(r.ready) > 0 {
 		for _, id := range slices.Clone(r.open) {
 			c := r.calls[id]
-			if c.denied == "" && c.output() == "" {
-				c.Content = []content{{Type: "content", Content: block{Type: "text", Text: why}}}
+			if c.denied == "" { // what it shows so far may be no more than what it was to do
+				c.Content = append(c.Content, content{Type: "content", Content: block{Type: "text", Text: why}})
 			}
 			c.over = true
 			if err := r.answer(c); err != nil {

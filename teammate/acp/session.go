@@ -204,6 +204,9 @@ func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (en
 			continue
 		}
 		_, err := l.conn.do(ctx, way.method, params)
+		if err == nil && way.method == "session/load" {
+			err = l.replayed(ctx)
+		}
 		if err == nil {
 			l.session = a.session
 			return true, nil

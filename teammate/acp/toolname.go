@@ -67,7 +67,7 @@ func (n naming) plain(c *toolCall) string {
 	case "execute":
 		return "Bash" // without a command: rules are in doubt, and doubt forbids
 	case "edit", "delete", "move":
-		if whole(c) {
+		if whole(c) || wholeInput(fieldsOf(c.RawInput)) {
 			return "Write"
 		}
 		return "Edit"
@@ -147,6 +147,13 @@ func whole(c *toolCall) bool {
 	shown := diffs(c)
 	changed := func(d content) bool { return d.OldText != "" }
 	return c.Kind == "edit" && len(shown) > 0 && !slices.ContainsFunc(shown, changed)
+}
+
+// wholeInput reports whether an input holds all of a file and no part to look
+// for: opencode shows no change before it asks.
+func wholeInput(raw map[string]json.RawMessage) bool {
+	_, content := raw["content"]
+	return content && raw["old_string"] == nil && raw["oldString"] == nil
 }
 
 // command is the command line of a shell call.

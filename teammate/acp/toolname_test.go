@@ -19,6 +19,8 @@ func TestNames(t *testing.T) {
 		"title that lies":  {`{"kind":"execute","title":"rm -r x [in /w] (see [in y] (z))"}`, `Bash {"command":"rm -r x [in /w] (see"}`},
 		"edit":             {`{"kind":"edit","rawInput":{"filePath":"/w/a"}}`, `Edit {"filePath":"/w/a","file_path":"/w/a"}`},
 		"new file":         {`{"kind":"edit","content":[{"type":"diff","path":"/w/a","newText":"x"}]}`, `Write {"file_path":"/w/a"}`},
+		"opencode's write": {`{"kind":"edit","title":"write","rawInput":{"filePath":"/w/a","content":""}}`, `Write {"content":"","filePath":"/w/a","file_path":"/w/a"}`},
+		"opencode's edit":  {`{"kind":"edit","rawInput":{"filePath":"/w/a","oldString":"","content":"x"}}`, `Edit {"content":"x","filePath":"/w/a","file_path":"/w/a","oldString":""}`},
 		"delete":           {`{"kind":"delete","locations":[{"path":"/w/a"}]}`, `Edit {"file_path":"/w/a"}`},
 		"patch":            {`{"kind":"edit","rawInput":{"changes":{"/w/b":{},"/w/a":{}}}}`, `Edit {"changes":{"/w/b":{},"/w/a":{}},"file_path":"/w/a"} + Edit {"changes":{"/w/b":{},"/w/a":{}},"file_path":"/w/b"}`},
 		"two names":        {`{"kind":"edit","rawInput":{"file_path":"/w/a","FILE_PATH":"/w/b","path":"/w/c"}}`, `Edit {"file_path":"/w/a","path":"/w/c"} + Edit {"file_path":"/w/c","path":"/w/c"}`},
