@@ -36,6 +36,19 @@ func loadHooks(team *configs.Team) (layers, error) {
 	return l, err
 }
 
+// heed adds what an administrator has laid down, and tells of what the layers
+// switch off in each other.
+func (l *layers) heed(m configs.Managed, warnings []error) {
+	l.sources = append(l.sources, m.Sources...)
+	l.settings.Allow = append(l.settings.Allow, m.Permissions.Allow...)
+	l.settings.Ask = append(l.settings.Ask, m.Permissions.Ask...)
+	l.settings.Deny = append(l.settings.Deny, m.Permissions.Deny...)
+	l.warnings = append(l.warnings, warnings...)
+	for _, note := range hooks.LimitsOf(l.sources).Notes() {
+		l.warnings = append(l.warnings, errors.New(note))
+	}
+}
+
 // loadScripts reads the scripts of all members' models, each file once.
 // They are read before anything starts, so that a mistake in one is told at once
 // and not by the member that comes to it an hour later.

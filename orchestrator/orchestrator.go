@@ -41,6 +41,9 @@ type Options struct {
 	// beside those of the spec. The program may add and remove some while the team
 	// runs.
 	Hooks *hooks.Registry
+	// ManagedFolders hold an administrator's settings, which bind every team
+	// (configs.ManagedFolders); nil: there are none.
+	ManagedFolders []string
 	// OnUp is called once the team is up and can be reached.
 	OnUp func(Place)
 }
@@ -67,7 +70,7 @@ type Orchestrator struct {
 
 // New checks that a team can run: every file that its spec names can be read
 // and understood. It starts nothing and writes nothing. Its errors wrap
-// ErrSpec.
+// ErrSpec, or configs.ErrManaged.
 func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -83,10 +86,15 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if err != nil {
 		return nil, err
 	}
+	managed, warnings, err := configs.LoadManaged(opts.ManagedFolders)
+	if err != nil {
+		return nil, err
+	}
 	c, missing, wrong := check(team, opts.Agents)
 	if err := errors.Join(wrong, missing); err != nil {
 		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
 	}
+	c.hooks.heed(managed, warnings)
 	return &Orchestrator{
 		programs: c.programs, team: withPrograms(team, c.programs), opts: opts, place: place,
 		scripts: c.scripts, hooks: c.hooks, readers: newReaders(),

@@ -15,24 +15,24 @@ import (
 // which has the same shape. given is what the flag said. An entry with a
 // mistake is left out with a warning, as in a team; only a file that cannot be
 // read is an error.
-func (c *cli) hookFile(flag, given, path string) (hooks.Settings, error) {
+func (c *cli) hookFile(flag, given, path string) (hooks.SettingsFile, error) {
 	data, err := os.ReadFile(c.path(path))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usagef("there is no %s file %s", flag, path)
+		return hooks.SettingsFile{}, usagef("there is no %s file %s", flag, path)
 	}
 	if err != nil {
-		return nil, usagef("--%s %s: %v", flag, given, err)
+		return hooks.SettingsFile{}, usagef("--%s %s: %v", flag, given, err)
 	}
 	file, warnings := hooks.ParseSettings(path, data)
 	c.warnAll(warnings)
-	return file.Hooks, nil
+	return file, nil
 }
 
 // pluginSource reads the hooks of the plugin in dir. What it keeps between runs
 // goes below covey's state, not into the plugin, which may be read-only. Two
 // plugins whose folders have one name share what they keep.
 func (c *cli) pluginSource(dir string) (hooks.Source, error) {
-	settings, err := c.hookFile("plugin", dir, filepath.Join(dir, "hooks", "hooks.json"))
+	file, err := c.hookFile("plugin", dir, filepath.Join(dir, "hooks", "hooks.json"))
 	if err != nil {
 		return hooks.Source{}, err
 	}
@@ -49,5 +49,5 @@ func (c *cli) pluginSource(dir string) (hooks.Source, error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return hooks.Source{}, fmt.Errorf("a place for what plugin %s keeps: %w", dir, err)
 	}
-	return hooks.Source{Name: name, Root: root, Data: data, Settings: settings}, nil
+	return hooks.Source{Name: name, Root: root, Data: data, Settings: file.Hooks}, nil
 }

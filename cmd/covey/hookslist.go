@@ -125,6 +125,9 @@ func (c *cli) specHooks(args []string) ([]orchestrator.HookInfo, error) {
 	}
 	sources, warnings := team.Sources()
 	c.warnAll(warnings)
+	if sources, err = c.withManaged(sources); err != nil {
+		return nil, err
+	}
 	var infos []orchestrator.HookInfo
 	for _, h := range listHooks(sources) {
 		infos = append(infos, orchestrator.HookInfo{

@@ -168,11 +168,11 @@ func (c *cli) hookSources(f hookRunFlags) ([]hooks.Source, string, error) {
 		sources, workspace = layers, team.Workspace
 	}
 	for _, path := range f.settings {
-		settings, err := c.hookFile("settings", path, path)
+		file, err := c.hookFile("settings", path, path)
 		if err != nil {
 			return nil, "", err
 		}
-		sources = append(sources, hooks.Source{Name: path, Settings: settings})
+		sources = append(sources, hooks.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
 	}
 	for _, dir := range f.plugins {
 		source, err := c.pluginSource(dir)
@@ -181,7 +181,23 @@ func (c *cli) hookSources(f hookRunFlags) ([]hooks.Source, string, error) {
 		}
 		sources = append(sources, source)
 	}
-	return sources, workspace, nil
+	sources, err = c.withManaged(sources)
+	return sources, workspace, err
+}
+
+// withManaged adds the layers of managed settings, and tells what the layers
+// switch off in each other.
+func (c *cli) withManaged(sources []hooks.Source) ([]hooks.Source, error) {
+	managed, warnings, err := configs.LoadManaged(c.managed)
+	if err != nil {
+		return nil, err
+	}
+	c.warnAll(warnings)
+	sources = append(sources, managed.Sources...)
+	for _, note := range hooks.LimitsOf(sources).Notes() {
+		c.err.printf("%s\n", plain("warning: "+note))
+	}
+	return sources, nil
 }
 
 // warnAll tells of what is wrong and does not keep anything from going on. They

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/configs"
 )
 
 // cli holds what all commands share: the streams and the global flags. There is
@@ -19,13 +21,15 @@ type cli struct {
 
 	dir  string // -C: where to look for specs and teams; default the current folder
 	team string // --team: a team's name, instead of the one that belongs to dir
+
+	managed []string // folders of managed settings; no flag and no variable changes them
 }
 
 // newCLI returns the program on three streams. Which of them are terminals is
 // found out here, once: a command must not change its ways in the middle
 // because a stream was redirected meanwhile.
 func newCLI(stdin io.Reader, stdout, stderr io.Writer) *cli {
-	return &cli{in: stdin, out: newScreen(stdout), err: newScreen(stderr)}
+	return &cli{in: stdin, out: newScreen(stdout), err: newScreen(stderr), managed: configs.ManagedFolders()}
 }
 
 // The groups that `covey help` lists commands in.

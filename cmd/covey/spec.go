@@ -94,6 +94,8 @@ func specTrouble(path string, err error) error {
 		return &specError{err}
 	case errors.Is(err, fs.ErrNotExist):
 		return usagef("there is no spec %s; name another, or let covey init write one", path)
+	case errors.Is(err, configs.ErrManaged):
+		return err
 	case errors.Is(err, orchestrator.ErrSpec):
 		return usagef("%s: %v", path, err)
 	}

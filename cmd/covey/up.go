@@ -124,6 +124,7 @@ func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal s
 	o, err := orchestrator.New(team, orchestrator.Options{
 		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: thisBuild().Version,
 		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
+		ManagedFolders: c.managed,
 	})
 	if err != nil {
 		return specTrouble(team.File, err)

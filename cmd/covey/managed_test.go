@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+)
+
+// TestManagedHooks: what an administrator lays down counts by hand, too.
+func TestManagedHooks(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("own.json", `{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo own"}]}]}}`)
+	run := func() (out, errOut string, err error) {
+		var stdout, stderr bytes.Buffer
+		c := newCLI(strings.NewReader(""), &stdout, &stderr)
+		c.managed = []string{dir}
+		root := c.rootCommand()
+		root.SetArgs([]string{"-C", dir, "hooks", "run", "Stop", "--settings", "own.json"})
+		err = root.ExecuteContext(t.Context())
+		return stdout.String(), stderr.String(), err
+	}
+	out, errOut, err := run()
+	if err != nil || strings.Contains(out, "echo own") || !strings.Contains(errOut, "disableAllHooks in own.json") {
+		t.Errorf("%s\n%s\n%v", out, errOut, err)
+	}
+	write("managed-settings.json", `{"disableAllHooks": false,
+		"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo managed"}]}]}}`)
+	out, errOut, err = run()
+	if err != nil || !strings.Contains(out, "echo own") || !strings.Contains(out, "echo managed") ||
+		!strings.Contains(errOut, "disableAllHooks has no effect") {
+		t.Errorf("%s\n%s\n%v", out, errOut, err)
+	}
+	write("managed-settings.json", `{`)
+	if _, _, err = run(); !errors.Is(err, configs.ErrManaged) {
+		t.Errorf("a broken file: %v", err)
+	}
+}

@@ -1,0 +1,70 @@
+package orchestrator
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+)
+
+// leave writes a file below dir, with the folders that it needs.
+func leave(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(path)
+}
+
+// TestManagedSettings: a settings file that the spec lists switches the spec's
+// hooks off, and neither the administrator's nor gates.
+func TestManagedSettings(t *testing.T) {
+	stateHome(t)
+	dir := t.TempDir()
+	leave(t, dir, "off.json", `{"disableAllHooks": true}`)
+	managed := leave(t, dir, "etc/managed-settings.json", `{"permissions": {"deny": ["Bash(curl *)"]},
+		"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch managed-ran"}]}]}}`)
+	spec := givenSpec + `workspace: .
+settings: [off.json]
+hooks: {Stop: [{hooks: [{type: command, command: touch spec-ran}]}]}
+gates: {stop: [touch gate-ran]}
+`
+	o, log, err := given(t, dir, spec, Options{ManagedFolders: []string{managed, filepath.Join(dir, "none")},
+		Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(quiet)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if deny := o.hooks.settings.Deny; len(deny) != 1 || deny[0] != "Bash(curl *)" {
+		t.Errorf("deny %q", deny)
+	}
+	if _, err := o.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"managed-ran": true, "gate-ran": true, "spec-ran": false} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %v", name, err, want)
+		}
+	}
+	if text := show(log.all()); !strings.Contains(text, "disableAllHooks in "+filepath.Join(dir, "off.json")) {
+		t.Errorf("nobody is told that hooks are off:\n%s", text)
+	}
+}
+
+// TestManagedSettingsBroken: a team does not start as if an administrator had
+// said nothing.
+func TestManagedSettingsBroken(t *testing.T) {
+	stateHome(t)
+	managed := leave(t, t.TempDir(), "etc/managed-settings.json", `{"hooks": `)
+	_, _, err := given(t, t.TempDir(), givenSpec, Options{ManagedFolders: []string{managed},
+		Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(quiet)}})
+	if !errors.Is(err, configs.ErrManaged) || errors.Is(err, ErrSpec) {
+		t.Errorf("error %v", err)
+	}
+}
