@@ -79,7 +79,9 @@ func TestMandatoryHooks(t *testing.T) {
 		{hooks.PreToolUse, "", "Bash(git push*)", true, configs.Gemini, true},
 		{hooks.PreToolUse, "Edit", "Bash(git push*)", true, configs.Codex, true}, // it never runs
 		{hooks.PreToolUse, "Bash", "", true, configs.Codex, false},
-		{hooks.PermissionRequest, "mcp__.*", "", true, configs.Codex, false}, // an expression may fit other names, too
+		{hooks.PermissionRequest, "mcp__.*", "", true, configs.Codex, true},
+		{hooks.PreToolUse, "^(mcp__|Web)", "", true, configs.Codex, false},
+		{hooks.PreToolUse, "mcp__.*|A.*", "", true, configs.Codex, false}, // tools that nobody knows yet
 		{hooks.Stop, "", "", true, configs.Codex, true},
 	} {
 		team := mandated(configs.Agent{Name: string(tc.preset), Kind: configs.ACP, Preset: tc.preset})

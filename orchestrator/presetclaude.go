@@ -32,7 +32,7 @@ func claude() preset {
 		offline: claudeOffline,
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
-			Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
+			Tools: asks("Bash", "Edit", "Write", "Read", "WebFetch", mcpTools),
 			MCP:   "http", Version: "claude-agent-acp 0.100.0", Date: "2026-11",
 		},
 	}

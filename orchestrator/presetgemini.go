@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"errors"
 	"path/filepath"
 
 	"github.com/coveyteam/covey/configs"
@@ -12,7 +13,7 @@ func gemini() preset {
 	return preset{
 		name: configs.Gemini,
 		programs: []program{{
-			bin: "gemini", args: []string{"--acp"}, kind: configs.ACP,
+			bin: "gemini", args: []string{"--acp", "--approval-mode", "default"}, kind: configs.ACP,
 			env: []configs.EnvVar{
 				{Name: "GEMINI_CLI_TRUST_WORKSPACE", Value: "true"},
 				{Name: "GEMINI_CLI_NO_RELAUNCH", Value: "true"}, // one process, which can be signalled
@@ -20,7 +21,12 @@ func gemini() preset {
 				{Name: "NO_BROWSER", Value: "true"},
 			},
 			quirks: acp.Quirks{Usage: acp.UsageQuota, LoadAfterMinute: true, TitleCommand: true},
-			settle: func(o *offer) error { return geminiSettings(o, object{}) },
+			settle: func(o *offer) error {
+				// The setting of this name was not heeded behind ACP; the argument is.
+				policy := filepath.Join(o.dir, "gemini-policy.toml")
+				o.args = append(o.args, "--admin-policy", policy)
+				return errors.Join(writePrivate(policy, []byte(geminiPolicy)), geminiSettings(o, object{}))
+			},
 			nativeHooksOff: func(o *offer) error {
 				return geminiSettings(o, object{"hooksConfig": object{"enabled": false}})
 			},
@@ -41,6 +47,27 @@ func gemini() preset {
 		install: "npm i -g @google/gemini-cli",
 	}
 }
+
+// geminiPolicy has Gemini CLI ask before it changes anything. An argument's
+// pattern keeps it from letting commands pass that it takes for harmless; the
+// last rule, which fits commands as well, must come behind that.
+const geminiPolicy = `[[rule]]
+toolName = "run_shell_command"
+argsPattern = "."
+decision = "ask_user"
+priority = 999
+
+[[rule]]
+toolName = ["write_file", "replace", "web_fetch", "google_web_search"]
+decision = "ask_user"
+priority = 999
+
+[[rule]]
+toolName = "*"
+mcpName = "*"
+decision = "ask_user"
+priority = 998
+`
 
 // geminiSettings adds to the settings that stand above the user's own. Without
 // the first of them a start after session/load deletes the session.

@@ -17,14 +17,15 @@ func openCode() preset {
 			},
 			quirks: acp.Quirks{Usage: acp.UsageLastCall},
 			settle: func(o *offer) error {
-				return openCodeConfig(o, object{
-					"autoupdate": false, "share": "disabled", "permission": object{"bash": "ask", "edit": "ask", "webfetch": "ask"},
-				})
+				if err := o.patchVariable("OPENCODE_PERMISSION", openCodeAsks()); err != nil {
+					return err
+				}
+				return openCodeConfig(o, object{"autoupdate": false, "share": "disabled"})
 			},
 			offline: openCodeOffline,
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Advisory,
-				Tools: asks("Bash"), MCP: "http", Version: "opencode 1.18.33", Date: "2026-11",
+				Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools), MCP: "http", Version: "opencode 1.18.33", Date: "2026-11",
 			},
 		}},
 		pass:    []string{"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"},
@@ -32,6 +33,21 @@ func openCode() preset {
 		login:   "opencode auth login",
 		install: "npm i -g opencode-ai",
 	}
+}
+
+// openCodeAsks has opencode ask for all but what only looks, or stays inside of
+// the conversation. Of several that fit the last counts: they stand in the
+// order of their names.
+func openCodeAsks() object {
+	all := object{
+		"*": "ask",
+		// What opencode itself says of files that may hold secrets.
+		"read": object{"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"},
+	}
+	for _, tool := range []string{"glob", "grep", "list", "lsp", "skill", "task", "todoread", "todowrite"} {
+		all[tool] = "allow"
+	}
+	return all
 }
 
 // openCodeConfig adds to the configuration that stands above the user's own.
