@@ -18,8 +18,8 @@ import (
 )
 
 // crowdVariable is how many agent programs TestCrowdOfPrograms runs at once;
-// without it there are so many that the test is quick. 200 take 20 s on 2 cores
-// and half a gigabyte.
+// without it there are so many that the test is quick. 200 take 10 to 20 s on 2 cores
+// and a gigabyte.
 const crowdVariable = "COVEY_TEST_CROWD"
 
 // crowdGates are three gates, written in Go, each of which refuses every third

@@ -36,6 +36,7 @@ type fault struct {
 	Deaf  bool   `json:"deaf,omitempty"`  // TERM and the end of its input do nothing
 	Calls string `json:"calls,omitempty"` // the tools called before a task is completed, from "new send"
 	Quiet bool   `json:"quiet,omitempty"` // it asks for nothing and logs little
+	Also  *fault `json:"also,omitempty"`  // another one; only when and what it is counts
 }
 
 // worker is such a program. Unlike fakeProgram it keeps one connection to the
@@ -49,14 +50,15 @@ type worker struct {
 	member  string
 	tools   mcpByHand
 	calls   int
-	twice   bool        // the next answer is sent twice
-	astray  bool        // the next answer has a wrong id, and there is no other
-	stuck   atomic.Bool // it hangs for good
+	twice   bool            // the next answer is sent twice
+	astray  bool            // the next answer has a wrong id, and there is no other
+	stuck   atomic.Bool     // it hangs for good
+	failed  map[string]bool // points at which a fault has come up in this life
 }
 
 // workerAgent is a worker's main.
 func workerAgent(dir string) int {
-	w := &worker{dir: dir, lines: make(chan rpc, 100), member: os.Getenv("COVEY_MEMBER"), session: "s"}
+	w := &worker{dir: dir, lines: make(chan rpc, 100), member: os.Getenv("COVEY_MEMBER"), session: "s", failed: map[string]bool{}}
 	data, err := os.ReadFile(filepath.Join(dir, "fault.json"))
 	if err != nil || json.Unmarshal(data, &w.fault) != nil {
 		fmt.Fprintln(os.Stderr, "no fault.json:", err)
@@ -66,7 +68,16 @@ func workerAgent(dir string) int {
 		signal.Ignore(syscall.SIGTERM)
 	}
 	w.life = w.log("start %d", os.Getpid())
-	w.at("start", rpc{})
+	if _, yes := w.befalls("close"); yes {
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGTERM)
+		go func() {
+			<-told
+			w.at("close")
+			os.Exit(0)
+		}()
+	}
+	w.at("start")
 	go w.read()
 	for m := range w.lines {
 		w.serve(m)
@@ -80,7 +91,6 @@ func (w *worker) read() {
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
-			w.at("close", rpc{})
 			if w.fault.Deaf {
 				select {}
 			}
@@ -108,18 +118,18 @@ func (w *worker) serve(m rpc) {
 	}
 	switch m.Method {
 	case "initialize":
-		w.at("initialize", m)
+		w.at("initialize")
 		w.answer(m, `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
-		w.at("initialized", m)
+		w.at("initialized")
 	case "session/new":
-		w.at("session/new", m)
+		w.at("session/new")
 		w.session = fmt.Sprintf("s-%d", os.Getpid())
 		w.log("new %s", w.session)
 		w.answer(m, `{"sessionId":"`+w.session+`"}`)
-		w.at("in session", m)
+		w.at("in session")
 	case "session/load":
 		w.session = p.SessionID
-		w.at("load", m)
+		w.at("load")
 		w.log("load %s", w.session)
 		w.answer(m, `{}`)
 	case "session/prompt":
@@ -146,9 +156,9 @@ func (w *worker) work(m rpc, text string) {
 	if !w.fault.Quiet {
 		w.log("prompt %s", strings.ReplaceAll(text, "\n", " | "))
 	}
-	w.at("prompt", m)
+	w.at("prompt")
 	w.say("I look.")
-	w.at("text", m)
+	w.at("text")
 	if w.waits(m, "cancel") {
 		return
 	}
@@ -159,19 +169,19 @@ func (w *worker) work(m rpc, text string) {
 		id = w.own()
 	}
 	if id != "" {
-		w.do(m, id)
+		w.do(id)
 	}
-	w.at("end", m)
+	w.at("end")
 	if w.waits(m, "late") {
 		return
 	}
 	w.answer(m, `{"stopReason":"end_turn","usage":{"inputTokens":100,"outputTokens":10}}`)
-	w.at("answered", m)
+	w.at("answered")
 }
 
 // own is the first open task of the member's own.
 func (w *worker) own() string {
-	list, err := w.use(rpc{}, mcpList, "", "{}")
+	list, err := w.use(mcpList, "", "{}")
 	if err != nil {
 		return ""
 	}
@@ -185,20 +195,20 @@ func (w *worker) own() string {
 
 // do does a task: it looks at something, for which it asks, makes what calls
 // it is told to, and completes the task, as often as that is refused.
-func (w *worker) do(m rpc, id string) {
+func (w *worker) do(id string) {
 	if !w.fault.Quiet {
-		w.look(m, "echo "+id)
+		w.look("echo " + id)
 	}
 	for call := range strings.FieldsSeq(w.fault.Calls) {
 		switch call {
 		case "new":
-			_, _ = w.use(m, mcpCreate, "new-"+id, `{"subject":"after `+id+`","owner":"ops"}`)
+			_, _ = w.use(mcpCreate, "new-"+id, `{"subject":"after `+id+`","owner":"ops"}`)
 		case "send":
-			_, _ = w.use(m, mcpSend, "send-"+id, `{"to":"ops","message":"`+id+` is done"}`)
+			_, _ = w.use(mcpSend, "send-"+id, `{"to":"ops","message":"`+id+` is done"}`)
 		}
 	}
 	for range 5 {
-		text, err := w.use(m, mcpUpdate, "", `{"taskId":"`+id+`","status":"completed"}`)
+		text, err := w.use(mcpUpdate, "", `{"taskId":"`+id+`","status":"completed"}`)
 		if err == nil && strings.Contains(text, "Updated task") || strings.Contains(text, "was so already") {
 			return
 		}
@@ -207,42 +217,42 @@ func (w *worker) do(m rpc, id string) {
 }
 
 // look is a tool call that the program asks for.
-func (w *worker) look(m rpc, command string) {
+func (w *worker) look(command string) {
 	w.calls++
 	id := fmt.Sprintf("look-%d-%d", os.Getpid(), w.calls)
 	w.send(`{"jsonrpc":"2.0","id":"q%d","method":"session/request_permission","params":{"sessionId":%s,"toolCall":{"toolCallId":%s,`+
 		`"kind":"execute","rawInput":{"command":%s}},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}`,
 		w.calls, raw(w.session), raw(id), raw(command))
-	w.at("permission", m)
+	w.at("permission")
 	for n := range w.lines {
 		if string(n.ID) == fmt.Sprintf(`"q%d"`, w.calls) {
 			break
 		}
 	}
-	w.at("permitted", m)
+	w.at("permitted")
 	w.update(`{"sessionUpdate":"tool_call","toolCallId":%s,"title":"run","kind":"execute","status":"in_progress","rawInput":{"command":%s}}`,
 		raw(id), raw(command))
-	w.at("tool", m)
+	w.at("tool")
 	w.update(`{"sessionUpdate":"tool_call_update","toolCallId":%s,"status":"completed"}`, raw(id))
 }
 
 // use calls a team tool over MCP, and tells of it as programs do. A call with a
 // name happens once, whatever becomes of the program that made it.
-func (w *worker) use(m rpc, tool, name, args string) (string, error) {
+func (w *worker) use(tool, name, args string) (string, error) {
 	w.calls++
 	id := fmt.Sprintf("mcp-%d-%d", os.Getpid(), w.calls)
 	w.update(`{"sessionUpdate":"tool_call","toolCallId":%s,"title":%s,"kind":"other","status":"in_progress","rawInput":%s}`,
 		raw(id), raw(mcpTool(tool)), args)
 	w.tools.sent = nil
 	if tool == mcpUpdate {
-		w.tools.sent = func() { w.at("mcp sent", m) }
+		w.tools.sent = func() { w.at("mcp sent") }
 	}
 	text, err := w.tools.call(tool, name, args)
 	if w.stuck.Load() {
 		select {}
 	}
 	if tool == mcpUpdate {
-		w.at("mcp done", m)
+		w.at("mcp done")
 	}
 	status := "completed"
 	if err != nil {
@@ -253,15 +263,21 @@ func (w *worker) use(m rpc, tool, name, args string) (string, error) {
 	return text, err
 }
 
-// befalls reports whether the worker's fault comes up at a point in this life.
-func (w *worker) befalls(point string) bool {
-	return w.fault.At == point && w.life >= w.fault.First && w.life < w.fault.First+w.fault.Lives
+// befalls gives the fault that comes up at a point, once in this life of the
+// worker.
+func (w *worker) befalls(point string) (kind string, yes bool) {
+	for f := &w.fault; f != nil; f = f.Also {
+		if f.At == point && !w.failed[point] && w.life >= f.First && w.life < f.First+f.Lives {
+			return f.Kind, true
+		}
+	}
+	return "", false
 }
 
 // waits lets a prompt wait until it is cancelled, if that is the worker's
 // fault. Then comes the fault at the cancel, or an answer that is late.
 func (w *worker) waits(m rpc, point string) bool {
-	if !w.befalls(point) {
+	if _, yes := w.befalls(point); !yes {
 		return false
 	}
 	for n := range w.lines {
@@ -269,17 +285,17 @@ func (w *worker) waits(m rpc, point string) bool {
 			break
 		}
 	}
-	w.at(point, m)
+	w.at(point)
 	w.answer(m, `{"stopReason":"cancelled"}`)
 	return true
 }
 
-// at is a point of the protocol, where the worker's fault may come up. m is
-// what is served there.
-func (w *worker) at(point string, m rpc) {
-	if w.befalls(point) {
-		w.log("fault %s %s", point, w.fault.Kind)
-		w.fail(m)
+// at is a point of the protocol, where the worker's fault may come up.
+func (w *worker) at(point string) {
+	if kind, yes := w.befalls(point); yes {
+		w.failed[point] = true
+		w.log("fault %s %s", point, kind)
+		w.fail(kind)
 	}
 }
 
@@ -291,8 +307,8 @@ func (w *worker) hang() {
 }
 
 // fail is the fault itself. It returns if the worker goes on after it.
-func (w *worker) fail(m rpc) {
-	switch w.fault.Kind {
+func (w *worker) fail(kind string) {
+	switch kind {
 	case "exit 0":
 		os.Exit(0)
 	case "exit 1":
@@ -329,7 +345,7 @@ func (w *worker) fail(m rpc) {
 	case "late":
 		time.Sleep(20 * time.Millisecond) // the answer shall come behind its time
 	default:
-		panic("no fault is called " + w.fault.Kind)
+		panic("no fault is called " + kind)
 	}
 }
 

@@ -1,0 +1,211 @@
+package orchestrator
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// faultyTeam has a member whose agent is a worker with a fault, and two tasks
+// for it, so that there is a turn after the one that goes wrong.
+const faultyTeam = `covey: 1
+name: crew
+goal: Ship it.
+models: {lead: {provider: script, script: lead.yaml}}
+agents:
+  worker: {use: acp, command: [%q], env: {` + workerVariable + `: %q}}
+lead: {model: lead}
+teammates:
+  dev: {agent: worker, permission_mode: bypassPermissions}
+tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]
+`
+
+// impatient are the waits for programs that hang.
+func impatient(long time.Duration) acp.Timeouts {
+	const short = 200 * time.Millisecond
+	return acp.Timeouts{Start: long, Silence: long, Tool: long, Cancel: short, Grace: short}
+}
+
+// How long a program may take. One that is to come to its end gets what is
+// enough on a busy machine; for one that never does it may be too little.
+const (
+	forGood = 1200 * time.Millisecond
+	forBad  = 300 * time.Millisecond
+)
+
+// faultyRun runs the team with a fault in its worker, and looks whether
+// something was left behind. The state's place has been set for all of them.
+func faultyRun(t *testing.T, f fault, patience time.Duration) (*rig, Ending, string) {
+	t.Helper()
+	dir := t.TempDir()
+	setFault(t, dir, f)
+	r := &rig{t: t, dir: t.TempDir(), log: &strings.Builder{}}
+	for name, text := range map[string]string{
+		"team.yaml": fmt.Sprintf(faultyTeam, testBinary(t), dir), "lead.yaml": leadLetsWork,
+	} {
+		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := r.orchestrator(Options{})
+	o.patience, o.backoff = impatient(patience), 5*time.Millisecond
+	e := r.finish(30*time.Second, o)
+	noneRuns(t, workersOf(t, dir))
+	r.completedOnce()
+	for _, path := range globAll(t, o.Place().Transcripts()) {
+		r.checkTranscript(path, map[string]int{})
+	}
+	return r, e, dir
+}
+
+// Points of the protocol at which a program can fail, in the order in which it
+// comes to them.
+var faultPoints = []string{
+	"start", "initialize", "initialized", "session/new", "in session", "prompt", "text", "permission", "permitted", "tool",
+	"mcp sent", "mcp done", "end", "answered",
+}
+
+// Kinds of faults: those that end a program, those after which it says nothing
+// more, and those that it survives.
+var (
+	deadly    = []string{"exit 0", "exit 1", "killed", "silent", "half and gone"}
+	hanging   = []string{"hang", "deaf", "half a line"}
+	surviving = []string{"garbage", "twice"}
+)
+
+// faults are all that befall a program once, or in its first lives.
+func faults() []fault {
+	var list []fault
+	add := func(first, lives int, points, kinds []string) {
+		for _, at := range points {
+			for _, kind := range kinds {
+				list = append(list, fault{At: at, Kind: kind, First: first, Lives: lives})
+			}
+		}
+	}
+	add(0, 1, faultPoints, slices.Concat(deadly, hanging, surviving))
+	add(0, 2, []string{"initialize", "text", "mcp sent"}, deadly)
+	add(0, 1, []string{"initialize", "session/new", "end"}, []string{"wrong id"})
+	add(0, 1, []string{"session/new", "text", "mcp sent", "end", "cancel"}, []string{"long line"})
+	add(0, 1, []string{"cancel"}, slices.Concat(deadly, hanging, surviving, []string{"wrong id", "late"}))
+	add(0, 1, []string{"late"}, []string{"late"})
+	add(0, 9, []string{"close"}, slices.Concat(deadly, hanging, surviving))
+	dies := fault{At: "mcp done", Kind: "killed", Lives: 1}
+	for _, kind := range slices.Concat(deadly, hanging, surviving, []string{"wrong id"}) {
+		list = append(list, fault{At: "load", Kind: kind, First: 1, Lives: 1, Also: &dies})
+	}
+	return list
+}
+
+// allFaultsVariable has all faults tried, which takes half a minute on 2 cores.
+const allFaultsVariable = "COVEY_TEST_ALL_FAULTS"
+
+// some are enough of the faults to come to each point and each kind.
+func some(list []fault) []fault {
+	step := 3
+	switch {
+	case os.Getenv(allFaultsVariable) != "":
+		step = 1
+	case testing.Short():
+		step = 7
+	}
+	var few []fault
+	for i := 0; i < len(list); i += step {
+		few = append(few, list[i])
+	}
+	return few
+}
+
+func (f fault) String() string {
+	name := fmt.Sprintf("%s at %s", f.Kind, strings.ReplaceAll(f.At, "/", " "))
+	if f.Lives > 1 {
+		name += fmt.Sprintf(" %d times", f.Lives)
+	}
+	return name
+}
+
+// together runs a test for each of many faults, several at a time: they wait
+// more than they work.
+func together(t *testing.T, list []fault, one func(t *testing.T, f fault)) {
+	t.Helper()
+	t.Setenv("COVEY_STATE_HOME", t.TempDir())
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	files := openFiles(t)
+	next := make(chan fault)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for f := range next {
+				t.Run(f.String(), func(t *testing.T) { one(t, f) })
+			}
+		})
+	}
+	for _, f := range list {
+		next <- f
+	}
+	close(next)
+	all.Wait()
+	if now := openFiles(t); now > files+5 { // the runtime and the test keep some
+		t.Errorf("%d files are open, %d were before", now, files)
+	}
+}
+
+// Whatever goes wrong once, wherever it does, the team comes to its end with
+// all its work done, and none of it twice.
+func TestFaultsOfPrograms(t *testing.T) {
+	together(t, some(faults()), func(t *testing.T, f fault) {
+		r, e, dir := faultyRun(t, f, forGood)
+		if f.At == "close" {
+			r.want(e, CodeDone, "all work is done")
+			return
+		}
+		if len(toldFake(t, dir, "fault")) == 0 {
+			t.Error("the fault did not come up")
+		}
+		r.want(e, CodeDone, "all work is done")
+		for _, task := range r.list() {
+			if task.Status != tasks.Completed {
+				t.Errorf("task %s is %s", task.ID, task.Status)
+			}
+		}
+	})
+}
+
+// What goes wrong in every life of a program ends its member's part: the lead
+// hears of it, and the team comes to its end with its tasks open.
+func TestFaultsInEveryLife(t *testing.T) {
+	var list []fault
+	for _, at := range []string{"start", "initialize", "session/new", "prompt", "permission", "tool"} {
+		for _, kind := range []string{"exit 0", "killed", "silent", "hang", "deaf"} {
+			list = append(list, fault{At: at, Kind: kind, Lives: 1 << 20})
+		}
+	}
+	together(t, some(list), func(t *testing.T, f fault) {
+		r, e, _ := faultyRun(t, f, forBad)
+		if e.Code != CodeUnfinished || !strings.Contains(strings.Join(e.Problems, "\n"), "dev: ") {
+			t.Errorf("the team ended with %d, %q: %q", e.Code, e.Reason, e.Problems)
+		}
+		gone := strings.Contains(strings.Join(e.Problems, "\n"), "died 4 times in a row")
+		for _, task := range r.list() {
+			if task.Status == tasks.Completed || gone && task.Owner != "" {
+				t.Errorf("task %s is %s, owned by %q", task.ID, task.Status, task.Owner)
+			}
+		}
+		told := slices.ContainsFunc(r.lines.all(), func(l Line) bool {
+			return l.Type == "message" && strings.Contains(string(l.Data), "Teammate dev")
+		})
+		if !told {
+			t.Errorf("the lead was not told; the journal:\n%s", show(r.lines.all()))
+		}
+	})
+}
