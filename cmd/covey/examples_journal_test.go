@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,14 +18,15 @@ type journalLine struct {
 		Op   string
 		Task struct{ ID, Owner string }
 
-		ID, Name, Content string
-		Input             struct{ TaskID, Status, Command string }
+		ID, Name, Tool, Content string
+		Input                   struct{ TaskID, Status, Command string }
 
 		Event, Command, Outcome, Stderr, Path string
 		ToolUseID                             string `json:"tool_use_id"`
 
 		From, To, Kind, Text, Reason, Decision, By string
-		ExitCode                                   int `json:"exit_code"`
+		ExitCode                                   int  `json:"exit_code"`
+		IsError                                    bool `json:"is_error"`
 	}
 }
 
@@ -155,7 +157,7 @@ func (e example) turnEnds(member string) []turnEnd {
 			noteOwned(owned, calls[l.Data.ID], l)
 			delete(calls, l.Data.ID)
 		case "hook_started":
-			if len(calls) == 0 { // else it belongs to a tool call
+			if len(calls) == 0 && !e.overMCP(member, ends, l) { // else it belongs to a tool call
 				ends = noteRun(ends, l, len(owned))
 			}
 		case "hook_feedback":
@@ -168,17 +170,46 @@ func (e example) turnEnds(member string) []turnEnd {
 	return ends
 }
 
-// noteOwned takes in what a successful TaskUpdate made of the member's tasks.
+// overMCP says whether a gate of a task was run for a call that a member's
+// program has made over MCP. The program may tell of the call only later, but it
+// makes none while its turn ends, which begins with Stop.
+func (e example) overMCP(member string, ends []turnEnd, l journalLine) bool {
+	return l.Data.Event == "TaskCompleted" && (len(ends) == 0 || ends[len(ends)-1].over()) &&
+		e.find(0, func(l journalLine) bool {
+			return l.Member == member && l.Type == "tool_call" && strings.HasPrefix(l.Data.Name, "mcp__covey__")
+		}) >= 0
+}
+
+// aboutTask finds the task in what a team tool answers over MCP: as text, or as
+// JSON.
+var aboutTask = regexp.MustCompile(`(?:[Tt]ask #|"id":"|"taskId":")(\d+)`)
+
+// noteOwned takes in what a successful call has made of the member's tasks.
 func noteOwned(owned map[string]bool, call, result journalLine) {
-	in := call.Data.Input
-	if call.Data.Name != "TaskUpdate" || !strings.HasPrefix(result.Data.Content, "Updated task") {
+	in, said := call.Data.Input, result.Data.Content
+	id, status := in.TaskID, in.Status
+	switch call.Data.Name {
+	case "TaskUpdate":
+		if !strings.HasPrefix(said, "Updated task") {
+			return
+		}
+	case "mcp__covey__team_task_claim", "mcp__covey__team_task_update":
+		about := aboutTask.FindStringSubmatch(said)
+		if result.Data.IsError || about == nil {
+			return
+		}
+		id, status = about[1], "in_progress" // not every program tells what it has called a tool with
+		if strings.HasSuffix(call.Data.Name, "update") && strings.Contains(said, "completed") {
+			status = "completed"
+		}
+	default:
 		return
 	}
-	switch in.Status {
+	switch status {
 	case "in_progress":
-		owned[in.TaskID] = true
+		owned[id] = true
 	case "completed":
-		delete(owned, in.TaskID)
+		delete(owned, id)
 	}
 }
 

@@ -253,7 +253,7 @@ func TestCutCallShowsWhy(t *testing.T) {
 			`"rawInput":{"command":"ls"},"content":[{"type":"content","content":{"type":"text","text":"Look around"}}]}`, "die",
 	}}}, life{})
 	r.mustTurn(t)
-	if want := "result c1 (error true): Look around\nthe agent program ended before this call did"; r.host.said[1] != want {
+	if want := "result c1 (error true): Look around\nthe agent program ended before this call did"; r.host.said[2] != want {
 		t.Errorf("transcript: %q, want %q in it", r.host.said, want)
 	}
 }
