@@ -61,14 +61,14 @@ func childEnvironment(opts Options, place Place) []string {
 // as other children, what its preset lets pass, and no proxy between it and
 // covey. API keys of vendors are left out even if they may pass to tools: a
 // program that finds one would use it in place of its login, and somebody pays.
-func programEnvironment(opts Options, place Place, pass []string) []string {
-	keys := vendorKeys()
+func programEnvironment(opts Options, place Place, p preset) []string {
+	keys := p.foreignKeys()
 	env := slices.DeleteFunc(childEnvironment(opts, place), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return name == "PWD" || slices.Contains(keys, name)
 	})
 	for _, kv := range os.Environ() {
-		if name, _, _ := strings.Cut(kv, "="); slices.Contains(pass, name) {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains(p.pass, name) {
 			env = append(env, kv)
 		}
 	}
@@ -105,11 +105,17 @@ func lastOf(env []string, name string) string {
 	return ""
 }
 
-// vendorKeys are the variables that hold vendors' API keys.
-func vendorKeys() []string {
-	var names []string
-	for _, p := range presets() {
-		names = append(names, p.keyVars...)
+// foreignKeys are the variables that hold vendors' API keys, and whatever else
+// the programs of this preset take for one. A GitHub token is one to Copilot;
+// the others need it for git, if they may have it.
+func (p preset) foreignKeys() []string {
+	names := slices.Clone(p.keyVars)
+	for _, other := range presets() {
+		for _, name := range other.keyVars {
+			if strings.HasSuffix(name, "_API_KEY") {
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }

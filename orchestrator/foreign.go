@@ -115,7 +115,7 @@ func (f *foreigner) offer(ctx context.Context) (*offer, error) {
 		return nil, err
 	}
 	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: o.team.Workspace}
-	for _, kv := range programEnvironment(o.opts, o.place, f.launch.preset.pass) {
+	for _, kv := range programEnvironment(o.opts, o.place, f.launch.preset) {
 		name, value, _ := strings.Cut(kv, "=")
 		start.set(name, value)
 	}
@@ -235,7 +235,8 @@ func withheld(m configs.Member) []string {
 	var rules []string
 	for _, kind := range ToolKinds() {
 		for _, tool := range toolsOf(kind) {
-			if kind == mcpTools || given(tool) || edits && (kind == "Edit" || kind == "Write") || tool == "LS" && given("Glob") {
+			edit := edits && (kind == "Edit" || kind == "Write")
+			if kind == mcpTools || given(tool) || edit || tool == "LS" && given("Glob") {
 				continue
 			}
 			rules = append(rules, tool)

