@@ -64,6 +64,8 @@ func (a AgentInfo) probe(ctx context.Context) (acp.About, error) {
 	switch {
 	case a.Kind == configs.Builtin:
 		return acp.About{}, errors.New("the builtin agent has no program")
+	case a.Path == "" && a.Install == "":
+		return acp.About{}, errors.New("its program is not installed")
 	case a.Path == "":
 		return acp.About{}, fmt.Errorf("it is not installed; `%s` installs it", a.Install)
 	case a.Kind != configs.ACP:

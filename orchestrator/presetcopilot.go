@@ -18,7 +18,7 @@ func copilot() preset {
 			offline: copilotOffline,
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
-				Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
+				Tools: asks(mcpTools), // the others were not tried with commands that it may take for harmless
 				MCP:   "http", Version: "copilot 1.0.102", Date: "2026-11",
 			},
 		}},

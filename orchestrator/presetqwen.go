@@ -18,7 +18,10 @@ func qwen() preset {
 				{Name: "NO_BROWSER", Value: "1"},
 			},
 			quirks: acp.Quirks{Usage: acp.UsageChunks, ReopenAfterCancel: true},
-			settle: func(o *offer) error { return qwenSettings(o, object{}) },
+			// Commands that it takes for harmless would run unasked otherwise.
+			settle: func(o *offer) error {
+				return qwenSettings(o, object{"permissions": object{"ask": []string{"Bash", "Edit", "Write", "WebFetch", "mcp__*"}}})
+			},
 			nativeHooksOff: func(o *offer) error {
 				return qwenSettings(o, object{"disableAllHooks": true})
 			},

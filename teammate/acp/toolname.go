@@ -36,6 +36,9 @@ type naming struct {
 // identifier is a title that could be a tool's name.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 
+// ours are names as rules write them.
+var ours = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
+
 // calls are the call as hooks and rules see it: one, or one for each file that
 // it changes. All of them must be allowed.
 func (n naming) calls(c *toolCall) []teammate.ToolCall {
@@ -46,7 +49,9 @@ func (n naming) calls(c *toolCall) []teammate.ToolCall {
 	if command := n.command(c, raw); command != "" {
 		return []teammate.ToolCall{{ID: c.ID, Name: "Bash", Input: with(raw, "command", command)}}
 	}
-	if identifier.MatchString(c.tool) && len(raw) > 0 {
+	// Names of another fashion, such as write_file (qwen), are none that rules know:
+	// what such a call is follows from its kind.
+	if ours.MatchString(c.tool) && len(raw) > 0 {
 		return []teammate.ToolCall{{ID: c.ID, Name: c.tool, Input: object(c.RawInput)}}
 	}
 	name := n.plain(c)

@@ -30,6 +30,7 @@ func TestNames(t *testing.T) {
 		"search":           {`{"kind":"search","rawInput":{"pattern":"x"},"locations":[{"path":"/w"}]}`, `Grep {"path":"/w","pattern":"x"}`},
 		"fetch":            {`{"kind":"fetch","title":"Fetch \"https://a.b/c\""}`, `WebFetch {"url":"https://a.b/c"}`},
 		"claude's name":    {`{"kind":"other","_meta":{"claudeCode":{"toolName":"TodoWrite"}},"rawInput":{"todos":[]}}`, `TodoWrite {"todos":[]}`},
+		"qwen's name":      {`{"kind":"edit","_meta":{"toolName":"write_file"},"rawInput":{"file_path":"/w/a","content":"x"}}`, `Write {"content":"x","file_path":"/w/a"}`},
 		"title as a name":  {`{"kind":"other","title":"TodoWrite"}`, `TodoWrite {}`},
 		"title as a story": {`{"kind":"other","title":"Do this and that"}`, `Tool {}`},
 		"nothing":          {`{}`, `Tool {}`},
