@@ -17,17 +17,25 @@ import (
 	"time"
 )
 
-// agentsDir is the folder that holds the agents' node_modules, from
-// COVEY_AGENTS_DIR. Without it the tests that need real agents are skipped.
-func agentsDir(t *testing.T, program string) string {
+// realAgent is the path of an agent program, in the folder that COVEY_AGENTS_DIR
+// names and .ci/agents/install fills. Without it the test is skipped; under
+// COVEY_AGENTS_REQUIRED it fails.
+func realAgent(t *testing.T, name string) string {
 	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("COVEY_AGENTS_REQUIRED") != "" {
+		missing = t.Fatalf
+	}
 	dir := os.Getenv("COVEY_AGENTS_DIR")
 	if dir == "" {
-		t.Skip("COVEY_AGENTS_DIR is not set; it names the folder in which npm has installed the agents")
+		missing("needs agent programs: COVEY_AGENTS_DIR must name the folder that .ci/agents/install prints")
 	}
-	path := filepath.Join(dir, "node_modules", filepath.FromSlash(program))
+	path := filepath.Join(dir, "bin", name)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is not installed; in the folder that COVEY_AGENTS_DIR names: npm i --ignore-scripts", program)
+		missing("needs the agent program %s: %v; .ci/agents/install installs it", name, err)
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		missing("needs node for the agent programs: %v", err)
 	}
 	return path
 }
@@ -182,7 +190,7 @@ steps:
 
 // TestCodexFollowsScripts runs the agent that speaks the Responses API.
 func TestCodexFollowsScripts(t *testing.T) {
-	program := agentsDir(t, "@zed-industries/codex-acp-linux-x64/bin/codex-acp")
+	program := realAgent(t, "codex-acp")
 	converse(t, func(url string) *acpAgent {
 		home := t.TempDir()
 		config := fmt.Sprintf(`model = "mock-1"
@@ -207,11 +215,7 @@ stream_max_retries = 1
 
 // TestGeminiFollowsScripts runs the agent that speaks generateContent.
 func TestGeminiFollowsScripts(t *testing.T) {
-	program := agentsDir(t, "@google/gemini-cli/bundle/gemini.js")
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is not installed; gemini-cli needs it")
-	}
+	program := realAgent(t, "gemini")
 	converse(t, func(url string) *acpAgent {
 		home := t.TempDir()
 		writeFile(t, filepath.Join(home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}},
@@ -220,13 +224,13 @@ func TestGeminiFollowsScripts(t *testing.T) {
 		return startAgent(t, home, []string{
 			"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true",
 			"GEMINI_CLI_NO_RELAUNCH=true", "GEMINI_TELEMETRY_ENABLED=false",
-		}, node, program, "--acp", "-m", "gemini-2.5-flash")
+		}, program, "--acp", "-m", "gemini-2.5-flash")
 	})
 }
 
 // TestOpencodeFollowsScripts runs an agent that speaks Chat Completions.
 func TestOpencodeFollowsScripts(t *testing.T) {
-	program := agentsDir(t, "opencode-linux-x64/bin/opencode")
+	program := realAgent(t, "opencode")
 	converse(t, func(url string) *acpAgent {
 		return startAgent(t, t.TempDir(), []string{
 			"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
@@ -236,6 +240,18 @@ func TestOpencodeFollowsScripts(t *testing.T) {
 "options":{"baseURL":"%s/v1","apiKey":"dummy"},"models":{"mock-1":{"name":"mock-1","tool_call":true,
 "limit":{"context":100000,"output":4000}}}}}}`, url),
 		}, program, "acp")
+	})
+}
+
+// TestClaudeFollowsScripts runs the agent that speaks Anthropic's Messages API.
+func TestClaudeFollowsScripts(t *testing.T) {
+	program := realAgent(t, "claude-agent-acp")
+	converse(t, func(url string) *acpAgent {
+		home := t.TempDir()
+		return startAgent(t, home, []string{
+			"CLAUDE_CONFIG_DIR=" + filepath.Join(home, ".claude"), "ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=dummy",
+			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		}, program)
 	})
 }
 
