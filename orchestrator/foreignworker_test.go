@@ -200,11 +200,16 @@ func (w *worker) do(id string) {
 		w.look("echo " + id)
 	}
 	for call := range strings.FieldsSeq(w.fault.Calls) {
+		var err error
 		switch call {
 		case "new":
-			_, _ = w.use(mcpCreate, "new-"+id, `{"subject":"after `+id+`","owner":"ops"}`)
+			_, err = w.use(mcpCreate, "new-"+id, `{"subject":"after `+id+`","description":"made by `+w.member+`"}`)
 		case "send":
-			_, _ = w.use(mcpSend, "send-"+id, `{"to":"ops","message":"`+id+` is done"}`)
+			_, err = w.use(mcpSend, "send-"+id, `{"to":"ops","message":"`+id+` is done"}`)
+		}
+		if err != nil {
+			w.say(err.Error())
+			return
 		}
 	}
 	for range 5 {
