@@ -61,9 +61,11 @@ func crowdSpec(program, dir string, members, each int) string {
 		"agents:\n  worker: {use: acp, command: [%q], env: {%s: %q, GOMAXPROCS: \"1\", GOGC: \"off\"}}\n"+
 		"lead: {model: lead}\ndefaults: {limits: {max_in_progress: 0, stop_block_cap: 20}}\nteammates:\n", program, workerVariable, dir)
 	for i := range members {
-		fmt.Fprintf(&b, "  m%d: {agent: worker, self_claim: false}\n", i)
+		fmt.Fprintf(&b, "  m%d: {agent: worker, permission_mode: bypassPermissions, self_claim: false}\n", i)
 	}
-	b.WriteString("tasks:\n")
+	if each > 0 {
+		b.WriteString("tasks:\n")
+	}
 	for n := range each {
 		for i := range members {
 			fmt.Fprintf(&b, "  - {id: t%d-%d, subject: Part %d, owner: m%d}\n", i, n, n, i)

@@ -144,6 +144,9 @@ func (w *worker) serve(m rpc) {
 	}
 }
 
+// lookPrompt has the worker look at something, as a turn without a task.
+const lookPrompt = "Look around."
+
 // Tasks are named in assignments, in claims and in reminders, and found in the
 // list where a prompt names none.
 var (
@@ -170,6 +173,8 @@ func (w *worker) work(m rpc, text string) {
 	}
 	if id != "" {
 		w.do(id)
+	} else if strings.Contains(text, lookPrompt) {
+		w.look("ls")
 	}
 	w.at("end")
 	if w.waits(m, "late") {
