@@ -82,6 +82,7 @@ func claudeOffline(o *offer, url, key, home string) error {
 	o.set("CLAUDE_CONFIG_DIR", filepath.Join(home, ".claude"))
 	o.set("ANTHROPIC_BASE_URL", url)
 	o.set("ANTHROPIC_API_KEY", key)
+	o.set("CLAUDE_CODE_MAX_RETRIES", "2") // an error of the script is to be seen, and not tried again for minutes
 	return nil
 }
 

@@ -33,6 +33,11 @@ func codex() preset {
 	single.quirks = acp.Quirks{Usage: acp.UsageUnknown}
 	single.honours.Steer, single.honours.System, single.honours.Usage = Absent, Advisory, Absent
 	single.honours.Version = "codex-acp 0.16.0"
+	// Else it runs whatever its sandbox lets pass, and asks for none of it.
+	single.settle = func(o *offer) error {
+		o.args = append(o.args, "-c", "approval_policy=untrusted")
+		return nil
+	}
 	return preset{
 		name: configs.Codex,
 		programs: []program{adapter, single, {
@@ -58,13 +63,16 @@ func codexHooksOff(o *offer) error {
 }
 
 // codexOffline lets Codex think with a model server. It names providers in its
-// configuration only, so it gets one.
+// configuration only, so it gets one. The model is one that Codex knows: of
+// another it says in each reply that it does not. What a script has it do is for
+// the member's rules to decide, so it asks, and needs no sandbox: that is not to
+// be had on every machine.
 func codexOffline(o *offer, url, key, home string) error {
 	const keyVar = "COVEY_MODEL_KEY"
-	config := fmt.Sprintf(`model = "script"
+	config := fmt.Sprintf(`model = "gpt-5.4"
 model_provider = "covey"
-approval_policy = "on-request"
-sandbox_mode = "read-only"
+approval_policy = "untrusted"
+sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
 
 [analytics]
