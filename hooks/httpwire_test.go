@@ -169,8 +169,8 @@ func checkGoldenHTTP(t *testing.T, c recordedHTTP) {
 		t.Errorf("the model sees\n%q\nwant\n%q", out.Messages, c.Messages)
 	}
 	if c.Name == "http_hook_ok" {
-		if h := s.requests[0].Header; h.Get("X-Rig") != "vsecret" || h.Get("X-Plain") != "p" {
-			dump, _ := httputil.DumpRequest(s.requests[0], false)
+		if h := s.since(0)[0].Header; h.Get("X-Rig") != "vsecret" || h.Get("X-Plain") != "p" {
+			dump, _ := httputil.DumpRequest(s.since(0)[0], false)
 			t.Errorf("the headers are\n%s", dump)
 		}
 	}
