@@ -85,7 +85,7 @@ func TestDocumentedCommands(t *testing.T) {
 	known := map[string]bool{}
 	for _, doc := range []string{
 		"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/hooks.md", "docs/spec.md", "docs/script-model.md",
-		"examples/quickstart/README.md", "examples/idle-policy/README.md",
+		"examples/quickstart/README.md", "examples/idle-policy/README.md", "examples/mixed-team/README.md",
 	} {
 		for _, m := range command.FindAllStringSubmatch(readDoc(t, doc), -1) {
 			if known[m[1]] {

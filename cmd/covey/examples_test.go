@@ -1,10 +1,12 @@
 package main_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,7 +25,13 @@ func exampleChecks() map[string]func(*testing.T, example) {
 	return map[string]func(*testing.T, example){
 		"quickstart":  checkQuickstart,
 		"idle-policy": checkIdlePolicy,
+		"mixed-team":  checkMixedTeam,
 	}
+}
+
+// exampleAgents are the agent programs that an example needs, as presets.
+func exampleAgents() map[string][]string {
+	return map[string][]string{"mixed-team": slices.Collect(maps.Keys(realAgents()))}
 }
 
 // TestExamples runs the team of every folder of examples/ as its README says:
@@ -43,7 +51,11 @@ func TestExamples(t *testing.T) {
 			if !known {
 				t.Fatalf("nothing is known of examples/%s; say in exampleChecks what its team must have done", entry.Name())
 			}
-			e := runExample(t, entry.Name())
+			env := append(os.Environ(), "COVEY_STATE_HOME="+t.TempDir(), "NO_COLOR=1")
+			if agents := exampleAgents()[entry.Name()]; agents != nil {
+				env = needAgents(t, agents...)
+			}
+			e := runExample(t, entry.Name(), env)
 			check(t, e)
 			e.checkTurnEnds(t)
 			e.checkReadme(t)
@@ -57,14 +69,14 @@ func TestExamples(t *testing.T) {
 
 // runExample runs an example in a clone of its own, from the clone's root, and
 // reads the journal.
-func runExample(t *testing.T, name string) example {
+func runExample(t *testing.T, name string, env []string) example {
 	t.Helper()
 	dir := copyExample(t, name)
 	clone := filepath.Dir(dir)
 	gitOutput(t, clone, "init", "-q")
 	gitOutput(t, clone, "add", ".")
 	gitOutput(t, clone, "commit", "-q", "-m", "as it is cloned")
-	e := example{dir: dir, env: append(os.Environ(), "COVEY_STATE_HOME="+t.TempDir(), "NO_COLOR=1")}
+	e := example{dir: dir, env: env}
 	e.out = e.covey(t, clone, "up", name+"/team.yaml", "--trust")
 	e.line = readLines(t, e.covey(t, dir, "logs", "--json"))
 	return e
