@@ -1,10 +1,6 @@
 package hooks
 
-import (
-	"encoding/json"
-	"path"
-	"strings"
-)
+import "encoding/json"
 
 // toolUse is what the payloads of tool events have in common.
 type toolUse struct {
@@ -21,6 +17,10 @@ func (in Input) toolUse() (use toolUse, ok bool) {
 	case PostToolUseInput:
 		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
 	case PostToolUseFailureInput:
+		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
+	case PermissionRequestInput:
+		return toolUse{p.ToolName, p.ToolInput, ""}, true
+	case PermissionDeniedInput:
 		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
 	case RawPayload:
 		if traitsOf(p.Name).aboutTool() {
@@ -50,6 +50,8 @@ func (in Input) subject() string {
 		return p.Error
 	case NotificationInput:
 		return p.NotificationType
+	case SubagentStartInput, SubagentStopInput:
+		return in.AgentType // it stands among the common fields
 	case RawPayload:
 		return in.rawSubject(p, known)
 	}
@@ -65,7 +67,7 @@ func (in Input) rawSubject(p RawPayload, known *traits) string {
 	case known.field == "agent_type":
 		return in.AgentType // it stands among the common fields
 	case known.event == FileChanged:
-		return path.Base(strings.ReplaceAll(rawText(p.field(known.field)), `\`, "/"))
+		return baseName(rawText(p.field(known.field)))
 	}
 	return rawText(p.field(known.field))
 }
