@@ -54,6 +54,8 @@ func (in Input) subject() string {
 		return in.AgentType // it stands among the common fields
 	case RawPayload:
 		return in.rawSubject(p, known)
+	case subjected:
+		return p.subject()
 	}
 	use, _ := in.toolUse()
 	return use.name

@@ -1,0 +1,144 @@
+package hooks
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+)
+
+// SetupInput is the payload of Setup.
+type SetupInput struct {
+	Trigger string `json:"trigger"` // init or maintenance
+}
+
+// UserPromptExpansionInput is the payload of UserPromptExpansion.
+type UserPromptExpansionInput struct {
+	ExpansionType string `json:"expansion_type"` // slash_command or mcp_prompt
+	CommandName   string `json:"command_name"`
+	CommandArgs   string `json:"command_args"`
+	CommandSource string `json:"command_source,omitempty"` // projectSettings, userSettings, plugin, …
+	Prompt        string `json:"prompt"`                   // as it was typed
+}
+
+// PermissionRequestInput is the payload of PermissionRequest. It has no id of
+// the call: recorded hosts send none.
+type PermissionRequestInput struct {
+	ToolName    string             `json:"tool_name"`
+	ToolInput   json.RawMessage    `json:"tool_input"`
+	Suggestions []PermissionUpdate `json:"permission_suggestions,omitempty"`
+	MCPServer   *MCPServer         `json:"mcp_server,omitempty"`
+}
+
+// PermissionUpdate is a change of what a session may do. Which fields are set
+// follows from Type.
+type PermissionUpdate struct {
+	Type        string           `json:"type"`            // addRules, replaceRules, removeRules, setMode, addDirectories, removeDirectories
+	Rules       []PermissionRule `json:"rules,omitempty"` // of addRules, replaceRules and removeRules
+	Behavior    string           `json:"behavior,omitempty"`
+	Mode        string           `json:"mode,omitempty"`        // of setMode
+	Directories []string         `json:"directories,omitempty"` // of addDirectories and removeDirectories
+	Destination string           `json:"destination"`           // session, localSettings, projectSettings or userSettings
+}
+
+// PermissionRule is one permission rule, in two parts.
+type PermissionRule struct {
+	ToolName    string `json:"toolName"`
+	RuleContent string `json:"ruleContent,omitempty"`
+}
+
+// String is the rule as settings files write it.
+func (r PermissionRule) String() string {
+	if r.RuleContent == "" {
+		return r.ToolName
+	}
+	return r.ToolName + "(" + r.RuleContent + ")"
+}
+
+// PermissionDeniedInput is the payload of PermissionDenied.
+type PermissionDeniedInput struct {
+	ToolName  string          `json:"tool_name"`
+	ToolInput json.RawMessage `json:"tool_input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Reason    string          `json:"reason"`
+	MCPServer *MCPServer      `json:"mcp_server,omitempty"`
+}
+
+// PostToolBatchInput is the payload of PostToolBatch.
+type PostToolBatchInput struct {
+	ToolCalls []BatchCall `json:"tool_calls"` // of one answer of the model, in order
+}
+
+// BatchCall is one call of a batch.
+type BatchCall struct {
+	ToolName     string          `json:"tool_name"`
+	ToolInput    json.RawMessage `json:"tool_input"`
+	ToolUseID    string          `json:"tool_use_id"`
+	ToolResponse json.RawMessage `json:"tool_response,omitempty"` // what the model sees as its result
+}
+
+// InstructionsLoadedInput is the payload of InstructionsLoaded.
+type InstructionsLoadedInput struct {
+	FilePath        string   `json:"file_path"`
+	MemoryType      string   `json:"memory_type"` // User, Project, Local or Managed
+	LoadReason      string   `json:"load_reason"` // session_start, nested_traversal, path_glob_match, include, compact
+	Globs           []string `json:"globs,omitempty"`
+	TriggerFilePath string   `json:"trigger_file_path,omitempty"` // nested_traversal: the file that was read
+	ParentFilePath  string   `json:"parent_file_path,omitempty"`  // include: the file that named it
+}
+
+// CwdChangedInput is the payload of CwdChanged.
+type CwdChangedInput struct {
+	OldCwd string `json:"old_cwd"`
+	NewCwd string `json:"new_cwd"`
+}
+
+// DirectoryAddedInput is the payload of DirectoryAdded.
+type DirectoryAddedInput struct {
+	Directory string `json:"directory"`
+	Source    string `json:"source"` // slash_command or register_repo_root
+}
+
+// FileChangedInput is the payload of FileChanged.
+type FileChangedInput struct {
+	FilePath string `json:"file_path"`
+	Change   string `json:"event"` // change, add or unlink
+}
+
+// Event names the moment.
+func (SetupInput) Event() Event { return Setup }
+
+// Event names the moment.
+func (UserPromptExpansionInput) Event() Event { return UserPromptExpansion }
+
+// Event names the moment.
+func (PermissionRequestInput) Event() Event { return PermissionRequest }
+
+// Event names the moment.
+func (PermissionDeniedInput) Event() Event { return PermissionDenied }
+
+// Event names the moment.
+func (PostToolBatchInput) Event() Event { return PostToolBatch }
+
+// Event names the moment.
+func (InstructionsLoadedInput) Event() Event { return InstructionsLoaded }
+
+// Event names the moment.
+func (CwdChangedInput) Event() Event { return CwdChanged }
+
+// Event names the moment.
+func (DirectoryAddedInput) Event() Event { return DirectoryAdded }
+
+// Event names the moment.
+func (FileChangedInput) Event() Event { return FileChanged }
+
+// subjected is a payload that knows what its event's matchers are held against.
+type subjected interface{ subject() string }
+
+func (p SetupInput) subject() string               { return p.Trigger }
+func (p UserPromptExpansionInput) subject() string { return p.CommandName }
+func (p InstructionsLoadedInput) subject() string  { return p.LoadReason }
+func (p DirectoryAddedInput) subject() string      { return p.Source }
+func (p FileChangedInput) subject() string         { return baseName(p.FilePath) }
+
+// baseName is the last name on a path of any system.
+func baseName(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }
