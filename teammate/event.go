@@ -80,6 +80,7 @@ type (
 		Event     string `json:"event"`
 		ToolUseID string `json:"tool_use_id"`
 		Command   string `json:"command"`
+		Status    string `json:"status,omitempty"` // what people are to read meanwhile (statusMessage)
 	}
 	// HookFinished is sent when it has ended.
 	HookFinished struct {

@@ -91,7 +91,7 @@ func hookName(in hooks.Payload) string {
 // progressEvent is the journal's line about a hook that started or ended.
 func progressEvent(p hooks.Progress) EventData {
 	if p.Result == nil {
-		return HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command}
+		return HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Status: p.Status}
 	}
 	r := p.Result
 	return HookFinished{

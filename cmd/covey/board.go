@@ -160,7 +160,7 @@ func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
 	case "text":
 		s.state, s.doing = working, short(p.Text)
 	case "hook_started":
-		s.doing = short(p.Event + ": " + p.Command)
+		s.doing = short(p.Event + ": " + firstOf(p.Status, p.Command))
 		if isGate(p.Event) {
 			s.state = atGates
 		}

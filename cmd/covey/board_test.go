@@ -67,7 +67,10 @@ func TestBoardOfAGate(t *testing.T) {
 	if m := b.seat("api"); m.state != atGates || m.doing != "Stop: ./gate.sh" {
 		t.Errorf("%+v, want it at the gates", m)
 	}
-	b.apply(lineAt(2, "api", "hook_started", `{"event":"PreToolUse","command":"./look.sh"}`))
+	b.apply(lineAt(2, "api", "hook_started", `{"event":"PreToolUse","command":"./look.sh","status":"Looking closely"}`))
+	if m := b.seat("api"); m.doing != "PreToolUse: Looking closely" {
+		t.Errorf("%+v, want the hook's own words", m)
+	}
 	b.apply(lineAt(3, "api", "idle", `{"last_text":"Done."}`))
 	if m := b.seat("api"); m.state != idle || b.what(m) != "Done." {
 		t.Errorf("%+v, want it idle with its last words", m)

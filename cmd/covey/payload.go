@@ -46,6 +46,7 @@ type payload struct {
 	Reason   string          `json:"reason"`
 	Resumed  bool            `json:"resumed"`
 	Rule     string          `json:"rule"`
+	Status   string          `json:"status"`
 	Stderr   string          `json:"stderr"`
 	Summary  string          `json:"summary"`
 	Task     *taskNews       `json:"task"`
