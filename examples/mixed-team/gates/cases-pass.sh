@@ -24,7 +24,7 @@ minutes)
 	check "0 min" /dev/null
 	;;
 heading) check "# Rain, again {#rain-again}" "Rain, again" ;;
-entry) check "- [Rain, again](rain-again.html), 1 min" "Rain, again" posts/rain.txt ;;
+entry) check "rain-again.html: Rain, again (1 min)" "Rain, again" posts/rain.txt ;;
 *)
 	echo "no cases are known for $tool" >&2
 	failed=2
