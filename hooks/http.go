@@ -147,6 +147,11 @@ func (e *endpoint) call(ctx context.Context, w web, body []byte, rp *reply) {
 // take reads a response. What is longer than an answer may be is not waited for.
 func (rp *reply) take(response *http.Response) {
 	rp.status = response.StatusCode
+	if rp.status == http.StatusSwitchingProtocols {
+		// Its body is the connection, which ends with no context.
+		rp.trouble = "the server wants to speak another protocol, which hooks do not"
+		return
+	}
 	n, err := io.Copy(&rp.body, io.LimitReader(response.Body, answerCap+1))
 	switch {
 	case err != nil:

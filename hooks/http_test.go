@@ -37,10 +37,16 @@ func TestHTTPLeavesNothing(t *testing.T) {
 				}
 			}
 		},
+		"switches": func(w http.ResponseWriter, r *http.Request) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		},
 		"hangs up": func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) },
 	}
 	want := map[string]string{"answer": "", "error": "HTTP 500", "hangs": "timed out after 150ms",
-		"trickles": "timed out after 150ms", "endless": "longer than 1048576 bytes", "hangs up": "socket hang up"}
+		"trickles": "timed out after 150ms", "endless": "longer than 1048576 bytes", "hangs up": "socket hang up", "switches": "another protocol"}
 	for name, do := range ways {
 		s := httptest.NewServer(do)
 		settings := httpOn(PreToolUse, s.URL)
