@@ -19,15 +19,19 @@ func merge(known *traits, name string, verdicts []verdict) Outcome {
 		v := &verdicts[i]
 		out.Results = append(out.Results, v.Result)
 		out.addTexts(known, name, v)
-		out.addPermission(v)
+		won := out.addPermission(v)
 		if v.message != "" {
 			out.SystemMessages = append(out.SystemMessages, v.message)
 		}
-		if len(v.input) > 0 {
+		// What a PermissionRequest's decision brings along is that of the hook whose
+		// decision counts; elsewhere the last hook wins.
+		if len(v.input) > 0 && (won || known.event != PermissionRequest) {
 			out.UpdatedInput = v.input
 		}
 		for field, raw := range v.output {
-			out.addOutput(field, raw)
+			if won || field != "decision" {
+				out.addOutput(field, raw)
+			}
 		}
 		switch {
 		case v.halt && out.Decision != Halt:
@@ -43,7 +47,7 @@ func merge(known *traits, name string, verdicts []verdict) Outcome {
 // that refuses by JSON shows twice, as a reminder and as feedback, because that
 // is what recorded hosts do and prompts rely on.
 func (out *Outcome) addTexts(known *traits, name string, v *verdict) {
-	if v.halt && known.endsTurn() {
+	if v.halt && (known.endsTurn() || known.event == PostToolBatch) {
 		out.Messages = append(out.Messages, reminder(fmt.Sprintf("%s hook stopped continuation: %s", name,
 			v.stop)))
 	}
@@ -95,11 +99,13 @@ func feedbackHeading(event Event) string {
 }
 
 // addPermission keeps the strictest say about a tool call; among equals the
-// first one's reason.
-func (out *Outcome) addPermission(v *verdict) {
-	if rank(v.permission.Decision) > rank(out.Permission.Decision) {
-		out.Permission = v.permission
+// first one's reason. won says that it is v's from now on.
+func (out *Outcome) addPermission(v *verdict) (won bool) {
+	if rank(v.permission.Decision) <= rank(out.Permission.Decision) {
+		return false
 	}
+	out.Permission = v.permission
+	return true
 }
 
 // rank orders decisions: deny > defer > ask > allow > none.

@@ -122,6 +122,25 @@ func (t *traits) aboutTool() bool { return t.field == "tool_name" }
 // allows reports whether hookSpecificOutput.name counts for the event.
 func (t *traits) allows(name string) bool { return slices.Contains(t.outputs, name) }
 
+// envFile reports whether the event's hooks get CLAUDE_ENV_FILE, to leave
+// variables for later commands of the member.
+func (t *traits) envFile() bool {
+	switch t.event {
+	case SessionStart, Setup, CwdChanged, FileChanged:
+		return true
+	}
+	return false
+}
+
+// onFault is what a hook does that is to refuse when it cannot judge: what exit
+// code 2 does, and on PermissionRequest a no, where exit code 2 means nothing.
+func (t *traits) onFault() effect {
+	if t.event == PermissionRequest {
+		return toTool
+	}
+	return t.exit2
+}
+
 // endsTurn reports whether the event belongs to the turn end, where a refusal
 // sends the agent back to work.
 func (t *traits) endsTurn() bool {

@@ -113,11 +113,11 @@ func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, 
 	if !block && !(found.timedOut && h.timesOutClosed(known.event)) {
 		return
 	}
-	if known.endsTurn() || known.exit2 < refuses {
+	if known.endsTurn() || known.onFault() < refuses {
 		v.warn("onFailure: block has no effect on %s; a gate refuses when it cannot run", known.event)
 		return
 	}
-	v.refuse(known, known.exit2, fmt.Sprintf("[%s]: %s", found.command, why))
+	v.refuse(known, known.onFault(), fmt.Sprintf("[%s]: %s", found.command, why))
 }
 
 // timesOutClosed reports whether the hook refuses when its time is up: what a
@@ -150,7 +150,7 @@ func (v *verdict) refuseByExit(known *traits, found finding) {
 // refuse makes the verdict a refusal with text.
 func (v *verdict) refuse(known *traits, how effect, text string) {
 	v.Outcome, v.refused, v.Feedback, v.FailedOpen = Blocking, how, text, false
-	if known.event == PreToolUse {
+	if known.event == PreToolUse || known.event == PermissionRequest {
 		v.permission = Permission{Decision: "deny", Reason: text}
 	}
 }
