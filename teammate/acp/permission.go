@@ -57,14 +57,14 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 	lenient(in.Options, &options)
 	// A question without an id, or about a call that is over, stands for itself:
 	// it is decided, but there is nothing in the transcript that it belongs to.
-	c := &toolCall{}
 	id := text(fieldsOf(in.ToolCall)["toolCallId"])
+	c, recorded := &toolCall{ID: id}, false
 	if known := t.rec.call(id); id != "" && !known.over {
-		c = known
+		c, recorded = known, true
 	}
 	c.mergeQuestion(in.ToolCall)
 	t.touched = true
-	if id != "" && !t.answered {
+	if recorded && !t.answered {
 		if err := t.rec.begin(c); err != nil {
 			t.live.conn.reply(q.id, cancelledOutcome())
 			return err
@@ -127,6 +127,7 @@ func (t *talk) whileAsked(ctx context.Context) (asked context.Context, stop func
 		select {
 		case <-t.request.done:
 		case <-t.live.conn.gone:
+		case <-t.live.proc.ended: // its last words may be more than there is room for
 		case <-asked.Done():
 		}
 		cancel()
