@@ -106,6 +106,10 @@ type Spec struct {
 	// never ask for permission, and their effects are stored under the call's
 	// id, so that repeating a call after a crash repeats nothing.
 	Team bool
+	// Delegates says that the tool itself does nothing but let a helper work, each
+	// of whose calls asks for permission by itself. So such a tool needs none; it
+	// is not ReadOnly, for what its helper did may not be done twice.
+	Delegates bool
 }
 
 // Tool is something an agent can call. Implementations must be safe for one

@@ -54,6 +54,12 @@ func (a *asides) end(ctx context.Context) {
 	a.running.Wait()
 }
 
+// stop ends all that run, and waits for them. Nothing may be started after it.
+func (a *asides) stop() {
+	a.cancelAll()
+	a.running.Wait()
+}
+
 func (a *asides) cancelAll() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,7 +70,7 @@ func (a *asides) cancelAll() {
 
 // aside fires an event whose hooks decide nothing, beside the turn.
 func (u *turn) aside(ctx context.Context, in hooks.Payload) {
-	u.t.asides.start(ctx, func(ctx context.Context) {
+	u.t.root().asides.start(ctx, func(ctx context.Context) {
 		if _, err := u.fire(ctx, in); err != nil && ctx.Err() == nil {
 			u.warn("%s hook failed: %v", in.Event(), err)
 		}

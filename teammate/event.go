@@ -10,6 +10,9 @@ import (
 type Event struct {
 	Member string
 	Turn   int // counts the member's turns from 1; 0 before its first
+	// Helper is the id of the member's helper that it happened to; empty: the
+	// member itself.
+	Helper string
 	Data   EventData
 }
 

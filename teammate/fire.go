@@ -42,7 +42,7 @@ func (u *turn) tell(in hooks.Payload, out hooks.Outcome) {
 		}
 	}
 	for _, text := range out.Warnings {
-		if _, told := u.t.told.LoadOrStore(text, true); !told {
+		if _, told := u.t.root().told.LoadOrStore(text, true); !told {
 			u.warn("%s", text)
 		}
 	}
@@ -59,7 +59,10 @@ func (u *turn) common(event hooks.Event) hooks.Common {
 		Cwd:            o.Workdir.Dir(),
 		PromptID:       u.promptID,
 	}
-	if !o.Lead {
+	if e := u.t.helper; e != nil {
+		c.TranscriptPath = u.t.root().opts.Transcript.Path()
+		c.AgentID, c.AgentType = e.id, e.Type
+	} else if !o.Lead {
 		c.AgentID = o.Name + "@" + o.Team
 		c.AgentType = o.Name
 	}
@@ -68,7 +71,7 @@ func (u *turn) common(event hooks.Event) hooks.Common {
 	}
 	switch event {
 	case hooks.UserPromptSubmit, hooks.PreToolUse, hooks.PostToolUse, hooks.PostToolUseFailure,
-		hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle:
+		hooks.Stop, hooks.SubagentStop, hooks.TaskCompleted, hooks.TeammateIdle:
 		c.PermissionMode = o.Permissions.mode()
 	}
 	return c

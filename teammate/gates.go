@@ -13,11 +13,8 @@ func (u *turn) stopInput() hooks.StopInput {
 	in := hooks.StopInput{
 		StopHookActive:       u.refused,
 		LastAssistantMessage: u.lastText,
-		BackgroundTasks:      []hooks.BackgroundTask{},
+		BackgroundTasks:      u.t.inBackground(),
 		SessionCrons:         []hooks.SessionCron{},
-	}
-	if o.Background != nil {
-		in.BackgroundTasks = append(in.BackgroundTasks, o.Background()...)
 	}
 	if !o.Lead {
 		in.TeammateName, in.TeamName = o.Name, o.Team

@@ -19,6 +19,7 @@ type History struct {
 	Usage     Usage           // tokens of all model requests so far
 	Cut       *Cut            // the turn that was cut off; nil: every turn ended
 	Kept      []Input         // what the next prompt has to begin with
+	Helpers   []string        // ids of helpers that worked beside the member and were cut off
 }
 
 // CutPoint says how far a turn had come when it was cut off.
@@ -140,6 +141,14 @@ func (p *past) addSystem(ln line) {
 			in.MessageID = ""
 			p.h.Kept = append(p.h.Kept, in)
 		}
+	case helperUsed:
+		if ln.Usage != nil {
+			p.h.Usage = p.h.Usage.plus(*ln.Usage)
+		}
+	case helperBegun:
+		p.h.Helpers = append(p.h.Helpers, ln.Helper)
+	case helperOver:
+		p.h.Helpers = slices.DeleteFunc(p.h.Helpers, func(id string) bool { return id == ln.Helper })
 	}
 }
 

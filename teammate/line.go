@@ -22,6 +22,10 @@ type line struct {
 	Refusals int         `json:"refusals,omitempty"` // user: turn ends refused in a row so far
 	Step     *int        `json:"step,omitempty"`     // assistant: script step that served it
 	Usage    *Usage      `json:"usage,omitempty"`    // assistant: tokens of its request
+
+	AgentID   string `json:"agentId,omitempty"`     // in a helper's own transcript: whose it is
+	Sidechain bool   `json:"isSidechain,omitempty"` // likewise
+	Helper    string `json:"helper,omitempty"`      // helper_*: which one
 }
 
 // lineType is the type of a line.
@@ -39,6 +43,9 @@ const (
 	turnStarted = "turn_started"
 	turnEnded   = "turn_ended"
 	inputsKept  = "kept"
+	helperUsed  = "helper_used"    // a helper has spent tokens
+	helperBegun = "helper_started" // a helper works beside the member from here on
+	helperOver  = "helper_ended"   // it has ended, and the member's mailbox says so
 )
 
 // messageLine is the line of a recorded message.

@@ -108,7 +108,7 @@ func safely(ctx context.Context, next step) (reply Reply, err error) {
 // judge turns a verdict into the end of the turn, or into another pass.
 func (u *turn) judge(v Verdict) (end ending, over bool) {
 	switch {
-	case v.HaltedBy == hooks.Stop:
+	case v.HaltedBy == hooks.Stop, v.HaltedBy == hooks.SubagentStop:
 		u.keep(v.Feedback)
 		return ending{reason: EndStopPrevented, idle: IdleStopped}, true
 	case v.Halted():
@@ -179,7 +179,9 @@ func (u *turn) aborted(ctx context.Context) ending {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, ErrInterrupted):
-		u.warn("the turn was %v", cause)
+		if u.t.helper == nil { // the member tells it
+			u.warn("the turn was %v", cause)
+		}
 		return ending{reason: reason, idle: IdleInterrupted}
 	case errors.Is(cause, errTurnTimeout):
 		return ending{reason: EndTurnTimeout, idle: IdleLimited,

@@ -23,9 +23,14 @@ type Teammate struct {
 
 	told sync.Map // warnings about the configuration of hooks that people have had
 
+	helper  *employment // whose helper this is; nil: of nobody, it is a member
+	beside  asides      // helpers that work beside the member
+	helping sync.Mutex
+	helpers []*employment // those that work now; guarded by helping
+	used    *meter        // tokens of the member's life, helpers included
+
 	// What follows belongs to the goroutine of Run.
 	turns  int             // number of the last turn begun
-	used   Usage           // tokens of the member's life
 	seen   map[string]bool // ids that the transcript shows
 	kept   []Input         // what the next prompt begins with
 	ledger ledger          // tool calls without a result
@@ -45,7 +50,7 @@ func New(opts Options) (*Teammate, error) {
 		opts:  opts,
 		tools: tools,
 		turns: max(opts.Turn, opts.History.Turns),
-		used:  opts.History.Usage,
+		used:  &meter{used: opts.History.Usage},
 		seen:  maps.Clone(opts.History.Delivered),
 		kept:  opts.History.Kept,
 	}
@@ -88,8 +93,12 @@ func (t *Teammate) Run(ctx context.Context) error {
 	t.emit(MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
 	err := t.startSession(ctx)
 	if err == nil {
+		err = t.mourn(ctx, t.opts.History.Helpers)
+	}
+	if err == nil {
 		err = t.work(ctx)
 	}
+	t.beside.stop()
 	t.asides.end(ctx)
 	t.endSession(ctx)
 	reason := endReason(ctx, err)

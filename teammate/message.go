@@ -61,6 +61,7 @@ const (
 	FromHook    InputKind = "feedback" // what a refusing hook said
 	FromContext InputKind = "context"  // additional context given by a hook
 	FromCovey   InputKind = "notice"   // a notice or nudge of covey itself
+	FromCaller  InputKind = "errand"   // what a member wants of its helper
 )
 
 // Input is one piece of a prompt: it becomes one text block of a user message.

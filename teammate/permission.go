@@ -75,7 +75,7 @@ func (p Permissions) decide(q question) ruling {
 	if q.hook == ask {
 		return p.asked(ruling{behavior: ask, by: "hook"})
 	}
-	if p.mode() == modePlan && !q.spec.ReadOnly && !q.spec.Team {
+	if p.mode() == modePlan && !q.spec.ReadOnly && !q.spec.Team && !q.spec.Delegates {
 		return ruling{behavior: deny, by: "mode"}
 	}
 	if q.hook == allow {
@@ -93,7 +93,7 @@ func (p Permissions) decide(q question) ruling {
 // modeAllows says what passes when neither a rule nor a hook has spoken.
 func (p Permissions) modeAllows(q question) bool {
 	switch {
-	case q.spec.Team, p.mode() == modeBypass:
+	case q.spec.Team, q.spec.Delegates, p.mode() == modeBypass:
 		return true
 	case q.spec.ReadOnly:
 		return q.inside

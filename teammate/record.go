@@ -75,7 +75,7 @@ func (u *turn) Record(m Record) error {
 		return fmt.Errorf("record: %w", err)
 	}
 	ln := messageLine(m)
-	ln.SessionID, ln.Cwd, ln.Turn = u.t.opts.SessionID, u.t.opts.Workdir.Dir(), u.no
+	u.sign(&ln)
 	if m.Message.Role == User {
 		ln.Refusals = u.refusals
 	}
@@ -97,13 +97,27 @@ func (u *turn) Record(m Record) error {
 func (u *turn) count(m Record) {
 	u.recorded = u.recorded.plus(m.Usage)
 	u.usage = u.usage.plus(m.Usage)
-	u.t.used = u.t.used.plus(m.Usage)
+	u.spend(m.Usage)
+	u.last = m.Usage
+	for _, c := range m.Message.ToolCalls() {
+		u.uses = append(u.uses, c.Name)
+	}
 	u.answered = len(m.Message.ToolCalls()) == 0
 	if !u.answered {
 		u.refusals = 0 // a tool call starts the count of refusals again
 	}
 	if text := m.Message.Text(); text != "" {
 		u.lastText = text
+	}
+}
+
+// spend counts tokens for the member. Those of a helper stand in the member's
+// transcript, too, for its next life.
+func (u *turn) spend(used Usage) {
+	helper := u.t.helper != nil
+	u.t.used.add(used, helper)
+	if helper && used != (Usage{}) {
+		u.note(helperUsed, used)
 	}
 }
 
@@ -167,7 +181,7 @@ func (u *turn) settle(reply Reply, err error) error {
 		return u.Record(Record{Message: textMessage(Assistant, reply.Text), Usage: rest})
 	}
 	u.usage = u.usage.plus(rest)
-	u.t.used = u.t.used.plus(rest)
+	u.spend(rest)
 	return nil
 }
 

@@ -98,4 +98,7 @@ type Options struct {
 	Asker       Asker                         // optional; nil denies what would have to ask
 	Cost        func() float64                // optional; what the member's life has cost, in US dollars
 	Background  func() []hooks.BackgroundTask // optional; work that goes on beside the turn, for Stop hooks
+	// Later puts a notice into the member's own mailbox, once per id; optional.
+	// Without it no helper can work beside the member.
+	Later func(ctx context.Context, id, text string) error
 }

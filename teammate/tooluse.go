@@ -142,7 +142,7 @@ func (u *turn) contain(ctx context.Context, tl *tool, call ToolCall) (r ToolResu
 			r = failure("<tool_use_error>Error: %s failed inside: %v</tool_use_error>", call.Name, p)
 		}
 	}()
-	return tl.Run(ctx, call)
+	return u.delegate(ctx, tl, call)
 }
 
 // heard tells the journal what the hooks of a tool call said to the model, and

@@ -30,6 +30,8 @@ type turn struct {
 	refused  bool         // some turn end was refused: stop_hook_active
 	lastText string       // last assistant text, trimmed
 	usage    Usage        // tokens of the turn
+	last     Usage        // of the last model request
+	uses     []string     // tools called, one entry a call
 	summary  *HookSummary // of the last Stop run
 	outside  bool         // not the member's loop, but something that happens to it
 
@@ -152,6 +154,7 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 	if end.failure != nil {
 		u.aside(ctx, *end.failure)
 	}
+	u.usage = u.usage.plus(u.t.used.settle())
 	u.emit(TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
 	notice := end.notice
 	if end.attention != "" {
@@ -190,7 +193,17 @@ func (t *Teammate) inHand(ctx context.Context) []string {
 
 // line is a transcript line of this turn.
 func (u *turn) line(typ lineType) line {
-	return line{Type: typ, SessionID: u.t.opts.SessionID, Cwd: u.t.opts.Workdir.Dir(), Turn: u.no}
+	ln := line{Type: typ}
+	u.sign(&ln)
+	return ln
+}
+
+// sign writes on a line whose it is.
+func (u *turn) sign(ln *line) {
+	ln.SessionID, ln.Cwd, ln.Turn = u.t.opts.SessionID, u.t.opts.Workdir.Dir(), u.no
+	if e := u.t.helper; e != nil {
+		ln.AgentID, ln.Sidechain = e.id, true
+	}
 }
 
 // promptText is a prompt as people read it.

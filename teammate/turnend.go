@@ -53,8 +53,12 @@ func (t *Teammate) endTurn(ctx context.Context, u *turn) (Verdict, error) {
 // or a halt there skips the rest: who is not done need not be asked about
 // tasks. Then TaskCompleted for each task that the member has in progress, one
 // after another; then TeammateIdle, whatever the tasks' hooks said, so that
-// the agent hears all there is to do at once. A lead has Stop alone.
+// the agent hears all there is to do at once. A lead has Stop
+// alone, a helper SubagentStop.
 func (t *Teammate) askGates(ctx context.Context, u *turn) (Verdict, error) {
+	if t.helper != nil {
+		return u.ask(ctx, u.subagentStopInput())
+	}
 	v, err := u.ask(ctx, u.stopInput())
 	if err != nil || v.Refused() || v.Halted() || t.opts.Lead {
 		return v, err

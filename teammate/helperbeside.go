@@ -1,0 +1,125 @@
+package teammate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// list notes that a helper works for the member, and unlist that it has ended.
+func (t *Teammate) list(e *employment) {
+	t.helping.Lock()
+	defer t.helping.Unlock()
+	t.helpers = append(t.helpers, e)
+}
+
+func (t *Teammate) unlist(e *employment) {
+	t.helping.Lock()
+	defer t.helping.Unlock()
+	t.helpers = slices.DeleteFunc(t.helpers, func(other *employment) bool { return other == e })
+}
+
+// Helpers is how many helpers work beside the member now. It may be called at
+// any time from any goroutine.
+func (t *Teammate) Helpers() int {
+	t.helping.Lock()
+	defer t.helping.Unlock()
+	n := 0
+	for _, e := range t.helpers {
+		if e.Done != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// inBackground is all work that goes on beside the member's turns, as hooks see
+// it. A helper that the member waits for is not beside it.
+func (t *Teammate) inBackground() []hooks.BackgroundTask {
+	list := []hooks.BackgroundTask{}
+	if t.opts.Background != nil {
+		list = append(list, t.opts.Background()...)
+	}
+	t.helping.Lock()
+	defer t.helping.Unlock()
+	for _, e := range t.helpers {
+		if e.Done != nil {
+			list = append(list, hooks.BackgroundTask{
+				ID: e.id, Type: "subagent", Status: "running", Description: e.Description, AgentType: e.Type,
+			})
+		}
+	}
+	return list
+}
+
+// besides is the life of a helper that works beside its member. What came of it
+// goes into the member's mailbox; if the member is stopped first, its next life
+// is told that the helper was cut off.
+func (u *turn) besides(ctx context.Context) {
+	t, e := u.t.root(), u.t.helper
+	if limit := t.opts.Limits.TurnTimeout; limit > 0 {
+		timed, cancel := context.WithTimeoutCause(ctx, limit, errTurnTimeout)
+		defer cancel()
+		ctx = timed
+	}
+	// Off the list only once the notice is in the mailbox: the team would look as if
+	// there were nothing more to come.
+	defer t.unlist(e)
+	help := u.contained(ctx)
+	if context.Cause(ctx) == context.Canceled {
+		return
+	}
+	later := context.WithoutCancel(ctx)
+	if err := t.opts.Later(later, e.id, e.Done(help)); err != nil {
+		u.warn("what helper %s came to could not be passed on: %v", e.id, err)
+		return
+	}
+	u.note(helperOver, Usage{})
+}
+
+// contained is assist without its panics: nobody above catches them here.
+func (u *turn) contained(ctx context.Context) (h Help) {
+	defer func() {
+		if p := recover(); p != nil {
+			u.warn("helper %s panicked: %v", u.t.helper.id, p)
+			h = Help{ID: u.t.helper.id, Problem: fmt.Sprintf("it failed inside: %v", p)}
+		}
+	}()
+	return u.assist(ctx)
+}
+
+// note writes into the member's own transcript what its next life has to know of
+// a helper: the tokens that it used, and whether it still works.
+func (u *turn) note(subtype string, used Usage) {
+	e := u.t.helper
+	ln := e.boss.line(systemLine)
+	ln.Subtype, ln.Helper = subtype, e.id
+	if used != (Usage{}) {
+		ln.Usage = &used
+	}
+	if err := u.t.root().opts.Transcript.append(ln); err != nil {
+		u.warn("the transcript does not tell of helper %s: %v", e.id, err)
+	}
+}
+
+// mourn tells the member of helpers that the end of its last life cut off.
+func (t *Teammate) mourn(ctx context.Context, lost []string) error {
+	for _, id := range lost {
+		if t.opts.Later == nil {
+			break
+		}
+		text := fmt.Sprintf("Helper %s, which worked in the background for you, was cut off when covey was stopped: "+
+			"it may have done all, some or none of its work. Look before you repeat it.", id)
+		if err := t.opts.Later(ctx, id, text); err != nil {
+			return fmt.Errorf("telling of helper %s: %w", id, err)
+		}
+		over := line{Type: systemLine, Subtype: helperOver, SessionID: t.opts.SessionID,
+			Cwd: t.opts.Workdir.Dir(), Helper: id}
+		if err := t.opts.Transcript.append(over); err != nil {
+			return err
+		}
+	}
+	return nil
+}

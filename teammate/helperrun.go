@@ -1,0 +1,153 @@
+package teammate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Help implements Employer.
+func (u *turn) Help(ctx context.Context, h Helper) Help {
+	if u.t.helper != nil {
+		return Help{Problem: "a helper has no helpers of its own"}
+	}
+	if h.Done != nil && u.t.opts.Later == nil {
+		return Help{Problem: "nothing can work in the background here; call it without run_in_background"}
+	}
+	c, closer, err := u.employ(h)
+	if err != nil {
+		return Help{Problem: err.Error()}
+	}
+	u.t.list(c.t.helper)
+	if h.Done == nil {
+		defer u.t.unlist(c.t.helper)
+		defer closer()
+		return c.assist(ctx)
+	}
+	c.note(helperBegun, Usage{})
+	u.t.beside.start(ctx, func(ctx context.Context) {
+		defer closer()
+		c.besides(ctx)
+	})
+	return Help{ID: c.t.helper.id, Beside: true, Transcript: c.t.opts.Transcript.Path()}
+}
+
+// employ makes a helper: a Teammate with another transcript and other tools, to
+// which the member's hooks, permissions and limits apply.
+func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
+	o := u.t.opts
+	e := &employment{Helper: h, id: helperID(o.SessionID, h.Call), boss: u}
+	transcript, _, err := OpenTranscript(helperTranscript(o.Transcript.Path(), e.id))
+	if err != nil {
+		return nil, nil, err
+	}
+	dir := NewWorkdir(o.Workdir.Root())
+	dir.Move(o.Workdir.Dir())
+	gear, err := h.Equip(e.id, dir)
+	if err != nil {
+		return nil, nil, errors.Join(err, transcript.Close())
+	}
+	closer = func() {
+		if gear.Close != nil {
+			err = gear.Close()
+		}
+		if err = errors.Join(err, transcript.Close()); err != nil {
+			u.warn("helper %s: %v", e.id, err)
+		}
+	}
+	sink := o.Sink
+	o.Equip, o.Agent, o.Tools, o.Inbox = nil, gear.Agent, gear.Tools, noMail{}
+	o.Transcript, o.History, o.Workdir = transcript, History{}, dir
+	o.Limits.MaxTurns = h.MaxPasses
+	o.Sink = func(event Event) {
+		event.Helper = e.id
+		sink(event)
+	}
+	t, err := New(o)
+	if err != nil {
+		closer()
+		return nil, nil, err
+	}
+	t.helper, t.used = e, u.t.used
+	return &turn{t: t, no: u.no, cause: u.cause, promptID: u.promptID}, closer, nil
+}
+
+// assist is a helper's work from its beginning to its end.
+func (u *turn) assist(ctx context.Context) Help {
+	began := time.Now()
+	e := u.t.helper
+	u.emit(HelperStarted{
+		ID: e.id, AgentType: e.Type, Description: e.Description, Prompt: e.Prompt, ToolUseID: e.Call,
+		Background: e.Done != nil,
+	})
+	end := u.serve(ctx)
+	if end.failure != nil {
+		u.aside(ctx, *end.failure)
+	}
+	h := Help{
+		ID: e.id, Text: u.lastText, Tools: u.uses, Passes: u.passes, Usage: u.usage, Last: u.last,
+		Took: time.Since(began), Problem: u.problem(ctx, end), Transcript: u.t.opts.Transcript.Path(),
+	}
+	u.emit(HelperEnded{
+		ID: e.id, AgentType: e.Type, Reason: end.reason, Problem: h.Problem, Usage: h.Usage, Passes: h.Passes,
+		ToolUses: len(h.Tools), DurationMS: h.Took.Milliseconds(),
+	})
+	return h
+}
+
+// serve is a helper's one turn: SubagentStart hooks, which may give it more to
+// know but refuse nothing; its work; SubagentStop hooks, in endTurn.
+func (u *turn) serve(ctx context.Context) ending {
+	out, err := u.fire(ctx, hooks.SubagentStartInput{})
+	switch {
+	case ctx.Err() != nil:
+		return u.aborted(ctx)
+	case err != nil:
+		u.warn("SubagentStart hook failed: %v", err)
+	}
+	started := u.line(systemLine)
+	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.promptID
+	if err := u.t.opts.Transcript.append(started); err != nil {
+		return broken(err)
+	}
+	inputs := append(contexts(out), Input{Kind: FromCaller, Text: u.t.helper.Prompt})
+	end := u.converse(ctx, u.prompt(inputs))
+	if !end.open {
+		ended := u.line(systemLine)
+		ended.Subtype, ended.Reason = turnEnded, end.reason
+		end.err = errors.Join(end.err, u.t.opts.Transcript.append(ended))
+	}
+	return end
+}
+
+// problem is why a helper did not come to its end; empty: it did. A hook that
+// ends it is no problem: what it has said by then is what it came to.
+func (u *turn) problem(ctx context.Context, end ending) string {
+	switch {
+	case ctx.Err() != nil:
+		return "interrupted"
+	case end.failure != nil:
+		return end.failure.LastAssistantMessage
+	case end.err != nil:
+		return end.err.Error()
+	case end.reason == EndMaxTurns:
+		return fmt.Sprintf("it was stopped after %d passes, which is as many as a helper has", u.passes)
+	case end.reason == EndMaxTokens, end.reason == EndMaxBudget:
+		return end.attention
+	}
+	return ""
+}
+
+// subagentStopInput is what the SubagentStop hooks get.
+func (u *turn) subagentStopInput() hooks.SubagentStopInput {
+	return hooks.SubagentStopInput{
+		StopHookActive:       u.refused,
+		AgentTranscriptPath:  u.t.opts.Transcript.Path(),
+		LastAssistantMessage: u.lastText,
+		BackgroundTasks:      u.t.root().inBackground(),
+		SessionCrons:         []hooks.SessionCron{},
+	}
+}
