@@ -316,3 +316,18 @@ func TestCheckHTTP(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkHTTPHook is one event with one http hook, connection and all.
+func BenchmarkHTTPHook(b *testing.B) {
+	s := httptest.NewServer(serves(200, `{}`))
+	defer s.Close()
+	r, err := NewRunner([]Source{{Settings: httpOn(Stop, s.URL)}}, &Options{Env: []string{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if out, err := r.Run(b.Context(), Input{Payload: StopInput{}}, nil); err != nil || out.FailedOpen() > 0 {
+			b.Fatalf("%+v, %v", out, err)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // layer is a source with restrictions.
@@ -170,4 +172,61 @@ func TestRestrictionWarnings(t *testing.T) {
 		!slices.Equal(r.HTTPHookAllowedEnvVars, []string{"A"}) || !r.Any() || (Restrictions{}).Any() || file.Broken {
 		t.Errorf("%+v", file)
 	}
+}
+
+// TestManagedCannotBeWeakened: whatever other files say, and wherever they stand,
+// they take nothing from managed hooks, and open nothing that managed settings
+// close.
+func TestManagedCannotBeWeakened(t *testing.T) {
+	urls := []string{"https://a/", "https://b/x", "http://127.0.0.1:9/"}
+	rapid.Check(t, func(t *rapid.T) {
+		patterns := rapid.SampledFrom([]string{"*", "https://a/*", "https://b/*", "http://127.0.0.1:*", "nonsense"})
+		variables := rapid.SampledFrom([]string{"A", "B", "C"})
+		draw := func(managed bool) Source {
+			var r Restrictions
+			r.DisableAllHooks = rapid.SampledFrom([]*bool{nil, new(true), new(false)}).Draw(t, "off")
+			r.AllowManagedHooksOnly = rapid.Bool().Draw(t, "only")
+			if rapid.Bool().Draw(t, "urls") {
+				r.AllowedHTTPHookURLs = append([]string{}, rapid.SliceOfN(patterns, 0, 3).Draw(t, "patterns")...)
+			}
+			if rapid.Bool().Draw(t, "env") {
+				r.HTTPHookAllowedEnvVars = append([]string{}, rapid.SliceOfN(variables, 0, 3).Draw(t, "variables")...)
+			}
+			return Source{Name: "s", Managed: managed, Restrictions: r}
+		}
+		managed := []Source{draw(true), draw(true)}
+		alone := LimitsOf(managed)
+		both := LimitsOf(slices.Insert(slices.Clone(managed), rapid.IntRange(0, 2).Draw(t, "place"), draw(false), draw(false)))
+		if alone.Bars(true, Handler{}) != both.Bars(true, Handler{}) {
+			t.Fatal("other files decide about managed hooks")
+		}
+		for _, h := range []Handler{{}, {Gate: true}, {Mandatory: true}} {
+			if alone.Bars(false, h) != "" && both.Bars(false, h) == "" {
+				t.Fatalf("other files let %+v run", h)
+			}
+			if h.binding() && alone.Bars(false, h) == "" && both.Bars(false, h) != "" {
+				t.Fatalf("other files switch %+v off", h)
+			}
+		}
+		for _, text := range urls {
+			to, err := parseTarget(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			was, listed := alone.url(true, to)
+			if is, still := both.url(true, to); is != was || listed != still {
+				t.Fatalf("other files decide whether managed hooks may call %s: %q, then %q", text, was, is)
+			}
+			if why, _ := alone.url(false, to); why != "" {
+				if is, _ := both.url(false, to); is == "" {
+					t.Fatalf("other files allow %s", text)
+				}
+			}
+		}
+		for _, name := range []string{"A", "B", "C"} {
+			if alone.variable(true, name) != both.variable(true, name) || !alone.variable(false, name) && both.variable(false, name) {
+				t.Fatalf("other files decide about $%s", name)
+			}
+		}
+	})
 }
