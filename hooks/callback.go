@@ -67,7 +67,8 @@ type Registry struct {
 	callbacks map[Event][]*armed
 	made      int
 	running   map[*call]bool
-	after     []*afterTurn // in the order in which they were added; replaced, never changed
+	sessions  map[string]*Session // those that may have function hooks, by id
+	after     []*afterTurn        // in the order in which they were added; replaced, never changed
 }
 
 // On has do called for all events of that name whose subject fits matcher. See

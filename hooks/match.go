@@ -137,6 +137,12 @@ func (h *armed) kind() string {
 	return h.Type
 }
 
+// inside reports whether the hook needs no slot: it is no process, and may itself
+// run something that has hooks, such as a tool that acts on the team.
+func (h *armed) inside() bool {
+	return h.callback != nil || h.Type == "prompt" || h.Type == "agent" || h.Type == "mcp_tool"
+}
+
 // arm takes over one source.
 func (r *Runner) arm(source *Source) {
 	for event, groups := range source.Settings {
@@ -166,8 +172,16 @@ func (r *Runner) armOne(known *traits, source *Source, m *matcher, h Handler) *a
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
 	a.key = strings.Join([]string{source.Root, h.Shell, h.Type, a.label, strings.Join(h.Args, "\x01"), h.If,
 		fmt.Sprint(h.Args != nil, h.Gate)}, "\x00")
-	if h.Type == "http" {
+	switch h.Type {
+	case "http":
 		a.endpoint = r.armHTTP(source, &a.Handler)
+	case "prompt", "agent":
+		a.key += "\x00" + h.Model
+	case "mcp_tool":
+		a.key += "\x00" + inputKey(h.Input)
+		if h.OnFailure != "" && h.OnFailure != "continue" {
+			a.OnFailure = "block" // as the protocol has it for this type, whatever the word
+		}
 	}
 	if h.If == "" {
 		return a

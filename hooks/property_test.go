@@ -177,7 +177,7 @@ func TestChooseProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := Input{Payload: PreToolUseInput{ToolName: "Bash"}}
-		chosen, warnings := r.choose(traitsOf(PreToolUse), r.listening(PreToolUse), in)
+		chosen, warnings := r.choose(traitsOf(PreToolUse), r.listening(in), in)
 		var got []string
 		for _, h := range chosen {
 			got = append(got, fmt.Sprintf("%s of %g", h.Command, h.Timeout))

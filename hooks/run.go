@@ -70,10 +70,9 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 	running.Wait()
 }
 
-// acquire waits for a slot; it fails if ctx has ended first. A callback needs
-// none: it is no process, and may itself run something that has hooks.
+// acquire waits for a slot; it fails if ctx has ended first.
 func (r *run) acquire(ctx context.Context, h *armed) bool {
-	if h.callback != nil {
+	if h.inside() {
 		return ctx.Err() == nil
 	}
 	select {
@@ -90,7 +89,7 @@ func (r *run) acquire(ctx context.Context, h *armed) bool {
 
 // release gives a slot back.
 func (r *run) release(h *armed) {
-	if h.callback == nil {
+	if !h.inside() {
 		<-r.slots
 	}
 }
@@ -133,30 +132,38 @@ func (r *run) one(caller, ctx context.Context, h *armed) verdict {
 		v = r.runPolicy(limited, h)
 	case h.barred != "":
 		v = r.refuseBarred(h)
-	case h.callback != nil:
-		found, stdout, note := r.runCallback(limited, h)
-		found.timing(caller, limited, limit)
-		v = judgeAny(r.known, h, found)
-		v.Stdout = preview(stdout, r.opts.OutputCap)
-		if note != "" {
-			v.warn("%s", note)
-		}
-	case h.endpoint != nil:
-		found, reply := r.runHTTP(limited, h)
-		found.timing(caller, limited, limit)
-		v = judgeAny(r.known, h, found)
-		reply.describe(&v, r.opts.OutputCap)
-	case h.Type != "command":
-		v = judgeAny(r.known, h, finding{code: -1,
-			fault: fmt.Sprintf("handler type %q comes with a later version: the hook did not run", h.Type)})
 	default:
-		found, outputs := r.runCommand(limited, h)
+		found, seen := r.handle(limited, h)
 		found.timing(caller, limited, limit)
 		v = judgeAny(r.known, h, found)
-		outputs.describe(&v, r.opts.OutputCap)
+		seen.describe(&v, r.opts.OutputCap)
 	}
 	v.Duration = r.opts.Now().Sub(started)
 	return v
+}
+
+// seen is what a handler did besides judging: it completes a Result, with at
+// most limit of each text.
+type seen interface {
+	describe(v *verdict, limit int)
+}
+
+// handle does what the hook's type calls for.
+func (r *run) handle(ctx context.Context, h *armed) (finding, seen) {
+	switch {
+	case h.callback != nil:
+		found, stdout, note := r.runCallback(ctx, h)
+		return found, heard{stdout, note}
+	case h.endpoint != nil:
+		return r.runHTTP(ctx, h)
+	case h.Type == "prompt" || h.Type == "agent":
+		return r.runModel(ctx, h)
+	case h.Type == "mcp_tool":
+		return r.runTool(ctx, h)
+	case h.Type != "command":
+		return finding{code: -1, fault: checkType(r.known, h.Type)}, heard{}
+	}
+	return r.runCommand(ctx, h)
 }
 
 // timing notes that a hook was ended before it could answer: by whoever called

@@ -46,6 +46,8 @@ type Options struct {
 	Who       func(in Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: what the payload says
 	Policies  map[string]Policy                    // what gates may name (Handler.Policy)
 	Callbacks *Registry                            // hooks that are Go functions; nil: none. It may change while the Runner runs
+	Models    Model                                // answers prompt and agent hooks; nil: they cannot judge
+	Tools     Tools                                // makes the calls of mcp_tool hooks; nil: no server is connected
 	Now       func() time.Time                     // for durations; nil: time.Now
 	NewID     func() string                        // makes tool-use IDs, unique ones; nil: random UUIDs
 }
@@ -131,7 +133,7 @@ func (o *Options) complete() error {
 func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Outcome, error) {
 	event := in.Payload.Event()
 	id := r.toolUseID(in)
-	listening := r.listening(event)
+	listening := r.listening(in)
 	if len(listening) == 0 {
 		return Outcome{Event: event, ToolUseID: id, Decision: Pass, Warnings: r.flaws[event]}, ctx.Err()
 	}
@@ -149,13 +151,14 @@ func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Out
 }
 
 // listening lists the hooks of an event: those that are configured, then the
-// callbacks that there are now.
-func (r *Runner) listening(event Event) []*armed {
-	callbacks := r.opts.Callbacks.of(event)
-	if len(callbacks) == 0 {
+// callbacks that there are now, then the function hooks of its conversation.
+func (r *Runner) listening(in Input) []*armed {
+	event := in.Payload.Event()
+	callbacks, functions := r.opts.Callbacks.of(event), r.opts.Callbacks.functionsFor(in)
+	if len(callbacks)+len(functions) == 0 {
 		return r.armed[event]
 	}
-	return slices.Concat(r.armed[event], callbacks)
+	return slices.Concat(r.armed[event], callbacks, functions)
 }
 
 // toolUseID is the call's own ID for a tool event, else a new one.

@@ -148,8 +148,7 @@ func (r *settingsReader) group(event Event, path string, raw json.RawMessage) (g
 	return group, len(group.Hooks) > 0
 }
 
-// handler reads one handler; ok is false if it cannot run as it is written. A
-// type of a later version stays: its runs say so each time.
+// handler reads one handler; ok is false if it cannot run as it is written.
 func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) (h Handler, ok bool) {
 	fields, err := objectFields(raw)
 	if err != nil {
@@ -170,10 +169,6 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) 
 		return h, false
 	}
 	for _, problem := range checkHandler(traitsOf(event), h, Problem{Event: event}) {
-		if problem.Field == "type" && slices.Contains(handlerTypes(), h.Type) && !Implemented(h.Type) {
-			r.warn(path, "%s", problem.Text)
-			continue
-		}
 		if problem.odd {
 			r.warn(path+"."+problem.Field, "%s", problem.Text)
 			continue

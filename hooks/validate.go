@@ -101,9 +101,6 @@ func checkGroup(known *traits, group Group, at Problem) []Problem {
 	return problems
 }
 
-// Implemented reports whether this version runs handlers of that type.
-func Implemented(handlerType string) bool { return handlerType == "command" || handlerType == "http" }
-
 // handlerTypes lists the types of HOOKS.md section 3 that a file may name.
 func handlerTypes() []string { return []string{"command", "http", "mcp_tool", "prompt", "agent"} }
 
@@ -134,15 +131,27 @@ func checkHandler(known *traits, h Handler, at Problem) []Problem {
 		add("shell", "there is no shell %q: write bash or powershell, or leave it out for /bin/sh", h.Shell)
 	}
 	if !slices.Contains([]string{"", "continue", "block"}, h.OnFailure) {
+		at.odd = h.Type == "mcp_tool" // which takes any other word for block
 		add("onFailure", "%q: write continue or block", h.OnFailure)
+		at.odd = false
 	}
 	if text := checkIf(known, h.If); text != "" {
 		add("if", "%s", text)
 	}
-	if h.Type == "http" {
-		problems = append(problems, checkHTTP(&h, at)...)
+	return append(problems, checkFields(&h, at)...)
+}
+
+// checkFields says what is wrong with the fields that only the handler's type has.
+func checkFields(h *Handler, at Problem) []Problem {
+	switch h.Type {
+	case "http":
+		return checkHTTP(h, at)
+	case "prompt", "agent":
+		return checkModel(h, at)
+	case "mcp_tool":
+		return checkTool(h, at)
 	}
-	return problems
+	return nil
 }
 
 // checkType says what is wrong with a handler's type, or "".
@@ -155,8 +164,6 @@ func checkType(known *traits, handlerType string) string {
 			strings.Join(handlerTypes(), ", "))
 	case !known.takes(handlerType):
 		return fmt.Sprintf("%s runs no %s hooks", known.event, handlerType)
-	case !Implemented(handlerType):
-		return fmt.Sprintf("handler type %s comes with a later version: use command", handlerType)
 	}
 	return ""
 }
