@@ -88,14 +88,23 @@ func (t *tool[In]) Spec() teammate.Spec { return t.spec }
 
 // Run is teammate.Tool's.
 func (t *tool[In]) Run(ctx context.Context, call teammate.ToolCall) teammate.ToolResult {
-	if _, err := t.check(call.Input); err != nil {
+	in, err := t.read(call)
+	if err != nil {
 		return failed(fmt.Sprintf("%s: %v", t.spec.Name, err))
 	}
-	in := t.fresh
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return failed(fmt.Sprintf("%s: %s", t.spec.Name, typeMistake(err)))
-	}
 	return t.run(ctx, in)
+}
+
+// read reads and checks a call's input.
+func (t *tool[In]) read(call teammate.ToolCall) (In, error) {
+	in := t.fresh
+	if _, err := t.check(call.Input); err != nil {
+		return in, err
+	}
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return in, typeMistake(err)
+	}
+	return in, nil
 }
 
 // Normalize is teammate.Normalizer's: paths become absolute, without symbolic
@@ -215,7 +224,7 @@ func (t *tool[In]) check(input json.RawMessage) (map[string]json.RawMessage, err
 }
 
 // typeMistake says in words what a JSON decoder found wrong.
-func typeMistake(err error) string {
+func typeMistake(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		want := wrong.Type.String()
@@ -225,9 +234,9 @@ func typeMistake(err error) string {
 		case want == "bool":
 			want = "true or false"
 		}
-		return fmt.Sprintf("field %q must be a %s, not a %s", wrong.Field, want, wrong.Value)
+		return fmt.Errorf("field %q must be a %s, not a %s", wrong.Field, want, wrong.Value)
 	}
-	return err.Error()
+	return err
 }
 
 // encode is v as compact JSON in which <, > and & stay readable. It is for
