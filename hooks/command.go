@@ -51,12 +51,13 @@ func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
 		out.stdout.also, out.stderr.also = &outEnd, &errEnd
 	}
 	args, err := commandLine(h, r.lookup)
-	if err != nil {
+	dir, nowhere := r.place(h)
+	if err = errors.Join(err, nowhere); err != nil {
 		found.fault = err.Error()
 		return found, out
 	}
 	marker := markerName + "=" + uuid.NewString()
-	process := Process{Args: args, Dir: r.dir, Env: r.handlerEnv(h, marker), Stdin: r.wire,
+	process := Process{Args: args, Dir: dir, Env: r.handlerEnv(h, marker), Stdin: r.wire,
 		Stdout: &out.stdout, Stderr: &out.stderr, Grace: r.opts.Grace, Marker: marker}
 	release := func() {}
 	if r.opts.Spawned != nil {
@@ -130,11 +131,18 @@ func commandLine(h *armed, lookup func(name string) string) ([]string, error) {
 	if h.Args != nil {
 		args := make([]string, 0, len(h.Args)+1)
 		for _, arg := range append([]string{h.Command}, h.Args...) {
-			args = append(args, substitute(arg, h.source, lookup, false))
+			filled, err := userConfig(substitute(arg, h.source, lookup, false), h.source, false)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, filled)
 		}
 		return args, nil
 	}
-	line := substitute(h.Command, h.source, lookup, true)
+	line, err := userConfig(substitute(h.Command, h.source, lookup, true), h.source, true)
+	if err != nil {
+		return nil, err
+	}
 	switch h.Shell {
 	case "":
 		if runtime.GOOS == "windows" {

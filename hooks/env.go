@@ -72,11 +72,8 @@ func (r *run) eventEnv(in Input) []string {
 
 // handlerEnv adds what belongs to one handler.
 func (r *run) handlerEnv(h *armed, marker string) []string {
-	env := append(slices.Clip(r.env), marker)
-	if h.source.Root != "" {
-		env = append(env, "CLAUDE_PLUGIN_ROOT="+h.source.Root, "CLAUDE_PLUGIN_DATA="+h.source.Data)
-	}
-	return env
+	env := append(slices.Clip(r.env), r.givenEnv(h)...)
+	return append(env, marker)
 }
 
 // lookup is the value of a variable that placeholders may name.

@@ -126,6 +126,7 @@ type armed struct {
 	// callback is the function to call in place of a command; nil: none.
 	callback *callback
 	endpoint *endpoint // of an http hook; nil: it is none
+	closed   bool      // without a verdict it refuses (Options.FailClosed)
 	barred   string    // why it must not run though it is binding; empty: it may
 }
 
@@ -171,7 +172,8 @@ func (r *Runner) arm(source *Source) {
 func (r *Runner) armOne(known *traits, source *Source, m *matcher, h Handler) *armed {
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
 	a.key = strings.Join([]string{source.Root, h.Shell, h.Type, a.label, strings.Join(h.Args, "\x01"), h.If,
-		fmt.Sprint(h.Args != nil, h.Gate)}, "\x00")
+		fmt.Sprint(h.Args != nil, h.Gate), h.placeKey()}, "\x00")
+	a.closed = r.opts.FailClosed
 	switch h.Type {
 	case "http":
 		a.endpoint = r.armHTTP(source, &a.Handler)
@@ -223,7 +225,11 @@ func (r *Runner) choose(known *traits, listening []*armed, in Input) (chosen []*
 	subject := in.subject()
 	call, _ := in.Call(r.opts.ProjectDir)
 	last := map[string]int{}
+	member := r.memberOf(in)
 	for _, h := range listening {
+		if h.source.Member != "" && h.source.Member != member {
+			continue
+		}
 		yes, doubt := h.matcher.matches(subject)
 		if doubt != "" {
 			warnings = append(warnings, h.source.Name+": "+doubt)
@@ -246,10 +252,5 @@ func (r *Runner) spent(h *armed, session string) bool {
 	if !h.Once {
 		return false
 	}
-	key := session + "\x00" + h.key
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ran := r.once[key]
-	r.once[key] = true
-	return ran
+	return !r.ran.first(session + "\x00" + h.key)
 }

@@ -39,7 +39,10 @@ type Result struct {
 	// FailedOpen says that the hook gave no verdict (it could not run, timed out,
 	// or answered nothing usable), so that the action went on unchecked.
 	FailedOpen bool
-	Warning    string // what a person should know: a fail-open, a broken JSON, a child left behind
+	// Observed says that the hook only observes (Handler.Mode): nothing of what it
+	// decided was acted on.
+	Observed bool
+	Warning  string // what a person should know: a fail-open, a broken JSON, a child left behind
 }
 
 // Permission is what hooks decided about a tool call.

@@ -112,7 +112,9 @@ func (r *run) tell(p Progress) {
 // finish notes a verdict and tells the observer of it, in one step, so that
 // both orders are one.
 func (r *run) finish(h *armed, v verdict) {
-	v.Type, v.Command = h.kind(), h.label
+	if v.Type, v.Command = h.kind(), h.label; h.Mode == observing {
+		v = v.observed()
+	}
 	r.spill(&v)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,6 +185,7 @@ func (found *finding) timing(caller, limited context.Context, limit time.Duratio
 // judgeAny judges a hook or a gate, and takes the say from async hooks.
 func judgeAny(known *traits, h *armed, found finding) verdict {
 	found.command = h.label
+	found.closed = h.closed && !h.Async && !h.AsyncRewake
 	if h.Gate {
 		return judgeGate(known, found)
 	}

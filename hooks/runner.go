@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,6 +21,12 @@ type Source struct {
 	// all others, wherever they stand, and no other layer can switch them off.
 	Managed      bool
 	Restrictions Restrictions // what the layer forbids, itself and others
+	// Options are what the user has set for a plugin, by name: ${user_config.NAME}
+	// and CLAUDE_PLUGIN_OPTION_NAME.
+	Options map[string]string
+	// Member is the member that the layer's hooks are for, such as those in the head
+	// of its agent file; empty: all. See Options.Who.
+	Member string
 }
 
 // Policy is a gate that is written in Go and ships with covey. It decides by
@@ -48,8 +53,11 @@ type Options struct {
 	Callbacks *Registry                            // hooks that are Go functions; nil: none. It may change while the Runner runs
 	Models    Model                                // answers prompt and agent hooks; nil: they cannot judge
 	Tools     Tools                                // makes the calls of mcp_tool hooks; nil: no server is connected
-	Now       func() time.Time                     // for durations; nil: time.Now
-	NewID     func() string                        // makes tool-use IDs, unique ones; nil: random UUIDs
+	// FailClosed makes a configured hook that gives no verdict refuse, also at turn
+	// ends, where its event can refuse and somebody waits for it.
+	FailClosed bool
+	Now        func() time.Time // for durations; nil: time.Now
+	NewID      func() string    // makes tool-use IDs, unique ones; nil: random UUIDs
 }
 
 // Runner runs hooks: all that its sources configure, and the callbacks of its
@@ -65,9 +73,9 @@ type Runner struct {
 	env    []string
 	depth  int
 	slots  chan struct{}
-
-	mu   sync.Mutex
-	once map[string]bool // session and handler, for handlers that run once
+	ran    *onceBook
+	// personal says that some layer is for one member alone.
+	personal bool
 }
 
 // NewRunner makes a Runner for sources, in the order in which they were merged:
@@ -76,26 +84,39 @@ type Runner struct {
 // (Validate finds it earlier). The error names an option that cannot serve.
 // opts may be nil.
 func NewRunner(sources []Source, opts *Options) (*Runner, error) {
-	r := &Runner{armed: map[Event][]*armed{}, flaws: map[Event][]string{}, once: map[string]bool{}}
+	var o Options
 	if opts != nil {
-		r.opts = *opts
+		o = *opts
 	}
-	if err := r.opts.complete(); err != nil {
+	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	r.slots = make(chan struct{}, r.opts.Parallel)
+	r := newRunner(o)
+	r.take(sources)
+	return r, nil
+}
+
+// newRunner makes a Runner without hooks.
+func newRunner(opts Options) *Runner {
+	r := &Runner{opts: opts, armed: map[Event][]*armed{}, flaws: map[Event][]string{},
+		slots: make(chan struct{}, opts.Parallel), ran: &onceBook{ran: map[string]bool{}}}
 	r.depth = hookDepth(r.opts.Env)
 	r.env = r.baseEnv()
+	return r
+}
+
+// take arms the hooks of all sources.
+func (r *Runner) take(sources []Source) {
 	r.budget = budgetOf(sources, r.opts.Env)
 	r.limits = LimitsOf(sources)
 	for _, managed := range []bool{false, true} {
 		for i := range sources {
 			if sources[i].Managed == managed {
 				r.arm(&sources[i])
+				r.personal = r.personal || sources[i].Member != ""
 			}
 		}
 	}
-	return r, nil
 }
 
 // complete fills in defaults.

@@ -32,6 +32,10 @@ type Handler struct {
 	// when the hook cannot judge. Turn ends ignore it.
 	OnFailure string `json:"onFailure,omitempty" yaml:"onFailure,omitempty"`
 
+	// Mode is observe, or empty: the verdict of a hook that observes is noted in its
+	// Result and not acted on.
+	Mode string `json:"mode,omitempty" yaml:"mode,omitempty"`
+
 	// Mandatory, on a hook that can refuse a tool call, is covey's own: a spec is
 	// refused in which some member's agent makes such calls without asking.
 	Mandatory bool `json:"mandatory,omitempty" yaml:"mandatory,omitempty"`
@@ -43,6 +47,11 @@ type Handler struct {
 	Args []string `json:"args,omitempty" yaml:"args,omitempty"`
 	// Shell is bash, powershell, or empty for /bin/sh.
 	Shell string `json:"shell,omitempty" yaml:"shell,omitempty"`
+	// Cwd is the folder that the command runs in, from the project's; empty: the
+	// member's own. Env adds variables to its environment. Other agent programs'
+	// files have both.
+	Cwd string            `json:"cwd,omitempty" yaml:"cwd,omitempty"`
+	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
 	// Async and AsyncRewake let the action go on while the hook runs. This
 	// version waits for it and says so in its Result.
 	Async       bool `json:"async,omitempty" yaml:"async,omitempty"`

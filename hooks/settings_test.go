@@ -40,7 +40,7 @@ func TestParseSettings(t *testing.T) {
 				If: "Bash(git *)"},
 				{Type: "http", URL: "http://x"}}}},
 		},
-		Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"}}}
+		Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"}, Deny: []string{"Bash"}}}
 	if !reflect.DeepEqual(file, want) {
 		t.Errorf("got  %+v\nwant %+v", file, want)
 	}
@@ -60,7 +60,7 @@ func TestParseSettings(t *testing.T) {
 		`s.json: hooks.SessionEnd: want a list, got {"hooks": []}`,
 		`s.json: permissions.allow[1]: want a string, got 5`,
 		`s.json: permissions.allow[2]: not a permission rule`,
-		`s.json: permissions.deny: want a list, got "Bash"`,
+		`s.json: permissions.deny: want a list of rules, got one rule: it counts`,
 		`s.json: permissions.defaultMode: there is no permission mode "yolo"`,
 	})
 }
@@ -197,7 +197,8 @@ func FuzzSettings(f *testing.F) {
 func TestHandlerFields(t *testing.T) {
 	good := map[string]string{
 		"type": `"command"`, "if": `"Bash(git *)"`, "timeout": "2.5", "statusMessage": `"m"`, "once": "true",
-		"onFailure": `"block"`, "mandatory": "true", "command": `"c"`, "args": `["a"]`, "shell": `"bash"`, "async": "true", "asyncRewake": "true",
+		"onFailure": `"block"`, "mandatory": "true", "command": `"c"`, "args": `["a"]`, "shell": `"bash"`,
+		"cwd": `"d"`, "env": `{"A":"b"}`, "mode": `"observe"`, "async": "true", "asyncRewake": "true",
 		"url": `"http://x"`, "headers": `{"a":"b"}`, "allowedEnvVars": `["A"]`, "prompt": `"p"`, "model": `"m"`,
 		"continueOnBlock": "true", "server": `"s"`, "tool": `"t"`, "input": `{"a":1}`,
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 )
 
 // SettingsFile is what covey reads of a Claude Code settings file or of a
@@ -14,6 +12,8 @@ type SettingsFile struct {
 	Hooks        Settings
 	Permissions  Permissions
 	Restrictions Restrictions
+	// PluginOptions are the values of plugins' options, by plugin and option.
+	PluginOptions map[string]map[string]string
 	// Broken says that the file is not one JSON object, so that nothing of it counts.
 	Broken bool
 }
@@ -24,6 +24,9 @@ type Permissions struct {
 	Ask         []string `json:"ask,omitempty" yaml:"ask,omitempty"`
 	Deny        []string `json:"deny,omitempty" yaml:"deny,omitempty"`
 	DefaultMode string   `json:"defaultMode,omitempty" yaml:"defaultMode,omitempty"` // empty: not set
+	// Unreadable says what of Ask and Deny cannot be read at all, so that nobody
+	// knows what it was to forbid. Who goes by the permissions must not start then.
+	Unreadable []string `json:"-" yaml:"-"`
 }
 
 // ParseSettings reads a settings file. It never fails: what it cannot use it
@@ -33,6 +36,15 @@ type Permissions struct {
 func ParseSettings(name string, data []byte) (SettingsFile, []error) {
 	r := settingsReader{name: name}
 	file := SettingsFile{Hooks: Settings{}}
+	if isTOML(name) {
+		raw, err := tomlHooks(data)
+		if err != nil {
+			file.Broken = true
+			r.warn("", "the file is left out: %v", err)
+			return file, r.warnings
+		}
+		data = raw
+	}
 	top, err := objectFields(data)
 	if err != nil {
 		file.Broken = true
@@ -45,6 +57,8 @@ func ParseSettings(name string, data []byte) (SettingsFile, []error) {
 			r.hooks(file.Hooks, f.Value)
 		case "permissions":
 			r.permissions(&file.Permissions, f.Value)
+		case "pluginConfigs":
+			file.PluginOptions = r.pluginConfigs(f.Value)
 		default:
 			r.restriction(&file.Restrictions, f)
 		}
@@ -101,7 +115,7 @@ func (r *settingsReader) hooks(into Settings, raw json.RawMessage) {
 		return
 	}
 	for _, f := range events {
-		path, event := "hooks."+f.Name, Event(f.Name)
+		path, event := "hooks."+f.Name, eventOf(f.Name)
 		if problems := checkEvent(event); len(problems) > 0 {
 			r.warn(path, "%s; its hooks are left out", problems[0].Text)
 			continue
@@ -124,6 +138,10 @@ func (r *settingsReader) group(event Event, path string, raw json.RawMessage) (g
 	if err != nil {
 		r.warn(path, "want an object with hooks, got %s: it is left out", preview(string(raw), 40))
 		return group, false
+	}
+	if bareHandler(fields) {
+		h, ok := r.handler(event, path, raw)
+		return Group{Hooks: []Handler{h}}, ok
 	}
 	var handlers []json.RawMessage
 	for _, f := range fields {
@@ -156,8 +174,12 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) 
 		return h, false
 	}
 	ok = true
+	var other forms
 	for _, f := range fields {
 		target := h.field(f.Name)
+		if target == nil {
+			target = other.field(f.Name)
+		}
 		if target == nil {
 			r.warn(path+"."+preview(f.Name, 40), "the field is not known and has no effect")
 			continue
@@ -166,6 +188,9 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) 
 	}
 	if !ok {
 		r.warn(path, "the hook is left out")
+		return h, false
+	}
+	if !other.settle(r, path, &h) {
 		return h, false
 	}
 	for _, problem := range checkHandler(traitsOf(event), h, Problem{Event: event}) {
@@ -192,6 +217,9 @@ func (h *Handler) field(name string) any {
 		"command":         &h.Command,
 		"args":            &h.Args,
 		"shell":           &h.Shell,
+		"cwd":             &h.Cwd,
+		"env":             &h.Env,
+		"mode":            &h.Mode,
 		"async":           &h.Async,
 		"asyncRewake":     &h.AsyncRewake,
 		"url":             &h.URL,
@@ -204,53 +232,4 @@ func (h *Handler) field(name string) any {
 		"tool":            &h.Tool,
 		"input":           &h.Input,
 	}[name]
-}
-
-// permissions reads the permission rules. Those that are no rules are left out.
-func (r *settingsReader) permissions(into *Permissions, raw json.RawMessage) {
-	fields, err := objectFields(raw)
-	if err != nil {
-		r.warn("permissions", "want an object, got %s", preview(string(raw), 40))
-		return
-	}
-	lists := map[string]*[]string{"allow": &into.Allow, "ask": &into.Ask, "deny": &into.Deny}
-	for _, f := range fields {
-		path := "permissions." + f.Name
-		switch list := lists[f.Name]; {
-		case list != nil:
-			r.rules(path, f.Value, list)
-		case f.Name == "defaultMode":
-			r.into(path, f.Value, &into.DefaultMode)
-			if into.DefaultMode != "" && !slices.Contains(modes(), into.DefaultMode) {
-				r.warn(path, "there is no permission mode %q: write %s", into.DefaultMode,
-					strings.Join(modes(), ", "))
-				into.DefaultMode = ""
-			}
-		}
-	}
-}
-
-// modes lists the permission modes of HOOKS.md section 2.
-func modes() []string {
-	return []string{"default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"}
-}
-
-// rules reads one list of rules, entry by entry.
-func (r *settingsReader) rules(path string, raw json.RawMessage, into *[]string) {
-	var entries []json.RawMessage
-	if !r.into(path, raw, &entries) {
-		return
-	}
-	for i, entry := range entries {
-		var text string
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if !r.into(at, entry, &text) {
-			continue
-		}
-		if _, err := ParseRule(text); err != nil {
-			r.warn(at, "%v: it is left out", err)
-			continue
-		}
-		*into = append(*into, text)
-	}
 }

@@ -135,6 +135,12 @@ func checkHandler(known *traits, h Handler, at Problem) []Problem {
 		add("onFailure", "%q: write continue or block", h.OnFailure)
 		at.odd = false
 	}
+	switch {
+	case h.Mode != "" && h.Mode != observing:
+		add("mode", "%q: write observe, or leave it out", h.Mode)
+	case h.Mode == observing && h.Mandatory:
+		add("mode", "a hook that only observes cannot be mandatory: remove one of the two")
+	}
 	if text := checkIf(known, h.If); text != "" {
 		add("if", "%s", text)
 	}

@@ -21,6 +21,7 @@ type finding struct {
 	fault    string // why there is no exit code, for people; empty if there is one
 	timedOut bool
 	aborted  bool // the context ended first
+	closed   bool // without a verdict it refuses
 	answer   answer
 	stderr   string
 	tail     string // end of both outputs; kept for gates only
@@ -74,6 +75,9 @@ func judge(known *traits, h *Handler, found finding) verdict {
 	}
 	// Recorded hosts call half an answer a success, and yet nothing was checked.
 	v.FailedOpen = found.answer.broken && found.code == 0
+	if v.FailedOpen {
+		v.close(known, found, found.answer.note)
+	}
 	valid := found.answer.fields != nil && found.answer.flaw == ""
 	if valid {
 		v.apply(known, found)
@@ -110,6 +114,9 @@ func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, 
 	v.Outcome, v.FailedOpen = status, true
 	v.warn("%s", why)
 	block := h.OnFailure == "block" && !h.Async && !h.AsyncRewake
+	if v.close(known, found, why); v.refused >= refuses {
+		return
+	}
 	if !block && !(found.timedOut && h.timesOutClosed(known.event)) {
 		return
 	}
