@@ -1,6 +1,10 @@
 package configs
 
-import "github.com/google/jsonschema-go/jsonschema"
+import (
+	"cmp"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
 
 // kindFields are the keys of a mapping whose type is kind.
 type kindFields struct {
@@ -65,10 +69,13 @@ func (p elsewhere) decode(d *decoder, key, _ *node) {
 func (p elsewhere) schema() *schema { return of(*never()) }
 
 // headersPart takes a mapping from headers to their values.
-type headersPart struct{ to *[]entry[value[string]] }
+type headersPart struct {
+	to   *[]entry[value[string]]
+	keys string // what they are; empty: headers
+}
 
 // want says what it is from and to.
-func (p headersPart) want() string { return "a mapping from headers to text" }
+func (p headersPart) want() string { return "a mapping from " + cmp.Or(p.keys, "headers") + " to text" }
 
 // decode leaves it to package hooks what a header may be called.
 func (p headersPart) decode(d *decoder, key, n *node) {

@@ -100,6 +100,22 @@ func (r *resolver) folder(v value[string]) string {
 	return dir
 }
 
+// pluginFolder resolves a plugin's folder and reports one that is not there.
+func (r *resolver) pluginFolder(v value[string]) string {
+	if v.v == "" {
+		return ""
+	}
+	dir := r.absolute(v.v)
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		r.missing(v, "plugin", dir, err)
+	case !info.IsDir():
+		r.fail(v.at.at, "the plugin %s is a file; name its folder", quote(v.v))
+	}
+	return dir
+}
+
 // sentence makes an error's text one of ours: no package name before it.
 func sentence(err error) string {
 	return strings.TrimPrefix(err.Error(), "hooks: ")

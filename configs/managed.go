@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 )
@@ -60,6 +61,10 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 		if file.Broken {
 			return Managed{}, warnings, fmt.Errorf("%w: %w; ask whoever looks after this machine", ErrManaged,
 				errors.Join(errs...))
+		}
+		if len(file.Permissions.Unreadable) > 0 {
+			return Managed{}, warnings, fmt.Errorf("%w: %s; ask whoever looks after this machine", ErrManaged,
+				strings.Join(file.Permissions.Unreadable, "; "))
 		}
 		warnings = append(warnings, errs...)
 		m.Sources = append(m.Sources, hooks.Source{Name: path, Settings: file.Hooks, Managed: true,

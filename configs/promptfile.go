@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/goccy/go-yaml/lexer"
 )
 
 // maxPrompt is the size of the largest prompt file, in bytes: more than any
@@ -99,16 +97,8 @@ func splitHead(data string) (head, body string) {
 // files are written for other programs, which are lenient; so a head that is
 // not good YAML is no mistake of the spec.
 func readHead(head string) (description string, tools []string, ok bool) {
-	src, _, message := newSource("", []byte(head))
-	if message != "" {
-		return "", nil, false
-	}
-	tokens := lexer.Tokenize(src.text)
-	if len(guard(src, tokens)) > 0 {
-		return "", nil, false
-	}
-	root, problems := parseYAML(src, tokens)
-	if len(problems) > 0 || root == nil || root.kind != kindMapping {
+	root, ok := parseHead(head)
+	if !ok {
 		return "", nil, false
 	}
 	if d := root.lookup("description"); d != nil && d.kind == kindText {

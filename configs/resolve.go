@@ -34,10 +34,11 @@ type resolver struct {
 // team resolves the whole spec.
 func (r *resolver) team(s *teamSpec) *Team {
 	t := &Team{
-		File: r.file,
-		Name: s.name.or(defaultName(r.dir)),
-		Goal: s.goal.v,
-		Keep: s.keep.v,
+		File:       r.file,
+		Name:       s.name.or(defaultName(r.dir)),
+		Goal:       s.goal.v,
+		Keep:       s.keep.v,
+		FailClosed: s.closed.v,
 	}
 	t.Workspace = r.folder(s.workspace)
 	t.Models = r.allModels(s.models)
@@ -50,6 +51,9 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Gates = r.gates(&s.gates)
 	for _, path := range s.settings.items {
 		t.Settings = append(t.Settings, r.path(path, "settings file"))
+	}
+	for _, path := range s.plugins.items {
+		t.Plugins = append(t.Plugins, r.pluginFolder(path))
 	}
 	return t
 }

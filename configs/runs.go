@@ -26,6 +26,9 @@ const (
 	RunAgent    RunKind = "agent"    // an agent program: its command line, or the preset's name
 	RunEnv      RunKind = "env"      // the variables that the spec sets for an agent program, by name
 	RunFile     RunKind = "file"     // a file that a command names
+	RunPlugin   RunKind = "plugin"   // the folder of a plugin, with all files in it
+	RunServer   RunKind = "server"   // an MCP server that a plugin brings: its command line or URL
+	RunHead     RunKind = "head"     // an agent's file with hooks in its head
 )
 
 // Run is one thing that the team would run: a command, or a file whose content
@@ -64,10 +67,43 @@ func (t *Team) Runs() []Run {
 	l.settings(RunGate, t.Gates)
 	for _, path := range t.Settings {
 		l.add(Run{Kind: RunSettings, Path: path})
-		file, _ := readSettings(path) // Sources warns of what is wrong with it
+		file, _ := ReadSettings(path) // Sources warns of what is wrong with it
 		l.settings(RunHook, file.Hooks)
 	}
+	for _, root := range t.Plugins {
+		l.plugin(root)
+	}
+	for _, m := range t.Members() {
+		if m.PromptFile == "" {
+			continue
+		}
+		if file, _ := readFront(m.PromptFile, ReadHookFile); len(file.Hooks) > 0 || file.Broken {
+			l.add(Run{Kind: RunHead, Path: m.PromptFile})
+			l.settings(RunHook, file.Hooks)
+		}
+	}
 	return l.runs
+}
+
+// plugin lists a plugin's folder, its hooks and its servers. The folder covers the
+// files that they name.
+func (l *lister) plugin(root string) {
+	l.add(Run{Kind: RunPlugin, Path: root})
+	p, _ := ReadPlugin(root, nil)
+	l.settings(RunHook, p.Hooks)
+	for _, s := range p.Servers {
+		line := s.URL
+		for i, word := range s.Command {
+			if i > 0 {
+				line += " "
+			}
+			line += quoteArg(word)
+		}
+		l.add(Run{Kind: RunServer, Command: s.Name + ": " + line})
+		for _, path := range l.team.programs(s.Command, s.Cwd) {
+			l.add(Run{Kind: RunFile, Path: path})
+		}
+	}
 }
 
 // lister gathers runs.
@@ -125,7 +161,7 @@ func (l *lister) handler(kind RunKind, event hooks.Event, h hooks.Handler) {
 		}
 	}
 	l.add(Run{Kind: kind, Event: event, Command: command})
-	for _, path := range l.team.programs(words) {
+	for _, path := range l.team.programs(words, h.Cwd) {
 		l.add(Run{Kind: RunFile, Path: path})
 	}
 }
@@ -149,11 +185,12 @@ func shellWords(command string) []string {
 }
 
 // programs returns the files among words that are programs the workspace brings.
-func (t *Team) programs(words []string) []string {
+// cwd is where the words are read, from the workspace; empty: the workspace.
+func (t *Team) programs(words []string, cwd string) []string {
 	var out []string
 	interpreted := false
 	for _, word := range words {
-		if path, ok := t.own(word); ok && (interpreted || isProgram(path)) {
+		if path, ok := t.own(word, cwd); ok && (interpreted || isProgram(path)) {
 			out = append(out, path)
 		}
 		// Options may stand between an interpreter and its file.
@@ -165,20 +202,41 @@ func (t *Team) programs(words []string) []string {
 }
 
 // own resolves a word that names a regular file in the workspace or the
-// spec's folder.
-func (t *Team) own(word string) (string, bool) {
+// spec's folder, be it by another way than theirs.
+func (t *Team) own(word, cwd string) (string, bool) {
 	for _, variable := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} {
 		word = strings.ReplaceAll(word, variable, t.Workspace)
 	}
 	if !filepath.IsAbs(word) {
-		word = filepath.Join(t.Workspace, word)
+		if !filepath.IsAbs(cwd) {
+			cwd = filepath.Join(t.Workspace, cwd)
+		}
+		word = filepath.Join(cwd, word)
 	}
 	path := filepath.Clean(word)
-	if !within(t.Workspace, path) && !within(filepath.Dir(t.File), path) {
+	if !t.Brings(path) {
 		return "", false
 	}
 	info, err := os.Stat(path)
 	return path, err == nil && info.Mode().IsRegular()
+}
+
+// Brings reports whether a path lies in the workspace or in the spec's folder, as it
+// is written or by what its links lead to: who works there can change the file.
+func (t *Team) Brings(path string) bool {
+	for _, dir := range []string{t.Workspace, filepath.Dir(t.File)} {
+		if within(dir, path) {
+			return true
+		}
+		realDir, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			continue
+		}
+		if realPath, err := filepath.EvalSymlinks(path); err == nil && within(realDir, realPath) {
+			return true
+		}
+	}
+	return false
 }
 
 // within reports whether path lies in dir.

@@ -13,7 +13,7 @@ func (l *lister) agent(a Agent) {
 		return
 	}
 	l.add(Run{Kind: RunAgent, Command: a.commandLine()})
-	for _, path := range l.team.programs(slices.Concat(a.Command, a.Resume)) {
+	for _, path := range l.team.programs(slices.Concat(a.Command, a.Resume), "") {
 		l.add(Run{Kind: RunFile, Path: path})
 	}
 	if len(a.Env) > 0 {
@@ -67,7 +67,7 @@ func variables(env []EnvVar) string {
 func (l *lister) loaded(v EnvVar) {
 	words := strings.FieldsFunc(v.Text, func(r rune) bool { return strings.ContainsRune(" \t\n:;,=", r) })
 	for _, word := range words {
-		path, ok := l.team.own(word)
+		path, ok := l.team.own(word, "")
 		if ok && (isLoader(v.Name) || isProgram(path)) {
 			l.add(Run{Kind: RunFile, Path: path})
 		}

@@ -137,7 +137,7 @@ func TestPrograms(t *testing.T) {
 		"":                                 "",
 	} {
 		want := strings.Fields(want)
-		got := team.programs(shellWords(command))
+		got := team.programs(shellWords(command), "")
 		for i := range got {
 			got[i] = strings.TrimPrefix(got[i], dir+string(filepath.Separator))
 		}

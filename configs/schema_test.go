@@ -110,7 +110,7 @@ func TestSchemaRefuses(t *testing.T) {
 			}
 		}
 	}
-	for _, spec := range []string{"covey: 1", "lead: x", "covey: 2\nlead: x", "covey: 1\nlead: x\nplugins: [x]",
+	for _, spec := range []string{"covey: 1", "lead: x", "covey: 2\nlead: x", "covey: 1\nlead: x\nsandbox: {}", "covey: 1\nlead: x\nfail_closed: 1",
 		"covey: 1\nlead: x\nnope: 1", "covey: 1\nlead: {model: {script: x}}", "covey: 1\nlead: x\nname: A b",
 		"covey: 1\nlead: {limits: {turn_timeout: 10}}", "covey: 1\nlead: {limits: {turn_timeout: -1s}}",
 		"covey: 1\nlead: {limits: {turn_timeout: soon}}", "covey: 1\nlead: x\nhooks: {Stopp: []}",
@@ -147,7 +147,7 @@ func TestSchemaDescribes(t *testing.T) {
 // TestKeysOfDesign: the keys are those of DESIGN 4 and no others.
 func TestKeysOfDesign(t *testing.T) {
 	want := map[string]string{
-		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins " +
+		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
 			"mcp_servers worktree merge protect budget schedules sandbox gateway bus extends keep",
 		"models":      "provider base_url model script",
 		"agents":      "use model command resume env auth parallel native_hooks",

@@ -13,56 +13,26 @@ import (
 const maxSettings = 1 << 20
 
 // Sources returns the layers of hooks that the team has, in the order in which
-// they merge (HOOKS.md section 3): the section `hooks`, the gates, and the
-// settings files in the spec's order. The files are read on every call, so
-// that a caller can take up a change. A file that has vanished or is broken
-// gives warnings and as much of its hooks as can be used.
+// they merge: those of Layers, with the files as they are on disk.
 func (t *Team) Sources() ([]hooks.Source, []error) {
-	var out []hooks.Source
-	if len(t.Hooks) > 0 {
-		out = append(out, hooks.Source{Name: t.File, Settings: t.Hooks})
-	}
-	if len(t.Gates) > 0 {
-		out = append(out, hooks.Source{Name: "gates of " + t.File, Settings: t.Gates})
-	}
-	var warnings []error
-	for _, path := range t.Settings {
-		file, errs := readSettings(path)
-		warnings = append(warnings, errs...)
-		if len(file.Hooks) > 0 || file.Restrictions.Any() {
-			out = append(out, hooks.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
-		}
-	}
-	return out, warnings
+	l := t.Layers(nil)
+	return l.Sources, l.Warnings
 }
 
-// SettingsPermissions returns the permission rules of the settings files, put
-// together; they add to those of every member. The warnings are about what of
-// a file's permissions has no effect here; what is wrong with a file itself is
-// among the warnings of Sources.
-func (t *Team) SettingsPermissions() (Permissions, []error) {
-	var out Permissions
-	var warnings []error
-	for _, path := range t.Settings {
-		file, _ := readSettings(path)
-		out.Allow = append(out.Allow, file.Permissions.Allow...)
-		out.Ask = append(out.Ask, file.Permissions.Ask...)
-		out.Deny = append(out.Deny, file.Permissions.Deny...)
-		// A file that anybody may have put there must not loosen what the
-		// spec says.
-		if file.Permissions.DefaultMode != "" {
-			warnings = append(warnings, fmt.Errorf(
-				"%s: permissions.defaultMode has no effect; set permission_mode in the spec", path))
-		}
-	}
-	return out, warnings
-}
+// ReadSettings reads one settings file: JSON as Claude Code, Codex and VS Code
+// write it, Codex's TOML, or the head of an agent's or skill's Markdown file. It
+// never fails; a file that cannot be used is empty and has a warning.
+func ReadSettings(path string) (hooks.SettingsFile, []error) { return readSettings(path, ReadHookFile) }
 
 // readSettings reads one settings file.
-func readSettings(path string) (hooks.SettingsFile, []error) {
-	data, err := readBounded(path, maxSettings)
+func readSettings(path string, read ReadFile) (hooks.SettingsFile, []error) {
+	if isMarkdown(path) {
+		return readFront(path, read)
+	}
+	data, err := read(path)
 	if err != nil {
-		return hooks.SettingsFile{}, []error{fmt.Errorf("settings file %s: %s; its hooks do not run", path, cause(err))}
+		return hooks.SettingsFile{Broken: true},
+			[]error{fmt.Errorf("settings file %s: %s; its hooks do not run", path, cause(err))}
 	}
 	return hooks.ParseSettings(path, data)
 }

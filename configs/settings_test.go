@@ -127,7 +127,8 @@ func TestSourcesReload(t *testing.T) {
 
 func TestSettingsPermissions(t *testing.T) {
 	team, _ := settingsTeam(t, `{"permissions": {"allow": ["Glob", 3], "deny": ["Edit"]}}`)
-	got, warnings := team.SettingsPermissions()
+	layers := team.Layers(nil)
+	got, warnings := layers.Permissions, layers.Powerless
 	want := Permissions{Allow: []string{"Read", "Glob"}, Ask: []string{"WebFetch"}, Deny: []string{"Bash(rm *)", "Edit"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("permissions %+v, want %+v", got, want)

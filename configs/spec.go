@@ -26,6 +26,8 @@ type teamSpec struct {
 	gates     gatesSpec
 	hooks     hookSection
 	settings  list[value[string]]
+	plugins   list[value[string]]
+	closed    value[bool]
 	keep      value[bool]
 }
 
@@ -59,7 +61,12 @@ func (s *teamSpec) fields() []field {
 		{key: "hooks", part: shared("hooks", hooksPart{&s.hooks}),
 			doc: "Hooks, in the shape of a Claude Code settings file."},
 		{key: "settings", part: texts(&s.settings),
-			doc: "Claude Code settings files, relative to the spec. Their hooks and permissions count."},
+			doc: "Settings files, relative to the spec. Their hooks and permissions count. Files of Claude Code, Codex " +
+				"and VS Code serve, and Markdown files with hooks in their head."},
+		{key: "plugins", part: texts(&s.plugins),
+			doc: "Folders with hooks/hooks.json or a plugin manifest, relative to the spec."},
+		{key: "fail_closed", part: truth(&s.closed),
+			doc: "Hooks that fail refuse, as gates do. Default: false, they let everything pass."},
 	}
 	return append(append(fields, laterFields()...), field{key: "keep", part: truth(&s.keep),
 		doc: "Stay up when all is done. Default: false."})
@@ -68,8 +75,6 @@ func (s *teamSpec) fields() []field {
 // laterFields are the keys of a team that come with later versions.
 func laterFields() []field {
 	return []field{
-		{key: "plugins", part: later("copy the plugin's hooks into hooks, or list its settings file under settings"),
-			doc: "Folders with hooks/hooks.json."},
 		{key: "mcp_servers", part: later(""),
 			doc: "MCP servers whose tools the members get."},
 		{key: "worktree", part: later("remove it; members share the workspace"),

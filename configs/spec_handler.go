@@ -1,6 +1,10 @@
 package configs
 
-import "github.com/coveyteam/covey/hooks"
+import (
+	"runtime"
+
+	"github.com/coveyteam/covey/hooks"
+)
 
 // handlerSpec is one hook.
 type handlerSpec struct {
@@ -17,6 +21,12 @@ type handlerSpec struct {
 	async          value[bool]
 	asyncRewake    value[bool]
 	mandatory      value[bool]
+	mode           value[string]
+	windows        value[string]
+	linux          value[string]
+	osx            value[string]
+	cwd            value[string]
+	env            []entry[value[string]]
 	url            value[string]
 	headers        []entry[value[string]]
 	allowedEnvVars list[value[string]]
@@ -75,6 +85,8 @@ func (h *handlerSpec) commonFields(kind string) []field {
 		{key: "once", part: truth(&h.once), doc: "Run the hook once only."},
 		{key: "onFailure", part: oneOf(&h.onFailure, "continue", "block"),
 			doc: "What a hook that fails means. Default: continue."},
+		{key: "mode", part: oneOf(&h.mode, "observe"),
+			doc: "observe: what the hook decides is noted and not acted on."},
 		{key: "mandatory", part: truth(&h.mandatory),
 			doc: "On PreToolUse and PermissionRequest: refuse the spec if some member's agent makes the calls " +
 				"before the hook can refuse them. Default: false."},
@@ -108,6 +120,12 @@ func (h *handlerSpec) commandFields() []field {
 			doc: "The command line, or with args the program."},
 		{key: "args", part: argsPart(&h.args), doc: "Arguments; with them no shell is used."},
 		{key: "shell", part: oneOf(&h.shell, "bash", "powershell"), doc: "The shell. Default: sh."},
+		{key: "windows", part: text(&h.windows), doc: "The command on Windows, in place of command."},
+		{key: "linux", part: text(&h.linux), doc: "The command on Linux, in place of command."},
+		{key: "osx", part: text(&h.osx), doc: "The command on macOS, in place of command."},
+		{key: "cwd", part: text(&h.cwd),
+			doc: "The folder that the command runs in, relative to the workspace. Default: the member's."},
+		{key: "env", part: headersPart{&h.env, "variables"}, doc: "Variables for the command."},
 		{key: "async", part: truth(&h.async), doc: "Do not wait for the hook; it has no say then."},
 		{key: "asyncRewake", part: truth(&h.asyncRewake),
 			doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
@@ -120,7 +138,7 @@ func (h *handlerSpec) httpFields() []field {
 		{key: "url", need: true, part: text(&h.url),
 			doc: "Where the hook's input is posted to. Addresses in private networks must be named in " +
 				"allowedHttpHookUrls of a settings file."},
-		{key: "headers", part: headersPart{&h.headers},
+		{key: "headers", part: headersPart{to: &h.headers},
 			doc: "Headers of the request. $NAME stands for a variable of allowedEnvVars."},
 		{key: "allowedEnvVars", part: texts(&h.allowedEnvVars),
 			doc: "Variables of covey's environment that headers may name."},
@@ -136,7 +154,9 @@ func (h *handlerSpec) handler() hooks.Handler {
 		StatusMessage:  h.statusMessage.v,
 		Once:           h.once.v,
 		OnFailure:      h.onFailure.v,
-		Command:        h.command.v,
+		Command:        hooks.PickCommand(runtime.GOOS, h.command.v, h.windows.v, h.linux.v, h.osx.v),
+		Mode:           h.mode.v,
+		Cwd:            h.cwd.v,
 		Args:           argWords(h.args),
 		Shell:          h.shell.v,
 		Async:          h.async.v,
@@ -145,11 +165,18 @@ func (h *handlerSpec) handler() hooks.Handler {
 		URL:            h.url.v,
 		AllowedEnvVars: words(h.allowedEnvVars),
 	}
-	for _, e := range h.headers {
-		if out.Headers == nil {
-			out.Headers = map[string]string{}
-		}
-		out.Headers[e.name.text] = e.v.v
+	out.Headers, out.Env = textsByName(h.headers), textsByName(h.env)
+	return out
+}
+
+// textsByName makes a map of entries; nil if there are none.
+func textsByName(entries []entry[value[string]]) map[string]string {
+	if len(entries) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(entries))
+	for _, e := range entries {
+		out[e.name.text] = e.v.v
 	}
 	return out
 }

@@ -22,7 +22,10 @@ type Team struct {
 	Hooks    hooks.Settings // the section `hooks`
 	Gates    hooks.Settings // the section `gates`; each handler has Gate set
 	Settings []string       // absolute paths of the settings files, in order
-	Keep     bool           // stay up when all is done
+	Plugins  []string       // absolute paths of the plugins' folders, in order
+	// FailClosed makes hooks that give no verdict refuse, as gates do.
+	FailClosed bool
+	Keep       bool // stay up when all is done
 
 	// Warnings tell of things that are legal and look like mistakes.
 	Warnings []Problem
@@ -77,6 +80,9 @@ type Permissions struct {
 	// Mandatory are those of Ask and Deny that must hold before a call runs: a
 	// spec is refused whose member has an agent that could only tell afterwards.
 	Mandatory []string
+	// Unreadable says what of settings files was to forbid something that nobody can
+	// tell. No team starts with it.
+	Unreadable []string
 }
 
 // Limits bound what a member may use. Zero means no limit.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -22,18 +23,29 @@ import (
 // layers are the hooks of a team, and what is wrong in its settings files.
 type layers struct {
 	sources  []hooks.Source
-	settings configs.Permissions // of the settings files, for all members
+	settings configs.Permissions    // of the settings files, for all members
+	servers  []configs.PluginServer // MCP servers that plugins bring
 	warnings []error
 }
 
 // loadHooks gathers the layers of hooks that a spec names.
 func loadHooks(team *configs.Team) (layers, error) {
+	return layersOf(team, nil)
+}
+
+// layersOf reads them with read, as configs.Layers does. The error says what cannot
+// be read though it was to forbid something: no team may run without it.
+func layersOf(team *configs.Team, read configs.ReadFile) (layers, error) {
 	var l layers
-	l.sources, l.warnings = team.Sources()
-	permissions, warnings := team.SettingsPermissions()
-	l.settings, l.warnings = permissions, append(l.warnings, warnings...)
-	_, err := hooks.NewRunner(l.sources, nil)
-	return l, err
+	given := team.Layers(read)
+	l.sources, l.servers = given.Sources, given.Servers
+	l.warnings = slices.Concat(given.Warnings, given.Powerless)
+	l.settings = given.Permissions
+	if bad := l.settings.Unreadable; len(bad) > 0 {
+		return l, fmt.Errorf("permissions that nobody can read may forbid anything, so the team does not start:\n%s",
+			strings.Join(bad, "\n"))
+	}
+	return l, fillData(l.sources)
 }
 
 // heed adds what an administrator has laid down, and tells of what the layers
@@ -98,12 +110,16 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 // hookRunner is the one runner of all members' hooks. Which member a hook runs
 // for follows from the session in its input.
 func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
+	if err := makeData(o.hooks.sources); err != nil {
+		return nil, err
+	}
 	return hooks.NewRunner(o.hooks.sources, &hooks.Options{
 		Env:        childEnvironment(o.opts, o.place),
 		ProjectDir: o.team.Workspace,
 		SpillDir:   o.place.Scratch(),
 		Policies:   c.policies(),
 		Callbacks:  o.opts.Hooks,
+		FailClosed: o.team.FailClosed,
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := c.bySession(in.SessionID); ok {
 				return o.envFile(s)

@@ -1,0 +1,141 @@
+package configs
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// ReadFile reads one file of a team's hooks. Whoever wants another content than
+// the one on disk, such as an earlier one, gives its own.
+type ReadFile func(path string) ([]byte, error)
+
+// ReadHookFile is the ReadFile that reads the disk: regular files of at most 1 MiB.
+func ReadHookFile(path string) ([]byte, error) { return readBounded(path, maxSettings) }
+
+// Layers are the hooks of a team with all that stands beside them in the same
+// files, as these are at one moment.
+type Layers struct {
+	// Sources merge in this order (HOOKS.md section 3): the section `hooks`, the
+	// gates, settings files, plugins, the heads of agent files.
+	Sources []hooks.Source
+	// Permissions are those of the settings files, put together; they add to those of
+	// every member.
+	Permissions Permissions
+	Servers     []PluginServer // MCP servers that plugins bring
+	Warnings    []error        // what is wrong with the files
+	// Powerless tells of permissions that are right and have no effect here.
+	Powerless []error
+}
+
+// Layers reads the files of the team's hooks with read; nil is ReadHookFile. A
+// file that has vanished or is broken gives a warning and as much of its hooks
+// as can be used. The data folders of plugins are for the caller to fill in
+// (hooks.Source.Data).
+func (t *Team) Layers(read ReadFile) Layers {
+	if read == nil {
+		read = ReadHookFile
+	}
+	var l Layers
+	l.own(t)
+	options := map[string]map[string]string{}
+	for _, path := range t.Settings {
+		l.settings(path, read, options)
+	}
+	for _, root := range t.Plugins {
+		l.plugin(root, read, options)
+	}
+	l.heads(t, read)
+	return l
+}
+
+// own adds what the spec itself has.
+func (l *Layers) own(t *Team) {
+	if len(t.Hooks) > 0 {
+		l.Sources = append(l.Sources, hooks.Source{Name: t.File, Settings: t.Hooks})
+	}
+	if len(t.Gates) > 0 {
+		l.Sources = append(l.Sources, hooks.Source{Name: "gates of " + t.File, Settings: t.Gates})
+	}
+}
+
+// settings adds a settings file, and notes what it sets for plugins.
+func (l *Layers) settings(path string, read ReadFile, options map[string]map[string]string) {
+	file, warnings := readSettings(path, read)
+	l.Warnings = append(l.Warnings, warnings...)
+	if len(file.Hooks) > 0 || file.Restrictions.Any() {
+		l.Sources = append(l.Sources, hooks.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
+	}
+	p := file.Permissions
+	l.Permissions.Allow = append(l.Permissions.Allow, p.Allow...)
+	l.Permissions.Ask = append(l.Permissions.Ask, p.Ask...)
+	l.Permissions.Deny = append(l.Permissions.Deny, p.Deny...)
+	l.Permissions.Unreadable = append(l.Permissions.Unreadable, p.Unreadable...)
+	// A file that anybody may have put there must not loosen what the spec says.
+	if p.DefaultMode != "" {
+		l.Powerless = append(l.Powerless, fmt.Errorf(
+			"%s: permissions.defaultMode has no effect; set permission_mode in the spec", path))
+	}
+	for plugin, values := range file.PluginOptions {
+		if options[plugin] == nil {
+			options[plugin] = map[string]string{}
+		}
+		for name, value := range values {
+			options[plugin][name] = value
+		}
+	}
+}
+
+// plugin adds a plugin's hooks and servers.
+func (l *Layers) plugin(root string, read ReadFile, options map[string]map[string]string) {
+	p, warnings := ReadPlugin(root, read)
+	l.Warnings = append(l.Warnings, warnings...)
+	for name, value := range options[p.Name] {
+		p.Options[name] = value
+	}
+	if len(p.Hooks) > 0 {
+		l.Sources = append(l.Sources, p.Source())
+	}
+	l.Servers = append(l.Servers, p.Servers...)
+}
+
+// heads adds the hooks in the heads of members' agent files. They are for that
+// member alone.
+func (l *Layers) heads(t *Team, read ReadFile) {
+	known := map[string]hooks.Settings{}
+	for _, m := range t.Members() {
+		if m.PromptFile == "" {
+			continue
+		}
+		settings, ok := known[m.PromptFile]
+		if !ok {
+			file, warnings := readFront(m.PromptFile, read)
+			settings, known[m.PromptFile] = file.Hooks, file.Hooks
+			l.Warnings = append(l.Warnings, warnings...)
+		}
+		if len(settings) > 0 {
+			l.Sources = append(l.Sources, hooks.Source{Name: m.PromptFile, Settings: settings, Member: m.Name})
+		}
+	}
+}
+
+// HookFiles lists the files that Layers reads, by absolute paths, each once: those
+// of plugins also if they are not there yet.
+func (t *Team) HookFiles() []string {
+	files := slices.Clone(t.Settings)
+	for _, root := range t.Plugins {
+		files = append(files, pluginFiles(root, ReadHookFile)...)
+	}
+	for _, m := range t.Members() {
+		if m.PromptFile != "" {
+			files = append(files, m.PromptFile)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// isMarkdown reports whether a file's hooks stand in its head.
+func isMarkdown(path string) bool { return filepath.Ext(path) == ".md" }

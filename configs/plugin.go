@@ -1,0 +1,226 @@
+package configs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Plugin is a folder that brings hooks and MCP servers, as plugins of Claude Code
+// do (HOOKS.md section 3).
+type Plugin struct {
+	Name    string // of its manifest, made fit; else the folder's
+	Version string // of its manifest; may be empty
+	Root    string // absolute path of the folder
+	Hooks   hooks.Settings
+	Options map[string]string // values of its options: the defaults of its manifest
+	Servers []PluginServer
+}
+
+// Source is the plugin's layer of hooks. Its Data is for the caller to fill in.
+func (p Plugin) Source() hooks.Source {
+	return hooks.Source{Name: p.Name, Root: p.Root, Settings: p.Hooks, Options: p.Options}
+}
+
+// The files of a plugin, from its folder. Codex has its own place for the
+// manifest, whose form is the same.
+const (
+	pluginHooks   = "hooks/hooks.json"
+	pluginServers = ".mcp.json"
+)
+
+// manifestPlaces lists where a manifest may be; the first that is there counts.
+func manifestPlaces() []string {
+	return []string{".claude-plugin/plugin.json", ".codex-plugin/plugin.json"}
+}
+
+// manifest is what covey reads of plugin.json.
+type manifest struct {
+	place   string // the file, from the plugin's folder; empty: there is none
+	Name    string
+	Version string
+	Hooks   json.RawMessage
+	Servers json.RawMessage
+	Config  map[string]struct {
+		Default json.RawMessage `json:"default"`
+	}
+}
+
+// ReadPlugin reads the plugin in a folder; read may be nil. It never fails: what
+// it cannot use it leaves out, each with a warning, and the rest counts.
+func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
+	if read == nil {
+		read = ReadHookFile
+	}
+	r := pluginReader{root: root, read: read}
+	m := r.manifest()
+	p := Plugin{Name: makeFit(m.Name), Version: m.Version, Root: root, Hooks: hooks.Settings{},
+		Options: map[string]string{}}
+	if p.Name == "" {
+		p.Name = makeFit(filepath.Base(root))
+	}
+	for name, option := range m.Config {
+		if len(option.Default) > 0 && string(option.Default) != "null" {
+			p.Options[name] = hooks.OptionText(option.Default)
+		}
+	}
+	before := len(r.warnings)
+	r.hooks(p.Hooks, m)
+	p.Servers = r.servers(p, m)
+	if len(p.Hooks)+len(p.Servers) == 0 && len(r.warnings) == before {
+		r.warn(root, "the plugin brings no hooks and no MCP servers")
+	}
+	return p, r.warnings
+}
+
+// pluginReader reads one plugin and collects what is wrong with it.
+type pluginReader struct {
+	root     string
+	read     ReadFile
+	used     []string // files that were asked for, by absolute paths
+	warnings []error
+}
+
+// warn notes what is wrong in a file.
+func (r *pluginReader) warn(place, format string, args ...any) {
+	r.warnings = append(r.warnings, fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...)))
+}
+
+// file reads a file of the plugin. found is false if it is not there, or if it
+// cannot be read, which is then told.
+func (r *pluginReader) file(name string) (data []byte, found bool) {
+	path := filepath.Join(r.root, filepath.FromSlash(name))
+	r.used = append(r.used, path)
+	data, err := r.read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false
+	case err != nil:
+		r.warn(path, "%s; it is left out", cause(err))
+		return nil, false
+	}
+	return data, true
+}
+
+// manifest reads the plugin's manifest, field by field: one that is wrong does
+// not take the others with it.
+func (r *pluginReader) manifest() manifest {
+	var m manifest
+	for _, place := range manifestPlaces() {
+		data, found := r.file(place)
+		if !found {
+			continue
+		}
+		m.place = place
+		at := filepath.Join(r.root, place)
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(data, &fields); err != nil {
+			r.warn(at, "it is left out: it is not one JSON object: %v", err)
+			return m
+		}
+		for name, target := range map[string]any{"name": &m.Name, "version": &m.Version, "userConfig": &m.Config} {
+			if raw, ok := fields[name]; ok && json.Unmarshal(raw, target) != nil {
+				r.warn(at, "%s is of the wrong type: it is left out", name)
+			}
+		}
+		m.Hooks, m.Servers = fields["hooks"], fields["mcpServers"]
+		return m
+	}
+	return m
+}
+
+// hooks reads hooks/hooks.json and what the manifest names or holds besides.
+func (r *pluginReader) hooks(into hooks.Settings, m manifest) {
+	if data, found := r.file(pluginHooks); found {
+		r.hookFile(into, filepath.Join(r.root, pluginHooks), data)
+	}
+	seen := []string{pluginHooks}
+	for _, entry := range entriesOf(m.Hooks) {
+		var name string
+		if json.Unmarshal(entry, &name) != nil {
+			r.inline(into, m, entry)
+			continue
+		}
+		path, ok := r.inside(m, "hooks", name)
+		if !ok || slices.Contains(seen, path) {
+			continue
+		}
+		seen = append(seen, path)
+		data, found := r.file(path)
+		if !found {
+			r.warn(filepath.Join(r.root, m.place), "hooks: %s cannot be read: its hooks do not run", clip(name))
+			continue
+		}
+		r.hookFile(into, filepath.Join(r.root, path), data)
+	}
+}
+
+// entriesOf parts a field that holds one thing or a list of such things.
+func entriesOf(raw json.RawMessage) []json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		return list
+	}
+	return []json.RawMessage{raw}
+}
+
+// inside checks a path that the manifest names: a plugin has no business with
+// files that are not its own.
+func (r *pluginReader) inside(m manifest, field, name string) (string, bool) {
+	path := filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "${CLAUDE_PLUGIN_ROOT}/")))
+	if name == "" || !filepath.IsLocal(filepath.FromSlash(path)) {
+		r.warn(filepath.Join(r.root, m.place), "%s: %q does not lie in the plugin: it is left out", field, clip(name))
+		return "", false
+	}
+	return path, true
+}
+
+// inline reads hooks that stand in the manifest, with a key `hooks` around them
+// or without.
+func (r *pluginReader) inline(into hooks.Settings, m manifest, raw json.RawMessage) {
+	var wrapped struct {
+		Hooks json.RawMessage `json:"hooks"`
+	}
+	if json.Unmarshal(raw, &wrapped) == nil && len(wrapped.Hooks) > 0 {
+		raw = wrapped.Hooks
+	}
+	data, err := json.Marshal(map[string]json.RawMessage{"hooks": raw})
+	if err != nil {
+		r.warn(filepath.Join(r.root, m.place), "hooks: %v: they are left out", err)
+		return
+	}
+	r.hookFile(into, filepath.Join(r.root, m.place), data)
+}
+
+// hookFile takes the hooks of one file. A plugin limits nobody, so only its hooks
+// count.
+func (r *pluginReader) hookFile(into hooks.Settings, name string, data []byte) {
+	file, warnings := hooks.ParseSettings(name, data)
+	r.warnings = append(r.warnings, warnings...)
+	for _, event := range slices.Sorted(maps.Keys(file.Hooks)) {
+		into[event] = append(into[event], file.Hooks[event]...)
+	}
+	if file.Restrictions.Any() || len(file.Permissions.Allow)+len(file.Permissions.Ask)+
+		len(file.Permissions.Deny)+len(file.Permissions.Unreadable) > 0 {
+		r.warn(name, "a plugin can set no permissions and no limits: they have no effect")
+	}
+}
+
+// pluginFiles lists the files that ReadPlugin asks for.
+func pluginFiles(root string, read ReadFile) []string {
+	r := pluginReader{root: root, read: read}
+	m := r.manifest()
+	r.hooks(hooks.Settings{}, m)
+	r.servers(Plugin{Root: root}, m)
+	return r.used
+}

@@ -1,0 +1,107 @@
+package configs
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// PluginServer is an MCP server that a plugin brings: a program that is started,
+// or an address.
+type PluginServer struct {
+	// Name is what mcp_tool hooks call it: plugin:PLUGIN:SERVER.
+	Name    string
+	Plugin  string            // the plugin's name
+	Root    string            // the plugin's folder, where the program runs unless Cwd says otherwise
+	Command []string          // the program and its arguments; empty: URL counts
+	Env     map[string]string // variables for the program
+	Cwd     string            // absolute; empty: nothing is said
+	URL     string
+	Headers map[string]string
+}
+
+// servers reads .mcp.json and what the manifest names or holds besides. Of two
+// servers of one name the last counts.
+func (r *pluginReader) servers(p Plugin, m manifest) []PluginServer {
+	all := map[string]PluginServer{}
+	if data, found := r.file(pluginServers); found {
+		r.serverFile(all, p, pluginServers, data)
+	}
+	for _, entry := range entriesOf(m.Servers) {
+		var name string
+		if json.Unmarshal(entry, &name) != nil {
+			r.serverFile(all, p, m.place, entry)
+			continue
+		}
+		path, ok := r.inside(m, "mcpServers", name)
+		if !ok {
+			continue
+		}
+		if data, found := r.file(path); found {
+			r.serverFile(all, p, path, data)
+		} else {
+			r.warn(filepath.Join(r.root, m.place), "mcpServers: %s cannot be read: its servers are left out", clip(name))
+		}
+	}
+	var list []PluginServer
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, all[name])
+	}
+	return list
+}
+
+// serverFile takes the servers of one file, with a key `mcpServers` around them or
+// without.
+func (r *pluginReader) serverFile(into map[string]PluginServer, p Plugin, name string, data []byte) {
+	at := filepath.Join(r.root, name)
+	var servers map[string]json.RawMessage
+	if err := json.Unmarshal(data, &servers); err != nil {
+		r.warn(at, "the MCP servers are left out: %v", err)
+		return
+	}
+	if inner, ok := servers["mcpServers"]; ok {
+		servers = nil
+		if json.Unmarshal(inner, &servers) != nil {
+			r.warn(at, "mcpServers is no object: it is left out")
+			return
+		}
+	}
+	for name, raw := range servers {
+		var s struct {
+			Command string            `json:"command"`
+			Args    []string          `json:"args"`
+			Env     map[string]string `json:"env"`
+			Cwd     string            `json:"cwd"`
+			URL     string            `json:"url"`
+			Headers map[string]string `json:"headers"`
+		}
+		if err := json.Unmarshal(raw, &s); err != nil || s.Command == "" && s.URL == "" {
+			r.warn(at, "the MCP server %q has neither a command nor a url that can be read: it is left out", clip(name))
+			continue
+		}
+		out := PluginServer{Name: "plugin:" + p.Name + ":" + name, Plugin: p.Name, Root: r.root,
+			Env: s.Env, Cwd: s.Cwd, URL: s.URL, Headers: s.Headers}
+		if s.Command != "" {
+			out.Command = append([]string{s.Command}, s.Args...)
+		}
+		out.fill()
+		into[name] = out
+	}
+}
+
+// fill puts the plugin's folder in its places.
+func (s *PluginServer) fill() {
+	const root = "${CLAUDE_PLUGIN_ROOT}"
+	for i, word := range s.Command {
+		s.Command[i] = strings.ReplaceAll(word, root, s.Root)
+	}
+	for name, value := range s.Env {
+		s.Env[name] = strings.ReplaceAll(value, root, s.Root)
+	}
+	s.Cwd = strings.ReplaceAll(s.Cwd, root, s.Root)
+	if s.Cwd != "" && !filepath.IsAbs(s.Cwd) {
+		s.Cwd = filepath.Join(s.Root, s.Cwd)
+	}
+}
