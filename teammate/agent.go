@@ -89,6 +89,8 @@ type ToolResult struct {
 	// Halted is set when a hook stopped the turn; the agent finishes the batch
 	// of calls it is in and returns.
 	Halted string
+
+	below []Input // what hooks say of the result, to stand below its content
 }
 
 // Spec describes a tool to a model.

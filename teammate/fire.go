@@ -87,6 +87,10 @@ func hookName(in hooks.Payload) string {
 		name += ":" + in.ToolName
 	case hooks.PostToolUseFailureInput:
 		name += ":" + in.ToolName
+	case hooks.PermissionRequestInput:
+		name += ":" + in.ToolName
+	case hooks.PermissionDeniedInput:
+		name += ":" + in.ToolName
 	}
 	return name
 }

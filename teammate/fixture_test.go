@@ -449,10 +449,10 @@ func (r *rig) inProgress(ids ...string) {
 	}
 }
 
-// gates are the fired events of the turn end and after, in order.
+// gates are the fired events of the turn end and of tool calls, in order.
 func (r *rig) gates() []string {
 	return slices.DeleteFunc(r.runner.events(), func(name string) bool {
-		return strings.HasPrefix(name, "Session") || name == "UserPromptSubmit"
+		return strings.HasPrefix(name, "Session") || name == "UserPromptSubmit" || name == "PostToolBatch"
 	})
 }
 

@@ -12,6 +12,8 @@ func (u *turn) Pass(ctx context.Context) ([]Input, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	// Not empty only if the agent itself answered the last call of a batch.
+	told := append(u.endBatch(ctx), u.t.later.take()...)
 	limits := u.t.opts.Limits
 	switch {
 	case u.halted != "":
@@ -24,13 +26,16 @@ func (u *turn) Pass(ctx context.Context) ([]Input, error) {
 		u.refusal = ErrMaxBudget
 	}
 	if u.refusal != nil {
+		u.keep(told)
 		return nil, u.refusal
 	}
-	mail := u.mail(ctx)
+	mail := append(told, u.mail(ctx)...)
 	switch {
 	case ctx.Err() != nil:
+		u.keep(told)
 		return nil, ctx.Err()
 	case u.halted != "": // by a hook on a prompt among the mail
+		u.keep(told)
 		u.refusal = errHookStopped
 		return nil, u.refusal
 	}

@@ -9,26 +9,36 @@ import (
 )
 
 // inWorkspace reports whether everything that a call reaches lies in the
-// member's workspace, symbolic links followed. For a tool that writes, the
+// member's workspace or one of the folders beside it, symbolic links followed.
+// For a tool that writes, the
 // workspace's .git does not count as part of it: who writes there can have
 // other programs run what he likes. This decides who is asked; it is no
 // sandbox.
-func inWorkspace(w *Workdir, t *tool, input json.RawMessage) bool {
-	root := real(w.Root())
+func inWorkspace(w *Workdir, t *tool, input json.RawMessage, beside ...string) bool {
+	roots := []string{real(w.Root())}
+	for _, dir := range beside {
+		roots = append(roots, real(dir))
+	}
 	for _, path := range locations(t, input, w.Dir()) {
 		// Where a path goes up again (link/../x), the kernel and a tool that
 		// cleans it first may mean different places: both have to be inside.
 		for _, place := range []string{real(path), real(filepath.Clean(path))} {
-			rel, err := filepath.Rel(root, place)
-			if err != nil || !filepath.IsLocal(rel) {
-				return false
-			}
-			if t.spec.Edits && slices.Contains(strings.Split(rel, "/"), ".git") {
+			if !slices.ContainsFunc(roots, func(root string) bool { return reaches(root, place, t.spec.Edits) }) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// reaches reports whether place lies in root, and not in its .git for a tool
+// that writes.
+func reaches(root, place string, edits bool) bool {
+	rel, err := filepath.Rel(root, place)
+	if err != nil || !filepath.IsLocal(rel) {
+		return false
+	}
+	return !edits || !slices.Contains(strings.Split(rel, "/"), ".git")
 }
 
 // locations are the absolute paths that a call reaches; where it names none,

@@ -71,6 +71,7 @@ const resumeNotice = "Your last turn was cut off before its end. Go on where you
 // with that, gates or no gates.
 func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	u.answered, u.calls, u.recorded, u.refusal, u.inTool, u.asked = false, 0, Usage{}, nil, false, nil
+	u.batch = nil
 	reply, err := safely(ctx, next)
 	if recordErr := u.settle(reply, err); recordErr != nil {
 		return broken(recordErr), true

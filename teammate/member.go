@@ -21,6 +21,9 @@ type Teammate struct {
 
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
+	rights rights // what it may do
+	later  later  // what hooks have for its next request
+
 	told sync.Map // warnings about the configuration of hooks that people have had
 
 	helper  *employment // whose helper this is; nil: of nobody, it is a member
@@ -54,6 +57,7 @@ func New(opts Options) (*Teammate, error) {
 		seen:  maps.Clone(opts.History.Delivered),
 		kept:  opts.History.Kept,
 	}
+	t.rights.p = opts.Permissions
 	if t.seen == nil {
 		t.seen = map[string]bool{}
 	}

@@ -119,30 +119,65 @@ func forbiddenBy(rules []hooks.Rule, call hooks.Call) (string, bool) {
 	return "", false
 }
 
-// permit asks for permission. It returns what the model is told when the call
-// is denied, and "" when it may run.
-func (u *turn) permit(ctx context.Context, tl *tool, call ToolCall, pre hooks.Outcome) (denial string) {
-	o := &u.t.opts
-	q := question{
-		spec:   tl.spec,
-		call:   hooks.Call{Tool: call.Name, Input: call.Input, Cwd: o.Workdir.Dir(), Root: o.Workdir.Root()},
-		hook:   u.hookSays(pre),
-		inside: inWorkspace(o.Workdir, tl, call.Input),
-	}
-	r := o.Permissions.decide(q)
+// leave is whether a call may run.
+type leave struct {
+	denial string   // what the model is told of a call that may not; empty: it may
+	beside []string // what it is told besides
+}
+
+// permit asks for permission. A PermissionRequest hook may give call another
+// input on the way.
+func (u *turn) permit(ctx context.Context, tl *tool, call *ToolCall, pre hooks.Outcome) leave {
+	q := question{spec: tl.spec, call: u.callOf(*call), hook: u.hookSays(pre), inside: u.inside(tl, *call)}
+	r := u.t.rights.now().decide(q)
 	who := r.by
+	var l leave
 	switch {
+	case r.behavior == deny && r.by == "mode" && u.t.rights.now().mode() == modePlan:
+		l.denial, who = u.refusedPlanning(ctx, tl, r, call)
 	case r.behavior == deny:
-		denial = u.refusalText(r, call, pre)
+		l.denial = u.refusalText(r, *call, pre)
+		if reason, yes := automatic(pre); yes && r.by == "hook" {
+			l.beside = u.denied(ctx, *call, reason)
+		}
 	case r.behavior == ask:
-		denial, who = u.askSomebody(ctx, r, call, pre)
+		l.denial, who = u.askSomebody(ctx, asking{tl, r, pre.Permission.Reason}, call)
+		if who == ByTimeLimit {
+			l.beside = u.denied(ctx, *call, l.denial)
+		}
 	}
 	decided := PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(allow), By: who, Rule: r.rule}
-	if denial != "" {
+	if l.denial != "" {
 		decided.Decision = string(deny)
 	}
 	u.emit(decided)
-	return denial
+	return l
+}
+
+// callOf is a call as rules look at it.
+func (u *turn) callOf(call ToolCall) hooks.Call {
+	w := u.t.opts.Workdir
+	return hooks.Call{Tool: call.Name, Input: call.Input, Cwd: w.Dir(), Root: w.Root()}
+}
+
+// inside reports whether all that a call reaches lies in the workspace, or in a
+// folder that was added to it.
+func (u *turn) inside(tl *tool, call ToolCall) bool {
+	return inWorkspace(u.t.opts.Workdir, tl, call.Input, u.t.rights.beside()...)
+}
+
+// refusedPlanning is the no of plan mode. The PermissionRequest hooks hear of
+// it, and may say it in their words; a yes of theirs does not end plan mode.
+func (u *turn) refusedPlanning(ctx context.Context, tl *tool, r ruling, call *ToolCall) (denial, who string) {
+	asked := *call
+	denial, decided := u.request(ctx, tl, r, &asked)
+	if decided && denial != "" {
+		return denial, "hook"
+	}
+	if decided {
+		u.warn("a PermissionRequest hook allowed %s, but plan mode runs only tools that change nothing", call.Name)
+	}
+	return u.refusalText(r, *call, hooks.Outcome{}), r.by
 }
 
 // hookSays is what the PreToolUse hooks decided. A block is a deny. defer is
@@ -161,19 +196,34 @@ func (u *turn) hookSays(pre hooks.Outcome) behavior {
 	return ""
 }
 
-// askSomebody puts a call before whoever can be asked now (DESIGN 10.4).
-func (u *turn) askSomebody(ctx context.Context, r ruling, call ToolCall, pre hooks.Outcome) (denial, who string) {
-	reason := "permission mode " + u.t.opts.Permissions.mode()
+// asking is a question that decide could not answer.
+type asking struct {
+	tool   *tool
+	ruling ruling
+	reason string // why a hook asks
+}
+
+// askSomebody puts a call before whoever can be asked now (DESIGN 10.4): first
+// the PermissionRequest hooks, then people. Where a hook asks and there is
+// nobody, recorded hosts do not put it to other hooks.
+func (u *turn) askSomebody(ctx context.Context, a asking, call *ToolCall) (denial, who string) {
+	byHook, asker := a.ruling.by == "hook", u.t.opts.Asker
+	if !byHook || asker != nil {
+		if denial, decided := u.request(ctx, a.tool, a.ruling, call); decided {
+			return denial, "hook"
+		}
+	}
+	reason := "permission mode " + u.t.rights.now().mode()
 	switch {
-	case r.by == "rule":
-		reason = "ask rule " + r.rule
-	case r.by == "hook":
-		reason = "a hook asks: " + pre.Permission.Reason
+	case a.ruling.by == "rule":
+		reason = "ask rule " + a.ruling.rule
+	case byHook:
+		reason = "a hook asks: " + a.reason
 	}
 	who = "nobody"
-	if asker := u.t.opts.Asker; asker != nil {
+	if asker != nil {
 		u.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", u.t.opts.Name, call.Name))
-		allowed, by := asker.Ask(ctx, u.t.opts.Name, call, reason)
+		allowed, by := asker.Ask(ctx, u.t.opts.Name, *call, reason)
 		if by != "" {
 			who = by
 		}
@@ -181,16 +231,19 @@ func (u *turn) askSomebody(ctx context.Context, r ruling, call ToolCall, pre hoo
 			return "", who
 		}
 	}
-	if r.by == "hook" && pre.Permission.Reason != "" {
-		return pre.Permission.Reason, who
+	if byHook && a.reason != "" {
+		return a.reason, who
 	}
 	text := fmt.Sprintf("Permission to use %s was not given (%s), ", call.Name, reason)
-	if who == "nobody" {
+	switch who {
+	case "nobody":
 		text += "for there is nobody to ask now. "
-	} else {
+	case ByTimeLimit:
+		text += "for nobody answered in time. "
+	default:
 		text += "and " + who + " said no. "
 	}
-	return text + u.wayOut(call), who
+	return text + u.wayOut(*call), who
 }
 
 // refusalText tells the model why a call is denied.
@@ -204,7 +257,7 @@ func (u *turn) refusalText(r ruling, call ToolCall, pre hooks.Outcome) string {
 		return fmt.Sprintf("PreToolUse:%s hook error: Blocked by hook", call.Name)
 	case r.by == "rule":
 		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, command(call))
-	case u.t.opts.Permissions.mode() == modePlan:
+	case u.t.rights.now().mode() == modePlan:
 		return fmt.Sprintf("%s was not run: you are in plan mode, where only tools that change nothing run. "+
 			"Go on planning without it.", call.Name)
 	}

@@ -128,9 +128,16 @@ func (u *turn) Permit(ctx context.Context, call ToolCall) Permission {
 		u.emit(PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "hook"})
 		return p
 	}
-	// PermissionRequest hooks (issue H) have their place in permit, where it
-	// would ask somebody.
-	p.Reason = u.permit(ctx, tl, call, pre)
+	asked := call
+	l := u.permit(ctx, tl, &asked, pre)
+	p.Reason, p.Halted = l.denial, u.halted
+	for _, text := range l.beside {
+		p.Feedback = append(p.Feedback, Input{Kind: FromContext, Text: text})
+	}
+	if p.Reason == "" && !sameJSON(asked.Input, call.Input) {
+		p.Reason = fmt.Sprintf("A PermissionRequest hook wants %s to be called with this input instead: %s",
+			call.Name, asked.Input)
+	}
 	p.Allow = p.Reason == "" && ctx.Err() == nil
 	if p.Allow {
 		u.allowed(call.ID)
@@ -183,8 +190,8 @@ func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks 
 func (u *turn) detect(call ToolCall, team bool) {
 	o := &u.t.opts
 	rule, broke := "", false
-	c := hooks.Call{Tool: call.Name, Input: call.Input, Cwd: o.Workdir.Dir(), Root: o.Workdir.Root()}
-	for _, rules := range [][]hooks.Rule{o.Permissions.Deny, o.Permissions.Ask} {
+	c, may := u.callOf(call), u.t.rights.now()
+	for _, rules := range [][]hooks.Rule{may.Deny, may.Ask} {
 		if rule, broke = forbiddenBy(rules, c); broke {
 			break
 		}
@@ -222,8 +229,8 @@ func (u *turn) foreign(call ToolCall) *tool {
 // told too little: a shell without its command, a file without its path, or
 // nothing at all. Empty: there is none, or enough is known to ask the rules.
 func (u *turn) inTheDark(call ToolCall) string {
-	o := &u.t.opts
-	for _, r := range slices.Concat(o.Permissions.Deny, o.Permissions.Ask) {
+	may := u.t.rights.now()
+	for _, r := range slices.Concat(may.Deny, may.Ask) {
 		dark := false
 		switch call.Name {
 		case "Tool": // what package acp calls a tool without a name

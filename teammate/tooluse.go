@@ -17,9 +17,12 @@ func (u *turn) Call(ctx context.Context, call ToolCall) ToolResult {
 		return u.callAndRecord(ctx, call)
 	}
 	u.calls++
-	r := u.use(ctx, call)
+	r := u.use(ctx, &call)
 	if ctx.Err() != nil {
 		u.inTool = true
+	}
+	for _, in := range append(r.below, u.batched(ctx, call, r)...) {
+		r.Content = strings.TrimPrefix(r.Content+"\n\n"+in.Text, "\n\n")
 	}
 	r.Content = strings.ToValidUTF8(r.Content, "\uFFFD")
 	r.Halted = u.halted
@@ -58,13 +61,13 @@ func (u *turn) callAndRecord(ctx context.Context, call ToolCall) ToolResult {
 
 // use takes one call from the agent's wish to its result: input, PreToolUse
 // hooks, permission, the tool, PostToolUse hooks.
-func (u *turn) use(ctx context.Context, call ToolCall) ToolResult {
+func (u *turn) use(ctx context.Context, call *ToolCall) ToolResult {
 	tl, ok := u.t.tools[call.Name]
 	if !ok {
 		return failure("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
 			"available here. Continue with the tools you have.</tool_use_error>", call.Name)
 	}
-	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
+	if err := tl.prepare(call, u.t.opts.Workdir.Dir()); err != nil {
 		return badInput(call.Name, err)
 	}
 	pre, err := u.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
@@ -78,15 +81,16 @@ func (u *turn) use(ctx context.Context, call ToolCall) ToolResult {
 	u.heard(pre)
 	if pre.UpdatedInput != nil {
 		call.Input = pre.UpdatedInput
-		err = tl.prepare(&call, u.t.opts.Workdir.Dir())
+		err = tl.prepare(call, u.t.opts.Workdir.Dir())
 	}
 	var r ToolResult
 	if err != nil {
 		r = badInput(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err))
-	} else if denial := u.permit(ctx, tl, call, pre); denial != "" {
-		r = failure("%s", denial)
+	} else if l := u.permit(ctx, tl, call, pre); l.denial != "" {
+		r = failure("%s", l.denial)
+		r.Extra = l.beside
 	} else {
-		r = u.run(ctx, tl, call)
+		r = u.run(ctx, tl, *call)
 	}
 	r.Extra = append(pre.AdditionalContext, r.Extra...)
 	return r
@@ -127,9 +131,7 @@ func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
 	}
 	u.heard(out)
 	u.replace(&r, tl, out)
-	for _, in := range said(out) {
-		r.Content = strings.TrimPrefix(r.Content+"\n\n"+in.Text, "\n\n")
-	}
+	r.below = said(out)
 	return r
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,14 +37,15 @@ type turn struct {
 	outside  bool         // not the member's loop, but something that happens to it
 
 	// One Run of the agent.
-	given    []Input // inputs that it got and has not recorded yet
-	asked    []Input // inputs that the transcript shows as given to it
-	answered bool    // it has recorded an assistant message without tool calls
-	calls    int     // tool calls made
-	recorded Usage   // tokens of the messages it recorded
-	refusal  error   // what Pass said when it refused
-	inTool   bool    // a tool call was under way when ctx ended
-	halted   string  // why a tool hook stopped the turn; empty: none did
+	given    []Input           // inputs that it got and has not recorded yet
+	asked    []Input           // inputs that the transcript shows as given to it
+	answered bool              // it has recorded an assistant message without tool calls
+	calls    int               // tool calls made
+	recorded Usage             // tokens of the messages it recorded
+	refusal  error             // what Pass said when it refused
+	inTool   bool              // a tool call was under way when ctx ended
+	halted   string            // why a tool hook stopped the turn; empty: none did
+	batch    []hooks.BatchCall // calls made of the model's last answer
 
 	// Calls of a foreign agent program, by id; see Supervisor.
 	permitted map[string]bool
@@ -114,7 +116,7 @@ func (u *turn) begin(ctx context.Context, inputs []Input) ending {
 	if err := u.t.opts.Transcript.append(started); err != nil {
 		return broken(err)
 	}
-	inputs = append(u.t.kept, inputs...)
+	inputs = slices.Concat(u.t.kept, u.t.later.take(), inputs)
 	u.t.kept = nil
 	return u.converse(ctx, u.prompt(inputs))
 }

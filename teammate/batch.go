@@ -1,0 +1,57 @@
+package teammate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// batched notes a call that was made. After the last of the calls that one
+// answer of the model asked for, it fires PostToolBatch; what those hooks say
+// stands below that call's result.
+func (u *turn) batched(ctx context.Context, call ToolCall, r ToolResult) []Input {
+	response, err := marshal(r.Content)
+	if err != nil || ctx.Err() != nil {
+		u.batch = nil
+		return nil
+	}
+	u.batch = append(u.batch, hooks.BatchCall{
+		ToolName: call.Name, ToolInput: sound(call.Input), ToolUseID: call.ID, ToolResponse: response,
+	})
+	for _, open := range u.t.ledger.open {
+		made := func(c hooks.BatchCall) bool { return c.ToolUseID == open.ID }
+		if !slices.ContainsFunc(u.batch, made) {
+			return nil
+		}
+	}
+	return u.endBatch(ctx)
+}
+
+// endBatch fires PostToolBatch for the calls that were made and not yet told
+// of. A refusal, like a halt, ends the turn before the next model request; the
+// model reads why when it goes on (golden, postbatch_block).
+func (u *turn) endBatch(ctx context.Context) []Input {
+	calls := u.batch
+	u.batch = nil
+	if len(calls) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	out, err := u.fire(ctx, hooks.PostToolBatchInput{ToolCalls: calls})
+	if err != nil {
+		if ctx.Err() == nil {
+			u.warn("PostToolBatch hook failed: %v", err)
+		}
+		return nil
+	}
+	u.heard(out)
+	if out.Decision == hooks.Block {
+		i := slices.IndexFunc(out.Results, func(r hooks.Result) bool { return r.Outcome == hooks.Blocking })
+		if i >= 0 {
+			out.StopReason = cmp.Or(out.StopReason, out.Results[i].Feedback)
+		}
+		u.halt(hooks.PostToolBatch, out)
+	}
+	return said(out)
+}

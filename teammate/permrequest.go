@@ -1,0 +1,168 @@
+package teammate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// ByTimeLimit is what an Asker says if nobody answered in time: an automatic
+// decision, of which the PermissionDenied hooks are told.
+const ByTimeLimit = "time limit"
+
+// requestDecision is what a PermissionRequest hook's decision holds besides
+// what an Outcome has fields for.
+type requestDecision struct {
+	Interrupt   bool                     `json:"interrupt"`
+	Permissions []hooks.PermissionUpdate `json:"updatedPermissions"`
+}
+
+// request asks the PermissionRequest hooks about a call before a person is
+// asked, or before it is denied for want of one. decided says that they
+// answered; an empty denial then lets call run, with the input that it has now.
+func (u *turn) request(ctx context.Context, tl *tool, r ruling, call *ToolCall) (denial string, decided bool) {
+	out, err := u.fire(ctx, hooks.PermissionRequestInput{
+		ToolName: call.Name, ToolInput: call.Input, Suggestions: u.suggestions(tl, r, *call),
+	})
+	switch {
+	case ctx.Err() != nil:
+		return interruptedResult, true
+	case err != nil: // then it is as if there were no such hooks
+		u.warn("PermissionRequest hook failed: %v", err)
+		return "", false
+	}
+	var more requestDecision
+	if raw, ok := out.Output["decision"]; ok {
+		if err := json.Unmarshal(raw, &more); err != nil {
+			u.warn("PermissionRequest:%s: what its decision holds besides was left out: %v", call.Name, err)
+			more = requestDecision{}
+		}
+	}
+	switch out.Permission.Decision {
+	case string(deny):
+		return u.requestDenied(out, more, call), true
+	case string(allow):
+		u.change(ctx, more.Permissions)
+		return u.requestAllowed(tl, out, call), true
+	}
+	return "", false
+}
+
+// requestDenied is what the model is told of a no, which may end the turn, too.
+func (u *turn) requestDenied(out hooks.Outcome, more requestDecision, call *ToolCall) string {
+	text := out.Permission.Reason
+	if text == "" {
+		text = fmt.Sprintf("Permission to use %s has been denied by a PermissionRequest hook.", call.Name)
+	}
+	if more.Interrupt {
+		out.StopReason = text
+		u.halt(hooks.PermissionRequest, out)
+	}
+	return text
+}
+
+// requestAllowed takes over the input that a hook allowed the call with. A yes
+// beats no deny rule (HOOKS.md 5.10), and an input that nobody has looked at
+// could be against one.
+func (u *turn) requestAllowed(tl *tool, out hooks.Outcome, call *ToolCall) (denial string) {
+	if out.UpdatedInput == nil {
+		return ""
+	}
+	call.Input = out.UpdatedInput
+	if err := tl.prepare(call, u.t.opts.Workdir.Dir()); err != nil {
+		return badInput(call.Name, fmt.Errorf("a PermissionRequest hook changed it: %w", err)).Content
+	}
+	if _, broken := forbiddenBy(u.t.rights.now().Deny, u.callOf(*call)); broken {
+		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, command(*call))
+	}
+	return ""
+}
+
+// change makes changes of the member's rights that a hook has ordered, and
+// tells the DirectoryAdded hooks of new folders.
+func (u *turn) change(ctx context.Context, updates []hooks.PermissionUpdate) {
+	for _, update := range updates {
+		added, err := u.t.rights.change(update)
+		switch {
+		case errors.Is(err, errNotKept):
+			u.warn("a PermissionRequest hook's %s for %s: %v", update.Type, update.Destination, err)
+		case err != nil:
+			u.warn("a PermissionRequest hook's updatedPermissions: %v", err)
+		}
+		for _, dir := range added {
+			u.folderAdded(ctx, dir)
+		}
+	}
+}
+
+// folderAdded tells the DirectoryAdded hooks, beside the turn. Their messages
+// are for the model, with what it is told next.
+func (u *turn) folderAdded(ctx context.Context, dir string) {
+	u.t.asides.start(ctx, func(ctx context.Context) {
+		in := hooks.DirectoryAddedInput{Directory: dir, Source: "slash_command"}
+		out, err := u.fire(ctx, in)
+		if err != nil && ctx.Err() == nil {
+			u.warn("DirectoryAdded hook failed: %v", err)
+		}
+		for _, text := range out.SystemMessages {
+			u.t.later.add(Input{Kind: FromContext, Text: text})
+		}
+	})
+}
+
+// suggestions are changes that would spare the question next time. Where a rule
+// or a hook wants it asked there are none, as in recorded hosts.
+func (u *turn) suggestions(tl *tool, r ruling, call ToolCall) []hooks.PermissionUpdate {
+	if r.by != "mode" {
+		return nil
+	}
+	rule := hooks.PermissionRule{ToolName: call.Name}
+	var in struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(call.Input, &in) == nil {
+		rule.RuleContent = in.Command
+	}
+	if tl.spec.Edits && u.inside(tl, call) {
+		return []hooks.PermissionUpdate{{Type: "setMode", Mode: modeEdits, Destination: "session"}}
+	}
+	return []hooks.PermissionUpdate{{
+		Type: "addRules", Rules: []hooks.PermissionRule{rule}, Behavior: string(allow), Destination: "session",
+	}}
+}
+
+// automatic says why a call was denied if no person, rule or script was it but
+// a model: a prompt or an agent hook.
+func automatic(pre hooks.Outcome) (reason string, yes bool) {
+	for _, r := range pre.Results {
+		if r.Outcome == hooks.Blocking && (r.Type == "prompt" || r.Type == "agent") {
+			return r.Feedback, true
+		}
+	}
+	return "", false
+}
+
+// mayRetry is what the model reads where a PermissionDenied hook lets it try
+// again, as recorded hosts word it.
+const mayRetry = "The PermissionDenied hook indicated you may retry this tool call."
+
+// denied tells the PermissionDenied hooks of a call that an automatic decider
+// has denied. beside is for the model, beside the denial.
+func (u *turn) denied(ctx context.Context, call ToolCall, reason string) (beside []string) {
+	out, err := u.fire(ctx, hooks.PermissionDeniedInput{
+		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Reason: reason,
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			u.warn("PermissionDenied hook failed: %v", err)
+		}
+		return nil
+	}
+	if string(out.Output["retry"]) == "true" {
+		return []string{mayRetry}
+	}
+	return nil
+}
