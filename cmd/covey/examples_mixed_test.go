@@ -40,7 +40,7 @@ func checkMixedTeam(t *testing.T, e example) {
 	}
 	site := filepath.Join(e.dir, "workspace", "site")
 	for want, args := range map[string][]string{
-		"# A b {#a-b}\n":             {"bin/heading", "A b"},
+		"# A b {#a-b}\n":          {"bin/heading", "A b"},
 		"a-b.html: A b (1 min)\n": {"bin/entry", "A b", "posts/rain.txt"},
 	} {
 		cmd := exec.Command("sh", args...)

@@ -31,7 +31,7 @@ func realAgents() map[string]string {
 // needAgents puts the programs of these presets on the PATH of what the test
 // starts, as an environment. They are in the folder that COVEY_AGENTS_DIR names,
 // which .ci/agents/install fills and prints. Without them the test is skipped;
-// under COVEY_AGENTS_REQUIRED it fails.
+// under COVEY_AGENTS_REQUIRED it fails, but for what COVEY_AGENTS_WITHOUT names.
 func needAgents(t *testing.T, presets ...string) []string {
 	t.Helper()
 	missing := t.Skipf
@@ -47,6 +47,9 @@ func needAgents(t *testing.T, presets ...string) []string {
 	}
 	bin := filepath.Join(dir, "bin")
 	for _, preset := range presets {
+		if preset == os.Getenv("COVEY_AGENTS_WITHOUT") {
+			t.Skipf("needs %s, which COVEY_AGENTS_WITHOUT leaves out", preset)
+		}
 		if _, err := os.Stat(filepath.Join(bin, realAgents()[preset])); err != nil {
 			missing("needs the agent program of %s: %v; .ci/agents/install installs it", preset, err)
 		}

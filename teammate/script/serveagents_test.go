@@ -245,6 +245,9 @@ func TestOpencodeFollowsScripts(t *testing.T) {
 
 // TestClaudeFollowsScripts runs the agent that speaks Anthropic's Messages API.
 func TestClaudeFollowsScripts(t *testing.T) {
+	if os.Getenv("COVEY_AGENTS_WITHOUT") == "claude" {
+		t.Skip("COVEY_AGENTS_WITHOUT leaves claude out")
+	}
 	program := realAgent(t, "claude-agent-acp")
 	converse(t, func(url string) *acpAgent {
 		home := t.TempDir()
