@@ -133,7 +133,10 @@ func replay(t *testing.T, c goldenCase) {
 	r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person(c.Prompt, "goal")}}}
 	r.opts.Lead, r.opts.Hooks, r.opts.Tools = true, goldenRunner(t, c), []Tool{shellTool()}
 	r.opts.Limits.MaxTurns = c.MaxTurns
-	r.opts.Permissions = Permissions{Mode: c.Mode, Allow: rules(t, c.Permissions.Allow...), Deny: rules(t, c.Permissions.Deny...)}
+	r.opts.Permissions = Permissions{
+		Mode: c.Mode, Allow: rules(t, c.Permissions.Allow...), Ask: rules(t, c.Permissions.Ask...),
+		Deny: rules(t, c.Permissions.Deny...),
+	}
 	r.opts.Workdir = NewWorkdir(t.TempDir())
 	r.mustRun(t)
 
