@@ -187,6 +187,35 @@ func TestLoadWaitsForTheMinute(t *testing.T) {
 	}
 }
 
+// TestLoadOfNothing: a program that replays what it has loaded, and replays
+// nothing, has lost the session, though it says that all is well.
+func TestLoadOfNothing(t *testing.T) {
+	const user = `update {"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"go"}}`
+	for _, tt := range []struct {
+		quirk bool
+		load  []string
+		want  string
+	}{
+		{true, []string{"answer {}"}, "session/new"},
+		{true, []string{"answer {}", user}, "session/prompt"},
+		{false, []string{"answer {}"}, "session/prompt"},
+	} {
+		r := newRig(t, life{
+			Init: `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`, On: mapped{"session/load": tt.load},
+		})
+		r.opts.Session, r.opts.SessionMade = "old", time.Now().Add(-time.Hour)
+		r.opts.Quirks.LoadAfterMinute = tt.quirk
+		r.opts.Brief = func() string { return "the brief" }
+		r.mustTurn(t)
+		if got := r.methods(t); got[2] != tt.want {
+			t.Errorf("%+v: methods %v", tt, got)
+		}
+		if lost := tt.want == "session/new"; strings.Contains(r.one(t, "session/prompt"), "the brief") != lost {
+			t.Errorf("%+v: the brief must come exactly if the session is lost", tt)
+		}
+	}
+}
+
 func TestCancel(t *testing.T) {
 	r := newRig(t, life{Prompts: [][]string{{"tool c1 sleep 100", "say wait", "cancelled", "end cancelled"}, {"say on", "end end_turn"}}})
 	r.start(t)

@@ -24,6 +24,7 @@ type conn struct {
 
 	heard   atomic.Int64 // messages that came
 	dropped atomic.Int64 // lines that were too long
+	replays atomic.Int64 // messages of a conversation that came while the inbox was shut
 	running sync.WaitGroup
 
 	mu      sync.Mutex
@@ -171,8 +172,11 @@ func (c *conn) update(params json.RawMessage, size int) {
 	// Programs with helpers of their own tell of the helpers' sessions as well.
 	foreign := in.SessionID != "" && c.session != "" && in.SessionID != c.session
 	c.mu.Unlock()
-	if !foreign {
-		c.in.push(news{update: in.Update, size: size})
+	if !foreign && !c.in.push(news{update: in.Update, size: size}) {
+		switch text(fieldsOf(in.Update)["sessionUpdate"]) {
+		case "user_message_chunk", "agent_message_chunk":
+			c.replays.Add(1)
+		}
 	}
 }
 

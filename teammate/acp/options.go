@@ -96,7 +96,8 @@ type Timeouts struct {
 type Quirks struct {
 	Usage UsageSource // where it tells of tokens
 	// LoadAfterMinute: a session must not be loaded in the clock minute in
-	// which it was made, or its history is damaged (gemini).
+	// which it was made, or its history is damaged. One that replays nothing when
+	// it is loaded has lost its history, and counts as lost (gemini).
 	LoadAfterMinute bool
 	// ReopenAfterCancel: MCP servers are lost with a cancelled call until the
 	// session is opened anew (qwen).

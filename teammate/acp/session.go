@@ -206,6 +206,10 @@ func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (en
 		_, err := l.conn.do(ctx, way.method, params)
 		if err == nil && way.method == "session/load" {
 			err = l.replayed(ctx)
+			// gemini also loads, without a word, what is left of a session that it has lost.
+			if err == nil && a.opts.Quirks.LoadAfterMinute && l.conn.replays.Load() == 0 {
+				continue
+			}
 		}
 		if err == nil {
 			l.session = a.session
