@@ -27,6 +27,15 @@ func PluginData(name, root string) (string, error) {
 	return filepath.Join(home, "plugins", name+"-"+hex.EncodeToString(sum[:4])), nil
 }
 
+// PreparePlugins gives the layers of plugins the place for what they keep, and
+// makes it. Their hooks may then run.
+func PreparePlugins(sources []hooks.Source) error {
+	if err := fillData(sources); err != nil {
+		return err
+	}
+	return makeData(sources)
+}
+
 // fillData gives the layers of plugins the place for what they keep.
 func fillData(sources []hooks.Source) error {
 	for i := range sources {

@@ -24,6 +24,8 @@ type TrustItem struct {
 	configs.Run
 	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path is not there
 	Text string `json:"text,omitempty"` // of a file that is short and text
+	// Files are those of a folder that is trusted as a whole (configs.RunPlugin).
+	Files []TrustFile `json:"files,omitempty"`
 }
 
 // same says whether two items are about the same thing, whatever its content.
@@ -143,6 +145,12 @@ func (i *TrustItem) read() error {
 	if err != nil {
 		return err
 	}
+	if i.Kind == configs.RunPlugin && info.IsDir() {
+		if err := i.readFolder(); err != nil {
+			return fmt.Errorf("plugin %s: %w", i.Path, err)
+		}
+		return nil
+	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file", i.Path)
 	}
@@ -200,8 +208,16 @@ func findItem(list []TrustItem, item TrustItem) (TrustItem, bool) {
 // textDiff shows the difference between two states of a file, if both are
 // known as text.
 func textDiff(before, now TrustItem) string {
+	if now.Kind == configs.RunPlugin {
+		return folderDiff(before, now)
+	}
 	if before.Text == "" || now.Text == "" {
 		return ""
 	}
-	return string(diff.Diff("trusted "+now.Path, []byte(before.Text), "now "+now.Path, []byte(now.Text)))
+	return unified(now.Path, before.Text, now.Text)
+}
+
+// unified is the difference between two texts of a file.
+func unified(name, before, now string) string {
+	return string(diff.Diff("trusted "+name, []byte(before), "now "+name, []byte(now)))
 }

@@ -2,52 +2,50 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// hookFile reads the hooks of a settings file, or of a plugin's hooks.json,
-// which has the same shape. given is what the flag said. An entry with a
-// mistake is left out with a warning, as in a team; only a file that cannot be
-// read is an error.
-func (c *cli) hookFile(flag, given, path string) (hooks.SettingsFile, error) {
-	data, err := os.ReadFile(c.path(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return hooks.SettingsFile{}, usagef("there is no %s file %s", flag, path)
+// hookFile reads the hooks of a settings file. An entry with a mistake is left
+// out with a warning, as in a team; only a file that cannot be read is an error.
+func (c *cli) hookFile(path string) (hooks.SettingsFile, error) {
+	_, err := os.Stat(c.path(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return hooks.SettingsFile{}, usagef("there is no settings file %s", path)
+	case err != nil:
+		return hooks.SettingsFile{}, usagef("--settings %s: %v", path, err)
 	}
-	if err != nil {
-		return hooks.SettingsFile{}, usagef("--%s %s: %v", flag, given, err)
-	}
-	file, warnings := hooks.ParseSettings(path, data)
+	file, warnings := configs.ReadSettings(c.path(path))
 	c.warnAll(warnings)
 	return file, nil
 }
 
-// pluginSource reads the hooks of the plugin in dir. What it keeps between runs
-// goes below covey's state, not into the plugin, which may be read-only. Two
-// plugins whose folders have one name share what they keep.
+// pluginSource reads the hooks of the plugin in dir as a team would. What it keeps
+// between runs goes below covey's state, not into the plugin, which may be
+// read-only.
 func (c *cli) pluginSource(dir string) (hooks.Source, error) {
-	file, err := c.hookFile("plugin", dir, filepath.Join(dir, "hooks", "hooks.json"))
-	if err != nil {
-		return hooks.Source{}, err
-	}
 	root, err := filepath.Abs(c.path(dir))
 	if err != nil {
 		return hooks.Source{}, usagef("--plugin %s: %v", dir, err)
 	}
-	home, err := orchestrator.StateHome()
-	if err != nil {
-		return hooks.Source{}, fmt.Errorf("a place for what plugin %s keeps: %w", dir, err)
+	info, err := os.Stat(root)
+	switch {
+	case err != nil:
+		return hooks.Source{}, usagef("there is no plugin %s", dir)
+	case !info.IsDir():
+		return hooks.Source{}, usagef("--plugin %s: it is a file; name the plugin's folder", dir)
 	}
-	name := filepath.Base(root)
-	data := filepath.Join(home, "plugins", name)
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return hooks.Source{}, fmt.Errorf("a place for what plugin %s keeps: %w", dir, err)
+	plugin, warnings := configs.ReadPlugin(root, nil)
+	c.warnAll(warnings)
+	sources := []hooks.Source{plugin.Source()}
+	if err := orchestrator.PreparePlugins(sources); err != nil {
+		return hooks.Source{}, err
 	}
-	return hooks.Source{Name: name, Root: root, Data: data, Settings: file.Hooks}, nil
+	return sources[0], nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // maxHookInput is the size of the largest hook input that is read, in bytes.
@@ -165,10 +166,13 @@ func (c *cli) hookSources(f hookRunFlags) ([]hooks.Source, string, error) {
 		}
 		layers, warnings := team.Sources()
 		c.warnAll(warnings)
+		if err := orchestrator.PreparePlugins(layers); err != nil {
+			return nil, "", err
+		}
 		sources, workspace = layers, team.Workspace
 	}
 	for _, path := range f.settings {
-		file, err := c.hookFile("settings", path, path)
+		file, err := c.hookFile(path)
 		if err != nil {
 			return nil, "", err
 		}

@@ -102,7 +102,10 @@ func runText(team *configs.Team, r configs.Run) string {
 		what = rel
 	}
 	if r.Command != "" {
-		what = string(r.Event) + ": " + r.Command
+		what = r.Command
+		if r.Event != "" {
+			what = string(r.Event) + ": " + what
+		}
 	}
 	return padded(string(r.Kind), 8) + " " + plainLine(what)
 }
@@ -148,8 +151,8 @@ func (c *cli) trustCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [SPEC]",
 		Short: "Trust what a spec would run, until it changes",
-		Long: `Show what the team of SPEC would run (hooks, gates, scripts, settings files) and
-trust it from now on. Trust is bound to the content: when one of these changes,
+		Long: `Show what the team of SPEC would run (hooks, gates, scripts, settings files,
+plugins) and trust it from now on. Trust is bound to the content: when one of these changes,
 "covey up" shows the difference and asks again. Look before you trust what
 somebody else has written: it runs with your rights.`,
 		Example: `  covey trust --show

@@ -1,0 +1,167 @@
+package orchestrator
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// What a folder may hold at most, and how much of its text is kept to show a
+// difference later.
+const (
+	maxFolderFiles = 20_000
+	maxFolderBytes = 256 << 20
+	maxFolderText  = 256 << 10
+	maxFileText    = 32 << 10
+)
+
+// errFolderSize is why a folder cannot be trusted: nobody could look through it.
+var errFolderSize = errors.New("the folder holds too much to be trusted")
+
+// TrustFile is one file of a folder that is trusted as a whole.
+type TrustFile struct {
+	Name string `json:"name"`           // from the folder, with slashes
+	Hash string `json:"hash"`           // of its content, or of where it leads
+	Text string `json:"text,omitempty"` // if it is short and text
+}
+
+// folderReader takes in a folder, through the links in it.
+type folderReader struct {
+	files   []TrustFile
+	bytes   int64
+	text    int
+	visited map[string]bool // real paths of folders
+}
+
+// readFolder takes in all files of a folder but what a run itself writes there.
+func (i *TrustItem) readFolder() error {
+	r := folderReader{visited: map[string]bool{}}
+	if err := r.folder(i.Path, ""); err != nil {
+		return err
+	}
+	slices.SortFunc(r.files, func(a, b TrustFile) int { return cmp.Compare(a.Name, b.Name) })
+	sum := sha256.New()
+	for _, f := range r.files {
+		fmt.Fprintf(sum, "%q %s\n", f.Name, f.Hash)
+	}
+	i.Files, i.Hash = r.files, hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+// folder takes in one folder. A folder that was seen by another way is taken in
+// once, so links in a circle end.
+func (r *folderReader) folder(path, name string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || r.visited[real] {
+		return err
+	}
+	r.visited[real] = true
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if writtenByRun(name, e, entries) {
+			continue
+		}
+		if err := r.entry(filepath.Join(real, e.Name()), strings.TrimPrefix(name+"/"+e.Name(), "/")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry takes in a file, a folder, or what a link leads to. What is neither, such
+// as a socket, holds nothing that could be run.
+func (r *folderReader) entry(path, name string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // a link that leads nowhere yet
+		target, _ := os.Readlink(path)
+		return r.add(TrustFile{Name: name, Hash: "link to " + target})
+	case err != nil:
+		return err
+	case info.IsDir():
+		return r.folder(path, name)
+	case !info.Mode().IsRegular():
+		return nil
+	}
+	r.bytes += info.Size()
+	if r.bytes > maxFolderBytes {
+		return fmt.Errorf("%w: more than %d MiB", errFolderSize, maxFolderBytes>>20)
+	}
+	item := TrustItem{}
+	item.Path = path
+	if err := item.read(); err != nil {
+		return err
+	}
+	f := TrustFile{Name: name, Hash: item.Hash}
+	if n := len(item.Text); n <= maxFileText && r.text+n <= maxFolderText && utf8.ValidString(item.Text) {
+		f.Text, r.text = item.Text, r.text+n
+	}
+	return r.add(f)
+}
+
+// add notes a file.
+func (r *folderReader) add(f TrustFile) error {
+	r.files = append(r.files, f)
+	if len(r.files) > maxFolderFiles {
+		return fmt.Errorf("%w: more than %d files", errFolderSize, maxFolderFiles)
+	}
+	return nil
+}
+
+// writtenByRun reports whether an entry is a cache that programs write when they
+// run, and which nothing is loaded from that does not stand beside it: a module
+// that has only its compiled form counts.
+func writtenByRun(folder string, e fs.DirEntry, beside []fs.DirEntry) bool {
+	name := e.Name()
+	switch {
+	case name == ".git", e.IsDir() && name == "__pycache__", name == ".DS_Store":
+		return true
+	case e.IsDir() && name == ".cache":
+		return filepath.Base(folder) == "node_modules"
+	}
+	source, compiled := strings.CutSuffix(name, ".pyc")
+	return compiled && slices.ContainsFunc(beside, func(o fs.DirEntry) bool { return o.Name() == source+".py" })
+}
+
+// folderDiff lists which files of a folder are new, gone or different, each with
+// its lines where they are known.
+func folderDiff(before, now TrustItem) string {
+	was := map[string]TrustFile{}
+	for _, f := range before.Files {
+		was[f.Name] = f
+	}
+	var b strings.Builder
+	for _, f := range now.Files {
+		old, there := was[f.Name]
+		delete(was, f.Name)
+		switch {
+		case !there:
+			fmt.Fprintf(&b, "new file %s\n", f.Name)
+			for line := range strings.Lines(f.Text) {
+				b.WriteString("+" + strings.TrimSuffix(line, "\n") + "\n")
+			}
+		case old.Hash == f.Hash:
+		case old.Text == "" || f.Text == "":
+			fmt.Fprintf(&b, "changed file %s\n", f.Name)
+		default:
+			b.WriteString(unified(f.Name, old.Text, f.Text))
+		}
+	}
+	for _, f := range before.Files {
+		if _, gone := was[f.Name]; gone {
+			fmt.Fprintf(&b, "removed file %s\n", f.Name)
+		}
+	}
+	return b.String()
+}
