@@ -14,10 +14,7 @@ import (
 // It may be called at any time from any goroutine. Its error is ctx's, or
 // trouble in the machinery.
 func (t *Teammate) Fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, error) {
-	u := &turn{t: t, outside: true}
-	if running := t.current.Load(); running != nil {
-		u.no, u.promptID = running.no, running.promptID
-	}
+	u := t.outsideTurn()
 	out, err := u.fire(ctx, in)
 	if err != nil {
 		return out, err
@@ -29,4 +26,14 @@ func (t *Teammate) Fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, e
 		u.emit(HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: out.StopReason})
 	}
 	return out, nil
+}
+
+// outsideTurn stands for what happens to a member beside its own loop. It knows
+// the turn that runs meanwhile, if one does.
+func (t *Teammate) outsideTurn() *turn {
+	u := &turn{t: t, outside: true}
+	if running := t.current.Load(); running != nil {
+		u.no, u.promptID = running.no, running.promptID
+	}
+	return u
 }

@@ -38,6 +38,9 @@ type Teammate struct {
 	kept   []Input         // what the next prompt begins with
 	ledger ledger          // tool calls without a result
 	asides asides          // hooks that run beside the turns
+
+	watching watching        // files
+	folders  map[string]bool // below the workspace, whose instructions were read
 }
 
 // New checks opts and returns the member. It starts nothing.

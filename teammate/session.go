@@ -23,6 +23,7 @@ func (t *Teammate) startSession(ctx context.Context) error {
 		source = "resume"
 	}
 	u := &turn{t: t, no: t.turns}
+	u.tellInstructions(ctx, false)
 	out, err := u.fire(ctx, hooks.SessionStartInput{Source: source})
 	switch {
 	case ctx.Err() != nil:
@@ -31,6 +32,8 @@ func (t *Teammate) startSession(ctx context.Context) error {
 		u.warn("SessionStart hook failed: %v", err)
 	}
 	t.kept = append(t.kept, contexts(out)...)
+	u.watchPaths(out)
+	u.tellInstructions(ctx, true)
 	return nil
 }
 

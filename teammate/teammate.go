@@ -93,6 +93,13 @@ type Options struct {
 	History    History // what OpenTranscript gave with it
 	Workdir    *Workdir
 
+	// Optional: what the agent is told of the workspace by files, for the
+	// InstructionsLoaded hooks; the agent itself gets their Text from whoever makes
+	// it. nil for an agent program, which reads such files by itself.
+	Instructions *Instructions
+	Files        *Watcher        // optional; nil: no FileChanged
+	WatchNames   func() []string // optional; the names that FileChanged hooks listen to
+
 	Permissions Permissions
 	Limits      Limits
 	Asker       Asker                         // optional; nil denies what would have to ask

@@ -101,7 +101,7 @@ func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
 	if ctx.Err() != nil {
 		return failure(interruptedResult)
 	}
-	began := time.Now()
+	began, dir := time.Now(), u.t.opts.Workdir.Dir()
 	r := u.contain(ctx, tl, call)
 	took := time.Since(began).Milliseconds()
 	interrupted := ctx.Err() != nil
@@ -110,6 +110,7 @@ func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
 		defer cancel()
 		ctx = last
 	}
+	u.moved(ctx, dir)
 	var after hooks.Payload
 	if r.IsError {
 		after = hooks.PostToolUseFailureInput{
@@ -117,6 +118,7 @@ func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
 			Error: middle(r.Content, maxFailure), IsInterrupt: interrupted, DurationMS: took,
 		}
 	} else {
+		r.Extra = append(r.Extra, u.nested(ctx, tl, call)...)
 		after = hooks.PostToolUseInput{
 			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
 			ToolResponse: r.response(), DurationMS: took,

@@ -1,0 +1,157 @@
+package teammate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// maxWatched is how many files one member may have watched.
+const maxWatched = 512
+
+// Watch is one member's part in a Watcher.
+type Watch struct {
+	watcher *Watcher
+	paths   []string // guarded by the watcher's lock
+
+	mu      sync.Mutex
+	changes []FileChange
+	news    chan struct{}
+}
+
+// Watch returns a part in w that watches nothing yet.
+func (w *Watcher) Watch() *Watch { return &Watch{watcher: w, news: make(chan struct{}, 1)} }
+
+// Set has exactly these files watched; paths are absolute. What could not be
+// watched is in the error, the others are. With no paths the Watch is at rest.
+func (h *Watch) Set(paths []string) error {
+	w := h.watcher
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var errs []error
+	wanted := slices.Compact(slices.Sorted(slices.Values(paths)))
+	if len(wanted) > maxWatched {
+		errs = append(errs, fmt.Errorf("%d files are to be watched, and %d may be: the rest is left out",
+			len(wanted), maxWatched))
+		wanted = wanted[:maxWatched]
+	}
+	for _, path := range h.paths {
+		if !slices.Contains(wanted, path) {
+			w.remove(path, h)
+		}
+	}
+	for _, path := range wanted {
+		if !slices.Contains(h.paths, path) {
+			errs = append(errs, w.add(path, h))
+		}
+	}
+	h.paths = wanted
+	return errors.Join(errs...)
+}
+
+// tell notes a change. It never blocks: of one file the last change counts.
+func (h *Watch) tell(c FileChange) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.changes = slices.DeleteFunc(h.changes, func(old FileChange) bool { return old.Path == c.Path })
+	h.changes = append(h.changes, c)
+	select {
+	case h.news <- struct{}{}:
+	default:
+	}
+}
+
+// Next waits for the next change. It fails with ctx's error when ctx ends.
+func (h *Watch) Next(ctx context.Context) (FileChange, error) {
+	for {
+		h.mu.Lock()
+		if len(h.changes) > 0 {
+			c := h.changes[0]
+			h.changes = slices.Delete(h.changes, 0, 1)
+			h.mu.Unlock()
+			return c, nil
+		}
+		h.mu.Unlock()
+		select {
+		case <-h.news:
+		case <-ctx.Done():
+			return FileChange{}, ctx.Err()
+		}
+	}
+}
+
+// watching is what a member has watched: the names that its FileChanged hooks
+// listen to, in the directory that it is in, and what hooks have asked for.
+type watching struct {
+	watch *Watch // nil: nothing is watched
+
+	mu    sync.Mutex
+	asked []string // by watchPaths
+}
+
+// watchFiles begins to fire FileChanged, in turns and between them, until stop
+// is called; then none runs any more.
+func (t *Teammate) watchFiles(ctx context.Context) (stop func()) {
+	if t.opts.Files == nil {
+		return func() {}
+	}
+	t.watching.watch = t.opts.Files.Watch()
+	t.outsideTurn().rewatch()
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			change, err := t.watching.watch.Next(ctx)
+			if err != nil {
+				return
+			}
+			t.outsideTurn().fileChanged(ctx, change)
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+		_ = t.watching.watch.Set(nil) // watching nothing cannot fail
+	}
+}
+
+// fileChanged tells the FileChanged hooks of one change.
+func (u *turn) fileChanged(ctx context.Context, c FileChange) {
+	out, err := u.fire(ctx, hooks.FileChangedInput{FilePath: c.Path, Change: c.Kind})
+	if err != nil {
+		if ctx.Err() == nil {
+			u.warn("FileChanged hook failed: %v", err)
+		}
+		return
+	}
+	u.watchPaths(out)
+}
+
+// rewatch has those files watched that are wanted now.
+func (u *turn) rewatch() {
+	t := u.t
+	if t.watching.watch == nil {
+		return
+	}
+	t.watching.mu.Lock()
+	defer t.watching.mu.Unlock()
+	paths := slices.Clone(t.watching.asked)
+	if t.opts.WatchNames != nil {
+		paths = append(paths, t.opts.WatchNames()...)
+	}
+	dir := t.opts.Workdir.Dir()
+	for i, path := range paths {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		paths[i] = filepath.Clean(path)
+	}
+	if err := t.watching.watch.Set(paths); err != nil {
+		u.warn("FileChanged: %v", err)
+	}
+}
