@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +55,19 @@ func (r *run) runModel(ctx context.Context, h *armed) (finding, heard) {
 	return found, answer
 }
 
+// verifyingKey is how a context tells that an agent hook's agent works in it.
+// The hooks that look at its calls must not ask models in turn.
+type verifyingKey struct{}
+
+// withoutModels leaves out the hooks that ask models where one of them is at
+// work itself.
+func withoutModels(ctx context.Context, chosen []*armed) []*armed {
+	if ctx.Value(verifyingKey{}) == nil {
+		return chosen
+	}
+	return slices.DeleteFunc(chosen, func(h *armed) bool { return h.Type == "prompt" || h.Type == "agent" })
+}
+
 // ask asks, and turns a panic of whoever answers into an error.
 func (r *run) ask(ctx context.Context, q Question) (reply Reply, err error) {
 	if r.opts.Models == nil {
@@ -64,6 +78,9 @@ func (r *run) ask(ctx context.Context, q Question) (reply Reply, err error) {
 			err = fmt.Errorf("asking the model broke off: %v", cause)
 		}
 	}()
+	if q.Agent {
+		ctx = context.WithValue(ctx, verifyingKey{}, true)
+	}
 	return r.opts.Models.Ask(ctx, q)
 }
 

@@ -160,6 +160,7 @@ func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Out
 	}
 	known := traitsOf(event)
 	chosen, warnings := r.choose(known, listening, in)
+	chosen = withoutModels(ctx, chosen)
 	run := &run{Runner: r, known: known, in: in, id: id, observe: observe}
 	if len(chosen) > 0 {
 		run.all(ctx, chosen)

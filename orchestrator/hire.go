@@ -61,14 +61,17 @@ func (l *layers) heed(m configs.Managed, warnings []error) {
 	}
 }
 
-// loadScripts reads the scripts of all members' models, each file once.
+// loadScripts reads the scripts of all models, members' and hooks', each file once.
 // They are read before anything starts, so that a mistake in one is told at once
 // and not by the member that comes to it an hour later.
 func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 	scripts := map[string]*script.Script{}
 	var errs []error
+	paths := hookScripts(team)
 	for _, m := range team.Members() {
-		path := m.Agent.Model.Script
+		paths = append(paths, m.Agent.Model.Script)
+	}
+	for _, path := range paths {
 		if _, ok := scripts[path]; ok || path == "" {
 			continue
 		}
@@ -95,6 +98,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
+	c.servers = o.newHookServers(c, o.hooks.servers)
 	runner, err := o.hookRunner(c)
 	if err != nil {
 		return err
@@ -118,7 +122,9 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 		ProjectDir: o.team.Workspace,
 		SpillDir:   o.place.Scratch(),
 		Policies:   c.policies(),
-		Callbacks:  o.opts.Hooks,
+		Callbacks:  c.functions,
+		Models:     &hookModels{o: o, c: c, asked: map[askedBy]*script.Model{}},
+		Tools:      &hookTools{c: c, servers: c.servers},
 		FailClosed: o.team.FailClosed,
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := c.bySession(in.SessionID); ok {
@@ -378,6 +384,9 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 func (c *crew) dismiss() {
 	c.tools.close()
 	defer c.models.close()
+	if err := c.servers.close(); err != nil {
+		c.log.Error("ending the servers of hooks' tools", "err", err)
+	}
 	for _, s := range c.seats {
 		for _, closer := range slices.Backward(s.closers) {
 			if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {

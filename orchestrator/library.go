@@ -30,6 +30,9 @@ type Brief struct {
 	// Tools are what the agent can call through Host.Call: the team tools, and of
 	// the tools for the workspace those that the spec gives the member.
 	Tools []teammate.Spec
+	// Functions is where the agent registers function hooks: Go functions that are
+	// called when one of the member's turns ends, until the member ends.
+	Functions *hooks.Session
 	// History is what the transcript holds of earlier runs.
 	History teammate.History
 }
@@ -64,6 +67,7 @@ func (o *Orchestrator) givenAgent(
 	agent, err = o.opts.Agents[name](Brief{
 		Team: o.team.Name, Member: s.member.Name, Lead: s.lead, Workspace: o.team.Workspace,
 		System: systemPrompt(o.team, s.member, s.lead), Tools: tools, History: history,
+		Functions: s.crew.functions.Session(s.session.Session),
 	})
 	switch {
 	case err != nil:

@@ -160,11 +160,14 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	c := &crew{
 		store: store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
-		team: o.team.Name, clock: o.clock,
+		team: o.team.Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
 		keep:  o.opts.Keep || o.team.Keep,
 		poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
 	c.processes.mark = runMark(o.place)
+	if c.functions == nil {
+		c.functions = &hooks.Registry{}
+	}
 	j.views = journalViews{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
@@ -181,7 +184,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, c, before)
-		awaitCallbacks(ctx, o.opts.Hooks, c)
+		awaitCallbacks(ctx, c.functions, c)
 	}
 	if err == nil {
 		j.tell(TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts()})

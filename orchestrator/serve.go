@@ -16,6 +16,7 @@ func (c *crew) serve(ctx context.Context, s *seat) {
 	err := s.mate.Run(ctx)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
 	c.act(ctx, s, s.endProgram())
+	c.functions.Session(s.session.Session).Release() // what its agent has registered ends with it
 	c.begin(s)
 	switch {
 	case ctx.Err() != nil:

@@ -1,0 +1,171 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/script"
+)
+
+// verifierTools are the tools of agent hooks: those that look. A command runs
+// only where a rule or the mode of the member lets it without asking.
+func verifierTools() []string { return []string{"Read", "Grep", "Glob", "Bash"} }
+
+// verifier is the host of an agent hook's agent: a conversation of its own, of
+// which nothing is kept. The member's hooks and permissions hold for its calls.
+type verifier struct {
+	seat   *seat
+	dir    *teammate.Workdir
+	tools  []teammate.Tool
+	asked  *HookModelAsked
+	answer string // the input of AnswerTool; empty: it has not been called
+}
+
+// verify lets an agent find out what an agent hook wants to know.
+func (m *hookModels) verify(
+	ctx context.Context, who hookAnswerer, q hooks.Question, asked *HookModelAsked,
+) (text string, err error) {
+	dir := teammate.NewWorkdir(m.o.team.Workspace)
+	dir.Move(q.Input.Cwd)
+	id := "hook_" + uuid.NewString()
+	output := filepath.Join(m.o.place.Scratch(), id)
+	workspace := builtin.NewTools(builtin.Env{
+		Workdir:   dir,
+		Environ:   append(childEnvironment(m.o.opts, m.o.place), "COVEY_MEMBER="+who.seat.member.Name),
+		OutputDir: output,
+		Started: func(pid int) func() {
+			return m.c.processes.Register(pid, Owner{Kind: Hook, Member: who.seat.member.Name})
+		},
+	})
+	defer func() { err = errors.Join(err, workspace.Close(), os.RemoveAll(output)) }()
+	v := &verifier{seat: who.seat, dir: dir, asked: asked, tools: []teammate.Tool{answerTool{}}}
+	for _, t := range workspace.List() {
+		name := t.Spec().Name
+		if slices.Contains(verifierTools(), name) && mayUse(who.seat.member.Tools, name) {
+			v.tools = append(v.tools, t)
+		}
+	}
+	agent, err := builtin.New(builtin.Options{
+		Model:  who.script.Model(&script.Options{IDPrefix: id + "_"}),
+		System: func() string { return q.System },
+		Tools:  v.specs(),
+	})
+	if err != nil {
+		return "", err
+	}
+	return v.talk(ctx, agent, q.Text)
+}
+
+// talk lets the agent work until it answers, and reminds it once that it has to.
+func (v *verifier) talk(ctx context.Context, agent teammate.Agent, prompt string) (string, error) {
+	for _, text := range []string{prompt, hooks.AnswerReminder} {
+		_, err := agent.Run(ctx, []teammate.Input{{Kind: teammate.FromCaller, Text: text}}, v)
+		switch {
+		case v.answer != "":
+			return v.answer, nil
+		case errors.Is(err, teammate.ErrMaxTurns):
+			return "", fmt.Errorf("the hook's agent has not answered in %d model requests", hooks.AgentPasses)
+		case err != nil:
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("the hook's agent has fallen silent without a call of %s", hooks.AnswerTool)
+}
+
+func (v *verifier) specs() []teammate.Spec {
+	specs := make([]teammate.Spec, len(v.tools))
+	for i, t := range v.tools {
+		specs[i] = t.Spec()
+	}
+	return specs
+}
+
+// Pass implements teammate.Host.
+func (v *verifier) Pass(ctx context.Context) ([]teammate.Input, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if v.asked.Passes >= hooks.AgentPasses {
+		return nil, teammate.ErrMaxTurns
+	}
+	v.asked.Passes++
+	return nil, nil
+}
+
+// Record implements teammate.Host. The conversation is nobody's transcript; only
+// what it uses is noted.
+func (v *verifier) Record(r teammate.Record) error {
+	v.asked.Usage.InputTokens += r.Usage.InputTokens
+	v.asked.Usage.OutputTokens += r.Usage.OutputTokens
+	return nil
+}
+
+// Call implements teammate.Host.
+func (v *verifier) Call(ctx context.Context, call teammate.ToolCall) teammate.ToolResult {
+	if call.Name == hooks.AnswerTool {
+		return v.answered(call)
+	}
+	i := slices.IndexFunc(v.tools, func(t teammate.Tool) bool { return t.Spec().Name == call.Name })
+	if i < 0 {
+		return toolError(fmt.Errorf("there is no tool %s here; continue with the tools you have", call.Name))
+	}
+	tool := v.tools[i]
+	// What guards the member's calls guards these: hooks are told of paths in their
+	// one form, and what they would change is not run at all.
+	if denial := v.permissions().Permits(tool, &call, v.dir, hooks.Outcome{Decision: hooks.Pass}); denial != "" {
+		return toolError(errors.New(denial))
+	}
+	before, err := v.seat.mate.Fire(ctx, hooks.PreToolUseInput{
+		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
+	})
+	switch {
+	case ctx.Err() != nil:
+		return toolError(ctx.Err())
+	case err != nil:
+		return toolError(fmt.Errorf("the hooks that guard %s could not run, so it was not run: %w", call.Name, err))
+	case before.UpdatedInput != nil:
+		return toolError(fmt.Errorf("a hook wants another input for %s, which is not done here", call.Name))
+	}
+	if denial := v.permissions().Permits(tool, &call, v.dir, before); denial != "" {
+		return toolError(errors.New(denial))
+	}
+	return contained(ctx, func(ctx context.Context) teammate.ToolResult { return tool.Run(ctx, call) })
+}
+
+func (v *verifier) permissions() teammate.Permissions { return v.seat.permissions }
+
+// answered takes the agent's answer, or tells it what is wrong with that.
+func (v *verifier) answered(call teammate.ToolCall) teammate.ToolResult {
+	if err := hooks.CheckAnswer(string(call.Input)); err != nil {
+		return toolError(fmt.Errorf("%w: call %s again", err, hooks.AnswerTool))
+	}
+	v.answer = string(call.Input)
+	return teammate.ToolResult{Content: "Answer taken.", Halted: "the hook's agent has answered"}
+}
+
+// answerTool describes the tool by which an agent hook's agent answers; the
+// verifier itself carries it out.
+type answerTool struct{}
+
+// Spec implements teammate.Tool.
+func (answerTool) Spec() teammate.Spec {
+	return teammate.Spec{
+		Name: hooks.AnswerTool, Schema: json.RawMessage(hooks.AnswerSchema()), ReadOnly: true,
+		Description: "Give your answer: whether the condition is met and, if not, why.",
+	}
+}
+
+// Run implements teammate.Tool.
+func (answerTool) Run(context.Context, teammate.ToolCall) teammate.ToolResult {
+	return teammate.ToolResult{Content: "Answer taken."}
+}

@@ -1,0 +1,202 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Bounds of MCP servers of plugins.
+const (
+	hookServerTimeout = 45 * time.Second // to connect, and for one call
+	hookServerGrace   = time.Second      // from one step of ending a program to the next
+	maxToolText       = 1 << 20          // bytes of a result that are read
+)
+
+// hookServers are the servers of a team. Each is connected to when the first
+// hook calls it, and again when the connection was lost. The zero value has
+// none.
+type hookServers struct {
+	all map[string]*hookServer
+}
+
+// hookServer is one of them.
+type hookServer struct {
+	configs.PluginServer
+	dir     string
+	environ []string
+	started func(pid int) (release func())
+
+	// turn holds one element while somebody connects; session is then his.
+	turn    chan struct{}
+	session *mcp.ClientSession
+	release func()
+	closed  bool
+
+	running sync.WaitGroup // calls
+}
+
+// newHookServers makes the servers of a team; none is started.
+func (o *Orchestrator) newHookServers(c *crew, list []configs.PluginServer) *hookServers {
+	t := &hookServers{all: map[string]*hookServer{}}
+	for _, s := range list {
+		environ := childEnvironment(o.opts, o.place)
+		for name, value := range s.Env {
+			environ = append(environ, name+"="+value)
+		}
+		dir := cmp.Or(s.Cwd, s.Root, o.team.Workspace)
+		t.all[s.Name] = &hookServer{
+			PluginServer: s, dir: dir, environ: environ, turn: make(chan struct{}, 1),
+			started: func(pid int) func() { return c.processes.Register(pid, Owner{Kind: Hook}) },
+		}
+	}
+	return t
+}
+
+// call makes one call.
+func (t *hookServers) call(ctx context.Context, call hooks.ToolCall) (hooks.ToolReply, error) {
+	s := t.all[call.Server]
+	if s == nil {
+		return hooks.ToolReply{}, hooks.NotConnected(call.Server)
+	}
+	limited, cancel := context.WithTimeout(ctx, hookServerTimeout)
+	defer cancel()
+	session, err := s.connected(limited)
+	if err != nil {
+		return hooks.ToolReply{}, fmt.Errorf("%w: %w", hooks.NotConnected(call.Server), err)
+	}
+	defer s.running.Done()
+	result, err := session.CallTool(limited, &mcp.CallToolParams{
+		Name: call.Tool, Arguments: json.RawMessage(call.Arguments),
+	})
+	if err != nil {
+		if errors.Is(err, mcp.ErrConnectionClosed) {
+			s.lost(limited, session)
+		}
+		return hooks.ToolReply{}, fmt.Errorf("MCP server '%s', tool %s: %w", call.Server, call.Tool, err)
+	}
+	return replyOf(result), nil
+}
+
+// replyOf is what a hook can use of a result.
+func replyOf(result *mcp.CallToolResult) hooks.ToolReply {
+	reply := hooks.ToolReply{IsError: result.IsError}
+	var texts []string
+	room := maxToolText
+	for _, content := range result.Content {
+		text, ok := content.(*mcp.TextContent)
+		if !ok {
+			reply.Other = true
+			continue
+		}
+		cut := text.Text[:min(len(text.Text), room)]
+		room -= len(cut)
+		texts = append(texts, cut)
+	}
+	reply.Text = strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
+	return reply
+}
+
+// connected gives the session with the server, and connects to it if there is
+// none. Who gets it calls running.Done in the end.
+func (s *hookServer) connected(ctx context.Context) (*mcp.ClientSession, error) {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	if s.closed {
+		return nil, errEnding
+	}
+	if s.session == nil {
+		if err := s.connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.running.Add(1)
+	return s.session, nil
+}
+
+// connect starts the server, or reaches it; s.turn is held.
+func (s *hookServer) connect(ctx context.Context) error {
+	client := mcp.NewClient(&mcp.Implementation{Name: "covey", Title: "covey hooks", Version: "1"}, nil)
+	if len(s.Command) == 0 {
+		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
+			Endpoint: s.URL, HTTPClient: &http.Client{Transport: withHeaders{s.Headers}},
+			DisableStandaloneSSE: true,
+		}, nil)
+		s.session, s.release = session, func() {}
+		return err
+	}
+	// The program outlives the call that started it.
+	cmd := exec.Command(s.Command[0], s.Command[1:]...)
+	cmd.Dir, cmd.Env = s.dir, s.environ
+	transport := &mcp.CommandTransport{Command: cmd, TerminateDuration: hookServerGrace}
+	session, err := client.Connect(ctx, transport, nil)
+	if err != nil {
+		return err
+	}
+	s.session, s.release = session, s.started(cmd.Process.Pid)
+	return nil
+}
+
+// lost forgets a session that has ended, so that the next call connects anew.
+func (s *hookServer) lost(ctx context.Context, session *mcp.ClientSession) {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-s.turn }()
+	if s.session == session {
+		_ = session.Close() // it is gone
+		s.release()
+		s.session = nil
+	}
+}
+
+// close ends all servers and waits for them.
+func (t *hookServers) close() error {
+	var errs []error
+	for _, s := range t.all {
+		s.turn <- struct{}{}
+		s.closed = true
+		if s.session != nil {
+			err := s.session.Close()
+			var left *exec.ExitError
+			if err != nil && !errors.As(err, &left) && !errors.Is(err, mcp.ErrConnectionClosed) {
+				errs = append(errs, fmt.Errorf("MCP server '%s': %w", s.Name, err))
+			}
+			s.release()
+			s.session = nil
+		}
+		<-s.turn
+		s.running.Wait()
+	}
+	return errors.Join(errs...)
+}
+
+// withHeaders adds a server's headers to each request.
+type withHeaders struct{ headers map[string]string }
+
+// RoundTrip implements http.RoundTripper.
+func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range w.headers {
+		r.Header.Set(name, value)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}

@@ -1,0 +1,38 @@
+package teammate
+
+import (
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Permits brings the input of a call into its one form and asks the rules and
+// the mode whether it may run, for an agent that works for a member outside of
+// its turns and can ask nobody. denial is what that agent is told; empty: it may
+// run. says is what PreToolUse hooks decided.
+func (p Permissions) Permits(t Tool, call *ToolCall, dir *Workdir, says hooks.Outcome) (denial string) {
+	spec := t.Spec()
+	schema, err := resolveSchema(spec.Schema)
+	tl := &tool{Tool: t, spec: spec, schema: schema}
+	if err == nil {
+		err = tl.prepare(call, dir.Dir())
+	}
+	if err != nil {
+		return badInput(call.Name, err).Content
+	}
+	hook := behavior(says.Permission.Decision)
+	if says.Decision != hooks.Pass && hook != allow {
+		hook = deny
+	}
+	r := p.decide(question{
+		spec:   spec,
+		call:   hooks.Call{Tool: call.Name, Input: call.Input, Cwd: dir.Dir(), Root: dir.Root()},
+		hook:   hook,
+		inside: inWorkspace(dir, tl, call.Input),
+	})
+	if r.behavior == allow {
+		return ""
+	}
+	return fmt.Sprintf("Permission to use %s%s has been denied: here nobody can be asked. Go on without it.",
+		call.Name, command(*call))
+}
