@@ -195,7 +195,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens, MaxBudgetUSD: limits.MaxBudgetUSD,
 			TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.background, Cost: s.cost,
+		Background: s.background, Cost: s.cost, Later: s.later,
 	})
 	if err == nil {
 		s.permissions, s.fire = permissions, s.mate.Fire
@@ -223,8 +223,8 @@ func (o *Orchestrator) equipment(
 	}
 }
 
-// background lists what the member's tools run beside its turns. Only the
-// member's own goroutine asks.
+// background lists what the member's tools run beside its turns. Its own goroutine
+// asks, and its helpers, which begin after the tools are there.
 func (s *seat) background() []hooks.BackgroundTask {
 	if s.workspace == nil {
 		return nil
@@ -276,7 +276,7 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *builtin.Tools) ([]team
 			tools = append(tools, t)
 		}
 	}
-	return append(tools, team...), nil
+	return append(append(tools, o.helperTool(s, workspace)...), team...), nil
 }
 
 // mayUse reports whether a tool is among those that a spec names; nil names all.

@@ -321,6 +321,7 @@ func (j *journal) entryLine(e entry) (l Line, ok bool) {
 	}
 	return j.line(Line{
 		Time: e.at, Member: e.event.Member, Turn: e.event.Turn, Type: e.event.Data.EventType(), Data: data,
+		Helper: e.event.Helper,
 	}), true
 }
 

@@ -20,6 +20,8 @@ type Line struct {
 	Turn   int             `json:"turn"`   // of the member; 0 before its first
 	Type   string          `json:"type"`
 	Data   json.RawMessage `json:"data"`
+	// Helper is the helper of the member that it happened to; empty: the member.
+	Helper string `json:"helper,omitempty"`
 	// Store is the id of the store's event that this line tells of; 0: none.
 	Store uint64 `json:"store,omitempty"`
 }

@@ -60,6 +60,7 @@ func (s *seat) view(now time.Time) seatView {
 		Agent: s.member.Agent.Name, Lock: s.lockout.state(now),
 		SelfClaim: s.member.SelfClaim, Skills: skills{Tools: s.member.Tools}, Nudges: s.nudges, Nudged: s.nudged,
 	}
+	v.Helped = s.mate != nil && s.mate.Helpers() > 0
 	if v.Lock == lockUsedUp {
 		v.Until = s.lockout.Until
 	}

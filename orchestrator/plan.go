@@ -30,6 +30,7 @@ type seatView struct {
 	Name      string
 	Lead      bool
 	Idle      bool // waits for work; false: takes a turn, or has just been given one
+	Helped    bool // a helper works beside it, whose result will be mail
 	Gone      bool // halted or failed for good: takes no more turns
 	Attention string
 	Agent     string    // key of scene.Free
@@ -92,6 +93,7 @@ func plan(s scene) []move {
 			busy = true
 			continue
 		}
+		busy = busy || seat.Helped
 		if m, ok := next(s, seat, taken); ok {
 			moves = append(moves, m)
 			if _, limited := s.Free[seat.Agent]; limited {
@@ -129,6 +131,9 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 		return move{}, false // only mail, or a person, helps it on
 	}
 	own := actable(s.Tasks, seat.Name)
+	if len(own) > 0 && seat.Helped {
+		return move{}, false // it waits for its helper, and does not forget
+	}
 	if len(own) > 0 {
 		return remind(seat, own), true
 	}

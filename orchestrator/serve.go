@@ -127,6 +127,8 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 			c.begin(s)
 		case teammate.NeedsAttention:
 			c.act(ctx, s, c.needsAttention(ctx, s, data.Reason))
+		case teammate.HelperEnded:
+			c.poke() // it may be what the team was waiting for
 		case teammate.Idle:
 			c.act(ctx, s, c.idled(ctx, s, data))
 		case teammate.Limited:
@@ -180,6 +182,10 @@ func (c *crew) turnEnded(s *seat, end teammate.TurnEnded) {
 // see takes in one event.
 func (w *watch) see(e teammate.Event) {
 	w.turn = max(w.turn, e.Turn)
+	if e.Helper != "" {
+		w.seeHelper(e)
+		return
+	}
 	switch data := e.Data.(type) {
 	case teammate.TurnStarted:
 		w.turns++
@@ -206,6 +212,23 @@ func (w *watch) see(e teammate.Event) {
 		w.usage.InputTokens += data.Usage.InputTokens
 		w.usage.OutputTokens += data.Usage.OutputTokens
 		w.cost += data.CostUSD
+	}
+}
+
+// seeHelper takes in what happened to a helper of the member: it works for the
+// member, but its words are not the member's.
+func (w *watch) seeHelper(e teammate.Event) {
+	switch data := e.Data.(type) {
+	case teammate.HookFinished:
+		if data.FailedOpen {
+			w.failOpen++
+		}
+	case teammate.HookFeedback:
+		w.refusals++
+	case teammate.ToolCalled:
+		if w.inTurn {
+			w.doing = "helper: " + oneLine(data.Name+" "+string(data.Input))
+		}
 	}
 }
 

@@ -248,7 +248,8 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range slices.Concat(workspace.List(), team) {
+	agent := workspace.AgentTool(builtin.Helpers{})
+	for _, tool := range slices.Concat(workspace.List(), []teammate.Tool{agent}, team) {
 		have = append(have, tool.Spec().Name)
 		var schema struct{ Type string }
 		if err := json.Unmarshal(tool.Spec().Schema, &schema); err != nil || schema.Type != "object" {

@@ -131,7 +131,8 @@ type HelperStarted struct {
 	Background  bool   `json:"background,omitempty"`
 }
 
-// HelperEnded is sent when a helper has ended. Reason is one of the End
+// HelperEnded is sent when a helper has ended, and one that worked beside the
+// member is not counted by Helpers any more. Reason is one of the End
 // constants, Problem for people.
 type HelperEnded struct {
 	ID         string `json:"id"`

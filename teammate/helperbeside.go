@@ -66,8 +66,11 @@ func (u *turn) besides(ctx context.Context) {
 	}
 	// Off the list only once the notice is in the mailbox: the team would look as if
 	// there were nothing more to come.
-	defer t.unlist(e)
 	help := u.contained(ctx)
+	defer func() {
+		t.unlist(e)
+		u.over(help)
+	}()
 	if context.Cause(ctx) == context.Canceled {
 		return
 	}

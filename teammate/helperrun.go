@@ -25,7 +25,9 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 	if h.Done == nil {
 		defer u.t.unlist(c.t.helper)
 		defer closer()
-		return c.assist(ctx)
+		help := c.assist(ctx)
+		c.over(help)
+		return help
 	}
 	c.note(helperBegun, Usage{})
 	u.t.beside.start(ctx, func(ctx context.Context) {
@@ -75,7 +77,8 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	return &turn{t: t, no: u.no, cause: u.cause, promptID: u.promptID}, closer, nil
 }
 
-// assist is a helper's work from its beginning to its end.
+// assist is a helper's work from its beginning to its end; over tells the
+// journal of it.
 func (u *turn) assist(ctx context.Context) Help {
 	began := time.Now()
 	e := u.t.helper
@@ -87,15 +90,20 @@ func (u *turn) assist(ctx context.Context) Help {
 	if end.failure != nil {
 		u.aside(ctx, *end.failure)
 	}
-	h := Help{
+	u.ended = end.reason
+	return Help{
 		ID: e.id, Text: u.lastText, Tools: u.uses, Passes: u.passes, Usage: u.usage, Last: u.last,
 		Took: time.Since(began), Problem: u.problem(ctx, end), Transcript: u.t.opts.Transcript.Path(),
 	}
+}
+
+// over tells the journal that the helper has ended.
+func (u *turn) over(h Help) {
+	e := u.t.helper
 	u.emit(HelperEnded{
-		ID: e.id, AgentType: e.Type, Reason: end.reason, Problem: h.Problem, Usage: h.Usage, Passes: h.Passes,
+		ID: e.id, AgentType: e.Type, Reason: u.ended, Problem: h.Problem, Usage: h.Usage, Passes: h.Passes,
 		ToolUses: len(h.Tools), DurationMS: h.Took.Milliseconds(),
 	})
-	return h
 }
 
 // serve is a helper's one turn: SubagentStart hooks, which may give it more to

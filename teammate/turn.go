@@ -33,6 +33,7 @@ type turn struct {
 	usage    Usage        // tokens of the turn
 	last     Usage        // of the last model request
 	uses     []string     // tools called, one entry a call
+	ended    string       // of a helper: why it did, an End constant
 	summary  *HookSummary // of the last Stop run
 	outside  bool         // not the member's loop, but something that happens to it
 

@@ -1,0 +1,79 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/script"
+)
+
+// helperTool is the tool Agent of a member, if it has that one: agents that a
+// program brings have helpers of their own, if any.
+func (o *Orchestrator) helperTool(s *seat, workspace *builtin.Tools) []teammate.Tool {
+	if s.member.Agent.Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
+		return nil
+	}
+	return []teammate.Tool{workspace.AgentTool(builtin.Helpers{
+		Types: func() []builtin.HelperType { return helperTypes(o.team.Helpers()) },
+		Model: func(id, prompt, _ string) (teammate.Model, error) { return o.helperModel(s, id, prompt) },
+		System: func(kind builtin.HelperType) string {
+			return helperPrompt(o.team.Workspace, s.member, kind)
+		},
+		May:       func(tool string) bool { return mayUse(s.member.Tools, tool) },
+		MaxPasses: s.member.Limits.MaxTurns,
+	})}
+}
+
+// helperTypes are the kinds of helpers that a workspace describes.
+func helperTypes(files []configs.Helper) []builtin.HelperType {
+	kinds := make([]builtin.HelperType, len(files))
+	for i, f := range files {
+		kinds[i] = builtin.HelperType{
+			Name: f.Name, Description: f.Description, Prompt: f.Prompt, Tools: f.Tools, Model: f.Model,
+			MaxPasses: f.MaxTurns,
+		}
+	}
+	return kinds
+}
+
+// helperModel is what answers a helper of a member: the script that its own has
+// for helpers with such a prompt. Each helper plays it from the beginning.
+func (o *Orchestrator) helperModel(s *seat, id, prompt string) (teammate.Model, error) {
+	path := s.member.Agent.Model.Script
+	played := o.scripts[path]
+	if played == nil {
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.Agent.Name)
+	}
+	own, ok := played.Helper(prompt)
+	if !ok {
+		return nil, fmt.Errorf("script %s has no helper whose `when` is found in this prompt; add one under `helpers:`",
+			path)
+	}
+	return own.Model(&script.Options{IDPrefix: s.member.Name + "_" + id + "_"}), nil
+}
+
+// helperPrompt is the system prompt of a helper.
+func helperPrompt(workspace string, m configs.Member, kind builtin.HelperType) string {
+	text := fmt.Sprintf("You are a helper (%s) of %s, a member of a team of agents. You work in %s. Do what the prompt "+
+		"says and nothing beyond it. Nobody answers questions: where something is unclear, decide, and say what you "+
+		"decided. When you call no more tools, your last message goes to %[2]s as your result, so put into it "+
+		"all that it needs to know.", kind.Name, m.Name, workspace)
+	if kind.Prompt != "" {
+		text += "\n\n" + kind.Prompt
+	}
+	return text
+}
+
+// later puts a notice into a member's own mailbox, once per id: what a helper
+// that worked beside it came to.
+func (s *seat) later(ctx context.Context, id, text string) error {
+	by := tasks.Actor{CallID: onceID("helper", s.member.Name+" "+id)}
+	_, err := s.crew.store.Send(ctx, by, tasks.Outgoing{
+		To: []string{s.member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+	})
+	return err
+}
