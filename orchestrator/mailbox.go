@@ -1,9 +1,13 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
@@ -101,17 +105,53 @@ func (s *seat) Taken(ctx context.Context, ids []string) error {
 // read turns unread mail into inputs. What has become pointless is marked as
 // delivered without being shown; what is no news yet is left for later.
 func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input, error) {
-	all, err := s.crew.store.List(ctx)
+	about, err := s.crew.concerned(ctx, mail)
 	if err != nil {
 		return nil, err
 	}
-	show, moot := sortMail(mail, all, s.member.Name)
+	show, moot := sortMail(mail, about, s.member.Name)
 	if len(moot) > 0 {
 		if err := s.crew.store.Deliver(ctx, s.member.Name, moot); err != nil {
 			return nil, err
 		}
 	}
-	return tongueOf(s.member.Agent).inputs(show, all), nil
+	return tongueOf(s.member.Agent).inputs(show, about), nil
+}
+
+// concerned are the tasks that mail assigns and those that block them, in list
+// order: all that has to be known to read it. In a large team reading the whole
+// list for each member's mail takes longer than all else that covey does.
+func (c *crew) concerned(ctx context.Context, mail []tasks.Message) ([]tasks.Task, error) {
+	found, looked := map[string]tasks.Task{}, map[string]bool{}
+	read := func(ids ...string) error {
+		for _, id := range ids {
+			t, err := c.store.Task(ctx, id)
+			if errors.Is(err, tasks.ErrNotFound) {
+				continue // deleted since
+			}
+			if err != nil {
+				return err
+			}
+			found[id] = t
+		}
+		return nil
+	}
+	for _, m := range mail {
+		id, ok := assigned(m)
+		if !ok || looked[id] {
+			continue
+		}
+		looked[id] = true
+		if err := read(id); err != nil {
+			return nil, err
+		}
+		if err := read(found[id].BlockedBy...); err != nil {
+			return nil, err
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b tasks.Task) int {
+		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), strings.Compare(a.ID, b.ID))
+	}), nil
 }
 
 // sortMail splits mail into what is to be shown and the ids of what is moot:

@@ -1,0 +1,68 @@
+package orchestrator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// The tasks that mail is about say the same of it as the whole list does.
+func TestConcernedIsEnough(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	for range 20 {
+		store, err := tasks.Open(t.TempDir()+"/tasks.db", &tasks.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		ctx, n := t.Context(), 14 // ids of one digit and of two
+		for i := range n {
+			task := tasks.New{Subject: fmt.Sprint("part ", i), Owner: "dev"}
+			for by := range i {
+				if random.IntN(4) == 0 {
+					task.BlockedBy = append(task.BlockedBy, strconv.Itoa(by+1))
+				}
+			}
+			random.Shuffle(len(task.BlockedBy), func(a, b int) {
+				task.BlockedBy[a], task.BlockedBy[b] = task.BlockedBy[b], task.BlockedBy[a]
+			})
+			if _, err := store.Add(ctx, tasks.Actor{}, []tasks.New{task}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var mail []tasks.Message
+		for i := range random.IntN(10) {
+			id := strconv.Itoa(1 + random.IntN(n))
+			m := tasks.Message{ID: fmt.Sprint("m", i), Kind: tasks.TaskAssignment, Text: "x", Data: raw(tasks.Assignment{TaskID: id})}
+			if random.IntN(5) == 0 {
+				m.Kind = tasks.TextMessage
+			}
+			mail = append(mail, m)
+			if random.IntN(6) == 0 {
+				if _, err := store.Delete(ctx, tasks.Actor{}, id); err != nil {
+					t.Logf("task %s: %v", id, err) // it has been before
+				}
+			}
+		}
+		all, err := store.List(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		about, err := (&crew{store: store}).concerned(ctx, mail)
+		if err != nil {
+			t.Fatal(err)
+		}
+		show, moot := sortMail(mail, all, "dev")
+		shown, passed := sortMail(mail, about, "dev")
+		if !reflect.DeepEqual(show, shown) || !reflect.DeepEqual(moot, passed) {
+			t.Fatalf("of %v would be shown %v, and %v is", mail, show, shown)
+		}
+		if want, got := byMCP.inputs(show, all), byMCP.inputs(shown, about); !reflect.DeepEqual(want, got) {
+			t.Fatalf("the prompt is\n%+v\nand would be\n%+v", got, want)
+		}
+	}
+}
