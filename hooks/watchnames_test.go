@@ -1,0 +1,35 @@
+package hooks
+
+import (
+	"slices"
+	"testing"
+)
+
+// A matcher of FileChanged says which files are watched, too.
+func TestWatchNames(t *testing.T) {
+	groups := func(matchers ...string) Settings {
+		var list []Group
+		for _, m := range matchers {
+			list = append(list, Group{Matcher: m, Hooks: []Handler{{Type: "command", Command: "true " + m}}})
+		}
+		return Settings{FileChanged: list}
+	}
+	for _, c := range []struct {
+		matchers []string
+		want     []string
+	}{
+		{[]string{"watched.txt"}, []string{"watched.txt"}},
+		{[]string{".envrc|.env", "Makefile", ".env"}, []string{".env", ".envrc", "Makefile"}},
+		{[]string{"Makefile|justfile"}, []string{"Makefile", "justfile"}},
+		{[]string{`.*\.go|go.mod`}, []string{"go.mod"}},
+		{[]string{"", "*"}, nil},
+	} {
+		r, err := NewRunner([]Source{{Name: "spec", Settings: groups(c.matchers...)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.WatchNames(); !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.matchers, got, c.want)
+		}
+	}
+}
