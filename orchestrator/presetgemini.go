@@ -94,6 +94,9 @@ func geminiOffline(o *offer, url, key, home string) error {
 	o.args = append(o.args, "-m", "gemini-2.5-flash") // a model of another name is asked for first
 	return patchJSON(filepath.Join(home, ".gemini", "settings.json"), object{
 		"security": object{"auth": object{"selectedType": "gemini-api-key"}},
-		"general":  object{"maxAttempts": 3}, // an error of the script is to be seen, and not tried again for minutes
+		"general": object{
+			"maxAttempts":      3, // an error of the script is to be seen, and not tried again for minutes
+			"sessionRetention": object{"enabled": false},
+		},
 	})
 }
