@@ -209,3 +209,70 @@ func TestFaultsInEveryLife(t *testing.T) {
 		}
 	})
 }
+
+// A person interrupts a program again and again while it works: it may be
+// anywhere in its turn. Nothing of its work is lost or happens twice.
+func TestInterruptsAtAnyMoment(t *testing.T) {
+	dir := t.TempDir()
+	setFault(t, dir, fault{})
+	r := newRig(t, map[string]string{"team.yaml": crowdSpec(testBinary(t), dir, 1, 12), "lead.yaml": leadLetsWork})
+	before := goleak.IgnoreCurrent()
+	up := make(chan Place, 1)
+	o := r.orchestrator(Options{OnUp: func(p Place) { up <- p }})
+	interrupted := 0
+	var person sync.WaitGroup
+	person.Go(func() {
+		c, err := Dial(t.Context(), <-up)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		for n := range 10 { // after each of its tasks but the last ones, so that it gets on
+			if !r.lines.completed(n + 1) {
+				return
+			}
+			time.Sleep(time.Duration(n) * time.Millisecond / 2) // into what follows
+			if reply, err := c.Interrupt(t.Context(), "m0"); err == nil && reply.Interrupted {
+				interrupted++
+			}
+		}
+	})
+	r.want(r.finish(30*time.Second, o), CodeDone, "all work is done")
+	person.Wait()
+	t.Logf("interrupted %d times", interrupted)
+	if interrupted == 0 {
+		t.Error("no interrupt met a turn")
+	}
+	for _, task := range r.list() {
+		if task.Status != tasks.Completed {
+			t.Errorf("task %s is %s", task.ID, task.Status)
+		}
+	}
+	r.completedOnce()
+	for _, path := range globAll(t, o.Place().Transcripts()) {
+		r.checkTranscript(path, map[string]int{})
+	}
+	noneRuns(t, workersOf(t, dir))
+	goleak.VerifyNone(t, before)
+}
+
+// completed waits until so many tasks are completed; false: the team has ended.
+func (l *lineLog) completed(n int) bool {
+	for {
+		l.mu.Lock()
+		done, ended, more := 0, false, l.more
+		for _, line := range l.lines {
+			var c tasks.Change
+			if line.Type == "task" && decode(line.Data, &c) == nil && c.Op == tasks.TaskCompleted {
+				done++
+			}
+			ended = ended || line.Type == "team_ended"
+		}
+		l.mu.Unlock()
+		if done >= n || ended {
+			return done >= n
+		}
+		<-more
+	}
+}
