@@ -56,8 +56,12 @@ func mcpTool(tool string) string { return "mcp__" + mcpName + "__" + tool }
 // rule may name it as agent programs do or as the builtin agent does: one that
 // is meant for all members should hold for all. There is nobody to ask.
 func (s *seat) forbids(tool string, input json.RawMessage) (rule string, yes bool) {
+	may := s.permissions
+	if s.mate != nil { // a PermissionRequest hook may have changed them
+		may = s.mate.Permissions()
+	}
 	for _, name := range []string{mcpTool(tool), twins()[tool]} {
-		for _, r := range slices.Concat(s.permissions.Deny, s.permissions.Ask) {
+		for _, r := range slices.Concat(may.Deny, may.Ask) {
 			if r.Forbids(hooks.Call{Tool: name, Input: input}) {
 				return r.String(), true
 			}

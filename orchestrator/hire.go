@@ -85,6 +85,7 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 // hire makes the members: each is attached to the store, gets its transcript,
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
+	c.around = surroundingsOf(o.team.Workspace)
 	c.board = &board{store: c.store, members: o.memberNames(), inProgress: map[string]int{}}
 	for _, m := range o.team.Members() {
 		c.board.inProgress[m.Name] = m.Limits.MaxInProgress
@@ -184,7 +185,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 		return err
 	}
 	limits := s.member.Limits
-	s.mate, err = teammate.New(teammate.Options{
+	options := teammate.Options{
 		Name: s.member.Name, Team: o.team.Name, Lead: s.lead, Kind: kindOf(s.member),
 		Equip: o.equipment(ctx, s, history, workdir),
 		Hooks: runner, Tasks: c.store, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
@@ -196,8 +197,9 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 			TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
 		Background: s.background, Cost: s.cost, Later: s.later,
-	})
-	if err == nil {
+	}
+	c.surround(&options, s.member, runner)
+	if s.mate, err = teammate.New(options); err == nil {
 		s.permissions, s.fire = permissions, s.mate.Fire
 	}
 	return err
@@ -319,7 +321,7 @@ func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate
 	}
 	return builtin.New(builtin.Options{
 		Model:   played.Model(&script.Options{Served: history.Steps, IDPrefix: s.member.Name + "_"}),
-		System:  func() string { return systemPrompt(o.team, s.member, s.lead) },
+		System:  func() string { return o.system(s) },
 		Tools:   specs,
 		History: history.Messages,
 	})
@@ -384,6 +386,11 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 func (c *crew) dismiss() {
 	c.tools.close()
 	defer c.models.close()
+	if c.around.files != nil {
+		if err := c.around.files.Close(); err != nil {
+			c.log.Error("closing the watch over files", "err", err)
+		}
+	}
 	if err := c.servers.close(); err != nil {
 		c.log.Error("ending the servers of hooks' tools", "err", err)
 	}

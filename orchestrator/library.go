@@ -66,7 +66,7 @@ func (o *Orchestrator) givenAgent(
 	}()
 	agent, err = o.opts.Agents[name](Brief{
 		Team: o.team.Name, Member: s.member.Name, Lead: s.lead, Workspace: o.team.Workspace,
-		System: systemPrompt(o.team, s.member, s.lead), Tools: tools, History: history,
+		System: o.system(s), Tools: tools, History: history,
 		Functions: s.crew.functions.Session(s.session.Session),
 	})
 	switch {
