@@ -9,6 +9,8 @@ import (
 	"net"
 	"path/filepath"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // Dial connects to the team that listens at path. It fails with ErrRefused if
@@ -70,7 +72,9 @@ func handshake(c net.Conn) (*Bus, error) {
 	b := newBus(Options{MaxPayload: h.MaxPayload, Name: "client"}.withDefaults(), h.Scope)
 	o := b.clientOptions(h.Token, h.Conn)
 	o.CustomDialer = ready{&buffered{Conn: c, r: r}}
-	if b.nc, err = o.Connect(); err != nil {
+	if b.nc, err = o.Connect(); errors.Is(err, nats.ErrMaxConnectionsExceeded) {
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
 	return b, nil

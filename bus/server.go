@@ -95,7 +95,7 @@ func serverOptions(opts Options, g *grants) *server.Options {
 		NoHeaderSupport:            true,
 		MaxPayload:                 int32(opts.MaxPayload),
 		MaxPending:                 queueBytes,
-		MaxConn:                    opts.MaxConns + 1, // one is covey's own
+		MaxConn:                    2*opts.MaxConns + 1, // those that just hung up count for a moment; one is covey's own
 		CustomClientAuthentication: g,
 	}
 }
