@@ -39,48 +39,78 @@ func (o *outputs) describe(v *verdict, limit int) {
 
 // runCommand runs a command handler and reads what it answers.
 func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
-	out := &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
+	c := r.launch(ctx, h, nil)
+	return c.wait(ctx)
+}
+
+// launched is the run of a command handler.
+type launched struct {
+	*run
+	gate           bool
+	out            *outputs
+	outEnd, errEnd tail // kept of gates
+	running        *running
+	release        func()
+	fault          string // why it does not run; empty: it does
+}
+
+// launch starts a command handler. ask, which may be nil, is called when the hook
+// asks to go on in the background. Somebody has to wait for it, also if it has
+// not been started.
+func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration)) *launched {
+	c := &launched{run: r, gate: h.Gate, release: func() {}}
+	c.out = &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
 		stderr: capture{limit: r.opts.OutputCap}}
-	found := finding{code: -1}
 	if r.depth >= maxDepth {
-		found.fault = fmt.Sprintf("hooks that start covey stand %d deep here: one more is not started", r.depth)
-		return found, out
+		c.fault = fmt.Sprintf("hooks that start covey stand %d deep here: one more is not started", r.depth)
+		return c
 	}
-	var outEnd, errEnd tail
 	if h.Gate {
-		out.stdout.also, out.stderr.also = &outEnd, &errEnd
+		c.out.stdout.also, c.out.stderr.also = &c.outEnd, &c.errEnd
 	}
 	args, err := commandLine(h, r.lookup)
 	dir, nowhere := r.place(h)
 	if err = errors.Join(err, nowhere); err != nil {
-		found.fault = err.Error()
-		return found, out
+		c.fault = err.Error()
+		return c
 	}
 	marker := markerName + "=" + uuid.NewString()
 	process := Process{Args: args, Dir: dir, Env: r.handlerEnv(h, marker), Stdin: r.wire,
-		Stdout: &out.stdout, Stderr: &out.stderr, Grace: r.opts.Grace, Marker: marker}
-	release := func() {}
+		Stdout: &c.out.stdout, Stderr: &c.out.stderr, Grace: r.opts.Grace, Marker: marker}
+	if ask != nil {
+		process.Stdout = &herald{to: &c.out.stdout, ask: ask}
+	}
 	if r.opts.Spawned != nil {
-		process.Started = func(pid int) { release = r.opts.Spawned(pid, r.in) }
+		process.Started = func(pid int) { c.release = r.opts.Spawned(pid, r.in) }
 	}
-	exit, err := process.Run(ctx)
-	release()
-	found.tail = endOf(&outEnd, &errEnd)
-	out.note = exitNote(exit)
-	switch {
-	case exit.Stopped || ctx.Err() != nil:
+	if c.running, err = process.launch(ctx); err != nil {
+		c.fault = err.Error() + startHint(err)
+	}
+	return c
+}
+
+// wait waits until the command has ended; ctx is that of launch.
+func (c *launched) wait(ctx context.Context) (finding, *outputs) {
+	found := finding{code: -1, fault: c.fault}
+	if c.running == nil {
+		found.timedOut = ctx.Err() != nil
+		return found, c.out
+	}
+	exit := c.running.wait()
+	c.release()
+	found.tail = endOf(&c.outEnd, &c.errEnd)
+	c.out.note = exitNote(exit)
+	if exit.Stopped || ctx.Err() != nil {
 		found.timedOut = true
-	case err != nil:
-		found.fault = err.Error() + startHint(err)
-	default:
-		found.code = exit.Code
-		found.stderr = out.stderr.text(r.opts.OutputCap)
-		found.answer = readAnswer(r.known.event, out.stdout.text(answerCap), out.stdout.dropped > 0)
-		if exit.Signal != "" && h.Gate {
-			found.fault = "ended by a signal: " + exit.Signal
-		}
+		return found, c.out
 	}
-	return found, out
+	found.code = exit.Code
+	found.stderr = c.out.stderr.text(c.opts.OutputCap)
+	found.answer = readAnswer(c.known.event, c.out.stdout.text(answerCap), c.out.stdout.dropped > 0)
+	if exit.Signal != "" && c.gate {
+		found.fault = "ended by a signal: " + exit.Signal
+	}
+	return found, c.out
 }
 
 // startHint is the way out when a program does not start, where one is known.

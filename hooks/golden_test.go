@@ -77,9 +77,9 @@ func checkGolden(t *testing.T, c goldenCase) {
 	for _, w := range warnings {
 		t.Logf("warning: %v", w)
 	}
-	out := b.fire(t, b.runner(t, file.Hooks), c.payload())
+	out, behind := b.fireAll(t, b.runner(t, file.Hooks), c.payload())
 
-	messages := out.Messages
+	messages := slices.Concat(out.Messages, behind)
 	for i := range messages {
 		messages[i] = strings.ReplaceAll(messages[i], b.cwd, "<CWD>")
 	}

@@ -55,10 +55,13 @@ type Permission struct {
 // a value: nothing in it changes after Run has returned it.
 type Outcome struct {
 	Event     Event
-	ToolUseID string   // made by the Runner for this run alone; a tool event carries its call's id
-	Matched   int      // hooks that matched, after dedupe
-	Results   []Result // in the order in which the hooks finished
-	Decision  Decision
+	ToolUseID string // made by the Runner for this run alone; a tool event carries its call's id
+	Matched   int    // hooks that matched, after dedupe
+	// Background is how many of them went on in the background; Results are of the
+	// others.
+	Background int
+	Results    []Result // in the order in which the hooks finished
+	Decision   Decision
 
 	// Feedback is what the model is to see, one text per blocking hook, each
 	// complete with its heading ("Stop hook feedback:\n…").
@@ -87,13 +90,17 @@ type Outcome struct {
 }
 
 // Progress tells an observer of Run that a hook started (Result nil) or
-// finished. Calls come one at a time, in the order in which things happened.
+// finished. Calls come one at a time, in the order in which things happened. A
+// hook that goes on in the background is told of once more when it does so, and
+// its end as late as after Run has returned.
 type Progress struct {
 	Event     Event
 	ToolUseID string
 	Command   string
 	Status    string // what people are to read while the hook runs (Handler.StatusMessage); may be empty
 	Result    *Result
+	// Background is set once nobody waits for the hook any more; nil: somebody does.
+	Background *Background
 }
 
 // Continues reports whether a turn end with this outcome sends the agent back

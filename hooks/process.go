@@ -67,11 +67,34 @@ type Exit struct {
 // second. The error is ErrProgram with its reason if p could not be started,
 // or the context's if it had ended before; nil in every other case.
 func (p Process) Run(ctx context.Context) (Exit, error) {
-	if err := ctx.Err(); err != nil {
+	running, err := p.launch(ctx)
+	if err != nil {
 		return Exit{Code: -1}, err
 	}
+	return running.wait(), nil
+}
+
+// running is a program that has been started. Somebody has to wait for it.
+type running struct {
+	Process
+	cmd      *exec.Cmd
+	plumbing *plumbing
+
+	ended   chan struct{} // closed once the program has been waited for
+	cancel  func() bool   // keeps it from being killed; false: that has begun
+	killing chan struct{} // closed once killed is there
+	killed  []int
+}
+
+// launch starts p, with the errors of Run, and from then on kills it when ctx
+// ends. Killing runs beside the waiting, so that a program which ends by itself
+// costs no goroutine for it.
+func (p Process) launch(ctx context.Context) (*running, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if len(p.Args) == 0 {
-		return Exit{Code: -1}, fmt.Errorf("%w: no program given", ErrProgram)
+		return nil, fmt.Errorf("%w: no program given", ErrProgram)
 	}
 	if p.Env == nil {
 		p.Env = os.Environ()
@@ -81,12 +104,18 @@ func (p Process) Run(ctx context.Context) (Exit, error) {
 	}
 	cmd, plumbing, err := p.start()
 	if err != nil {
-		return Exit{Code: -1}, fmt.Errorf("%w %s: %w", ErrProgram, p.Args[0], err)
+		return nil, fmt.Errorf("%w %s: %w", ErrProgram, p.Args[0], err)
 	}
 	if p.Started != nil {
 		p.Started(cmd.Process.Pid)
 	}
-	return p.await(ctx, cmd, plumbing), nil
+	r := &running{Process: p, cmd: cmd, plumbing: plumbing, ended: make(chan struct{}),
+		killing: make(chan struct{})}
+	r.cancel = context.AfterFunc(ctx, func() {
+		defer close(r.killing)
+		r.killed = killTree(cmd.Process.Pid, p.Marker, p.Grace, r.ended)
+	})
+	return r, nil
 }
 
 // start starts the program. The one error that is worth another try is ETXTBSY:
@@ -116,39 +145,31 @@ func (p Process) start() (*exec.Cmd, *plumbing, error) {
 	}
 }
 
-// await waits for the program. Killing runs beside the waiting, so that a
-// program which ends by itself costs no goroutine for it.
-func (p Process) await(ctx context.Context, cmd *exec.Cmd, plumbing *plumbing) Exit {
-	pid := cmd.Process.Pid
-	ended := make(chan struct{})
-	var killed []int
-	killing := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() {
-		defer close(killing)
-		killed = killTree(pid, p.Marker, p.Grace, ended)
-	})
-	err := cmd.Wait()
-	close(ended)
-	stopped := !cancel()
+// wait waits for the program.
+func (r *running) wait() Exit {
+	pid := r.cmd.Process.Pid
+	err := r.cmd.Wait()
+	close(r.ended)
+	stopped := !r.cancel()
 	if stopped {
-		<-killing
+		<-r.killing
 	}
-	if p.Reap && !stopped && groupAlive(pid) {
+	if r.Reap && !stopped && groupAlive(pid) {
 		// Before the outputs are read to their end, or the children would hold them.
-		killed = killTree(pid, p.Marker, p.Grace, ended)
+		r.killed = killTree(pid, r.Marker, r.Grace, r.ended)
 	}
-	exit := exitOf(cmd, err)
+	exit := exitOf(r.cmd, err)
 	exit.Stopped = stopped
-	exit.Held = plumbing.finish()
+	exit.Held = r.plumbing.finish()
 	switch {
 	case stopped:
-		exit.Left = killed
-	case p.Reap && exit.Held: // they have left the group
-		exit.Left = append(killed, killTree(pid, p.Marker, p.Grace, ended)...)
-	case p.Reap:
-		exit.Left = killed
+		exit.Left = r.killed
+	case r.Reap && exit.Held: // they have left the group
+		exit.Left = append(r.killed, killTree(pid, r.Marker, r.Grace, r.ended)...)
+	case r.Reap:
+		exit.Left = r.killed
 	case exit.Held || groupAlive(pid):
-		exit.Left = sessionOf(pid, p.Marker)
+		exit.Left = sessionOf(pid, r.Marker)
 	}
 	return exit
 }

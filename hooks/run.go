@@ -28,6 +28,7 @@ type run struct {
 
 	mu       sync.Mutex // guards verdicts and serializes observe
 	verdicts []verdict  // in the order in which the hooks finished
+	left     int        // hooks that have left for the background
 }
 
 // all runs the chosen hooks side by side, as many at once as the Runner has
@@ -50,6 +51,10 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 				fault: fmt.Sprintf("the hook's input cannot be written: %v", err)}))
 			continue
 		}
+		if h.fromStart() && hooksCtx.Err() == nil {
+			r.sendOff(ctx, h)
+			continue
+		}
 		if !r.acquire(hooksCtx, h) {
 			found := finding{code: -1, aborted: ctx.Err() != nil, timedOut: ctx.Err() == nil,
 				fault: errBudget.Error()}
@@ -59,6 +64,10 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 		r.report(Progress{Command: h.label, Status: h.StatusMessage})
 		work := func() {
 			defer r.release(h)
+			if h.mayLeave() {
+				r.attend(ctx, hooksCtx, h)
+				return
+			}
 			r.finish(h, r.one(ctx, hooksCtx, h))
 		}
 		if len(chosen) == 1 {
@@ -182,30 +191,12 @@ func (found *finding) timing(caller, limited context.Context, limit time.Duratio
 	}
 }
 
-// judgeAny judges a hook or a gate, and takes the say from async hooks.
+// judgeAny judges a hook or a gate.
 func judgeAny(known *traits, h *armed, found finding) verdict {
 	found.command = h.label
-	found.closed = h.closed && !h.Async && !h.AsyncRewake
+	found.closed = h.closed && !h.fromStart()
 	if h.Gate {
 		return judgeGate(known, found)
 	}
-	v := judge(known, &h.Handler, found)
-	switch {
-	case h.Async:
-		v = v.mute()
-		v.warn("async comes with a later version: the hook was waited for, and decides nothing")
-	case h.AsyncRewake:
-		v.warn("asyncRewake comes with a later version: the hook was waited for")
-	}
-	return v
-}
-
-// mute takes a hook's say away; what it tells the model and people stays.
-func (v verdict) mute() verdict {
-	quiet := verdict{Result: v.Result, contexts: v.contexts, message: v.message}
-	quiet.Feedback = ""
-	if v.Outcome == Blocking {
-		quiet.Outcome = Success
-	}
-	return quiet
+	return judge(known, &h.Handler, found)
 }

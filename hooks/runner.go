@@ -39,11 +39,13 @@ type Options struct {
 	// Env is the environment that hooks inherit. The caller has taken out what
 	// hooks must not see; OTEL_* is always taken out. nil: this process's own.
 	Env        []string
-	ProjectDir string        // CLAUDE_PROJECT_DIR, and where hooks run when their folder is gone
-	SpillDir   string        // keeps texts too long for the model; empty: the rest is lost, with a warning
-	OutputCap  int           // bytes kept of each output in a Result; 0: 64 KiB
-	Parallel   int           // processes that run at once, over all events; 0: three for each core
-	Grace      time.Duration // from TERM to KILL when a hook's time is up; 0: 500 ms
+	ProjectDir string // CLAUDE_PROJECT_DIR, and where hooks run when their folder is gone
+	SpillDir   string // keeps texts too long for the model; empty: the rest is lost, with a warning
+	OutputCap  int    // bytes kept of each output in a Result; 0: 64 KiB
+	// Parallel is how many processes run at once, over all events, and how many more
+	// in the background; 0: three for each core.
+	Parallel int
+	Grace    time.Duration // from TERM to KILL when a hook's time is up; 0: 500 ms
 	// Spawned is told of each process as soon as it runs, and whose event it is;
 	// release is called when it has ended. nil: nobody is told.
 	Spawned   func(pid int, in Input) (release func())
@@ -64,16 +66,17 @@ type Options struct {
 // Registry, for any number of events at once. It never changes after NewRunner
 // but for what `once` remembers.
 type Runner struct {
-	opts   Options
-	armed  map[Event][]*armed
-	flaws  map[Event][]string
-	limits Limits
-	web    web
-	budget time.Duration // of SessionEnd
-	env    []string
-	depth  int
-	slots  chan struct{}
-	ran    *onceBook
+	opts    Options
+	armed   map[Event][]*armed
+	flaws   map[Event][]string
+	limits  Limits
+	web     web
+	budget  time.Duration // of SessionEnd
+	env     []string
+	depth   int
+	slots   chan struct{}
+	ran     *onceBook
+	errands *errands
 	// personal says that some layer is for one member alone.
 	personal bool
 }
@@ -99,7 +102,8 @@ func NewRunner(sources []Source, opts *Options) (*Runner, error) {
 // newRunner makes a Runner without hooks.
 func newRunner(opts Options) *Runner {
 	r := &Runner{opts: opts, armed: map[Event][]*armed{}, flaws: map[Event][]string{},
-		slots: make(chan struct{}, opts.Parallel), ran: &onceBook{ran: map[string]bool{}}}
+		slots: make(chan struct{}, opts.Parallel), ran: &onceBook{ran: map[string]bool{}},
+		errands: newErrands(opts.Parallel)}
 	r.depth = hookDepth(r.opts.Env)
 	r.env = r.baseEnv()
 	return r
@@ -147,7 +151,9 @@ func (o *Options) complete() error {
 // the event of a tool call carries the call's.
 //
 // observe, which may be nil, is told of each hook's start and end; its calls
-// come one at a time and have all returned when Run does. It must not call Run.
+// come one at a time. All have returned when Run does, save for those about hooks
+// in the background (Progress.Background), which return before Settle does. It must
+// not call Run or Settle.
 //
 // Run fails only if ctx ends, with ctx's error and what was known by then; all
 // hooks have been ended by then, too. in.Payload is required.
@@ -167,7 +173,7 @@ func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Out
 	}
 	out := merge(known, in.hookName(), run.verdicts)
 	out.ToolUseID = id
-	out.Matched = len(chosen)
+	out.Matched, out.Background = len(chosen), run.left
 	out.Warnings = slices.Concat(r.flaws[event], warnings)
 	return out, ctx.Err()
 }

@@ -349,18 +349,6 @@ func TestNothingToAsk(t *testing.T) {
 	if want := []string{"agent check", "mcp_tool srv/t", "prompt ok?"}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q", labels)
 	}
-	asynchronous := on(Stop, "echo x >&2; exit 2", "echo y >&2; exit 2")
-	asynchronous[Stop][0].Hooks[0].Async = true
-	asynchronous[Stop][0].Hooks[1].AsyncRewake = true
-	out = b.fire(t, b.runner(t, asynchronous), StopInput{})
-	if len(out.Feedback) != 1 || !strings.HasSuffix(out.Feedback[0], "y") {
-		t.Errorf("an async hook decides nothing: %q", out.Feedback)
-	}
-	for _, result := range out.Results {
-		if !strings.Contains(result.Warning, "later version") {
-			t.Errorf("result %+v", result)
-		}
-	}
 }
 
 func TestSpill(t *testing.T) {

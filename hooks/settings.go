@@ -52,10 +52,15 @@ type Handler struct {
 	// files have both.
 	Cwd string            `json:"cwd,omitempty" yaml:"cwd,omitempty"`
 	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
-	// Async and AsyncRewake let the action go on while the hook runs. This
-	// version waits for it and says so in its Result.
+	// Async and AsyncRewake let the action go on while the hook runs; it decides
+	// nothing then. With AsyncRewake exit code 2 wakes the agent with what the hook
+	// wrote. Commands alone have this.
 	Async       bool `json:"async,omitempty" yaml:"async,omitempty"`
 	AsyncRewake bool `json:"asyncRewake,omitempty" yaml:"asyncRewake,omitempty"`
+	// RewakeMessage stands before what a hook wrote that wakes the agent, and
+	// RewakeSummary is one line about it for people.
+	RewakeMessage string `json:"rewakeMessage,omitempty" yaml:"rewakeMessage,omitempty"`
+	RewakeSummary string `json:"rewakeSummary,omitempty" yaml:"rewakeSummary,omitempty"`
 
 	// What http handlers have.
 	URL            string            `json:"url,omitempty" yaml:"url,omitempty"`

@@ -198,7 +198,7 @@ func TestHandlerFields(t *testing.T) {
 	good := map[string]string{
 		"type": `"command"`, "if": `"Bash(git *)"`, "timeout": "2.5", "statusMessage": `"m"`, "once": "true",
 		"onFailure": `"block"`, "mandatory": "true", "command": `"c"`, "args": `["a"]`, "shell": `"bash"`,
-		"cwd": `"d"`, "env": `{"A":"b"}`, "mode": `"observe"`, "async": "true", "asyncRewake": "true",
+		"cwd": `"d"`, "env": `{"A":"b"}`, "mode": `"observe"`, "async": "true", "asyncRewake": "true", "rewakeMessage": `"m"`, "rewakeSummary": `"s"`,
 		"url": `"http://x"`, "headers": `{"a":"b"}`, "allowedEnvVars": `["A"]`, "prompt": `"p"`, "model": `"m"`,
 		"continueOnBlock": "true", "server": `"s"`, "tool": `"t"`, "input": `{"a":1}`,
 	}

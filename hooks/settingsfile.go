@@ -222,6 +222,8 @@ func (h *Handler) field(name string) any {
 		"mode":            &h.Mode,
 		"async":           &h.Async,
 		"asyncRewake":     &h.AsyncRewake,
+		"rewakeMessage":   &h.RewakeMessage,
+		"rewakeSummary":   &h.RewakeSummary,
 		"url":             &h.URL,
 		"headers":         &h.Headers,
 		"allowedEnvVars":  &h.AllowedEnvVars,

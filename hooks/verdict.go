@@ -113,7 +113,7 @@ func firstLine(stderr string) string {
 func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, why string) {
 	v.Outcome, v.FailedOpen = status, true
 	v.warn("%s", why)
-	block := h.OnFailure == "block" && !h.Async && !h.AsyncRewake
+	block := h.OnFailure == "block" && !(h.Type == "command" && (h.Async || h.AsyncRewake))
 	if v.close(known, found, why); v.refused >= refuses {
 		return
 	}
@@ -166,8 +166,7 @@ func (v *verdict) refuse(known *traits, how effect, text string) {
 func (v *verdict) apply(known *traits, found finding) {
 	f := found.answer.fields
 	if f.async {
-		v.warn("the hook asked to go on in the background, which comes with a later version: " +
-			"it was waited for, and decides nothing")
+		v.warn("the hook asked to go on in the background and was waited for: it decides nothing")
 		return
 	}
 	v.message = f.message

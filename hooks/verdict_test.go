@@ -74,7 +74,7 @@ func TestJudge(t *testing.T) {
 			"", "expected object"},
 		{"a field of another event", Stop, 0, hso(Stop, `"updatedInput":{}`), "", Success, ignored, "",
 			"takes no hookSpecificOutput.updatedInput"},
-		{"async", Stop, 0, `{"async":true}`, "", Success, ignored, "", "later version"},
+		{"async", Stop, 0, `{"async":true}`, "", Success, ignored, "", "was waited for"},
 		{"a worktree hook that fails", WorktreeCreate, 2, "", "no", Blocking, refuses, "[cmd]: no", ""},
 	}
 	for _, test := range tests {

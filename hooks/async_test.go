@@ -1,0 +1,508 @@
+//go:build unix
+
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// fireAll fires an event and waits for the hooks that go on in the background,
+// too. Their results stand behind the others; behind is what they say to the model.
+func (b *bench) fireAll(tb testing.TB, r *Runner, payload Payload) (out Outcome, behind []string) {
+	tb.Helper()
+	var w watcher
+	out, err := r.Run(tb.Context(), b.input(payload), w.see)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Settle(tb.Context(), "")
+	for _, p := range w.late() {
+		out.Results = append(out.Results, *p.Result)
+		behind = append(behind, p.Background.Messages...)
+	}
+	return out, behind
+}
+
+// watcher is an observer that notes what it is told.
+type watcher struct {
+	mu  sync.Mutex
+	all []Progress
+}
+
+func (w *watcher) see(p Progress) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, p)
+}
+
+// late are the ends of hooks in the background.
+func (w *watcher) late() []Progress {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.all), func(p Progress) bool { return p.Background == nil || p.Result == nil })
+}
+
+// words is what happened, in a word each.
+func (w *watcher) words() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var words []string
+	for _, p := range w.all {
+		word := p.Command + " started"
+		switch {
+		case p.Background != nil && p.Result != nil:
+			word = p.Command + " ended behind"
+		case p.Background != nil:
+			word = p.Command + " left"
+		case p.Result != nil:
+			word = p.Command + " ended"
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+// async is a settings section of one event with a hook that nobody waits for.
+func async(event Event, command string) Settings {
+	s := on(event, command)
+	s[event][0].Hooks[0].Async = true
+	return s
+}
+
+// rewake is the same with a hook that may wake the agent.
+func rewake(event Event, command string) Settings {
+	s := on(event, command)
+	s[event][0].Hooks[0].AsyncRewake = true
+	return s
+}
+
+// fifo makes a named pipe and returns its path and what lets a reader go on.
+func fifo(t *testing.T) (path string, release func()) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "gate")
+	return path, sync.OnceFunc(func() {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// await is a shell loop that waits for a file.
+func await(path string) string { return "while ! [ -e '" + path + "' ]; do sleep 0.01; done; " }
+
+func TestAsyncDoesNotHoldTheEventUp(t *testing.T) {
+	b := newBench(t)
+	for name, settings := range map[string]func(Event, string) Settings{
+		"async": async, "asyncRewake": rewake,
+		"first line": func(e Event, c string) Settings { return on(e, `echo '{"async":true}'; `+c) },
+		"first line without an end": func(e Event, c string) Settings {
+			return on(e, `printf '{"async":true, "asyncTimeout": 60000}'; `+c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, release := fifo(t)
+			defer release()
+			command := await(path) + "exit 1"
+			r := b.runner(t, settings(Stop, command))
+			var w watcher
+			ctx, cancel := context.WithCancel(t.Context())
+			out, err := r.Run(ctx, b.input(StopInput{}), w.see)
+			cancel() // the end of the turn is not the end of the hook
+			if err != nil || out.Decision != Pass || out.Matched != 1 || out.Background != 1 || len(out.Results) != 0 {
+				t.Fatalf("outcome %+v, %v", out, err)
+			}
+			label := settings(Stop, command)[Stop][0].Hooks[0].Command
+			if got, want := w.words(), []string{label + " started", label + " left"}; !slices.Equal(got, want) {
+				t.Errorf("seen %q, want %q", got, want)
+			}
+			release()
+			r.Settle(t.Context(), "")
+			late := w.late()
+			if len(late) != 1 || late[0].ToolUseID != out.ToolUseID || late[0].Event != Stop {
+				t.Fatalf("late %+v", late)
+			}
+			res := late[0].Result
+			if res.Outcome != NonBlockingError || res.ExitCode != 1 || res.Duration <= 0 ||
+				res.FailedOpen != (name == "asyncRewake") {
+				t.Errorf("result %+v", res)
+			}
+		})
+	}
+}
+
+func TestAsyncDecidesNothing(t *testing.T) {
+	b := newBench(t)
+	block := `{"decision":"block","reason":"r","continue":false,"systemMessage":"m",` +
+		`"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"c"}}`
+	after := PostToolUseInput{ToolName: "Bash", ToolUseID: "toolu_1"}
+	context := "<system-reminder>\nPostToolUse:Bash hook additional context: c\n</system-reminder>"
+	message := "<system-reminder>\nPostToolUse:Bash hook system message: m\n</system-reminder>"
+	for _, test := range []struct {
+		name     string
+		settings Settings
+		want     []string // what the model gets
+		people   []string
+		outcome  Status
+	}{
+		{"exit 2", async(PostToolUse, "echo no >&2; exit 2"), nil, nil, NonBlockingError},
+		{"plain", async(PostToolUse, "echo text"), nil, nil, Success},
+		{"JSON", async(PostToolUse, "echo '"+block+"'"), []string{message, context}, []string{"m"}, Success},
+		{"JSON and another exit code", async(PostToolUse, "echo '"+block+"'; exit 3"),
+			[]string{message, context}, []string{"m"}, Success},
+		{"a field of a wrong type", async(PostToolUse, `echo '{"decision":7,"systemMessage":[],`+
+			`"hookSpecificOutput":{"additionalContext":"c","x":1}}'`), []string{context}, nil, Success},
+		{"another event's", async(PostToolUse, `echo '{"hookSpecificOutput":{"hookEventName":"Stop",`+
+			`"additionalContext":"c"}}'`), nil, nil, Success},
+		{"after a first line", on(PostToolUse, `echo '{"async":true}'; sleep 0.1; echo '`+block+"'"),
+			nil, []string{"m"}, Success},
+		{"a first line, at once", on(PostToolUse, `echo '{"async":true}'; echo no >&2; exit 2`),
+			nil, nil, NonBlockingError},
+		{"a first line alone", on(PostToolUse, `echo '{"async":true}'`), nil, nil, Success},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var w watcher
+			r := b.runner(t, test.settings)
+			out, err := r.Run(t.Context(), b.input(after), w.see)
+			if err != nil || out.Decision != Pass || out.Background != 1 || len(out.Messages)+len(out.Results) != 0 {
+				t.Fatalf("outcome %+v, %v", out, err)
+			}
+			r.Settle(t.Context(), "")
+			late := w.late()
+			if len(late) != 1 {
+				t.Fatalf("late %+v", late)
+			}
+			behind := late[0].Background
+			if !slices.Equal(behind.Messages, test.want) || !slices.Equal(behind.SystemMessages, test.people) ||
+				behind.Wakes || late[0].Result.Outcome != test.outcome || late[0].Result.FailedOpen {
+				t.Errorf("%+v, result %+v", behind, late[0].Result)
+			}
+		})
+	}
+}
+
+func TestRewakeTexts(t *testing.T) {
+	b := newBench(t)
+	withWords := func(message, summary string) Settings {
+		s := rewake(Stop, "echo find >&2; exit 2")
+		s[Stop][0].Hooks[0].RewakeMessage, s[Stop][0].Hooks[0].RewakeSummary = message, summary
+		return s
+	}
+	frame := func(summary, text string) string {
+		return "<task-notification>\n<summary>" + summary + "</summary>\n</task-notification>\n<system-reminder>\n" +
+			text + "\n</system-reminder>"
+	}
+	tool := PostToolUseInput{ToolName: "Write", ToolUseID: "toolu_1"}
+	for _, test := range []struct {
+		name     string
+		settings Settings
+		payload  Payload
+		want     string // empty: nobody is woken
+		summary  string
+	}{
+		{"a turn end", rewake(Stop, "echo no >&2; exit 2"), StopInput{},
+			"Stop hook feedback:\n[echo no >&2; exit 2]: no", "Stop hook feedback"},
+		{"stdout if there is no stderr", rewake(TeammateIdle, "echo no; exit 2"), TeammateIdleInput{},
+			"TeammateIdle hook feedback:\n[echo no; exit 2]: no", "Stop hook feedback"},
+		{"nothing said", rewake(Stop, "exit 2"), StopInput{}, "Stop hook feedback:\n[exit 2]: No stderr output",
+			"Stop hook feedback"},
+		{"a tool", rewake(PostToolUse, "echo no >&2; exit 2"), tool,
+			"<system-reminder>\nPostToolUse:Write hook blocking error from command: \"echo no >&2; exit 2\": " +
+				"[echo no >&2; exit 2]: no\n</system-reminder>", "Stop hook feedback"},
+		{"words of its own", withWords("Review findings:", "Review"), StopInput{},
+			frame("Review", "Review findings: find"), "Review"},
+		{"a message of its own", withWords("Review findings:", ""), StopInput{},
+			frame("Stop hook feedback", "Review findings: find"), "Stop hook feedback"},
+		{"a summary of its own", withWords("", "Review"), StopInput{},
+			frame("Review", `Stop hook blocking error from command "Stop": find`), "Review"},
+		{"exit 0", rewake(Stop, "echo fine >&2"), StopInput{}, "", ""},
+		{"exit 1", rewake(Stop, "echo broken >&2; exit 1"), StopInput{}, "", ""},
+		{"the end of a session", rewake(SessionEnd, "exit 2"), SessionEndInput{Reason: "other"}, "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var w watcher
+			r := b.runner(t, test.settings)
+			if _, err := r.Run(t.Context(), b.input(test.payload), w.see); err != nil {
+				t.Fatal(err)
+			}
+			r.Settle(t.Context(), "")
+			late := w.late()
+			if len(late) != 1 || !late[0].Background.Rewake {
+				t.Fatalf("late %+v", late)
+			}
+			behind, result := late[0].Background, late[0].Result
+			if got := strings.Join(behind.Messages, "|"); got != test.want || behind.Wakes != (test.want != "") ||
+				behind.Summary != test.summary || (result.Outcome == Blocking) != behind.Wakes {
+				t.Errorf("%+v, result %+v", behind, result)
+			}
+			if behind.Feedback != (behind.Wakes && traitsOf(late[0].Event).endsTurn()) {
+				t.Errorf("feedback %v on %s", behind.Feedback, late[0].Event)
+			}
+		})
+	}
+}
+
+func TestRewakeThatOnlyObserves(t *testing.T) {
+	b := newBench(t)
+	settings := rewake(Stop, "echo no >&2; exit 2")
+	settings[Stop][0].Hooks[0].Mode = observing
+	out, behind := b.fireAll(t, b.runner(t, settings), StopInput{})
+	if len(behind) != 0 || len(out.Results) != 1 || !out.Results[0].Observed {
+		t.Errorf("%q, %+v", behind, out.Results)
+	}
+}
+
+func TestAsyncTimesOut(t *testing.T) {
+	b := newBench(t)
+	short := async(Stop, "sleep 60")
+	short[Stop][0].Hooks[0].Timeout = 0.2
+	for name, settings := range map[string]Settings{
+		"timeout":      short,
+		"asyncTimeout": on(Stop, `echo '{"async":true,"asyncTimeout":200}'; sleep 60`),
+		"both": func() Settings {
+			s := on(Stop, `echo '{"async":true}'; sleep 60`)
+			s[Stop][0].Hooks[0].Timeout = 0.5
+			return s
+		}(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			out, behind := b.fireAll(t, b.runner(t, settings), StopInput{})
+			if len(out.Results) != 1 || out.Results[0].Outcome != Cancelled || len(behind) != 0 ||
+				!strings.Contains(out.Results[0].Warning, "timed out after") {
+				t.Fatalf("results %+v", out.Results)
+			}
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+func TestSettleEndsWhatStillRuns(t *testing.T) {
+	b := newBench(t)
+	r := b.runner(t, Settings{Stop: slices.Concat(async(Stop, "sleep 61")[Stop],
+		on(Stop, `trap '' TERM; echo '{"async":true}'; while :; do sleep 62; done`)[Stop])})
+	var w watcher
+	out, err := r.Run(t.Context(), b.input(StopInput{}), w.see)
+	if err != nil || out.Background != 2 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	r.Settle(t.Context(), "another session") // has nothing to wait for
+	if len(w.late()) != 0 {
+		t.Fatal("a hook of one session was ended with another")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	r.Settle(ctx, b.input(StopInput{}).SessionID)
+	late := w.late()
+	if len(late) != 2 {
+		t.Fatalf("late %+v", late)
+	}
+	for _, p := range late {
+		if p.Result.Outcome != Cancelled || p.Result.FailedOpen ||
+			!strings.Contains(p.Result.Warning, "still ran when the session ended") {
+			t.Errorf("%+v", p.Result)
+		}
+	}
+	r.Settle(ctx, "") // twice does no harm
+}
+
+// Hooks in the background have slots of their own: they hold none up that is
+// waited for, and there are no more of them than may be.
+func TestAsyncSlots(t *testing.T) {
+	b := newBench(t)
+	path, release := fifo(t)
+	defer release()
+	var mu sync.Mutex
+	running, most := 0, 0
+	opts := Options{Parallel: 2, Spawned: func(int, Input) func() {
+		mu.Lock()
+		defer mu.Unlock()
+		running++
+		most = max(most, running)
+		return func() {
+			mu.Lock()
+			defer mu.Unlock()
+			running--
+		}
+	}}
+	var commands []Group
+	for i := range 6 {
+		commands = append(commands, async(Stop, fmt.Sprintf("%s: %d", await(path), i))[Stop]...)
+	}
+	r := b.runnerWith(t, opts, Source{Settings: Settings{Stop: commands, TeammateIdle: on(TeammateIdle, "exit 2")[TeammateIdle]}})
+	var w watcher
+	out, err := r.Run(t.Context(), b.input(StopInput{}), w.see)
+	if err != nil || out.Background != 6 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if out := b.fire(t, r, TeammateIdleInput{}); out.Decision != Block {
+		t.Errorf("a hook that is waited for starved: %+v", out)
+	}
+	release()
+	r.Settle(t.Context(), "")
+	if late := w.late(); len(late) != 6 || late[0].Result.Outcome != Success {
+		t.Errorf("late %+v", late)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if most > 3 || running != 0 {
+		t.Errorf("%d ran at once, %d still do", most, running)
+	}
+}
+
+// A hook that asks to leave when the background is full is waited for until there
+// is room, and has no say either way.
+func TestNoSlotToLeaveFor(t *testing.T) {
+	b := newBench(t)
+	path, release := fifo(t)
+	defer release()
+	r := b.runnerWith(t, Options{Parallel: 1}, Source{Settings: Settings{Stop: async(Stop, await(path))[Stop],
+		TeammateIdle: on(TeammateIdle, `echo '{"async":true}'; sleep 0.1; echo no >&2; exit 2`)[TeammateIdle]}})
+	if out := b.fire(t, r, StopInput{}); out.Background != 1 {
+		t.Fatalf("%+v", out)
+	}
+	for len(r.errands.slots) == 0 { // the first one has its slot
+		time.Sleep(time.Millisecond)
+	}
+	out := b.fire(t, r, TeammateIdleInput{})
+	if out.Background != 0 || len(out.Results) != 1 {
+		t.Errorf("%+v", out)
+	}
+	release()
+	r.Settle(t.Context(), "")
+}
+
+func TestAsyncOnceAndDedupe(t *testing.T) {
+	b := newBench(t)
+	settings := async(Stop, "REC a '{}'")
+	settings[Stop] = append(settings[Stop], settings[Stop][0]) // twice the same
+	settings[Stop][0].Hooks[0].Once = true
+	r := b.runner(t, settings)
+	for range 3 {
+		b.fireAll(t, r, StopInput{})
+	}
+	if tags := b.tags(t); !slices.Equal(tags, []string{"a"}) {
+		t.Errorf("called %q", tags)
+	}
+}
+
+// A gate has to agree, so it never leaves; nor does what is no command.
+func TestGatesAreWaitedFor(t *testing.T) {
+	b := newBench(t)
+	settings := gateOn(Stop, `echo '{"async":true}'; sleep 0.1; exit 1`)
+	settings[Stop][0].Hooks[0].Async = true
+	out := b.fire(t, b.runner(t, settings), StopInput{})
+	if out.Background != 0 || out.Decision != Block {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestRenewKeepsWhatRuns(t *testing.T) {
+	b := newBench(t)
+	path, release := fifo(t)
+	r := b.runner(t, async(Stop, await(path)))
+	var w watcher
+	if _, err := r.Run(t.Context(), b.input(StopInput{}), w.see); err != nil {
+		t.Fatal(err)
+	}
+	next := r.Renew(nil)
+	release()
+	next.Settle(t.Context(), "")
+	if len(w.late()) != 1 {
+		t.Error("a hook of the old sources was forgotten")
+	}
+}
+
+func TestFirstLine(t *testing.T) {
+	const none = -1
+	for _, test := range []struct {
+		writes []string
+		want   time.Duration // none: it does not ask
+	}{
+		{[]string{`{"async":true}` + "\n"}, 0},
+		{[]string{` `, "\n", `{"as`, `ync":true}`}, 0},
+		{[]string{`{"async":true,"asyncTimeout":1500}` + "\nmore"}, 1500 * time.Millisecond},
+		{[]string{`{"async":true,"asyncTimeout":1e300}`}, maxTimeout},
+		{[]string{`{"async":true,"asyncTimeout":-5}`}, 0},
+		{[]string{`{"async":true,"asyncTimeout":"x"}`}, 0},
+		{[]string{`{"async":false}` + "\n"}, none},
+		{[]string{`{"decision":"block"}`, "\n", `{"async":true}`}, none},
+		{[]string{"profile\n", `{"async":true}`}, none},
+		{[]string{`[{"async":true}]` + "\n"}, none},
+		{[]string{"{\n\"async\":true}\n"}, none},
+		{[]string{`{"x":"`, strings.Repeat("x", 2*maxFirstLine), `","async":true}`}, none},
+		{[]string{"", ""}, none},
+	} {
+		asked, got := none, time.Duration(none)
+		var out strings.Builder
+		w := &herald{to: &out, ask: func(limit time.Duration) { asked++; got = limit }}
+		for _, text := range test.writes {
+			if n, err := w.Write([]byte(text)); n != len(text) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if got != test.want || asked > 0 || out.String() != strings.Join(test.writes, "") {
+			t.Errorf("%q: asked %d times for %v, want %v; passed on %q", test.writes, asked+1, got, test.want, out.String())
+		}
+	}
+}
+
+// Settle waits for exactly what runs, also for what comes while it waits.
+func TestSettleWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, err := NewRunner(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &armed{Handler: Handler{Type: "command"}}
+		first := r.errands.add(h, "s", func(error) {})
+		go func() {
+			time.Sleep(time.Second)
+			second := r.errands.add(h, "s", func(error) {})
+			r.errands.remove(first)
+			time.Sleep(time.Second)
+			r.errands.remove(second)
+		}()
+		began := time.Now()
+		r.Settle(t.Context(), "s")
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("it returned after %v", took)
+		}
+	})
+}
+
+// FuzzFirstLine: whatever a hook prints, in whatever pieces, is passed on, and
+// what asks to leave is a JSON object that says so.
+func FuzzFirstLine(f *testing.F) {
+	f.Add(`{"async":true}`+"\nx", 3)
+	f.Add(` {"async":true,"asyncTimeout":5}`, 1)
+	f.Add("text\n{\"async\":true}", 7)
+	f.Fuzz(func(t *testing.T, text string, cut int) {
+		var out strings.Builder
+		asked := 0
+		w := &herald{to: &out, ask: func(limit time.Duration) {
+			if asked++; limit < 0 || limit > maxTimeout {
+				t.Errorf("limit %v", limit)
+			}
+		}}
+		cut = min(max(cut, 0), len(text))
+		for _, part := range []string{text[:cut], text[cut:]} {
+			if _, err := w.Write([]byte(part)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out.String() != text || asked > 1 || asked == 1 && !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
+			t.Errorf("%q: asked %d times, passed on %q", text, asked, out.String())
+		}
+	})
+}

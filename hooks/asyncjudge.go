@@ -1,0 +1,132 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ended notes why a hook in the background was ended, if it was.
+func (found *finding) ended(ctx context.Context, limit time.Duration) {
+	if !found.timedOut {
+		return
+	}
+	found.fault = fmt.Sprintf("timed out after %v", limit)
+	if cause := context.Cause(ctx); errors.Is(cause, errSettled) {
+		found.aborted, found.fault = true, cause.Error()
+	}
+}
+
+// judgeLate decides what the end of a hook in the background means: it decides
+// nothing any more, but may have something to say, and one with asyncRewake may
+// wake the agent by exit code 2. It is pure.
+func judgeLate(known *traits, h *Handler, found finding) verdict {
+	v := verdict{Result: Result{ExitCode: found.code, Outcome: Success}}
+	switch {
+	case found.aborted || found.timedOut:
+		v.Outcome = Cancelled
+		v.warn("%s", found.fault)
+	case found.fault != "":
+		v.Outcome = NonBlockingError
+		v.warn("%s", found.fault)
+	case found.code == 2 && h.AsyncRewake && known.event != SessionEnd:
+		v.Outcome, v.Feedback = Blocking, found.lateText()
+	case found.code == 2, found.code != 0 && (found.answer.fields == nil || found.answer.fields.async):
+		v.Outcome = NonBlockingError
+		v.warn("Failed with non-blocking status code %d: %s", found.code, firstLine(found.stderr))
+	}
+	// A hook with async alone guards nothing, so nothing goes unchecked without it.
+	v.FailedOpen = h.AsyncRewake && !found.aborted && v.Outcome != Success && v.Outcome != Blocking
+	return v
+}
+
+// lateText is what a hook that wakes an agent says: stderr, else stdout.
+func (found finding) lateText() string {
+	text := strings.TrimRight(found.stderr, " \t\r\n")
+	if text == "" {
+		text = found.answer.plain
+	}
+	return orElse(text, noStderr)
+}
+
+// hear takes in what a hook in the background may say besides waking: its
+// systemMessage and its additionalContext. Fields of a wrong type do not count;
+// the others do. stdout is all that it printed.
+func (v *verdict) hear(event Event, stdout string, byLine bool) {
+	if v.Outcome == Cancelled {
+		return
+	}
+	if stdout = strings.TrimSpace(stdout); byLine {
+		_, stdout, _ = strings.Cut(stdout, "\n")
+	}
+	answer := fieldsOf(stdout)
+	v.message = rawText(answer["systemMessage"])
+	specific := fieldsOf(string(answer["hookSpecificOutput"]))
+	if name := rawText(specific["hookEventName"]); name != "" && Event(name) != event {
+		v.warn("hookSpecificOutput is for %s, not for %s: it was left out", preview(name, 40), event)
+		return
+	}
+	if text := rawText(specific["additionalContext"]); strings.TrimSpace(text) != "" {
+		v.contexts = []note{{"additional context", text}}
+	}
+}
+
+// fieldsOf are the fields of a JSON object; none if text is no such thing.
+func fieldsOf(text string) map[string]json.RawMessage {
+	raw, err := objectFields([]byte(text))
+	if err != nil {
+		return nil
+	}
+	fields := make(map[string]json.RawMessage, len(raw))
+	for _, f := range raw {
+		fields[f.Name] = f.Value
+	}
+	return fields
+}
+
+// background is what a hook's end means to whoever fired it. What one says that
+// turned to the background by its first line stays with people, as recorded:
+// hosts show their models what they get of hooks that are configured as async.
+func (e *errand) background(known *traits, name string, v *verdict) *Background {
+	b := &Background{ID: e.id, Rewake: e.AsyncRewake}
+	if v.Observed {
+		return b
+	}
+	if v.message != "" {
+		b.SystemMessages = []string{v.message}
+	}
+	if v.Outcome == Blocking {
+		b.Wakes, b.Feedback = true, known.endsTurn()
+		b.Messages = []string{e.wakeText(known, name, v.Feedback)}
+		b.Summary = orElse(e.RewakeSummary, defaultRewakeSummary)
+	}
+	if e.byLine {
+		return b
+	}
+	if v.message != "" {
+		b.Messages = append(b.Messages, reminder(fmt.Sprintf("%s hook system message: %s", name, v.message)))
+	}
+	for _, n := range v.contexts {
+		b.Messages = append(b.Messages, reminder(fmt.Sprintf("%s hook %s: %s", name, n.label, n.text)))
+	}
+	return b
+}
+
+// wakeText is what the model reads of a hook that wakes it: what it would have
+// read had the hook been waited for or, where the hook has words of its own for
+// the moment, those.
+func (e *errand) wakeText(known *traits, name, text string) string {
+	said := fmt.Sprintf("[%s]: %s", e.label, text)
+	switch {
+	case e.RewakeMessage != "" || e.RewakeSummary != "":
+		heading := orElse(e.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
+		return "<task-notification>\n<summary>" + orElse(e.RewakeSummary, defaultRewakeSummary) +
+			"</summary>\n</task-notification>\n" + reminder(heading+" "+text)
+	case known.endsTurn():
+		return feedbackHeading(known.event) + said
+	}
+	return reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, e.label, said))
+}
