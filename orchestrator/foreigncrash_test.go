@@ -36,7 +36,7 @@ hooks:
 
 // A covey whose members are programs is killed again and again until the team
 // comes to its end. One of the programs cannot be ended but by force, and
-// outlives it each time.
+// outlives it each time; in the second round it dies by itself as well.
 func TestCoveyOfProgramsKilledAtAnyMoment(t *testing.T) {
 	rounds := 2
 	if testing.Short() {
@@ -46,7 +46,7 @@ func TestCoveyOfProgramsKilledAtAnyMoment(t *testing.T) {
 		seed := uint64(round) + 1
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			one, two := t.TempDir(), t.TempDir()
-			setFault(t, one, fault{Deaf: true, Calls: "new send"})
+			setFault(t, one, fault{Deaf: true, Calls: "new send", At: "mcp sent", Kind: "killed", Lives: 4 * round})
 			setFault(t, two, fault{})
 			r := newRig(t, map[string]string{
 				"team.yaml": fmt.Sprintf(workingTeam, testBinary(t), one, two), "lead.yaml": "steps: [{say: Noted., times: -1}]\n",
