@@ -57,7 +57,7 @@ func (t *Teammate) inBackground() []hooks.BackgroundTask {
 // besides is the life of a helper that works beside its member. What came of it
 // goes into the member's mailbox; if the member is stopped first, its next life
 // is told that the helper was cut off.
-func (u *turn) besides(ctx context.Context) {
+func (u *turn) besides(ctx context.Context, inputs []Input) {
 	t, e := u.t.root(), u.t.helper
 	if limit := t.opts.Limits.TurnTimeout; limit > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, limit, errTurnTimeout)
@@ -66,7 +66,7 @@ func (u *turn) besides(ctx context.Context) {
 	}
 	// Off the list only once the notice is in the mailbox: the team would look as if
 	// there were nothing more to come.
-	help := u.contained(ctx)
+	help := u.contained(ctx, inputs)
 	defer func() {
 		t.unlist(e)
 		u.over(help)
@@ -83,14 +83,14 @@ func (u *turn) besides(ctx context.Context) {
 }
 
 // contained is assist without its panics: nobody above catches them here.
-func (u *turn) contained(ctx context.Context) (h Help) {
+func (u *turn) contained(ctx context.Context, inputs []Input) (h Help) {
 	defer func() {
 		if p := recover(); p != nil {
 			u.warn("helper %s panicked: %v", u.t.helper.id, p)
 			h = Help{ID: u.t.helper.id, Problem: fmt.Sprintf("it failed inside: %v", p)}
 		}
 	}()
-	return u.assist(ctx)
+	return u.assist(ctx, inputs)
 }
 
 // note writes into the member's own transcript what its next life has to know of

@@ -25,14 +25,16 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 	if h.Done == nil {
 		defer u.t.unlist(c.t.helper)
 		defer closer()
-		help := c.assist(ctx)
+		help := c.assist(ctx, c.welcome(ctx))
 		c.over(help)
 		return help
 	}
+	// The call waits for the hooks that greet the helper, but not for the helper.
+	inputs := c.welcome(ctx)
 	c.note(helperBegun, Usage{})
 	u.t.beside.start(ctx, func(ctx context.Context) {
 		defer closer()
-		c.besides(ctx)
+		c.besides(ctx, inputs)
 	})
 	return Help{ID: c.t.helper.id, Beside: true, Transcript: c.t.opts.Transcript.Path()}
 }
@@ -77,16 +79,27 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	return &turn{t: t, no: u.no, cause: u.cause, promptID: u.promptID}, closer, nil
 }
 
-// assist is a helper's work from its beginning to its end; over tells the
-// journal of it.
-func (u *turn) assist(ctx context.Context) Help {
-	began := time.Now()
+// welcome runs the SubagentStart hooks, which may give a helper more to know but
+// refuse nothing. It gives all that the helper is told first.
+func (u *turn) welcome(ctx context.Context) []Input {
 	e := u.t.helper
 	u.emit(HelperStarted{
 		ID: e.id, AgentType: e.Type, Description: e.Description, Prompt: e.Prompt, ToolUseID: e.Call,
 		Background: e.Done != nil,
 	})
-	end := u.serve(ctx)
+	out, err := u.fire(ctx, hooks.SubagentStartInput{})
+	if err != nil && ctx.Err() == nil {
+		u.warn("SubagentStart hook failed: %v", err)
+	}
+	return append(contexts(out), Input{Kind: FromCaller, Text: e.Prompt})
+}
+
+// assist is a helper's work from its beginning to its end; over tells the
+// journal of it.
+func (u *turn) assist(ctx context.Context, inputs []Input) Help {
+	began := time.Now()
+	e := u.t.helper
+	end := u.serve(ctx, inputs)
 	if end.failure != nil {
 		u.aside(ctx, *end.failure)
 	}
@@ -106,22 +119,16 @@ func (u *turn) over(h Help) {
 	})
 }
 
-// serve is a helper's one turn: SubagentStart hooks, which may give it more to
-// know but refuse nothing; its work; SubagentStop hooks, in endTurn.
-func (u *turn) serve(ctx context.Context) ending {
-	out, err := u.fire(ctx, hooks.SubagentStartInput{})
-	switch {
-	case ctx.Err() != nil:
+// serve is a helper's one turn: its work, and in endTurn the SubagentStop hooks.
+func (u *turn) serve(ctx context.Context, inputs []Input) ending {
+	if ctx.Err() != nil {
 		return u.aborted(ctx)
-	case err != nil:
-		u.warn("SubagentStart hook failed: %v", err)
 	}
 	started := u.line(systemLine)
 	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.promptID
 	if err := u.t.opts.Transcript.append(started); err != nil {
 		return broken(err)
 	}
-	inputs := append(contexts(out), Input{Kind: FromCaller, Text: u.t.helper.Prompt})
 	end := u.converse(ctx, u.prompt(inputs))
 	if !end.open {
 		ended := u.line(systemLine)

@@ -1,0 +1,316 @@
+//go:build unix
+
+package builtin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/script"
+)
+
+// hookRunner is what a member needs of a hooks.Runner.
+type hookRunner interface {
+	Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error)
+}
+
+// member is a whole member on a script: the builtin agent with its tools, the
+// hooks of runner, a transcript on disk. It is its own inbox.
+type member struct {
+	dir     string
+	path    string // of the transcript
+	script  *script.Script
+	runner  hookRunner
+	types   []builtin.HelperType
+	may     func(string) bool
+	cut     func(*teammate.Options) // changes options before each life
+	mate    *teammate.Teammate
+	passes  int // 0: the default
+	ordinal int
+
+	mu     sync.Mutex
+	work   []teammate.Work
+	more   chan struct{}
+	seen   map[string][]string // by conversation: what its model was shown
+	inputs []string            // hooks that ran, each with its input
+	events []teammate.Event
+	watch  func(teammate.Event)
+	told   map[string]bool
+}
+
+// newMember makes a lead that plays the script in text.
+func newMember(t *testing.T, text []byte) *member {
+	t.Helper()
+	played, err := script.Parse("test.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	noHooks, err := hooks.NewRunner(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &member{
+		dir: dir, path: filepath.Join(dir, "state", "lead", "s1.jsonl"), script: played, runner: noHooks,
+		more: make(chan struct{}, 100), seen: map[string][]string{}, told: map[string]bool{},
+	}
+}
+
+// run gives the member a prompt and lets it work until nothing is left to do.
+func (m *member) run(t *testing.T, prompt string) {
+	t.Helper()
+	if err := m.live(t, t.Context(), prompt); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// live is one life of the member. An empty prompt is none.
+func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
+	t.Helper()
+	if prompt != "" {
+		m.work = append(m.work, teammate.Work{Cause: teammate.ByGoal, Inputs: []teammate.Input{
+			{Kind: teammate.FromPerson, Text: prompt},
+		}})
+	}
+	transcript, history, err := teammate.OpenTranscript(m.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transcript.Close()
+	workdir := teammate.NewWorkdir(m.dir)
+	tools := builtin.NewTools(builtin.Env{
+		Workdir: workdir, Environ: []string{"PATH=/usr/bin:/bin"}, OutputDir: filepath.Join(m.dir, "state", "out"),
+	})
+	defer tools.Close()
+	list := append(tools.List(), tools.AgentTool(builtin.Helpers{
+		Types: func() []builtin.HelperType { return m.types }, Model: m.helperModel, May: m.may, MaxPasses: m.passes,
+	}))
+	specs := make([]teammate.Spec, len(list))
+	for i, tool := range list {
+		specs[i] = tool.Spec()
+	}
+	agent, err := builtin.New(builtin.Options{
+		Model: &shown{m, "a", m.script.Model(&script.Options{Served: history.Steps})}, Tools: specs,
+		History: history.Messages,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := teammate.Options{
+		Name: "lead", Team: "crew", Lead: true, Kind: "test", Agent: agent, Tools: list, Hooks: m, Inbox: m,
+		Sink: m.sink, SessionID: "s1", Transcript: transcript, History: history, Workdir: workdir,
+		Resumed: history.Turns > 0, Permissions: teammate.Permissions{Mode: "bypassPermissions"},
+		Limits: teammate.Limits{StopBlockCap: 8}, Later: m.later,
+	}
+	if m.cut != nil {
+		m.cut(&opts)
+	}
+	m.mate, err = teammate.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.mate.Run(ctx)
+}
+
+// helperModel is the script for helpers with that prompt.
+func (m *member) helperModel(id, prompt, _ string) (teammate.Model, error) {
+	own, ok := m.script.Helper(prompt)
+	if !ok {
+		return nil, fmt.Errorf("no script for %q", prompt)
+	}
+	return &shown{m, "sub", own.Model(&script.Options{IDPrefix: id + "_"})}, nil
+}
+
+// shown is a model that notes what it is shown.
+type shown struct {
+	m    *member
+	name string
+	teammate.Model
+}
+
+func (s *shown) Generate(ctx context.Context, r teammate.Request) (teammate.Response, error) {
+	from := r.New
+	for from > 0 && r.Messages[from-1].Role == teammate.Assistant {
+		from--
+	}
+	var texts []string
+	for _, message := range r.Messages[from:] {
+		for _, b := range message.Content {
+			texts = append(texts, string(message.Role)+": "+blockText(b))
+		}
+	}
+	s.m.mu.Lock()
+	s.m.seen[s.name] = append(s.m.seen[s.name], texts...)
+	s.m.mu.Unlock()
+	return s.Model.Generate(ctx, r)
+}
+
+// blockText is a block as the recordings write it.
+func blockText(b teammate.Block) string {
+	switch b.Type {
+	case teammate.ToolUseBlock:
+		return "[tool_use " + b.Name + "] " + string(b.Input)
+	case teammate.ToolResultBlock:
+		return "[tool_result] " + b.Content
+	}
+	return b.Text
+}
+
+// conversations are what the models were shown. What came from a helper in the
+// background is left out, as in the recordings.
+func (m *member) conversations() map[string][]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := maps.Clone(m.seen)
+	for name, texts := range seen {
+		seen[name] = slices.Clone(texts)
+		if i := slices.IndexFunc(texts, func(s string) bool { return strings.Contains(s, "<task-notification>") }); i >= 0 {
+			seen[name] = seen[name][:i-1] // the answer before it goes with it
+		}
+	}
+	return seen
+}
+
+// Run notes which hooks run with which input.
+func (m *member) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
+	wire, err := in.Wire()
+	if err != nil {
+		return hooks.Outcome{}, err
+	}
+	return m.runner.Run(ctx, in, func(p hooks.Progress) {
+		if p.Result == nil {
+			m.mu.Lock()
+			m.inputs = append(m.inputs, p.Command+"\x00"+string(wire))
+			m.mu.Unlock()
+		}
+		observe(p)
+	})
+}
+
+// fired are the hooks that ran, as wanted writes them.
+func (m *member) fired() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []string
+	for _, entry := range m.inputs {
+		command, wire, _ := strings.Cut(entry, "\x00")
+		handler := strings.TrimPrefix(command, "REC ")
+		handler = strings.Trim(handler[:strings.LastIndex(handler, " '{")], "'")
+		var in map[string]any
+		if json.Unmarshal([]byte(wire), &in) != nil {
+			in = map[string]any{"broken": wire}
+		}
+		for _, field := range []string{"transcript_path", "prompt_id", "session_crons"} {
+			delete(in, field)
+		}
+		all = append(all, m.line(handler, in))
+	}
+	return all
+}
+
+// wanted is a recorded hook run; empty where covey fires none on purpose: what a
+// helper came to is no prompt of a person (DESIGN 10.1).
+func (m *member) wanted(t *testing.T, handler string, in map[string]any) string {
+	t.Helper()
+	if prompt, _ := in["prompt"].(string); strings.HasPrefix(prompt, "<task-notification>") {
+		return ""
+	}
+	return m.line(handler, in)
+}
+
+// line is a hook run without what differs between any two runs.
+func (m *member) line(handler string, in map[string]any) string {
+	for field, as := range map[string]string{
+		"session_id": "<UUID-1>", "cwd": "<CWD>", "agent_transcript_path": "<FILE>",
+	} {
+		if in[field] != nil {
+			in[field] = as
+		}
+	}
+	text, err := json.Marshal(in)
+	if err != nil {
+		return err.Error()
+	}
+	return handler + " " + normal(string(text))
+}
+
+func (m *member) sink(e teammate.Event) {
+	m.mu.Lock()
+	m.events = append(m.events, e)
+	watch := m.watch
+	m.mu.Unlock()
+	if _, ok := e.Data.(teammate.HelperEnded); ok {
+		m.more <- struct{}{}
+	}
+	if watch != nil {
+		watch(e)
+	}
+}
+
+// Next gives the member its work, and waits for helpers in the background.
+func (m *member) Next(ctx context.Context) (teammate.Work, error) {
+	for {
+		m.mu.Lock()
+		if len(m.work) > 0 {
+			w := m.work[0]
+			m.work = m.work[1:]
+			m.mu.Unlock()
+			return w, nil
+		}
+		m.mu.Unlock()
+		if m.mate.Helpers() == 0 {
+			return teammate.Work{}, io.EOF
+		}
+		select {
+		case <-m.more:
+		case <-ctx.Done():
+			return teammate.Work{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (m *member) Waiting(context.Context) ([]teammate.Input, error) { return nil, nil }
+
+func (m *member) Taken(context.Context, []string) error { return nil }
+
+// later is the mailbox for what helpers came to.
+func (m *member) later(_ context.Context, id, text string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.told[id] {
+		m.told[id] = true
+		m.work = append(m.work, teammate.Work{Cause: teammate.ByMessage, Inputs: []teammate.Input{
+			{Kind: teammate.FromCovey, Text: text},
+		}})
+	}
+	return nil
+}
+
+// all are the events of one type, of whomever.
+func all[T teammate.EventData](m *member) []T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []T
+	for _, e := range m.events {
+		if data, ok := e.Data.(T); ok {
+			found = append(found, data)
+		}
+	}
+	return found
+}
+
+// fooType is a kind of helper that a workspace describes.
+func fooType() builtin.HelperType {
+	return builtin.HelperType{Name: "foo", Description: "does foo", Prompt: "be foo", Tools: []string{"Bash"}}
+}
