@@ -17,8 +17,8 @@ import (
 )
 
 // TestRealAgentsLiveThroughMishaps kills each agent program in the middle of a
-// call, interrupts it in the middle of the next one, and lets its model fail.
-// The task gets done all the same.
+// call, kills covey in the middle of the next, interrupts a third, and lets the
+// model fail. The task gets done all the same, in one session of the program.
 func TestRealAgentsLiveThroughMishaps(t *testing.T) {
 	two := make(chan struct{}, 2)
 	for _, preset := range slices.Sorted(maps.Keys(realAgents())) {
@@ -27,28 +27,36 @@ func TestRealAgentsLiveThroughMishaps(t *testing.T) {
 			env := needAgents(t, preset)
 			takeTurns(t, two)
 			dir := layOut(t, "mishaps", preset)
-			first, again := watchWork(t, dir, "first"), watchWork(t, dir, "again")
-			team := startTeam(t, dir, env)
+			first, second, third := watchWork(t, dir, "first"), watchWork(t, dir, "second"), watchWork(t, dir, "third")
 
+			team := startTeam(t, dir, env)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log(team.story(t))
+				}
+			})
 			killed := team.programOf(t, first.await(t))
 			kill(t, killed)
 			first.awaitEnd(t) // nothing of a program is left to work behind its back
-
-			if other := team.programOf(t, again.await(t)); other == killed {
+			if other := team.programOf(t, second.await(t)); other == killed {
 				t.Errorf("process %d still works after it was killed", killed)
 			}
+
+			kill(t, team.cmd.Process.Pid)
+			team = startTeam(t, dir, env)
+			second.awaitEnd(t)
+			team.programOf(t, third.await(t))
+
 			team.covey(t, dir, "interrupt", "kim")
-			again.awaitEnd(t)
+			third.awaitEnd(t)
 			team.await(t, "interrupted turn of kim", func(l journalLine) bool {
 				return l.Type == "turn_ended" && l.Member == "kim" && strings.HasPrefix(l.Data.Reason, "aborted")
 			})
 			team.finish(t) // kim still owns the task, and is reminded of it
+			team.line = readLines(t, team.covey(t, dir, "logs", "--json"))
 
 			checkFile(t, filepath.Join(dir, "workspace", "result.txt"), "42\n")
 			team.checkMishaps(t)
-			if t.Failed() {
-				t.Log(team.story(t))
-			}
 		})
 	}
 }
@@ -72,6 +80,7 @@ func (team *liveTeam) checkMishaps(t *testing.T) {
 	told := team.transcriptOf(t, "kim")
 	for text, want := range map[string]int{
 		"Your program ended in the middle of this turn": 1, "the agent program ended before this call did": 1,
+		"Your last turn was cut off before its end": 1,
 	} {
 		if n := strings.Count(told, text); n != want {
 			t.Errorf("the transcript of kim has %q %d times, want %d", text, n, want)
