@@ -139,3 +139,16 @@ func (t *Team) HookFiles() []string {
 
 // isMarkdown reports whether a file's hooks stand in its head.
 func isMarkdown(path string) bool { return filepath.Ext(path) == ".md" }
+
+// HookFileFault says why nothing of a file of hooks could count, or why it cannot
+// be told what it forbids; "" if neither is so.
+func HookFileFault(path string, data []byte) string {
+	file, warnings := readSettings(path, func(string) ([]byte, error) { return data, nil })
+	switch {
+	case file.Broken && len(warnings) > 0:
+		return warnings[0].Error()
+	case len(file.Permissions.Unreadable) > 0:
+		return file.Permissions.Unreadable[0]
+	}
+	return ""
+}

@@ -39,6 +39,15 @@ func ManagedFolders() []string {
 	return []string{"/etc/claude-code", "/etc/covey"}
 }
 
+// ManagedFiles lists the managed settings files in folders, be they there or not.
+func ManagedFiles(folders []string) []string {
+	files := make([]string, len(folders))
+	for i, folder := range folders {
+		files[i] = filepath.Join(folder, managedFile)
+	}
+	return files
+}
+
 // LoadManaged reads the managed settings in folders; a folder without the file
 // has none. Unlike other settings files, one that is there and cannot be read
 // is an error, ErrManaged: covey must not run as if it had said nothing. The

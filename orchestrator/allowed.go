@@ -36,7 +36,7 @@ func allowed(by Caller, v bus.Verb, req any) error {
 	switch v {
 	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbAttach:
 		return nil
-	case verbInterrupt, verbDown:
+	case verbInterrupt, verbDown, verbReload:
 		if by.Kind != Operator {
 			return denied(by, "only the operator may ask for "+string(v))
 		}

@@ -141,6 +141,12 @@ func (c *Client) Hooks(ctx context.Context) ([]HookInfo, error) {
 	return ask[[]HookInfo](ctx, c, verbHooks, struct{}{})
 }
 
+// Reload has the team look at the files that its hooks come from, and tells what
+// became of those that have changed. It waits for the ConfigChange hooks.
+func (c *Client) Reload(ctx context.Context) (ReloadReply, error) {
+	return ask[ReloadReply](ctx, c, verbReload, struct{}{})
+}
+
 // Attach says that this client watches: until Close there is somebody to ask,
 // if the caller is a person. It tells where to read the journal.
 func (c *Client) Attach(ctx context.Context) (AttachReply, error) {

@@ -27,6 +27,7 @@ const (
 	verbDown      bus.Verb = "down"
 	verbHooks     bus.Verb = "hooks"
 	verbAttach    bus.Verb = "attach"
+	verbReload    bus.Verb = "reload"
 )
 
 // Requests that only the wire knows.
@@ -64,6 +65,7 @@ type Handlers struct {
 	Down      func(context.Context, Down) (DownReply, error)
 	Hooks     func(context.Context) ([]HookInfo, error)
 	Attach    func(context.Context) (AttachReply, error)
+	Reload    func(context.Context) (ReloadReply, error) // looks at the files that hooks come from
 
 	// Attached is told how many operators are attached when that changes.
 	Attached func(n int)
@@ -101,6 +103,7 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 			return h.Down(ctx, r)
 		}),
 		handle(b, verbHooks, asking(h.Hooks)),
+		handle(b, verbReload, asking(h.Reload)),
 		c.handleAttach(b),
 	)
 	if err != nil {

@@ -39,6 +39,8 @@ type crew struct {
 	control   *control
 	tools     toolServer // for members whose agents are programs of their own
 	models    modelServer
+	live      liveHooks
+	reload    *reloader
 	around    surroundings
 	servers   *hookServers    // of mcp_tool hooks
 	functions *hooks.Registry // the program's hooks, and those that agents register while they run

@@ -30,6 +30,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Interrupt: c.interrupt,
 		Down:      c.takeDown,
 		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c), nil },
+		Reload:    c.reload.ask,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
 		},
@@ -311,9 +312,9 @@ func countTasks(all []tasks.Task) TaskCounts {
 }
 
 // hookInfos lists the configured hooks of the team.
-func (o *Orchestrator) hookInfos(*crew) []HookInfo {
+func (o *Orchestrator) hookInfos(c *crew) []HookInfo {
 	var list []HookInfo
-	for _, src := range o.hooks.sources {
+	for _, src := range c.live.now().layers.sources {
 		for _, event := range slices.Sorted(maps.Keys(src.Settings)) {
 			for _, g := range src.Settings[event] {
 				for _, h := range g.Hooks {

@@ -25,12 +25,16 @@ type layers struct {
 	sources  []hooks.Source
 	settings configs.Permissions    // of the settings files, for all members
 	servers  []configs.PluginServer // MCP servers that plugins bring
+	files    hookFiles              // that all of this was read from
 	warnings []error
 }
 
 // loadHooks gathers the layers of hooks that a spec names.
 func loadHooks(team *configs.Team) (layers, error) {
-	return layersOf(team, nil)
+	files := hookFiles{}
+	l, err := layersOf(team, files.record)
+	l.files = files
+	return l, err
 }
 
 // layersOf reads them with read, as configs.Layers does. The error says what cannot
@@ -104,8 +108,10 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err != nil {
 		return err
 	}
+	c.live.state.Store(&hookState{runner: runner, layers: o.hooks})
+	c.reload = o.newReloader(c)
 	for _, s := range c.seats {
-		if err := o.seatMember(ctx, c, s, runner); err != nil {
+		if err := o.seatMember(ctx, c, s); err != nil {
 			return fmt.Errorf("member %s: %w", s.member.Name, err)
 		}
 	}
@@ -167,7 +173,7 @@ func (c *crew) bySession(id string) (*seat, bool) {
 }
 
 // seatMember makes the teammate of a seat.
-func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner *hooks.Runner) error {
+func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	// It is hired all the same, because its tasks, its mail and what it has cost
 	// are shown; it only gets no turns.
 	if s.session.State == stateHalted {
@@ -188,7 +194,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 	options := teammate.Options{
 		Name: s.member.Name, Team: o.team.Name, Lead: s.lead, Kind: kindOf(s.member),
 		Equip: o.equipment(ctx, s, history, workdir),
-		Hooks: runner, Tasks: c.store, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
+		Hooks: &c.live, Tasks: c.store, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
 		Transcript: transcript, History: history, Workdir: workdir,
 		Permissions: permissions,
@@ -198,7 +204,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat, runner 
 		},
 		Background: s.background, Cost: s.cost, Later: s.later,
 	}
-	c.surround(&options, s.member, runner)
+	c.surround(&options, s.member)
 	if s.mate, err = teammate.New(options); err == nil {
 		s.permissions, s.fire = permissions, s.mate.Fire
 	}

@@ -249,6 +249,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	}, func(cause error) { stopCrew(cause) })
 	g.Add(func() error { return c.waitDown(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.journal.broken(crewCtx) }, func(error) {})
+	g.Add(func() error { return c.reloads(crewCtx) }, func(error) {})
 	if o.opts.OwnProcess {
 		g.Add(func() error {
 			c.processes.Reap(crewCtx)

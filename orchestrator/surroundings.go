@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -28,9 +27,9 @@ func (c *crew) instructionsOf(m configs.Member) *teammate.Instructions {
 
 // surround adds to a member's options what it has of its surroundings. Who is
 // in a folder of its own some day gets instructions and files of its own, too.
-func (c *crew) surround(opts *teammate.Options, m configs.Member, runner *hooks.Runner) {
+func (c *crew) surround(opts *teammate.Options, m configs.Member) {
 	opts.Instructions = c.instructionsOf(m)
-	opts.Files, opts.WatchNames = c.around.files, runner.WatchNames
+	opts.Files, opts.WatchNames = c.around.files, c.live.watchNames
 }
 
 // system is the system prompt of a member whose model covey asks itself.

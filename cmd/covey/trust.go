@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -153,14 +155,15 @@ func (c *cli) trustCommand() *cobra.Command {
 		Short: "Trust what a spec would run, until it changes",
 		Long: `Show what the team of SPEC would run (hooks, gates, scripts, settings files,
 plugins) and trust it from now on. Trust is bound to the content: when one of these changes,
-"covey up" shows the difference and asks again. Look before you trust what
+"covey up" shows the difference and asks again. A team that runs takes up settings
+and plugins that have changed once they are trusted. Look before you trust what
 somebody else has written: it runs with your rights.`,
 		Example: `  covey trust --show
   covey trust
   covey trust examples/quickstart/team.yaml
   covey trust --forget`,
 		Args: argCount(0, 1, "at most one spec"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.show && f.forget {
 				return usagef("--show and --forget exclude each other")
 			}
@@ -168,7 +171,7 @@ somebody else has written: it runs with your rights.`,
 			if err != nil {
 				return err
 			}
-			return c.trust(team, f)
+			return c.trust(cmd.Context(), team, f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.show, "show", false, "only show what would run, and whether it is trusted")
@@ -179,7 +182,7 @@ somebody else has written: it runs with your rights.`,
 
 // trust shows what a team would run and remembers, or forgets, that it may. To
 // look is always allowed; to change it is not, from below a running team.
-func (c *cli) trust(team *configs.Team, f trustFlags) error {
+func (c *cli) trust(ctx context.Context, team *configs.Team, f trustFlags) error {
 	report, err := orchestrator.CheckTrust(team)
 	if err != nil {
 		return err
@@ -191,7 +194,10 @@ func (c *cli) trust(team *configs.Team, f trustFlags) error {
 	}
 	if f.json {
 		report.Trusted = !f.forget && (report.Trusted || !f.show)
-		return c.out.json(report)
+		if err := c.out.json(report); err != nil || f.show || f.forget {
+			return err
+		}
+		return c.takenUp(ctx, team, func(string, ...any) {})
 	}
 	switch {
 	case f.forget:
@@ -202,6 +208,37 @@ func (c *cli) trust(team *configs.Team, f trustFlags) error {
 		c.out.printf("%s\nnot trusted\n", trustText(c.out, team, report))
 	default:
 		c.out.printf("%s\ntrusted until it changes\n", trustText(c.out, team, report))
+	}
+	if f.show || f.forget {
+		return nil
+	}
+	return c.takenUp(ctx, team, c.out.printf)
+}
+
+// takenUp has the team take up what is trusted now, if it runs, and tells which
+// files that made a difference to.
+func (c *cli) takenUp(ctx context.Context, team *configs.Team, say func(string, ...any)) error {
+	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
+	if err != nil {
+		return err
+	}
+	client, err := orchestrator.Dial(ctx, place)
+	if errors.Is(err, orchestrator.ErrNotRunning) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	reply, err := client.Reload(ctx)
+	if err != nil {
+		return fmt.Errorf("it is trusted, but the running team could not be told: %w", err)
+	}
+	for _, path := range reply.Applied {
+		say("the running team has taken up %s\n", plainLine(path))
+	}
+	for _, kept := range reply.Kept {
+		say("the running team keeps the old %s: %s\n", plainLine(kept.Path), plainLine(kept.Reason))
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func TestMayRun(t *testing.T) {
 	if err := c.mayRun(team, spec, false); exitCode(err) != exitNotTrusted {
 		t.Errorf("--trust was remembered: %v", err)
 	}
-	if err := c.trust(team, trustFlags{}); err != nil {
+	if err := c.trust(t.Context(), team, trustFlags{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.mayRun(team, spec, false); err != nil {

@@ -1,0 +1,36 @@
+package orchestrator
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// liveHooks are the hooks of a running team. Which ones they are may change while
+// it runs: each event has those that count when it begins.
+type liveHooks struct {
+	state atomic.Pointer[hookState]
+}
+
+// hookState is one version of a team's hooks.
+type hookState struct {
+	runner *hooks.Runner
+	layers layers
+}
+
+// Run runs the hooks that count now (teammate.HookRunner).
+func (l *liveHooks) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
+	return l.state.Load().runner.Run(ctx, in, observe)
+}
+
+// watchNames are the files that FileChanged hooks listen to now.
+func (l *liveHooks) watchNames() []string { return l.now().runner.WatchNames() }
+
+// now is the version that counts now.
+func (l *liveHooks) now() *hookState { return l.state.Load() }
+
+// renew has other layers count from the next event on.
+func (l *liveHooks) renew(to layers) {
+	l.state.Store(&hookState{runner: l.now().runner.Renew(to.sources), layers: to})
+}

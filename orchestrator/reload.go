@@ -1,0 +1,305 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// reloadEvery is how often files are looked at even if the system has told of no
+// change: not all file systems do.
+const reloadEvery = 2 * time.Second
+
+// reloader takes up what changes in the files of a team's hooks while it runs
+// (DESIGN 10.7). Its goroutine is run; everything else of it belongs to that.
+//
+// Agents work where these files lie. So a file that the workspace brings counts
+// with its new content only once an operator has trusted that, and until then, as
+// when it is broken or gone, with its old one. A change never takes effect half.
+type reloader struct {
+	team    *configs.Team
+	folders []string // of managed settings
+	watch   *teammate.Watch
+	every   time.Duration
+	asked   chan chan ReloadReply
+
+	// fire runs the ConfigChange hooks, tell tells people, apply has layers count.
+	fire  func(context.Context, hooks.Payload) (hooks.Outcome, error)
+	tell  func(format string, args ...any)
+	apply func(layers) error
+
+	counts hookFiles
+	seen   map[string]os.FileInfo // as files were when they were last read
+	kept   map[string]KeptFile    // changes that were not taken up, by path
+	warned map[string]bool        // what people were told of the files that count
+	ran    map[string]bool        // programs whose change people were told of
+}
+
+// ReloadReply says what became of the files of a team's hooks that have changed.
+type ReloadReply struct {
+	Applied []string   `json:"applied"` // what is new counts from now on
+	Kept    []KeptFile `json:"kept"`    // the old content still counts
+}
+
+// KeptFile is a changed file whose old content still counts.
+type KeptFile struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+
+	hash string // of the new content; empty: there is none
+}
+
+// run looks at the files when they change, when somebody asks, and now and then,
+// until ctx ends.
+func (r *reloader) run(ctx context.Context) {
+	changes := make(chan string)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { r.follow(ctx, changes) })
+	tick := time.NewTicker(r.every)
+	defer tick.Stop()
+	r.rewatch()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case path := <-changes:
+			r.program(path)
+			r.look(ctx, true)
+		case <-tick.C:
+			r.look(ctx, false)
+		case reply := <-r.asked:
+			reply <- r.look(ctx, true)
+		}
+	}
+}
+
+// follow passes on the paths of files that change, until ctx ends.
+func (r *reloader) follow(ctx context.Context, changes chan<- string) {
+	for {
+		c, err := r.watch.Next(ctx)
+		if err != nil {
+			return
+		}
+		select {
+		case changes <- c.Path:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// program tells people, once for each, of a program that hooks run and that has
+// changed: other than settings, programs are run as they are on disk.
+func (r *reloader) program(path string) {
+	file := readHookFile(path)
+	if r.ran[path] || !r.programs()[path] || file.err == nil && trustsContent(r.team, path, file.data) {
+		return
+	}
+	r.ran[path] = true
+	r.tell("%s, which hooks run, has changed while the team runs; `covey trust --show` shows the difference", path)
+}
+
+// programs are the files that the team's commands name.
+func (r *reloader) programs() map[string]bool {
+	paths := map[string]bool{}
+	for _, run := range r.team.Runs() {
+		if run.Kind == configs.RunFile {
+			paths[run.Path] = true
+		}
+	}
+	return paths
+}
+
+// ask has the files looked at, for somebody who waits.
+func (r *reloader) ask(ctx context.Context) (ReloadReply, error) {
+	reply := make(chan ReloadReply, 1)
+	select {
+	case r.asked <- reply:
+	case <-ctx.Done():
+		return ReloadReply{}, ctx.Err()
+	}
+	select {
+	case answer := <-reply:
+		return answer, nil
+	case <-ctx.Done():
+		return ReloadReply{}, ctx.Err()
+	}
+}
+
+// look takes up what has changed. Without all, only files that the system shows as
+// changed, or that wait for something, are read.
+func (r *reloader) look(ctx context.Context, all bool) ReloadReply {
+	reply := ReloadReply{Applied: []string{}, Kept: []KeptFile{}}
+	taken := hookFiles{}
+	for _, path := range r.counts.paths(slices.Concat(r.team.HookFiles(), configs.ManagedFiles(r.folders))) {
+		if !all && !r.touched(path) {
+			continue
+		}
+		now := readHookFile(path)
+		if was, known := r.counts[path]; now.same(was) || !known && now.err != nil {
+			delete(r.kept, path)
+			continue
+		}
+		if reason := r.against(ctx, path, now); reason != "" {
+			reply.Kept = append(reply.Kept, r.keep(path, now, reason))
+			continue
+		}
+		if ctx.Err() != nil {
+			return reply
+		}
+		taken[path] = now
+	}
+	if len(taken) > 0 {
+		r.takeUp(taken, &reply)
+	}
+	return reply
+}
+
+// touched reports whether a file may hold something new. A change that waits for
+// trust is looked at each time: trust comes from elsewhere.
+func (r *reloader) touched(path string) bool {
+	if _, waits := r.kept[path]; waits {
+		return true
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		info = nil
+	}
+	was, known := r.seen[path]
+	r.seen[path] = info
+	switch {
+	case !known:
+		return true
+	case was == nil || info == nil:
+		return was != info
+	}
+	return !os.SameFile(was, info) || was.Size() != info.Size() || !was.ModTime().Equal(info.ModTime())
+}
+
+// against says why a changed file keeps its old content; "" means that it does not.
+// The order is that of doubt: what nobody can read need not be trusted, and what
+// is not trusted runs no hooks.
+func (r *reloader) against(ctx context.Context, path string, now hookFile) string {
+	managed := slices.Contains(configs.ManagedFiles(r.folders), path)
+	switch {
+	case managed && errors.Is(now.err, fs.ErrNotExist): // the administrator has taken it away
+	case now.err != nil:
+		return fmt.Sprintf("it cannot be read any more (%v)", now.err)
+	default:
+		if fault := configs.HookFileFault(path, now.data); fault != "" {
+			return fault
+		}
+	}
+	if !managed && r.team.Brings(path) && !trustsContent(r.team, path, now.data) {
+		return "nobody has trusted what is new; look at it with `covey trust --show`, and trust it with `covey trust`"
+	}
+	if k, before := r.kept[path]; before && k.hash == now.hash() && k.Reason == blockedChange {
+		return blockedChange // it was asked once
+	}
+	out, err := r.fire(ctx, hooks.ConfigChangeInput{Source: r.sourceOf(path), FilePath: path})
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the ConfigChange hooks could not run: %v", err)
+	case !managed && out.Decision != hooks.Pass:
+		return blockedChange
+	}
+	return ""
+}
+
+// blockedChange is why a change is not taken up that a hook has refused.
+const blockedChange = "a ConfigChange hook has blocked the change"
+
+// hash tells contents apart.
+func (f hookFile) hash() string {
+	if f.err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(f.data)
+	return hex.EncodeToString(sum[:])
+}
+
+// keep notes that a change was not taken up, and tells people once.
+func (r *reloader) keep(path string, now hookFile, reason string) KeptFile {
+	k := KeptFile{Path: path, Reason: reason, hash: now.hash()}
+	if r.kept[path] != k {
+		r.kept[path] = k
+		r.tell("%s has changed, and its old content still counts: %s", path, reason)
+	}
+	return k
+}
+
+// takeUp has changed files count, all of them or none.
+func (r *reloader) takeUp(taken hookFiles, reply *ReloadReply) {
+	next := r.counts.with(taken)
+	l, err := layersOf(r.team, next.read)
+	var managed configs.Managed
+	if err == nil {
+		var warnings []error
+		if managed, warnings, err = configs.LoadManaged(r.folders); err == nil {
+			l.heed(managed, warnings)
+		}
+	}
+	if err == nil {
+		err = r.apply(l)
+	}
+	for _, path := range taken.paths(nil) {
+		if err != nil {
+			reply.Kept = append(reply.Kept, r.keep(path, taken[path], err.Error()))
+			continue
+		}
+		delete(r.kept, path)
+		reply.Applied = append(reply.Applied, path)
+		r.tell("%s has changed; it counts from now on", path)
+	}
+	if err != nil {
+		return
+	}
+	r.counts = next
+	for _, w := range l.warnings {
+		if text := w.Error(); !r.warned[text] {
+			r.warned[text] = true
+			r.tell("%s", text)
+		}
+	}
+	r.rewatch()
+}
+
+// sourceOf is what ConfigChange calls the place of a file.
+func (r *reloader) sourceOf(path string) string {
+	switch {
+	case slices.Contains(configs.ManagedFiles(r.folders), path):
+		return "policy_settings"
+	case !slices.Contains(r.team.Settings, path), filepath.Base(path) == "SKILL.md":
+		return "skills" // plugins and heads of agent files
+	case strings.Contains(filepath.Base(path), ".local."):
+		return "local_settings"
+	case r.team.Brings(path):
+		return "project_settings"
+	}
+	return "user_settings"
+}
+
+// rewatch has the files watched that hooks come from, and those that they run.
+func (r *reloader) rewatch() {
+	paths := r.counts.paths(slices.Concat(r.team.HookFiles(), configs.ManagedFiles(r.folders)))
+	paths = slices.AppendSeq(paths, maps.Keys(r.programs()))
+	if err := r.watch.Set(paths); err != nil && !r.warned[err.Error()] {
+		r.warned[err.Error()] = true
+		r.tell("changes are noticed a little later: %v", err)
+	}
+}

@@ -1,0 +1,109 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// trustsContent reports whether an operator has trusted a file of the team with
+// this content.
+func trustsContent(team *configs.Team, path string, data []byte) bool {
+	key, err := keyOf(team)
+	if err != nil {
+		return false
+	}
+	all, err := readTrust()
+	if err != nil {
+		return false
+	}
+	entry, known := all.find(key)
+	sum := sha256.Sum256(data)
+	hash := hex.EncodeToString(sum[:])
+	return known && slices.ContainsFunc(entry.Items, func(i TrustItem) bool {
+		if i.Kind != configs.RunPlugin {
+			return i.Path == path && i.Hash == hash
+		}
+		rel, err := filepath.Rel(i.Path, path)
+		return err == nil && filepath.IsLocal(rel) && slices.ContainsFunc(i.Files, func(f TrustFile) bool {
+			return f.Name == filepath.ToSlash(rel) && f.Hash == hash
+		})
+	})
+}
+
+// newReloader makes the reloader of a team that is about to run.
+func (o *Orchestrator) newReloader(c *crew) *reloader {
+	r := &reloader{
+		team: o.team, folders: o.opts.ManagedFolders, every: reloadEvery, asked: make(chan chan ReloadReply),
+		counts: o.hooks.files.with(nil), seen: map[string]os.FileInfo{}, kept: map[string]KeptFile{},
+		warned: map[string]bool{}, ran: map[string]bool{}, watch: c.around.files.Watch(),
+		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
+			return c.seats[0].mate.Fire(ctx, p)
+		},
+		tell: func(format string, args ...any) {
+			c.journal.tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
+		},
+		apply: func(l layers) error { return o.takeUp(c, l) },
+	}
+	for _, path := range configs.ManagedFiles(r.folders) {
+		r.counts[path] = readHookFile(path)
+	}
+	for _, w := range o.hooks.warnings {
+		r.warned[w.Error()] = true
+	}
+	return r
+}
+
+// reloads takes up changes of the files that hooks come from until ctx ends.
+func (c *crew) reloads(ctx context.Context) error {
+	c.reload.run(ctx)
+	return context.Cause(ctx)
+}
+
+// takeUp has other layers count for the whole team: hooks from the next event on,
+// rules from the next decision on. Either all members have the new rules or none.
+func (o *Orchestrator) takeUp(c *crew, l layers) error {
+	if err := makeData(l.sources); err != nil {
+		return err
+	}
+	next := make([]teammate.Permissions, len(c.seats))
+	var errs []error
+	for i, s := range c.seats {
+		var err error
+		next[i], err = permissionsOf(s.member, l.settings)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	c.live.renew(l)
+	for i, s := range c.seats {
+		was := s.rules()
+		s.mate.Reconfigure(was, next[i])
+		s.setRules(next[i])
+	}
+	return nil
+}
+
+// rules are the member's configured rules.
+func (s *seat) rules() teammate.Permissions {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return s.permissions
+}
+
+// setRules gives the member other configured rules.
+func (s *seat) setRules(p teammate.Permissions) {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	s.permissions = p
+}
