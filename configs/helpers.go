@@ -40,6 +40,14 @@ func (t *Team) Helpers() []Helper {
 	return all
 }
 
+// lendsHelpers reports whether some member can let helpers work: without one, the
+// workspace's agent files are another program's matter.
+func (t *Team) lendsHelpers() bool {
+	return slices.ContainsFunc(t.Members(), func(m Member) bool {
+		return !m.Agent.foreign() && (m.Tools == nil || slices.Contains(m.Tools, "Agent"))
+	})
+}
+
 // globEscape is path as a pattern that only itself matches.
 func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)

@@ -48,6 +48,7 @@ func (t *Team) Layers(read ReadFile) Layers {
 		l.plugin(root, read, options)
 	}
 	l.heads(t, read)
+	l.helpers(t, read)
 	return l
 }
 
@@ -121,6 +122,21 @@ func (l *Layers) heads(t *Team, read ReadFile) {
 	}
 }
 
+// helpers adds the hooks in the heads of the workspace's agent files. They are for
+// helpers of that kind alone.
+func (l *Layers) helpers(t *Team, read ReadFile) {
+	if !t.lendsHelpers() {
+		return
+	}
+	for _, h := range t.Helpers() {
+		file, warnings := readFront(h.File, read)
+		l.Warnings = append(l.Warnings, warnings...)
+		if len(file.Hooks) > 0 {
+			l.Sources = append(l.Sources, hooks.Source{Name: h.File, Settings: file.Hooks.ForHelper(), Helper: h.Name})
+		}
+	}
+}
+
 // HookFiles lists the files that Layers reads, by absolute paths, each once: those
 // of plugins also if they are not there yet.
 func (t *Team) HookFiles() []string {
@@ -131,6 +147,11 @@ func (t *Team) HookFiles() []string {
 	for _, m := range t.Members() {
 		if m.PromptFile != "" {
 			files = append(files, m.PromptFile)
+		}
+	}
+	if t.lendsHelpers() {
+		for _, h := range t.Helpers() {
+			files = append(files, h.File)
 		}
 	}
 	slices.Sort(files)

@@ -82,7 +82,21 @@ func (t *Team) Runs() []Run {
 			l.settings(RunHook, file.Hooks)
 		}
 	}
+	l.helpers()
 	return l.runs
+}
+
+// helpers lists the agent files of the workspace that have hooks.
+func (l *lister) helpers() {
+	if !l.team.lendsHelpers() {
+		return
+	}
+	for _, h := range l.team.Helpers() {
+		if file, _ := readFront(h.File, ReadHookFile); len(file.Hooks) > 0 || file.Broken {
+			l.add(Run{Kind: RunHead, Path: h.File})
+			l.settings(RunHook, file.Hooks.ForHelper())
+		}
+	}
 }
 
 // plugin lists a plugin's folder, its hooks and its servers. The folder covers the

@@ -1,5 +1,7 @@
 package hooks
 
+import "strings"
+
 // SubagentStartInput is the payload of SubagentStart. Who begins stands in the
 // common fields: agent_id and agent_type.
 type SubagentStartInput struct{}
@@ -19,6 +21,13 @@ func (SubagentStartInput) Event() Event { return SubagentStart }
 
 // Event names the moment.
 func (SubagentStopInput) Event() Event { return SubagentStop }
+
+// forHelper reports whether hooks for one kind of helper are for this event. A
+// member's agent_id is its name and its team's, joined by an @, which no
+// helper's has: a member of the same name is not meant.
+func (in Input) forHelper(kind string) bool {
+	return kind == "" || kind == in.AgentType && in.AgentID != "" && !strings.Contains(in.AgentID, "@")
+}
 
 // MarshalJSON sends empty lists as such: hooks may rely on both being there.
 func (p SubagentStopInput) MarshalJSON() ([]byte, error) {

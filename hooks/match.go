@@ -227,7 +227,7 @@ func (r *Runner) choose(known *traits, listening []*armed, in Input) (chosen []*
 	last := map[string]int{}
 	member := r.memberOf(in)
 	for _, h := range listening {
-		if h.source.Member != "" && h.source.Member != member {
+		if h.source.Member != "" && h.source.Member != member || !in.forHelper(h.source.Helper) {
 			continue
 		}
 		yes, doubt := h.matcher.matches(subject)

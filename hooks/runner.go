@@ -27,6 +27,9 @@ type Source struct {
 	// Member is the member that the layer's hooks are for, such as those in the head
 	// of its agent file; empty: all. See Options.Who.
 	Member string
+	// Helper is the kind of helper (agent_type) that the layer's hooks are for, while
+	// one of them works inside a member; empty: everybody.
+	Helper string
 }
 
 // Policy is a gate that is written in Go and ships with covey. It decides by

@@ -68,6 +68,7 @@ func rec(tag, text string) int {
 type recorded struct {
 	Name   string
 	Hooks  json.RawMessage
+	Head   json.RawMessage // hooks in the head of the helper's own file
 	Prompt string
 	Script map[string][]struct {
 		Text  string
@@ -98,7 +99,7 @@ func TestGoldenHelpers(t *testing.T) {
 	if err := json.Unmarshal(data, &cases); err != nil {
 		t.Fatal(err)
 	}
-	if len(cases) < 7 {
+	if len(cases) < 8 {
 		t.Fatalf("only %d cases", len(cases))
 	}
 	for _, c := range cases {
@@ -221,13 +222,22 @@ func (c recorded) scriptText(t *testing.T) []byte {
 	return text
 }
 
-// runner is a real runner for the hooks of a case.
-func (c recorded) runner(t *testing.T) *hooks.Runner {
+// settings reads a section of hooks.
+func settings(t *testing.T, section json.RawMessage) hooks.Settings {
 	t.Helper()
-	settings, warnings := hooks.ParseSettings(c.Name, slices.Concat([]byte(`{"hooks":`), c.Hooks, []byte("}")))
+	if section == nil {
+		return nil
+	}
+	file, warnings := hooks.ParseSettings("test", slices.Concat([]byte(`{"hooks":`), section, []byte("}")))
 	if len(warnings) > 0 {
 		t.Fatal(warnings)
 	}
+	return file.Hooks
+}
+
+// runner is a real runner for the hooks of a case.
+func (c recorded) runner(t *testing.T) *hooks.Runner {
+	t.Helper()
 	bin := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {
@@ -236,7 +246,10 @@ func (c recorded) runner(t *testing.T) *hooks.Runner {
 	if err := os.Symlink(self, filepath.Join(bin, "REC")); err != nil {
 		t.Fatal(err)
 	}
-	runner, err := hooks.NewRunner([]hooks.Source{{Name: "spec", Settings: settings.Hooks}}, &hooks.Options{
+	runner, err := hooks.NewRunner([]hooks.Source{
+		{Name: "spec", Settings: settings(t, c.Hooks)},
+		{Name: "foo.md", Settings: settings(t, c.Head).ForHelper(), Helper: "foo"},
+	}, &hooks.Options{
 		Env: append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "REC_DIR="+t.TempDir()),
 	})
 	if err != nil {

@@ -232,7 +232,7 @@ func (m *member) wanted(t *testing.T, handler string, in map[string]any) string 
 // line is a hook run without what differs between any two runs.
 func (m *member) line(handler string, in map[string]any) string {
 	for field, as := range map[string]string{
-		"session_id": "<UUID-1>", "cwd": "<CWD>", "agent_transcript_path": "<FILE>",
+		"session_id": "<UUID-1>", "cwd": "<CWD>", "agent_transcript_path": "<FILE>", "tool_use_id": "<TOOLUSE-1>",
 	} {
 		if in[field] != nil {
 			in[field] = as

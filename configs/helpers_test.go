@@ -1,0 +1,132 @@
+package configs
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// workspaceWith is a workspace with these files, and a spec in it.
+func workspaceWith(t *testing.T, spec string, files map[string]string) *Team {
+	t.Helper()
+	dir := t.TempDir()
+	files["team.yaml"] = spec
+	files["s.yaml"] = "steps: [{say: hi}]\n"
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	team, err := Load(filepath.Join(dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return team
+}
+
+// oneMember is a spec whose lead thinks with a script.
+const oneMember = "covey: 1\ngoal: g\nmodels: {demo: {provider: script, script: s.yaml}}\nlead: {model: demo}\n"
+
+// hookedAgent is an agent file with hooks in its head.
+const hookedAgent = `---
+name: reviewer
+description: reviews a change
+tools: Read, Grep
+model: inherit
+maxTurns: 7
+hooks:
+  PreToolUse:
+    - matcher: Bash
+      hooks: [{type: command, command: ./look.sh}]
+  Stop:
+    - hooks: [{type: command, command: ./done.sh}]
+---
+
+You review.
+`
+
+func TestHelpers(t *testing.T) {
+	team := workspaceWith(t, oneMember, map[string]string{
+		".claude/agents/a.md":      hookedAgent,
+		".claude/agents/b.md":      "---\ndescription: writes\ntools: '*'\nmodel: opus\nmaxTurns: -3\n---\nYou write.",
+		".claude/agents/c.md":      "---\nname: reviewer\ndescription: comes too late\n---\nx",
+		".claude/agents/README.md": "These are our agents.",
+		".claude/agents/broken.md": "---\nname: [\n---\nx",
+		".claude/agents/notes.txt": "---\nname: notes\n---\nx",
+	})
+	if err := os.Mkdir(filepath.Join(team.Workspace, ".claude", "agents", "dir.md"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got := team.Helpers()
+	if len(got) != 2 {
+		t.Fatalf("%d helpers: %+v", len(got), got)
+	}
+	a, b := got[0], got[1]
+	if a.Name != "reviewer" || a.Description != "reviews a change" || a.Prompt != "You review." || a.Model != "" ||
+		a.MaxTurns != 7 || !slices.Equal(a.Tools, []string{"Read", "Grep"}) || filepath.Base(a.File) != "a.md" {
+		t.Errorf("first: %+v", a)
+	}
+	if b.Name != "b" || b.Description != "writes" || b.Prompt != "You write." || b.Model != "opus" ||
+		b.MaxTurns != 0 || b.Tools != nil {
+		t.Errorf("second: %+v", b)
+	}
+}
+
+// Hooks in a helper's file are its own, its Stop is that of a helper, and they
+// are among what has to be trusted.
+func TestHooksOfHelpers(t *testing.T) {
+	team := workspaceWith(t, oneMember, map[string]string{".claude/agents/a.md": hookedAgent})
+	l := team.Layers(nil)
+	if len(l.Sources) != 1 || len(l.Warnings) > 0 {
+		t.Fatalf("%d layers, warnings %v", len(l.Sources), l.Warnings)
+	}
+	s := l.Sources[0]
+	if s.Helper != "reviewer" || s.Member != "" || len(s.Settings[hooks.SubagentStop]) != 1 ||
+		len(s.Settings[hooks.PreToolUse]) != 1 || len(s.Settings[hooks.Stop]) != 0 {
+		t.Errorf("layer %+v", s)
+	}
+	if !slices.ContainsFunc(team.HookFiles(), func(f string) bool { return strings.HasSuffix(f, "a.md") }) {
+		t.Errorf("hook files %v", team.HookFiles())
+	}
+	var runs []string
+	for _, r := range team.Runs() {
+		runs = append(runs, string(r.Kind)+" "+filepath.Base(r.Path)+r.Command)
+	}
+	for _, want := range []string{"head a.md", "hook .SubagentStop", "hook .PreToolUse"} {
+		kind, rest, _ := strings.Cut(want, " ")
+		if !slices.ContainsFunc(team.Runs(), func(r Run) bool {
+			return string(r.Kind) == kind && (filepath.Base(r.Path) == rest || r.Event == hooks.Event(strings.TrimPrefix(rest, ".")))
+		}) {
+			t.Errorf("%s is not among what runs: %q", want, runs)
+		}
+	}
+}
+
+// Where no member can have helpers, the workspace's agent files are another
+// program's matter: nothing of them runs, and nobody is asked to trust them.
+func TestAgentFilesOfOthers(t *testing.T) {
+	for name, spec := range map[string]string{
+		"no tool":    "covey: 1\ngoal: g\nmodels: {demo: {provider: script, script: s.yaml}}\nlead: {model: demo, tools: [Read]}\n",
+		"no builtin": "covey: 1\ngoal: g\nagents: {p: {use: acp, command: [cat]}}\nlead: p\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			team := workspaceWith(t, spec, map[string]string{".claude/agents/a.md": hookedAgent})
+			if l := team.Layers(nil); len(l.Sources) > 0 {
+				t.Errorf("layers %+v", l.Sources)
+			}
+			for _, r := range team.Runs() {
+				if r.Kind == RunHead || strings.HasSuffix(r.Path, "a.md") {
+					t.Errorf("%+v is asked for", r)
+				}
+			}
+		})
+	}
+}
