@@ -67,6 +67,7 @@ func workerAgent(dir string) int {
 	if w.fault.Deaf {
 		signal.Ignore(syscall.SIGTERM)
 	}
+	time.AfterFunc(5*time.Minute, func() { os.Exit(1) }) // a test that failed may have left it
 	w.life = w.log("start %d", os.Getpid())
 	if _, yes := w.befalls("close"); yes {
 		told := make(chan os.Signal, 1)
