@@ -18,7 +18,8 @@ import (
 )
 
 // agentPatience is how long a test waits for an agent program to do something.
-const agentPatience = 90 * time.Second
+// gemini's sessions can be entered again only after the minute they were made in.
+const agentPatience = 150 * time.Second
 
 // realAgents are the programs that .ci/agents installs: presets, and what each
 // is called on the PATH.
