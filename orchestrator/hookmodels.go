@@ -56,7 +56,7 @@ type hookAnswerer struct {
 func (m *hookModels) Ask(ctx context.Context, q hooks.Question) (hooks.Reply, error) {
 	who, err := m.choose(q)
 	if err != nil {
-		return hooks.Reply{}, err
+		return hooks.Reply{Note: who.note}, err
 	}
 	asked := HookModelAsked{Event: string(q.Input.Payload.Event()), Model: who.name, Agent: q.Agent}
 	var text string

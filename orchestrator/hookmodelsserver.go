@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
@@ -82,7 +83,8 @@ func (t *hookServers) call(ctx context.Context, call hooks.ToolCall) (hooks.Tool
 		Name: call.Tool, Arguments: json.RawMessage(call.Arguments),
 	})
 	if err != nil {
-		if errors.Is(err, mcp.ErrConnectionClosed) {
+		var told *jsonrpc.Error // by the server, which lives then
+		if limited.Err() == nil && (!errors.As(err, &told) || errors.Is(err, mcp.ErrConnectionClosed)) {
 			s.lost(limited, session)
 		}
 		return hooks.ToolReply{}, fmt.Errorf("MCP server '%s', tool %s: %w", call.Server, call.Tool, err)

@@ -1,0 +1,198 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+)
+
+// hookServerName, set in the environment, makes the test binary an MCP server.
+const hookServerName = "ORCHESTRATOR_TEST_MCP_SERVER"
+
+// rigServer is an MCP server with a tool that answers, one that fails, one that
+// hangs, and one that ends the program.
+func rigServer() *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "rig", Version: "1"}, nil)
+	type in struct {
+		X string `json:"x,omitempty"`
+	}
+	say := func(texts ...string) *mcp.CallToolResult {
+		r := &mcp.CallToolResult{}
+		for _, text := range texts {
+			r.Content = append(r.Content, &mcp.TextContent{Text: text})
+		}
+		return r
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in in,
+	) (*mcp.CallToolResult, any, error) {
+		dir, err := os.Getwd()
+		return say(in.X, os.Getenv("RIG_WORD"), filepath.Base(dir)), nil, err
+	})
+	mcp.AddTool(server, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, in,
+	) (*mcp.CallToolResult, any, error) {
+		return nil, nil, errors.New("it is broken")
+	})
+	mcp.AddTool(server, &mcp.Tool{Name: "hang"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ in,
+	) (*mcp.CallToolResult, any, error) {
+		<-ctx.Done()
+		return nil, nil, ctx.Err()
+	})
+	mcp.AddTool(server, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, in,
+	) (*mcp.CallToolResult, any, error) {
+		os.Exit(3)
+		return nil, nil, nil
+	})
+	mcp.AddTool(server, &mcp.Tool{Name: "picture"}, func(context.Context, *mcp.CallToolRequest, in,
+	) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte("x")}}}, nil, nil
+	})
+	return server
+}
+
+// TestAsMCPServer is no test: it is the server that tests start.
+func TestAsMCPServer(t *testing.T) {
+	if os.Getenv(hookServerName) == "" {
+		t.Skip("started by other tests only")
+	}
+	_ = rigServer().Run(context.Background(), &mcp.StdioTransport{})
+	os.Exit(0)
+}
+
+// rigServers are servers for a test: a program, and an HTTP server that wants a
+// header.
+func rigServers(t *testing.T) (*hookServers, *Processes) {
+	t.Helper()
+	t.Setenv("COVEY_STATE_HOME", t.TempDir())
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return rigServer() }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Word") != "please" {
+			http.Error(w, "no", http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	root := filepath.Join(t.TempDir(), "plugin")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	place, err := PlaceOf("crew", root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &Orchestrator{team: &configs.Team{Name: "crew", Workspace: root}, place: place}
+	c := &crew{processes: NewProcesses()}
+	servers := o.newHookServers(c, []configs.PluginServer{
+		{Name: "plugin:p:rig", Root: root, Command: []string{self, "-test.run=^TestAsMCPServer$"},
+			Env: map[string]string{hookServerName: "1", "RIG_WORD": "word"}},
+		{Name: "plugin:p:web", URL: web.URL, Headers: map[string]string{"X-Word": "please"}},
+		{Name: "plugin:p:shut", URL: web.URL},
+		{Name: "plugin:p:gone", Root: root, Command: []string{filepath.Join(root, "nobody")}},
+	})
+	t.Cleanup(func() {
+		if err := servers.close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := servers.call(context.Background(), hooks.ToolCall{Server: "plugin:p:rig", Tool: "echo"}); !errors.Is(err, errEnding) {
+			t.Errorf("a call after the end: %v", err)
+		}
+	})
+	return servers, c.processes
+}
+
+func rigCall(server, tool string) hooks.ToolCall {
+	return hooks.ToolCall{Server: server, Tool: tool, Arguments: json.RawMessage(`{"x":"hello"}`)}
+}
+
+func TestHookServers(t *testing.T) {
+	servers, _ := rigServers(t)
+	for _, tc := range []struct {
+		server, tool, text string
+		failed, other      bool
+	}{
+		{"plugin:p:rig", "echo", "hello\nword\nplugin", false, false},
+		{"plugin:p:rig", "fail", "it is broken", true, false},
+		{"plugin:p:rig", "picture", "", false, true},
+		{"plugin:p:web", "fail", "it is broken", true, false},
+		{"plugin:p:web", "picture", "", false, true},
+	} {
+		reply, err := servers.call(t.Context(), rigCall(tc.server, tc.tool))
+		if err != nil || reply.Text != tc.text || reply.IsError != tc.failed || reply.Other != tc.other {
+			t.Errorf("%s, %s: %+v, %v", tc.server, tc.tool, reply, err)
+		}
+	}
+	for server, want := range map[string]string{
+		"rig": "MCP server 'rig' not connected", "plugin:p:gone": "nobody", "plugin:p:shut": "not connected",
+	} {
+		_, err := servers.call(t.Context(), rigCall(server, "echo"))
+		if !errors.Is(err, hooks.ErrNotConnected) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", server, err)
+		}
+	}
+	if _, err := servers.call(t.Context(), rigCall("plugin:p:rig", "fly")); err == nil || !strings.Contains(err.Error(), "fly") {
+		t.Errorf("a tool that is not there: %v", err)
+	}
+}
+
+// TestHookServerTrouble: a call that hangs ends with its hook, one that kills the
+// server fails, and the next starts it anew.
+func TestHookServerTrouble(t *testing.T) {
+	servers, _ := rigServers(t)
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := servers.call(short, rigCall("plugin:p:rig", "hang")); err == nil {
+		t.Error("it hung, and answered")
+	}
+	for range 2 {
+		if _, err := servers.call(t.Context(), rigCall("plugin:p:rig", "die")); err == nil {
+			t.Error("it died, and answered")
+		}
+		reply, err := servers.call(t.Context(), rigCall("plugin:p:rig", "echo"))
+		if err != nil || !strings.HasPrefix(reply.Text, "hello") {
+			t.Errorf("after its death: %+v, %v", reply, err)
+		}
+	}
+}
+
+// TestHookServerStartsOnce: however many hooks ask at once, one program serves.
+func TestHookServerStartsOnce(t *testing.T) {
+	servers, _ := rigServers(t)
+	s := servers.all["plugin:p:rig"]
+	var mu sync.Mutex
+	started, ended := 0, 0
+	s.started = func(int) func() {
+		mu.Lock()
+		defer mu.Unlock()
+		started++
+		return func() { mu.Lock(); ended++; mu.Unlock() }
+	}
+	var all sync.WaitGroup
+	for range 12 {
+		all.Go(func() {
+			if _, err := servers.call(t.Context(), rigCall("plugin:p:rig", "echo")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if err := servers.close(); err != nil || started != 1 || ended != 1 {
+		t.Errorf("started %d times, ended %d times, %v", started, ended, err)
+	}
+}
