@@ -37,6 +37,7 @@ const (
 	ByNudge   Cause = "nudge"
 	ByPerson  Cause = "person"
 	ByResume  Cause = "resume"
+	ByHook    Cause = "hook" // one with asyncRewake, from the background
 )
 
 // The events of a member. Field meanings are those of DESIGN 7.

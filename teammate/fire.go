@@ -19,6 +19,10 @@ func (u *turn) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, e
 	}()
 	summary := &HookSummary{Errors: []string{}, Hooks: []HookTiming{}}
 	out, err = u.t.opts.Hooks.Run(ctx, hooks.Input{Common: u.common(in.Event()), Payload: in}, func(p hooks.Progress) {
+		if p.Background != nil { // maybe long after this event
+			u.behind(in, p)
+			return
+		}
 		summary.watch(p)
 		u.emit(progressEvent(p))
 	})

@@ -56,6 +56,9 @@ func (u *turn) mail(ctx context.Context) []Input {
 		return nil
 	}
 	inputs := u.submit(ctx, without(u.t.unseen(ctx, waiting), u.given))
+	for _, in := range inputs { // from the background, about a turn end before this one
+		u.refused = u.refused || in.Kind == FromHook
+	}
 	if u.halted != "" && ctx.Err() == nil {
 		u.keep(inputs)
 		return nil

@@ -120,18 +120,23 @@ func (u *turn) judge(v Verdict) (end ending, over bool) {
 	}
 	u.refusals++
 	u.refused = true
-	limit := u.t.opts.Limits.StopBlockCap
-	if limit == 0 || u.refusals <= limit {
+	if !u.overdone() {
 		return ending{}, false
 	}
-	u.keep(v.Feedback)
+	return u.override(v.Feedback), true
+}
+
+// override ends a turn that was refused too often in a row all the same. What the
+// gates said last stands at the head of the next prompt.
+func (u *turn) override(feedback []Input) ending {
+	u.keep(feedback)
 	u.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d): it ends all the "+
 		"same. A Stop hook can let it go when stop_hook_active is true. The last refusal was: %s",
-		u.refusals, limit, v.Feedback[len(v.Feedback)-1].Text)
+		u.refusals, u.t.opts.Limits.StopBlockCap, feedback[len(feedback)-1].Text)
 	return ending{
 		reason: EndCompleted, idle: IdleLimited,
 		attention: fmt.Sprintf("the gates refused its turn end %d times in a row", u.refusals),
-	}, true
+	}
 }
 
 // broken is the end of a turn whose agent, or whose transcript, does not work

@@ -23,6 +23,9 @@ type Teammate struct {
 
 	rights rights // what it may do
 	later  later  // what hooks have for its next request
+	// refusals is how many turn ends in a row had been refused when the last turn
+	// ended.
+	refusals int
 
 	told sync.Map // warnings about the configuration of hooks that people have had
 
@@ -107,7 +110,10 @@ func (t *Teammate) Run(ctx context.Context) error {
 	}
 	t.beside.stop()
 	t.asides.end(ctx)
+	t.settle(ctx)
 	t.endSession(ctx)
+	t.settle(ctx) // those of the session's end itself
+	t.putBy()
 	reason := endReason(ctx, err)
 	if ctx.Err() != nil {
 		reason = "stopped"

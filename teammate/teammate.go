@@ -108,4 +108,9 @@ type Options struct {
 	// Later puts a notice into the member's own mailbox, once per id; optional.
 	// Without it no helper can work beside the member.
 	Later func(ctx context.Context, id, text string) error
+	// Behind is told of each hook that goes on in the background and of its end, in
+	// goroutines of their own and also between turns; optional. One that Wakes is to
+	// come in as mail of kind FromHook, if its Messages are Feedback, or FromContext,
+	// exactly once. Without Behind such a hook's words wait for the next turn.
+	Behind func(p hooks.Progress)
 }

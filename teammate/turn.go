@@ -88,6 +88,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	u := &turn{t: t, no: t.turns, cause: work.Cause, promptID: uuid.NewString()}
 	t.current.Store(u)
 	defer t.current.Store(nil)
+	u.goesOn(work.Inputs)
 	u.emit(TurnStarted{Cause: work.Cause, Prompt: promptText(work.Inputs)})
 	within, stop := t.turnContext(ctx)
 	end := u.begin(within, work.Inputs)
@@ -111,6 +112,8 @@ func (u *turn) begin(ctx context.Context, inputs []Input) ending {
 		return ending{reason: EndHookStopped, idle: IdleStopped}
 	case len(inputs) == 0:
 		return ending{reason: EndHookStopped, idle: IdleStopped}
+	case u.overdone():
+		return u.override(inputs)
 	}
 	started := u.line(systemLine)
 	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.promptID
@@ -143,6 +146,7 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
 // finish closes the turn: in the transcript, in the journal, and for those who
 // wait to hear of it.
 func (u *turn) finish(ctx context.Context, end ending) error {
+	u.t.refusals = u.refusals
 	if end.lockout != nil {
 		// Told, and so stored, before the turn ends on disk: after a crash in between
 		// the turn is simply resumed, while the other order could forget it.

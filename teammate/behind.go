@@ -1,0 +1,91 @@
+package teammate
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// settler is a HookRunner whose hooks may go on in the background; *hooks.Runner
+// is one. Settle waits for those of a session, and ends them when ctx ends.
+type settler interface {
+	Settle(ctx context.Context, session string)
+}
+
+// behind hears of a hook that goes on in the background: that it does, and what it
+// came to. It is called in that hook's goroutine, also when this turn is over.
+func (u *turn) behind(in hooks.Payload, p hooks.Progress) {
+	t, b := u.t.root(), p.Background
+	if p.Result != nil {
+		u.emit(progressEvent(p))
+		for _, text := range b.SystemMessages {
+			u.warn("%s says: %s", hookName(in), text)
+		}
+		u.passOn(p)
+	}
+	if t.opts.Behind != nil {
+		t.opts.Behind(p)
+	}
+}
+
+// passOn sees to what such a hook has for the model. What is to wake the member
+// goes by its mailbox; the rest waits for its next request.
+func (u *turn) passOn(p hooks.Progress) {
+	t, b := u.t.root(), p.Background
+	kind, path := FromContext, "tool"
+	if b.Feedback {
+		kind, path = FromHook, "turn_end"
+	}
+	for _, text := range b.Messages {
+		if b.Wakes {
+			u.emit(HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID, Text: text, Path: path})
+		}
+		if !b.Wakes || t.opts.Behind == nil {
+			t.later.add(Input{Kind: kind, Text: text})
+		}
+	}
+}
+
+// settle waits for the hooks that the member has in the background, but not for
+// long, and not at all once ctx is over: it ends them then.
+func (t *Teammate) settle(ctx context.Context) {
+	s, ok := t.opts.Hooks.(settler)
+	if !ok {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, asideLimit)
+	defer cancel()
+	s.Settle(limited, t.opts.SessionID)
+}
+
+// putBy keeps what hooks had for the member's next request over its end.
+func (t *Teammate) putBy() {
+	u := &turn{t: t, no: t.turns}
+	u.keep(t.later.take())
+}
+
+// goesOn takes up a turn end that a hook has found fault with from the background:
+// the turn that this causes goes on from it, as if it had been refused. The count
+// of refusals goes on with it if nothing else has come in.
+func (u *turn) goesOn(inputs []Input) {
+	late := 0
+	for _, in := range inputs {
+		if in.Kind == FromHook {
+			late++
+		}
+	}
+	if late == 0 {
+		return
+	}
+	u.refused, u.refusals = true, 1
+	if late == len(inputs) {
+		u.refusals = u.t.refusals + 1
+	}
+}
+
+// overdone reports whether a turn has nothing to go by but one refusal more than
+// may come in a row.
+func (u *turn) overdone() bool {
+	limit := u.t.opts.Limits.StopBlockCap
+	return limit > 0 && u.refusals > limit
+}
