@@ -284,6 +284,10 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 	if m.State != Resting {
 		m.WaitsFor = s.waits
 	}
+	m.Background = s.errandNames()
+	if m.State == Resting && m.WaitsFor == "" && s.awaited() {
+		m.WaitsFor = "hook " + m.Background[0]
+	}
 	if m.State == Limited {
 		m.LimitedUntil = s.lockout.Until
 	}

@@ -203,6 +203,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 			TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
 		Background: s.background, Cost: s.cost, Later: s.later,
+		Behind: func(p hooks.Progress) { s.behind(ctx, p) },
 	}
 	c.surround(&options, s.member)
 	if s.mate, err = teammate.New(options); err == nil {

@@ -55,6 +55,8 @@ type seat struct {
 	waits        string   // what it waits for before a turn that it has work for; empty: nothing
 	watch        watch
 	asked        map[string]int // team tools that its program may call now, for it has asked
+
+	errands map[string]errand // hooks in the background, by id
 }
 
 // view is what plan is to know of a member; crew.mu is held.
@@ -64,7 +66,7 @@ func (s *seat) view(now time.Time) seatView {
 		Agent: s.member.Agent.Name, Lock: s.lockout.state(now),
 		SelfClaim: s.member.SelfClaim, Skills: skills{Tools: s.member.Tools}, Nudges: s.nudges, Nudged: s.nudged,
 	}
-	v.Helped = s.mate != nil && s.mate.Helpers() > 0
+	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.awaited()
 	if v.Lock == lockUsedUp {
 		v.Until = s.lockout.Until
 	}

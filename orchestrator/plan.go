@@ -31,6 +31,7 @@ type seatView struct {
 	Lead      bool
 	Idle      bool // waits for work; false: takes a turn, or has just been given one
 	Helped    bool // a helper works beside it, whose result will be mail
+	Awaited   bool // a hook in the background may wake it yet
 	Gone      bool // halted or failed for good: takes no more turns
 	Attention string
 	Agent     string    // key of scene.Free
@@ -93,7 +94,7 @@ func plan(s scene) []move {
 			busy = true
 			continue
 		}
-		busy = busy || seat.Helped
+		busy = busy || seat.Helped || seat.Awaited
 		if m, ok := next(s, seat, taken); ok {
 			moves = append(moves, m)
 			if _, limited := s.Free[seat.Agent]; limited {
@@ -332,6 +333,10 @@ func causeOf(mail []tasks.Message) teammate.Cause {
 			return teammate.ByGoal
 		case kindPerson:
 			return teammate.ByPerson
+		case kindHook:
+			if cause == teammate.ByTask {
+				cause = teammate.ByHook
+			}
 		case tasks.TaskAssignment:
 		default:
 			cause = teammate.ByMessage

@@ -31,6 +31,8 @@ func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input 
 		switch m.Kind {
 		case kindGoal, kindPerson:
 			in = append(in, teammate.Input{Kind: teammate.FromPerson, Text: m.Text, MessageID: m.ID})
+		case kindHook:
+			in = append(in, callInput(m))
 		case tasks.Notice:
 			in = append(in, teammate.Input{Kind: teammate.FromCovey, Text: m.Text, MessageID: m.ID})
 		case tasks.TaskAssignment:

@@ -86,6 +86,8 @@ type MemberStatus struct {
 	Refusals   int         `json:"refusals"`    // by gates, in this run
 	FailedOpen int         `json:"failed_open"` // hooks that failed and let it pass, in this run
 	Tokens     int64       `json:"tokens"`
+	// Background are the hooks that run though nobody waits for them.
+	Background []string `json:"background_hooks,omitempty"`
 	// LimitedUntil is when a member of state Limited tries again.
 	LimitedUntil time.Time `json:"limited_until,omitzero"`
 }

@@ -1,0 +1,130 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// kindHook is mail from a hook that wakes its member; Data is a hookCall.
+const kindHook tasks.Kind = "hook"
+
+// hookCall says what mail of kindHook is about.
+type hookCall struct {
+	Event     hooks.Event `json:"event"`
+	ToolUseID string      `json:"tool_use_id"`
+	Command   string      `json:"command"`
+	// Feedback says that a hook of a turn end found fault with it, after it.
+	Feedback bool `json:"feedback,omitempty"`
+}
+
+// errand is a hook that a member has in the background.
+type errand struct {
+	command string
+	rewake  bool // it may wake the member yet
+	since   time.Time
+}
+
+// wakeLimit bounds how long storing a hook's call may take.
+const wakeLimit = 10 * time.Second
+
+// Settle waits for the hooks of a session in the background, and ends them when
+// ctx ends. Which version of the team's hooks started them does not matter.
+func (l *liveHooks) Settle(ctx context.Context, session string) {
+	l.now().runner.Settle(ctx, session)
+}
+
+// behind hears of a hook that the member has in the background, and of its end. As
+// long as one may wake the member, the team is not done (DESIGN 10.3).
+func (s *seat) behind(ctx context.Context, p hooks.Progress) {
+	b := p.Background
+	if p.Result == nil {
+		s.crew.mu.Lock()
+		defer s.crew.mu.Unlock()
+		if s.errands == nil {
+			s.errands = map[string]errand{}
+		}
+		s.errands[b.ID] = errand{command: p.Command, rewake: b.Rewake, since: s.crew.now()}
+		return
+	}
+	if b.Wakes {
+		s.call(ctx, p)
+	}
+	// Off the list only once its call is in the mailbox: the team would look as if
+	// there were nothing more to come.
+	s.crew.mu.Lock()
+	delete(s.errands, b.ID)
+	s.crew.mu.Unlock()
+	s.crew.poke()
+}
+
+// call puts what a hook wakes the member with into its mailbox. It is stored once,
+// and so shown once, whatever is killed meanwhile.
+func (s *seat) call(ctx context.Context, p hooks.Progress) {
+	// The hook has ended; that the team ends as well must not lose what it found.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeLimit)
+	defer cancel()
+	b := p.Background
+	data := hookCall{Event: p.Event, ToolUseID: p.ToolUseID, Command: p.Command, Feedback: b.Feedback}
+	by := tasks.Actor{CallID: onceID("hook", s.member.Name+" "+b.ID)}
+	_, err := s.crew.store.Send(ctx, by, tasks.Outgoing{
+		To: []string{s.member.Name}, Kind: kindHook, Text: strings.Join(b.Messages, "\n"),
+		Summary: preview(firstLine(b.Summary)), Data: raw(data),
+	})
+	if err != nil {
+		s.crew.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{
+			Text: fmt.Sprintf("what the hook %s was to wake %s with could not be stored: %v", p.Command, s.member.Name, err),
+		}})
+	}
+}
+
+// callInput is such mail as an input.
+func callInput(m tasks.Message) teammate.Input {
+	in := teammate.Input{Kind: teammate.FromContext, Text: m.Text, MessageID: m.ID}
+	var call hookCall
+	if json.Unmarshal(m.Data, &call) == nil && call.Feedback {
+		in.Kind = teammate.FromHook
+	}
+	return in
+}
+
+// awaited reports whether a hook in the background may wake the member yet;
+// crew.mu is held.
+func (s *seat) awaited() bool {
+	for _, e := range s.errands {
+		if e.rewake {
+			return true
+		}
+	}
+	return false
+}
+
+// errandNames are the hooks that a member has in the background, for people: those
+// that may wake it first, then by age. crew.mu is held.
+func (s *seat) errandNames() []string {
+	var list []errand
+	for _, e := range s.errands {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b errand) int {
+		if a.rewake != b.rewake {
+			if a.rewake {
+				return -1
+			}
+			return 1
+		}
+		return a.since.Compare(b.since)
+	})
+	names := make([]string, len(list))
+	for i, e := range list {
+		names[i] = oneLine(e.command)
+	}
+	return names
+}
