@@ -51,11 +51,15 @@ func (r *run) givenEnv(h *armed) []string {
 		}
 		env = append(env, name+"="+substitute(h.Env[name], h.source, r.lookup, false))
 	}
-	s := h.source
-	if s.Root == "" {
-		return env
+	if h.source.Root != "" {
+		env = append(env, pluginEnv(h.source)...)
 	}
-	env = append(env, "CLAUDE_PLUGIN_ROOT="+s.Root, "CLAUDE_PLUGIN_DATA="+s.Data)
+	return slices.DeleteFunc(env, func(entry string) bool { return strings.ContainsRune(entry, 0) })
+}
+
+// pluginEnv are the variables of a plugin's hooks.
+func pluginEnv(s *Source) []string {
+	env := []string{"CLAUDE_PLUGIN_ROOT=" + s.Root, "CLAUDE_PLUGIN_DATA=" + s.Data}
 	if s.Data != "" {
 		// Trust is bound to the files of a plugin without Python's caches, so what
 		// runs must not come from a cache that somebody may have put there.
@@ -64,7 +68,7 @@ func (r *run) givenEnv(h *armed) []string {
 	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
 		env = append(env, optionPrefix+optionVariable(name)+"="+s.Options[name])
 	}
-	return slices.DeleteFunc(env, func(entry string) bool { return strings.ContainsRune(entry, 0) })
+	return env
 }
 
 // validEnv reports whether a name can be one of a variable.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -130,19 +129,20 @@ func tomlHooks(data []byte) (raw []byte, err error) {
 			err = fmt.Errorf("the file cannot be read as TOML: %v", cause)
 		}
 	}()
-	var file struct {
-		Hooks map[string]any `toml:"hooks"`
-	}
+	var file map[string]any
 	if _, err := toml.Decode(string(data), &file); err != nil {
 		return nil, err
 	}
-	for name := range file.Hooks {
-		if slices.Contains([]string{"state", "managed_dir", "windows_managed_dir"}, name) {
-			delete(file.Hooks, name)
-		}
-	}
-	if len(file.Hooks) == 0 {
+	given, there := file["hooks"]
+	if !there {
 		return []byte("{}"), nil
 	}
-	return json.Marshal(map[string]any{"hooks": file.Hooks})
+	events, ok := given.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("hooks is no table")
+	}
+	for _, name := range []string{"state", "managed_dir", "windows_managed_dir"} {
+		delete(events, name)
+	}
+	return json.Marshal(map[string]any{"hooks": events})
 }
