@@ -96,7 +96,10 @@ func (p headersPart) decode(d *decoder, key, n *node) {
 
 // schema allows any names.
 func (p headersPart) schema() *schema {
-	out := of(jsonschema.Schema{Type: "object"})
+	out := openMapping()
 	out.AdditionalProperties = &jsonschema.Schema{Type: "string"}
 	return out
 }
+
+// openMapping is the schema of a mapping with any names.
+func openMapping() *schema { return of(jsonschema.Schema{Type: "object"}) }

@@ -1,7 +1,9 @@
 package configs
 
 import (
+	"encoding/json"
 	"runtime"
+	"slices"
 
 	"github.com/coveyteam/covey/hooks"
 )
@@ -30,19 +32,30 @@ type handlerSpec struct {
 	url            value[string]
 	headers        []entry[value[string]]
 	allowedEnvVars list[value[string]]
+	prompt         value[string]
+	model          value[string]
+
+	continueOnBlock value[bool]
+	server          value[string]
+	tool            value[string]
+	input           map[string]json.RawMessage
 }
 
-// handlerPart takes a hook, by the keys of its type. One of a type that comes
-// later gets one message, at its type.
+// handlerPart takes a hook, by the keys of its type.
 func handlerPart(h *handlerSpec) part {
-	return shared("hook", unless{
-		part: byType{at: &h.at, kinds: []kindFields{
-			{"command", h.fields("command", h.commandFields())},
-			{"http", h.fields("http", h.httpFields())},
-		}},
-		key: "type", words: []string{"mcp_tool", "prompt", "agent"},
-		hint: "write type: command with a command",
-	})
+	kinds := h.kinds()
+	for i, k := range kinds {
+		kinds[i].fields = h.fields(k.kind, k.fields)
+	}
+	return shared("hook", byType{at: &h.at, kinds: kinds})
+}
+
+// kinds are the types of hooks with the keys that each has for itself.
+func (h *handlerSpec) kinds() []kindFields {
+	return []kindFields{
+		{"command", h.commandFields()}, {"http", h.httpFields()}, {"mcp_tool", h.toolFields()},
+		{"prompt", h.promptFields()}, {"agent", h.agentFields()},
+	}
 }
 
 // fields are the keys of a hook of one type, named as in settings files: those
@@ -52,20 +65,11 @@ func (h *handlerSpec) fields(kind string, own []field) []field {
 	all := append(h.commonFields(kind), own...)
 	for _, other := range hookKeys() {
 		for _, key := range other.keys {
-			if other.kind != kind {
+			known := slices.ContainsFunc(all, func(f field) bool { return f.key == key })
+			if !known {
 				all = append(all, field{key: key, part: elsewhere{other.kind}, doc: "Belongs to hooks of type " + other.kind + "."})
 			}
 		}
-	}
-	return append(all, laterHookFields()...)
-}
-
-// laterHookFields are the keys of hooks of types that come later.
-func laterHookFields() []field {
-	var all []field
-	for _, key := range []string{"prompt", "model", "continueOnBlock", "server", "tool", "input"} {
-		all = append(all, field{key: key, part: later("it belongs to hooks of other types"),
-			doc: "Belongs to hooks of types mcp_tool, prompt and agent."})
 	}
 	return all
 }
@@ -74,9 +78,10 @@ func laterHookFields() []field {
 // stands beside them.
 func (h *handlerSpec) commonFields(kind string) []field {
 	return []field{
-		{key: "type", need: true, part: typePart{textPart: textPart{to: &h.kind, desc: "command or http",
-			enum: []string{"command", "http"}}, own: kind},
-			doc: "The kind of hook: command runs a program, http posts to a URL."},
+		{key: "type", need: true, part: typePart{textPart: textPart{to: &h.kind, desc: "command, http, mcp_tool, prompt or agent",
+			enum: []string{"command", "http", "mcp_tool", "prompt", "agent"}}, own: kind},
+			doc: "The kind of hook: command runs a program, http posts to a URL, mcp_tool calls a tool, prompt asks a " +
+				"model, agent lets one find out."},
 		{key: "if", part: text(&h.condition),
 			doc: "A permission rule such as \"Bash(git *)\" that the tool call must match."},
 		{key: "timeout", part: amount(&h.timeout),
@@ -103,7 +108,7 @@ type keysOfKind struct {
 func hookKeys() []keysOfKind {
 	var all []keysOfKind
 	var h handlerSpec
-	for _, k := range []kindFields{{"command", h.commandFields()}, {"http", h.httpFields()}} {
+	for _, k := range h.kinds() {
 		of := keysOfKind{kind: k.kind}
 		for _, f := range k.fields {
 			of.keys = append(of.keys, f.key)
@@ -164,6 +169,13 @@ func (h *handlerSpec) handler() hooks.Handler {
 		Mandatory:      h.mandatory.v,
 		URL:            h.url.v,
 		AllowedEnvVars: words(h.allowedEnvVars),
+		Prompt:         h.prompt.v,
+		Model:          h.model.v,
+		Server:         h.server.v,
+		Tool:           h.tool.v,
+		Input:          h.input,
+
+		ContinueOnBlock: h.continueOnBlock.v,
 	}
 	out.Headers, out.Env = textsByName(h.headers), textsByName(h.env)
 	return out

@@ -34,8 +34,9 @@ func documented() map[string][]field {
 		"auth": agent.auth.fields(), "rule": (&ruleSpec{}).fields(),
 		"member": member, "lead": own, "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
 		"task": task.fields(), "wants": task.wants.fields(), "gates": (&gatesSpec{}).fields(), "gate": gate.fields(),
-		"hookGroup": group.fields(), "hook": append(hook.commonFields("command"), laterHookFields()...),
+		"hookGroup": group.fields(), "hook": hook.commonFields("command"),
 		"commandHook": hook.commandFields(), "httpHook": hook.httpFields(),
+		"promptHook": hook.promptFields(), "toolHook": hook.toolFields(),
 	}
 }
 

@@ -330,11 +330,19 @@ func (o *Orchestrator) hookInfos(c *crew) []HookInfo {
 	return list
 }
 
+// toolOf is what an mcp_tool hook calls; empty for all others.
+func toolOf(h hooks.Handler) string {
+	if h.Type != "mcp_tool" {
+		return ""
+	}
+	return h.Server + "/" + h.Tool
+}
+
 // hookInfo shows one handler. Its command stands for whatever kind it has, so that
 // a list has one column for all of them.
 func hookInfo(source string, event hooks.Event, matcher string, h hooks.Handler) HookInfo {
 	return HookInfo{
 		Event: string(event), Matcher: matcher, If: h.If, Type: cmp.Or(h.Type, "policy"), Source: source, Gate: h.Gate,
-		Command: cmp.Or(h.Command, h.URL, h.Prompt, h.Policy),
+		Command: cmp.Or(h.Command, h.URL, h.Prompt, h.Policy, toolOf(h)),
 	}
 }
