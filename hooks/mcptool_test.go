@@ -5,17 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // toolbox is a Tools that answers as a test wants, and remembers its calls.
 type toolbox struct {
 	answer func(ctx context.Context, call ToolCall) (ToolReply, error)
+	mu     sync.Mutex
 	calls  []ToolCall
 }
 
 func (b *toolbox) CallTool(ctx context.Context, call ToolCall) (ToolReply, error) {
+	b.mu.Lock()
 	b.calls = append(b.calls, call)
+	b.mu.Unlock()
 	return b.answer(ctx, call)
 }
 

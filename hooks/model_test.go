@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,11 +15,14 @@ import (
 // oracle is a Model that says what a test wants, and remembers what it was asked.
 type oracle struct {
 	say   func(ctx context.Context, q Question) (Reply, error)
+	mu    sync.Mutex
 	asked []Question
 }
 
 func (o *oracle) Ask(ctx context.Context, q Question) (Reply, error) {
+	o.mu.Lock()
 	o.asked = append(o.asked, q)
+	o.mu.Unlock()
 	return o.say(ctx, q)
 }
 
