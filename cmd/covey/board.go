@@ -148,6 +148,10 @@ func (b *board) applyTask(p payload) {
 // thing that happened; nothing is remembered beyond that, and so a board that
 // begins in the middle is soon right.
 func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
+	if l.Helper != "" {
+		b.applyHelper(s, l, p)
+		return
+	}
 	switch l.Type {
 	case "member_started":
 		s.state, s.doing = idle, ""

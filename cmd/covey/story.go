@@ -32,7 +32,7 @@ func brief(l orchestrator.Line) (entry, bool) {
 	if text == "" {
 		return entry{}, false
 	}
-	return entry{at: l.Time, who: teller(l, p), text: short(text), style: st}, true
+	return entry{at: l.Time, who: teller(l, p), text: short(named(l, text)), style: st}, true
 }
 
 // teller is whom an entry is about: a member; the person who did it, whose
@@ -123,6 +123,10 @@ func troubleText(l orchestrator.Line, p payload) (string, style) {
 		if p.Decision == "deny" && p.By != "hook" { // the hook's feedback says it
 			return fmt.Sprintf("may not use %s (%s)", p.Tool, firstOf(p.Rule, "decided by "+p.By)), yellow
 		}
+	case "subagent_ended":
+		if p.Problem != "" {
+			return helperEnds(p)
+		}
 	case "warning":
 		return "warning: " + p.Text, yellow
 	}
@@ -135,7 +139,9 @@ const endedInOrder = "done"
 // complaint is what a hook's feedback says, without the heading that tells the
 // model which hook speaks. A text without such a heading is returned as it is.
 func complaint(event, text string) string {
-	text = strings.TrimSpace(strings.TrimPrefix(text, event+" hook feedback:"))
+	// A helper's stop is called Stop there, too.
+	heading := strings.TrimPrefix(event, "Subagent") + " hook feedback:"
+	text = strings.TrimSpace(strings.TrimPrefix(text, heading))
 	if strings.HasPrefix(text, "[") {
 		if _, rest, ok := strings.Cut(text, "]: "); ok {
 			return rest
@@ -208,12 +214,16 @@ func full(l orchestrator.Line) (entry, bool) {
 		e.text, e.style = p.Agent+" is not logged in\n"+quoted(p.Hint), yellow
 	case "waiting":
 		e.text, e.style = "waits for "+p.For, faint
+	case "subagent_started":
+		e.text, e.style = helperBegins(p), faint
+	case "subagent_ended":
+		e.text, e.style = helperEnds(p)
 	case "member_started":
 		e.text, e.style = "starts, agent "+p.Agent, faint
 	default:
 		e.text, e.style = briefText(l, p)
 	}
-	e.text = strings.Trim(plain(e.text), "\n")
+	e.text = named(l, strings.Trim(plain(e.text), "\n"))
 	return e, e.text != ""
 }
 

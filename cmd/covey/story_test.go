@@ -165,3 +165,53 @@ func TestTeller(t *testing.T) {
 		}
 	}
 }
+
+// Lines of a member's helper say so, briefly and in full.
+func TestHelperStory(t *testing.T) {
+	for _, tc := range []struct{ kind, data, brief, full string }{
+		{"subagent_started", `{"agent_type":"foo","description":"some\nwork","prompt":"Do\nthis"}`,
+			"", "[a123456] helper foo begins: some work\n│ Do\n│ this"},
+		{"subagent_started", `{"agent_type":"foo","description":"w","background":true}`,
+			"", "[a123456] helper foo begins in the background: w"},
+		{"text", `{"text":"Hello"}`, "", "[a123456] Hello"},
+		{"tool_result", `{"name":"Bash","content":""}`, "", ""},
+		{"hook_feedback", `{"event":"SubagentStop","text":"Stop hook feedback:\n[./gate.sh]: say more"}`,
+			"[a123456] refused by SubagentStop: say more", "[a123456] refused\n│ Stop hook feedback:\n│ [./gate.sh]: say more"},
+		{"subagent_ended", `{"reason":"completed"}`, "", "[a123456] helper ended: completed"},
+		{"subagent_ended", `{"reason":"completed","problem":"API Error: too much"}`,
+			"[a123456] helper ended: API Error: too much", "[a123456] helper ended: API Error: too much"},
+	} {
+		l := lineAt(1, "api", tc.kind, tc.data)
+		l.Helper = "a123456789abcdef0"
+		if e, ok := brief(l); e.text != tc.brief || ok != (tc.brief != "") {
+			t.Errorf("%s briefly: %q, want %q", tc.kind, e.text, tc.brief)
+		}
+		if e, ok := full(l); e.text != tc.full || ok != (tc.full != "") {
+			t.Errorf("%s in full: %q, want %q", tc.kind, e.text, tc.full)
+		}
+	}
+}
+
+// What a helper does is not the member's state: one that is idle stays so while
+// its helper works in the background.
+func TestHelperOnBoard(t *testing.T) {
+	b := newBoard("crew", []string{"api"}, time.Now())
+	show := func(seq int, helper, kind, data string) *seat {
+		l := lineAt(seq, "api", kind, data)
+		l.Helper = helper
+		b.apply(l)
+		return b.seat("api")
+	}
+	show(1, "", "turn_started", `{"cause":"task"}`)
+	if s := show(2, "a1", "tool_call", `{"name":"Bash","input":{"command":"go test"}}`); s.doing != "helper: Bash go test" {
+		t.Errorf("doing %q", s.doing)
+	}
+	if s := show(3, "a1", "hook_feedback", `{"event":"SubagentStop","text":"no"}`); s.refused != 1 || b.refused != 1 {
+		t.Errorf("refused %d, %d", s.refused, b.refused)
+	}
+	show(4, "", "idle", `{"reason":"available","last_text":"later"}`)
+	show(5, "a1", "text", `{"text":"I look"}`)
+	if s := show(6, "a1", "tool_call", `{"name":"Bash","input":{}}`); s.state != idle || s.doing != "later" {
+		t.Errorf("the member is %s and does %q", s.state, s.doing)
+	}
+}
