@@ -22,6 +22,8 @@ type handlerSpec struct {
 	shell          value[string]
 	async          value[bool]
 	asyncRewake    value[bool]
+	rewakeMessage  value[string]
+	rewakeSummary  value[string]
 	mandatory      value[bool]
 	mode           value[string]
 	windows        value[string]
@@ -134,6 +136,10 @@ func (h *handlerSpec) commandFields() []field {
 		{key: "async", part: truth(&h.async), doc: "Do not wait for the hook; it has no say then."},
 		{key: "asyncRewake", part: truth(&h.asyncRewake),
 			doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
+		{key: "rewakeMessage", part: text(&h.rewakeMessage),
+			doc: "With asyncRewake: what the member reads before it. Default: as if the hook had refused."},
+		{key: "rewakeSummary", part: text(&h.rewakeSummary),
+			doc: "With asyncRewake: one line about it for people."},
 	}
 }
 
@@ -166,6 +172,8 @@ func (h *handlerSpec) handler() hooks.Handler {
 		Shell:          h.shell.v,
 		Async:          h.async.v,
 		AsyncRewake:    h.asyncRewake.v,
+		RewakeMessage:  h.rewakeMessage.v,
+		RewakeSummary:  h.rewakeSummary.v,
 		Mandatory:      h.mandatory.v,
 		URL:            h.url.v,
 		AllowedEnvVars: words(h.allowedEnvVars),
