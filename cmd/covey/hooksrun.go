@@ -92,7 +92,7 @@ func (c *cli) fire(ctx context.Context, event hooks.Event, f hookRunFlags) error
 	if err != nil {
 		return usagef("%v", err)
 	}
-	outcome, err := runner.Run(ctx, in, nil)
+	outcome, err := fireWhole(ctx, runner, in)
 	if err != nil {
 		return err
 	}

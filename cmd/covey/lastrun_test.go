@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func TestReadLastRun(t *testing.T) {
 		Name: "ana", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8 refusals", Turn: 2,
 		Refusals: 1, FailedOpen: 2, Tokens: 1200,
 	}
-	if got := *run.members[1]; got != want {
+	if got := *run.members[1]; !reflect.DeepEqual(got, want) {
 		t.Errorf("ana is %+v, want %+v", got, want)
 	}
 	if got := run.hooks[hookName{"Stop", "./x"}]; got == nil || *got != (hookCounts{runs: 4, refusals: 1, failed: 2}) {
