@@ -1,7 +1,9 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -129,6 +131,9 @@ func (l *Layers) helpers(t *Team, read ReadFile) {
 		return
 	}
 	for _, h := range t.Helpers() {
+		if _, err := read(h.File); errors.Is(err, fs.ErrNotExist) {
+			continue // it has come since, and does not count
+		}
 		file, warnings := readFront(h.File, read)
 		l.Warnings = append(l.Warnings, warnings...)
 		if len(file.Hooks) > 0 {
@@ -160,6 +165,16 @@ func (t *Team) HookFiles() []string {
 
 // isMarkdown reports whether a file's hooks stand in its head.
 func isMarkdown(path string) bool { return filepath.Ext(path) == ".md" }
+
+// MayHook reports whether the content of a file of hooks can hold any: of a
+// Markdown file only its head counts, and most have none.
+func MayHook(path string, data []byte) bool {
+	if !isMarkdown(path) {
+		return true
+	}
+	file, _ := readFront(path, func(string) ([]byte, error) { return data, nil })
+	return file.Broken || len(file.Hooks) > 0
+}
 
 // HookFileFault says why nothing of a file of hooks could count, or why it cannot
 // be told what it forbids; "" if neither is so.

@@ -151,7 +151,7 @@ func (r *reloader) look(ctx context.Context, all bool) ReloadReply {
 			continue
 		}
 		now := readHookFile(path)
-		if was, known := r.counts[path]; now.same(was) || !known && now.err != nil {
+		if r.settled(path, now) {
 			delete(r.kept, path)
 			continue
 		}
@@ -168,6 +168,19 @@ func (r *reloader) look(ctx context.Context, all bool) ReloadReply {
 		r.takeUp(taken, &reply)
 	}
 	return reply
+}
+
+// settled reports whether a file brings no change of any hook.
+func (r *reloader) settled(path string, now hookFile) bool {
+	was, known := r.counts[path]
+	if known && now.same(was) || !known && now.err != nil {
+		return true
+	}
+	if now.err != nil || configs.MayHook(path, now.data) || configs.MayHook(path, was.data) {
+		return false
+	}
+	r.counts[path] = now
+	return true
 }
 
 // touched reports whether a file may hold something new. A change that waits for

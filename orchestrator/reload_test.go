@@ -194,6 +194,30 @@ func TestReloadInside(t *testing.T) {
 	}
 }
 
+// TestReloadHeads: agent files without hooks change as they like, and one that loses
+// its hooks keeps them until an operator agrees.
+func TestReloadHeads(t *testing.T) {
+	r := newReloadRig(t)
+	put(t, r.dir, "agent.md", "---\nname: a\n---\nWork otherwise.\n")
+	put(t, r.dir, ".claude/agents/new.md", "---\nname: new\n---\nHelp.\n")
+	r.expect(nil, nil)
+	put(t, r.dir, "agent.md", "---\nhooks: {Stop: [{hooks: [{type: command, command: head}]}]}\n---\nWork.\n")
+	put(t, r.dir, ".claude/agents/new.md", "---\nname: new\nhooks: {Stop: [{hooks: [{type: command, command: help}]}]}\n---\nHelp.\n")
+	r.expect(nil, []string{"new.md", "agent.md"})
+	mustTrust(t, r.team)
+	r.expect([]string{"new.md", "agent.md"}, nil)
+	put(t, r.dir, "agent.md", "Work.\n")
+	r.expect(nil, []string{"agent.md"})
+	if got := r.stops(); !strings.HasSuffix(got, "head") {
+		t.Errorf("Stop runs %s", got)
+	}
+	mustTrust(t, r.team)
+	r.expect([]string{"agent.md"}, nil)
+	if len(r.told) != 6 {
+		t.Errorf("told %q", r.told)
+	}
+}
+
 // TestReloadBlocked: a ConfigChange hook can keep a change away, is asked once, and
 // has no say in what an administrator lays down.
 func TestReloadBlocked(t *testing.T) {

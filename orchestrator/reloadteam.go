@@ -27,6 +27,9 @@ func trustsContent(team *configs.Team, path string, data []byte) bool {
 		return false
 	}
 	entry, known := all.find(key)
+	if !configs.MayHook(path, data) { // such files are in no list
+		return known && !slices.ContainsFunc(entry.Items, func(i TrustItem) bool { return i.Path == path })
+	}
 	sum := sha256.Sum256(data)
 	hash := hex.EncodeToString(sum[:])
 	return known && slices.ContainsFunc(entry.Items, func(i TrustItem) bool {
