@@ -13,7 +13,7 @@ import (
 // stands below that call's result.
 func (u *turn) batched(ctx context.Context, call ToolCall, r ToolResult) []Input {
 	response, err := marshal(r.Content)
-	if err != nil || ctx.Err() != nil {
+	if err != nil || ctx.Err() != nil || u.deferred != "" {
 		u.batch = nil
 		return nil
 	}

@@ -39,7 +39,8 @@ func (u *turn) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, e
 // tell passes on what is for people. A refused prompt is told of by erase.
 // What is wrong with the configuration is told once, not with every event.
 func (u *turn) tell(in hooks.Payload, out hooks.Outcome) {
-	refused := in.Event() == hooks.UserPromptSubmit && out.Decision == hooks.Block
+	event := in.Event()
+	refused := (event == hooks.UserPromptSubmit || event == hooks.UserPromptExpansion) && out.Decision == hooks.Block
 	for _, text := range out.SystemMessages {
 		if !refused {
 			u.warn("%s says: %s", hookName(in), text)

@@ -162,7 +162,7 @@ func checkSeen(t *testing.T, seen []string, c goldenCase) {
 	n := min(len(c.Model), len(seen))
 	equal(t, "model", strings.Join(seen[:n], "\n--\n"), strings.Join(c.Model, "\n--\n"))
 	for _, more := range seen[n:] {
-		unsent := strings.HasPrefix(more, "result: ") && (c.End == EndHookStopped || c.End == EndMaxTurns)
+		unsent := (strings.HasPrefix(more, "result: ") || more == "error: "+deferredText) && (c.End == EndHookStopped || c.End == EndMaxTurns || c.End == EndToolDeferred)
 		if !unsent && !strings.HasPrefix(more, "assistant: ") {
 			t.Errorf("the model saw more than recorded: %q", more)
 		}

@@ -95,7 +95,7 @@ func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
 			passed = append(passed, in)
 			continue
 		}
-		out, err := u.fire(ctx, hooks.UserPromptSubmitInput{Prompt: in.Text})
+		out, err := u.fire(ctx, hooks.UserPromptSubmitInput{Prompt: in.Text, SessionTitle: u.t.title})
 		switch {
 		case ctx.Err() != nil:
 			return append(passed, inputs[i:]...)
@@ -105,7 +105,9 @@ func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
 		case out.Decision == hooks.Block:
 			u.erase(in, out)
 		default:
-			passed = append(append(passed, contexts(out)...), in)
+			u.heed(out)
+			passed = append(passed, contexts(out)...)
+			passed = append(passed, u.expand(ctx, in)...)
 		}
 		if out.Decision == hooks.Halt {
 			u.halt(hooks.UserPromptSubmit, out)
@@ -118,7 +120,11 @@ func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
 // erase drops a prompt that a hook has refused: the model never sees it, and
 // who wrote it is told why.
 func (u *turn) erase(in Input, out hooks.Outcome) {
-	u.warn("%s\n\nOriginal prompt: %s", strings.Join(out.SystemMessages, "\n"), in.Text)
+	why := strings.Join(out.SystemMessages, "\n")
+	if string(out.Output["suppressOriginalPrompt"]) != "true" {
+		why += "\n\nOriginal prompt: " + in.Text
+	}
+	u.warn("%s", why)
 	if err := u.t.confirm(ids([]Input{in})); err != nil {
 		u.warn("the refused prompt could not be put aside: %v", err)
 	}

@@ -80,6 +80,8 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	case ctx.Err() != nil:
 		u.keepInterruption(ctx)
 		return u.aborted(ctx), true
+	case u.deferred != "":
+		return ending{reason: EndToolDeferred, idle: IdleStopped, attention: u.deferred, quiet: true}, true
 	case u.halted != "" || reply.Halted != "":
 		return ending{reason: EndHookStopped, idle: IdleStopped}, true
 	case u.refusal != nil:

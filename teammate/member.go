@@ -42,6 +42,9 @@ type Teammate struct {
 	ledger ledger          // tool calls without a result
 	asides asides          // hooks that run beside the turns
 
+	title string // of the session, as hooks have named it
+	first string // what a hook has the lead asked first; empty: nothing
+
 	watching watching        // files
 	folders  map[string]bool // below the workspace, whose instructions were read
 }
@@ -130,6 +133,12 @@ func (t *Teammate) Run(ctx context.Context) error {
 func (t *Teammate) work(ctx context.Context) error {
 	if cut := t.opts.History.Cut; cut != nil {
 		if err := t.admitted(ctx, func() error { return t.resumeTurn(ctx, cut) }); err != nil {
+			return err
+		}
+	}
+	if t.first != "" {
+		first := Work{Cause: ByGoal, Inputs: []Input{{Kind: FromPerson, Text: t.first}}}
+		if err := t.admitted(ctx, func() error { return t.takeTurn(ctx, first) }); err != nil {
 			return err
 		}
 	}

@@ -180,8 +180,8 @@ func (u *turn) refusedPlanning(ctx context.Context, tl *tool, r ruling, call *To
 	return u.refusalText(r, *call, hooks.Outcome{}), r.by
 }
 
-// hookSays is what the PreToolUse hooks decided. A block is a deny. defer is
-// for hosts that hand a call to their caller; covey has none to hand it to.
+// hookSays is what the PreToolUse hooks decided. A block is a deny. A defer that
+// counts has ended the turn before (see deferral); one that does not is no say.
 func (u *turn) hookSays(pre hooks.Outcome) behavior {
 	if pre.Decision == hooks.Block {
 		return deny
@@ -189,9 +189,6 @@ func (u *turn) hookSays(pre hooks.Outcome) behavior {
 	switch b := behavior(pre.Permission.Decision); b {
 	case allow, deny, ask:
 		return b
-	case "":
-	default:
-		u.warn("a PreToolUse hook said permissionDecision %q, which covey does not follow", b)
 	}
 	return ""
 }

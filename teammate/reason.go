@@ -9,6 +9,7 @@ const (
 	EndAbortedTools     = "aborted_tools"       // interrupted in a tool call
 	EndStopPrevented    = "stop_hook_prevented" // a hook of the turn end said continue:false
 	EndHookStopped      = "hook_stopped"        // any other hook said so, or refused the prompt
+	EndToolDeferred     = "tool_deferred"       // a hook put off the one call that the answer had
 	EndModelError       = "model_error"         // a script ran out, or the agent or transcript is broken
 	EndMaxTokens        = "max_tokens"          // limits.max_tokens are used up
 	EndMaxBudget        = "max_budget"          // limits.max_budget_usd is used up

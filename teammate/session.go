@@ -32,6 +32,7 @@ func (t *Teammate) startSession(ctx context.Context) error {
 		u.warn("SessionStart hook failed: %v", err)
 	}
 	t.kept = append(t.kept, contexts(out)...)
+	u.heed(out)
 	u.watchPaths(out)
 	u.tellInstructions(ctx, true)
 	return nil

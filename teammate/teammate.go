@@ -97,6 +97,9 @@ type Options struct {
 	// InstructionsLoaded hooks; the agent itself gets their Text from whoever makes
 	// it. nil for an agent program, which reads such files by itself.
 	Instructions *Instructions
+	// Commands finds a command that a person has typed; optional. nil for an agent
+	// program, which has commands of its own.
+	Commands func(name string) (PromptCommand, bool)
 	Files        *Watcher        // optional; nil: no FileChanged
 	WatchNames   func() []string // optional; the names that FileChanged hooks listen to
 

@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -79,6 +80,9 @@ func (u *turn) use(ctx context.Context, call *ToolCall) ToolResult {
 		return failure("The hooks that guard %s could not run, so it was not run.", call.Name)
 	}
 	u.heard(pre)
+	if u.deferral(pre, call) {
+		return failure("%s", deferredText)
+	}
 	if pre.UpdatedInput != nil {
 		call.Input = pre.UpdatedInput
 		err = tl.prepare(call, u.t.opts.Workdir.Dir())
@@ -164,8 +168,12 @@ func (u *turn) heard(out hooks.Outcome) {
 // replace shows the model the response that a PostToolUse hook put in place of
 // the tool's own, if the tool can render it.
 func (u *turn) replace(r *ToolResult, tl *tool, out hooks.Outcome) {
+	if r.IsError {
+		return
+	}
 	updated, ok := out.Output["updatedToolOutput"]
-	if !ok || r.IsError {
+	if !ok {
+		replaceMCP(r, tl, out)
 		return
 	}
 	renderer, ok := tl.Tool.(Renderer)
@@ -179,6 +187,24 @@ func (u *turn) replace(r *ToolResult, tl *tool, out hooks.Outcome) {
 		return
 	}
 	r.Content, r.Response = content, updated
+}
+
+// replaceMCP is replace for updatedMCPToolOutput, by which older hooks replace
+// the content blocks of an MCP tool; other tools ignore it.
+func replaceMCP(r *ToolResult, tl *tool, out hooks.Outcome) {
+	updated, ok := out.Output["updatedMCPToolOutput"]
+	if !ok || !strings.HasPrefix(tl.spec.Name, "mcp__") {
+		return
+	}
+	var blocks []struct{ Text string }
+	var texts []string
+	if json.Unmarshal(updated, &blocks) != nil {
+		texts = append(texts, outputText(out, "updatedMCPToolOutput"))
+	}
+	for _, b := range blocks {
+		texts = append(texts, b.Text)
+	}
+	r.Content, r.Response = strings.Join(texts, "\n"), updated
 }
 
 // failure is the result of a call that did not run, or failed.

@@ -44,6 +44,7 @@ type turn struct {
 	calls    int               // tool calls made
 	recorded Usage             // tokens of the messages it recorded
 	refusal  error             // what Pass said when it refused
+	deferred string            // what a hook put off, which ended the turn; empty: nothing
 	inTool   bool              // a tool call was under way when ctx ended
 	halted   string            // why a tool hook stopped the turn; empty: none did
 	batch    []hooks.BatchCall // calls made of the model's last answer
@@ -69,6 +70,7 @@ type ending struct {
 	owed    []Input   // what the turn was about, for the next one
 	kind    string    // of NeedsAttention
 	notice  string    // of a Notification without NeedsAttention
+	quiet   bool      // no Notification: it was a hook that wanted this end
 }
 
 func (u *turn) emit(d EventData) {
@@ -166,7 +168,9 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 	notice := end.notice
 	if end.attention != "" {
 		u.emit(NeedsAttention{Reason: end.attention, Kind: end.kind})
-		notice = u.t.opts.Name + " needs attention: " + end.attention
+		if !end.quiet {
+			notice = u.t.opts.Name + " needs attention: " + end.attention
+		}
 	}
 	if notice != "" {
 		u.notify(ctx, "agent_needs_input", notice)

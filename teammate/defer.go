@@ -1,0 +1,31 @@
+package teammate
+
+import (
+	"github.com/coveyteam/covey/hooks"
+)
+
+// deferredText is the result of a call that a hook has put off. The model makes
+// it again when the member is told to go on, and its hooks are asked again then.
+const deferredText = "Not run: a PreToolUse hook has put this call off. Make it again when you are told to go on."
+
+// deferral puts a call off, if a PreToolUse hook says so: permissionDecision
+// defer (HOOKS.md 5.10). It ends the turn before any gate, and somebody has to
+// look; so it counts only where no person could be asked at once, and only for
+// a call that its answer has alone, since the others would have run.
+func (u *turn) deferral(pre hooks.Outcome, call *ToolCall) bool {
+	if pre.Decision != hooks.Pass || pre.Permission.Decision != "defer" {
+		return false
+	}
+	if u.t.opts.Asker != nil || u.t.helper != nil || len(u.batch) > 0 || len(u.t.ledger.open) > 1 {
+		u.warn("a PreToolUse hook wants %s put off (defer), which counts only for a member that can ask nobody, "+
+			"and for a call that stands alone: it was left out", call.Name)
+		return false
+	}
+	u.deferred = "a hook has put off " + call.Name
+	if pre.Permission.Reason != "" {
+		u.deferred += ": " + pre.Permission.Reason
+	}
+	u.halted = u.deferred
+	u.emit(PermissionDecided{ID: call.ID, Tool: call.Name, Decision: "defer", By: "hook"})
+	return true
+}

@@ -1,0 +1,49 @@
+package teammate
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Setup runs the Setup hooks, trigger being init or maintenance, in the name of
+// this member and before its session begins. What they add is for its first
+// prompt. They can refuse nothing; the error is ctx's. It is called before Run.
+func (t *Teammate) Setup(ctx context.Context, trigger string) error {
+	u := &turn{t: t, no: t.turns}
+	out, err := u.fire(ctx, hooks.SetupInput{Trigger: trigger})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		u.warn("Setup hook failed: %v", err)
+	}
+	t.kept = append(t.kept, contexts(out)...)
+	return nil
+}
+
+// heed follows what a hook of SessionStart or UserPromptSubmit wants for the
+// session: its title, and what the lead is asked first.
+func (u *turn) heed(out hooks.Outcome) {
+	if title := outputText(out, "sessionTitle"); title != "" {
+		u.t.title = title
+	}
+	first := outputText(out, "initialUserMessage")
+	switch {
+	case first == "":
+	case u.t.opts.Lead && !u.t.opts.Resumed:
+		u.t.first = first
+	default:
+		u.warn("initialUserMessage of a SessionStart hook was left out: it counts for a lead that begins")
+	}
+}
+
+// outputText is a text among an outcome's output fields.
+func outputText(out hooks.Outcome, field string) string {
+	var text string
+	if raw, ok := out.Output[field]; !ok || json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
+}
