@@ -84,7 +84,7 @@ func catalog() []traits {
 		{event: PreModelSwitch, field: "to_model", exit2: refuses, decision: refuses, handlers: "B",
 			outputs: []string{"permissionDecision", "permissionDecisionReason"}},
 		{event: PostModelSwitch, field: "to_model", exit2: toUser, handlers: "B", outputs: context},
-		{event: ConfigChange, field: "source", exit2: refuses, decision: refuses, handlers: "B"},
+		{event: ConfigChange, field: "source", exit2: refuses, decision: refuses, handlers: "B", fires: true},
 		{event: InstructionsLoaded, field: "load_reason", handlers: "B"},
 		{event: CwdChanged, exit2: toUser, handlers: "B", outputs: []string{"watchPaths"}},
 		{event: DirectoryAdded, field: "source", handlers: "B"},
