@@ -16,16 +16,18 @@ type settler interface {
 // came to. It is called in that hook's goroutine, also when this turn is over.
 func (u *turn) behind(in hooks.Payload, p hooks.Progress) {
 	t, b := u.t.root(), p.Background
-	if p.Result != nil {
-		u.emit(progressEvent(p))
-		for _, text := range b.SystemMessages {
-			u.warn("%s says: %s", hookName(in), text)
-		}
-		u.passOn(p)
-	}
+	// First of all: what the journal tells of must not be lost by a crash.
 	if t.opts.Behind != nil {
 		t.opts.Behind(p)
 	}
+	if p.Result == nil {
+		return
+	}
+	u.emit(progressEvent(p))
+	for _, text := range b.SystemMessages {
+		u.warn("%s says: %s", hookName(in), text)
+	}
+	u.passOn(p)
 }
 
 // passOn sees to what such a hook has for the model. What is to wake the member

@@ -99,9 +99,9 @@ type Options struct {
 	Instructions *Instructions
 	// Commands finds a command that a person has typed; optional. nil for an agent
 	// program, which has commands of its own.
-	Commands func(name string) (PromptCommand, bool)
-	Files        *Watcher        // optional; nil: no FileChanged
-	WatchNames   func() []string // optional; the names that FileChanged hooks listen to
+	Commands   func(name string) (PromptCommand, bool)
+	Files      *Watcher        // optional; nil: no FileChanged
+	WatchNames func() []string // optional; the names that FileChanged hooks listen to
 
 	Permissions Permissions
 	Limits      Limits
