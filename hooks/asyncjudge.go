@@ -92,7 +92,7 @@ func fieldsOf(text string) map[string]json.RawMessage {
 // hosts show their models what they get of hooks that are configured as async.
 func (e *errand) background(known *traits, name string, v *verdict) *Background {
 	b := &Background{ID: e.id, Rewake: e.AsyncRewake}
-	if v.Observed {
+	if v.Observed != "" {
 		return b
 	}
 	if v.message != "" {

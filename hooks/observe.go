@@ -6,17 +6,25 @@ import "fmt"
 // that is being tried out.
 const observing = "observe"
 
-// observed takes all say away from a verdict; its Result keeps what the hook said.
+// observed takes all say away from a verdict. Its Result keeps what the hook said,
+// and what would have come of it.
 func (v verdict) observed() verdict {
 	quiet := verdict{Result: v.Result}
-	quiet.Observed = true
 	switch {
 	case v.halt:
+		quiet.Observed = "stop"
 		quiet.warn("only observed: it would have stopped this (%s)", v.stop)
 	case v.refused >= refuses:
+		quiet.Observed = "block"
 		quiet.warn("only observed: it would have refused this")
 	case v.permission.Decision != "":
+		quiet.Observed = v.permission.Decision
 		quiet.warn("only observed: it would have said %s", v.permission.Decision)
+	default:
+		quiet.Observed = "pass"
+	}
+	if quiet.Outcome == Blocking {
+		quiet.Outcome = Success // nothing was blocked
 	}
 	return quiet
 }

@@ -39,9 +39,10 @@ type Result struct {
 	// FailedOpen says that the hook gave no verdict (it could not run, timed out,
 	// or answered nothing usable), so that the action went on unchecked.
 	FailedOpen bool
-	// Observed says that the hook only observes (Handler.Mode): nothing of what it
-	// decided was acted on.
-	Observed bool
+	// Observed is what a hook that only observes (Handler.Mode) would have decided:
+	// block, stop, deny, ask, allow, defer or pass. Nothing of it was acted on. Empty:
+	// the hook's word counted.
+	Observed string
 	Warning  string // what a person should know: a fail-open, a broken JSON, a child left behind
 }
 

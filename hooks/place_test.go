@@ -102,11 +102,12 @@ func TestHookCwd(t *testing.T) {
 // TestObserveMode: a hook that observes decides nothing, whatever it says, and its
 // Result keeps that.
 func TestObserveMode(t *testing.T) {
-	for _, command := range []string{
-		"echo no >&2; exit 2", `echo '{"decision": "block", "reason": "no"}'`, `echo '{"continue": false, "stopReason": "no"}'`,
-		`echo '{"systemMessage": "no", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}'`,
-		`echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"a": 1}}}'`,
-		"exit 1",
+	for command, want := range map[string]string{
+		"echo no >&2; exit 2": "block", `echo '{"decision": "block", "reason": "no"}'`: "block",
+		`echo '{"continue": false, "stopReason": "no"}'`:                                                                          "stop",
+		`echo '{"systemMessage": "no", "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}'`:     "block",
+		`echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"a": 1}}}'`: "allow",
+		"exit 1": "block",
 	} {
 		h := Handler{Type: "command", Command: command, Mode: "observe", OnFailure: "block"}
 		out := runOne(t, Source{}, h, Options{FailClosed: true})
@@ -114,11 +115,12 @@ func TestObserveMode(t *testing.T) {
 			out.Permission.Decision != "" || out.UpdatedInput != nil || out.StopReason != "" {
 			t.Errorf("%s: %+v", command, out)
 		}
-		if r := out.Results[0]; !r.Observed || !strings.Contains(r.Warning, "only observed") || r.Stdout+r.Stderr == "" &&
+		r := out.Results[0]
+		if r.Observed != want || r.Outcome != Success || !strings.Contains(r.Warning, "only observed") || r.Stdout+r.Stderr == "" &&
 			command != "exit 1" {
 			t.Errorf("%s: %+v", command, r)
 		}
-		if out := runOne(t, Source{}, Handler{Type: "command", Command: command}, Options{}); out.Results[0].Observed {
+		if out := runOne(t, Source{}, Handler{Type: "command", Command: command}, Options{}); out.Results[0].Observed != "" {
 			t.Errorf("%s: observed without the mode", command)
 		}
 	}

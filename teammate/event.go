@@ -100,6 +100,8 @@ type (
 		// FailedOpen says that the hook had no say because it could not do its
 		// work: what it guards has gone on without it.
 		FailedOpen bool `json:"failed_open,omitempty"`
+		// Observed is what a hook that only observes would have decided (hooks.Result).
+		Observed string `json:"observed,omitempty"`
 	}
 	// HookFeedback is feedback that goes to the model. Path is turn_end or tool.
 	HookFeedback struct {
