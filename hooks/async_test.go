@@ -19,8 +19,14 @@ import (
 // too. Their results stand behind the others; behind is what they say to the model.
 func (b *bench) fireAll(tb testing.TB, r *Runner, payload Payload) (out Outcome, behind []string) {
 	tb.Helper()
+	return b.fireAllOf(tb, r, b.input(payload))
+}
+
+// fireAllOf is fireAll with an input that is complete.
+func (b *bench) fireAllOf(tb testing.TB, r *Runner, in Input) (out Outcome, behind []string) {
+	tb.Helper()
 	var w watcher
-	out, err := r.Run(tb.Context(), b.input(payload), w.see)
+	out, err := r.Run(tb.Context(), in, w.see)
 	if err != nil {
 		tb.Fatal(err)
 	}
