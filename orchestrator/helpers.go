@@ -11,21 +11,29 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// helperTool is the tool Agent of a member, if it has that one: agents that a
-// program brings have helpers of their own, if any.
-func (o *Orchestrator) helperTool(s *seat, workspace *builtin.Tools) []teammate.Tool {
+// withHelpers adds the tool Agent to a member's team tools, if it has that one:
+// agents that a program brings have helpers of their own, if any.
+func (o *Orchestrator) withHelpers(s *seat, workspace *builtin.Tools, team []teammate.Tool) []teammate.Tool {
 	if s.member.Agent.Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
-		return nil
+		return team
 	}
-	return []teammate.Tool{workspace.AgentTool(builtin.Helpers{
+	agent := workspace.AgentTool(builtin.Helpers{
 		Types: func() []builtin.HelperType { return helperTypes(o.team.Helpers()) },
-		Model: func(id, prompt, _ string) (teammate.Model, error) { return o.helperModel(s, id, prompt) },
+		Model: func(h builtin.HelperModel) (teammate.Model, error) { return o.helperModel(s, h) },
 		System: func(kind builtin.HelperType) string {
 			return helperPrompt(o.team.Workspace, s.member, kind)
 		},
 		May:       func(tool string) bool { return mayUse(s.member.Tools, tool) },
 		MaxPasses: s.member.Limits.MaxTurns,
-	})}
+	})
+	tools := []teammate.Tool{agent}
+	for _, t := range team {
+		if t.Spec().Name == "SendMessage" {
+			t = builtin.ForHelpers(t, agent)
+		}
+		tools = append(tools, t)
+	}
+	return tools
 }
 
 // helperTypes are the kinds of helpers that a workspace describes.
@@ -42,18 +50,18 @@ func helperTypes(files []configs.Helper) []builtin.HelperType {
 
 // helperModel is what answers a helper of a member: the script that its own has
 // for helpers with such a prompt. Each helper plays it from the beginning.
-func (o *Orchestrator) helperModel(s *seat, id, prompt string) (teammate.Model, error) {
+func (o *Orchestrator) helperModel(s *seat, h builtin.HelperModel) (teammate.Model, error) {
 	path := s.member.Agent.Model.Script
 	played := o.scripts[path]
 	if played == nil {
 		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.Agent.Name)
 	}
-	own, ok := played.Helper(prompt)
+	own, ok := played.Helper(h.Prompt)
 	if !ok {
 		return nil, fmt.Errorf("script %s has no helper whose `when` is found in this prompt; add one under `helpers:`",
 			path)
 	}
-	return own.Model(&script.Options{IDPrefix: s.member.Name + "_" + id + "_"}), nil
+	return own.Model(&script.Options{IDPrefix: s.member.Name + "_" + h.ID + "_", Served: h.Served}), nil
 }
 
 // helperPrompt is the system prompt of a helper.

@@ -285,7 +285,7 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *builtin.Tools) ([]team
 			tools = append(tools, t)
 		}
 	}
-	return append(append(tools, o.helperTool(s, workspace)...), team...), nil
+	return append(tools, o.withHelpers(s, workspace, team)...), nil
 }
 
 // mayUse reports whether a tool is among those that a spec names; nil names all.

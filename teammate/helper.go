@@ -27,16 +27,15 @@ type Employer interface {
 	Help(ctx context.Context, h Helper) Help
 }
 
-// Helper says what a helper is and has to do. Call, Type and Equip are required.
+// Helper says what a helper is and has to do. Call, Equip, and Type or Continue
+// are required.
 type Helper struct {
 	Call        string // id of the tool call that wants it
 	Type        string // its agent_type, which matchers of SubagentStart and SubagentStop see
+	Continue    string // id of a helper that has ended and is to go on; its Type is its own
 	Description string // what it does, in a few words, for people
 	Prompt      string
-	// Equip makes its agent and tools. id is the helper's own, dir where it works:
-	// it begins where the member is, and moves without it.
-	Equip     func(id string, dir *Workdir) (HelperGear, error)
-	MaxPasses int // model requests; 0: no limit but the member's tokens
+	Equip       func(HelperSetting) (HelperGear, error) // makes its agent and tools
 	// Done, if it is set, lets the helper work beside the member, whose call has
 	// its result at once. Done is called with what came of it, from a goroutine of
 	// the member, and gives the notice that the member gets as its next prompt.
@@ -44,11 +43,21 @@ type Helper struct {
 	Done func(Help) string
 }
 
+// HelperSetting is where a helper begins.
+type HelperSetting struct {
+	ID   string   // its agent_id
+	Type string   // its agent_type
+	Dir  *Workdir // begins where the member is, and moves without it
+	Past History  // of a helper that goes on: its conversation so far
+}
+
 // HelperGear is what a helper works with.
 type HelperGear struct {
 	Agent Agent
 	Tools []Tool
-	Close func() error // called when the helper has ended; may be nil
+	// MaxPasses is how many model requests it may make; 0: no limit but the member's tokens.
+	MaxPasses int
+	Close     func() error // called when the helper has ended; may be nil
 }
 
 // Help is what came of a helper.
@@ -82,6 +91,13 @@ type employment struct {
 func helperID(session, call string) string {
 	sum := sha256.Sum256([]byte(session + "\x00" + call))
 	return "a" + hex.EncodeToString(sum[:8])
+}
+
+// IsHelperID reports whether id has the form of a helper's.
+func IsHelperID(id string) bool {
+	digits, ok := strings.CutPrefix(id, "a")
+	raw, err := hex.DecodeString(digits)
+	return ok && err == nil && len(raw) == 8
 }
 
 // helperTranscript is where a helper's conversation is kept: beside that of its

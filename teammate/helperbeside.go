@@ -21,6 +21,13 @@ func (t *Teammate) unlist(e *employment) {
 	t.helpers = slices.DeleteFunc(t.helpers, func(other *employment) bool { return other == e })
 }
 
+// works reports whether the helper of that id works now.
+func (t *Teammate) works(id string) bool {
+	t.helping.Lock()
+	defer t.helping.Unlock()
+	return slices.ContainsFunc(t.helpers, func(e *employment) bool { return e.id == id })
+}
+
 // Helpers is how many helpers work beside the member now. It may be called at
 // any time from any goroutine.
 func (t *Teammate) Helpers() int {

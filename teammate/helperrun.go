@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
@@ -44,13 +45,13 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	o := u.t.opts
 	e := &employment{Helper: h, id: helperID(o.SessionID, h.Call), boss: u}
-	transcript, _, err := OpenTranscript(helperTranscript(o.Transcript.Path(), e.id))
+	transcript, past, err := u.openHelper(e)
 	if err != nil {
 		return nil, nil, err
 	}
 	dir := NewWorkdir(o.Workdir.Root())
 	dir.Move(o.Workdir.Dir())
-	gear, err := h.Equip(e.id, dir)
+	gear, err := h.Equip(HelperSetting{ID: e.id, Type: e.Type, Dir: dir, Past: past})
 	if err != nil {
 		return nil, nil, errors.Join(err, transcript.Close())
 	}
@@ -64,8 +65,8 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	}
 	sink := o.Sink
 	o.Equip, o.Agent, o.Tools, o.Inbox = nil, gear.Agent, gear.Tools, noMail{}
-	o.Transcript, o.History, o.Workdir = transcript, History{}, dir
-	o.Limits.MaxTurns = h.MaxPasses
+	o.Transcript, o.History, o.Workdir = transcript, History{Cut: past.Cut}, dir
+	o.Limits.MaxTurns = gear.MaxPasses
 	o.Sink = func(event Event) {
 		event.Helper = e.id
 		sink(event)
@@ -78,6 +79,36 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	t.helper, t.used = e, u.t.used
 	t.rights.p, t.rights.folders = u.t.rights.now(), u.t.rights.beside()
 	return &turn{t: t, no: u.no, cause: u.cause, promptID: u.promptID}, closer, nil
+}
+
+// openHelper opens the transcript of a helper. One that is to go on takes over
+// what it was.
+func (u *turn) openHelper(e *employment) (*Transcript, History, error) {
+	member := u.t.opts.Transcript.Path()
+	if e.Continue == "" {
+		return OpenTranscript(helperTranscript(member, e.id))
+	}
+	e.id = e.Continue
+	path := helperTranscript(member, e.id)
+	// An id of another form could lead anywhere on the disk.
+	if !IsHelperID(e.id) {
+		return nil, History{}, fmt.Errorf("%q is no helper", e.id)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, History{}, fmt.Errorf("there is no helper %s", e.id)
+	}
+	if u.t.works(e.id) {
+		return nil, History{}, fmt.Errorf("helper %s still works; what it comes to is told by itself", e.id)
+	}
+	transcript, past, err := OpenTranscript(path)
+	if err != nil {
+		return nil, past, err
+	}
+	e.Type = past.helperType
+	if past.helperCall == e.Call { // made before a crash
+		return nil, past, errors.Join(errors.New(interruptedResult), transcript.Close())
+	}
+	return transcript, past, nil
 }
 
 // welcome runs the SubagentStart hooks, which may give a helper more to know but
@@ -127,6 +158,7 @@ func (u *turn) serve(ctx context.Context, inputs []Input) ending {
 	}
 	started := u.line(systemLine)
 	started.Subtype, started.Cause, started.PromptID = turnStarted, u.cause, u.promptID
+	started.AgentType, started.Call = u.t.helper.Type, u.t.helper.Call
 	if err := u.t.opts.Transcript.append(started); err != nil {
 		return broken(err)
 	}

@@ -20,6 +20,8 @@ type History struct {
 	Cut       *Cut            // the turn that was cut off; nil: every turn ended
 	Kept      []Input         // what the next prompt has to begin with
 	Helpers   []string        // ids of helpers that worked beside the member and were cut off
+
+	helperType, helperCall string // in a helper's own transcript: its kind, and the last call that wanted it
 }
 
 // CutPoint says how far a turn had come when it was cut off.
@@ -129,6 +131,7 @@ func (p *past) add(ln line) {
 func (p *past) addSystem(ln line) {
 	switch ln.Subtype {
 	case turnStarted:
+		p.h.helperType, p.h.helperCall = ln.AgentType, ln.Call
 		p.h.Turns = max(p.h.Turns, ln.Turn)
 		p.cut = Cut{Turn: ln.Turn, Cause: ln.Cause, PromptID: ln.PromptID}
 		p.said = false

@@ -26,6 +26,8 @@ type line struct {
 	AgentID   string `json:"agentId,omitempty"`     // in a helper's own transcript: whose it is
 	Sidechain bool   `json:"isSidechain,omitempty"` // likewise
 	Helper    string `json:"helper,omitempty"`      // helper_*: which one
+	AgentType string `json:"agentType,omitempty"`   // turn_started of a helper: its kind
+	Call      string `json:"toolUseId,omitempty"`   // turn_started of a helper: the call that wants it
 }
 
 // lineType is the type of a line.

@@ -21,9 +21,8 @@ type Helpers struct {
 	// Types are the kinds of helpers beside general-purpose, by any of which that
 	// name can be taken. It is asked with each call; nil: there are none.
 	Types func() []HelperType
-	// Model gives what answers a helper, by its id and its first prompt. name is the
-	// model that the call or the kind of helper wants; empty: the member's.
-	Model func(id, prompt, name string) (teammate.Model, error)
+	// Model gives what answers a helper.
+	Model func(HelperModel) (teammate.Model, error)
 	// System gives the system prompt of a helper; nil: its kind's own.
 	System func(HelperType) string
 	// May says which tools the member itself has; nil: all. A helper has no others.
@@ -34,6 +33,14 @@ type Helpers struct {
 
 // defaultPasses is what agent hooks have in recorded hosts, too.
 const defaultPasses = 50
+
+// HelperModel says what a helper's model is to be.
+type HelperModel struct {
+	ID     string      // of the helper
+	Prompt string      // its first one
+	Name   string      // the model that the call or the kind of helper wants; empty: the member's
+	Served map[int]int // of a helper that goes on: how often each step of its script has served
+}
 
 // HelperType is one kind of helper.
 type HelperType struct {
@@ -141,10 +148,7 @@ func (a *agentTool) Delegate(ctx context.Context, call teammate.ToolCall, e team
 	}
 	h := teammate.Helper{
 		Call: call.ID, Type: kind.Name, Description: in.Description, Prompt: in.Prompt,
-		MaxPasses: kind.MaxPasses, Equip: a.equipment(in, kind),
-	}
-	if h.MaxPasses <= 0 {
-		h.MaxPasses = a.helpers.MaxPasses
+		Equip: func(s teammate.HelperSetting) (teammate.HelperGear, error) { return a.equip(s, kind, in) },
 	}
 	if in.Background {
 		h.Done = func(help teammate.Help) string { return notification(in, call.ID, help) }
@@ -160,36 +164,52 @@ func (a *agentTool) Delegate(ctx context.Context, call teammate.ToolCall, e team
 	return success(output.text(), output)
 }
 
-// equipment makes what a helper works with.
-func (a *agentTool) equipment(
-	in agentInput, kind HelperType,
-) func(string, *teammate.Workdir) (teammate.HelperGear, error) {
-	return func(id string, dir *teammate.Workdir) (teammate.HelperGear, error) {
-		model := in.Model
-		if model == "" {
-			model = kind.Model
+// equip makes what a helper works with.
+func (a *agentTool) equip(
+	s teammate.HelperSetting, kind HelperType, in agentInput,
+) (teammate.HelperGear, error) {
+	model := in.Model
+	if model == "" {
+		model = kind.Model
+	}
+	thinker, err := a.helpers.Model(HelperModel{
+		ID: s.ID, Prompt: firstPrompt(s.Past, in.Prompt), Name: model, Served: s.Past.Steps,
+	})
+	if err != nil {
+		return teammate.HelperGear{}, err
+	}
+	env := a.tools.env
+	env.Workdir, env.OutputDir = s.Dir, filepath.Join(env.OutputDir, "helpers", s.ID)
+	own := NewTools(env)
+	gear := teammate.HelperGear{Close: own.Close, MaxPasses: kind.MaxPasses}
+	if gear.MaxPasses <= 0 {
+		gear.MaxPasses = a.helpers.MaxPasses
+	}
+	var specs []teammate.Spec
+	for _, t := range own.List() {
+		if a.may(kind, t.Spec().Name) {
+			gear.Tools, specs = append(gear.Tools, t), append(specs, t.Spec())
 		}
-		thinker, err := a.helpers.Model(id, in.Prompt, model)
-		if err != nil {
-			return teammate.HelperGear{}, err
-		}
-		env := a.tools.env
-		env.Workdir, env.OutputDir = dir, filepath.Join(env.OutputDir, "helpers", id)
-		own := NewTools(env)
-		gear := teammate.HelperGear{Close: own.Close}
-		var specs []teammate.Spec
-		for _, t := range own.List() {
-			if a.may(kind, t.Spec().Name) {
-				gear.Tools, specs = append(gear.Tools, t), append(specs, t.Spec())
+	}
+	system := func() string { return kind.Prompt }
+	if a.helpers.System != nil {
+		system = func() string { return a.helpers.System(kind) }
+	}
+	gear.Agent, err = New(Options{Model: thinker, System: system, Tools: specs, History: s.Past.Messages})
+	return gear, err
+}
+
+// firstPrompt is what a helper was asked first; prompt, if it is new. What hooks
+// gave it stands before that.
+func firstPrompt(past teammate.History, prompt string) string {
+	for _, m := range past.Messages {
+		for _, b := range slices.Backward(m.Content) {
+			if m.Role == teammate.User && b.Type == teammate.TextBlock {
+				return b.Text
 			}
 		}
-		system := func() string { return kind.Prompt }
-		if a.helpers.System != nil {
-			system = func() string { return a.helpers.System(kind) }
-		}
-		gear.Agent, err = New(Options{Model: thinker, System: system, Tools: specs})
-		return gear, err
 	}
+	return prompt
 }
 
 // may reports whether a helper has a tool: its member has it, and its kind does.

@@ -96,6 +96,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 	list := append(tools.List(), tools.AgentTool(builtin.Helpers{
 		Types: func() []builtin.HelperType { return m.types }, Model: m.helperModel, May: m.may, MaxPasses: m.passes,
 	}))
+	list = append(list, builtin.ForHelpers(mailer{}, list[len(list)-1]))
 	specs := make([]teammate.Spec, len(list))
 	for i, tool := range list {
 		specs[i] = tool.Spec()
@@ -124,12 +125,12 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 }
 
 // helperModel is the script for helpers with that prompt.
-func (m *member) helperModel(id, prompt, _ string) (teammate.Model, error) {
-	own, ok := m.script.Helper(prompt)
+func (m *member) helperModel(h builtin.HelperModel) (teammate.Model, error) {
+	own, ok := m.script.Helper(h.Prompt)
 	if !ok {
-		return nil, fmt.Errorf("no script for %q", prompt)
+		return nil, fmt.Errorf("no script for %q", h.Prompt)
 	}
-	return &shown{m, "sub", own.Model(&script.Options{IDPrefix: id + "_"})}, nil
+	return &shown{m, "sub", own.Model(&script.Options{IDPrefix: h.ID + "_", Served: h.Served})}, nil
 }
 
 // shown is a model that notes what it is shown.

@@ -1,0 +1,67 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// sender is a tool that sends messages, and lets helpers go on that they are
+// addressed to.
+type sender struct {
+	teammate.Tool
+	agent *agentTool
+}
+
+// ForHelpers returns send, the member's tool for messages, so that a message to
+// the id of a helper that has ended lets it go on, with all that it knows. What
+// it comes to is the result. agent is what AgentTool returned.
+func ForHelpers(send, agent teammate.Tool) teammate.Tool {
+	a, ok := agent.(*agentTool)
+	if !ok {
+		return send
+	}
+	return &sender{send, a}
+}
+
+// Repair is teammate.Repairer's.
+func (s *sender) Repair(input json.RawMessage) json.RawMessage {
+	if r, ok := s.Tool.(teammate.Repairer); ok {
+		return r.Repair(input)
+	}
+	return input
+}
+
+// Delegate is teammate.Delegator's.
+func (s *sender) Delegate(ctx context.Context, call teammate.ToolCall, e teammate.Employer) teammate.ToolResult {
+	var in struct {
+		To      string          `json:"to"`
+		Message json.RawMessage `json:"message"`
+		Summary string          `json:"summary"`
+	}
+	if json.Unmarshal(call.Input, &in) != nil || !teammate.IsHelperID(in.To) {
+		return s.Run(ctx, call)
+	}
+	var text string
+	if json.Unmarshal(in.Message, &text) != nil || text == "" {
+		return failed("SendMessage: message is a text for the helper; write what it has to do.")
+	}
+	asked, kind := agentInput{Description: in.Summary, Prompt: text}, HelperType{}
+	help := e.Help(ctx, teammate.Helper{
+		Call: call.ID, Continue: in.To, Description: in.Summary, Prompt: text,
+		Equip: func(set teammate.HelperSetting) (teammate.HelperGear, error) {
+			var err error
+			if kind, err = s.agent.kind(set.Type); err != nil {
+				return teammate.HelperGear{}, fmt.Errorf("helper %s cannot go on: %w", set.ID, err)
+			}
+			return s.agent.equip(set, kind, asked)
+		},
+	})
+	if help.Problem != "" {
+		return failed(trouble(help))
+	}
+	output := newAgentOutput(asked, kind, help)
+	return success(output.text(), output)
+}
