@@ -261,7 +261,7 @@ func TestRewakeThatOnlyObserves(t *testing.T) {
 	settings := rewake(Stop, "echo no >&2; exit 2")
 	settings[Stop][0].Hooks[0].Mode = observing
 	out, behind := b.fireAll(t, b.runner(t, settings), StopInput{})
-	if len(behind) != 0 || len(out.Results) != 1 || !out.Results[0].Observed {
+	if len(behind) != 0 || len(out.Results) != 1 || out.Results[0].Observed == "" {
 		t.Errorf("%q, %+v", behind, out.Results)
 	}
 }
