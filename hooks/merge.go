@@ -124,12 +124,16 @@ func rank(decision string) int {
 }
 
 // addOutput keeps an event-specific field. The last hook wins, except that
-// watched paths add up: each hook names its own.
+// watched paths and instructions add up: each hook names its own.
 func (out *Outcome) addOutput(field string, raw json.RawMessage) {
 	if out.Output == nil {
 		out.Output = map[string]json.RawMessage{}
 	}
-	if before, twice := out.Output[field]; twice && field == "watchPaths" {
+	before, twice := out.Output[field]
+	switch {
+	case twice && field == "customInstructions":
+		raw, _ = json.Marshal(rawText(before) + "\n\n" + rawText(raw)) // strings always marshal
+	case twice && field == "watchPaths":
 		var all, more []string
 		if json.Unmarshal(before, &all) == nil && json.Unmarshal(raw, &more) == nil {
 			raw, _ = json.Marshal(append(all, more...)) // strings always marshal

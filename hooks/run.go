@@ -70,7 +70,7 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 			}
 			r.finish(h, r.one(ctx, hooksCtx, h))
 		}
-		if len(chosen) == 1 {
+		if len(chosen) == 1 || r.known.event == PreModelSwitch { // whose hooks run one after another
 			work() // a switch of goroutines is a tenth of what a hook costs
 			continue
 		}

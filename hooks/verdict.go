@@ -58,6 +58,15 @@ func (v *verdict) warn(format string, args ...any) {
 
 // judge decides what a hook's end means (HOOKS.md section 5). It is pure.
 func judge(known *traits, h *Handler, found finding) verdict {
+	v := judgeEnd(known, h, found)
+	if !found.aborted {
+		v.applyOdd(known, found)
+	}
+	return v
+}
+
+// judgeEnd judges by exit code and answer.
+func judgeEnd(known *traits, h *Handler, found finding) verdict {
 	v := verdict{Result: Result{ExitCode: found.code, Duration: found.took, Outcome: Success}}
 	if found.answer.note != "" {
 		v.warn("%s", found.answer.note)
@@ -127,11 +136,11 @@ func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, 
 	v.refuse(known, known.onFault(), fmt.Sprintf("[%s]: %s", found.command, why))
 }
 
-// timesOutClosed reports whether the hook refuses when its time is up: what a
-// callback of the host program was to guard before it begins (HOOKS.md section
-// 5, rule 5). A program that embeds an agent relies on that.
+// timesOutClosed reports whether the hook refuses when its time is up: a change
+// of the model, and what a callback of the host program was to guard before it
+// begins (HOOKS.md section 5, rule 5). A program that embeds an agent relies on that.
 func (h *Handler) timesOutClosed(event Event) bool {
-	return h.Type == "callback" && (event == PreToolUse || event == UserPromptSubmit)
+	return event == PreModelSwitch || h.Type == "callback" && (event == PreToolUse || event == UserPromptSubmit)
 }
 
 // refuseByExit applies exit code 2. The text is that of the hook's own JSON

@@ -1,0 +1,57 @@
+package hooks
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// escapes are the control sequences that programs colour their output with.
+var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+
+// applyOdd reads what a hook said on the few events that read it in a way of their
+// own (HOOKS.md section 1). It comes last, when the rest is judged.
+func (v *verdict) applyOdd(known *traits, found finding) {
+	plain := found.answer.plain
+	switch known.event {
+	case PreCompact:
+		if found.code == 0 && plain != "" { // recorded hosts hand it to the model that sums up
+			v.setOutput("customInstructions", plain)
+		}
+	case WorktreeCreate:
+		v.applyWorktree(known, found)
+	case Elicitation, ElicitationResult, MessageDisplay:
+		if found.code != 2 {
+			return
+		}
+		v.output = nil // exit code 2 outweighs what stands in hookSpecificOutput
+		if known.event != MessageDisplay {
+			v.setOutput("action", "decline")
+		}
+	}
+}
+
+// applyWorktree takes the folder that the hook made. The hook stands in for git,
+// so whatever keeps it from making one fails the creation.
+func (v *verdict) applyWorktree(known *traits, found finding) {
+	if v.refused >= refuses {
+		return
+	}
+	if found.code != 0 || found.fault != "" {
+		why := orElse(found.fault, fmt.Sprintf("exit code %d: %s", found.code, firstLine(found.stderr)))
+		v.refuse(known, known.exit2, "["+found.command+"]: "+why)
+		return
+	}
+	if v.output["worktreePath"] != nil {
+		return
+	}
+	last := ""
+	for line := range strings.Lines(escapes.ReplaceAllString(found.answer.plain, "")) {
+		if line = strings.TrimSpace(line); line != "" {
+			last = line
+		}
+	}
+	if last != "" {
+		v.setOutput("worktreePath", last)
+	}
+}
