@@ -100,6 +100,9 @@ type (
 		// FailedOpen says that the hook had no say because it could not do its
 		// work: what it guards has gone on without it.
 		FailedOpen bool `json:"failed_open,omitempty"`
+		// Background says that nobody waited for the hook: it ends after what it was
+		// fired for, maybe after that turn.
+		Background bool `json:"background,omitempty"`
 		// Observed is what a hook that only observes would have decided (hooks.Result).
 		Observed string `json:"observed,omitempty"`
 	}

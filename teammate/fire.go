@@ -110,7 +110,8 @@ func progressEvent(p hooks.Progress) EventData {
 		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command,
 		Outcome: string(r.Outcome), ExitCode: r.ExitCode, DurationMS: r.Duration.Milliseconds(),
 		Stdout: r.Stdout, Stderr: r.Stderr, Warning: r.Warning, FailedOpen: r.FailedOpen,
-		Observed: r.Observed,
+		Background: p.Background != nil,
+		Observed:   r.Observed,
 	}
 }
 

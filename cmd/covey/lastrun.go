@@ -111,7 +111,7 @@ func (r *lastRun) applyHook(m *orchestrator.MemberStatus, p payload) {
 	switch {
 	case p.Outcome == "blocking":
 		r.hooks[name].refusals++
-	case hasFailed(p.Outcome):
+	case letPass(p):
 		r.hooks[name].failed++
 		m.FailedOpen++
 		r.failed++

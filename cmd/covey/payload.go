@@ -27,6 +27,7 @@ type payload struct {
 	Description string          `json:"description"`
 	Event       string          `json:"event"`
 	ExitCode    int             `json:"exit_code"`
+	FailedOpen  bool            `json:"failed_open"`
 	For         string          `json:"for"`
 	From        string          `json:"from"`
 	Goal        string          `json:"goal"`

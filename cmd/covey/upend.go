@@ -24,7 +24,7 @@ func (f *failOpens) note(l orchestrator.Line) {
 		return
 	}
 	p := data(l)
-	if !hasFailed(p.Outcome) {
+	if !letPass(p) {
 		return
 	}
 	if f.count == nil {
