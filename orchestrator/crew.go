@@ -42,6 +42,8 @@ type crew struct {
 	live      liveHooks
 	reload    *reloader
 	around    surroundings
+	setup     Setup           // what Setup hooks are to do
+	setupOnly bool            // and nothing after it
 	servers   *hookServers    // of mcp_tool hooks
 	functions *hooks.Registry // the program's hooks, and those that agents register while they run
 	team      string
@@ -91,6 +93,9 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	defer woken.Close()
 	// Members that wait for a journal that cannot be written could not end.
 	defer context.AfterFunc(ctx, c.journal.hurry)()
+	if err := c.setUp(ctx); err != nil {
+		return move{}, err
+	}
 	mctx, cancel := context.WithCancelCause(ctx)
 	for _, s := range c.seats {
 		if s.gone != "" {
@@ -145,6 +150,9 @@ func (c *crew) recall(ctx context.Context) error {
 
 // direct is the crew's loop.
 func (c *crew) direct(ctx context.Context) (move, error) {
+	if c.setupOnly {
+		return c.atSetup(ctx)
+	}
 	for {
 		s, err := c.scene(ctx)
 		if err != nil {
@@ -152,6 +160,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		}
 		for _, m := range plan(s) {
 			if m.Kind == finish && !c.keep {
+				c.announce(ctx, m)
 				return m, nil
 			}
 			if err := c.carryOut(ctx, m); err != nil {
@@ -243,8 +252,12 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 		return c.askForReport(ctx, m.Mark)
 	case finish:
 		c.mu.Lock()
+		before := c.resting
 		c.resting = &m
 		c.mu.Unlock()
+		if before == nil {
+			c.announce(ctx, m)
+		}
 	}
 	return nil
 }

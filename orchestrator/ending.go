@@ -103,7 +103,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	// others are taken up where they stopped. The context may be the reason for the
 	// end, so it must not keep this from being written.
 	var record *endRecord
-	if e.Code == CodeDone {
+	if e.Code == CodeDone && !c.setupOnly {
 		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
 	}
 	return e, c.store.Put(context.WithoutCancel(ctx), keyEnded, raw(record))

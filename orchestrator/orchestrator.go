@@ -21,10 +21,14 @@ import (
 
 // Options tune a run. The zero value runs the team as its spec says.
 type Options struct {
-	Goal    string // instead of the spec's goal
-	Fresh   bool   // forget the earlier run
-	Keep    bool   // stay up when all is done, as does the spec's keep
-	Version string // of covey, for run.json
+	Goal  string // instead of the spec's goal
+	Fresh bool   // forget the earlier run
+	Keep  bool   // stay up when all is done, as does the spec's keep
+	Setup Setup  // what Setup hooks are to do before the sessions begin
+	// SetupOnly ends the run when the Setup hooks have run and every member has
+	// begun its session: nobody takes a turn, and the next run begins the work.
+	SetupOnly bool
+	Version   string // of covey, for run.json
 	// OwnProcess says that this process serves the team alone: orphans of
 	// members' tools are adopted, so that they are known for what they are, and
 	// what is left of them is killed in the end.
@@ -162,6 +166,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		store: store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
 		team: o.team.Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
 		keep:  o.opts.Keep || o.team.Keep,
+		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
 		poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
 	c.processes.mark = runMark(o.place)

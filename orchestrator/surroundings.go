@@ -29,6 +29,11 @@ func (c *crew) instructionsOf(m configs.Member) *teammate.Instructions {
 // in a folder of its own some day gets instructions and files of its own, too.
 func (c *crew) surround(opts *teammate.Options, m configs.Member) {
 	opts.Instructions = c.instructionsOf(m)
+	if opts.Instructions != nil { // a model that covey asks itself
+		opts.Commands = func(name string) (teammate.PromptCommand, bool) {
+			return teammate.FindCommand(opts.Workdir.Root(), name)
+		}
+	}
 	opts.Files, opts.WatchNames = c.around.files, c.live.watchNames
 }
 

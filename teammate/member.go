@@ -104,6 +104,7 @@ func (t *Teammate) Run(ctx context.Context) error {
 		return fmt.Errorf("member %q: Run was called twice", t.opts.Name)
 	}
 	t.emit(MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
+	unwatch := t.watchFiles(ctx)
 	err := t.startSession(ctx)
 	if err == nil {
 		err = t.mourn(ctx, t.opts.History.Helpers)
@@ -111,6 +112,7 @@ func (t *Teammate) Run(ctx context.Context) error {
 	if err == nil {
 		err = t.work(ctx)
 	}
+	unwatch()
 	t.beside.stop()
 	t.asides.end(ctx)
 	t.settle(ctx)

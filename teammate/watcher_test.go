@@ -135,3 +135,14 @@ func TestWatchSet(t *testing.T) {
 		t.Error("a Watch has no bounds")
 	}
 }
+
+// A member's shell goes to a folder and comes back.
+func TestWatchBackAndForth(t *testing.T) {
+	dir, watch := watched(t, "a")
+	for range 3 {
+		setWatched(t, watch, dir, "sub/a")
+		setWatched(t, watch, dir, "a")
+	}
+	put(t, filepath.Join(dir, "a"), "1")
+	equal(t, "made", next(t, watch), "add a")
+}

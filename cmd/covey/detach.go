@@ -75,6 +75,9 @@ func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 	if f.fresh {
 		args = append(args, "--fresh")
 	}
+	if trigger := f.setup(); trigger != orchestrator.SetupNone {
+		args = append(args, "--"+string(trigger))
+	}
 	args = append(args, "--", team.File)
 	if goal != "" {
 		args = append(args, goal)

@@ -16,6 +16,7 @@ import (
 // flag that does nothing yet is worse than one that is unknown.
 type upFlags struct {
 	json, detach, keep, fresh, trust bool
+	init, initOnly, maintenance      bool
 }
 
 // upCommand is `covey up`.
@@ -49,8 +50,22 @@ ended it; 4 not trusted; 130 interrupted.`,
 	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
 	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
 	flags.BoolVar(&f.trust, "trust", false, "trust, for this run, what the spec would run")
+	flags.BoolVar(&f.init, "init", false, "run the Setup hooks first, with the trigger init")
+	flags.BoolVar(&f.initOnly, "init-only", false, "as --init, and end when every session has begun: nobody takes a turn")
+	flags.BoolVar(&f.maintenance, "maintenance", false, "run the Setup hooks first, with the trigger maintenance")
 	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
 	return cmd
+}
+
+// setup is what the Setup hooks are to do.
+func (f upFlags) setup() orchestrator.Setup {
+	switch {
+	case f.init || f.initOnly:
+		return orchestrator.SetupInit
+	case f.maintenance:
+		return orchestrator.SetupMaintenance
+	}
+	return orchestrator.SetupNone
 }
 
 // up runs a team, here or in the background. The order matters: a spec with
@@ -59,6 +74,9 @@ ended it; 4 not trusted; 130 interrupted.`,
 func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
 	if f.detach && f.json {
 		return usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
+	}
+	if f.maintenance && (f.init || f.initOnly) || f.initOnly && (f.detach || f.keep) {
+		return usagef("--maintenance excludes --init and --init-only; --init-only excludes --detach and --keep")
 	}
 	spec, goal, err := c.specAndGoal(args)
 	if err != nil {
@@ -124,7 +142,7 @@ func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal s
 	o, err := orchestrator.New(team, orchestrator.Options{
 		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: thisBuild().Version,
 		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
-		ManagedFolders: c.managed,
+		ManagedFolders: c.managed, Setup: f.setup(), SetupOnly: f.initOnly,
 	})
 	if err != nil {
 		return specTrouble(team.File, err)

@@ -1,0 +1,70 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Setup says what the Setup hooks of a run are to do before any session begins
+// (Options.Setup).
+type Setup string
+
+// The triggers of Setup hooks.
+const (
+	SetupNone        Setup = ""            // they do not run
+	SetupInit        Setup = "init"        // prepare the workspace
+	SetupMaintenance Setup = "maintenance" // put it in order again
+)
+
+// prepared is why a run has ended that was to do nothing but that.
+const prepared = "the workspace is prepared"
+
+// setUp runs the Setup hooks, once for the team, in the lead's session.
+func (c *crew) setUp(ctx context.Context) error {
+	if c.setup == SetupNone || c.seats[0].gone != "" {
+		return nil
+	}
+	if err := c.seats[0].mate.Setup(ctx, string(c.setup)); err != nil {
+		return fmt.Errorf("Setup hooks: %w", err)
+	}
+	return nil
+}
+
+// atSetup waits until every session has begun, and is the end of a run that
+// only prepares.
+func (c *crew) atSetup(ctx context.Context) (move, error) {
+	select {
+	case <-c.up:
+		return move{Kind: finish, Done: true, Reason: prepared}, nil
+	case <-ctx.Done():
+		return move{}, context.Cause(ctx)
+	}
+}
+
+// announce tells whoever would want to know that the team is at rest: its lead
+// waits for a person, or all is done.
+func (c *crew) announce(ctx context.Context, m move) {
+	n := hooks.NotificationInput{
+		Message: c.team + " is waiting for your input", NotificationType: "idle_prompt",
+	}
+	if !c.keep {
+		if !m.Done {
+			return // who needs attention has said so
+		}
+		n = hooks.NotificationInput{
+			Message: c.team + " has completed its work", NotificationType: "agent_completed",
+		}
+	}
+	lead := c.seats[0]
+	if lead.gone != "" {
+		return
+	}
+	// As giveUpOn's: the crew does not wait for hooks, but its end does.
+	c.members.Go(func() {
+		if _, err := lead.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+			c.log.Warn("Notification hooks", "member", lead.member.Name, "err", err)
+		}
+	})
+}
