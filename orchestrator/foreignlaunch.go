@@ -117,12 +117,15 @@ func lookIn(path, workspace, name string) (string, error) {
 func (p preset) behind(argv []string) program {
 	var bins []program
 	for _, word := range argv {
-		name, _ := packageOf(word)
+		name, version := packageOf(word)
+		bin := filepath.Base(word)
 		for _, way := range p.programs {
-			if name != "" && way.pkg == name {
+			switch {
+			case way.isIn(name, version):
 				return way
-			}
-			if way.bin == filepath.Base(word) && way.pkg == "" {
+			case name != "" && way.pkg == name: // of an older version
+				bin = way.bin
+			case way.pkg == "" && way.bin == bin:
 				bins = append(bins, way)
 			}
 		}

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
@@ -36,7 +37,10 @@ type program struct {
 	bin string // looked for in PATH
 	// pkg is the package that bin must come from; empty: any. Two packages may
 	// have a program of one name that behave differently.
-	pkg     string
+	pkg string
+	// since is the version of pkg from which on this holds, such as 0.100; empty:
+	// always. Only with pkg.
+	since   string
 	args    []string
 	kind    configs.AgentKind // ACP or Command
 	dialect string            // kind Command: the lines that it prints, as package command names them
@@ -101,7 +105,7 @@ func (p preset) find(look func(string) (string, error)) (program, string, error)
 			}
 			continue
 		}
-		if name, _ := packageOf(path); way.pkg == "" || way.pkg == name {
+		if name, version := packageOf(path); way.pkg == "" || way.isIn(name, version) {
 			return way, path, nil
 		}
 	}
@@ -111,4 +115,23 @@ func (p preset) find(look func(string) (string, error)) (program, string, error)
 	}
 	return program{}, "", plainly(ErrSpec, "%s is not installed: there is %s in PATH; `%s` installs it",
 		p.name, text, p.install)
+}
+
+// isIn reports whether a package of that version brings this program.
+func (w program) isIn(pkg, version string) bool {
+	return pkg != "" && w.pkg == pkg && slices.Compare(versionNumbers(version), versionNumbers(w.since)) >= 0
+}
+
+// versionNumbers are those that a version begins with: 0, 100 and 0 in 0.100.0-beta.2.
+func versionNumbers(version string) []int {
+	var all []int
+	core, _, _ := strings.Cut(version, "-")
+	for part := range strings.SplitSeq(core, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			break
+		}
+		all = append(all, n)
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -234,6 +235,43 @@ func TestFindProgram(t *testing.T) {
 	}
 	if _, _, err = gemini().find(look(nil)); !strings.Contains(err.Error(), "there is no gemini in PATH") {
 		t.Errorf("nothing is there: %v", err)
+	}
+}
+
+// TestFindTellsVersionsApart: of a program that has learned something, one that
+// is older is not taken for what it is today, and neither is one of no known version.
+func TestFindTellsVersionsApart(t *testing.T) {
+	const pkg, bin = "@agentclientprotocol/claude-agent-acp", "claude-agent-acp"
+	for version, want := range map[string]Hold{
+		"0.49.0": Absent, "0.99.9": Absent, "0.100.0": Enforced, "0.100.0-rc.1": Enforced, "0.101": Enforced, "1.0.0": Enforced,
+		"": Absent, "unknown": Absent,
+	} {
+		folder := t.TempDir()
+		path := filepath.Join(folder, "dist", "index.js")
+		for file, text := range map[string]string{
+			path:                                  "",
+			filepath.Join(folder, "package.json"): fmt.Sprintf(`{"name":%q,"version":%q}`, pkg, version),
+		} {
+			if err := writePrivate(file, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		way, _, err := claude().find(func(name string) (string, error) {
+			if name != bin {
+				return "", exec.ErrNotFound
+			}
+			return path, nil
+		})
+		if err != nil || way.bin != bin || way.honours.Steer != want {
+			t.Errorf("%q: found %s, which is %s steered (%v)", version, way.bin, way.honours.Steer, err)
+		}
+		if way := claude().behind([]string{"/usr/bin/node", path}); way.bin != bin || way.honours.Steer != want {
+			t.Errorf("%q behind node: found %s, which is %s steered", version, way.bin, way.honours.Steer)
+		}
+	}
+	if way, _, err := claude().find(func(name string) (string, error) { return "/opt/" + name, nil }); err != nil ||
+		way.bin != bin || way.honours.Steer != Absent {
+		t.Errorf("of no package: found %s, which is %s steered (%v)", way.bin, way.honours.Steer, err)
 	}
 }
 

@@ -17,7 +17,8 @@ func claude() preset {
 		{Name: "NO_BROWSER", Value: "1"},
 	}
 	adapter := program{
-		bin: "claude-agent-acp", kind: configs.ACP, env: env,
+		bin: "claude-agent-acp", pkg: "@agentclientprotocol/claude-agent-acp", since: "0.100",
+		kind: configs.ACP, env: env,
 		quirks: acp.Quirks{Usage: acp.UsagePerPrompt}, systemBy: acp.SystemMeta,
 		// What the user has allowed once and for all, and what Claude Code takes for
 		// harmless, would not be asked for; a rule that asks beats both.
@@ -36,12 +37,16 @@ func claude() preset {
 			MCP:   "http", Version: "claude-agent-acp 0.100.0", Date: "2026-11",
 		},
 	}
+	// Which version was the first that can be spoken to in mid-turn nobody knows:
+	// what lies between those that were measured counts as the older.
 	older := adapter
-	older.bin = "claude-code-acp"
+	older.pkg, older.since = "", ""
 	older.honours.Steer, older.honours.Version = Absent, "claude-agent-acp 0.49.0"
+	former := older
+	former.bin = "claude-code-acp" // as it was called before
 	return preset{
 		name: configs.Claude,
-		programs: []program{adapter, older, {
+		programs: []program{adapter, older, former, {
 			bin: "claude", kind: configs.Command, dialect: "claude", env: env,
 			args:           []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"},
 			resume:         []string{"--resume", "{session}"},
