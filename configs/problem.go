@@ -10,7 +10,7 @@ import (
 // Problem is one mistake in a spec, or one thing worth a warning.
 type Problem struct {
 	File    string `json:"file"`    // as the caller named it
-	Line    int    `json:"line"`    // from 1
+	Line    int    `json:"line"`    // from 1; 0: it has no place in the file
 	Col     int    `json:"col"`     // from 1, in characters
 	Message string `json:"message"` // what is wrong, and what to write instead
 	Source  string `json:"source"`  // the line, cut to a window around Col, control characters replaced
@@ -20,6 +20,9 @@ type Problem struct {
 // String is the problem as people read it: place and message, then the source
 // line and a caret below the spot.
 func (p Problem) String() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Message
+	}
 	head := fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Message)
 	if strings.TrimSpace(p.Source) == "" {
 		return head

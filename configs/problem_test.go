@@ -31,6 +31,14 @@ func TestProblemWindow(t *testing.T) {
 	}
 }
 
+// TestProblemWithoutPlace does not invent one.
+func TestProblemWithoutPlace(t *testing.T) {
+	p := Problem{File: "team.yaml", Message: "codex is not installed"}
+	if got, want := p.String(), "team.yaml: codex is not installed"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestProblemsDisarmed: a spec nobody trusts yet cannot act on the terminal.
 func TestProblemsDisarmed(t *testing.T) {
 	_, err := parse(t, "covey: 1\nlead: {model: x}\n\"\\e]52;c;aGk=\\a\u202e\u2066\": 1\n")

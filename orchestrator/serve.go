@@ -26,7 +26,8 @@ func (c *crew) serve(ctx context.Context, s *seat) {
 	case errors.Is(err, teammate.ErrHalted):
 		c.halted(ctx, s, err.Error())
 	default:
-		c.leave(ctx, s, "it failed: "+err.Error())
+		said := strings.TrimPrefix(err.Error(), fmt.Sprintf("member %q: ", s.member.Name)) // who it is stands before it
+		c.leave(ctx, s, "it failed: "+said)
 	}
 }
 
@@ -196,7 +197,7 @@ func (w *watch) see(e teammate.Event) {
 	case teammate.TextSaid:
 		w.lastText = data.Text
 	case teammate.ToolCalled:
-		w.doing = oneLine(data.Name + " " + string(data.Input))
+		w.doing = oneLine(data.Name + " " + MainInput(data.Input))
 	case teammate.ToolReturned:
 		w.doing = "thinking"
 	case teammate.HookStarted:
@@ -227,7 +228,7 @@ func (w *watch) seeHelper(e teammate.Event) {
 		w.refusals++
 	case teammate.ToolCalled:
 		if w.inTurn {
-			w.doing = "helper: " + oneLine(data.Name+" "+string(data.Input))
+			w.doing = "helper: " + oneLine(data.Name+" "+MainInput(data.Input))
 		}
 	}
 }

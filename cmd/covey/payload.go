@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"sort"
 	"strings"
 	"time"
 
@@ -93,36 +91,5 @@ func data(l orchestrator.Line) payload {
 // input that tells most. It is plain and may be as long as the input: callers
 // cut it where room is short.
 func callText(name string, input json.RawMessage) string {
-	return strings.TrimSpace(plainLine(name) + " " + plainLine(mainInput(input)))
-}
-
-// mainInput is the input that tells most about a call. For the tools that
-// people know it is one field; for any other it is all of them, in an order
-// that stays the same.
-func mainInput(input json.RawMessage) string {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(input, &fields) != nil {
-		return string(input)
-	}
-	for _, key := range []string{"command", "file_path", "pattern", "path", "url", "query"} {
-		if text := textOf(fields[key]); text != "" {
-			return text
-		}
-	}
-	var parts []string
-	for key, raw := range fields {
-		parts = append(parts, fmt.Sprintf("%s=%s", key, textOf(raw)))
-	}
-	sort.Strings(parts)
-	return strings.Join(parts, " ")
-}
-
-// textOf is a JSON string's text, or any other value's JSON. A field that is
-// missing is empty.
-func textOf(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
+	return strings.TrimSpace(plainLine(name) + " " + plainLine(orchestrator.MainInput(input)))
 }

@@ -55,6 +55,24 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// TestErrorText: people read what went wrong, and no JSON beside words that say it.
+func TestErrorText(t *testing.T) {
+	for _, tt := range []struct{ text, data, want string }{
+		{"Cannot connect to API", `{"service":"session","errorName":"APIError"}`, "Cannot connect to API"},
+		{"Internal error: Cannot connect", `{"service":"session"}`, "Internal error: Cannot connect"},
+		{"Internal error", `{"service":"session"}`, `Internal error: {"service":"session"}`},
+		{"Internal error", `{"details":"no such model"}`, "Internal error: no such model"},
+		{"", `{"errorName":"APIError"}`, `error without a message: {"errorName":"APIError"}`},
+		{"Failed", `"because"`, "Failed: because"},
+		{"Failed", `[1]`, "Failed: [1]"},
+		{"Failed", `null`, "Failed"},
+	} {
+		if got := (&rpcError{Message: tt.text, Data: json.RawMessage(tt.data)}).Error(); got != tt.want {
+			t.Errorf("%q %s: %q, want %q", tt.text, tt.data, got, tt.want)
+		}
+	}
+}
+
 func TestUsage(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

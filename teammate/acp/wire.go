@@ -3,6 +3,7 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -87,7 +88,8 @@ func (e *rpcError) Error() string {
 	return text
 }
 
-// detail is the text in the error's data, if there is one.
+// detail is the text in the error's data, if there is one. Data without words is
+// shown where the message alone would say next to nothing.
 func (e *rpcError) detail() string {
 	if len(e.Data) == 0 || isNull(e.Data) {
 		return ""
@@ -104,8 +106,14 @@ func (e *rpcError) detail() string {
 			}
 		}
 	}
+	if fields != nil && !vague.MatchString(e.Message) {
+		return ""
+	}
 	return cut(string(e.Data), 500)
 }
+
+// vague is a message that does not say what went wrong.
+var vague = regexp.MustCompile(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\s*$`)
 
 // cut is text, at most limit bytes of it, whole characters only.
 func cut(text string, limit int) string {

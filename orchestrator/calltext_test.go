@@ -1,0 +1,26 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// TestDoingNamesTheCommand: what a member is busy with is told in one line, and
+// that is the command even where a program sends much else along.
+func TestDoingNamesTheCommand(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"available_decisions":["approved"],"call_id":"c1","command":"go test ./..."}`: "Bash go test ./...",
+		`{"b":"2","a":1}`:              "Bash a=1 b=2",
+		`{"command":["sh","-c","ls"]}`: `Bash ["sh","-c","ls"]`,
+		`not JSON`:                     "Bash not JSON",
+		`{}`:                           "Bash",
+	} {
+		var w watch
+		w.see(teammate.Event{Data: teammate.ToolCalled{ID: "1", Name: "Bash", Input: json.RawMessage(input)}})
+		if w.doing != want {
+			t.Errorf("%s: %q, want %q", input, w.doing, want)
+		}
+	}
+}
