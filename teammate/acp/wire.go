@@ -113,7 +113,7 @@ func (e *rpcError) detail() string {
 }
 
 // vague is a message that does not say what went wrong.
-var vague = regexp.MustCompile(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\s*$`)
+var vague = regexp.MustCompile(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\PL*$`)
 
 // cut is text, at most limit bytes of it, whole characters only.
 func cut(text string, limit int) string {
