@@ -75,9 +75,10 @@ func (u *turn) common(event hooks.Event) hooks.Common {
 		return c
 	}
 	switch event {
-	case hooks.UserPromptSubmit, hooks.PreToolUse, hooks.PostToolUse, hooks.PostToolUseFailure,
-		hooks.Stop, hooks.SubagentStop, hooks.TaskCompleted, hooks.TeammateIdle:
-		c.PermissionMode = o.Permissions.mode()
+	case hooks.UserPromptSubmit, hooks.UserPromptExpansion, hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied,
+		hooks.PostToolUse, hooks.PostToolUseFailure, hooks.PostToolBatch, hooks.Stop,
+		hooks.SubagentStop, hooks.TaskCompleted, hooks.TeammateIdle:
+		c.PermissionMode = u.t.rights.now().mode()
 	}
 	return c
 }
