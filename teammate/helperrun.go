@@ -76,8 +76,7 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 		closer()
 		return nil, nil, err
 	}
-	t.helper, t.used = e, u.t.used
-	t.rights.p, t.rights.folders = u.t.rights.now(), u.t.rights.beside()
+	t.helper, t.used, t.rights = e, u.t.used, u.t.rights
 	return &turn{t: t, no: u.no, cause: u.cause, promptID: u.promptID}, closer, nil
 }
 

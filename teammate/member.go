@@ -21,7 +21,7 @@ type Teammate struct {
 
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
-	rights rights // what it may do
+	rights *rights // what it may do
 	later  later  // what hooks have for its next request
 	// refusals is how many turn ends in a row had been refused when the last turn
 	// ended.
@@ -66,7 +66,7 @@ func New(opts Options) (*Teammate, error) {
 		seen:  maps.Clone(opts.History.Delivered),
 		kept:  opts.History.Kept,
 	}
-	t.rights.p = opts.Permissions
+	t.rights = &rights{p: opts.Permissions}
 	if t.seen == nil {
 		t.seen = map[string]bool{}
 	}

@@ -12,7 +12,7 @@ import (
 // PermissionRequest hook, stays. The mode is the session's and stays, too. It may
 // be called at any time from any goroutine.
 func (t *Teammate) Reconfigure(was, now Permissions) {
-	r := &t.rights
+	r := t.rights
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.p.Allow = rebase(r.p.Allow, was.Allow, now.Allow)

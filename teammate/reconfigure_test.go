@@ -50,8 +50,7 @@ func TestReconfigure(t *testing.T) {
 
 // TestReconfigureAtOnce: rules are read while they change.
 func TestReconfigureAtOnce(t *testing.T) {
-	mate := &Teammate{}
-	mate.rights.p = Permissions{Mode: "plan", Deny: rulesOf(t, "A")}
+	mate := &Teammate{rights: &rights{p: Permissions{Mode: "plan", Deny: rulesOf(t, "A")}}}
 	was, now := Permissions{Deny: rulesOf(t, "A")}, Permissions{Deny: rulesOf(t, "A B")}
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -363,3 +363,27 @@ func TestHelperInterrupted(t *testing.T) {
 		t.Errorf("the interruption was told %d times", n)
 	}
 }
+
+// What changes a member's rights while its helper works counts for the helper:
+// rules are reloaded, and hooks change them.
+func TestHelperRightsChange(t *testing.T) {
+	m := newMember(t, asks(doIt, `{call: [{tool: Bash, input: {command: echo hi}}]}, {say: done}`))
+	rule, err := hooks.ParseRule("Bash(echo *)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.watch = func(e teammate.Event) {
+		if _, ok := e.Data.(teammate.HelperStarted); ok {
+			was := m.mate.Permissions()
+			now := was
+			now.Deny = []hooks.Rule{rule}
+			m.mate.Reconfigure(was, now)
+		}
+	}
+	m.run(t, "go")
+	for _, d := range all[teammate.PermissionDecided](m) {
+		if d.Tool == "Bash" && (d.Decision != "deny" || d.Rule != "Bash(echo *)") {
+			t.Errorf("decided %+v", d)
+		}
+	}
+}
