@@ -22,7 +22,7 @@ type Teammate struct {
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
 	rights *rights // what it may do
-	later  later  // what hooks have for its next request
+	later  later   // what hooks have for its next request
 	// refusals is how many turn ends in a row had been refused when the last turn
 	// ended.
 	refusals int
