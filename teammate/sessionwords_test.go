@@ -1,0 +1,109 @@
+package teammate
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// output is an outcome with one output field.
+func output(field, value string) hooks.Outcome {
+	return hooks.Outcome{Output: map[string]json.RawMessage{field: json.RawMessage(value)}}
+}
+
+// golden: user_prompt_expansion. What a person typed is a command's name, and
+// its prompt is what the model gets.
+func TestPromptExpansion(t *testing.T) {
+	for name, c := range map[string]struct {
+		typed, file string
+		answer      hooks.Outcome
+		want        []string
+	}{
+		"expanded": {"/mycmd foo", "---\na: b\n---\nSCRIPT:a expanded $ARGUMENTS\n", pass, []string{
+			"user: <command-message>mycmd</command-message>\n<command-name>/mycmd</command-name>\n<command-args>foo</command-args>",
+			"user: SCRIPT:a expanded foo",
+		}},
+		"words":      {"/mycmd a b", "$2 before $1$3", pass, []string{"user: b before a"}},
+		"no place":   {"/mycmd a", "Do it.", pass, []string{"user: Do it.\n\nARGUMENTS: a"}},
+		"no command": {"/usr/bin is broken", "x", pass, []string{"user: /usr/bin is broken"}},
+		"refused":    {"/mycmd", "x", hooks.Outcome{Decision: hooks.Block}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			root := r.opts.Workdir.Root()
+			put(t, filepath.Join(root, ".claude", "commands", "mycmd.md"), c.file)
+			r.opts.Commands = func(name string) (PromptCommand, bool) { return FindCommand(root, name) }
+			r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person(c.typed, "goal")}}}
+			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptExpansion: {c.answer}})
+			r.mustRun(t)
+			seen := strings.Join(r.agent.seen, "\n--\n")
+			for _, want := range c.want {
+				if !strings.Contains(seen, want) {
+					t.Errorf("the model saw %q, want %q", seen, want)
+				}
+			}
+			if c.want == nil && seen != "" {
+				t.Errorf("the model saw %q", seen)
+			}
+		})
+	}
+}
+
+// A name is no way out of the folder of commands.
+func TestFindCommandStaysInside(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "secret.md"), "secret")
+	put(t, filepath.Join(dir, "w", ".claude", "commands", "a", "b.md"), "ok")
+	if c, ok := FindCommand(filepath.Join(dir, "w"), "a:b"); !ok || c.Text != "ok" {
+		t.Error(c, ok)
+	}
+	for _, name := range []string{"../../../secret", "a/b", "", "a:", "..:..:..:secret"} {
+		if _, ok := FindCommand(filepath.Join(dir, "w"), name); ok {
+			t.Errorf("%q was found", name)
+		}
+	}
+}
+
+// What SessionStart hooks say of the session: its title, and a first turn.
+func TestSessionWords(t *testing.T) {
+	r := newRig(t)
+	r.opts.Lead = true
+	r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person("the goal", "g")}}}
+	start := output("sessionTitle", `"The title"`)
+	start.Output["initialUserMessage"] = json.RawMessage(`"first of all"`)
+	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.SessionStart: {start}})
+	r.mustRun(t)
+	equal(t, "model", r.agent.seen[0]+" "+r.agent.seen[2], "user: first of all user: the goal")
+	for _, in := range r.runner.of(hooks.UserPromptSubmit) {
+		equal(t, "title", in.Payload.(hooks.UserPromptSubmitInput).SessionTitle, "The title")
+	}
+}
+
+// A refused prompt is not repeated to people if the hook says so.
+func TestSuppressOriginalPrompt(t *testing.T) {
+	for value, shown := range map[string]bool{`true`: false, `false`: true} {
+		r := newRig(t)
+		r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person("my password", "g")}}}
+		no := output("suppressOriginalPrompt", value)
+		no.Decision = hooks.Block
+		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {no}})
+		r.mustRun(t)
+		equal(t, "shown", strings.Contains(one[Warning](t, r.journal).Text, "my password"), shown)
+	}
+}
+
+// golden: post_updated_mcp. Only tools of MCP servers heed it.
+func TestUpdatedMCPToolOutput(t *testing.T) {
+	for tool, want := range map[string]string{"mcp__rig__ask": "result: MCPCHANGED", "Other": "result: ran"} {
+		r := newRig(t, say{calls: []ToolCall{callTool("c1", tool, `{}`)}})
+		r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: tool}}}
+		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{
+			hooks.PostToolUse: {output("updatedMCPToolOutput", `[{"type":"text","text":"MCPCHANGED"}]`)},
+		})
+		r.mustRun(t)
+		equal(t, tool, r.agent.seen[1], want)
+	}
+}
