@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // fireAll fires an event and waits for the hooks that go on in the background,
@@ -294,6 +296,7 @@ func TestAsyncTimesOut(t *testing.T) {
 }
 
 func TestSettleEndsWhatStillRuns(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	b := newBench(t)
 	r := b.runner(t, Settings{Stop: slices.Concat(async(Stop, "sleep 61")[Stop],
 		on(Stop, `trap '' TERM; echo '{"async":true}'; while :; do sleep 62; done`)[Stop])})

@@ -38,7 +38,17 @@ const wakeLimit = 10 * time.Second
 // Settle waits for the hooks of a session in the background, and ends them when
 // ctx ends. Which version of the team's hooks started them does not matter.
 func (l *liveHooks) Settle(ctx context.Context, session string) {
-	l.now().runner.Settle(ctx, session)
+	if now := l.now(); now != nil {
+		now.runner.Settle(ctx, session)
+	}
+}
+
+// endErrands ends what members have left in the background: each has given its own
+// hooks their time, but others may fire some for it when it has gone.
+func (c *crew) endErrands(ctx context.Context) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	cancel()
+	c.live.Settle(ctx, "")
 }
 
 // behind hears of a hook that the member has in the background, and of its end. As

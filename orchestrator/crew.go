@@ -114,6 +114,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 		cancel(err)
 	}
 	c.members.Wait()
+	c.endErrands(ctx)
 	c.tools.close() // what it runs tells the journal, which ends after the crew
 	cancel(nil)
 	return end, err
