@@ -22,15 +22,19 @@ type demand struct {
 // checkMandatory refuses a spec in which a member's agent makes calls without
 // asking that a mandatory rule or hook is about. Its error, an ErrSpec, lists
 // all of them.
-func checkMandatory(team *configs.Team) error { return checkDemands(team, lookPath) }
+func checkMandatory(team *configs.Team) error {
+	sources, _ := team.Sources() // what is wrong with a settings file is told by loadHooks
+	return checkDemands(team, sources, lookPath)
+}
 
-// checkDemands is checkMandatory with the programs that look finds.
-func checkDemands(team *configs.Team, look func(string) (string, error)) error {
-	everybody := hookDemands(team)
+// checkDemands is checkMandatory for these layers of hooks, with the programs that
+// look finds.
+func checkDemands(team *configs.Team, sources []hooks.Source, look func(string) (string, error)) error {
+	everybody := hookDemands(sources, "")
 	var errs []error
 	for _, m := range team.Members() {
 		held := honoursOf(m.Agent, look)
-		for _, d := range slices.Concat(ruleDemands(m), everybody) {
+		for _, d := range slices.Concat(ruleDemands(m), everybody, hookDemands(sources, m.Name)) {
 			if open := d.unheld(held); len(open) > 0 {
 				errs = append(errs, plainly(ErrSpec, "%s", refusal(team, m, d, look)))
 			}
@@ -68,11 +72,14 @@ func ruleDemands(m configs.Member) []demand {
 	return list
 }
 
-// hookDemands are the mandatory hooks of a team, which bind all its members.
-func hookDemands(team *configs.Team) []demand {
+// hookDemands are the mandatory hooks of the layers that are for one member alone
+// or, if that is empty, for all. Helpers need none: covey makes their calls.
+func hookDemands(sources []hooks.Source, member string) []demand {
 	var list []demand
-	sources, _ := team.Sources() // what is wrong with a settings file is told by loadHooks
 	for _, s := range sources {
+		if s.Member != member || s.Helper != "" {
+			continue
+		}
 		for _, event := range []hooks.Event{hooks.PreToolUse, hooks.PermissionRequest} {
 			for _, g := range s.Settings[event] {
 				for _, h := range g.Hooks {

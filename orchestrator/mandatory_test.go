@@ -55,7 +55,7 @@ func TestMandatoryRules(t *testing.T) {
 		{line, "SendMessage", true},
 		{line, "WebSearch", false},
 	} {
-		err := checkDemands(mandated(tc.agent, tc.rule), nothingInstalled)
+		err := demandsOf(mandated(tc.agent, tc.rule))
 		if (err == nil) != tc.holds || err != nil && !errors.Is(err, ErrSpec) {
 			t.Errorf("%s and %s: %v, want that it holds: %v", agentTitle(tc.agent), tc.rule, err, tc.holds)
 		}
@@ -88,7 +88,7 @@ func TestMandatoryHooks(t *testing.T) {
 		team.Hooks = hooks.Settings{tc.event: {{Matcher: tc.matcher, Hooks: []hooks.Handler{
 			{Type: "command", Command: "./check.sh", If: tc.If, Mandatory: tc.mandatory},
 		}}}}
-		err := checkDemands(team, nothingInstalled)
+		err := demandsOf(team)
 		if (err == nil) != tc.holds {
 			t.Errorf("%s %q if %q on %s: %v, want that it holds: %v", tc.event, tc.matcher, tc.If, tc.preset, err, tc.holds)
 		}
@@ -104,7 +104,7 @@ func TestMandatoryTexts(t *testing.T) {
 		Name: "docs", Agent: configs.Agent{Name: "lint", Kind: configs.Command},
 		Permissions: configs.Permissions{Mandatory: []string{"Read(.env)"}},
 	})
-	err := checkDemands(team, nothingInstalled)
+	err := demandsOf(team)
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -122,5 +122,34 @@ func TestMandatoryTexts(t *testing.T) {
 				t.Errorf("line %d lacks %q: %s", i+1, part, lines[i])
 			}
 		}
+	}
+}
+
+// demandsOf is checkDemands for the hooks of a team, with nothing installed.
+func demandsOf(team *configs.Team) error {
+	sources, _ := team.Sources()
+	return checkDemands(team, sources, nothingInstalled)
+}
+
+// TestMandatoryLayers: a mandatory hook in the head of an agent file binds that
+// member, and one of helpers nobody.
+func TestMandatoryLayers(t *testing.T) {
+	team := mandated(configs.Agent{Kind: configs.Command, Command: []string{"x"}})
+	layer := func(member, helper string) []hooks.Source {
+		h := hooks.Handler{Type: "command", Command: "guard", Mandatory: true}
+		return []hooks.Source{{Name: "s", Member: member, Helper: helper,
+			Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{h}}}}}}
+	}
+	for _, m := range team.Members() {
+		held := len(hookDemands(layer(m.Name, ""), "")) == 0 && len(hookDemands(layer(m.Name, ""), m.Name)) == 1
+		if !held || len(hookDemands(layer("", "reviewer"), m.Name)) != 0 {
+			t.Errorf("layers of %s bind others, or not it", m.Name)
+		}
+	}
+	if err := checkDemands(team, layer("", ""), nothingInstalled); err == nil {
+		t.Error("a mandatory hook for all passes an agent that asks nobody")
+	}
+	if err := checkDemands(team, layer("", "reviewer"), nothingInstalled); err != nil {
+		t.Errorf("a hook for helpers: %v", err)
 	}
 }

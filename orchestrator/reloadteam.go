@@ -75,6 +75,9 @@ func (c *crew) reloads(ctx context.Context) error {
 // takeUp has other layers count for the whole team: hooks from the next event on,
 // rules from the next decision on. Either all members have the new rules or none.
 func (o *Orchestrator) takeUp(c *crew, l layers) error {
+	if err := checkDemands(o.team, l.sources, lookPath); err != nil {
+		return err
+	}
 	if err := makeData(l.sources); err != nil {
 		return err
 	}
