@@ -2,8 +2,9 @@ package hooks
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // SettingsFile is what covey reads of a Claude Code settings file or of a
@@ -27,6 +28,22 @@ type Permissions struct {
 	// Unreadable says what of Ask and Deny cannot be read at all, so that nobody
 	// knows what it was to forbid. Who goes by the permissions must not start then.
 	Unreadable []string `json:"-" yaml:"-"`
+}
+
+// Flaw is a mistake in a settings file, with its place. ParseSettings' warnings
+// are of this type.
+type Flaw struct {
+	File string // as ParseSettings was given it
+	Path string // in the file, like hooks.Stop[0].hooks[1].timeout; empty: the file itself
+	Text string // what is wrong, and what comes of it
+}
+
+// Error is the flaw with its place.
+func (f *Flaw) Error() string {
+	if f.Path == "" {
+		return f.File + ": " + f.Text
+	}
+	return f.File + ": " + f.Path + ": " + f.Text
 }
 
 // ParseSettings reads a settings file. It never fails: what it cannot use it
@@ -74,11 +91,7 @@ type settingsReader struct {
 
 // warn notes what is wrong at a path of the file.
 func (r *settingsReader) warn(path, format string, args ...any) {
-	place := r.name
-	if path != "" {
-		place += ": " + path
-	}
-	r.warnings = append(r.warnings, errors.New(place+": "+fmt.Sprintf(format, args...)))
+	r.warnings = append(r.warnings, &Flaw{File: r.name, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
 // into decodes one value. It reports whether that worked.
@@ -205,7 +218,13 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) 
 }
 
 // field returns where a handler's field of that JSON name is kept, or nil.
-func (h *Handler) field(name string) any {
+func (h *Handler) field(name string) any { return h.fields()[name] }
+
+// HandlerFields lists the fields of a hook as files name them, in order.
+func HandlerFields() []string { return slices.Sorted(maps.Keys((&Handler{}).fields())) }
+
+// fields are all places of a handler's fields, by their JSON names.
+func (h *Handler) fields() map[string]any {
 	return map[string]any{
 		"type":            &h.Type,
 		"if":              &h.If,
@@ -233,5 +252,5 @@ func (h *Handler) field(name string) any {
 		"server":          &h.Server,
 		"tool":            &h.Tool,
 		"input":           &h.Input,
-	}[name]
+	}
 }

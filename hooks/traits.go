@@ -174,29 +174,6 @@ func (t *traits) defaultTimeout(handlerType string) time.Duration {
 // Known reports whether e is an event that hooks can listen to.
 func (e Event) Known() bool { return table[e] != nil }
 
-// EventInfo describes one event for people and for documentation.
-type EventInfo struct {
-	Event   Event
-	Matcher string   // the input field that matchers are held against; "": matchers are ignored
-	Blocks  bool     // exit 2 or decision:block refuses something
-	Halts   bool     // continue:false counts
-	Context bool     // plain stdout becomes context for the model
-	Types   string   // handler types, as HOOKS.md section 1 groups them: A, B or C
-	Fires   bool     // this version fires it by itself; the others are fired by hand only
-	Outputs []string // fields of hookSpecificOutput that count
-}
-
-// Events lists all events in the order of HOOKS.md section 1.
-func Events() []EventInfo {
-	all := catalog()
-	infos := make([]EventInfo, len(all))
-	for i, t := range all {
-		infos[i] = EventInfo{Event: t.event, Matcher: t.field, Blocks: t.exit2 >= refuses, Halts: t.halts,
-			Context: t.plain, Types: t.handlers, Fires: t.fires, Outputs: t.outputs}
-	}
-	return infos
-}
-
 // Nearest returns the event whose name is most like name, or "" if none is
 // near enough to be what was meant.
 func Nearest(name string) Event {

@@ -28,8 +28,13 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 }
 
 // Check is what New checks, for who does not want to run the team here: what
-// is not installed is told apart from what is wrong. Both wrap ErrSpec.
-func Check(team *configs.Team) (missing []error, wrong error) {
+// is not installed is told apart from what is wrong. Both wrap ErrSpec, but for
+// managed settings that cannot be read (configs.ErrManaged). managed is
+// Options.ManagedFolders.
+func Check(team *configs.Team, managed []string) (missing []error, wrong error) {
+	if _, _, err := configs.LoadManaged(managed); err != nil {
+		return nil, err
+	}
 	_, gone, wrong := check(team, nil)
 	if wrong != nil {
 		wrong = fmt.Errorf("%w:\n%w", ErrSpec, wrong)

@@ -136,7 +136,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		if s.lead {
 			e.Answer = s.watch.lastText
 		}
-		e.FailedOpen += s.watch.failOpen
+		e.FailedOpen += s.watch.hooks.FailedOpen()
 		e.Members = append(e.Members, m)
 	}
 	return limited

@@ -112,7 +112,7 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 		}
 	}
 	w.see(teammate.Event{Data: teammate.Warning{}}) // of no turn
-	if w.turn != 7 || w.turns != 1 || w.passes != 2 || w.pass != 2 || w.lastText != "two" || w.refusals != 1 || w.failOpen != 1 ||
+	if w.turn != 7 || w.turns != 1 || w.passes != 2 || w.pass != 2 || w.lastText != "two" || w.refusals != 1 || w.hooks.FailedOpen() != 1 ||
 		w.usage.InputTokens != 13 || w.usage.OutputTokens != 4 {
 		t.Errorf("the watch holds %+v", w)
 	}

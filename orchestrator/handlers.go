@@ -5,12 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -29,7 +26,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Tool:      c.toolFor,
 		Interrupt: c.interrupt,
 		Down:      c.takeDown,
-		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c), nil },
+		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c) },
 		Reload:    c.reload.ask,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
@@ -265,7 +262,8 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 	m := MemberStatus{
 		Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.member), State: s.state(), Doing: s.watch.doing,
 		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
-		FailedOpen: s.watch.failOpen, Tokens: s.watch.usage.InputTokens + s.watch.usage.OutputTokens,
+		FailedOpen: s.watch.hooks.FailedOpen(), Hooks: s.watch.hooks.Noteworthy(),
+		Tokens: s.watch.usage.InputTokens + s.watch.usage.OutputTokens,
 	}
 	if !s.idle {
 		m.Pass = s.watch.pass
@@ -313,36 +311,4 @@ func countTasks(all []tasks.Task) TaskCounts {
 		}
 	}
 	return n
-}
-
-// hookInfos lists the configured hooks of the team.
-func (o *Orchestrator) hookInfos(c *crew) []HookInfo {
-	var list []HookInfo
-	for _, src := range c.live.now().layers.sources {
-		for _, event := range slices.Sorted(maps.Keys(src.Settings)) {
-			for _, g := range src.Settings[event] {
-				for _, h := range g.Hooks {
-					list = append(list, hookInfo(src.Name, event, g.Matcher, h))
-				}
-			}
-		}
-	}
-	return list
-}
-
-// toolOf is what an mcp_tool hook calls; empty for all others.
-func toolOf(h hooks.Handler) string {
-	if h.Type != "mcp_tool" {
-		return ""
-	}
-	return h.Server + "/" + h.Tool
-}
-
-// hookInfo shows one handler. Its command stands for whatever kind it has, so that
-// a list has one column for all of them.
-func hookInfo(source string, event hooks.Event, matcher string, h hooks.Handler) HookInfo {
-	return HookInfo{
-		Event: string(event), Matcher: matcher, If: h.If, Type: cmp.Or(h.Type, "policy"), Source: source, Gate: h.Gate,
-		Command: cmp.Or(h.Command, h.URL, h.Prompt, h.Policy, toolOf(h)),
-	}
 }

@@ -88,6 +88,9 @@ type MemberStatus struct {
 	Tokens     int64       `json:"tokens"`
 	// Background are the hooks that run though nobody waits for them.
 	Background []string `json:"background_hooks,omitempty"`
+	// Hooks are those that failed and let it pass, and those that only observed and
+	// would have done something.
+	Hooks []HookCount `json:"hooks,omitempty"`
 	// LimitedUntil is when a member of state Limited tries again.
 	LimitedUntil time.Time `json:"limited_until,omitzero"`
 }
@@ -222,11 +225,19 @@ type HookInfo struct {
 	If         string `json:"if,omitempty"`
 	Type       string `json:"type"`
 	Command    string `json:"command"`
-	Source     string `json:"source"`      // the file it is from
-	Gate       bool   `json:"gate"`        // refuses when it cannot run
-	Runs       int    `json:"runs"`        // in this run of the team
-	Refusals   int    `json:"refusals"`    // likewise
-	FailedOpen int    `json:"failed_open"` // likewise
+	Source     string `json:"source"`           // the file or plugin that it is from
+	Kind       string `json:"kind"`             // of the source: spec, gates, settings, plugin, agent file, managed, callback
+	Path       string `json:"path"`             // where it stands in its source, below the hooks section; of no callback
+	Member     string `json:"member,omitempty"` // it is for this member alone
+	Gate       bool   `json:"gate"`             // refuses when it cannot run
+	Observes   bool   `json:"observes"`         // its verdict is noted and not acted on
+	Never      string `json:"never,omitempty"`  // why it cannot run, whatever happens
+	Not        string `json:"not,omitempty"`    // why it does not run for the input that was asked about
+	Only       string `json:"only,omitempty"`   // on what it depends whether it does
+	Runs       int    `json:"runs"`             // in this run of the team
+	Refusals   int    `json:"refusals"`         // likewise
+	FailedOpen int    `json:"failed_open"`      // likewise
+	Would      int    `json:"would"`            // likewise: how often one that observes would have done something
 }
 
 // AttachReply says where an attached client begins.

@@ -100,16 +100,17 @@ const stateHalted = "halted"
 
 // watch is what a member has done in this run, gathered from its events.
 type watch struct {
-	turn, pass         int
-	inTurn             bool
-	turns, passes      int // of this run
-	doing              string
-	lastText           string
-	refusals, failOpen int
-	completed          []string // tasks that it completed in this run
-	unreported         []string // tasks that it completed since it last wrote to the lead
-	usage              teammate.Usage
-	cost               float64 // in US dollars
+	turn, pass    int
+	inTurn        bool
+	turns, passes int // of this run
+	doing         string
+	lastText      string
+	refusals      int
+	hooks         HookTally
+	completed     []string // tasks that it completed in this run
+	unreported    []string // tasks that it completed since it last wrote to the lead
+	usage         teammate.Usage
+	cost          float64 // in US dollars
 }
 
 // sinkOf makes the sink of a member: events go to the journal, and the crew
@@ -203,9 +204,7 @@ func (w *watch) see(e teammate.Event) {
 	case teammate.HookStarted:
 		w.doing = data.Event + " hooks"
 	case teammate.HookFinished:
-		if data.FailedOpen {
-			w.failOpen++
-		}
+		w.hooks.Add(endOf(data))
 	case teammate.HookFeedback:
 		w.refusals++
 	case teammate.TurnEnded:
@@ -221,9 +220,7 @@ func (w *watch) see(e teammate.Event) {
 func (w *watch) seeHelper(e teammate.Event) {
 	switch data := e.Data.(type) {
 	case teammate.HookFinished:
-		if data.FailedOpen {
-			w.failOpen++
-		}
+		w.hooks.Add(endOf(data))
 	case teammate.HookFeedback:
 		w.refusals++
 	case teammate.ToolCalled:

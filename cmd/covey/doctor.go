@@ -21,6 +21,7 @@ const (
 type finding struct {
 	Check   string  `json:"check"`
 	Verdict verdict `json:"verdict"`
+	Place   string  `json:"place,omitempty"` // the file and line that it is about
 	Text    string  `json:"text"`
 	WayOut  string  `json:"way_out,omitempty"` // what to do about it
 }
@@ -31,10 +32,14 @@ func ok(check, format string, args ...any) finding {
 }
 
 // warn is a finding that may become a trouble.
-func warn(check, text, wayOut string) finding { return finding{check, isWarn, text, wayOut} }
+func warn(check, text, wayOut string) finding {
+	return finding{Check: check, Verdict: isWarn, Text: text, WayOut: wayOut}
+}
 
 // fail is a finding that keeps a team from running.
-func fail(check, text, wayOut string) finding { return finding{check, isFail, text, wayOut} }
+func fail(check, text, wayOut string) finding {
+	return finding{Check: check, Verdict: isFail, Text: text, WayOut: wayOut}
+}
 
 // doctorCommand is `covey doctor`.
 func (c *cli) doctorCommand() *cobra.Command {
@@ -54,7 +59,7 @@ that were cut off. Each finding that is not "ok" names the way out.`,
 			if err != nil {
 				return err
 			}
-			d := &examination{dir: dir, spec: c.specPath(args)}
+			d := &examination{dir: dir, spec: c.specPath(args), managed: c.managed}
 			findings := d.all(cmd.Context())
 			if asJSON {
 				if err := c.out.json(findings); err != nil {
@@ -76,8 +81,12 @@ that were cut off. Each finding that is not "ok" names the way out.`,
 func (c *cli) printFindings(findings []finding) {
 	styles := map[verdict]style{isOK: green, isWarn: yellow, isFail: red}
 	for _, f := range findings {
+		text := plainLine(f.Text)
+		if f.Place != "" {
+			text = plainLine(f.Place) + ": " + text
+		}
 		c.out.printf("%s  %s  %s\n", c.out.paint(styles[f.Verdict], padded(string(f.Verdict), 4)),
-			padded(f.Check, 10), plainLine(f.Text))
+			padded(f.Check, 10), text)
 		if f.WayOut != "" {
 			c.out.printf("%s\n", c.out.paint(faint, "                  → "+plainLine(f.WayOut)))
 		}

@@ -31,13 +31,15 @@ const (
 type examination struct {
 	dir  string // the folder that commands work in
 	spec string // path of the spec
+	// managed are the folders of an administrator's settings, which bind every team.
+	managed []string
 }
 
 // all makes all checks, in the order in which they are shown. They do not stop
 // at the first failure: the second may be its cause.
 func (x *examination) all(ctx context.Context) []finding {
 	findings := []finding{x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx)}
-	findings = append(findings, x.specAndHooks()...)
+	findings = append(findings, x.specAndHooks(ctx)...)
 	return append(findings, x.runs()...)
 }
 
@@ -184,7 +186,7 @@ func firstLine(ctx context.Context, name string, args ...string) (string, error)
 
 // specAndHooks checks the spec and, if it is right, its hooks and its trust.
 // Hooks of a spec with mistakes cannot be looked at.
-func (x *examination) specAndHooks() []finding {
+func (x *examination) specAndHooks(ctx context.Context) []finding {
 	team, err := configs.Load(x.spec)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []finding{warn("spec", "there is no "+x.spec, "covey init writes a spec that runs")}
@@ -192,14 +194,14 @@ func (x *examination) specAndHooks() []finding {
 	if err != nil {
 		return []finding{fail("spec", fmt.Sprintf("%s has mistakes", x.spec), "covey validate lists them")}
 	}
-	if _, err := orchestrator.New(team, orchestrator.Options{}); err != nil {
+	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: x.managed}); err != nil {
 		return []finding{fail("spec", err.Error(), "covey validate tells more")}
 	}
 	spec := ok("spec", "%s: team %s, %d members", x.spec, team.Name, len(team.Members()))
 	if n := len(team.Warnings); n > 0 {
 		spec = warn("spec", fmt.Sprintf("%s: %d warnings", x.spec, n), "covey validate lists them")
 	}
-	return append([]finding{spec}, x.hooks(team)...)
+	return append([]finding{spec}, x.hooks(ctx, team)...)
 }
 
 // runs finds runs that were cut off. They are not dangerous, but somebody may

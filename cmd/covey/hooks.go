@@ -8,10 +8,10 @@ import (
 func (c *cli) hooksCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hooks",
-		Short: "List a team's hooks, or fire an event by hand",
+		Short: "List a team's hooks, find faults in them, or fire an event by hand",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.hooksListCommand(), c.hooksRunCommand())
+	cmd.AddCommand(c.hooksListCommand(), c.hooksRunCommand(), c.hooksDoctorCommand())
 	return cmd
 }

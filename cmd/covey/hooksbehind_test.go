@@ -12,26 +12,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// A hook in the background that failed is a policy that was lost only if it might
-// have woken its member.
-func TestLetPass(t *testing.T) {
-	for _, test := range []struct {
-		p    payload
-		want bool
-	}{
-		{payload{Outcome: "cancelled"}, true},
-		{payload{Outcome: "non_blocking_error"}, true},
-		{payload{Outcome: "success"}, false},
-		{payload{Outcome: "blocking", Background: true}, false},
-		{payload{Outcome: "cancelled", Background: true}, false},
-		{payload{Outcome: "cancelled", Background: true, FailedOpen: true}, true},
-	} {
-		if got := letPass(test.p); got != test.want {
-			t.Errorf("%+v: %v", test.p, got)
-		}
-	}
-}
-
 // By hand, hooks in the background are waited for, and all that they say is shown.
 func TestFireWaitsForTheBackground(t *testing.T) {
 	runner := func(event hooks.Event, list ...hooks.Handler) *hooks.Runner {

@@ -1,190 +1,311 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// listedHook is one configured hook with where it comes from. The handler is as
-// it was configured, before anything was made of it.
-type listedHook struct {
-	event   hooks.Event
-	matcher string
-	source  string
-	handler hooks.Handler
-}
-
-// listHooks are the hooks of all sources, by event, in the order in which they
-// are configured. Within an event the sources come in the order in which they
-// are given, and the groups of each in that of its settings.
-func listHooks(sources []hooks.Source) []listedHook {
-	var list []listedHook
-	for _, s := range sources {
-		for _, event := range slices.Sorted(maps.Keys(s.Settings)) {
-			for _, group := range s.Settings[event] {
-				for _, h := range group.Hooks {
-					list = append(list, listedHook{event, group.Matcher, s.Name, h})
-				}
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(x, y listedHook) int { return cmp.Compare(x.event, y.event) })
-	return list
-}
-
-// commandOf is what a hook runs, in one text. Which field that is depends on
-// the type; only one of them is ever set. A hook of a type that has none of the
-// fields shows as a blank.
-func commandOf(h hooks.Handler) string {
-	return firstOf(h.Policy, h.Command, h.URL, h.Prompt, h.Server+" "+h.Tool)
+// hookListFlags are the flags of `covey hooks list`.
+type hookListFlags struct {
+	hookFlags
+	event, tool, input string // what is asked about; all empty: nothing
+	events, json       bool
 }
 
 // hooksListCommand is `covey hooks list`.
 func (c *cli) hooksListCommand() *cobra.Command {
-	var spec string
-	var asJSON bool
+	var f hookListFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List a team's hooks and gates, and how often they ran",
+		Short: "List a team's hooks and gates, which would run, and how often they ran",
 		Long: `List the hooks and gates that a team has and, if it has run, how often each of them
-ran in its last run, refused, and failed and let it pass.`,
+ran in its last run, refused, and failed and let it pass. With --event or --input
+only the hooks of that event are listed, and which of them would run, and why not
+the others. --events lists the events instead, with what each may decide.`,
 		Example: `  covey hooks list
-  covey hooks list --spec examples/quickstart/team.yaml
+  covey hooks list --event PreToolUse --tool Bash
+  echo '{"hook_event_name": "PreToolUse", "tool_name": "Bash",
+    "tool_input": {"command": "git push"}}' | covey hooks list --input -
+  covey hooks list --events
   covey hooks list --json | jq '.[] | select(.failed_open > 0)'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			infos, ran, err := c.hookInfos(cmd.Context(), spec)
-			if err != nil {
-				return err
+			if f.events {
+				return c.listEvents(f.json)
 			}
-			if asJSON {
-				return c.out.json(append([]orchestrator.HookInfo{}, infos...))
-			}
-			c.printHooks(infos, ran)
-			return nil
+			return c.listHooks(cmd.Context(), f)
 		},
 	}
-	cmd.Flags().StringVar(&spec, "spec", "", "list what the spec `FILE` says, whether its team has run or not")
-	jsonFlag(cmd, &asJSON)
+	f.add(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.events, "events", false, "list all events, and what each may decide")
+	flags.StringVar(&f.event, "event", "", "only hooks on `EVENT`, and which would run")
+	flags.StringVar(&f.tool, "tool", "", "about a call of `TOOL`; of the event PreToolUse unless --event says otherwise")
+	flags.StringVar(&f.input, "input", "", "about the hook input in `FILE`; - is standard input")
+	_ = cmd.RegisterFlagCompletionFunc("event", completeEvent) // fails for a flag that is not there
+	jsonFlag(cmd, &f.json)
 	return cmd
 }
 
-// hookInfos are the hooks of the team that is meant if it runs, else those of
-// the spec, with what its last run made of them. ran says whether there was
-// one: without it, counts would be zeros that mean nothing.
-func (c *cli) hookInfos(ctx context.Context, spec string) (infos []orchestrator.HookInfo, ran bool, err error) {
-	if spec != "" {
-		infos, err = c.specHooks([]string{spec})
-		return infos, false, err
+// listEvents prints the table of events.
+func (c *cli) listEvents(asJSON bool) error {
+	if asJSON {
+		return c.out.json(hooks.Events())
 	}
-	place, err := c.find()
+	c.printEvents(hooks.Events())
+	return nil
+}
+
+// listHooks prints the hooks that are meant.
+func (c *cli) listHooks(ctx context.Context, f hookListFlags) error {
+	in, err := c.askedAbout(f)
+	if err != nil {
+		return err
+	}
+	l := hookListing{cli: c, in: in}
+	if f.none() {
+		err = l.ofTeam(ctx)
+	} else {
+		err = l.ofFiles(f.hookFlags)
+	}
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return c.out.json(append([]orchestrator.HookInfo{}, l.infos...))
+	}
+	l.print()
+	return nil
+}
+
+// askedAbout is the input that the flags ask about; nil: none.
+func (c *cli) askedAbout(f hookListFlags) (*hooks.Input, error) {
+	if f.event == "" && f.tool == "" && f.input == "" {
+		return nil, nil
+	}
+	raw, err := c.hookInput(f.input)
+	if err != nil {
+		return nil, err
+	}
+	var named struct {
+		Event string `json:"hook_event_name"`
+	}
+	_ = json.Unmarshal(raw, &named) // ParseInput says what is wrong
+	name := firstOf(f.event, named.Event)
+	switch {
+	case name == "" && f.tool != "":
+		name = string(hooks.PreToolUse)
+	case name == "":
+		return nil, usagef("--input names no hook_event_name; add --event EVENT")
+	}
+	event := hooks.Event(name)
+	if !event.Known() {
+		return nil, unknownEvent(name)
+	}
+	if f.tool != "" {
+		if f.input != "" {
+			return nil, usagef("--tool and --input exclude each other: write tool_name into the input")
+		}
+		if raw, err = json.Marshal(map[string]string{"tool_name": f.tool}); err != nil {
+			return nil, err
+		}
+	}
+	in, err := hooks.ParseInput(event, raw, hooks.Common{})
+	if err != nil {
+		return nil, usagef("input of %s: %v", event, err)
+	}
+	return &in, nil
+}
+
+// hookListing is what `covey hooks list` shows.
+type hookListing struct {
+	*cli
+	in    *hooks.Input // asked about; nil: nothing
+	infos []orchestrator.HookInfo
+	ran   bool // there was a run to count; without one, counts would be zeros that mean nothing
+}
+
+// ofFiles lists the hooks of what was named, whether its team has run or not.
+func (l *hookListing) ofFiles(f hookFlags) error {
+	set, err := l.hookSet(f)
+	if err != nil {
+		return err
+	}
+	l.warnAll(set.warnings)
+	l.infos, err = orchestrator.ListHooks(set.team, set.sources, l.in)
+	return err
+}
+
+// ofTeam lists the hooks of the team that is meant: as it has them if it runs,
+// else those of its spec with what its last run made of them.
+func (l *hookListing) ofTeam(ctx context.Context) error {
+	place, err := l.find()
 	if err != nil { // it has never run; its spec is all there is
-		infos, err = c.specHooks(nil)
-		return infos, false, err
+		return l.ofFiles(hookFlags{})
 	}
+	l.ran = true
 	client, err := orchestrator.Dial(ctx, place)
 	switch {
 	case err == nil:
 		defer client.Close()
-		infos, err = client.Hooks(ctx)
-	case errors.Is(err, orchestrator.ErrNotRunning):
-		infos, err = c.specHooks(specOf(place))
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	return infos, true, countHooks(infos, place)
-}
-
-// specOf is the spec with which a team ran last, as arguments name it. nil
-// stands for team.yaml: a run that left no spec behind leaves that to try.
-func specOf(place orchestrator.Place) []string {
-	if run, err := orchestrator.ReadRunFile(place); err == nil && run.Spec != "" {
-		return []string{run.Spec}
-	}
-	return nil
-}
-
-// specHooks are the hooks that a spec configures. Counts are zero here; see
-// countHooks.
-func (c *cli) specHooks(args []string) ([]orchestrator.HookInfo, error) {
-	path := c.specPath(args)
-	team, err := configs.Load(path)
-	if err != nil {
-		return nil, specTrouble(path, err)
-	}
-	sources, warnings := team.Sources()
-	c.warnAll(warnings)
-	if sources, err = c.withManaged(sources); err != nil {
-		return nil, err
-	}
-	var infos []orchestrator.HookInfo
-	for _, h := range listHooks(sources) {
-		infos = append(infos, orchestrator.HookInfo{
-			Event: string(h.event), Matcher: h.matcher, If: h.handler.If, Type: handlerType(h.handler),
-			Command: commandOf(h.handler), Source: h.source, Gate: h.handler.Gate,
-		})
-	}
-	return infos, nil
-}
-
-// countHooks fills in how often each hook ran in the last run, which its
-// journal knows. Two hooks with one event and one command are one to the
-// journal, and so they are here.
-func countHooks(infos []orchestrator.HookInfo, place orchestrator.Place) error {
-	run, err := readLastRun(place)
-	if err != nil {
+		return l.ofRunning(ctx, client)
+	case !errors.Is(err, orchestrator.ErrNotRunning):
 		return err
 	}
-	for i := range infos {
-		if n := run.hooks[hookName{infos[i].Event, infos[i].Command}]; n != nil {
-			infos[i].Runs, infos[i].Refusals, infos[i].FailedOpen = n.runs, n.refusals, n.failed
+	if err := l.ofFiles(hookFlags{spec: specOf(place)}); err != nil {
+		return err
+	}
+	run, err := readLastRun(place)
+	if err == nil {
+		orchestrator.CountHooks(l.infos, run.hooksOfAll())
+	}
+	return err
+}
+
+// ofRunning lists the hooks that a running team has. It counts them itself.
+func (l *hookListing) ofRunning(ctx context.Context, client *orchestrator.Client) (err error) {
+	l.infos, err = client.Hooks(ctx)
+	if err != nil || l.in == nil {
+		return err
+	}
+	// What was asked about is held against the spec's hooks here: the files are those
+	// that the team goes by. Callbacks are known to the team alone.
+	asked := hookListing{cli: l.cli, in: l.in}
+	if err := asked.ofFiles(hookFlags{spec: specOf(client.Place())}); err != nil {
+		return err
+	}
+	for _, h := range l.infos {
+		if h.Kind == "callback" && h.Event == string(l.in.Payload.Event()) {
+			if !(hooks.Group{Matcher: h.Matcher}).Listens(l.in.Payload.Event(), l.in.Subject()) {
+				h.Not = "its matcher does not fit"
+			}
+			asked.infos = append(asked.infos, h)
 		}
 	}
+	// The team's counts are those of now, where the journal may lag behind.
+	for i := range asked.infos {
+		asked.infos[i].CountAs(l.infos)
+	}
+	l.infos = asked.infos
 	return nil
 }
 
-// handlerType is a hook's type; a policy has none of its own.
-func handlerType(h hooks.Handler) string {
-	if h.Policy != "" {
-		return "policy"
+// specOf is the spec with which a team ran last; empty: it left none behind, and
+// team.yaml is to be tried.
+func specOf(place orchestrator.Place) string {
+	if run, err := orchestrator.ReadRunFile(place); err == nil {
+		return run.Spec
 	}
-	return h.Type
+	return ""
 }
 
-// printHooks prints hooks as a table, with counts if their team has run.
+// print prints the hooks as a table, and below it why some of them do not run.
 // Failures to run are set off, for they are what nobody notices.
-func (c *cli) printHooks(infos []orchestrator.HookInfo, ran bool) {
-	if len(infos) == 0 {
-		c.out.printf("no hooks\n")
+func (l *hookListing) print() {
+	if len(l.infos) == 0 {
+		l.out.printf("no hooks\n")
 		return
 	}
-	t := table{head: []string{"EVENT", "MATCHER", "TYPE", "GATE", "COMMAND", "SOURCE"}}
-	if ran {
-		t.head = append(t.head, "RUNS", "REFUSALS", "FAILED OPEN")
+	t := table{head: []string{"EVENT", "MATCHER", "TYPE", "COMMAND", "FROM"}}
+	if l.in != nil {
+		t.head = append([]string{"RUNS"}, t.head...)
 	}
-	for _, h := range infos {
-		row := []cell{{text: h.Event}, {text: h.Matcher}, {text: h.Type}, {text: yesNo(h.Gate)}, {text: h.Command}, {text: h.Source}}
-		if ran {
-			failed := cell{text: fmt.Sprint(h.FailedOpen)}
-			if h.FailedOpen > 0 {
-				failed.style = yellow
-			}
-			row = append(row, cell{text: fmt.Sprint(h.Runs)}, cell{text: fmt.Sprint(h.Refusals)}, failed)
+	if l.ran {
+		t.head = append(t.head, "RAN", "REFUSED", "OPEN")
+	}
+	for _, h := range l.infos {
+		t.add(l.row(h)...)
+	}
+	t.print(l.out)
+	l.printReasons()
+}
+
+// row is one hook of the table.
+func (l *hookListing) row(h orchestrator.HookInfo) []cell {
+	row := []cell{{text: h.Event}, {text: h.Matcher}, {text: h.Type}, {text: h.Command}, {text: l.from(h)}}
+	switch {
+	case h.Never != "" && l.in == nil:
+		row[2].style, row[3].style = faint, faint
+	case l.in != nil:
+		row = append([]cell{wouldRun(h)}, row...)
+	}
+	if l.ran {
+		refused := fmt.Sprint(h.Refusals)
+		if h.Observes {
+			refused = fmt.Sprintf("(%d)", h.Would)
 		}
-		t.add(row...)
+		failed := cell{text: fmt.Sprint(h.FailedOpen)}
+		if h.FailedOpen > 0 {
+			failed.style = yellow
+		}
+		row = append(row, cell{text: fmt.Sprint(h.Runs)}, cell{text: refused}, failed)
 	}
-	t.print(c.out)
+	return row
+}
+
+// wouldRun says whether a hook runs for what was asked about.
+func wouldRun(h orchestrator.HookInfo) cell {
+	switch {
+	case h.Never+h.Not != "":
+		return cell{"no", faint}
+	case h.Only != "":
+		return cell{"if", yellow}
+	}
+	return cell{"yes", green}
+}
+
+// from says where a hook comes from. Paths are shown from the folder that the
+// person is in, where they are below it.
+func (l *hookListing) from(h orchestrator.HookInfo) string {
+	name := strings.TrimPrefix(h.Source, "gates of ")
+	if folder, err := l.folder(); err == nil && filepath.IsAbs(name) {
+		if rel, err := filepath.Rel(folder, name); err == nil && filepath.IsLocal(rel) {
+			name = rel
+		}
+	}
+	if h.Kind == "callback" {
+		return "callback"
+	}
+	text := h.Kind + " " + name
+	if h.Member != "" {
+		text += ", for " + h.Member
+	}
+	return text
+}
+
+// printReasons says below the table why hooks do not run, and what a hook's `if`
+// and mode are.
+func (l *hookListing) printReasons() {
+	blank := "\n"
+	for _, h := range l.infos {
+		why, st := firstOf(h.Never, h.Not), yellow
+		switch {
+		case why != "" && h.Never != "":
+			why = "never runs: " + why
+		case why != "":
+			why = "does not run: " + why
+		case h.Only != "":
+			why, st = "runs "+h.Only, normal
+		case h.If != "" && l.in == nil:
+			why, st = "if "+h.If, faint
+		case h.Observes:
+			why, st = "observes: its verdict is noted and not acted on", faint
+		default:
+			continue
+		}
+		l.out.printf("%s", blank)
+		blank = ""
+		l.note(st, fmt.Sprintf("%s %s (%s): %s", h.Event, short(h.Command), l.from(h), why))
+	}
 }
 
 // yesNo is a truth for people.

@@ -43,43 +43,6 @@ func TestFiredWire(t *testing.T) {
 	}
 }
 
-// TestListHooks: by event, and within one as configured, layer by layer.
-func TestListHooks(t *testing.T) {
-	command := func(line string) hooks.Handler { return hooks.Handler{Type: "command", Command: line} }
-	list := listHooks([]hooks.Source{
-		{Name: "spec", Settings: hooks.Settings{
-			hooks.Stop:       {{Hooks: []hooks.Handler{command("s1"), command("s2")}}},
-			hooks.PreToolUse: {{Matcher: "Bash", Hooks: []hooks.Handler{command("p")}}},
-		}},
-		{Name: "gates", Settings: hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: "work-committed", Gate: true}}}}}},
-	})
-	var got []string
-	for _, h := range list {
-		got = append(got, string(h.event)+" "+h.matcher+" "+commandOf(h.handler)+" "+h.source+" "+handlerType(h.handler))
-	}
-	want := []string{
-		"PreToolUse Bash p spec command", "Stop  s1 spec command", "Stop  s2 spec command",
-		"Stop  work-committed gates policy",
-	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// TestCommandOf names a hook by whatever it runs.
-func TestCommandOf(t *testing.T) {
-	for want, h := range map[string]hooks.Handler{
-		"./x.sh":   {Type: "command", Command: "./x.sh"},
-		"http://y": {Type: "http", URL: "http://y"},
-		"Is it?":   {Type: "prompt", Prompt: "Is it?"},
-		"srv look": {Type: "mcp_tool", Server: "srv", Tool: "look"},
-	} {
-		if got := commandOf(h); got != want {
-			t.Errorf("commandOf(%+v) = %q, want %q", h, got, want)
-		}
-	}
-}
-
 // TestAbsentPolicies: fired by hand, a policy refuses and says why.
 func TestAbsentPolicies(t *testing.T) {
 	sources := []hooks.Source{{Settings: hooks.Settings{hooks.TeammateIdle: {{Hooks: []hooks.Handler{
@@ -99,7 +62,7 @@ func TestUnknownEvent(t *testing.T) {
 	if got := unknownEvent("PreTooluse").Error(); !strings.Contains(got, "did you mean PreToolUse?") {
 		t.Errorf("a near one: %s", got)
 	}
-	if got := unknownEvent("Xyzzyxyzzyxyzzyxyzzy").Error(); !strings.Contains(got, "events are named as in") {
+	if got := unknownEvent("Xyzzyxyzzyxyzzyxyzzy").Error(); !strings.Contains(got, "covey hooks list --events") {
 		t.Errorf("a far one: %s", got)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 
@@ -11,20 +10,17 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator"
 )
 
 // maxHookInput is the size of the largest hook input that is read, in bytes.
 // Tool inputs may hold whole files, but not whole disks.
 const maxHookInput = 64 << 20
 
-// hookRunFlags are the flags of `covey hooks run`. Where nothing is named, the
-// spec of the folder is meant.
+// hookRunFlags are the flags of `covey hooks run`.
 type hookRunFlags struct {
-	spec     string
-	settings []string
-	plugins  []string
-	input    string
+	hookFlags
+	input string
+	trust bool
 }
 
 // hooksRunCommand is `covey hooks run EVENT`.
@@ -37,11 +33,16 @@ func (c *cli) hooksRunCommand() *cobra.Command {
 object with what each of them did and what they decided together. Input fields
 that are missing and common to all events are filled in. The hooks are those of
 the spec (team.yaml by default) or, with --settings and --plugin, of the named
-settings files and plugin folders, or all of them. The exit code is 0 whatever the hooks decide.`,
+settings files and plugin folders, or all of them. Hooks in the background are
+waited for. The exit code is 0 whatever the hooks decide.
+
+Files that are named are run. Where none is, the folder's team.yaml has to be
+trusted, as for "covey up": see "covey trust".`,
 		Example: `  covey hooks run Stop
   echo '{"tool_name": "Bash", "tool_input": {"command": "git push"}}' |
     covey hooks run PreToolUse --input -
-  covey hooks run TaskCompleted --settings .claude/settings.json --input input.json`,
+  covey hooks run TaskCompleted --settings .claude/settings.json --input input.json
+  covey hooks run Stop --plugin plugins/ralph-wiggum | jq .decision`,
 		Args: argCount(1, 1, "the name of an event"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			event := hooks.Event(args[0])
@@ -52,11 +53,10 @@ settings files and plugin folders, or all of them. The exit code is 0 whatever t
 		},
 		ValidArgsFunction: completeEvent,
 	}
+	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.spec, "spec", "", "take hooks and gates of the spec `FILE`")
-	flags.StringArrayVar(&f.settings, "settings", nil, "take hooks of the settings `FILE`; may be given more than once")
-	flags.StringArrayVar(&f.plugins, "plugin", nil, "take hooks of the plugin in `DIR`; may be given more than once")
 	flags.StringVar(&f.input, "input", "", "read the hook input from `FILE`; - is standard input; default: an empty one")
+	flags.BoolVar(&f.trust, "trust", false, "trust what the folder's team.yaml would run, this time")
 	return cmd
 }
 
@@ -65,36 +65,60 @@ func unknownEvent(name string) error {
 	if near := hooks.Nearest(name); near != "" {
 		return usagef("there is no event %q; did you mean %s?", name, near)
 	}
-	return usagef("there is no event %q; events are named as in Stop, TaskCompleted, PreToolUse", name)
+	return usagef("there is no event %q; covey hooks list --events names them all", name)
 }
 
 // fire runs the hooks of one event and prints the outcome. The hooks run as
 // they would in a team, but with the whole environment of the person who fires
 // them, and without a transcript to look at.
 func (c *cli) fire(ctx context.Context, event hooks.Event, f hookRunFlags) error {
-	sources, workspace, err := c.hookSources(f)
+	set, err := c.hookSet(f.hookFlags)
 	if err != nil {
 		return err
 	}
+	c.warnAll(set.warnings)
 	raw, err := c.hookInput(f.input)
 	if err != nil {
 		return err
 	}
 	in, err := hooks.ParseInput(event, raw, hooks.Common{
-		SessionID: uuid.NewString(), TranscriptPath: os.DevNull, Cwd: workspace, PermissionMode: string(configs.Default),
+		SessionID: uuid.NewString(), TranscriptPath: os.DevNull, Cwd: set.workspace,
+		PermissionMode: string(configs.Default),
 	})
 	if err != nil {
 		return usagef("input of %s: %v", event, err)
 	}
-	runner, err := hooks.NewRunner(sources, &hooks.Options{
-		Env: os.Environ(), ProjectDir: workspace, Policies: absentPolicies(sources),
-	})
+	// Naming a file by hand is consent to run it; standing in a folder is none.
+	if f.none() {
+		if err := c.mayRun(set.team, defaultSpec, f.trust); err != nil {
+			return err
+		}
+	}
+	if err := set.keep(); err != nil {
+		return err
+	}
+	return c.fireAt(ctx, set, in)
+}
+
+// fireAt runs the hooks of a set that match an input, waits for those that go on
+// in the background, and prints what came of it all.
+func (c *cli) fireAt(ctx context.Context, set *hookSet, in hooks.Input) error {
+	opts := hooks.Options{
+		Env: os.Environ(), ProjectDir: set.workspace, Policies: absentPolicies(set.sources),
+	}
+	if set.team != nil {
+		opts.FailClosed = set.team.FailClosed
+	}
+	runner, err := hooks.NewRunner(set.sources, &opts)
 	if err != nil {
 		return usagef("%v", err)
 	}
 	outcome, err := fireWhole(ctx, runner, in)
 	if err != nil {
 		return err
+	}
+	for _, w := range outcome.Warnings {
+		c.err.printf("%s\n", plainLine("warning: "+w))
 	}
 	for _, r := range outcome.Results {
 		if r.Warning != "" {
@@ -109,17 +133,30 @@ func (c *cli) fire(ctx context.Context, event hooks.Event, f hookRunFlags) error
 // refuse.
 func absentPolicies(sources []hooks.Source) map[string]hooks.Policy {
 	absent := map[string]hooks.Policy{}
-	for _, h := range listHooks(sources) {
-		name := h.handler.Policy
-		if name == "" {
-			continue
-		}
+	for _, name := range policyNames(sources) {
 		absent[name] = func(context.Context, hooks.Input) hooks.Result {
 			text := "the policy " + name + " looks at a running team and cannot be asked by hand"
 			return hooks.Result{Outcome: hooks.NonBlockingError, ExitCode: -1, Feedback: text, Warning: text}
 		}
 	}
 	return absent
+}
+
+// policyNames are the policies that gates name.
+func policyNames(sources []hooks.Source) []string {
+	var names []string
+	for _, s := range sources {
+		for _, groups := range s.Settings {
+			for _, g := range groups {
+				for _, h := range g.Hooks {
+					if h.Policy != "" {
+						names = append(names, h.Policy)
+					}
+				}
+			}
+		}
+	}
+	return names
 }
 
 // hookInput is the JSON that the hooks are to get; none is an empty object. The
@@ -144,72 +181,6 @@ func (c *cli) hookInput(path string) ([]byte, error) {
 		return nil, usagef("--input %s: more than %d MiB", path, maxHookInput>>20)
 	}
 	return data, err
-}
-
-// hookSources are the layers of hooks that the flags name, and the workspace
-// that they belong to. Naming a file by hand is consent to run it, so trust is
-// not asked for here.
-func (c *cli) hookSources(f hookRunFlags) ([]hooks.Source, string, error) {
-	workspace, err := c.folder()
-	if err != nil {
-		return nil, "", err
-	}
-	var sources []hooks.Source
-	if f.spec != "" || len(f.settings)+len(f.plugins) == 0 {
-		path := defaultSpec
-		if f.spec != "" {
-			path = f.spec
-		}
-		team, err := configs.Load(c.specPath([]string{path}))
-		if err != nil {
-			return nil, "", specTrouble(path, err)
-		}
-		layers, warnings := team.Sources()
-		c.warnAll(warnings)
-		if err := orchestrator.PreparePlugins(layers); err != nil {
-			return nil, "", err
-		}
-		sources, workspace = layers, team.Workspace
-	}
-	for _, path := range f.settings {
-		file, err := c.hookFile(path)
-		if err != nil {
-			return nil, "", err
-		}
-		sources = append(sources, hooks.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
-	}
-	for _, dir := range f.plugins {
-		source, err := c.pluginSource(dir)
-		if err != nil {
-			return nil, "", err
-		}
-		sources = append(sources, source)
-	}
-	sources, err = c.withManaged(sources)
-	return sources, workspace, err
-}
-
-// withManaged adds the layers of managed settings, and tells what the layers
-// switch off in each other.
-func (c *cli) withManaged(sources []hooks.Source) ([]hooks.Source, error) {
-	managed, warnings, err := configs.LoadManaged(c.managed)
-	if err != nil {
-		return nil, err
-	}
-	c.warnAll(warnings)
-	sources = append(sources, managed.Sources...)
-	for _, note := range hooks.LimitsOf(sources).Notes() {
-		c.err.printf("%s\n", plain("warning: "+note))
-	}
-	return sources, nil
-}
-
-// warnAll tells of what is wrong and does not keep anything from going on. They
-// go to stderr, so that the JSON on stdout stays one object.
-func (c *cli) warnAll(warnings []error) {
-	for _, w := range warnings {
-		c.err.printf("%s\n", plain(fmt.Sprintf("warning: %v", w)))
-	}
 }
 
 // completeEvent completes the name of an event. All of them, also those that a

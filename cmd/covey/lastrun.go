@@ -15,22 +15,15 @@ import (
 // lastRun is what the journal tells of a team's last run: enough to show it
 // when there is no process to ask.
 type lastRun struct {
-	members []*orchestrator.MemberStatus // in the order in which they appear
-	hooks   map[hookName]*hookCounts
-	failed  int // hooks that failed and let it pass
+	members []*orchestrator.MemberStatus       // in the order in which they appear
+	hooks   map[string]*orchestrator.HookTally // by member
 }
-
-// hookName is what tells the hooks of a journal apart.
-type hookName struct{ event, command string }
-
-// hookCounts is how often a hook ran, and with what outcome.
-type hookCounts struct{ runs, refusals, failed int }
 
 // readLastRun reads the last run of a team from its journal. A team without a
 // journal has an empty one. Only the last run is read, from where it begins,
 // since a journal holds all runs of a team and may be long.
 func readLastRun(place orchestrator.Place) (*lastRun, error) {
-	run := &lastRun{hooks: map[hookName]*hookCounts{}}
+	run := &lastRun{hooks: map[string]*orchestrator.HookTally{}}
 	begin, err := lastStart(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return run, nil
@@ -96,26 +89,22 @@ func (r *lastRun) apply(l orchestrator.Line) {
 	case "hook_feedback":
 		m.Refusals++
 	case "hook_finished":
-		r.applyHook(m, p)
+		if r.hooks[m.Name] == nil {
+			r.hooks[m.Name] = &orchestrator.HookTally{}
+		}
+		r.hooks[m.Name].Add(p.hookEnd())
 	}
 }
 
-// applyHook counts one hook. Outcomes that are neither a refusal nor a failure
-// only count as runs.
-func (r *lastRun) applyHook(m *orchestrator.MemberStatus, p payload) {
-	name := hookName{p.Event, p.Command}
-	if r.hooks[name] == nil {
-		r.hooks[name] = &hookCounts{}
+// hooksOfAll counts the hooks of all members together.
+func (r *lastRun) hooksOfAll() *orchestrator.HookTally {
+	var all orchestrator.HookTally
+	for _, m := range r.members { // in an order that stays the same
+		if tally := r.hooks[m.Name]; tally != nil {
+			all.Join(tally)
+		}
 	}
-	r.hooks[name].runs++
-	switch {
-	case p.Outcome == "blocking":
-		r.hooks[name].refusals++
-	case letPass(p):
-		r.hooks[name].failed++
-		m.FailedOpen++
-		r.failed++
-	}
+	return &all
 }
 
 // member is a member, made when it is first heard of.
@@ -156,7 +145,7 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 	}
 	s := orchestrator.Status{
 		Team: place.Team, Goal: file.Goal, Workspace: file.Workspace, Spec: file.Spec,
-		Started: file.Started, FailOpen: run.failed, Result: file.Result,
+		Started: file.Started, FailOpen: run.hooksOfAll().FailedOpen(), Result: file.Result,
 	}
 	if file.Result != nil {
 		s.Elapsed = max(0, file.Result.Ended.Sub(file.Started)).Round(time.Millisecond)
@@ -168,6 +157,9 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 	s.Tasks = countTasks(snapshot.Tasks)
 	for _, m := range run.members {
 		m.Unread = snapshot.Unread[m.Name]
+		if tally := run.hooks[m.Name]; tally != nil {
+			m.FailedOpen, m.Hooks = tally.FailedOpen(), tally.Noteworthy()
+		}
 		for _, t := range snapshot.Tasks {
 			if t.Owner == m.Name && t.Status == tasks.InProgress && m.Task == "" {
 				m.Task, m.Subject = t.ID, t.Subject

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -14,7 +15,8 @@ import (
 // twoRuns are the lines of two runs of a team.
 func twoRuns() []orchestrator.Line {
 	finished := func(outcome string) orchestrator.Line {
-		return lineAt(0, "ana", "hook_finished", `{"event":"Stop","command":"./x","outcome":"`+outcome+`"}`)
+		return lineAt(0, "ana", "hook_finished", `{"event":"Stop","command":"./x","outcome":"`+outcome+
+			fmt.Sprintf(`","failed_open":%t}`, outcome == "cancelled" || outcome == "non_blocking_error"))
 	}
 	return []orchestrator.Line{
 		lineAt(0, "", "team_started", `{"goal":"Ship","members":["lead","old"]}`),
@@ -47,16 +49,17 @@ func TestReadLastRun(t *testing.T) {
 	}
 	want := orchestrator.MemberStatus{
 		Name: "ana", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8 refusals", Turn: 2,
-		Refusals: 1, FailedOpen: 2, Tokens: 1200,
+		Refusals: 1, Tokens: 1200,
 	}
 	if got := *run.members[1]; !reflect.DeepEqual(got, want) {
 		t.Errorf("ana is %+v, want %+v", got, want)
 	}
-	if got := run.hooks[hookName{"Stop", "./x"}]; got == nil || *got != (hookCounts{runs: 4, refusals: 1, failed: 2}) {
-		t.Errorf("hook %+v", got)
+	count := orchestrator.HookCount{Event: "Stop", Command: "./x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no verdict"}
+	if got := run.hooksOfAll().Of("Stop", "./x"); got != count {
+		t.Errorf("hook %+v, want %+v", got, count)
 	}
-	if run.failed != 2 {
-		t.Errorf("%d failed open, want 2: those of the last run", run.failed)
+	if n := run.hooksOfAll().FailedOpen(); n != 2 {
+		t.Errorf("%d failed open, want 2: those of the last run", n)
 	}
 }
 
@@ -81,7 +84,7 @@ func TestReadLastRunOfDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := run.hooks[hookName{"Stop", "./x"}]; got == nil || got.runs != 3 {
+	if got := run.hooksOfAll().Of("Stop", "./x"); got.Runs != 3 {
 		t.Errorf("hook %+v, want the damaged line left out", got)
 	}
 }
@@ -94,9 +97,11 @@ func TestCountHooks(t *testing.T) {
 	infos := []orchestrator.HookInfo{
 		{Event: "Stop", Command: "./x"}, {Event: "Stop", Command: "./y"}, {Event: "TeammateIdle", Command: "./x"},
 	}
-	if err := countHooks(infos, place); err != nil {
+	run, err := readLastRun(place)
+	if err != nil {
 		t.Fatal(err)
 	}
+	orchestrator.CountHooks(infos, run.hooksOfAll())
 	if infos[0].Runs != 4 || infos[0].Refusals != 1 || infos[0].FailedOpen != 2 || infos[1].Runs+infos[2].Runs != 0 {
 		t.Errorf("%+v", infos)
 	}

@@ -112,7 +112,7 @@ docs    acp/gemini  logged out           -     -     -     -                0   
 
 // A team that does not run is shown from its journal in the same states.
 func TestLastRunOfLockouts(t *testing.T) {
-	run := &lastRun{hooks: map[hookName]*hookCounts{}}
+	run := &lastRun{hooks: map[string]*orchestrator.HookTally{}}
 	for _, l := range lockedLines() {
 		run.apply(l)
 	}

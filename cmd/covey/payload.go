@@ -59,6 +59,13 @@ type payload struct {
 	Until       time.Time       `json:"until"`
 	Usage       usage           `json:"usage"`
 	Warning     string          `json:"warning"`
+	Observed    string          `json:"observed"`
+}
+
+// hookEnd is what a line of type hook_finished says.
+func (p payload) hookEnd() orchestrator.HookEnd {
+	return orchestrator.HookEnd{Event: p.Event, Command: p.Command, Outcome: p.Outcome, ExitCode: p.ExitCode,
+		Warning: p.Warning, FailedOpen: p.FailedOpen, Observed: p.Observed}
 }
 
 // usage is the tokens of a turn.

@@ -84,9 +84,7 @@ func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 				name, name)))
 		}
 	}
-	if s.FailOpen > 0 {
-		c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %d hook runs failed and let it pass; covey hooks list", s.FailOpen)))
-	}
+	c.printHookTrouble(hooksOf(s.Members))
 }
 
 // statusLine sums a team up in one line. A result takes a second line: why a

@@ -246,7 +246,7 @@ func (c *cli) writeRun(dir string, spec []byte) (*configs.Team, error) {
 	if team, err = configs.Parse(path, spec); err != nil {
 		return nil, runTrouble(err)
 	}
-	if _, err := orchestrator.New(team, orchestrator.Options{}); err != nil {
+	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: c.managed}); err != nil {
 		return nil, runTrouble(err)
 	}
 	if run, up := orchestrator.Running(place); up {

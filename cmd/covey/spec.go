@@ -50,7 +50,7 @@ func (c *cli) looksLikeSpec(arg string) bool {
 // a mistake in one of them is found before anything runs. Programs that are not
 // installed are warned of: the spec may be for another machine.
 func (c *cli) loadSpec(path string) (*configs.Team, error) {
-	team, missing, err := readSpec(path)
+	team, missing, err := readSpec(path, c.managed)
 	if err != nil {
 		return nil, err
 	}
@@ -66,18 +66,18 @@ func (c *cli) loadSpec(path string) (*configs.Team, error) {
 // runnableSpec is loadSpec for a team that is to run here: what is not
 // installed is a mistake, too.
 func (c *cli) runnableSpec(path string) (*configs.Team, error) {
-	if _, missing, err := readSpec(path); err == nil && len(missing) > 0 {
+	if _, missing, err := readSpec(path, c.managed); err == nil && len(missing) > 0 {
 		return nil, specTrouble(path, fmt.Errorf("%w:\n%w", orchestrator.ErrSpec, errors.Join(missing...)))
 	}
 	return c.loadSpec(path)
 }
 
 // readSpec reads and checks a spec; missing are programs that are not there.
-func readSpec(path string) (team *configs.Team, missing []error, err error) {
+func readSpec(path string, managed []string) (team *configs.Team, missing []error, err error) {
 	if team, err = configs.Load(path); err != nil {
 		return nil, nil, specTrouble(path, err)
 	}
-	if missing, err = orchestrator.Check(team); err != nil {
+	if missing, err = orchestrator.Check(team, managed); err != nil {
 		return nil, nil, specTrouble(path, err)
 	}
 	return team, missing, nil

@@ -251,10 +251,6 @@ func hasFailed(outcome string) bool {
 	return outcome == "non_blocking_error" || outcome == "cancelled"
 }
 
-// letPass tells whether something went unchecked because a hook had no say. What
-// runs in the background checks nothing, unless it may wake its member.
-func letPass(p payload) bool { return hasFailed(p.Outcome) && (!p.Background || p.FailedOpen) }
-
 // quoteBar stands before each line of a text that somebody else has written.
 const quoteBar = "│ "
 

@@ -24,7 +24,7 @@ type teamRun struct {
 	stopper *stopper
 	parent  *parent   // nil unless in the background
 	view    *liveView // nil unless on a terminal
-	failed  failOpens
+	hooks   memberHooks
 
 	first   chan uint64   // gets the first line's number of this run, once
 	once    sync.Once     // guards first
@@ -127,7 +127,7 @@ func (r *teamRun) read(show func(orchestrator.Line) error, from func(first uint6
 				continue
 			}
 			if l.Seq >= first {
-				r.failed.note(l)
+				r.hooks.note(l)
 			}
 			if err := show(l); err != nil {
 				r.stopper.lost(err)

@@ -154,7 +154,7 @@ func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal s
 		return err
 	}
 	if !f.json {
-		c.report(team.Name, ending, &r.failed)
+		c.report(team.Name, ending, &r.hooks)
 	}
 	if ending.Code != orchestrator.CodeDone {
 		return &endError{code: ending.Code, err: r.lastWord(ending)}

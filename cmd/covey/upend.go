@@ -9,38 +9,10 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// failOpens collects the hooks of a run that failed and let it pass. The
-// orchestrator counts them; a person needs to know which ones, and why.
-type failOpens struct {
-	order []string // "Event hook command", in order of the first failure
-	count map[string]int
-	cause map[string]string // the last one
-}
-
-// note takes a line of the journal in. A gate that could not run is not among
-// them: it refused.
-func (f *failOpens) note(l orchestrator.Line) {
-	if l.Type != "hook_finished" {
-		return
-	}
-	p := data(l)
-	if !letPass(p) {
-		return
-	}
-	if f.count == nil {
-		f.count, f.cause = map[string]int{}, map[string]string{}
-	}
-	name := plainLine(p.Event + " hook " + p.Command)
-	if f.count[name]++; f.count[name] == 1 {
-		f.order = append(f.order, name)
-	}
-	f.cause[name] = short(firstOf(p.Warning, p.Stderr, fmt.Sprintf("%s, exit code %d", p.Outcome, p.ExitCode)))
-}
-
 // report prints how a run ended: the lead's last answer, why it ended, what
 // each member did, and what a person should look after. The answer comes first
 // and by itself, since it is what the team was started for.
-func (c *cli) report(team string, e orchestrator.Ending, failed *failOpens) {
+func (c *cli) report(team string, e orchestrator.Ending, counted *memberHooks) {
 	if answer := strings.TrimSpace(plain(e.Answer)); answer != "" {
 		c.out.printf("\n%s\n", answer)
 	}
@@ -52,12 +24,7 @@ func (c *cli) report(team string, e orchestrator.Ending, failed *failOpens) {
 	for _, problem := range e.Problems {
 		c.out.printf("%s\n", c.out.paint(yellow, "! "+plainLine(problem)))
 	}
-	if len(failed.order) > 0 {
-		c.out.printf("\nHooks that failed and let it pass:\n")
-	}
-	for _, name := range failed.order {
-		c.out.printf("  %s (%d times): %s\n", name, failed.count[name], failed.cause[name])
-	}
+	c.printHookTrouble(counted.members())
 	if hint := endHint(e); hint != "" {
 		c.out.printf("\n%s\n", c.out.paint(faint, hint))
 	}

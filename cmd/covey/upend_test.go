@@ -35,12 +35,12 @@ func TestReport(t *testing.T) {
 	c, out, _ := printer()
 	e := endedTeam()
 	e.Code = orchestrator.CodeUnfinished
-	failed := &failOpens{}
+	counted := &memberHooks{}
 	for range 3 {
-		failed.note(lineAt(1, "ana", "hook_finished",
-			`{"event":"Stop","command":"./gone.sh","outcome":"non_blocking_error","exit_code":127,"stderr":"not found"}`))
+		counted.note(lineAt(1, "ana", "hook_finished", `{"event":"Stop","command":"./gone.sh",`+
+			`"outcome":"non_blocking_error","exit_code":127,"stderr":"not found","failed_open":true}`))
 	}
-	c.report("crew", e, failed)
+	c.report("crew", e, counted)
 	want := `
 It is \x1b[1mdone\x1b[0m.
 All of it.
@@ -51,9 +51,8 @@ MEMBER  AGENT           STATE            TURNS  PASSES  COMPLETED  REFUSALS  TOK
 lead    builtin/script  idle             2      7       -          0         0
 ana     builtin/script  needs attention  4      19      2, 9, 10   3         12345
 ! ana: 8 refusals in a row
-
-Hooks that failed and let it pass:
-  Stop hook ./gone.sh (3 times): not found
+! ana: 3 hooks failed open: ./gone.sh (exit 127) ×3
+  covey hooks doctor tells why
 
 covey logs MEMBER tells what happened, covey tasks graph what waits for what; covey up takes it up again.
 `
@@ -65,7 +64,7 @@ covey logs MEMBER tells what happened, covey tasks graph what waits for what; co
 // TestReportOfLittle: a run without tasks, answer and members is one line.
 func TestReportOfLittle(t *testing.T) {
 	c, out, _ := printer()
-	c.report("crew", orchestrator.Ending{Reason: "nothing to do"}, &failOpens{})
+	c.report("crew", orchestrator.Ending{Reason: "nothing to do"}, &memberHooks{})
 	if got := out.String(); got != "\ncrew: nothing to do · 0s\n" {
 		t.Errorf("got %q", got)
 	}
@@ -89,31 +88,29 @@ func TestEndHint(t *testing.T) {
 	}
 }
 
-// TestFailOpens counts hooks that had no say, by event and command, in the
-// order in which they first failed.
-func TestFailOpens(t *testing.T) {
-	failed := &failOpens{}
-	finished := func(event, command, outcome, more string) {
-		failed.note(lineAt(1, "ana", "hook_finished",
-			fmt.Sprintf(`{"event":%q,"command":%q,"outcome":%q,"exit_code":3%s}`, event, command, outcome, more)))
+// TestHookTroubleOfMembers counts by member what a person should know of hooks:
+// those that had no say, and what those would have done that only observe.
+func TestHookTroubleOfMembers(t *testing.T) {
+	counted := &memberHooks{}
+	finished := func(member, command, more string) {
+		counted.note(lineAt(1, member, "hook_finished", fmt.Sprintf(`{"event":"Stop","command":%q%s}`, command, more)))
 	}
-	finished("Stop", "./b", "cancelled", `,"warning":"timed out"`)
-	finished("Stop", "./a", "success", "")
-	finished("Stop", "./a", "blocking", "")
-	finished("Stop", "./a", "non_blocking_error", "")
-	finished("TeammateIdle", "./b", "non_blocking_error", `,"stderr":"two\nlines"`)
-	finished("Stop", "./b", "non_blocking_error", "")
-	failed.note(lineAt(1, "ana", "text", `{"text":"x","outcome":"cancelled"}`))
-	want := []string{"Stop hook ./b", "Stop hook ./a", "TeammateIdle hook ./b"}
-	if strings.Join(failed.order, "|") != strings.Join(want, "|") {
-		t.Fatalf("order %q, want %q", failed.order, want)
-	}
-	for i, expect := range []struct {
-		count int
-		cause string
-	}{{2, "non_blocking_error, exit code 3"}, {1, "non_blocking_error, exit code 3"}, {1, "two lines"}} {
-		if got := failed.count[want[i]]; got != expect.count || failed.cause[want[i]] != expect.cause {
-			t.Errorf("%s: %d times, %q; want %d, %q", want[i], got, failed.cause[want[i]], expect.count, expect.cause)
-		}
+	finished("ben", "./fine", `,"outcome":"success"`)
+	finished("ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
+	finished("ana", "./odd", `,"outcome":"success","failed_open":true,"warning":"its JSON\nis broken"`)
+	finished("ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
+	finished("ana", "./no", `,"outcome":"blocking","exit_code":2`)
+	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
+	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
+	finished("", "./gone$", `,"outcome":"non_blocking_error","exit_code":127,"failed_open":true`)
+	counted.note(lineAt(1, "ana", "text", `{"text":"x","failed_open":true}`))
+	c, out, _ := printer()
+	c.printHookTrouble(counted.members())
+	want := "! ana: 3 hooks failed open: ./slow (no answer in time) ×2, ./odd (its JSON is broken)\n" +
+		"! team: 1 hook failed open: ./gone$ (exit 127)\n" +
+		"  covey hooks doctor tells why\n" +
+		"~ ana: only observed: ./new would have refused ×2\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
 	}
 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/configs"
+)
+
+// hookDoctorFlags are the flags of `covey hooks doctor`.
+type hookDoctorFlags struct {
+	hookFlags
+	probe, json bool
+}
+
+// hooksDoctorCommand is `covey hooks doctor`.
+func (c *cli) hooksDoctorCommand() *cobra.Command {
+	var f hookDoctorFlags
+	cmd := &cobra.Command{
+		Use:   "doctor [SPEC]",
+		Short: "Find hooks that cannot run, never run, or decide nothing",
+		Long: `Look at all hooks of a spec (team.yaml by default), or of settings files and
+plugins, without running any: commands that are not there or may not be run,
+scripts without an interpreter, misspelt events, fields and keys, matchers that
+fit nothing, an "if" that is never asked, time-outs that are too long, hooks that
+others or a policy keep from running, and hooks that only seem to decide. Each
+finding names the place and what to write instead. The exit code is 1 if
+something is wrong.`,
+		Example: `  covey hooks doctor
+  covey hooks doctor --settings .claude/settings.json
+  covey hooks doctor --probe     # try whether http hooks' servers answer, too
+  covey hooks doctor --json | jq '.[] | select(.verdict == "fail")'`,
+		Args: argCount(0, 1, "at most one spec"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && f.spec != "" {
+				return usagef("a spec is named twice: %s and --spec %s", args[0], f.spec)
+			}
+			if len(args) > 0 {
+				f.spec = args[0]
+			}
+			return c.hooksDoctor(cmd.Context(), f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.probe, "probe", false, "try whether somebody answers at the URLs of http hooks")
+	jsonFlag(cmd, &f.json)
+	return cmd
+}
+
+// hooksDoctor examines hooks and prints what it finds.
+func (c *cli) hooksDoctor(ctx context.Context, f hookDoctorFlags) error {
+	var findings []finding
+	set, err := c.hookSet(f.hookFlags)
+	var mistakes configs.Errors
+	switch {
+	case errors.As(err, &mistakes):
+		findings = specFindings(mistakes)
+	case err != nil:
+		return err
+	default:
+		var count int
+		if findings, count, err = examineHooks(ctx, set, f.probe); err != nil {
+			return err
+		}
+		if len(findings) == 0 {
+			findings = []finding{ok("hooks", "%d hooks and gates, nothing wrong", count)}
+		}
+	}
+	if f.json {
+		if err := c.out.json(findings); err != nil {
+			return err
+		}
+	} else {
+		c.printFindings(findings)
+	}
+	return worst(findings)
+}

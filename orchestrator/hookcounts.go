@@ -1,0 +1,152 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// HookEnd is how one run of a hook ended, as the journal's lines of type
+// hook_finished have it.
+type HookEnd struct {
+	Event      string `json:"event"`
+	Command    string `json:"command"`
+	Outcome    string `json:"outcome"`
+	ExitCode   int    `json:"exit_code"`
+	Warning    string `json:"warning"`
+	FailedOpen bool   `json:"failed_open"`
+	Observed   string `json:"observed"`
+}
+
+// HookCount is what the runs of one hook came to. Hooks that have one event and
+// one command are one here, as they are in the journal.
+type HookCount struct {
+	Event      string `json:"event"`
+	Command    string `json:"command"`
+	Runs       int    `json:"runs"`
+	Refusals   int    `json:"refusals"`
+	FailedOpen int    `json:"failed_open"` // it had no say, and what it guards went on
+	// Would counts what a hook of mode observe would have done.
+	Would int `json:"would"`
+	// Why is why it failed last, in a few words; Verdict is what it would have done
+	// last.
+	Why     string `json:"why,omitempty"`
+	Verdict string `json:"verdict,omitempty"`
+}
+
+// HookTally counts the runs of hooks, in the order in which each first ended. The
+// zero value has counted nothing.
+type HookTally struct{ counts []HookCount }
+
+// Add counts one run.
+func (t *HookTally) Add(end HookEnd) {
+	n := t.of(end.Event, end.Command)
+	n.Runs++
+	// What only observes has refused nothing, whatever its outcome says.
+	switch {
+	case wouldHave(end.Observed) != "":
+		n.Would++
+		n.Verdict = wouldHave(end.Observed)
+	case end.Outcome == "blocking":
+		n.Refusals++
+	}
+	if end.FailedOpen {
+		n.FailedOpen++
+		n.Why = whyOpen(end)
+	}
+}
+
+// of is the count of a hook, made when it is first asked for.
+func (t *HookTally) of(event, command string) *HookCount {
+	i := slices.IndexFunc(t.counts, func(n HookCount) bool { return n.Event == event && n.Command == command })
+	if i < 0 {
+		i = len(t.counts)
+		t.counts = append(t.counts, HookCount{Event: event, Command: command})
+	}
+	return &t.counts[i]
+}
+
+// Of is the count of one hook.
+func (t *HookTally) Of(event, command string) HookCount {
+	for _, n := range t.counts {
+		if n.Event == event && n.Command == command {
+			return n
+		}
+	}
+	return HookCount{Event: event, Command: command}
+}
+
+// Join adds the counts of another tally.
+func (t *HookTally) Join(other *HookTally) {
+	for _, n := range other.counts {
+		sum := t.of(n.Event, n.Command)
+		sum.Runs, sum.Refusals = sum.Runs+n.Runs, sum.Refusals+n.Refusals
+		sum.FailedOpen, sum.Would = sum.FailedOpen+n.FailedOpen, sum.Would+n.Would
+		if n.Why != "" {
+			sum.Why = n.Why
+		}
+		if n.Verdict != "" {
+			sum.Verdict = n.Verdict
+		}
+	}
+}
+
+// Noteworthy are the hooks that a person should know of: those that failed open,
+// and those that only observed and would have done something. The list is the
+// caller's own.
+func (t *HookTally) Noteworthy() []HookCount {
+	var list []HookCount
+	for _, n := range t.counts {
+		if n.FailedOpen+n.Would > 0 {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// FailedOpen is how many runs failed open.
+func (t *HookTally) FailedOpen() int {
+	sum := 0
+	for _, n := range t.counts {
+		sum += n.FailedOpen
+	}
+	return sum
+}
+
+// wouldHave says what a hook that only observes would have done, by what it would
+// have decided; empty: nothing.
+func wouldHave(observed string) string {
+	switch observed {
+	case "", "pass":
+		return ""
+	case "block":
+		return "refused"
+	case "stop":
+		return "stopped"
+	case "deny":
+		return "denied"
+	case "defer":
+		return "deferred"
+	}
+	return observed + "ed" // ask, allow
+}
+
+// whyOpen says in a few words why a hook had no say.
+func whyOpen(end HookEnd) string {
+	switch {
+	case end.Outcome == "cancelled":
+		return "no answer in time"
+	case end.ExitCode > 0:
+		return fmt.Sprintf("exit %d", end.ExitCode)
+	case end.Warning != "":
+		return oneLine(end.Warning)
+	}
+	return "no verdict"
+}
+
+// endOf takes from a member's event what is counted.
+func endOf(f teammate.HookFinished) HookEnd {
+	return HookEnd{Event: f.Event, Command: f.Command, Outcome: f.Outcome, ExitCode: f.ExitCode,
+		Warning: f.Warning, FailedOpen: f.FailedOpen, Observed: f.Observed}
+}
