@@ -26,12 +26,18 @@ func exampleChecks() map[string]func(*testing.T, example) {
 		"quickstart":  checkQuickstart,
 		"idle-policy": checkIdlePolicy,
 		"mixed-team":  checkMixedTeam,
+		"plugins":     checkPlugins,
 	}
 }
 
 // exampleAgents are the agent programs that an example needs, as presets.
 func exampleAgents() map[string][]string {
 	return map[string][]string{"mixed-team": slices.Collect(maps.Keys(realAgents()))}
+}
+
+// examplePrograms are other programs that an example needs.
+func examplePrograms() map[string][]string {
+	return map[string][]string{"plugins": {"python3"}}
 }
 
 // TestExamples runs the team of every folder of examples/ as its README says:
@@ -50,6 +56,11 @@ func TestExamples(t *testing.T) {
 			check, known := exampleChecks()[entry.Name()]
 			if !known {
 				t.Fatalf("nothing is known of examples/%s; say in exampleChecks what its team must have done", entry.Name())
+			}
+			for _, program := range examplePrograms()[entry.Name()] {
+				if err := exec.Command(program, "--version").Run(); err != nil {
+					t.Skipf("the example needs %s: %v", program, err)
+				}
 			}
 			env := append(os.Environ(), "COVEY_STATE_HOME="+t.TempDir(), "NO_COLOR=1")
 			if agents := exampleAgents()[entry.Name()]; agents != nil {
