@@ -41,9 +41,12 @@ type MemberEnding struct {
 	Completed []string // ids of the tasks that it completed
 	Refusals  int      // feedback that hooks gave it
 	Tokens    int64
-	CostUSD   float64 // of this run, in US dollars; 0 where its agent does not tell
-	State     MemberState
-	Reason    string // why it needs attention or has ended early
+	// TokensUnknown: its agent program did not tell all that it used; Tokens is
+	// what it told.
+	TokensUnknown bool
+	CostUSD       float64 // of this run, in US dollars; 0 where its agent does not tell
+	State         MemberState
+	Reason        string // why it needs attention or has ended early
 }
 
 // counts are the tasks by status, as the journal has them.
@@ -119,6 +122,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 			Name: s.member.Name, Agent: kindOf(s.member), Turns: s.watch.turns, Passes: s.watch.passes,
 			Completed: s.watch.completed, Refusals: s.watch.refusals, State: Resting,
 			Tokens: s.watch.usage.InputTokens + s.watch.usage.OutputTokens, CostUSD: s.watch.cost,
+			TokensUnknown: s.watch.untold,
 		}
 		switch {
 		case s.gone != "":

@@ -100,7 +100,8 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 		{teammate.HookFinished{FailedOpen: true}, "Stop hooks"},
 		{teammate.HookFeedback{}, "Stop hooks"},
 		{teammate.TurnEnded{Usage: teammate.Usage{InputTokens: 3, OutputTokens: 4}}, ""},
-		{teammate.TurnEnded{Usage: teammate.Usage{InputTokens: 10}}, ""},
+		{teammate.TurnEnded{Usage: teammate.Usage{InputTokens: 10}, UsageUnknown: true}, ""},
+		{teammate.TurnEnded{}, ""}, // what is not known stays so
 	}
 	for i, s := range steps {
 		w.see(teammate.Event{Turn: 7, Data: s.event})
@@ -113,7 +114,7 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 	}
 	w.see(teammate.Event{Data: teammate.Warning{}}) // of no turn
 	if w.turn != 7 || w.turns != 1 || w.passes != 2 || w.pass != 2 || w.lastText != "two" || w.refusals != 1 || w.hooks.FailedOpen() != 1 ||
-		w.usage.InputTokens != 13 || w.usage.OutputTokens != 4 {
+		w.usage.InputTokens != 13 || w.usage.OutputTokens != 4 || !w.untold {
 		t.Errorf("the watch holds %+v", w)
 	}
 }

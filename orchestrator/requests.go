@@ -86,6 +86,9 @@ type MemberStatus struct {
 	Refusals   int         `json:"refusals"`    // by gates, in this run
 	FailedOpen int         `json:"failed_open"` // hooks that failed and let it pass, in this run
 	Tokens     int64       `json:"tokens"`
+	// TokensUnknown: its agent program did not tell all that it used; Tokens is
+	// what it told.
+	TokensUnknown bool `json:"tokens_unknown,omitempty"`
 	// Background are the hooks that run though nobody waits for them.
 	Background []string `json:"background_hooks,omitempty"`
 	// Hooks are those that failed and let it pass, and those that only observed and

@@ -110,6 +110,7 @@ type watch struct {
 	completed     []string // tasks that it completed in this run
 	unreported    []string // tasks that it completed since it last wrote to the lead
 	usage         teammate.Usage
+	untold        bool    // some turn used tokens that its program did not tell of
 	cost          float64 // in US dollars
 }
 
@@ -211,6 +212,7 @@ func (w *watch) see(e teammate.Event) {
 		w.inTurn, w.doing = false, ""
 		w.usage.InputTokens += data.Usage.InputTokens
 		w.usage.OutputTokens += data.Usage.OutputTokens
+		w.untold = w.untold || data.UsageUnknown
 		w.cost += data.CostUSD
 	}
 }

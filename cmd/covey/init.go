@@ -87,6 +87,11 @@ func (c *cli) init(dir string, f initFlags) error {
 		c.out.printf("\nThis team plays scripts. Agent programs are installed here, too: covey init --force --with %s\n"+
 			"writes a team of them instead.\n", strings.Join(agentNames(found), ","))
 	}
+	for _, a := range agents {
+		if info, ok := orchestrator.PresetInfo(a); ok && !info.Installed() {
+			c.out.printf("\n%s is not installed here; `%s` installs it.\n", info.Name, info.Install)
+		}
+	}
 	spec := specArg(filepath.Join(dir, defaultSpec))
 	c.out.printf("\nNext: covey up%s\n", spec)
 	c.out.printf("It shows first what the team would run, and asks whether you trust that.\n")

@@ -53,9 +53,21 @@ func endTable(members []orchestrator.MemberEnding) *table {
 		slices.SortFunc(completed, func(x, y string) int { return number(x) - number(y) })
 		t.add(cell{text: m.Name}, cell{text: m.Agent}, cell{string(m.State), memberStyle(m.State)},
 			cell{text: fmt.Sprint(m.Turns)}, cell{text: fmt.Sprint(m.Passes)},
-			cell{text: strings.Join(completed, ", ")}, cell{text: fmt.Sprint(m.Refusals)}, cell{text: fmt.Sprint(m.Tokens)})
+			cell{text: strings.Join(completed, ", ")}, cell{text: fmt.Sprint(m.Refusals)}, cell{text: tokensText(m)})
 	}
 	return t
+}
+
+// tokensText is what a member has used. A program that does not tell has not
+// used nothing.
+func tokensText(m orchestrator.MemberEnding) string {
+	switch {
+	case m.TokensUnknown && m.Tokens == 0:
+		return "unknown"
+	case m.TokensUnknown:
+		return fmt.Sprintf("%d+", m.Tokens)
+	}
+	return fmt.Sprint(m.Tokens)
 }
 
 // memberStyle sets a member's state off. Only what a person should look at is

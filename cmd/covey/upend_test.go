@@ -114,3 +114,16 @@ func TestHookTroubleOfMembers(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", out, want)
 	}
 }
+
+// TestTokensText: what a program does not tell is not nothing.
+func TestTokensText(t *testing.T) {
+	for _, tc := range []struct {
+		tokens  int64
+		unknown bool
+		want    string
+	}{{0, false, "0"}, {7, false, "7"}, {0, true, "unknown"}, {7, true, "7+"}} {
+		if got := tokensText(orchestrator.MemberEnding{Tokens: tc.tokens, TokensUnknown: tc.unknown}); got != tc.want {
+			t.Errorf("%d, unknown %v: %q, want %q", tc.tokens, tc.unknown, got, tc.want)
+		}
+	}
+}
