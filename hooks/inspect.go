@@ -174,7 +174,7 @@ func (i *inspection) overrule(c *Configured, a *armed) {
 // NearestOf returns the word of a list that is most like what somebody wrote, or
 // "" if none is near enough to be what was meant.
 func NearestOf(written string, words []string) string {
-	best, distance := "", len(written)/3+1
+	best, distance := "", 2+len(written)/5
 	for _, word := range words {
 		if d := editDistance(written, word); d < distance {
 			best, distance = word, d

@@ -233,7 +233,7 @@ func TestPrintStatus(t *testing.T) {
 		{Name: "lead", Agent: "builtin/script", State: orchestrator.Working, Turn: 2, Pass: 3, Doing: "Bash ls", WaitsFor: "x"},
 		{Name: "ana", Agent: "builtin/script", State: orchestrator.Resting, Turn: 1, WaitsFor: "task 1", Unread: 4},
 		{Name: "ben", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8\nrefusals", Task: "2",
-			Subject: "Do it", Refusals: 8},
+			Subject: "Do it", Refusals: 8, Hooks: []orchestrator.HookCount{{Command: "./x", FailedOpen: 2, Why: "exit 1"}}},
 	}}, time.Now())
 	_, got, _ := strings.Cut(out.String(), "\n\n")
 	want := `MEMBER  AGENT           STATE            TURN  PASS  TASK     WAITS FOR  UNREAD  REFUSALS
@@ -242,7 +242,8 @@ ana     builtin/script  idle             1     -     -        task 1     4      
 ben     builtin/script  needs attention  -     -     2 Do it  -          0       8
 ! ben needs attention: 8 refusals
   covey logs ben tells what happened; covey send ben TEXT helps it on
-! 2 hook runs failed and let it pass; covey hooks list
+! ben: 2 hooks failed open: ./x (exit 1) ×2
+  covey hooks doctor tells why
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
