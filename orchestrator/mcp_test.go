@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -55,7 +56,8 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 		t.Fatal(err)
 	}
 	c := &crew{
-		store: store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), team: o.team.Name,
+		functions: &hooks.Registry{},
+		store:     store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), team: o.team.Name,
 		poked: make(chan struct{}, 1), up: make(chan struct{}),
 	}
 	j.views = journalViews{Line: o.opts.OnLine, Stored: c.stored}

@@ -229,7 +229,7 @@ func TestReadInstructions(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(dir, "secret.md")
 	put(t, outside, "secret")
-	root := filepath.Join(dir, "repo", "work")
+	root := filepath.Join(dir, "repo", "src")
 	put(t, filepath.Join(dir, "repo", ".git", "HEAD"), "")
 	put(t, filepath.Join(dir, "repo", "CLAUDE.md"), "of the repository")
 	put(t, filepath.Join(dir, "CLAUDE.md"), "above the repository")
@@ -247,7 +247,7 @@ func TestReadInstructions(t *testing.T) {
 		got = append(got, strings.TrimPrefix(f.path, real(filepath.Join(dir, "repo")))+" "+f.kind)
 	}
 	equal(t, "files", got, []string{
-		"/CLAUDE.md Project", "/work/AGENTS.md Project", "/work/b.md Project", "/work/CLAUDE.local.md Local",
+		"/CLAUDE.md Project", "/src/AGENTS.md Project", "/src/b.md Project", "/src/CLAUDE.local.md Local",
 	})
 	text, notes := in.Text(), strings.Join(in.notes, "\n")
 	if strings.Contains(text, "secret") && strings.Contains(text, "\nsecret") || strings.Contains(text, "above the") {

@@ -126,10 +126,7 @@ func replay(t *testing.T, c recorded) {
 			t.Errorf("conversation %s:\n%s\nwant\n%s", name, got, normal(strings.Join(want, "\n--\n")))
 		}
 	}
-	var got, want []string
-	for _, f := range m.fired() {
-		got = append(got, f)
-	}
+	got, want := m.fired(), []string(nil)
 	for _, f := range c.Fired {
 		if text := m.wanted(t, f.Handler, f.Input); text != "" {
 			want = append(want, text)

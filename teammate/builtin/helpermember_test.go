@@ -28,16 +28,15 @@ type hookRunner interface {
 // member is a whole member on a script: the builtin agent with its tools, the
 // hooks of runner, a transcript on disk. It is its own inbox.
 type member struct {
-	dir     string
-	path    string // of the transcript
-	script  *script.Script
-	runner  hookRunner
-	types   []builtin.HelperType
-	may     func(string) bool
-	cut     func(*teammate.Options) // changes options before each life
-	mate    *teammate.Teammate
-	passes  int // 0: the default
-	ordinal int
+	dir    string
+	path   string // of the transcript
+	script *script.Script
+	runner hookRunner
+	types  []builtin.HelperType
+	may    func(string) bool
+	cut    func(*teammate.Options) // changes options before each life
+	mate   *teammate.Teammate
+	passes int // 0: the default
 
 	mu     sync.Mutex
 	work   []teammate.Work
