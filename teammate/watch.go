@@ -54,11 +54,20 @@ func (h *Watch) Set(paths []string) error {
 	return errors.Join(errs...)
 }
 
-// tell notes a change. It never blocks: of one file the last change counts.
+// tell notes a change. It never blocks: of one file what all changes since the
+// last that was heard of come to is one.
 func (h *Watch) tell(c FileChange) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.changes = slices.DeleteFunc(h.changes, func(old FileChange) bool { return old.Path == c.Path })
+	if i := slices.IndexFunc(h.changes, func(old FileChange) bool { return old.Path == c.Path }); i >= 0 {
+		switch old := h.changes[i].Kind; {
+		case old == "add" && c.Kind == "change":
+			c.Kind = "add"
+		case old == "unlink" && c.Kind == "add":
+			c.Kind = "change"
+		}
+		h.changes = slices.Delete(h.changes, i, i+1)
+	}
 	h.changes = append(h.changes, c)
 	select {
 	case h.news <- struct{}{}:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -106,13 +107,18 @@ func (w *Watcher) reach(path string) error {
 	if w.system == nil {
 		return nil
 	}
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+	for dir, below := filepath.Dir(path), path; ; {
 		err := w.system.Add(dir)
-		if err == nil {
+		switch {
+		case err == nil && below != path && look(below) != nil:
+			// It came before the folder above it was watched, which then tells nothing.
+			dir, below = filepath.Dir(path), path
+		case err == nil:
 			return nil
-		}
-		if dir == filepath.Dir(dir) || !os.IsNotExist(err) {
+		case dir == filepath.Dir(dir) || !os.IsNotExist(err):
 			return fmt.Errorf("%s cannot be watched: %w", dir, err)
+		default:
+			dir, below = filepath.Dir(dir), dir
 		}
 	}
 }
@@ -218,14 +224,20 @@ func (w *Watcher) next(now time.Time) time.Duration {
 	return wait
 }
 
-// lookAtDue tells of the changes of the files that have been quiet.
+// lookAtDue tells of the changes of the files that have been quiet, those that
+// have been for longer first.
 func (w *Watcher) lookAtDue(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	var due []string
 	for path, f := range w.files {
-		if f.due.IsZero() || f.due.After(now) {
-			continue
+		if !f.due.IsZero() && !f.due.After(now) {
+			due = append(due, path)
 		}
+	}
+	slices.SortFunc(due, func(a, b string) int { return w.files[a].due.Compare(w.files[b].due) })
+	for _, path := range due {
+		f := w.files[path]
 		if kind := f.look(path); kind != "" {
 			for watch := range f.watches {
 				watch.tell(FileChange{Path: path, Kind: kind})
