@@ -162,6 +162,9 @@ func (m *hookModels) play(ctx context.Context, by askedBy, r teammate.Request) (
 
 // bill counts what a hook has used for its member.
 func (m *hookModels) bill(s *seat, asked HookModelAsked) {
+	if m.c.journal == nil { // fired by hand: nobody is billed
+		return
+	}
 	m.c.mu.Lock()
 	s.watch.usage.InputTokens += asked.Usage.InputTokens
 	s.watch.usage.OutputTokens += asked.Usage.OutputTokens

@@ -125,7 +125,7 @@ func (v *verifier) Call(ctx context.Context, call teammate.ToolCall) teammate.To
 	if denial := v.permissions().Permits(tool, &call, v.dir, hooks.Outcome{Decision: hooks.Pass}); denial != "" {
 		return toolError(errors.New(denial))
 	}
-	before, err := v.seat.mate.Fire(ctx, hooks.PreToolUseInput{
+	before, err := v.fire(ctx, hooks.PreToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
 	})
 	switch {
@@ -140,6 +140,14 @@ func (v *verifier) Call(ctx context.Context, call teammate.ToolCall) teammate.To
 		return toolError(errors.New(denial))
 	}
 	return contained(ctx, func(ctx context.Context) teammate.ToolResult { return tool.Run(ctx, call) })
+}
+
+// fire runs the member's hooks. By hand there is no member whose hooks could run.
+func (v *verifier) fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, error) {
+	if v.seat.mate == nil {
+		return hooks.Outcome{Decision: hooks.Pass}, nil
+	}
+	return v.seat.mate.Fire(ctx, in)
 }
 
 func (v *verifier) permissions() teammate.Permissions { return v.seat.permissions }

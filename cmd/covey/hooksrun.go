@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"iter"
 	"os"
 
 	"github.com/google/uuid"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // maxHookInput is the size of the largest hook input that is read, in bytes.
@@ -108,6 +110,16 @@ func (c *cli) fireAt(ctx context.Context, set *hookSet, in hooks.Input) error {
 	}
 	if set.team != nil {
 		opts.FailClosed = set.team.FailClosed
+		// A hook of another type must not fail because a script of some member is not
+		// right: only who asks a model needs the whole team.
+		if asksTeam(set.sources) {
+			hand, err := orchestrator.ByHand(set.team)
+			if err != nil {
+				return specTrouble(set.team.File, err)
+			}
+			defer hand.Close()
+			opts.Models, opts.Tools = hand.Models(), hand.Tools()
+		}
 	}
 	runner, err := hooks.NewRunner(set.sources, &opts)
 	if err != nil {
@@ -133,7 +145,11 @@ func (c *cli) fireAt(ctx context.Context, set *hookSet, in hooks.Input) error {
 // refuse.
 func absentPolicies(sources []hooks.Source) map[string]hooks.Policy {
 	absent := map[string]hooks.Policy{}
-	for _, name := range policyNames(sources) {
+	for h := range handlersOf(sources) {
+		name := h.Policy
+		if name == "" {
+			continue
+		}
 		absent[name] = func(context.Context, hooks.Input) hooks.Result {
 			text := "the policy " + name + " looks at a running team and cannot be asked by hand"
 			return hooks.Result{Outcome: hooks.NonBlockingError, ExitCode: -1, Feedback: text, Warning: text}
@@ -142,21 +158,31 @@ func absentPolicies(sources []hooks.Source) map[string]hooks.Policy {
 	return absent
 }
 
-// policyNames are the policies that gates name.
-func policyNames(sources []hooks.Source) []string {
-	var names []string
-	for _, s := range sources {
-		for _, groups := range s.Settings {
-			for _, g := range groups {
-				for _, h := range g.Hooks {
-					if h.Policy != "" {
-						names = append(names, h.Policy)
+// asksTeam reports whether a hook asks a model or a server of the team.
+func asksTeam(sources []hooks.Source) bool {
+	for h := range handlersOf(sources) {
+		if h.Type == "prompt" || h.Type == "agent" || h.Type == "mcp_tool" {
+			return true
+		}
+	}
+	return false
+}
+
+// handlersOf goes through all hooks of the sources.
+func handlersOf(sources []hooks.Source) iter.Seq[hooks.Handler] {
+	return func(yield func(hooks.Handler) bool) {
+		for _, s := range sources {
+			for _, groups := range s.Settings {
+				for _, g := range groups {
+					for _, h := range g.Hooks {
+						if !yield(h) {
+							return
+						}
 					}
 				}
 			}
 		}
 	}
-	return names
 }
 
 // hookInput is the JSON that the hooks are to get; none is an empty object. The
