@@ -148,6 +148,7 @@ func TestAsyncDoesNotHoldTheEventUp(t *testing.T) {
 }
 
 func TestAsyncDecidesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	block := `{"decision":"block","reason":"r","continue":false,"systemMessage":"m",` +
 		`"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"c"}}`
@@ -269,6 +270,7 @@ func TestRewakeThatOnlyObserves(t *testing.T) {
 }
 
 func TestAsyncTimesOut(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	short := async(Stop, "sleep 60")
 	short[Stop][0].Hooks[0].Timeout = 0.2

@@ -105,6 +105,7 @@ func engineCases(t *testing.T) []goldenCase {
 
 // TestConformance replays what was recorded of one event, and prints the table.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	var got conformed
 	t.Run("engine", func(t *testing.T) {
 		for _, c := range engineCases(t) {

@@ -40,6 +40,7 @@ func TestHelperWire(t *testing.T) {
 // A layer for one kind of helper is for nobody else, least of all for a member
 // that has the same name.
 func TestLayersForHelpers(t *testing.T) {
+	t.Parallel()
 	layer := Source{Name: "foo.md", Helper: "foo", Settings: Settings{Stop: nil, PreToolUse: []Group{{
 		Hooks: []Handler{{Type: "command", Command: "true"}},
 	}}}}

@@ -136,6 +136,7 @@ func TestProcessIsStopped(t *testing.T) {
 
 // TestProcessGrace: children get as long to end as the program itself does.
 func TestProcessGrace(t *testing.T) {
+	t.Parallel()
 	var out buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

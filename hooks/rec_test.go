@@ -5,10 +5,13 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,6 +26,12 @@ func TestMain(m *testing.M) {
 		os.Exit(rec(os.Args[1], os.Args[2]))
 	case "daemon":
 		os.Exit(daemon())
+	}
+	// Most tests wait for processes and time-outs: more of them fit side by side
+	// than there are processors.
+	flag.Parse()
+	if p := flag.Lookup("test.parallel"); p != nil && p.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = p.Value.Set("8")
 	}
 	os.Exit(m.Run())
 }

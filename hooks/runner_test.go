@@ -53,6 +53,7 @@ func TestDedupe(t *testing.T) {
 }
 
 func TestDedupeKeepsLastLayer(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	layer := func(timeout float64) Settings { return limitTo(timeout, on(Stop, "sleep 0.4")) }
 	r := b.runnerWith(t, Options{}, Source{Name: "a", Settings: layer(0.05)}, Source{Name: "b",
@@ -82,6 +83,7 @@ func TestOnce(t *testing.T) {
 // TestObserve: starts come in the order of configuration, ends in the order in
 // which the hooks finished, which is that of Results and of the feedback.
 func TestObserve(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner(t, on(Stop, "sleep 0.3; echo slow >&2; exit 2", "echo fast >&2; exit 2"))
 	var log []string
@@ -410,6 +412,7 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestGateFeedbackIsTheEnd(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner(t, gateOn(TaskCompleted,
 		`i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; echo FAIL >&2; exit 1`))

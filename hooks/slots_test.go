@@ -42,6 +42,7 @@ func TestSlotsAreGivenBack(t *testing.T) {
 // TestWaitingForASlot: the time-out of a hook begins when it starts, and a hook
 // that still waits when the context ends never starts.
 func TestWaitingForASlot(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runnerWith(t, Options{Parallel: 1}, Source{Settings: limitTo(1, on(Stop, "sleep 0.6", "sleep 0.61"))})
 	for _, result := range b.fire(t, r, StopInput{}).Results {
@@ -61,6 +62,7 @@ func TestWaitingForASlot(t *testing.T) {
 // TestSlotsAreShared: two events at once share the slots of their Runner, and
 // neither starves.
 func TestSlotsAreShared(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runnerWith(t, Options{Parallel: 2}, Source{Settings: on(Stop, "sleep 0.02 #1", "sleep 0.02 #2", "sleep 0.02 #3")})
 	var events sync.WaitGroup
@@ -112,6 +114,7 @@ func TestEnvironmentIsWhatIsGiven(t *testing.T) {
 // TestBigInput: ten megabytes of prompt reach a hook whole, and a hook that
 // looks at none of it does not mind.
 func TestBigInput(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	in := b.input(UserPromptSubmitInput{Prompt: strings.Repeat("p\xff", 5<<20)})
 	wire, err := in.Wire()
@@ -130,6 +133,7 @@ func TestBigInput(t *testing.T) {
 
 // TestSources: three layers with hooks of their own all run, in parallel.
 func TestSources(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runnerWith(t, Options{Parallel: 3},
 		Source{Name: "user", Settings: on(Stop, "sleep 2; echo user >&2; exit 2")},
