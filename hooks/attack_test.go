@@ -157,11 +157,11 @@ func TestAttack05ForkBomb(t *testing.T) {
 	// Each child makes the next two for as long as it can; the depth alone is
 	// bounded, so that a failure of this test does not take the machine with it.
 	bomb := filepath.Join(b.dir, "bomb")
-	script := "#!/bin/sh\necho $$ >>$REC_DIR/pids\n[ $1 -gt 0 ] || exec sleep 60\n$0 $(($1 - 1)) & $0 $(($1 - 1)) & wait\n"
+	script := "#!/bin/sh\necho $$ >>$REC_DIR/pids\n[ $1 -gt 0 ] || exec sleep 60\nsh $0 $(($1 - 1)) & sh $0 $(($1 - 1)) & wait\n"
 	if err := os.WriteFile(bomb, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r := b.runner(t, limitTo(1, on(Stop, bomb+" 5")))
+	r := b.runner(t, limitTo(1, on(Stop, "sh "+bomb+" 5")))
 	timed(t, 2500*time.Millisecond, func() {
 		if got := onlyResult(t, b.fire(t, r, StopInput{})).Outcome; got != Cancelled {
 			t.Errorf("outcome %s", got)

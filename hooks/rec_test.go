@@ -33,7 +33,37 @@ func TestMain(m *testing.M) {
 	if p := flag.Lookup("test.parallel"); p != nil && p.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = p.Value.Set("8")
 	}
-	os.Exit(m.Run())
+	if err := makePrograms(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+// programs is the folder that REC and DAEMON are in. They are written before any
+// test runs: a program that was open for writing when some other test forked
+// cannot be started for a while.
+var programs string
+
+// makePrograms makes them shell scripts, as recorded hooks are, so that a command
+// line means the same here and there.
+func makePrograms() (err error) {
+	if programs, err = os.MkdirTemp("", "hooks"); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for name, as := range map[string]string{"REC": "rec", "DAEMON": "daemon"} {
+		script := fmt.Sprintf("#!/bin/sh\nHOOKS_TEST_AS=%s exec '%s' \"$@\"\n", as, self)
+		if err := os.WriteFile(filepath.Join(programs, name), []byte(script), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // recSpec is what REC does in one call.
@@ -124,24 +154,11 @@ type bench struct {
 	env []string
 }
 
-// newBench makes REC runnable. It is a shell script, as recorded hooks are, so
-// that a command line means the same here and there.
+// newBench makes a place of its own for one test.
 func newBench(tb testing.TB) *bench {
 	tb.Helper()
 	b := &bench{dir: tb.TempDir(), cwd: tb.TempDir()}
-	bin := tb.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, name := range []string{"REC", "DAEMON"} {
-		as := map[string]string{"REC": "rec", "DAEMON": "daemon"}[name]
-		script := fmt.Sprintf("#!/bin/sh\nHOOKS_TEST_AS=%s exec '%s' \"$@\"\n", as, self)
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	b.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + b.cwd, "REC_DIR=" + b.dir}
+	b.env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + b.cwd, "REC_DIR=" + b.dir}
 	return b
 }
 
