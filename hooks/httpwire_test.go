@@ -122,9 +122,9 @@ type recordedHTTP struct {
 	}
 }
 
-// TestGoldenHTTP runs what was recorded of a real host, with a server that says
+// TestConformanceHTTP runs what was recorded of a real host, with a server that says
 // what the recorded one said.
-func TestGoldenHTTP(t *testing.T) {
+func TestConformanceHTTP(t *testing.T) {
 	data, err := os.ReadFile("testdata/golden_http.json")
 	if err != nil {
 		t.Fatal(err)

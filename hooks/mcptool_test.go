@@ -43,7 +43,7 @@ func called(t *testing.T, tools Tools, in Input, handlers ...Handler) Outcome {
 	return out
 }
 
-func TestRecordedTools(t *testing.T) {
+func TestConformanceTools(t *testing.T) {
 	cases := modelCases(t)
 	absent := cases["mcp_tool_hook"]
 	out := called(t, nil, recordedStop("first answer", false), absent.Hooks[Stop][0].Hooks[0])

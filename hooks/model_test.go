@@ -81,9 +81,9 @@ func recordedStop(last string, active bool) Input {
 		Payload: StopInput{StopHookActive: active, LastAssistantMessage: last}}
 }
 
-// TestRecordedQuestions: what models are asked is what recorded hosts ask, and
+// TestConformanceQuestions: what models are asked is what recorded hosts ask, and
 // what follows from their answers is what followed there.
-func TestRecordedQuestions(t *testing.T) {
+func TestConformanceQuestions(t *testing.T) {
 	cases := modelCases(t)
 	for name, tc := range map[string]struct {
 		say, feedback string

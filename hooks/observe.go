@@ -32,8 +32,8 @@ func (v verdict) observed() verdict {
 // close makes a verdict that fails open a refusal, where Options.FailClosed wants
 // it so and the event can refuse.
 func (v *verdict) close(known *traits, found finding, why string) {
-	if !found.closed || known.exit2 < refuses {
+	if !found.closed || known.onFault() < refuses {
 		return
 	}
-	v.refuse(known, known.exit2, fmt.Sprintf("[%s]: %s", found.command, why))
+	v.refuse(known, known.onFault(), fmt.Sprintf("[%s]: %s", found.command, why))
 }

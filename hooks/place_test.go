@@ -133,7 +133,12 @@ func TestFailClosed(t *testing.T) {
 		"exit 0": Pass, "exit 1": Block, "exit 127": Block, "kill -9 $$": Block, "echo '{\"a\":'": Block, "echo '{\"decision\": 7}'": Block,
 		"echo plain": Pass, "exit 2": Block,
 	} {
-		for _, payload := range []Payload{StopInput{}, PreToolUseInput{ToolName: "Bash"}, TeammateIdleInput{}} {
+		for _, payload := range []Payload{
+			StopInput{}, PreToolUseInput{ToolName: "Bash"}, TeammateIdleInput{}, PermissionRequestInput{ToolName: "Bash"},
+		} {
+			if payload.Event() == PermissionRequest && command == "exit 2" {
+				continue // a verdict without effect there
+			}
 			source := []Source{{Settings: Settings{payload.Event(): {{Hooks: []Handler{{Type: "command", Command: command}}}}}}}
 			for _, closed := range []bool{true, false} {
 				r, err := NewRunner(source, &Options{FailClosed: closed})

@@ -51,9 +51,9 @@ func typed(event Event) Payload {
 	return nil
 }
 
-// TestRecordedInputs: what a host sent comes out again byte for byte, through
+// TestConformanceInputs: what a host sent comes out again byte for byte, through
 // RawPayload for every event and through the typed payloads where there are some.
-func TestRecordedInputs(t *testing.T) {
+func TestConformanceInputs(t *testing.T) {
 	seen := 0
 	for _, rec := range recordedInputs(t) {
 		want := string(rec.Stdin) + "\n"

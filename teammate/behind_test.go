@@ -69,7 +69,7 @@ func (b *wakingInbox) Next(ctx context.Context) (Work, error) {
 
 // The recorded host's hook with asyncRewake, through a whole member: the same is
 // said to the model, and the turn that it causes goes on from the one before.
-func TestGoldenAsyncRewake(t *testing.T) {
+func TestConformanceAsyncRewake(t *testing.T) {
 	const handler = `{"type":"command","asyncRewake":true,"command":"REC s '{\"seq\": [{\"exit\": 2, \"stderr\": \"rewake text\"}]}'"}`
 	r := newRig(t, say{text: "first answer"}, say{text: "second answer"})
 	r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person("SCRIPT:a please", "goal")}}}

@@ -90,7 +90,7 @@ type recorded struct {
 
 // What the recordings show a model, a helper and the hooks is what covey shows
 // them, through a whole member on a script.
-func TestGoldenHelpers(t *testing.T) {
+func TestConformanceHelpers(t *testing.T) {
 	data, err := os.ReadFile("testdata/golden_helpers.json")
 	if err != nil {
 		t.Fatal(err)
