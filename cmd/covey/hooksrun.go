@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -105,8 +106,13 @@ func (c *cli) fire(ctx context.Context, event hooks.Event, f hookRunFlags) error
 // fireAt runs the hooks of a set that match an input, waits for those that go on
 // in the background, and prints what came of it all.
 func (c *cli) fireAt(ctx context.Context, set *hookSet, in hooks.Input) error {
+	home, err := orchestrator.StateHome()
+	if err != nil {
+		return err
+	}
 	opts := hooks.Options{
 		Env: os.Environ(), ProjectDir: set.workspace, Policies: absentPolicies(set.sources),
+		SpillDir: filepath.Join(home, "hooks-run"), // no team's place: there may be none
 	}
 	if set.team != nil {
 		opts.FailClosed = set.team.FailClosed
