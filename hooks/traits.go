@@ -27,6 +27,7 @@ type traits struct {
 	halts    bool     // continue:false counts
 	plain    bool     // plain stdout is context for the model
 	mode     bool     // permission_mode is sent
+	discards bool     // systemMessage is thrown away
 	handlers string   // the handler types allowed: A all five, B not prompt and agent, C command and mcp_tool
 	fires    bool     // this version of covey fires it by itself
 	outputs  []string // fields of hookSpecificOutput that count
@@ -40,7 +41,7 @@ func catalog() []traits {
 			outputs: []string{"additionalContext", "initialUserMessage", "sessionTitle", "watchPaths",
 				"reloadSkills"}},
 		{event: Setup, field: "trigger", exit2: toUser, fires: true, handlers: "C", outputs: context},
-		{event: SessionEnd, field: "reason", exit2: toUser, handlers: "B", fires: true},
+		{event: SessionEnd, field: "reason", exit2: toUser, discards: true, handlers: "B", fires: true},
 		{event: UserPromptSubmit, exit2: refuses, decision: refuses, halts: true, plain: true, mode: true,
 			handlers: "A",
 			fires:    true, outputs: []string{"additionalContext", "sessionTitle", "suppressOriginalPrompt"}},
@@ -63,7 +64,7 @@ func catalog() []traits {
 			handlers: "A", fires: true, outputs: context},
 		{event: PostToolBatch, exit2: toResult, decision: toResult, halts: true, mode: true, fires: true, handlers: "A",
 			outputs: context},
-		{event: Notification, field: "notification_type", handlers: "B", fires: true},
+		{event: Notification, field: "notification_type", discards: true, handlers: "B", fires: true},
 		{event: MessageDisplay, exit2: ignored, handlers: "B", outputs: []string{"displayContent"}},
 		{event: SubagentStart, field: "agent_type", exit2: toUser, handlers: "B", fires: true, outputs: context},
 		{event: SubagentStop, field: "agent_type", exit2: toFeedback, decision: toFeedback, halts: true,
@@ -72,14 +73,14 @@ func catalog() []traits {
 		{event: Stop, exit2: toFeedback, decision: toFeedback, halts: true, mode: true, handlers: "A",
 			fires:   true,
 			outputs: context},
-		{event: StopFailure, field: "error", handlers: "B", fires: true},
+		{event: StopFailure, field: "error", discards: true, handlers: "B", fires: true},
 		{event: TeammateIdle, exit2: toFeedback, decision: toFeedback, halts: true, mode: true, handlers: "A",
 			fires: true},
 		{event: TaskCreated, exit2: toFeedback, decision: toFeedback, handlers: "A", fires: true},
 		{event: TaskCompleted, exit2: toFeedback, decision: toFeedback, halts: true, mode: true,
 			handlers: "A",
 			fires:    true},
-		{event: PreCompact, field: "trigger", exit2: refuses, decision: refuses, handlers: "B"},
+		{event: PreCompact, field: "trigger", exit2: refuses, decision: refuses, discards: true, handlers: "B"},
 		{event: PostCompact, field: "trigger", exit2: toUser, handlers: "B"},
 		{event: PreModelSwitch, field: "to_model", exit2: refuses, decision: refuses, handlers: "B",
 			outputs: []string{"permissionDecision", "permissionDecisionReason"}},

@@ -85,7 +85,7 @@ func judgeEnd(known *traits, h *Handler, found finding) verdict {
 	// Recorded hosts call half an answer a success, and yet nothing was checked.
 	v.FailedOpen = found.answer.broken && found.code == 0
 	if v.FailedOpen {
-		v.close(known, found, found.answer.note)
+		v.unread(known, h, found)
 	}
 	valid := found.answer.fields != nil && found.answer.flaw == ""
 	if valid {
@@ -122,13 +122,32 @@ func firstLine(stderr string) string {
 func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, why string) {
 	v.Outcome, v.FailedOpen = status, true
 	v.warn("%s", why)
-	block := h.OnFailure == "block" && !(h.Type == "command" && (h.Async || h.AsyncRewake))
 	if v.close(known, found, why); v.refused >= refuses {
 		return
 	}
-	if !block && !(found.timedOut && h.timesOutClosed(known.event)) {
+	if !h.failsClosed() && !(found.timedOut && h.timesOutClosed(known.event)) {
 		return
 	}
+	v.refuseFault(known, found, why)
+}
+
+// unread turns half an answer around where the hook or the team wants faults to
+// refuse: what was to be a verdict could not be read.
+func (v *verdict) unread(known *traits, h *Handler, found finding) {
+	v.close(known, found, found.answer.note)
+	if v.refused < refuses && h.failsClosed() {
+		v.refuseFault(known, found, found.answer.note)
+	}
+}
+
+// failsClosed reports whether the hook's author wants its faults to refuse. Of
+// one that nobody waits for they cannot.
+func (h *Handler) failsClosed() bool {
+	return h.OnFailure == "block" && !(h.Type == "command" && (h.Async || h.AsyncRewake))
+}
+
+// refuseFault refuses because of a fault, where the event lets onFailure do so.
+func (v *verdict) refuseFault(known *traits, found finding, why string) {
 	if known.endsTurn() || known.onFault() < refuses {
 		v.warn("onFailure: block has no effect on %s; a gate refuses when it cannot run", known.event)
 		return
@@ -178,7 +197,11 @@ func (v *verdict) apply(known *traits, found finding) {
 		v.warn("the hook asked to go on in the background and was waited for: it decides nothing")
 		return
 	}
-	v.message = f.message
+	if f.message != "" && known.discards {
+		v.warn("systemMessage has no effect on %s", known.event)
+	} else {
+		v.message = f.message
+	}
 	if f.stray != "" {
 		v.warn("hookSpecificOutput is for %s, not for %s: it was left out", f.stray, known.event)
 	}

@@ -154,6 +154,13 @@ func TestOnFailure(t *testing.T) {
 		"")); v.Outcome != Blocking {
 		t.Errorf("broken answer: %+v", v)
 	}
+	if v := judge(traitsOf(PreToolUse), strict, end(PreToolUse, 0, `{"decision":`, "")); v.Outcome != Blocking ||
+		v.FailedOpen || !strings.Contains(v.Feedback, "[cmd]: stdout begins like a JSON answer") {
+		t.Errorf("half an answer: %+v", v)
+	}
+	if v := judge(traitsOf(Stop), strict, end(Stop, 0, `{"decision":`, "")); v.Outcome != Success || !v.FailedOpen {
+		t.Errorf("half an answer at the turn end: %+v", v)
+	}
 }
 
 // TestJudgeGate: a gate agrees by exit code 0 alone.
