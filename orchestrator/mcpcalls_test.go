@@ -317,6 +317,7 @@ func TestBookUnderAnyOrder(t *testing.T) {
 			}
 			all.Wait()
 			time.Sleep(5 * time.Minute) // what nobody waits for comes to its end
+			mu.Lock()
 			for key, n := range runs {
 				if n > handed[key]+1 {
 					t.Errorf("%s ran %d times and was answered %d times", key, n, handed[key])
@@ -325,6 +326,7 @@ func TestBookUnderAnyOrder(t *testing.T) {
 			if cut > 0 {
 				t.Errorf("%d calls were cut off", cut)
 			}
+			mu.Unlock()
 			b.close()
 		})
 	})
