@@ -34,6 +34,8 @@ something is wrong.`,
   covey hooks doctor --json | jq '.[] | select(.verdict == "fail")'`,
 		Args: argCount(0, 1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Even two equal names are refused: which of them counts must not
+			// have to be guessed in a script.
 			if len(args) > 0 && f.spec != "" {
 				return usagef("a spec is named twice: %s and --spec %s", args[0], f.spec)
 			}
@@ -55,6 +57,8 @@ func (c *cli) hooksDoctor(ctx context.Context, f hookDoctorFlags) error {
 	set, err := c.hookSet(f.hookFlags)
 	var mistakes configs.Errors
 	switch {
+	// A spec that cannot be read is a finding too. With --json the caller then
+	// gets its list as always, and not an empty stdout beside an error.
 	case errors.As(err, &mistakes):
 		findings = specFindings(mistakes)
 	case err != nil:
@@ -64,6 +68,8 @@ func (c *cli) hooksDoctor(ctx context.Context, f hookDoctorFlags) error {
 		if findings, count, err = examineHooks(ctx, set, f.probe); err != nil {
 			return err
 		}
+		// Silence would look the same as a doctor that found no hooks to look
+		// at, so the count says what was examined.
 		if len(findings) == 0 {
 			findings = []finding{ok("hooks", "%d hooks and gates, nothing wrong", count)}
 		}
