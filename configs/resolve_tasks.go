@@ -14,6 +14,8 @@ func (r *resolver) allTasks(specs list[taskSpec], team []Member) []Task {
 		names[i] = m.Name
 		anyForeign = anyForeign || m.Agent.foreign()
 	}
+	// Both directories are complete before the first task is looked at: a task
+	// may wait for one that stands further down.
 	members, blockers := newDirectory("member", names), newDirectory("task", ids)
 	out := make([]Task, 0, len(specs.items))
 	for i := range specs.items {
@@ -46,6 +48,8 @@ func (r *resolver) taskIDs(tasks []taskSpec) []string {
 		if !t.id.given() || t.id.v == "" {
 			continue
 		}
+		// The second one gets an id of its own below all the same, so that the
+		// other mistakes of the spec are still found in this run.
 		if before, twice := line[t.id.v]; twice {
 			r.fail(t.id.at.at, "the task of line %d has the id %s too; give one of them another id",
 				before, quote(t.id.v))
