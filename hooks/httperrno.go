@@ -20,8 +20,11 @@ func errnoName(op *net.OpError) string {
 	for _, n := range names {
 		switch {
 		case !errors.Is(op, n.number):
+		// After the connection stands, recorded hosts name the operation alone.
 		case op.Op != "dial":
 			return op.Op + " " + n.name
+		// With an address, because a name may lead to several and the text is
+		// all that people have to find the one that refused.
 		case op.Addr != nil:
 			return "connect " + n.name + " " + op.Addr.String()
 		}

@@ -15,6 +15,8 @@ type checker struct {
 }
 
 // wrong notes that a field has the wrong type.
+// Only the first flaw is told: the notice about it is one line, and the rest
+// often follows from it.
 func (c *checker) wrong(name, want string, raw json.RawMessage) {
 	if c.flaw == "" {
 		c.flaw = fmt.Sprintf("%s%s: expected %s, received %s", c.prefix, name, want, jsonKind(raw))
@@ -48,6 +50,8 @@ func (c *checker) boolean(name string, absent bool) bool {
 }
 
 // option reads an optional string that is one of a few words.
+// The wording of the flaw is that of recorded hosts, on which scripts and
+// people's notes rely.
 func (c *checker) option(name string, words ...string) string {
 	raw, ok := c.object[name]
 	if !ok {
@@ -92,6 +96,8 @@ func (c *checker) checkSpecific(event Event) {
 		switch name {
 		case "permissionDecision":
 			words := []string{"allow", "deny", "ask"}
+			// Only a call that has not been made yet can be put off (HOOKS.md
+			// section 5, rule 10).
 			if event == PreToolUse {
 				words = append(words, "defer")
 			}
