@@ -13,7 +13,11 @@ func copilot() preset {
 		name: configs.Copilot,
 		programs: []program{{
 			bin: "copilot", args: []string{"--acp"}, kind: configs.ACP,
+			// An update in the middle of a run would replace the version that
+			// the table below was measured with.
 			env:     []configs.EnvVar{{Name: "COPILOT_AUTO_UPDATE", Value: "false"}},
+			// It counts from the beginning of its process; taken for a turn's
+			// own use, each turn would be charged for all before it.
 			quirks:  acp.Quirks{Usage: acp.UsageCumulative},
 			offline: copilotOffline,
 			honours: Honours{
@@ -22,6 +26,7 @@ func copilot() preset {
 				MCP:   "http", Version: "copilot 1.0.102", Date: "2026-11",
 			},
 		}},
+		// In the order in which the program itself looks for them.
 		keyVars: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
 		pass:    []string{"COPILOT_HOME"},
 		login:   "copilot login",
