@@ -26,8 +26,13 @@ func (c *checker) checkMail() {
 		unread[rec.To]++
 		return true
 	})
+	// The counts are kept apart from the mail because whether a team is done is
+	// asked after every change; a count that is off would keep a team up for
+	// ever, or let it leave with mail unread.
 	each(c.bucket(bucketUnread), nil, func(k, v []byte) bool {
 		name, _, _ := splitName(k)
+		// A count of zero is a fault as well: the last delivery removes the
+		// entry.
 		if n := lastNum(v); n == 0 || n != unread[name] {
 			c.fault("%q has %d unread messages, counted as %d", name, unread[name], n)
 		}
@@ -68,6 +73,8 @@ func (c *checker) checkOutbox() {
 			c.fault("%v", err)
 			return true
 		}
+		// Such an event could never become a journal line, and the pump would
+		// stop at it for good.
 		if rec.Change == nil && rec.Message == nil && rec.Delivered == "" {
 			c.fault("event %d tells nothing", id)
 		}

@@ -13,6 +13,8 @@ func (s *Store) Put(ctx context.Context, key string, value json.RawMessage) erro
 		return err
 	}
 	c := &job{op: "put"}
+	// Packed before the transaction: a big value goes to a file, and writing
+	// that would hold up all who wait for the committer.
 	packed, err := s.packJSON(c, "value of "+key, value)
 	if err != nil {
 		return s.abandon(c, err)
@@ -33,6 +35,8 @@ func (t *txn) setValue(key string, rec *valueRecord) error {
 	}
 	at := place{bucketValues, []byte(key)}
 	switch {
+	// Old references go and new ones come in one transaction: a file that lost
+	// one is only looked at when that is complete, and may be needed again.
 	case len(rec.Value)+len(rec.Files) > 0:
 		t.store(at, rec, rec.blobs(), had.blobs())
 	case found:
