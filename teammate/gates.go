@@ -16,12 +16,15 @@ func (u *turn) stopInput() hooks.StopInput {
 		BackgroundTasks:      u.t.inBackground(),
 		SessionCrons:         []hooks.SessionCron{},
 	}
+	// The lead's Stop is the one of a plain session; by these two fields a
+	// script tells teammates apart (DESIGN 2).
 	if !o.Lead {
 		in.TeammateName, in.TeamName = o.Name, o.Team
 	}
 	return in
 }
 
+// taskInput is what the TaskCompleted hooks get for one task at a turn end.
 func (u *turn) taskInput(task tasks.Task) hooks.TaskCompletedInput {
 	return hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{
 		TaskID:          task.ID,
@@ -32,6 +35,8 @@ func (u *turn) taskInput(task tasks.Task) hooks.TaskCompletedInput {
 	}}
 }
 
+// idleInput is what the TeammateIdle hooks get. The team's name is out of use
+// elsewhere and still required here (HOOKS.md section 11, point 14).
 func (u *turn) idleInput() hooks.TeammateIdleInput {
 	return hooks.TeammateIdleInput{TeammateName: u.t.opts.Name, TeamName: u.t.opts.Team}
 }
@@ -78,9 +83,13 @@ func (u *turn) report(out hooks.Outcome, v Verdict) {
 	if v.Halted() {
 		u.emit(HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Halt})
 	}
+	// TaskCompleted and TeammateIdle have no summary and no notification
+	// (HOOKS.md section 8, rule 20).
 	if s := u.summary; out.Event == hooks.Stop && s != nil && s.Count > 0 {
 		s.ToolUseID = out.ToolUseID
 		s.Prevented, s.StopReason = v.Halted(), v.Halt
+		// A negative duration marks a hook that never said how long it took;
+		// the mark serves the pairing in rule 12 and is nobody else's business.
 		for i := range s.Hooks {
 			s.Hooks[i].DurationMS = max(s.Hooks[i].DurationMS, 0)
 		}
