@@ -38,11 +38,15 @@ func (r *codexReader) line(l line) []news {
 	switch text(fields["type"]) {
 	case "thread.started", "thread.resumed":
 		return []news{{session: text(fields["thread_id"])}}
+	// An update may be the first that is heard of an item, so both count as its
+	// beginning.
 	case "item.started", "item.updated":
 		return r.item(fieldsOf(fields["item"]), false)
 	case "item.completed":
 		return r.item(fieldsOf(fields["item"]), true)
 	case "error":
+		// Codex tells of each lost connection this way and then tries again:
+		// kept, and only used if no turn's end follows.
 		r.trouble = clean(text(fields["message"]))
 	case "turn.failed":
 		r.finish(ending{said: clean(text(fieldsOf(fields["error"])["message"]))})
@@ -65,6 +69,8 @@ func (r *codexReader) finish(e ending) {
 func (r *codexReader) item(it codexItem, done bool) []news {
 	switch typ := text(it["type"]); typ {
 	case "agent_message":
+		// An update repeats the text from its start; taken as news it would
+		// stand in the transcript several times.
 		if said := text(it["text"]); done && strings.TrimSpace(said) != "" {
 			return []news{{text: said}}
 		}
@@ -83,6 +89,8 @@ func (r *codexReader) item(it codexItem, done bool) []news {
 // call takes in a tool call: file changes are only told when they are done.
 func (r *codexReader) call(it codexItem, typ string, done bool) []news {
 	id := text(it["id"])
+	// A second end of one call would be a second result for it, and a
+	// transcript has exactly one result for each call (HOOKS.md section 9).
 	if id == "" || len(id) > maxID || r.done[id] {
 		return nil
 	}
@@ -123,6 +131,8 @@ func (it codexItem) calls(id, typ string) []teammate.ToolCall {
 		}
 		all = append(all, one(name, encode(map[string]string{"file_path": c.Path}))...)
 	}
+	// A change without a path that can be read still is an edit: rules on Edit
+	// and PostToolUse hooks must not miss it.
 	if all == nil {
 		return one("Edit", json.RawMessage(`{}`))
 	}
@@ -154,6 +164,8 @@ func (it codexItem) result(id string) *result {
 	switch text(it["type"]) {
 	case "command_execution":
 		r.text = text(it["aggregated_output"])
+		// The exit code outweighs the status, which may only say that the
+		// command came to its end.
 		if code := number(it["exit_code"]); code != 0 {
 			r.text, r.isError = strings.TrimLeft(r.text+fmt.Sprintf("\nexit code %d", code), "\n"), true
 		} else if r.isError && r.text == "" {
@@ -182,6 +194,8 @@ func mcpResult(it codexItem) string {
 	if said := contentText(answer["content"]); said != "" {
 		return said
 	}
+	// Last, though codex shows its model these rather than the text: people
+	// read the journal, and the team's tools say the same in both.
 	if facts := answer["structured_content"]; len(facts) > 0 && string(facts) != "null" {
 		return string(facts)
 	}
@@ -211,6 +225,8 @@ func codexPlan(it codexItem) []news {
 
 func (r *codexReader) over() bool { return r.told.told }
 
+// end takes the best explanation that there is: what the turn's end said, then
+// the last error, then whatever stood on its output that was no JSON.
 func (r *codexReader) end(int) ending {
 	e := r.told
 	if e.said == "" && !e.ok {
@@ -267,6 +283,9 @@ func unquote(word string) (string, bool) {
 			if n = doubleQuoted(&b, word[i:]); n == 0 {
 				return "", false
 			}
+		// Rather the whole line than a wrong script: a rule that is held
+		// against the wrapped command is merely too strict, one held against a
+		// script that would never run is a hole.
 		case strings.IndexByte(" \t\n\\$`*?[]{}()<>|&;~#!", c) >= 0:
 			return "", false
 		default:
