@@ -15,7 +15,7 @@ func copilot() preset {
 			bin: "copilot", args: []string{"--acp"}, kind: configs.ACP,
 			// An update in the middle of a run would replace the version that
 			// the table below was measured with.
-			env:     []configs.EnvVar{{Name: "COPILOT_AUTO_UPDATE", Value: "false"}},
+			env: []configs.EnvVar{{Name: "COPILOT_AUTO_UPDATE", Value: "false"}},
 			// It counts from the beginning of its process; taken for a turn's
 			// own use, each turn would be charged for all before it.
 			quirks:  acp.Quirks{Usage: acp.UsageCumulative},
