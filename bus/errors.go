@@ -68,6 +68,7 @@ type DropError struct {
 	Dropped int     // messages dropped on it so far
 }
 
+// Error says how many were lost, since nobody else will ever know.
 func (e *DropError) Error() string {
 	return fmt.Sprintf("subscriber of %s is too slow: %d messages dropped", e.Subject, e.Dropped)
 }
@@ -79,6 +80,7 @@ type PanicError struct {
 	Stack   string
 }
 
+// Error leaves out the stack: it is for the log, and not for who asked.
 func (e *PanicError) Error() string {
 	return fmt.Sprintf("callback for %s panicked: %s", e.Subject, e.Value)
 }

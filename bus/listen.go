@@ -173,6 +173,8 @@ func (b *Bus) admit(conn ConnID, p *peer) bool {
 	return true
 }
 
+// dismiss forgets a peer before it is closed: what looks for peers in between
+// must not find one that can no longer be told anything.
 func (b *Bus) dismiss(conn ConnID, p *peer) {
 	b.mu.Lock()
 	delete(b.peers, conn)
@@ -216,6 +218,8 @@ func refuse(c net.Conn, reason error) {
 	_ = sayHello(c, hello{Format: helloFormat, Error: reason.Error()})
 }
 
+// sayHello writes the one line that comes before NATS. It has a deadline, or a
+// caller that reads nothing would hold a place for ever.
 func sayHello(c net.Conn, h hello) error {
 	line, err := json.Marshal(h)
 	if err != nil {

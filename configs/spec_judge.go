@@ -8,6 +8,8 @@ func (h *handlerSpec) promptFields() []field {
 		doc: "When the model says no: true lets the agent go on with the reason. Default: false."})
 }
 
+// agentFields are those of a hook that may look around before it judges. There is
+// no continueOnBlock: hosts have it for prompt hooks alone (HOOKS.md section 3).
 func (h *handlerSpec) agentFields() []field {
 	return []field{
 		{key: "prompt", need: true, part: text(&h.prompt),

@@ -82,6 +82,8 @@ func (v *verifier) talk(ctx context.Context, agent teammate.Agent, prompt string
 	return "", fmt.Errorf("the hook's agent has fallen silent without a call of %s", hooks.AnswerTool)
 }
 
+// specs are the tools as the model is offered them: those of the verifier alone,
+// none of the member whose hook this is.
 func (v *verifier) specs() []teammate.Spec {
 	specs := make([]teammate.Spec, len(v.tools))
 	for i, t := range v.tools {
@@ -150,6 +152,8 @@ func (v *verifier) fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, e
 	return v.seat.mate.Fire(ctx, in)
 }
 
+// permissions are those of the member: a hook must not open to a model what its
+// member may not do.
 func (v *verifier) permissions() teammate.Permissions { return v.seat.permissions }
 
 // answered takes the agent's answer, or tells it what is wrong with that.

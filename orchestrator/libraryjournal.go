@@ -120,6 +120,8 @@ type readers struct {
 	wakes  map[chan struct{}]bool
 }
 
+// newReaders is made with the Orchestrator and not with its run: who asks for the
+// journal before Run waits until there is one.
 func newReaders() *readers {
 	return &readers{begun: make(chan struct{}), wakes: map[chan struct{}]bool{}}
 }

@@ -317,6 +317,8 @@ type clock struct {
 	after func(time.Duration) <-chan time.Time
 }
 
+// now is the wall clock. A lockout ends at a time of day that its vendor named,
+// also for a machine that has slept in between.
 func (c *crew) now() time.Time {
 	if c.clock.now == nil {
 		return time.Now()
@@ -324,6 +326,7 @@ func (c *crew) now() time.Time {
 	return c.clock.now()
 }
 
+// after is time.After, or a test's: nobody can wait for hours in a test.
 func (c *crew) after(d time.Duration) <-chan time.Time {
 	if c.clock.after == nil {
 		return time.After(d)

@@ -265,6 +265,8 @@ type moment struct {
 	inTurn bool
 }
 
+// moment is read under the lock of the crew, as it is written: a message must not
+// fall between the end of one turn and the start of the next unseen.
 func (s *seat) moment() moment {
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()

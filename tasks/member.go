@@ -109,6 +109,7 @@ func (s *Store) Members(ctx context.Context) ([]Member, error) {
 	return list, nil
 }
 
+// members are in the order of their names, which is that of the bucket.
 func (r reader) members() ([]Member, error) {
 	list := []Member{}
 	var failed error

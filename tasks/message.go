@@ -221,6 +221,8 @@ func (s *Store) Unread(ctx context.Context, member string) ([]Message, error) {
 	return list, nil
 }
 
+// message puts a message together again: long texts lie in files beside the
+// store, so that pages stay small.
 func (r reader) message(key, stored []byte) (Message, error) {
 	rec, err := decode[messageRecord](fmt.Sprintf("message %d", lastNum(key)), stored)
 	if err != nil {

@@ -113,6 +113,7 @@ func differing(was, now Task) []string {
 	return names
 }
 
+// setString leaves a field alone that the patch does not name.
 func setString(field *string, value *string) {
 	if value != nil {
 		*field = *value

@@ -42,6 +42,8 @@ func (c *counters) byName() map[string]*uint64 {
 	return map[string]*uint64{"task": &c.task, "event": &c.event, "mail": &c.mail}
 }
 
+// readCounters finds where the numbering had come to. Numbers are never used
+// twice, or an old message could pass for a new one.
 func readCounters(meta *bolt.Bucket) counters {
 	var c counters
 	for name, n := range c.byName() {
@@ -123,6 +125,8 @@ func (t *txn) fail(err error) {
 	}
 }
 
+// put remembers the first failure and goes on: the commit looks once, at the end,
+// and a hundred callers need not.
 func (t *txn) put(bucket string, key, value []byte) {
 	t.puts++
 	if err := t.bucket(bucket).Put(key, value); err != nil {
@@ -130,6 +134,7 @@ func (t *txn) put(bucket string, key, value []byte) {
 	}
 }
 
+// del is put for what goes.
 func (t *txn) del(bucket string, key []byte) {
 	t.puts++
 	if err := t.bucket(bucket).Delete(key); err != nil {

@@ -95,6 +95,7 @@ func (s *Store) packPatch(c *job, p Patch) (packedPatch, error) {
 	return packed, err
 }
 
+// copied keeps what a caller handed in from changing under the transaction.
 func copied[T any](p *T) *T {
 	if p == nil {
 		return nil

@@ -23,6 +23,8 @@ type claudeReader struct {
 	kind  string                    // the last failure of the model's API
 }
 
+// newClaudeReader reads one process: the ids of messages that it has counted, and
+// the calls that are open, begin anew with the next.
 func newClaudeReader() *claudeReader {
 	return &claudeReader{calls: map[string]bool{}, used: map[string]teammate.Usage{}}
 }
@@ -46,6 +48,8 @@ type claudeBlock struct {
 	IsError   bool            `json:"is_error"`
 }
 
+// line takes in one line. What is no object was not meant for a program to read,
+// so it only serves to explain a failure.
 func (r *claudeReader) line(l line) []news {
 	fields, ok := objectLine(l)
 	if !ok {
@@ -67,6 +71,8 @@ func (r *claudeReader) line(l line) []news {
 	return nil // stream_event, control messages, and whatever is invented next
 }
 
+// system is what claude tells of itself. Each resumed process tells a session of
+// its own, and the last one told is the one to resume.
 func (r *claudeReader) system(fields map[string]json.RawMessage) []news {
 	switch text(fields["subtype"]) {
 	case "init":
@@ -243,8 +249,12 @@ func (r *claudeReader) denials(raw json.RawMessage) []news {
 		"--allowedTools or --permission-mode in its command allow them", len(list), strings.Join(names, ", "))}}
 }
 
+// over: the result is the last line. Whatever a child of the program prints
+// behind it is not of this turn.
 func (r *claudeReader) over() bool { return r.told.told }
 
+// end sums up what was used by itself where no result line came: a program that
+// was killed has cost something all the same.
 func (r *claudeReader) end(int) ending {
 	e := r.told
 	if !e.told {

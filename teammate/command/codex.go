@@ -20,6 +20,8 @@ type codexReader struct {
 	trouble string // the last error that was no turn's end: it may be trying again
 }
 
+// newCodexReader makes up a prefix for call ids: codex counts its items from 0 in
+// each process, and ids must be unique in the whole conversation.
 func newCodexReader() *codexReader {
 	return &codexReader{
 		prefix: "codex_" + rand.Text()[:10] + "_", calls: map[string]bool{}, done: map[string]bool{},
@@ -29,6 +31,8 @@ func newCodexReader() *codexReader {
 // codexItem is one thing that codex does.
 type codexItem map[string]json.RawMessage
 
+// line takes in one line; types that are not known are passed over, since new
+// ones come with each release.
 func (r *codexReader) line(l line) []news {
 	fields, ok := objectLine(l)
 	if !ok {
@@ -145,6 +149,8 @@ type codexChange struct {
 	Kind string `json:"kind"` // add, delete, update
 }
 
+// changes are the files of a file change. Entries that cannot be read are left
+// out one by one: the others were written none the less.
 func (it codexItem) changes() []codexChange {
 	var raw []json.RawMessage
 	lenient(it["changes"], &raw)
@@ -223,6 +229,7 @@ func codexPlan(it codexItem) []news {
 	return []news{{plan: plan}}
 }
 
+// over: a turn's end is the last line that counts, completed or failed.
 func (r *codexReader) over() bool { return r.told.told }
 
 // end takes the best explanation that there is: what the turn's end said, then

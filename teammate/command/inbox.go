@@ -37,6 +37,8 @@ type inbox struct {
 	maxLine int
 }
 
+// newInbox waits for lines. The room in it is bounded, so a program that prints
+// faster than it is read is held up at its pipe, and not in our memory.
 func newInbox() *inbox {
 	b := &inbox{ready: make(chan struct{}, 1), maxLine: maxLine}
 	b.room.L = &b.mu
@@ -76,6 +78,7 @@ func (b *inbox) push() {
 	b.wake()
 }
 
+// wake never blocks: one pending wake stands for all lines that came since.
 func (b *inbox) wake() {
 	select {
 	case b.ready <- struct{}{}:

@@ -166,12 +166,15 @@ func objectLine(l line) (map[string]json.RawMessage, bool) {
 // dialect: how it failed, often.
 type stray struct{ lines []string }
 
+// add keeps five lines of 500 bytes at most: the first words are the ones that
+// say what went wrong, and a program may print for hours.
 func (s *stray) add(l line) {
 	if said := strings.TrimSpace(clean(string(l.data[:min(len(l.data), 500)]))); said != "" && len(s.lines) < 5 {
 		s.lines = append(s.lines, said)
 	}
 }
 
+// text is what was kept, for the message of a failure.
 func (s *stray) text() string { return strings.Join(s.lines, "\n") }
 
 // isAny reports whether name is one of names.

@@ -141,6 +141,8 @@ func (o *Options) check() error {
 	return nil
 }
 
+// defaultTimes are generous, since each of them ends work that somebody has paid
+// for; the exit of a program that has said all needs no such patience.
 func (o *Options) defaultTimes() {
 	t := &o.Timeouts
 	for _, limit := range []struct {

@@ -47,6 +47,8 @@ type state struct {
 	over   bool
 }
 
+// newRecorder records one run of a program; limit bounds the bytes of text that
+// it takes, for the transcript is read by every later prompt and hook.
 func newRecorder(host teammate.Host, limit int) *recorder {
 	return &recorder{host: host, limit: limit, calls: map[string]*state{}}
 }

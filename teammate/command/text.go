@@ -12,6 +12,8 @@ type plainReader struct {
 	left int64 // bytes left out
 }
 
+// line keeps what there is room for and counts the rest, so that the reply can
+// say how much of it is missing.
 func (r *plainReader) line(l line) []news {
 	room := r.max - r.said.Len()
 	keep := l.data[:max(min(len(l.data), room), 0)]
@@ -23,6 +25,7 @@ func (r *plainReader) line(l line) []news {
 	return nil
 }
 
+// over: plain text has no last line, only the end of the program says so.
 func (r *plainReader) over() bool { return false }
 
 func (r *plainReader) end(code int) ending {
