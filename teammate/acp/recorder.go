@@ -177,6 +177,14 @@ func (r *recorder) finish(usage teammate.Usage) error {
 	return r.settle(usage)
 }
 
+// hush forgets the words that wait behind the last call.
+func (r *recorder) hush() {
+	r.said.Reset()
+	for n := len(r.draft); n > 0 && r.draft[n-1].Type == teammate.TextBlock; n-- {
+		r.draft = r.draft[:n-1]
+	}
+}
+
 // abandon gives every call that is still open a result. Each round closes what
 // is open and records what waited behind it, which may open calls again; it
 // ends because nothing new comes in meanwhile.

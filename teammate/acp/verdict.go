@@ -91,6 +91,12 @@ func (t *talk) finish(ctx context.Context, err error, usage teammate.Usage) erro
 	if errors.Is(err, errCrash) && !t.stopping {
 		why = "the agent program ended before this call did"
 	}
+	// A covey that is told to stop goes on with the turn in its next life. Words
+	// behind the last call would tell that life that only the gates are left.
+	// Interrupts and deadlines end the turn, so nothing is left to go on with.
+	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), teammate.ErrInterrupted) {
+		t.rec.hush()
+	}
 	if err := t.rec.abandon(why); err != nil {
 		return err
 	}
