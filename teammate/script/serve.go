@@ -101,11 +101,11 @@ func (s *Server) routes() {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // Serve answers requests on l until ctx ends, which also ends the requests that
-// are under way. It closes l, and nothing runs any more when it returns; the
+// are under way. It answers no web page (403). It closes l, and nothing runs any more when it returns; the
 // error is nil if ctx was the reason.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler:     s,
+		Handler:     ownOnly(s),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		// No limit on writing: a step's delay may be as long as it likes.
 		ReadHeaderTimeout: 10 * time.Second,
