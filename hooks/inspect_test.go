@@ -51,7 +51,7 @@ func TestInspect(t *testing.T) {
 		{"an if that is never asked", []Source{{Name: "a", Settings: stop(Handler{Type: "command", Command: "x", If: "Bash"})}},
 			[]string{"x|`if` is evaluated on tool events alone, and Stop is none||"}},
 		{"an if that is no rule", []Source{{Name: "a", Settings: Settings{PreToolUse: {{Hooks: []Handler{
-			{Type: "command", Command: "x", If: "Bash("}}}}}}}, []string{"x|its `if` is no rule||"}},
+			{Type: "command", Command: "x", If: "Bash("}}}}}}}, []string{"x|||"}},
 		{"a URL that is not allowed", []Source{{Name: "a", Restrictions: Restrictions{AllowedHTTPHookURLs: []string{}},
 			Settings: stop(Handler{Type: "http", URL: "http://localhost/x"})}},
 			[]string{"http://localhost/x|the URL fits no pattern of allowedHttpHookUrls in a||"}},

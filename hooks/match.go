@@ -194,14 +194,30 @@ func (r *Runner) armOne(known *traits, source *Source, m *matcher, h Handler) *a
 	case !known.aboutTool():
 		flaw = fmt.Sprintf("`if` is only evaluated on tool events: a hook that has one never runs on %s",
 			known.event)
+		a.never = true
 	case err != nil:
+		rule, a.never = wholeTool(h.If)
+		a.rule = &rule
 		flaw = fmt.Sprintf("if: %v: the hook never runs", err)
+		if !a.never {
+			flaw = fmt.Sprintf("if: %v: the hook runs for every call of %s", err, rule.Tool)
+		}
+	default:
+		a.rule = &rule
 	}
-	a.rule, a.never = &rule, flaw != ""
 	if flaw != "" {
 		r.flaws[known.event] = append(r.flaws[known.event], fmt.Sprintf("%s: %s", source.Name, flaw))
 	}
 	return a
+}
+
+// wholeTool is what remains of a rule with a slip in its brackets: its tool. A slip
+// of the pen must not switch a policy off (DESIGN 10.9: `if` fails open). never: it
+// names no tool either.
+func wholeTool(text string) (rule Rule, never bool) {
+	tool, _, bracket := strings.Cut(text, "(")
+	rule, err := ParseRule(strings.TrimSpace(tool))
+	return rule, !bracket || err != nil
 }
 
 // labelOf is what the user configured: the command, URL, prompt or tool.

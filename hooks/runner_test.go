@@ -456,19 +456,19 @@ func TestBrokenConfiguration(t *testing.T) {
 			If: rule}}
 	}
 	r := b.runnerWith(t, Options{}, Source{Name: "a.json", Settings: Settings{
-		PreToolUse: {{Matcher: "[", Hooks: bad}, {Hooks: withIf("bogus((")}, {Hooks: hook}},
+		PreToolUse: {{Matcher: "[", Hooks: bad}, {Hooks: withIf("Bash((")}, {Hooks: hook}},
 		Stop:       {{Hooks: withIf("Bash(git *)")}},
 	}})
 	out := b.fire(t, r, PreToolUseInput{ToolName: "Bash", ToolInput: []byte(`{"command":"ls"}`)})
-	if out.Matched != 1 || len(out.Warnings) != 2 || !strings.HasPrefix(out.Warnings[0],
+	if out.Matched != 2 || len(out.Warnings) != 2 || !strings.HasPrefix(out.Warnings[0],
 		`a.json: matcher "["`) ||
-		!strings.Contains(out.Warnings[1], "bogus((") {
+		!strings.Contains(out.Warnings[1], "every call of Bash") {
 		t.Errorf("%d matched, warnings %q", out.Matched, out.Warnings)
 	}
 	if out := b.fire(t, r, StopInput{}); out.Matched != 0 || len(out.Warnings) != 1 {
 		t.Errorf("if on Stop: %d matched, warnings %q", out.Matched, out.Warnings)
 	}
-	if tags := b.tags(t); !slices.Equal(tags, []string{"good"}) {
+	if tags := b.tags(t); !slices.Equal(slices.Sorted(slices.Values(tags)), []string{"bad", "good"}) {
 		t.Errorf("called %q", tags)
 	}
 }

@@ -38,6 +38,7 @@ func TestParseSettings(t *testing.T) {
 				{Hooks: []Handler{{Type: "command", Command: "w"}}}},
 			PreToolUse: {{Matcher: "Bash", Hooks: []Handler{{Type: "command", Command: "b",
 				If: "Bash(git *)"},
+				{Type: "command", Command: "c", If: "bogus(("}, // for every call of a tool called bogus
 				{Type: "http", URL: "http://x"}}}},
 		},
 		Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"}, Deny: []string{"Bash"}}}

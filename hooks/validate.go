@@ -142,7 +142,10 @@ func checkHandler(known *traits, h Handler, at Problem) []Problem {
 		add("mode", "a hook that only observes cannot be mandatory: remove one of the two")
 	}
 	if text := checkIf(known, h.If); text != "" {
+		_, never := wholeTool(h.If)
+		at.odd = known.aboutTool() && !never // it runs all the same, for every call of the tool
 		add("if", "%s", text)
+		at.odd = false
 	}
 	return append(problems, checkFields(&h, at)...)
 }
