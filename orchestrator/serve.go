@@ -197,11 +197,13 @@ func (w *watch) see(e teammate.Event) {
 		w.passes++
 		w.pass, w.doing = data.Pass, "thinking"
 	case teammate.TextSaid:
-		w.lastText = data.Text
+		w.lastText, w.doing = data.Text, "thinking"
 	case teammate.ToolCalled:
 		w.doing = oneLine(data.Name + " " + MainInput(data.Input))
 	case teammate.ToolReturned:
 		w.doing = "thinking"
+	case teammate.HeldUp:
+		w.doing = data.For
 	case teammate.HookStarted:
 		w.doing = data.Event + " hooks"
 	case teammate.HookFinished:

@@ -71,6 +71,14 @@ type CallDetected struct {
 	Broke string `json:"broke,omitempty"` // the deny or ask rule that would have caught it
 }
 
+// HeldUp tells people why nothing is heard of a turn that goes on.
+type HeldUp struct {
+	For string `json:"for"` // for people, behind "waits for "
+}
+
+// EventType is the journal's name for it.
+func (HeldUp) EventType() string { return "held_up" }
+
 // EventType is the journal's name for it.
 func (Planned) EventType() string { return "plan" }
 

@@ -190,6 +190,8 @@ func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
 		s.until = orchestrator.ShortTime(p.Until.Local(), l.Time.Local())
 	case "logged_out":
 		s.state, s.doing = loggedOut, short(p.Hint)
+	case "held_up":
+		s.doing = short("waits for " + p.For)
 	case "waiting":
 		s.state, s.doing = waiting, short("for "+p.For)
 	case "member_ended":

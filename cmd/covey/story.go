@@ -76,6 +76,8 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return "to " + p.To + ": " + firstOf(p.Summary, p.Text), normal
 	case "task":
 		return taskText(l, p), taskStyle(p.Op)
+	case "held_up":
+		return "waits for " + p.For, faint
 	case "limited", "team_waits":
 		return limitText(l, p), yellow
 	}
@@ -212,7 +214,7 @@ func full(l orchestrator.Line) (entry, bool) {
 		e.text, e.style = limitText(l, p)+"\n"+quoted(p.Text), yellow
 	case "logged_out":
 		e.text, e.style = p.Agent+" is not logged in\n"+quoted(p.Hint), yellow
-	case "waiting":
+	case "waiting", "held_up":
 		e.text, e.style = "waits for "+p.For, faint
 	case "subagent_started":
 		e.text, e.style = helperBegins(p), faint

@@ -28,6 +28,7 @@ type Agent struct {
 	failures int              // crashes in a row
 	held     []teammate.Input // what the next prompt begins with
 	closed   bool
+	eye      teammate.Observer // of the Run; nil: nobody looks
 }
 
 // New checks opts and returns the agent. It starts nothing.
@@ -109,6 +110,13 @@ func (a *Agent) closeOpen(h teammate.Host) error {
 	return h.Record(teammate.Record{Message: m})
 }
 
+// heldUp tells people what the turn waits for.
+func (a *Agent) heldUp(format string, args ...any) {
+	if a.eye != nil {
+		a.eye.Observe(teammate.HeldUp{For: fmt.Sprintf(format, args...)})
+	}
+}
+
 // lastPrompt is the text of the last message, if a user's. An assistant's last
 // message means that the prompt had reached the model, and repeating it would
 // have the work done twice.
@@ -128,6 +136,7 @@ func (a *Agent) converse(
 	if a.closed {
 		return reply, errors.New("acp: the agent is closed")
 	}
+	a.eye, _ = h.(teammate.Observer)
 	inputs = append(a.takeHeld(), inputs...)
 	for {
 		mail, err := h.Pass(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -176,9 +177,14 @@ func TestLoadWaitsForTheMinute(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := &Agent{opts: Options{Clock: func() time.Time { return tt.now }, Quirks: Quirks{LoadAfterMinute: true}}, made: tt.since}
+			eye := host{tb: t}
+			a.eye = &eye
 			began := time.Now()
 			if err := a.passMinute(context.Background()); err != nil {
 				t.Fatal(err)
+			}
+			if told := len(eye.events) > 0; told != tt.waits {
+				t.Errorf("people were told: %t", told)
 			}
 			if waited := time.Since(began) > 200*time.Millisecond; waited != tt.waits {
 				t.Errorf("waited: %t", waited)
@@ -302,6 +308,21 @@ func TestWatchdog(t *testing.T) {
 	}
 	r.host.wants("assistant: ab")
 	r.mustTurn(t) // the program has stopped when it was told to, and goes on
+}
+
+// TestQuiet: people are told, once, of a program that answers a prompt with
+// silence, and of none that says something.
+func TestQuiet(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{
+		{"sleep 900ms", "say late", "end end_turn"}, {"say soon", "sleep 900ms", "end end_turn"},
+	}})
+	r.opts.Timeouts.Quiet = 600 * time.Millisecond
+	for range 2 {
+		r.mustTurn(t)
+	}
+	if want := []teammate.EventData{teammate.HeldUp{For: "the agent program, which has said nothing for 600ms"}}; !reflect.DeepEqual(r.host.events, want) {
+		t.Errorf("observed %+v", r.host.events)
+	}
 }
 
 func TestOptions(t *testing.T) {

@@ -85,6 +85,7 @@ type Pair struct {
 // Timeouts bound waits for a program. Zero fields take the default.
 type Timeouts struct {
 	Start   time.Duration // until its session is open; 60 s
+	Quiet   time.Duration // from a prompt until people are told that nothing was heard since; 20 s
 	Silence time.Duration // without any message in a prompt, no tool call open; 5 min
 	Tool    time.Duration // the same while a tool call is open; 30 min
 	Cancel  time.Duration // from session/cancel to TERM; 5 s
@@ -139,7 +140,7 @@ func (o *Options) check() error {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&t.Start, time.Minute}, {&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute},
+		{&t.Start, time.Minute}, {&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute},
 		{&t.Cancel, 5 * time.Second}, {&t.Grace, 2 * time.Second}, {&o.Backoff, 500 * time.Millisecond},
 	} {
 		if *limit.field <= 0 {

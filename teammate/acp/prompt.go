@@ -73,8 +73,9 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	}
 	t.request = request
 	t.live.meter.begin()
-	watch := time.NewTimer(t.patience())
+	watch, quiet := time.NewTimer(t.patience()), time.NewTimer(t.a.opts.Timeouts.Quiet)
 	defer watch.Stop()
+	defer quiet.Stop()
 	// done becomes nil once the program was told to stop: the loop goes on until
 	// it answers, so that what it says on its way out is not lost.
 	for done, heard := ctx.Done(), t.live.conn.heard.Load(); ; {
@@ -83,6 +84,9 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 			t.takeAll(ctx)
 			heard = t.live.conn.heard.Load()
 			watch.Reset(t.patience())
+			quiet.Stop()
+		case <-quiet.C: // an endpoint that cannot be reached looks like this, long before the watchdog
+			t.a.heldUp("the agent program, which has said nothing for %v", t.a.opts.Timeouts.Quiet)
 		case <-t.live.conn.gone: // whatever it said before is in the inbox by now
 			t.takeAll(ctx)
 			if !t.answered {

@@ -284,7 +284,9 @@ func (a *Agent) passMinute(ctx context.Context) error {
 	if !a.made.IsZero() && !a.made.Truncate(time.Minute).Equal(now.Truncate(time.Minute)) {
 		return nil
 	}
-	return sleep(ctx, now.Truncate(time.Minute).Add(time.Minute).Sub(now)+100*time.Millisecond)
+	over := now.Truncate(time.Minute).Add(time.Minute)
+	a.heldUp("%s, when the program may enter its session again", over.Format(time.TimeOnly))
+	return sleep(ctx, over.Sub(now)+100*time.Millisecond)
 }
 
 // system adds the system prompt to the parameters of a new session, if the
