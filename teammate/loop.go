@@ -60,12 +60,9 @@ func (u *turn) resumption(cut *Cut) step {
 		if err := u.closeCalls(); err != nil {
 			return Reply{}, err
 		}
-		return u.prompt([]Input{{Kind: FromCovey, Text: resumeNotice}})(ctx)
+		return u.prompt([]Input{{Kind: FromCovey, Text: CutNotice}})(ctx)
 	}
 }
-
-const resumeNotice = "Your last turn was cut off before its end. Go on where you were; " +
-	"tool calls without a result may have had an effect, so look first."
 
 // think lets the agent run until it falls silent. over says that the turn ends
 // with that, gates or no gates.

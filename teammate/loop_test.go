@@ -399,7 +399,7 @@ func TestResumeWithoutResumer(t *testing.T) {
 		return Reply{Text: "fine"}, nil
 	})
 	r.mustRun(t)
-	equal(t, "prompt", inputTexts(prompt), []string{resumeNotice})
+	equal(t, "prompt", inputTexts(prompt), []string{CutNotice})
 	equal(t, "result", one[ToolReturned](t, r.journal), ToolReturned{ID: "b", Name: "Bash", IsError: true, Content: "interrupted"})
 	_, h := openTranscript(t, r.path)
 	equal(t, "cut", h.Cut == nil, true)

@@ -155,7 +155,7 @@ func (r *recorder) settle(usage teammate.Usage) error {
 	for len(r.open) == 0 && len(r.heard) > 0 {
 		inputs := r.heard[0]
 		r.heard = r.heard[1:]
-		if err := r.host.Record(promptRecord(inputs)); err != nil {
+		if err := r.host.Record(teammate.PromptRecord(inputs)); err != nil {
 			return err
 		}
 	}
@@ -209,12 +209,3 @@ func (r *recorder) abandon(why string) error {
 
 // busy reports whether a call is under way.
 func (r *recorder) busy() bool { return len(r.open) > 0 }
-
-// promptRecord is the message that shows inputs.
-func promptRecord(inputs []teammate.Input) teammate.Record {
-	m := teammate.Message{Role: teammate.User}
-	for _, in := range inputs {
-		m.Content = append(m.Content, teammate.Block{Type: teammate.TextBlock, Text: in.Text})
-	}
-	return teammate.Record{Message: m, Inputs: inputs}
-}

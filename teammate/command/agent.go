@@ -73,49 +73,12 @@ func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Hos
 func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
-	notice := cutNotice
-	if cut := a.opts.History.Cut; cut != nil && cut.Point == teammate.CutAtPrompt {
-		if asked := lastPrompt(a.opts.History.Messages); asked != "" {
-			notice += " If you have not seen it yet, this is what you were asked:\n\n" + asked
-		}
+	prompt, err := a.opts.History.Recover(h)
+	if err != nil {
+		return teammate.Reply{}, fmt.Errorf("command: %w", err)
 	}
-	if err := a.closeOpen(h); err != nil {
-		return teammate.Reply{}, fmt.Errorf("command: calls of an earlier life could not be closed: %w", err)
-	}
-	return a.converse(ctx, []teammate.Input{{Kind: teammate.FromCovey, Text: notice}}, h)
-}
-
-// cutNotice is what the model is told of a covey that was ended in its turn, as
-// package acp tells it.
-const cutNotice = "Your last turn was cut off before its end. Go on where you were; " +
-	"tool calls without a result may have had an effect, so look first."
-
-// closeOpen gives the calls of an earlier life their results, and forgets that
-// life.
-func (a *Agent) closeOpen(h teammate.Host) error {
-	m := teammate.Message{Role: teammate.User}
-	if cut := a.opts.History.Cut; cut != nil {
-		for _, c := range cut.Open {
-			m.Content = append(m.Content, teammate.Block{
-				Type: teammate.ToolResultBlock, ToolUseID: c.ID, Content: "interrupted", IsError: true,
-			})
-		}
-	}
-	a.opts.History = teammate.History{}
-	if len(m.Content) == 0 {
-		return nil
-	}
-	return h.Record(teammate.Record{Message: m})
-}
-
-// lastPrompt is the text of the last message, if a user's. An assistant's last
-// message means that the prompt had reached the model, and repeating it would
-// have the work done twice.
-func lastPrompt(messages []teammate.Message) string {
-	if len(messages) == 0 || messages[len(messages)-1].Role != teammate.User {
-		return ""
-	}
-	return messages[len(messages)-1].Text()
+	a.opts.History = teammate.History{} // it is of an earlier life
+	return a.converse(ctx, []teammate.Input{prompt}, h)
 }
 
 // converse runs the program with the prompt, and again with whatever has to be
@@ -135,7 +98,7 @@ func (a *Agent) converse(
 			return reply, err
 		}
 		inputs = append(inputs, mail...)
-		if err := h.Record(promptRecord(inputs)); err != nil {
+		if err := h.Record(teammate.PromptRecord(inputs)); err != nil {
 			return reply, fmt.Errorf("command: the prompt could not be recorded: %w", err)
 		}
 		later, err := a.ask(ctx, inputs, h, &reply)
@@ -193,7 +156,7 @@ func (a *Agent) ask(
 		// otherwise the model has to know.
 		if t.touched {
 			notice := teammate.Input{Kind: teammate.FromCovey, Text: crashNotice}
-			if err := h.Record(promptRecord([]teammate.Input{notice})); err != nil {
+			if err := h.Record(teammate.PromptRecord([]teammate.Input{notice})); err != nil {
 				return later, fmt.Errorf("command: the notice of a crash could not be recorded: %w", err)
 			}
 			inputs = append([]teammate.Input{notice}, inputs...)
@@ -201,7 +164,7 @@ func (a *Agent) ask(
 	}
 }
 
-// crashNotice is cutNotice for a program that died while covey lived on. The
+// crashNotice is teammate.CutNotice for a program that died while covey lived on. The
 // prompt follows it, since nobody knows how much of it the program had kept.
 const crashNotice = "Your program ended in the middle of this turn and was started again. " +
 	"Go on where you were; tool calls without a result may have had an effect, so look first. " +
@@ -288,13 +251,4 @@ func (a *Agent) compose(inputs []teammate.Input) string {
 		add(in.Text)
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-// promptRecord is the message that shows inputs.
-func promptRecord(inputs []teammate.Input) teammate.Record {
-	m := teammate.Message{Role: teammate.User}
-	for _, in := range inputs {
-		m.Content = append(m.Content, teammate.Block{Type: teammate.TextBlock, Text: in.Text})
-	}
-	return teammate.Record{Message: m, Inputs: inputs}
 }

@@ -278,10 +278,10 @@ func TestResumeAfterCrash(t *testing.T) {
 		said     []string
 	}{
 		"at prompt": {teammate.Cut{Point: teammate.CutAtPrompt},
-			[]teammate.Message{promptRecord([]teammate.Input{{Text: "do it"}}).Message},
-			cutNotice + " If you have not seen it yet, this is what you were asked:\n\ndo it", nil},
+			[]teammate.Message{teammate.PromptRecord([]teammate.Input{{Text: "do it"}}).Message},
+			teammate.CutNotice + " If you have not seen it yet, this is what you were asked:\n\ndo it", nil},
 		"at tools": {teammate.Cut{Point: teammate.CutAtTools, Open: []teammate.ToolCall{{ID: "c1", Name: "Bash"}}},
-			[]teammate.Message{{Role: teammate.Assistant}}, cutNotice, []string{"result c1 (error true): interrupted"}},
+			[]teammate.Message{{Role: teammate.Assistant}}, teammate.CutNotice, []string{"result c1 (error true): interrupted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, life{"read", "print ok"})

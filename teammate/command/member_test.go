@@ -145,7 +145,7 @@ func TestMemberGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			starts := r.starts(t)
-			if len(starts) != 2 || starts[1].Args[1] != "t1" || !strings.HasPrefix(starts[1].Stdin, cutNotice) {
+			if len(starts) != 2 || starts[1].Args[1] != "t1" || !strings.HasPrefix(starts[1].Stdin, teammate.CutNotice) {
 				t.Errorf("started with %q", starts)
 			}
 		})
