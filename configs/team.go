@@ -27,6 +27,17 @@ type Team struct {
 	FailClosed bool
 	Keep       bool // stay up when all is done
 
+	Worktree  Worktree
+	Merge     Merge
+	Protect   []string // globs below the workspace; writes there need approval
+	Budget    Budget
+	Schedules []Schedule    // in file order
+	OnAsk     OnAsk         // never empty
+	AskLimit  time.Duration // how long a question may wait in the inbox; never 0
+	// CompleteOnPass completes the tasks that a member has in progress when its turn
+	// end passes all gates; without it only the member's own words complete a task.
+	CompleteOnPass bool
+
 	// Warnings tell of things that are legal and look like mistakes.
 	Warnings []Problem
 }
@@ -51,6 +62,10 @@ type Member struct {
 	Isolation      Isolation // never empty
 	SelfClaim      bool      // takes a ready task when idle
 	Limits         Limits
+	Owns           []string // globs below the workspace that it may write to; nil: all
+	PlanRequired   bool     // only reading tools until its plan is approved
+	DependsOn      []string // members that must have no open work before it gets any
+	Restart        Restart
 }
 
 // PermissionMode says what a member may do without asking.
@@ -68,8 +83,11 @@ const (
 // Isolation says where a member works.
 type Isolation string
 
-// Shared members work in the workspace itself. The other kinds come later.
-const Shared Isolation = "shared"
+// The places where members work.
+const (
+	Shared     Isolation = "shared"   // the workspace itself
+	InWorktree Isolation = "worktree" // a git working copy of its own, on a branch of its own
+)
 
 // Permissions are lists of permission rules, each one readable by
 // hooks.ParseRule. Deny beats ask, ask beats allow.
@@ -154,6 +172,9 @@ type Agent struct {
 	KeyFile     string   // Auth Key: absolute path of the file that holds it; empty: covey's environment
 	Parallel    int      // members that may be in a turn at once on this agent's login; 0: no limit
 	NativeHooks bool     // the program's own hooks run as well
+	// Fallback is the name of the agent that a member goes on with when this one has
+	// hit a limit and the team's OnLimit is FallBack; empty: none.
+	Fallback string
 }
 
 // EnvVar is a variable for an agent program.

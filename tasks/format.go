@@ -14,8 +14,9 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// formatNow is the format that this version reads and writes.
-const formatNow = 1
+// formatNow is the format that this version reads and writes. Format 2 has the
+// buckets of what format 1 did not know; lay makes them.
+const formatNow = 2
 
 const keyFormat = "format"
 
@@ -23,7 +24,11 @@ const keyFormat = "format"
 type migration func(*bolt.Tx) error
 
 // migrations gives the step from each older format, by its number.
-func migrations() map[int]migration { return map[int]migration{} }
+func migrations() map[int]migration {
+	return map[int]migration{
+		1: func(*bolt.Tx) error { return nil }, // only new buckets
+	}
+}
 
 // openFile opens the bbolt file and translates its complaints.
 func openFile(path string, o Options) (*bolt.DB, error) {

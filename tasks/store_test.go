@@ -222,7 +222,7 @@ func TestOpenRefusesOtherFiles(t *testing.T) {
 		}
 	}
 	_, err := Open(path("newer"), nil)
-	wantError(t, err, ErrFormat, "format 2", "up to 1", "newer covey")
+	wantError(t, err, ErrFormat, "format 3", "up to 2", "newer covey")
 	_, err = Open(filepath.Join(dir, "no", "such", "folder"), nil)
 	wantError(t, err, fs.ErrNotExist)
 }
