@@ -22,6 +22,8 @@ type board struct {
 	members []string
 	// inProgress is each member's limit of tasks in progress; 0: none.
 	inProgress map[string]int
+	// protocol carries out structured messages; nil: there is nobody who could.
+	protocol protocol
 }
 
 // actor is on whose behalf a change is made.

@@ -1,0 +1,35 @@
+package orchestrator
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// protocol carries out the messages by which members ask each other for more
+// than attention (TEAMS.md 4): to leave, or whether a plan or a piece of work
+// will do. The requests are stored with the mail that they cause, so that one
+// survives a restart and is answered once. SendMessage and `covey send` go
+// through it; who the actor is has been verified before.
+type protocol interface {
+	// shutdown asks the member called to, who is one, to end. It gives the
+	// request as it was stored and sent. It fails when by may not ask for it.
+	shutdown(ctx context.Context, by actor, to, reason string) (tasks.ShutdownRequest, error)
+	// answerShutdown is the asked member's answer. One that agrees ends once the
+	// call that says so is over.
+	answerShutdown(ctx context.Context, by actor, a requestAnswer) error
+	// answerPlan is the approver's answer to a plan or to work that an approve
+	// gate holds, whichever has the id. Both answers fail when there is no such
+	// request open, naming who was first, and when by is not who was asked.
+	answerPlan(ctx context.Context, by actor, a requestAnswer) error
+}
+
+// requestAnswer is what somebody says to a request.
+type requestAnswer struct {
+	ID      string // of the request
+	Approve bool
+	Text    string // the reason or feedback; may be empty
+	// Mode is the permission mode that goes with an approved plan; empty: the
+	// member's own.
+	Mode string
+}
