@@ -1,8 +1,11 @@
 package tasks
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -242,6 +245,18 @@ func rawBolt(t testing.TB, path string, change func(*bolt.Tx) error) {
 	}
 }
 
+// later is what a migration over two formats that are yet to come would do. first is
+// the format of the store before it.
+func later(first int) map[int]migration {
+	note := func(text string) migration {
+		return func(tx *bolt.Tx) error {
+			b := tx.Bucket([]byte(bucketMeta))
+			return b.Put([]byte("note"), append(b.Get([]byte("note")), text...))
+		}
+	}
+	return map[int]migration{first: note("one"), first + 1: note(" two")}
+}
+
 func TestMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openAt(t, path, nil)
@@ -251,25 +266,20 @@ func TestMigration(t *testing.T) {
 	}
 	db, err := openFile(path, Options{})
 	ok(t, db, err)
-	steps := map[int]migration{
-		1: func(tx *bolt.Tx) error { return tx.Bucket([]byte(bucketMeta)).Put([]byte("note"), []byte("one")) },
-		2: func(tx *bolt.Tx) error {
-			b := tx.Bucket([]byte(bucketMeta))
-			return b.Put([]byte("note"), append(b.Get([]byte("note")), " two"...))
-		},
-	}
-	failing := map[int]migration{1: steps[1], 2: func(*bolt.Tx) error { return errors.New("no luck") }}
-	if err := establish(db, 3, failing); err == nil || !strings.Contains(err.Error(), "format 2: no luck") {
+	const goal = formatNow + 2
+	steps := later(formatNow)
+	failing := map[int]migration{formatNow: steps[formatNow], formatNow + 1: func(*bolt.Tx) error { return errors.New("no luck") }}
+	if err := establish(db, goal, failing); err == nil || !strings.Contains(err.Error(), "format 3: no luck") {
 		t.Errorf("failing step: %v", err)
 	}
-	wantError(t, establish(db, 3, map[int]migration{2: steps[2]}), ErrFormat, "too old")
-	if v, err := storedFormat(db); v != 1 || err != nil {
+	wantError(t, establish(db, goal, map[int]migration{formatNow + 1: steps[formatNow+1]}), ErrFormat, "too old")
+	if v, err := storedFormat(db); v != formatNow || err != nil {
 		t.Fatalf("after failures: format %d, %v", v, err)
 	}
-	if err := establish(db, 3, steps); err != nil {
+	if err := establish(db, goal, steps); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := storedFormat(db); v != 3 || err != nil {
+	if v, err := storedFormat(db); v != goal || err != nil {
 		t.Errorf("format %d, %v", v, err)
 	}
 	if err := db.View(func(tx *bolt.Tx) error {
@@ -284,23 +294,84 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(path, nil)
-	wantError(t, err, ErrFormat, "format 3")
-	old := openAt(t, path+".v1.bak", nil)
+	wantError(t, err, ErrFormat, "format 4")
+	old := openAt(t, path+".v2.bak", nil)
 	if get(t, old, "1").Subject != "from before" {
 		t.Error("the backup is another")
 	}
 }
 
-// TestReadOnlyNeverMigrates: an older file is refused rather than changed.
-func TestReadOnlyNeverMigrates(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "tasks.db")
-	if err := openAt(t, path, nil).Close(); err != nil {
+// format1 puts a store down that the last covey of format 1 wrote.
+func format1(t *testing.T) (path string) {
+	t.Helper()
+	packed, err := os.Open(filepath.Join("testdata", "format1.db.gz"))
+	ok(t, packed, err)
+	defer packed.Close()
+	from, err := gzip.NewReader(packed)
+	ok(t, from, err)
+	data, err := io.ReadAll(from)
+	ok(t, data, err)
+	path = filepath.Join(t.TempDir(), "tasks.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db, err := openFile(path, Options{ReadOnly: true})
-	ok(t, db, err)
-	defer db.Close()
-	wantError(t, establish(db, 2, nil), ErrFormat, "open it for writing")
+	return path
+}
+
+// TestMigrationFromFormat1: a store of an earlier covey is as it was, and goes on.
+func TestMigrationFromFormat1(t *testing.T) {
+	path := format1(t)
+	s := openAt(t, path, nil)
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := storedFormat(s.db); v != formatNow || err != nil {
+		t.Errorf("format %d, %v", v, err)
+	}
+	var have []string
+	list, err := s.List(t.Context())
+	for _, task := range ok(t, list, err) {
+		have = append(have, fmt.Sprint(task.ID, " ", task.Status, " ", task.Owner, " ", task.Epoch, " ", task.Subject))
+	}
+	wantList(t, "tasks", have, []string{
+		"1 completed ann 2 done before", "2 in_progress ann 1 half done", "3 pending bob 0 waits"})
+	wantList(t, "mail of bob", unread(t, s, "bob"), []string{
+		"task_assignment : Task 3 is yours: waits (it waits for task 2)", "text ann: hello from format 1"})
+	if r, found, err := s.Receipt(t.Context(), "ann", "call-1"); err != nil || !found || r.Task.ID != "1" {
+		t.Errorf("receipt %+v, %v, %v", r, found, err)
+	}
+	if goal, _, err := s.Value(t.Context(), "goal"); string(goal) != `{"given":"ship it"}` {
+		t.Errorf("goal %s, %v", goal, err)
+	}
+	if m := attach(t, s, "ann"); m.Session != "uuid of ann" || m.Epoch != 2 {
+		t.Errorf("attached %+v", m)
+	}
+	if task, err := s.Confirm(t.Context(), as("bob"), "4"); err != nil || task.Status != Pending {
+		t.Errorf("confirmed %+v, %v", task, err)
+	}
+	setStatus(t, s, "2", Completed)
+	wantList(t, "ready", readyIDs(t, s), []string{"4"})
+	before, err := os.ReadFile(path + ".v1.bak")
+	ok(t, before, err)
+	old := path + ".old"
+	if err := os.WriteFile(old, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again := openAt(t, old, nil); len(readyIDs(t, again)) != 0 {
+		t.Error("the backup is not of the moment before")
+	}
+}
+
+// TestReadOnlyNeverMigrates: an older file is refused rather than changed.
+func TestReadOnlyNeverMigrates(t *testing.T) {
+	path := format1(t)
+	before, err := os.ReadFile(path)
+	ok(t, before, err)
+	_, err = Open(path, &Options{ReadOnly: true})
+	wantError(t, err, ErrFormat, "open it for writing")
+	if after, err := os.ReadFile(path); string(after) != string(before) {
+		t.Errorf("the file was changed, %v", err)
+	}
 }
 
 func TestWake(t *testing.T) {
