@@ -17,6 +17,8 @@ var (
 	ErrDone = errors.New("already completed")
 	// ErrBusy: a claim by a member that has Claim.Max tasks in progress already.
 	ErrBusy = errors.New("too many tasks in progress")
+	// ErrUnsuited: a member takes a task by itself that wants what it has not.
+	ErrUnsuited = errors.New("not for this member")
 	// ErrTransition: an update to a status that the present one does not lead to.
 	ErrTransition = errors.New("no such change of status")
 	// ErrCycle: a dependency that would make a task wait for itself.
@@ -32,7 +34,12 @@ var (
 	// unknown status, data that is not JSON, a message to nobody, a bad name.
 	ErrInvalid = errors.New("invalid")
 	// ErrFull: a message to a member with Options.MaxUnread unread messages.
+	// It is also a request about a member with 1,000 open ones.
 	ErrFull = errors.New("mailbox full")
+	// ErrAnswered: an answer to a request that has one.
+	ErrAnswered = errors.New("already answered")
+	// ErrNotAsked: an answer to a request by somebody to whom it was not put.
+	ErrNotAsked = errors.New("not yours to answer")
 )
 
 // The troubles of a Store as a whole.

@@ -161,6 +161,9 @@ func told(t testing.TB, list []Event) []string {
 		case MessageEvent:
 			m := unmarshal[Message](t, e.Data)
 			out = append(out, fmt.Sprintf("%s %s>%s", m.Kind, m.From, m.To))
+		case RequestEvent:
+			r := unmarshal[Request](t, e.Data)
+			out = append(out, fmt.Sprintf("%s %s of %s", r.Kind, r.State, r.Member))
 		case DeliveredEvent:
 			out = append(out, "delivered to "+e.Member)
 		default:

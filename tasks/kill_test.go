@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "load":
 		exitWith(loadChild(os.Getenv(pathEnv)))
+	case "requests":
+		exitWith(requestChild(os.Getenv(pathEnv)))
 	case "full disk":
 		exitWith(fullDiskChild(os.Getenv(pathEnv)))
 	case "file limit":

@@ -24,6 +24,7 @@ const (
 	bucketMail     = "mail"     // name, seq -> messageRecord, unread only
 	bucketOutbox   = "outbox"   // event id -> eventRecord
 	bucketReceipts = "receipts" // name, call id, op -> receipt number and receiptRecord
+	bucketRequests = "requests" // id -> requestRecord
 
 	// The indexes: they say nothing that does not follow from the above.
 	bucketReady    = "ready"      // id of each task that anybody may claim
@@ -35,6 +36,9 @@ const (
 	bucketUnread   = "unread"     // name -> number of unread messages
 	bucketCalls    = "calls"      // name, receipt number -> key in bucketReceipts
 	bucketRefs     = "references" // file of a payload, bucket and key of a record that needs it
+	bucketOpen     = "open"       // name, id of each open request about that member
+	bucketClosed   = "closed"     // number of each closed request -> id
+	bucketAsked    = "asked"      // name, kind, key -> id of the newest request with that key
 )
 
 // bucketNames lists all of them.
@@ -43,6 +47,7 @@ func bucketNames() []string {
 		bucketMeta, bucketTasks, bucketProposed, bucketMembers, bucketValues, bucketMail,
 		bucketOutbox, bucketReceipts, bucketReady, bucketOwner, bucketProgress, bucketDeps,
 		bucketWaits, bucketMailID, bucketUnread, bucketCalls, bucketRefs,
+		bucketRequests, bucketOpen, bucketClosed, bucketAsked,
 	}
 }
 

@@ -16,6 +16,7 @@ const (
 	TaskEvent      EventType = "task"              // Data is a Change
 	MessageEvent   EventType = "message"           // Data is a Message
 	DeliveredEvent EventType = "message_delivered" // Data is a Delivery
+	RequestEvent   EventType = "request"           // Data is a Request, when it is made and when it is closed
 )
 
 // Event is something that was committed and has to be told to others.
@@ -125,6 +126,9 @@ func (r reader) event(id uint64, stored []byte) (Event, error) {
 	case rec.Delivered != "":
 		e.Type = DeliveredEvent
 		data = Delivery{ID: rec.Delivered}
+	case rec.Request != nil:
+		e.Type = RequestEvent
+		data, err = rec.Request.open(r.files)
 	default:
 		return Event{}, fmt.Errorf("%w: event %d tells nothing", ErrCorrupt, id)
 	}

@@ -19,12 +19,13 @@ const maxReceipts = 1024
 // changed nothing, nobody saw their answer, and asking again is as good.
 type Receipt struct {
 	// Op is the change: create, confirm, discard, add, claim, update, delete,
-	// release, refuse or send.
+	// release, refuse, send, ask, answer, expire or withdraw.
 	Op       string
 	Task     *Task    // create, confirm, discard, claim, update, delete, refuse
 	Tasks    []Task   // add, release
 	Updated  []string // update: the names of the fields
 	Messages []Message
+	Request  *Request // ask, answer, expire, withdraw
 	// Error is the reason given with discard and refuse.
 	Error string
 }
@@ -211,6 +212,13 @@ func (r *receiptRecord) open(b *blobs) (Receipt, error) {
 			return Receipt{}, fmt.Errorf("receipt: %w", err)
 		}
 		out.Messages = append(out.Messages, m)
+	}
+	if r.Request != nil {
+		request, err := r.Request.open(b)
+		if err != nil {
+			return Receipt{}, fmt.Errorf("receipt: %w", err)
+		}
+		out.Request = &request
 	}
 	return out, nil
 }

@@ -59,13 +59,14 @@ type messageRecord struct {
 	Files files `json:"files,omitempty"`
 }
 
-// eventRecord is an event as stored: one of its three payloads is set.
+// eventRecord is an event as stored: one of its payloads is set.
 type eventRecord struct {
 	Time      time.Time      `json:"time"`
 	Member    string         `json:"member"`
 	Change    *changeRecord  `json:"change,omitempty"`
 	Message   *messageRecord `json:"message,omitempty"`
 	Delivered string         `json:"delivered,omitempty"`
+	Request   *requestRecord `json:"request,omitempty"`
 }
 
 // changeRecord is a Change as stored.
@@ -84,6 +85,7 @@ type receiptRecord struct {
 	Tasks    []taskRecord    `json:"tasks,omitempty"`
 	Updated  []string        `json:"updated,omitempty"`
 	Messages []messageRecord `json:"messages,omitempty"`
+	Request  *requestRecord  `json:"request,omitempty"`
 	Error    string          `json:"error,omitempty"`
 }
 
@@ -105,6 +107,8 @@ func (r *eventRecord) blobs() []blobRef {
 		return r.Change.Task.blobs()
 	case r.Message != nil:
 		return r.Message.blobs()
+	case r.Request != nil:
+		return r.Request.blobs()
 	}
 	return nil
 }
@@ -119,6 +123,9 @@ func (r *receiptRecord) blobs() []blobRef {
 	}
 	for i := range r.Messages {
 		list = append(list, r.Messages[i].blobs()...)
+	}
+	if r.Request != nil {
+		list = append(list, r.Request.blobs()...)
 	}
 	return distinct(list)
 }

@@ -35,11 +35,13 @@ type counters struct {
 	task  uint64 // highest task id given out: the high-water mark
 	event uint64 // last event id
 	mail  uint64 // last mail sequence number
+	// request is how many requests were closed.
+	request uint64
 }
 
 // byName gives the counters by their keys in bucketMeta.
 func (c *counters) byName() map[string]*uint64 {
-	return map[string]*uint64{"task": &c.task, "event": &c.event, "mail": &c.mail}
+	return map[string]*uint64{"task": &c.task, "event": &c.event, "mail": &c.mail, "request": &c.request}
 }
 
 // readCounters finds where the numbering had come to. Numbers are never used

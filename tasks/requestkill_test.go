@@ -1,0 +1,117 @@
+package tasks
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRequestKill kills a process that asks and answers as fast as it can:
+// what it acknowledged is there, with exactly the mail that belongs to it.
+func TestRequestKill(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	acked := map[string]RequestState{}
+	for range max(*kills/2, 1) {
+		for id, state := range requestsAndKill(t, path) {
+			acked[id] = state
+		}
+		s, err := Open(path, nil)
+		ok(t, s, err)
+		if err := s.Check(t.Context()); err != nil {
+			t.Error(err)
+		}
+		verifyRequests(t, s, acked)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(acked) < 10 {
+		t.Errorf("only %d requests: that proves little", len(acked))
+	}
+}
+
+// verifyRequests compares what was acknowledged with what is stored.
+func verifyRequests(t *testing.T, s *Store, acked map[string]RequestState) {
+	t.Helper()
+	all, err := s.Requests(t.Context())
+	ok(t, all, err)
+	stored, answered := map[string]Request{}, 0
+	for _, r := range all {
+		stored[r.ID] = r
+		if !r.Open() {
+			answered++
+		}
+	}
+	for id, state := range acked {
+		// An open one may have been answered without the child living to say so.
+		if r, there := stored[id]; !there || r.State != state && state != RequestOpen {
+			t.Errorf("request %s was acknowledged as %s and is %q", id, state, r.State)
+		}
+	}
+	if asked := len(unread(t, s, "lead")); asked != len(all) {
+		t.Errorf("%d requests and %d messages of them", len(all), asked)
+	}
+	if told := len(unread(t, s, "ann")); told != answered {
+		t.Errorf("%d answers and %d messages of them", answered, told)
+	}
+}
+
+// requestsAndKill runs a child until a random moment and gives what it has said.
+func requestsAndKill(t *testing.T, path string) map[string]RequestState {
+	t.Helper()
+	cmd := child(t.Context(), "requests", path)
+	out, err := cmd.StdoutPipe()
+	ok(t, out, err)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]RequestState{}
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break // what follows the last newline was cut off
+		}
+		id, state, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if said[id] = RequestState(state); len(said) == 1 {
+			time.AfterFunc(time.Duration(rand.IntN(50))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		}
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("the child was not killed: %v", err)
+	}
+	return said
+}
+
+// requestChild asks and answers until it is killed, and says what has been
+// acknowledged. It stops asking before the oldest requests are dropped.
+func requestChild(path string) error {
+	s, err := Open(path, nil)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	all, err := s.Requests(ctx)
+	if err != nil {
+		return err
+	}
+	for n := len(all); n < maxClosedRequests; n++ {
+		r, err := s.Ask(ctx, as("ann"), planOf(fmt.Sprint(os.Getpid(), n)))
+		if err != nil {
+			return err
+		}
+		fmt.Println(r.ID, RequestOpen)
+		done, err := s.Answer(ctx, as("lead"), r.ID, Ruling{Approve: n%2 == 0, Mail: answerMail})
+		if err != nil {
+			return err
+		}
+		fmt.Println(r.ID, done.State)
+	}
+	select {} // until it is killed
+}
