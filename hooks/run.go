@@ -138,7 +138,10 @@ func (r *run) one(caller, ctx context.Context, h *armed) verdict {
 	defer cancel()
 	started := r.opts.Now()
 	var v verdict
+	h, sitting := r.sitting(limited, h)
 	switch {
+	case sitting.Known != nil:
+		v = verdict{Result: *sitting.Known}
 	case h.Policy != "":
 		v = r.runPolicy(limited, h)
 	case h.barred != "":
@@ -150,6 +153,9 @@ func (r *run) one(caller, ctx context.Context, h *armed) verdict {
 		seen.describe(&v, r.opts.OutputCap)
 	}
 	v.Duration = r.opts.Now().Sub(started)
+	if sitting.Known == nil {
+		sitting.heard(v)
+	}
 	return v
 }
 

@@ -1,0 +1,46 @@
+package hooks
+
+import "context"
+
+// GateRun is how one gate that is a command is to be run, as Options.Gates says.
+// The zero value runs it as it is configured.
+type GateRun struct {
+	// Known is what the gate has said about the very same files; it is not asked
+	// again. nil: it is.
+	Known *Result
+	// Command is run in place of the configured one, under its name; empty: the
+	// configured one. It is a command line for the same shell.
+	Command string
+	// Args replace those of a gate in exec form; nil: its own.
+	Args []string
+	// Heard is told what the gate said, before anybody acts on it; nil: nobody. A
+	// gate that was ended from outside has said nothing.
+	Heard func(Result)
+}
+
+// sitting asks the caller how a gate is to be run, and gives the gate as it is
+// then, and what it has said before, if that counts.
+func (r *run) sitting(ctx context.Context, h *armed) (as *armed, g GateRun) {
+	if r.opts.Gates == nil || !h.Gate || h.Policy != "" || h.kind() != "command" || h.barred != "" {
+		return h, GateRun{}
+	}
+	g = r.opts.Gates(ctx, r.in, h.Handler)
+	if g.Command == "" && g.Args == nil {
+		return h, g
+	}
+	other := *h
+	if g.Command != "" {
+		other.Command = g.Command
+	}
+	if g.Args != nil {
+		other.Args = g.Args
+	}
+	return &other, g
+}
+
+// heard passes on what a gate said.
+func (g GateRun) heard(v verdict) {
+	if g.Heard != nil && v.Outcome != Cancelled {
+		g.Heard(v.Result)
+	}
+}
