@@ -74,19 +74,30 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 		c.fault = err.Error()
 		return c
 	}
-	marker := markerName + "=" + uuid.NewString()
-	process := Process{Args: args, Dir: dir, Env: r.handlerEnv(h, marker), Stdin: r.wire,
-		Stdout: &c.out.stdout, Stderr: &c.out.stderr, Grace: r.opts.Grace, Marker: marker}
+	process := c.process(h, args, dir)
 	if ask != nil {
 		process.Stdout = &herald{to: &c.out.stdout, ask: ask}
-	}
-	if r.opts.Spawned != nil {
-		process.Started = func(pid int) { c.release = r.opts.Spawned(pid, r.in) }
 	}
 	if c.running, err = process.launch(ctx); err != nil {
 		c.fault = err.Error() + startHint(err)
 	}
 	return c
+}
+
+// process is the command's run. What it leaves behind may be told of after the event
+// is over.
+func (c *launched) process(h *armed, args []string, dir string) Process {
+	marker := markerName + "=" + uuid.NewString()
+	p := Process{Args: args, Dir: dir, Env: c.handlerEnv(h, marker), Stdin: c.wire,
+		Stdout: &c.out.stdout, Stderr: &c.out.stderr, Grace: c.opts.Grace, Marker: marker,
+		MaxProcesses: c.opts.MaxProcesses}
+	if c.opts.Crowded != nil {
+		p.Crowded = func(warning string) { c.opts.Crowded(c.in, h.label, "what it left behind "+warning) }
+	}
+	if c.opts.Spawned != nil {
+		p.Started = func(pid int) { c.release = c.opts.Spawned(pid, c.in) }
+	}
+	return p
 }
 
 // wait waits until the command has ended; ctx is that of launch.
@@ -99,7 +110,7 @@ func (c *launched) wait(ctx context.Context) (finding, *outputs) {
 	exit := c.running.wait()
 	c.release()
 	found.tail = endOf(&c.outEnd, &c.errEnd)
-	c.out.note = exitNote(exit)
+	c.out.note = exitNote(exit, c.opts.MaxProcesses)
 	if exit.Stopped || ctx.Err() != nil {
 		found.timedOut = true
 		return found, c.out
@@ -124,9 +135,12 @@ func startHint(err error) string {
 	return ""
 }
 
-// exitNote tells people of children that a hook left behind.
-func exitNote(exit Exit) string {
+// exitNote tells people of children that a hook left behind, or of too many, where it
+// may be limit processes.
+func exitNote(exit Exit, limit int) string {
 	switch {
+	case exit.Crowded:
+		return overgrown(limit)
 	case exit.Stopped && len(exit.Left) > 0:
 		return fmt.Sprintf("killed with its children %s", pids(exit.Left))
 	case exit.Held && len(exit.Left) > 0:

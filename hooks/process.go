@@ -49,6 +49,13 @@ type Process struct {
 	// the context had ended then: children of its group, and such as hold an
 	// output. Without it they run on.
 	Reap bool
+	// MaxProcesses is how many processes the program and what descends from it may be
+	// at once; if there are more, all are killed. It holds for what the program leaves
+	// behind, too. 0: no limit. Only Linux can count them.
+	MaxProcesses int
+	// Crowded is told when that happens to what is left behind, from a goroutine of its
+	// own and as long as this process lives. nil: nobody is told.
+	Crowded func(warning string)
 }
 
 // Exit says how a Process ended.
@@ -60,6 +67,8 @@ type Exit struct {
 	// Left holds the pids of children that outlived the program. They run on,
 	// or, if Stopped or with Reap, have been killed. Only Linux names them.
 	Left []int
+	// Crowded says that there were more than MaxProcesses; Left are those killed then.
+	Crowded bool
 }
 
 // Run runs p and returns when it has ended, or when ctx has and its tree is
@@ -84,6 +93,7 @@ type running struct {
 	cancel  func() bool   // keeps it from being killed; false: that has begun
 	killing chan struct{} // closed once killed is there
 	killed  []int
+	crowd   *crowd
 }
 
 // launch starts p, with the errors of Run, and from then on kills it when ctx
@@ -110,7 +120,7 @@ func (p Process) launch(ctx context.Context) (*running, error) {
 		p.Started(cmd.Process.Pid)
 	}
 	r := &running{Process: p, cmd: cmd, plumbing: plumbing, ended: make(chan struct{}),
-		killing: make(chan struct{})}
+		killing: make(chan struct{}), crowd: watchCrowd(&p, cmd.Process.Pid)}
 	r.cancel = context.AfterFunc(ctx, func() {
 		defer close(r.killing)
 		r.killed = killTree(cmd.Process.Pid, p.Marker, p.Grace, r.ended)
@@ -154,6 +164,7 @@ func (r *running) wait() Exit {
 	if stopped {
 		<-r.killing
 	}
+	r.crowd.settle()
 	if r.Reap && !stopped && groupAlive(pid) {
 		// Before the outputs are read to their end, or the children would hold them.
 		r.killed = killTree(pid, r.Marker, r.Grace, r.ended)
@@ -170,6 +181,9 @@ func (r *running) wait() Exit {
 		exit.Left = r.killed
 	case exit.Held || groupAlive(pid):
 		exit.Left = sessionOf(pid, r.Marker)
+	}
+	if killed, over := r.crowd.leave(len(exit.Left) > 0, stopped || r.Reap); over {
+		exit.Left, exit.Crowded = killed, true
 	}
 	return exit
 }

@@ -49,6 +49,13 @@ type Options struct {
 	// in the background; 0: three for each core.
 	Parallel int
 	Grace    time.Duration // from TERM to KILL when a hook's time is up; 0: 500 ms
+	// MaxProcesses is how many processes one hook may be with all that it starts; if there
+	// are more, all of them are killed (on Linux). 0: 1024, or half of what this process's
+	// control group and user allow if that is less.
+	MaxProcesses int
+	// Crowded is told when that happens to what a hook has left behind; else its Result
+	// says so. It is called from any goroutine, also after Run has returned. nil: nobody.
+	Crowded func(in Input, command, warning string)
 	// Spawned is told of each process as soon as it runs, and whose event it is;
 	// release is called when it has ended. nil: nobody is told.
 	Spawned   func(pid int, in Input) (release func())
@@ -58,9 +65,6 @@ type Options struct {
 	Callbacks *Registry                            // hooks that are Go functions; nil: none. It may change while the Runner runs
 	Models    Model                                // answers prompt and agent hooks; nil: they cannot judge
 	Tools     Tools                                // makes the calls of mcp_tool hooks; nil: no server is connected
-	// Gates is asked before each gate that is a command how it is to be run, as often
-	// as there are gates and from any goroutine. nil: as they are configured.
-	Gates func(ctx context.Context, in Input, gate Handler) GateRun
 	// FailClosed makes a configured hook that gives no verdict refuse, also at turn
 	// ends, where its event can refuse and somebody waits for it.
 	FailClosed bool
@@ -131,8 +135,8 @@ func (r *Runner) take(sources []Source) {
 
 // complete fills in defaults.
 func (o *Options) complete() error {
-	if o.OutputCap < 0 || o.Parallel < 0 || o.Grace < 0 {
-		return fmt.Errorf("hook options: OutputCap, Parallel and Grace must not be negative")
+	if o.OutputCap < 0 || o.Parallel < 0 || o.Grace < 0 || o.MaxProcesses < 0 {
+		return fmt.Errorf("hook options: OutputCap, Parallel, Grace and MaxProcesses must not be negative")
 	}
 	if o.Env == nil {
 		o.Env = os.Environ()
@@ -142,6 +146,9 @@ func (o *Options) complete() error {
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 3 * runtime.GOMAXPROCS(0)
+	}
+	if o.MaxProcesses == 0 {
+		o.MaxProcesses = mostProcesses(room())
 	}
 	if o.Now == nil {
 		o.Now = time.Now

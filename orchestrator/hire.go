@@ -152,6 +152,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 			}
 			return c.processes.Register(pid, owner)
 		},
+		Crowded: c.hookCrowded,
 	})
 }
 
