@@ -65,6 +65,9 @@ type Options struct {
 	Callbacks *Registry                            // hooks that are Go functions; nil: none. It may change while the Runner runs
 	Models    Model                                // answers prompt and agent hooks; nil: they cannot judge
 	Tools     Tools                                // makes the calls of mcp_tool hooks; nil: no server is connected
+	// Gates is asked before each gate that is a command how it is to be run, as often
+	// as there are gates and from any goroutine. nil: as they are configured.
+	Gates func(ctx context.Context, in Input, gate Handler) GateRun
 	// FailClosed makes a configured hook that gives no verdict refuse, also at turn
 	// ends, where its event can refuse and somebody waits for it.
 	FailClosed bool
