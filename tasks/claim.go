@@ -7,9 +7,13 @@ import (
 
 // Claim says who takes a task, and how many that member may have.
 type Claim struct {
-	Member string // who becomes the owner; empty: the actor
-	Max    int    // how many tasks the member may have in progress, this one included; 0: any number
+	Member string  // who becomes the owner; empty: the actor
+	Max    int     // Terms.Max of the member
+	Skills *Skills // Terms.Skills of the member; they count if it claims for itself
 }
+
+// terms are what binds the member.
+func (c Claim) terms() Terms { return Terms{Max: c.Max, Skills: c.Skills} }
 
 // Claim makes a member the owner of a task and sets it in progress, in one
 // step, under a new epoch. A pending task may be claimed by its owner, or by
@@ -17,8 +21,8 @@ type Claim struct {
 // changes nothing and is no error. A member that somebody else claims for gets
 // a task assignment.
 //
-// It fails with ErrNotFound, ErrDone, ErrOwned, ErrBlocked or ErrBusy, whichever
-// of them comes first.
+// It fails with ErrNotFound, ErrDone, ErrOwned, ErrBlocked, ErrUnsuited or ErrBusy,
+// whichever of them comes first.
 func (s *Store) Claim(ctx context.Context, a Actor, id string, c Claim) (Task, error) {
 	if c.Member == "" {
 		c.Member = a.Name
@@ -37,11 +41,10 @@ func (t *txn) claim(a Actor, id string, c Claim) (*receiptRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	var busy []string
-	if c.Max > 0 {
-		busy = formatIDs(suffixes(t.bucket(bucketProgress), nameKey(c.Member), c.Max))
+	if c.Member != a.Name {
+		c.Skills = nil
 	}
-	again, err := c.claimable(was.Task, t.waiting(id), busy)
+	again, err := c.claimable(was.Task, t.waiting(id), t.busy(c.Member, c.Max))
 	if err != nil {
 		return nil, err
 	}

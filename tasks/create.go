@@ -152,11 +152,21 @@ func (w Wants) clean() (Wants, error) {
 			return Wants{}, err
 		}
 	}
-	if len(w.Tools) == 0 {
-		return Wants{Role: w.Role}, nil
+	clean := Wants{Role: w.Role}
+	for _, list := range []struct {
+		what string
+		from []string
+		to   *[]string
+	}{{"tool", w.Tools, &clean.Tools}, {"label", w.Labels, &clean.Labels}} {
+		if len(list.from) == 0 {
+			continue // none, and not an empty list: a task without wishes shows none
+		}
+		var err error
+		if *list.to, err = cleanList(list.what, list.from); err != nil {
+			return Wants{}, err
+		}
 	}
-	tools, err := cleanList("tool", w.Tools)
-	return Wants{Tools: tools, Role: w.Role}, err
+	return clean, nil
 }
 
 // number gives a draft its id and its first version.

@@ -39,11 +39,12 @@ func (c Claim) claimable(t Task, blockers, busy []string) (again bool, err error
 		return false, fmt.Errorf("task %s is %w: %s (%s)", t.ID, ErrOwned, t.Owner, t.Status)
 	case len(blockers) > 0:
 		return false, blockedError(t.ID, blockers)
-	case c.Max > 0 && len(busy) >= c.Max:
-		return false, fmt.Errorf("%w: %s has %s already (limit %d); complete or release it before claiming %s",
-			ErrBusy, c.Member, taskList(busy), c.Max, t.ID)
+	case t.Owner == "": // one that it was given is no choice of its own
+		if err := c.terms().unsuited(t, c.Member); err != nil {
+			return false, err
+		}
 	}
-	return false, nil
+	return false, c.terms().full(t, c.Member, busy)
 }
 
 // The decisions below are functions from values to values: what they need to

@@ -38,6 +38,7 @@ type Task struct {
 
 // Wants says what a member must have to take a task by itself.
 type Wants struct {
-	Tools []string `json:"tools,omitempty"`
-	Role  string   `json:"role,omitempty"`
+	Tools  []string `json:"tools,omitempty"`
+	Labels []string `json:"labels,omitempty"`
+	Role   string   `json:"role,omitempty"`
 }

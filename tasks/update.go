@@ -18,6 +18,13 @@ type Patch struct {
 	Version uint64 // compare-and-set: the version the caller has seen; 0: any
 	Epoch   uint64 // the epoch under which the caller owns the task; 0: any
 
+	// Terms gives what binds a member that has the task in progress, or takes it by
+	// itself, after the change; nil: nothing does. It is asked in the committer, so
+	// it must be quick.
+	Terms func(member string) Terms
+	// Reason stands in the event, for people: why somebody else than the owner did it.
+	Reason string
+
 	Status      *Status
 	Subject     *string
 	Description *string
@@ -47,7 +54,7 @@ type packedPatch struct {
 //
 // It fails with ErrNotFound; ErrConflict and ErrStale when Version or Epoch do
 // not fit; ErrTransition; ErrBlocked when the task is to start but waits for
-// others; ErrDependency and ErrCycle; ErrInvalid for what cannot be stored.
+// others; ErrUnsuited and ErrBusy by Terms; ErrDependency and ErrCycle; ErrInvalid for what cannot be stored.
 func (s *Store) Update(ctx context.Context, a Actor, id string, p Patch) (Task, []string, error) {
 	c := s.job("update", a)
 	packed, err := s.packPatch(c, p)
@@ -62,6 +69,7 @@ func (s *Store) Update(ctx context.Context, a Actor, id string, p Patch) (Task, 
 // change may run after its caller has gone and changed what it points to.
 func (s *Store) packPatch(c *job, p Patch) (packedPatch, error) {
 	packed := packedPatch{Patch: p}
+	packed.Reason = clean(p.Reason)
 	packed.Status, packed.Owner = copied(p.Status), copied(p.Owner)
 	packed.AddBlocks, packed.AddBlockedBy = slices.Clone(p.AddBlocks), slices.Clone(p.AddBlockedBy)
 	if p.Subject != nil {
@@ -125,7 +133,7 @@ func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
 		return &receiptRecord{Task: t.withBlocks(was)}, nil
 	}
 	t.save(was, rec)
-	t.tell(a, changeRecord{Op: opOf(was.Status, rec.Status), Task: rec, Fields: fields})
+	t.tell(a, changeRecord{Op: opOf(was.Status, rec.Status), Task: rec, Fields: fields, Reason: p.Reason})
 	for _, dependent := range e.blocks {
 		t.revise(a, dependent, func(list []string) []string { return append(list, id) })
 	}
@@ -139,6 +147,9 @@ func (t *txn) patched(a Actor, was *taskRecord, p packedPatch, e edges) (*taskRe
 	rec := t.next(was)
 	task, fields, err := p.advance(rec.Task, a, blockers)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := t.heed(a, was.Task, task, p.Terms); err != nil {
 		return nil, nil, err
 	}
 	rec.Task = task
