@@ -46,6 +46,8 @@ func (r *resolver) team(s *teamSpec) *Team {
 	r.agent(&s.defaults) // a mistake there is one, even if every member overrides it
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)
+	r.dependencies(t, s)
+	r.approvers(t, &s.gates)
 	t.Tasks = r.allTasks(s.tasks, t.Members())
 	t.Hooks = r.hooks(&s.hooks)
 	t.Gates = r.gates(&s.gates)
@@ -55,6 +57,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	for _, path := range s.plugins.items {
 		t.Plugins = append(t.Plugins, r.pluginFolder(path))
 	}
+	r.teamwork(t, s)
 	return t
 }
 
@@ -122,61 +125,4 @@ func (r *resolver) warnSilentEvents(s *hookSection) {
 				"these hooks run only when `covey hooks run` fires them", info.Event)
 		}
 	}
-}
-
-// gates compiles the section `gates` to hooks that fail closed.
-func (r *resolver) gates(s *gatesSpec) hooks.Settings {
-	out := hooks.Settings{}
-	r.gateGroup(out, hooks.TaskCompleted, s.task)
-	r.gateGroup(out, hooks.TeammateIdle, s.idle)
-	r.gateGroup(out, hooks.Stop, s.stop)
-	if len(out) == 0 {
-		return nil
-	}
-	return out
-}
-
-// gateGroup compiles the gates of one event and puts them into out as one group,
-// so that they run at the same time.
-func (r *resolver) gateGroup(out hooks.Settings, event hooks.Event, gates list[gateSpec]) {
-	var group hooks.Group
-	for i := range gates.items {
-		group.Hooks = append(group.Hooks, r.gate(&gates.items[i]))
-	}
-	if len(group.Hooks) == 0 {
-		return
-	}
-	out[event] = []hooks.Group{group}
-	// How long a hook may take is for package hooks to say.
-	for _, p := range hooks.Validate(hooks.Settings{event: out[event]}) {
-		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.items) {
-			r.fail(gates.items[p.Hook].timeout.at.at, "the timeout is longer than a gate may take; write less, such as 10m")
-		}
-	}
-}
-
-// hasOther reports whether a gate has a key that decoding has refused; then
-// that is its mistake, and nothing is missing.
-func (g *gateSpec) hasOther() bool {
-	for _, p := range g.at.pairs {
-		if p.key.text != "timeout" {
-			return true
-		}
-	}
-	return false
-}
-
-// gate compiles one gate.
-func (r *resolver) gate(g *gateSpec) hooks.Handler {
-	switch {
-	case g.run.given() && g.policy.given():
-		r.fail(g.policy.at.at, "a gate has run or policy, not both; make two gates of them")
-	case g.at != nil && !g.run.given() && !g.policy.given() && !g.hasOther():
-		r.fail(g.at.at, "a gate has a command or a policy; add run: COMMAND or policy: NAME")
-	}
-	h := hooks.Handler{Command: g.run.v, Timeout: g.timeout.v.Seconds(), Policy: g.policy.v, Gate: true}
-	if !g.policy.given() {
-		h.Type = "command"
-	}
-	return h
 }

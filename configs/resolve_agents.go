@@ -86,6 +86,7 @@ func (r *resolver) allAgents(specs []entry[agentSpec]) map[string]Agent {
 			r.agents[e.name.text] = r.programAgent(e)
 		}
 	}
+	r.fallbacks(specs)
 	return r.agents
 }
 

@@ -1,6 +1,9 @@
 package configs
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // defaultStopBlockCap is how many refused turn ends in a row a member gets
 // when the spec says nothing (DESIGN 2).
@@ -14,6 +17,8 @@ func reserved(name string) string {
 		return "covey itself"
 	case "operator":
 		return "the person at the command line"
+	case Person:
+		return "whoever answers the inbox"
 	}
 	return ""
 }
@@ -24,6 +29,7 @@ func (r *resolver) lead(s *teamSpec) Member {
 	own := &s.lead.memberSpec
 	m := r.member(inherit(&s.defaults, own), false)
 	m.Name = s.lead.name.or("lead")
+	m.Role = cmp.Or(m.Role, m.Agent.Name, m.Name)
 	if s.lead.name.given() {
 		r.checkMemberName(s.lead.name.at)
 	}
@@ -46,6 +52,7 @@ func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 	for _, e := range s.teammates {
 		m := r.member(inherit(&s.defaults, &e.v), true)
 		m.Name = e.name.text
+		m.Role = cmp.Or(m.Role, m.Agent.Name, m.Name)
 		r.checkMemberName(e.name)
 		if m.Name == lead && lead != "" {
 			r.fail(e.name.at, "the lead is called %s too; give one of them another name", quote(m.Name))
@@ -96,6 +103,7 @@ func inherit(defaults, own *memberSpec) *memberSpec {
 	m.mode = first(own.mode, defaults.mode)
 	m.isolation = first(own.isolation, defaults.isolation)
 	m.selfClaim = first(own.selfClaim, defaults.selfClaim)
+	m.inheritTeamwork(defaults)
 	if !own.tools.given() {
 		m.tools = defaults.tools
 	}
@@ -113,6 +121,21 @@ func inherit(defaults, own *memberSpec) *memberSpec {
 		maxBudgetUSD:  first(own.limits.maxBudgetUSD, defaults.limits.maxBudgetUSD),
 	}
 	return &m
+}
+
+// inheritTeamwork fills in what is about the others. Which members one waits for is
+// left out: `dependencies` knows who there is.
+func (m *memberSpec) inheritTeamwork(defaults *memberSpec) {
+	m.role, m.plan = first(m.role, defaults.role), first(m.plan, defaults.plan)
+	if !m.owns.given() {
+		m.owns = defaults.owns
+	}
+	if !m.labels.given() {
+		m.labels = defaults.labels
+	}
+	if m.restart.at == nil {
+		m.restart = defaults.restart
+	}
 }
 
 // first returns the first value that the spec gives.
@@ -141,16 +164,22 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		Tools:          words(m.tools),
 		PermissionMode: PermissionMode(m.mode.or(string(Default))),
 		Permissions:    permissions(m.permissions),
-		Isolation:      Isolation(m.isolation.or(string(Shared))),
+		Isolation:      Isolation(m.isolation.v),
 		SelfClaim:      m.selfClaim.or(selfClaim),
 		Limits: Limits{
 			MaxTurns:      int(m.limits.maxTurns.v),
 			MaxTokens:     m.limits.maxTokens.v,
 			TurnTimeout:   m.limits.turnTimeout.v,
-			MaxInProgress: int(m.limits.maxInProgress.v),
+			MaxInProgress: int(m.limits.maxInProgress.or(defaultMaxInProgress)),
 			StopBlockCap:  int(m.limits.stopBlockCap.or(defaultStopBlockCap)),
 			MaxBudgetUSD:  m.limits.maxBudgetUSD.v,
 		},
+		Owns:         words(m.owns),
+		PlanRequired: m.plan.v == planRequired,
+		DependsOn:    words(m.dependsOn),
+		Restart:      r.restart(&m.restart),
+		Role:         m.role.v,
+		Labels:       words(m.labels),
 	}
 	out.Agent, _ = r.agent(m)
 	r.tools(m.tools, out.Agent.foreign())

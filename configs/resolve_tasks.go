@@ -28,6 +28,8 @@ func (r *resolver) allTasks(specs list[taskSpec], team []Member) []Task {
 			BlockedBy:   words(t.blockedBy),
 			Labels:      words(t.labels),
 			WantsTools:  words(t.wants.tools),
+			WantsRole:   t.wants.role.v,
+			WantsLabels: words(t.wants.labels),
 		}
 		r.tools(t.wants.tools, anyForeign)
 		members.check(r, t.owner)

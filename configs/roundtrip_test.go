@@ -2,6 +2,7 @@ package configs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -89,7 +90,9 @@ func (d drawer) team() (*Team, spec) {
 	team := &Team{
 		File: filepath.Join(d.dir, "team.yaml"), Name: "crew", Goal: d.words("goal"), Workspace: d.dir,
 		Models: map[string]Model{"demo": demo}, Agents: map[string]Agent{"coder": coder, "rev": rev},
-		Keep: rapid.Bool().Draw(d.t, "keep"),
+		Keep:  rapid.Bool().Draw(d.t, "keep"),
+		Merge: Merge{Via: ViaBranch, Per: PerTask}, Budget: Budget{OnLimit: WaitForLimit}, OnAsk: DenyAsk,
+		AskLimit: 10 * time.Minute,
 	}
 	out := spec{
 		{Key: "covey", Value: 1}, {Key: "name", Value: "crew"}, {Key: "goal", Value: team.Goal},
@@ -118,14 +121,16 @@ func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
 	preset := rapid.SampledFrom(presets()).Draw(d.t, "preset")
 	agents = append(agents, Agent{Name: string(preset), Kind: ACP, Preset: preset, Auth: Login})
 	agent := rapid.SampledFrom(agents).Draw(d.t, "agent")
-	m := Member{Name: name, Agent: agent, PermissionMode: Default, Isolation: Shared, SelfClaim: claims,
-		Limits: Limits{StopBlockCap: 8}}
+	m := Member{Name: name, Agent: agent, PermissionMode: Default, SelfClaim: claims,
+		Limits: Limits{StopBlockCap: 8, MaxInProgress: 1}, Restart: Restart{Max: 3, Within: time.Hour},
+		Role: cmp.Or(agent.Name, name)}
 	if d.oneIn(3, "short form") {
 		return m, agent.Name
 	}
 	out := spec{{Key: "agent", Value: agent.Name}}
 	if d.oneIn(3, "inline model") {
 		m.Agent = Agent{Kind: Builtin, Model: Model{Provider: Script, Script: filepath.Join(d.dir, "two.yaml")}}
+		m.Role = name
 		out = spec{{Key: "model", Value: spec{{Key: "script", Value: "./two.yaml"}, {Key: "provider", Value: "script"}}}}
 	}
 	add := func(key string, value any) { out = append(out, item{key, value}) }
@@ -233,16 +238,17 @@ func (d drawer) permissions() (Permissions, spec) {
 
 func (d drawer) limits() (Limits, spec) {
 	l := Limits{
-		MaxTurns:     rapid.IntRange(0, 1<<30).Draw(d.t, "max_turns"),
-		MaxTokens:    rapid.Int64Range(0, 1<<53).Draw(d.t, "max_tokens"),
-		TurnTimeout:  time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(d.t, "turn_timeout")),
-		StopBlockCap: rapid.IntRange(0, 100).Draw(d.t, "stop_block_cap"),
-		MaxBudgetUSD: float64(rapid.IntRange(0, 1_000_000).Draw(d.t, "cents")) / 100,
+		MaxTurns:      rapid.IntRange(0, 1<<30).Draw(d.t, "max_turns"),
+		MaxInProgress: rapid.IntRange(0, 3).Draw(d.t, "max_in_progress"),
+		MaxTokens:     rapid.Int64Range(0, 1<<53).Draw(d.t, "max_tokens"),
+		TurnTimeout:   time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(d.t, "turn_timeout")),
+		StopBlockCap:  rapid.IntRange(0, 100).Draw(d.t, "stop_block_cap"),
+		MaxBudgetUSD:  float64(rapid.IntRange(0, 1_000_000).Draw(d.t, "cents")) / 100,
 	}
 	return l, spec{
 		{Key: "max_turns", Value: l.MaxTurns}, {Key: "max_tokens", Value: l.MaxTokens},
 		{Key: "turn_timeout", Value: l.TurnTimeout.String()}, {Key: "stop_block_cap", Value: l.StopBlockCap},
-		{Key: "max_budget_usd", Value: l.MaxBudgetUSD},
+		{Key: "max_budget_usd", Value: l.MaxBudgetUSD}, {Key: "max_in_progress", Value: l.MaxInProgress},
 	}
 }
 

@@ -29,6 +29,7 @@ const (
 	RunPlugin   RunKind = "plugin"   // the folder of a plugin, with all files in it
 	RunServer   RunKind = "server"   // an MCP server that a plugin brings: its command line or URL
 	RunHead     RunKind = "head"     // an agent's file with hooks in its head
+	RunSetup    RunKind = "setup"    // a command that sets a working copy up
 )
 
 // Run is one thing that the team would run: a command, or a file whose content
@@ -65,6 +66,7 @@ func (t *Team) Runs() []Run {
 	}
 	l.settings(RunHook, t.Hooks)
 	l.settings(RunGate, t.Gates)
+	l.teamwork()
 	for _, path := range t.Settings {
 		l.add(Run{Kind: RunSettings, Path: path})
 		file, _ := ReadSettings(path) // Sources warns of what is wrong with it

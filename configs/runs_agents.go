@@ -24,6 +24,19 @@ func (l *lister) agent(a Agent) {
 	}
 }
 
+// teamwork lists what runs where members' work is made and merged.
+func (l *lister) teamwork() {
+	for _, h := range l.team.Merge.Gates {
+		l.handler(RunGate, "", h)
+	}
+	for _, command := range l.team.Worktree.Setup {
+		l.add(Run{Kind: RunSetup, Command: command})
+		for _, path := range l.team.programs(shellWords(command), "") {
+			l.add(Run{Kind: RunFile, Path: path})
+		}
+	}
+}
+
 // commandLine shows what is started: the spec's command or a preset's name,
 // with what else decides what runs.
 func (a Agent) commandLine() string {

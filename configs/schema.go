@@ -103,7 +103,7 @@ func (p textPart) schema() *schema {
 
 // schema names the kinds of this version only.
 func (p isolationPart) schema() *schema {
-	return of(jsonschema.Schema{Type: "string", Enum: []any{string(Shared)}})
+	return of(jsonschema.Schema{Type: "string", Enum: []any{string(Shared), string(InWorktree)}})
 }
 
 // schema allows 1.0, which JSON cannot tell from 1.

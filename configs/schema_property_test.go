@@ -56,8 +56,19 @@ func shapeProblems(spec string) []Problem {
 		d.object(nil, d.root, (&teamSpec{}).fields())
 	}
 	return slices.DeleteFunc(d.problems, func(p Problem) bool {
-		return strings.HasPrefix(p.Message, "not a permission rule")
+		return strings.HasPrefix(p.Message, "not a permission rule") || isGlobFault(p.Message)
 	})
+}
+
+// isGlobFault reports whether a message is of globsPart: a pattern cannot ask what
+// a glob may be.
+func isGlobFault(message string) bool {
+	for _, text := range []string{"is no glob", "must start at the workspace", "must not hold . or ..", "fits no file"} {
+		if strings.Contains(message, text) {
+			return true
+		}
+	}
+	return false
 }
 
 // sampler draws values from a schema.

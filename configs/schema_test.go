@@ -114,7 +114,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"covey: 1\nlead: x\nnope: 1", "covey: 1\nlead: {model: {script: x}}", "covey: 1\nlead: x\nname: A b",
 		"covey: 1\nlead: {limits: {turn_timeout: 10}}", "covey: 1\nlead: {limits: {turn_timeout: -1s}}",
 		"covey: 1\nlead: {limits: {turn_timeout: soon}}", "covey: 1\nlead: x\nhooks: {Stopp: []}",
-		"covey: 1\nlead: {isolation: worktree}", "covey: 1\nlead: x\ntasks: [{id: a}]",
+		"covey: 1\nlead: {isolation: clone}", "covey: 1\nlead: x\ntasks: [{id: a}]",
 		"covey: 1\nlead: x\ngates: {task: [{policy: x}]}", "covey: 1\nlead: x\nagents: {a: {use: codexx}}",
 		"covey: 1\nlead: x\nagents: {a: {command: []}}", "covey: 1\nlead: x\nagents: {a: {command: x}}",
 		"covey: 1\nlead: x\nagents: {a: {env: {A B: x}}}", "covey: 1\nlead: x\nagents: {a: {env: {A: [x]}}}",
@@ -148,23 +148,25 @@ func TestSchemaDescribes(t *testing.T) {
 func TestKeysOfDesign(t *testing.T) {
 	want := map[string]string{
 		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
-			"mcp_servers worktree merge protect budget schedules sandbox gateway bus extends keep",
+			"mcp_servers worktree merge protect budget schedules sandbox gateway bus extends keep on_ask ask_limit complete_on_pass",
 		"models":      "provider base_url model script",
-		"agents":      "use model command resume env auth parallel native_hooks",
+		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",
 		"teammates": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart limits",
+			"owns self_claim plan depends_on restart limits role labels",
 		"lead": "name agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart limits",
+			"owns self_claim plan depends_on restart limits role labels",
 		"defaults": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart limits",
+			"owns self_claim plan depends_on restart limits role labels",
 		"defaults.permissions":      "allow ask deny",
 		"defaults.permissions.deny": "rule mandatory",
 		"defaults.limits":           "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd",
 		"tasks":                     "id subject description owner blocked_by labels wants",
-		"tasks.wants":               "tools",
-		"gates":                     "task idle stop merge",
-		"gates.task":                "run timeout policy approve",
+		"tasks.wants":               "tools role labels",
+		"teammates.restart":         "max within", "worktree": "setup include base max_disk", "merge": "into via per",
+		"budget": "tokens usd time on_limit prices", "schedules": "name cron zone task to text",
+		"gates":      "task idle stop merge",
+		"gates.task": "run timeout policy approve",
 	}
 	got := map[string][]string{}
 	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {
@@ -213,6 +215,8 @@ func inner(p part) []field {
 		return inner(p.part(&ruleSpec{}))
 	case listPart[taskSpec]:
 		return inner(p.part(&taskSpec{}))
+	case listPart[scheduleSpec]:
+		return inner(p.part(&scheduleSpec{}))
 	case listPart[gateSpec]:
 		return inner(p.part(&gateSpec{}))
 	case listPart[handlerSpec]:

@@ -29,6 +29,7 @@ type teamSpec struct {
 	plugins   list[value[string]]
 	closed    value[bool]
 	keep      value[bool]
+	work      teamworkSpec
 }
 
 // fields are the keys at the top of a spec, in the order of DESIGN 4.
@@ -68,8 +69,9 @@ func (s *teamSpec) fields() []field {
 		{key: "fail_closed", part: truth(&s.closed),
 			doc: "Hooks that fail refuse, as gates do. Default: false, they let everything pass."},
 	}
-	return append(append(fields, laterFields()...), field{key: "keep", part: truth(&s.keep),
-		doc: "Stay up when all is done. Default: false."})
+	fields = append(append(fields, s.work.fields()...), laterFields()...)
+	return append(fields, field{key: "keep", part: truth(&s.keep),
+		doc: "Stay up when all is done. Default: false; a team with schedules always does."})
 }
 
 // laterFields are the keys of a team that come with later versions.
@@ -77,16 +79,6 @@ func laterFields() []field {
 	return []field{
 		{key: "mcp_servers", part: later(""),
 			doc: "MCP servers whose tools the members get."},
-		{key: "worktree", part: later("remove it; members share the workspace"),
-			doc: "How members' worktrees are made."},
-		{key: "merge", part: later("remove it; members share the workspace"),
-			doc: "How finished work is merged."},
-		{key: "protect", part: later("deny the edits under permissions, such as deny: [\"Edit(policy/**)\"]"),
-			doc: "Paths whose change needs approval."},
-		{key: "budget", part: later("set limits under defaults"),
-			doc: "What the whole team may use."},
-		{key: "schedules", part: later(""),
-			doc: "Prompts at set times."},
 		{key: "sandbox", part: later("remove it; use permissions, or run covey in a container"),
 			doc: "What members' processes may reach."},
 		{key: "gateway", part: later(""),

@@ -19,6 +19,7 @@ type agentSpec struct {
 	auth        authSpec
 	parallel    value[int64]
 	nativeHooks value[bool]
+	fallback    value[string]
 }
 
 // fields are the keys of an agent. The agent is builtin unless it says otherwise.
@@ -48,6 +49,9 @@ func (a *agentSpec) fields() []field {
 			doc: "Members that may be in a turn at once with this agent's login. Default: no limit."},
 		{key: "native_hooks", part: switchPart{&a.nativeHooks},
 			doc: "Whether the program's own hooks run as well. Default: off."},
+		{key: "fallback", part: text(&a.fallback),
+			doc: "The agent that its members go on with while this one is at a limit of its vendor, if the team's " +
+				"budget has on_limit: fallback."},
 	}
 }
 

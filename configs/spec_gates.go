@@ -3,7 +3,7 @@ package configs
 import "time"
 
 // gatesSpec is the section `gates`.
-type gatesSpec struct{ task, idle, stop list[gateSpec] }
+type gatesSpec struct{ task, idle, stop, merge list[gateSpec] }
 
 // fields are the moments at which gates stand.
 func (g *gatesSpec) fields() []field {
@@ -15,8 +15,8 @@ func (g *gatesSpec) fields() []field {
 			doc: "Gates on TeammateIdle: they must agree before a teammate goes idle."},
 		{key: "stop", part: listOf(&g.stop, says, gatePart),
 			doc: "Gates on Stop: they must agree before a turn ends."},
-		{key: "merge", part: later("remove it; members share the workspace"),
-			doc: "Gates on a merge."},
+		{key: "merge", part: listOf(&g.merge, says, gatePart),
+			doc: "Gates on a merge: they see the merged state, and must agree before it counts."},
 	}
 }
 
@@ -26,15 +26,16 @@ type gateSpec struct {
 	run     value[string]
 	timeout value[time.Duration]
 	policy  value[string]
+	approve value[string]
 }
 
 // gatePart takes a gate; its short form is the command.
 func gatePart(g *gateSpec) part {
 	return shared("gate", either(text(&g.run), object(&g.at, g.fields()),
-		"a command, or a mapping such as {run: COMMAND, timeout: 2m} or {policy: NAME}"))
+		"a command, or a mapping such as {run: COMMAND, timeout: 2m}, {policy: NAME} or {approve: NAME}"))
 }
 
-// fields are the keys of a gate. It needs run or policy, which the resolver asks
+// fields are the keys of a gate. It needs run, policy or approve, which the resolver asks
 // for: no table can say "one of these".
 func (g *gateSpec) fields() []field {
 	return []field{
@@ -45,8 +46,8 @@ func (g *gateSpec) fields() []field {
 			doc: "How long the gate may take, such as 2m. Default: 10m."},
 		{key: "policy", part: oneOf(&g.policy, Policies()...),
 			doc: "A policy that ships with covey."},
-		{key: "approve", part: later("write a command or a policy"),
-			doc: "The member that must approve."},
+		{key: "approve", part: text(&g.approve),
+			doc: "Who must approve, in gates of task and merge: a member, or person for whoever is at the inbox."},
 	}
 }
 

@@ -16,11 +16,17 @@ type memberSpec struct {
 	isolation    value[string]
 	selfClaim    value[bool]
 	limits       limitSpec
+	role         value[string]
+	labels       list[value[string]]
+	owns         list[value[string]]
+	plan         value[string]
+	dependsOn    list[value[string]]
+	restart      restartSpec
 }
 
 // fields are the keys of a teammate, and all but the name of the lead's.
 func (m *memberSpec) fields() []field {
-	return []field{
+	fields := []field{
 		{key: "agent", part: text(&m.agent),
 			doc: "The agent that thinks for the member: a name under agents, or a program that covey knows, such as claude."},
 		{key: "model", part: modelPart(&m.model),
@@ -40,20 +46,16 @@ func (m *memberSpec) fields() []field {
 		{key: "permissions", part: object(nil, m.permissions.fields()),
 			doc: "Permission rules. Deny beats ask, ask beats allow, whatever a hook says."},
 		{key: "isolation", part: isolationPart{textPart{to: &m.isolation}},
-			doc: "Where it works. This version has one kind, shared: in the workspace. Default: shared."},
-		{key: "owns", part: later("deny other edits under permissions"),
-			doc: "Paths that only this member writes."},
+			doc: "Where it works: shared, in the workspace; worktree, in a git working copy of its own. Default: " +
+				"worktree where two or more members can write in a git repository, else shared."},
+		{key: "owns", part: globs(&m.owns),
+			doc: "Where it may write, as globs below the workspace. Default: everywhere."},
 		{key: "self_claim", part: truth(&m.selfClaim),
 			doc: "Take a ready task when idle. Default: true for teammates, false for the lead."},
-		{key: "plan", part: later("write permission_mode: plan"),
-			doc: "Whether a plan must be approved first."},
-		{key: "depends_on", part: later("let tasks depend on each other with blocked_by"),
-			doc: "Members that must be up first."},
-		{key: "restart", part: later(""),
-			doc: "How often the member is started again."},
 		{key: "limits", part: object(nil, m.limits.fields()),
 			doc: "What it may use."},
 	}
+	return append(fields, m.teamworkFields()...)
 }
 
 // memberPart takes a teammate; its short form is an agent's name.
@@ -76,20 +78,20 @@ func leadPart(l *leadSpec) part {
 	return either(text(&l.agent), object(&l.at, append([]field{name}, l.fields()...)), wantMember)
 }
 
-// isolationPart takes the one kind of isolation that there is.
+// isolationPart takes a kind of isolation.
 type isolationPart struct{ textPart }
 
-// want names the kind that there is.
-func (p isolationPart) want() string { return string(Shared) }
+// want names the kinds that there are.
+func (p isolationPart) want() string { return string(Shared) + " or " + string(InWorktree) }
 
-// decode tells the kinds that come later from words that mean nothing.
+// decode tells the kind that comes later from words that mean nothing.
 func (p isolationPart) decode(d *decoder, key, n *node) {
 	p.to.at = n
 	switch {
-	case n.kind == kindText && n.text == string(Shared):
+	case n.kind == kindText && (n.text == string(Shared) || n.text == string(InWorktree)):
 		p.to.v = n.text
-	case n.kind == kindText && (n.text == "worktree" || n.text == "clone"):
-		d.notYet(n.at, "isolation: "+n.text, "write shared, or remove it")
+	case n.kind == kindText && n.text == "clone":
+		d.notYet(n.at, "isolation: "+n.text, "write worktree, or remove it")
 	default:
 		d.wrong(key, n, p.want())
 	}
@@ -112,12 +114,12 @@ func (l *limitSpec) fields() []field {
 		{key: "max_turns", part: whole(&l.maxTurns),
 			doc: "Passes (model requests) of one turn; of an agent program, prompts that it gets. 0: no limit. " +
 				"Default: no limit."},
-		{key: "max_tokens", part: wholeBig(&l.maxTokens),
-			doc: "Tokens in all. 0: no limit. Default: no limit."},
+		{key: "max_tokens", part: count(&l.maxTokens),
+			doc: "Tokens in all, such as 200000 or 200k. 0: no limit. Default: no limit."},
 		{key: "turn_timeout", part: span(&l.turnTimeout),
 			doc: "Time of one turn, such as 10m. 0: no limit. Default: no limit."},
 		{key: "max_in_progress", part: whole(&l.maxInProgress),
-			doc: "Tasks in progress at once. 0: no limit. Default: no limit."},
+			doc: "Tasks in progress at once. 0: no limit. Default: 1."},
 		{key: "stop_block_cap", part: whole(&l.stopBlockCap),
 			doc: "Refused turn ends in a row before the member needs attention. 0: no limit. Default: 8."},
 		{key: "max_budget_usd", part: amount(&l.maxBudgetUSD),
@@ -164,9 +166,16 @@ func (t *taskSpec) fields() []field {
 }
 
 // wantsSpec says what a member must have to take a task by itself.
-type wantsSpec struct{ tools list[value[string]] }
+type wantsSpec struct {
+	tools, labels list[value[string]]
+	role          value[string]
+}
 
 // fields are what can be asked of a member.
 func (w *wantsSpec) fields() []field {
-	return []field{{key: "tools", part: texts(&w.tools), doc: "Tools it must have."}}
+	return []field{
+		{key: "tools", part: texts(&w.tools), doc: "Tools it must have."},
+		{key: "role", part: text(&w.role), doc: "The role that it must have."},
+		{key: "labels", part: texts(&w.labels), doc: "Labels that it must have, all of them."},
+	}
 }

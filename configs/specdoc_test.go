@@ -24,6 +24,8 @@ func documented() map[string][]field {
 		agent agentSpec
 		task  taskSpec
 		gate  gateSpec
+		work  teamworkSpec
+		due   scheduleSpec
 		group groupSpec
 		hook  handlerSpec
 	)
@@ -35,6 +37,8 @@ func documented() map[string][]field {
 		"member": member, "lead": own, "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
 		"task": task.fields(), "wants": task.wants.fields(), "gates": (&gatesSpec{}).fields(), "gate": gate.fields(),
 		"hookGroup": group.fields(), "hook": hook.commonFields("command"),
+		"worktree": work.worktree.fields(), "merge": work.merge.fields(), "budget": work.budget.fields(),
+		"restart": (&restartSpec{}).fields(), "schedule": due.fields(), "scheduled": due.task.fields(),
 		"commandHook": hook.commandFields(), "httpHook": hook.httpFields(),
 		"promptHook": hook.promptFields(), "toolHook": hook.toolFields(),
 	}
@@ -114,7 +118,7 @@ func TestDocumentedSpecsAreSpecs(t *testing.T) {
 	for _, name := range []string{
 		"scripts/lead.yaml", "scripts/backend.yaml", "scripts/boss.yaml", "scripts/coder.yaml",
 		"prompts/docs.md", ".claude/settings.json", ".codex/hooks.json", ".github/hooks/policy.json",
-		"plugins/ralph-wiggum/hooks/hooks.json", "secrets/openai", "lint.sh",
+		"plugins/ralph-wiggum/hooks/hooks.json", "secrets/openai", "lint.sh", "prices.yaml",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

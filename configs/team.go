@@ -14,6 +14,7 @@ type Team struct {
 	Goal      string // empty when the spec gives none
 	Workspace string // absolute path; exists and can be written to
 	Models    map[string]Model
+	// Agents are those of the spec, and the presets that an agent falls back to.
 	Agents    map[string]Agent
 	Lead      Member
 	Teammates []Member // in file order; may be empty
@@ -59,13 +60,16 @@ type Member struct {
 	Tools          []string       // nil: all tools; empty: team tools only
 	PermissionMode PermissionMode // never empty
 	Permissions    Permissions
-	Isolation      Isolation // never empty
-	SelfClaim      bool      // takes a ready task when idle
-	Limits         Limits
-	Owns           []string // globs below the workspace that it may write to; nil: all
-	PlanRequired   bool     // only reading tools until its plan is approved
-	DependsOn      []string // members that must have no open work before it gets any
-	Restart        Restart
+	// Isolation is where it works; empty: the spec leaves it to the orchestrator.
+	Isolation    Isolation
+	SelfClaim    bool // takes a ready task when idle
+	Limits       Limits
+	Owns         []string // globs below the workspace that it may write to; nil: all
+	PlanRequired bool     // only reading tools until its plan is approved
+	DependsOn    []string // members that must have no open work before it gets any
+	Restart      Restart
+	Role         string   // what tasks may want (wants.role); never empty
+	Labels       []string // what it is good at (wants.labels); nil: nothing in particular
 }
 
 // PermissionMode says what a member may do without asking.
@@ -173,7 +177,7 @@ type Agent struct {
 	Parallel    int      // members that may be in a turn at once on this agent's login; 0: no limit
 	NativeHooks bool     // the program's own hooks run as well
 	// Fallback is the name of the agent that a member goes on with when this one has
-	// hit a limit and the team's OnLimit is FallBack; empty: none.
+	// hit a limit and the team's OnLimit is FallBack: a key of Team.Agents; empty: none.
 	Fallback string
 }
 
@@ -209,4 +213,6 @@ type Task struct {
 	BlockedBy   []string // IDs of other tasks of the spec
 	Labels      []string
 	WantsTools  []string // tools a member must have to take it by itself
+	WantsRole   string   // the Member.Role that it must have; empty: any
+	WantsLabels []string // the Member.Labels that it must have, all of them
 }

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -59,7 +60,7 @@ workspace: work
 models:
   demo: {provider: script, script: scripts/demo.yaml}
 agents:
-  coder: {use: builtin, model: demo}
+  coder: {use: builtin, model: demo, fallback: qwen}
   inline: {model: {provider: script, script: scripts/inline.yaml}}
   rev: {use: acp, command: [opencode, acp], env: {KEY: "a$$b", PORT: 8080}, auth: login, parallel: 2, native_hooks: off}
   linter: {use: command, command: [./bin/lint.sh, "{prompt}"], resume: [--resume, "{session}"], auth: {key: LINT_KEY, file: lint.key}}
@@ -76,9 +77,15 @@ teammates:
     permission_mode: plan
     permissions: {allow: ["Bash(go test *)"], ask: [Write], deny: ["Bash(git push*)", {rule: "Edit(policy/**)", mandatory: true}]}
     isolation: shared
+    owns: [docs/**, "*.md"]
+    role: writer
+    labels: [go, docs]
+    plan: required
+    depends_on: [docs, chief]
+    restart: {max: 5, within: 30m}
     self_claim: false
     limits: {max_turns: 40, max_tokens: 200000, turn_timeout: 10m, max_in_progress: 1, stop_block_cap: 0, max_budget_usd: 2.5}
-  docs: {model: demo, prompt_file: docs.md}
+  docs: {model: demo, prompt_file: docs.md, isolation: worktree, plan: none, restart: {max: 0}}
   plain: coder
   reviewer: {agent: rev, tools: [Read, WebFetch, mcp__github__search]}
   linter: linter
@@ -86,12 +93,13 @@ teammates:
   vendor: claude
 tasks:
   - {id: schema, subject: Draw the schema}
-  - {id: api, subject: Add the endpoint, description: In full, owner: backend, blocked_by: [schema], labels: [go], wants: {tools: [Bash]}}
+  - {id: api, subject: Add the endpoint, description: In full, owner: backend, blocked_by: [schema], labels: [go], wants: {tools: [Bash], role: writer, labels: [go]}}
   - subject: Write it up!
 gates:
-  task: [go test ./..., {run: ./evidence.sh, timeout: 2m}]
+  task: [go test ./..., {run: ./evidence.sh, timeout: 2m}, {approve: plain}]
   idle: [{policy: no-open-tasks}]
   stop: []
+  merge: [go vet ./..., {approve: person, timeout: 1h}]
 hooks:
   TeammateIdle:
     - hooks: [{type: command, command: ./policy/no-open-tasks.sh, timeout: 30}]
@@ -101,6 +109,16 @@ hooks:
         - {type: command, command: ./pre.sh, if: "Bash(git *)", args: ["", a], shell: bash, statusMessage: looking, once: true, onFailure: block, async: true, asyncRewake: true}
         - {type: command, command: ./hold.sh, mandatory: true}
 settings: [.claude/settings.json]
+worktree: {setup: [npm ci, npm ci], include: [.env.local], base: main, max_disk: 5GB}
+merge: {into: main, via: pr, per: member}
+protect: [policy/**, .github/**]
+budget: {tokens: 3M, usd: 20, time: 2h, on_limit: fallback, prices: prices.yaml}
+schedules:
+  - {name: nightly, cron: "30 2 * * *", zone: Europe/Berlin, task: {subject: Look at CI, owner: plain, labels: [ci], wants: {tools: [Bash]}}}
+  - {name: standup, cron: "@daily", to: chief, text: What is open?}
+on_ask: wait
+ask_limit: 1h
+complete_on_pass: true
 keep: true
 `
 
@@ -112,6 +130,7 @@ func everyKeyFiles() map[string]string {
 		"lint.key":              "sk-lint\n",
 		"scripts/demo.yaml":     "steps: []\n",
 		"scripts/inline.yaml":   "steps: []\n",
+		"prices.yaml":           "date: 2026-11-01\n",
 		"docs.md":               "---\nname: docs\ndescription: Writes.\ntools: Read, Write\n---\n\nWrite well.\n",
 		".claude/settings.json": "{}",
 	}
@@ -121,7 +140,8 @@ func everyKeyFiles() map[string]string {
 func everyKeyTeam(dir string) *Team {
 	demo := Model{Name: "demo", Provider: Script, Script: filepath.Join(dir, "scripts/demo.yaml")}
 	inline := Model{Provider: Script, Script: filepath.Join(dir, "scripts/inline.yaml")}
-	coder := Agent{Name: "coder", Kind: Builtin, Model: demo}
+	coder := Agent{Name: "coder", Kind: Builtin, Model: demo, Fallback: "qwen"}
+	qwen := Agent{Name: "qwen", Kind: ACP, Preset: Qwen, Auth: Login}
 	other := Agent{Name: "inline", Kind: Builtin, Model: inline}
 	rev := Agent{Name: "rev", Kind: ACP, Command: []string{"opencode", "acp"}, Auth: Login, Parallel: 2,
 		Env: []EnvVar{{Name: "KEY", Value: "a$b", Text: "a$$b"}, {Name: "PORT", Value: "8080", Text: "8080"}}}
@@ -129,7 +149,8 @@ func everyKeyTeam(dir string) *Team {
 		Resume: []string{"--resume", "{session}"}, Auth: Key, KeyVar: "LINT_KEY", KeyFile: filepath.Join(dir, "lint.key")}
 	codex := Agent{Name: "codex", Kind: ACP, Preset: Codex, Model: demo, Auth: Login, NativeHooks: true}
 	claude := Agent{Name: "claude", Kind: ACP, Preset: Claude, Auth: Login}
-	standard := Limits{MaxTurns: 30, StopBlockCap: 8}
+	standard := Limits{MaxTurns: 30, StopBlockCap: 8, MaxInProgress: 1}
+	restart := Restart{Max: 3, Within: time.Hour}
 	command := func(command string, seconds float64) hooks.Handler {
 		return hooks.Handler{Type: "command", Command: command, Timeout: seconds}
 	}
@@ -138,41 +159,47 @@ func everyKeyTeam(dir string) *Team {
 		h.Gate = true
 		return h
 	}
-	return &Team{
+	approve := func(who string, seconds float64) hooks.Handler {
+		return hooks.Handler{Policy: "approve:" + who, Approver: who, Gate: true, Timeout: seconds}
+	}
+	team := &Team{
 		File: filepath.Join(dir, "team.yaml"), Name: "changelog-crew", Goal: "Ship the changelog endpoint.",
 		Workspace: filepath.Join(dir, "work"),
 		Models:    map[string]Model{"demo": demo},
-		Agents:    map[string]Agent{"coder": coder, "inline": other, "rev": rev, "linter": linter, "codex": codex},
-		Lead: Member{Name: "chief", Agent: other, PermissionMode: AcceptEdits, Isolation: Shared,
+		Agents:    map[string]Agent{"coder": coder, "inline": other, "rev": rev, "linter": linter, "codex": codex, "qwen": qwen},
+		Lead: Member{Name: "chief", Agent: other, PermissionMode: AcceptEdits,
 			SelfClaim: true, Limits: standard},
 		Teammates: []Member{
 			{Name: "backend", Agent: coder, Description: "owns the Go service", Instructions: "Write Go.\n",
 				Tools:          []string{"Read", "Edit", "Write", "Bash", "Grep", "Glob"},
-				PermissionMode: Plan, Isolation: Shared,
+				PermissionMode: Plan, Isolation: Shared, Owns: []string{"docs/**", "*.md"}, PlanRequired: true,
+				DependsOn: []string{"docs", "chief"}, Restart: Restart{Max: 5, Within: 30 * time.Minute},
+				Role: "writer", Labels: []string{"go", "docs"},
 				Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"},
 					Deny: []string{"Bash(git push*)", "Edit(policy/**)"}, Mandatory: []string{"Edit(policy/**)"}},
 				Limits: Limits{MaxTurns: 40, MaxTokens: 200000, TurnTimeout: 10 * time.Minute, MaxInProgress: 1,
 					StopBlockCap: 0, MaxBudgetUSD: 2.5}},
 			{Name: "docs", Agent: Agent{Kind: Builtin, Model: demo}, Description: "Writes.",
 				Instructions: "Write well.", PromptFile: filepath.Join(dir, "docs.md"),
-				Tools: []string{"Read", "Write"}, PermissionMode: AcceptEdits, Isolation: Shared,
+				Tools: []string{"Read", "Write"}, PermissionMode: AcceptEdits, Isolation: InWorktree,
 				SelfClaim: true, Limits: standard},
-			{Name: "plain", Agent: coder, PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true,
+			{Name: "plain", Agent: coder, PermissionMode: AcceptEdits, SelfClaim: true,
 				Limits: standard},
 			{Name: "reviewer", Agent: rev, Tools: []string{"Read", "WebFetch", "mcp__github__search"},
-				PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true, Limits: standard},
-			{Name: "linter", Agent: linter, PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true, Limits: standard},
-			{Name: "offline", Agent: codex, PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true, Limits: standard},
-			{Name: "vendor", Agent: claude, PermissionMode: AcceptEdits, Isolation: Shared, SelfClaim: true, Limits: standard},
+				PermissionMode: AcceptEdits, SelfClaim: true, Limits: standard},
+			{Name: "linter", Agent: linter, PermissionMode: AcceptEdits, SelfClaim: true, Limits: standard},
+			{Name: "offline", Agent: codex, PermissionMode: AcceptEdits, SelfClaim: true, Limits: standard},
+			{Name: "vendor", Agent: claude, PermissionMode: AcceptEdits, SelfClaim: true, Limits: standard},
 		},
 		Tasks: []Task{
 			{ID: "schema", Subject: "Draw the schema"},
 			{ID: "api", Subject: "Add the endpoint", Description: "In full", Owner: "backend",
-				BlockedBy: []string{"schema"}, Labels: []string{"go"}, WantsTools: []string{"Bash"}},
+				BlockedBy: []string{"schema"}, Labels: []string{"go"}, WantsTools: []string{"Bash"},
+				WantsRole: "writer", WantsLabels: []string{"go"}},
 			{ID: "write-it-up", Subject: "Write it up!"},
 		},
 		Gates: hooks.Settings{
-			hooks.TaskCompleted: {{Hooks: []hooks.Handler{gate("go test ./...", 0), gate("./evidence.sh", 120)}}},
+			hooks.TaskCompleted: {{Hooks: []hooks.Handler{gate("go test ./...", 0), gate("./evidence.sh", 120), approve("plain", 0)}}},
 			hooks.TeammateIdle:  {{Hooks: []hooks.Handler{{Policy: "no-open-tasks", Gate: true}}}},
 		},
 		Hooks: hooks.Settings{
@@ -184,7 +211,26 @@ func everyKeyTeam(dir string) *Team {
 		},
 		Settings: []string{filepath.Join(dir, ".claude/settings.json")},
 		Keep:     true,
+
+		Worktree: Worktree{Setup: []string{"npm ci", "npm ci"}, Include: []string{".env.local"}, Base: "main", MaxDisk: 5e9},
+		Merge: Merge{Into: "main", Via: ViaPR, Per: PerMember, Given: true,
+			Gates: []hooks.Handler{gate("go vet ./...", 0), approve("person", 3600)}},
+		Protect: []string{"policy/**", ".github/**"},
+		Budget:  Budget{Tokens: 3e6, USD: 20, Time: 2 * time.Hour, OnLimit: FallBack, Prices: filepath.Join(dir, "prices.yaml")},
+		Schedules: []Schedule{
+			{Name: "nightly", Cron: "30 2 * * *", Zone: "Europe/Berlin", Task: &Task{ID: "nightly", Subject: "Look at CI",
+				Owner: "plain", Labels: []string{"ci"}, WantsTools: []string{"Bash"}}},
+			{Name: "standup", Cron: "@daily", To: "chief", Text: "What is open?"},
+		},
+		OnAsk: WaitAsk, AskLimit: time.Hour, CompleteOnPass: true,
 	}
+	for i := range team.Teammates {
+		m := &team.Teammates[i]
+		m.Role, m.Restart = cmp.Or(m.Role, m.Agent.Name, m.Name), cmp.Or(m.Restart, restart)
+	}
+	team.Lead.Role, team.Lead.Restart = "inline", restart
+	team.Teammates[1].Restart.Max = 0
+	return team
 }
 
 func TestEveryKey(t *testing.T) {

@@ -39,6 +39,8 @@ type Merge struct {
 	Into string
 	Via  MergeVia // never empty
 	Per  MergePer // never empty
+	// Given: the spec has the key, so that finished work is merged without being asked for.
+	Given bool
 	// Gates must agree to the merged state before it counts; each has Gate set.
 	Gates []hooks.Handler
 }
@@ -67,7 +69,7 @@ type Schedule struct {
 	Name string // unique in the spec
 	Cron string // five fields, or @hourly, @daily and the like; checked
 	Zone string // IANA name of the time zone; empty: the machine's
-	Task *Task  // to be created; its ID is the schedule's name; nil for a message
+	Task *Task  // to be made each time; its ID is the schedule's name; nil for a message
 	To   string // a member; empty for a task
 	Text string // for To
 }

@@ -83,4 +83,7 @@ type Handler struct {
 	Gate bool `json:"-" yaml:"-"`
 	// Policy is the name of a policy that ships with covey; only gates have it.
 	Policy string `json:"-" yaml:"-"`
+	// Approver is who must approve: a member's name, or person. Only gates have it,
+	// and Policy is then approve: and the name.
+	Approver string `json:"-" yaml:"-"`
 }

@@ -30,6 +30,7 @@ var dependencies = map[string]string{
 	"github.com/modelcontextprotocol/go-sdk": "MCP: the team tools for agents that are programs of their own",
 	"github.com/nats-io/nats-server/v2":      "the bus, embedded",
 	"github.com/nats-io/nats.go":             "the bus, its client",
+	"github.com/netresearch/go-cron":         "cron lines of schedules, parsed; the loop and its clock are ours",
 	"github.com/oklog/run":                   "the orchestrator's actors",
 	"github.com/oklog/ulid/v2":               "ids that sort by time and are safe as file names",
 	"github.com/rogpeppe/go-internal":        "testscript: the command line tested as a user sees it",

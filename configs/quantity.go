@@ -1,0 +1,119 @@
+package configs
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// unitPart takes a whole number, or a text that is a number with a unit.
+type unitPart struct {
+	to    *value[int64]
+	says  string             // completes "it must be …"
+	form  *regexp.Regexp     // number, unit
+	units map[string]float64 // by their names in lower case
+}
+
+// maxCount is the largest number that every JSON reader can hold.
+const maxCount = 1 << 53
+
+// The forms bound the digits, so that no product overflows.
+var (
+	countForm = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]{1,3})?)([kKmM])$`)
+	sizeForm  = regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([bB]|[kKmMgGtT]i?[bB])$`)
+)
+
+// count takes how many of something, such as 200000, 200k or 3M.
+func count(to *value[int64]) part {
+	return unitPart{to, "a whole number, or one with its unit such as 200k or 3M", countForm,
+		map[string]float64{"k": 1e3, "m": 1e6}}
+}
+
+// size takes a number of bytes, such as 500MB or 5GiB.
+func size(to *value[int64]) part {
+	return unitPart{to, "a size with its unit, such as 500MB or 5GB", sizeForm, map[string]float64{
+		"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+		"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+	}}
+}
+
+// want shows both forms.
+func (p unitPart) want() string { return p.says }
+
+// decode keeps the place in any case. A bare number is a count; of a size it could
+// be anything, so only 0 is taken.
+func (p unitPart) decode(d *decoder, key, n *node) {
+	p.to.at = n
+	whole, bare := n.whole, n.kind == kindWhole
+	if found := p.form.FindStringSubmatch(n.text); n.kind == kindText && found != nil {
+		number, _ := strconv.ParseFloat(found[1], 64) // the form allows numbers only
+		p.to.v = int64(number * p.units[strings.ToLower(found[2])])
+		return
+	}
+	if _, isSize := p.units["b"]; !bare || whole < 0 || whole > maxCount || isSize && whole != 0 {
+		hint := ""
+		if isSize && bare && whole > 0 {
+			hint = "; write " + clip(n.text) + "B if bytes were meant"
+		}
+		d.fail(n.at, "%s must be %s, not %s%s", nameOf(key), p.says, n.describe(), hint)
+		return
+	}
+	p.to.v = whole
+}
+
+// schema allows the forms that decode takes.
+func (p unitPart) schema() *schema {
+	most := float64(maxCount)
+	if _, isSize := p.units["b"]; isSize {
+		most = 0
+	}
+	return of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+		{Type: "integer", Minimum: new(0.0), Maximum: new(most)},
+		{Type: "string", Pattern: p.form.String()},
+	}})
+}
+
+// globsPart takes globs below a folder.
+type globsPart struct{ uniqueTexts }
+
+// globs takes a list of globs below the workspace, such as docs/**.
+func globs(to *list[value[string]]) part {
+	return globsPart{uniqueTexts{listPart[value[string]]{to, text, "a list of globs, such as [docs/**]"}}}
+}
+
+// decode refuses globs that nothing below the workspace could fit. One that is
+// silently never met would protect nothing.
+func (p globsPart) decode(d *decoder, key, n *node) {
+	p.uniqueTexts.decode(d, key, n)
+	for _, glob := range p.to.items {
+		if fault := globFault(glob.v); fault != "" {
+			d.fail(glob.at.at, "%s %s", quote(glob.v), fault)
+		}
+	}
+}
+
+// globFault says what is wrong with a glob; "" if nothing is. An empty one has been
+// refused already.
+func globFault(glob string) string {
+	switch {
+	case glob == "":
+		return ""
+	case !doublestar.ValidatePattern(glob):
+		return "is no glob: a bracket or brace is not closed; close it, or write \\ before it"
+	case strings.HasPrefix(glob, "/") || strings.HasPrefix(glob, "~"):
+		return fmt.Sprintf("must start at the workspace; write %s", quote(strings.TrimLeft(glob, "/~")))
+	}
+	for part := range strings.SplitSeq(glob, "/") {
+		if part == ".." || part == "." {
+			return "must not hold . or ..; write the path from the workspace"
+		}
+	}
+	if strings.HasSuffix(glob, "/") {
+		return fmt.Sprintf("fits no file; write %s", quote(glob+"**"))
+	}
+	return ""
+}

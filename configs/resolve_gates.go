@@ -1,0 +1,99 @@
+package configs
+
+import "github.com/coveyteam/covey/hooks"
+
+// gates compiles the section `gates` to hooks that fail closed.
+func (r *resolver) gates(s *gatesSpec) hooks.Settings {
+	out := hooks.Settings{}
+	r.gateGroup(out, hooks.TaskCompleted, s.task)
+	r.gateGroup(out, hooks.TeammateIdle, s.idle)
+	r.gateGroup(out, hooks.Stop, s.stop)
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// gateGroup compiles the gates of one event and puts them into out as one group,
+// so that they run at the same time.
+func (r *resolver) gateGroup(out hooks.Settings, event hooks.Event, gates list[gateSpec]) {
+	var group hooks.Group
+	for i := range gates.items {
+		group.Hooks = append(group.Hooks, r.gate(&gates.items[i]))
+	}
+	if len(group.Hooks) == 0 {
+		return
+	}
+	out[event] = []hooks.Group{group}
+	r.gateTimes(event, group, gates)
+}
+
+// gateTimes asks package hooks how long a gate may take.
+func (r *resolver) gateTimes(event hooks.Event, group hooks.Group, gates list[gateSpec]) {
+	for _, p := range hooks.Validate(hooks.Settings{event: []hooks.Group{group}}) {
+		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.items) {
+			r.fail(gates.items[p.Hook].timeout.at.at, "the timeout is longer than a gate may take; write less, such as 10m")
+		}
+	}
+}
+
+// hasOther reports whether a gate has a key that decoding has refused; then
+// that is its mistake, and nothing is missing.
+func (g *gateSpec) hasOther() bool {
+	for _, p := range g.at.pairs {
+		if p.key.text != "timeout" {
+			return true
+		}
+	}
+	return false
+}
+
+// gate compiles one gate.
+func (r *resolver) gate(g *gateSpec) hooks.Handler {
+	given := 0
+	for _, v := range []value[string]{g.run, g.policy, g.approve} {
+		if v.given() {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		at := orElse(g.policy.at, g.approve.at)
+		r.fail(at.at, "a gate has one of run, policy and approve; make several gates of it")
+	case g.at != nil && given == 0 && !g.hasOther():
+		r.fail(g.at.at, "a gate has a command, a policy or an approver; add run: COMMAND, policy: NAME or approve: NAME")
+	}
+	h := hooks.Handler{Command: g.run.v, Timeout: g.timeout.v.Seconds(), Policy: g.policy.v, Gate: true}
+	switch {
+	case g.approve.v != "":
+		h.Approver, h.Policy = g.approve.v, approvePolicy+g.approve.v
+	case !g.policy.given():
+		h.Type = "command"
+	}
+	return h
+}
+
+// approvePolicy begins the names of the policies that ask somebody.
+const approvePolicy = "approve:"
+
+// approvers checks who is to approve. Where a turn merely ends there is nothing yet
+// that somebody could look at.
+func (r *resolver) approvers(t *Team, s *gatesSpec) {
+	names := []string{Person}
+	for _, m := range t.Members() {
+		names = append(names, m.Name)
+	}
+	known := newDirectory("member", names)
+	for _, gates := range []list[gateSpec]{s.task, s.merge} {
+		for _, g := range gates.items {
+			known.check(r, g.approve)
+		}
+	}
+	for _, gates := range []list[gateSpec]{s.idle, s.stop} {
+		for _, g := range gates.items {
+			if g.approve.given() {
+				r.fail(g.approve.at.at, "approve belongs to gates of task and merge; write a command or a policy here")
+			}
+		}
+	}
+}
