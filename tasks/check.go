@@ -63,7 +63,7 @@ func (c *checker) run() error {
 	c.counts = readCounters(c.bucket(bucketMeta))
 	for _, walk := range []func(){
 		c.strangers, c.readTasks, c.checkTasks, c.checkGraph, c.checkMail, c.checkMembers,
-		c.checkOutbox, c.checkReceipts, c.checkValues, c.checkRequests, c.checkIndexes,
+		c.checkOutbox, c.checkReceipts, c.checkValues, c.checkVerdicts, c.checkMerges, c.checkRequests, c.checkIndexes,
 	} {
 		if c.stop != nil && c.stop() != nil {
 			return c.stop()
@@ -214,6 +214,7 @@ func (c *checker) checkGraph() {
 func (c *checker) checkIndexes() {
 	for _, bucket := range []string{
 		bucketReady, bucketOwner, bucketProgress, bucketDeps, bucketWaits, bucketMailID, bucketCalls, bucketRefs,
+		bucketJudged,
 		bucketOpen, bucketClosed,
 	} {
 		want := c.want[bucket]

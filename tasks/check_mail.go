@@ -75,7 +75,7 @@ func (c *checker) checkOutbox() {
 		}
 		// Such an event could never become a journal line, and the pump would
 		// stop at it for good.
-		if rec.Change == nil && rec.Message == nil && rec.Delivered == "" && rec.Request == nil {
+		if rec.Change == nil && rec.Message == nil && rec.Delivered == "" && rec.Merge == nil && rec.Request == nil {
 			c.fault("event %d tells nothing", id)
 		}
 		c.needs(place{bucketOutbox, k}, rec.blobs())

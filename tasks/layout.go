@@ -24,6 +24,8 @@ const (
 	bucketMail     = "mail"     // name, seq -> messageRecord, unread only
 	bucketOutbox   = "outbox"   // event id -> eventRecord
 	bucketReceipts = "receipts" // name, call id, op -> receipt number and receiptRecord
+	bucketVerdicts = "verdicts" // subject, tree, gate -> verdictRecord
+	bucketMerges   = "merges"   // id -> Merge
 	bucketRequests = "requests" // id -> requestRecord
 
 	// The indexes: they say nothing that does not follow from the above.
@@ -36,6 +38,7 @@ const (
 	bucketUnread   = "unread"     // name -> number of unread messages
 	bucketCalls    = "calls"      // name, receipt number -> key in bucketReceipts
 	bucketRefs     = "references" // file of a payload, bucket and key of a record that needs it
+	bucketJudged   = "judged"     // number of each verdict, by age -> key in bucketVerdicts
 	bucketOpen     = "open"       // name, id of each open request about that member
 	bucketClosed   = "closed"     // number of each closed request -> id
 	bucketAsked    = "asked"      // name, kind, key -> id of the newest request with that key
@@ -47,6 +50,7 @@ func bucketNames() []string {
 		bucketMeta, bucketTasks, bucketProposed, bucketMembers, bucketValues, bucketMail,
 		bucketOutbox, bucketReceipts, bucketReady, bucketOwner, bucketProgress, bucketDeps,
 		bucketWaits, bucketMailID, bucketUnread, bucketCalls, bucketRefs,
+		bucketVerdicts, bucketMerges, bucketJudged,
 		bucketRequests, bucketOpen, bucketClosed, bucketAsked,
 	}
 }

@@ -16,6 +16,7 @@ const (
 	TaskEvent      EventType = "task"              // Data is a Change
 	MessageEvent   EventType = "message"           // Data is a Message
 	DeliveredEvent EventType = "message_delivered" // Data is a Delivery
+	MergeEvent     EventType = "merge"             // Data is a Merge
 	RequestEvent   EventType = "request"           // Data is a Request, when it is made and when it is closed
 )
 
@@ -126,6 +127,9 @@ func (r reader) event(id uint64, stored []byte) (Event, error) {
 	case rec.Delivered != "":
 		e.Type = DeliveredEvent
 		data = Delivery{ID: rec.Delivered}
+	case rec.Merge != nil:
+		e.Type = MergeEvent
+		data = rec.Merge
 	case rec.Request != nil:
 		e.Type = RequestEvent
 		data, err = rec.Request.open(r.files)

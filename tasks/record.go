@@ -66,6 +66,7 @@ type eventRecord struct {
 	Change    *changeRecord  `json:"change,omitempty"`
 	Message   *messageRecord `json:"message,omitempty"`
 	Delivered string         `json:"delivered,omitempty"`
+	Merge     *Merge         `json:"merge,omitempty"`
 	Request   *requestRecord `json:"request,omitempty"`
 }
 

@@ -34,6 +34,7 @@ type txn struct {
 type counters struct {
 	task  uint64 // highest task id given out: the high-water mark
 	event uint64 // last event id
+	merge uint64 // last merge id
 	mail  uint64 // last mail sequence number
 	// request is how many requests were closed.
 	request uint64
@@ -41,7 +42,7 @@ type counters struct {
 
 // byName gives the counters by their keys in bucketMeta.
 func (c *counters) byName() map[string]*uint64 {
-	return map[string]*uint64{"task": &c.task, "event": &c.event, "mail": &c.mail, "request": &c.request}
+	return map[string]*uint64{"task": &c.task, "event": &c.event, "merge": &c.merge, "mail": &c.mail, "request": &c.request}
 }
 
 // readCounters finds where the numbering had come to. Numbers are never used
