@@ -89,7 +89,9 @@ const maxMergeFiles = 100
 
 // cleaned is m with what may come from outside made fit for storing.
 func (m Merge) cleaned() (Merge, error) {
-	for what, name := range map[string]string{"branch": m.Branch, "member": m.Member, "commit": m.Commit, "target": m.Into} {
+	for what, name := range map[string]string{
+		"branch": m.Branch, "member": m.Member, "commit": m.Commit, "target": m.Into,
+	} {
 		if err := checkName(what, name); err != nil {
 			return m, err
 		}
@@ -115,7 +117,8 @@ func (m Merge) cleaned() (Merge, error) {
 func (s *Store) ProposeMerge(ctx context.Context, a Actor, m Merge) (Merge, error) {
 	m, err := m.cleaned()
 	if err == nil && m.State != MergeWaiting && m.State != MergeQueued {
-		err = fmt.Errorf("%w: a merge begins as %s or %s, not as %s", ErrInvalid, MergeWaiting, MergeQueued, m.State)
+		err = fmt.Errorf("%w: a merge begins as %s or %s, not as %s",
+			ErrInvalid, MergeWaiting, MergeQueued, m.State)
 	}
 	if err != nil {
 		return Merge{}, err
@@ -248,7 +251,8 @@ func (t *txn) mayMove(m Merge) error {
 	case err != nil:
 		return err
 	case now.Version != m.Version:
-		return fmt.Errorf("merge %s %w: version %d, expected %d; read it again", m.ID, ErrConflict, now.Version, m.Version)
+		return fmt.Errorf("merge %s %w: version %d, expected %d; read it again",
+			m.ID, ErrConflict, now.Version, m.Version)
 	case !now.State.becomes(m.State):
 		return fmt.Errorf("%w: merge %s is %s, not to be set to %s", ErrTransition, m.ID, now.State, m.State)
 	}

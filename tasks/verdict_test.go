@@ -18,7 +18,8 @@ func TestVerdictsAreKept(t *testing.T) {
 	s := open(t, nil)
 	log := strings.Repeat("ok\n", 50_000) // longer than what a record holds
 	v := Verdict{
-		VerdictKey: onTree("t1"), Command: "go test", Moment: "task", Member: "ana", Pass: true, Log: log, Duration: time.Second,
+		VerdictKey: onTree("t1"), Command: "go test", Moment: "task", Member: "ana", Pass: true, Log: log,
+		Duration: time.Second,
 	}
 	if err := s.Judge(t.Context(), v); err != nil {
 		t.Fatal(err)
@@ -119,7 +120,8 @@ func TestVerdictsAreAMap(t *testing.T) {
 					n++
 				}
 			}
-			if len(list) != n || slices.ContainsFunc(list, func(v Verdict) bool { return want[v.VerdictKey] != v.Pass }) {
+			wrong := func(v Verdict) bool { return want[v.VerdictKey] != v.Pass }
+			if len(list) != n || slices.ContainsFunc(list, wrong) {
 				r.Fatalf("subject %q: %+v, want %v", subject, list, want)
 			}
 		}
