@@ -50,9 +50,12 @@ type Assignment struct {
 
 // Outgoing is a message to be sent.
 type Outgoing struct {
-	To      []string // names; one message each, repetitions dropped
-	Kind    Kind     // TextMessage by default
-	Text    string
+	To   []string // names; one message each, repetitions dropped
+	Kind Kind     // TextMessage by default
+	Text string
+	// Texts are what each of To gets instead of Text, in that order, where they
+	// are not told the same; nil: they are. Each holds at most 64 KiB.
+	Texts   []string
 	Summary string // one line; default: the start of Text
 	Data    json.RawMessage
 }
@@ -72,7 +75,7 @@ func (s *Store) Send(ctx context.Context, a Actor, o Outgoing) ([]Message, error
 		return nil, s.abandon(c, err)
 	}
 	template.From = a.Name
-	r, err := s.act(ctx, c, func(t *txn) (*receiptRecord, error) { return t.send(template, o.To) })
+	r, err := s.act(ctx, c, func(t *txn) (*receiptRecord, error) { return t.sendEach(template, o.To, o.Texts) })
 	return r.Messages, err
 }
 
@@ -80,6 +83,9 @@ func (s *Store) Send(ctx context.Context, a Actor, o Outgoing) ([]Message, error
 // each of them, without id and recipient.
 func (s *Store) packMessage(c *job, o *Outgoing) (messageRecord, error) {
 	var m messageRecord
+	if err := o.checkTexts(); err != nil {
+		return m, err
+	}
 	if o.To = unique(o.To); len(o.To) == 0 || len(o.To) > maxList {
 		return m, fmt.Errorf("%w: a message to %d members, 1 to %d are allowed", ErrInvalid, len(o.To), maxList)
 	}
@@ -114,6 +120,25 @@ func (s *Store) packMessage(c *job, o *Outgoing) (messageRecord, error) {
 	return m, nil
 }
 
+// checkTexts cleans the texts for single recipients.
+func (o *Outgoing) checkTexts() error {
+	if o.Texts == nil {
+		return nil
+	}
+	if len(o.Texts) != len(o.To) || len(unique(o.To)) != len(o.To) {
+		return fmt.Errorf("%w: %d texts for %d members", ErrInvalid, len(o.Texts), len(o.To))
+	}
+	o.Texts = slices.Clone(o.Texts)
+	for i, text := range o.Texts {
+		if len(text) > inlineLimit {
+			return fmt.Errorf("%w: the text for %s has %d bytes, at most %d are allowed",
+				ErrInvalid, clip(o.To[i]), len(text), inlineLimit)
+		}
+		o.Texts[i] = clean(text)
+	}
+	return nil
+}
+
 // firstLine makes a summary of a text that may be very long.
 func firstLine(text string) string {
 	if enough := maxSummary * 8; len(text) > enough {
@@ -138,17 +163,26 @@ func (r *messageRecord) set(field string, l long) {
 	}
 }
 
-// send looks at all mailboxes before it fills the first one.
+// send puts the same message into several mailboxes.
 func (t *txn) send(template messageRecord, to []string) (*receiptRecord, error) {
+	return t.sendEach(template, to, nil)
+}
+
+// sendEach looks at all mailboxes before it fills the first one. texts are
+// those of single recipients; nil: the template's is for all.
+func (t *txn) sendEach(template messageRecord, to, texts []string) (*receiptRecord, error) {
 	for _, name := range to {
 		if n := lastNum(t.bucket(bucketUnread).Get(nameKey(name))); n >= uint64(t.unread) {
 			return nil, fmt.Errorf("%w: %s has %d unread messages; wait until it reads them", ErrFull, name, n)
 		}
 	}
 	rec := &receiptRecord{}
-	for _, name := range to {
+	for i, name := range to {
 		m := template
 		m.To = name
+		if texts != nil {
+			m.Text = texts[i]
+		}
 		t.post(&m)
 		rec.Messages = append(rec.Messages, m)
 	}

@@ -28,7 +28,7 @@ type Options struct {
 	// store; by default not at all.
 	LockTimeout time.Duration
 	// MaxUnread bounds the unread messages of one member: Send to a full
-	// mailbox fails with ErrFull. Default 10,000. What the store itself sends
+	// mailbox fails with ErrFull. Default 1,000. What the store itself sends
 	// (task assignments) is never refused.
 	MaxUnread int
 }
@@ -97,7 +97,7 @@ func (o *Options) fill(path string) {
 		o.BlobDir = path + ".blobs"
 	}
 	if o.MaxUnread <= 0 {
-		o.MaxUnread = 10_000
+		o.MaxUnread = 1_000
 	}
 }
 
