@@ -10,14 +10,16 @@ import (
 // mayImport is the whole import order (docs/architecture.md): each package with
 // those of ours that it may import. "teammate/*" stands for every agent kind.
 var mayImport = map[string][]string{
-	"hooks":        {},
-	"tasks":        {},
-	"bus":          {},
-	"configs":      {"hooks"},
-	"teammate":     {"hooks", "tasks"},
-	"teammate/*":   {"teammate"},
-	"orchestrator": {"hooks", "tasks", "bus", "configs", "teammate", "teammate/*"},
-	"cmd/covey":    {"orchestrator", "configs", "tasks", "hooks"},
+	"hooks":      {},
+	"tasks":      {},
+	"bus":        {},
+	"configs":    {"hooks"},
+	"teammate":   {"hooks", "tasks"},
+	"teammate/*": {"teammate"},
+	// git, which is nobody's business but its own: a leaf, so that it can be read and tested alone.
+	"orchestrator/worktree": {},
+	"orchestrator":          {"hooks", "tasks", "bus", "configs", "teammate", "teammate/*", "orchestrator/worktree"},
+	"cmd/covey":             {"orchestrator", "configs", "tasks", "hooks"},
 }
 
 // testsMayImport is what a package's tests may import besides: a member is

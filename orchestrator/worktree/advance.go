@@ -1,0 +1,88 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Obstacle is why files cannot be brought up to a commit: somebody's changes that
+// are in no commit would be lost. Nothing has been touched.
+type Obstacle struct {
+	Dir   string   // the working copy
+	Files []string // in the way, as git names them; empty: git did not say, see Said
+	Said  string   // what git said
+}
+
+// Error names the first few of the files.
+func (o *Obstacle) Error() string {
+	if len(o.Files) == 0 {
+		return fmt.Sprintf("%s: %s", o.Dir, firstLine(strings.TrimPrefix(o.Said, "error: ")))
+	}
+	const shown = 5
+	list := strings.Join(o.Files[:min(len(o.Files), shown)], ", ")
+	if more := len(o.Files) - shown; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s has changes that no commit holds, in %s", o.Dir, list)
+}
+
+// Advance brings the working copy forward to a commit: its files, its index and the
+// branch that it is on, in the order in which a cut in between loses nothing. What
+// somebody has changed and not committed stays as it is, be it ignored; where that
+// cannot be the error is an *Obstacle. It wraps ErrMoved if the commit is not ahead
+// of where the copy is.
+func (r *Repo) Advance(ctx context.Context, commit string) error {
+	_, err := r.run(ctx, "merge", "--ff-only", "--quiet", "--no-stat", "--no-autostash",
+		"--no-verify-signatures", "--no-overwrite-ignore", commit)
+	var f *Failure
+	if !errors.As(err, &f) || f.Code <= 0 {
+		return err
+	}
+	switch {
+	case strings.Contains(f.Stderr, "Not possible to fast-forward"),
+		strings.Contains(f.Stderr, "Diverging branches"), strings.Contains(f.Stderr, "but expected"):
+		return fmt.Errorf("%w: %s", ErrMoved, r.Top)
+	case strings.Contains(f.Stderr, "would be overwritten"), strings.Contains(f.Stderr, "would lose untracked"),
+		strings.Contains(f.Stderr, "MERGE_HEAD"), strings.Contains(f.Stderr, "unmerged files"),
+		strings.Contains(f.Stderr, "not uptodate"), strings.Contains(f.Stderr, "not up to date"):
+		return &Obstacle{Dir: r.Top, Files: inTheWay(f.Stderr), Said: f.Stderr}
+	}
+	return err
+}
+
+// inTheWay reads the files that git lists, each on a line that a tab begins.
+func inTheWay(said string) []string {
+	var files []string
+	for text := range strings.Lines(said) {
+		if name, listed := strings.CutPrefix(strings.TrimRight(text, "\r\n"), "\t"); listed {
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
+// Detach makes a working copy that is on a commit and on no branch. The error wraps
+// ErrTaken if the folder is there already.
+func (r *Repo) Detach(ctx context.Context, path, commit string) error {
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	_, err := r.run(ctx, "worktree", "add", "--quiet", "--detach", path, commit)
+	var f *Failure
+	if errors.As(err, &f) && taken(f.Stderr) {
+		return fmt.Errorf("%w: %w", ErrTaken, err)
+	}
+	return err
+}
+
+// Switch puts the working copy on a commit and on no branch, and its files in the
+// state of that commit, whatever lay there. Ignored files stay. It is for copies
+// that nobody works in.
+func (r *Repo) Switch(ctx context.Context, commit string) error {
+	if _, err := r.run(ctx, "checkout", "--quiet", "--force", "--detach", commit, "--"); err != nil {
+		return err
+	}
+	_, err := r.run(ctx, "clean", "--quiet", "-d", "--force", "--force")
+	return err
+}

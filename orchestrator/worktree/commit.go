@@ -1,0 +1,144 @@
+package worktree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Person is whom a commit names.
+type Person struct{ Name, Email string }
+
+// Commit is a commit that CommitTree is to make.
+type Commit struct {
+	Tree    string
+	Parents []string
+	Message string // not empty
+	Author  Person // a zero Person: who git says the user is, or covey if it does not know
+}
+
+// CommitTree makes a commit and returns its id. No branch moves.
+func (r *Repo) CommitTree(ctx context.Context, c Commit) (string, error) {
+	args := []string{"commit-tree", c.Tree, "-F", "-"}
+	for _, parent := range c.Parents {
+		args = append(args, "-p", parent)
+	}
+	env, err := r.identity(ctx, c.Author)
+	if err != nil {
+		return "", err
+	}
+	out, err := run(ctx, call{args: args, dir: r.Top, env: env, stdin: []byte(c.Message), plain: true})
+	return line(out), err
+}
+
+// identity are the variables by which git knows who commits.
+func (r *Repo) identity(ctx context.Context, author Person) ([]string, error) {
+	user, err := r.User(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if user == (Person{}) {
+		user = Person{"covey", "covey@localhost"}
+	}
+	if author == (Person{}) {
+		author = user
+	}
+	return []string{
+		"GIT_AUTHOR_NAME=" + author.Name, "GIT_AUTHOR_EMAIL=" + author.Email,
+		"GIT_COMMITTER_NAME=" + user.Name, "GIT_COMMITTER_EMAIL=" + user.Email,
+	}, nil
+}
+
+// User is whom git's configuration names as its user; a zero Person if it does not
+// name both a name and an address.
+func (r *Repo) User(ctx context.Context) (Person, error) {
+	var p Person
+	for key, into := range map[string]*string{"user.name": &p.Name, "user.email": &p.Email} {
+		out, err := r.plain(ctx, "config", "--get", key)
+		var f *Failure
+		if errors.As(err, &f) && f.Code == 1 {
+			return Person{}, nil
+		}
+		if err != nil {
+			return Person{}, err
+		}
+		*into = strings.TrimSpace(line(out))
+	}
+	if p.Name == "" || p.Email == "" {
+		return Person{}, nil
+	}
+	return p, nil
+}
+
+// CommitAll commits what lies in the working copy, on the branch that it is on, and
+// returns the new commit; the one that it is on if there is nothing to commit.
+// Nobody else may work in the copy meanwhile.
+func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (string, error) {
+	head, err := r.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	commit, err := r.keep(ctx, head, message, author)
+	if err != nil || commit == head.Commit {
+		return commit, err
+	}
+	ref := "HEAD"
+	if head.Branch != "" {
+		ref = "refs/heads/" + head.Branch
+	}
+	from := cmp.Or(head.Commit, zero)
+	if _, err := r.plain(ctx, "update-ref", "--create-reflog", "-m", "covey: "+line([]byte(message)), ref, commit, from); err != nil {
+		return "", err
+	}
+	_, err = r.run(ctx, "read-tree", "--reset", commit) // the index, not the files
+	return commit, err
+}
+
+// keep makes a commit of what lies in the working copy, on top of head. No branch
+// moves.
+func (r *Repo) keep(ctx context.Context, head Head, message string, author Person) (string, error) {
+	state, err := r.State(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	if len(state.Beyond) > 0 {
+		return "", fmt.Errorf("%s holds repositories of their own, which no commit can hold: %s",
+			r.Top, strings.Join(state.Beyond, ", "))
+	}
+	c := Commit{Tree: state.Tree, Message: message, Author: author}
+	if head.Commit != "" {
+		was, err := r.TreeOf(ctx, head.Commit)
+		if err != nil {
+			return "", err
+		}
+		if was == state.Tree {
+			return head.Commit, nil
+		}
+		c.Parents = []string{head.Commit}
+	}
+	return r.CommitTree(ctx, c)
+}
+
+// Rescue sets a new reference, such as "refs/covey/rescue/crew/ana/1", to a commit
+// that holds what lies in the working copy and, below it, what it is on. Neither
+// its files nor its branch are touched. It returns the commit. It fails if the copy
+// has something that no commit can hold (State.Beyond).
+func (r *Repo) Rescue(ctx context.Context, ref, message string) (string, error) {
+	head, err := r.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	commit, err := r.keep(ctx, head, message, Person{})
+	if err != nil {
+		return "", err
+	}
+	return commit, r.Move(ctx, ref, Step{To: commit, Why: "covey: " + line([]byte(message))})
+}
+
+// Rescued lists the references below a path, as in "refs/covey/rescue/crew", with
+// their commits.
+func (r *Repo) Rescued(ctx context.Context, below string) (map[string]string, error) {
+	return r.refs(ctx, below, "")
+}

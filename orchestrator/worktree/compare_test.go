@@ -1,0 +1,99 @@
+package worktree
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestChanged(t *testing.T) {
+	r := newRepo(t)
+	first := sh(t, r.Top, "git rev-parse HEAD")
+	sh(t, r.Top, `mkdir "d d"; git mv a "d d/b"; ln -s x l; echo t >.gitignore; git add -A; git commit -qm second`)
+	got, err := r.Changed(t.Context(), first, "HEAD")
+	want := []Change{{".gitignore", 'M', "100644"}, {"a", 'D', "000000"}, {"d d/b", 'A', "100644"}, {"l", 'A', "120000"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := r.Changed(t.Context(), first, first); err != nil || got != nil {
+		t.Errorf("no change: %+v, %v", got, err)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	ctx, r := t.Context(), newRepo(t)
+	sh(t, r.Top, `git config diff.external false; git config color.ui always; git config diff.noprefix true`)
+	sh(t, r.Top, `echo 4 >>a; echo x >b; git add -A; git commit -qm second`)
+	patch, err := r.Diff(ctx, "HEAD~1", "HEAD", DiffOptions{})
+	if err != nil || !strings.Contains(string(patch), "+++ b/a\n") || strings.Contains(string(patch), "\x1b") {
+		t.Errorf("%s, %v", patch, err)
+	}
+	only, err := r.Diff(ctx, "HEAD~1", "HEAD", DiffOptions{Paths: []string{"b"}, Color: true})
+	if err != nil || strings.Contains(string(only), "b/a") || !strings.Contains(string(only), "\x1b") {
+		t.Errorf("%s, %v", only, err)
+	}
+	stat, err := r.Diff(ctx, "HEAD~1", "HEAD", DiffOptions{Stat: true})
+	if err != nil || !strings.Contains(string(stat), "2 files changed") {
+		t.Errorf("%s, %v", stat, err)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	ctx, r := t.Context(), newRepo(t)
+	sh(t, r.Top, `git branch clean; git branch clash
+		sed -i s/1/one/ a; git commit -qam main
+		git checkout -q clean; sed -i s/3/three/ a; git commit -qam clean
+		git checkout -q clash; sed -i s/1/uno/ a; echo n >"n n"; git add -A; git commit -qam clash
+		git checkout -q main; echo dirty >>a`)
+	m, err := r.Merge(ctx, "main", "clean")
+	if err != nil || m.Conflicts != nil || sh(t, r.Top, "git show "+m.Tree+":a") != "one\n2\nthree" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	m, err = r.Merge(ctx, "main", "clash")
+	if err != nil || !reflect.DeepEqual(m.Conflicts, []string{"a"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if read(t, r.Top, "a") != "one\n2\n3\ndirty\n" {
+		t.Error("a merge has touched files")
+	}
+	if _, err := r.Merge(ctx, "main", "nobody"); err == nil {
+		t.Error("a branch that is not there was merged")
+	}
+	alone := sh(t, r.Top, "git commit-tree HEAD^{tree} -m alone")
+	if _, err := r.Merge(ctx, "main", alone); err == nil {
+		t.Error("histories with nothing in common were merged")
+	}
+}
+
+func TestFile(t *testing.T) {
+	ctx, r := t.Context(), newRepo(t)
+	sh(t, r.Top, "echo x >\"$(printf 'new\\nline')\"; printf '\\000bin' >-b; git add -A; git commit -qm names")
+	for path, want := range map[string]string{"a": "1\n2\n3\n", "new\nline": "x\n", "-b": "\x00bin"} {
+		if got, err := r.File(ctx, "HEAD", path); err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v", path, got, err)
+		}
+	}
+	for _, path := range []string{"missing", "", "../a"} {
+		if _, err := r.File(ctx, "HEAD", path); !errors.Is(err, ErrNoRef) {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
+func TestTrackedAndIgnored(t *testing.T) {
+	ctx, r := t.Context(), newRepo(t)
+	sh(t, r.Top, `mkdir d e; echo x >d/x; echo x >e/x.log; git add -A; git commit -qm d`)
+	for folder, want := range map[string]bool{"": true, "d": true, "e": false, "nowhere": false, "a": false} {
+		if got, err := r.Tracked(ctx, "HEAD", folder); err != nil || got != want {
+			t.Errorf("%q: %v, %v", folder, got, err)
+		}
+	}
+	got, err := r.Ignored(ctx, []string{"e/x.log", "d/x", "n\nl.log", "-z.log"})
+	if err != nil || !reflect.DeepEqual(got, map[string]bool{"e/x.log": true, "n\nl.log": true, "-z.log": true}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := r.Ignored(ctx, []string{"d/x"}); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}

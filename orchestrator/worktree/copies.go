@@ -1,0 +1,156 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Copy is a working copy of a repository, as git lists it.
+type Copy struct {
+	Path   string // its first folder, as git wrote it down
+	Head   string // the commit that it is on; zeros: none yet
+	Branch string // short name; empty: none
+	Bare   bool   // there is no working copy, only the repository
+	Locked bool   // git does not remove it unasked
+	Gone   string // why git would forget it, such as that its folder is not there; empty: it would not
+}
+
+// New is a working copy that Add is to make.
+type New struct {
+	Path   string // absolute; nothing is there yet
+	Branch string // short name
+	// Base is the commit that Branch starts from. Empty: Branch exists already, and
+	// the copy goes on from where it is.
+	Base string
+}
+
+// BranchName is the branch of a member's work.
+func BranchName(team, member string) string { return "covey/" + team + "/" + member }
+
+// Add makes a working copy. The error wraps ErrTaken if the folder or the branch
+// is in the way: the folder is there, the branch exists though Base is set, or it
+// is in use by another copy; and ErrNoRef if there is no such commit. After any
+// error nothing of the new copy is left.
+func (r *Repo) Add(ctx context.Context, n New) error {
+	if _, err := os.Lstat(n.Path); err == nil {
+		return fmt.Errorf("%w: %s is there already", ErrTaken, n.Path)
+	}
+	ref := "refs/heads/" + n.Branch
+	if n.Base == "" {
+		if _, err := r.Commit(ctx, ref); err != nil {
+			return err
+		}
+		return r.add(ctx, n)
+	}
+	commit, err := r.Commit(ctx, n.Base)
+	if err != nil {
+		return err
+	}
+	begin := Step{To: commit, Why: "covey: a working copy begins"}
+	if err := r.Move(ctx, ref, begin); err != nil {
+		if errors.Is(err, ErrMoved) || blocked(err) {
+			return fmt.Errorf("%w: branch %s: %w", ErrTaken, n.Branch, err)
+		}
+		return err
+	}
+	if err := r.add(ctx, n); err != nil {
+		end := Step{From: commit, Why: "covey: the working copy could not be made"}
+		return errors.Join(err, r.Move(context.WithoutCancel(ctx), ref, end))
+	}
+	return nil
+}
+
+// add makes a working copy on a branch that exists.
+func (r *Repo) add(ctx context.Context, n New) error {
+	// Two that begin in the same moment disturb each other. Those of other processes
+	// are waited for as locks are; ours need not come to that.
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	_, err := r.run(ctx, "worktree", "add", "--quiet", n.Path, n.Branch)
+	if err == nil {
+		return nil
+	}
+	// What was cut off is half a copy: git would list it, and refuse its branch to
+	// the next try. The context may have ended, and this must be done all the same.
+	if _, there := os.Lstat(n.Path); there == nil {
+		if r.Discard(context.WithoutCancel(ctx), n.Path) != nil {
+			err = errors.Join(err, os.RemoveAll(n.Path)) // git does not know it: it is a folder that git had begun
+		}
+	}
+	var f *Failure
+	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") { // checked out, or used by another
+		return fmt.Errorf("%w: %w", ErrTaken, err)
+	}
+	return err
+}
+
+// blocked reports whether a branch cannot be because of another one: beside a branch
+// "covey" there can be no "covey/crew/ana".
+func blocked(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && strings.Contains(f.Stderr, "cannot create")
+}
+
+// Remove removes a working copy that has nothing that is not committed. git
+// refuses it of one that has, or that has submodules; ignored files are lost with
+// it. Its branch stays. A copy whose folder is gone is forgotten.
+func (r *Repo) Remove(ctx context.Context, path string) error {
+	_, err := r.run(ctx, "worktree", "remove", path)
+	return err
+}
+
+// Discard removes a working copy with all that lies in it. Its branch stays.
+func (r *Repo) Discard(ctx context.Context, path string) error {
+	_, err := r.run(ctx, "worktree", "remove", "--force", "--force", path)
+	return err
+}
+
+// Repair mends what git knows of a working copy after its folder, or the
+// repository, has been moved.
+func (r *Repo) Repair(ctx context.Context, path string) error {
+	_, err := r.run(ctx, "worktree", "repair", path)
+	return err
+}
+
+// Copies lists the repository's working copies, the first one first.
+func (r *Repo) Copies(ctx context.Context) ([]Copy, error) {
+	out, err := r.plain(ctx, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		return nil, err
+	}
+	return parseCopies(out), nil
+}
+
+// parseCopies reads what `git worktree list --porcelain -z` printed: a line for
+// each thing known of a copy, and an empty one after each copy.
+func parseCopies(out []byte) []Copy {
+	var all []Copy
+	for _, text := range strings.Split(string(out), "\x00") {
+		key, value, _ := strings.Cut(text, " ")
+		if key == "worktree" {
+			all = append(all, Copy{Path: filepath.Clean(value)})
+			continue
+		}
+		if len(all) == 0 {
+			continue
+		}
+		c := &all[len(all)-1]
+		switch key {
+		case "HEAD":
+			c.Head = value
+		case "branch":
+			c.Branch = strings.TrimPrefix(value, "refs/heads/")
+		case "bare":
+			c.Bare = true
+		case "locked":
+			c.Locked = true
+		case "prunable":
+			c.Gone = value
+		}
+	}
+	return all
+}

@@ -1,0 +1,152 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Repo is a repository, seen from one of its working copies. Make it with Open.
+type Repo struct {
+	Dir    string // the folder that was opened; absolute, without links
+	Top    string // the working copy's first folder; absolute, without links
+	Prefix string // Dir below Top, with slashes; empty: they are the same
+	// GitDir holds what belongs to this working copy, Common what all copies of
+	// the repository share; absolute. They are the same in the first copy.
+	GitDir, Common string
+	Shallow        bool // its history is cut off
+	Sparse         bool // its files are not all written out
+
+	adding *sync.Mutex
+}
+
+// Version is the version of the git program, as two numbers.
+type Version struct{ Major, Minor int }
+
+// oldest is the oldest git that covey's worktrees need: that with merge-tree
+// --write-tree.
+var oldest = Version{2, 38}
+
+// String is the version as people write it.
+func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// before reports whether v is older than o.
+func (v Version) before(o Version) bool {
+	return v.Major < o.Major || v.Major == o.Major && v.Minor < o.Minor
+}
+
+// Require finds out which git is installed. The error wraps ErrNoGit if there is
+// none, or one that is too old; the version is right then too.
+func Require(ctx context.Context) (Version, error) {
+	out, err := once(ctx, call{args: []string{"version"}, dir: "."})
+	if err != nil {
+		return Version{}, err
+	}
+	v, ok := parseVersion(line(out))
+	if !ok {
+		return v, fmt.Errorf("%w: it says %q for its version", ErrNoGit, line(out))
+	}
+	if v.before(oldest) {
+		return v, fmt.Errorf("%w: it is git %s; worktrees need %s or newer", ErrNoGit, v, oldest)
+	}
+	return v, nil
+}
+
+// parseVersion reads "git version 2.39.5 (Apple Git-154)".
+func parseVersion(text string) (Version, bool) {
+	rest, ok := strings.CutPrefix(text, "git version ")
+	numbers := strings.SplitN(rest, ".", 3)
+	if !ok || len(numbers) < 2 {
+		return Version{}, false
+	}
+	major, err1 := strconv.Atoi(numbers[0])
+	digits := len(numbers[1]) - len(strings.TrimLeft(numbers[1], "0123456789"))
+	minor, err2 := strconv.Atoi(numbers[1][:digits])
+	return Version{major, minor}, err1 == nil && err2 == nil
+}
+
+// Open finds the repository that a folder lies in. The error wraps ErrNoRepo if
+// there is none, if it has no working copy, or if its configuration says that its
+// working copy is somewhere else.
+func Open(ctx context.Context, dir string) (*Repo, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open a repository: %w", err)
+	}
+	r := &Repo{Dir: real, adding: &sync.Mutex{}}
+	out, err := r.plain(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree",
+		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir")
+	var f *Failure
+	if errors.As(err, &f) && f.Code > 0 {
+		return nil, fmt.Errorf("%w: %s: %s", ErrNoRepo, real, firstLine(f.Stderr))
+	}
+	if err != nil {
+		return nil, err
+	}
+	said := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(said) != 5 {
+		return nil, fmt.Errorf("%w: %s: git does not say where it is; has its path a line break?", ErrNoRepo, real)
+	}
+	if said[0] == "true" || said[1] != "true" {
+		return nil, fmt.Errorf("%w: %s belongs to one without a working copy", ErrNoRepo, real)
+	}
+	r.Shallow, r.GitDir, r.Common = said[2] == "true", said[3], said[4]
+	return r, r.locate(ctx)
+}
+
+// locate finds the working copy's first folder.
+func (r *Repo) locate(ctx context.Context) error {
+	out, err := r.plain(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return err
+	}
+	top, err := filepath.EvalSymlinks(strings.TrimSuffix(string(out), "\n"))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoRepo, err)
+	}
+	below, err := filepath.Rel(top, r.Dir)
+	// A repository may name any folder as its working copy (core.worktree), and what
+	// is done to a working copy would be done there.
+	if err != nil || !filepath.IsLocal(below) {
+		return fmt.Errorf("%w: the one of %s says that its files are in %s", ErrNoRepo, r.Dir, top)
+	}
+	if r.Top = top; below != "." {
+		r.Prefix = filepath.ToSlash(below)
+	}
+	out, err = r.plain(ctx, "config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
+	r.Sparse = line(out) == "true"
+	return err
+}
+
+// At is the same repository seen from the first folder of another of its working
+// copies, such as one that Add made.
+func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
+	other, err := Open(ctx, top)
+	if err != nil {
+		return nil, err
+	}
+	if other.Common != r.Common {
+		return nil, fmt.Errorf("%w: %s belongs to another one, %s", ErrNoRepo, top, other.Common)
+	}
+	other.adding = r.adding
+	return other, nil
+}
+
+// plain runs a command of git that reads no files' content.
+func (r *Repo) plain(ctx context.Context, args ...string) ([]byte, error) {
+	return run(ctx, call{args: args, dir: r.Dir, plain: true})
+}
+
+// run runs any other command of git, in the working copy's first folder.
+func (r *Repo) run(ctx context.Context, args ...string) ([]byte, error) {
+	return run(ctx, call{args: args, dir: r.Top, limit: slow})
+}
+
+// firstLine is the first line of a text without git's own "fatal: ".
+func firstLine(text string) string {
+	return strings.TrimPrefix(line([]byte(text)), "fatal: ")
+}

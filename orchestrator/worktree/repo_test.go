@@ -1,0 +1,225 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestVersions(t *testing.T) {
+	for text, want := range map[string]Version{
+		"git version 2.39.5":                   {2, 39},
+		"git version 2.39.5 (Apple Git-154)":   {2, 39},
+		"git version 2.45.1.windows.1":         {2, 45},
+		"git version 3.0-rc1":                  {3, 0},
+		"git version 2.9":                      {2, 9},
+		"hub version 1.2.3":                    {},
+		"git version unknown":                  {},
+		"git version 2":                        {},
+		"git version 2.47.GIT":                 {2, 47},
+		"git version 2.50.0-goog (extra text)": {2, 50},
+	} {
+		got, ok := parseVersion(text)
+		if ok != (want != Version{}) || ok && got != want {
+			t.Errorf("%q: %v %v, want %v", text, got, ok, want)
+		}
+	}
+	if v, err := Require(t.Context()); err != nil || v.before(oldest) {
+		t.Errorf("the installed git: %v, %v", v, err)
+	}
+	if !(Version{2, 9}).before(oldest) || !(Version{1, 99}).before(oldest) || (Version{3, 0}).before(oldest) {
+		t.Error("versions are not compared as numbers")
+	}
+}
+
+func TestNoGit(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Require(t.Context()); !errors.Is(err, ErrNoGit) {
+		t.Errorf("Require without git: %v", err)
+	}
+	if _, err := Open(t.Context(), t.TempDir()); !errors.Is(err, ErrNoGit) {
+		t.Errorf("Open without git: %v", err)
+	}
+}
+
+func TestOldGit(t *testing.T) {
+	bin := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\necho git version 2.30.1\n"), 0o755))
+	t.Setenv("PATH", bin)
+	v, err := Require(t.Context())
+	if !errors.Is(err, ErrNoGit) || v != (Version{2, 30}) || !strings.Contains(err.Error(), "2.38 or newer") {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	r := newRepo(t)
+	sh(t, r.Top, `mkdir -p "sub dir/x"`)
+	sub := open(t, filepath.Join(r.Top, "sub dir", "x"))
+	if sub.Top != r.Top || sub.Prefix != "sub dir/x" || sub.Common != r.Common || sub.Shallow || sub.Sparse {
+		t.Errorf("a folder below: %+v", sub)
+	}
+	if r.Prefix != "" || r.GitDir != filepath.Join(r.Top, ".git") || r.Common != r.GitDir {
+		t.Errorf("the first folder: %+v", r)
+	}
+	link := filepath.Join(folder(t), "link")
+	must(t, os.Symlink(r.Top, link))
+	if l := open(t, link); l.Top != r.Top || l.Dir != r.Top {
+		t.Errorf("by a link: %+v", l)
+	}
+	linked := add(t, r, "other")
+	if linked.Common != r.Common || linked.GitDir == r.GitDir {
+		t.Errorf("a linked copy: %+v", linked)
+	}
+	sh(t, r.Top, `git clone -q --depth 1 "file://$PWD" ../shallow-$$; mv ../shallow-$$ shallow`)
+	if s := open(t, filepath.Join(r.Top, "shallow")); !s.Shallow {
+		t.Error("a shallow clone is not seen as one")
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	plain, bare, astray, victim := folder(t), folder(t), folder(t), folder(t)
+	sh(t, bare, `git init -q --bare`)
+	sh(t, astray, `git init -q; git config core.worktree '`+victim+`'`)
+	for what, dir := range map[string]string{
+		"no repository": plain, "bare": bare, "inside .git": filepath.Join(newRepo(t).Top, ".git"), "a working copy elsewhere": astray,
+	} {
+		if r, err := Open(t.Context(), dir); !errors.Is(err, ErrNoRepo) {
+			t.Errorf("%s: %+v, %v", what, r, err)
+		}
+	}
+	if _, err := Open(t.Context(), filepath.Join(plain, "missing")); err == nil {
+		t.Error("a folder that is not there was opened")
+	}
+}
+
+// TestOpenIgnoresTheEnvironment: covey may be started from a hook of git's, which
+// sets GIT_DIR for all that it starts.
+func TestOpenIgnoresTheEnvironment(t *testing.T) {
+	r, other := newRepo(t), newRepo(t)
+	t.Setenv("GIT_DIR", other.GitDir)
+	t.Setenv("GIT_WORK_TREE", other.Top)
+	t.Setenv("GIT_INDEX_FILE", "/nowhere")
+	if again := open(t, r.Top); again.Top != r.Top {
+		t.Errorf("opened %s", again.Top)
+	}
+}
+
+func TestHead(t *testing.T) {
+	ctx, r := t.Context(), newRepo(t)
+	h, err := r.Head(ctx)
+	if err != nil || h.Branch != "main" || h.Commit != sh(t, r.Top, "git rev-parse HEAD") {
+		t.Errorf("%+v, %v", h, err)
+	}
+	sh(t, r.Top, "git checkout -q --detach")
+	if d, err := r.Head(ctx); err != nil || d.Branch != "" || d.Commit != h.Commit {
+		t.Errorf("detached: %+v, %v", d, err)
+	}
+	sh(t, r.Top, "git checkout -q --orphan new/born")
+	if u, err := r.Head(ctx); err != nil || u.Branch != "new/born" || u.Commit != "" {
+		t.Errorf("unborn: %+v, %v", u, err)
+	}
+}
+
+func TestNamesOfCommits(t *testing.T) {
+	r := newRepo(t)
+	for _, bad := range []string{"", "-h", "--all", "nobody", "HEAD:a", "a\x00b", "main..main", "HEAD^{blob}"} {
+		if id, err := r.Commit(t.Context(), bad); !errors.Is(err, ErrNoRef) {
+			t.Errorf("%q: %q, %v", bad, id, err)
+		}
+	}
+	tree, err := r.TreeOf(t.Context(), "main")
+	if err != nil || tree != sh(t, r.Top, "git rev-parse HEAD^{tree}") {
+		t.Errorf("tree %q, %v", tree, err)
+	}
+}
+
+func TestMove(t *testing.T) {
+	ctx, r := t.Context(), newRepo(t)
+	first := sh(t, r.Top, "git rev-parse HEAD")
+	second := sh(t, r.Top, "git commit -q --allow-empty -m second; git rev-parse HEAD")
+	const ref = "refs/heads/x/y"
+	steps := []struct {
+		step  Step
+		moved bool
+	}{
+		{Step{From: first, To: second}, true}, // it does not exist
+		{Step{To: first}, false},
+		{Step{To: second}, true}, // it exists
+		{Step{From: second, To: first}, true},
+		{Step{From: first, To: second}, false},
+		{Step{From: first}, true},
+		{Step{From: second}, false},
+	}
+	for i, s := range steps {
+		s.step.Why = "test"
+		if err := r.Move(ctx, ref, s.step); errors.Is(err, ErrMoved) != s.moved || !s.moved && err != nil {
+			t.Errorf("step %d %+v: %v", i, s.step, err)
+		}
+	}
+	if err := r.Move(ctx, "main", Step{From: second, To: first}); !errors.Is(err, ErrNoRef) {
+		t.Errorf("a short name: %v", err)
+	}
+	if now := sh(t, r.Top, "git rev-parse main"); now != second {
+		t.Errorf("main is on %s", now)
+	}
+}
+
+func TestHoldsAndMergeBase(t *testing.T) {
+	ctx, r := t.Context(), newRepo(t)
+	base := sh(t, r.Top, "git rev-parse HEAD")
+	side := sh(t, r.Top, "git checkout -q -b side; git commit -q --allow-empty -m s; git rev-parse HEAD")
+	main := sh(t, r.Top, "git checkout -q main; git commit -q --allow-empty -m m; git rev-parse HEAD")
+	if ok, err := r.Holds(ctx, side, base); err != nil || !ok {
+		t.Errorf("side holds base: %v, %v", ok, err)
+	}
+	if ok, err := r.Holds(ctx, main, side); err != nil || ok {
+		t.Errorf("main holds side: %v, %v", ok, err)
+	}
+	if b, err := r.MergeBase(ctx, main, side); err != nil || b != base {
+		t.Errorf("merge base %q, %v", b, err)
+	}
+	orphan := sh(t, r.Top, "git commit-tree HEAD^{tree} -m alone")
+	if b, err := r.MergeBase(ctx, main, orphan); err != nil || b != "" {
+		t.Errorf("nothing in common: %q, %v", b, err)
+	}
+	if n, err := r.Ahead(ctx, "main", "side"); err != nil || n != 1 {
+		t.Errorf("ahead by %d, %v", n, err)
+	}
+	branches, err := r.Branches(ctx, "side")
+	if err != nil || len(branches) != 1 || branches["side"] != side {
+		t.Errorf("branches %v, %v", branches, err)
+	}
+}
+
+func TestContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	because := errors.New("the team ends")
+	cancel(because)
+	if _, err := Open(ctx, newRepo(t).Top); !errors.Is(err, because) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestWaitsForALock: whoever works in the repository holds its locks for moments.
+func TestWaitsForALock(t *testing.T) {
+	r := newRepo(t)
+	lock := filepath.Join(r.GitDir, "refs", "heads", "late.lock")
+	must(t, os.WriteFile(lock, nil, 0o600))
+	commit := sh(t, r.Top, "git rev-parse HEAD")
+	done := make(chan error, 1)
+	go func() {
+		done <- r.Move(context.WithoutCancel(t.Context()), "refs/heads/late", Step{To: commit, Why: "test"})
+	}()
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond): // long enough for a first try
+	}
+	must(t, os.Remove(lock))
+	must(t, <-done)
+}

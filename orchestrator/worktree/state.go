@@ -1,0 +1,194 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// State is what lies in a working copy at one moment.
+type State struct {
+	// Tree holds all files that git does not ignore: what is committed, staged, changed
+	// and new, as it is on disk.
+	Tree string
+	// Beyond are the paths below Top of what lies there and is in no tree: folders that
+	// are repositories of their own.
+	Beyond []string
+}
+
+// State takes down what lies in the working copy. Neither its files nor its index
+// are touched, nor the stash. index is the absolute path of a file that is kept
+// between calls and makes the next ones fast, outside of the working copy; empty:
+// none. Marks in the copy's own index that hide changes from git (assume-unchanged)
+// hide nothing here.
+func (r *Repo) State(ctx context.Context, index string) (State, error) {
+	if index == "" {
+		dir, err := os.MkdirTemp("", "covey-index-")
+		if err != nil {
+			return State{}, fmt.Errorf("take down the state of %s: %w", r.Top, err)
+		}
+		defer os.RemoveAll(dir)
+		index = filepath.Join(dir, "index")
+	}
+	w, err := r.writer(ctx, index)
+	if err != nil {
+		return State{}, err
+	}
+	if err := w.begin(ctx); err != nil {
+		// A file that was cut off in the middle, or is of another repository.
+		if rm := os.Remove(index); rm != nil {
+			return State{}, err
+		}
+		if err := w.begin(ctx); err != nil {
+			return State{}, err
+		}
+	}
+	beyond, err := w.update(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	out, err := w.git(ctx, nil, "write-tree")
+	return State{Tree: line(out), Beyond: beyond}, err
+}
+
+// writer brings an index up to what lies in a working copy.
+type writer struct {
+	repo  *Repo
+	index string
+	armed []setting
+}
+
+// writer looks once at the settings against which it must be on its guard.
+func (r *Repo) writer(ctx context.Context, index string) (writer, error) {
+	armed, err := disarm(ctx, r.Top)
+	return writer{repo: r, index: index, armed: armed}, err
+}
+
+// git runs git with the writer's index.
+func (w writer) git(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	return run(ctx, call{
+		args: args, dir: w.repo.Top, index: w.index, stdin: stdin, limit: slow, armed: w.armed,
+	})
+}
+
+// begin makes the index that of the commit that the copy is on. What it knows of
+// files that are still the same it keeps.
+// Where not all files are written out, the copy's own index says which; there it
+// is the only way to tell a file that was left out from one that was deleted.
+func (w writer) begin(ctx context.Context) error {
+	if w.repo.Sparse {
+		data, err := os.ReadFile(filepath.Join(w.repo.GitDir, "index"))
+		if err != nil {
+			return fmt.Errorf("take down the state of %s: %w", w.repo.Top, err)
+		}
+		return os.WriteFile(w.index, data, 0o600)
+	}
+	args := []string{"read-tree", "HEAD"}
+	if _, err := os.Stat(w.index); err == nil {
+		args = []string{"read-tree", "-m", "HEAD"}
+	}
+	if _, err := w.repo.Commit(ctx, "HEAD"); errors.Is(err, ErrNoRef) {
+		args = []string{"read-tree", "--empty"}
+	}
+	_, err := w.git(ctx, nil, args...)
+	return err
+}
+
+// update puts into the index what differs on disk. It is `git add --all` without
+// looking into submodules, where git would go by settings of theirs.
+func (w writer) update(ctx context.Context) (beyond []string, err error) {
+	gone, changed, err := w.differing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	more, err := w.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range fields(more) {
+		if folder, nested := strings.CutSuffix(path, "/"); nested {
+			beyond = append(beyond, folder)
+		} else {
+			changed = append(changed, path)
+		}
+	}
+	staged, err := w.staged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var removals bytes.Buffer
+	for _, path := range gone {
+		fmt.Fprintf(&removals, "0 %s\t%s\x00", zero, path)
+	}
+	if removals.Len() > 0 {
+		if _, err := w.git(ctx, removals.Bytes(), "update-index", "-z", "--index-info"); err != nil {
+			return nil, err
+		}
+	}
+	if changed = append(changed, staged...); len(changed) == 0 {
+		return beyond, nil
+	}
+	slices.Sort(changed)
+	list := strings.Join(slices.Compact(changed), "\x00") + "\x00"
+	_, err = w.git(ctx, []byte(list), "update-index", "--add", "--remove", "--replace",
+		"--ignore-skip-worktree-entries", "-z", "--stdin")
+	return beyond, err
+}
+
+// differing lists the files of the index that are gone from the disk, and those
+// that are there and different.
+func (w writer) differing(ctx context.Context) (gone, changed []string, err error) {
+	out, err := w.git(ctx, nil, "diff-files", "-z", "--name-status", "--no-renames", "--no-ext-diff",
+		"--ignore-submodules=dirty")
+	listed := fields(out)
+	for i := 0; i+1 < len(listed); i += 2 {
+		if listed[i] == "D" {
+			gone = append(gone, listed[i+1])
+		} else {
+			changed = append(changed, listed[i+1])
+		}
+	}
+	return gone, changed, err
+}
+
+// staged lists the files that somebody has added to the copy's own index though
+// they are ignored: nothing else would find them.
+func (w writer) staged(ctx context.Context) ([]string, error) {
+	if w.repo.Sparse { // it began with that index
+		return nil, nil
+	}
+	out, err := run(ctx, call{
+		args:  []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"},
+		dir:   w.repo.Top,
+		armed: w.armed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(fields(out), func(path string) bool {
+		_, err := os.Lstat(filepath.Join(w.repo.Top, filepath.FromSlash(path)))
+		return err != nil
+	}), nil
+}
+
+// Dirty lists the files that differ from the last commit, as people are shown
+// them, in order; at most limit of them if it is more than 0.
+func (r *Repo) Dirty(ctx context.Context, limit int) ([]string, error) {
+	out, err := r.run(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal",
+		"--ignore-submodules=dirty")
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, entry := range fields(out) {
+		if len(entry) > 3 && (limit <= 0 || len(paths) < limit) {
+			paths = append(paths, entry[3:])
+		}
+	}
+	return paths, nil
+}
