@@ -20,8 +20,7 @@ type board struct {
 	store *tasks.Store
 	// members lists who can own a task and get mail, the lead first.
 	members []string
-	// inProgress is each member's limit of tasks in progress; 0: none.
-	inProgress map[string]int
+	terms   memberTerms
 	// protocol carries out structured messages; nil: there is nobody who could.
 	protocol protocol
 }
@@ -150,6 +149,9 @@ func (b *board) updateOnce(ctx context.Context, by actor, id string, p tasks.Pat
 	if err != nil {
 		return t, nil, err
 	}
+	if !by.force {
+		p.Terms = b.terms.of
+	}
 	if p.Status == nil || *p.Status == t.Status {
 		return b.store.Update(ctx, by.Actor, id, p)
 	}
@@ -232,11 +234,12 @@ func (b *board) claim(ctx context.Context, by actor, id, member string) (tasks.T
 	if err := b.known(member); err != nil {
 		return tasks.Task{}, err
 	}
-	limit := b.inProgress[member]
-	if by.force {
-		limit = 0
+	c := tasks.Claim{Member: member}
+	if !by.force {
+		terms := b.terms.of(member)
+		c.Max, c.Skills = terms.Max, terms.Skills
 	}
-	return b.store.Claim(ctx, by.Actor, id, tasks.Claim{Member: member, Max: limit})
+	return b.store.Claim(ctx, by.Actor, id, c)
 }
 
 // known refuses owners and recipients that are no members.

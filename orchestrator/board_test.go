@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -43,9 +44,8 @@ func openStore(t *testing.T) *tasks.Store {
 
 func newTable(t *testing.T) *table {
 	t.Helper()
-	b := &board{
-		store: openStore(t), members: []string{"lead", "dev", "ops"}, inProgress: map[string]int{"dev": 1},
-	}
+	b := &board{store: openStore(t), members: []string{"lead", "dev", "ops"}}
+	b.terms.set(configs.Member{Name: "dev", Limits: configs.Limits{MaxInProgress: 1}, Tools: []string{"Read"}})
 	return &table{t: t, board: b}
 }
 

@@ -284,7 +284,8 @@ func (c *crew) handMail(ctx context.Context, s *seat) error {
 // the next look finds it something else.
 func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 	by := tasks.Actor{Name: s.member.Name, Session: s.session.Epoch}
-	t, err := c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.member.Name, Max: s.member.Limits.MaxInProgress})
+	terms := c.board.terms.of(s.member.Name)
+	t, err := c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.member.Name, Max: terms.Max, Skills: terms.Skills})
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
 			return err

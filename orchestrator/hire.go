@@ -90,9 +90,9 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.around = surroundingsOf(o.team.Workspace)
-	c.board = &board{store: c.store, members: o.memberNames(), inProgress: map[string]int{}}
+	c.board = &board{store: c.store, members: o.memberNames()}
 	for _, m := range o.team.Members() {
-		c.board.inProgress[m.Name] = m.Limits.MaxInProgress
+		c.board.terms.set(m)
 		session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
 		if err != nil {
 			return err

@@ -38,16 +38,10 @@ type seatView struct {
 	Lock      lockState // its agent cannot be used for now
 	Until     time.Time // lockUsedUp only: for how long
 	SelfClaim bool
-	Skills    skills
+	Skills    tasks.Skills
 	Unread    []tasks.Message
 	Nudges    int    // nudges given since Nudged was true
 	Nudged    string // fingerprint of the tasks at the last nudge
-}
-
-// skills are what a task may want of the member that takes it by itself.
-type skills struct {
-	Role  string   // the agent type
-	Tools []string // nil: every tool
 }
 
 // moveKind says what the crew is to do.
@@ -202,7 +196,7 @@ func stuck(s scene, t tasks.Task) string {
 		return "is blocked by " + taskNames(by)
 	}
 	if t.Owner == "" {
-		return "is ready, but no idle member takes it by itself"
+		return "is ready, but " + untaken(s, t)
 	}
 	i := slices.IndexFunc(s.Seats, func(m seatView) bool { return m.Name == t.Owner })
 	switch {
@@ -284,21 +278,6 @@ func openTasks(all []tasks.Task) []tasks.Task {
 		}
 	}
 	return open
-}
-
-// suits reports whether a member has what a task wants.
-// What is not known of a member keeps no task from it but a role: a list of tools
-// that is nil means that it has all.
-func suits(t tasks.Task, have skills) bool {
-	if t.Wants.Role != "" && t.Wants.Role != have.Role {
-		return false
-	}
-	for _, tool := range t.Wants.Tools {
-		if have.Tools != nil && !slices.Contains(have.Tools, tool) {
-			return false
-		}
-	}
-	return true
 }
 
 // fingerprint tells two states of the same tasks apart.

@@ -153,7 +153,7 @@ func (o *Orchestrator) newTasks(loaded map[string]string) []tasks.New {
 		}
 		n := tasks.New{
 			Key: specKey(t.ID), Subject: t.Subject, Description: t.Description, Owner: t.Owner, Labels: t.Labels,
-			Wants: tasks.Wants{Tools: t.WantsTools},
+			Wants: tasks.Wants{Tools: t.WantsTools, Labels: t.WantsLabels, Role: t.WantsRole},
 		}
 		for _, by := range t.BlockedBy {
 			if id, ok := loaded[by]; ok {

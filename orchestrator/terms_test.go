@@ -1,0 +1,124 @@
+package orchestrator
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// TestLimitOnAllWays: a member at its limit gets no more work, whoever hands it over
+// and in whatever words, unless a person uses force.
+func TestLimitOnAllWays(t *testing.T) {
+	started, pending, dev := tasks.InProgress, tasks.Pending, "dev"
+	for name, p := range map[string]tasks.Patch{
+		"status":           {Status: &started},
+		"owner":            {Owner: &dev},
+		"owner and status": {Owner: &dev, Status: &started},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTable(t)
+			b.add(tasks.New{Subject: "hers"})
+			b.add(tasks.New{Subject: "one more"})
+			lead, member := b.as("lead", ""), b.as("dev", "")
+			if _, err := b.board.claim(t.Context(), member, "1", "dev"); err != nil {
+				t.Fatal(err)
+			}
+			by := lead
+			if p.Owner == nil {
+				by = member
+			}
+			if p.Status == nil { // somebody else has it in progress
+				if _, err := b.board.claim(t.Context(), lead, "2", "ops"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, _, err := b.board.update(t.Context(), by, "2", p)
+			if !errors.Is(err, tasks.ErrBusy) {
+				t.Fatalf("error %v", err)
+			}
+			person := b.as("", "")
+			person.force = true
+			if p.Owner != nil {
+				if _, _, err := b.board.update(t.Context(), person, "2", p); err != nil {
+					t.Errorf("with force: %v", err)
+				}
+			}
+		})
+	}
+	b := newTable(t)
+	b.add(tasks.New{Subject: "hers"})
+	b.add(tasks.New{Subject: "later"})
+	if _, err := b.board.claim(t.Context(), b.as("dev", ""), "1", "dev"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "2", tasks.Patch{Owner: &dev, Status: &pending}); err != nil {
+		t.Errorf("given for later: %v", err)
+	}
+}
+
+// TestWishesBindSelfClaims: a member does not take what it does not suit by asking
+// for it in other words; the lead may give it all the same.
+func TestWishesBindSelfClaims(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "run it", Wants: tasks.Wants{Tools: []string{"Bash"}}})
+	dev, started := "dev", tasks.InProgress
+	me := b.as("dev", "")
+	_, claimed := b.board.claim(t.Context(), me, "1", "dev")
+	_, _, owned := b.board.update(t.Context(), me, "1", tasks.Patch{Owner: &dev})
+	_, _, begun := b.board.update(t.Context(), me, "1", tasks.Patch{Status: &started})
+	for way, err := range map[string]error{"claim": claimed, "owner": owned, "status": begun} {
+		if !errors.Is(err, tasks.ErrUnsuited) || !strings.Contains(err.Error(), "tool Bash") {
+			t.Errorf("%s: %v", way, err)
+		}
+	}
+	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "1", tasks.Patch{Owner: &dev, Status: &started}); err != nil {
+		t.Errorf("by the lead: %v", err)
+	}
+}
+
+func TestSkillsOf(t *testing.T) {
+	has := skillsOf(configs.Member{Role: "reviewer", Labels: []string{"go"}, Tools: []string{"Read"}})
+	for _, tt := range []struct {
+		wants tasks.Wants
+		want  bool
+	}{
+		{tasks.Wants{}, true},
+		{tasks.Wants{Role: "reviewer", Labels: []string{"go"}, Tools: []string{"Read"}}, true},
+		{tasks.Wants{Role: "author"}, false},
+		{tasks.Wants{Labels: []string{"css"}}, false},
+		{tasks.Wants{Tools: []string{"Bash"}}, false},
+	} {
+		if have := suits(tasks.Task{Wants: tt.wants}, has); have != tt.want {
+			t.Errorf("%+v suits: %v", tt.wants, have)
+		}
+	}
+}
+
+// TestImpasseNamesWishes: the lead hears what whom lacks, because it is the one who
+// can give the task away all the same.
+func TestImpasseNamesWishes(t *testing.T) {
+	x := task("1", tasks.Pending, "")
+	x.Wants = tasks.Wants{Labels: []string{"sql"}}
+	s := scene{Tasks: []tasks.Task{x}, Seats: []seatView{
+		{Name: "lead", Lead: true, Idle: true},
+		{Name: "a", Idle: true, SelfClaim: true, Skills: tasks.Skills{Labels: []string{"go"}}},
+		{Name: "b", Idle: true, SelfClaim: true},
+		{Name: "c", Gone: true, Idle: true, SelfClaim: true},
+	}}
+	moves := plan(s)
+	if len(moves) != 1 || moves[0].Kind != tellLead ||
+		!strings.Contains(moves[0].Reason, "nobody suits it (a lacks label sql; b lacks label sql)") {
+		t.Errorf("moves %+v", moves)
+	}
+	s.Seats[2].Skills.Labels = []string{"sql"}
+	if moves := plan(s); len(moves) != 1 || moves[0].Kind != giveClaim || moves[0].Member != "b" {
+		t.Errorf("with somebody who suits: %+v", moves)
+	}
+	s.Seats[2].Attention = "it is stuck"
+	if why := stuck(s, x); !strings.Contains(why, "no idle member takes it by itself") {
+		t.Errorf("somebody suits, and does not take it: %s", why)
+	}
+}
