@@ -1,0 +1,297 @@
+//go:build unix
+
+package orchestrator
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// recordedTeam is one recording of a real host that needs more around a member than a
+// member alone has: files in the workspace, a shell, the task list, flags of the program.
+type recordedTeam struct {
+	Name   string
+	Flag   string // of the host's command line
+	Files  map[string]string
+	Mode   string
+	Hooks  json.RawMessage
+	Prompt string
+	Script []struct {
+		Text  string
+		Tools []struct {
+			Name  string
+			Input json.RawMessage
+		}
+	}
+	Fired []struct {
+		Handler string
+		Input   map[string]any
+	}
+	Sees []string // what was new to the model, request by request
+
+	Before string // the goal of a run before, without hooks
+	Loose  bool   // the order is chance
+	More   bool   // the team goes on where the recording ends
+}
+
+// recordedTeams reads the recordings; the list of all of them, with what of each is a
+// deviation, is testdata/conformance.txt of package hooks.
+func recordedTeams(t *testing.T) []recordedTeam {
+	t.Helper()
+	data, err := os.ReadFile("testdata/conformance.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []recordedTeam
+	for line := range bytes.Lines(data) {
+		var c recordedTeam
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// TestConformanceTeam replays them through a whole team: the hooks that fire, their
+// order, the fields that the recording has of each, and the texts that the model reads.
+func TestConformanceTeam(t *testing.T) {
+	agrees := map[string]bool{}
+	for _, c := range recordedTeams(t) {
+		agrees[c.Name] = t.Run(c.Name, func(t *testing.T) { c.replay(t) })
+	}
+	data, err := os.ReadFile("../hooks/testdata/conformance.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		kind, note, _ := strings.Cut(rest, " ")
+		yes, ran := agrees[name]
+		if strings.Contains(kind, "team") != ran {
+			t.Errorf("conformance.txt: %s is of kind %s, but replayed by a team: %v", name, kind, ran)
+		}
+		if ran {
+			t.Logf("%-38s team  agrees: %v %s", name, yes, note)
+		}
+	}
+}
+
+func (c recordedTeam) replay(t *testing.T) {
+	files := map[string]string{"team.yaml": c.spec(t, c.Prompt), "lead.yaml": c.script(t),
+		"hooks.json": `{"hooks":` + string(c.Hooks) + "}"}
+	maps.Copy(files, c.Files)
+	r := newRig(t, files)
+	if c.Before != "" {
+		put(t, r.dir, "team.yaml", c.spec(t, c.Before))
+		put(t, r.dir, "hooks.json", "{}")
+		r.run(Options{})
+		put(t, r.dir, "team.yaml", files["team.yaml"])
+		put(t, r.dir, "hooks.json", files["hooks.json"])
+	}
+	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "fired")
+	rec := "#!/bin/sh\nin=$(cat)\nprintf '%s\\t%s\\n' \"$1\" \"$in\" >>" + log + "\ncase $2 in *sleep*5*) sleep 5;; *0.2*) sleep 0.2;; esac\n"
+	if err := os.WriteFile(filepath.Join(bin, "REC"), []byte(rec), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	opts := Options{}
+	switch c.Flag {
+	case "init-only":
+		opts.Setup, opts.SetupOnly = SetupInit, true
+	case "maintenance":
+		opts.Setup = SetupMaintenance
+	}
+	r.run(opts)
+	c.compare(t, r, firedIn(t, log))
+}
+
+// spec is a team of one whose goal is what the person said.
+func (c recordedTeam) spec(t *testing.T, goal string) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{
+		"covey": 1, "name": "crew", "goal": goal, "settings": []string{"hooks.json"},
+		"models": map[string]any{"demo": map[string]string{"provider": "script", "script": "lead.yaml"}},
+		"lead":   map[string]string{"model": "demo", "permission_mode": c.Mode},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// script is the recorded model's.
+func (c recordedTeam) script(t *testing.T) string {
+	t.Helper()
+	var steps []map[string]any
+	for _, s := range c.Script {
+		step := map[string]any{"say": s.Text}
+		var calls []map[string]any
+		for _, call := range s.Tools {
+			calls = append(calls, map[string]any{"tool": call.Name, "input": call.Input})
+		}
+		if calls != nil {
+			step["call"] = calls
+		}
+		steps = append(steps, step)
+	}
+	text, err := json.Marshal(map[string]any{"exhausted": "stop", "steps": steps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// firing is one call of REC.
+type firing struct {
+	handler string
+	input   map[string]any
+}
+
+// firedIn reads what REC has noted.
+func firedIn(t *testing.T, log string) []firing {
+	t.Helper()
+	data, err := os.ReadFile(log)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	var all []firing
+	for line := range strings.Lines(string(data)) {
+		handler, text, _ := strings.Cut(line, "\t")
+		f := firing{handler: handler}
+		if err := json.Unmarshal([]byte(text), &f.input); err != nil {
+			t.Fatalf("%s: %v in %q", handler, err, text)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// beside are the events whose hooks run beside what goes on, so that their place in
+// the order is chance, there as here.
+var beside = []string{"InstructionsLoaded", "Notification", "MessageDisplay"}
+
+// compare holds what has fired and what the model has read to the recording.
+func (c recordedTeam) compare(t *testing.T, r *rig, fired []firing) {
+	t.Helper()
+	want, got := c.wanted(), c.shown(fired, r.dir)
+	if c.More && len(got) > len(want) {
+		got = got[:len(want)]
+	}
+	for _, list := range [][]string{want, got} {
+		slices.SortStableFunc(list, func(a, b string) int { return strings.Compare(c.aside(a), c.aside(b)) })
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("fired:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	transcript := transcriptOf(t)
+	for _, text := range c.Sees {
+		role, text, _ := strings.Cut(text, ": ")
+		text = strings.ReplaceAll(strings.TrimPrefix(text, "[tool_result] "), "<CWD>", r.dir)
+		if role == "user" && !strings.Contains(transcript, strings.Trim(jsonText(t, text), `"`)) {
+			t.Errorf("the model did not read %q in\n%s", text, transcript)
+		}
+	}
+}
+
+// wanted are the hooks of the recording.
+func (c recordedTeam) wanted() []string {
+	var all []string
+	for _, f := range c.Fired {
+		all = append(all, describe(f.Handler, f.Input, f.Input, "<CWD>"))
+	}
+	return all
+}
+
+// shown are the hooks that ran, each with the fields that the next one of its name has
+// in the recording. Notifications are left out: the host's own are not recorded (DESIGN
+// 10.4).
+func (c recordedTeam) shown(fired []firing, dir string) []string {
+	var all []string
+	seen := map[string]int{}
+	for _, f := range fired {
+		if f.input["hook_event_name"] == "Notification" {
+			continue
+		}
+		fields, n := f.input, 0
+		for _, w := range c.Fired {
+			if w.Handler != f.handler {
+				continue
+			}
+			if n == seen[f.handler] {
+				fields = w.Input
+			}
+			n++
+		}
+		seen[f.handler]++
+		all = append(all, describe(f.handler, f.input, fields, dir))
+	}
+	return all
+}
+
+// aside is what such an event is sorted by; others keep their order.
+func (c recordedTeam) aside(line string) string {
+	if c.Loose || slices.ContainsFunc(beside, func(event string) bool { return strings.Contains(line, `"`+event+`"`) }) {
+		return line
+	}
+	return "~"
+}
+
+// callID is the id of a tool call, there as here.
+var callID = regexp.MustCompile(`<TOOLUSE-\d+>|toolu_[a-z0-9_]+`)
+
+// describe writes the fields of input that the recording has.
+func describe(handler string, input, fields map[string]any, cwd string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if value, ok := input[name]; ok && !own(name) {
+			fmt.Fprintf(&b, " %s=%v", name, value)
+		}
+	}
+	return handler + callID.ReplaceAllString(strings.ReplaceAll(b.String(), cwd, "<CWD>"), "<ID>")
+}
+
+// own names fields whose values are the host's own: ids, and what it thinks of its
+// prompt cache when it goes on.
+func own(name string) bool {
+	return slices.Contains([]string{"session_id", "transcript_path", "tool_use_id", "prompt_id", "duration_ms",
+		"context_tokens", "estimated_cache_write_usd", "prompt_cache_likely_expired", "seconds_since_last_response"}, name)
+}
+
+// transcriptOf is the lead's whole transcript.
+func transcriptOf(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(os.Getenv("COVEY_STATE_HOME"), "*", "transcripts", "lead", "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	return all.String()
+}
+
+// jsonText is text as it stands in a line of JSON.
+func jsonText(t *testing.T, text string) string {
+	t.Helper()
+	var buf strings.Builder
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(text); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(buf.String())
+}
