@@ -16,7 +16,7 @@ func (u *turn) deferral(pre hooks.Outcome, call *ToolCall) bool {
 	if pre.Decision != hooks.Pass || pre.Permission.Decision != "defer" {
 		return false
 	}
-	if u.t.opts.Asker != nil || u.t.helper != nil || len(u.batch) > 0 || len(u.t.ledger.open) > 1 {
+	if u.asker() != nil || u.t.helper != nil || len(u.batch) > 0 || len(u.t.ledger.open) > 1 {
 		u.warn("a PreToolUse hook wants %s put off (defer), which counts only for a member that can ask nobody, "+
 			"and for a call that stands alone: it was left out", call.Name)
 		return false

@@ -23,6 +23,9 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 				return end
 			}
 		}
+		if why := u.t.onHold(); why != "" {
+			return awaited(why)
+		}
 		v, err := u.t.endTurn(ctx, u)
 		if err != nil {
 			return u.aborted(ctx)
@@ -116,6 +119,8 @@ func (u *turn) judge(v Verdict) (end ending, over bool) {
 		return ending{reason: EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.HaltedBy, v.Halt)}, true
 	case !v.Refused():
 		return ending{reason: EndCompleted, idle: IdleAvailable}, true
+	case v.hold() != "":
+		return awaited(v.hold()), true
 	}
 	u.refusals++
 	u.refused = true

@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -204,7 +205,7 @@ type asking struct {
 // the PermissionRequest hooks, then people. Where a hook asks and there is
 // nobody, recorded hosts do not put it to other hooks.
 func (u *turn) askSomebody(ctx context.Context, a asking, call *ToolCall) (denial, who string) {
-	byHook, asker := a.ruling.by == "hook", u.t.opts.Asker
+	byHook, asker := a.ruling.by == "hook", u.asker()
 	if !byHook || asker != nil {
 		if denial, decided := u.request(ctx, a.tool, a.ruling, call); decided {
 			return denial, "hook"
@@ -217,30 +218,36 @@ func (u *turn) askSomebody(ctx context.Context, a asking, call *ToolCall) (denia
 	case byHook:
 		reason = "a hook asks: " + a.reason
 	}
-	who = "nobody"
+	var answer Answer
 	if asker != nil {
 		u.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", u.t.opts.Name, call.Name))
-		allowed, by := asker.Ask(ctx, u.t.opts.Name, *call, reason)
-		if by != "" {
-			who = by
-		}
-		if allowed && ctx.Err() == nil {
-			return "", who
+		answer = asker.Ask(ctx, Question{Member: u.t.opts.Name, Call: *call, Reason: reason})
+		if answer.Allow && ctx.Err() == nil {
+			return "", answer.By
 		}
 	}
-	if byHook && a.reason != "" {
+	who = cmp.Or(answer.By, "nobody")
+	if byHook && a.reason != "" && answer.Said == "" {
 		return a.reason, who
 	}
+	return u.notGiven(*call, reason, answer), who
+}
+
+// notGiven tells the model that nobody has allowed a call.
+func (u *turn) notGiven(call ToolCall, reason string, answer Answer) string {
 	text := fmt.Sprintf("Permission to use %s was not given (%s), ", call.Name, reason)
-	switch who {
-	case "nobody":
+	switch answer.By {
+	case "":
 		text += "for there is nobody to ask now. "
 	case ByTimeLimit:
 		text += "for nobody answered in time. "
 	default:
-		text += "and " + who + " said no. "
+		text += "and " + answer.By + " said no. "
 	}
-	return text + u.wayOut(*call), who
+	if answer.Said != "" {
+		return text + "What they said: " + answer.Said
+	}
+	return text + u.wayOut(call)
 }
 
 // refusalText tells the model why a call is denied.

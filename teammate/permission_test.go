@@ -125,14 +125,18 @@ func TestDecideByInput(t *testing.T) {
 
 // asker answers and remembers.
 type asker struct {
-	yes   bool
-	by    string
-	asked []string
+	yes    bool
+	by     string
+	said   string
+	absent bool
+	asked  []string
 }
 
-func (a *asker) Ask(_ context.Context, member string, call ToolCall, reason string) (bool, string) {
-	a.asked = append(a.asked, member+" "+call.Name+": "+reason)
-	return a.yes, a.by
+func (a *asker) Present() bool { return !a.absent }
+
+func (a *asker) Ask(_ context.Context, q Question) Answer {
+	a.asked = append(a.asked, q.Member+" "+q.Call.Name+": "+q.Reason)
+	return Answer{Allow: a.yes, By: a.by, Said: a.said}
 }
 
 // What the model reads and the journal tells, for each way a call is decided.
@@ -179,6 +183,13 @@ func TestPermissionTexts(t *testing.T) {
 		"default, no": {asker: &asker{by: "person"},
 			want: "error: Permission to use Bash was not given (permission mode default), and person said no." + way,
 			by:   PermissionDecided{Decision: "deny", By: "person"}},
+		"default, no, with a reason": {asker: &asker{by: "person", said: "use v2"},
+			want: "error: Permission to use Bash was not given (permission mode default), and person said no. " +
+				"What they said: use v2",
+			by: PermissionDecided{Decision: "deny", By: "person"}},
+		"default, everybody left": {asker: &asker{yes: true, absent: true},
+			want: "error: Permission to use Bash was not given (permission mode default), for there is nobody to ask now." + way,
+			by:   PermissionDecided{Decision: "deny", By: "nobody"}},
 		"default, nobody answers": {asker: &asker{},
 			want: "error: Permission to use Bash was not given (permission mode default), for there is nobody to ask now." + way,
 			by:   PermissionDecided{Decision: "deny", By: "nobody"}},
@@ -205,7 +216,7 @@ func TestPermissionTexts(t *testing.T) {
 			equal(t, "journal", one[PermissionDecided](t, r.journal), test.by)
 			ran := len(r.runner.of(hooks.PostToolUse)) == 1
 			equal(t, "ran", ran, test.want == "result: ran")
-			if test.asker != nil && test.mode != modeNoAsk {
+			if test.asker != nil && !test.asker.absent && test.mode != modeNoAsk {
 				equal(t, "asked", len(test.asker.asked), 1)
 				equal(t, "notified", r.runner.of(hooks.Notification)[0].Payload.(hooks.NotificationInput),
 					hooks.NotificationInput{Message: "api needs your permission to use Bash", NotificationType: "permission_prompt"})

@@ -9,10 +9,6 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// ByTimeLimit is what an Asker says if nobody answered in time: an automatic
-// decision, of which the PermissionDenied hooks are told.
-const ByTimeLimit = "time limit"
-
 // requestDecision is what a PermissionRequest hook's decision holds besides
 // what an Outcome has fields for.
 type requestDecision struct {

@@ -1,7 +1,7 @@
 package teammate
 
 // Why turns end, as TurnEnded tells it. The words are those of HOOKS.md
-// section 9; the last five are ours, for what it does not know.
+// section 9; the last ones are ours, for what it does not know.
 const (
 	EndCompleted        = "completed"           // the gates agreed, were overridden, or the model's API failed
 	EndMaxTurns         = "max_turns"           // limits.max_turns passes are used up
@@ -16,6 +16,7 @@ const (
 	EndTurnTimeout      = "turn_timeout"        // limits.turn_timeout is over
 	EndUsageLimit       = "usage_limit"         // the agent's account is used up for now
 	EndLoggedOut        = "logged_out"          // the agent is not logged in
+	EndAwaiting         = "awaiting_answer"     // the member waits for somebody's approval
 )
 
 // What the last turn of a member that goes idle came to, as Idle tells it.
@@ -27,4 +28,5 @@ const (
 	IdleLimited     = "limited"     // a limit ended the turn, or the gates were overridden
 	IdleUsageLimit  = "usage_limit" // the agent's account is used up for now
 	IdleLoggedOut   = "logged_out"  // the agent is not logged in
+	IdleAwaiting    = "awaiting"    // it waits for somebody's approval; last_text says whose
 )

@@ -45,11 +45,6 @@ type Work struct {
 	Inputs []Input
 }
 
-// Asker decides tool calls that need somebody to ask (DESIGN 10.4).
-type Asker interface {
-	Ask(ctx context.Context, member string, call ToolCall, reason string) (allow bool, by string)
-}
-
 // Limits bound a member's turns. Zero fields mean no limit, save for
 // StopBlockCap, where the orchestrator fills in the default of 8.
 type Limits struct {
@@ -115,5 +110,9 @@ type Options struct {
 	// goroutines of their own and also between turns; optional. One that Wakes is to
 	// come in as mail of kind FromHook, if its Messages are Feedback, or FromContext,
 	// exactly once. Without Behind such a hook's words wait for the next turn.
+	// OnHold tells for whose answer the member waits before its work can be judged,
+	// for people, behind "it waits for "; empty: it does not. Its turns end without
+	// the gates then. Optional; called from any goroutine.
+	OnHold func() string
 	Behind func(p hooks.Progress)
 }

@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -13,6 +14,9 @@ type Verdict struct {
 	Feedback []Input     // what the model is to see: in the next pass, or after a halt in the next turn
 	Halt     string      // a halt: why, for people
 	HaltedBy hooks.Event // a halt: the event whose hook it was
+	// Awaits is whose answer a refusal waits for, for people; empty: none does.
+	Awaits string
+	held   int // how much of Feedback says nothing but that
 }
 
 // Halted reports whether a hook said continue:false. It outweighs refusals.
@@ -24,6 +28,8 @@ func (v Verdict) Refused() bool { return !v.Halted() && len(v.Feedback) > 0 }
 // and adds what a later gate decided. The first halt gives the reason.
 func (v Verdict) and(w Verdict) Verdict {
 	v.Feedback = append(v.Feedback, w.Feedback...)
+	v.held += w.held
+	v.Awaits = cmp.Or(v.Awaits, w.Awaits)
 	if !v.Halted() {
 		v.Halt, v.HaltedBy = w.Halt, w.HaltedBy
 	}
@@ -94,6 +100,11 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 	return v, nil
 }
 
+// AwaitsField is the field of an Outcome's Output by which whoever runs the hooks
+// says that a refusal is only a wait for somebody's answer: whose, as a JSON
+// string. Hooks themselves cannot set it.
+const AwaitsField = "coveyAwaits"
+
 // decide reads one gate's outcome. A Stop hook can also send the agent on
 // without refusing, by giving it more to think about.
 func decide(out hooks.Outcome) Verdict {
@@ -101,7 +112,11 @@ func decide(out hooks.Outcome) Verdict {
 	case out.Decision == hooks.Halt:
 		return Verdict{HaltedBy: out.Event, Halt: haltReason(out), Feedback: said(out)}
 	case out.Continues():
-		return Verdict{Feedback: said(out)}
+		v := Verdict{Feedback: said(out), Awaits: outputText(out, AwaitsField)}
+		if v.Awaits != "" {
+			v.held = len(v.Feedback)
+		}
+		return v
 	}
 	return Verdict{}
 }

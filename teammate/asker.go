@@ -1,0 +1,82 @@
+package teammate
+
+import (
+	"cmp"
+	"context"
+)
+
+// Asker decides tool calls that need somebody to ask (DESIGN 10.4).
+type Asker interface {
+	// Present reports whether there is somebody to ask now. Where there is not, a
+	// call is denied as if the member had no Asker.
+	Present() bool
+	// Ask waits for an answer as long as somebody may give one. It is called again
+	// for the same call after a restart, and returns at once when ctx ends.
+	Ask(ctx context.Context, q Question) Answer
+}
+
+// Question is a tool call that only somebody else can allow.
+type Question struct {
+	Member string
+	Call   ToolCall
+	Reason string // why it is asked: the mode, an ask rule, or what a hook says
+}
+
+// Answer is what an Asker says.
+type Answer struct {
+	Allow bool
+	By    string // who decided; ByTimeLimit: nobody in time; empty: nobody could be asked
+	Said  string // what they want the model to know besides; may be empty
+}
+
+// ByTimeLimit is what an Asker says if nobody answered in time: an automatic
+// decision, of which the PermissionDenied hooks are told.
+const ByTimeLimit = "time limit"
+
+// asker is who can be asked now; nil: nobody.
+func (u *turn) asker() Asker {
+	if a := u.t.opts.Asker; a != nil && a.Present() {
+		return a
+	}
+	return nil
+}
+
+// SetMode changes the member's permission mode, from the next decision on and
+// for this session. It may be called at any time from any goroutine; the error
+// says that there is no such mode.
+func (t *Teammate) SetMode(mode string) error {
+	t.rights.mu.Lock()
+	defer t.rights.mu.Unlock()
+	p := t.rights.p
+	p.Mode = mode
+	if err := p.check(); err != nil {
+		return err
+	}
+	t.rights.p = p
+	return nil
+}
+
+// awaited is the end of a turn whose member waits for somebody's answer. The
+// gates are not asked, or their refusal was that very wait: there is nothing
+// that the agent could mend, and another pass would only say so again. The
+// answer comes as mail.
+func awaited(why string) ending {
+	return ending{reason: EndAwaiting, idle: IdleAwaiting, lastText: "it waits for " + why}
+}
+
+// onHold is what the member waits for before its turn end is anything to judge.
+func (t *Teammate) onHold() string {
+	if t.opts.OnHold == nil || t.helper != nil {
+		return ""
+	}
+	return t.opts.OnHold()
+}
+
+// hold says whose answer a verdict's refusals wait for; empty: some refusal
+// wants the agent to do something.
+func (v Verdict) hold() string {
+	if !v.Refused() || v.held < len(v.Feedback) {
+		return ""
+	}
+	return cmp.Or(v.Awaits, "an answer")
+}

@@ -1,0 +1,83 @@
+package teammate
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// awaiting is the outcome of gates of which one waits for ben's answer.
+func awaiting(feedback ...string) hooks.Outcome {
+	return hooks.Outcome{
+		Decision: hooks.Block, Feedback: feedback, Messages: feedback,
+		Output: map[string]json.RawMessage{AwaitsField: json.RawMessage(`"ben's approval"`)},
+	}
+}
+
+// TestTurnEndThatWaits: a refusal that is only a wait ends the turn, and one
+// that wants something done as well does not.
+func TestTurnEndThatWaits(t *testing.T) {
+	refused := hooks.Outcome{Decision: hooks.Block, Feedback: []string{"mend it"}, Messages: []string{"mend it"}}
+	for name, tc := range map[string]struct {
+		task, idle []hooks.Outcome
+		passes     int
+		reason     string
+		said       string
+	}{
+		"a wait": {task: []hooks.Outcome{awaiting("wait for ben")}, passes: 1, reason: IdleAwaiting,
+			said: "it waits for ben's approval"},
+		"a wait and a refusal": {task: []hooks.Outcome{awaiting("wait for ben"), {}}, idle: []hooks.Outcome{refused, {}},
+			passes: 2,
+			reason: IdleAvailable},
+		"a refusal": {task: []hooks.Outcome{refused, {}}, passes: 2, reason: IdleAvailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, say{text: "done"}, say{text: "done again"})
+			r.tasks.list = []tasks.Task{{ID: "1", Subject: "s"}}
+			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{
+				hooks.TaskCompleted: tc.task, hooks.TeammateIdle: tc.idle,
+			})
+			r.mustRun(t)
+			equal(t, "passes", one[TurnEnded](t, r.journal).Passes, tc.passes)
+			idle := one[Idle](t, r.journal)
+			equal(t, "idle", idle.Reason, tc.reason)
+			if tc.said != "" {
+				equal(t, "last text", idle.LastText, tc.said)
+				equal(t, "end", one[TurnEnded](t, r.journal).Reason, EndAwaiting)
+			}
+		})
+	}
+}
+
+// TestTurnEndOnHold: while a member's plan is looked at, no gate is asked; the
+// refusals in a row do not count on.
+func TestTurnEndOnHold(t *testing.T) {
+	r := newRig(t, say{text: "my plan"})
+	why := "the lead's approval of its plan"
+	r.opts.OnHold = func() string { return why }
+	r.mustRun(t)
+	for _, event := range []hooks.Event{hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle} {
+		equal(t, string(event), len(r.runner.of(event)), 0)
+	}
+	equal(t, "end", one[TurnEnded](t, r.journal).Reason, EndAwaiting)
+	equal(t, "last text", one[Idle](t, r.journal).LastText, "it waits for "+why)
+}
+
+// TestSetMode: a mode counts from the next decision on; what is no mode changes
+// nothing.
+func TestSetMode(t *testing.T) {
+	r := newRig(t)
+	r.opts.Permissions.Mode = modePlan
+	m, err := New(r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SetMode("everything"); err == nil || m.Permissions().Mode != modePlan {
+		t.Errorf("mode %q (%v)", m.Permissions().Mode, err)
+	}
+	if err := m.SetMode(modeEdits); err != nil || m.Permissions().Mode != modeEdits {
+		t.Errorf("mode %q (%v)", m.Permissions().Mode, err)
+	}
+}
