@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/goccy/go-yaml/lexer"
@@ -37,11 +38,14 @@ func newDecoder(name string, data []byte) *decoder {
 	root, problems := parseYAML(src, tokens)
 	d.problems = problems
 	if root == nil && len(problems) == 0 {
-		d.fail(position{1, 1}, "the spec is empty; `covey init` writes one that runs")
+		d.fail(position{1, 1}, emptySpec)
 	}
 	d.root = root
 	return d
 }
+
+// emptySpec is what is wrong with a file in which nothing is said.
+const emptySpec = "the spec is empty; `covey init` writes one that runs"
 
 // fail records a problem.
 func (d *decoder) fail(at position, format string, args ...any) {
@@ -117,13 +121,22 @@ func (d *decoder) unique(n *node) []pair {
 	var out []pair
 	for _, p := range n.pairs {
 		if at, twice := first[p.key.text]; twice {
-			d.fail(p.key.at, "%s is here twice, first in line %d; keep one", quote(p.key.text), at.line)
+			d.fail(p.key.at, "%s is here twice, first in %s; keep one", quote(p.key.text), d.lineOf(at, p.key.at))
 			continue
 		}
 		first[p.key.text] = p.key.at
 		out = append(out, p)
 	}
 	return out
+}
+
+// lineOf names a line for a message that stands at another place.
+func (d *decoder) lineOf(at, from position) string {
+	src, there := d.src.origin(at)
+	if here, _ := d.src.origin(from); here != src {
+		return fmt.Sprintf("line %d of %s", there.line, filepath.Base(src.name))
+	}
+	return fmt.Sprintf("line %d", there.line)
 }
 
 // find returns the field with the key, or nil.

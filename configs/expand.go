@@ -15,7 +15,7 @@ const reservedVariables = "COVEY_"
 const maxExpanded = 1 << 20
 
 // env resolves the variables for a program.
-func (r *resolver) env(entries []entry[value[string]]) []EnvVar {
+func (r *resolver) env(entries []entry[variableSpec]) []EnvVar {
 	var out []EnvVar
 	for _, e := range entries {
 		if strings.HasPrefix(e.name.text, reservedVariables) {
@@ -23,7 +23,15 @@ func (r *resolver) env(entries []entry[value[string]]) []EnvVar {
 				reservedVariables, nameOf(e.name))
 			continue
 		}
-		v := EnvVar{Name: e.name.text, Text: e.v.v}
+		if e.v.secret.at != nil {
+			v := r.secret(e.name, &e.v.secret)
+			if r.expanded += len(v.Value); r.expanded > maxExpanded {
+				r.fail(e.name.at, "%s: %v", nameOf(e.name), errLong)
+			}
+			out = append(out, v)
+			continue
+		}
+		v := EnvVar{Name: e.name.text, Text: e.v.text.v}
 		room := maxExpanded - r.expanded
 		err := expand(v.Text, func(piece string, name bool) error {
 			if name {
@@ -39,7 +47,7 @@ func (r *resolver) env(entries []entry[value[string]]) []EnvVar {
 			return nil
 		})
 		if err != nil {
-			r.fail(e.v.at.at, "%s: %v", nameOf(e.name), err)
+			r.fail(e.v.text.at.at, "%s: %v", nameOf(e.name), err)
 		}
 		r.expanded += len(v.Value)
 		out = append(out, v)
@@ -85,6 +93,9 @@ func expand(text string, take func(piece string, name bool) error) error {
 // Refers lists covey's own variables that the value is made of, each once and
 // in their order. They are what leaves covey's environment with it.
 func (v EnvVar) Refers() []string {
+	if v.File != "" {
+		return nil
+	}
 	var out []string
 	seen := map[string]bool{}
 	// Text comes from a spec that was read, so nothing is wrong with it; a

@@ -28,13 +28,18 @@ type Options struct {
 // is not there gives an error that matches fs.ErrNotExist.
 func Load(path string) (*Team, error) { return LoadWith(path, Options{}) }
 
-// LoadWith is Load for a program that brings agents along.
+// LoadWith is Load for a program that brings agents along. A local override beside
+// the spec (OverridePath) is laid over it: mappings are merged, all else replaced.
 func LoadWith(path string, opts Options) (*Team, error) {
 	data, err := readSpec(path)
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
-	return ParseWith(path, data, opts)
+	over, err := readOverride(path)
+	if err != nil {
+		return nil, fmt.Errorf("configs: the local override: %w", err)
+	}
+	return written{name: path, spec: data, over: over}.team(opts)
 }
 
 // Parse reads a spec from data. Its name stands in messages, and relative
@@ -44,12 +49,29 @@ func Parse(name string, data []byte) (*Team, error) { return ParseWith(name, dat
 
 // ParseWith is Parse for a program that brings agents along.
 func ParseWith(name string, data []byte, opts Options) (*Team, error) {
-	file, err := filepath.Abs(name)
+	return written{name: name, spec: data}.team(opts)
+}
+
+// written is a spec as it is on disk.
+type written struct {
+	name string // of the spec
+	spec []byte
+	over []byte // the local override; nil: there is none
+}
+
+// team makes a Team of what was written.
+func (w written) team(opts Options) (*Team, error) {
+	file, err := filepath.Abs(w.name)
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
-	d := newDecoder(name, data)
-	team := resolve(&resolver{decoder: d, opts: opts, file: file, writable: writable})
+	d := newDecoder(w.name, w.spec)
+	r := &resolver{decoder: d, opts: opts, file: file, writable: writable}
+	if w.over != nil {
+		d.override(OverridePath(w.name), w.over)
+		r.over = OverridePath(file)
+	}
+	team := resolve(r)
 	if len(d.problems) > 0 {
 		return nil, Errors(sortProblems(d.problems))
 	}

@@ -53,12 +53,12 @@ func (e Errors) Error() string {
 	return b.String()
 }
 
-// sortProblems orders by place and drops what is said twice there.
+// sortProblems orders by place, the spec before its override, and drops what is said twice there.
 func sortProblems(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+		return cmp.Or(cmp.Compare(b.File, a.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	return slices.CompactFunc(problems, func(a, b Problem) bool {
-		return a.Line == b.Line && a.Col == b.Col && a.Message == b.Message
+		return a.File == b.File && a.Line == b.Line && a.Col == b.Col && a.Message == b.Message
 	})
 }

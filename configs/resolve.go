@@ -17,6 +17,7 @@ type resolver struct {
 	*decoder
 	opts Options
 	file string // absolute path of the spec
+	over string // absolute path of its local override; empty: none
 	dir  string // where relative paths start
 
 	workspace string // absolute path; empty: it cannot be used, which has been said
@@ -35,6 +36,7 @@ type resolver struct {
 func (r *resolver) team(s *teamSpec) *Team {
 	t := &Team{
 		File:       r.file,
+		Override:   r.over,
 		Name:       s.name.or(defaultName(r.dir)),
 		Goal:       s.goal.v,
 		Keep:       s.keep.v,
@@ -109,8 +111,9 @@ func (r *resolver) mandatoryHooks(s *hookSection) {
 // said reports whether the decoder has found a problem at this very place. The
 // rules of package hooks see only that something is missing there.
 func (r *resolver) said(at position) bool {
+	src, there := r.src.origin(at)
 	for _, p := range r.problems {
-		if p.Line == at.line && p.Col == at.col {
+		if p.File == src.name && p.Line == there.line && p.Col == there.col {
 			return true
 		}
 	}

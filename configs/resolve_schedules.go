@@ -11,15 +11,15 @@ func (r *resolver) schedules(t *Team, specs list[scheduleSpec]) []Schedule {
 	for _, m := range t.Members() {
 		names = append(names, m.Name)
 	}
-	members, line := newDirectory("member", names), map[string]int{}
+	members, first := newDirectory("member", names), map[string]position{}
 	var out []Schedule
 	for i := range specs.items {
 		s := &specs.items[i]
-		if before, twice := line[s.name.v]; twice && s.name.v != "" {
-			r.fail(s.name.at.at, "the schedule of line %d is called %s too; give one of them another name",
-				before, quote(s.name.v))
+		if before, twice := first[s.name.v]; twice && s.name.v != "" {
+			r.fail(s.name.at.at, "the schedule of %s is called %s too; give one of them another name",
+				r.lineOf(before, s.name.at.at), quote(s.name.v))
 		} else if s.name.at != nil {
-			line[s.name.v] = s.name.at.at.line
+			first[s.name.v] = s.name.at.at
 		}
 		schedule := Schedule{Name: s.name.v, Cron: s.cron.v, Zone: s.zone.v, To: s.to.v, Text: s.text.v}
 		r.due(s, schedule)

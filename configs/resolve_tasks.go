@@ -45,19 +45,19 @@ func (r *resolver) allTasks(specs list[taskSpec], team []Member) []Task {
 // taskIDs gives every task its id: the one it names, or one made from its
 // subject that nobody else has.
 func (r *resolver) taskIDs(tasks []taskSpec) []string {
-	ids, line := make([]string, len(tasks)), map[string]int{}
+	ids, line, first := make([]string, len(tasks)), map[string]int{}, map[string]position{}
 	for i, t := range tasks {
 		if !t.id.given() || t.id.v == "" {
 			continue
 		}
 		// The second one gets an id of its own below all the same, so that the
 		// other mistakes of the spec are still found in this run.
-		if before, twice := line[t.id.v]; twice {
-			r.fail(t.id.at.at, "the task of line %d has the id %s too; give one of them another id",
-				before, quote(t.id.v))
+		if before, twice := first[t.id.v]; twice {
+			r.fail(t.id.at.at, "the task of %s has the id %s too; give one of them another id",
+				r.lineOf(before, t.id.at.at), quote(t.id.v))
 			continue
 		}
-		ids[i], line[t.id.v] = t.id.v, t.id.at.at.line
+		ids[i], line[t.id.v], first[t.id.v] = t.id.v, t.id.at.at.line, t.id.at.at
 	}
 	for i, t := range tasks {
 		if ids[i] == "" {

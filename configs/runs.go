@@ -53,6 +53,9 @@ type Run struct {
 func (t *Team) Runs() []Run {
 	l := lister{team: t}
 	l.add(Run{Kind: RunSpec, Path: t.File})
+	if t.Override != "" {
+		l.add(Run{Kind: RunSpec, Path: t.Override})
+	}
 	for _, name := range sortedKeys(t.Models) {
 		l.script(t.Models[name])
 	}

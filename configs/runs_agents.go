@@ -20,7 +20,9 @@ func (l *lister) agent(a Agent) {
 		l.add(Run{Kind: RunEnv, Command: a.Name + ": " + variables(a.Env)})
 	}
 	for _, v := range a.Env {
-		l.loaded(v)
+		if v.File == "" { // what it holds is a value, and is read by nobody else
+			l.loaded(v)
+		}
 	}
 }
 
@@ -67,6 +69,9 @@ func variables(env []EnvVar) string {
 	shown := make([]string, 0, len(env))
 	for _, v := range env {
 		name := v.Name
+		if v.File != "" {
+			name += " from " + strings.TrimPrefix(v.Text, "file: ")
+		}
 		if from := v.Refers(); len(from) > 0 {
 			name += " from $" + strings.Join(from, ", $")
 		}

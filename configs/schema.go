@@ -126,11 +126,12 @@ func (p variablePart) schema() *schema {
 
 // schema allows scalars, which count by their text.
 func (p envPart) schema() *schema {
+	file := objectSchema((&secretSpec{}).fields())
 	return of(jsonschema.Schema{
 		Type:          "object",
 		PropertyNames: &jsonschema.Schema{Pattern: variableForm},
 		AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-			{Type: "string"}, {Type: "number"}, {Type: "boolean"},
+			{Type: "string"}, {Type: "number"}, {Type: "boolean"}, &file.Schema,
 		}},
 	})
 }

@@ -16,6 +16,7 @@ type source struct {
 	name  string   // as the caller named the file
 	text  string   // no byte order mark, lines end in "\n"
 	lines []string // text, split
+	over  *source  // a local override, whose lines are counted on from these; nil: none
 
 	// The characters of the line that was asked for last: a spec that a
 	// program wrote may be one line, and columns are asked for by the thousand.
@@ -99,6 +100,7 @@ const sourceWindow = 120
 
 // problem makes the Problem for a place.
 func (s *source) problem(at position, message string) Problem {
+	s, at = s.origin(at)
 	p := Problem{File: s.name, Line: at.line, Col: at.col, Message: message}
 	line := s.line(at.line)
 	start, lead := 0, ""

@@ -40,7 +40,8 @@ func (a *agentSpec) fields() []field {
 			doc: "With `use: command`, arguments that follow the command to go on with an earlier session; " +
 				"`{session}` in them is its id."},
 		{key: "env", part: envPart{&a.env},
-			doc: "Variables for the program. `${NAME}` in a value is covey's own variable NAME, `$$` is a dollar."},
+			doc: "Variables for the program. `${NAME}` in a value is covey's own variable NAME, `$$` is a " +
+				"dollar; `{file: PATH}` is what the file holds."},
 		{key: "auth", part: either(oneOf(&a.auth.mode, string(Login), string(Key)), object(&a.auth.at, a.auth.fields()),
 			"login, key, or a mapping such as {key: VARIABLE, file: PATH}"),
 			doc: "How the program logs in: login, with the login that it has; key, with an API key from " +
@@ -133,14 +134,20 @@ func (p variablePart) decode(d *decoder, key, n *node) {
 // envSpec holds the variables for a program, in file order.
 type envSpec struct {
 	at      *node
-	entries []entry[value[string]]
+	entries []entry[variableSpec]
+}
+
+// variableSpec is the value of a variable: a text, or the file that holds it.
+type variableSpec struct {
+	text   value[string]
+	secret secretSpec
 }
 
 // envPart takes a mapping from names of variables to their values.
 type envPart struct{ to *envSpec }
 
 // want says what a value may be, because people write PORT: 8080.
-func (p envPart) want() string { return "a mapping from variables to text" }
+func (p envPart) want() string { return "a mapping from variables to text, or to {file: PATH}" }
 
 // decode takes numbers, true and false by their text as it is written: what an
 // environment holds is text, and nobody means anything else there.
@@ -158,17 +165,20 @@ func (p envPart) decode(d *decoder, key, n *node) {
 		if !d.fitVariable(pair.key) {
 			continue
 		}
-		e := entry[value[string]]{name: pair.key}
+		e := entry[variableSpec]{name: pair.key}
 		switch v := pair.value; {
+		case v.kind == kindMapping:
+			object(&e.v.secret.at, e.v.secret.fields()).decode(d, pair.key, v)
+			p.to.entries = append(p.to.entries, e)
 		case v.kind == kindNull:
 			d.fail(pair.key.at, "%s has no value; give it one, write \"\" for an empty one, or remove it",
 				nameOf(pair.key))
 		case !isScalar(v):
-			d.fail(v.at, "%s must be text, not %s", nameOf(pair.key), v.describe())
+			d.fail(v.at, "%s must be text or {file: PATH}, not %s", nameOf(pair.key), v.describe())
 		case strings.ContainsRune(v.text, 0):
 			d.fail(v.at, "%s holds the character NUL, which no variable can; remove it", nameOf(pair.key))
 		default:
-			e.v = value[string]{v: v.text, at: v}
+			e.v.text = value[string]{v: v.text, at: v}
 			p.to.entries = append(p.to.entries, e)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 // is a value: nothing in it changes after Load has returned it.
 type Team struct {
 	File      string // absolute path of the spec
+	Override  string // absolute path of the local override laid over it; empty: none
 	Name      string // [a-z0-9][a-z0-9-]{0,31}
 	Goal      string // empty when the spec gives none
 	Workspace string // absolute path; exists and can be written to
@@ -188,6 +189,9 @@ type EnvVar struct {
 	// It may be a secret: show Text instead, which is the value as the spec has it.
 	Value string `json:"-"`
 	Text  string `json:"text"`
+	// File is the absolute path of the file that Value was read from; empty: Text is
+	// what it was made of.
+	File string `json:"file,omitempty"`
 }
 
 // Provider names who answers model requests.

@@ -15,6 +15,7 @@ type validation struct {
 	Spec     string            `json:"spec"`
 	Valid    bool              `json:"valid"`
 	Team     string            `json:"team,omitempty"`
+	Override string            `json:"override,omitempty"` // absolute path of the local override that is in use
 	Problems []configs.Problem `json:"problems"`
 	Warnings []configs.Problem `json:"warnings"`
 }
@@ -42,6 +43,9 @@ mistake is listed as file:line:col with what to write instead. The exit code is
 				return err
 			}
 			c.out.printf("%s is valid: %s\n", plainLine(path), teamSummary(team))
+			if team.Override != "" {
+				c.out.printf("with the local override %s\n", plainLine(configs.OverridePath(path)))
+			}
 			return nil
 		},
 	}
@@ -77,7 +81,7 @@ func (c *cli) printValidation(path string, team *configs.Team, found error) erro
 	var mistakes configs.Errors
 	switch {
 	case team != nil:
-		v.Team, v.Warnings = team.Name, append(v.Warnings, team.Warnings...)
+		v.Team, v.Override, v.Warnings = team.Name, team.Override, append(v.Warnings, team.Warnings...)
 	case errors.As(found, &mistakes):
 		v.Problems = mistakes
 	case found != nil:
