@@ -13,6 +13,7 @@ type checked struct {
 	scripts  map[string]*script.Script // by path
 	hooks    layers
 	programs map[string]launch // by the agents' names
+	prices   priceList
 }
 
 // check reads it all, so that all that is wrong is told at once. missing tells
@@ -24,7 +25,9 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 	c.hooks, noHooks = loadHooks(team)
 	c.programs, noPrograms = findPrograms(team)
 	missing, noPrograms = missingAside(noPrograms)
-	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, checkMandatory(team))
+	var noPrices error
+	c.prices, noPrices = loadPrices(team.Budget.Prices)
+	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, checkMandatory(team))
 }
 
 // Check is what New checks, for who does not want to run the team here: what

@@ -52,6 +52,7 @@ type crew struct {
 	up        chan struct{} // closed once every member has begun its session
 	clock     clock
 	slots     map[string]*slots // by agent; fixed once run has begun
+	ledger    *ledger
 
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
 	told     string

@@ -57,6 +57,7 @@ func (o *Orchestrator) foreignGear(
 		o: o, seat: s, launch: l, history: history, last: lastSaid(history.Messages),
 		put: func(key string, v any) error { return s.crew.store.Put(ctx, key, raw(v)) },
 	}
+	f.bill.book = func(add func(*account)) { s.crew.ledger.spend(s.member.Name, add) }
 	if err := f.recall(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +102,7 @@ func (f *foreigner) acp(start *offer) (thinker, error) {
 		Command: append(f.launch.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
 		Connect: f.connect, System: f.system, SystemBy: p.systemBy,
 		Session: f.past.ID, SessionMade: f.past.Made, OnSession: f.keepSession,
-		Brief: f.makeUp, History: f.history, Started: f.started, OnUsage: f.bill.addTotal, Quirks: p.quirks,
+		Brief: f.makeUp, History: f.history, Started: f.started, OnUsage: f.bill.addTotal, OnLive: f.bill.addLive, Quirks: p.quirks,
 		Timeouts: f.o.patience, Backoff: f.o.backoff,
 	})
 }

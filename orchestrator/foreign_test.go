@@ -510,7 +510,7 @@ func ignoreExit(err error) error {
 
 func TestBill(t *testing.T) {
 	var kept []float64
-	b := bill{seen: 1, life: 10}
+	b := bill{seen: 1, life: 10, book: func(func(*account)) {}}
 	b.keep = func() { kept = append(kept, b.seen) }
 	for _, total := range []float64{0, 1, 1.5, 1.5, 0.25, 0} {
 		b.addTotal(acp.Spent{CostUSD: total, Known: true})
@@ -525,10 +525,7 @@ func TestBill(t *testing.T) {
 	if b.life != 10.75 {
 		t.Errorf("the member's life cost %v", b.life)
 	}
-	if none := (&seat{}).cost(); none != 0 {
-		t.Errorf("a builtin agent costs %v", none)
-	}
-	s := &seat{foreign: &foreigner{bill: b}}
+	s := &seat{foreign: &foreigner{bill: b}, crew: &crew{ledger: newLedger(configs.Budget{}, nil, 0, time.Now())}}
 	var got []teammate.EventData
 	sink := s.billed(func(e teammate.Event) { got = append(got, e.Data) })
 	for range 2 {

@@ -26,4 +26,5 @@ func (f *foreigner) command(start *offer) (thinker, error) {
 func (b *bill) addCommand(s command.Spent) {
 	b.unknown = b.unknown || !s.Known
 	b.add(s.CostUSD)
+	b.settle(s.Known)
 }

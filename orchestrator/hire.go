@@ -91,6 +91,7 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.around = surroundingsOf(o.team.Workspace)
 	c.board = &board{store: c.store, members: o.memberNames()}
+	c.board.team, c.board.letters = o.team.Name, letters(o.place.Mail())
 	for _, m := range o.team.Members() {
 		c.board.terms.set(m)
 		session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
@@ -191,6 +192,10 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	if err != nil {
 		return err
 	}
+	mail, err := c.board.letters.folder(s.member.Name)
+	if err != nil {
+		return err
+	}
 	limits := s.member.Limits
 	options := teammate.Options{
 		Name: s.member.Name, Team: o.team.Name, Lead: s.lead, Kind: kindOf(s.member),
@@ -198,7 +203,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		Hooks: &c.live, Tasks: c.store, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
 		Transcript: transcript, History: history, Workdir: workdir,
-		Permissions: permissions,
+		Permissions: permissions, Beside: []string{mail},
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens, MaxBudgetUSD: limits.MaxBudgetUSD,
 			TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,

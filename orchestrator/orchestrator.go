@@ -63,6 +63,7 @@ type Orchestrator struct {
 	patience acp.Timeouts  // with agent programs; zero but in tests
 	backoff  time.Duration // before a program is started again; likewise
 	hooks    layers
+	prices   priceList
 	started  time.Time
 	readers  *readers // loops over the journal of this run
 	// leftovers tells of what a killed run had left; empty: nothing.
@@ -101,7 +102,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	c.hooks.heed(managed, warnings)
 	return &Orchestrator{
 		programs: c.programs, team: withPrograms(team, c.programs), opts: opts, place: place,
-		scripts: c.scripts, hooks: c.hooks, readers: newReaders(),
+		scripts: c.scripts, hooks: c.hooks, prices: c.prices, readers: newReaders(),
 	}, nil
 }
 
@@ -205,6 +206,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 // assemble finds out what is new in the spec and makes the members, unless
 // there is nothing for them to do.
 func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
+	c.ledger = newLedger(o.team.Budget, o.prices, 0, time.Now())
 	before, err := o.prepare(ctx, c)
 	c.goal = before.goal
 	if err != nil || before.done {

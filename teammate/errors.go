@@ -18,6 +18,10 @@ var ErrMaxTokens = errors.New("limits.max_tokens reached")
 // limits.max_budget_usd says. An agent hands it on as it does ErrMaxTurns.
 var ErrMaxBudget = errors.New("limits.max_budget_usd reached")
 
+// ErrTeamBudget is returned by Host.Pass when the whole team has used up its
+// budget. An agent hands it on as it does ErrMaxTurns.
+var ErrTeamBudget = errors.New("the team's budget is used up")
+
 // ErrInterrupted is the cause of a turn's context when a person interrupted
 // the turn. The member goes on with its next work.
 var ErrInterrupted = errors.New("interrupted")

@@ -319,7 +319,7 @@ func (s *scribe) answer(ctx context.Context, a say, h Host, reply *Reply) error 
 	if err := h.Record(Record{Message: m, Usage: usage}); err != nil {
 		return err
 	}
-	reply.Text, reply.Usage = m.Text(), reply.Usage.plus(usage)
+	reply.Text, reply.Usage = m.Text(), reply.Usage.Plus(usage)
 	results := Message{Role: User}
 	var extra []Input
 	for _, c := range a.calls {

@@ -86,7 +86,7 @@ func (u *turn) besides(ctx context.Context, inputs []Input) {
 		u.warn("what helper %s came to could not be passed on: %v", e.id, err)
 		return
 	}
-	u.note(helperOver, Usage{})
+	u.jot(helperOver, Usage{}, 0)
 }
 
 // contained is assist without its panics: nobody above catches them here.
@@ -100,17 +100,20 @@ func (u *turn) contained(ctx context.Context, inputs []Input) (h Help) {
 	return u.assist(ctx, inputs)
 }
 
-// note writes into the member's own transcript what its next life has to know of
-// a helper: the tokens that it used, and whether it still works.
-func (u *turn) note(subtype string, used Usage) {
-	e := u.t.helper
-	ln := e.boss.line(systemLine)
-	ln.Subtype, ln.Helper = subtype, e.id
+// jot writes into the member's own transcript what its next life has to know
+// beside the messages: tokens that were used, and whether a helper still works.
+func (u *turn) jot(subtype string, used Usage, usd float64) {
+	whose, id := u, ""
+	if e := u.t.helper; e != nil {
+		whose, id = e.boss, e.id
+	}
+	ln := whose.line(systemLine)
+	ln.Subtype, ln.Helper = subtype, id
 	if used != (Usage{}) {
-		ln.Usage = &used
+		ln.Usage, ln.CostUSD = &used, usd
 	}
 	if err := u.t.root().opts.Transcript.append(ln); err != nil {
-		u.warn("the transcript does not tell of helper %s: %v", e.id, err)
+		u.warn("the transcript does not tell of %s %s: %v", subtype, id, err)
 	}
 }
 

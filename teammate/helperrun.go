@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 	}
 	// The call waits for the hooks that greet the helper, but not for the helper.
 	inputs := c.welcome(ctx)
-	c.note(helperBegun, Usage{})
+	c.jot(helperBegun, Usage{}, 0)
 	u.t.beside.start(ctx, func(ctx context.Context) {
 		defer closer()
 		c.besides(ctx, inputs)
@@ -182,8 +183,8 @@ func (u *turn) problem(ctx context.Context, end ending) string {
 		return end.err.Error()
 	case end.reason == EndMaxTurns:
 		return fmt.Sprintf("it was stopped after %d passes, which is as many as a helper has", u.passes)
-	case end.reason == EndMaxTokens, end.reason == EndMaxBudget:
-		return end.attention
+	case end.reason == EndMaxTokens, end.reason == EndMaxBudget, end.reason == EndTeamBudget:
+		return cmp.Or(end.attention, end.lastText)
 	}
 	return ""
 }

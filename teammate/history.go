@@ -17,6 +17,7 @@ type History struct {
 	Steps     map[int]int     // script step -> how often it has served
 	Delivered map[string]bool // ids of the messages (mail, goal, tasks) that it shows
 	Usage     Usage           // tokens of all model requests so far
+	CostUSD   float64         // what they cost then, as far as prices were known
 	Cut       *Cut            // the turn that was cut off; nil: every turn ended
 	Kept      []Input         // what the next prompt has to begin with
 	Helpers   []string        // ids of helpers that worked beside the member and were cut off
@@ -144,10 +145,8 @@ func (p *past) addSystem(ln line) {
 			in.MessageID = ""
 			p.h.Kept = append(p.h.Kept, in)
 		}
-	case helperUsed:
-		if ln.Usage != nil {
-			p.h.Usage = p.h.Usage.plus(*ln.Usage)
-		}
+	case tokensUsed:
+		p.spend(ln)
 	case helperBegun:
 		p.h.Helpers = append(p.h.Helpers, ln.Helper)
 	case helperOver:
@@ -182,9 +181,7 @@ func (p *past) addAssistant(ln line) {
 	if ln.Step != nil {
 		p.h.Steps[*ln.Step]++
 	}
-	if ln.Usage != nil {
-		p.h.Usage = p.h.Usage.plus(*ln.Usage)
-	}
+	p.spend(ln)
 	p.cut.Passes++
 	p.cut.LastText = ln.Message.Text()
 	p.cut.Open = ln.Message.ToolCalls()
@@ -192,6 +189,14 @@ func (p *past) addAssistant(ln line) {
 	if len(p.cut.Open) > 0 {
 		p.cut.Point = CutAtTools
 		p.cut.Refusals = 0 // a tool call starts the count again
+	}
+}
+
+// spend counts what a line says was used.
+func (p *past) spend(ln line) {
+	if ln.Usage != nil {
+		p.h.Usage = p.h.Usage.Plus(*ln.Usage)
+		p.h.CostUSD += ln.CostUSD
 	}
 }
 
@@ -209,11 +214,3 @@ func (p *past) history() History {
 	}
 	return p.h
 }
-
-// plus adds two counts.
-func (u Usage) plus(v Usage) Usage {
-	return Usage{InputTokens: u.InputTokens + v.InputTokens, OutputTokens: u.OutputTokens + v.OutputTokens}
-}
-
-// total is all tokens, in and out.
-func (u Usage) total() int64 { return u.InputTokens + u.OutputTokens }

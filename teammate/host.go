@@ -20,10 +20,8 @@ func (u *turn) Pass(ctx context.Context) ([]Input, error) {
 		u.refusal = errHookStopped
 	case limits.MaxTurns > 0 && u.passes >= limits.MaxTurns:
 		u.refusal = ErrMaxTurns
-	case limits.MaxTokens > 0 && u.t.used.total() >= limits.MaxTokens:
-		u.refusal = ErrMaxTokens
-	case limits.MaxBudgetUSD > 0 && u.t.opts.Cost != nil && u.t.opts.Cost() >= limits.MaxBudgetUSD:
-		u.refusal = ErrMaxBudget
+	case u.t.opts.Purse != nil:
+		u.refusal = u.t.opts.Purse.Left(u.t.helper != nil)
 	}
 	if u.refusal != nil {
 		u.keep(told)
@@ -46,7 +44,7 @@ func (u *turn) Pass(ctx context.Context) ([]Input, error) {
 }
 
 // mail is what has come in for the member since, and has not been given to its
-// agent. An inbox that cannot be read delays mail; it does not stop the turn.
+// agent, and what it has to hear of its limits. An inbox that cannot be read delays mail; it does not stop the turn.
 func (u *turn) mail(ctx context.Context) []Input {
 	waiting, err := u.t.opts.Inbox.Waiting(ctx)
 	if err != nil {
@@ -55,7 +53,8 @@ func (u *turn) mail(ctx context.Context) []Input {
 		}
 		return nil
 	}
-	inputs := u.submit(ctx, without(u.t.unseen(ctx, waiting), u.given))
+	waiting = append(u.t.unseen(ctx, waiting), u.notes()...)
+	inputs := u.submit(ctx, without(waiting, u.given))
 	for _, in := range inputs { // from the background, about a turn end before this one
 		u.refused = u.refused || in.Kind == FromHook
 	}

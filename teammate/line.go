@@ -22,6 +22,7 @@ type line struct {
 	Refusals int         `json:"refusals,omitempty"` // user: turn ends refused in a row so far
 	Step     *int        `json:"step,omitempty"`     // assistant: script step that served it
 	Usage    *Usage      `json:"usage,omitempty"`    // assistant: tokens of its request
+	CostUSD  float64     `json:"costUsd,omitempty"`  // what Usage cost, where a price was known
 
 	AgentID   string `json:"agentId,omitempty"`     // in a helper's own transcript: whose it is
 	Sidechain bool   `json:"isSidechain,omitempty"` // likewise
@@ -45,7 +46,7 @@ const (
 	turnStarted = "turn_started"
 	turnEnded   = "turn_ended"
 	inputsKept  = "kept"
-	helperUsed  = "helper_used"    // a helper has spent tokens
+	tokensUsed  = "helper_used"    // a helper, or something else that has no message here, has spent tokens
 	helperBegun = "helper_started" // a helper works beside the member from here on
 	helperOver  = "helper_ended"   // it has ended, and the member's mailbox says so
 )

@@ -166,15 +166,16 @@ func failed(e *APIError) ending {
 
 // limited is the end of a turn that used up one of its limits.
 func (u *turn) limited(limit error) ending {
-	end := ending{reason: EndMaxTurns, idle: IdleLimited}
-	end.attention = fmt.Sprintf("%v: %d passes in this turn", ErrMaxTurns, u.passes)
-	if errors.Is(limit, ErrMaxTokens) {
+	end := ending{reason: EndMaxTurns, idle: IdleLimited, attention: limit.Error()}
+	switch {
+	case errors.Is(limit, ErrMaxTokens):
 		end.reason = EndMaxTokens
-		end.attention = fmt.Sprintf("%v: %d tokens used", ErrMaxTokens, u.t.used.total())
-	}
-	if errors.Is(limit, ErrMaxBudget) {
+	case errors.Is(limit, ErrMaxBudget):
 		end.reason = EndMaxBudget
-		end.attention = fmt.Sprintf("%v: it has cost %.2f US dollars", ErrMaxBudget, u.t.opts.Cost())
+	case errors.Is(limit, ErrTeamBudget): // the team ends with it: nobody has to look after this member
+		end.reason, end.attention, end.lastText = EndTeamBudget, "", limit.Error()
+	default:
+		end.attention = fmt.Sprintf("%v: %d passes in this turn", ErrMaxTurns, u.passes)
 	}
 	return end
 }

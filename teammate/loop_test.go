@@ -223,12 +223,11 @@ func TestMaxTurns(t *testing.T) {
 
 func TestMaxTokens(t *testing.T) {
 	r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "never"})
-	r.opts.Limits.MaxTokens = 20
-	r.opts.History.Usage = Usage{InputTokens: 9}
+	r.opts.Purse = &purse{limit: 11}
 	r.mustRun(t)
 	equal(t, "end", one[TurnEnded](t, r.journal),
 		TurnEnded{Reason: EndMaxTokens, Usage: Usage{InputTokens: 10, OutputTokens: 1}, Passes: 1})
-	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "limits.max_tokens reached: 20 tokens used")
+	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "limits.max_tokens reached: 11 of 11 tokens")
 }
 
 func TestTurnTimeout(t *testing.T) {

@@ -33,7 +33,7 @@ type Teammate struct {
 	beside  asides      // helpers that work beside the member
 	helping sync.Mutex
 	helpers []*employment // those that work now; guarded by helping
-	used    *meter        // tokens of the member's life, helpers included
+	used    *meter        // tokens that no turn has told yet, of helpers and hooks
 
 	// What follows belongs to the goroutine of Run.
 	turns  int             // number of the last turn begun
@@ -62,7 +62,7 @@ func New(opts Options) (*Teammate, error) {
 		opts:  opts,
 		tools: tools,
 		turns: max(opts.Turn, opts.History.Turns),
-		used:  &meter{used: opts.History.Usage},
+		used:  &meter{},
 		seen:  maps.Clone(opts.History.Delivered),
 		kept:  opts.History.Kept,
 	}

@@ -47,7 +47,32 @@ type Block struct {
 type Usage struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
+	// CacheReadTokens and CacheWriteTokens are parts of InputTokens that have prices
+	// of their own.
+	CacheReadTokens  int64 `json:"cache_read_tokens,omitempty"`
+	CacheWriteTokens int64 `json:"cache_write_tokens,omitempty"`
 }
+
+// Plus adds two counts.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		InputTokens: u.InputTokens + v.InputTokens, OutputTokens: u.OutputTokens + v.OutputTokens,
+		CacheReadTokens:  u.CacheReadTokens + v.CacheReadTokens,
+		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+	}
+}
+
+// Less is what u has more than v; no count falls below zero.
+func (u Usage) Less(v Usage) Usage {
+	return Usage{
+		InputTokens: max(u.InputTokens-v.InputTokens, 0), OutputTokens: max(u.OutputTokens-v.OutputTokens, 0),
+		CacheReadTokens:  max(u.CacheReadTokens-v.CacheReadTokens, 0),
+		CacheWriteTokens: max(u.CacheWriteTokens-v.CacheWriteTokens, 0),
+	}
+}
+
+// Total is all tokens, in and out.
+func (u Usage) Total() int64 { return u.InputTokens + u.OutputTokens }
 
 // InputKind says where a piece of a prompt comes from.
 type InputKind string

@@ -13,6 +13,7 @@ const (
 	EndModelError       = "model_error"         // a script ran out, or the agent or transcript is broken
 	EndMaxTokens        = "max_tokens"          // limits.max_tokens are used up
 	EndMaxBudget        = "max_budget"          // limits.max_budget_usd is used up
+	EndTeamBudget       = "team_budget"         // the team's budget is used up
 	EndTurnTimeout      = "turn_timeout"        // limits.turn_timeout is over
 	EndUsageLimit       = "usage_limit"         // the agent's account is used up for now
 	EndLoggedOut        = "logged_out"          // the agent is not logged in

@@ -79,13 +79,16 @@ func (u *turn) Record(m Record) error {
 	if m.Message.Role == User {
 		ln.Refusals = u.refusals
 	}
+	if ln.Usage != nil {
+		ln.CostUSD = u.t.price(*ln.Usage)
+	}
 	if err := u.t.opts.Transcript.append(ln); err != nil {
 		return err
 	}
 	u.publish(m.Message)
 	u.t.ledger.add(m.Message)
 	if m.Message.Role == Assistant {
-		u.count(m)
+		u.count(m, ln.CostUSD)
 		return nil
 	}
 	u.given = without(u.given, m.Inputs)
@@ -94,10 +97,10 @@ func (u *turn) Record(m Record) error {
 }
 
 // count takes in what an assistant message means for the turn.
-func (u *turn) count(m Record) {
-	u.recorded = u.recorded.plus(m.Usage)
-	u.usage = u.usage.plus(m.Usage)
-	u.spend(m.Usage)
+func (u *turn) count(m Record, usd float64) {
+	u.recorded = u.recorded.Plus(m.Usage)
+	u.usage = u.usage.Plus(m.Usage)
+	u.spend(m.Usage, usd)
 	u.last = m.Usage
 	for _, c := range m.Message.ToolCalls() {
 		u.uses = append(u.uses, c.Name)
@@ -113,11 +116,19 @@ func (u *turn) count(m Record) {
 
 // spend counts tokens for the member. Those of a helper stand in the member's
 // transcript, too, for its next life.
-func (u *turn) spend(used Usage) {
+func (u *turn) spend(used Usage, usd float64) {
 	helper := u.t.helper != nil
-	u.t.used.add(used, helper)
-	if helper && used != (Usage{}) {
-		u.note(helperUsed, used)
+	u.t.book(used, usd, helper)
+	if helper {
+		u.noteUse(used, usd)
+	}
+}
+
+// noteUse writes tokens into the member's transcript that stand in no message
+// of it.
+func (u *turn) noteUse(used Usage, usd float64) {
+	if used != (Usage{}) {
+		u.jot(tokensUsed, used, usd)
 	}
 }
 
@@ -149,6 +160,13 @@ func (t *Teammate) confirm(ids []string) error {
 	for _, id := range ids {
 		t.seen[id] = true
 	}
+	notes, ids := splitNotes(ids)
+	if len(notes) > 0 && t.opts.Purse != nil {
+		t.opts.Purse.Shown(notes)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
 	// What stands in the transcript is delivered even if the turn is over.
 	ctx, cancel := context.WithTimeout(context.Background(), confirmLimit)
 	defer cancel()
@@ -173,15 +191,16 @@ func (u *turn) settle(reply Reply, err error) error {
 	if flushErr := u.flush(); flushErr != nil {
 		return flushErr
 	}
-	rest := Usage{
-		InputTokens:  max(reply.Usage.InputTokens-u.recorded.InputTokens, 0),
-		OutputTokens: max(reply.Usage.OutputTokens-u.recorded.OutputTokens, 0),
-	}
+	rest := reply.Usage.Less(u.recorded)
 	if err == nil && !u.answered && reply.Text != "" {
 		return u.Record(Record{Message: textMessage(Assistant, reply.Text), Usage: rest})
 	}
-	u.usage = u.usage.plus(rest)
-	u.spend(rest)
+	u.usage = u.usage.Plus(rest)
+	usd := u.t.price(rest)
+	u.spend(rest, usd)
+	if u.t.helper == nil {
+		u.noteUse(rest, usd)
+	}
 	return nil
 }
 

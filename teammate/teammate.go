@@ -49,8 +49,6 @@ type Work struct {
 // StopBlockCap, where the orchestrator fills in the default of 8.
 type Limits struct {
 	MaxTurns     int           // passes of one turn
-	MaxTokens    int64         // tokens of the member's life; reaching it ends the turn
-	MaxBudgetUSD float64       // cost of the member's life, as far as it is known; likewise
 	TurnTimeout  time.Duration // wall time of one turn
 	StopBlockCap int           // refused turn ends in a row; 0: no limit
 }
@@ -101,7 +99,7 @@ type Options struct {
 	Permissions Permissions
 	Limits      Limits
 	Asker       Asker                         // optional; nil denies what would have to ask
-	Cost        func() float64                // optional; what the member's life has cost, in US dollars
+	Purse       Purse                         // optional; what the member may use in its life
 	Background  func() []hooks.BackgroundTask // optional; work that goes on beside the turn, for Stop hooks
 	// Later puts a notice into the member's own mailbox, once per id; optional.
 	// Without it no helper can work beside the member.

@@ -8,14 +8,21 @@ import (
 // ReadTranscript reads the conversation of a transcript that a member may be
 // writing to: the messages that are whole, oldest first.
 func ReadTranscript(path string) ([]Message, error) {
+	h, err := ReadHistory(path)
+	return h.Messages, err
+}
+
+// ReadHistory reads what a transcript holds, that a member may be writing to, and
+// leaves it as it is. Its error wraps fs.ErrNotExist where there is none.
+func ReadHistory(path string) (History, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("transcript: %w", err)
+		return History{}, fmt.Errorf("transcript: %w", err)
 	}
 	defer file.Close()
 	past, err := readTranscript(file)
 	if err != nil {
-		return nil, fmt.Errorf("transcript %s: %w", path, err)
+		return History{}, fmt.Errorf("transcript %s: %w", path, err)
 	}
-	return past.history().Messages, nil
+	return past.history(), nil
 }

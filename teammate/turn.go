@@ -23,6 +23,7 @@ var errHookStopped = errors.New("a hook stopped the turn")
 type turn struct {
 	t        *Teammate
 	no       int
+	start    time.Time // of this life's part of it
 	cause    Cause
 	promptID string
 
@@ -87,7 +88,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 		return err
 	}
 	t.turns++
-	u := &turn{t: t, no: t.turns, cause: work.Cause, promptID: uuid.NewString()}
+	u := &turn{t: t, no: t.turns, start: time.Now(), cause: work.Cause, promptID: uuid.NewString()}
 	t.current.Store(u)
 	defer t.current.Store(nil)
 	u.goesOn(work.Inputs)
@@ -133,7 +134,7 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
 		return err
 	}
 	u := &turn{
-		t: t, no: cut.Turn, cause: cut.Cause, promptID: cut.PromptID,
+		t: t, no: cut.Turn, start: time.Now(), cause: cut.Cause, promptID: cut.PromptID,
 		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused, lastText: cut.LastText,
 	}
 	t.current.Store(u)
@@ -163,7 +164,7 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 	if end.failure != nil {
 		u.aside(ctx, *end.failure)
 	}
-	u.usage = u.usage.plus(u.t.used.settle())
+	u.usage = u.usage.Plus(u.t.used.settle())
 	u.emit(TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
 	notice := end.notice
 	if end.attention != "" {

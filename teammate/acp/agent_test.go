@@ -21,7 +21,7 @@ func TestTurn(t *testing.T) {
 	reply := r.mustTurn(t)
 	r.host.wants("assistant: I look. Now.", `call c1: Bash {"command":"ls"}`, "result c1 (error false): a.go",
 		"assistant: All good.")
-	want := teammate.Usage{InputTokens: 110, OutputTokens: 5}
+	want := teammate.Usage{InputTokens: 110, OutputTokens: 5, CacheReadTokens: 100}
 	if reply.Text != "All good." || reply.ToolCalls != 1 || reply.Usage != want || r.host.usage != want {
 		t.Errorf("reply %+v, usage %+v", reply, r.host.usage)
 	}

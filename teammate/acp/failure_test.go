@@ -83,7 +83,7 @@ func TestUsage(t *testing.T) {
 		known   bool
 	}{
 		{"claude", UsagePerPrompt, nil,
-			[]string{`{"usage":{"inputTokens":3,"outputTokens":7,"cachedReadTokens":90,"totalTokens":100}}`}, []teammate.Usage{{InputTokens: 93, OutputTokens: 7}}, true},
+			[]string{`{"usage":{"inputTokens":3,"outputTokens":7,"cachedReadTokens":90,"totalTokens":100}}`}, []teammate.Usage{{InputTokens: 93, OutputTokens: 7, CacheReadTokens: 90}}, true},
 		{"thoughts", UsagePerPrompt, nil,
 			[]string{`{"usage":{"inputTokens":80,"outputTokens":7,"thoughtTokens":13,"totalTokens":100}}`}, []teammate.Usage{{InputTokens: 80, OutputTokens: 20}}, true},
 		{"nothing", UsagePerPrompt, nil, []string{`{"stopReason":"end_turn","usage":null}`}, []teammate.Usage{{}}, false},

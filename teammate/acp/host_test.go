@@ -101,8 +101,7 @@ func (h *host) Record(m teammate.Record) error {
 	for _, c := range m.Message.ToolCalls() {
 		h.open = append(h.open, c.ID)
 	}
-	h.usage.InputTokens += m.Usage.InputTokens
-	h.usage.OutputTokens += m.Usage.OutputTokens
+	h.usage = h.usage.Plus(m.Usage)
 	return nil
 }
 

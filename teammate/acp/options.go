@@ -42,6 +42,9 @@ type Options struct {
 	Started func(pid int) (release func())
 	// OnUsage is told what each prompt has used. It may be nil.
 	OnUsage func(Spent)
+	// OnLive is told what the prompt that runs has used so far, whenever the program
+	// tells of it; OnUsage follows in the end. It may be nil.
+	OnLive func(Spent)
 	// Clock is the time of day; nil: time.Now.
 	Clock    func() time.Time
 	Timeouts Timeouts

@@ -218,7 +218,9 @@ func (t *talk) note(ctx context.Context, raw json.RawMessage) error {
 	}
 	// Kinds that are not known fall through: new ones are invented all the time,
 	// and guessing at them is how a summary becomes a message of the user.
-	t.live.meter.update(u)
+	if t.live.meter.update(u) && t.a.opts.OnLive != nil {
+		t.a.opts.OnLive(t.live.meter.soFar())
+	}
 	switch u.Kind {
 	case "agent_message_chunk":
 		t.touched = true

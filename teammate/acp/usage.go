@@ -31,23 +31,31 @@ type meter struct {
 // begin starts a prompt.
 func (m *meter) begin() { m.spent = Spent{} }
 
-// update takes in what an update tells.
-func (m *meter) update(u update) {
+// update takes in what an update tells, and reports whether it told anything.
+func (m *meter) update(u update) bool {
 	if u.Kind == "usage_update" {
 		m.spent.ContextUsed, m.spent.ContextSize = u.Used, u.Size
 		if u.Cost.Amount > 0 {
 			m.cost = u.Cost.Amount
 		}
-		return
+		return true
 	}
 	if m.source != UsageChunks {
-		return
+		return false
 	}
-	if used, ok := tokensIn(fieldsOf(u.Meta)["usage"]); ok {
-		m.spent.Usage.InputTokens += used.InputTokens
-		m.spent.Usage.OutputTokens += used.OutputTokens
+	used, ok := tokensIn(fieldsOf(u.Meta)["usage"])
+	if ok {
+		m.spent.Usage = m.spent.Usage.Plus(used)
 		m.spent.Known = true
 	}
+	return ok
+}
+
+// soFar is what the prompt that runs is known to have used.
+func (m *meter) soFar() Spent {
+	s := m.spent
+	s.CostUSD = m.cost
+	return s
 }
 
 // end takes in the answer to the prompt and returns what the prompt has used.
@@ -66,10 +74,7 @@ func (m *meter) end(result json.RawMessage) Spent {
 			m.take(meta["usage"])
 		}
 		total := m.spent.Usage
-		m.spent.Usage = teammate.Usage{
-			InputTokens:  max(total.InputTokens-m.before.InputTokens, 0),
-			OutputTokens: max(total.OutputTokens-m.before.OutputTokens, 0),
-		}
+		m.spent.Usage = total.Less(m.before)
 		// A prompt that tells nothing must not make the next one cost all again.
 		if m.spent.Known {
 			m.before = total
@@ -106,15 +111,28 @@ func tokensIn(raw json.RawMessage) (teammate.Usage, bool) {
 	if !inOK && !outOK {
 		return teammate.Usage{}, false
 	}
+	read, _ := number(fields, "cachedReadTokens", "cached_read_tokens", "cachedInputTokens", "cached_input_tokens",
+		"cachedContentTokenCount")
+	written, _ := number(fields, "cachedWriteTokens", "cached_write_tokens")
 	thought, _ := number(fields, "thoughtTokens", "thought_tokens", "thoughtsTokenCount")
 	total, ok := number(fields, "totalTokens", "total_tokens", "totalTokenCount")
 	if ok && total >= in+out {
 		if rest := total - out; rest-thought >= in {
-			return teammate.Usage{InputTokens: rest - thought, OutputTokens: out + thought}, true
+			return withCache(rest-thought, out+thought, read, written), true
 		}
-		return teammate.Usage{InputTokens: total - out, OutputTokens: out}, true
+		return withCache(total-out, out, read, written), true
 	}
-	return teammate.Usage{InputTokens: in, OutputTokens: out}, true
+	return withCache(in, out, read, written), true
+}
+
+// withCache is a count of which parts of the input had to do with a cache. A
+// program that counts them beside its input, and tells no total, has them left
+// out: what is a part cannot be more than the whole.
+func withCache(in, out, read, written int64) teammate.Usage {
+	read = min(read, in)
+	return teammate.Usage{
+		InputTokens: in, OutputTokens: out, CacheReadTokens: read, CacheWriteTokens: min(written, in-read),
+	}
 }
 
 // number is the first of the named fields that holds a count.

@@ -29,8 +29,7 @@ func (a *Agent) prompt(
 		t.err = recordErr
 	}
 	reply.ToolCalls += t.rec.made
-	reply.Usage.InputTokens += spent.Usage.InputTokens
-	reply.Usage.OutputTokens += spent.Usage.OutputTokens
+	reply.Usage = reply.Usage.Plus(spent.Usage)
 	reply.Halted = t.halted
 	if t.rec.last != "" {
 		reply.Text = t.rec.last

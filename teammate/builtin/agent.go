@@ -160,8 +160,7 @@ func (t *turn) ask(ctx context.Context) ([]teammate.ToolCall, error) {
 		return nil, errors.Join(err, fmt.Errorf("builtin: recording an answer: %w", lost))
 	}
 	t.talk.add(m)
-	t.reply.Usage.InputTokens += response.Usage.InputTokens
-	t.reply.Usage.OutputTokens += response.Usage.OutputTokens
+	t.reply.Usage = t.reply.Usage.Plus(response.Usage)
 	return calls, err
 }
 

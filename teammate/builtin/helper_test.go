@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -253,7 +254,7 @@ func TestHelperUsage(t *testing.T) {
 	transcript.Close()
 
 	m = newMember(t, asks(doIt, `{call: [{tool: Glob, input: {pattern: x}}], times: -1}`))
-	m.cut = func(o *teammate.Options) { o.Limits.MaxTokens = 500 }
+	m.cut = func(o *teammate.Options) { o.Purse = &purse{limit: 500} }
 	m.run(t, "go")
 	if end := all[teammate.TurnEnded](m); len(end) != 1 || end[0].Reason != teammate.EndMaxTokens {
 		t.Errorf("turn %+v", end)
@@ -386,4 +387,29 @@ func TestHelperRightsChange(t *testing.T) {
 			t.Errorf("decided %+v", d)
 		}
 	}
+}
+
+// purse bounds the tokens of a member.
+type purse struct {
+	mu          sync.Mutex
+	limit, used int64
+}
+
+func (p *purse) Price(teammate.Usage) float64 { return 0 }
+func (p *purse) Notes() []teammate.Input      { return nil }
+func (p *purse) Shown([]string)               {}
+
+func (p *purse) Spend(u teammate.Usage, _ float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used += u.Total()
+}
+
+func (p *purse) Left(bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.used >= p.limit {
+		return teammate.ErrMaxTokens
+	}
+	return nil
 }

@@ -131,7 +131,7 @@ func TestClaude(t *testing.T) {
 		"result toolu_2 (error true): Claude requested permissions to write",
 		`call toolu_3: TodoWrite {"todos":[{"content":"look","status":"completed"},{"content":"write","status":"in_progress"}]}`,
 		"result toolu_3 (error false): ok", "assistant: All done.")
-	want := teammate.Usage{InputTokens: 650, OutputTokens: 47}
+	want := teammate.Usage{InputTokens: 650, OutputTokens: 47, CacheReadTokens: 50}
 	if reply.Text != "All done." || reply.ToolCalls != 3 || reply.Usage != want || r.host.usage != want {
 		t.Errorf("reply %+v, usage %+v", reply, r.host.usage)
 	}

@@ -260,8 +260,7 @@ func (r *claudeReader) end(int) ending {
 	if !e.told {
 		e.said = r.stray.text()
 		for _, used := range r.used {
-			e.spent.Usage.InputTokens += used.InputTokens
-			e.spent.Usage.OutputTokens += used.OutputTokens
+			e.spent.Usage = e.spent.Usage.Plus(used)
 			e.spent.Known = true
 		}
 	}
@@ -286,9 +285,9 @@ func claudeUsage(raw json.RawMessage) (teammate.Usage, bool) {
 	if fields["input_tokens"] == nil && fields["output_tokens"] == nil {
 		return teammate.Usage{}, false
 	}
+	read, written := number(fields["cache_read_input_tokens"]), number(fields["cache_creation_input_tokens"])
 	return teammate.Usage{
-		InputTokens: number(fields["input_tokens"]) + number(fields["cache_creation_input_tokens"]) +
-			number(fields["cache_read_input_tokens"]),
-		OutputTokens: number(fields["output_tokens"]),
+		InputTokens: number(fields["input_tokens"]) + written + read, OutputTokens: number(fields["output_tokens"]),
+		CacheReadTokens: read, CacheWriteTokens: written,
 	}, true
 }

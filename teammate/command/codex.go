@@ -254,6 +254,7 @@ func codexUsage(raw json.RawMessage) (teammate.Usage, bool) {
 	}
 	return teammate.Usage{
 		InputTokens: number(fields["input_tokens"]), OutputTokens: number(fields["output_tokens"]),
+		CacheReadTokens: number(fields["cached_input_tokens"]),
 	}, true
 }
 

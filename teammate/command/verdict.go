@@ -86,10 +86,7 @@ func (a *Agent) spend(end *ending, resumed string) Spent {
 	if a.before == nil {
 		spent = Spent{CostUSD: spent.CostUSD}
 	} else {
-		spent.Usage = teammate.Usage{
-			InputTokens:  max(total.InputTokens-a.before.InputTokens, 0),
-			OutputTokens: max(total.OutputTokens-a.before.OutputTokens, 0),
-		}
+		spent.Usage = total.Less(*a.before)
 	}
 	a.before = &total
 	return spent
@@ -124,8 +121,7 @@ func (t *talk) finish(ctx context.Context, err error, end ending, usage teammate
 // book adds the run to the reply.
 func (t *talk) book(reply *teammate.Reply, spent Spent) {
 	reply.ToolCalls += t.rec.made
-	reply.Usage.InputTokens += spent.Usage.InputTokens
-	reply.Usage.OutputTokens += spent.Usage.OutputTokens
+	reply.Usage = reply.Usage.Plus(spent.Usage)
 	reply.Halted = t.halted
 	if t.rec.last != "" {
 		reply.Text = t.rec.last

@@ -1,0 +1,244 @@
+package orchestrator
+
+import (
+	_ "embed" // for the price file
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate"
+)
+
+//go:embed prices.yaml
+var shippedPrices []byte
+
+// Bounds of a price file.
+const (
+	maxPriceFile = 128 << 10 // bytes
+	maxPrice     = 100_000   // US dollars for a million tokens: more is a slip
+)
+
+// oldPrices is how old a price file is before people are told: vendors change
+// their prices a few times a year.
+const oldPrices = 270 * 24 * time.Hour
+
+// PriceFile is what models cost, as of a day.
+type PriceFile struct {
+	File   string    `json:"file"` // empty: the one that ships with covey
+	Date   time.Time `json:"date"` // the day for which its prices hold
+	Source string    `json:"source,omitempty"`
+	Models int       `json:"models"` // how many patterns it has
+
+	rows []priceRow
+}
+
+// Old reports whether the prices should be looked at again.
+func (f PriceFile) Old(now time.Time) bool { return now.Sub(f.Date) > oldPrices }
+
+// price is what a million tokens cost, in US dollars.
+type price struct {
+	Input, Output         float64
+	CacheRead, CacheWrite float64 // of tokens that are part of the input
+}
+
+// of is what tokens cost.
+func (p price) of(u teammate.Usage) float64 {
+	plain := u.InputTokens - u.CacheReadTokens - u.CacheWriteTokens
+	return (float64(max(plain, 0))*p.Input + float64(u.OutputTokens)*p.Output +
+		float64(u.CacheReadTokens)*p.CacheRead + float64(u.CacheWriteTokens)*p.CacheWrite) / 1e6
+}
+
+// priceList are price files; the first pattern that matches counts.
+type priceList []PriceFile
+
+// find is the price of a model, by its name with the provider before it.
+func (l priceList) find(model string) (price, bool) {
+	for _, f := range l {
+		for _, r := range f.rows {
+			if model != "" && matchesName(r.Model, model) {
+				return r.price, true
+			}
+		}
+	}
+	return price{}, false
+}
+
+// matchesName reports whether a name is what a pattern means, in which * stands
+// for any text.
+func matchesName(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	if !strings.HasPrefix(name, first) || !strings.HasSuffix(name[len(first):], last) {
+		return false
+	}
+	name = name[len(first) : len(name)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(name, part)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(part):]
+	}
+	return true
+}
+
+// ShippedPrices are the prices that ship with covey.
+func ShippedPrices() (PriceFile, error) { return parsePrices("prices.yaml of covey", shippedPrices) }
+
+// Prices are all that hold for a team: its own file, if it names one, then those
+// that ship with covey.
+func Prices(team *configs.Team) ([]PriceFile, error) { return loadPrices(team.Budget.Prices) }
+
+// loadPrices reads the file at path, if there is one, and covey's own.
+func loadPrices(path string) (priceList, error) {
+	shipped, err := ShippedPrices()
+	if err != nil || path == "" {
+		return priceList{shipped}, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read budget.prices: %w", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxPriceFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read budget.prices: %w", err)
+	}
+	if len(data) > maxPriceFile {
+		return nil, fmt.Errorf("%s: more than %d KiB, which no price file needs", path, maxPriceFile>>10)
+	}
+	own, err := parsePrices(path, data)
+	own.File = path
+	return priceList{own, shipped}, err
+}
+
+// priceText is a price file as it is written.
+type priceText struct {
+	Version *int       `yaml:"covey_prices"`
+	Date    string     `yaml:"date"`
+	Source  string     `yaml:"source"`
+	Prices  []priceRow `yaml:"prices"`
+}
+
+// priceRow is one line of it.
+type priceRow struct {
+	Model string
+	price
+	at       string // line:col
+	problems []string
+}
+
+// UnmarshalYAML reads a row with its place, and what is wrong with it.
+func (r *priceRow) UnmarshalYAML(n ast.Node) error {
+	var text struct {
+		Model      string   `yaml:"model"`
+		Input      *float64 `yaml:"input"`
+		Output     *float64 `yaml:"output"`
+		CacheRead  *float64 `yaml:"cache_read"`
+		CacheWrite *float64 `yaml:"cache_write"`
+	}
+	if err := yaml.NodeToValue(n, &text, yaml.Strict()); err != nil {
+		return err
+	}
+	pos := n.GetToken().Position
+	r.at = fmt.Sprintf("%d:%d", pos.Line, pos.Column)
+	r.Model = strings.TrimSpace(text.Model)
+	if provider, model, ok := strings.Cut(r.Model, "/"); !ok || provider == "" || model == "" {
+		r.problems = append(r.problems, fmt.Sprintf("model is %q; write provider/model, such as anthropic/claude-sonnet-4*",
+			text.Model))
+	}
+	r.Input = r.amount("input", text.Input, nil)
+	r.Output = r.amount("output", text.Output, nil)
+	r.CacheRead = r.amount("cache_read", text.CacheRead, &r.Input)
+	r.CacheWrite = r.amount("cache_write", text.CacheWrite, &r.Input)
+	return nil
+}
+
+// amount is one price of a row, or its default where there is one.
+func (r *priceRow) amount(key string, v, otherwise *float64) float64 {
+	switch {
+	case v == nil && otherwise != nil:
+		return *otherwise
+	case v == nil:
+		r.problems = append(r.problems, key+" is missing; write US dollars for a million tokens")
+	case math.IsNaN(*v) || *v < 0 || *v > maxPrice:
+		r.problems = append(r.problems, fmt.Sprintf("%s is %v; write US dollars for a million tokens, from 0 to %d",
+			key, *v, maxPrice))
+	default:
+		return *v
+	}
+	return 0
+}
+
+// parsePrices reads a price file. Its error has one line for each mistake, with
+// its place and the way out.
+func parsePrices(name string, data []byte) (PriceFile, error) {
+	var text priceText
+	if err := yaml.UnmarshalWithOptions(data, &text, yaml.Strict()); err != nil {
+		return PriceFile{}, priceError(name, err)
+	}
+	var errs []error
+	wrong := func(at, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s:%s: %s", name, at, fmt.Sprintf(format, args...)))
+	}
+	if text.Version == nil || *text.Version != 1 {
+		wrong("1:1", "no price file that covey can read; write `covey_prices: 1`")
+	}
+	date, err := time.Parse(time.DateOnly, text.Date)
+	if err != nil {
+		wrong("1:1", "date is %q; write the day for which the prices hold, such as 2026-05-05", text.Date)
+	}
+	if len(text.Prices) == 0 {
+		wrong("1:1", "no prices; write `prices: [{model: openai/gpt-5*, input: 1.25, output: 10}]`")
+	}
+	seen := map[string]string{}
+	for _, r := range text.Prices {
+		for _, p := range r.problems {
+			wrong(r.at, "%s", p)
+		}
+		if first, ok := seen[r.Model]; ok {
+			wrong(r.at, "%s stands at %s already; leave one of them out", r.Model, first)
+		}
+		seen[r.Model] = r.at
+	}
+	f := PriceFile{Date: date, Source: text.Source, Models: len(text.Prices), rows: text.Prices}
+	return f, errors.Join(errs...)
+}
+
+// priceError is what the parser says, in one line.
+func priceError(name string, err error) error {
+	var e yaml.Error
+	if !errors.As(err, &e) || e.GetToken() == nil {
+		return fmt.Errorf("%s: %s", name, oneLine(err.Error()))
+	}
+	pos := e.GetToken().Position
+	return fmt.Errorf("%s:%d:%d: %s; the keys are covey_prices, date, source and prices, and of a price model, input, "+
+		"output, cache_read and cache_write", name, pos.Line, pos.Column, oneLine(e.GetMessage()))
+}
+
+// pricedAs is the name by which the prices of a member's model are found. An
+// agent program goes by its preset or its program's name, since covey cannot see
+// its model; one that works on a subscription has no price at all.
+func pricedAs(a configs.Agent) string {
+	switch a.Kind {
+	case configs.ACP, configs.Command:
+		if a.Auth == configs.Login {
+			return ""
+		}
+		return strings.TrimPrefix(kindOf(configs.Member{Agent: a}), string(a.Kind)+"/") + "/" + a.Model.Name
+	case configs.Given:
+		return string(configs.Given) + "/" + a.Name
+	}
+	return string(a.Model.Provider) + "/" + a.Model.Name
+}
