@@ -13,6 +13,8 @@ type GateRun struct {
 	Command string
 	// Args replace those of a gate in exec form; nil: its own.
 	Args []string
+	// Fault is why the gate cannot be run; it refuses then. Empty: it can.
+	Fault string
 	// Heard is told what the gate said, before anybody acts on it; nil: nobody. A
 	// gate that was ended from outside has said nothing.
 	Heard func(Result)

@@ -47,7 +47,12 @@ func TestGatesAreAskedFor(t *testing.T) {
 	if out.Decision != Pass || len(heard) != 0 || out.Results[0].Type != "command" {
 		t.Errorf("a verdict that is known: %+v, heard %+v", out, heard)
 	}
-	if got := strings.Join(asked, "|"); got != strings.Repeat("echo no >&2; exit 1|", 2)+"echo no >&2; exit 1" {
+	plan = GateRun{Fault: "no script"}
+	out = completing(t, o, gates)
+	if out.Decision != Block || !strings.Contains(out.Feedback[0], "no script") {
+		t.Errorf("a gate that cannot run: %+v", out)
+	}
+	if got := strings.Join(asked, "|"); got != strings.Repeat("echo no >&2; exit 1|", 3)+"echo no >&2; exit 1" {
 		t.Errorf("asked for %q", got)
 	}
 }

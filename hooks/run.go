@@ -142,6 +142,8 @@ func (r *run) one(caller, ctx context.Context, h *armed) verdict {
 	switch {
 	case sitting.Known != nil:
 		v = verdict{Result: *sitting.Known}
+	case sitting.Fault != "":
+		v = judgeAny(r.known, h, finding{code: -1, fault: sitting.Fault})
 	case h.Policy != "":
 		v = r.runPolicy(limited, h)
 	case h.barred != "":
