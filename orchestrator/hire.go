@@ -116,7 +116,10 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 			return fmt.Errorf("member %s: %w", s.member.Name, err)
 		}
 	}
-	return c.unseatStrangers(ctx)
+	if err := c.unseatStrangers(ctx); err != nil {
+		return err
+	}
+	return o.openAccounts(ctx, c)
 }
 
 // hookRunner is the one runner of all members' hooks. Which member a hook runs
@@ -197,6 +200,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	limits := s.member.Limits
+	c.ledger.open(s.member.Name, limits, pricedAs(s.member.Agent), history)
 	options := teammate.Options{
 		Name: s.member.Name, Team: o.team.Name, Lead: s.lead, Kind: kindOf(s.member),
 		Equip: o.equipment(ctx, s, history, workdir),
@@ -205,10 +209,9 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		Transcript: transcript, History: history, Workdir: workdir,
 		Permissions: permissions, Beside: []string{mail},
 		Limits: teammate.Limits{
-			MaxTurns: limits.MaxTurns, MaxTokens: limits.MaxTokens, MaxBudgetUSD: limits.MaxBudgetUSD,
-			TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
+			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.background, Cost: s.cost, Later: s.later,
+		Background: s.background, Purse: purse{c.ledger, s.member.Name}, Later: s.later,
 		Behind: func(p hooks.Progress) { s.behind(ctx, p) },
 	}
 	c.surround(&options, s.member)
