@@ -58,6 +58,7 @@ type launched struct {
 // asks to go on in the background. Somebody has to wait for it, also if it has
 // not been started.
 func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration)) *launched {
+	h = r.located(h)
 	c := &launched{run: r, gate: h.Gate, release: func() {}}
 	c.out = &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
 		stderr: capture{limit: r.opts.OutputCap}}

@@ -138,7 +138,7 @@ func (i *inspection) against(a *armed) (not, only string) {
 	if a.rule == nil {
 		return "", only
 	}
-	call, _ := i.in.Call(i.opts.ProjectDir)
+	call, _ := i.in.Call(i.opts.rootOf(*i.in))
 	switch {
 	case len(call.Input) > 0 && !a.rule.Fires(call), !a.rule.names(call.Tool):
 		return "its `if` does not hold: " + a.If, ""

@@ -239,7 +239,7 @@ func labelOf(h *Handler) string {
 // ones the last. Hooks that run once are taken off.
 func (r *Runner) choose(known *traits, listening []*armed, in Input) (chosen []*armed, warnings []string) {
 	subject := in.subject()
-	call, _ := in.Call(r.opts.ProjectDir)
+	call, _ := in.Call(r.opts.rootOf(in))
 	last := map[string]int{}
 	member := r.memberOf(in)
 	for _, h := range listening {

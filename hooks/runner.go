@@ -68,6 +68,12 @@ type Options struct {
 	// Gates is asked before each gate that is a command how it is to be run, as often
 	// as there are gates and from any goroutine. nil: as they are configured.
 	Gates func(ctx context.Context, in Input, gate Handler) GateRun
+	// Locate is asked before each command hook, gates too, what to run for it. nil: what
+	// is configured.
+	Locate Locate
+	// Root is where the path rules of an `if` begin for an event. nil or empty: at
+	// ProjectDir.
+	Root func(in Input) string
 	// FailClosed makes a configured hook that gives no verdict refuse, also at turn
 	// ends, where its event can refuse and somebody waits for it.
 	FailClosed bool
