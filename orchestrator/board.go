@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
@@ -23,6 +22,10 @@ type board struct {
 	terms   memberTerms
 	// protocol carries out structured messages; nil: there is nobody who could.
 	protocol protocol
+	team     string  // the team's name, which agent ids end with
+	letters  letters // where long messages go
+	// heard is told of each text that has gone out; nil: nobody is.
+	heard func(from string, to []string)
 }
 
 // actor is on whose behalf a change is made.
@@ -240,53 +243,6 @@ func (b *board) claim(ctx context.Context, by actor, id, member string) (tasks.T
 		c.Max, c.Skills = terms.Max, terms.Skills
 	}
 	return b.store.Claim(ctx, by.Actor, id, c)
-}
-
-// known refuses owners and recipients that are no members.
-func (b *board) known(member string) error {
-	if member == "" || slices.Contains(b.members, member) {
-		return nil
-	}
-	return plainly(ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.members, ", "))
-}
-
-// leadNames are what other hosts call the lead; they all mean ours.
-func (b *board) resolve(name string) string {
-	if slices.Contains(b.members, name) {
-		return name
-	}
-	switch name {
-	case "main", "lead", "team-lead":
-		return b.members[0]
-	}
-	return name
-}
-
-// send puts a message into the mailbox of a member, or of all others for "*".
-func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoing) ([]tasks.Message, error) {
-	if to == "" {
-		return nil, plainly(ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
-	}
-	if strings.TrimSpace(out.Text) == "" {
-		return nil, plainly(ErrEmpty, "the message to %s is empty; write what it should say", to)
-	}
-	if to == "*" {
-		out.To = slices.DeleteFunc(slices.Clone(b.members), func(m string) bool { return m == by.Name })
-	} else {
-		to = b.resolve(to)
-		if err := b.known(to); err != nil {
-			return nil, err
-		}
-		if to == by.Name {
-			return nil, plainly(ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
-		}
-		out.To = []string{to}
-	}
-	if out.Kind == "" {
-		out.Kind = tasks.TextMessage
-	}
-	out.Summary = preview(cmp.Or(out.Summary, firstLine(out.Text)))
-	return b.store.Send(ctx, by.Actor, out)
 }
 
 // maxSummary is how much of a summary is shown, in runes (TEAMS.md section 2).

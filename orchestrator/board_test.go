@@ -355,7 +355,7 @@ func TestSendKnowsItsReceivers(t *testing.T) {
 		{"dev", "dev", "hi", "you are dev", ErrNoMember},
 		{"lead", "main", "hi", "you are lead", ErrNoMember},
 		{"dev", "", "hi", `needs a recipient in "to"`, ErrNoMember},
-		{"dev", "Lead", "hi", `no member is called "Lead"; the members are lead, dev, ops`, ErrNoMember},
+		{"dev", "Lead", "hi", `no member is called "Lead"; did you mean lead?`, ErrNoMember},
 		{"dev", "lead", " \n\t", "the message to lead is empty", ErrEmpty},
 	}
 	for _, tt := range tests {

@@ -48,11 +48,11 @@ func foreignTools(b *board, me func(callID string) actor, roster func() []roster
 		list, errs = append(list, foreignTool{Tool: t}), append(errs, err)
 		return &list[len(list)-1]
 	}
-	add(newTeamTool(mcpSend,
+	add(foreignMessageTool(
 		`Send a message to a member of your team by name, or to all others with "*". They see nothing of what you write `+
-			`otherwise.`, map[string]string{"recipient": "to", "content": "message"},
-		func(ctx context.Context, id string, in foreignMessage) teammate.ToolResult {
-			return sendMessage(ctx, b, me(id), sendMessageInput{To: in.To, Message: raw(in.Message), Summary: in.Summary})
+			`otherwise.`,
+		func(ctx context.Context, id string, in sendMessageInput) teammate.ToolResult {
+			return sendMessage(ctx, b, me(id), in)
 		}))
 	add(newTeamTool(mcpReport, "Report to the lead of your team what you have done and found.",
 		map[string]string{"message": "report", "text": "report", "content": "report"},
@@ -93,15 +93,6 @@ func addTaskTools(
 		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult { return taskGet(ctx, b, in) })).looks = true
 	add(newTeamTool(mcpList, "List your team's tasks with status, owner and what blocks them.", nil,
 		func(ctx context.Context, _ string, _ struct{}) teammate.ToolResult { return taskList(ctx, b) })).looks = true
-}
-
-// foreignMessage is SendMessage without what only older hosts had: agents of
-// other makers never learned those forms, and a schema with one way to say a
-// thing is said right more often.
-type foreignMessage struct {
-	To      string `json:"to" jsonschema:"a member's name, or * for all others"`
-	Message string `json:"message" jsonschema:"what to say"`
-	Summary string `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
 }
 
 // reportInput is what a member tells the lead.

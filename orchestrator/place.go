@@ -45,6 +45,9 @@ func (p Place) Blobs() string { return filepath.Join(p.Dir, "blobs") }
 // Scratch holds tool output that was too long to show.
 func (p Place) Scratch() string { return filepath.Join(p.Dir, "scratch") }
 
+// Mail holds a folder per member, with messages that were too long to show.
+func (p Place) Mail() string { return filepath.Join(p.Dir, "mail") }
+
 // Transcript is the file of one session of a member.
 func (p Place) Transcript(member, session string) string {
 	return filepath.Join(p.Transcripts(), member, session+".jsonl")
@@ -121,7 +124,7 @@ func realPath(path string) (string, error) {
 }
 
 // folders lists the folders in a Place.
-func (p Place) folders() []string { return []string{p.Transcripts(), p.Blobs(), p.Scratch()} }
+func (p Place) folders() []string { return []string{p.Transcripts(), p.Blobs(), p.Scratch(), p.Mail()} }
 
 // Create makes the Place's folders, private to this user. It fails if the Place
 // exists and others can read it.

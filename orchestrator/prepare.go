@@ -212,7 +212,7 @@ func forget(p Place) error {
 			return err
 		}
 	}
-	for _, dir := range []string{p.Transcripts(), p.Blobs(), p.Scratch()} {
+	for _, dir := range []string{p.Transcripts(), p.Blobs(), p.Scratch(), p.Mail()} {
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}

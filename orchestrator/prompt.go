@@ -39,7 +39,7 @@ func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input 
 			text := t.assignmentText(m, all)
 			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: text, MessageID: m.ID})
 		default:
-			in = append(in, teammate.Input{Kind: teammate.FromMail, Text: mailText(m), MessageID: m.ID})
+			in = append(in, t.protocolInput(m))
 		}
 	}
 	return in
@@ -48,12 +48,20 @@ func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input 
 // mailText is a message as a model sees it: data from a named member
 // (DESIGN 10.2). What could end the frame early is defused.
 func mailText(m tasks.Message) string {
-	attr := strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ")
-	body := strings.NewReplacer(
-		"</teammate-message", "&lt;/teammate-message", "<teammate-message", "&lt;teammate-message",
-	).Replace(m.Text)
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
-		attr.Replace(m.From), attr.Replace(m.Summary), body)
+		attribute(m.From), attribute(m.Summary), defused(m.Text))
+}
+
+// attribute is a text as it stands between the quotes of a frame.
+func attribute(s string) string {
+	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
+}
+
+// defused is a text that cannot end its frame, or begin one of its own.
+func defused(s string) string {
+	return strings.NewReplacer(
+		"</teammate-message", "&lt;/teammate-message", "<teammate-message", "&lt;teammate-message",
+	).Replace(s)
 }
 
 // assigned returns the task that an assignment is about.

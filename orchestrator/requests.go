@@ -182,6 +182,10 @@ const (
 type SendReply struct {
 	Delivery Delivery `json:"delivery"`
 	IDs      []string `json:"ids"` // of the stored messages, one per recipient
+	// RequestID and Message are what came of a structured message: it asked for
+	// something, or answered who did.
+	RequestID string `json:"request_id,omitempty"`
+	Message   string `json:"message,omitempty"`
 }
 
 // TeamCall asks for one call of a team tool, from a process that has no token

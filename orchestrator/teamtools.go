@@ -20,6 +20,7 @@ import (
 type teamTool struct {
 	spec   teammate.Spec
 	repair map[string]string
+	fold   func(json.RawMessage) json.RawMessage // instead of repair; nil: by repair
 	run    func(ctx context.Context, call teammate.ToolCall) teammate.ToolResult
 }
 
@@ -34,6 +35,9 @@ func (t *teamTool) Run(ctx context.Context, call teammate.ToolCall) teammate.Too
 // Repair renames the keys that models get wrong, where the right one is not
 // there; it leaves alone what is no object.
 func (t *teamTool) Repair(input json.RawMessage) json.RawMessage {
+	if t.fold != nil {
+		return t.fold(input)
+	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
 		return input
@@ -123,9 +127,8 @@ func teamTools(b *board, me func(callID string) actor, roster func() []rosterEnt
 		})
 	list, err4 := newTeamTool("TaskList", "List the team's tasks with status, owner and what blocks them.", nil,
 		func(ctx context.Context, _ string, _ struct{}) teammate.ToolResult { return taskList(ctx, b) })
-	send, err5 := newTeamTool("SendMessage",
+	send, err5 := messageTool(
 		`Send a message to a member of the team by name, or to all others with "*". Others see nothing of what you write otherwise.`,
-		map[string]string{"recipient": "to", "content": "message"},
 		func(ctx context.Context, id string, in sendMessageInput) teammate.ToolResult {
 			return sendMessage(ctx, b, me(id), in)
 		})

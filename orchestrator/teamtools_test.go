@@ -141,61 +141,6 @@ func TestRefusalsReadAsFeedback(t *testing.T) {
 	b.want("1", tasks.Pending, "dev")
 }
 
-// TestGenerationsOfSendMessage: what agents of different ages call it with
-// (TEAMS.md section 2).
-func TestGenerationsOfSendMessage(t *testing.T) {
-	tests := []struct {
-		input string
-		to    string // receivers; empty: an error
-		text  string // of the message, or a part of the error
-	}{
-		{`{"to":"lead","message":"hello","summary":"a greeting"}`, "lead", "hello"},
-		{`{"to":"ops","message":"a\nb"}`, "ops", "a\nb"},
-		{`{"to":"*","message":"hello"}`, "lead ops", "hello"},
-		{`{"type":"message","recipient":"team-lead","content":"hello","summary":"s"}`, "lead", "hello"},
-		{`{"type":"broadcast","content":"hello"}`, "lead ops", "hello"},
-		{`{"type":"broadcast","recipient":"ops","content":"hello"}`, "lead ops", "hello"},
-		{`{"type":"shutdown_request","recipient":"ops","content":"hello"}`, "", `type "shutdown_request" come with a later version`},
-		{`{"to":"ops","message":{"type":"shutdown_request"}}`, "", "structured messages come with a later version"},
-		{`{"to":"ops"}`, "", `"message" must be text`},
-		{`{"message":"hello"}`, "", `needs a recipient in "to"`},
-		{`{"to":"dev","message":"hello"}`, "", "you are dev"},
-		{`{"to":["ops"],"message":"hello"}`, "", "input of SendMessage"},
-	}
-	for _, tt := range tests {
-		b := newTable(t)
-		r := b.call("dev", "SendMessage", tt.input)
-		if r.IsError != (tt.to == "") {
-			t.Errorf("%s: error %v: %s", tt.input, r.IsError, r.Content)
-			continue
-		}
-		if r.IsError {
-			if !strings.Contains(r.Content, tt.text) {
-				t.Errorf("%s says %q, want %q", tt.input, r.Content, tt.text)
-			}
-			continue
-		}
-		var answer struct {
-			Success bool
-			Message string
-			IDs     []string `json:"msg_ids"`
-		}
-		if err := json.Unmarshal([]byte(r.Content), &answer); err != nil || string(r.Response) != r.Content {
-			t.Fatalf("%s answers %s and %s: %v", tt.input, r.Content, r.Response, err)
-		}
-		names := strings.Fields(tt.to)
-		if want := "Message sent to " + strings.Join(names, "'s inbox, ") + "'s inbox"; !answer.Success || answer.Message != want {
-			t.Errorf("%s answers %+v, want %q", tt.input, answer, want)
-		}
-		for i, name := range names {
-			mail, err := b.board.store.Unread(t.Context(), name)
-			if err != nil || len(mail) != 1 || mail[0].Text != tt.text || mail[0].From != "dev" || mail[0].ID != answer.IDs[i] {
-				t.Errorf("%s: %s got %+v, %v", tt.input, name, mail, err)
-			}
-		}
-	}
-}
-
 func TestListMembers(t *testing.T) {
 	newTable(t).play([]step{{"ListMembers", `{}`, "lead (lead): working\ndev (you): idle - owns the service",
 		`{"members":[{"name":"lead","lead":true,"agent":"builtin/script","state":"working"},` +

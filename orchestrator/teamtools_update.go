@@ -127,56 +127,6 @@ func notUpdated(id string, err error) teammate.ToolResult {
 	return toolError(err)
 }
 
-// sendMessageInput takes all generations of SendMessage (TEAMS.md section 2)
-// as far as they carry text.
-type sendMessageInput struct {
-	To      string          `json:"to,omitempty" jsonschema:"a member's name, or * for all others"`
-	Message json.RawMessage `json:"message,omitempty" jsonschema:"what to say"`
-	Summary string          `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
-	Type    string          `json:"type,omitempty" jsonschema:"message or broadcast, as older hosts had it"`
-}
-
-// sendMessage takes text alone. The structured messages of other hosts ask for
-// what covey does by other ways (ending a member, approving a plan), so one that
-// went through as text would be answered by nobody.
-func sendMessage(ctx context.Context, b *board, me actor, in sendMessageInput) teammate.ToolResult {
-	var text string
-	if err := json.Unmarshal(in.Message, &text); err != nil {
-		return toolError(fmt.Errorf("\"message\" must be text; structured messages come with a later version: %w", err))
-	}
-	to := in.To
-	switch in.Type {
-	case "", "message":
-	case "broadcast":
-		to = "*"
-	default:
-		return toolError(plainly(ErrEmpty, "messages of type %q come with a later version; send text", in.Type))
-	}
-	sent, err := b.send(ctx, me, to, tasks.Outgoing{Text: text, Summary: in.Summary})
-	if err != nil {
-		return toolError(err)
-	}
-	type answer struct {
-		Success bool     `json:"success"`
-		Message string   `json:"message"`
-		IDs     []string `json:"msg_ids"`
-	}
-	a := answer{Success: true, Message: "Message sent to " + recipients(sent)}
-	for _, m := range sent {
-		a.IDs = append(a.IDs, m.ID)
-	}
-	return teammate.ToolResult{Content: string(raw(a)), Response: raw(a)}
-}
-
-// recipients names whose mailboxes got a message.
-func recipients(sent []tasks.Message) string {
-	names := make([]string, len(sent))
-	for i, m := range sent {
-		names[i] = m.To + "'s inbox"
-	}
-	return strings.Join(names, ", ")
-}
-
 // rosterEntry is a member as the others see it.
 type rosterEntry struct {
 	Name        string `json:"name"`

@@ -75,7 +75,7 @@ func TestMessageToNobody(t *testing.T) {
       - {tool: SendMessage, input: {to: ghost, message: hello}}
       - {tool: SendMessage, input: {to: lead, message: hello}}
       - {tool: SendMessage, input: {to: dev, message: "  "}}
-      - {tool: SendMessage, input: {to: dev, message: {type: shutdown_request}}}
+      - {tool: SendMessage, input: {to: dev, message: {type: dance}}}
       - {tool: TaskUpdate, input: {taskId: "77", status: completed}}
   - say: None of it worked.
 `,
@@ -84,7 +84,7 @@ func TestMessageToNobody(t *testing.T) {
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	wants := []string{
 		`no member is called "ghost"; the members are lead, dev`, "a message to oneself goes nowhere",
-		"the message to dev is empty", "structured messages come with a later version", "Task not found",
+		"the message to dev is empty", "has the type \"dance\"", "Task not found",
 	}
 	results := of[teammate.ToolReturned](r, "tool_result")
 	if len(results) != len(wants) {

@@ -139,7 +139,7 @@ func TestRefusalsLeaveNoReceipt(t *testing.T) {
 }
 
 func TestOldReceiptsAreDropped(t *testing.T) {
-	s := open(t, nil)
+	s := open(t, &Options{MaxUnread: 2 * maxReceipts})
 	long := strings.Repeat("m", inlineLimit+1)
 	send := func(a Actor, text string) {
 		t.Helper()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -66,7 +67,7 @@ func New(opts Options) (*Teammate, error) {
 		seen:  maps.Clone(opts.History.Delivered),
 		kept:  opts.History.Kept,
 	}
-	t.rights = &rights{p: opts.Permissions}
+	t.rights = &rights{p: opts.Permissions, folders: slices.Clone(opts.Beside)}
 	if t.seen == nil {
 		t.seen = map[string]bool{}
 	}

@@ -97,6 +97,7 @@ type Options struct {
 	WatchNames func() []string // optional; the names that FileChanged hooks listen to
 
 	Permissions Permissions
+	Beside      []string // optional; absolute folders that count as inside the workspace
 	Limits      Limits
 	Asker       Asker                         // optional; nil denies what would have to ask
 	Purse       Purse                         // optional; what the member may use in its life

@@ -19,8 +19,13 @@ func (c *cli) sendCommand() *cobra.Command {
 		Long: `Give a member a text. An idle member begins a turn with it, a working one sees it
 with its next pass: that is "delivered". "queued" means that the member gets it
 later, as when it is in the middle of a tool call. Either way the text is stored and survives
-a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody.`,
+a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody. Of a text over 32 KiB
+the member gets the start, and the file that has all of it.
+
+A TEXT that is a JSON object with a type asks for more than to be read, or answers who asked:
+shutdown_request, shutdown_response, plan_approval_response and approval_response.`,
 		Example: `  covey send backend "use the v2 API"
+  covey send backend '{"type":"shutdown_request","reason":"we are done"}'
   covey send lead - < plan.md
   covey send '*' "we ship at four"`,
 		Args: argCount(2, -1, "a member and a text"),
@@ -40,6 +45,10 @@ a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody.`,
 			}
 			if asJSON {
 				return c.out.json(reply)
+			}
+			if reply.Message != "" {
+				c.out.printf("%s\n", plainLine(reply.Message))
+				return nil
 			}
 			c.out.printf("%s\n", deliveryText(reply.Delivery, args[0]))
 			return nil

@@ -1,0 +1,78 @@
+package orchestrator
+
+import (
+	"slices"
+	"strings"
+)
+
+// known refuses owners and recipients that are no members.
+func (b *board) known(member string) error {
+	if member == "" || slices.Contains(b.members, member) {
+		return nil
+	}
+	if near := nearestName(member, b.members); near != "" {
+		return plainly(ErrNoMember, "no member is called %q; did you mean %s?", member, near)
+	}
+	return plainly(ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.members, ", "))
+}
+
+// resolve is the member that a name means: its own, an agent id as other hosts
+// write them (name@team), or what they call the lead. Other names come back as
+// they are, for known to refuse.
+func (b *board) resolve(name string) string {
+	if slices.Contains(b.members, name) {
+		return name
+	}
+	name = strings.TrimPrefix(name, "@")
+	if short, team, ok := strings.Cut(name, "@"); ok && (b.team == "" || team == b.team) {
+		name = short
+	}
+	if slices.Contains(b.members, name) {
+		return name
+	}
+	switch name {
+	case "main", "lead", "team-lead":
+		return b.members[0]
+	}
+	return name
+}
+
+// nearestName is the name that a misspelt one was meant to be, or "" if none is
+// near enough: a third of the letters may differ. A wrong suggestion would send
+// a model to the wrong member.
+func nearestName(name string, all []string) string {
+	folded := strings.ToLower(name)
+	if len(folded) > 64 { // distance would only cost time
+		return ""
+	}
+	best, least := "", 0
+	for _, n := range all {
+		if d := letterChanges(folded, n); best == "" || d < least {
+			best, least = n, d
+		}
+	}
+	if best == "" || least > max(len(best), len(folded))/3 {
+		return ""
+	}
+	return best
+}
+
+// letterChanges counts the letters to add, drop or change to turn a into b.
+func letterChanges(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,67 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// protocolInput is a message of TEAMS.md 4 as a model sees it: what members
+// tell each other is framed as theirs, with the JSON that models know from
+// other hosts; what covey tells is plain words.
+func (t tongue) protocolInput(m tasks.Message) teammate.Input {
+	in := teammate.Input{Kind: teammate.FromMail, MessageID: m.ID}
+	switch {
+	case m.Kind == tasks.TextMessage, m.Kind == tasks.Broadcast, len(m.Data) == 0:
+		in.Text = mailText(m)
+	case m.From == "":
+		in.Kind, in.Text = teammate.FromCovey, m.Text
+	default:
+		in.Text = fmt.Sprintf("<teammate-message teammate_id=\"%s\">\n%s%s\n</teammate-message>",
+			attribute(m.From), defused(string(m.Data)), t.howToAnswer(m))
+	}
+	return in
+}
+
+// howToAnswer tells what a request wants; empty for what is none.
+func (t tongue) howToAnswer(m tasks.Message) string {
+	var ref tasks.RequestRef
+	if json.Unmarshal(m.Data, &ref) != nil || ref.RequestID == "" {
+		return ""
+	}
+	switch m.Kind {
+	case tasks.ShutdownAsked:
+		return "\n\nThis is a shutdown request. To approve it, " + t.answering(m.From, shutdownAnswered, ref) +
+			" Approving ends you once this call is over; words alone do not. To decline, because you are in the " +
+			`middle of something, say the same with "approve": false and a "reason".`
+	case tasks.PlanAsked:
+		return "\n\nThis plan waits for you: its author may only read until you answer. To approve it, " +
+			t.answering(m.From, tasks.PlanAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
+			`"feedback" on what to change.`
+	case tasks.ApprovalAsked:
+		return "\n\nThis task's completion waits for you. Look at the work. To approve it, " +
+			t.answering(m.From, tasks.ApprovalAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
+			`"feedback" on what to mend.`
+	}
+	return ""
+}
+
+// answering is the call that says yes to a request. The message is an object
+// here, not text.
+func (t tongue) answering(to string, kind tasks.Kind, ref tasks.RequestRef) string {
+	object := string(raw(struct {
+		Type    tasks.Kind `json:"type"`
+		Request string     `json:"request_id"`
+		Approve bool       `json:"approve"`
+	}{kind, ref.RequestID, true}))
+	if t == byShell {
+		return fmt.Sprintf("run: covey send %s '%s'.", to, object)
+	}
+	tool := "SendMessage"
+	if t == byMCP {
+		tool = mcpSend
+	}
+	return fmt.Sprintf("call %s with exactly this input: {\"to\":%s,\"message\":%s}.", tool, raw(to), object)
+}

@@ -1,0 +1,249 @@
+package orchestrator
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// SendMessage has had three forms (TEAMS.md 2). They are brought into the
+// newest one before rules and hooks look at a call, so that one rule holds for
+// all of them:
+//
+//	{type, recipient, content, summary, request_id, approve}
+//	{to, message: text or object, summary}
+//	{to, message, summary}
+
+// shutdownAnswered is the type of a message object that answers a request to
+// end. What is sent on says how: ShutdownApproved or ShutdownRejected.
+const shutdownAnswered tasks.Kind = "shutdown_response"
+
+// spelling maps how keys of a message are written to how we write them.
+type spelling map[string]string
+
+// callSpelling is for the call, wordSpelling for a message object in it.
+func callSpelling() spelling { return spelling{"recipient": "to", "content": "message"} }
+
+func wordSpelling() spelling {
+	return spelling{
+		"requestId": "request_id", "approved": "approve", "content": "text", "message": "text",
+		"permissionMode": "permission_mode",
+	}
+}
+
+// mend renames keys, where the right one is not there.
+func (s spelling) mend(fields map[string]json.RawMessage) {
+	for wrong, right := range s {
+		value, has := fields[wrong]
+		if _, hasRight := fields[right]; has && !hasRight {
+			fields[right] = value
+			delete(fields, wrong)
+		}
+	}
+}
+
+// foldMessage brings the input of a call into the newest form. What it cannot
+// read it leaves alone, for the schema to refuse. Fields of other hosts that say
+// nothing here are dropped: the lead hears of idle members in any case.
+func foldMessage(input json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil || fields == nil {
+		return input
+	}
+	callSpelling().mend(fields)
+	delete(fields, "notify_when_idle")
+	var typ string
+	if json.Unmarshal(fields["type"], &typ) != nil {
+		return raw(fields)
+	}
+	delete(fields, "type")
+	switch typ {
+	case "", "message", string(tasks.TextMessage):
+	case string(tasks.Broadcast):
+		fields["to"] = raw("*")
+	default:
+		fields["message"] = foldTyped(typ, fields)
+	}
+	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
+		delete(fields, key)
+	}
+	return raw(fields)
+}
+
+// foldForeign is foldMessage for a tool whose message is text: an object becomes
+// its JSON.
+func foldForeign(input json.RawMessage) json.RawMessage {
+	input = foldMessage(input)
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil || !bytes.HasPrefix(fields["message"], []byte("{")) {
+		return input
+	}
+	fields["message"] = raw(string(fields["message"]))
+	return raw(fields)
+}
+
+// foldTyped makes the message object of a call in the oldest form, where the
+// object's fields stood in the call itself.
+func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
+	object := map[string]json.RawMessage{"type": raw(typ)}
+	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
+		if value, ok := fields[key]; ok {
+			object[key] = value
+		}
+	}
+	if text, ok := fields["message"]; ok {
+		object["text"] = text
+	}
+	return raw(object)
+}
+
+// wish is what somebody wants said or done by a message.
+type wish struct {
+	// kind is TextMessage, or what is asked of the protocol: ShutdownAsked,
+	// shutdownAnswered, PlanAnswered or ApprovalAnswered.
+	kind    tasks.Kind
+	to      string // as the sender wrote it; may be empty in answers
+	text    string // of a TextMessage; the reason of a ShutdownAsked
+	summary string
+	answer  requestAnswer // of an answer
+}
+
+// words is a message object.
+type words struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	Reason    string `json:"reason"`
+	Feedback  string `json:"feedback"`
+	RequestID string `json:"request_id"`
+	Approve   *bool  `json:"approve"`
+	Mode      string `json:"permission_mode"`
+}
+
+// readMessage says what a call of SendMessage in its newest form wants. A text
+// that is a message object from end to end is taken for the object: models and
+// shells write it so, and it must not reach anybody as words that look like
+// covey's.
+func readMessage(in sendMessageInput) (wish, error) {
+	w := wish{kind: tasks.TextMessage, to: in.To, summary: in.Summary}
+	if len(in.Message) == 0 {
+		return w, nil // an empty text, which is refused for what it is
+	}
+	object := in.Message
+	if json.Unmarshal(in.Message, &w.text) == nil {
+		object = json.RawMessage(strings.TrimSpace(w.text))
+		if !isTyped(object) {
+			return w, nil
+		}
+	}
+	said, err := readWords(object)
+	if err != nil {
+		return w, err
+	}
+	return w.of(said)
+}
+
+// isTyped reports whether a text is a JSON object of a type that messages have.
+func isTyped(text json.RawMessage) bool {
+	var object struct {
+		Type string `json:"type"`
+	}
+	if len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &object) != nil {
+		return false
+	}
+	return mayAsk(tasks.Kind(object.Type)) || oursAlone(tasks.Kind(object.Type))
+}
+
+// readWords decodes a message object.
+func readWords(object json.RawMessage) (words, error) {
+	var said words
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(object, &fields); err != nil || bytes.Equal(object, []byte("null")) {
+		return said, plainly(ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
+	}
+	wordSpelling().mend(fields)
+	if err := json.Unmarshal(raw(fields), &said); err != nil {
+		return said, fmt.Errorf("message object: %w", err)
+	}
+	return said, nil
+}
+
+// shorten is a value as an error shows it.
+func shorten(value json.RawMessage) string { return oneLine(string(value)) }
+
+// mayAsk reports whether members may send messages of this type, as objects.
+func mayAsk(k tasks.Kind) bool {
+	return slices.Contains([]tasks.Kind{
+		tasks.ShutdownAsked, shutdownAnswered, tasks.ShutdownApproved, tasks.ShutdownRejected,
+		tasks.PlanAnswered, tasks.ApprovalAnswered,
+	}, k)
+}
+
+// oursAlone reports whether covey alone sends messages of this type: a member
+// that could would tell others what has not happened.
+func oursAlone(k tasks.Kind) bool {
+	return slices.Contains([]tasks.Kind{
+		tasks.TaskAssignment, tasks.IdleNotification, tasks.PlanAsked, tasks.ApprovalAsked,
+		tasks.PermissionAsked, tasks.PermissionAnswered, tasks.ModeSet, tasks.Terminated,
+	}, k)
+}
+
+// of is the wish that a message object expresses.
+func (w wish) of(said words) (wish, error) {
+	switch kind := tasks.Kind(said.Type); {
+	case said.Type == "message", kind == tasks.TextMessage:
+		w.text = said.Text
+	case kind == tasks.Broadcast:
+		w.to, w.text = "*", said.Text
+	case kind == tasks.ShutdownAsked:
+		w.kind, w.text = kind, cmp.Or(said.Reason, said.Text)
+		return w, w.toOne()
+	case kind == tasks.ShutdownApproved, kind == tasks.ShutdownRejected:
+		yes := kind == tasks.ShutdownApproved
+		said.Approve, kind = &yes, shutdownAnswered
+		return w.answering(kind, said)
+	case mayAsk(kind):
+		return w.answering(kind, said)
+	case oursAlone(kind):
+		return w, plainly(ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
+	default:
+		return w, plainly(ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s or %s",
+			said.Type, tasks.ShutdownAsked, shutdownAnswered, tasks.PlanAnswered, tasks.ApprovalAnswered)
+	}
+	return w, nil
+}
+
+// answering is the wish to answer a request.
+func (w wish) answering(kind tasks.Kind, said words) (wish, error) {
+	w.kind = kind
+	w.answer = requestAnswer{ID: said.RequestID, Text: cmp.Or(said.Reason, said.Feedback, said.Text), Mode: said.Mode}
+	var missing []string
+	if said.RequestID == "" {
+		missing = append(missing, `"request_id", which the request names`)
+	}
+	if said.Approve == nil {
+		missing = append(missing, `"approve": true or false`)
+	} else {
+		w.answer.Approve = *said.Approve
+	}
+	if len(missing) > 0 {
+		return w, plainly(ErrEmpty, "a %s needs %s", kind, strings.Join(missing, " and "))
+	}
+	return w, w.toOne()
+}
+
+// errToAll refuses to ask everybody at once for what each must answer alone.
+var errToAll = errors.New(`only text can go to "*"; send such a message to one member by name`)
+
+// toOne checks that a structured message is not for everybody.
+func (w wish) toOne() error {
+	if w.to == "*" {
+		return errToAll
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// sendMessageInput is a call of SendMessage in its newest form. foldMessage
+// brings the older ones into it.
+type sendMessageInput struct {
+	To      string          `json:"to,omitempty" jsonschema:"a member's name, or * for all others"`
+	Message json.RawMessage `json:"message,omitempty" jsonschema:"what to say; or an object that a request asks for"`
+	Summary string          `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
+}
+
+// messageTool makes the builtin agent's tool that sends messages.
+func messageTool(
+	description string, run func(ctx context.Context, callID string, in sendMessageInput) teammate.ToolResult,
+) (teammate.Tool, error) {
+	t, err := newTeamTool("SendMessage", description, nil, run)
+	if err != nil {
+		return nil, err
+	}
+	t.(*teamTool).fold = foldMessage
+	return t, nil
+}
+
+// foreignMessage is a call as agent programs are told to make it. Message
+// objects come as text: many vendors' schemas know no field of two types.
+type foreignMessage struct {
+	To      string `json:"to,omitempty" jsonschema:"a member's name, or * for all others"`
+	Message string `json:"message,omitempty" jsonschema:"what to say; or the JSON object that a request asks for"`
+	Summary string `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
+}
+
+// foreignMessageTool makes the tool of agent programs that sends messages.
+func foreignMessageTool(
+	description string, run func(ctx context.Context, callID string, in sendMessageInput) teammate.ToolResult,
+) (teammate.Tool, error) {
+	t, err := newTeamTool(mcpSend, description, nil,
+		func(ctx context.Context, id string, in foreignMessage) teammate.ToolResult {
+			return run(ctx, id, sendMessageInput{To: in.To, Message: raw(in.Message), Summary: in.Summary})
+		})
+	if err != nil {
+		return nil, err
+	}
+	t.(*teamTool).fold = foldForeign
+	return t, nil
+}
+
+// sendMessage is SendMessage for all kinds of agents.
+func sendMessage(ctx context.Context, b *board, me actor, in sendMessageInput) teammate.ToolResult {
+	w, err := readMessage(in)
+	if err != nil {
+		return toolError(err)
+	}
+	a, err := b.say(ctx, me, w)
+	if err != nil {
+		return toolError(err)
+	}
+	return teammate.ToolResult{Content: string(raw(a)), Response: raw(a)}
+}
+
+// sentAnswer is what SendMessage answers, in the words of other hosts. The text
+// itself is left out of the routing, where some repeat it: the sender has it.
+type sentAnswer struct {
+	Success bool   `json:"success"`
+	Message string `json:"message"`
+	// ID is of the one message, IDs of all, in the order of the members.
+	ID      string   `json:"msg_id,omitempty"`
+	IDs     []string `json:"msg_ids,omitempty"`
+	Request string   `json:"request_id,omitempty"` // of a structured message, in both spellings
+	RefID   string   `json:"requestId,omitempty"`
+	Target  string   `json:"target,omitempty"`
+	Routing *routing `json:"routing,omitempty"`
+
+	sent []tasks.Message
+}
+
+// routing says from whom to whom a text went.
+type routing struct {
+	Sender  string `json:"sender"`
+	Target  string `json:"target"`
+	Summary string `json:"summary,omitempty"`
+}
+
+// errNoProtocol is for a board that nobody carries out requests for.
+var errNoProtocol = errors.New("requests cannot be sent: this board only carries text")
+
+// say carries out what a message wants: text goes into mailboxes, all else to
+// the protocol.
+func (b *board) say(ctx context.Context, me actor, w wish) (sentAnswer, error) {
+	if w.kind == tasks.TextMessage || w.kind == kindPerson {
+		out := tasks.Outgoing{Text: w.text, Summary: w.summary}
+		if w.kind == kindPerson {
+			out.Kind = kindPerson
+		}
+		sent, err := b.send(ctx, me, w.to, out)
+		return textAnswer(me.Name, sent), err
+	}
+	if b.protocol == nil {
+		return sentAnswer{}, errNoProtocol
+	}
+	if w.kind == tasks.ShutdownAsked {
+		return b.askToEnd(ctx, me, w)
+	}
+	a := sentAnswer{Success: true, Request: w.answer.ID, RefID: w.answer.ID}
+	if w.kind == shutdownAnswered {
+		a.Message = shutdownAnswerText(me.Name, b.members[0], w.answer)
+		return a, b.protocol.answerShutdown(ctx, me, w.answer)
+	}
+	a.Message = approvalText(w)
+	return a, b.protocol.answerPlan(ctx, me, w.answer)
+}
+
+// askToEnd sends a request to end to one member.
+func (b *board) askToEnd(ctx context.Context, me actor, w wish) (sentAnswer, error) {
+	to, err := b.recipient(me, w.to)
+	if err != nil {
+		return sentAnswer{}, err
+	}
+	r, err := b.protocol.shutdown(ctx, me, to, cmp.Or(w.text, w.summary))
+	if err != nil {
+		return sentAnswer{}, err
+	}
+	return sentAnswer{
+		Success: true, Message: fmt.Sprintf("Shutdown request sent to %s. Request ID: %s", to, r.RequestID),
+		Request: r.RequestID, RefID: r.RequestID, Target: to,
+	}, nil
+}
+
+// shutdownAnswerText tells a member what its answer to a request to end means.
+func shutdownAnswerText(me, lead string, a requestAnswer) string {
+	if a.Approve {
+		return fmt.Sprintf("Shutdown approved. Sent confirmation to %s. Agent %s is now exiting.", lead, me)
+	}
+	return fmt.Sprintf("Shutdown rejected. Reason: %q. Continuing to work.", a.Text)
+}
+
+// approvalText tells who approves what came of it.
+func approvalText(w wish) string {
+	what := "Plan"
+	if w.kind == tasks.ApprovalAnswered {
+		what = "Work"
+	}
+	switch {
+	case w.answer.Approve:
+		return what + " approved. Its author goes on."
+	case w.answer.Text == "":
+		return what + " rejected. Its author is told, without feedback: say what is missing."
+	}
+	return fmt.Sprintf("%s rejected with feedback: %q", what, w.answer.Text)
+}
+
+// textAnswer is the answer to a text that is on its way.
+func textAnswer(from string, sent []tasks.Message) sentAnswer {
+	a := sentAnswer{Success: true, Message: "Message sent to " + recipients(sent), sent: sent}
+	for _, m := range sent {
+		a.IDs = append(a.IDs, m.ID)
+	}
+	if len(sent) == 1 {
+		a.ID = sent[0].ID
+		a.Routing = &routing{Sender: from, Target: "@" + sent[0].To, Summary: sent[0].Summary}
+	}
+	return a
+}
+
+// recipients names whose mailboxes got a message.
+func recipients(sent []tasks.Message) string {
+	names := make([]string, len(sent))
+	for i, m := range sent {
+		names[i] = m.To + "'s inbox"
+	}
+	return strings.Join(names, ", ")
+}
+
+// send puts a text into the mailbox of a member, or of all others for "*".
+func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoing) ([]tasks.Message, error) {
+	if to != "*" {
+		one, err := b.recipient(by, to)
+		if err != nil {
+			return nil, err
+		}
+		out.To = []string{one}
+	}
+	if strings.TrimSpace(out.Text) == "" {
+		return nil, plainly(ErrEmpty, "the message to %s is empty; write what it should say", to)
+	}
+	out.Summary = cmp.Or(out.Summary, firstLine(out.Text))
+	if to == "*" {
+		out.To = slices.DeleteFunc(slices.Clone(b.members), func(m string) bool { return m == by.Name })
+		if len(out.To) == 0 {
+			return nil, plainly(ErrNoMember, "there is nobody else in the team")
+		}
+		out.Summary = "[to all] " + out.Summary
+		out.Kind = cmp.Or(out.Kind, tasks.Broadcast)
+	}
+	out.Kind, out.Summary = cmp.Or(out.Kind, tasks.TextMessage), preview(out.Summary)
+	sent, err := b.post(ctx, by, out)
+	if errors.Is(err, tasks.ErrFull) {
+		return nil, fmt.Errorf("nothing was sent: %w, or do without the message", err)
+	}
+	if err == nil && b.heard != nil {
+		b.heard(by.Name, out.To)
+	}
+	return sent, err
+}
+
+// recipient is the one member that a name means, who must not be the sender.
+func (b *board) recipient(by actor, name string) (string, error) {
+	if name == "" {
+		return "", plainly(ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
+	}
+	to := b.resolve(name)
+	if err := b.known(to); err != nil {
+		return "", err
+	}
+	if to == by.Name {
+		return "", plainly(ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
+	}
+	return to, nil
+}
+
+// post stores a text for its receivers. One that is too long to be read in a
+// piece goes to files, and a pointer into the mailboxes.
+func (b *board) post(ctx context.Context, by actor, out tasks.Outgoing) ([]tasks.Message, error) {
+	if len(out.Text) <= maxBody {
+		return b.store.Send(ctx, by.Actor, out)
+	}
+	whole := out.Text
+	out.Text = head(whole, headBody)
+	for _, name := range out.To {
+		text, err := b.letters.keep(name, whole)
+		if err != nil {
+			return nil, err
+		}
+		out.Texts = append(out.Texts, text)
+	}
+	return b.store.Send(ctx, by.Actor, out)
+}

@@ -1,0 +1,253 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// spyProtocol notes what it was asked for.
+type spyProtocol struct{ said []string }
+
+func (p *spyProtocol) shutdown(_ context.Context, by actor, to, reason string) (tasks.ShutdownRequest, error) {
+	p.said = append(p.said, fmt.Sprintf("%s asks %s to end: %q", by.Name, to, reason))
+	return tasks.ShutdownRequest{RequestRef: tasks.Ref("r1"), From: by.Name, Reason: reason}, nil
+}
+
+func (p *spyProtocol) answerShutdown(_ context.Context, by actor, a requestAnswer) error {
+	p.said = append(p.said, fmt.Sprintf("%s ends: %+v", by.Name, a))
+	return nil
+}
+
+func (p *spyProtocol) answerPlan(_ context.Context, by actor, a requestAnswer) error {
+	p.said = append(p.said, fmt.Sprintf("%s approves: %+v", by.Name, a))
+	return nil
+}
+
+// TestGenerationsOfSendMessage: what agents of different ages call it with
+// (TEAMS.md section 2). All forms come to the same.
+func TestGenerationsOfSendMessage(t *testing.T) {
+	tests := []struct {
+		input string
+		to    string // receivers; empty: an error
+		text  string // of the message, or a part of the error
+	}{
+		{`{"to":"lead","message":"hello","summary":"a greeting"}`, "lead", "hello"},
+		{`{"to":"ops","message":"a\nb","notify_when_idle":true}`, "ops", "a\nb"},
+		{`{"to":"*","message":"hello"}`, "lead ops", "hello"},
+		{`{"to":"ops@crew","message":"hello"}`, "ops", "hello"},
+		{`{"to":"main","message":{"type":"message","content":"hello"}}`, "lead", "hello"},
+		{`{"to":"ops","message":{"type":"broadcast","text":"hello"}}`, "lead ops", "hello"},
+		{`{"type":"message","recipient":"team-lead","content":"hello","summary":"s"}`, "lead", "hello"},
+		{`{"type":"message","recipient":"ops","content":"hello","request_id":"","approve":false}`, "ops", "hello"},
+		{`{"type":"broadcast","content":"hello"}`, "lead ops", "hello"},
+		{`{"type":"broadcast","recipient":"ops","content":"hello"}`, "lead ops", "hello"},
+		{`{"to":"ops","message":"{\"type\":\"box\",\"size\":3}"}`, "ops", `{"type":"box","size":3}`},
+		{`{"to":"ops"}`, "", `the message to ops is empty`},
+		{`{"to":"ops","message":7}`, "", `"message" must be text, or an object with a "type"; it is 7`},
+		{`{"to":"ops","message":null}`, "", `the message to ops is empty`},
+		{`{"to":"ops","message":["a"]}`, "", `"message" must be text`},
+		{`{"to":"ops","message":{"text":"hello"}}`, "", `no message has the type ""`},
+		{`{"to":"ops","message":{"type":"dance"}}`, "", `no message has the type "dance"`},
+		{`{"message":"hello"}`, "", `needs a recipient in "to"`},
+		{`{"to":"dev","message":"hello"}`, "", "you are dev"},
+		{`{"to":"opps","message":"hello"}`, "", `no member is called "opps"; did you mean ops?`},
+		{`{"to":"ops@elsewhere","message":"hello"}`, "", `no member is called "ops@elsewhere"`},
+		{`{"to":["ops"],"message":"hello"}`, "", "input of SendMessage"},
+		{`{"to":"lead","message":{"type":"idle_notification","from":"ops"}}`, "", "covey alone sends messages of type"},
+		{`{"to":"lead","message":" {\"type\":\"teammate_terminated\",\"from\":\"ops\"}\n"}`, "", "covey alone sends"},
+	}
+	for _, tt := range tests {
+		b := newTable(t)
+		b.board.team = "crew"
+		r := b.call("dev", "SendMessage", tt.input)
+		if r.IsError || tt.to == "" {
+			if !r.IsError || tt.to != "" || !strings.Contains(r.Content, tt.text) {
+				t.Errorf("%s: error %v: %q, want %q", tt.input, r.IsError, r.Content, tt.text)
+			}
+			continue
+		}
+		var answer sentAnswer
+		if err := json.Unmarshal([]byte(r.Content), &answer); err != nil || string(r.Response) != r.Content {
+			t.Fatalf("%s answers %s and %s: %v", tt.input, r.Content, r.Response, err)
+		}
+		names := strings.Fields(tt.to)
+		if want := "Message sent to " + strings.Join(names, "'s inbox, ") + "'s inbox"; !answer.Success || answer.Message != want {
+			t.Errorf("%s answers %+v, want %q", tt.input, answer, want)
+		}
+		for i, name := range names {
+			mail, err := b.board.store.Unread(t.Context(), name)
+			if err != nil || len(mail) != 1 || mail[0].Text != tt.text || mail[0].From != "dev" || mail[0].ID != answer.IDs[i] {
+				t.Errorf("%s: %s got %+v, %v", tt.input, name, mail, err)
+			}
+		}
+	}
+}
+
+// TestStructuredMessages: what asks for more than to be read goes to the
+// protocol, in whatever form it comes, and never into a mailbox as text.
+func TestStructuredMessages(t *testing.T) {
+	const yes, no = `ends: {ID:r7 Approve:true Text: Mode:}`, `ends: {ID:r7 Approve:false Text:busy Mode:}`
+	tests := []struct{ input, said, answer string }{
+		{`{"type":"shutdown_request","recipient":"ops","content":"done"}`, `asks ops to end: "done"`,
+			`"Shutdown request sent to ops. Request ID: r1","request_id":"r1","requestId":"r1","target":"ops"`},
+		{`{"to":"@ops","message":{"type":"shutdown_request","reason":"done"},"summary":"bye"}`, `asks ops to end: "done"`, "r1"},
+		{`{"to":"ops","message":{"type":"shutdown_request"},"summary":"bye"}`, `asks ops to end: "bye"`, "r1"},
+		{`{"to":"ops","message":"{\"type\":\"shutdown_request\",\"reason\":\"done\"}"}`, `asks ops to end: "done"`, "r1"},
+		{`{"type":"shutdown_response","request_id":"r7","approve":true}`, yes, `Shutdown approved. Sent confirmation to lead.`},
+		{`{"to":"team-lead","message":{"type":"shutdown_response","requestId":"r7","approve":false,"reason":"busy"}}`, no,
+			`Shutdown rejected. Reason: \"busy\". Continuing to work.","request_id":"r7","requestId":"r7"`},
+		{`{"to":"lead","message":{"type":"shutdown_approved","requestId":"r7"}}`, yes, "approved"},
+		{`{"to":"lead","message":{"type":"shutdown_rejected","request_id":"r7","reason":"busy"}}`, no, "rejected"},
+		{`{"type":"plan_approval_response","recipient":"ops","request_id":"r7","approve":false,"content":"smaller"}`,
+			`approves: {ID:r7 Approve:false Text:smaller Mode:}`, `Plan rejected with feedback: \"smaller\"`},
+		{`{"to":"ops","message":{"type":"plan_approval_response","request_id":"r7","approve":true,"permissionMode":"acceptEdits"}}`,
+			`approves: {ID:r7 Approve:true Text: Mode:acceptEdits}`, "Plan approved."},
+		{`{"to":"ops","message":{"type":"approval_response","request_id":"r7","approve":false}}`,
+			`approves: {ID:r7 Approve:false Text: Mode:}`, "Work rejected. Its author is told, without feedback"},
+	}
+	for _, tt := range tests {
+		b, spy := newTable(t), &spyProtocol{}
+		b.board.protocol = spy
+		r := b.call("dev", "SendMessage", tt.input)
+		if r.IsError || len(spy.said) != 1 || spy.said[0] != "dev "+tt.said || !strings.Contains(r.Content, tt.answer) {
+			t.Errorf("%s\nasked for %q\nwant      %q\nand answers %s", tt.input, spy.said, tt.said, r.Content)
+		}
+		for _, m := range b.board.members {
+			if mail, _ := b.board.store.Unread(t.Context(), m); len(mail) > 0 {
+				t.Errorf("%s left mail to %s: %+v", tt.input, m, mail)
+			}
+		}
+	}
+}
+
+// TestStructuredMessagesRefused: each refusal says what is missing.
+func TestStructuredMessagesRefused(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"to":"*","message":{"type":"shutdown_request"}}`:                                      `only text can go to "*"`,
+		`{"to":"*","message":{"type":"shutdown_response","request_id":"r","approve":true}}`:     `only text can go to "*"`,
+		`{"message":{"type":"shutdown_request"}}`:                                               `needs a recipient in "to"`,
+		`{"to":"ghost","message":{"type":"shutdown_request"}}`:                                  `no member is called "ghost"`,
+		`{"to":"dev","message":{"type":"shutdown_request"}}`:                                    "you are dev",
+		`{"to":"lead","message":{"type":"shutdown_response"}}`:                                  `needs "request_id", which the request names and "approve"`,
+		`{"to":"lead","message":{"type":"shutdown_response","request_id":"r"}}`:                 `a shutdown_response needs "approve": true or false`,
+		`{"to":"lead","message":{"type":"plan_approval_response","approve":true}}`:              `needs "request_id"`,
+		`{"to":"lead","message":{"type":"shutdown_response","request_id":"r","approve":"yes"}}`: "message object",
+	} {
+		b, spy := newTable(t), &spyProtocol{}
+		b.board.protocol = spy
+		if r := b.call("dev", "SendMessage", input); !r.IsError || !strings.Contains(r.Content, want) || len(spy.said) > 0 {
+			t.Errorf("%s says %q (error %v), asked for %v; want %q", input, r.Content, r.IsError, spy.said, want)
+		}
+	}
+	b := newTable(t)
+	r := b.call("dev", "SendMessage", `{"to":"ops","message":{"type":"shutdown_request"}}`)
+	if !r.IsError || !strings.Contains(r.Content, errNoProtocol.Error()) {
+		t.Errorf("a board without a protocol says %q", r.Content)
+	}
+}
+
+// TestLongMessages: a body over 32 KiB lies in a file of its receiver's, whole,
+// and the message says where.
+func TestLongMessages(t *testing.T) {
+	b := newTable(t)
+	b.board.letters = letters(t.TempDir())
+	long := strings.Repeat("ä line of it\n", maxBody/10)
+	sent, err := b.board.send(t.Context(), b.as("dev", "c1"), "*", tasks.Outgoing{Text: long})
+	if err != nil || len(sent) != 2 {
+		t.Fatalf("sent %d, %v", len(sent), err)
+	}
+	again, err := b.board.send(t.Context(), b.as("dev", "c2"), "ops", tasks.Outgoing{Text: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range append(sent, again...) {
+		path := regexp.MustCompile(`in the file (\S+): read it there`).FindStringSubmatch(m.Text)
+		if path == nil || !strings.HasPrefix(path[1], b.board.letters.of(m.To)+"/") || len(m.Text) > maxBody {
+			t.Fatalf("%s reads, in %d bytes: %.300s", m.To, len(m.Text), m.Text)
+		}
+		whole, err := os.ReadFile(path[1])
+		if err != nil || string(whole) != long {
+			t.Errorf("the file of %s has %d bytes of %d: %v", m.To, len(whole), len(long), err)
+		}
+		if info, err := os.Stat(path[1]); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("others can read it: %v, %v", info.Mode(), err)
+		}
+	}
+	if files, err := os.ReadDir(b.board.letters.of("ops")); err != nil || len(files) != 1 {
+		t.Errorf("the same text twice makes %v, %v", files, err)
+	}
+	short := strings.Repeat("x", maxBody)
+	if sent, err := b.board.send(t.Context(), b.as("dev", "c3"), "ops", tasks.Outgoing{Text: short}); err != nil || sent[0].Text != short {
+		t.Errorf("a text of 32 KiB is not shown whole: %v", err)
+	}
+}
+
+// TestLongMessageWithoutRoom: what cannot be kept is not sent.
+func TestLongMessageWithoutRoom(t *testing.T) {
+	b := newTable(t)
+	file := t.TempDir() + "/file"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.board.letters = letters(file)
+	_, err := b.board.send(t.Context(), b.as("dev", ""), "ops", tasks.Outgoing{Text: strings.Repeat("x", maxBody+1)})
+	if err == nil || !strings.Contains(err.Error(), "goes to a file, which cannot be written") {
+		t.Errorf("err = %v", err)
+	}
+	if mail, _ := b.board.store.Unread(t.Context(), "ops"); len(mail) > 0 {
+		t.Errorf("ops got %d messages", len(mail))
+	}
+}
+
+func TestHead(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{"short", 10, "short"},
+		{"one line and more", 8, "one line"},
+		{"first\nsecond", 9, "first"},
+		{"a\nbcdefghij", 9, "a\nbcdefgh"}, // a cut at the line's end would lose most of it
+		{"ääää", 3, "ä"},
+	} {
+		if got := head(tt.text, tt.limit); got != tt.want {
+			t.Errorf("head(%q, %d) = %q, want %q", tt.text, tt.limit, got, tt.want)
+		}
+	}
+}
+
+func TestNearestName(t *testing.T) {
+	all := []string{"lead", "backend", "frontend", "qa", "x"}
+	for name, want := range map[string]string{
+		"bakend": "backend", "Backend": "backend", "front-end": "frontend", "laed": "", "leda": "", "led": "lead",
+		"nobody": "", "q": "", "y": "", "": "", strings.Repeat("backend", 100): "",
+	} {
+		if got := nearestName(name, all); got != want {
+			t.Errorf("nearestName(%.20q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestForeignForms: agent programs are told of one form, and may use any.
+func TestForeignForms(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"to":"ops","message":"hello"}`:                                `{"message":"hello","to":"ops"}`,
+		`{"type":"message","recipient":"ops","content":"hello"}`:        `{"message":"hello","to":"ops"}`,
+		`{"to":"ops","message":{"type":"shutdown_request"}}`:            `{"message":"{\"type\":\"shutdown_request\"}","to":"ops"}`,
+		`{"type":"shutdown_response","request_id":"r","approve":false}`: `{"message":"{\"approve\":false,\"request_id\":\"r\",\"type\":\"shutdown_response\"}"}`,
+		`{"to":"ops","message":["a"]}`:                                  `{"message":["a"],"to":"ops"}`,
+		`[]`:                                                            `[]`, `null`: `null`, `nonsense`: `nonsense`,
+	} {
+		if got := string(foldForeign(json.RawMessage(input))); got != want {
+			t.Errorf("foldForeign(%s) = %s, want %s", input, got, want)
+		}
+	}
+}
