@@ -67,6 +67,10 @@ type Handlers struct {
 	Attach    func(context.Context) (AttachReply, error)
 	Reload    func(context.Context) (ReloadReply, error) // looks at the files that hooks come from
 
+	// Guard is asked before a request that a process of a member's tool makes in the
+	// member's name; its error refuses. nil: nobody is asked.
+	Guard func(ctx context.Context, member string, req any) error
+
 	// Attached is told how many operators are attached when that changes.
 	Attached func(n int)
 }
@@ -91,11 +95,11 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbTask, func(ctx context.Context, _ Caller, r taskID) (tasks.Task, error) {
 			return h.Task(ctx, r.ID)
 		}),
-		handle(b, verbCreate, acting(h.Create)),
-		handle(b, verbUpdate, acting(h.Update)),
-		handle(b, verbClaim, acting(h.Claim)),
-		handle(b, verbSend, acting(h.Send)),
-		handle(b, verbTool, acting(h.Tool)),
+		handle(b, verbCreate, acting(h.Guard, h.Create)),
+		handle(b, verbUpdate, acting(h.Guard, h.Update)),
+		handle(b, verbClaim, acting(h.Guard, h.Claim)),
+		handle(b, verbSend, acting(h.Guard, h.Send)),
+		handle(b, verbTool, acting(h.Guard, h.Tool)),
 		handle(b, verbInterrupt, func(ctx context.Context, _ Caller, r memberName) (InterruptReply, error) {
 			return h.Interrupt(ctx, r.Member)
 		}),
@@ -133,11 +137,19 @@ func asking[Rep any](f func(context.Context) (Rep, error)) answerer[struct{}, Re
 }
 
 // acting makes a handler of a function that acts for a member, which it is
-// told in the request's As.
-func acting[Rep any, Req deed[Req]](f func(context.Context, Req) (Rep, error)) answerer[Req, Rep] {
+// told in the request's As. guard is Handlers.Guard.
+func acting[Rep any, Req deed[Req]](
+	guard func(context.Context, string, any) error, f func(context.Context, Req) (Rep, error),
+) answerer[Req, Rep] {
 	return func(ctx context.Context, by Caller, r Req) (Rep, error) {
 		if by.Kind != Operator {
 			r = r.inNameOf(by.Member)
+		}
+		if by.Kind == MemberTool && guard != nil {
+			if err := guard(ctx, by.Member, r); err != nil {
+				var none Rep
+				return none, err
+			}
 		}
 		return f(ctx, r)
 	}

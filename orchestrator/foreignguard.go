@@ -24,7 +24,15 @@ func (s *seat) guard(ctx context.Context, c TeamCall, id string) (json.RawMessag
 	if s.fire == nil || s.hadAsked(name) {
 		return c.Input, nil
 	}
-	out, err := s.fire(ctx, hooks.PreToolUseInput{ToolName: name, ToolInput: c.Input, ToolUseID: id})
+	return s.askHooks(ctx, name, c.Input, id)
+}
+
+// askHooks asks the member's PreToolUse hooks about a call of a team tool, whose name
+// is that in hooks; it answers as guard does.
+func (s *seat) askHooks(
+	ctx context.Context, name string, input json.RawMessage, id string,
+) (json.RawMessage, *teammate.ToolResult) {
+	out, err := s.fire(ctx, hooks.PreToolUseInput{ToolName: name, ToolInput: input, ToolUseID: id})
 	switch {
 	case err != nil:
 		return nil, refused("The hooks that guard %s could not run, so it was not run: %v", name, err)
@@ -41,7 +49,7 @@ func (s *seat) guard(ctx context.Context, c TeamCall, id string) (json.RawMessag
 	case out.UpdatedInput != nil:
 		return out.UpdatedInput, nil
 	}
-	return c.Input, nil
+	return input, nil
 }
 
 // refused is the answer to a call that may not run.

@@ -28,6 +28,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Down:      c.takeDown,
 		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c) },
 		Reload:    c.reload.ask,
+		Guard:     c.guardCommand,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
 		},

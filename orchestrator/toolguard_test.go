@@ -1,0 +1,115 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// commandCalls are requests of all kinds that a tool could have made.
+func commandCalls() []commandCall {
+	status, owner := tasks.Completed, "ana"
+	return []commandCall{
+		TaskCreate{Subject: "s", Description: "d", As: "ana", Metadata: map[string]json.RawMessage{"k": raw(1)}},
+		TaskUpdate{ID: "1", Status: &status, Owner: &owner, AddBlockedBy: []string{"2"}, As: "ana"},
+		TaskClaim{ID: "1", As: "ana"},
+		Send{To: "lead", Text: "hello", Summary: "hi", As: "ana"},
+	}
+}
+
+// TestCommandCallsFitTheirTools: what hooks see of a command is what the builtin
+// agent's tool would have been called with, so that one policy reads both.
+func TestCommandCallsFitTheirTools(t *testing.T) {
+	tools, err := teamTools(nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range commandCalls() {
+		tool, input := call.asCall()
+		i := slices.IndexFunc(tools, func(known teammate.Tool) bool { return known.Spec().Name == twins()[tool] })
+		if i < 0 {
+			t.Errorf("%T: no tool %q", call, tool)
+			continue
+		}
+		if _, err := teammate.PrepareInput(tools[i], input); err != nil {
+			t.Errorf("%T: %s: %v", call, input, err)
+		}
+	}
+}
+
+// guardRig is a crew of one member, whose hooks answer as told.
+func guardRig(kind configs.AgentKind, out hooks.Outcome, err error) (*crew, *[]string) {
+	var asked []string
+	s := &seat{member: configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
+	s.fire = func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
+		asked = append(asked, p.(hooks.PreToolUseInput).ToolName)
+		return out, err
+	}
+	c := &crew{seats: []*seat{s}, board: &board{members: []string{"lead", "ana"}}}
+	s.crew = c
+	return c, &asked
+}
+
+// TestGuardCommandAsksHooks: under the tool's name as the member's own agent has it.
+func TestGuardCommandAsksHooks(t *testing.T) {
+	for kind, want := range map[configs.AgentKind]string{
+		configs.Builtin: "TaskCreate TaskUpdate TaskUpdate SendMessage",
+		configs.ACP: "mcp__covey__team_task_create mcp__covey__team_task_update mcp__covey__team_task_claim " +
+			"mcp__covey__team_send_message",
+	} {
+		c, asked := guardRig(kind, hooks.Outcome{Decision: hooks.Pass}, nil)
+		for _, call := range commandCalls() {
+			if err := c.guardCommand(t.Context(), "ana", call); err != nil {
+				t.Errorf("%s %T: %v", kind, call, err)
+			}
+		}
+		if got := strings.Join(*asked, " "); got != want {
+			t.Errorf("%s: asked about %s, want %s", kind, got, want)
+		}
+		if err := c.guardCommand(t.Context(), "ana", TeamCall{Tool: mcpSend}); err != nil || len(*asked) != 4 {
+			t.Errorf("%s: a tool's call has a guard of its own: %v, %v", kind, err, *asked)
+		}
+	}
+}
+
+// TestGuardCommandRefuses: whatever a hook answers but a plain yes is a no that says why.
+func TestGuardCommandRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		out  hooks.Outcome
+		err  error
+		want string // empty: it may
+	}{
+		"block":   {hooks.Outcome{Decision: hooks.Block, Feedback: []string{"no way"}}, nil, "no way"},
+		"deny":    {hooks.Outcome{Permission: hooks.Permission{Decision: "deny", Reason: "why"}}, nil, "hook error: why"},
+		"ask":     {hooks.Outcome{Permission: hooks.Permission{Decision: "ask"}}, nil, "Blocked by hook"},
+		"trouble": {hooks.Outcome{}, errors.New("broken"), "could not run, so it was not run: broken"},
+		"changed": {hooks.Outcome{UpdatedInput: raw(map[string]string{"to": "lead"})}, nil, `called with {"to":"lead"}`},
+		"same": {hooks.Outcome{UpdatedInput: json.RawMessage(
+			`{"summary": "hi", "message": "hello", "to": "lead"}`)}, nil, ""},
+		"allow": {hooks.Outcome{Permission: hooks.Permission{Decision: "allow"}}, nil, ""},
+	} {
+		c, _ := guardRig(configs.Builtin, test.out, test.err)
+		err := c.guardCommand(t.Context(), "ana", Send{To: "lead", Text: "hello", Summary: "hi"})
+		var coded *bus.Error
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case test.want != "" && (!errors.As(err, &coded) || coded.Code != bus.CodeDenied ||
+			!strings.Contains(coded.Text, test.want)):
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+	c, _ := guardRig(configs.Builtin, hooks.Outcome{}, nil)
+	if err := c.guardCommand(t.Context(), "bob", Send{}); err == nil {
+		t.Error("a member that there is not may send")
+	}
+}
