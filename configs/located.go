@@ -1,0 +1,111 @@
+package configs
+
+import (
+	"path/filepath"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Located gives a command hook's command line and arguments with the programs that
+// the workspace brings named by where they are there (Runs lists the same ones). A
+// member may work in a copy of the workspace, and its copy of a script is not the
+// one that was trusted. Words that only the shell can make out stay as they are.
+func (t *Team) Located(h hooks.Handler) (command string, args []string) {
+	if h.Cwd != "" || h.Type != "" && h.Type != "command" { // its folder is looked for in the workspace anyway
+		return h.Command, h.Args
+	}
+	if h.Args == nil {
+		return t.LocatedLine(h.Command), nil
+	}
+	words := append([]string{h.Command}, h.Args...)
+	for i, path := range t.relative(words) {
+		words[i] = path
+	}
+	return words[0], words[1:]
+}
+
+// LocatedLine is Located for a line that /bin/sh runs.
+func (t *Team) LocatedLine(line string) string {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return line // the shell says what is wrong with it
+	}
+	var out strings.Builder
+	done := 0
+	syntax.Walk(file, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok {
+			return true
+		}
+		words := make([]string, len(call.Args))
+		for i, w := range call.Args {
+			words[i], _ = constantWord(w)
+		}
+		found := t.relative(words)
+		for i, w := range call.Args {
+			quoted, err := syntax.Quote(found[i], syntax.LangPOSIX)
+			if from := int(w.Pos().Offset()); found[i] != "" && err == nil && from >= done {
+				out.WriteString(line[done:from] + quoted)
+				done = int(w.End().Offset())
+			}
+		}
+		return true
+	})
+	return out.String() + line[done:]
+}
+
+// relative finds those of some words that are run: the command, or what an
+// interpreter is given, if it is a program of the workspace and no absolute path;
+// and where they are there, by index. Other words are what the command works on,
+// which is the member's: `shellcheck ./deploy.sh` is to look at its copy.
+func (t *Team) relative(words []string) map[int]string {
+	found := map[int]string{}
+	command, interpreted := true, false
+	for i, word := range words {
+		path, ok := t.own(word, "")
+		switch {
+		case !ok || filepath.IsAbs(word) || strings.HasPrefix(word, "$"):
+		case interpreted, command && strings.Contains(word, "/") && isProgram(path):
+			found[i] = path
+		}
+		if !strings.HasPrefix(word, "-") { // options may stand before what is run
+			command = command && startsOthers(word)
+			interpreted = isInterpreter(word)
+		}
+	}
+	return found
+}
+
+// startsOthers reports whether a word in a command's place runs what follows it.
+func startsOthers(word string) bool {
+	switch word {
+	case "env", "timeout", "nice", "nohup", "exec", "command", "time", "setsid":
+		return true
+	}
+	// A variable for env, or the time for timeout.
+	return strings.Contains(word, "=") || word != "" && strings.Trim(word, "0123456789.smhd") == ""
+}
+
+// constantWord is what a word of a command line means, if it means the same always.
+func constantWord(w *syntax.Word) (text string, ok bool) {
+	for _, part := range w.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text += part.Value
+		case *syntax.SglQuoted:
+			text += part.Value
+		case *syntax.DblQuoted:
+			inner, ok := constantWord(&syntax.Word{Parts: part.Parts})
+			if !ok {
+				return "", false
+			}
+			text += inner
+		default:
+			return "", false
+		}
+	}
+	return text, !strings.ContainsAny(text, `\*?[~`)
+}
