@@ -177,6 +177,9 @@ func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task) error {
 	if by.force {
 		return nil
 	}
+	if err := b.store.Holds(ctx, by.Actor, t.ID); err != nil {
+		return err
+	}
 	out, err := by.fire(ctx, hooks.TaskCompletedInput{TaskInput: by.taskInput(t)})
 	if err != nil || out.Decision == hooks.Pass {
 		return err

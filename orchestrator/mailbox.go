@@ -140,6 +140,9 @@ func (c *crew) concerned(ctx context.Context, mail []tasks.Message) ([]tasks.Tas
 	}
 	for _, m := range mail {
 		id, ok := assigned(m)
+		if lost, is := lostTask(m); is {
+			id, ok = lost, true
+		}
 		if !ok || looked[id] {
 			continue
 		}
@@ -159,7 +162,8 @@ func (c *crew) concerned(ctx context.Context, mail []tasks.Message) ([]tasks.Tas
 // sortMail splits mail into what is to be shown and the ids of what is moot:
 // assignments that a later one repeats, or whose task is done, deleted, in
 // progress with the member already, or somebody else's. Assignments of tasks
-// that are still blocked are shown only along with something that is not.
+// that are still blocked are shown only along with something that is not. Losses
+// that no longer matter are moot as well.
 func sortMail(mail []tasks.Message, all []tasks.Task, member string) (show []tasks.Message, moot []string) {
 	// A task that was handed to and fro has left several assignments.
 	last := map[string]string{} // task -> its latest assignment
@@ -170,6 +174,10 @@ func sortMail(mail []tasks.Message, all []tasks.Task, member string) (show []tas
 	}
 	news := false
 	for _, m := range mail {
+		if lossIsMoot(m, all, member) {
+			moot = append(moot, m.ID)
+			continue
+		}
 		id, ok := assigned(m)
 		if !ok {
 			news = true

@@ -316,7 +316,7 @@ func causeOf(mail []tasks.Message) teammate.Cause {
 			if cause == teammate.ByTask {
 				cause = teammate.ByHook
 			}
-		case tasks.TaskAssignment:
+		case tasks.TaskAssignment, tasks.TaskLost:
 		default:
 			cause = teammate.ByMessage
 		}

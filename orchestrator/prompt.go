@@ -38,6 +38,8 @@ func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input 
 		case tasks.TaskAssignment:
 			text := t.assignmentText(m, all)
 			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: text, MessageID: m.ID})
+		case tasks.TaskLost:
+			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: m.Text, MessageID: m.ID})
 		default:
 			in = append(in, t.protocolInput(m))
 		}

@@ -62,7 +62,7 @@ func (c *checker) run() error {
 	}
 	c.counts = readCounters(c.bucket(bucketMeta))
 	for _, walk := range []func(){
-		c.strangers, c.readTasks, c.checkTasks, c.checkGraph, c.checkMail, c.checkMembers,
+		c.strangers, c.readTasks, c.checkTasks, c.checkGraph, c.checkLosses, c.checkMail, c.checkMembers,
 		c.checkOutbox, c.checkReceipts, c.checkValues, c.checkVerdicts, c.checkMerges, c.checkRequests, c.checkIndexes,
 	} {
 		if c.stop != nil && c.stop() != nil {

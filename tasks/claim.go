@@ -55,6 +55,7 @@ func (t *txn) claim(a Actor, id string, c Claim) (*receiptRecord, error) {
 	rec.Status, rec.Owner = InProgress, c.Member
 	rec.Epoch++
 	t.save(was, rec)
+	t.regain(rec)
 	t.tell(a, changeRecord{Op: Claimed, Task: rec})
 	t.assign(a, rec, false)
 	return &receiptRecord{Task: t.withBlocks(rec)}, nil
@@ -98,6 +99,7 @@ func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
 		rec.Status, rec.Owner = Pending, ""
 		rec.Epoch++
 		t.save(was, rec)
+		t.lose(a, was, rec, reason)
 		t.tell(a, changeRecord{Op: Released, Task: rec, Reason: reason})
 		list = append(list, *t.withBlocks(rec))
 	}
@@ -122,7 +124,7 @@ func (s *Store) Refuse(ctx context.Context, a Actor, id, reason string) error {
 // Delete removes a task for good, whatever its status, and takes it out of the
 // BlockedBy of others; the owners of those that thereby have nothing to wait
 // for any more get a task assignment. It returns the task as it last was, and
-// fails with ErrNotFound when there is none.
+// fails with ErrNotFound when there is none, and with ErrStale as Update does.
 func (s *Store) Delete(ctx context.Context, a Actor, id string) (Task, error) {
 	r, err := s.act(ctx, s.job("delete", a), func(t *txn) (*receiptRecord, error) { return t.remove(a, id) })
 	return r.task(), err
@@ -135,8 +137,11 @@ func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.holds(a, rec); err != nil {
+		return nil, err
+	}
 	last := t.withBlocks(rec)
-	t.tell(a, changeRecord{Op: Deleted, Task: rec})
+	t.tell(a, changeRecord{Op: Deleted, Task: rec, Reason: rec.undone()})
 	t.unblock(a, id)
 	for _, dependent := range last.Blocks {
 		t.revise(a, dependent, func(list []string) []string { return without(list, id) })
@@ -148,6 +153,18 @@ func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
 	t.mark(bucketReady, numKey(rec.number()), false)
 	t.erase(rec.place(), rec.blobs())
 	return &receiptRecord{Task: last}, nil
+}
+
+// undone says in the journal that a deleted task was not done: deleting it asks no
+// gate, and must not look like a way past them.
+func (r *taskRecord) undone() string {
+	switch {
+	case r.Status == Completed:
+		return ""
+	case r.Owner == "":
+		return "it was not done; no gate was asked"
+	}
+	return fmt.Sprintf("it was not done (%s, owned by %s); no gate was asked", r.Status, r.Owner)
 }
 
 // without gives list without s. The result is never nil.

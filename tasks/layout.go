@@ -24,6 +24,7 @@ const (
 	bucketMail     = "mail"     // name, seq -> messageRecord, unread only
 	bucketOutbox   = "outbox"   // event id -> eventRecord
 	bucketReceipts = "receipts" // name, call id, op -> receipt number and receiptRecord
+	bucketLost     = "lost"     // name, task -> lossRecord
 	bucketVerdicts = "verdicts" // subject, tree, gate -> verdictRecord
 	bucketMerges   = "merges"   // id -> Merge
 	bucketRequests = "requests" // id -> requestRecord
@@ -51,7 +52,7 @@ func bucketNames() []string {
 		bucketOutbox, bucketReceipts, bucketReady, bucketOwner, bucketProgress, bucketDeps,
 		bucketWaits, bucketMailID, bucketUnread, bucketCalls, bucketRefs,
 		bucketVerdicts, bucketMerges, bucketJudged,
-		bucketRequests, bucketOpen, bucketClosed, bucketAsked,
+		bucketRequests, bucketOpen, bucketClosed, bucketAsked, bucketLost,
 	}
 }
 

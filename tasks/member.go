@@ -66,7 +66,7 @@ func (t *txn) attach(name string, newSession func() string) (Member, error) {
 		t.save(was, rec)
 		t.tell(Actor{}, changeRecord{Op: Updated, Task: rec, Fields: []string{"epoch"}})
 	}
-	return m, nil
+	return m, t.tellLosses(name)
 }
 
 // SetMember stores the member's Turn, State and Reason; its Session stays. It
@@ -141,11 +141,11 @@ func (r reader) member(name string) (m Member, found bool, err error) {
 func (t *txn) storeMember(m Member) { t.put(bucketMembers, []byte(m.Name), t.encode(m)) }
 
 // admit refuses an actor whose session is over.
-func (t *txn) admit(a Actor) error {
+func (r reader) admit(a Actor) error {
 	if !a.member() {
 		return nil
 	}
-	m, found, err := t.member(a.Name)
+	m, found, err := r.member(a.Name)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type Kind string
 const (
 	TextMessage    Kind = "text"
 	TaskAssignment Kind = "task_assignment" // Data is an Assignment
+	TaskLost       Kind = "task_lost"       // Data is a Loss
 	Notice         Kind = "notice"
 )
 
@@ -303,6 +304,9 @@ func (t *txn) deliver(member, id string) error {
 	t.erase(place{bucketMail, key}, had)
 	t.del(bucketMailID, idKey)
 	t.add(bucketUnread, nameKey(member), -1)
+	if err := t.heard(member, id); err != nil {
+		return err
+	}
 	t.emit(eventRecord{Member: member, Delivered: id})
 	return nil
 }

@@ -53,14 +53,16 @@ type model struct {
 	tasks    map[string]*modelTask
 	proposed map[string]*modelTask
 	epochs   map[string]uint64
-	mail     map[string][]string // kind and text
+	mail     map[string][]string // kind and text; what tells of a loss ends in @ and its number
+	lost     map[string]int      // member and task -> number of the loss; 0: told nobody yet
+	losses   int
 	events   []string
 }
 
 func newModel() *model {
 	return &model{
 		tasks: map[string]*modelTask{}, proposed: map[string]*modelTask{},
-		epochs: map[string]uint64{}, mail: map[string][]string{},
+		epochs: map[string]uint64{}, mail: map[string][]string{}, lost: map[string]int{},
 	}
 }
 
@@ -107,6 +109,26 @@ func (m *model) assigned(by, id string, ready bool) {
 		word = "ready"
 	}
 	m.send(by, t.owner, TaskAssignment, word+" "+id)
+}
+
+// lose notes that a member lost a task that it had in progress.
+func (m *model) lose(by, member, id string, tell bool) {
+	m.lost[member+" "+id] = 0
+	if tell {
+		m.tellLoss(by, member, id)
+	}
+}
+
+func (m *model) tellLoss(by, member, id string) {
+	m.losses++
+	m.lost[member+" "+id] = m.losses
+	m.send(by, member, TaskLost, fmt.Sprintf("lost %s@%d", id, m.losses))
+}
+
+// fenced says whether a member must not speak of a task's status.
+func (m *model) fenced(member, id string) bool {
+	_, lost := m.lost[member+" "+id]
+	return lost && m.tasks[id].owner != member
 }
 
 // dependents that wait for id, among other things.
@@ -250,6 +272,7 @@ func (m *machine) Claim(t *rapid.T) {
 		task.status, task.owner = InProgress, member
 		task.epoch++
 		task.version++
+		delete(m.model.lost, member+" "+id)
 		m.model.event(Claimed, id, member)
 	}
 }
@@ -273,6 +296,9 @@ func (m *machine) SetStatus(t *rapid.T) {
 		owner = *p.Owner
 	}
 	switch {
+	case status != InProgress && m.model.fenced(by, id):
+		agree(t, err, ErrStale)
+		return
 	case task.status == Completed && status == InProgress:
 		agree(t, err, ErrTransition)
 		return
@@ -307,7 +333,11 @@ func (m *machine) applyStatus(id, by string, status Status, owner string) {
 	if was.owner != owner || (was.status == InProgress) != (status == InProgress) {
 		task.epoch++
 	}
+	delete(m.model.lost, owner+" "+id)
 	m.model.event(opOf(was.status, status), id, by)
+	if was.status == InProgress && status != Completed && owner != was.owner && was.owner != by {
+		m.model.lose(by, was.owner, id, true)
+	}
 	if was.owner != owner {
 		m.model.assigned(by, id, false)
 	}
@@ -405,6 +435,10 @@ func (m *machine) Delete(t *rapid.T) {
 		agree(t, err, ErrNotFound)
 		return
 	}
+	if m.model.fenced(by, id) {
+		agree(t, err, ErrStale)
+		return
+	}
 	agree(t, err, nil)
 	m.model.event(Deleted, id, by)
 	waiting := m.model.waitingFor(id)
@@ -427,6 +461,7 @@ func (m *machine) Release(t *rapid.T) {
 	agree(t, err, nil)
 	for _, id := range m.model.filter(func(t *modelTask) bool { return t.status == InProgress && t.owner == member }) {
 		task := m.model.tasks[id]
+		m.model.lose("", member, id, false)
 		task.status, task.owner = Pending, ""
 		task.epoch++
 		task.version++
@@ -447,6 +482,17 @@ func (m *machine) Attach(t *rapid.T) {
 		m.model.tasks[id].epoch++
 		m.model.tasks[id].version++
 		m.model.event(Updated, id, "")
+	}
+	for id := range m.model.high + 1 { // in the order of their ids
+		key := member + " " + strconv.Itoa(id)
+		if told, lost := m.model.lost[key]; !lost || told > 0 {
+			continue
+		}
+		if m.model.tasks[strconv.Itoa(id)] == nil {
+			delete(m.model.lost, key)
+		} else {
+			m.model.tellLoss("", member, strconv.Itoa(id))
+		}
 	}
 }
 
@@ -476,6 +522,8 @@ func (m *machine) Deliver(t *rapid.T) {
 	for i, msg := range list {
 		if rapid.Bool().Draw(t, "take") {
 			gone = append(gone, msg.ID)
+			_, number, _ := strings.Cut(m.model.mail[member][i], "@")
+			maps.DeleteFunc(m.model.lost, func(_ string, told int) bool { return strconv.Itoa(told) == number })
 		} else {
 			left = append(left, m.model.mail[member][i])
 		}
@@ -577,9 +625,17 @@ func (m *machine) compareMail(t *rapid.T) {
 					text = "ready " + n.TaskID
 				}
 			}
+			if msg.Kind == TaskLost {
+				text = "lost " + unmarshal[Loss](m, msg.Data).TaskID
+			}
 			have = append(have, string(msg.Kind)+" "+text)
 		}
-		same(t, "mail of "+name, have, m.model.mail[name])
+		var want []string
+		for _, line := range m.model.mail[name] {
+			line, _, _ = strings.Cut(line, "@")
+			want = append(want, line)
+		}
+		same(t, "mail of "+name, have, want)
 	}
 }
 

@@ -82,6 +82,12 @@ func (p Patch) advance(t Task, a Actor, blockers []string) (Task, []string, erro
 	return t, differing(was, t), nil
 }
 
+// judges says whether the patch says what has become of the work on a task. Taking
+// it (again) does not.
+func (p Patch) judges() bool {
+	return p.Status != nil && *p.Status != InProgress
+}
+
 // admits refuses a patch that was made for another state of t.
 func (p Patch) admits(t Task) error {
 	if p.Version != 0 && p.Version != t.Version {

@@ -53,7 +53,8 @@ type packedPatch struct {
 // those go that waited for it, and their owners are told, except the actor.
 //
 // It fails with ErrNotFound; ErrConflict and ErrStale when Version or Epoch do
-// not fit; ErrTransition; ErrBlocked when the task is to start but waits for
+// not fit, and with ErrStale when it is about the status of a task that was taken
+// from the actor, who has not read of it yet (TaskLost); ErrTransition; ErrBlocked when the task is to start but waits for
 // others; ErrUnsuited and ErrBusy by Terms; ErrDependency and ErrCycle; ErrInvalid for what cannot be stored.
 func (s *Store) Update(ctx context.Context, a Actor, id string, p Patch) (Task, []string, error) {
 	c := s.job("update", a)
@@ -121,6 +122,11 @@ func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
 	if err := p.admits(was.Task); err != nil {
 		return nil, err
 	}
+	if p.judges() {
+		if err := t.holds(a, was); err != nil {
+			return nil, err
+		}
+	}
 	e, err := t.newEdges(was, p.Patch)
 	if err != nil {
 		return nil, err
@@ -133,11 +139,12 @@ func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
 		return &receiptRecord{Task: t.withBlocks(was)}, nil
 	}
 	t.save(was, rec)
+	t.regain(rec)
 	t.tell(a, changeRecord{Op: opOf(was.Status, rec.Status), Task: rec, Fields: fields, Reason: p.Reason})
 	for _, dependent := range e.blocks {
 		t.revise(a, dependent, func(list []string) []string { return append(list, id) })
 	}
-	t.follow(a, was, rec)
+	t.follow(a, was, rec, p.Reason)
 	return &receiptRecord{Task: t.withBlocks(rec), Updated: fields}, nil
 }
 
@@ -196,7 +203,8 @@ func opOf(was, now Status) Op {
 }
 
 // follow does to other tasks and members what an update of one task entails.
-func (t *txn) follow(a Actor, was, rec *taskRecord) {
+func (t *txn) follow(a Actor, was, rec *taskRecord, reason string) {
+	t.loseAndTell(a, was, rec, reason)
 	if rec.Owner != was.Owner {
 		t.assign(a, rec, false)
 	}

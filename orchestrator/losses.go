@@ -1,0 +1,31 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// lostTask returns the task that a message says is not the reader's any more.
+func lostTask(m tasks.Message) (id string, ok bool) {
+	if m.Kind != tasks.TaskLost {
+		return "", false
+	}
+	var data tasks.Loss
+	if err := json.Unmarshal(m.Data, &data); err != nil {
+		return "", false
+	}
+	return data.TaskID, data.TaskID != ""
+}
+
+// lossIsMoot reports whether a message tells of a lost task that nobody can do harm
+// to any more: it is done, deleted, or the member's own again.
+func lossIsMoot(m tasks.Message, all []tasks.Task, member string) bool {
+	id, ok := lostTask(m)
+	if !ok {
+		return false
+	}
+	i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == id })
+	return i < 0 || all[i].Status == tasks.Completed || all[i].Owner == member
+}

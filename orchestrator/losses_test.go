@@ -1,0 +1,57 @@
+package orchestrator
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+func TestLossIsMoot(t *testing.T) {
+	all := []tasks.Task{
+		task("1", tasks.InProgress, "b"), task("2", tasks.Completed, "b"), task("3", tasks.Pending, ""),
+		task("4", tasks.Pending, "a"),
+	}
+	loss := func(id string) tasks.Message {
+		return tasks.Message{ID: "m" + id, Kind: tasks.TaskLost, Data: raw(tasks.Loss{TaskID: id})}
+	}
+	for id, want := range map[string]bool{"1": false, "2": true, "3": false, "4": true, "9": true} {
+		if have := lossIsMoot(loss(id), all, "a"); have != want {
+			t.Errorf("the loss of task %s is moot: %v", id, have)
+		}
+	}
+	for _, m := range []tasks.Message{{Kind: tasks.TextMessage}, {Kind: tasks.TaskLost, Data: []byte("{")}} {
+		if lossIsMoot(m, all, "a") {
+			t.Errorf("moot: %+v", m)
+		}
+	}
+	show, moot := sortMail([]tasks.Message{loss("1"), loss("2")}, all, "a")
+	if len(show) != 1 || show[0].ID != "m1" || strings.Join(moot, "") != "m2" {
+		t.Errorf("shown %+v, moot %q", show, moot)
+	}
+	in := byTools.inputs(show, all)
+	if len(in) != 1 || in[0].Kind != teammate.FromTask || in[0].MessageID != "m1" || causeOf(show) != teammate.ByTask {
+		t.Errorf("inputs %+v, cause %s", in, causeOf(show))
+	}
+}
+
+// TestLateCompletionAsksNoGate: the gates of a task that was taken away are not run for
+// who had it; they may take minutes, and nothing can come of it.
+func TestLateCompletionAsksNoGate(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "slow"})
+	dev, ops := b.as("dev", ""), "ops"
+	if _, err := b.board.claim(t.Context(), dev, "1", "dev"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.board.update(t.Context(), b.as("lead", ""), "1", tasks.Patch{Owner: &ops}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := b.board.update(t.Context(), dev, "1", to(tasks.Completed))
+	if !errors.Is(err, tasks.ErrStale) || len(b.fired) != 0 {
+		t.Errorf("error %v, asked %q", err, b.fired)
+	}
+	b.want("1", tasks.InProgress, "ops")
+}
