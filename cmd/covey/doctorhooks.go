@@ -87,6 +87,10 @@ func (x *hookExam) hook(ctx context.Context, h *hooks.Configured) {
 		}
 	case h.Handler.Type == "http" && x.probe:
 		report(probe(ctx, h.Handler.URL))
+	case h.Handler.Type == "mcp_tool":
+		report(x.server(h))
+	case h.Handler.Type == "prompt" || h.Handler.Type == "agent":
+		report(x.model(h))
 	}
 }
 
@@ -266,16 +270,20 @@ func (x *hookExam) settingsFiles() []string {
 func (x *hookExam) placeOf(h *hooks.Configured) string {
 	// Indexes do not serve here: entries that were left out are not counted in them,
 	// and a plugin's hooks come from several files.
-	key := fmt.Sprintf("%s\x00%s\x00%s", h.Source.Name, h.Event, h.Label)
+	label := h.Label
+	if h.Handler.Type == "mcp_tool" {
+		label = h.Handler.Server // its label stands in no file
+	}
+	key := fmt.Sprintf("%s\x00%s\x00%s", h.Source.Name, h.Event, label)
 	nth := x.seen[key]
 	x.seen[key]++
 	if h.Source.Root == "" {
 		file := strings.TrimPrefix(h.Source.Name, "gates of ")
-		return x.at(file, x.index(file).of(h.Label, string(h.Event), nth))
+		return x.at(file, x.index(file).of(label, string(h.Event), nth))
 	}
 	for _, name := range []string{"hooks/hooks.json", ".claude-plugin/plugin.json", ".codex-plugin/plugin.json"} {
 		file := filepath.Join(h.Source.Root, name)
-		if line := x.index(file).of(h.Label, string(h.Event), nth); line > 0 {
+		if line := x.index(file).of(label, string(h.Event), nth); line > 0 {
 			return x.at(file, line)
 		}
 	}

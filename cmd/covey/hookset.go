@@ -39,7 +39,8 @@ type hookSet struct {
 	workspace string
 	folder    string // of the person, from which relative names are seen
 	sources   []hooks.Source
-	warnings  []error // what is wrong with single entries, and what is switched off
+	servers   []configs.PluginServer // MCP servers that plugins bring
+	warnings  []error                // what is wrong with single entries, and what is switched off
 }
 
 // hookSet reads what the flags name, and managed settings. It changes nothing.
@@ -96,6 +97,7 @@ func (s *hookSet) take(team *configs.Team) {
 	layers := team.Layers(nil)
 	s.team, s.workspace = team, team.Workspace
 	s.sources = append(s.sources, layers.Sources...)
+	s.servers = append(s.servers, layers.Servers...)
 	s.warnings = append(s.warnings, layers.Warnings...)
 }
 
@@ -139,6 +141,7 @@ func (s *hookSet) addPlugin(c *cli, dir string, options map[string]map[string]st
 		plugin.Options[name] = value
 	}
 	s.sources = append(s.sources, plugin.Source())
+	s.servers = append(s.servers, plugin.Servers...)
 	return nil
 }
 

@@ -40,7 +40,7 @@ the others. --events lists the events instead, with what each may decide.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.events {
-				return c.listEvents(f.json)
+				return c.listEvents(f)
 			}
 			return c.listHooks(cmd.Context(), f)
 		},
@@ -56,9 +56,13 @@ the others. --events lists the events instead, with what each may decide.`,
 	return cmd
 }
 
-// listEvents prints the table of events.
-func (c *cli) listEvents(asJSON bool) error {
-	if asJSON {
+// listEvents prints the table of events. It is the same for all hooks, so flags that
+// ask about some of them are refused: who gives one expects an answer to it.
+func (c *cli) listEvents(f hookListFlags) error {
+	if f.event != "" || f.tool != "" || f.input != "" || !f.none() {
+		return usagef("--events lists what events there are, and takes no flag but --json; leave it out to ask about hooks")
+	}
+	if f.json {
 		return c.out.json(hooks.Events())
 	}
 	c.printEvents(hooks.Events())
