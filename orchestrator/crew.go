@@ -31,7 +31,7 @@ type crew struct {
 	processes *Processes
 	log       *slog.Logger
 	keep      bool
-	seats     []*seat // the lead first; fixed once run has begun
+	seating   seating
 	poked     chan struct{}
 	down      chan string // why somebody told the team to stop
 	members   sync.WaitGroup
@@ -60,6 +60,7 @@ type crew struct {
 	resting  *move  // keep: the team is at rest for this reason
 	waiting  string // the wait for usage limits that was last told of
 	begun    int    // members that have begun their session, or never will
+	first    int    // members that the run began with
 }
 
 // poke makes the crew look at the team again. It never blocks.
@@ -72,11 +73,12 @@ func (c *crew) poke() {
 
 // seat finds a member.
 func (c *crew) seat(name string) (*seat, bool) {
-	i := slices.IndexFunc(c.seats, func(s *seat) bool { return s.member.Name == name })
+	seats := c.seats()
+	i := slices.IndexFunc(seats, func(s *seat) bool { return s.member.Name == name })
 	if i < 0 {
 		return nil, false
 	}
-	return c.seats[i], true
+	return seats[i], true
 }
 
 // run takes the team through its work. It returns why the team came to rest,
@@ -98,7 +100,8 @@ func (c *crew) run(ctx context.Context) (move, error) {
 		return move{}, err
 	}
 	mctx, cancel := context.WithCancelCause(ctx)
-	for _, s := range c.seats {
+	c.first = len(c.seats())
+	for _, s := range c.seats() {
 		if s.gone != "" {
 			c.begin(s)
 			continue
@@ -108,7 +111,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	end, err := c.direct(ctx)
 	// Members that wait for work go home; who is in a turn finishes it, unless the
 	// context has ended.
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		close(s.work)
 	}
 	if err != nil {
@@ -129,7 +132,10 @@ func (c *crew) begin(s *seat) {
 		return
 	}
 	s.sessionBegun = true
-	if c.begun++; c.begun == len(c.seats) {
+	if s.late {
+		return // the team was up without it
+	}
+	if c.begun++; c.begun == c.first {
 		close(c.up)
 	}
 }
@@ -188,7 +194,7 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 	now := c.now()
 	c.mu.Lock()
 	s.Told, s.Reports = c.told, c.reported
-	for _, m := range c.seats {
+	for _, m := range c.seats() {
 		s.Seats = append(s.Seats, m.view(now))
 	}
 	c.mu.Unlock()
@@ -216,7 +222,7 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 func (c *crew) comfort(s *scene) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, m := range c.seats {
+	for i, m := range c.seats() {
 		if m.stuckOn != "" && m.stuckOn != fingerprint(actable(s.Tasks, m.member.Name)) {
 			m.attention, m.stuckOn = "", ""
 			s.Seats[i].Attention = ""
@@ -321,7 +327,7 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 func (c *crew) note(ctx context.Context, key, mark, text string) error {
 	by := tasks.Actor{CallID: onceID(key, mark)}
 	out := tasks.Outgoing{
-		To: []string{c.seats[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+		To: []string{c.seats()[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
 	}
 	if _, err := c.store.Send(ctx, by, out); err != nil {
 		return err
@@ -368,7 +374,7 @@ func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
 		return nil
 	}
 	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
-		To: []string{c.seats[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+		To: []string{c.seats()[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
 	})
 	return err
 }

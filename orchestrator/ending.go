@@ -117,7 +117,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 func (c *crew) sumUp(e *Ending) (limited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		m := MemberEnding{
 			Name: s.member.Name, Agent: kindOf(s.member), Turns: s.watch.turns, Passes: s.watch.passes,
 			Completed: s.watch.completed, Refusals: s.watch.refusals, State: Resting,

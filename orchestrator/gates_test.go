@@ -31,6 +31,7 @@ tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]
 func TestTurnEndOfATeammate(t *testing.T) {
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + twoTasks + `
+defaults: {limits: {max_in_progress: 0}}  # two at once
 hooks:
   Stop: [{hooks: [{type: command, command: "true"}]}]
   TaskCompleted: [{hooks: [{type: command, command: "true"}]}]

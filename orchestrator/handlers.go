@@ -39,7 +39,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 // changes run the task hooks in the lead's session.
 func (c *crew) actorFor(as string, force bool) (actor, error) {
 	if as == "" {
-		return actor{Actor: tasks.Actor{Name: fromPerson}, fire: c.seats[0].mate.Fire, force: force}, nil
+		return actor{Actor: tasks.Actor{Name: fromPerson}, fire: c.seats()[0].mate.Fire, force: force}, nil
 	}
 	s, ok := c.seat(as)
 	if !ok {
@@ -135,7 +135,7 @@ func (c *crew) takingMail(person bool) map[string]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	takes := map[string]bool{}
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		takes[s.member.Name] = s.idle && s.gone == "" && (person || s.lockout == nil)
 	}
 	return takes
@@ -196,12 +196,12 @@ func (c *crew) allStarted(ctx context.Context) error {
 func (c *crew) roster() []rosterEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list := make([]rosterEntry, len(c.seats))
-	for i, s := range c.seats {
-		list[i] = rosterEntry{
+	var list []rosterEntry
+	for _, s := range c.seats() {
+		list = append(list, rosterEntry{
 			Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.member),
 			Description: s.member.Description, State: string(s.state()),
-		}
+		})
 	}
 	return list
 }
@@ -243,7 +243,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		st.Up = true
 	default:
 	}
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		unread, err := c.store.Unread(ctx, s.member.Name)
 		if err != nil {
 			return st, err

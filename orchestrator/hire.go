@@ -98,8 +98,8 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 		if err != nil {
 			return err
 		}
-		c.seats = append(c.seats, &seat{
-			member: m, lead: len(c.seats) == 0, session: session, crew: c, work: make(chan teammate.Work, 1),
+		c.sit(&seat{
+			member: m, lead: len(c.seats()) == 0, session: session, crew: c, work: make(chan teammate.Work, 1),
 		})
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
@@ -111,7 +111,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	}
 	c.live.state.Store(&hookState{runner: runner, layers: o.hooks})
 	c.reload = o.newReloader(c)
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		if err := o.seatMember(ctx, c, s); err != nil {
 			return fmt.Errorf("member %s: %w", s.member.Name, err)
 		}
@@ -170,11 +170,12 @@ func (o *Orchestrator) envFile(s *seat) string {
 // bySession finds the member of a session. Hooks name a session and no member,
 // because the input that they get is fixed by what scripts expect.
 func (c *crew) bySession(id string) (*seat, bool) {
-	i := slices.IndexFunc(c.seats, func(s *seat) bool { return s.session.Session == id })
+	seats := c.seats()
+	i := slices.IndexFunc(seats, func(s *seat) bool { return s.session.Session == id })
 	if i < 0 {
 		return nil, false
 	}
-	return c.seats[i], true
+	return seats[i], true
 }
 
 // seatMember makes the teammate of a seat.
@@ -410,7 +411,7 @@ func (c *crew) dismiss() {
 	if err := c.servers.close(); err != nil {
 		c.log.Error("ending the servers of hooks' tools", "err", err)
 	}
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		for _, closer := range slices.Backward(s.closers) {
 			if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {
 				c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)

@@ -31,12 +31,12 @@ func ByHand(team *configs.Team) (*HookHand, error) {
 	c := &crew{processes: NewProcesses()}
 	for _, m := range o.team.Members() {
 		// Any session that is fired for is nobody's, so the lead's seat serves it.
-		s := &seat{member: m, lead: len(c.seats) == 0, crew: c}
+		s := &seat{member: m, lead: len(c.seats()) == 0, crew: c}
 		s.session.Session = "by hand: " + m.Name
 		if s.permissions, err = permissionsOf(m, o.hooks.settings); err != nil {
 			return nil, err
 		}
-		c.seats = append(c.seats, s)
+		c.sit(s)
 	}
 	c.servers = o.newHookServers(c, o.hooks.servers)
 	return &HookHand{o: o, c: c}, nil

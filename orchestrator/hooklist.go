@@ -21,7 +21,7 @@ func (o *Orchestrator) hookInfos(c *crew) ([]HookInfo, error) {
 	}
 	var tally HookTally
 	c.mu.Lock()
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		tally.Join(&s.watch.hooks)
 	}
 	c.mu.Unlock()

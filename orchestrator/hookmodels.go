@@ -75,14 +75,14 @@ func (m *hookModels) Ask(ctx context.Context, q hooks.Question) (hooks.Reply, er
 func (m *hookModels) choose(q hooks.Question) (hookAnswerer, error) {
 	s, ok := m.c.bySession(q.Input.SessionID)
 	if !ok {
-		s = m.c.seats[0]
+		s = m.c.seats()[0]
 	}
 	who := hookAnswerer{seat: s}
 	named, known := m.o.team.Models[q.Model]
 	if known {
 		who.script, who.name = m.o.scripts[named.Script], q.Model
 	}
-	for _, other := range []*seat{s, m.c.seats[0]} {
+	for _, other := range []*seat{s, m.c.seats()[0]} {
 		if who.script == nil {
 			who.script, who.name = m.o.scripts[other.member.Agent.Model.Script], "the model of "+other.member.Name
 		}

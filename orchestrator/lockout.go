@@ -147,7 +147,7 @@ func ShortTime(t, now time.Time) string {
 // recallLockouts reads which members were locked out when the last run ended.
 // Who was logged out tries again: a person has started covey since.
 func (c *crew) recallLockouts(ctx context.Context) error {
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		var l *lockout
 		if err := value(ctx, c.store, keyLockout(s.member.Name), &l); err != nil {
 			return fmt.Errorf("whether %s is locked out: %w", s.member.Name, err)

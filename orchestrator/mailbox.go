@@ -22,6 +22,7 @@ import (
 type seat struct {
 	member  configs.Member
 	lead    bool
+	late    bool // it came when the team ran already
 	session tasks.Member
 	mate    *teammate.Teammate
 	crew    *crew

@@ -76,7 +76,7 @@ func benchCrew(b *testing.B) *crew {
 		}
 		s := &seat{crew: c, session: session}
 		s.member.Name = name
-		c.seats = append(c.seats, s)
+		c.sit(s)
 	}
 	b.Cleanup(func() {
 		c.tools.close()

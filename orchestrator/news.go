@@ -40,11 +40,11 @@ func (c *crew) noteTask(data json.RawMessage) {
 // noteMessage remembers who has written to the lead, and tells whose mail it is.
 func (c *crew) noteMessage(data json.RawMessage) (to string) {
 	var m tasks.Message
-	if json.Unmarshal(data, &m) != nil || len(c.seats) == 0 {
+	if json.Unmarshal(data, &m) != nil || len(c.seats()) == 0 {
 		return ""
 	}
 	// Any message will do: whether it says enough is for the lead to judge.
-	if s, ok := c.seat(m.From); ok && m.To == c.seats[0].member.Name {
+	if s, ok := c.seat(m.From); ok && m.To == c.seats()[0].member.Name {
 		c.mu.Lock()
 		s.watch.unreported = nil
 		c.mu.Unlock()

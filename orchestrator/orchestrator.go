@@ -181,7 +181,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		}
 	}}
 	before, err := o.assemble(ctx, c)
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		s.watch.unreported = heard.open[s.member.Name]
 	}
 	defer c.dismiss()

@@ -154,7 +154,7 @@ func (c *crew) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 	defer c.mu.Unlock()
 	if open := s.watch.unreported; len(open) > 0 {
 		return refuse("You have completed #%s and the lead has not heard of it. Send %s a message about the result first.",
-			strings.Join(open, ", #"), c.seats[0].member.Name)
+			strings.Join(open, ", #"), c.seats()[0].member.Name)
 	}
 	return agree()
 }

@@ -163,7 +163,7 @@ func policyCrew(t *testing.T, list ...tasks.New) *crew {
 		if name == "ops" {
 			s.member.Tools = []string{"Read"}
 		}
-		c.seats = append(c.seats, s)
+		c.sit(s)
 	}
 	if len(list) > 0 {
 		if _, err := c.store.Add(t.Context(), tasks.Actor{}, list); err != nil {

@@ -50,7 +50,7 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 		counts: o.hooks.files.with(nil), seen: map[string]os.FileInfo{}, kept: map[string]KeptFile{},
 		warned: map[string]bool{}, ran: map[string]bool{}, watch: c.around.files.Watch(),
 		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
-			return c.seats[0].mate.Fire(ctx, p)
+			return c.seats()[0].mate.Fire(ctx, p)
 		},
 		tell: func(format string, args ...any) {
 			c.journal.tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
@@ -81,9 +81,10 @@ func (o *Orchestrator) takeUp(c *crew, l layers) error {
 	if err := makeData(l.sources); err != nil {
 		return err
 	}
-	next := make([]teammate.Permissions, len(c.seats))
+	seats := c.seats()
+	next := make([]teammate.Permissions, len(seats))
 	var errs []error
-	for i, s := range c.seats {
+	for i, s := range seats {
 		var err error
 		next[i], err = permissionsOf(s.member, l.settings)
 		errs = append(errs, err)
@@ -92,7 +93,7 @@ func (o *Orchestrator) takeUp(c *crew, l layers) error {
 		return err
 	}
 	c.live.renew(l)
-	for i, s := range c.seats {
+	for i, s := range seats {
 		was := s.rules()
 		s.mate.Reconfigure(was, next[i])
 		s.setRules(next[i])

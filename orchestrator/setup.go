@@ -23,10 +23,10 @@ const prepared = "the workspace is prepared"
 
 // setUp runs the Setup hooks, once for the team, in the lead's session.
 func (c *crew) setUp(ctx context.Context) error {
-	if c.setup == SetupNone || c.seats[0].gone != "" {
+	if c.setup == SetupNone || c.seats()[0].gone != "" {
 		return nil
 	}
-	if err := c.seats[0].mate.Setup(ctx, string(c.setup)); err != nil {
+	if err := c.seats()[0].mate.Setup(ctx, string(c.setup)); err != nil {
 		return fmt.Errorf("Setup hooks: %w", err)
 	}
 	return nil
@@ -57,7 +57,7 @@ func (c *crew) announce(ctx context.Context, m move) {
 			Message: c.team + " has completed its work", NotificationType: "agent_completed",
 		}
 	}
-	lead := c.seats[0]
+	lead := c.seats()[0]
 	if lead.gone != "" {
 		return
 	}

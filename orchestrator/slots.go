@@ -78,7 +78,7 @@ func (p *slots) left() int {
 // allot makes the slots of the agents that have a limit.
 func (c *crew) allot() {
 	c.slots = map[string]*slots{}
-	for _, s := range c.seats {
+	for _, s := range c.seats() {
 		a := s.member.Agent
 		if a.Parallel > 0 && a.Name != "" && c.slots[a.Name] == nil {
 			c.slots[a.Name] = &slots{free: a.Parallel}

@@ -54,7 +54,8 @@ func guardRig(kind configs.AgentKind, out hooks.Outcome, err error) (*crew, *[]s
 		asked = append(asked, p.(hooks.PreToolUseInput).ToolName)
 		return out, err
 	}
-	c := &crew{seats: []*seat{s}, board: &board{members: []string{"lead", "ana"}}}
+	c := &crew{board: &board{members: []string{"lead", "ana"}}}
+	c.sit(s)
 	s.crew = c
 	return c, &asked
 }

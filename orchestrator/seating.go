@@ -1,0 +1,26 @@
+package orchestrator
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+// seating is who has a seat in a crew: the lead first, then as the spec has them.
+// A spec may change while the team runs, so a list, once it is there, is never
+// changed: who holds one goes through it in peace, and the next look shows another.
+type seating struct{ list atomic.Pointer[[]*seat] }
+
+// seats are the members' seats now. Nobody may change the list.
+func (c *crew) seats() []*seat {
+	if list := c.seating.list.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// sit gives a seat its place behind all others. Only who hires may call it: two at
+// once would lose one.
+func (c *crew) sit(s *seat) { c.seatAs(append(slices.Clone(c.seats()), s)) }
+
+// seatAs puts another list in place of the one that there is.
+func (c *crew) seatAs(list []*seat) { c.seating.list.Store(&list) }
