@@ -1,15 +1,12 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // policies are the gates that ship with covey (DESIGN 4). Each refuses with
@@ -81,63 +78,26 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	return agree()
 }
 
-// workCommitted refuses while git sees changes in the member's directory. It
-// does not look into submodules: git would go by their settings there.
+// workCommitted refuses while git sees changes in the repository that the member
+// is in.
 func workCommitted(ctx context.Context, in hooks.Input) hooks.Result {
-	quiet, err := harmless(ctx, in.Cwd)
+	repo, err := worktree.Open(ctx, in.Cwd)
 	if err != nil {
 		return broken(err)
 	}
-	out, err := git(ctx, in.Cwd, append(quiet,
-		"status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty")...)
+	dirty, err := repo.Dirty(ctx)
 	if err != nil {
 		return broken(err)
 	}
-	if text := strings.TrimRight(out, "\n"); text != "" {
-		return refuse("There are changes that are not committed:\n%s\nCommit what belongs to your task, or take it back.", text)
+	if len(dirty) == 0 {
+		return agree()
 	}
-	return agree()
-}
-
-// harmless are the options that keep git from running what a repository's own
-// settings name. Nobody has trusted those, and whoever can write a file in the
-// workspace can write them. A filter that the user has set up is left alone:
-// without it, files would look changed that are not.
-func harmless(ctx context.Context, dir string) ([]string, error) {
-	options := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}
-	out, err := git(ctx, dir, "config", "--show-scope", "--name-only", "-z", "--list")
-	if err != nil {
-		return nil, err
+	const shown = 50 // a model has no use for more
+	text := strings.Join(dirty[:min(len(dirty), shown)], "\n")
+	if more := len(dirty) - shown; more > 0 {
+		text += fmt.Sprintf("\n… and %d more", more)
 	}
-	settings := strings.Split(out, "\x00") // scope, key, scope, key, …
-	for i := 0; i+1 < len(settings); i += 2 {
-		scope, key := settings[i], settings[i+1]
-		if scope != "local" && scope != "worktree" || !strings.HasPrefix(key, "filter.") {
-			continue
-		}
-		value := "=" // no program
-		if strings.HasSuffix(key, ".required") {
-			value = "=false"
-		}
-		options = append(options, "-c", key+value)
-	}
-	return options, nil
-}
-
-// git runs git without covey's secrets, and without letting it write or fetch.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(environment(os.Environ()), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1")
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		err = errors.New(strings.TrimSpace(cmp.Or(string(exit.Stderr), err.Error())))
-	}
-	if err != nil {
-		return "", fmt.Errorf("git in %s: %w", dir, err)
-	}
-	return string(out), nil
+	return refuse("There are changes that are not committed:\n%s\nCommit what belongs to your task, or take it back.", text)
 }
 
 // reportSent refuses while the member has completed a task since it last wrote

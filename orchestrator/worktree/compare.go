@@ -144,3 +144,17 @@ func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, er
 	}
 	return ignored, nil
 }
+
+// Size is how many bytes the files of a commit take, written out.
+func (r *Repo) Size(ctx context.Context, commit string) (int64, error) {
+	out, err := run(ctx, call{args: []string{"ls-tree", "-r", "-l", "-z", commit}, dir: r.Top, plain: true})
+	var sum int64
+	for _, entry := range fields(out) { // "100644 blob <id>    1234\tpath"; a submodule has "-" for its size
+		about, _, _ := strings.Cut(entry, "\t")
+		if words := strings.Fields(about); len(words) == 4 {
+			n, _ := strconv.ParseInt(words[3], 10, 64)
+			sum += n
+		}
+	}
+	return sum, err
+}

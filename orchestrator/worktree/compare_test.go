@@ -97,3 +97,13 @@ func TestTrackedAndIgnored(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+func TestSize(t *testing.T) {
+	r := newRepo(t) // "1\n2\n3\n" and "*.log\n"
+	if n, err := r.Size(t.Context(), "HEAD"); err != nil || n != 12 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if _, err := r.Size(t.Context(), "nobody"); err == nil {
+		t.Error("a commit that is not there has a size")
+	}
+}

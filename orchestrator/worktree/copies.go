@@ -16,6 +16,7 @@ type Copy struct {
 	Branch string // short name; empty: none
 	Bare   bool   // there is no working copy, only the repository
 	Locked bool   // git does not remove it unasked
+	Begun  bool   // git was cut off while it made the copy: nobody has worked in it
 	Gone   string // why git would forget it, such as that its folder is not there; empty: it would not
 }
 
@@ -147,7 +148,7 @@ func parseCopies(out []byte) []Copy {
 		case "bare":
 			c.Bare = true
 		case "locked":
-			c.Locked = true
+			c.Locked, c.Begun = true, value == "initializing"
 		case "prunable":
 			c.Gone = value
 		}

@@ -150,10 +150,10 @@ func TestGoneAndMoved(t *testing.T) {
 
 func TestParseCopies(t *testing.T) {
 	out := "worktree /a b\x00HEAD 12\x00branch refs/heads/x/y\x00\x00" +
-		"worktree /line\nbreak\x00HEAD 34\x00detached\x00locked why\x00prunable gone\x00\x00worktree /c\x00bare\x00\x00"
+		"worktree /line\nbreak\x00HEAD 34\x00detached\x00locked initializing\x00prunable gone\x00\x00worktree /c\x00bare\x00\x00"
 	want := []Copy{
 		{Path: "/a b", Head: "12", Branch: "x/y"},
-		{Path: "/line\nbreak", Head: "34", Locked: true, Gone: "gone"},
+		{Path: "/line\nbreak", Head: "34", Locked: true, Begun: true, Gone: "gone"},
 		{Path: "/c", Bare: true},
 	}
 	if got := parseCopies([]byte(out)); !reflect.DeepEqual(got, want) {

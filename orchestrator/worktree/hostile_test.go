@@ -47,7 +47,7 @@ func TestHostileSettings(t *testing.T) {
 		state(t, c)
 	}
 	ctx := t.Context()
-	_, err := ana.Dirty(ctx, 0)
+	_, err := ana.Dirty(ctx)
 	must(t, err)
 	_, err = ana.Rescue(ctx, "refs/covey/rescue/1", "rescue")
 	must(t, err)
@@ -75,7 +75,7 @@ func TestHostileSubmodule(t *testing.T) {
 		echo '* filter=f' >.gitattributes; echo more >>a`)
 	ctx := t.Context()
 	state(t, r)
-	_, err := r.Dirty(ctx, 0)
+	_, err := r.Dirty(ctx)
 	must(t, err)
 	_, err = r.Diff(ctx, "HEAD~1", "HEAD", DiffOptions{})
 	must(t, err)

@@ -176,19 +176,11 @@ func (w writer) staged(ctx context.Context) ([]string, error) {
 	}), nil
 }
 
-// Dirty lists the files that differ from the last commit, as people are shown
-// them, in order; at most limit of them if it is more than 0.
-func (r *Repo) Dirty(ctx context.Context, limit int) ([]string, error) {
+// Dirty lists what git status shows of the whole working copy, in order: two letters
+// and a path each, as in "?? notes.txt". A folder of new files is one entry. Marks in
+// the copy's index hide changes from it; State goes by the files.
+func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	out, err := r.run(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal",
 		"--ignore-submodules=dirty")
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	for _, entry := range fields(out) {
-		if len(entry) > 3 && (limit <= 0 || len(paths) < limit) {
-			paths = append(paths, entry[3:])
-		}
-	}
-	return paths, nil
+	return fields(out), err
 }
