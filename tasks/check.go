@@ -63,7 +63,8 @@ func (c *checker) run() error {
 	c.counts = readCounters(c.bucket(bucketMeta))
 	for _, walk := range []func(){
 		c.strangers, c.readTasks, c.checkTasks, c.checkGraph, c.checkLosses, c.checkMail, c.checkMembers,
-		c.checkOutbox, c.checkReceipts, c.checkValues, c.checkVerdicts, c.checkMerges, c.checkRequests, c.checkIndexes,
+		c.checkOutbox, c.checkReceipts, c.checkValues, c.checkVerdicts, c.checkMerges, c.checkRequests, c.checkNotes,
+		c.checkIndexes,
 	} {
 		if c.stop != nil && c.stop() != nil {
 			return c.stop()

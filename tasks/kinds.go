@@ -54,11 +54,13 @@ type IdleNote struct {
 	Result     string    `json:"result,omitempty"` // the last text of the turn, cut to what a note may hold
 	// CompletedTaskID is the task that the turn completed last; CompletedStatus
 	// is "completed" with it.
-	CompletedTaskID string   `json:"completedTaskId,omitempty"`
-	CompletedStatus string   `json:"completedStatus,omitempty"`
-	FailureReason   string   `json:"failureReason,omitempty"`
-	TaskIDs         []string `json:"taskIds,omitempty"`        // in progress with the member
-	Background      []string `json:"backgroundWork,omitempty"` // what runs on beside its turns, for people
+	CompletedTaskID string `json:"completedTaskId,omitempty"`
+	CompletedStatus string `json:"completedStatus,omitempty"`
+	// CompletedTaskIDs are all of them, where they are more than one.
+	CompletedTaskIDs []string `json:"completedTaskIds,omitempty"`
+	FailureReason    string   `json:"failureReason,omitempty"`
+	TaskIDs          []string `json:"taskIds,omitempty"`        // in progress with the member
+	Background       []string `json:"backgroundWork,omitempty"` // what runs on beside its turns, for people
 }
 
 // ShutdownRequest is the Data of a shutdown_request.

@@ -28,6 +28,7 @@ const (
 	bucketVerdicts = "verdicts" // subject, tree, gate -> verdictRecord
 	bucketMerges   = "merges"   // id -> Merge
 	bucketRequests = "requests" // id -> requestRecord
+	bucketNotes    = "notes"    // receiver, sender -> Note
 
 	// The indexes: they say nothing that does not follow from the above.
 	bucketReady    = "ready"      // id of each task that anybody may claim
@@ -51,7 +52,7 @@ func bucketNames() []string {
 		bucketMeta, bucketTasks, bucketProposed, bucketMembers, bucketValues, bucketMail,
 		bucketOutbox, bucketReceipts, bucketReady, bucketOwner, bucketProgress, bucketDeps,
 		bucketWaits, bucketMailID, bucketUnread, bucketCalls, bucketRefs,
-		bucketVerdicts, bucketMerges, bucketJudged,
+		bucketVerdicts, bucketMerges, bucketJudged, bucketNotes,
 		bucketRequests, bucketOpen, bucketClosed, bucketAsked, bucketLost,
 	}
 }
