@@ -163,7 +163,7 @@ func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier)
 // markRunning writes run.json for a run that begins.
 func (o *Orchestrator) markRunning(c *crew) error {
 	r := NewRunFile(o.place, o.started)
-	r.Spec, r.Members = o.team.File, o.memberNames()
+	r.Spec, r.Members = o.team().File, o.memberNames()
 	r.Goal = c.goal
 	return r.Write(o.place)
 }
@@ -176,7 +176,7 @@ func (o *Orchestrator) markEnded(e Ending, failed error) error {
 	if err != nil {
 		// A team that was done before it began has never been marked as running.
 		r = NewRunFile(o.place, o.started)
-		r.Spec, r.Members = o.team.File, o.memberNames()
+		r.Spec, r.Members = o.team().File, o.memberNames()
 	}
 	r.Result = &RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer}
 	if failed != nil {

@@ -47,7 +47,7 @@ func (o *Orchestrator) foreignGear(
 	ctx context.Context, s *seat, history teammate.History,
 ) (teammate.Agent, []teammate.Tool, error) {
 	a := s.member.Agent
-	l, ok := o.programs[a.Name]
+	l, ok := o.programs()[a.Name]
 	if !ok {
 		return nil, nil, plainly(ErrSpec, "agent %q has no program", a.Name)
 	}
@@ -115,7 +115,7 @@ func (f *foreigner) offer(ctx context.Context) (*offer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: o.team.Workspace}
+	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: o.team().Workspace}
 	for _, kv := range programEnvironment(o.opts, o.place, f.launch.preset) {
 		name, value, _ := strings.Cut(kv, "=")
 		start.set(name, value)
@@ -141,7 +141,7 @@ func (f *foreigner) offer(ctx context.Context) (*offer, error) {
 
 // scripted lets the program think with its member's script, if it has one.
 func (f *foreigner) scripted(ctx context.Context, start *offer) error {
-	played := f.o.scripts[f.seat.member.Agent.Model.Script]
+	played := f.o.scripts()[f.seat.member.Agent.Model.Script]
 	if played == nil {
 		return nil
 	}

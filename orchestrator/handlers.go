@@ -234,7 +234,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		return Status{}, err
 	}
 	st := Status{
-		Team: o.team.Name, Goal: c.goal, Workspace: o.place.Workspace, Spec: o.team.File, PID: c.pid,
+		Team: o.team().Name, Goal: c.goal, Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: countTasks(all), Seq: c.journal.last(),
 		Attached: c.control.Attached(),
 	}

@@ -18,10 +18,10 @@ func (o *Orchestrator) withHelpers(s *seat, workspace *builtin.Tools, team []tea
 		return team
 	}
 	agent := workspace.AgentTool(builtin.Helpers{
-		Types: func() []builtin.HelperType { return helperTypes(o.team.Helpers()) },
+		Types: func() []builtin.HelperType { return helperTypes(o.team().Helpers()) },
 		Model: func(h builtin.HelperModel) (teammate.Model, error) { return o.helperModel(s, h) },
 		System: func(kind builtin.HelperType) string {
-			return helperPrompt(o.team.Workspace, s.member, kind)
+			return helperPrompt(o.team().Workspace, s.member, kind)
 		},
 		May:       func(tool string) bool { return mayUse(s.member.Tools, tool) },
 		MaxPasses: s.member.Limits.MaxTurns,
@@ -52,7 +52,7 @@ func helperTypes(files []configs.Helper) []builtin.HelperType {
 // for helpers with such a prompt. Each helper plays it from the beginning.
 func (o *Orchestrator) helperModel(s *seat, h builtin.HelperModel) (teammate.Model, error) {
 	path := s.member.Agent.Model.Script
-	played := o.scripts[path]
+	played := o.scripts()[path]
 	if played == nil {
 		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.Agent.Name)
 	}

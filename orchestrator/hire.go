@@ -89,10 +89,10 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 // hire makes the members: each is attached to the store, gets its transcript,
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
-	c.around = surroundingsOf(o.team.Workspace)
+	c.around = surroundingsOf(o.team().Workspace)
 	c.board = &board{store: c.store, members: o.memberNames()}
-	c.board.team, c.board.letters = o.team.Name, letters(o.place.Mail())
-	for _, m := range o.team.Members() {
+	c.board.team, c.board.letters = o.team().Name, letters(o.place.Mail())
+	for _, m := range o.team().Members() {
 		c.board.terms.set(m)
 		session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
 		if err != nil {
@@ -104,12 +104,12 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
-	c.servers = o.newHookServers(c, o.hooks.servers)
+	c.servers = o.newHookServers(c, o.hooks().servers)
 	runner, err := o.hookRunner(c)
 	if err != nil {
 		return err
 	}
-	c.live.state.Store(&hookState{runner: runner, layers: o.hooks})
+	c.live.state.Store(&hookState{runner: runner, layers: o.hooks()})
 	c.reload = o.newReloader(c)
 	for _, s := range c.seats() {
 		if err := o.seatMember(ctx, c, s); err != nil {
@@ -125,18 +125,18 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 // hookRunner is the one runner of all members' hooks. Which member a hook runs
 // for follows from the session in its input.
 func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
-	if err := makeData(o.hooks.sources); err != nil {
+	if err := makeData(o.hooks().sources); err != nil {
 		return nil, err
 	}
-	return hooks.NewRunner(o.hooks.sources, &hooks.Options{
+	return hooks.NewRunner(o.hooks().sources, &hooks.Options{
 		Env:        childEnvironment(o.opts, o.place),
-		ProjectDir: o.team.Workspace,
+		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
 		Policies:   c.policies(),
 		Callbacks:  c.functions,
 		Models:     &hookModels{o: o, c: c, asked: map[askedBy]*script.Model{}},
 		Tools:      &hookTools{c: c, servers: c.servers},
-		FailClosed: o.team.FailClosed,
+		FailClosed: o.team().FailClosed,
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := c.bySession(in.SessionID); ok {
 				return o.envFile(s)
@@ -145,9 +145,9 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 		},
 		Who: func(in hooks.Input) (team, member string) {
 			if s, ok := c.bySession(in.SessionID); ok {
-				return o.team.Name, s.member.Name
+				return o.team().Name, s.member.Name
 			}
-			return o.team.Name, ""
+			return o.team().Name, ""
 		},
 		Spawned: func(pid int, in hooks.Input) func() {
 			owner := Owner{Kind: Hook}
@@ -191,8 +191,8 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	s.closers = append(s.closers, transcript.Close)
-	workdir := teammate.NewWorkdir(o.team.Workspace)
-	permissions, err := permissionsOf(s.member, o.hooks.settings)
+	workdir := teammate.NewWorkdir(o.team().Workspace)
+	permissions, err := permissionsOf(s.member, o.hooks().settings)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	limits := s.member.Limits
 	c.ledger.open(s.member.Name, limits, pricedAs(s.member.Agent), history)
 	options := teammate.Options{
-		Name: s.member.Name, Team: o.team.Name, Lead: s.lead, Kind: kindOf(s.member),
+		Name: s.member.Name, Team: o.team().Name, Lead: s.lead, Kind: kindOf(s.member),
 		Equip: o.equipment(ctx, s, history, workdir),
 		Hooks: &c.live, Tasks: c.store, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
@@ -332,7 +332,7 @@ func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate
 	if s.member.Agent.Kind == configs.Given {
 		return o.givenAgent(s, history, specs)
 	}
-	played := o.scripts[s.member.Agent.Model.Script]
+	played := o.scripts()[s.member.Agent.Model.Script]
 	if played == nil {
 		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.Agent.Name)
 	}

@@ -10,7 +10,7 @@ import (
 // hookInfos lists the hooks that the team has now, callbacks included, with what
 // came of them in this run.
 func (o *Orchestrator) hookInfos(c *crew) ([]HookInfo, error) {
-	infos, err := ListHooks(o.team, c.live.now().layers.sources, nil)
+	infos, err := ListHooks(o.team(), c.live.now().layers.sources, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -78,18 +78,18 @@ func (m *hookModels) choose(q hooks.Question) (hookAnswerer, error) {
 		s = m.c.seats()[0]
 	}
 	who := hookAnswerer{seat: s}
-	named, known := m.o.team.Models[q.Model]
+	named, known := m.o.team().Models[q.Model]
 	if known {
-		who.script, who.name = m.o.scripts[named.Script], q.Model
+		who.script, who.name = m.o.scripts()[named.Script], q.Model
 	}
 	for _, other := range []*seat{s, m.c.seats()[0]} {
 		if who.script == nil {
-			who.script, who.name = m.o.scripts[other.member.Agent.Model.Script], "the model of "+other.member.Name
+			who.script, who.name = m.o.scripts()[other.member.Agent.Model.Script], "the model of "+other.member.Name
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.o.team.Models)) {
+	for _, name := range slices.Sorted(maps.Keys(m.o.team().Models)) {
 		if who.script == nil {
-			who.script, who.name = m.o.scripts[m.o.team.Models[name].Script], name
+			who.script, who.name = m.o.scripts()[m.o.team().Models[name].Script], name
 		}
 	}
 	if who.script == nil {

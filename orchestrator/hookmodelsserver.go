@@ -57,7 +57,7 @@ func (o *Orchestrator) newHookServers(c *crew, list []configs.PluginServer) *hoo
 		for name, value := range s.Env {
 			environ = append(environ, name+"="+value)
 		}
-		dir := cmp.Or(s.Cwd, s.Root, o.team.Workspace)
+		dir := cmp.Or(s.Cwd, s.Root, o.team().Workspace)
 		t.all[s.Name] = &hookServer{
 			PluginServer: s, dir: dir, environ: environ, turn: make(chan struct{}, 1),
 			started: func(pid int) func() { return c.processes.Register(pid, Owner{Kind: Hook}) },

@@ -97,7 +97,7 @@ func rigServers(t *testing.T) (*hookServers, *Processes) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &Orchestrator{team: &configs.Team{Name: "crew", Workspace: root}, place: place}
+	o := (&Orchestrator{place: place}).designed(design{team: &configs.Team{Name: "crew", Workspace: root}})
 	c := &crew{processes: NewProcesses()}
 	servers := o.newHookServers(c, []configs.PluginServer{
 		{Name: "plugin:p:rig", Root: root, Command: []string{self, "-test.run=^TestAsMCPServer$"},

@@ -47,7 +47,7 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(o.place.Journal(), journalOptions{team: o.team.Name, store: store, log: o.opts.Log})
+	j, err := openJournal(o.place.Journal(), journalOptions{team: o.team().Name, store: store, log: o.opts.Log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 	}
 	c := &crew{
 		functions: &hooks.Registry{},
-		store:     store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), team: o.team.Name,
+		store:     store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), team: o.team().Name,
 		poked: make(chan struct{}, 1), up: make(chan struct{}),
 	}
 	j.views = journalViews{Line: o.opts.OnLine, Stored: c.stored}

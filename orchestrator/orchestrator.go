@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/run"
@@ -16,7 +17,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
-	"github.com/coveyteam/covey/teammate/script"
 )
 
 // Options tune a run. The zero value runs the team as its spec says.
@@ -54,15 +54,11 @@ type Options struct {
 
 // Orchestrator runs one team once. Make it with New.
 type Orchestrator struct {
-	team    *configs.Team
-	opts    Options
-	place   Place
-	scripts map[string]*script.Script // by path
-	// programs are the agent programs, by the agents' names.
-	programs map[string]launch
+	design   atomic.Pointer[design]
+	opts     Options
+	place    Place
 	patience acp.Timeouts  // with agent programs; zero but in tests
 	backoff  time.Duration // before a program is started again; likewise
-	hooks    layers
 	prices   priceList
 	started  time.Time
 	readers  *readers // loops over the journal of this run
@@ -100,10 +96,10 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
 	}
 	c.hooks.heed(managed, warnings)
-	return &Orchestrator{
-		programs: c.programs, team: withPrograms(team, c.programs), opts: opts, place: place,
-		scripts: c.scripts, hooks: c.hooks, prices: c.prices, readers: newReaders(),
-	}, nil
+	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
+	return o.designed(design{
+		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks,
+	}), nil
 }
 
 // Place is where the team keeps its state.
@@ -145,9 +141,9 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 // withStore opens what depends on the store, runs the team, and closes it all
 // in reverse order: the bus and the store outlive the actors that use them.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
-	heard := reports{lead: o.team.Lead.Name, open: map[string][]string{}}
+	heard := reports{lead: o.team().Lead.Name, open: map[string][]string{}}
 	j, err := openJournal(o.place.Journal(), journalOptions{
-		team: o.team.Name, store: store, log: o.opts.Log, see: heard.recall,
+		team: o.team().Name, store: store, log: o.opts.Log, see: heard.recall,
 	})
 	if err != nil {
 		return Ending{}, err
@@ -165,8 +161,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	c := &crew{
 		store: store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
-		team: o.team.Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
-		keep:  o.opts.Keep || o.team.Keep,
+		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
+		keep:  o.opts.Keep || o.team().Keep,
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
 		poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
@@ -206,7 +202,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 // assemble finds out what is new in the spec and makes the members, unless
 // there is nothing for them to do.
 func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
-	c.ledger = newLedger(o.team.Budget, o.prices, 0, time.Now())
+	c.ledger = newLedger(o.team().Budget, o.prices, 0, time.Now())
 	before, err := o.prepare(ctx, c)
 	c.goal = before.goal
 	if err != nil || before.done {
@@ -223,7 +219,7 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 	if o.leftovers != "" {
 		c.journal.tell(teammate.Warning{Text: o.leftovers})
 	}
-	for _, w := range o.hooks.warnings {
+	for _, w := range o.hooks().warnings {
 		c.journal.tell(teammate.Warning{Text: w.Error()})
 	}
 	end, err := o.runActors(ctx, c)
@@ -280,7 +276,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 // lead first, then as the spec has them.
 func (o *Orchestrator) memberNames() []string {
 	var names []string
-	for _, m := range o.team.Members() {
+	for _, m := range o.team().Members() {
 		names = append(names, m.Name)
 	}
 	return names

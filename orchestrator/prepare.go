@@ -115,9 +115,9 @@ func atPeace(ctx context.Context, s *tasks.Store, members []tasks.Member) bool {
 func (o *Orchestrator) nextGoal(was goalRecord) goalRecord {
 	switch {
 	case o.opts.Goal != "":
-		return goalRecord{Spec: o.team.Goal, Given: o.opts.Goal, No: was.No + 1}
-	case was.Given == "" || o.team.Goal != was.Spec:
-		return goalRecord{Spec: o.team.Goal, Given: o.team.Goal, No: was.No + 1}
+		return goalRecord{Spec: o.team().Goal, Given: o.opts.Goal, No: was.No + 1}
+	case was.Given == "" || o.team().Goal != was.Spec:
+		return goalRecord{Spec: o.team().Goal, Given: o.team().Goal, No: was.No + 1}
 	}
 	return was
 }
@@ -127,7 +127,7 @@ func (o *Orchestrator) giveGoal(ctx context.Context, c *crew, goal goalRecord) e
 	if strings.TrimSpace(goal.Given) != "" {
 		by := tasks.Actor{Name: fromPerson, CallID: onceID("goal", strconv.Itoa(goal.No)+" "+goal.Given)}
 		_, err := c.store.Send(ctx, by, tasks.Outgoing{
-			To: []string{o.team.Lead.Name}, Kind: kindGoal, Text: goal.Given, Summary: preview(firstLine(goal.Given)),
+			To: []string{o.team().Lead.Name}, Kind: kindGoal, Text: goal.Given, Summary: preview(firstLine(goal.Given)),
 		})
 		if err != nil {
 			return err
@@ -147,7 +147,7 @@ func onceID(kind, text string) string {
 // newTasks are the spec's tasks that no run has loaded yet.
 func (o *Orchestrator) newTasks(loaded map[string]string) []tasks.New {
 	var list []tasks.New
-	for _, t := range o.team.Tasks {
+	for _, t := range o.team().Tasks {
 		if _, ok := loaded[t.ID]; ok {
 			continue
 		}

@@ -46,8 +46,8 @@ func trustsContent(team *configs.Team, path string, data []byte) bool {
 // newReloader makes the reloader of a team that is about to run.
 func (o *Orchestrator) newReloader(c *crew) *reloader {
 	r := &reloader{
-		team: o.team, folders: o.opts.ManagedFolders, every: reloadEvery, asked: make(chan chan ReloadReply),
-		counts: o.hooks.files.with(nil), seen: map[string]os.FileInfo{}, kept: map[string]KeptFile{},
+		team: o.team(), folders: o.opts.ManagedFolders, every: reloadEvery, asked: make(chan chan ReloadReply),
+		counts: o.hooks().files.with(nil), seen: map[string]os.FileInfo{}, kept: map[string]KeptFile{},
 		warned: map[string]bool{}, ran: map[string]bool{}, watch: c.around.files.Watch(),
 		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			return c.seats()[0].mate.Fire(ctx, p)
@@ -60,7 +60,7 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 	for _, path := range configs.ManagedFiles(r.folders) {
 		r.counts[path] = readHookFile(path)
 	}
-	for _, w := range o.hooks.warnings {
+	for _, w := range o.hooks().warnings {
 		r.warned[w.Error()] = true
 	}
 	return r
@@ -75,7 +75,7 @@ func (c *crew) reloads(ctx context.Context) error {
 // takeUp has other layers count for the whole team: hooks from the next event on,
 // rules from the next decision on. Either all members have the new rules or none.
 func (o *Orchestrator) takeUp(c *crew, l layers) error {
-	if err := checkDemands(o.team, l.sources, lookPath); err != nil {
+	if err := checkDemands(o.team(), l.sources, lookPath); err != nil {
 		return err
 	}
 	if err := makeData(l.sources); err != nil {

@@ -39,7 +39,7 @@ func (c *crew) surround(opts *teammate.Options, m configs.Member) {
 
 // system is the system prompt of a member whose model covey asks itself.
 func (o *Orchestrator) system(s *seat) string {
-	text := systemPrompt(o.team, s.member, s.lead)
+	text := systemPrompt(o.team(), s.member, s.lead)
 	if more := s.crew.instructionsOf(s.member).Text(); more != "" {
 		text += "\n" + more
 	}

@@ -185,7 +185,7 @@ func TestUnreadablePermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if deny := o.hooks.settings.Deny; len(deny) != 1 || deny[0] != "Bash" {
+	if deny := o.hooks().settings.Deny; len(deny) != 1 || deny[0] != "Bash" {
 		t.Errorf("deny %q", deny)
 	}
 }
