@@ -112,21 +112,30 @@ func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
 	if err != nil {
 		return SendReply{}, err
 	}
-	out := tasks.Outgoing{Text: r.Text, Summary: r.Summary}
-	if r.As == "" {
-		out.Kind = kindPerson
+	w, err := readMessage(sendMessageInput{To: r.To, Message: raw(r.Text), Summary: r.Summary})
+	if err != nil {
+		return SendReply{}, err
+	}
+	if r.As == "" && w.kind == tasks.TextMessage {
+		w.kind = kindPerson
 	}
 	// Asked before: a member may be in its turn with the text by the time it is sent.
 	takes := c.takingMail(r.As == "")
-	sent, err := c.board.send(ctx, by, r.To, out)
-	reply := SendReply{Delivery: Delivered}
-	for _, m := range sent {
+	a, err := c.board.say(ctx, by, w)
+	if err != nil {
+		return SendReply{}, err
+	}
+	reply := SendReply{Delivery: Delivered, RequestID: a.Request}
+	if len(a.sent) == 0 {
+		reply.Message = a.Message
+	}
+	for _, m := range a.sent {
 		reply.IDs = append(reply.IDs, m.ID)
 		if !takes[m.To] {
 			reply.Delivery = Queued
 		}
 	}
-	return reply, err
+	return reply, nil
 }
 
 // takingMail are the members that begin a turn with new mail at once. Those
