@@ -168,7 +168,10 @@ func sortedEvents(s hooks.Settings) []hooks.Event {
 
 // handler lists one hook's command and the programs that it names.
 func (l *lister) handler(kind RunKind, event hooks.Event, h hooks.Handler) {
-	command := cmp.Or(h.Command, h.URL, h.Prompt, h.Tool)
+	command := cmp.Or(h.Command, h.URL, h.Prompt)
+	if h.Type == "mcp_tool" {
+		command = h.Server + "/" + h.Tool // which server it is says who is asked
+	}
 	if command == "" { // a policy that ships with covey
 		return
 	}

@@ -100,6 +100,7 @@ func (a *Agent) converse(
 	}
 	a.eye, _ = h.(teammate.Observer)
 	inputs = append(a.takeHeld(), inputs...)
+	var after teammate.Afterwards
 	for {
 		mail, err := h.Pass(ctx)
 		if err != nil {
@@ -111,7 +112,7 @@ func (a *Agent) converse(
 			return reply, err
 		}
 		later, err := a.ask(ctx, inputs, h, &reply)
-		if err != nil || reply.Halted != "" || len(later) == 0 {
+		if err != nil || reply.Halted != "" || len(later) == 0 || after.Enough(later, a.eye) {
 			a.hold(later)
 			return reply, err
 		}

@@ -194,6 +194,21 @@ func TestFeedbackOfReport(t *testing.T) {
 	r.one(t, "session/prompt", "format it")
 }
 
+// A hook that finds fault with every call keeps no turn up for ever.
+func TestFeedbackWithoutEnd(t *testing.T) {
+	var prompts [][]string
+	for range 12 {
+		prompts = append(prompts, []string{"tool c1 x", "done c1 y", "end end_turn"})
+	}
+	r := newRig(t, life{Prompts: prompts})
+	r.host.report = func(teammate.ToolCall, teammate.ToolResult) teammate.Remarks {
+		return teammate.Remarks{Feedback: []teammate.Input{{Kind: teammate.FromHook, Text: "format it"}}}
+	}
+	if r.mustTurn(t); r.host.passes != 9 {
+		t.Errorf("%d passes, want 9", r.host.passes)
+	}
+}
+
 func TestRecordFails(t *testing.T) {
 	broken := errors.New("disk full")
 	r := newRig(t, life{Prompts: [][]string{{"ask c1 x", "done c1 y", "cancelled", "end cancelled"}}})

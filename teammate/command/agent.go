@@ -91,6 +91,8 @@ func (a *Agent) converse(
 		return reply, errors.New("command: the agent is closed")
 	}
 	inputs = append(a.takeHeld(), inputs...)
+	var after teammate.Afterwards
+	eye, _ := h.(teammate.Observer)
 	for {
 		mail, err := h.Pass(ctx)
 		if err != nil {
@@ -103,7 +105,7 @@ func (a *Agent) converse(
 		}
 		later, err := a.ask(ctx, inputs, h, &reply)
 		a.spoken = true
-		if err != nil || reply.Halted != "" || len(later) == 0 {
+		if err != nil || reply.Halted != "" || len(later) == 0 || after.Enough(later, eye) {
 			a.hold(later)
 			return reply, err
 		}

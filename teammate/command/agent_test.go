@@ -325,3 +325,26 @@ func TestOptions(t *testing.T) {
 		t.Errorf("a closed agent ran: %v", err)
 	}
 }
+
+// A hook that finds fault with every call keeps no turn up for ever: what it said last
+// waits for the next prompt.
+func TestFeedbackWithoutEnd(t *testing.T) {
+	var lives []life
+	for range 9 {
+		lives = append(lives, life{"file " + testdata(t, "codex.jsonl")})
+	}
+	r := newRig(t, append(lives, life{"read", "print thanks"})...)
+	r.host.report = func(call teammate.ToolCall, _ teammate.ToolResult) (m teammate.Remarks) {
+		if call.Name == "Write" {
+			m.Feedback = []teammate.Input{{Kind: teammate.FromHook, Text: "format it"}}
+		}
+		return m
+	}
+	if r.mustTurn(t); r.host.passes != 9 {
+		t.Errorf("%d passes, want 9", r.host.passes)
+	}
+	r.mustTurn(t)
+	if starts := r.starts(t); !strings.HasPrefix(starts[9].Stdin, "format it") {
+		t.Errorf("the next prompt is %q", starts[9].Stdin)
+	}
+}
