@@ -65,7 +65,8 @@ func (s *seat) view(now time.Time) seatView {
 	v := seatView{
 		Name: s.member.Name, Lead: s.lead, Idle: s.idle, Gone: s.gone != "", Attention: s.attention,
 		Agent: s.member.Agent.Name, Lock: s.lockout.state(now),
-		SelfClaim: s.member.SelfClaim, Skills: skillsOf(s.member), Nudges: s.nudges, Nudged: s.nudged,
+		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(s.member),
+		Nudges: s.nudges, Nudged: s.nudged,
 	}
 	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.awaited()
 	if v.Lock == lockUsedUp {

@@ -38,6 +38,8 @@ type seatView struct {
 	Lock      lockState // its agent cannot be used for now
 	Until     time.Time // lockUsedUp only: for how long
 	SelfClaim bool
+	DependsOn []string // members whose open work it waits for
+	HeldBy    string   // the one of them that has some; plan finds it out
 	Skills    tasks.Skills
 	Unread    []tasks.Message
 	Nudges    int    // nudges given since Nudged was true
@@ -77,10 +79,10 @@ type move struct {
 // call's moves, once carried out, are visible in the next scene.
 func plan(s scene) []move {
 	var moves []move
-	taken := map[string]bool{}
+	taken, working := map[string]bool{}, map[string]bool{}
 	s.Free = maps.Clone(s.Free)
 	busy := false
-	for _, seat := range s.Seats {
+	for _, seat := range inOrder(s.Seats) {
 		if seat.Gone {
 			continue
 		}
@@ -89,8 +91,9 @@ func plan(s scene) []move {
 			continue
 		}
 		busy = busy || seat.Helped || seat.Awaited
+		seat.HeldBy = heldBy(s, seat, working)
 		if m, ok := next(s, seat, taken); ok {
-			moves = append(moves, m)
+			moves, working[seat.Name] = append(moves, m), true
 			if _, limited := s.Free[seat.Agent]; limited {
 				s.Free[seat.Agent]--
 			}
@@ -116,6 +119,9 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 	}
 	if seat.Lock != "" {
 		return move{}, false
+	}
+	if seat.HeldBy != "" {
+		return onlyMail(s, seat)
 	}
 	if show, moot := sortMail(seat.Unread, s.Tasks, seat.Name); len(show)+len(moot) > 0 {
 		return move{Kind: giveMail, Member: seat.Name}, true
@@ -206,6 +212,9 @@ func stuck(s scene, t tasks.Task) string {
 		return "belongs to " + t.Owner + ", who takes no more turns"
 	case s.Seats[i].Attention != "":
 		return "belongs to " + t.Owner + ", who needs attention: " + s.Seats[i].Attention
+	}
+	if by := heldBy(s, s.Seats[i], nil); by != "" {
+		return "belongs to " + t.Owner + ", who waits until " + by + " has no open work (depends_on)"
 	}
 	return "belongs to " + t.Owner
 }
