@@ -143,16 +143,6 @@ func TestWorkCommittedRunsNothingOfTheRepository(t *testing.T) {
 	}
 }
 
-// TestGitSeesNoSecrets: what git might run after all does not get covey's keys.
-func TestGitSeesNoSecrets(t *testing.T) {
-	t.Setenv("ANTHROPIC_API_KEY", "secret")
-	r := newRepo(t)
-	out, err := git(t.Context(), r.dir, "-c", "alias.env=!env", "env")
-	if err != nil || strings.Contains(out, "secret") || !strings.Contains(out, "GIT_NO_LAZY_FETCH=1") {
-		t.Errorf("git sees %s, %v", out, err)
-	}
-}
-
 // policyCrew is a crew without agents: what policies ask.
 func policyCrew(t *testing.T, list ...tasks.New) *crew {
 	t.Helper()

@@ -116,3 +116,14 @@ func TestStashIsLeftAlone(t *testing.T) {
 		t.Errorf("%s, was %s", after, before)
 	}
 }
+
+// TestGitSeesNoSecrets: what git might run after all does not get covey's keys.
+func TestGitSeesNoSecrets(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "secret")
+	t.Setenv("GIT_EXTERNAL_DIFF", "evil")
+	out, err := once(t.Context(), call{args: []string{"-c", "alias.env=!env", "env"}, dir: newRepo(t).Top})
+	said := string(out)
+	if err != nil || strings.Contains(said, "secret") || strings.Contains(said, "evil") || !strings.Contains(said, "GIT_NO_LAZY_FETCH=1") {
+		t.Errorf("git sees %s, %v", out, err)
+	}
+}
