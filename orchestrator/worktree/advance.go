@@ -70,7 +70,7 @@ func (r *Repo) Detach(ctx context.Context, path, commit string) error {
 	defer r.adding.Unlock()
 	_, err := r.run(ctx, "worktree", "add", "--quiet", "--detach", path, commit)
 	var f *Failure
-	if errors.As(err, &f) && taken(f.Stderr) {
+	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") {
 		return fmt.Errorf("%w: %w", ErrTaken, err)
 	}
 	return err
@@ -85,4 +85,20 @@ func (r *Repo) Switch(ctx context.Context, commit string) error {
 	}
 	_, err := r.run(ctx, "clean", "--quiet", "-d", "--force", "--force")
 	return err
+}
+
+// Entry is what a commit has at a path: git's file mode and the id of the content;
+// both are empty if it has nothing there.
+func (r *Repo) Entry(ctx context.Context, rev, path string) (mode, id string, err error) {
+	out, err := run(ctx, call{
+		args: []string{"ls-tree", "-z", "--full-tree", rev, "--", path}, dir: r.Top, plain: true,
+	})
+	if err != nil {
+		return "", "", err
+	}
+	about, _, _ := strings.Cut(string(out), "\t")
+	if f := strings.Fields(about); len(f) == 3 {
+		return f[0], f[2], nil
+	}
+	return "", "", nil
 }
