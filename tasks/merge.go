@@ -323,3 +323,12 @@ func (c *checker) checkMerges() {
 		return true
 	})
 }
+
+// Subject is what verdicts about the merge's work are kept under (VerdictKey): its
+// task's id, or its branch.
+func (m Merge) Subject() string {
+	if len(m.Tasks) == 1 {
+		return m.Tasks[0]
+	}
+	return m.Branch
+}

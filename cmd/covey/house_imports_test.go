@@ -18,8 +18,10 @@ var mayImport = map[string][]string{
 	"teammate/*": {"teammate"},
 	// git, which is nobody's business but its own: a leaf, so that it can be read and tested alone.
 	"orchestrator/worktree": {},
-	"orchestrator":          {"hooks", "tasks", "bus", "configs", "teammate", "teammate/*", "orchestrator/worktree"},
-	"cmd/covey":             {"orchestrator", "configs", "tasks", "hooks"},
+	// What becomes of finished work: it knows the store and git, and neither crew nor spec.
+	"orchestrator/merging": {"hooks", "tasks", "orchestrator/worktree"},
+	"orchestrator":         {"hooks", "tasks", "bus", "configs", "teammate", "teammate/*", "orchestrator/worktree", "orchestrator/merging"},
+	"cmd/covey":            {"orchestrator", "configs", "tasks", "hooks"},
 }
 
 // testsMayImport is what a package's tests may import besides: a member is

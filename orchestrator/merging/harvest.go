@@ -1,0 +1,222 @@
+package merging
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Work is what a member has made.
+type Work struct {
+	Member string
+	Copy   *worktree.Repo // where it has worked
+	Task   *tasks.Task    // that is done; nil: whatever lies there
+}
+
+// TaskBranch is the branch of the work on a task. No member's name holds an
+// underscore, so it is never a member's.
+func TaskBranch(team, id string) string { return worktree.BranchName(team, "task_"+id) }
+
+// Outlook is what would come of a merge.
+type Outlook struct {
+	Tree      string   // merged; meaningless with conflicts
+	Empty     bool     // it would change nothing
+	Files     []string // that it changes, below the workspace
+	Conflicts []string // likewise, that cannot be merged
+	Outside   []string // likewise, that its author may not write
+	Protected []string // likewise, that nobody may change unasked
+}
+
+// Foresee finds out what comes of merging m on top of base, and changes nothing.
+func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outlook, error) {
+	var o Outlook
+	merged, err := q.Repo.Merge(ctx, base, m.Commit)
+	if err != nil {
+		return o, err
+	}
+	o.Tree = merged.Tree
+	for _, p := range merged.Conflicts {
+		o.Conflicts = append(o.Conflicts, Below(q.Repo.Prefix, p))
+	}
+	// What the author has written counts from where its branch left: what came from
+	// there by merging is not the author's.
+	from, err := q.Repo.MergeBase(ctx, base, m.Commit)
+	if err != nil {
+		return o, err
+	}
+	if from == "" {
+		return o, fmt.Errorf("%s and %s have no commit in common", m.Branch, m.Into)
+	}
+	own, err := q.Repo.Changed(ctx, from, m.Commit)
+	if err != nil {
+		return o, err
+	}
+	o.Outside = Outside(q.Rules.Owns[m.Member], Paths(own, q.Repo.Prefix))
+	if len(o.Conflicts) > 0 {
+		return o, nil
+	}
+	changes, err := q.Repo.Changed(ctx, base, o.Tree)
+	o.Files, o.Empty = Paths(changes, q.Repo.Prefix), len(changes) == 0
+	o.Protected = Protected(q.Rules.Protect, o.Files)
+	return o, err
+}
+
+// Harvest takes down what a member has made: what is in no commit is committed, the
+// branch of the work is set to it, and the work stands in the queue, or waits for
+// somebody to ask for it. now queues it in any case. It gives no merge if there is
+// nothing new. Nobody may work in the copy meanwhile.
+func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, error) {
+	into, err := q.Target(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := tasks.Merge{Member: w.Member, Into: into, Title: "work of " + w.Member, State: tasks.MergeWaiting}
+	if now || q.Rules.Auto {
+		m.State = tasks.MergeQueued
+	}
+	if w.Task != nil {
+		m.Title, m.Tasks = w.Task.Subject, []string{w.Task.ID}
+	}
+	m.Commit, err = w.Copy.CommitAll(ctx, subject(m)+"\n\nCommitted by covey when the work was done.\n", worktree.Person{})
+	if err != nil {
+		return nil, err
+	}
+	earlier, err := q.Store.Merges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if m.From, err = q.from(ctx, m, earlier); err != nil {
+		return nil, err
+	}
+	if nothing, err := q.nothing(ctx, m, w.Task != nil); nothing || err != nil {
+		return nil, err
+	}
+	m.Round = roundOf(w.Task, earlier)
+	if m.Branch, err = q.branch(ctx, w, m.Commit); err != nil {
+		return nil, err
+	}
+	m, err = q.Store.ProposeMerge(ctx, tasks.Actor{}, m)
+	if err == nil && now && m.State == tasks.MergeWaiting {
+		m, err = q.set(ctx, m, tasks.MergeQueued, "")
+	}
+	return &m, err
+}
+
+// from is where a piece of work begins: behind the member's last one, or where its
+// branch left the other.
+func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) (string, error) {
+	for _, e := range slices.Backward(earlier) {
+		if e.Member != m.Member || e.Commit == m.Commit && !slices.Equal(e.Tasks, m.Tasks) {
+			continue
+		}
+		if before, err := q.Repo.Holds(ctx, m.Commit, e.Commit); err == nil && before && e.Commit != m.Commit {
+			return e.Commit, nil
+		}
+	}
+	from, err := q.Repo.MergeBase(ctx, ref(m.Into), m.Commit)
+	if err == nil && from == "" {
+		err = fmt.Errorf("the work of %s and the branch %s have no commit in common", m.Member, m.Into)
+	}
+	return from, err
+}
+
+// nothing reports whether there is nothing to merge: the branch holds all of it, or,
+// of a task, it adds nothing to the work before it.
+func (q *Queue) nothing(ctx context.Context, m tasks.Merge, task bool) (bool, error) {
+	held, err := q.Repo.Holds(ctx, ref(m.Into), m.Commit)
+	if err != nil || held {
+		return held, err
+	}
+	if !task || m.From == m.Commit {
+		return m.From == m.Commit, nil
+	}
+	changes, err := q.Repo.Changed(ctx, m.From, m.Commit)
+	return err == nil && len(changes) == 0, err
+}
+
+// roundOf is how often the work that a task mends has come back.
+func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
+	if t == nil {
+		return 0
+	}
+	var id string
+	if json.Unmarshal(t.Metadata[KeyMerge], &id) != nil {
+		return 0
+	}
+	for _, e := range earlier {
+		if e.ID == id {
+			return e.Round
+		}
+	}
+	return 0
+}
+
+// branch is the branch that holds a piece of work.
+func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, error) {
+	if w.Task == nil || q.Rules.PerMember {
+		head, err := w.Copy.Head(ctx)
+		if err == nil && head.Branch == "" {
+			err = fmt.Errorf("%s is on no branch, so nothing would hold the work of %s", w.Copy.Top, w.Member)
+		}
+		return head.Branch, err
+	}
+	branch := TaskBranch(q.Rules.Team, w.Task.ID)
+	was, err := q.Repo.Commit(ctx, ref(branch))
+	if err != nil && !errors.Is(err, worktree.ErrNoRef) {
+		return "", err
+	}
+	if was == commit {
+		return branch, nil
+	}
+	step := worktree.Step{From: was, To: commit, Why: "covey: task " + w.Task.ID + " is done"}
+	return branch, q.Repo.Move(ctx, ref(branch), step)
+}
+
+// Freshen brings what has been merged meanwhile into a member's working copy, if
+// there is nothing in it that is not committed and nothing conflicts. It reports
+// whether anything came.
+func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo) (bool, error) {
+	into, err := q.Target(ctx)
+	if err != nil {
+		return false, err
+	}
+	tip, err := q.Repo.Commit(ctx, ref(into))
+	if err != nil {
+		return false, err
+	}
+	head, err := copy.Head(ctx)
+	if err != nil || head.Branch == "" || head.Branch == into {
+		return false, err
+	}
+	if has, err := q.Repo.Holds(ctx, head.Commit, tip); err != nil || has {
+		return false, err
+	}
+	if dirty, err := copy.Dirty(ctx); err != nil || len(dirty) > 0 {
+		return false, err
+	}
+	to := tip
+	if behind, err := q.Repo.Holds(ctx, tip, head.Commit); err != nil {
+		return false, err
+	} else if !behind {
+		merged, err := q.Repo.Merge(ctx, head.Commit, tip)
+		if err != nil || len(merged.Conflicts) > 0 {
+			return false, err
+		}
+		to, err = q.Repo.CommitTree(ctx, worktree.Commit{
+			Tree: merged.Tree, Parents: []string{head.Commit, tip}, Message: "Merge " + into + " into " + head.Branch + "\n",
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	var way *worktree.Obstacle
+	if err = copy.Advance(ctx, to); errors.As(err, &way) || errors.Is(err, worktree.ErrMoved) {
+		return false, nil // the member works on; the next time will do
+	}
+	return err == nil, err
+}

@@ -1,0 +1,322 @@
+package merging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Rules are what a team's spec says about merging.
+type Rules struct {
+	Team      string
+	Into      string              // short name of the branch; empty: the one that Repo is on
+	Pull      bool                // pull requests are prepared, and no branch is moved
+	PerMember bool                // one branch per member; else one per task
+	Auto      bool                // finished work is queued unasked
+	Owns      map[string][]string // what members may write; nil, or no entry: everything
+	Protect   []string            // what nobody may change unasked
+	Members   []string            // who can be given a task
+}
+
+// Trial is a merged state that gates are to look at.
+type Trial struct {
+	tasks.Merge
+	Copy *worktree.Repo // is on Merge.Result; nobody works in it
+}
+
+// Answer is what a person said to a question, or that nobody has answered yet.
+type Answer struct {
+	Yes, No bool
+	ID      string // of the question
+	Text    string // said with a No
+}
+
+// Queue merges finished work, one piece after another. Fields are set before it is
+// used and not changed; Repo, Store and Scratch are required.
+type Queue struct {
+	Rules   Rules
+	Repo    *worktree.Repo // seen from the workspace
+	Store   *tasks.Store
+	Scratch string // a folder that does not exist, or is the queue's from earlier
+	Papers  string // folder for what pull requests are opened with
+	// Prepare makes a new working copy fit for gates: setup commands, files that are
+	// not in the repository; nil: nothing.
+	Prepare func(ctx context.Context, dir string) error
+	// Gates asks the gates; a refusal is what they said, empty: they agree. An error
+	// says nothing about the work. nil: there are none.
+	Gates func(ctx context.Context, t Trial) (refusal string, err error)
+	// Ask puts a change of protected files before a person; nil: there is nobody.
+	Ask func(ctx context.Context, m tasks.Merge, files []string) (Answer, error)
+
+	working sync.Mutex
+}
+
+// maxTries bounds how often one piece of work is merged and tested anew because its
+// branch moved meanwhile.
+const maxTries = 5
+
+// maxRounds is how often work goes back to its author before a person is asked.
+const maxRounds = 3
+
+// Target is the branch that work is for. It fails if the spec names none and the
+// workspace is on none.
+func (q *Queue) Target(ctx context.Context) (string, error) {
+	if q.Rules.Into != "" {
+		return q.Rules.Into, nil
+	}
+	head, err := q.Repo.Head(ctx)
+	if err == nil && head.Branch == "" {
+		err = fmt.Errorf("%s is on no branch: check one out, or name it in the spec (merge: {into: main})", q.Repo.Top)
+	}
+	return head.Branch, err
+}
+
+// Recover brings merges that a crash cut off back into the queue, or notes that they
+// are done. It is called before anything else.
+func (q *Queue) Recover(ctx context.Context) error {
+	list, err := q.Store.Merges(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		switch m.State {
+		case tasks.MergeTesting, tasks.MergeLanding:
+			// Whether the branch was moved is for git to say; see attempt.
+			if _, err := q.set(ctx, m, tasks.MergeQueued, ""); err != nil {
+				return err
+			}
+		case tasks.MergeHeld:
+			// What was in the way may be gone, and who was asked may have answered.
+			if _, err := q.set(ctx, m, tasks.MergeQueued, m.Reason); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Work merges what is queued until nothing is. It fails only if the store does, or
+// ctx ends: what is wrong with one piece of work holds up no other.
+func (q *Queue) Work(ctx context.Context) error {
+	q.working.Lock()
+	defer q.working.Unlock()
+	var last tasks.Merge
+	for {
+		list, err := q.Store.Merges(ctx)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(list, func(m tasks.Merge) bool { return m.State.Busy() })
+		if i < 0 {
+			return nil
+		}
+		if list[i].ID == last.ID && list[i].Version == last.Version {
+			return fmt.Errorf("merge %s of %s does not get on; this is a fault of covey's", last.ID, last.Branch)
+		}
+		last = list[i]
+		if err := q.one(ctx, last); err != nil {
+			return err
+		}
+	}
+}
+
+// one takes a piece of work as far as it can go now.
+func (q *Queue) one(ctx context.Context, m tasks.Merge) error {
+	for range maxTries {
+		next, err := q.attempt(ctx, m)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, tasks.ErrConflict):
+			return nil // somebody has changed it: it is looked at anew
+		case errors.As(err, new(*storeError)):
+			return err
+		case err != nil:
+			_, err = q.set(ctx, next, tasks.MergeHeld, err.Error())
+			return unlessConflict(err)
+		case !next.State.Busy():
+			return q.sweep(ctx, next.Into)
+		}
+		m = next
+	}
+	_, err := q.set(ctx, m, tasks.MergeHeld,
+		fmt.Sprintf("%s moved each of the %d times that this was tested; covey merge tries again", m.Into, maxTries))
+	return unlessConflict(err)
+}
+
+// storeError is trouble with the store, after which nothing can go on.
+type storeError struct{ error }
+
+// Unwrap gives the store's own error.
+func (e *storeError) Unwrap() error { return e.error }
+
+// unlessConflict is err, unless it says that somebody else was faster.
+func unlessConflict(err error) error {
+	if errors.Is(err, tasks.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// set changes a merge's state and reason.
+func (q *Queue) set(ctx context.Context, m tasks.Merge, state tasks.MergeState, why string) (tasks.Merge, error) {
+	m.State, m.Reason = state, why
+	return q.move(ctx, m, tasks.MergeNews{})
+}
+
+// move stores the next step of a merge.
+func (q *Queue) move(ctx context.Context, m tasks.Merge, news tasks.MergeNews) (tasks.Merge, error) {
+	next, err := q.Store.MoveMerge(ctx, tasks.Actor{}, m, news)
+	if err != nil && !errors.Is(err, tasks.ErrConflict) {
+		err = &storeError{fmt.Errorf("merge %s of %s: %w", m.ID, m.Branch, err)}
+	}
+	return next, err
+}
+
+// ref is the full name of a branch.
+func ref(branch string) string { return "refs/heads/" + branch }
+
+// attempt goes through all steps of one merge once. A merge that it gives back busy
+// has to be attempted again, for its branch has moved. With an error it gives back
+// the merge as it was last stored.
+func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
+	base, err := q.Repo.Commit(ctx, ref(m.Into))
+	if errors.Is(err, worktree.ErrNoRef) {
+		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("there is no branch %s to merge into", m.Into))
+	}
+	if err != nil {
+		return m, err
+	}
+	held, err := q.Repo.Holds(ctx, base, m.Commit)
+	if err != nil {
+		return m, err
+	}
+	if held {
+		return q.done(ctx, m, "")
+	}
+	o, err := q.Foresee(ctx, m, base)
+	if err != nil {
+		return m, err
+	}
+	switch {
+	case len(o.Conflicts) > 0:
+		return q.back(ctx, m, conflict(m, o.Conflicts))
+	case o.Empty:
+		return q.set(ctx, m, tasks.MergeDropped, "it changes nothing in "+m.Into)
+	case len(o.Outside) > 0:
+		return q.back(ctx, m, trespass(m, o.Outside, q.Rules.Owns[m.Member]))
+	}
+	if len(o.Protected) > 0 {
+		if next, ok, err := q.allowed(ctx, m, o.Protected); !ok || err != nil {
+			return next, err
+		}
+	}
+	return q.testAndLand(ctx, m, base, o.Tree)
+}
+
+// testAndLand asks the gates about the merged state and moves the branch to it.
+func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree string) (tasks.Merge, error) {
+	result, err := q.Repo.CommitTree(ctx, worktree.Commit{
+		Tree: tree, Parents: []string{base, m.Commit}, Message: message(m),
+	})
+	if err != nil {
+		return m, err
+	}
+	m.Base, m.Result, m.Files = base, result, nil
+	if m, err = q.set(ctx, m, tasks.MergeTesting, ""); err != nil {
+		return m, err
+	}
+	refusal, err := q.test(ctx, m)
+	switch {
+	case err != nil:
+		return m, err
+	case refusal != "":
+		return q.back(ctx, m, refused(m, refusal))
+	case q.Rules.Pull:
+		return q.prepare(ctx, m)
+	}
+	if m, err = q.set(ctx, m, tasks.MergeLanding, ""); err != nil {
+		return m, err
+	}
+	return q.land(ctx, m)
+}
+
+// test asks the gates about the commit m.Result.
+func (q *Queue) test(ctx context.Context, m tasks.Merge) (refusal string, err error) {
+	if q.Gates == nil {
+		return "", nil
+	}
+	scratch, err := q.scratch(ctx, m.Result)
+	if err != nil {
+		return "", fmt.Errorf("a working copy for the merged state: %w", err)
+	}
+	return q.Gates(ctx, Trial{Merge: m, Copy: scratch})
+}
+
+// scratch is the queue's own working copy, on a commit. One that is not what it was,
+// because a crash or a gate has left it so, is made anew.
+func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, error) {
+	if r, err := q.Repo.At(ctx, q.Scratch); err == nil && r.Top == q.Scratch {
+		// Nobody else works there, so a lock is what a kill has left.
+		_ = os.Remove(filepath.Join(r.GitDir, "index.lock"))
+		if err := r.Switch(ctx, commit); err == nil {
+			return r, nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := q.Close(ctx); err != nil {
+		return nil, err
+	}
+	if err := q.Repo.Detach(ctx, q.Scratch, commit); err != nil {
+		return nil, err
+	}
+	if q.Prepare != nil {
+		if err := q.Prepare(ctx, q.Scratch); err != nil {
+			return nil, errors.Join(err, q.Close(ctx)) // half prepared is worse than not there
+		}
+	}
+	return q.Repo.At(ctx, q.Scratch)
+}
+
+// done notes that a branch holds the work. The branch of a task has served then.
+func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merge, error) {
+	next, err := q.set(ctx, m, tasks.MergeDone, why)
+	if err != nil || !strings.HasPrefix(m.Branch, TaskBranch(q.Rules.Team, "")) {
+		return next, err
+	}
+	gone := worktree.Step{From: m.Commit, Why: "covey: merged"}
+	if err := q.Repo.Move(ctx, ref(m.Branch), gone); err != nil && !errors.Is(err, worktree.ErrMoved) {
+		return next, nil // a branch too many does no harm
+	}
+	return next, nil
+}
+
+// sweep notes of other work that it came in along with what was merged last.
+func (q *Queue) sweep(ctx context.Context, into string) error {
+	list, err := q.Store.Merges(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if m.State.Over() || m.State.Busy() || m.Into != into {
+			continue
+		}
+		if held, err := q.Repo.Holds(ctx, ref(into), m.Commit); err != nil || !held {
+			continue // it is looked at when its turn comes
+		}
+		if _, err := q.done(ctx, m, "it came in with later work"); unlessConflict(err) != nil {
+			return err
+		}
+	}
+	return nil
+}

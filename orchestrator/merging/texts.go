@@ -1,0 +1,178 @@
+package merging
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// KeyMerge is the metadata key of a task that mends work: the id of the merge.
+const KeyMerge = "covey.merge"
+
+// setback is why work goes back to its author.
+type setback struct {
+	reason string   // for people, in a line
+	files  []string // that it is about
+	title  string   // of the author's task
+	todo   string   // what the author is to do
+}
+
+// conflict is the setback of work that others have changed the same lines as.
+func conflict(m tasks.Merge, files []string) setback {
+	return setback{
+		reason: "it conflicts with " + m.Into, files: files,
+		title: "Resolve the merge conflict of " + name(m),
+		todo: fmt.Sprintf("Your work (%s) cannot be merged into %s: both have changed the same lines of\n%s\n"+
+			"In your working copy run `git merge %s`, resolve the conflicts so that both changes hold, check the result "+
+			"and commit it. Then set this task to completed; it is merged again.", subject(m), m.Into, list(files), m.Into),
+	}
+}
+
+// refused is the setback of work whose merged state the gates do not agree to.
+func refused(m tasks.Merge, said string) setback {
+	return setback{
+		reason: "the gates refuse the merged state: " + firstLine(said),
+		title:  "Mend what the merge gates refuse in " + name(m),
+		todo: fmt.Sprintf("Your work (%s) was merged with %s for a trial, and the gates refuse the result:\n\n%s\n\n"+
+			"In your working copy run `git merge %s`, mend it there and commit it. Then set this task to completed; it is "+
+			"merged again.", subject(m), m.Into, strings.TrimRight(said, "\n"), m.Into),
+	}
+}
+
+// trespass is the setback of work outside of what its author may write.
+func trespass(m tasks.Merge, files, owns []string) setback {
+	return setback{
+		reason: m.Member + " may not write there", files: files,
+		title: "Take back what is not yours in " + name(m),
+		todo: fmt.Sprintf("Your work (%s) changes files that are not yours:\n%s\nYou may write to %s. %s Then set this task to "+
+			"completed; it is merged again.", subject(m), list(files), strings.Join(owns, ", "), TakeBack(m.Into, files)),
+	}
+}
+
+// denied is the setback of work that a person has refused.
+func denied(m tasks.Merge, files []string, said string) setback {
+	why := "a person does not want these files changed"
+	if said != "" {
+		why += ": " + said
+	}
+	return setback{
+		reason: why, files: files, title: "Take back protected files in " + name(m),
+		todo: fmt.Sprintf("Your work (%s) changes protected files:\n%s\nThis was refused: %s\n%s Then set this task to completed; "+
+			"it is merged again.", subject(m), list(files), why, TakeBack(m.Into, files)),
+	}
+}
+
+// TakeBack says how files are put back to what a branch has.
+func TakeBack(branch string, files []string) string {
+	quoted := make([]string, len(files))
+	for i, f := range files {
+		quoted[i] = "'" + strings.ReplaceAll(f, "'", `'\''`) + "'"
+	}
+	return fmt.Sprintf("Take that back with `git checkout $(git merge-base HEAD %s) -- %s` (`git rm` for files that are new) "+
+		"and commit, or ask your lead to have somebody do it who may.", branch, strings.Join(quoted, " "))
+}
+
+// list shows file names one below the other, the first of them.
+func list(files []string) string {
+	const shown = 50
+	var b strings.Builder
+	for _, f := range files[:min(len(files), shown)] {
+		fmt.Fprintf(&b, "- %s\n", f)
+	}
+	if more := len(files) - shown; more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// back sends work back to its author: as a task, or, when that has been tried often
+// enough, to a person.
+func (q *Queue) back(ctx context.Context, m tasks.Merge, s setback) (tasks.Merge, error) {
+	m.Files = s.files
+	if m.Round++; m.Round > maxRounds {
+		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("%s, also after %d times of mending", s.reason, maxRounds))
+	}
+	fix := &tasks.New{
+		Subject: s.title, Description: s.todo, Metadata: map[string]json.RawMessage{KeyMerge: json.RawMessage(`"` + m.ID + `"`)},
+	}
+	if slices.Contains(q.Rules.Members, m.Member) {
+		fix.Owner = m.Member
+	}
+	m.State, m.Reason = tasks.MergeReturned, s.reason
+	return q.move(ctx, m, tasks.MergeNews{Fix: fix})
+}
+
+// allowed finds out whether a person agrees to a change of protected files. While
+// nobody has said so the work is held, and others go on.
+func (q *Queue) allowed(ctx context.Context, m tasks.Merge, files []string) (tasks.Merge, bool, error) {
+	m.Files = files
+	if q.Ask == nil {
+		held, err := q.set(ctx, m, tasks.MergeHeld, "it changes protected files, and there is nobody to ask")
+		return held, false, err
+	}
+	a, err := q.Ask(ctx, m, files)
+	switch {
+	case err != nil:
+		return m, false, err
+	case a.Yes:
+		return m, true, nil
+	case a.No:
+		back, err := q.back(ctx, m, denied(m, files, a.Text))
+		return back, false, err
+	}
+	m.Asked = a.ID
+	held, err := q.set(ctx, m, tasks.MergeHeld, "it changes protected files; covey inbox has the question")
+	return held, false, err
+}
+
+// name is what a piece of work is called in titles.
+func name(m tasks.Merge) string {
+	if len(m.Tasks) == 0 {
+		return "your branch"
+	}
+	return "#" + strings.Join(m.Tasks, ", #")
+}
+
+// subject is the first line of what is said about a merge.
+func subject(m tasks.Merge) string {
+	if len(m.Tasks) == 0 {
+		return m.Title
+	}
+	return name(m) + ": " + m.Title
+}
+
+// message is the message of the merge commit.
+func message(m tasks.Merge) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Merge %s\n\nCovey-Member: %s\nCovey-Branch: %s\n", subject(m), m.Member, m.Branch)
+	for _, id := range m.Tasks {
+		fmt.Fprintf(&b, "Covey-Task: %s\n", id)
+	}
+	return b.String()
+}
+
+// evidence is the text of a pull request: what the gates have said.
+func evidence(m tasks.Merge, verdicts []tasks.Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nMade by %s in a covey team, branch `%s`.\n\n", subject(m), m.Member, m.Branch)
+	b.WriteString("| gate | verdict | tree | asked about | took |\n|-|-|-|-|-|\n")
+	for _, v := range verdicts {
+		said := "refuses"
+		if v.Pass {
+			said = "agrees"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %.12s | %s | %s |\n",
+			strings.ReplaceAll(firstLine(v.Command), "|", `\|`), said, v.Tree, v.Moment, v.Duration.Round(1e6))
+	}
+	return b.String()
+}
+
+// firstLine is the first line of a text that says something.
+func firstLine(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	return text
+}
