@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -51,7 +52,9 @@ type crew struct {
 	pid       int
 	up        chan struct{} // closed once every member has begun its session
 	clock     clock
-	slots     map[string]*slots // by agent; fixed once run has begun
+	times     timetable          // of the schedules
+	schedules []configs.Schedule // that the run began with
+	slots     map[string]*slots  // by agent; fixed once run has begun
 	ledger    *ledger
 
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
@@ -161,7 +164,13 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 	if c.setupOnly {
 		return c.atSetup(ctx)
 	}
+	if err := c.timetabled(ctx, c.schedules); err != nil {
+		return move{}, err
+	}
 	for {
+		if err := c.keepSchedules(ctx); err != nil {
+			return move{}, err
+		}
 		s, err := c.scene(ctx)
 		if err != nil {
 			return move{}, err
@@ -180,6 +189,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		select {
 		case <-c.poked:
 		case <-c.nextRetry(s.Seats):
+		case <-c.nextSchedule():
 		case <-ctx.Done():
 			return move{}, context.Cause(ctx)
 		}

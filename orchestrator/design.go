@@ -29,6 +29,12 @@ func (o *Orchestrator) programs() map[string]launch { return o.design.Load().pro
 // count by now are the crew's (crew.live).
 func (o *Orchestrator) hooks() layers { return o.design.Load().hooks }
 
+// staysUp reports whether the team stays up when all is done: somebody wants it to,
+// or there is more to come by itself.
+func (o *Orchestrator) staysUp() bool {
+	return o.opts.Keep || o.team().Keep || len(o.team().Schedules) > 0
+}
+
 // designed gives an Orchestrator its first design.
 func (o *Orchestrator) designed(d design) *Orchestrator {
 	o.design.Store(&d)

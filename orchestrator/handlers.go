@@ -247,6 +247,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: countTasks(all), Seq: c.journal.last(),
 		Attached: c.control.Attached(),
 	}
+	st.Schedules = c.scheduleStatus()
 	select {
 	case <-c.up:
 		st.Up = true

@@ -162,7 +162,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	c := &crew{
 		store: store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
 		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
-		keep:  o.opts.Keep || o.team().Keep,
+		keep: o.staysUp(), schedules: o.team().Schedules,
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
 		poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}

@@ -69,7 +69,8 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	fresh := slices.ContainsFunc(o.memberNames(), func(name string) bool {
 		return !slices.ContainsFunc(known, func(m tasks.Member) bool { return m.Name == name })
 	})
-	if ended != nil && !newGoal && !fresh && len(o.newTasks(loaded)) == 0 && atPeace(ctx, c.store, known) {
+	nothingNew := !newGoal && !fresh && len(o.newTasks(loaded)) == 0 && len(o.team().Schedules) == 0
+	if ended != nil && nothingNew && atPeace(ctx, c.store, known) {
 		e.done, e.answer = true, ended.Answer
 		return e, nil
 	}

@@ -67,6 +67,8 @@ type Status struct {
 	Seq       uint64         `json:"seq"`      // last line of the journal
 	FailOpen  int            `json:"failed_open"`
 	Result    *RunResult     `json:"result,omitempty"` // of the last run; nil while one runs
+	// Schedules are those of the running team, in file order.
+	Schedules []ScheduleStatus `json:"schedules,omitempty"`
 }
 
 // MemberStatus is one member in a Status.

@@ -49,10 +49,12 @@ type payload struct {
 	Reason      string          `json:"reason"`
 	Resumed     bool            `json:"resumed"`
 	Rule        string          `json:"rule"`
+	Skipped     string          `json:"skipped"`
 	Status      string          `json:"status"`
 	Stderr      string          `json:"stderr"`
 	Summary     string          `json:"summary"`
 	Task        *taskNews       `json:"task"`
+	TaskID      string          `json:"task_id"`
 	Text        string          `json:"text"`
 	To          string          `json:"to"`
 	Tool        string          `json:"tool"`

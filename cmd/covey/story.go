@@ -78,6 +78,8 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return taskText(l, p), taskStyle(p.Op)
 	case "held_up":
 		return "waits for " + p.For, faint
+	case "schedule":
+		return scheduleText(p), faint
 	case "limited", "team_waits":
 		return limitText(l, p), yellow
 	}

@@ -1,0 +1,229 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// keySchedules is the key of the store under which the crew remembers when each
+// schedule came last.
+const keySchedules = "schedules"
+
+// ScheduleRan is told each time that a schedule comes.
+type ScheduleRan struct {
+	Name string    `json:"name"`
+	Due  time.Time `json:"due"` // when it was due; earlier than its line if nobody was up then
+	Task string    `json:"task_id,omitempty"`
+	To   string    `json:"to,omitempty"`
+	// Skipped is why nothing came of it; empty: it did.
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// EventType is the journal's name for it.
+func (ScheduleRan) EventType() string { return "schedule" }
+
+// ScheduleStatus is one schedule as `covey ps` shows it.
+type ScheduleStatus struct {
+	Name string    `json:"name"`
+	Cron string    `json:"cron"`
+	What string    `json:"what"`
+	Last time.Time `json:"last,omitzero"` // when it came last; zero: not yet
+	Next time.Time `json:"next,omitzero"` // when it comes again; zero: never
+}
+
+// scheduleRecord is what the store knows of a schedule.
+type scheduleRecord struct {
+	From time.Time `json:"from"`           // it is due at the first time after this
+	Last time.Time `json:"last,omitzero"`  // when it came last
+	Task string    `json:"task,omitempty"` // that it made last
+}
+
+// wrongClock is how far ahead a record may lie: one that lies further was written
+// while the clock was wrong, and would keep its schedule silent until then.
+const wrongClock = 25 * time.Hour
+
+// dueBy finds out whether a schedule is due now, and from when on it is looked for
+// next. What was missed comes once, however often it was missed.
+func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err error) {
+	from = from.In(now.Location())
+	if from.After(now.Add(wrongClock)) {
+		from = now
+	}
+	due, err = s.Next(from)
+	if err != nil || due.IsZero() || due.After(now) {
+		return time.Time{}, from, err
+	}
+	after, err := s.Next(due)
+	if err != nil || after.IsZero() || after.After(now) {
+		return due, due, err
+	}
+	return due, now, nil
+}
+
+// timetable is what the crew knows of its schedules. It belongs to the crew's loop;
+// what others may see of it is guarded by crew.mu.
+type timetable struct {
+	plans   []configs.Schedule
+	records map[string]scheduleRecord
+	next    time.Time // when the first of them is due; zero: none is
+}
+
+// timetabled takes schedules over: what is known of those that were there before
+// stays, and new ones count from now.
+func (c *crew) timetabled(ctx context.Context, plans []configs.Schedule) error {
+	known := map[string]scheduleRecord{}
+	if err := value(ctx, c.store, keySchedules, &known); err != nil {
+		return err
+	}
+	now := c.now()
+	records := map[string]scheduleRecord{}
+	for _, s := range plans {
+		r, ok := known[s.Name]
+		if !ok {
+			r = scheduleRecord{From: now}
+		}
+		records[s.Name] = r
+	}
+	if len(plans)+len(known) > 0 {
+		if err := c.store.Put(ctx, keySchedules, raw(records)); err != nil {
+			return fmt.Errorf("store the schedules: %w", err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.times = timetable{plans: plans, records: records, next: now}
+	return nil
+}
+
+// keepSchedules lets come what is due.
+func (c *crew) keepSchedules(ctx context.Context) error {
+	now := c.now().Round(0) // by the wall clock alone: machines sleep
+	if len(c.times.plans) == 0 || c.times.next.IsZero() || c.times.next.After(now) {
+		return nil
+	}
+	var first time.Time
+	for _, s := range c.times.plans {
+		r := c.times.records[s.Name]
+		due, rest, err := dueBy(s, r.From, now)
+		if err != nil {
+			return fmt.Errorf("schedule %s: %w", s.Name, err) // it was checked when the spec was read
+		}
+		if r.From = rest; !due.IsZero() {
+			if err := c.come(ctx, s, &r, due); err != nil {
+				return fmt.Errorf("schedule %s: %w", s.Name, err)
+			}
+		}
+		c.noteSchedule(s.Name, r)
+		if next, err := s.Next(rest); err == nil && !next.IsZero() && (first.IsZero() || next.Before(first)) {
+			first = next
+		}
+	}
+	c.mu.Lock()
+	c.times.next = first
+	c.mu.Unlock()
+	return nil
+}
+
+// noteSchedule keeps what is known of a schedule for those who look.
+func (c *crew) noteSchedule(name string, r scheduleRecord) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.times.records[name] = r
+}
+
+// come lets a schedule come: it makes its task or sends its message, and notes that
+// it did. A crash in between does it again under the same call id, which adds
+// nothing.
+func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, due time.Time) error {
+	told := ScheduleRan{Name: s.Name, Due: due.UTC(), To: s.To}
+	call := onceID("schedule", s.Name+" "+due.UTC().Format(time.RFC3339))
+	var err error
+	if s.Task != nil {
+		told.Task, told.Skipped, err = c.makeScheduled(ctx, s, r.Task, call)
+	} else {
+		text := fmt.Sprintf("Schedule %s (%s): %s", s.Name, s.Cron, s.Text)
+		_, err = c.store.Send(ctx, tasks.Actor{CallID: call}, tasks.Outgoing{
+			To: []string{s.To}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+		})
+	}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed):
+		return err
+	default: // such as a mailbox that is full: the next time it may fit
+		told.Skipped = err.Error()
+		c.journal.tell(teammate.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
+	}
+	if told.Skipped == "" {
+		r.Last = due
+	}
+	if told.Task != "" {
+		r.Task = told.Task
+	}
+	c.noteSchedule(s.Name, *r)
+	if err := c.store.Put(ctx, keySchedules, raw(c.times.records)); err != nil {
+		return err
+	}
+	c.journal.tell(told)
+	c.poke()
+	return nil
+}
+
+// makeScheduled makes the task of a schedule, unless the one of the time before is
+// still open: a team that falls behind would else get the same work again and again.
+func (c *crew) makeScheduled(
+	ctx context.Context, s configs.Schedule, last, call string,
+) (id, skipped string, err error) {
+	if last != "" {
+		t, err := c.store.Task(ctx, last)
+		if err == nil && t.Status != tasks.Completed {
+			return "", "task " + last + " of the time before is still open", nil
+		}
+		if err != nil && !errors.Is(err, tasks.ErrNotFound) {
+			return "", "", err
+		}
+	}
+	made, err := c.store.Add(ctx, tasks.Actor{CallID: call}, []tasks.New{{
+		Subject: s.Task.Subject, Description: s.Task.Description, Owner: s.Task.Owner, Labels: s.Task.Labels,
+		Wants: tasks.Wants{Tools: s.Task.WantsTools, Role: s.Task.WantsRole, Labels: s.Task.WantsLabels},
+	}})
+	if err != nil || len(made) == 0 {
+		return "", "", err
+	}
+	return made[0].ID, "", nil
+}
+
+// nextSchedule fires when the next schedule is due, or a little sooner; nil if none
+// will be.
+func (c *crew) nextSchedule() <-chan time.Time {
+	if len(c.times.plans) == 0 || c.times.next.IsZero() {
+		return nil
+	}
+	return c.after(min(max(c.times.next.Round(0).Sub(c.now().Round(0)), 0), maxSleep))
+}
+
+// scheduleStatus lists the schedules for `covey ps`.
+func (c *crew) scheduleStatus() []ScheduleStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []ScheduleStatus
+	for _, s := range c.times.plans {
+		r := c.times.records[s.Name]
+		st := ScheduleStatus{Name: s.Name, Cron: s.Cron, Last: r.Last, What: "message to " + s.To}
+		if s.Zone != "" {
+			st.Cron += " " + s.Zone
+		}
+		if s.Task != nil {
+			st.What = "task " + s.Task.Subject
+		}
+		st.Next, _ = s.Next(r.From.In(c.now().Location())) // checked when the spec was read
+		out = append(out, st)
+	}
+	return out
+}
