@@ -34,7 +34,8 @@ type crowd struct {
 
 	mu      sync.Mutex // held while the tree is counted and killed
 	timer   *time.Timer
-	least   uint16    // fewest processes of the machine so far; wraps like the kernel's number
+	least   uint16    // fewest processes of the machine since the last count; wraps like the kernel's number
+	step    int       // by how many more there may be before the tree is counted again
 	counted time.Time // when the tree was counted last
 	ended   time.Time // when its owner went on without it; zero: somebody waits
 	kin     bool      // somebody has outlived the program
@@ -49,7 +50,7 @@ func watchCrowd(p *Process, pid int) *crowd {
 		return nil
 	}
 	c := &crowd{pid: pid, marker: p.Marker, limit: p.MaxProcesses, late: p.Crowded, least: machineLoad(),
-		counted: time.Now()}
+		step: stepTo(p.MaxProcesses), counted: time.Now()}
 	c.mu.Lock() // the first look finds the timer there
 	defer c.mu.Unlock()
 	c.timer = time.AfterFunc(crowdPoll, c.look)
@@ -86,7 +87,8 @@ func (c *crowd) look() {
 	if c.done {
 		return
 	}
-	if c.due(time.Now(), machineLoad()) {
+	if load := machineLoad(); c.due(time.Now(), load) {
+		c.least = load
 		c.count()
 	}
 	if !c.ended.IsZero() && !c.kin && time.Since(c.ended) > afterlife {
@@ -97,16 +99,16 @@ func (c *crowd) look() {
 	}
 }
 
-// due reports whether the tree is to be counted: the machine has half as many
-// processes more as the tree may have, or it was long ago. load wraps, and so does
-// the difference.
+// due reports whether the tree is to be counted: the machine has so many processes
+// more that it could have half of what it may have yet, or it was long ago. load wraps,
+// and so does the difference.
 func (c *crowd) due(now time.Time, load uint16) bool {
 	grown := int(int16(load - c.least))
 	if grown < 0 {
 		c.least = load
 	}
 	known := c.ended.IsZero() || c.kin
-	return grown >= c.limit/2 || known && now.Sub(c.counted) >= crowdRecount
+	return grown >= c.step || known && now.Sub(c.counted) >= crowdRecount
 }
 
 // count counts the tree and kills it if there are too many.
@@ -117,7 +119,7 @@ func (c *crowd) count() {
 		return
 	}
 	size, killed := thin(c.pid, c.marker, c.limit)
-	c.counted = time.Now()
+	c.counted, c.step = time.Now(), stepTo(c.limit-size)
 	c.kin = c.kin && size > 0
 	if size <= c.limit {
 		return
@@ -127,6 +129,11 @@ func (c *crowd) count() {
 		c.late(overgrown(c.limit))
 	}
 }
+
+// stepTo is how many processes more are reason to count a tree that may have room more.
+// Half of it is safe, as those of others count as well; but each count reads the whole
+// process table, and so the last few before the limit are not counted one by one.
+func stepTo(room int) int { return max(room/2, 8) }
 
 // overgrown says for people that a tree was killed.
 func overgrown(limit int) string {

@@ -111,18 +111,38 @@ func TestCrowdDue(t *testing.T) {
 		load uint16
 		want bool
 	}{
-		"as it was":          {&crowd{limit: 100, least: 300, counted: now}, 300, false},
-		"a few more":         {&crowd{limit: 100, least: 300, counted: now}, 349, false},
-		"many more":          {&crowd{limit: 100, least: 300, counted: now}, 350, true},
-		"many more, wrapped": {&crowd{limit: 100, least: 65530, counted: now}, 60, true},
-		"fewer":              {&crowd{limit: 100, least: 300, counted: now}, 200, false},
-		"long ago":           {&crowd{limit: 100, least: 300, counted: now.Add(-time.Minute)}, 300, true},
-		"long ago, nobody":   {&crowd{limit: 100, least: 300, counted: now.Add(-time.Minute), ended: now}, 300, false},
-		"long ago, kin": {&crowd{limit: 100, least: 300, counted: now.Add(-time.Minute), ended: now, kin: true},
+		"as it was":          {&crowd{step: 50, least: 300, counted: now}, 300, false},
+		"a few more":         {&crowd{step: 50, least: 300, counted: now}, 349, false},
+		"many more":          {&crowd{step: 50, least: 300, counted: now}, 350, true},
+		"many more, wrapped": {&crowd{step: 50, least: 65530, counted: now}, 60, true},
+		"fewer":              {&crowd{step: 50, least: 300, counted: now}, 200, false},
+		"long ago":           {&crowd{step: 50, least: 300, counted: now.Add(-time.Minute)}, 300, true},
+		"long ago, nobody":   {&crowd{step: 50, least: 300, counted: now.Add(-time.Minute), ended: now}, 300, false},
+		"long ago, kin": {&crowd{step: 50, least: 300, counted: now.Add(-time.Minute), ended: now, kin: true},
 			300, true},
 	} {
 		if got := test.c.due(now, test.load); got != test.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestCrowdCountsSeldom: many processes of others are reason to count once, and the
+// fewer are left to the limit, the fewer more are.
+func TestCrowdCountsSeldom(t *testing.T) {
+	c := &crowd{pid: 1 << 29, limit: 1000, step: stepTo(1000), least: 0}
+	c.counted = time.Now()
+	if c.due(time.Now(), 499) || !c.due(time.Now(), 500) {
+		t.Error("half of the limit is the first step")
+	}
+	c.least = 500
+	c.count()
+	if c.over || c.step < 400 || c.due(time.Now(), 600) {
+		t.Errorf("counted again for what others do: %d", c.step)
+	}
+	for room, want := range map[int]int{1000: 500, 100: 50, 10: 8, 0: 8, -5: 8} {
+		if got := stepTo(room); got != want {
+			t.Errorf("room %d: step %d, want %d", room, got, want)
 		}
 	}
 }
