@@ -144,6 +144,15 @@ type TaskInput struct {
 	TaskDescription string `json:"task_description,omitempty"`
 	TeammateName    string `json:"teammate_name,omitempty"`
 	TeamName        string `json:"team_name,omitempty"`
+	// Evidence is covey's own: what members say shows that the task is done.
+	Evidence []TaskEvidence `json:"evidence,omitempty"`
+}
+
+// TaskEvidence is a text, or the path of a file that holds more.
+type TaskEvidence struct {
+	By   string `json:"by"`
+	Text string `json:"text,omitempty"`
+	File string `json:"file,omitempty"`
 }
 
 // TaskCreatedInput is the payload of TaskCreated.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // board is how tasks and messages are changed, whoever asks: the builtin
@@ -114,6 +115,7 @@ func (a actor) step(name string) tasks.Actor {
 func (a actor) taskInput(t tasks.Task) hooks.TaskInput {
 	return hooks.TaskInput{
 		TaskID: t.ID, TaskSubject: t.Subject, TaskDescription: t.Description, TeammateName: a.teammate, TeamName: a.team,
+		Evidence: teammate.EvidenceOf(t.Evidence),
 	}
 }
 
@@ -160,7 +162,7 @@ func (b *board) updateOnce(ctx context.Context, by actor, id string, p tasks.Pat
 	}
 	switch *p.Status {
 	case tasks.Completed:
-		if err := b.mayComplete(ctx, by, t); err != nil {
+		if err := b.mayComplete(ctx, by, t, p.Evidence); err != nil {
 			return t, nil, err
 		}
 		p.Version = t.Version
@@ -172,13 +174,18 @@ func (b *board) updateOnce(ctx context.Context, by actor, id string, p tasks.Pat
 	return b.store.Update(ctx, by.Actor, id, p)
 }
 
-// mayComplete asks the TaskCompleted hooks. A refusal leaves the task as it is.
-func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task) error {
+// mayComplete asks the TaskCompleted hooks, who see the evidence that comes with the
+// change as well. A refusal leaves the task as it is.
+func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task, shown []tasks.Evidence) error {
 	if by.force {
 		return nil
 	}
 	if err := b.store.Holds(ctx, by.Actor, t.ID); err != nil {
 		return err
+	}
+	for _, e := range shown {
+		e.By = by.Name
+		t.Evidence = append(t.Evidence, e)
 	}
 	out, err := by.fire(ctx, hooks.TaskCompletedInput{TaskInput: by.taskInput(t)})
 	if err != nil || out.Decision == hooks.Pass {
@@ -231,7 +238,7 @@ func (b *board) start(
 // nothing says whether a patch changes no field.
 func nothing(p tasks.Patch) bool {
 	return p.Status == nil && p.Subject == nil && p.Description == nil && p.ActiveForm == nil && p.Owner == nil &&
-		len(p.AddBlocks) == 0 && len(p.AddBlockedBy) == 0 && len(p.Metadata) == 0
+		len(p.AddBlocks) == 0 && len(p.AddBlockedBy) == 0 && len(p.Metadata) == 0 && len(p.Evidence) == 0
 }
 
 // claim makes member the owner of a task and sets it to in_progress, in one

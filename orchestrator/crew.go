@@ -57,6 +57,10 @@ type crew struct {
 	slots     map[string]*slots  // by agent; fixed once run has begun
 	ledger    *ledger
 
+	// completeOnPass says whether tasks in progress are completed when a turn end passes
+	// its gates, as the spec has it by then; nil: they are not.
+	completeOnPass func() bool
+
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
 	told     string
 	reported string

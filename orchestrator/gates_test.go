@@ -49,6 +49,7 @@ hooks:
   - say: Both are done.
 `,
 	})
+	r.rewrite("team.yaml", "dev: {model: dev}", "dev: {model: dev, limits: {max_in_progress: 2}}")
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	events, ids := r.fired("dev")
 	want := []string{

@@ -79,6 +79,7 @@ func (c *crew) updateFor(ctx context.Context, r TaskUpdate) (TaskReply, error) {
 	t, changed, err := c.board.update(ctx, by, r.ID, tasks.Patch{
 		Status: r.Status, Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
 		AddBlocks: r.AddBlocks, AddBlockedBy: r.AddBlockedBy, Metadata: r.Metadata,
+		Evidence: r.Evidence,
 	})
 	return taskReply(t, changed, err)
 }

@@ -205,7 +205,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	options := teammate.Options{
 		Name: s.member.Name, Team: o.team().Name, Lead: s.lead, Kind: kindOf(s.member),
 		Equip: o.equipment(ctx, s, history, workdir),
-		Hooks: &c.live, Tasks: c.store, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
+		Hooks: &c.live, Tasks: c.taskLister(), Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
 		Transcript: transcript, History: history, Workdir: workdir,
 		Permissions: permissions, Beside: []string{mail},

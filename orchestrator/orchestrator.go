@@ -164,7 +164,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
 		keep: o.staysUp(), schedules: o.team().Schedules,
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
-		poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
+		completeOnPass: func() bool { return o.team().CompleteOnPass },
+		poked:          make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
 	c.processes.mark = runMark(o.place)
 	if c.functions == nil {

@@ -67,7 +67,7 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	if ok {
 		words = tongueOf(s.member.Agent)
 	}
-	if own := actable(all, member); member != "" && len(own) > 0 {
+	if own := c.stillOwed(actable(all, member)); member != "" && len(own) > 0 {
 		return refuse("You still own %s. Finish with %s, or give it back.", taskNames(own), words.completing())
 	}
 	for _, t := range all {

@@ -140,6 +140,7 @@ type TaskUpdate struct {
 	AddBlocks    []string                   `json:"add_blocks,omitempty"`
 	AddBlockedBy []string                   `json:"add_blocked_by,omitempty"`
 	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"` // merged; null deletes a key
+	Evidence     []tasks.Evidence           `json:"evidence,omitempty"` // added; By and Time are not the caller's to say
 	As           string                     `json:"as,omitempty"`
 	Force        bool                       `json:"force,omitempty"` // past gates and limits; operator only
 }

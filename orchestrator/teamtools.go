@@ -182,6 +182,8 @@ type taskShown struct {
 	Owner       string       `json:"owner,omitempty"`
 	Blocks      []string     `json:"blocks"`
 	BlockedBy   []string     `json:"blockedBy"`
+	// Evidence is covey's own, and left out where there is none.
+	Evidence []tasks.Evidence `json:"evidence,omitempty"`
 }
 
 // taskGet shows one task. That there is none is an answer and no error: models ask
@@ -213,7 +215,7 @@ func inFull(t tasks.Task) string {
 	if len(t.Blocks) > 0 {
 		text += "\nBlocks: #" + strings.Join(t.Blocks, ", #")
 	}
-	return text
+	return text + evidenceText(t.Evidence)
 }
 
 // shown is a task in its structured form.
@@ -222,7 +224,7 @@ func inFull(t tasks.Task) string {
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
 		ID: t.ID, Subject: t.Subject, Description: t.Description, Status: t.Status,
-		Owner: t.Owner, Blocks: t.Blocks, BlockedBy: t.BlockedBy,
+		Owner: t.Owner, Blocks: t.Blocks, BlockedBy: t.BlockedBy, Evidence: t.Evidence,
 	}
 }
 

@@ -26,6 +26,7 @@ type taskUpdateInput struct {
 	AddBlocks    []string                   `json:"addBlocks,omitempty" jsonschema:"ids of tasks that wait for this one"`
 	AddBlockedBy []string                   `json:"addBlockedBy,omitempty" jsonschema:"ids of tasks that this one waits for"`
 	Metadata     map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"merged; null deletes a key"`
+	Evidence     json.RawMessage            `json:"evidence,omitempty" jsonschema:"what shows that it is done: text, or {file: path}"`
 }
 
 // taskUpdated is the structured answer of TaskUpdate.
@@ -90,7 +91,7 @@ func (in taskUpdateInput) patch(b *board) (tasks.Patch, error) {
 	default:
 		return p, fmt.Errorf("status %q is none of pending, in_progress, completed, deleted: %w", in.Status, tasks.ErrTransition)
 	}
-	return p, nil
+	return withEvidence(p, in.Evidence)
 }
 
 // updated is the answer to a change that was made.

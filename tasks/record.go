@@ -181,6 +181,7 @@ func (r *taskRecord) clone() *taskRecord {
 	c.Files = maps.Clone(r.Files)
 	c.Metadata = maps.Clone(r.Metadata)
 	c.BlockedBy = slices.Clone(r.BlockedBy)
+	c.Evidence = slices.Clone(r.Evidence)
 	c.normalize()
 	return &c
 }

@@ -32,6 +32,7 @@ type Task struct {
 	Labels      []string                   `json:"labels"`
 	Wants       Wants                      `json:"wants,omitzero"`
 	Metadata    map[string]json.RawMessage `json:"metadata"`
+	Evidence    []Evidence                 `json:"evidence,omitempty"` // in the order in which it was given
 	Created     time.Time                  `json:"created,omitzero"`
 	Updated     time.Time                  `json:"updated,omitzero"`
 }

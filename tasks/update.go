@@ -35,6 +35,7 @@ type Patch struct {
 	AddBlockedBy []string // ids of tasks that this one shall wait for
 
 	Metadata map[string]json.RawMessage // merged into the task's; null deletes a key
+	Evidence []Evidence                 // added to the task's, in the actor's name
 }
 
 // packedPatch is a Patch that was checked and packed.
@@ -46,7 +47,7 @@ type packedPatch struct {
 
 // Update changes a task, and returns it with the names of the fields that
 // really changed, in the order subject, description, activeForm, owner,
-// metadata, status, blocks, blockedBy. A patch that changes nothing is no
+// metadata, evidence, status, blocks, blockedBy. A patch that changes nothing is no
 // error: no version, no event.
 //
 // An owner set by somebody else gets a task assignment. Completing a task lets
@@ -100,6 +101,9 @@ func (s *Store) packPatch(c *job, p Patch) (packedPatch, error) {
 		packed.description = &description
 	}
 	var err error
+	if packed.Evidence, err = cleanEvidence(p.Evidence); err != nil {
+		return packedPatch{}, err
+	}
 	packed.metadata, err = s.packMetadata(c, p.Metadata)
 	return packed, err
 }
@@ -171,6 +175,13 @@ func (t *txn) patched(a Actor, was *taskRecord, p packedPatch, e edges) (*taskRe
 	if merged {
 		fields = append(fields, "metadata")
 	}
+	shown, err := rec.attach(a, t.now, p.Evidence)
+	if err != nil {
+		return nil, nil, err
+	}
+	if shown {
+		fields = append(fields, "evidence")
+	}
 	if len(e.blocks) > 0 {
 		fields = append(fields, "blocks")
 	}
@@ -183,7 +194,9 @@ func (t *txn) patched(a Actor, was *taskRecord, p packedPatch, e edges) (*taskRe
 
 // inOrder sorts field names as TaskUpdate lists them.
 func inOrder(fields []string) []string {
-	order := []string{"subject", "description", "activeForm", "owner", "metadata", "status", "blocks", "blockedBy"}
+	order := []string{
+		"subject", "description", "activeForm", "owner", "metadata", "evidence", "status", "blocks", "blockedBy",
+	}
 	return slices.DeleteFunc(order, func(f string) bool { return !slices.Contains(fields, f) })
 }
 

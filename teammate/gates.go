@@ -1,6 +1,8 @@
 package teammate
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/coveyteam/covey/hooks"
@@ -32,7 +34,30 @@ func (u *turn) taskInput(task tasks.Task) hooks.TaskCompletedInput {
 		TaskDescription: task.Description,
 		TeammateName:    u.t.opts.Name,
 		TeamName:        u.t.opts.Team,
+		Evidence:        EvidenceOf(task.Evidence),
 	}}
+}
+
+// EvidenceOf is a task's evidence as hooks are given it.
+func EvidenceOf(list []tasks.Evidence) []hooks.TaskEvidence {
+	var out []hooks.TaskEvidence
+	for _, e := range list {
+		out = append(out, hooks.TaskEvidence{By: e.By, Text: e.Text, File: e.File})
+	}
+	return out
+}
+
+// passed ends the gates of a turn end: it tells the task list which tasks' gates have
+// agreed, if that wants to know and all the others have agreed too.
+func (t *Teammate) passed(ctx context.Context, owned []tasks.Task, v Verdict, err error) (Verdict, error) {
+	list, ok := t.opts.Tasks.(TaskCloser)
+	if !ok || err != nil || v.Refused() || v.Halted() || len(owned) == 0 {
+		return v, err
+	}
+	if err := list.Passed(ctx, owned); err != nil {
+		return Verdict{}, fmt.Errorf("after the gates: %w", err)
+	}
+	return v, nil
 }
 
 // idleInput is what the TeammateIdle hooks get. The team's name is out of use

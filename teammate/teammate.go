@@ -18,6 +18,13 @@ type TaskLister interface {
 	InProgress(ctx context.Context, member string) ([]tasks.Task, error)
 }
 
+// TaskCloser is a TaskLister that does something about tasks whose gates have agreed.
+type TaskCloser interface {
+	// Passed is told when a turn end has passed all its gates, with the tasks as
+	// their gates have seen them. Its error is told to the user, and the turn ends.
+	Passed(ctx context.Context, list []tasks.Task) error
+}
+
 // Inbox hands a member its work.
 type Inbox interface {
 	// Next waits for the next work. The member is idle while it waits.

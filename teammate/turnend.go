@@ -81,7 +81,7 @@ func (t *Teammate) askGates(ctx context.Context, u *turn) (Verdict, error) {
 		v = v.and(w)
 	}
 	w, err := u.ask(ctx, u.idleInput())
-	return v.and(w), err
+	return t.passed(ctx, owned, v.and(w), err)
 }
 
 // ask runs one gate. The runner gives each run a tool-use id of its own, which

@@ -165,10 +165,14 @@ func (c *cli) showTask(task tasks.Task, all []tasks.Task) {
 	line("blocks", plainLine(strings.Join(task.Blocks, ", ")))
 	line("labels", plainLine(strings.Join(task.Labels, ", ")))
 	line("wants tools", plainLine(strings.Join(task.Wants.Tools, ", ")))
+	line("wants labels", plainLine(strings.Join(task.Wants.Labels, ", ")))
 	line("wants role", plainLine(task.Wants.Role))
 	line("epoch", fmt.Sprint(task.Epoch))
 	for _, key := range sortedKeys(task.Metadata) {
 		line("metadata", plainLine(key+" = "+string(task.Metadata[key])))
+	}
+	for _, e := range task.Evidence {
+		line("evidence", evidenceLine(e))
 	}
 	if task.Description != "" {
 		c.out.printf("\n%s\n", plain(strings.TrimRight(task.Description, "\n")))

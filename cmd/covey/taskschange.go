@@ -111,6 +111,8 @@ func (c *cli) tasksCreateCommand() *cobra.Command {
 	flags.StringSliceVar(&req.BlockedBy, "blocked-by", nil, "the `IDS` of tasks that must be completed first")
 	flags.StringSliceVar(&req.Labels, "label", nil, "a `LABEL`; may be given more than once")
 	flags.StringSliceVar(&req.Wants.Tools, "wants-tool", nil, "a `TOOL` that a member must have to take it by itself")
+	flags.StringSliceVar(&req.Wants.Labels, "wants-label", nil, "a `LABEL` that a member must have, likewise")
+	flags.StringVar(&req.Wants.Role, "wants-role", "", "the `ROLE` that a member must have, likewise")
 	f.addMetadata(cmd)
 	f.add(cmd)
 	return cmd
@@ -126,6 +128,7 @@ func (c *cli) tasksUpdateCommand() *cobra.Command {
 		Example: `  covey tasks update 3 --status completed
   covey tasks update 3 --owner docs
   covey tasks update 3 --owner ""           # take the owner away
+  covey tasks update 3 --status completed --evidence "all 12 tests pass" --evidence-file out/report.txt
   covey tasks update 3 --status deleted`,
 		Args: argCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -158,6 +161,7 @@ func (c *cli) tasksUpdateCommand() *cobra.Command {
 type taskChange struct {
 	status, subject, description, activeForm, owner string
 	blocks, blockedBy                               []string
+	evidence, evidenceFiles                         []string
 }
 
 // add defines the flags.
@@ -170,6 +174,8 @@ func (t *taskChange) add(cmd *cobra.Command) {
 	flags.StringVar(&t.owner, "owner", "", "give it to `MEMBER`; \"\" takes the owner away")
 	flags.StringSliceVar(&t.blocks, "blocks", nil, "the `IDS` of further tasks that it blocks")
 	flags.StringSliceVar(&t.blockedBy, "blocked-by", nil, "the `IDS` of further tasks that block it")
+	flags.StringArrayVar(&t.evidence, "evidence", nil, "a `TEXT` that shows that it is done; its gates see it")
+	flags.StringArrayVar(&t.evidenceFiles, "evidence-file", nil, "the `PATH` of a file that shows it")
 }
 
 // request is the change that the given flags ask for. A change that changes
@@ -185,7 +191,13 @@ func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (orchestrator.T
 	req := orchestrator.TaskUpdate{
 		AddBlocks: t.blocks, AddBlockedBy: t.blockedBy, Metadata: metadata, As: f.as, Force: f.force,
 	}
-	given := len(t.blocks) + len(t.blockedBy) + len(metadata)
+	for _, text := range t.evidence {
+		req.Evidence = append(req.Evidence, tasks.Evidence{Text: text})
+	}
+	for _, path := range t.evidenceFiles {
+		req.Evidence = append(req.Evidence, tasks.Evidence{File: path})
+	}
+	given := len(t.blocks) + len(t.blockedBy) + len(metadata) + len(req.Evidence)
 	for name, field := range map[string]struct {
 		from *string
 		to   **string

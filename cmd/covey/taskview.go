@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/tasks"
 )
@@ -31,4 +32,17 @@ func taskViews(list []tasks.Task) []tasks.Task {
 // sortedKeys are a map's keys in order.
 func sortedKeys(m map[string]json.RawMessage) []string {
 	return slices.Sorted(maps.Keys(m))
+}
+
+// evidenceLine is a piece of evidence in one line, with who gave it.
+func evidenceLine(e tasks.Evidence) string {
+	parts := []string{e.Text, e.File}
+	if e.Text == "" || e.File == "" {
+		parts = []string{e.Text + e.File}
+	}
+	by := e.By
+	if by == "" {
+		by = "covey"
+	}
+	return plainLine(strings.Join(parts, " · ") + " (" + by + ")")
 }

@@ -1,0 +1,117 @@
+package orchestrator
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// changes lists what happened to tasks: "op id by reason".
+func (r *rig) changes(op tasks.Op) (list []string) {
+	r.t.Helper()
+	for _, l := range r.lines.all() {
+		if l.Type != "task" {
+			continue
+		}
+		var c tasks.Change
+		if err := decode(l.Data, &c); err != nil {
+			r.t.Fatal(err)
+		}
+		if c.Op == op {
+			list = append(list, c.Task.ID+" by "+c.By+": "+c.Reason)
+		}
+	}
+	return list
+}
+
+// onPass is a team whose member never says that a task is completed.
+func onPass(gates string) map[string]string {
+	return map[string]string{
+		"team.yaml": pairSpec + "complete_on_pass: true\ntasks: [{id: a, subject: One, owner: dev}]\n" + gates,
+		"lead.yaml": `steps: [{say: Go., times: -1}]`,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress, evidence: it compiles}}]
+  - say: I believe that is it.
+  - when: no proof
+    call: [{tool: Bash, input: {command: touch proof}}]
+  - say: Now.
+    times: -1
+`,
+	}
+}
+
+// TestCompleteOnPass: what passes all gates at a turn end is completed by covey, and
+// what one of them refuses is not.
+func TestCompleteOnPass(t *testing.T) {
+	r := newRig(t, onPass(`gates:
+  task: ["test -f proof || { echo no proof; exit 1; }"]
+  idle: [{policy: no-open-tasks}]
+`))
+	r.rewrite("team.yaml", "dev: {model: dev}", "dev: {model: dev, permission_mode: bypassPermissions}")
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if have := r.changes(tasks.TaskCompleted); len(have) != 1 || have[0] != "1 by : its member's turn end passed all gates" {
+		t.Errorf("completed: %q", have)
+	}
+	if list := r.list(); list[0].Evidence[0].Text != "it compiles" || list[0].Evidence[0].By != "dev" {
+		t.Errorf("evidence %+v", list[0].Evidence)
+	}
+	refused := false
+	for _, l := range r.lines.all() {
+		refused = refused || l.Type == "hook_feedback" && strings.Contains(string(l.Data), "no proof")
+	}
+	if !refused {
+		t.Errorf("the gate never refused:\n%s", show(r.lines.all()))
+	}
+}
+
+// TestNoCompletionWithoutTheKey: without the key a passing turn end completes nothing.
+func TestNoCompletionWithoutTheKey(t *testing.T) {
+	files := onPass("")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "complete_on_pass: true\n", "", 1)
+	r := newRig(t, files)
+	if e := r.run(Options{}); e.Code == CodeDone {
+		t.Errorf("ended with %+v", e)
+	}
+	if have := r.changes(tasks.TaskCompleted); len(have) != 0 {
+		t.Errorf("completed: %q", have)
+	}
+}
+
+// TestCompletedAsItWasSeen: a task that changed after its gates saw it stays in
+// progress, and people are told.
+func TestCompletedAsItWasSeen(t *testing.T) {
+	store := openStore(t)
+	if _, err := store.Add(t.Context(), tasks.Actor{}, []tasks.New{{Subject: "a"}, {Subject: "b"}, {Subject: "c"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"1", "2", "3"} {
+		if _, err := store.Claim(t.Context(), tasks.Actor{Name: "dev"}, id, tasks.Claim{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var warned []string
+	c := completer{store: store, on: func() bool { return true }, warn: func(text string) { warned = append(warned, text) }}
+	seen, err := c.InProgress(t.Context(), "dev")
+	if err != nil || len(seen) != 3 {
+		t.Fatal(seen, err)
+	}
+	subject := "a, and more"
+	if _, _, err := store.Update(t.Context(), tasks.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &subject}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Delete(t.Context(), tasks.Actor{Name: "lead"}, "2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Passed(t.Context(), seen); err != nil {
+		t.Fatal(err)
+	}
+	if len(warned) != 2 || !strings.Contains(warned[0], "task 1 passed its gates and is not completed") {
+		t.Errorf("warned %q", warned)
+	}
+	for id, want := range map[string]tasks.Status{"1": tasks.InProgress, "3": tasks.Completed} {
+		if task, err := store.Task(t.Context(), id); err != nil || task.Status != want {
+			t.Errorf("task %s is %s, %v", id, task.Status, err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// metadataEvidence is the metadata key that agents use for evidence who know the task
+// tools of other hosts: those have no field for it.
+const metadataEvidence = "evidence"
+
+// readEvidence takes evidence in the forms in which agents give it: a text, an object
+// with text or file, or a list of both. Nothing, and null, is no evidence.
+func readEvidence(given json.RawMessage) ([]tasks.Evidence, error) {
+	var list []json.RawMessage
+	if json.Unmarshal(given, &list) != nil {
+		list = []json.RawMessage{given}
+	}
+	var out []tasks.Evidence
+	for _, one := range list {
+		e, err := readPiece(one)
+		if err != nil {
+			return nil, err
+		}
+		if e != (tasks.Evidence{}) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// readPiece takes one piece of evidence.
+func readPiece(given json.RawMessage) (e tasks.Evidence, err error) {
+	if len(given) == 0 || string(given) == "null" || json.Unmarshal(given, &e.Text) == nil {
+		return e, nil
+	}
+	var fields struct{ Text, File, Path string }
+	if err := json.Unmarshal(given, &fields); err != nil {
+		return e, fmt.Errorf("evidence %s is no text and no {\"text\": …, \"file\": …}: %w", given, err)
+	}
+	e = tasks.Evidence{Text: fields.Text, File: fields.File + fields.Path}
+	if e == (tasks.Evidence{}) || fields.File != "" && fields.Path != "" {
+		return e, fmt.Errorf("evidence %s: write {\"text\": …} or {\"file\": …}", given)
+	}
+	return e, nil
+}
+
+// withEvidence puts what an agent gives as evidence into a patch, wherever it stands.
+// Metadata of other kinds under the same name stays metadata.
+func withEvidence(p tasks.Patch, given json.RawMessage) (tasks.Patch, error) {
+	direct, err := readEvidence(given)
+	if err != nil {
+		return p, err
+	}
+	p.Evidence = direct
+	if inMetadata, err := readEvidence(p.Metadata[metadataEvidence]); err == nil && len(inMetadata) > 0 {
+		p.Evidence = append(p.Evidence, inMetadata...)
+		p.Metadata = maps.Clone(p.Metadata)
+		delete(p.Metadata, metadataEvidence)
+	}
+	return p, nil
+}
+
+// evidenceText is a task's evidence for models, a line a piece.
+func evidenceText(list []tasks.Evidence) string {
+	var b strings.Builder
+	for _, e := range list {
+		b.WriteString("\nEvidence: " + strings.Join(strings.Fields(e.Text), " "))
+		if e.File != "" {
+			b.WriteString(" (" + e.File + ")")
+		}
+	}
+	return b.String()
+}

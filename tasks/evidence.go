@@ -1,0 +1,63 @@
+package tasks
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Evidence is something that shows that a task is done: a test's output, a link, a
+// file. Gates are given it, and people see it beside the task. It says what somebody
+// claims; what it is worth is for gates to find out.
+type Evidence struct {
+	By   string    `json:"by"` // who gave it; empty: covey
+	Time time.Time `json:"time,omitzero"`
+	Text string    `json:"text,omitempty"` // 4 KiB at most
+	File string    `json:"file,omitempty"` // path of a file that holds more; nobody checks that it is there
+}
+
+// What a task can carry. A task is written anew with each change of it, so what is
+// long belongs into a file.
+const (
+	maxEvidence     = 20
+	maxEvidenceText = 4 << 10
+	maxEvidenceFile = 1 << 10
+)
+
+// cleanEvidence checks what a caller gives. Who and when is not for the caller to say.
+func cleanEvidence(list []Evidence) ([]Evidence, error) {
+	out := make([]Evidence, 0, len(list))
+	for _, e := range list {
+		text, file := clean(e.Text), clean(e.File)
+		switch {
+		case text == "" && file == "":
+			return nil, fmt.Errorf("%w: empty evidence; give a text or the path of a file", ErrInvalid)
+		case len(text) > maxEvidenceText:
+			return nil, fmt.Errorf("%w: evidence of %d bytes, at most %d are allowed; put it into a file and give its path",
+				ErrInvalid, len(text), maxEvidenceText)
+		case len(file) > maxEvidenceFile:
+			return nil, fmt.Errorf("%w: evidence whose path has %d bytes, at most %d are allowed",
+				ErrInvalid, len(file), maxEvidenceFile)
+		}
+		out = append(out, Evidence{Text: text, File: file})
+	}
+	return out, nil
+}
+
+// attach adds evidence to a task. What it has already is not added again, so that a
+// call that is made twice leaves no trace.
+func (r *taskRecord) attach(a Actor, at time.Time, list []Evidence) (changed bool, err error) {
+	for _, e := range list {
+		if slices.ContainsFunc(r.Evidence, func(had Evidence) bool { return had.Text == e.Text && had.File == e.File }) {
+			continue
+		}
+		e.By, e.Time = a.Name, at
+		r.Evidence = append(r.Evidence, e)
+		changed = true
+	}
+	if n := len(r.Evidence); n > maxEvidence {
+		return false, fmt.Errorf("%w: task %s would have %d pieces of evidence, at most %d are allowed; "+
+			"put them into one file and give its path", ErrInvalid, r.ID, n, maxEvidence)
+	}
+	return changed, nil
+}
