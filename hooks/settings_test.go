@@ -225,13 +225,13 @@ func TestHandlerFields(t *testing.T) {
 		}
 	}
 	fields := reflect.TypeFor[Handler]().NumField()
-	if len(good) != fields-2 { // Gate and Policy are the spec's alone
-		t.Errorf("%d fields are tested of %d", len(good), fields-2)
+	if len(good) != fields-3 { // Gate, Policy and Approver are the spec's alone
+		t.Errorf("%d fields are tested of %d", len(good), fields-3)
 	}
-	for _, name := range []string{"Gate", "gate", "Policy", "policy", "Command"} {
+	for _, name := range []string{"Gate", "gate", "Policy", "policy", "Approver", "approver", "Command"} {
 		settings, warnings := read(name, "true")
 		h := settings[PreToolUse][0].Hooks[0]
-		if h.Gate || h.Policy != "" || len(warnings) != 1 {
+		if h.Gate || h.Policy != "" || h.Approver != "" || len(warnings) != 1 {
 			t.Errorf("%s is set from a file: %+v, %v", name, h, warnings)
 		}
 	}
