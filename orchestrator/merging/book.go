@@ -47,7 +47,8 @@ type Case struct {
 	Trust string         // folder whose files serve for scripts that Base has not; empty: none
 	Index string         // kept between the looks at Copy; empty: none is (worktree.Repo.State)
 	Cwd   string         // where gates run, below Copy.Top
-	// Subject, Moment and Member go into the verdict (tasks.Verdict).
+	// Subject, Moment and Member go into the verdict (tasks.Verdict). Without a Subject
+	// no verdict is kept: gates of a turn end look at more than files.
 	Subject, Moment, Member string
 }
 
@@ -66,6 +67,9 @@ func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) hooks.Ga
 	run, hash, err := b.command(ctx, c, gate)
 	if err != nil {
 		return hooks.GateRun{Fault: fmt.Sprintf("its script could not be taken from the commit that work began from: %v", err)}
+	}
+	if c.Subject == "" {
+		return run
 	}
 	tree, err := b.look(ctx, c)
 	if err != nil || tree == "" {

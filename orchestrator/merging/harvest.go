@@ -56,13 +56,13 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 	if err != nil {
 		return o, err
 	}
-	o.Outside = Outside(q.Rules.Owns[m.Member], Paths(own, q.Repo.Prefix))
+	o.Outside = Outside(q.rules().Owns[m.Member], Paths(own, q.Repo.Prefix))
 	if len(o.Conflicts) > 0 {
 		return o, nil
 	}
 	changes, err := q.Repo.Changed(ctx, base, o.Tree)
 	o.Files, o.Empty = Paths(changes, q.Repo.Prefix), len(changes) == 0
-	o.Protected = Protected(q.Rules.Protect, o.Files)
+	o.Protected = Protected(q.rules().Protect, o.Files)
 	return o, err
 }
 
@@ -76,7 +76,7 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 		return nil, err
 	}
 	m := tasks.Merge{Member: w.Member, Into: into, Title: "work of " + w.Member, State: tasks.MergeWaiting}
-	if now || q.Rules.Auto {
+	if now || q.rules().Auto {
 		m.State = tasks.MergeQueued
 	}
 	if w.Task != nil {
@@ -158,14 +158,14 @@ func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 
 // branch is the branch that holds a piece of work.
 func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, error) {
-	if w.Task == nil || q.Rules.PerMember {
+	if w.Task == nil || q.rules().PerMember {
 		head, err := w.Copy.Head(ctx)
 		if err == nil && head.Branch == "" {
 			err = fmt.Errorf("%s is on no branch, so nothing would hold the work of %s", w.Copy.Top, w.Member)
 		}
 		return head.Branch, err
 	}
-	branch := TaskBranch(q.Rules.Team, w.Task.ID)
+	branch := TaskBranch(q.rules().Team, w.Task.ID)
 	was, err := q.Repo.Commit(ctx, ref(branch))
 	if err != nil && !errors.Is(err, worktree.ErrNoRef) {
 		return "", err
@@ -177,15 +177,12 @@ func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, erro
 	return branch, q.Repo.Move(ctx, ref(branch), step)
 }
 
-// Freshen brings what has been merged meanwhile into a member's working copy, if
-// there is nothing in it that is not committed and nothing conflicts. It reports
-// whether anything came.
-func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo) (bool, error) {
+// Freshen brings what has been merged meanwhile into a member's working copy, and
+// then further commits, such as the work that its next task builds upon. Nothing
+// comes while something in the copy is not committed, and nothing that conflicts
+// with it. It reports whether anything came.
+func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string) (came bool, err error) {
 	into, err := q.Target(ctx)
-	if err != nil {
-		return false, err
-	}
-	tip, err := q.Repo.Commit(ctx, ref(into))
 	if err != nil {
 		return false, err
 	}
@@ -193,30 +190,55 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo) (bool, error) 
 	if err != nil || head.Branch == "" || head.Branch == into {
 		return false, err
 	}
-	if has, err := q.Repo.Holds(ctx, head.Commit, tip); err != nil || has {
-		return false, err
-	}
 	if dirty, err := copy.Dirty(ctx); err != nil || len(dirty) > 0 {
 		return false, err
 	}
-	to := tip
-	if behind, err := q.Repo.Holds(ctx, tip, head.Commit); err != nil {
-		return false, err
-	} else if !behind {
-		merged, err := q.Repo.Merge(ctx, head.Commit, tip)
-		if err != nil || len(merged.Conflicts) > 0 {
-			return false, err
-		}
-		to, err = q.Repo.CommitTree(ctx, worktree.Commit{
-			Tree: merged.Tree, Parents: []string{head.Commit, tip}, Message: "Merge " + into + " into " + head.Branch + "\n",
-		})
+	for _, rev := range append([]string{ref(into)}, more...) {
+		one, err := q.bring(ctx, copy, head.Branch, rev)
 		if err != nil {
-			return false, err
+			return came, err
 		}
+		came = came || one
+	}
+	return came, nil
+}
+
+// bring merges a commit into a member's working copy that has nothing uncommitted.
+func (q *Queue) bring(ctx context.Context, copy *worktree.Repo, branch, rev string) (bool, error) {
+	tip, err := q.Repo.Commit(ctx, rev)
+	if err != nil {
+		return false, err
+	}
+	head, err := q.Repo.Commit(ctx, ref(branch))
+	if err != nil {
+		return false, err
+	}
+	if has, err := q.Repo.Holds(ctx, head, tip); err != nil || has {
+		return false, err
+	}
+	to, err := q.joined(ctx, branch, head, tip)
+	if to == "" || err != nil {
+		return false, err
 	}
 	var way *worktree.Obstacle
 	if err = copy.Advance(ctx, to); errors.As(err, &way) || errors.Is(err, worktree.ErrMoved) {
 		return false, nil // the member works on; the next time will do
 	}
 	return err == nil, err
+}
+
+// joined is a commit that holds both head and tip; empty: they conflict.
+func (q *Queue) joined(ctx context.Context, branch, head, tip string) (string, error) {
+	behind, err := q.Repo.Holds(ctx, tip, head)
+	if behind || err != nil {
+		return tip, err
+	}
+	merged, err := q.Repo.Merge(ctx, head, tip)
+	if err != nil || len(merged.Conflicts) > 0 {
+		return "", err
+	}
+	return q.Repo.CommitTree(ctx, worktree.Commit{
+		Tree: merged.Tree, Parents: []string{head, tip},
+		Message: fmt.Sprintf("Merge what others have done into %s\n", branch),
+	})
 }

@@ -23,6 +23,7 @@ type Rules struct {
 	Auto      bool                // finished work is queued unasked
 	Owns      map[string][]string // what members may write; nil, or no entry: everything
 	Protect   []string            // what nobody may change unasked
+	Approve   bool                // all work needs somebody's approval
 	Members   []string            // who can be given a task
 }
 
@@ -43,6 +44,7 @@ type Answer struct {
 // used and not changed; Repo, Store and Scratch are required.
 type Queue struct {
 	Rules   Rules
+	Spec    func() Rules   // in place of Rules, where they change; nil: they do not
 	Repo    *worktree.Repo // seen from the workspace
 	Store   *tasks.Store
 	Scratch string // a folder that does not exist, or is the queue's from earlier
@@ -53,7 +55,8 @@ type Queue struct {
 	// Gates asks the gates; a refusal is what they said, empty: they agree. An error
 	// says nothing about the work. nil: there are none.
 	Gates func(ctx context.Context, t Trial) (refusal string, err error)
-	// Ask puts a change of protected files before a person; nil: there is nobody.
+	// Ask puts work before whoever must agree to it: a change of protected files, or
+	// all work; nil: there is nobody.
 	Ask func(ctx context.Context, m tasks.Merge, files []string) (Answer, error)
 
 	working sync.Mutex
@@ -66,11 +69,19 @@ const maxTries = 5
 // maxRounds is how often work goes back to its author before a person is asked.
 const maxRounds = 3
 
+// rules are what holds now.
+func (q *Queue) rules() Rules {
+	if q.Spec != nil {
+		return q.Spec()
+	}
+	return q.Rules
+}
+
 // Target is the branch that work is for. It fails if the spec names none and the
 // workspace is on none.
 func (q *Queue) Target(ctx context.Context) (string, error) {
-	if q.Rules.Into != "" {
-		return q.Rules.Into, nil
+	if q.rules().Into != "" {
+		return q.rules().Into, nil
 	}
 	head, err := q.Repo.Head(ctx)
 	if err == nil && head.Branch == "" {
@@ -212,9 +223,9 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	case o.Empty:
 		return q.set(ctx, m, tasks.MergeDropped, "it changes nothing in "+m.Into)
 	case len(o.Outside) > 0:
-		return q.back(ctx, m, trespass(m, o.Outside, q.Rules.Owns[m.Member]))
+		return q.back(ctx, m, trespass(m, o.Outside, q.rules().Owns[m.Member]))
 	}
-	if len(o.Protected) > 0 {
+	if len(o.Protected) > 0 || q.rules().Approve {
 		if next, ok, err := q.allowed(ctx, m, o.Protected); !ok || err != nil {
 			return next, err
 		}
@@ -240,7 +251,7 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 		return m, err
 	case refusal != "":
 		return q.back(ctx, m, refused(m, refusal))
-	case q.Rules.Pull:
+	case q.rules().Pull:
 		return q.prepare(ctx, m)
 	}
 	if m, err = q.set(ctx, m, tasks.MergeLanding, ""); err != nil {
@@ -291,7 +302,7 @@ func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, err
 // done notes that a branch holds the work. The branch of a task has served then.
 func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merge, error) {
 	next, err := q.set(ctx, m, tasks.MergeDone, why)
-	if err != nil || !strings.HasPrefix(m.Branch, TaskBranch(q.Rules.Team, "")) {
+	if err != nil || !strings.HasPrefix(m.Branch, TaskBranch(q.rules().Team, "")) {
 		return next, err
 	}
 	gone := worktree.Step{From: m.Commit, Why: "covey: merged"}

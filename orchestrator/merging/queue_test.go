@@ -538,6 +538,62 @@ func TestFreshen(t *testing.T) {
 	}
 }
 
+func TestFreshenForATask(t *testing.T) {
+	s := newShop(t, "echo 1 >a", "ana", "ben")
+	s.Rules.Auto = false
+	m := s.does("ana", "echo ana >x")
+	came, err := s.Freshen(t.Context(), s.copies["ben"], m.Commit)
+	must(t, err)
+	if !came || sh(t, s.copies["ben"].Top, "cat x; git status --porcelain") != "ana" {
+		t.Error("the work that a task builds upon has not come")
+	}
+	if came, err = s.Freshen(t.Context(), s.copies["ben"], m.Commit); came || err != nil {
+		t.Errorf("once more: %v, %v", came, err)
+	}
+	if _, err := s.Freshen(t.Context(), s.copies["ben"], "nowhere"); err == nil {
+		t.Error("a commit that is not there came")
+	}
+}
+
+// All work needs approval: what is answered is done, and nothing twice.
+func TestApproval(t *testing.T) {
+	s := newShop(t, "echo 1 >a", "ana")
+	s.Rules.Approve = true
+	yes := map[string]bool{}
+	s.Ask = func(_ context.Context, m tasks.Merge, _ []string) (Answer, error) {
+		return Answer{ID: "q" + m.ID, Yes: yes[m.ID]}, nil
+	}
+	s.does("ana", "echo 1 >x")
+	s.does("ana", "echo 2 >y")
+	s.work()
+	s.want("held held")
+	yes["1"] = true
+	must(t, s.Decide(t.Context(), Answer{ID: "q1", Yes: true}))
+	must(t, s.Decide(t.Context(), Answer{ID: "q2", Text: "y is wrong"}))
+	must(t, s.Decide(t.Context(), Answer{ID: "q2", Text: "said twice"}))
+	s.work()
+	s.want("merged returned")
+	if m := s.merges()[1]; !strings.Contains(m.Reason, "y is wrong") || m.Round != 1 || m.Fix == "" {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestMergeOnRequest(t *testing.T) {
+	s := newShop(t, "echo 1 >a", "ana", "ben")
+	s.Rules.Auto = false
+	s.does("ana", "echo 1 >x")
+	s.does("ben", "echo 2 >y")
+	s.work()
+	s.want("waiting waiting")
+	got, err := s.Request(t.Context(), "operator", func(m tasks.Merge) bool { return m.Member == "ben" })
+	must(t, err)
+	s.work()
+	s.want("waiting merged")
+	if len(got) != 1 || got[0].By != "operator" || s.on("main", "x") != "(nothing)" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTargets(t *testing.T) {
 	s := newShop(t, "echo 1 >a", "ana")
 	sh(t, s.Repo.Top, "git checkout -q --detach")

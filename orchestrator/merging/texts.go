@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -53,16 +54,23 @@ func trespass(m tasks.Merge, files, owns []string) setback {
 	}
 }
 
-// denied is the setback of work that a person has refused.
+// denied is the setback of work that whoever was asked has refused.
 func denied(m tasks.Merge, files []string, said string) setback {
-	why := "a person does not want these files changed"
+	if len(files) == 0 {
+		return setback{
+			reason: "approval was refused: " + said, title: "Mend " + name(m) + ", which was not approved",
+			todo: fmt.Sprintf("Your work (%s) was not approved for %s: %s\nMend it in your working copy, and set this task to "+
+				"completed; it is looked at again.", subject(m), m.Into, cmp.Or(said, "no reason was given")),
+		}
+	}
+	why := "these files are not to be changed"
 	if said != "" {
 		why += ": " + said
 	}
 	return setback{
 		reason: why, files: files, title: "Take back protected files in " + name(m),
-		todo: fmt.Sprintf("Your work (%s) changes protected files:\n%s\nThis was refused: %s\n%s Then set this task to completed; "+
-			"it is merged again.", subject(m), list(files), why, TakeBack(m.Into, files)),
+		todo: fmt.Sprintf("Your work (%s) changes protected files:\n%s\nThis was refused: %s\n%s Then set this task to "+
+			"completed; it is merged again.", subject(m), list(files), why, TakeBack(m.Into, files)),
 	}
 }
 
@@ -99,7 +107,7 @@ func (q *Queue) back(ctx context.Context, m tasks.Merge, s setback) (tasks.Merge
 	fix := &tasks.New{
 		Subject: s.title, Description: s.todo, Metadata: map[string]json.RawMessage{KeyMerge: json.RawMessage(`"` + m.ID + `"`)},
 	}
-	if slices.Contains(q.Rules.Members, m.Member) {
+	if slices.Contains(q.rules().Members, m.Member) {
 		fix.Owner = m.Member
 	}
 	m.State, m.Reason = tasks.MergeReturned, s.reason
@@ -110,8 +118,12 @@ func (q *Queue) back(ctx context.Context, m tasks.Merge, s setback) (tasks.Merge
 // nobody has said so the work is held, and others go on.
 func (q *Queue) allowed(ctx context.Context, m tasks.Merge, files []string) (tasks.Merge, bool, error) {
 	m.Files = files
+	why := "it waits for approval"
+	if len(files) > 0 {
+		why = "it changes protected files"
+	}
 	if q.Ask == nil {
-		held, err := q.set(ctx, m, tasks.MergeHeld, "it changes protected files, and there is nobody to ask")
+		held, err := q.set(ctx, m, tasks.MergeHeld, why+", and there is nobody to ask")
 		return held, false, err
 	}
 	a, err := q.Ask(ctx, m, files)
@@ -125,8 +137,54 @@ func (q *Queue) allowed(ctx context.Context, m tasks.Merge, files []string) (tas
 		return back, false, err
 	}
 	m.Asked = a.ID
-	held, err := q.set(ctx, m, tasks.MergeHeld, "it changes protected files; covey inbox has the question")
+	held, err := q.set(ctx, m, tasks.MergeHeld, why+"; covey inbox has the question")
 	return held, false, err
+}
+
+// Decide takes in the answer to a question that Ask has put. What is held for
+// another reason, or not any more, stays as it is.
+func (q *Queue) Decide(ctx context.Context, a Answer) error {
+	all, err := q.Store.Merges(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.State != tasks.MergeHeld || m.Asked != a.ID {
+			continue
+		}
+		if a.Yes {
+			_, err = q.set(ctx, m, tasks.MergeQueued, "")
+		} else {
+			_, err = q.back(ctx, m, denied(m, m.Files, a.Text))
+		}
+		if unlessConflict(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Request queues work that waits or is held, because somebody asks for it. It gives
+// the merges as they stand then.
+func (q *Queue) Request(ctx context.Context, by string, which func(tasks.Merge) bool) ([]tasks.Merge, error) {
+	all, err := q.Store.Merges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var asked []tasks.Merge
+	for _, m := range all {
+		if m.State.Over() || !which(m) {
+			continue
+		}
+		if !m.State.Busy() {
+			m.By = by
+			if m, err = q.set(ctx, m, tasks.MergeQueued, ""); err != nil {
+				return asked, err
+			}
+		}
+		asked = append(asked, m)
+	}
+	return asked, nil
 }
 
 // name is what a piece of work is called in titles.
