@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
@@ -25,8 +26,10 @@ type board struct {
 	protocol protocol
 	team     string  // the team's name, which agent ids end with
 	letters  letters // where long messages go
-	// heard is told of each text that has gone out; nil: nobody is.
-	heard func(from string, to []string)
+	// heard is told of texts that have gone out, closed of tasks that are completed;
+	// nil: nobody is.
+	heard  func(sent []tasks.Message)
+	closed func(t tasks.Task)
 }
 
 // actor is on whose behalf a change is made.
@@ -130,6 +133,9 @@ func (b *board) update(ctx context.Context, by actor, id string, p tasks.Patch) 
 	}
 	for tries := 1; ; tries++ {
 		t, changed, err := b.updateOnce(ctx, by, id, p)
+		if err == nil && b.closed != nil && t.Status == tasks.Completed && slices.Contains(changed, "status") {
+			b.closed(t)
+		}
 		if !errors.Is(err, tasks.ErrConflict) || ctx.Err() != nil {
 			return t, changed, err
 		}

@@ -64,6 +64,8 @@ type crew struct {
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
 	told     string
 	reported string
+	noted    bool   // a note for the lead waits that is worth a turn
+	digests  int    // turns in a row that it got for notes alone
 	resting  *move  // keep: the team is at rest for this reason
 	waiting  string // the wait for usage limits that was last told of
 	begun    int    // members that have begun their session, or never will
@@ -160,7 +162,7 @@ func (c *crew) recall(ctx context.Context) error {
 			}
 		}
 	}
-	return c.recallLockouts(ctx)
+	return errors.Join(c.recallNotes(ctx), c.recallLockouts(ctx))
 }
 
 // direct is the crew's loop.
@@ -207,7 +209,7 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 	var s scene
 	now := c.now()
 	c.mu.Lock()
-	s.Told, s.Reports = c.told, c.reported
+	s.Told, s.Reports, s.Noted, s.Digests = c.told, c.reported, c.noted, c.digests
 	for _, m := range c.seats() {
 		s.Seats = append(s.Seats, m.view(now))
 	}
@@ -255,6 +257,8 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 		return c.handMail(ctx, s)
 	case giveGoOn:
 		return c.handOn(ctx, s)
+	case giveNotes:
+		return c.handNotes(ctx, s)
 	case waitLimit:
 		c.waitFor(m)
 	case giveClaim:
@@ -332,6 +336,9 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 		s.nudges++
 	}
 	s.nudged = mark
+	if s.lead {
+		c.digests = 0
+	}
 	s.idle, s.attention, s.stuckOn, s.limited, c.resting, c.waiting = false, "", "", false, nil, ""
 	s.work <- w // never blocks: the member was idle, so the one place is free
 	return nil

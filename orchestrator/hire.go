@@ -92,6 +92,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.around = surroundingsOf(o.team().Workspace)
 	c.board = &board{store: c.store, members: o.memberNames()}
 	c.board.team, c.board.letters = o.team().Name, letters(o.place.Mail())
+	c.board.heard, c.board.closed = c.heard, c.closed
 	for _, m := range o.team().Members() {
 		c.board.terms.set(m)
 		session, err := c.store.Attach(ctx, m.Name, uuid.NewString)

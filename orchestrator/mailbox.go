@@ -55,6 +55,7 @@ type seat struct {
 	lockout      *lockout // nil: none; not changed once it stands here
 	waits        string   // what it waits for before a turn that it has work for; empty: nothing
 	watch        watch
+	stint        stint
 	asked        map[string]int // team tools that its program may call now, for it has asked
 
 	errands map[string]errand // hooks in the background, by id
@@ -103,7 +104,7 @@ func (s *seat) Waiting(ctx context.Context) ([]teammate.Input, error) {
 
 // Taken marks mail as delivered: it stands in the transcript.
 func (s *seat) Taken(ctx context.Context, ids []string) error {
-	return s.crew.store.Deliver(ctx, s.member.Name, ids)
+	return s.taken(ctx, ids)
 }
 
 // read turns unread mail into inputs. What has become pointless is marked as
@@ -119,7 +120,12 @@ func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input
 			return nil, err
 		}
 	}
-	return tongueOf(s.member.Agent).inputs(show, about), nil
+	if len(show) == 0 {
+		return nil, nil
+	}
+	s.asking(show)
+	notes, err := s.notes(ctx)
+	return append(tongueOf(s.member.Agent).inputs(show, about), notes...), err
 }
 
 // concerned are the tasks that mail assigns and those that block them, in list

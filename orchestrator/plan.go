@@ -23,6 +23,9 @@ type scene struct {
 	Reports string       // the finished list that the lead last reported on
 	// Free is how many more turns may begin, by agent; no entry: any number.
 	Free map[string]int
+	// Noted: idle members have answered something that the lead has not heard.
+	Noted   bool
+	Digests int // turns in a row that the lead was given for that
 }
 
 // seatView is what plan knows of one member.
@@ -58,6 +61,7 @@ const (
 	giveNudge moveKind = "nudge"     // remind Member of Tasks
 	attention moveKind = "attention" // Member needs attention: Reason
 	tellLead  moveKind = "tell"      // tell the lead of the impasse Reason
+	giveNotes moveKind = "notes"     // give the lead what idle members have left for it
 	askReport moveKind = "report"    // ask the lead for its last report
 	finish    moveKind = "finish"    // the team is at rest: end it
 )
@@ -175,7 +179,7 @@ func atRest(s scene) []move {
 		if len(s.Tasks) > 0 && s.Reports != mark && leadHears {
 			return []move{{Kind: askReport, Member: lead.Name, Mark: mark}}
 		}
-		return []move{{Kind: finish, Done: true, Reason: "all work is done"}}
+		return unlessNoted(s, move{Kind: finish, Done: true, Reason: "all work is done"})
 	}
 	reason := impasse(s, open)
 	mark := fingerprint(open)
@@ -184,7 +188,7 @@ func atRest(s scene) []move {
 	if s.Told != mark && leadHears {
 		return []move{{Kind: tellLead, Member: lead.Name, Reason: reason, Mark: mark}}
 	}
-	return []move{{Kind: finish, Reason: reason}}
+	return unlessNoted(s, move{Kind: finish, Reason: reason})
 }
 
 // impasse says which open tasks nobody can take, and why.

@@ -209,7 +209,7 @@ func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoin
 		return nil, fmt.Errorf("nothing was sent: %w, or do without the message", err)
 	}
 	if err == nil && b.heard != nil {
-		b.heard(by.Name, out.To)
+		b.heard(sent)
 	}
 	return sent, err
 }

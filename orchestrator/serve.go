@@ -120,7 +120,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 	return func(e teammate.Event) {
 		// The crew knows before the journal does, because the journal may make the
 		// member wait, and ps must not.
-		e.Data = c.lock(ctx, s, e.Data)
+		e.Data = s.full(c.lock(ctx, s, e.Data))
 		c.mu.Lock()
 		s.watch.see(e)
 		c.mu.Unlock()
@@ -143,24 +143,32 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 	}
 }
 
-// idled sees to turns that came to nothing: the lead is told, and a member
-// that nobody will remind of anything needs attention.
+// idled leaves the member's note for the lead, and sees to turns that came to
+// nothing: the lead is told at once, and a member that nobody will remind of
+// anything needs attention.
 func (c *crew) idled(ctx context.Context, s *seat, idle teammate.Idle) error {
-	if idle.Reason != "failed" && idle.Reason != "stopped" {
+	note := s.noteOf(idle)
+	if idle.Reason == teammate.IdleStopped {
+		note.FailureReason = "a hook stopped its turn"
+	}
+	switch {
+	case idle.Reason != teammate.IdleFailed && idle.Reason != teammate.IdleStopped:
+		if s.lead {
+			return nil
+		}
+		return c.putNote(ctx, s, note)
+	case idle.Reason == teammate.IdleFailed:
+		all, err := c.store.List(ctx)
+		if err != nil {
+			return err
+		}
+		if s.lead || len(actable(all, s.member.Name)) == 0 {
+			return c.giveUpOn(ctx, s, "its last turn failed: "+idle.LastText)
+		}
+	case s.lead:
 		return nil
 	}
-	what := "its last turn failed: " + idle.LastText
-	if idle.Reason == "stopped" {
-		what = "a hook stopped its turn"
-	}
-	all, err := c.store.List(ctx)
-	if err != nil {
-		return err
-	}
-	if idle.Reason == "failed" && (s.lead || len(actable(all, s.member.Name)) == 0) {
-		return c.giveUpOn(ctx, s, what)
-	}
-	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s is idle: %s", s.member.Name, what))
+	return c.sendNote(ctx, s, note)
 }
 
 // act notes an error of something that was done on the side.

@@ -150,6 +150,10 @@ type (
 		Reason   string   `json:"reason"`
 		LastText string   `json:"last_text"`
 		TaskIDs  []string `json:"task_ids"`
+		// Completed are the tasks that it has completed since it was idle last,
+		// Background is what runs on without it, for people.
+		Completed  []string `json:"completed_task_ids,omitempty"`
+		Background []string `json:"background_work,omitempty"`
 	}
 	// NeedsAttention is sent when only a person or the lead can help.
 	NeedsAttention struct {

@@ -1,0 +1,226 @@
+package orchestrator
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Idle members are told of by notes (DESIGN 10.1): one a member, which goes
+// along when the lead is given something else. A turn of its own the lead gets
+// for them only where nobody would hear otherwise what came of a question, and
+// then one for all.
+
+// maxDigests is how many turns in a row the lead gets for notes alone: a lead
+// that thanks for each would keep the team up for ever.
+const maxDigests = 8
+
+// maxResult is how much of a member's last words a note shows, in runes. Who
+// has more to say writes a message.
+const maxResult = 400
+
+// stint is what a member has done since it last came to rest. crew.mu guards it.
+type stint struct {
+	asked     bool     // by a text of another member, and it has written to nobody since
+	completed []string // tasks
+	summary   string   // of the last text that it sent, with its receiver
+}
+
+// asking notes that a member has been shown texts to it alone: somebody waits
+// for an answer.
+func (s *seat) asking(mail []tasks.Message) {
+	if s.lead || !slices.ContainsFunc(mail, func(m tasks.Message) bool { return m.Kind == tasks.TextMessage }) {
+		return
+	}
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	s.stint.asked = true
+}
+
+// heard takes in what a member has sent: whoever asked it something is served.
+func (c *crew) heard(sent []tasks.Message) {
+	for _, m := range sent {
+		if s, ok := c.seat(m.From); ok {
+			c.mu.Lock()
+			s.stint.asked, s.stint.summary = false, "[to "+m.To+"] "+m.Summary
+			c.mu.Unlock()
+		}
+	}
+}
+
+// closed takes in that a task is completed.
+func (c *crew) closed(t tasks.Task) {
+	if s, ok := c.seat(t.Owner); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !slices.Contains(s.stint.completed, t.ID) {
+			s.stint.completed = append(s.stint.completed, t.ID)
+		}
+	}
+}
+
+// noteOf makes a member's note and begins its next stint. What it runs beside
+// its turns is asked in its own goroutine.
+func (s *seat) noteOf(idle teammate.Idle) tasks.Note {
+	n := tasks.Note{IdleNote: tasks.IdleNote{
+		Type: tasks.IdleNotification, From: s.member.Name, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
+		Background: idle.Background,
+	}}
+	words := shortened(idle.LastText, maxResult)
+	if idle.Reason == teammate.IdleFailed || idle.Reason == teammate.IdleStopped {
+		n.FailureReason = words
+	} else {
+		n.Result = words
+	}
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	n.Completed, n.Summary, n.Wakes = s.stint.completed, s.stint.summary, s.stint.asked
+	s.stint = stint{}
+	return n
+}
+
+// shortened is a text cut to a number of runes.
+func shortened(text string, limit int) string {
+	if r := []rune(strings.TrimSpace(text)); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return strings.TrimSpace(text)
+}
+
+// full adds to an idle event what the crew knows and the member does not.
+func (s *seat) full(data teammate.EventData) teammate.EventData {
+	idle, ok := data.(teammate.Idle)
+	if !ok {
+		return data
+	}
+	for _, b := range s.background() {
+		idle.Background = append(idle.Background, shortened(b.Command, maxDoing))
+	}
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	idle.Background = append(idle.Background, s.errandNames()...)
+	idle.Completed = slices.Clone(s.stint.completed)
+	return idle
+}
+
+// putNote leaves a member's note for the lead.
+func (c *crew) putNote(ctx context.Context, s *seat, n tasks.Note) error {
+	if err := c.store.PutNote(ctx, c.seats()[0].member.Name, n); err != nil {
+		return err
+	}
+	if n.Wakes {
+		c.mu.Lock()
+		c.noted = true
+		c.mu.Unlock()
+		c.poke()
+	}
+	return nil
+}
+
+// sendNote tells the lead at once of a turn that came to nothing.
+func (c *crew) sendNote(ctx context.Context, s *seat, n tasks.Note) error {
+	n.Timestamp = c.now().UTC()
+	_, err := c.store.Send(ctx, tasks.Actor{Name: s.member.Name}, tasks.Outgoing{
+		To: []string{c.seats()[0].member.Name}, Kind: tasks.IdleNotification, Data: n.Shown(),
+		Text:    "Teammate " + s.member.Name + " is idle: " + n.FailureReason,
+		Summary: preview(s.member.Name + " is idle: " + n.FailureReason),
+	})
+	return err
+}
+
+// recallNotes finds out whether notes of an earlier run wait for a turn.
+func (c *crew) recallNotes(ctx context.Context) error {
+	notes, err := c.store.Notes(ctx, c.seats()[0].member.Name)
+	c.noted = slices.ContainsFunc(notes, func(n tasks.Note) bool { return n.Wakes })
+	return err
+}
+
+// notes are what the lead is to see of the notes for it. Of a member that works
+// again a note says nothing, unless it has completed something.
+func (s *seat) notes(ctx context.Context) ([]teammate.Input, error) {
+	if !s.lead {
+		return nil, nil
+	}
+	notes, err := s.crew.store.Notes(ctx, s.member.Name)
+	if err != nil {
+		return nil, err
+	}
+	var in []teammate.Input
+	for _, n := range notes {
+		if who, ok := s.crew.seat(n.From); ok && who.working() && len(n.Completed) == 0 {
+			continue
+		}
+		in = append(in, teammate.Input{Kind: teammate.FromMail, MessageID: n.ID, Text: noteText(n)})
+	}
+	return in, nil
+}
+
+// noteText is a note as a model sees it.
+func noteText(n tasks.Note) string {
+	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + defused(string(n.Shown())) +
+		"\n</teammate-message>"
+}
+
+// working reports whether the member is in a turn.
+func (s *seat) working() bool {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return !s.idle
+}
+
+// handNotes gives the idle lead a turn for the notes, and nothing else.
+func (c *crew) handNotes(ctx context.Context, lead *seat) error {
+	c.mu.Lock()
+	c.noted = false
+	c.mu.Unlock()
+	in, err := lead.notes(ctx)
+	if err != nil {
+		return err
+	}
+	if len(in) == 0 {
+		c.poke() // they have gone along with something else
+		return nil
+	}
+	c.mu.Lock()
+	n := c.digests + 1
+	c.mu.Unlock()
+	err = c.hand(lead, teammate.Work{Cause: teammate.ByMessage, Inputs: in}, "")
+	c.mu.Lock()
+	c.digests = n // hand has begun the count again
+	c.mu.Unlock()
+	return err
+}
+
+// taken notes that mail and notes stand in the transcript.
+func (s *seat) taken(ctx context.Context, ids []string) error {
+	var mail, notes []string
+	for _, id := range ids {
+		if strings.HasPrefix(id, tasks.NoteID) {
+			notes = append(notes, id)
+		} else {
+			mail = append(mail, id)
+		}
+	}
+	if len(notes) > 0 {
+		if err := s.crew.store.DropNotes(ctx, s.member.Name, notes); err != nil {
+			return err
+		}
+	}
+	if len(mail) == 0 && len(notes) > 0 {
+		return nil
+	}
+	return s.crew.store.Deliver(ctx, s.member.Name, mail)
+}
+
+// unlessNoted is how a team at rest ends: the lead hears first what nobody has
+// told it. Everything that gives the lead a turn takes the notes along.
+func unlessNoted(s scene, end move) []move {
+	lead := s.Seats[0]
+	if !s.Noted || s.Digests >= maxDigests || lead.Gone || lead.Attention != "" || lead.Lock != "" {
+		return []move{end}
+	}
+	return []move{{Kind: giveNotes, Member: lead.Name}}
+}
