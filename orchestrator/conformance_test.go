@@ -98,7 +98,8 @@ func (c recordedTeam) replay(t *testing.T) {
 		put(t, r.dir, "hooks.json", files["hooks.json"])
 	}
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "fired")
-	rec := "#!/bin/sh\nin=$(cat)\nprintf '%s\\t%s\\n' \"$1\" \"$in\" >>" + log + "\ncase $2 in *sleep*5*) sleep 5;; *0.2*) sleep 0.2;; esac\n"
+	rec := "#!/bin/sh\nin=$(cat)\nprintf '%s\\t%s\\n' \"$1\" \"$in\" >>" + log +
+		"\ncase $2 in *sleep*5*) sleep 5;; *0.2*) sleep 0.2;; esac\n"
 	if err := os.WriteFile(filepath.Join(bin, "REC"), []byte(rec), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,8 @@ func (a *Afterwards) Enough(next []Input, eye Observer) bool {
 		return false
 	}
 	if eye != nil {
-		eye.Observe(Warning{Text: "hooks have found fault with what was done already after each of the last prompts: what " +
-			"they said last waits for the next prompt, for this could go on for ever"})
+		eye.Observe(Warning{Text: "hooks have found fault with what was done already after each of the last " +
+			"prompts: what they said last waits for the next prompt, for this could go on for ever"})
 	}
 	return true
 }
