@@ -43,6 +43,7 @@ type crew struct {
 	live      liveHooks
 	reload    *reloader
 	around    surroundings
+	trees     *trees          // nil before anybody is hired
 	setup     Setup           // what Setup hooks are to do
 	setupOnly bool            // and nothing after it
 	servers   *hookServers    // of mcp_tool hooks
@@ -110,6 +111,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	}
 	mctx, cancel := context.WithCancelCause(ctx)
 	c.first = len(c.seats())
+	c.trees.report()
 	for _, s := range c.seats() {
 		if s.gone != "" {
 			c.begin(s)

@@ -48,7 +48,10 @@ func environment(environ []string) []string {
 
 // runMark is the environment entry by which the processes of a team are known
 // even when they are not below it any more.
-func runMark(p Place) string { return "COVEY_RUN=" + p.Dir }
+func runMark(p Place) string { return runVariable + "=" + p.Dir }
+
+// runVariable holds the folder of the team that a process belongs to.
+const runVariable = "COVEY_RUN"
 
 // childEnvironment is environment for a team's children: they find the running
 // covey and its team.

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +30,11 @@ func Find(dir, team string) (Place, error) {
 	}
 	if found := nearest(all, here); len(found) > 0 {
 		return choose(found)
+	}
+	// A member's working copy may lie anywhere, if a hook has made it. Its processes
+	// are told whose they are.
+	if i := slices.IndexFunc(all, func(s survey) bool { return s.Dir == os.Getenv(runVariable) }); i >= 0 {
+		return all[i].Place, nil
 	}
 	switch {
 	case team == "":
@@ -62,11 +68,17 @@ func nearest(all []survey, dir string) []Place {
 func belonging(all []survey, dir string) []Place {
 	var out []Place
 	for _, s := range all {
-		if s.Workspace == dir || s.specDir == dir {
+		if s.Workspace == dir || s.specDir == dir || filepath.Base(dir) == "worktrees" && sameDir(s.Worktrees(), dir) {
 			out = append(out, s.Place)
 		}
 	}
 	return out
+}
+
+// sameDir reports whether a path leads to a folder, whose own path has no links.
+func sameDir(path, dir string) bool {
+	real, err := realPath(path)
+	return err == nil && real == dir
 }
 
 // choose takes the only place, or the only one that runs.

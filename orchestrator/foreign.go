@@ -115,12 +115,17 @@ func (f *foreigner) offer(ctx context.Context) (*offer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: o.team().Workspace}
+	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: f.seat.dir}
 	for _, kv := range programEnvironment(o.opts, o.place, f.launch.preset) {
 		name, value, _ := strings.Cut(kv, "=")
 		start.set(name, value)
 	}
 	start.set("COVEY_MEMBER", member.Name)
+	start.set("PWD", f.seat.dir)
+	for _, kv := range f.seat.crew.trees.nameless(f.seat) {
+		name, value, _ := strings.Cut(kv, "=")
+		start.set(name, value)
+	}
 	start.env = append(start.env, p.env...)
 	if f.launch.key.Name != "" {
 		start.env = append(start.env, f.launch.key)

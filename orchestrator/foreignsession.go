@@ -59,7 +59,7 @@ func (f *foreigner) keepSession(id string) error {
 // system is what a new session of the program begins with. A member that has
 // worked before with another agent has a past that no session of this one holds.
 func (f *foreigner) system() string {
-	text := systemPrompt(f.o.team(), f.seat.member, f.seat.lead)
+	text := systemPrompt(f.o.team(), f.seat)
 	if f.stranger {
 		text += "\n" + f.brief()
 	}

@@ -264,6 +264,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		st.FailOpen += m.FailedOpen
 		st.Members = append(st.Members, m)
 	}
+	c.showTrees(ctx, st.Members)
 	return st, nil
 }
 

@@ -112,12 +112,18 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	}
 	c.live.state.Store(&hookState{runner: runner, layers: o.hooks()})
 	c.reload = o.newReloader(c)
+	if c.trees, err = o.openTrees(ctx, c); err != nil {
+		return err
+	}
 	for _, s := range c.seats() {
 		if err := o.seatMember(ctx, c, s); err != nil {
 			return fmt.Errorf("member %s: %w", s.member.Name, err)
 		}
 	}
 	if err := c.unseatStrangers(ctx); err != nil {
+		return err
+	}
+	if err := c.trees.retire(ctx); err != nil {
 		return err
 	}
 	return o.openAccounts(ctx, c)
@@ -138,6 +144,8 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 		Models:     &hookModels{o: o, c: c, asked: map[askedBy]*script.Model{}},
 		Tools:      &hookTools{c: c, servers: c.servers},
 		FailClosed: o.team().FailClosed,
+		Locate:     c.locate(o),
+		Root:       c.rootOf,
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := c.bySession(in.SessionID); ok {
 				return o.envFile(s)
@@ -192,8 +200,11 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	s.closers = append(s.closers, transcript.Close)
-	workdir := teammate.NewWorkdir(o.team().Workspace)
-	permissions, err := permissionsOf(s.member, o.hooks().settings)
+	if err := c.trees.settle(ctx, s); err != nil {
+		return err
+	}
+	workdir := teammate.NewWorkdir(s.dir)
+	permissions, err := permissionsFor(s, o.hooks().settings)
 	if err != nil {
 		return err
 	}
@@ -216,7 +227,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		Background: s.background, Purse: purse{c.ledger, s.member.Name}, Later: s.later,
 		Behind: func(p hooks.Progress) { s.behind(ctx, p) },
 	}
-	c.surround(&options, s.member)
+	c.surround(&options, s)
 	if s.mate, err = teammate.New(options); err == nil {
 		s.permissions, s.fire = permissions, s.mate.Fire
 	}
@@ -271,7 +282,7 @@ func kindOf(m configs.Member) string {
 func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdir) *builtin.Tools {
 	t := builtin.NewTools(builtin.Env{
 		Workdir:   workdir,
-		Environ:   append(childEnvironment(o.opts, o.place), "COVEY_MEMBER="+s.member.Name),
+		Environ:   slices.Concat(childEnvironment(o.opts, o.place), c.trees.nameless(s), []string{"COVEY_MEMBER=" + s.member.Name}),
 		EnvFile:   o.envFile(s),
 		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
 		Started: func(pid int) func() {

@@ -35,7 +35,7 @@ type verifier struct {
 func (m *hookModels) verify(
 	ctx context.Context, who hookAnswerer, q hooks.Question, asked *HookModelAsked,
 ) (text string, err error) {
-	dir := teammate.NewWorkdir(m.o.team().Workspace)
+	dir := teammate.NewWorkdir(who.seat.dir)
 	dir.Move(q.Input.Cwd)
 	id := "hook_" + uuid.NewString()
 	output := filepath.Join(m.o.place.Scratch(), id)

@@ -65,7 +65,7 @@ func (o *Orchestrator) givenAgent(
 		}
 	}()
 	agent, err = o.opts.Agents[name](Brief{
-		Team: o.team().Name, Member: s.member.Name, Lead: s.lead, Workspace: o.team().Workspace,
+		Team: o.team().Name, Member: s.member.Name, Lead: s.lead, Workspace: s.dir,
 		System: o.system(s), Tools: tools, History: history,
 		Functions: s.crew.functions.Session(s.session.Session),
 	})

@@ -26,6 +26,10 @@ type seat struct {
 	session tasks.Member
 	mate    *teammate.Teammate
 	crew    *crew
+	dir     string   // where it works: the workspace, or in tree
+	tree    *ownTree // its working copy; nil: it works in the workspace
+	// instructions are those of its working copy; nil: of the workspace.
+	instructions *teammate.Instructions
 
 	// work is where the crew puts the next work; at most one waits, because
 	// only an idle member is given any. Closing it sends the member home.

@@ -64,7 +64,8 @@ type Orchestrator struct {
 	readers  *readers // loops over the journal of this run
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
-	clock     clock // the machine's, but in tests
+	leftTrees map[string]ownTree // working copies that an earlier run has left which is forgotten
+	clock     clock              // the machine's, but in tests
 	// journalFile wraps the journal's file; tests put failures in its place.
 	journalFile func(journalFile) journalFile
 }
@@ -126,6 +127,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 	// Under the lock, and after what the last run had left running was ended: else
 	// that would go on writing into what is forgotten here.
 	if o.opts.Fresh {
+		o.leftTrees = leftBehind(ctx, o.place)
 		if err := forget(o.place); err != nil {
 			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
 		}
@@ -224,6 +226,9 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 		c.journal.tell(teammate.Warning{Text: w.Error()})
 	}
 	end, err := o.runActors(ctx, c)
+	if err == nil && end.Done && ctx.Err() == nil {
+		c.trees.tidy(ctx)
+	}
 	return o.ending(ctx, c, restOf{end, err}, before)
 }
 
@@ -254,6 +259,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	g.Add(func() error { return c.waitDown(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.journal.broken(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.reloads(crewCtx) }, func(error) {})
+	g.Add(func() error { return c.watchTrees(crewCtx) }, func(error) {})
 	if o.opts.OwnProcess {
 		g.Add(func() error {
 			c.processes.Reap(crewCtx)

@@ -93,6 +93,9 @@ type MemberStatus struct {
 	TokensUnknown bool `json:"tokens_unknown,omitempty"`
 	// Background are the hooks that run though nobody waits for them.
 	Background []string `json:"background_hooks,omitempty"`
+	// Worktree is its working copy; nil: it works in the workspace, or the team does not
+	// run.
+	Worktree *WorktreeStatus `json:"worktree,omitempty"`
 	// Hooks are those that failed and let it pass, and those that only observed and
 	// would have done something.
 	Hooks []HookCount `json:"hooks,omitempty"`

@@ -13,6 +13,9 @@ import (
 // serve runs one member until it takes no more turns, and sees to what it
 // leaves behind.
 func (c *crew) serve(ctx context.Context, s *seat) {
+	if !c.setUpTree(ctx, s) {
+		return
+	}
 	err := s.mate.Run(ctx)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
 	c.act(ctx, s, s.endProgram())

@@ -18,17 +18,23 @@ func surroundingsOf(workspace string) surroundings {
 
 // instructionsOf are those that covey shows a member; nil: its agent is a
 // program, and reads such files by itself.
-func (c *crew) instructionsOf(m configs.Member) *teammate.Instructions {
-	if m.Agent.Kind == configs.ACP || m.Agent.Kind == configs.Command {
+func (c *crew) instructionsOf(s *seat) *teammate.Instructions {
+	if s.member.Agent.Kind == configs.ACP || s.member.Agent.Kind == configs.Command {
 		return nil
+	}
+	if s.tree != nil { // on its branch they may be others, and there they are its own to read
+		return s.instructions
 	}
 	return c.around.instructions
 }
 
 // surround adds to a member's options what it has of its surroundings. Who is
-// in a folder of its own some day gets instructions and files of its own, too.
-func (c *crew) surround(opts *teammate.Options, m configs.Member) {
-	opts.Instructions = c.instructionsOf(m)
+// in a working copy of its own has instructions of its own, too.
+func (c *crew) surround(opts *teammate.Options, s *seat) {
+	if s.tree != nil {
+		s.instructions = teammate.ReadInstructions(s.dir)
+	}
+	opts.Instructions = c.instructionsOf(s)
 	if opts.Instructions != nil { // a model that covey asks itself
 		opts.Commands = func(name string) (teammate.PromptCommand, bool) {
 			return teammate.FindCommand(opts.Workdir.Root(), name)
@@ -39,8 +45,8 @@ func (c *crew) surround(opts *teammate.Options, m configs.Member) {
 
 // system is the system prompt of a member whose model covey asks itself.
 func (o *Orchestrator) system(s *seat) string {
-	text := systemPrompt(o.team(), s.member, s.lead)
-	if more := s.crew.instructionsOf(s.member).Text(); more != "" {
+	text := systemPrompt(o.team(), s)
+	if more := s.crew.instructionsOf(s).Text(); more != "" {
 		text += "\n" + more
 	}
 	return text

@@ -10,14 +10,14 @@ import (
 // systemPrompt tells a member's model who it is, who the others are, and how
 // the team works together. The spec's own instructions stand at the end.
 // They come last, so that they can overrule what covey says to all members.
-func systemPrompt(team *configs.Team, me configs.Member, lead bool) string {
+func systemPrompt(team *configs.Team, s *seat) string {
 	var b strings.Builder
-	role := "a teammate"
-	if lead {
+	me, role := s.member, "a teammate"
+	if s.lead {
 		role = "the lead"
 	}
-	fmt.Fprintf(&b, "You are %s, %s of the team %s. You work in %s.\n\nThe members:\n",
-		me.Name, role, team.Name, team.Workspace)
+	fmt.Fprintf(&b, "You are %s, %s of the team %s. %s\n\nThe members:\n",
+		me.Name, role, team.Name, s.placeText(team.Workspace))
 	for i, m := range team.Members() {
 		b.WriteString("- " + m.Name)
 		if i == 0 {
@@ -28,8 +28,9 @@ func systemPrompt(team *configs.Team, me configs.Member, lead bool) string {
 		}
 		b.WriteByte('\n')
 	}
+	b.WriteString(s.crew.branchesText())
 	b.WriteString("\n" + tongueOf(me.Agent).rules())
-	if lead {
+	if s.lead {
 		b.WriteString("As the lead you break the goal down into tasks, see that they get done, and report in the end.\n")
 	}
 	if me.Instructions != "" {

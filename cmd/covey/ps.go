@@ -84,6 +84,7 @@ func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 				name, name)))
 		}
 	}
+	c.printWorktrees(s.Members)
 	c.printSchedules(s.Schedules, now)
 	c.printHookTrouble(hooksOf(s.Members))
 }

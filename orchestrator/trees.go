@@ -1,0 +1,309 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Worktrees holds the members' working copies, a folder each. Forget leaves it
+// alone: what lies there may be in no commit yet.
+func (p Place) Worktrees() string { return filepath.Join(p.Dir, "worktrees") }
+
+// keyTrees is where the store has the working copies: map of member to tree.
+const keyTrees = "worktrees"
+
+// rescues is where commits are kept of what was in a working copy that was removed.
+const rescues = "refs/covey/rescue/"
+
+// ownTree is the working copy of one member.
+type ownTree struct {
+	Top    string `json:"top"`            // its first folder; absolute, without links
+	Root   string `json:"root"`           // where in it the member works: as the workspace lies in its repository
+	Branch string `json:"branch"`         // its member's branch; empty: a hook made it, and git does not know it
+	Base   string `json:"base,omitempty"` // the commit that it began from
+	// ByHook says that a WorktreeCreate hook made it, in git's place.
+	ByHook bool `json:"by_hook,omitempty"`
+	// Ready says that files were copied into it and it has been set up.
+	Ready bool `json:"ready,omitempty"`
+}
+
+// WorktreeChanged is sent when something happens to a member's working copy.
+type WorktreeChanged struct {
+	Op     string `json:"op"` // created, adopted, removed, kept, rescued
+	Path   string `json:"path"`
+	Branch string `json:"branch,omitempty"`
+	Base   string `json:"base,omitempty"`   // created: the commit that it begins from
+	Ref    string `json:"ref,omitempty"`    // rescued: what holds the work now
+	Reason string `json:"reason,omitempty"` // adopted, kept: why
+}
+
+// EventType is the journal's name for it.
+func (WorktreeChanged) EventType() string { return "worktree" }
+
+// trees are the working copies of a team. Their repository is one and the same.
+// git itself is the truth about those that it made; the store remembers the rest.
+type trees struct {
+	o      *Orchestrator
+	c      *crew
+	dir    string          // where git's are; without links
+	repo   *worktree.Repo  // of the workspace; nil: there can be no working copies
+	base   string          // the commit that new ones begin from
+	fault  error           // why repo is nil
+	user   worktree.Person // as git knows the user; zero: it does not
+	hooked bool            // a WorktreeCreate hook is configured
+	once   sync.Once       // the settling of the first one, which tells people of the workspace
+
+	mu    sync.Mutex
+	by    map[string]ownTree // by member
+	early []teammate.Event
+	heard bool // the journal runs, so nothing is put into early any more
+}
+
+// openTrees finds out whether members can have working copies. The error wraps
+// ErrSpec if one must have one and cannot.
+func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
+	t := &trees{o: o, c: c, by: map[string]ownTree{}}
+	if err := value(ctx, c.store, keyTrees, &t.by); err != nil {
+		return t, err
+	}
+	dir, err := filepath.EvalSymlinks(o.place.Dir)
+	if err != nil {
+		return t, fmt.Errorf("state folder: %w", err)
+	}
+	t.dir = filepath.Join(dir, filepath.Base(o.place.Worktrees()))
+	t.hooked = makesTrees(o.hooks())
+	t.repo, t.base, t.fault = o.ground(ctx)
+	if ctx.Err() != nil {
+		return t, context.Cause(ctx)
+	}
+	var must []string
+	for _, m := range o.team().Members() {
+		if m.Isolation == configs.InWorktree {
+			must = append(must, m.Name)
+		}
+	}
+	if t.fault != nil && len(must) > 0 && !t.hooked {
+		return t, plainly(ErrSpec, "isolation: worktree of %s cannot be: %v; or write isolation: shared",
+			strings.Join(must, ", "), t.fault)
+	}
+	if t.repo == nil {
+		return t, nil
+	}
+	if t.user, err = t.repo.User(ctx); err != nil {
+		return t, err
+	}
+	if o.opts.Fresh {
+		return t, t.forget(ctx)
+	}
+	return t, t.discover(ctx)
+}
+
+// discover takes note of working copies in the team's folder that a run was killed
+// over before it could remember them.
+func (t *trees) discover(ctx context.Context) error {
+	copies, err := t.repo.Copies(ctx)
+	for _, c := range copies {
+		member := filepath.Base(c.Path)
+		if _, known := t.by[member]; filepath.Dir(c.Path) == t.dir && !known && teamName.MatchString(member) {
+			t.by[member] = ownTree{Top: c.Path, Root: t.rootIn(c.Path), Branch: c.Branch}
+		}
+	}
+	return err
+}
+
+// makesTrees reports whether a hook is to make working copies.
+func makesTrees(l layers) bool {
+	for _, s := range l.sources {
+		for _, g := range s.Settings["WorktreeCreate"] {
+			if len(g.Hooks) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ground is the repository that working copies can be made of, and the commit that
+// they begin from; or why there can be none, with the way out.
+func (o *Orchestrator) ground(ctx context.Context) (*worktree.Repo, string, error) {
+	if _, err := worktree.Require(ctx); err != nil {
+		return nil, "", err
+	}
+	repo, err := worktree.Open(ctx, o.team().Workspace)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w; `git init` and a first commit make the workspace one", err)
+	}
+	base := cmp.Or(o.team().Worktree.Base, "HEAD")
+	commit, err := repo.Commit(ctx, base)
+	switch {
+	case err != nil && base == "HEAD":
+		return nil, "", fmt.Errorf("the repository of %s has %w; make a first one", o.team().Workspace, worktree.ErrNoCommit)
+	case err != nil:
+		return nil, "", fmt.Errorf("worktree.base: %w", err)
+	}
+	tracked, err := repo.Tracked(ctx, commit, repo.Prefix)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case !tracked:
+		return nil, "", fmt.Errorf("%s has no files in commit %.10s of its repository %s; commit some",
+			o.team().Workspace, commit, repo.Top)
+	}
+	return repo, commit, nil
+}
+
+// canWrite reports whether a member can change files. A plan that is to be approved
+// is a matter of when, not of whether.
+func canWrite(m configs.Member) bool {
+	if m.PermissionMode == configs.Plan {
+		return false
+	}
+	return m.Tools == nil || slices.ContainsFunc(m.Tools, func(tool string) bool {
+		return slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit", "Bash"}, tool)
+	})
+}
+
+// isolationOf is where a member works: as its spec says, or in a working copy of its
+// own if it is one of several who can write, and there can be such copies.
+func isolationOf(m configs.Member, members []configs.Member, able bool) configs.Isolation {
+	if m.Isolation != "" {
+		return m.Isolation
+	}
+	writers := 0
+	for _, other := range members {
+		if canWrite(other) {
+			writers++
+		}
+	}
+	if able && canWrite(m) && writers > 1 {
+		return configs.InWorktree
+	}
+	return configs.Shared
+}
+
+// settle finds the folder that a member works in, and makes it if it is to be a
+// working copy. Its agent has not begun.
+func (t *trees) settle(ctx context.Context, s *seat) error {
+	s.dir = t.o.team().Workspace
+	if isolationOf(s.member, t.o.team().Members(), t.repo != nil) != configs.InWorktree {
+		t.warnOfSharing(s)
+		return nil
+	}
+	t.once.Do(func() { t.tellOfWorkspace(ctx) })
+	own, err := t.plant(ctx, s)
+	if err != nil {
+		return fmt.Errorf("its working copy: %w", err)
+	}
+	s.dir, s.tree = own.Root, &own
+	return t.keep(ctx, s.member.Name, own)
+}
+
+// keep remembers a working copy.
+func (t *trees) keep(ctx context.Context, member string, own ownTree) error {
+	t.mu.Lock()
+	t.by[member] = own
+	all := maps.Clone(t.by)
+	t.mu.Unlock()
+	return t.c.store.Put(ctx, keyTrees, raw(all))
+}
+
+// drop forgets one.
+func (t *trees) drop(ctx context.Context, member string) error {
+	t.mu.Lock()
+	delete(t.by, member)
+	all := maps.Clone(t.by)
+	t.mu.Unlock()
+	return t.c.store.Put(ctx, keyTrees, raw(all))
+}
+
+// known are the working copies, by member.
+func (t *trees) known() map[string]ownTree {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.by)
+}
+
+// tell puts something into the journal, or keeps it until the journal runs.
+func (t *trees) tell(member string, data teammate.EventData) {
+	e := teammate.Event{Member: member, Data: data}
+	t.mu.Lock()
+	waits := !t.heard
+	if waits {
+		t.early = append(t.early, e)
+	}
+	t.mu.Unlock()
+	if !waits {
+		t.c.journal.sink(e)
+	}
+}
+
+// report puts into the journal what had to wait for it. A nil trees has nothing.
+func (t *trees) report() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	waiting := t.early
+	t.early, t.heard = nil, true
+	t.mu.Unlock()
+	for _, e := range waiting {
+		t.c.journal.sink(e)
+	}
+}
+
+// warn tells people of something.
+func (t *trees) warn(format string, args ...any) {
+	t.tell("", teammate.Warning{Text: fmt.Sprintf(format, args...)})
+}
+
+// warnOfSharing says once why members who can write share the workspace though it
+// lies in a repository: whoever relies on the default wants to know.
+func (t *trees) warnOfSharing(s *seat) {
+	members := t.o.team().Members()
+	if t.fault == nil || s.member.Isolation != "" || isolationOf(s.member, members, true) != configs.InWorktree {
+		return
+	}
+	if !inRepository(t.o.team().Workspace) {
+		return
+	}
+	t.once.Do(func() {
+		t.warn("several members can write, and they share the workspace: %v; isolation: shared says that they may", t.fault)
+	})
+}
+
+// inRepository reports whether a folder looks like one of a repository, which is not
+// known where git does not run.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return false
+		}
+		dir = above
+	}
+}
+
+// tellOfWorkspace warns of changes that nobody will see in a working copy.
+func (t *trees) tellOfWorkspace(ctx context.Context) {
+	if t.repo == nil {
+		return
+	}
+	if dirty, err := t.repo.Dirty(ctx); err == nil && len(dirty) > 0 {
+		t.warn("the workspace has changes that no commit holds (%d); members' working copies begin from commit %.10s, "+
+			"without them", len(dirty), t.base)
+	}
+}

@@ -1,0 +1,416 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// grove is a team of a lead, ana and ben in a git repository. What ana and ben do,
+// and more keys of the spec, are the test's.
+type grove struct{ *rig }
+
+// groveFiles are the files of a grove. ana and ben run one command each and complete
+// their task.
+func groveFiles(ana, ben, more string) map[string]string {
+	worker := func(task, command string) string {
+		return `steps:
+  - call: [{tool: Bash, input: {command: ` + yamlText(command) + `}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "` + task + `", status: completed}}]
+  - {say: done, times: -1}
+`
+	}
+	spec := `covey: 1
+name: crew
+goal: Ship it.
+models:
+  lead: {provider: script, script: lead.yaml}
+  ana: {provider: script, script: ana.yaml}
+  ben: {provider: script, script: ben.yaml}
+defaults: {permission_mode: bypassPermissions, self_claim: false}
+lead: {model: lead}
+teammates:
+  ana: {model: ana}
+  ben: {model: ben}
+tasks: [{id: a, subject: A, owner: ana}, {id: b, subject: B, owner: ben}]
+`
+	return map[string]string{
+		"team.yaml": spec + more, "lead.yaml": "steps: [{say: fine, times: -1}]\n",
+		"ana.yaml": worker("1", ana), "ben.yaml": worker("2", ben),
+		"shared.txt": "one\ntwo\nthree\n", ".gitignore": "*.log\n.env\n",
+	}
+}
+
+// yamlText quotes a text for YAML.
+func yamlText(text string) string { return `'` + strings.ReplaceAll(text, "'", "''") + `'` }
+
+func newGrove(t *testing.T, files map[string]string) grove {
+	t.Helper()
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	g := grove{newRig(t, files)}
+	g.git("init -q -b main; git config user.name dev; git config user.email dev@x; git add -A; git commit -qm first")
+	return g
+}
+
+// git runs "git ARGS" in the workspace through a shell and returns what it printed.
+func (g grove) git(args string) string {
+	g.t.Helper()
+	cmd := exec.CommandContext(g.t.Context(), "/bin/sh", "-ec", "git "+args)
+	cmd.Dir = g.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		g.t.Fatalf("git %s: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// place is where the team's state is.
+func (g grove) place() Place {
+	g.t.Helper()
+	p, err := PlaceOf("crew", g.dir)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return p
+}
+
+// tree is a path in a member's working copy.
+func (g grove) tree(elem ...string) string {
+	return filepath.Join(append([]string{g.place().Worktrees()}, elem...)...)
+}
+
+// ops lists what happened to working copies in the last run, as "op member".
+func (g grove) ops() []string {
+	var ops []string
+	for _, l := range g.lines.all() {
+		if l.Type == "worktree" {
+			op, _, _ := strings.Cut(strings.TrimPrefix(string(l.Data), `{"op":"`), `"`)
+			ops = append(ops, op+" "+l.Member)
+		}
+	}
+	slices.Sort(ops)
+	return ops
+}
+
+// warned reports whether people were told of something in the last run.
+func (g grove) warned(text string) bool {
+	return slices.ContainsFunc(of[teammate.Warning](g.rig, "warning"), func(w teammate.Warning) bool {
+		return strings.Contains(w.Text, text)
+	})
+}
+
+// commitIn is a command that changes the shared file and commits it.
+func commitIn(word string) string {
+	return "sed -i 's/two/" + word + "/' shared.txt && git commit -qam " + word + " && pwd"
+}
+
+// TestWritersDoNotCollide is complaint 5 of TEAMS.md: two members change the same
+// line of the same file, and neither the other nor the user sees it.
+func TestWritersDoNotCollide(t *testing.T) {
+	g := newGrove(t, groveFiles(commitIn("ana"), commitIn("ben"), ""))
+	g.want(g.run(Options{}), 0, "all work is done")
+	if got := g.read("shared.txt"); got != "one\ntwo\nthree\n" {
+		t.Errorf("the workspace's file is %q", got)
+	}
+	if got := g.git("status --porcelain"); got != "" {
+		t.Errorf("the workspace has changed: %s", got)
+	}
+	for _, name := range []string{"ana", "ben"} {
+		if got := g.git("show covey/crew/" + name + ":shared.txt"); got != "one\n"+name+"\nthree" {
+			t.Errorf("%s's branch has %q", name, got)
+		}
+		if got := read(t, g.tree(name, "shared.txt")); got != "one\n"+name+"\nthree\n" {
+			t.Errorf("%s's copy has %q", name, got)
+		}
+	}
+	// The lead could write too, and did not: its copy holds nothing and is gone.
+	want := []string{"created ana", "created ben", "created lead", "removed lead"}
+	if got := g.ops(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if branches := g.git("branch --list 'covey/*' --format='%(refname:short)'"); branches != "covey/crew/ana\ncovey/crew/ben" {
+		t.Errorf("branches: %s", branches)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestIsolationOf(t *testing.T) {
+	w := configs.Member{Name: "w"}
+	reader := configs.Member{Name: "r", Tools: []string{"Read", "Grep"}}
+	planner := configs.Member{Name: "p", PermissionMode: configs.Plan}
+	teamOnly := configs.Member{Name: "t", Tools: []string{}}
+	sharing := configs.Member{Name: "s", Isolation: configs.Shared}
+	apart := configs.Member{Name: "a", Isolation: configs.InWorktree}
+	gated := configs.Member{Name: "g", PlanRequired: true}
+	for _, c := range []struct {
+		what string
+		of   configs.Member
+		with []configs.Member
+		able bool
+		want configs.Isolation
+	}{
+		{"two writers", w, []configs.Member{w, w}, true, configs.InWorktree},
+		{"one writer", w, []configs.Member{w, reader, planner, teamOnly}, true, configs.Shared},
+		{"no repository", w, []configs.Member{w, w}, false, configs.Shared},
+		{"a reader among writers", reader, []configs.Member{w, w, reader}, true, configs.Shared},
+		{"a planner among writers", planner, []configs.Member{w, w, planner}, true, configs.Shared},
+		{"a writer whose plan is to be approved", gated, []configs.Member{w, gated}, true, configs.InWorktree},
+		{"beside one who opted out", w, []configs.Member{w, sharing}, true, configs.InWorktree},
+		{"who opted out", sharing, []configs.Member{w, sharing}, true, configs.Shared},
+		{"who demands it, alone", apart, []configs.Member{apart}, true, configs.InWorktree},
+		{"who demands it, in vain", apart, []configs.Member{apart}, false, configs.InWorktree},
+		{"Bash writes", configs.Member{Tools: []string{"Bash"}}, []configs.Member{w, {Tools: []string{"Bash"}}}, true, configs.InWorktree},
+	} {
+		if got := isolationOf(c.of, c.with, c.able); got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+}
+
+func TestOptOut(t *testing.T) {
+	g := newGrove(t, groveFiles("pwd >at-ana", "pwd >at-ben", ""))
+	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "self_claim: false", "self_claim: false, isolation: shared", 1))
+	g.want(g.run(Options{}), 0, "")
+	if g.ops() != nil || strings.TrimSpace(g.read("at-ana")) != real(t, g.dir) {
+		t.Errorf("%q; ana was at %s", g.ops(), g.read("at-ana"))
+	}
+}
+
+// write writes a file of the workspace.
+func (g grove) write(name, text string) {
+	g.t.Helper()
+	path := filepath.Join(g.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// real is a path without links.
+func real(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestDemandRefused: who demands a working copy where there can be none is told so,
+// and how to have one, before anything starts.
+func TestDemandRefused(t *testing.T) {
+	demand := "worktree: {base: nowhere}\n"
+	for what, c := range map[string]struct {
+		prepare, more, says string
+	}{
+		"no repository": {"", "", "git init"},
+		"no commit":     {"git init -q", "", "no commit yet; make a first one"},
+		"bare":          {"git init -q --bare", "", "without a working copy"},
+		"no such base":  {"git init -q; git add -A; git -c user.name=x -c user.email=x commit -qm x", demand, "worktree.base: no such branch or commit: nowhere"},
+		"not committed": {"git init -q; git -c user.name=x -c user.email=x commit -q --allow-empty -m x", "", "has no files in commit"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
+			files := groveFiles("true", "true", c.more)
+			files["team.yaml"] = strings.Replace(files["team.yaml"], "ana: {model: ana}", "ana: {model: ana, isolation: worktree}", 1)
+			r := newRig(t, files)
+			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec", c.prepare)
+			cmd.Dir = r.dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			_, err := r.orchestrator(Options{}).Run(t.Context())
+			if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "worktree of ana") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestGoesOnInItsCopy: a team that was cut off goes on in the copies that it had,
+// with what lay there, and sets nothing up twice.
+func TestGoesOnInItsCopy(t *testing.T) {
+	files := groveFiles("echo draft >draft; sleep 60", "true", "worktree: {setup: [echo x >>setup.log]}\n")
+	g := newGrove(t, files)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	o := g.orchestrator(Options{})
+	go func() {
+		defer close(done)
+		if _, err := o.Run(ctx); err != nil {
+			t.Log(err)
+		}
+	}()
+	waitFor(t, g.tree("ana", "draft"))
+	cancel()
+	<-done
+	head := g.git("rev-parse covey/crew/ana")
+	// A killed run may not even have noted the copy down.
+	g.forgetTrees()
+	// The cut-off call is the script's first step.
+	g.write("ana.yaml", "steps: [{say: no}, {call: [{tool: Bash, input: {command: 'cat draft && git add -A && git commit -qm draft'}}]}, "+
+		"{call: [{tool: TaskUpdate, input: {taskId: '1', status: completed}}]}, {say: done, times: -1}]\n")
+	g.want(g.run(Options{}), 0, "all work is done")
+	if got := g.git("log --format=%s main..covey/crew/ana"); got != "draft" || head == g.git("rev-parse covey/crew/ana") {
+		t.Errorf("ana's branch has %q", got)
+	}
+	if slices.Contains(g.ops(), "created ana") {
+		t.Errorf("%q", g.ops())
+	}
+	if got := read(t, g.tree("ana", "setup.log")); got != "x\nx\n" && got != "x\n" { // once more only because the note was lost
+		t.Errorf("set up as %q", got)
+	}
+}
+
+// forgetTrees takes what the store knows of working copies.
+func (g grove) forgetTrees() {
+	g.t.Helper()
+	store, err := tasks.Open(g.place().Store(), &tasks.Options{BlobDir: g.place().Blobs()})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer store.Close()
+	if err := store.Put(g.t.Context(), keyTrees, raw(map[string]ownTree{})); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// waitFor waits until a file is there.
+func waitFor(t *testing.T, path string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s did not come", path)
+}
+
+// TestFreshKeepsWork: --fresh forgets the run, and not what is in no commit.
+func TestFreshKeepsWork(t *testing.T) {
+	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
+	g.want(g.run(Options{}), 0, "")
+	g.want(g.run(Options{Fresh: true}), 0, "")
+	refs := strings.Fields(g.git("for-each-ref --format='%(refname)' refs/covey/rescue"))
+	if len(refs) != 2 || !strings.HasPrefix(refs[0], "refs/covey/rescue/crew/ana/") || !strings.HasPrefix(refs[1], "refs/covey/rescue/crew/ben/") {
+		t.Fatalf("kept: %q", refs)
+	}
+	if got := g.git("show " + refs[0] + ":draft"); got != "draft" {
+		t.Errorf("ana's file was kept as %q", got)
+	}
+	if got := g.git("show " + refs[1] + ":shared.txt"); got != "one\nben\nthree" {
+		t.Errorf("ben's commit was kept as %q", got)
+	}
+	want := []string{"created ana", "created ben", "created lead", "removed lead", "rescued ana", "rescued ben"}
+	if got := g.ops(); !slices.Equal(got, want) || !g.warned("`git branch NAME "+refs[0]+"`") {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := g.git("rev-list --count main..covey/crew/ben"); got != "1" {
+		t.Errorf("ben's new branch is %s ahead", got)
+	}
+}
+
+// TestRetired: the copy of a member that the spec has no more goes if it holds
+// nothing, and stays if it does.
+func TestRetired(t *testing.T) {
+	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
+	g.want(g.run(Options{}), 0, "")
+	g.git("merge -q covey/crew/ben")
+	spec := strings.NewReplacer("  ana: {model: ana}\n", "", "  ben: {model: ben}\n", "  zoe: {model: ben}\n  yan: {model: ben}\n",
+		"tasks: [{id: a, subject: A, owner: ana}, {id: b, subject: B, owner: ben}]\n", "").Replace(g.read("team.yaml"))
+	g.write("team.yaml", spec)
+	g.write("ben.yaml", "steps: [{say: done, times: -1}]\n")
+	g.want(g.run(Options{}), 0, "")
+	if got := read(t, g.tree("ana", "draft")); got != "draft\n" || !g.warned("the spec has no member ana any more") {
+		t.Errorf("ana's draft is %q", got)
+	}
+	if _, err := os.Stat(g.tree("ben")); err == nil || g.git("branch --list covey/crew/ben") != "" {
+		t.Error("ben's merged copy, or its branch, is still there")
+	}
+	if got := g.ops(); !slices.Contains(got, "kept ana") || !slices.Contains(got, "removed ben") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestSquashedIsMerged: a pull request that was merged as one commit is merged.
+func TestSquashedIsMerged(t *testing.T) {
+	g := newGrove(t, groveFiles(commitIn("ana"), "true", ""))
+	g.want(g.run(Options{}), 0, "")
+	g.git("merge -q --squash covey/crew/ana; git commit -qm squashed")
+	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
+	g.want(g.run(Options{}), 0, "")
+	if got := g.ops(); !slices.Contains(got, "removed ana") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestLostCopies: what lies in a folder that is no working copy any more is put
+// aside, and a folder that is gone is made again, from its branch.
+func TestLostCopies(t *testing.T) {
+	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
+	g.want(g.run(Options{}), 0, "")
+	g.git("worktree remove --force '" + g.tree("ben") + "'")
+	if err := os.Remove(g.tree("ana", ".git")); err != nil {
+		t.Fatal(err)
+	}
+	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
+	g.want(g.run(Options{}), 0, "")
+	aside, err := filepath.Glob(g.tree("ana.lost-*", "draft"))
+	if err != nil || len(aside) != 1 || !g.warned("what lay in it is in") {
+		t.Errorf("%q, %v", aside, err)
+	}
+	if got := read(t, g.tree("ben", "shared.txt")); got != "one\nben\nthree\n" {
+		t.Errorf("ben goes on with %q", got)
+	}
+}
+
+// TestSubfolder: the workspace is a folder of its repository.
+func TestSubfolder(t *testing.T) {
+	g := newGrove(t, groveFiles("pwd >&2; echo x >new; git add new; git commit -qm new", "true", ""))
+	sub := filepath.Join(g.dir, "apps", "till")
+	if err := os.MkdirAll(filepath.Dir(sub), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g.git("mv -k * .gitignore apps/ 2>/dev/null; mkdir apps/till; git mv -k apps/* apps/.gitignore apps/till/; git commit -qam moved")
+	g.dir = sub
+	g.want(g.run(Options{}), 0, "")
+	if got := g.git("show --name-only --format= covey/crew/ana"); got != "apps/till/new" {
+		t.Errorf("ana committed %q", got)
+	}
+}
+
+// TestTwoTeamsOfOneName work in two copies of one repository, each on branches of
+// its own.
+func TestTwoTeamsOfOneName(t *testing.T) {
+	g := newGrove(t, groveFiles(commitIn("ana"), "true", ""))
+	g.want(g.run(Options{}), 0, "")
+	second := filepath.Join(t.TempDir(), "second")
+	g.git("worktree add -q -b other '" + second + "'")
+	g.dir = second
+	g.want(g.run(Options{}), 0, "")
+	branches := strings.Fields(g.git("branch --list 'covey/*' --format='%(refname:short)'"))
+	if len(branches) != 2 || branches[0] != "covey/"+filepath.Base(g.place().Dir)+"/ana" || branches[1] != "covey/crew/ana" {
+		t.Errorf("%q", branches)
+	}
+}

@@ -1,0 +1,102 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+)
+
+// diskEvery is how often the size of working copies is looked at; more rarely where
+// looking takes long.
+const diskEvery = 30 * time.Second
+
+// room fails if another working copy would go beyond worktree.max_disk.
+func (t *trees) room(ctx context.Context) error {
+	limit := t.o.team().Worktree.MaxDisk
+	if limit == 0 {
+		return nil
+	}
+	more, err := t.repo.Size(ctx, t.base)
+	if err != nil {
+		return err
+	}
+	if used := diskUse(ctx, t.dir); used+more > limit {
+		return fmt.Errorf("the working copies take %s and one more %s, which is beyond worktree.max_disk, %s; "+
+			"remove some that nobody needs (`git worktree list`), or raise it", bytesText(used), bytesText(more), bytesText(limit))
+	}
+	return nil
+}
+
+// diskUse is how many bytes the files below a folder have. What cannot be looked at
+// does not count: members work there meanwhile.
+func diskUse(ctx context.Context, dir string) int64 {
+	var sum int64
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// bytesText is a size for people.
+func bytesText(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(unit.size), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// watchTrees is the actor that looks after worktree.max_disk. It returns when ctx
+// ends.
+func (c *crew) watchTrees(ctx context.Context) error {
+	if c.trees == nil || c.trees.o.team().Worktree.MaxDisk == 0 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	over := false
+	for pause := diskEvery; ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		began := time.Now()
+		over = c.trees.measure(ctx, over)
+		pause = max(diskEvery, 20*time.Since(began))
+	}
+}
+
+// measure looks once, and has the member with the largest working copy need
+// attention when the limit is crossed. Nothing is deleted: what is work and what is
+// waste, nobody but a person knows.
+func (t *trees) measure(ctx context.Context, was bool) (over bool) {
+	var sum, most int64
+	var who string
+	for name, own := range t.ours() {
+		n := diskUse(ctx, own.Top)
+		if sum += n; n > most {
+			most, who = n, name
+		}
+	}
+	limit := t.o.team().Worktree.MaxDisk
+	if over = sum > limit; !over || was || ctx.Err() != nil {
+		return over
+	}
+	if s, ok := t.c.seat(who); ok {
+		t.c.act(ctx, s, t.c.giveUpOn(ctx, s, fmt.Sprintf("the members' working copies take %s, beyond worktree.max_disk, %s; "+
+			"its own takes %s: %s", bytesText(sum), bytesText(limit), bytesText(most), s.dir)))
+	}
+	return over
+}

@@ -1,0 +1,164 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/worktree"
+)
+
+// plant makes a member's working copy, or takes up the one that it has.
+func (t *trees) plant(ctx context.Context, s *seat) (ownTree, error) {
+	name := s.member.Name
+	was, had := t.known()[name]
+	if had && was.ByHook && isFolder(was.Root) {
+		return was, nil
+	}
+	path := filepath.Join(t.dir, name)
+	if t.repo != nil {
+		own, found, err := t.adopt(ctx, s, path)
+		if err != nil || found {
+			own.Base, own.Ready = was.Base, was.Ready
+			return own, err
+		}
+	}
+	if t.hooked {
+		own, made, err := t.byHook(ctx, s)
+		if err != nil || made {
+			return own, err
+		}
+	}
+	if t.repo == nil {
+		return ownTree{}, t.fault
+	}
+	return t.byGit(ctx, s, path)
+}
+
+// byGit makes a working copy on a branch of the member's.
+func (t *trees) byGit(ctx context.Context, s *seat, path string) (ownTree, error) {
+	if err := t.room(ctx); err != nil {
+		return ownTree{}, err
+	}
+	branch, base, err := t.branchFor(ctx, s.member.Name)
+	if err != nil {
+		return ownTree{}, err
+	}
+	if err := os.MkdirAll(t.dir, 0o700); err != nil {
+		return ownTree{}, fmt.Errorf("state folder: %w", err)
+	}
+	if err := t.repo.Add(ctx, worktree.New{Path: path, Branch: branch, Base: base}); err != nil {
+		return ownTree{}, err
+	}
+	own := ownTree{Top: path, Root: t.rootIn(path), Branch: branch, Base: base}
+	e := WorktreeChanged{Op: "created", Path: path, Branch: branch, Base: base}
+	if base == "" {
+		e.Reason = "the branch was there and holds work that is not merged"
+	}
+	t.tell(s.member.Name, e)
+	return own, os.MkdirAll(own.Root, 0o755) // the branch need not have files there
+}
+
+// rootIn is the workspace's place in another working copy.
+func (t *trees) rootIn(top string) string {
+	return filepath.Join(top, filepath.FromSlash(t.repo.Prefix))
+}
+
+// adopt takes up the working copy that lies at path, if one does: a team that is
+// started again goes on in it, and so does one that was killed before it could note
+// it down. What lies there and is none is put aside, never deleted.
+func (t *trees) adopt(ctx context.Context, s *seat, path string) (ownTree, bool, error) {
+	known, there, err := t.copyAt(ctx, path)
+	if err != nil {
+		return ownTree{}, false, err
+	}
+	if there && known.Begun {
+		return ownTree{}, false, t.repo.Discard(ctx, path)
+	}
+	folder := isFolder(path)
+	if folder && (!there || known.Gone != "") {
+		// The repository has been moved, or somebody had git forget the copy.
+		if t.repo.Repair(ctx, path) == nil {
+			if known, there, err = t.copyAt(ctx, path); err != nil {
+				return ownTree{}, false, err
+			}
+		}
+	}
+	if folder && there && known.Gone == "" {
+		own := ownTree{Top: path, Root: t.rootIn(path), Branch: known.Branch}
+		return own, true, os.MkdirAll(own.Root, 0o755)
+	}
+	if folder {
+		aside := fmt.Sprintf("%s.lost-%s", path, time.Now().UTC().Format("20060102T150405.000"))
+		if err := os.Rename(path, aside); err != nil {
+			return ownTree{}, false, fmt.Errorf("put %s aside, which is no working copy any more: %w", path, err)
+		}
+		t.warn("%s was no working copy of %s any more; what lay in it is in %s, and %s gets a new one",
+			path, t.repo.Common, aside, s.member.Name)
+	}
+	if there {
+		return ownTree{}, false, t.repo.Remove(ctx, path) // its folder is gone: git forgets it
+	}
+	return ownTree{}, false, nil
+}
+
+// copyAt is what git knows of a working copy at path.
+func (t *trees) copyAt(ctx context.Context, path string) (worktree.Copy, bool, error) {
+	all, err := t.repo.Copies(ctx)
+	i := slices.IndexFunc(all, func(c worktree.Copy) bool { return c.Path == path })
+	if err != nil || i < 0 {
+		return worktree.Copy{}, false, err
+	}
+	return all[i], true, nil
+}
+
+// branchFor is the branch for a member's new working copy, and the commit that it is
+// to begin from; none if the branch is there and holds work that is not merged,
+// which the member goes on with. A team of the same name may work in the same
+// repository, from another folder or copy of it; then its branches have ours in
+// the way, and we take others.
+func (t *trees) branchFor(ctx context.Context, member string) (branch, base string, err error) {
+	here := filepath.Base(t.o.place.Dir) // the team's name and eight digits that no other team has
+	names := []string{worktree.BranchName(t.o.team().Name, member), worktree.BranchName(here, member)}
+	for i := 2; i < 10; i++ {
+		names = append(names, fmt.Sprintf("%s-%d", worktree.BranchName(here, member), i))
+	}
+	there, err := t.repo.Branches(ctx, "covey")
+	if err != nil {
+		return "", "", err
+	}
+	copies, err := t.repo.Copies(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(copies, func(c worktree.Copy) bool { return c.Branch == name }) {
+			continue
+		}
+		commit, exists := there[name]
+		if !exists {
+			return name, t.base, nil
+		}
+		merged, err := t.repo.Holds(ctx, t.base, commit)
+		if err != nil || !merged {
+			return name, "", err
+		}
+		end := worktree.Step{From: commit, Why: "covey: all of it is in the base; it begins anew"}
+		if err := t.repo.Move(ctx, "refs/heads/"+name, end); err != nil && !errors.Is(err, worktree.ErrMoved) {
+			return "", "", err
+		}
+		return name, t.base, nil
+	}
+	return "", "", fmt.Errorf("%w: the branches %s to %s; delete those that you do not need",
+		worktree.ErrTaken, names[0], names[len(names)-1])
+}
+
+// isFolder reports whether a folder is there.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,208 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// TestSetup: a working copy gets the ignored files that the spec names, and its
+// commands run in it, by the workspace's scripts.
+func TestSetup(t *testing.T) {
+	files := groveFiles("cat set-up.log .env sub/.env", "true", `worktree:
+  setup: [./tools/setup.sh one, 'echo "$COVEY_MEMBER" >>set-up.log']
+  include: ["**/.env", "*.txt", "link.log", "new.md"]
+`)
+	files["tools/setup.sh"] = "#!/bin/sh\necho committed $1 >>set-up.log\n"
+	g := newGrove(t, files)
+	g.write("tools/setup.sh", "#!/bin/sh\necho trusted $1 >>set-up.log\n")
+	g.write(".env", "KEY=1\n")
+	g.write("sub/.env", "KEY=2\n")
+	g.write("new.md", "not ignored\n")
+	secret := filepath.Join(t.TempDir(), "secret.log")
+	if err := os.WriteFile(secret, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(g.dir, "link.log")); err != nil {
+		t.Fatal(err)
+	}
+	g.run(Options{Keep: false})
+	results := of[teammate.ToolReturned](g.rig, "tool_result")
+	if !slices.ContainsFunc(results, func(r teammate.ToolReturned) bool {
+		return strings.Contains(r.Content, "trusted one\nana\nKEY=1\nKEY=2")
+	}) {
+		t.Errorf("ana found %+v\n%s", results, show(g.lines.all()))
+	}
+	if !g.warned("git does not ignore new.md, shared.txt") || !g.warned("the workspace has changes that no commit holds") {
+		t.Errorf("warnings: %+v", of[teammate.Warning](g.rig, "warning"))
+	}
+	for _, name := range []string{"new.md", "link.log"} {
+		if _, err := os.Lstat(g.tree("ana", name)); err == nil {
+			t.Errorf("%s was copied", name)
+		}
+	}
+}
+
+// TestSetupFails: the member does not begin, people are told why, and the next run
+// tries again.
+func TestSetupFails(t *testing.T) {
+	g := newGrove(t, groveFiles("true", "true", "worktree: {setup: ['echo looking; test -e \"$COVEY_WORKSPACE\"/cure || { echo no cure >&2; exit 7; }']}\n"))
+	e := g.run(Options{})
+	if e.Code != 1 || !strings.Contains(strings.Join(e.Problems, "\n"), "no cure") {
+		t.Fatalf("%d %q %q", e.Code, e.Reason, e.Problems)
+	}
+	if log := read(t, filepath.Join(g.place().Scratch(), "ana.setup.log")); !strings.Contains(log, "$ echo looking") || !strings.Contains(log, "no cure") {
+		t.Errorf("the log: %s", log)
+	}
+	g.write("cure", "")
+	g.want(g.run(Options{}), 0, "all work is done")
+}
+
+// TestWorktreeHooks: a hook makes the copies in git's place, and is told when one
+// goes.
+func TestWorktreeHooks(t *testing.T) {
+	g := newGrove(t, groveFiles("pwd; echo x >x", "true", `hooks:
+  WorktreeCreate:
+    - hooks: [{type: command, command: './make.sh'}]
+  WorktreeRemove:
+    - hooks: [{type: command, command: 'cat >>"$CLAUDE_PROJECT_DIR"/removed.log'}]
+`))
+	places := t.TempDir()
+	g.write("make.sh", `#!/bin/sh
+in=$(cat)
+name=$(echo "$in" | sed 's/.*"name":"\([^"]*\)".*/\1/')
+echo "$in" >>"$CLAUDE_PROJECT_DIR"/made.log
+echo noise
+mkdir -p `+places+`/$name && printf '\033[32m`+places+`/%s\033[0m\n' "$name"
+`)
+	g.want(g.run(Options{}), 0, "")
+	if got := read(t, filepath.Join(places, "ana", "x")); got != "x\n" {
+		t.Errorf("ana wrote %q", got)
+	}
+	made := strings.Split(strings.TrimSpace(g.read("made.log")), "\n")
+	var in map[string]any
+	if len(made) != 3 || json.Unmarshal([]byte(made[1]), &in) != nil {
+		t.Fatalf("made: %q", made)
+	}
+	if in["hook_event_name"] != "WorktreeCreate" || in["name"] != "ana" || in["cwd"] != g.dir || in["session_id"] == "" {
+		t.Errorf("the hook's input: %v", in)
+	}
+	if len(of[teammate.HookFinished](g.rig, "hook_finished")) < 3 {
+		t.Error("the journal does not tell of the hooks")
+	}
+	// On the next run the folders are there; with --fresh the hook is told to remove them.
+	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
+	g.want(g.run(Options{}), 0, "")
+	if again := strings.Count(g.read("made.log"), "\n"); again != 3 {
+		t.Errorf("%d copies were made", again)
+	}
+	g.want(g.run(Options{Fresh: true}), 0, "")
+	if got := g.read("removed.log"); !strings.Contains(got, `"worktree_path":"`+real(t, places)+`/ana"`) {
+		t.Errorf("removed: %s", got)
+	}
+}
+
+// TestWorktreeHookFails: no copy, no start.
+func TestWorktreeHookFails(t *testing.T) {
+	for command, says := range map[string]string{
+		"echo no room >&2; exit 1": "no room", "true": "named no folder", "echo /nowhere/at/all": "/nowhere/at/all",
+		`echo "$CLAUDE_PROJECT_DIR"`: "workspace",
+	} {
+		g := newGrove(t, groveFiles("true", "true", "hooks: {WorktreeCreate: [{hooks: [{type: command, command: "+yamlText(command)+"}]}]}\n"))
+		_, err := g.orchestrator(Options{}).Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "working copy") {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+// TestHooksOfTheWorkspace: a member may change its own copy of a hook's script; what
+// runs is the workspace's, on the member's files.
+func TestHooksOfTheWorkspace(t *testing.T) {
+	files := groveFiles("printf '#!/bin/sh\\nexit 0\\n' >policy/no.sh; git commit -qam forged; touch seen", "true", `hooks:
+  PostToolUse:
+    - matcher: Bash
+      hooks: [{type: command, command: 'sh policy/no.sh'}]
+`)
+	files["policy/no.sh"] = "#!/bin/sh\nls seen && echo trusted >>\"$CLAUDE_PROJECT_DIR\"/ran.log && pwd >>\"$CLAUDE_PROJECT_DIR\"/ran.log\nexit 0\n"
+	g := newGrove(t, files)
+	g.want(g.run(Options{}), 0, "")
+	if got := g.read("ran.log"); got != "trusted\n"+real(t, g.tree("ana"))+"\n" {
+		t.Errorf("what ran said %q", got)
+	}
+}
+
+// TestStashIsDenied: all working copies share it with the user.
+func TestStashIsDenied(t *testing.T) {
+	g := newGrove(t, groveFiles("echo x >>shared.txt; git stash", "true", ""))
+	g.write("shared.txt", "of the user\n")
+	g.git("stash -q")
+	before := g.git("stash list")
+	g.run(Options{})
+	if after := g.git("stash list"); after != before {
+		t.Errorf("the stash is %q, was %q", after, before)
+	}
+	denied := slices.ContainsFunc(of[teammate.PermissionDecided](g.rig, "permission"), func(p teammate.PermissionDecided) bool {
+		return p.Decision == "deny" && p.Rule == "Bash(git stash*)"
+	})
+	if !denied {
+		t.Errorf("it was not denied:\n%s", show(g.lines.all()))
+	}
+}
+
+// TestMaxDisk: no copy is made beyond the limit.
+func TestMaxDisk(t *testing.T) {
+	g := newGrove(t, groveFiles("true", "true", "worktree: {max_disk: 1kB}\n"))
+	_, err := g.orchestrator(Options{}).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "beyond worktree.max_disk, 1.0 kB") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestBytesText(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 2_500_000: "2.5 MB", 5e9: "5.0 GB"} {
+		if got := bytesText(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestLastBytes(t *testing.T) {
+	l := &lastBytes{limit: 5}
+	for _, part := range []string{"abc", "", "äö", "x"} {
+		if n, err := l.Write([]byte(part)); n != len(part) || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if got := l.text(); got != "äöx" {
+		t.Errorf("%q", got)
+	}
+	if _, err := l.Write([]byte("yz")); err != nil || l.text() != "öxyz" {
+		t.Errorf("%q", l.text())
+	}
+}
+
+// TestWhereMembersWork: each is told where it works, and who works on which branch.
+func TestWhereMembersWork(t *testing.T) {
+	g := newGrove(t, groveFiles("true", "true", ""))
+	o := g.orchestrator(Options{})
+	c := &crew{}
+	c.trees = &trees{o: o, c: c, by: map[string]ownTree{"ana": {Root: "/w/ana", Branch: "covey/crew/ana"}}}
+	ana := &seat{crew: c, member: o.team().Teammates[0], dir: "/w/ana", tree: &ownTree{Root: "/w/ana", Branch: "covey/crew/ana"}}
+	ben := &seat{crew: c, member: o.team().Teammates[1], dir: g.dir}
+	c.sit(ana)
+	c.sit(ben)
+	for _, want := range []string{"You work in /w/ana, a git working copy of your own on the branch covey/crew/ana", "do not use git stash", "- ana: covey/crew/ana"} {
+		if text := systemPrompt(o.team(), ana); !strings.Contains(text, want) {
+			t.Errorf("ana is not told %q:\n%s", want, text)
+		}
+	}
+	if text := systemPrompt(o.team(), ben); !strings.Contains(text, "You work in "+g.dir+".") || strings.Contains(text, "stash") {
+		t.Errorf("ben is told\n%s", text)
+	}
+}

@@ -1,0 +1,7 @@
+package teammate
+
+import "github.com/coveyteam/covey/hooks"
+
+// HookEvent is the journal's line about a hook that started or ended, for whoever
+// runs hooks for a member that has not begun its session.
+func HookEvent(p hooks.Progress) EventData { return progressEvent(p) }
