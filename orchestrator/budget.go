@@ -14,7 +14,8 @@ import (
 
 // handOverPasses is how many model requests a member may still make once its
 // limit or the team's budget is used up: the first of them is the one that tells
-// it to finish and to hand over.
+// it to finish and to hand over. An agent program makes any number of requests
+// for one prompt, so it gets that prompt alone.
 const handOverPasses = 5
 
 // ledger counts what the members of a team use, in all their lives, and says what
@@ -31,7 +32,10 @@ type ledger struct {
 	usd      float64             // likewise
 	earlier  time.Duration       // that the team was up in earlier runs
 	began    time.Time           // of this run
+	kept     time.Time           // when it was last kept how long the team is up
 	levels   map[string]int      // of the team's uses that were told, by useKey
+	hazy     bool                // some account is
+	dear     bool                // likewise
 }
 
 // account is what one member uses.
@@ -43,10 +47,14 @@ type account struct {
 	told    float64         // US dollars that its agent program has told
 	live    teammate.Usage  // of a prompt that still runs, which is in usage when it ends
 	liveUSD float64         // likewise
-	final   int             // passes that it was granted since something was used up
+	grant   int             // passes that it gets when something is used up, to hand over
+	final   int             // how many of them it has had
 	noted   map[string]bool // ids of the notes that it was shown
 	levels  map[string]int  // of its own uses that were told, by useKey
-	hazy    bool            // it does not tell all that it uses
+	hazy    bool            // it does not tell all the tokens that it uses
+	dear    bool            // nor does anybody know what all of them cost
+	free    bool            // it is paid for by a subscription: its tokens have no price
+	warned  map[string]bool // what people were told not to know exactly
 }
 
 // newLedger is the ledger of a team whose members have not been hired yet.
@@ -58,12 +66,16 @@ func newLedger(b configs.Budget, p priceList, earlier time.Duration, now time.Ti
 }
 
 // open takes a member in with what it has used before.
-func (l *ledger) open(member string, limits configs.Limits, model string, h teammate.History) {
+func (l *ledger) open(member string, limits configs.Limits, agent configs.Agent, h teammate.History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := &account{
-		limits: limits, model: model, usage: h.Usage, priced: h.CostUSD,
-		noted: map[string]bool{}, levels: map[string]int{},
+		limits: limits, model: pricedAs(agent), free: subscribed(agent), usage: h.Usage, priced: h.CostUSD,
+		grant: handOverPasses,
+		noted: map[string]bool{}, levels: map[string]int{}, warned: map[string]bool{},
+	}
+	if agent.Kind == configs.ACP || agent.Kind == configs.Command {
+		a.grant = 1
 	}
 	for id := range h.Delivered {
 		if strings.HasPrefix(id, teammate.NotePrefix) {
@@ -148,8 +160,8 @@ func (l *ledger) uses(member string) []BudgetUse {
 	var list []BudgetUse
 	if a := l.accounts[member]; a != nil {
 		list = append(list,
-			newUse(member, useTokens, float64(a.tokens()), float64(a.limits.MaxTokens)),
-			newUse(member, useUSD, a.usd(), a.limits.MaxBudgetUSD))
+			newUse(member, useTokens, float64(a.tokens()), float64(a.limits.MaxTokens)).least(a.hazy),
+			newUse(member, useUSD, a.usd(), a.limits.MaxBudgetUSD).least(a.dear))
 	}
 	return bounded(append(list, l.teamUses()...))
 }
@@ -157,8 +169,8 @@ func (l *ledger) uses(member string) []BudgetUse {
 // teamUses are what the team has used of its budget. l.mu is held.
 func (l *ledger) teamUses() []BudgetUse {
 	return bounded([]BudgetUse{
-		newUse("", useTokens, float64(l.tokens), float64(l.budget.Tokens)),
-		newUse("", useUSD, l.usd, l.budget.USD),
+		newUse("", useTokens, float64(l.tokens), float64(l.budget.Tokens)).least(l.hazy),
+		newUse("", useUSD, l.usd, l.budget.USD).least(l.dear),
 		newUse("", useTime, l.up().Seconds(), l.budget.Time.Seconds()),
 	})
 }
@@ -168,6 +180,12 @@ func (l *ledger) up() time.Duration { return l.earlier + time.Since(l.began) }
 
 // over is the first of a member's uses that has reached its limit.
 func (l *ledger) over(member string) (BudgetUse, bool) {
+	// Asked for each member in each scene: most teams have no limits.
+	a := l.accounts[member]
+	if l.budget.Tokens == 0 && l.budget.USD == 0 && l.budget.Time == 0 &&
+		(a == nil || a.limits.MaxTokens == 0 && a.limits.MaxBudgetUSD == 0) {
+		return BudgetUse{}, false
+	}
 	for _, u := range l.uses(member) {
 		if u.Level >= 100 {
 			return u, true
@@ -229,7 +247,7 @@ func (p purse) Left(helper bool) error {
 			a.final = 0
 		}
 		return nil
-	case helper || a == nil || a.final >= handOverPasses:
+	case helper || a == nil || a.final >= a.grant:
 		return over.err()
 	}
 	a.final++
@@ -246,11 +264,11 @@ func (p purse) Notes() []teammate.Input {
 		return nil
 	}
 	if over, ok := p.l.over(p.member); ok {
-		return over.note(a.noted)
+		return over.note(a.noted, a.grant)
 	}
 	var list []teammate.Input
 	for _, u := range p.l.uses(p.member) {
-		list = append(list, u.note(a.noted)...)
+		list = append(list, u.note(a.noted, a.grant)...)
 	}
 	return list
 }
@@ -298,7 +316,7 @@ func (l *ledger) handOver(member string) (teammate.Input, bool) {
 	if !ok {
 		return teammate.Input{}, false
 	}
-	return over.note(nil)[0], true
+	return over.note(nil, l.accounts[member].grant)[0], true
 }
 
 // bounded leaves out what has no limit.
@@ -316,4 +334,10 @@ func (u BudgetUse) err() error {
 		cause = teammate.ErrMaxBudget
 	}
 	return fmt.Errorf("%w: %s", cause, u.amount())
+}
+
+// least says that not all of the use is known.
+func (u BudgetUse) least(unknown bool) BudgetUse {
+	u.Least = unknown
+	return u
 }

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("what %s has used, who is no member any more: %w", m.Name, err)
 			}
-			c.ledger.open(m.Name, configs.Limits{}, "", past)
+			c.ledger.open(m.Name, configs.Limits{}, configs.Agent{}, past)
 		}
 		var past programSession
 		if err := value(ctx, c.store, programKey(m.Name), &past); err != nil {
@@ -70,7 +71,7 @@ func (l *ledger) resume(up time.Duration) {
 	for member, a := range l.accounts {
 		l.crossed(member)
 		if over, ok := l.over(member); ok && a.noted[over.id(100)] {
-			a.final = handOverPasses - 1 // it was cut off while it handed over
+			a.final = a.grant - 1 // it was cut off while it handed over
 		}
 	}
 }
@@ -84,4 +85,67 @@ func (c *crew) keepTime(ctx context.Context) error {
 		return nil
 	}
 	return c.store.Put(ctx, keyUpTime, raw(up.Seconds()))
+}
+
+// timed reports whether the team's time is bounded.
+func (l *ledger) timed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.budget.Time > 0
+}
+
+// nextLevel is how long it takes until the team has been up for the next share of
+// its time; false: its time is not bounded, or up.
+func (l *ledger) nextLevel() (time.Duration, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	up := l.up()
+	for _, level := range []time.Duration{50, 75, 90, 100} {
+		if at := l.budget.Time * level / 100; up < at {
+			return at - up, true
+		}
+	}
+	return 0, false
+}
+
+// unknown says what is not known exactly of a member's use, where something
+// bounds it, once for each thing; empty: nothing new.
+func (l *ledger) unknown(member string, end teammate.TurnEnded) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[member]
+	if a == nil {
+		return ""
+	}
+	_, priced := l.prices.find(a.model)
+	a.hazy = a.hazy || end.UsageUnknown
+	a.dear = a.dear || !a.free && !priced && a.told == 0 && (end.UsageUnknown || end.Usage.Total() > 0)
+	l.hazy, l.dear = l.hazy || a.hazy, l.dear || a.dear
+	for _, u := range l.uses(member) {
+		mine := u.What == useTokens && a.hazy || u.What == useUSD && a.dear
+		if !mine || a.warned[u.What] {
+			continue
+		}
+		a.warned[u.What] = true
+		if u.What == useTokens {
+			return fmt.Sprintf("the agent program of %s does not tell all the tokens that it uses: %s cannot be held "+
+				"exactly, what is counted is the least", member, u.setting())
+		}
+		return fmt.Sprintf("what the tokens of %s cost is not known, so %s does not count them: give %q a price in "+
+			"the file that budget.prices names, or bound its tokens", member, u.setting(), cmp.Or(a.model, member))
+	}
+	return ""
+}
+
+// dueToKeep reports whether it is time to keep how long the team has been up; the
+// next time is counted from now.
+func (l *ledger) dueToKeep() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if now.Sub(l.kept) < keepUpTime {
+		return false
+	}
+	l.kept = now
+	return true
 }

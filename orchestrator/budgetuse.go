@@ -88,8 +88,9 @@ func (u BudgetUse) reason() string {
 	return fmt.Sprintf("%s is used up: %s; raise it in the spec and run `covey up` to go on", u.setting(), u.amount())
 }
 
-// note tells a member of a level, unless it is among those that were noted.
-func (u BudgetUse) note(noted map[string]bool) []teammate.Input {
+// note tells a member of a level, unless it is among those that were noted. passes
+// is how many it has left once all is used up.
+func (u BudgetUse) note(noted map[string]bool, passes int) []teammate.Input {
 	if u.Level == 0 || noted[u.id(u.Level)] {
 		return nil
 	}
@@ -102,11 +103,38 @@ func (u BudgetUse) note(noted map[string]bool) []teammate.Input {
 	case u.Level >= 100:
 		text += fmt.Sprintf(" That is all of %s. Finish and hand over now: bring what you have into a state from which "+
 			"others can go on, save or commit it as is usual here, and say in the task or in a message what is done and "+
-			"what is left. Begin nothing new. You may make at most %d model requests from here on.", end, handOverPasses)
+			"what is left. Begin nothing new. ", end)
+		if passes > 1 {
+			text += fmt.Sprintf("You may make at most %d model requests from here on.", passes)
+		} else {
+			text += "This is your last prompt."
+		}
 	case u.Level >= 90:
 		text += " Finish what you are at, and begin nothing large."
 	case u.Level >= 75:
 		text += " Plan the rest so that what is left is enough."
 	}
 	return []teammate.Input{{Kind: teammate.FromCovey, Text: text, MessageID: u.id(u.Level)}}
+}
+
+// report is what is used of the team's budget.
+func (l *ledger) report() []BudgetUse {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.teamUses()
+}
+
+// reportOf is what is used of a member's own limits, and what it has cost.
+func (l *ledger) reportOf(member string) (limits []BudgetUse, usd float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, u := range l.uses(member) {
+		if u.Member != "" {
+			limits = append(limits, u)
+		}
+	}
+	if a := l.accounts[member]; a != nil {
+		usd = a.usd()
+	}
+	return limits, usd
 }

@@ -176,15 +176,16 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		return move{}, err
 	}
 	for {
-		if err := c.keepSchedules(ctx); err != nil {
+		if err := errors.Join(c.heedClock(ctx), c.keepSchedules(ctx)); err != nil {
 			return move{}, err
 		}
 		s, err := c.scene(ctx)
 		if err != nil {
 			return move{}, err
 		}
+		c.hurryOn(s.Seats)
 		for _, m := range plan(s) {
-			if m.Kind == finish && !c.keep {
+			if m.Kind == finish && (!c.keep || m.Limit) {
 				c.announce(ctx, m)
 				return m, nil
 			}
@@ -198,6 +199,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		case <-c.poked:
 		case <-c.nextRetry(s.Seats):
 		case <-c.nextSchedule():
+		case <-c.nextUse():
 		case <-ctx.Done():
 			return move{}, context.Cause(ctx)
 		}
@@ -208,7 +210,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 // it went idle is committed by then, so a team never looks more at rest than
 // it is.
 func (c *crew) scene(ctx context.Context) (scene, error) {
-	var s scene
+	s := scene{Broke: c.ledger.broke()}
 	now := c.now()
 	c.mu.Lock()
 	s.Told, s.Reports, s.Noted, s.Digests = c.told, c.reported, c.noted, c.digests
@@ -245,6 +247,10 @@ func (c *crew) comfort(s *scene) {
 			m.attention, m.stuckOn = "", ""
 			s.Seats[i].Attention = ""
 		}
+		if m.spent && s.Seats[i].Spent == "" { // its limit was raised
+			m.attention, m.limited, m.spent = "", false, false
+			s.Seats[i].Attention = ""
+		}
 	}
 }
 
@@ -272,6 +278,13 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 	case attention:
 		c.mu.Lock()
 		s.stuckOn = fingerprint(m.Tasks)
+		c.mu.Unlock()
+		return c.giveUpOn(ctx, s, m.Reason)
+	case giveLast:
+		return c.handLast(s)
+	case giveUp:
+		c.mu.Lock()
+		s.limited, s.spent = true, true
 		c.mu.Unlock()
 		return c.giveUpOn(ctx, s, m.Reason)
 	case tellLead:
@@ -330,6 +343,7 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	s.spent = false
 	// Any other work means that something happened, so reminders count anew.
 	if mark == "" || mark != s.nudged {
 		s.nudges = 0

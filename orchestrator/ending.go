@@ -28,8 +28,9 @@ type Ending struct {
 	Elapsed     time.Duration
 	Members     []MemberEnding // the lead first
 	Tasks       map[tasks.Status]int
-	FailedOpen  int      // hooks that failed and let it pass
-	Problems    []string // what people should know: members that need attention, …
+	FailedOpen  int         // hooks that failed and let it pass
+	Problems    []string    // what people should know: members that need attention, …
+	Budget      []BudgetUse // what is used of the team's budget, over all runs
 }
 
 // MemberEnding is what one member did in a run.
@@ -44,7 +45,8 @@ type MemberEnding struct {
 	// TokensUnknown: its agent program did not tell all that it used; Tokens is
 	// what it told.
 	TokensUnknown bool
-	CostUSD       float64 // of this run, in US dollars; 0 where its agent does not tell
+	CostUSD       float64     // of this run, in US dollars; 0 where nobody knows
+	Limits        []BudgetUse // how much is used of its own limits, over all runs
 	State         MemberState
 	Reason        string // why it needs attention or has ended early
 }
@@ -81,6 +83,8 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	// The members are summed up after the tasks were read: nobody works any more,
 	// so the two belong together.
 	limited := c.sumUp(&e)
+	e.Budget = c.ledger.report()
+	err = errors.Join(err, c.keepTime(context.WithoutCancel(ctx)))
 	switch {
 	case end.Kind == finish:
 		e.Reason, e.Code = end.Reason, CodeDone
@@ -89,7 +93,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 		if !end.Done || len(e.Problems) > 0 {
 			e.Code = CodeUnfinished
 		}
-		if e.Code != CodeDone && limited {
+		if e.Code != CodeDone && (limited || end.Limit) {
 			e.Code = CodeLimit
 		}
 		if end.Done && len(e.Problems) > 0 {
@@ -124,6 +128,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 			Tokens: s.watch.usage.InputTokens + s.watch.usage.OutputTokens, CostUSD: s.watch.cost,
 			TokensUnknown: s.watch.untold,
 		}
+		m.Limits, _ = c.ledger.reportOf(s.member.Name)
 		switch {
 		case s.gone != "":
 			m.State, m.Reason = Ended, s.gone
@@ -178,7 +183,7 @@ func (o *Orchestrator) markEnded(e Ending, failed error) error {
 		r = NewRunFile(o.place, o.started)
 		r.Spec, r.Members = o.team().File, o.memberNames()
 	}
-	r.Result = &RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer}
+	r.Result = &RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer, Budget: e.Budget}
 	if failed != nil {
 		r.Result.Reason, r.Result.ExitCode = failed.Error(), CodeUnfinished
 	}

@@ -235,10 +235,10 @@ func TestBudgetOfAnAgentProgram(t *testing.T) {
 	r.rewrite("team.yaml", "tasks:", "hooks: {TeammateIdle: [{hooks: [{type: command, command: \"echo gate says no >&2; exit 2\"}]}]}\ntasks:")
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "")
-	if got := e.Members[1]; got.CostUSD != 1.25 || !strings.Contains(got.Reason, "limits.max_budget_usd reached: it has cost 1.25 US dollars") {
+	if got := e.Members[1]; got.CostUSD != 1.25 || !strings.Contains(got.Reason, "limits.max_budget_usd reached: 1.25 of 1.00 US dollars") {
 		t.Errorf("dev's ending is %+v", got)
 	}
-	if prompts := toldFake(t, dir, "prompt"); len(prompts) != 2 {
+	if prompts := toldFake(t, dir, "prompt"); len(prompts) != 3 || !strings.Contains(prompts[2], "This is your last prompt.") {
 		t.Errorf("it got %d prompts: %q", len(prompts), prompts)
 	}
 	before := len(toldFake(t, dir, "prompt"))

@@ -248,6 +248,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: countTasks(all), Seq: c.journal.last(),
 		Attached: c.control.Attached(),
 	}
+	st.Budget = c.ledger.report()
 	st.Schedules = c.scheduleStatus()
 	select {
 	case <-c.up:
@@ -296,6 +297,7 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 	if m.State != Resting {
 		m.WaitsFor = s.waits
 	}
+	m.Limits, m.CostUSD = c.ledger.reportOf(s.member.Name)
 	m.Background = s.errandNames()
 	if m.State == Resting && m.WaitsFor == "" && s.awaited() {
 		m.WaitsFor = "hook " + m.Background[0]

@@ -213,7 +213,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	limits := s.member.Limits
-	c.ledger.open(s.member.Name, limits, pricedAs(s.member.Agent), history)
+	c.ledger.open(s.member.Name, limits, s.member.Agent, history)
 	options := teammate.Options{
 		Name: s.member.Name, Team: o.team().Name, Lead: s.lead, Kind: kindOf(s.member),
 		Equip: o.equipment(ctx, s, history, workdir),

@@ -54,6 +54,8 @@ type seat struct {
 	attention    string
 	stuckOn      string // fingerprint of the tasks that the attention is about; empty: it is about something else
 	limited      bool   // the attention is due to a limit, which ends a team with code 3
+	spent        bool   // likewise, and what it has used of it stays used
+	over         overrun
 	nudges       int
 	nudged       string
 	lockout      *lockout // nil: none; not changed once it stands here
@@ -73,6 +75,7 @@ func (s *seat) view(now time.Time) seatView {
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(s.member),
 		Nudges: s.nudges, Nudged: s.nudged,
 	}
+	v.Spent, v.LastWord = s.crew.ledger.spent(s.member.Name)
 	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.awaited()
 	if v.Lock == lockUsedUp {
 		v.Until = s.lockout.Until

@@ -206,6 +206,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 // there is nothing for them to do.
 func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 	c.ledger = newLedger(o.team().Budget, o.prices, 0, time.Now())
+	c.ledger.tell = c.tellOfUse
 	before, err := o.prepare(ctx, c)
 	c.goal = before.goal
 	if err != nil || before.done {

@@ -19,6 +19,8 @@ const maxNudges = 3
 type scene struct {
 	Tasks   []tasks.Task // in list order
 	Seats   []seatView   // the lead first, then in file order
+	Broke   string       // what of its budget the team has used up; empty: nothing
+	Stopped string       // why no turn may begin any more; empty: they may
 	Told    string       // the impasse that the lead was last told of
 	Reports string       // the finished list that the lead last reported on
 	// Free is how many more turns may begin, by agent; no entry: any number.
@@ -37,6 +39,8 @@ type seatView struct {
 	Awaited   bool // a hook in the background may wake it yet
 	Gone      bool // halted or failed for good: takes no more turns
 	Attention string
+	Spent     string    // which of its own or the team's limits is used up; empty: none
+	LastWord  bool      // it was told that, and to hand over
 	Agent     string    // key of scene.Free
 	Lock      lockState // its agent cannot be used for now
 	Until     time.Time // lockUsedUp only: for how long
@@ -74,6 +78,7 @@ type move struct {
 	Reason string
 	Mark   string // fingerprint to remember: nudges, impasses, reports and waits
 	Done   bool   // finish only: everything is done
+	Limit  bool   // finish only: a limit is why, and ends also a team that is to be kept up
 	Names  []string
 	Until  time.Time
 }
@@ -82,6 +87,9 @@ type move struct {
 // called after every change and must be a function of the scene alone: one
 // call's moves, once carried out, are visible in the next scene.
 func plan(s scene) []move {
+	if s.Broke != "" || s.Stopped != "" {
+		return windDown(s)
+	}
 	var moves []move
 	taken, working := map[string]bool{}, map[string]bool{}
 	s.Free = maps.Clone(s.Free)
@@ -116,6 +124,9 @@ func plan(s scene) []move {
 
 // next is what an idle member should do now, if anything.
 func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
+	if seat.Spent != "" {
+		return last(s, seat)
+	}
 	// Each try of a member that is locked out costs an answer of the vendor's, so
 	// only a person can cause one.
 	if seat.Lock == lockOver || seat.Lock != "" && slices.ContainsFunc(seat.Unread, fromOperator) {

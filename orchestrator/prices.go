@@ -227,13 +227,19 @@ func priceError(name string, err error) error {
 		"output, cache_read and cache_write", name, pos.Line, pos.Column, oneLine(e.GetMessage()))
 }
 
+// subscribed reports whether an agent works on a login that the user has made: who
+// pays for a subscription pays for no tokens.
+func subscribed(a configs.Agent) bool {
+	return (a.Kind == configs.ACP || a.Kind == configs.Command) && a.Auth == configs.Login && a.Model.Script == ""
+}
+
 // pricedAs is the name by which the prices of a member's model are found. An
 // agent program goes by its preset or its program's name, since covey cannot see
 // its model; one that works on a subscription has no price at all.
 func pricedAs(a configs.Agent) string {
 	switch a.Kind {
 	case configs.ACP, configs.Command:
-		if a.Auth == configs.Login {
+		if subscribed(a) {
 			return ""
 		}
 		return strings.TrimPrefix(kindOf(configs.Member{Agent: a}), string(a.Kind)+"/") + "/" + a.Model.Name

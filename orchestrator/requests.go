@@ -69,6 +69,8 @@ type Status struct {
 	Result    *RunResult     `json:"result,omitempty"` // of the last run; nil while one runs
 	// Schedules are those of the running team, in file order.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
+	// Budget is what is used of the team's budget, over all runs.
+	Budget []BudgetUse `json:"budget,omitempty"`
 }
 
 // MemberStatus is one member in a Status.
@@ -99,6 +101,10 @@ type MemberStatus struct {
 	// Hooks are those that failed and let it pass, and those that only observed and
 	// would have done something.
 	Hooks []HookCount `json:"hooks,omitempty"`
+	// Limits are how much is used of its own limits, over all runs.
+	Limits []BudgetUse `json:"limits,omitempty"`
+	// CostUSD is what it has cost, over all runs, in US dollars as far as it is known.
+	CostUSD float64 `json:"cost_usd,omitempty"`
 	// LimitedUntil is when a member of state Limited tries again.
 	LimitedUntil time.Time `json:"limited_until,omitzero"`
 }

@@ -32,10 +32,11 @@ type RunFile struct {
 
 // RunResult is how a run ended.
 type RunResult struct {
-	Reason   string    `json:"reason"`
-	ExitCode int       `json:"exit_code"`
-	Ended    time.Time `json:"ended"`
-	Answer   string    `json:"answer,omitempty"` // the lead's last text
+	Reason   string      `json:"reason"`
+	ExitCode int         `json:"exit_code"`
+	Ended    time.Time   `json:"ended"`
+	Answer   string      `json:"answer,omitempty"` // the lead's last text
+	Budget   []BudgetUse `json:"budget,omitempty"` // what was used of the team's budget by then, over all runs
 }
 
 // NewRunFile is the RunFile of this process for a run that starts now.

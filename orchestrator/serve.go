@@ -141,6 +141,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 			c.act(ctx, s, c.tellOfLimit(ctx, s, data))
 		case teammate.TurnEnded:
 			c.turnEnded(s, data)
+			c.noteUnknown(s, data)
 			c.unlock(ctx, s, data.Reason)
 		}
 	}
@@ -189,6 +190,7 @@ func (c *crew) turnEnded(s *seat, end teammate.TurnEnded) {
 	case "max_turns", "max_tokens", "max_budget", "turn_timeout":
 		c.mu.Lock()
 		s.limited = true
+		s.spent = end.Reason == teammate.EndMaxTokens || end.Reason == teammate.EndMaxBudget
 		c.mu.Unlock()
 	}
 }

@@ -148,6 +148,7 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 		Started: file.Started, FailOpen: run.hooksOfAll().FailedOpen(), Result: file.Result,
 	}
 	if file.Result != nil {
+		s.Budget = file.Result.Budget
 		s.Elapsed = max(0, file.Result.Ended.Sub(file.Started)).Round(time.Millisecond)
 	}
 	snapshot, err := readStore(ctx, place)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,6 +69,7 @@ func readStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Sta
 // not fit into a column and must not be cut.
 func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 	c.out.printf("%s\n", c.out.paint(bold, statusLine(s, now)))
+	c.printBudget(s.Budget)
 	if len(s.Members) > 0 {
 		c.out.printf("\n")
 		memberTable(s.Members, now).print(c.out)
@@ -114,6 +116,10 @@ func statusLine(s orchestrator.Status, now time.Time) string {
 // busy with or waits for, since it is never both.
 func memberTable(members []orchestrator.MemberStatus, now time.Time) *table {
 	t := &table{head: []string{"MEMBER", "AGENT", "STATE", "TURN", "PASS", "TASK", "WAITS FOR", "UNREAD", "REFUSALS"}}
+	limited := slices.ContainsFunc(members, func(m orchestrator.MemberStatus) bool { return len(m.Limits) > 0 })
+	if limited {
+		t.head = append(t.head, "USED")
+	}
 	for _, m := range members {
 		task := m.Task
 		if m.Subject != "" {
@@ -123,9 +129,13 @@ func memberTable(members []orchestrator.MemberStatus, now time.Time) *table {
 		if m.State == orchestrator.Working && m.Doing != "" {
 			waits = m.Doing
 		}
-		t.add(cell{text: m.Name}, cell{text: m.Agent}, cell{stateText(m, now), memberStyle(m.State)},
-			cell{text: count(m.Turn)}, cell{text: count(m.Pass)}, cell{text: task}, cell{text: waits},
-			cell{text: fmt.Sprint(m.Unread)}, cell{text: fmt.Sprint(m.Refusals)})
+		row := []cell{{text: m.Name}, {text: m.Agent}, {stateText(m, now), memberStyle(m.State)},
+			{text: count(m.Turn)}, {text: count(m.Pass)}, {text: task}, {text: waits},
+			{text: fmt.Sprint(m.Unread)}, {text: fmt.Sprint(m.Refusals)}}
+		if limited {
+			row = append(row, usedCell(m.Limits))
+		}
+		t.add(row...)
 	}
 	return t
 }

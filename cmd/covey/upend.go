@@ -17,6 +17,7 @@ func (c *cli) report(team string, e orchestrator.Ending, counted *memberHooks) {
 		c.out.printf("\n%s\n", answer)
 	}
 	c.out.printf("\n%s\n", c.out.paint(bold, endLine(team, e)))
+	c.printBudget(e.Budget)
 	if len(e.Members) > 0 {
 		c.out.printf("\n")
 		endTable(e.Members).print(c.out)
@@ -48,12 +49,28 @@ func endLine(team string, e orchestrator.Ending) string {
 // nothing included: that is worth knowing.
 func endTable(members []orchestrator.MemberEnding) *table {
 	t := &table{head: []string{"MEMBER", "AGENT", "STATE", "TURNS", "PASSES", "COMPLETED", "REFUSALS", "TOKENS"}}
+	has := func(what func(orchestrator.MemberEnding) bool) bool { return slices.ContainsFunc(members, what) }
+	costs := has(func(m orchestrator.MemberEnding) bool { return m.CostUSD > 0 })
+	limited := has(func(m orchestrator.MemberEnding) bool { return len(m.Limits) > 0 })
+	if costs {
+		t.head = append(t.head, "COST")
+	}
+	if limited {
+		t.head = append(t.head, "USED")
+	}
 	for _, m := range members {
 		completed := slices.Clone(m.Completed)
 		slices.SortFunc(completed, func(x, y string) int { return number(x) - number(y) })
-		t.add(cell{text: m.Name}, cell{text: m.Agent}, cell{string(m.State), memberStyle(m.State)},
-			cell{text: fmt.Sprint(m.Turns)}, cell{text: fmt.Sprint(m.Passes)},
-			cell{text: strings.Join(completed, ", ")}, cell{text: fmt.Sprint(m.Refusals)}, cell{text: tokensText(m)})
+		row := []cell{{text: m.Name}, {text: m.Agent}, {string(m.State), memberStyle(m.State)},
+			{text: fmt.Sprint(m.Turns)}, {text: fmt.Sprint(m.Passes)},
+			{text: strings.Join(completed, ", ")}, {text: fmt.Sprint(m.Refusals)}, {text: tokensText(m)}}
+		if costs {
+			row = append(row, cell{text: fmt.Sprintf("$%.2f", m.CostUSD)})
+		}
+		if limited {
+			row = append(row, usedCell(m.Limits))
+		}
+		t.add(row...)
 	}
 	return t
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// printBudget prints what is used of the team's budget, if it has one.
+func (c *cli) printBudget(uses []orchestrator.BudgetUse) {
+	if len(uses) == 0 {
+		return
+	}
+	texts := make([]string, len(uses))
+	for i, u := range uses {
+		texts[i] = c.out.paint(levelStyle(u.Level), u.String())
+	}
+	c.out.printf("budget: %s\n", strings.Join(texts, " · "))
+}
+
+// usedCell is what a member has used of its own limits: 12000/20000, $1.25/$2.00.
+func usedCell(limits []orchestrator.BudgetUse) cell {
+	var texts []string
+	level := 0
+	for _, u := range limits {
+		most := ""
+		if u.Least {
+			most = "≥"
+		}
+		if u.What == "usd" {
+			texts = append(texts, fmt.Sprintf("%s$%.2f/$%.2f", most, u.Used, u.Limit))
+		} else {
+			texts = append(texts, fmt.Sprintf("%s%.0f/%.0f", most, u.Used, u.Limit))
+		}
+		level = max(level, u.Level)
+	}
+	return cell{strings.Join(texts, " "), levelStyle(level)}
+}
+
+// levelStyle sets off what is nearly used up.
+func levelStyle(level int) style {
+	switch {
+	case level >= 100:
+		return red
+	case level >= 75:
+		return yellow
+	}
+	return normal
+}

@@ -1,0 +1,197 @@
+package orchestrator
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// toil is a member that works for ever at whatever it is given; each of its
+// requests uses 100 tokens.
+const toil = `usage: {input_tokens: 90, output_tokens: 10}
+steps:
+  - {when: '^You own task', call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]}
+  - {when: 'Finish and hand over', call: [{tool: TaskUpdate, input: {taskId: "1", metadata: {left: all}}}], times: -1}
+  - {when: 'own open tasks', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed, metadata: {left: none}}}]}
+  - {when: 'Updated task.*metadata', say: Handed over., times: -1}
+  - {call: [{tool: Bash, input: {command: "true"}}], times: -1}
+`
+
+// toilers are members that toil, for a lead that leaves it to them. more stands
+// in the spec, limits at each of them.
+func toilers(more, limits string, names ...string) map[string]string {
+	spec := "covey: 1\nname: crew\ngoal: Ship it.\nmodels:\n  lead: {provider: script, script: lead.yaml}\n"
+	var members, list strings.Builder
+	files := map[string]string{"lead.yaml": "usage: {input_tokens: 1}\nsteps: [{say: \"I leave it to them.\", times: -1}]\n"}
+	for i, name := range names {
+		spec += fmt.Sprintf("  %[1]s: {provider: script, script: %[1]s.yaml}\n", name)
+		fmt.Fprintf(&members, "  %s: {model: %s%s}\n", name, name, limits)
+		fmt.Fprintf(&list, "  - {id: t%d, subject: Toil, owner: %s}\n", i, name)
+		files[name+".yaml"] = strings.NewReplacer(`"1"`, fmt.Sprintf("%q", fmt.Sprint(i+1)), "#1", fmt.Sprint("#", i+1)).Replace(toil)
+	}
+	files["team.yaml"] = spec + "defaults: {permission_mode: bypassPermissions}\nlead: {model: lead}\nteammates:\n" +
+		members.String() + "tasks:\n" + list.String() + more
+	return files
+}
+
+// transcriptOf is the text of all transcripts of a member.
+func (r *rig) transcriptOf(member string) string {
+	r.t.Helper()
+	place, err := PlaceOf("crew", r.dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(place.Transcripts(), member, "*.jsonl"))
+	if err != nil || len(paths) != 1 {
+		r.t.Fatalf("transcripts of %s: %v, %v", member, paths, err)
+	}
+	data, err := os.ReadFile(paths[0])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// noted checks that a member was told of these levels, each of them once.
+func (r *rig) noted(member, prefix string, levels ...int) {
+	r.t.Helper()
+	text := r.transcriptOf(member)
+	for _, level := range []int{50, 75, 90, 100} {
+		n := strings.Count(text, fmt.Sprintf(`"%s:%d"`, prefix, level))
+		if want := slices.Contains(levels, level); want != (n == 1) || n > 1 {
+			r.t.Errorf("%s was told of %d %% %d times", member, level, n)
+		}
+	}
+}
+
+// A member is told how much of its own limit is used, hands over, and takes no
+// more turns until the limit is raised; then it goes on where it was.
+func TestMemberUsesUpItsLimit(t *testing.T) {
+	r := newRig(t, toilers("", ", limits: {max_tokens: 1000}", "dev"))
+	e := r.run(Options{})
+	r.want(e, CodeLimit, "limits.max_tokens is used up: 1200 of 1000 tokens")
+	r.noted("dev", "budget:dev:tokens:1000", 50, 75, 90, 100)
+	if dev := e.Members[1]; dev.State != NeedsAttention || len(dev.Limits) != 1 || dev.Limits[0].Used != 1200 {
+		t.Errorf("dev ended as %+v", dev)
+	}
+	if list := r.list(); list[0].Status != tasks.InProgress || string(list[0].Metadata["left"]) != `"all"` {
+		t.Errorf("its task is %+v", list[0])
+	}
+	var levels []int
+	for _, u := range of[BudgetUse](r, "budget") {
+		levels = append(levels, u.Level)
+	}
+	if !slices.Equal(levels, []int{50, 75, 90, 100}) {
+		t.Errorf("the journal tells of %v", levels)
+	}
+
+	e = r.run(Options{})
+	r.want(e, CodeLimit, "1200 of 1000 tokens")
+	if e.Members[1].Turns != 0 {
+		t.Errorf("in the next run dev took %d turns", e.Members[1].Turns)
+	}
+	r.rewrite("team.yaml", "max_tokens: 1000", "max_tokens: 100000")
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+}
+
+// Two members use up the team's budget at once. No more is used than what was
+// under way, and what they get to hand over; then the team ends, and a restart
+// makes no difference.
+func TestTeamUsesUpItsBudget(t *testing.T) {
+	r := newRig(t, toilers("budget: {tokens: 2000}\nkeep: true\n", "", "ana", "bob"))
+	e := r.run(Options{})
+	r.want(e, CodeLimit, "budget.tokens is used up")
+	used := e.Budget[0].Used
+	if most := 2000 + float64(100*2*(1+handOverPasses)+1*handOverPasses); used < 2000 || used > most {
+		t.Errorf("%v tokens are used, which may be 2000 to %v", used, most)
+	}
+	for _, name := range []string{"ana", "bob"} {
+		r.noted(name, "budget:team::tokens:2000", levelsIn(r.transcriptOf(name))...)
+		if !strings.Contains(r.transcriptOf(name), "Finish and hand over") {
+			t.Errorf("%s was not told to hand over", name)
+		}
+	}
+	r.want(r.run(Options{}), CodeLimit, "budget.tokens is used up")
+	if again := of[teammate.TurnStarted](r, "turn_started"); len(again) != 0 {
+		t.Errorf("the next run has turns: %+v", again)
+	}
+}
+
+// levelsIn are the levels of the team that a transcript tells of.
+func levelsIn(transcript string) []int {
+	var levels []int
+	for _, level := range []int{50, 75, 90, 100} {
+		if strings.Contains(transcript, fmt.Sprintf(`"budget:team::tokens:2000:%d"`, level)) {
+			levels = append(levels, level)
+		}
+	}
+	return levels
+}
+
+// Whenever covey is killed, nothing is counted twice or told twice.
+func TestBudgetSurvivesKills(t *testing.T) {
+	r := newRig(t, toilers("", ", limits: {max_tokens: 3000}", "dev"))
+	for i := range 4 {
+		r.killAt([]string{"budget", "tool_result"}[i%2])
+	}
+	e := r.run(Options{})
+	r.want(e, CodeLimit, "limits.max_tokens is used up")
+	text := r.transcriptOf("dev")
+	counted := 100 * strings.Count(text, `"usage":{"input_tokens":90,"output_tokens":10}`)
+	if got := int(e.Members[1].Limits[0].Used); got != counted || got > 3000+100*(1+handOverPasses) {
+		t.Errorf("%d tokens are counted, the transcript has %d", got, counted)
+	}
+	r.noted("dev", "budget:dev:tokens:3000", 50, 75, 90, 100)
+}
+
+// What is used costs what the team's own price file says, in this run and after.
+func TestBudgetInDollars(t *testing.T) {
+	files := toilers("budget: {usd: 1, prices: prices.yaml}\n", "", "dev")
+	files["prices.yaml"] = "covey_prices: 1\ndate: 2026-11-01\nprices:\n  - {model: script/d*, input: 1000, output: 1000}\n"
+	r := newRig(t, files)
+	e := r.run(Options{})
+	r.want(e, CodeLimit, "budget.usd is used up: at least 1.")
+	// The lead has no price, and people are told so.
+	if w := of[teammate.Warning](r, "warning"); len(w) != 1 || !strings.Contains(w[0].Text, `give "script/lead" a price`) {
+		t.Errorf("warnings %+v", w)
+	}
+	var cost float64
+	for _, end := range of[teammate.TurnEnded](r, "turn_ended") {
+		cost += end.CostUSD
+	}
+	if used := e.Budget[0].Used; fmt.Sprintf("%.3f", used) != fmt.Sprintf("%.3f", cost) || used > 1.7 || e.Members[1].CostUSD != cost {
+		t.Errorf("%v dollars are used, the turns cost %v, dev %v", used, cost, e.Members[1].CostUSD)
+	}
+	r.rewrite("team.yaml", "usd: 1,", "usd: 1.6,")
+	if again := r.run(Options{}); again.Budget[0].Used < cost {
+		t.Errorf("the next run counts %+v", again.Budget)
+	}
+}
+
+// The time that a team may be up ends it, though nobody asks for a pass, and also
+// when it is to be kept up.
+func TestBudgetOfTime(t *testing.T) {
+	files := toilers("budget: {time: 1s}\nkeep: true\n", "", "dev")
+	files["dev.yaml"] = "steps: [{say: Well., times: -1}]\n"
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "tasks:\n  - {id: t0, subject: Toil, owner: dev}\n", "", 1)
+	r := newRig(t, files)
+	e := r.run(Options{})
+	r.want(e, CodeLimit, "budget.time is used up")
+	if e.Elapsed > 10*time.Second || e.Budget[0].What != useTime {
+		t.Errorf("after %v: %+v", e.Elapsed, e.Budget)
+	}
+	r.rewrite("team.yaml", "time: 1s", "time: 1h")
+	r.rewrite("team.yaml", "keep: true\n", "")
+	e = r.run(Options{Goal: "Once more."})
+	r.want(e, CodeDone, "")
+	if up := e.Budget[0].Used; up < 1 || up > 60 {
+		t.Errorf("the team has been up for %v s", up)
+	}
+}
