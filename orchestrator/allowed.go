@@ -31,12 +31,13 @@ func (r TeamCall) inNameOf(member string) TeamCall     { r.As = member; return r
 // allowed says whether a caller may make this request; its error wraps
 // ErrDenied and says why not. Everybody may look; members and their hooks may
 // act as themselves; only the operator may act for others, override gates and
-// limits, interrupt, and end the team; only members use the team tools. What is not known is refused.
+// limits, answer what waits in the inbox, interrupt, and end the team or a member;
+// only members use the team tools. What is not known is refused.
 func allowed(by Caller, v bus.Verb, req any) error {
 	switch v {
-	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbAttach:
+	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbAttach, verbInbox:
 		return nil
-	case verbInterrupt, verbDown, verbReload:
+	case verbInterrupt, verbDown, verbReload, verbAnswer, verbEnd:
 		if by.Kind != Operator {
 			return denied(by, "only the operator may ask for "+string(v))
 		}

@@ -22,6 +22,10 @@ type board struct {
 	// members lists who can own a task and get mail, the lead first.
 	members []string
 	terms   memberTerms
+	// finished is told of each task that was completed; nil: nobody is.
+	finished func(context.Context, tasks.Task)
+	// mayFinish refuses a member that may complete nothing yet; nil: all may.
+	mayFinish func(member string) error
 	// protocol carries out structured messages; nil: there is nobody who could.
 	protocol protocol
 	team     string  // the team's name, which agent ids end with
@@ -133,6 +137,9 @@ func (b *board) update(ctx context.Context, by actor, id string, p tasks.Patch) 
 	}
 	for tries := 1; ; tries++ {
 		t, changed, err := b.updateOnce(ctx, by, id, p)
+		if err == nil && t.Status == tasks.Completed && b.finished != nil {
+			b.finished(ctx, t)
+		}
 		if err == nil && b.closed != nil && t.Status == tasks.Completed && slices.Contains(changed, "status") {
 			b.closed(t)
 		}
@@ -189,6 +196,13 @@ func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task, shown [
 	if err := b.store.Holds(ctx, by.Actor, t.ID); err != nil {
 		return err
 	}
+	if b.mayFinish != nil {
+		if err := b.mayFinish(by.Name); err != nil {
+			return err
+		}
+	}
+	// Approval is asked for when a task is said to be done, and not at each turn end.
+	ctx = context.WithValue(ctx, completing{}, by.Name)
 	for _, e := range shown {
 		e.By = by.Name
 		t.Evidence = append(t.Evidence, e)

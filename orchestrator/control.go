@@ -66,6 +66,9 @@ type Handlers struct {
 	Hooks     func(context.Context) ([]HookInfo, error)
 	Attach    func(context.Context) (AttachReply, error)
 	Reload    func(context.Context) (ReloadReply, error) // looks at the files that hooks come from
+	Inbox     func(context.Context, InboxQuery) ([]tasks.Request, error)
+	Answer    func(context.Context, InboxAnswer) (tasks.Request, error)
+	End       func(context.Context, EndMember) (EndReply, error)
 
 	// Guard is asked before a request that a process of a member's tool makes in the
 	// member's name; its error refuses. nil: nobody is asked.
@@ -108,6 +111,9 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		}),
 		handle(b, verbHooks, asking(h.Hooks)),
 		handle(b, verbReload, asking(h.Reload)),
+		handle(b, verbInbox, telling(h.Inbox)),
+		handle(b, verbAnswer, telling(h.Answer)),
+		handle(b, verbEnd, telling(h.End)),
 		c.handleAttach(b),
 	)
 	if err != nil {
@@ -134,6 +140,11 @@ type answerer[Req, Rep any] func(context.Context, Caller, Req) (Rep, error)
 // asking makes a handler of a function that needs nothing to know.
 func asking[Rep any](f func(context.Context) (Rep, error)) answerer[struct{}, Rep] {
 	return func(ctx context.Context, _ Caller, _ struct{}) (Rep, error) { return f(ctx) }
+}
+
+// telling makes a handler of a function that needs the request alone.
+func telling[Req, Rep any](f func(context.Context, Req) (Rep, error)) answerer[Req, Rep] {
+	return func(ctx context.Context, _ Caller, r Req) (Rep, error) { return f(ctx, r) }
 }
 
 // acting makes a handler of a function that acts for a member, which it is

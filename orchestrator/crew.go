@@ -57,6 +57,7 @@ type crew struct {
 	schedules []configs.Schedule // that the run began with
 	slots     map[string]*slots  // by agent; fixed once run has begun
 	ledger    *ledger
+	asks      *inbox // nil: nobody asks anybody
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes
 	// its gates, as the spec has it by then; nil: they are not.
@@ -109,6 +110,11 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	if err := c.setUp(ctx); err != nil {
 		return move{}, err
 	}
+	closeInbox, err := c.asks.begin(ctx)
+	if err != nil {
+		return move{}, err
+	}
+	defer closeInbox()
 	mctx, cancel := context.WithCancelCause(ctx)
 	c.first = len(c.seats())
 	c.trees.report()
@@ -219,6 +225,9 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 	}
 	c.mu.Unlock()
 	s.Free = c.freeSlots()
+	// Before the mail is read: an answer that closes a question in between is mail by
+	// then.
+	c.asks.view(s.Seats)
 	var err error
 	if s.Tasks, err = c.store.List(ctx); err != nil {
 		return s, err
@@ -271,6 +280,8 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 		c.waitFor(m)
 	case giveClaim:
 		return c.handClaim(ctx, s, m.Tasks[0])
+	case giveQuestions:
+		return c.handQuestions(s, m.Mark)
 	case giveNudge:
 		return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
 			{Kind: teammate.FromCovey, Text: tongueOf(s.member.Agent).nudgeText(m.Tasks)},
@@ -356,7 +367,8 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 		c.digests = 0
 	}
 	s.idle, s.attention, s.stuckOn, s.limited, c.resting, c.waiting = false, "", "", false, nil, ""
-	s.work <- w // never blocks: the member was idle, so the one place is free
+	c.asks.note() // it may have needed attention
+	s.work <- w   // never blocks: the member was idle, so the one place is free
 	return nil
 }
 
@@ -422,7 +434,8 @@ func (c *crew) needsAttention(ctx context.Context, s *seat, reason string) error
 	s.attention = reason
 	c.mu.Unlock()
 	c.poke()
-	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason))
+	return errors.Join(c.troubled(ctx, s, reason),
+		c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason)))
 }
 
 // giveUpOn is needsAttention for a member that does not know it itself: the

@@ -204,7 +204,7 @@ func pairs(env []configs.EnvVar) []string {
 // member's rules when its program asks. It runs none of them through its
 // member: they come in over MCP.
 func (o *Orchestrator) programTools(s *seat) ([]teammate.Tool, error) {
-	list, err := foreignTools(s.crew.board, s.actor, s.crew.roster)
+	list, err := s.foreignTools()
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,9 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Down:      c.takeDown,
 		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c) },
 		Reload:    c.reload.ask,
+		Inbox:     c.inboxFor,
+		Answer:    c.answerFor,
+		End:       c.endFor,
 		Guard:     c.guardCommand,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
@@ -223,7 +226,7 @@ func (s *seat) state() MemberState {
 		return Ended
 	case !s.sessionBegun:
 		return Starting
-	case !s.idle && s.waits != "":
+	case !s.idle && (s.waits != "" || s.aside != ""):
 		return Waiting
 	case !s.idle:
 		return Working
@@ -246,7 +249,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 	st := Status{
 		Team: o.team().Name, Goal: c.goal, Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: countTasks(all), Seq: c.journal.last(),
-		Attached: c.control.Attached(),
+		Attached: c.control.Attached(), Requests: c.asks.forPeople(),
 	}
 	st.Budget = c.ledger.report()
 	st.Schedules = c.scheduleStatus()
@@ -295,7 +298,10 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 		}
 	}
 	if m.State != Resting {
-		m.WaitsFor = s.waits
+		m.WaitsFor = cmp.Or(s.waits, s.aside)
+	}
+	if awaits := c.asks.awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {
+		m.WaitsFor = awaits
 	}
 	m.Limits, m.CostUSD = c.ledger.reportOf(s.member.Name)
 	m.Background = s.errandNames()

@@ -90,7 +90,7 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.around = surroundingsOf(o.team().Workspace)
-	c.board = &board{store: c.store, members: o.memberNames()}
+	c.board = &board{store: c.store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish}
 	c.board.team, c.board.letters = o.team().Name, letters(o.place.Mail())
 	c.board.heard, c.board.closed = c.heard, c.closed
 	for _, m := range o.team().Members() {
@@ -110,6 +110,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err != nil {
 		return err
 	}
+	c.live.after = c.seekApproval
 	c.live.state.Store(&hookState{runner: runner, layers: o.hooks()})
 	c.reload = o.newReloader(c)
 	if c.trees, err = o.openTrees(ctx, c); err != nil {
@@ -139,7 +140,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 		Env:        childEnvironment(o.opts, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
-		Policies:   c.policies(),
+		Policies:   c.withApprovals(c.policies()),
 		Callbacks:  c.functions,
 		Models:     &hookModels{o: o, c: c, asked: map[askedBy]*script.Model{}},
 		Tools:      &hookTools{c: c, servers: c.servers},
@@ -208,6 +209,9 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	if err != nil {
 		return err
 	}
+	if permissions.Mode, err = c.startingMode(ctx, s); err != nil {
+		return err
+	}
 	mail, err := c.board.letters.folder(s.member.Name)
 	if err != nil {
 		return err
@@ -226,6 +230,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		},
 		Background: s.background, Purse: purse{c.ledger, s.member.Name}, Later: s.later,
 		Behind: func(p hooks.Progress) { s.behind(ctx, p) },
+		Asker:  asker{s}, OnHold: s.onHold,
 	}
 	c.surround(&options, s)
 	if s.mate, err = teammate.New(options); err == nil {
@@ -307,7 +312,12 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *builtin.Tools) ([]team
 			tools = append(tools, t)
 		}
 	}
-	return append(tools, o.withHelpers(s, workspace, team)...), nil
+	tools = append(tools, o.withHelpers(s, workspace, team)...)
+	if !s.member.PlanRequired {
+		return tools, nil
+	}
+	plan, err := s.planTool(planTool)
+	return append(tools, plan), err
 }
 
 // mayUse reports whether a tool is among those that a spec names; nil names all.

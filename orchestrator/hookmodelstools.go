@@ -55,7 +55,7 @@ func (h *hookTools) teamTool(s *seat, name string) (teammate.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	foreign, err := foreignTools(h.c.board, s.actor, h.c.roster)
+	foreign, err := s.foreignTools()
 	if err != nil {
 		return nil, err
 	}

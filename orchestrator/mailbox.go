@@ -63,6 +63,13 @@ type seat struct {
 	watch        watch
 	stint        stint
 	asked        map[string]int // team tools that its program may call now, for it has asked
+	aside        string         // what it waits for in the middle of its turn; empty: nothing
+	slot         func()         // gives back its place among those on one login; nil: it has none
+	leaving      string         // it was asked to end and does: why
+	planned      bool           // its plan was approved
+	quit         context.CancelCauseFunc
+	bye          chan struct{} // closed when it is to leave
+	left         chan struct{} // closed when it has left
 
 	errands map[string]errand // hooks in the background, by id
 }
@@ -95,6 +102,8 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 			return teammate.Work{}, io.EOF
 		}
 		return w, nil
+	case <-s.bye:
+		return teammate.Work{}, io.EOF
 	case <-ctx.Done():
 		return teammate.Work{}, context.Cause(ctx)
 	}

@@ -105,7 +105,7 @@ func (c *crew) desk(s *seat) (*toolDesk, error) {
 	if d := t.desks[s.member.Name]; d != nil {
 		return d, nil
 	}
-	list, err := foreignTools(c.board, s.actor, c.roster)
+	list, err := s.foreignTools()
 	if err != nil {
 		return nil, err
 	}

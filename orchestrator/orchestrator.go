@@ -169,6 +169,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
 		poked:          make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
+	c.asks = newInbox(c, o.team())
 	c.processes.mark = runMark(o.place)
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}

@@ -23,6 +23,8 @@ type scene struct {
 	Stopped string       // why no turn may begin any more; empty: they may
 	Told    string       // the impasse that the lead was last told of
 	Reports string       // the finished list that the lead last reported on
+	// Merging are the tasks whose work is on its way into its branch.
+	Merging map[string]bool
 	// Free is how many more turns may begin, by agent; no entry: any number.
 	Free map[string]int
 	// Noted: idle members have answered something that the lead has not heard.
@@ -49,6 +51,8 @@ type seatView struct {
 	HeldBy    string   // the one of them that has some; plan finds it out
 	Skills    tasks.Skills
 	Unread    []tasks.Message
+	Awaits    string // whose answer it waits for, which comes as mail; empty: nobody's
+	Questions string // those that others have put to it, as a mark; empty: none
 	Nudges    int    // nudges given since Nudged was true
 	Nudged    string // fingerprint of the tasks at the last nudge
 }
@@ -58,16 +62,18 @@ type moveKind string
 
 // The moves of a plan.
 const (
-	giveMail  moveKind = "mail"      // hand Member all of its unread mail
-	giveGoOn  moveKind = "go on"     // let Member go on that was locked out
-	waitLimit moveKind = "wait"      // nothing to do but to wait Until, for Names
-	giveClaim moveKind = "claim"     // claim Tasks[0] for Member and hand it over
-	giveNudge moveKind = "nudge"     // remind Member of Tasks
-	attention moveKind = "attention" // Member needs attention: Reason
-	tellLead  moveKind = "tell"      // tell the lead of the impasse Reason
-	giveNotes moveKind = "notes"     // give the lead what idle members have left for it
-	askReport moveKind = "report"    // ask the lead for its last report
-	finish    moveKind = "finish"    // the team is at rest: end it
+	giveMail  moveKind = "mail"  // hand Member all of its unread mail
+	giveGoOn  moveKind = "go on" // let Member go on that was locked out
+	waitLimit moveKind = "wait"  // nothing to do but to wait Until, for Names
+	giveClaim moveKind = "claim" // claim Tasks[0] for Member and hand it over
+	giveNudge moveKind = "nudge" // remind Member of Tasks
+	// giveQuestions reminds Member of what others wait to hear from it.
+	giveQuestions moveKind = "questions"
+	attention     moveKind = "attention" // Member needs attention: Reason
+	tellLead      moveKind = "tell"      // tell the lead of the impasse Reason
+	giveNotes     moveKind = "notes"     // give the lead what idle members have left for it
+	askReport     moveKind = "report"    // ask the lead for its last report
+	finish        moveKind = "finish"    // the team is at rest: end it
 )
 
 // move is one thing to do. Fields that a kind does not use are zero.
@@ -102,7 +108,7 @@ func plan(s scene) []move {
 			busy = true
 			continue
 		}
-		busy = busy || seat.Helped || seat.Awaited
+		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != ""
 		seat.HeldBy = heldBy(s, seat, working)
 		if m, ok := next(s, seat, taken); ok {
 			moves, working[seat.Name] = append(moves, m), true
@@ -140,6 +146,14 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 	}
 	if show, moot := sortMail(seat.Unread, s.Tasks, seat.Name); len(show)+len(moot) > 0 {
 		return move{Kind: giveMail, Member: seat.Name}, true
+	}
+	// Reminders end like those of tasks. Nobody is given up for it: the question has a
+	// deadline, and whoever waits is told then.
+	if seat.Questions != "" && seat.Attention == "" && (seat.Nudged != seat.Questions || seat.Nudges < maxNudges) {
+		return move{Kind: giveQuestions, Member: seat.Name, Mark: seat.Questions}, true
+	}
+	if seat.Awaits != "" {
+		return move{}, false // the answer is mail
 	}
 	// Mail comes before attention, and own tasks before those of nobody: what
 	// somebody wrote may be the help that a member in trouble needs.

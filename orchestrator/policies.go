@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
@@ -67,7 +68,8 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	if ok {
 		words = tongueOf(s.member.Agent)
 	}
-	if own := c.stillOwed(actable(all, member)); member != "" && len(own) > 0 {
+	own := slices.DeleteFunc(c.stillOwed(actable(all, member)), c.asks.holds)
+	if member != "" && len(own) > 0 {
 		return refuse("You still own %s. Finish with %s, or give it back.", taskNames(own), words.completing())
 	}
 	for _, t := range all {

@@ -42,6 +42,8 @@ var remoteKinds = map[bus.Code]error{
 	"stale":           tasks.ErrStale,
 	"invalid_request": tasks.ErrInvalid,
 	"mailbox_full":    tasks.ErrFull,
+	"answered":        tasks.ErrAnswered,
+	"not_asked":       tasks.ErrNotAsked,
 	"disk":            tasks.ErrDisk,
 }
 

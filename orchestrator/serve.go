@@ -16,12 +16,16 @@ func (c *crew) serve(ctx context.Context, s *seat) {
 	if !c.setUpTree(ctx, s) {
 		return
 	}
+	ctx = c.own(ctx, s)
+	defer close(s.left)
 	err := s.mate.Run(ctx)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
 	c.act(ctx, s, s.endProgram())
 	c.functions.Session(s.session.Session).Release() // what its agent has registered ends with it
 	c.begin(s)
 	switch {
+	case s.leaves():
+		c.seeOff(ctx, s)
 	case ctx.Err() != nil:
 	case err == nil && s.haltReason() == "":
 	case err == nil:
@@ -66,7 +70,8 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 	if len(released) > 0 {
 		text += "\nIts tasks are open again: " + taskNames(released)
 	}
-	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text)))
+	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), c.parted(ctx, s, reason, released),
+		c.asks.forget(ctx, s.member.Name)))
 	// Last, because a member that is gone makes the crew look for the end: by then
 	// its tasks are open again and the lead has its mail.
 	c.mu.Lock()
@@ -133,6 +138,8 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 			c.begin(s)
 		case teammate.NeedsAttention:
 			c.act(ctx, s, c.needsAttention(ctx, s, data.Reason))
+		case teammate.ToolReturned:
+			c.afterCall(s)
 		case teammate.HelperEnded:
 			c.poke() // it may be what the team was waiting for
 		case teammate.Idle:

@@ -97,15 +97,37 @@ func (c *crew) freeSlots() map[string]int {
 
 // Admit waits for a slot of the member's agent. It is a teammate.Admitter.
 func (s *seat) Admit(ctx context.Context) (release func(), err error) {
+	if err := s.takeSlot(ctx); err != nil {
+		return nil, err
+	}
+	return s.giveSlot, nil
+}
+
+// takeSlot waits for a slot and notes it.
+func (s *seat) takeSlot(ctx context.Context) error {
 	agent := s.member.Agent.Name
-	release, err = s.crew.slots[agent].take(ctx, func() {
+	release, err := s.crew.slots[agent].take(ctx, func() {
 		s.setWaits("a slot of " + agent)
 		s.crew.journal.sink(teammate.Event{
 			Member: s.member.Name, Turn: s.turn(), Data: teammate.Waiting{For: "a slot of " + agent},
 		})
 	})
 	s.setWaits("")
-	return release, err
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	s.slot = release
+	return err
+}
+
+// giveSlot gives back the slot that the member has, if it has one.
+func (s *seat) giveSlot() {
+	s.crew.mu.Lock()
+	give := s.slot
+	s.slot = nil
+	s.crew.mu.Unlock()
+	if give != nil {
+		give()
+	}
 }
 
 // setWaits notes what the member waits for before its turn; empty: nothing.

@@ -93,7 +93,8 @@ type NewRequest struct {
 	Key     string // 256 bytes at most; empty: a question like no other
 	Lasting bool
 	// Mail is what To is to be told of the request, in the same change; nil: nothing.
-	// It is asked before the change, and its To is filled in.
+	// It is asked before the change, and its To is filled in. One without Text is
+	// not sent.
 	Mail func(Request) Outgoing
 }
 
@@ -261,4 +262,31 @@ func (s *Store) requestList(ctx context.Context, pick func(reader) []string) ([]
 		return nil, fmt.Errorf("requests: %w", err)
 	}
 	return list, nil
+}
+
+// Asked gives the newest request that asks a question: the one about this member,
+// of this kind and with this Key. false: there is none, or it is no longer kept.
+func (s *Store) Asked(ctx context.Context, member string, kind RequestKind, key string) (Request, bool, error) {
+	var request Request
+	found := false
+	if key == "" {
+		return Request{}, false, nil
+	}
+	question := (&requestRecord{Request: Request{Member: member, Kind: kind, Key: key}}).askedKey()
+	err := s.view(ctx, func(r reader) error {
+		id := r.bucket(bucketAsked).Get(question)
+		if found = id != nil; !found {
+			return nil
+		}
+		rec, err := r.loadRequest(string(id))
+		if err != nil {
+			return err
+		}
+		request, err = rec.open(r.files)
+		return err
+	})
+	if err != nil {
+		return Request{}, false, fmt.Errorf("request of %s: %w", clip(member), err)
+	}
+	return request, found, nil
 }

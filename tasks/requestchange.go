@@ -116,6 +116,9 @@ func (s *Store) packFor(c *job, to string, r Request, mail func(Request) Outgoin
 		return nil, nil
 	}
 	out := mail(r)
+	if out.Text == "" {
+		return nil, nil
+	}
 	out.To = []string{to}
 	m, err := s.packMessage(c, &out)
 	if err != nil {

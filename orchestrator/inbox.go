@@ -1,0 +1,383 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// inbox has the team's open questions (tasks.Request): who waits for whose
+// answer, and when the time for it is up. The questions themselves are in the
+// store, and what stands here can be made of them again: so they survive what
+// asked them.
+//
+// No question holds up the team for ever: each that somebody waits for has a
+// deadline, and a default that holds from then on (TEAMS.md 6, row 7).
+type inbox struct {
+	c     *crew
+	onAsk configs.OnAsk
+	limit time.Duration // how long a question may wait
+	// completeOnPass says that a turn end which its gates let go completes tasks.
+	completeOnPass bool
+	// closed is what other parts do once a request of a kind is closed, before it is
+	// taken; it may be called again after a crash. Fixed before begin.
+	closed map[tasks.RequestKind]func(context.Context, tasks.Request) error
+
+	mu      sync.Mutex
+	open    []tasks.Request      // in the order in which they were asked
+	due     map[string]time.Time // by id; of the clock that cannot be set
+	changed chan struct{}        // closed and replaced whenever open changes
+	poked   chan struct{}        // something may have changed that nobody looked at
+	over    <-chan struct{}      // closed when the team ends; nil before it has begun
+}
+
+// defaultAskLimit is for teams that were made without a spec.
+const defaultAskLimit = 10 * time.Minute
+
+// newInbox makes the inbox of a team; begin opens it.
+func newInbox(c *crew, team *configs.Team) *inbox {
+	return &inbox{
+		c: c, onAsk: team.OnAsk, limit: cmp.Or(team.AskLimit, defaultAskLimit),
+		completeOnPass: team.CompleteOnPass,
+		closed:         map[tasks.RequestKind]func(context.Context, tasks.Request) error{},
+		due:            map[string]time.Time{}, changed: make(chan struct{}), poked: make(chan struct{}, 1),
+	}
+}
+
+// begin reads what earlier runs have left open, carries out what was answered
+// and not acted on, and watches the deadlines until stop is called or ctx ends.
+func (b *inbox) begin(ctx context.Context) (stop func(), err error) {
+	if b == nil {
+		return func() {}, nil
+	}
+	b.mu.Lock()
+	b.over = ctx.Done()
+	b.mu.Unlock()
+	if err := b.recover(ctx); err != nil {
+		return nil, fmt.Errorf("the inbox: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { b.watch(ctx) })
+	return func() {
+		cancel()
+		watching.Wait()
+	}, nil
+}
+
+// recover brings the inbox to where the last run left it.
+func (b *inbox) recover(ctx context.Context) error {
+	all, err := b.c.store.Requests(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		switch {
+		// Trouble of an earlier run is looked at anew: the member begins afresh.
+		case r.Open() && r.Kind == tasks.AskAttention:
+			_, err = b.c.store.Withdraw(ctx, tasks.Actor{}, r.ID, "the team was started again")
+		case !r.Open() && !r.Taken && settledAtOnce(r):
+			err = b.settle(ctx, r)
+		default:
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return b.look(ctx)
+}
+
+// look takes in which questions are open now.
+func (b *inbox) look(ctx context.Context) error {
+	// Under the lock, so that of two looks the later one is what stands here.
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	open, err := b.c.store.OpenRequests(ctx, "")
+	if err != nil {
+		return err
+	}
+	due := map[string]time.Time{}
+	for _, r := range open {
+		if at, known := b.due[r.ID]; known {
+			due[r.ID] = at
+		} else if !r.Deadline.IsZero() {
+			due[r.ID] = b.c.now().Add(timeLeft(r, b.c.now()))
+		}
+	}
+	if !slices.EqualFunc(open, b.open, func(x, y tasks.Request) bool { return x.ID == y.ID }) {
+		close(b.changed)
+		b.changed = make(chan struct{})
+	}
+	b.open, b.due = open, due
+	b.c.poke()
+	return nil
+}
+
+// timeLeft is how long a question may still wait by the clock on the wall. That
+// may have been set since, so it is never more than the question had.
+func timeLeft(r tasks.Request, now time.Time) time.Duration {
+	return max(0, min(r.Deadline.Sub(now.Round(0)), r.Deadline.Sub(r.Created)))
+}
+
+// note says that something may have changed, without waiting.
+func (b *inbox) note() {
+	if b != nil {
+		signalOne(b.poked)
+	}
+}
+
+// watch lets the time of questions run out.
+func (b *inbox) watch(ctx context.Context) {
+	for {
+		var late <-chan time.Time
+		id, wait := b.next()
+		if id != "" {
+			late = b.c.after(wait)
+		}
+		select {
+		case <-b.poked:
+			b.fault(ctx, b.look(ctx))
+		case <-late:
+			if wait == 0 { // else it is looked at again: waits are cut to a minute
+				b.fault(ctx, b.expire(ctx, id))
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// next is the question whose time is up first, and how long that is from now, a
+// minute at most. Empty: there is none.
+func (b *inbox) next() (id string, wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, at := range slices.Sorted(maps.Keys(b.due)) {
+		if left := b.due[at].Sub(b.c.now()); id == "" || left < wait {
+			id, wait = at, left
+		}
+	}
+	return id, max(0, min(wait, time.Minute))
+}
+
+// expire lets the default of a question hold.
+func (b *inbox) expire(ctx context.Context, id string) error {
+	r, err := b.c.store.Expire(ctx, id, b.tell)
+	if err != nil {
+		return err
+	}
+	return b.concluded(ctx, r)
+}
+
+// fault notes trouble that has nobody to be returned to.
+func (b *inbox) fault(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		b.c.log.Error("the inbox", "err", err)
+		select { // a disk that is full stays so for a while
+		case <-b.c.after(time.Second):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// list are the questions that are open.
+func (b *inbox) list() []tasks.Request {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.open
+}
+
+// present reports whether a person may answer: somebody is attached, or
+// questions are to wait for somebody who will be (DESIGN 10.4).
+func (b *inbox) present() bool {
+	return b.onAsk == configs.WaitAsk || b.c.control != nil && b.c.control.Attached() > 0
+}
+
+// wait waits until a question is closed. It fails when ctx ends.
+func (b *inbox) wait(ctx context.Context, id string) (tasks.Request, error) {
+	for {
+		b.mu.Lock()
+		changed := b.changed
+		b.mu.Unlock()
+		r, err := b.c.store.Request(ctx, id)
+		if err != nil || !r.Open() {
+			return r, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return r, context.Cause(ctx)
+		}
+	}
+}
+
+// ending reports whether the team is being ended: what waits then waits on in
+// the store, for the next run.
+func (b *inbox) ending() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-b.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// beside is ctx for what goes on after the call that began it, until the team
+// ends. done must be called.
+func (b *inbox) beside(ctx context.Context) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	b.mu.Lock()
+	over := b.over
+	b.mu.Unlock()
+	if over == nil {
+		return ctx, cancel
+	}
+	b.c.members.Go(func() { // ends with done
+		select {
+		case <-over:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, cancel
+}
+
+// ask puts a question and tells whoever has to know of it.
+func (b *inbox) ask(ctx context.Context, a tasks.Actor, n tasks.NewRequest) (tasks.Request, error) {
+	r, err := b.c.store.Ask(ctx, a, n)
+	if err != nil {
+		return r, err
+	}
+	return r, b.look(ctx)
+}
+
+// withdraw closes a question that nobody wants an answer to any more.
+func (b *inbox) withdraw(ctx context.Context, id, reason string) error {
+	if _, err := b.c.store.Withdraw(ctx, tasks.Actor{}, id, reason); err != nil {
+		return err
+	}
+	return b.look(ctx)
+}
+
+// withdrawAll withdraws the open questions that want accepts.
+func (b *inbox) withdrawAll(ctx context.Context, reason string, want func(tasks.Request) bool) error {
+	for _, r := range b.list() {
+		if !want(r) {
+			continue
+		}
+		if err := b.withdraw(ctx, r.ID, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdsUp reports whether a member has nothing to do before a question about it
+// is answered. Trouble that nobody has looked at holds up nobody else.
+func holdsUp(r tasks.Request) bool {
+	return r.Kind == tasks.AskPlan || r.Kind == tasks.AskApproval || r.Kind == tasks.AskPermission
+}
+
+// awaits says for whose answer a member waits, for people, behind "waits for ";
+// empty: for nobody's.
+func (b *inbox) awaits(member string) string {
+	for _, r := range b.list() {
+		if r.Member == member && holdsUp(r) {
+			return answerOf(r)
+		}
+	}
+	return ""
+}
+
+// answerOf names an answer that somebody waits for: "lead's approval of its plan".
+func answerOf(r tasks.Request) string {
+	who := r.To + "'s"
+	if r.To == tasks.Person {
+		who = "a person's"
+	}
+	switch r.Kind {
+	case tasks.AskPlan:
+		return who + " approval of its plan"
+	case tasks.AskApproval:
+		return who + " approval of " + subjectOf(r)
+	case tasks.AskPermission:
+		return who + " permission to use " + subjectOf(r)
+	}
+	return who + " answer"
+}
+
+// toAnswer are the questions that a member is to answer.
+func (b *inbox) toAnswer(member string) []tasks.Request {
+	var list []tasks.Request
+	for _, r := range b.list() {
+		if r.To == member {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// view tells plan who waits for an answer, and who owes one.
+func (b *inbox) view(seats []seatView) {
+	for i := range seats {
+		seats[i].Awaits = b.awaits(seats[i].Name)
+		for _, r := range b.toAnswer(seats[i].Name) {
+			seats[i].Questions += r.ID + " "
+		}
+	}
+}
+
+// handQuestions reminds an idle member of the questions that it has not answered.
+func (c *crew) handQuestions(s *seat, mark string) error {
+	text := tongueOf(s.member.Agent).unansweredText(c.asks.toAnswer(s.member.Name))
+	return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
+		{Kind: teammate.FromCovey, Text: text},
+	}}, mark)
+}
+
+// holds reports whether a task waits for approval: its owner can do nothing for
+// it until then.
+func (b *inbox) holds(t tasks.Task) bool {
+	return slices.ContainsFunc(b.list(), func(r tasks.Request) bool {
+		return r.Kind == tasks.AskApproval && r.Member == t.Owner && payloadOf(r).TaskID == t.ID
+	})
+}
+
+// forPeople counts the questions that a person is to answer.
+func (b *inbox) forPeople() int { return len(b.toAnswer(tasks.Person)) }
+
+// unansweredText reminds a member of the questions that wait for it.
+func (t tongue) unansweredText(list []tasks.Request) string {
+	lines := make([]string, len(list))
+	for i, r := range list {
+		lines[i] = fmt.Sprintf("- %s (request_id %s)", firstLine(r.Text), r.ID)
+	}
+	return "You are idle, but others wait for your answer:\n" + strings.Join(lines, "\n") +
+		"\nAnswer with " + t.sending() + ", as the requests in your messages say."
+}
+
+// sending names the way to send a message.
+func (t tongue) sending() string {
+	switch t {
+	case byMCP:
+		return mcpSend
+	case byShell:
+		return "`covey send`"
+	}
+	return "SendMessage"
+}

@@ -1,0 +1,315 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// asksFirst is a team whose dev asks before it runs a command, with what the spec
+// has besides.
+func asksFirst(more string) map[string]string {
+	return map[string]string{
+		"team.yaml": pairSpec + more + "tasks: [{id: a, subject: Look around, owner: dev}]\n",
+		"lead.yaml": "steps: [{say: well, times: -1}]\n",
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - call: [{tool: Bash, input: {command: "echo ran >>made"}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: done, times: -1}
+`,
+	}
+}
+
+// client reaches the running team as the person who runs this test.
+func (u *underway) client() *Client {
+	u.t.Helper()
+	c, err := Dial(u.t.Context(), u.o.Place())
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// asked waits for the next open request of a kind.
+func (u *underway) asked(kind tasks.RequestKind) tasks.Request {
+	u.t.Helper()
+	l := u.lines.wait(u.t, "a request of kind "+string(kind), func(l Line) bool {
+		r, ok := requestOf(l)
+		return ok && r.Kind == kind && r.Open()
+	})
+	r, _ := requestOf(l)
+	return r
+}
+
+// requestOf reads a journal line about a request.
+func requestOf(l Line) (tasks.Request, bool) {
+	var r tasks.Request
+	if l.Type != string(tasks.RequestEvent) || decodeLine(l, &r) != nil {
+		return r, false
+	}
+	return r, true
+}
+
+// made is what dev's command has written; empty: it did not run.
+func (r *rig) made() string {
+	data, err := os.ReadFile(filepath.Join(r.dir, "made"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		r.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestPermissionWaitsInTheInbox: a call waits for a person, ps says so, and the
+// answer decides; the second answer hears who was first.
+func TestPermissionWaitsInTheInbox(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer InboxAnswer
+		made   string
+		said   string
+	}{
+		"yes":             {InboxAnswer{Approve: true}, "ran\n", ""},
+		"no, with advice": {InboxAnswer{Feedback: "use Read"}, "", "operator said no. What they said: use Read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
+			r := u.asked(tasks.AskPermission)
+			c := u.client()
+			if m := u.member("dev"); m.State != Waiting || m.WaitsFor != "permission to use Bash" {
+				t.Errorf("dev is %s and waits for %q", m.State, m.WaitsFor)
+			}
+			list, err := c.Inbox(t.Context(), InboxQuery{})
+			if err != nil || len(list) != 1 || list[0].ID != r.ID || list[0].To != tasks.Person ||
+				!strings.Contains(list[0].Text, "echo ran >>made") {
+				t.Fatalf("the inbox has %+v (%v)", list, err)
+			}
+			if st, err := c.Status(t.Context()); err != nil || st.Requests != 1 {
+				t.Errorf("%d questions (%v)", st.Requests, err)
+			}
+			tc.answer.ID = "dev" // the one thing that dev asks
+			if _, err := c.AnswerInbox(t.Context(), tc.answer); err != nil {
+				t.Fatal(err)
+			}
+			tc.answer.ID = r.ID
+			_, err = c.AnswerInbox(t.Context(), tc.answer)
+			if !errors.Is(err, tasks.ErrAnswered) || !strings.Contains(err.Error(), "by operator") {
+				t.Errorf("a second answer: %v", err)
+			}
+			u.want(u.end(), CodeDone, "all work is done")
+			if got := u.made(); got != tc.made {
+				t.Errorf("the command wrote %q", got)
+			}
+			if results := of[teammate.ToolReturned](u.rig, "tool_result"); !strings.Contains(results[1].Content, tc.said) {
+				t.Errorf("dev read %q", results[1].Content)
+			}
+		})
+	}
+}
+
+// TestPermissionWithNobodyThere: without anybody attached a call is denied at
+// once, and nothing is left in the inbox.
+func TestPermissionWithNobodyThere(t *testing.T) {
+	r := newRig(t, asksFirst(""))
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if r.made() != "" || len(of[tasks.Request](r, "request")) != 0 {
+		t.Errorf("it ran, or was asked about: %q", r.made())
+	}
+	if decided := of[teammate.PermissionDecided](r, "permission"); decided[1].By != "nobody" {
+		t.Errorf("decided %+v", decided)
+	}
+}
+
+// TestPermissionOfWhoIsAttached: somebody who watches can be asked.
+func TestPermissionOfWhoIsAttached(t *testing.T) {
+	files := asksFirst("keep: true\n")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], ", owner: dev", "", 1)
+	files["dev.yaml"] = "steps:\n  - when: look now\n    call: [{tool: Bash, input: {command: \"echo ran >>made\"}}]\n" +
+		"  - {say: soon, times: -1}\n"
+	u := start(newRig(t, files), &handClock{})
+	u.until("idle", 1)
+	c := u.client()
+	if _, err := c.Attach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Send(t.Context(), Send{To: "dev", Text: "look now"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: u.asked(tasks.AskPermission).ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "the command", func(l Line) bool { return u.made() != "" })
+	if _, err := c.Down(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	u.end()
+}
+
+// TestPermissionTimeLimit: nobody answers in time, which is a no; the clock on
+// the wall may jump before without ending anything.
+func TestPermissionTimeLimit(t *testing.T) {
+	clock := &handClock{}
+	u := start(newRig(t, asksFirst("on_ask: wait\nask_limit: 1h\n")), clock)
+	r := u.asked(tasks.AskPermission)
+	if left := r.Deadline.Sub(r.Created); left != time.Hour {
+		t.Errorf("it may wait %v", left)
+	}
+	clock.forward(30 * time.Minute)
+	if list, err := u.client().Inbox(t.Context(), InboxQuery{}); err != nil || len(list) != 1 {
+		t.Fatalf("after half an hour there are %d questions (%v)", len(list), err)
+	}
+	clock.forward(31 * time.Minute)
+	u.want(u.end(), CodeDone, "all work is done")
+	if decided := of[teammate.PermissionDecided](u.rig, "permission"); decided[1].By != teammate.ByTimeLimit {
+		t.Errorf("decided %+v", decided)
+	}
+	if u.made() != "" {
+		t.Error("it ran")
+	}
+}
+
+// TestPermissionOfAnInterruptedTurn: who breaks off the turn takes the question
+// back.
+func TestPermissionOfAnInterruptedTurn(t *testing.T) {
+	u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
+	r := u.asked(tasks.AskPermission)
+	c := u.client()
+	if reply, err := c.Interrupt(t.Context(), "dev"); err != nil || !reply.Interrupted {
+		t.Fatalf("interrupted %+v (%v)", reply, err)
+	}
+	u.lines.wait(t, "the end of the question", func(l Line) bool {
+		now, ok := requestOf(l)
+		return ok && now.ID == r.ID && now.State == tasks.RequestWithdrawn
+	})
+	_, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true})
+	if !errors.Is(err, tasks.ErrAnswered) || !strings.Contains(err.Error(), "withdrawn") {
+		t.Errorf("answered all the same: %v", err)
+	}
+	u.stop(errors.New("enough"))
+	u.end()
+}
+
+// TestPermissionOverARestart: a question outlives the run that asked it. The
+// member makes the call again, asks the same question, and the answer holds.
+func TestPermissionOverARestart(t *testing.T) {
+	files := asksFirst("on_ask: wait\n")
+	// The call that was cut off is told so, and made again.
+	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "echo ran >>made\"}}]\n",
+		"echo ran >>made\"}}]\n    times: 2\n", 1)
+	rig := newRig(t, files)
+	u := start(rig, &handClock{})
+	r := u.asked(tasks.AskPermission)
+	u.stop(errors.New("enough"))
+	u.end()
+	u = start(rig, &handClock{})
+	u.lines.wait(t, "the call once more", func(l Line) bool { return l.Type == "tool_call" && strings.Contains(string(l.Data), "Bash") })
+	list, err := u.client().Inbox(t.Context(), InboxQuery{})
+	if err != nil || len(list) != 1 || list[0].ID != r.ID {
+		t.Fatalf("the inbox has %+v (%v), want %s alone", list, err, r.ID)
+	}
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.want(u.end(), CodeDone, "all work is done")
+	if u.made() != "ran\n" {
+		t.Errorf("the command wrote %q", u.made())
+	}
+}
+
+// TestPermissionLendsTheSlot: a member that waits for a person holds up nobody on
+// the same login.
+func TestPermissionLendsTheSlot(t *testing.T) {
+	ctx := t.Context()
+	over := make(chan struct{})
+	close(over) // nobody reads this journal
+	c := &crew{poked: make(chan struct{}, 1), journal: &journal{done: over}, slots: map[string]*slots{"one": {free: 1}}}
+	s := &seat{crew: c}
+	s.member.Agent.Name = "one"
+	release, err := s.Admit(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := s.stepAside("permission")
+	other, err := c.slots["one"].take(ctx, func() { t.Error("the slot is not free") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error, 1)
+	go func() { waiting <- back(ctx) }()
+	select {
+	case <-waiting:
+		t.Error("it goes on without a slot")
+	case <-time.After(20 * time.Millisecond):
+	}
+	other()
+	if err := <-waiting; err != nil || s.aside != "" {
+		t.Errorf("%v, still aside for %q", err, s.aside)
+	}
+	release()
+	release()
+	if n := c.slots["one"].left(); n != 1 {
+		t.Errorf("%d slots are free", n)
+	}
+}
+
+// TestTroubleIsInTheInbox: a member that needs attention is an entry; yes sends it
+// on, and the entry goes when it works again.
+func TestTroubleIsInTheInbox(t *testing.T) {
+	u := start(newRig(t, map[string]string{
+		"team.yaml": pairSpec + "keep: true\ntasks: [{id: a, subject: Try, owner: dev}]\n",
+		"lead.yaml": "steps: [{say: well, times: -1}]\n",
+		"dev.yaml": `steps:
+  - when: try it so
+    call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}, {tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: I do not know how, times: -1}
+`,
+	}), &handClock{})
+	r := u.asked(tasks.AskAttention)
+	if r.Member != "dev" || !r.Deadline.IsZero() || !strings.Contains(r.Text, "reminded 3 times") {
+		t.Errorf("asked %+v", r)
+	}
+	c := u.client()
+	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true, Feedback: "try it so"}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "the task's end", func(l Line) bool {
+		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
+	})
+	if list, err := c.Inbox(t.Context(), InboxQuery{}); err != nil || len(list) != 0 {
+		t.Errorf("the inbox has %+v (%v)", list, err)
+	}
+	if _, err := c.Down(context.WithoutCancel(t.Context()), ""); err != nil {
+		t.Fatal(err)
+	}
+	u.end()
+}
+
+// TestTimeLeft: a question never waits longer than it was given, whatever was done
+// to the clock.
+func TestTimeLeft(t *testing.T) {
+	asked := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	r := tasks.Request{Created: asked, Deadline: asked.Add(10 * time.Minute)}
+	for name, tc := range map[string]struct {
+		now  time.Duration
+		want time.Duration
+	}{
+		"at once":             {0, 10 * time.Minute},
+		"after a while":       {4 * time.Minute, 6 * time.Minute},
+		"too late":            {time.Hour, 0},
+		"the clock went back": {-24 * time.Hour, 10 * time.Minute},
+	} {
+		if got := timeLeft(r, asked.Add(tc.now)); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+func decodeLine(l Line, into any) error { return json.Unmarshal(l.Data, into) }

@@ -1,0 +1,256 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// requestPayload is the Payload of the requests that covey makes. What a kind
+// does not need is empty.
+type requestPayload struct {
+	// AskPermission.
+	Tool   string          `json:"tool,omitempty"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	Reason string          `json:"reason,omitempty"` // also of AskShutdown
+	// AskPlan: the plan, and the session that it is for.
+	Plan    string `json:"plan,omitempty"`
+	Session string `json:"session,omitempty"`
+	// AskApproval.
+	TaskID  string `json:"task_id,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Version uint64 `json:"version,omitempty"` // of the task when it was asked
+}
+
+// payloadOf reads it; what is no payload of ours is empty.
+func payloadOf(r tasks.Request) requestPayload {
+	var p requestPayload
+	if json.Unmarshal(r.Payload, &p) != nil {
+		return requestPayload{}
+	}
+	return p
+}
+
+// subjectOf is what a request is about, in a few words.
+func subjectOf(r tasks.Request) string {
+	switch p := payloadOf(r); r.Kind {
+	case tasks.AskPermission:
+		return cmp.Or(p.Tool, "a tool")
+	case tasks.AskApproval:
+		return "task #" + p.TaskID
+	}
+	return "it"
+}
+
+// answer takes in what somebody says to a question: a person at the inbox, or
+// the member to whom it was put. kinds are those that may be answered this way;
+// none: all.
+func (b *inbox) answer(
+	ctx context.Context, by tasks.Actor, a requestAnswer, kinds ...tasks.RequestKind,
+) (tasks.Request, error) {
+	r, err := b.find(ctx, by.Name, a.ID)
+	if err != nil {
+		return r, err
+	}
+	if len(kinds) > 0 && !slices.Contains(kinds, r.Kind) {
+		return r, plainly(tasks.ErrInvalid, "request %s asks about something else: %s", r.ID, firstLine(r.Text))
+	}
+	if err := b.mayGrant(by, r, a); err != nil {
+		return r, err
+	}
+	r, err = b.c.store.Answer(ctx, by, r.ID, tasks.Ruling{
+		Approve: a.Approve, Feedback: a.Text, Mode: a.Mode, Mail: b.tell,
+	})
+	if err != nil {
+		return r, err
+	}
+	return r, b.concluded(ctx, r)
+}
+
+// minPart is how much of an id names a request: people copy its end or its
+// beginning.
+const minPart = 4
+
+// find gives the request that who means: by its id, or among the open ones by the
+// beginning or the end of it, or by the name of the member that asks, if it
+// asks who one thing only.
+func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error) {
+	r, err := b.c.store.Request(ctx, id)
+	if err == nil {
+		return r, nil
+	}
+	part := strings.ToUpper(id)
+	_, member := b.c.seat(id)
+	var found []tasks.Request
+	for _, r := range b.list() {
+		byPart := len(id) >= minPart && (strings.HasPrefix(r.ID, part) || strings.HasSuffix(r.ID, part))
+		byName := member && r.Member == id && r.To == who
+		if byPart || byName {
+			found = append(found, r)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return r, plainly(tasks.ErrInvalid, "%s may mean %d requests: %s", id, len(found), requestIDs(found))
+	case member:
+		return r, plainly(tasks.ErrNotFound, "%s asks nothing of %s now", id, who)
+	}
+	return r, err
+}
+
+// requestIDs lists ids for people.
+func requestIDs(list []tasks.Request) string {
+	ids := make([]string, len(list))
+	for i, r := range list {
+		ids[i] = r.ID
+	}
+	return strings.Join(ids, ", ")
+}
+
+// mayGrant refuses a permission mode with which a member would let another one
+// do more than its spec does. A person may.
+func (b *inbox) mayGrant(by tasks.Actor, r tasks.Request, a requestAnswer) error {
+	if a.Mode == "" {
+		return nil
+	}
+	if r.Kind != tasks.AskPlan {
+		return plainly(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
+	}
+	modes := []configs.PermissionMode{
+		configs.Plan, configs.DontAsk, configs.Default, configs.AcceptEdits, configs.BypassPermissions,
+	}
+	want := slices.Index(modes, configs.PermissionMode(a.Mode))
+	if want < 0 {
+		return plainly(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions",
+			a.Mode)
+	}
+	s, ok := b.c.seat(r.Member)
+	if !ok || by.Name == tasks.Person || want <= slices.Index(modes, usualMode(s.member)) {
+		return nil
+	}
+	return plainly(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
+		r.Member, usualMode(s.member), a.Mode)
+}
+
+// concluded is for a request that was closed just now: what follows from it is
+// done, and whoever waits for it goes on.
+func (b *inbox) concluded(ctx context.Context, r tasks.Request) error {
+	if settledAtOnce(r) {
+		if err := b.settle(ctx, r); err != nil {
+			return err
+		}
+	}
+	return b.look(ctx)
+}
+
+// settledAtOnce reports whether covey acts on an answer as soon as it is there.
+// A permission is taken by whoever waits with the call, and may be asked for
+// once more if a crash took that away.
+func settledAtOnce(r tasks.Request) bool { return r.Kind != tasks.AskPermission }
+
+// settle does what follows from an answer, and notes that it was done. It may
+// be done twice, after a crash in between.
+func (b *inbox) settle(ctx context.Context, r tasks.Request) error {
+	switch r.Kind {
+	case tasks.AskPlan:
+		if err := b.c.planSettled(ctx, r); err != nil {
+			return err
+		}
+	case tasks.AskShutdown:
+		b.c.shutdownSettled(ctx, r)
+	}
+	if act := b.closed[r.Kind]; act != nil {
+		if err := act(ctx, r); err != nil {
+			return err
+		}
+	}
+	return b.c.store.Take(ctx, r.ID)
+}
+
+// tell is what the member that a request is about is told of its end.
+func (b *inbox) tell(r tasks.Request) tasks.Outgoing {
+	silent := r.Kind == tasks.AskPermission || r.Kind == tasks.AskMerge // who waits asks for the answer
+	_, member := b.c.seat(r.Member)
+	if silent || !member || r.Kind == tasks.AskAttention && !r.Approved() {
+		return tasks.Outgoing{}
+	}
+	return closingMail(r, b.c.now())
+}
+
+// closingMail words it.
+func closingMail(r tasks.Request, now time.Time) tasks.Outgoing {
+	yes := r.Approved()
+	answer := tasks.Answer{
+		RequestRef: tasks.Ref(r.ID), From: cmp.Or(r.By, fromCovey), Approved: yes, PermissionMode: r.Mode, Timestamp: now,
+	}
+	out := tasks.Outgoing{Text: closingText(r)}
+	switch r.Kind {
+	case tasks.AskPlan:
+		out.Kind, answer.Feedback = tasks.PlanAnswered, r.Feedback
+	case tasks.AskApproval:
+		out.Kind, answer.Feedback = tasks.ApprovalAnswered, r.Feedback
+	case tasks.AskShutdown:
+		out.Kind, answer.Reason = tasks.ShutdownRejected, r.Feedback
+		if yes {
+			out.Kind = tasks.ShutdownApproved
+		}
+	case tasks.AskAttention:
+		return tasks.Outgoing{Kind: kindPerson, Text: cmp.Or(r.Feedback, "Go on.")}
+	}
+	answer.Type = out.Kind
+	out.Data, out.Summary = raw(answer), preview(firstLine(out.Text))
+	return out
+}
+
+// closingText says it in words. It stands in the journal, and is all that the
+// member sees of an answer that nobody gave.
+func closingText(r tasks.Request) string {
+	who, what := r.By, subjectOf(r)
+	if who == tasks.Person {
+		who = "a person"
+	}
+	said := ""
+	if r.Feedback != "" {
+		said = ": " + r.Feedback
+	}
+	switch {
+	case r.State == tasks.RequestExpired && r.Kind == tasks.AskPlan:
+		return fmt.Sprintf("Nobody has answered about your plan in time, so it is not approved (request %s). "+
+			"Submit it again, or tell your lead.", r.ID)
+	case r.State == tasks.RequestExpired && r.Kind == tasks.AskApproval:
+		return fmt.Sprintf("%s has not answered about %s in time, so it is not approved (request %s). "+
+			"Complete it once more to ask again, or tell your lead.", capital(answererName(r.To)), what, r.ID)
+	case r.State == tasks.RequestExpired:
+		return fmt.Sprintf("Request %s was not answered in time.", r.ID)
+	case r.Kind == tasks.AskPlan && r.Approved():
+		return fmt.Sprintf("Your plan is approved by %s%s. Carry it out.", who, said)
+	case r.Kind == tasks.AskPlan:
+		return fmt.Sprintf("Your plan is not approved by %s%s\nRevise it and submit it again.", who, said)
+	case r.Kind == tasks.AskApproval && r.Approved():
+		return fmt.Sprintf("Your work on %s is approved by %s%s. Set it to completed now.", what, who, said)
+	case r.Kind == tasks.AskApproval:
+		return fmt.Sprintf("Your work on %s is not approved by %s%s\nMend it, then complete it again.", what, who, said)
+	case r.Kind == tasks.AskShutdown && r.Approved():
+		return fmt.Sprintf("%s agrees to end%s.", capital(who), said)
+	case r.Kind == tasks.AskShutdown:
+		return fmt.Sprintf("%s goes on working%s.", capital(who), said)
+	}
+	return fmt.Sprintf("Request %s was %s%s.", r.ID, r.State, said)
+}
+
+// capital begins a sentence. Names of members stay as they are written.
+func capital(who string) string {
+	if strings.HasPrefix(who, "a person") {
+		return "A" + who[1:]
+	}
+	return who
+}

@@ -1,0 +1,210 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// A gate `approve: NAME` lets a task be completed once somebody has agreed to it
+// as it stands. It does not keep the member waiting in the middle of a call:
+// while it waits it could answer nobody, and two who approve each other's work
+// would wait for ever. So the gate refuses, the question goes out, and the
+// member is told of the answer by mail.
+
+// approvePolicy begins the names of these gates, as configs has them.
+const approvePolicy = "approve:"
+
+// approverOf is who answers for the name in a spec: a member, or a person.
+func approverOf(name string) string {
+	if name == "person" {
+		return tasks.Person
+	}
+	return name
+}
+
+// withApprovals adds the policies by which gates ask for approval to those that
+// ship with covey: one for each member, and one for people.
+func (c *crew) withApprovals(policies map[string]hooks.Policy) map[string]hooks.Policy {
+	policies[approvePolicy+"person"] = c.approvedBy(tasks.Person)
+	for _, s := range c.seats() {
+		policies[approvePolicy+s.member.Name] = c.approvedBy(s.member.Name)
+	}
+	return policies
+}
+
+// completing is the key under which a context has the name of whoever completes a
+// task. A context without it only looks at one, as a turn end does.
+type completing struct{}
+
+// completerOf is whose completion of a task the gates look at: a member's, or the
+// operator's. claims says that somebody says so in words.
+func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, claims bool) {
+	if by, ok := ctx.Value(completing{}).(string); ok && by != "" {
+		return by, true
+	}
+	return cmp.Or(c.memberOf(in), c.seats()[0].member.Name), false
+}
+
+// approvedBy is the policy that agrees once approver has. It only looks: asking
+// is for afterwards, when all other gates have agreed (see seekApproval).
+func (c *crew) approvedBy(approver string) hooks.Policy {
+	return func(ctx context.Context, in hooks.Input) hooks.Result {
+		done, ok := in.Payload.(hooks.TaskCompletedInput)
+		if !ok || c.asks == nil {
+			return broken(fmt.Errorf("approve: only the completion of a task in a running team can be approved"))
+		}
+		// At a turn end nobody says that the task is done, unless passing completes it.
+		member, claims := c.completerOf(ctx, in)
+		if !claims && !c.asks.completeOnPass {
+			return agree()
+		}
+		if member == approver {
+			return agree() // nobody is asked about its own work: it has said that it will do
+		}
+		t, err := c.store.Task(ctx, done.TaskID)
+		if err != nil {
+			return broken(err)
+		}
+		r, asked, err := c.store.Asked(ctx, member, tasks.AskApproval, approvalKey(t, approver))
+		if err != nil {
+			return broken(err)
+		}
+		if asked && r.State == tasks.RequestApproved {
+			return agree()
+		}
+		return refuse("%s%s", approvalLacks, approver)
+	}
+}
+
+// approvalLacks begins what the policy says, and is how seekApproval knows it.
+const approvalLacks = "this task waits for the approval of "
+
+// approvalKey names a task as it stands: what was approved once needs no second
+// approval, and what was changed since does. That a member was started again
+// changes the task's version, and nothing that an approver has seen.
+func approvalKey(t tasks.Task, approver string) string {
+	return t.ID + "/" + questionKey(approver, t.Subject, t.Description, t.Metadata)
+}
+
+// seekApproval looks at what the gates of a task's completion came to. If
+// nothing is missing but approval, it is asked for, and the outcome says whose
+// answer the member waits for. While other gates refuse, nobody is asked to look
+// at work that will change.
+func (c *crew) seekApproval(ctx context.Context, in hooks.Input, out hooks.Outcome) hooks.Outcome {
+	done, ok := in.Payload.(hooks.TaskCompletedInput)
+	if out.Output[teammate.AwaitsField] != nil { // a hook may not say so
+		out.Output = maps.Clone(out.Output)
+		delete(out.Output, teammate.AwaitsField)
+	}
+	if !ok || out.Decision != hooks.Block {
+		return out
+	}
+	var lacking []string
+	others := false
+	for _, r := range out.Results {
+		name, approves := strings.CutPrefix(r.Command, approvePolicy)
+		switch {
+		case r.Outcome != hooks.Blocking || r.Observed != "":
+		case r.Type == "policy" && approves && strings.Contains(r.Feedback, approvalLacks):
+			lacking = append(lacking, approverOf(name))
+		default:
+			others = true
+		}
+	}
+	if len(lacking) == 0 {
+		return out
+	}
+	if others {
+		return withoutApprovals(out)
+	}
+	return c.awaitApproval(ctx, in, done.TaskID, out, lacking)
+}
+
+// withoutApprovals is an outcome without the words of the gates that ask.
+func withoutApprovals(out hooks.Outcome) hooks.Outcome {
+	asks := func(text string) bool { return strings.Contains(text, approvalLacks) }
+	out.Feedback = slices.DeleteFunc(slices.Clone(out.Feedback), asks)
+	out.Messages = slices.DeleteFunc(slices.Clone(out.Messages), asks)
+	return out
+}
+
+// awaitApproval asks those whose approval a task lacks, and words the wait.
+func (c *crew) awaitApproval(
+	ctx context.Context, in hooks.Input, id string, out hooks.Outcome, lacking []string,
+) hooks.Outcome {
+	var ids, who []string
+	for _, approver := range lacking {
+		member, _ := c.completerOf(ctx, in)
+		r, err := c.askApproval(ctx, member, id, approver)
+		if err != nil {
+			out = withoutApprovals(out)
+			text := fmt.Sprintf("Task #%s needs the approval of %s, who could not be asked: %v", id, approver, err)
+			out.Feedback, out.Messages = append(out.Feedback, text), append(out.Messages, text)
+			return out
+		}
+		ids, who = append(ids, r.ID), append(who, answererName(r.To))
+	}
+	names := strings.Join(who, " and ")
+	text := fmt.Sprintf("Task #%s is not completed yet: it waits for the approval of %s (request %s). A message will tell you "+
+		"the answer; there is nothing more to do for this task until then, so end your turn.", id, names, strings.Join(ids, ", "))
+	out.Feedback, out.Messages = []string{text}, []string{text}
+	out.Output = maps.Clone(out.Output)
+	if out.Output == nil {
+		out.Output = map[string]json.RawMessage{}
+	}
+	out.Output[teammate.AwaitsField] = raw("the approval of " + names)
+	return out
+}
+
+// askApproval puts a task before one approver.
+func (c *crew) askApproval(ctx context.Context, member, id, approver string) (tasks.Request, error) {
+	t, err := c.store.Task(ctx, id)
+	if err != nil {
+		return tasks.Request{}, err
+	}
+	if s, ok := c.seat(approver); ok && s.goneReason() != "" {
+		return tasks.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, s.goneReason())
+	}
+	n := tasks.NewRequest{
+		Kind: tasks.AskApproval, Member: member, To: approver, Lasting: true,
+		Key: approvalKey(t, approver), Wait: c.asks.limit,
+		Text:    fmt.Sprintf("%s has finished task #%s (%s) and asks for approval", member, t.ID, clipped(t.Subject, 500)),
+		Payload: raw(requestPayload{TaskID: t.ID, Subject: t.Subject, Version: t.Version}),
+	}
+	if approver != tasks.Person {
+		n.Mail = func(r tasks.Request) tasks.Outgoing { return approvalMail(r, t, c) }
+	}
+	r, err := c.asks.ask(ctx, tasks.Actor{Name: n.Member}, n)
+	if err == nil && approver == tasks.Person {
+		c.notifyPeople(ctx, member, r)
+	}
+	return r, err
+}
+
+// approvalMail asks a member to look at a task.
+func approvalMail(r tasks.Request, t tasks.Task, c *crew) tasks.Outgoing {
+	return tasks.Outgoing{
+		Kind: tasks.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
+		Data: raw(tasks.ApprovalRequest{
+			Type: tasks.ApprovalAsked, RequestRef: tasks.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
+			Timestamp: c.now(),
+		}),
+	}
+}
+
+// withdrawApprovals is for a task that is not in progress any more: nobody has to
+// look at it.
+func (c *crew) withdrawApprovals(ctx context.Context, t tasks.Task) error {
+	return c.asks.withdrawAll(ctx, fmt.Sprintf("task #%s is %s", t.ID, t.Status), func(r tasks.Request) bool {
+		return r.Kind == tasks.AskApproval && payloadOf(r).TaskID == t.ID
+	})
+}

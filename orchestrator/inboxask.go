@@ -1,0 +1,120 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// asker puts a member's tool calls before people. It is a teammate.Asker.
+type asker struct{ seat *seat }
+
+// Present reports whether anybody would answer (DESIGN 10.4).
+func (a asker) Present() bool {
+	b := a.seat.crew.asks
+	return b != nil && b.present()
+}
+
+// Ask waits in the inbox for an answer. A call that a crash cut off asks the
+// same question when it is made again: so an answer that came meanwhile counts.
+func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
+	b, member := a.seat.crew.asks, a.seat.member.Name
+	r, err := b.ask(ctx, tasks.Actor{Name: member}, permissionRequest(member, q, b))
+	if err != nil {
+		b.fault(ctx, fmt.Errorf("ask for %s: %w", member, err))
+		return teammate.Answer{}
+	}
+	back := a.seat.stepAside("permission to use " + q.Call.Name)
+	done, err := b.wait(ctx, r.ID)
+	if err == nil {
+		err = back(ctx)
+	}
+	if err != nil {
+		a.drop(context.WithoutCancel(ctx), r.ID)
+		return teammate.Answer{}
+	}
+	if err := b.c.store.Take(ctx, r.ID); err != nil {
+		b.fault(ctx, fmt.Errorf("take the answer to %s: %w", r.ID, err))
+	}
+	return permissionAnswer(done)
+}
+
+// drop is for a question whose call is over: interrupted, out of time, or given
+// up by its program. While the team ends the question stays, for the member
+// makes the call again in its next life.
+func (a asker) drop(ctx context.Context, id string) {
+	b := a.seat.crew.asks
+	a.seat.setAside("")
+	if b.ending() {
+		return
+	}
+	b.fault(ctx, b.withdraw(ctx, id, "the call was broken off"))
+}
+
+// permissionRequest is the question whether a member may make a call.
+func permissionRequest(member string, q teammate.Question, b *inbox) tasks.NewRequest {
+	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
+	if input := MainInput(q.Call.Input); input != "" {
+		text += ": " + clipped(input, 2000)
+	}
+	return tasks.NewRequest{
+		Kind: tasks.AskPermission, Member: member, To: tasks.Person, Key: questionKey(q.Call.Name, q.Call.Input),
+		Text: text + " (" + clipped(q.Reason, 500) + ")", Wait: b.limit,
+		Payload: raw(requestPayload{Tool: q.Call.Name, Input: asJSON(q.Call.Input), Reason: q.Reason}),
+	}
+}
+
+// asJSON is an input as a payload can hold it.
+func asJSON(input json.RawMessage) json.RawMessage {
+	if json.Valid(input) {
+		return input
+	}
+	return raw(string(input))
+}
+
+// questionKey names a question by what it is about.
+func questionKey(parts ...any) string {
+	sum := sha256.Sum256(raw(parts))
+	return hex.EncodeToString(sum[:16])
+}
+
+// permissionAnswer is what a closed request means for its call.
+func permissionAnswer(r tasks.Request) teammate.Answer {
+	switch r.State {
+	case tasks.RequestExpired:
+		return teammate.Answer{Allow: r.Default, By: teammate.ByTimeLimit}
+	case tasks.RequestApproved, tasks.RequestDenied:
+		return teammate.Answer{Allow: r.Approved(), By: r.By, Said: r.Feedback}
+	}
+	return teammate.Answer{}
+}
+
+// stepAside notes what a member waits for in the middle of its turn, and lends
+// its agent's slot to whoever waits for one: it needs none while it waits. back
+// ends the wait and takes one again.
+func (s *seat) stepAside(what string) (back func(ctx context.Context) error) {
+	s.crew.mu.Lock()
+	lent := s.slot != nil
+	s.crew.mu.Unlock()
+	s.setAside(what)
+	s.giveSlot()
+	return func(ctx context.Context) error {
+		defer s.setAside("")
+		if !lent {
+			return nil
+		}
+		return s.takeSlot(ctx)
+	}
+}
+
+// setAside notes what a member waits for in its turn; empty: nothing.
+func (s *seat) setAside(what string) {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	s.aside = what
+}

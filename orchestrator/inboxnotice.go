@@ -1,0 +1,58 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// notifyPeople tells the Notification hooks, and through the journal whoever is
+// attached, of a question for a person. Calls that ask for permission have
+// their own notice, in the turn that they belong to.
+func (c *crew) notifyPeople(ctx context.Context, member string, r tasks.Request) {
+	s, ok := c.seat(member)
+	if !ok {
+		s = c.seats()[0]
+	}
+	n := hooks.NotificationInput{
+		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", firstLine(r.Text), r.ID),
+		NotificationType: "agent_needs_input",
+	}
+	c.journal.sink(teammate.Event{
+		Member: member, Turn: s.turn(), Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
+	})
+	if s.mate == nil {
+		return
+	}
+	// The hooks may take long, and nobody waits for them but the end of the team.
+	ctx, done := c.asks.beside(ctx)
+	c.members.Go(func() {
+		defer done()
+		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
+		}
+	})
+}
+
+// troubled puts a member that needs attention into the inbox, once for each
+// trouble. Nobody waits for the answer, so the question has no deadline.
+func (c *crew) troubled(ctx context.Context, s *seat, reason string) error {
+	if c.asks == nil {
+		return nil
+	}
+	_, err := c.asks.ask(ctx, tasks.Actor{Name: s.member.Name}, tasks.NewRequest{
+		Kind: tasks.AskAttention, Member: s.member.Name, To: tasks.Person, Key: "attention",
+		Text: fmt.Sprintf("%s needs attention: %s", s.member.Name, clipped(reason, 4000)),
+	})
+	return err
+}
+
+// calmed takes a member's trouble out of the inbox: it works again.
+func (c *crew) calmed(ctx context.Context, s *seat) error {
+	return c.asks.withdrawAll(ctx, s.member.Name+" works again", func(r tasks.Request) bool {
+		return r.Kind == tasks.AskAttention && r.Member == s.member.Name
+	})
+}

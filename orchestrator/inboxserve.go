@@ -1,0 +1,177 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// The requests about questions and about members that are to leave. Everybody
+// may look; only the operator answers, because a process under a member could
+// else approve what its own member asks for (DESIGN 8).
+const (
+	verbInbox  bus.Verb = "inbox"
+	verbAnswer bus.Verb = "inbox-answer"
+	verbEnd    bus.Verb = "member-end"
+)
+
+// InboxQuery says which questions are wanted.
+type InboxQuery struct {
+	ID  string `json:"id,omitempty"`  // its id, the beginning or end of it, or who asks; empty: a list
+	All bool   `json:"all,omitempty"` // also those that are closed, as far as they are kept
+}
+
+// InboxAnswer is what a person says to a question.
+type InboxAnswer struct {
+	ID       string `json:"id"` // as in InboxQuery
+	Approve  bool   `json:"approve"`
+	Feedback string `json:"feedback,omitempty"`
+	// Mode is the permission mode that goes with an approved plan; empty: the
+	// member's own.
+	Mode string `json:"mode,omitempty"`
+}
+
+// EndMember asks to end one member; the team goes on.
+type EndMember struct {
+	Member string        `json:"member"`
+	Reason string        `json:"reason,omitempty"`
+	Wait   time.Duration `json:"wait,omitempty"` // for its answer, until it is ended without one; 0: two minutes
+	Now    bool          `json:"now,omitempty"`  // it is not asked
+}
+
+// EndReply says what became of an EndMember.
+type EndReply struct {
+	Request string `json:"request,omitempty"` // the id of the request that the member got
+	Gone    bool   `json:"gone"`              // it has left
+	Reason  string `json:"reason,omitempty"`  // why it has left, or why it stays
+}
+
+// maxPayload is how much of a payload a list shows; more of it shows with the
+// request alone.
+const maxPayload = 4 << 10
+
+// inboxFor answers an InboxQuery.
+func (c *crew) inboxFor(ctx context.Context, q InboxQuery) ([]tasks.Request, error) {
+	if q.ID != "" {
+		r, err := c.asks.find(ctx, tasks.Person, q.ID)
+		return []tasks.Request{r}, err
+	}
+	return inboxList(ctx, c.store, q.All)
+}
+
+// inboxList reads the questions from a store.
+func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]tasks.Request, error) {
+	list, err := store.OpenRequests(ctx, "")
+	if all {
+		list, err = store.Requests(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if len(list[i].Payload) > maxPayload {
+			list[i].Payload = nil
+		}
+	}
+	const most = 200 // a page of answers may not be larger than the bus allows
+	return list[max(0, len(list)-most):], nil
+}
+
+// answerFor takes in a person's answer.
+func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (tasks.Request, error) {
+	r, err := c.asks.find(ctx, tasks.Person, a.ID)
+	if err != nil {
+		return r, err
+	}
+	if r.Kind == tasks.AskShutdown {
+		return r, plainly(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
+			r.To, r.To)
+	}
+	return c.asks.answer(ctx, tasks.Actor{Name: tasks.Person}, requestAnswer{
+		ID: r.ID, Approve: a.Approve, Text: a.Feedback, Mode: a.Mode,
+	})
+}
+
+// endFor ends a member, and waits until it has left or says that it stays.
+func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
+	by := tasks.Actor{Name: tasks.Person}
+	if e.Now {
+		if err := c.mayEnd(by, e.Member); err != nil {
+			return EndReply{}, err
+		}
+		s, _ := c.seat(e.Member)
+		reason := "a person ended it"
+		if e.Reason != "" {
+			reason += ": " + clipped(e.Reason, 500)
+		}
+		c.dismissMember(ctx, s, reason, 0)
+		return c.awaitGone(ctx, s, EndReply{})
+	}
+	r, err := c.askToEnd(ctx, by, e.Member, farewell{Reason: e.Reason, Wait: e.Wait})
+	if err != nil {
+		return EndReply{}, err
+	}
+	reply := EndReply{Request: r.ID}
+	if r, err = c.asks.wait(ctx, r.ID); err != nil {
+		return reply, err
+	}
+	if !r.Approved() {
+		reply.Reason = closingText(r)
+		return reply, nil
+	}
+	s, ok := c.seat(e.Member)
+	if !ok {
+		return reply, c.board.known(e.Member)
+	}
+	return c.awaitGone(ctx, s, reply)
+}
+
+// awaitGone waits until a member has left.
+func (c *crew) awaitGone(ctx context.Context, s *seat, reply EndReply) (EndReply, error) {
+	c.mu.Lock()
+	left := s.left
+	c.mu.Unlock()
+	select {
+	case <-left:
+	case <-ctx.Done():
+		return reply, context.Cause(ctx)
+	}
+	reply.Reason = s.goneReason()
+	reply.Gone = reply.Reason != ""
+	return reply, nil
+}
+
+// Inbox lists the questions that wait for an answer; with All, also those that
+// are closed. Long payloads are left out of a list.
+func (c *Client) Inbox(ctx context.Context, q InboxQuery) ([]tasks.Request, error) {
+	return ask[[]tasks.Request](ctx, c, verbInbox, q)
+}
+
+// AnswerInbox answers a question. It fails with tasks.ErrAnswered when somebody
+// was faster, and says who.
+func (c *Client) AnswerInbox(ctx context.Context, a InboxAnswer) (tasks.Request, error) {
+	return ask[tasks.Request](ctx, c, verbAnswer, a)
+}
+
+// EndMember asks a member to leave the team and waits until it has, or says that
+// it stays.
+func (c *Client) EndMember(ctx context.Context, e EndMember) (EndReply, error) {
+	return ask[EndReply](ctx, c, verbEnd, e)
+}
+
+// RequestText is what a request is about in full, for people: the input of a
+// call, or a plan. Empty: its Text says it all.
+func RequestText(r tasks.Request) string {
+	switch p := payloadOf(r); r.Kind {
+	case tasks.AskPermission:
+		if text, err := json.MarshalIndent(p.Input, "", "  "); err == nil && len(p.Input) > 0 {
+			return string(text)
+		}
+	case tasks.AskPlan:
+		return p.Plan
+	}
+	return ""
+}

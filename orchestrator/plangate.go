@@ -1,0 +1,304 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// A member with `plan: required` is in permission mode plan, in which covey runs
+// nothing for it that changes anything, until somebody has approved its plan:
+// its lead, a person for the lead itself, or a PermissionRequest hook. One
+// approval holds for the member's session, over restarts; `covey up --fresh`
+// begins another. While the plan is looked at, the member's turns end without
+// its gates: there is no work yet that they could judge.
+
+// The tool by which a plan is submitted, for the builtin agent and over MCP.
+const (
+	planTool = "ExitPlanMode"
+	mcpPlan  = "team_submit_plan"
+)
+
+// keyPlan is where the store has what a member's approved plan lets it do.
+func keyPlan(member string) string { return "plan/" + member }
+
+// planLeave is what an approval has given a member.
+type planLeave struct {
+	Session string `json:"session"` // for this session alone
+	Mode    string `json:"mode"`
+}
+
+// usualMode is a member's permission mode once it need not plan any more. A spec
+// that gives it mode plan for good says so by the mode alone.
+func usualMode(m configs.Member) configs.PermissionMode {
+	if m.PermissionMode == "" || m.PermissionMode == configs.Plan && m.PlanRequired {
+		return configs.Default
+	}
+	return m.PermissionMode
+}
+
+// startingMode is the permission mode that a member begins this run with.
+func (c *crew) startingMode(ctx context.Context, s *seat) (string, error) {
+	if !s.member.PlanRequired {
+		return string(cmp.Or(s.member.PermissionMode, configs.Default)), nil
+	}
+	var leave planLeave
+	if err := value(ctx, c.store, keyPlan(s.member.Name), &leave); err != nil {
+		return "", fmt.Errorf("the approved plan of %s: %w", s.member.Name, err)
+	}
+	if leave.Session == s.session.Session && leave.Mode != "" {
+		s.planned = true
+		return leave.Mode, nil
+	}
+	return string(configs.Plan), nil
+}
+
+// mustPlan reports whether a member's plan is still to be approved.
+func (s *seat) mustPlan() bool {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return s.member.PlanRequired && !s.planned
+}
+
+// onHold is whose answer the member waits for before its turn end is anything to
+// judge (teammate.Options.OnHold).
+func (s *seat) onHold() string {
+	if !s.mustPlan() {
+		return ""
+	}
+	for _, r := range s.crew.asks.list() {
+		if r.Kind == tasks.AskPlan && r.Member == s.member.Name {
+			return answerOf(r)
+		}
+	}
+	return ""
+}
+
+// planInput is what the tool gets.
+type planInput struct {
+	Plan string `json:"plan" jsonschema:"what you mean to do, step by step, for whoever approves it"`
+}
+
+// planOutput is its structured answer (TEAMS.md 2).
+type planOutput struct {
+	Plan     string `json:"plan"`
+	IsAgent  bool   `json:"isAgent"`
+	FilePath string `json:"filePath,omitempty"`
+	Awaiting bool   `json:"awaitingLeaderApproval,omitempty"`
+	tasks.RequestRef
+}
+
+// planDescription says what the tool is for.
+const planDescription = "Submit your plan for approval. Until it is approved you may only read. A message will tell you the " +
+	"answer: end your turn after this call, and begin with the work when the plan is approved."
+
+// planTool makes the tool for a member under a name.
+func (s *seat) planTool(name string) (teammate.Tool, error) {
+	return newTeamTool(name, planDescription, map[string]string{"text": "plan", "content": "plan"},
+		func(ctx context.Context, callID string, in planInput) teammate.ToolResult {
+			return s.submitPlan(ctx, callID, in)
+		})
+}
+
+// foreignTools are the team tools of a member whose agent is a program.
+func (s *seat) foreignTools() ([]foreignTool, error) {
+	list, err := foreignTools(s.crew.board, s.actor, s.crew.roster)
+	if err != nil || !s.member.PlanRequired {
+		return list, err
+	}
+	plan, err := s.planTool(mcpPlan)
+	return append(list, foreignTool{Tool: plan}), err
+}
+
+// submitPlan puts a member's plan before its approver.
+func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) teammate.ToolResult {
+	c := s.crew
+	switch {
+	case !s.mustPlan():
+		return teammate.ToolResult{Content: "Your plan is approved already. Go on with the work.",
+			Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.lead})}
+	case strings.TrimSpace(in.Plan) == "":
+		return toolError(plainly(ErrEmpty, "the plan is empty; write into \"plan\" what you mean to do"))
+	}
+	if r, decided := s.planHooks(ctx, in); decided {
+		return r
+	}
+	r, err := c.askPlan(ctx, s, callID, in.Plan)
+	if err != nil {
+		return toolError(err)
+	}
+	who := answererName(r.To)
+	if s.lead || r.To == tasks.Person {
+		c.notifyPeople(ctx, s.member.Name, r)
+	}
+	return teammate.ToolResult{
+		Content: fmt.Sprintf("Your plan has been submitted to %s for approval (request %s).\n\nEnd your turn now and do nothing "+
+			"before the answer: a message will tell you. If the plan is approved, carry it out. If it is refused, revise it "+
+			"by what is said and submit it again.", who, r.ID),
+		Response: raw(planOutput{
+			Plan: in.Plan, IsAgent: !s.lead, Awaiting: r.To != tasks.Person, RequestRef: tasks.Ref(r.ID),
+		}),
+	}
+}
+
+// planHooks asks the PermissionRequest hooks, by which a policy can decide at once
+// and nobody else is asked.
+func (s *seat) planHooks(ctx context.Context, in planInput) (r teammate.ToolResult, decided bool) {
+	if s.fire == nil {
+		return r, false
+	}
+	out, err := s.fire(ctx, hooks.PermissionRequestInput{ToolName: planTool, ToolInput: raw(in)})
+	if err != nil {
+		return r, false // then it is as if there were no such hooks
+	}
+	switch out.Permission.Decision {
+	case "allow":
+		var more struct {
+			Permissions []hooks.PermissionUpdate `json:"updatedPermissions"`
+		}
+		mode := string(usualMode(s.member))
+		if decision, ok := out.Output["decision"]; ok && json.Unmarshal(decision, &more) == nil {
+			for _, u := range more.Permissions {
+				if u.Type == "setMode" {
+					mode = u.Mode
+				}
+			}
+		}
+		if err := s.crew.leavePlanning(ctx, s, mode); err != nil {
+			return toolError(err), true
+		}
+		return teammate.ToolResult{
+			Content:  "A hook of the team has approved your plan. Carry it out.",
+			Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.lead}),
+		}, true
+	case "deny":
+		reason := out.Permission.Reason
+		if reason == "" {
+			reason = "a PermissionRequest hook refused it"
+		}
+		return toolError(fmt.Errorf("Your plan is not approved: %s\nRevise it and submit it again", reason)), true
+	}
+	return r, false
+}
+
+// askPlan stores the question. The same plan submitted twice is one question.
+func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (tasks.Request, error) {
+	to := c.planApprover(s)
+	n := tasks.NewRequest{
+		Kind: tasks.AskPlan, Member: s.member.Name, To: to, Key: questionKey(s.session.Session, plan), Wait: c.asks.limit,
+		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", s.member.Name, clipped(plan, 500)),
+		Payload: raw(requestPayload{Plan: plan, Session: s.session.Session}),
+	}
+	if to != tasks.Person {
+		n.Mail = func(r tasks.Request) tasks.Outgoing { return c.planMail(r, plan) }
+	}
+	// A plan that is submitted while another one waits takes its place.
+	if err := c.asks.withdrawAll(ctx, "another plan was submitted", func(r tasks.Request) bool {
+		return r.Kind == tasks.AskPlan && r.Member == s.member.Name && r.Key != n.Key
+	}); err != nil {
+		return tasks.Request{}, err
+	}
+	by := s.actor(callID).Actor
+	return c.asks.ask(ctx, by, n)
+}
+
+// planApprover is who decides about a member's plan: the lead, if it can.
+func (c *crew) planApprover(s *seat) string {
+	lead := c.seats()[0]
+	if s.lead || lead.goneReason() != "" {
+		return tasks.Person
+	}
+	return lead.member.Name
+}
+
+// planMail asks the lead. A plan that is too long for a message is in a file.
+func (c *crew) planMail(r tasks.Request, plan string) tasks.Outgoing {
+	data := tasks.PlanRequest{
+		Type: tasks.PlanAsked, RequestRef: tasks.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: c.now(),
+	}
+	if len(plan) > maxBody {
+		if text, err := c.board.letters.keep(r.To, plan); err == nil {
+			data.Plan = text
+		} else {
+			data.Plan = head(plan, maxBody) + "\n[the rest could not be kept: " + err.Error() + "]"
+		}
+	}
+	return tasks.Outgoing{
+		Kind: tasks.PlanAsked, Text: r.Text, Summary: preview(firstLine(r.Text)), Data: raw(data),
+	}
+}
+
+// answerPlan implements protocol.
+func (c *crew) answerPlan(ctx context.Context, by actor, a requestAnswer) error {
+	_, err := c.asks.answer(ctx, by.Actor, a, tasks.AskPlan, tasks.AskApproval, tasks.AskMerge)
+	return err
+}
+
+// planSettled lets a member begin whose plan was approved.
+func (c *crew) planSettled(ctx context.Context, r tasks.Request) error {
+	s, ok := c.seat(r.Member)
+	if !ok || !r.Approved() || payloadOf(r).Session != s.session.Session {
+		return nil
+	}
+	mode := r.Mode
+	if mode == "" {
+		mode = string(usualMode(s.member))
+	}
+	return c.leavePlanning(ctx, s, mode)
+}
+
+// leavePlanning gives a member the mode in which it works.
+func (c *crew) leavePlanning(ctx context.Context, s *seat, mode string) error {
+	// At once: the mail that tells it is on its way. If a crash comes in between,
+	// the answer is settled once more at the next start.
+	if s.mate != nil {
+		if err := s.mate.SetMode(mode); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	s.planned = true
+	c.mu.Unlock()
+	leave := planLeave{Session: s.session.Session, Mode: mode}
+	if err := c.store.Put(ctx, keyPlan(s.member.Name), raw(leave)); err != nil {
+		return fmt.Errorf("keep that the plan of %s is approved: %w", s.member.Name, err)
+	}
+	return nil
+}
+
+// mayFinish refuses the completion of a task by a member that has not begun: a
+// plan that nobody has approved did nothing.
+func (c *crew) mayFinish(member string) error {
+	if s, ok := c.seat(member); ok && s.mustPlan() {
+		return plainly(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
+			"submit the plan with %s and wait for the answer", tongueOf(s.member.Agent).planning())
+	}
+	return nil
+}
+
+// planning names the way to submit a plan.
+func (t tongue) planning() string {
+	switch t {
+	case byMCP:
+		return mcpPlan
+	case byShell:
+		return "`covey plan -`"
+	}
+	return planTool
+}
+
+// planPrompt tells a member that must plan what that means; empty for others.
+func planPrompt(m configs.Member) string {
+	if !m.PlanRequired {
+		return ""
+	}
+	return "You must plan first: until your plan is approved you may only read. Look around, then submit your plan with " +
+		tongueOf(m.Agent).planning() + ", end your turn, and wait for the answer.\n"
+}

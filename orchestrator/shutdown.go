@@ -1,0 +1,264 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// A member leaves the team when it agrees to a shutdown request of its lead or
+// of a person, or when it has not answered by the deadline. Then its turn is
+// interrupted; a member that is still there a while later is killed, with all
+// that it has started. Its tasks are open again, and everybody is told. The
+// team goes on, and the next `covey up` brings the member back.
+
+const (
+	// shutdownLimit is how long a member has to answer.
+	shutdownLimit = 2 * time.Minute
+	// lastCall is how long a member that has agreed may take to end the call by
+	// which it did; then its turn is interrupted.
+	lastCall = 5 * time.Second
+	// lastGrace is how long a member may take to leave an interrupted turn; then
+	// it is killed. Tools get TERM and KILL within a second of an interrupt.
+	lastGrace = 10 * time.Second
+)
+
+// shutdown implements protocol.
+func (c *crew) shutdown(ctx context.Context, by actor, to, reason string) (tasks.ShutdownRequest, error) {
+	r, err := c.askToEnd(ctx, by.Actor, to, farewell{Reason: reason})
+	if err != nil {
+		return tasks.ShutdownRequest{}, err
+	}
+	return shutdownRequest(r), nil
+}
+
+// farewell is how a member is asked to end.
+type farewell struct {
+	Reason string
+	Wait   time.Duration // until it is ended without an answer; 0: shutdownLimit
+}
+
+// askToEnd asks a member to end. One that was asked before is not asked again.
+func (c *crew) askToEnd(ctx context.Context, by tasks.Actor, to string, f farewell) (tasks.Request, error) {
+	if err := c.mayEnd(by, to); err != nil {
+		return tasks.Request{}, err
+	}
+	why := ""
+	if f.Reason != "" {
+		why = ": " + clipped(f.Reason, 4000)
+	}
+	return c.asks.ask(ctx, by, tasks.NewRequest{
+		Kind: tasks.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
+		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
+		Payload: raw(requestPayload{Reason: f.Reason}),
+		Mail: func(r tasks.Request) tasks.Outgoing {
+			now := c.now()
+			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
+			return tasks.Outgoing{
+				Kind: tasks.ShutdownAsked, Text: r.Text, Summary: preview(r.Text), Data: raw(shutdownRequest(r)),
+			}
+		},
+	})
+}
+
+// mayEnd refuses who may not ask a member to end, and members that cannot be
+// ended so.
+func (c *crew) mayEnd(by tasks.Actor, to string) error {
+	s, ok := c.seat(to)
+	lead := c.seats()[0]
+	switch {
+	case !ok:
+		return c.board.known(to)
+	case s.lead:
+		return plainly(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
+			"`covey down` ends the team", to)
+	case by.Name != lead.member.Name && by.Name != tasks.Person:
+		return plainly(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
+			lead.member.Name, to)
+	case s.goneReason() != "":
+		return plainly(tasks.ErrInvalid, "%s has left already: %s", to, s.goneReason())
+	}
+	return nil
+}
+
+// shutdownRequest is a request in the form in which it is sent.
+func shutdownRequest(r tasks.Request) tasks.ShutdownRequest {
+	return tasks.ShutdownRequest{
+		Type: tasks.ShutdownAsked, RequestRef: tasks.Ref(r.ID), From: r.Member, Reason: payloadOf(r).Reason,
+		Deadline: r.Deadline, Timestamp: r.Created,
+	}
+}
+
+// answerShutdown implements protocol.
+func (c *crew) answerShutdown(ctx context.Context, by actor, a requestAnswer) error {
+	if by.Name == tasks.Person {
+		return plainly(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
+			"`covey down --member NAME --now` does not ask", a.ID)
+	}
+	_, err := c.asks.answer(ctx, by.Actor, a, tasks.AskShutdown)
+	return err
+}
+
+// shutdownSettled sees off a member that has agreed, or has not answered in time.
+func (c *crew) shutdownSettled(ctx context.Context, r tasks.Request) {
+	s, ok := c.seat(r.To)
+	if !ok || !r.Approved() || s.mate == nil {
+		return
+	}
+	reason := "it was asked to end by " + answererName(r.Member)
+	if why := payloadOf(r).Reason; why != "" {
+		reason += ": " + clipped(why, 500)
+	}
+	grace := lastCall
+	if r.State == tasks.RequestExpired {
+		reason, grace = reason+" (it did not answer)", 0
+	}
+	c.dismissMember(ctx, s, reason, grace)
+}
+
+// answererName is a name of the store's for people.
+func answererName(name string) string {
+	if name == tasks.Person {
+		return "a person"
+	}
+	return name
+}
+
+// dismissMember has a member leave: after its call, or after grace, its turn is
+// interrupted, and what is still there after lastGrace is killed. It returns at
+// once.
+func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace time.Duration) {
+	c.mu.Lock()
+	first := s.leaving == ""
+	if first {
+		s.leaving, s.halting = reason, reason
+	}
+	bye, left := s.bye, s.left
+	c.mu.Unlock()
+	if !first || bye == nil { // not begun yet: it goes as soon as it looks for work
+		return
+	}
+	close(bye) // if it waits for work, it goes at once
+	ctx, done := c.asks.beside(ctx)
+	c.members.Go(func() { // ends when the member has gone, or with the team
+		defer done()
+		for _, step := range []struct {
+			after time.Duration
+			do    func()
+		}{
+			{grace, func() { s.mate.Interrupt("it leaves the team: " + reason) }},
+			{lastGrace, func() { c.killMember(s) }},
+		} {
+			select {
+			case <-left:
+				return
+			case <-ctx.Done():
+				return
+			case <-c.after(step.after):
+				step.do()
+			}
+		}
+	})
+}
+
+// own makes the context of one member, and what it takes to see it off.
+func (c *crew) own(ctx context.Context, s *seat) context.Context {
+	ctx, quit := context.WithCancelCause(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.quit, s.bye, s.left = quit, make(chan struct{}), make(chan struct{})
+	return ctx
+}
+
+// errLeaves is the cause with which a member's context ends when it leaves.
+var errLeaves = errors.New("the member leaves the team")
+
+// leaves reports whether the member was asked to end, and does.
+func (s *seat) leaves() bool {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return s.leaving != ""
+}
+
+// afterCall interrupts the turn of a member that leaves, once the call by which
+// it agreed has its result.
+func (c *crew) afterCall(s *seat) {
+	c.mu.Lock()
+	leaves := s.leaving
+	c.mu.Unlock()
+	if leaves != "" {
+		s.mate.Interrupt("it leaves the team: " + leaves)
+	}
+}
+
+// killMember ends a member that did not leave by itself, and all that it runs.
+func (c *crew) killMember(s *seat) {
+	c.mu.Lock()
+	quit := s.quit
+	c.mu.Unlock()
+	if quit != nil {
+		quit(errLeaves)
+	}
+	c.processes.KillOf(s.member.Name)
+}
+
+// seeOff is for a member that leaves by a shutdown: nothing of it goes on, its
+// tasks are open again, and everybody knows.
+func (c *crew) seeOff(ctx context.Context, s *seat) {
+	c.mu.Lock()
+	reason, closers := s.leaving, s.closers
+	s.closers = nil
+	c.mu.Unlock()
+	for _, closer := range slices.Backward(closers) {
+		if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {
+			c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)
+		}
+	}
+	c.processes.KillOf(s.member.Name)
+	ctx, done := c.asks.beside(ctx)
+	defer done()
+	c.leave(ctx, s, reason)
+}
+
+// parted tells everybody that a member has left: the lead by words that begin a
+// turn, the others by a message that waits for their next one.
+func (c *crew) parted(ctx context.Context, s *seat, reason string, released []tasks.Task) error {
+	others := []string{}
+	for _, other := range c.seats() {
+		if other != s && !other.lead && other.goneReason() == "" {
+			others = append(others, other.member.Name)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	ids := make([]string, len(released))
+	for i, t := range released {
+		ids[i] = t.ID
+	}
+	text := fmt.Sprintf("Member %s has left the team: %s", s.member.Name, reason)
+	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
+		To: others, Kind: tasks.Terminated, Text: text, Summary: preview(firstLine(text)),
+		Data: raw(tasks.Termination{
+			Type: tasks.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.now(),
+		}),
+	})
+	return err
+}
+
+// forget closes what is asked about a member that is gone, and what it was asked:
+// for others, that is as if it had not answered in time.
+func (b *inbox) forget(ctx context.Context, member string) error {
+	for _, r := range b.toAnswer(member) {
+		if err := b.expire(ctx, r.ID); err != nil {
+			return err
+		}
+	}
+	return b.withdrawAll(ctx, member+" has left the team", func(r tasks.Request) bool { return r.Member == member })
+}
