@@ -15,6 +15,8 @@ type completer struct {
 	store *tasks.Store
 	on    func() bool
 	warn  func(text string)
+	// closed is told of each task that was completed; nil: nobody is.
+	closed func(t tasks.Task)
 }
 
 // completer must be what a turn end asks for.
@@ -35,7 +37,7 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 	completed := tasks.Completed
 	var errs []error
 	for _, t := range list {
-		_, _, err := c.store.Update(ctx, tasks.Actor{}, t.ID, tasks.Patch{
+		done, _, err := c.store.Update(ctx, tasks.Actor{}, t.ID, tasks.Patch{
 			Version: t.Version, Epoch: t.Epoch, Status: &completed, Reason: "its member's turn end passed all gates",
 		})
 		switch {
@@ -43,6 +45,8 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 			c.warn(fmt.Sprintf("task %s passed its gates and is not completed, because it changed meanwhile: %v", t.ID, err))
 		case err != nil:
 			errs = append(errs, fmt.Errorf("complete task %s, which passed its gates: %w", t.ID, err))
+		case c.closed != nil:
+			c.closed(done)
 		}
 	}
 	return errors.Join(errs...)
@@ -50,7 +54,7 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 
 // taskLister is what a member's turn end knows of its tasks.
 func (c *crew) taskLister() teammate.TaskLister {
-	return completer{store: c.store, on: c.completes, warn: func(text string) {
+	return completer{store: c.store, on: c.completes, closed: c.closed, warn: func(text string) {
 		c.journal.tell(teammate.Warning{Text: text})
 	}}
 }

@@ -31,6 +31,8 @@ type Ending struct {
 	FailedOpen  int         // hooks that failed and let it pass
 	Problems    []string    // what people should know: members that need attention, …
 	Budget      []BudgetUse // what is used of the team's budget, over all runs
+	// Coordination is what the lead has spent on notices in this run.
+	Coordination Coordination
 }
 
 // MemberEnding is what one member did in a run.
@@ -121,6 +123,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 func (c *crew) sumUp(e *Ending) (limited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	e.Coordination = c.coordination()
 	for _, s := range c.seats() {
 		m := MemberEnding{
 			Name: s.member.Name, Agent: kindOf(s.member), Turns: s.watch.turns, Passes: s.watch.passes,

@@ -253,6 +253,10 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 	}
 	st.Budget = c.ledger.report()
 	st.Schedules = c.scheduleStatus()
+	c.mu.Lock()
+	spent := c.coordination()
+	c.mu.Unlock()
+	st.Coordination = &spent
 	select {
 	case <-c.up:
 		st.Up = true

@@ -10,9 +10,10 @@ import (
 )
 
 // Idle members are told of by notes (DESIGN 10.1): one a member, which goes
-// along when the lead is given something else. A turn of its own the lead gets
-// for them only where nobody would hear otherwise what came of a question, and
-// then one for all.
+// along when the lead is given something else, and all of them in one line. A
+// turn of its own the lead gets for them only where nobody would hear otherwise
+// what came of a question, and then one for all. What stands in a conversation
+// is paid for with each further request, so little is said.
 
 // maxDigests is how many turns in a row the lead gets for notes alone: a lead
 // that thanks for each would keep the team up for ever.
@@ -138,8 +139,9 @@ func (c *crew) recallNotes(ctx context.Context) error {
 	return err
 }
 
-// notes are what the lead is to see of the notes for it. Of a member that works
-// again a note says nothing, unless it has completed something.
+// notes are what the lead is to see of the notes for it: what answers somebody
+// as it is, and of all others one line that says what they have completed. That
+// somebody is idle who has done nothing is worth no word.
 func (s *seat) notes(ctx context.Context) ([]teammate.Input, error) {
 	if !s.lead {
 		return nil, nil
@@ -149,26 +151,53 @@ func (s *seat) notes(ctx context.Context) ([]teammate.Input, error) {
 		return nil, err
 	}
 	var in []teammate.Input
+	var rest []tasks.Note
 	for _, n := range notes {
-		if who, ok := s.crew.seat(n.From); ok && who.working() && len(n.Completed) == 0 {
-			continue
+		switch {
+		case n.Wakes:
+			in = append(in, teammate.Input{Kind: teammate.FromMail, MessageID: n.ID, Text: noteText(n)})
+		case len(n.Completed) > 0:
+			rest = append(rest, n)
 		}
-		in = append(in, teammate.Input{Kind: teammate.FromMail, MessageID: n.ID, Text: noteText(n)})
+	}
+	// So many at once that the line can be read; the others come with the next.
+	rest = rest[:min(len(rest), maxNoted)]
+	if len(rest) > 0 {
+		in = append(in, teammate.Input{Kind: teammate.FromCovey, MessageID: joinedID(rest), Text: doneText(rest)})
 	}
 	return in, nil
 }
 
-// noteText is a note as a model sees it.
+// maxNoted is how many members one line tells of.
+const maxNoted = 100
+
+// doneText tells in one line what members have completed.
+func doneText(notes []tasks.Note) string {
+	who := make([]string, len(notes))
+	for i, n := range notes {
+		list := make([]tasks.Task, len(n.Completed))
+		for k, id := range n.Completed {
+			list[k].ID = id
+		}
+		who[i] = n.From + " completed " + taskNames(list)
+	}
+	return "Since you last looked: " + strings.Join(who, "; ") + "."
+}
+
+// joinedID is the id of a line that tells of several notes: a repeat of it is
+// known by it, and what it tells of is done with when it is seen.
+func joinedID(notes []tasks.Note) string {
+	ids := make([]string, len(notes))
+	for i, n := range notes {
+		ids[i] = n.ID
+	}
+	return strings.Join(ids, ",")
+}
+
+// noteText is a note as a model sees it that is to hear of it for itself.
 func noteText(n tasks.Note) string {
 	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + defused(string(n.Shown())) +
 		"\n</teammate-message>"
-}
-
-// working reports whether the member is in a turn.
-func (s *seat) working() bool {
-	s.crew.mu.Lock()
-	defer s.crew.mu.Unlock()
-	return !s.idle
 }
 
 // handNotes gives the idle lead a turn for the notes, and nothing else.
@@ -184,8 +213,10 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 		c.poke() // they have gone along with something else
 		return nil
 	}
+	lead.showing(nil, in)
 	c.mu.Lock()
 	n := c.digests + 1
+	lead.costs.digest = true
 	c.mu.Unlock()
 	err = c.hand(lead, teammate.Work{Cause: teammate.ByMessage, Inputs: in}, "")
 	c.mu.Lock()
@@ -196,10 +227,13 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 
 // taken notes that mail and notes stand in the transcript.
 func (s *seat) taken(ctx context.Context, ids []string) error {
+	s.crew.mu.Lock()
+	s.costs.wasShown(ids, s.watch.pass)
+	s.crew.mu.Unlock()
 	var mail, notes []string
 	for _, id := range ids {
 		if strings.HasPrefix(id, tasks.NoteID) {
-			notes = append(notes, id)
+			notes = append(notes, strings.Split(id, ",")...)
 		} else {
 			mail = append(mail, id)
 		}

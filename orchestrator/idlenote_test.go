@@ -81,7 +81,7 @@ func TestNotesGoAlong(t *testing.T) {
 		"team.yaml": pairSpec + "tasks: [{id: one, subject: One, owner: dev}, {id: two, subject: Two, owner: dev, blocked_by: [one]}]\n",
 		"lead.yaml": `steps:
   - {say: Go., when: Ship it}
-  - {say: All done., when: '"completedTaskId":"2","completedStatus":"completed","completedTaskIds":\["1","2"\]'}
+  - {say: All done., when: 'Since you last looked: dev completed #1 and #2\.$'}
 `,
 		"dev.yaml": `steps:
   - {when: "task #1", call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
@@ -190,5 +190,73 @@ func TestNoteTextKeepsItsFrame(t *testing.T) {
 	var back tasks.IdleNote
 	if err := json.Unmarshal([]byte(body), &back); err != nil || back.Result != n.Result {
 		t.Errorf("it says %q, %v", back.Result, err)
+	}
+}
+
+// TestNotesInOnePrompt: what the lead sees of many members is one line, and of
+// those who answered somebody their words; both once, and mail comes first.
+func TestNotesInOnePrompt(t *testing.T) {
+	r := newCrewRig(t, mcpFiles(""))
+	lead := r.crew.seats()[0]
+	put := func(from string, wakes bool, completed ...string) {
+		t.Helper()
+		n := tasks.Note{IdleNote: tasks.IdleNote{From: from, IdleReason: "available", Result: "words of " + from}}
+		n.Wakes, n.Completed = wakes, completed
+		if err := r.crew.store.PutNote(t.Context(), "lead", n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("ana", false, "1", "2", "3")
+	put("ben", false)
+	put("cy", false, "4")
+	put("dev", true, "5")
+	goal, err := r.crew.store.Unread(t.Context(), "lead")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lead.Taken(t.Context(), []string{goal[0].ID}); err != nil {
+		t.Fatal(err)
+	}
+	if in, err := lead.Waiting(t.Context()); err != nil || len(in) > 0 {
+		t.Fatalf("notes alone come into a turn: %+v, %v", in, err)
+	}
+	if _, err := r.crew.store.Send(t.Context(), tasks.Actor{Name: "dev"}, tasks.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := lead.Waiting(t.Context())
+	if err != nil || len(in) != 3 {
+		t.Fatalf("the lead is shown %+v, %v", in, err)
+	}
+	for i, want := range []string{
+		`>hello</teammate-message>`, `"result":"words of dev","completedTaskId":"5"`,
+		"Since you last looked: ana completed #1, #2 and #3; cy completed #4.",
+	} {
+		if !strings.Contains(in[i].Text, want) {
+			t.Errorf("input %d is %q, want %q in it", i, in[i].Text, want)
+		}
+		if err := lead.Taken(t.Context(), []string{in[i].MessageID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := r.crew.store.Notes(t.Context(), "lead")
+	if err != nil || len(left) != 1 || left[0].From != "ben" {
+		t.Errorf("left are %+v, %v", left, err)
+	}
+	if mail, err := r.crew.store.Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
+		t.Errorf("unread are %+v, %v", mail, err)
+	}
+}
+
+func TestReportOfManyTasks(t *testing.T) {
+	var all []tasks.Task
+	for i := range maxReported + 1 {
+		all = append(all, tasks.Task{ID: "1", Subject: "do it", Owner: []string{"ben", "ana", ""}[i%3]})
+	}
+	want := "All 21 tasks are completed: 7 by ana, 7 by ben, 7 by nobody in particular.\nThis is your last turn"
+	if text := reportText(all); !strings.HasPrefix(text, want) {
+		t.Errorf("it reads %q", text)
+	}
+	if text := reportText(all[:maxReported]); strings.Count(text, "\n- #1 do it") != maxReported {
+		t.Errorf("it reads %q", text)
 	}
 }

@@ -62,6 +62,7 @@ type seat struct {
 	waits        string   // what it waits for before a turn that it has work for; empty: nothing
 	watch        watch
 	stint        stint
+	costs        costs          // the lead's
 	asked        map[string]int // team tools that its program may call now, for it has asked
 	aside        string         // what it waits for in the middle of its turn; empty: nothing
 	slot         func()         // gives back its place among those on one login; nil: it has none
@@ -141,7 +142,12 @@ func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input
 	}
 	s.asking(show)
 	notes, err := s.notes(ctx)
-	return append(tongueOf(s.member.Agent).inputs(show, about), notes...), err
+	if err != nil {
+		return nil, err
+	}
+	in := append(tongueOf(s.member.Agent).inputs(show, about), notes...)
+	s.showing(show, in)
+	return in, nil
 }
 
 // concerned are the tasks that mail assigns and those that block them, in list

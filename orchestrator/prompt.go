@@ -1,8 +1,11 @@
 package orchestrator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
@@ -123,6 +126,10 @@ func (t tongue) nudgeText(own []tasks.Task) string {
 		" or tell the lead why."
 }
 
+// maxReported is how many tasks the request for a report names; of more it says
+// who did how many. The lead has a list to look at.
+const maxReported = 20
+
 // reportText asks the lead for the answer that `covey up` ends with.
 func reportText(all []tasks.Task) string {
 	lines := make([]string, len(all))
@@ -132,8 +139,24 @@ func reportText(all []tasks.Task) string {
 			lines[i] += " (by " + t.Owner + ")"
 		}
 	}
-	return "All tasks are completed:\n" + strings.Join(lines, "\n") +
-		"\nThis is your last turn: report to the user what the team has done."
+	text := "All tasks are completed:\n" + strings.Join(lines, "\n")
+	if len(all) > maxReported {
+		text = fmt.Sprintf("All %d tasks are completed: %s.", len(all), whoDidHowMany(all))
+	}
+	return text + "\nThis is your last turn: report to the user what the team has done."
+}
+
+// whoDidHowMany counts tasks by owner, in the order of the owners' names.
+func whoDidHowMany(all []tasks.Task) string {
+	count := map[string]int{}
+	for _, t := range all {
+		count[cmp.Or(t.Owner, "nobody in particular")]++
+	}
+	var who []string
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		who = append(who, fmt.Sprintf("%d by %s", count[name], name))
+	}
+	return strings.Join(who, ", ")
 }
 
 // impasseText tells the lead that nothing moves any more.

@@ -66,8 +66,11 @@ type Status struct {
 	Attached  int            `json:"attached"` // operators attached now
 	Seq       uint64         `json:"seq"`      // last line of the journal
 	FailOpen  int            `json:"failed_open"`
-	Requests  int            `json:"requests"`         // questions that wait for a person: `covey inbox`
-	Result    *RunResult     `json:"result,omitempty"` // of the last run; nil while one runs
+	Requests  int            `json:"requests"` // questions that wait for a person: `covey inbox`
+	// Coordination is what the lead has spent on notices in this run; nil for a
+	// team that does not run.
+	Coordination *Coordination `json:"coordination,omitempty"`
+	Result       *RunResult    `json:"result,omitempty"` // of the last run; nil while one runs
 	// Schedules are those of the running team, in file order.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
 	// Budget is what is used of the team's budget, over all runs.

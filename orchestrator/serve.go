@@ -133,6 +133,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 		s.watch.see(e)
 		c.mu.Unlock()
 		c.journal.sink(e)
+		c.coordinated(s, e)
 		switch data := e.Data.(type) {
 		case teammate.MemberStarted:
 			c.begin(s)

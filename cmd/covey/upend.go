@@ -22,6 +22,9 @@ func (c *cli) report(team string, e orchestrator.Ending, counted *memberHooks) {
 		c.out.printf("\n")
 		endTable(e.Members).print(c.out)
 	}
+	if spent := coordinationLine(e.Coordination); spent != "" {
+		c.out.printf("%s\n", c.out.paint(faint, spent))
+	}
 	for _, problem := range e.Problems {
 		c.out.printf("%s\n", c.out.paint(yellow, "! "+plainLine(problem)))
 	}
@@ -29,6 +32,19 @@ func (c *cli) report(team string, e orchestrator.Ending, counted *memberHooks) {
 	if hint := endHint(e); hint != "" {
 		c.out.printf("\n%s\n", c.out.paint(faint, hint))
 	}
+}
+
+// coordinationLine is what it has cost to tell the lead of the others; empty
+// where that is nothing, or nobody knows what the lead has used.
+func coordinationLine(c orchestrator.Coordination) string {
+	if c.Tokens == 0 || c.Of == 0 {
+		return ""
+	}
+	line := fmt.Sprintf("coordination: about %d of the lead's %d tokens (%.1f %%)", c.Tokens, c.Of, 100*c.Share())
+	if c.Finished > 0 {
+		line += fmt.Sprintf(", %d per finished task", c.Tokens/int64(c.Finished))
+	}
+	return line
 }
 
 // endLine sums an ending up in one line. It begins with the team's name, so
