@@ -21,6 +21,7 @@ var folders = []string{"cmd", "orchestrator", "teammate", "tasks", "hooks", "bus
 var dependencies = map[string]string{
 	"github.com/BurntSushi/toml":             "TOML: hooks in files of Codex",
 	"github.com/fsnotify/fsnotify":           "news of changed files: FileChanged, settings that are taken up while a team runs",
+	"github.com/anishathalye/porcupine":      "is a history of claims linearizable? the judge of crash tests",
 	"github.com/bmatcuk/doublestar/v4":       "globs with **: the Glob tool, path rules",
 	"github.com/coder/acp-go-sdk":            "the other side in tests of our ACP client",
 	"github.com/dlclark/regexp2":             "ECMAScript regular expressions: hook matchers are written for them",
