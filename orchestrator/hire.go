@@ -205,7 +205,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	workdir := teammate.NewWorkdir(s.dir)
-	permissions, err := permissionsFor(s, o.hooks().settings)
+	permissions, err := permissionsOf(s.member, o.hooks().settings)
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,9 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
 	}
 	c.hooks.heed(managed, warnings)
+	if err := checkTrees(team, c.hooks); err != nil {
+		return nil, err
+	}
 	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
 	return o.designed(design{
 		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks,

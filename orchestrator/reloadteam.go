@@ -86,7 +86,7 @@ func (o *Orchestrator) takeUp(c *crew, l layers) error {
 	var errs []error
 	for i, s := range seats {
 		var err error
-		next[i], err = permissionsFor(s, l.settings)
+		next[i], err = permissionsOf(s.member, l.settings)
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -83,19 +83,15 @@ func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
 	}
 	t.dir = filepath.Join(dir, filepath.Base(o.place.Worktrees()))
 	t.hooked = makesTrees(o.hooks())
-	t.repo, t.base, t.fault = o.ground(ctx)
+	if !mayStandApart(o.team()) && !isFolder(t.dir) {
+		return t, nil // most teams: git is not even asked
+	}
+	t.repo, t.base, t.fault = groundOf(ctx, o.team())
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
 	}
-	var must []string
-	for _, m := range o.team().Members() {
-		if m.Isolation == configs.InWorktree {
-			must = append(must, m.Name)
-		}
-	}
-	if t.fault != nil && len(must) > 0 && !t.hooked {
-		return t, plainly(ErrSpec, "isolation: worktree of %s cannot be: %v; or write isolation: shared",
-			strings.Join(must, ", "), t.fault)
+	if err := refuseDemands(o.team(), t.fault, t.hooked); err != nil {
+		return t, err
 	}
 	if t.repo == nil {
 		return t, nil
@@ -122,6 +118,35 @@ func (t *trees) discover(ctx context.Context) error {
 	return err
 }
 
+// checkTrees is refuseDemands before anything starts. git is asked only if somebody
+// demands a working copy.
+func checkTrees(team *configs.Team, l layers) error {
+	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Isolation == configs.InWorktree }) {
+		return nil
+	}
+	_, _, fault := groundOf(context.Background(), team) // each call of git has a time limit of its own
+	return refuseDemands(team, fault, makesTrees(l))
+}
+
+// refuseDemands is the error of a team in which somebody must have a working copy
+// and cannot.
+func refuseDemands(team *configs.Team, fault error, hooked bool) error {
+	if fault == nil || hooked {
+		return nil
+	}
+	var must []string
+	for _, m := range team.Members() {
+		if m.Isolation == configs.InWorktree {
+			must = append(must, m.Name)
+		}
+	}
+	if len(must) == 0 {
+		return nil
+	}
+	return plainly(ErrSpec, "isolation: worktree of %s cannot be: %v; or write isolation: shared",
+		strings.Join(must, ", "), fault)
+}
+
 // makesTrees reports whether a hook is to make working copies.
 func makesTrees(l layers) bool {
 	for _, s := range l.sources {
@@ -134,21 +159,54 @@ func makesTrees(l layers) bool {
 	return false
 }
 
-// ground is the repository that working copies can be made of, and the commit that
+// mayStandApart reports whether some member would have a working copy of its own if
+// the workspace lies in a repository.
+func mayStandApart(team *configs.Team) bool {
+	members := team.Members()
+	return slices.ContainsFunc(members, func(m configs.Member) bool {
+		return isolationOf(m, members, true) == configs.InWorktree
+	})
+}
+
+// Outlook is what a team's members can expect of working copies, before it starts.
+type Outlook struct {
+	Members []string // who would have a git working copy of its own; empty: nobody
+	Fault   error    // why they cannot, with the way out; nil: they can
+	// Repository says that the workspace looks like one of a repository, so that a Fault
+	// is no choice of the user's.
+	Repository bool
+}
+
+// OutlookOf tells what would become of a team's working copies. It makes nothing.
+func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
+	look := Outlook{Repository: inRepository(team.Workspace)}
+	all := team.Members()
+	for _, m := range all {
+		if isolationOf(m, all, true) == configs.InWorktree {
+			look.Members = append(look.Members, m.Name)
+		}
+	}
+	if len(look.Members) > 0 {
+		_, _, look.Fault = groundOf(ctx, team)
+	}
+	return look
+}
+
+// groundOf is the repository that working copies can be made of, and the commit that
 // they begin from; or why there can be none, with the way out.
-func (o *Orchestrator) ground(ctx context.Context) (*worktree.Repo, string, error) {
+func groundOf(ctx context.Context, team *configs.Team) (*worktree.Repo, string, error) {
 	if _, err := worktree.Require(ctx); err != nil {
 		return nil, "", err
 	}
-	repo, err := worktree.Open(ctx, o.team().Workspace)
+	repo, err := worktree.Open(ctx, team.Workspace)
 	if err != nil {
 		return nil, "", fmt.Errorf("%w; `git init` and a first commit make the workspace one", err)
 	}
-	base := cmp.Or(o.team().Worktree.Base, "HEAD")
+	base := cmp.Or(team.Worktree.Base, "HEAD")
 	commit, err := repo.Commit(ctx, base)
 	switch {
 	case err != nil && base == "HEAD":
-		return nil, "", fmt.Errorf("the repository of %s has %w; make a first one", o.team().Workspace, worktree.ErrNoCommit)
+		return nil, "", fmt.Errorf("the repository of %s has %w; make a first one", team.Workspace, worktree.ErrNoCommit)
 	case err != nil:
 		return nil, "", fmt.Errorf("worktree.base: %w", err)
 	}
@@ -158,7 +216,7 @@ func (o *Orchestrator) ground(ctx context.Context) (*worktree.Repo, string, erro
 		return nil, "", err
 	case !tracked:
 		return nil, "", fmt.Errorf("%s has no files in commit %.10s of its repository %s; commit some",
-			o.team().Workspace, commit, repo.Top)
+			team.Workspace, commit, repo.Top)
 	}
 	return repo, commit, nil
 }
@@ -206,6 +264,9 @@ func (t *trees) settle(ctx context.Context, s *seat) error {
 		return fmt.Errorf("its working copy: %w", err)
 	}
 	s.dir, s.tree = own.Root, &own
+	if err := t.guardStash(s); err != nil {
+		return err
+	}
 	return t.keep(ctx, s.member.Name, own)
 }
 

@@ -240,7 +240,11 @@ func TestDemandRefused(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			_, err := r.orchestrator(Options{}).Run(t.Context())
+			team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = New(team, Options{})
 			if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "worktree of ana") {
 				t.Errorf("%v", err)
 			}

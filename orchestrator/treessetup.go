@@ -30,10 +30,10 @@ const (
 // been done. The member's goroutine calls it before the session begins, so that
 // members do not wait for each other and a person can look on.
 func (t *trees) ready(ctx context.Context, s *seat) error {
-	if s.tree == nil || s.tree.Ready {
+	own, has := t.known()[s.member.Name]
+	if s.tree == nil || !has || own.Ready {
 		return nil
 	}
-	own := *s.tree
 	if err := t.include(ctx, s, own); err != nil {
 		return fmt.Errorf("worktree.include: %w", err)
 	}

@@ -137,24 +137,6 @@ func TestHooksOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// TestStashIsDenied: all working copies share it with the user.
-func TestStashIsDenied(t *testing.T) {
-	g := newGrove(t, groveFiles("echo x >>shared.txt; git stash", "true", ""))
-	g.write("shared.txt", "of the user\n")
-	g.git("stash -q")
-	before := g.git("stash list")
-	g.run(Options{})
-	if after := g.git("stash list"); after != before {
-		t.Errorf("the stash is %q, was %q", after, before)
-	}
-	denied := slices.ContainsFunc(of[teammate.PermissionDecided](g.rig, "permission"), func(p teammate.PermissionDecided) bool {
-		return p.Decision == "deny" && p.Rule == "Bash(git stash*)"
-	})
-	if !denied {
-		t.Errorf("it was not denied:\n%s", show(g.lines.all()))
-	}
-}
-
 // TestMaxDisk: no copy is made beyond the limit.
 func TestMaxDisk(t *testing.T) {
 	g := newGrove(t, groveFiles("true", "true", "worktree: {max_disk: 1kB}\n"))

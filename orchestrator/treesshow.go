@@ -2,17 +2,13 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/worktree"
-	"github.com/coveyteam/covey/teammate"
 )
 
 // showLimit is how long `covey ps` waits to hear of working copies.
@@ -113,19 +109,6 @@ func (c *crew) branchesText() string {
 	}
 	return "\nWho works on which branch (`git log BRANCH` and `git diff HEAD...BRANCH` show it):\n" +
 		strings.Join(lines, "\n") + "\n"
-}
-
-// permissionsFor are a member's rules. In a working copy of its own git stash is
-// denied: all copies share one stash, the user's, so a pop there may take what
-// somebody else has put aside.
-func permissionsFor(s *seat, settings configs.Permissions) (teammate.Permissions, error) {
-	p, err := permissionsOf(s.member, settings)
-	if s.tree == nil || s.tree.Branch == "" {
-		return p, err
-	}
-	rule, wrong := hooks.ParseRule("Bash(git stash*)")
-	p.Deny = append(p.Deny, rule)
-	return p, errors.Join(err, wrong)
 }
 
 // nameless are variables that give commits an author where git knows none: on a

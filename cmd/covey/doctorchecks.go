@@ -201,7 +201,8 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 	if n := len(team.Warnings); n > 0 {
 		spec = warn("spec", fmt.Sprintf("%s: %d warnings", x.spec, n), "covey validate lists them")
 	}
-	return append([]finding{spec}, x.hooks(ctx, team)...)
+	findings := append([]finding{spec}, worktreeFindings(orchestrator.OutlookOf(ctx, team))...)
+	return append(findings, x.hooks(ctx, team)...)
 }
 
 // runs finds runs that were cut off. They are not dangerous, but somebody may

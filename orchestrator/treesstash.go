@@ -1,0 +1,88 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// noStash is what a member is told that would use the stash.
+const noStash = "git stash is shared by all working copies of the repository, the user's too: a pop may take what somebody " +
+	"else has put aside. Commit on your branch instead; `git reset --soft HEAD~1` takes the commit back later."
+
+// guardStash has git stash refused to a member in a working copy of its own. A
+// permission rule would not do: it refuses whatever may be git stash, and that is
+// every command whose name is a variable.
+func (t *trees) guardStash(s *seat) error {
+	if s.tree.Branch == "" {
+		return nil
+	}
+	remove, err := t.c.functions.Add(hooks.PreToolUse, hooks.Callback{
+		Name: "git-stash of " + s.member.Name, Matcher: "Bash", If: "Bash(git *)",
+		Do: func(_ context.Context, in hooks.Input) (hooks.Answer, error) {
+			use, err := hooks.As[hooks.PreToolUseInput](in)
+			if err != nil || in.SessionID != s.session.Session {
+				return hooks.Answer{}, err
+			}
+			var call struct {
+				Command string `json:"command"`
+			}
+			if json.Unmarshal(use.ToolInput, &call) == nil && stashes(call.Command) {
+				return hooks.Answer{Permission: hooks.Permission{Decision: "deny", Reason: noStash}}, nil
+			}
+			return hooks.Answer{}, nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, func() error { remove(); return nil })
+	return nil
+}
+
+// stashes reports whether a command line plainly changes the stash. It keeps a
+// member from a slip; it is no sandbox.
+func stashes(line string) bool {
+	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
+	if err != nil {
+		return false
+	}
+	found := false
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if call, ok := n.(*syntax.CallExpr); ok {
+			words := make([]string, len(call.Args))
+			for i, w := range call.Args {
+				words[i] = w.Lit()
+			}
+			found = found || stashCommand(words)
+		}
+		return !found
+	})
+	return found
+}
+
+// stashCommand reports whether words are git with a subcommand that changes the
+// stash, behind options of git's own.
+func stashCommand(words []string) bool {
+	at := slices.Index(words, "git")
+	if at < 0 {
+		return false
+	}
+	rest := words[at+1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		takes := rest[0] == "-C" || rest[0] == "-c" || rest[0] == "--git-dir" || rest[0] == "--work-tree"
+		if rest = rest[1:]; takes && len(rest) > 0 {
+			rest = rest[1:]
+		}
+	}
+	if len(rest) == 0 || rest[0] != "stash" {
+		return false
+	}
+	looks := []string{"list", "show", "create", "-h", "--help"}
+	return len(rest) == 1 || !slices.Contains(looks, rest[1])
+}
