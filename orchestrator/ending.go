@@ -128,7 +128,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 		m := MemberEnding{
 			Name: s.member.Name, Agent: kindOf(s.member), Turns: s.watch.turns, Passes: s.watch.passes,
 			Completed: s.watch.completed, Refusals: s.watch.refusals, State: Resting,
-			Tokens: s.watch.usage.InputTokens + s.watch.usage.OutputTokens, CostUSD: s.watch.cost,
+			Tokens: s.watch.usage.Total(), CostUSD: s.watch.cost,
 			TokensUnknown: s.watch.untold,
 		}
 		m.Limits, _ = c.ledger.reportOf(s.member.Name)

@@ -581,3 +581,8 @@ func fakeBinary(t *testing.T) string {
 	}
 	return bin
 }
+
+// spentSoFar is what a program tells of a prompt.
+func spentSoFar(tokens int64, usd float64) acp.Spent {
+	return acp.Spent{Usage: teammate.Usage{InputTokens: tokens}, Known: true, CostUSD: usd}
+}

@@ -284,7 +284,7 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 		Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.member), State: s.state(), Doing: s.watch.doing,
 		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
 		FailedOpen: s.watch.hooks.FailedOpen(), Hooks: s.watch.hooks.Noteworthy(),
-		Tokens:        s.watch.usage.InputTokens + s.watch.usage.OutputTokens,
+		Tokens:        s.watch.usage.Total(),
 		TokensUnknown: s.watch.untold,
 	}
 	if !s.idle {

@@ -166,9 +166,11 @@ func (m *hookModels) bill(s *seat, asked HookModelAsked) {
 		return
 	}
 	m.c.mu.Lock()
-	s.watch.usage.InputTokens += asked.Usage.InputTokens
-	s.watch.usage.OutputTokens += asked.Usage.OutputTokens
+	s.watch.usage = s.watch.usage.Plus(asked.Usage)
 	m.c.mu.Unlock()
+	if err := s.mate.Spend(asked.Usage); err != nil {
+		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", s.member.Name, "err", err)
+	}
 	m.c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: asked})
 }
 

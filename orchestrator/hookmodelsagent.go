@@ -107,8 +107,7 @@ func (v *verifier) Pass(ctx context.Context) ([]teammate.Input, error) {
 // Record implements teammate.Host. The conversation is nobody's transcript; only
 // what it uses is noted.
 func (v *verifier) Record(r teammate.Record) error {
-	v.asked.Usage.InputTokens += r.Usage.InputTokens
-	v.asked.Usage.OutputTokens += r.Usage.OutputTokens
+	v.asked.Usage = v.asked.Usage.Plus(r.Usage)
 	return nil
 }
 

@@ -233,8 +233,7 @@ func (w *watch) see(e teammate.Event) {
 		w.refusals++
 	case teammate.TurnEnded:
 		w.inTurn, w.doing = false, ""
-		w.usage.InputTokens += data.Usage.InputTokens
-		w.usage.OutputTokens += data.Usage.OutputTokens
+		w.usage = w.usage.Plus(data.Usage)
 		w.untold = w.untold || data.UsageUnknown
 		w.cost += data.CostUSD
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -130,6 +131,9 @@ func (c *cli) printAgents(list []orchestrator.AgentInfo) {
 		how = " and how to install it"
 	}
 	c.out.printf("\ncovey agents NAME tells why%s; --probe starts them all.\n", how)
+	if prices, err := orchestrator.ShippedPrices(); err == nil {
+		c.out.printf("Where dollars are counted: %s.\n", priceAge(prices, time.Now()))
+	}
 }
 
 // loginStyle sets off what needs somebody to act.

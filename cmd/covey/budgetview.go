@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -47,4 +48,17 @@ func levelStyle(level int) style {
 		return yellow
 	}
 	return normal
+}
+
+// budgetText tells of a limit or a budget that is used to a certain share.
+func budgetText(l orchestrator.Line) (string, style) {
+	var u orchestrator.BudgetUse
+	if json.Unmarshal(l.Data, &u) != nil || u.Limit <= 0 {
+		return "", normal
+	}
+	whose := "the budget"
+	if u.Member != "" {
+		whose = "its limit"
+	}
+	return fmt.Sprintf("has used %s of %s", u, whose), levelStyle(u.Level)
 }

@@ -38,7 +38,7 @@ type examination struct {
 // all makes all checks, in the order in which they are shown. They do not stop
 // at the first failure: the second may be its cause.
 func (x *examination) all(ctx context.Context) []finding {
-	findings := []finding{x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx)}
+	findings := []finding{x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx), x.prices()}
 	findings = append(findings, x.specAndHooks(ctx)...)
 	return append(findings, x.runs()...)
 }

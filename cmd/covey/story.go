@@ -80,6 +80,8 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return "waits for " + p.For, faint
 	case "schedule":
 		return scheduleText(p), faint
+	case "budget":
+		return budgetText(l)
 	case "limited", "team_waits":
 		return limitText(l, p), yellow
 	}
