@@ -299,7 +299,7 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 		c.mu.Unlock()
 		return c.giveUpOn(ctx, s, m.Reason)
 	case tellLead:
-		return c.note(ctx, keyTold, m.Mark, impasseText(m.Reason))
+		return c.note(ctx, keyTold, m.Mark, tellText(m))
 	case askReport:
 		return c.askForReport(ctx, m.Mark)
 	case finish:

@@ -335,7 +335,7 @@ func (b *inbox) toAnswer(member string) []tasks.Request {
 // view tells plan who waits for an answer, and who owes one.
 func (b *inbox) view(seats []seatView) {
 	for i := range seats {
-		seats[i].Awaits = b.awaits(seats[i].Name)
+		seats[i].Awaits, seats[i].AwaitsFrom = b.awaits(seats[i].Name), b.awaitsFrom(seats[i].Name)
 		for _, r := range b.toAnswer(seats[i].Name) {
 			seats[i].Questions += r.ID + " "
 		}

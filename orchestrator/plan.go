@@ -52,9 +52,11 @@ type seatView struct {
 	Skills    tasks.Skills
 	Unread    []tasks.Message
 	Awaits    string // whose answer it waits for, which comes as mail; empty: nobody's
-	Questions string // those that others have put to it, as a mark; empty: none
-	Nudges    int    // nudges given since Nudged was true
-	Nudged    string // fingerprint of the tasks at the last nudge
+	// AwaitsFrom is the member that is to give that answer; empty: a person is.
+	AwaitsFrom string
+	Questions  string // those that others have put to it, as a mark; empty: none
+	Nudges     int    // nudges given since Nudged was true
+	Nudged     string // fingerprint of the tasks at the last nudge
 }
 
 // moveKind says what the crew is to do.
@@ -97,7 +99,7 @@ func plan(s scene) []move {
 		return windDown(s)
 	}
 	var moves []move
-	taken, working := map[string]bool{}, map[string]bool{}
+	taken, working, held := map[string]bool{}, map[string]bool{}, map[string]string{}
 	s.Free = maps.Clone(s.Free)
 	busy := false
 	for _, seat := range inOrder(s.Seats) {
@@ -110,11 +112,18 @@ func plan(s scene) []move {
 		}
 		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != ""
 		seat.HeldBy = heldBy(s, seat, working)
+		held[seat.Name] = seat.HeldBy
 		if m, ok := next(s, seat, taken); ok {
 			moves, working[seat.Name] = append(moves, m), true
 			if _, limited := s.Free[seat.Agent]; limited {
 				s.Free[seat.Agent]--
 			}
+		}
+	}
+	if len(moves) == 0 {
+		s.Seats = withHeld(s.Seats, held)
+		if m, ok := allWait(s); ok {
+			return []move{m}
 		}
 	}
 	// Only when nobody works and nobody is given anything can the team be at rest:
@@ -222,7 +231,7 @@ func impasse(s scene, open []tasks.Task) string {
 	for i, t := range open {
 		why[i] = "#" + t.ID + " " + strconv.Quote(t.Subject) + " " + stuck(s, t)
 	}
-	return "nobody can go on: " + strings.Join(why, "; ")
+	return "nobody can go on: " + strings.Join(why, "; ") + inCircle(s)
 }
 
 // stuck says why one open task does not move while everybody is idle.

@@ -1,0 +1,168 @@
+package orchestrator
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// wait is one member that can do nothing until another has done something.
+type wait struct {
+	Who, For string // members
+	What     string // for people: "ben's task #3"
+}
+
+// waitsOf are the waits of members that do not work, in the order of the seats.
+// A member that waits for a person or a clock waits for no member.
+func waitsOf(s scene) []wait {
+	var list []wait
+	for _, m := range s.Seats {
+		switch {
+		case m.Gone:
+		case m.Awaits != "":
+			if m.AwaitsFrom != "" {
+				list = append(list, wait{m.Name, m.AwaitsFrom, m.Awaits})
+			}
+		case !m.Idle:
+		default:
+			list = append(list, idleWaits(s, m)...)
+		}
+	}
+	return list
+}
+
+// withHeld is a list of seats that says which member keeps which from its work.
+func withHeld(seats []seatView, by map[string]string) []seatView {
+	seats = slices.Clone(seats)
+	for i := range seats {
+		seats[i].HeldBy = by[seats[i].Name]
+	}
+	return seats
+}
+
+// idleWaits are what keeps an idle member from its work: members that it
+// depends on, and the blockers of the tasks that it owns.
+func idleWaits(s scene, m seatView) []wait {
+	var list []wait
+	if m.HeldBy != "" {
+		list = append(list, wait{m.Name, m.HeldBy, m.HeldBy + "'s open work, which it depends on"})
+	}
+	for _, own := range openTasks(s.Tasks) {
+		if own.Owner != m.Name {
+			continue
+		}
+		for _, by := range openBlockers(own, s.Tasks) {
+			if by.Owner != "" && by.Owner != m.Name {
+				list = append(list, wait{m.Name, by.Owner, by.Owner + "'s task #" + by.ID})
+			}
+		}
+	}
+	return list
+}
+
+// cycleOf finds members that wait for each other in a circle: each waits for
+// the next, the last for the first. It begins with whoever stands first in the
+// list; nil: there is none.
+func cycleOf(waits []wait) []wait {
+	done := map[string]bool{} // from here no circle can be reached
+	var path []wait
+	var walk func(member string) []wait
+	walk = func(member string) []wait {
+		if i := slices.IndexFunc(path, func(w wait) bool { return w.Who == member }); i >= 0 {
+			return slices.Clone(path[i:])
+		}
+		if done[member] {
+			return nil
+		}
+		for _, w := range waits {
+			if w.Who != member {
+				continue
+			}
+			path = append(path, w)
+			if found := walk(w.For); found != nil {
+				return found
+			}
+			path = path[:len(path)-1]
+		}
+		done[member] = true
+		return nil
+	}
+	for _, w := range waits {
+		if found := walk(w.Who); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// waitText names waits for people and models.
+func waitText(waits []wait) string {
+	words := make([]string, len(waits))
+	for i, w := range waits {
+		words[i] = w.Who + " waits for " + w.What
+	}
+	return strings.Join(words, ", ")
+}
+
+// inCircle is waitText of the members that wait for each other, as the end of a
+// sentence; empty: none do.
+func inCircle(s scene) string {
+	if round := cycleOf(waitsOf(s)); round != nil {
+		return "; they wait for each other: " + waitText(round)
+	}
+	return ""
+}
+
+// allWait tells the lead that nobody works while members wait for members: in a
+// circle, or for one that does not answer. The questions have deadlines, so
+// nothing hangs for ever, but nobody else would say so before. Who waits for a
+// person is waited for in peace.
+func allWait(s scene) (move, bool) {
+	lead := s.Seats[0]
+	if !lead.Idle || lead.Gone || lead.Attention != "" || lead.Lock != "" || lead.Awaits != "" {
+		return move{}, false
+	}
+	asked := false
+	for _, m := range s.Seats {
+		switch {
+		case m.Gone:
+		case m.Helped || m.Awaited, !m.Idle && m.Awaits == "", m.Awaits != "" && m.AwaitsFrom == "":
+			return move{}, false
+		}
+		asked = asked || m.AwaitsFrom != ""
+	}
+	waits := waitsOf(s)
+	mark := markWaits + waitText(waits)
+	if !asked || s.Told == mark {
+		return move{}, false
+	}
+	reason := "nobody works: " + waitText(waits)
+	if round := cycleOf(waits); round != nil {
+		reason = "members wait for each other: " + waitText(round)
+	}
+	return move{Kind: tellLead, Member: lead.Name, Reason: reason, Mark: mark}, true
+}
+
+// markWaits begins the mark of an impasse in which members wait for members.
+const markWaits = "waits: "
+
+// tellText is what the lead is told of an impasse.
+func tellText(m move) string {
+	if !strings.HasPrefix(m.Mark, markWaits) {
+		return impasseText(m.Reason)
+	}
+	return strings.ToUpper(m.Reason[:1]) + m.Reason[1:] + ".\nGive the tasks that they wait for to others or delete them, " +
+		"or write to who does not answer. Questions end by themselves when their time is over."
+}
+
+// awaitsFrom is the member whose answer another waits for; empty: nobody's, or
+// a person's.
+func (b *inbox) awaitsFrom(member string) string {
+	for _, r := range b.list() {
+		if r.Member == member && holdsUp(r) && r.To != tasks.Person {
+			return r.To
+		}
+	}
+	return ""
+}
