@@ -1,0 +1,178 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// reviewed is a team whose dev's work rev must approve, or a person.
+func reviewed(approver, rev string) map[string]string {
+	return map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "  dev: {provider: script, script: dev.yaml}\n",
+			"  dev: {provider: script, script: dev.yaml}\n  rev: {provider: script, script: rev.yaml}\n", 1) +
+			"  rev: {model: rev}\ndefaults: {permission_mode: bypassPermissions}\n" +
+			"gates: {task: [\"test -e made || { echo nothing is made; exit 1; }\", {approve: " + approver + "}]}\n" +
+			"tasks: [{id: a, subject: Make it, owner: dev}]\n",
+		"lead.yaml": "steps: [{say: well, times: -1}]\n",
+		"rev.yaml":  rev,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - when: nothing is made
+    call: [{tool: Bash, input: {command: "echo ran >>made"}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - when: "approve\":false"
+    call: [{tool: Bash, input: {command: "echo mended >>made"}}, {tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - when: "approve\":true"
+    call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - when: it waits for the approval of
+    say: I wait.
+    times: 2
+  - {say: done, times: -1}
+`,
+	}
+}
+
+const strictReviewer = `steps:
+  - when: '"type":"approval_request"'
+    call: [{tool: SendMessage, input: {to: dev, message: {type: approval_response, request_id: dev, approve: false, feedback: mend it}}}]
+  - {say: looked}
+  - when: '"type":"approval_request"'
+    call: [{tool: SendMessage, input: {to: dev, message: {type: approval_response, request_id: dev, approve: true}}}]
+  - {say: looked, times: -1}
+`
+
+// TestApprovalByAMember: the gates come first, then the approver is asked, and
+// asked anew after a no; the task is completed once and with approval.
+func TestApprovalByAMember(t *testing.T) {
+	r := newRig(t, reviewed("rev", strictReviewer))
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if r.made() != "ran\nmended\n" {
+		t.Errorf("made %q", r.made())
+	}
+	var states []string
+	for _, q := range of[tasks.Request](r, "request") {
+		if q.Kind != tasks.AskApproval || q.Member != "dev" || q.To != "rev" || payloadOf(q).TaskID != "1" {
+			t.Errorf("asked %+v", q)
+		}
+		states = append(states, string(q.State))
+	}
+	if got := strings.Join(states, " "); got != "open denied open approved" {
+		t.Errorf("requests went %s", got)
+	}
+	var waits int
+	for _, back := range of[teammate.ToolReturned](r, "tool_result") {
+		if strings.Contains(back.Content, "Task #1 is not completed yet: it waits for the approval of rev") {
+			waits++
+		}
+		if strings.Contains(back.Content, approvalLacks) {
+			t.Errorf("dev was told of approval while its tests failed: %q", back.Content)
+		}
+	}
+	if waits != 2 {
+		t.Errorf("dev was told %d times to wait", waits)
+	}
+}
+
+// TestApprovalByAPerson: it waits though nobody is attached, for the spec names a
+// person, and until then nobody is reminded of the task.
+func TestApprovalByAPerson(t *testing.T) {
+	u := start(newRig(t, reviewed("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
+	r := u.asked(tasks.AskApproval)
+	u.lines.wait(t, "dev at rest", func(l Line) bool {
+		return l.Type == "text" && strings.Contains(string(l.Data), "I wait.")
+	})
+	if r.To != tasks.Person || !strings.Contains(r.Text, "task #1 (Make it)") {
+		t.Errorf("asked %+v", r)
+	}
+	eventually(t, "dev to wait in ps", func() bool {
+		return u.member("dev").WaitsFor == "a person's approval of task #1"
+	})
+	before := len(of[teammate.TurnStarted](u.rig, "turn_started"))
+	time.Sleep(100 * time.Millisecond) // a reminder would come at once
+	if after := len(of[teammate.TurnStarted](u.rig, "turn_started")); after != before {
+		t.Errorf("%d turns began while it waited", after-before)
+	}
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.want(u.end(), CodeDone, "all work is done")
+}
+
+// TestApprovalTimeLimit: an approver that is silent is reminded, and in the end
+// its silence is a no; the team comes to an end.
+func TestApprovalTimeLimit(t *testing.T) {
+	clock := &handClock{}
+	files := reviewed("rev", "steps: [{say: hm, times: -1}]\n")
+	files["team.yaml"] += "ask_limit: 1h\n"
+	u := start(newRig(t, files), clock)
+	u.asked(tasks.AskApproval)
+	reminders := 0
+	seen := map[uint64]bool{}
+	u.lines.wait(t, "the last reminder", func(l Line) bool {
+		if !seen[l.Seq] && l.Member == "rev" && l.Type == "turn_started" &&
+			strings.Contains(string(l.Data), "others wait for your answer") {
+			reminders++
+		}
+		seen[l.Seq] = true
+		return reminders == maxNudges
+	})
+	clock.forward(61 * time.Minute)
+	u.lines.wait(t, "the end of its time", func(l Line) bool {
+		q, ok := requestOf(l)
+		return ok && q.State == tasks.RequestExpired
+	})
+	u.lines.wait(t, "the news", func(l Line) bool {
+		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "rev has not answered about task #1 in time")
+	})
+	u.want(u.end(), CodeUnfinished, "")
+}
+
+// TestApprovalOfOnesOwnWork: nobody is asked about what it has done itself.
+func TestApprovalOfOnesOwnWork(t *testing.T) {
+	r := newRig(t, reviewed("dev", "steps: [{say: hm, times: -1}]\n"))
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if n := len(of[tasks.Request](r, "request")); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestApprovalKey: what an approver has seen is what its yes is good for.
+func TestApprovalKey(t *testing.T) {
+	base := tasks.Task{ID: "1", Subject: "s", Version: 3, Epoch: 1}
+	key := approvalKey(base, "rev")
+	same, changed := base, base
+	same.Version, same.Epoch = 9, 2
+	changed.Description = "more"
+	if approvalKey(same, "rev") != key {
+		t.Error("a restart voids an approval")
+	}
+	if approvalKey(changed, "rev") == key || approvalKey(base, "ben") == key {
+		t.Error("an approval is good for something else")
+	}
+}
+
+// TestSeekApprovalHidesNoRefusal: the words of a gate that asks are dropped while
+// others refuse, and no hook can put a turn on hold.
+func TestSeekApprovalHidesNoRefusal(t *testing.T) {
+	waits := "TaskCompleted hook feedback:\n" + approvalLacks + "rev"
+	in := hooks.Input{Payload: hooks.TaskCompletedInput{}}
+	out := (&crew{}).seekApproval(t.Context(), in, hooks.Outcome{
+		Decision: hooks.Block, Feedback: []string{"tests fail", waits}, Messages: []string{waits, "tests fail"},
+		Results: []hooks.Result{
+			{Type: "policy", Command: "approve:rev", Outcome: hooks.Blocking, Feedback: approvalLacks + "rev"},
+			{Type: "command", Command: "go test", Outcome: hooks.Blocking},
+		},
+		Output: map[string]json.RawMessage{teammate.AwaitsField: raw("me")},
+	})
+	if len(out.Feedback) != 1 || out.Feedback[0] != "tests fail" || len(out.Messages) != 1 ||
+		out.Output[teammate.AwaitsField] != nil {
+		t.Errorf("%+v", out)
+	}
+}

@@ -1,0 +1,197 @@
+package orchestrator
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// planned is a team whose dev must plan, with what the spec has besides.
+func planned(lead, more string) map[string]string {
+	return map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n", "  dev: {model: dev, plan: required}\n", 1) +
+			"defaults: {permission_mode: bypassPermissions}\n" + more + "tasks: [{id: a, subject: Make it, owner: dev}]\n",
+		"lead.yaml": lead,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - call: [{tool: Bash, input: {command: "echo early >>made"}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - call: [{tool: ExitPlanMode, input: {plan: "one, two"}}]
+  - when: "approve\":false"
+    call: [{tool: ExitPlanMode, input: {plan: "one, two, three"}}]
+  - when: ("approve":true|has approved your plan)
+    call: [{tool: Bash, input: {command: "echo ran >>made"}}, {tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - when: submitted to
+    say: I wait.
+    times: 2
+  - {say: done, times: -1}
+`,
+	}
+}
+
+const leadDecides = `steps:
+  - say: well
+  - when: '"type":"plan_approval_request"'
+    call: [{tool: SendMessage, input: {type: plan_approval_response, recipient: dev, request_id: dev, approve: false, content: and three}}]
+  - {say: refused}
+  - when: '"type":"plan_approval_request"'
+    call: [{tool: SendMessage, input: {to: dev, message: {type: plan_approval_response, request_id: dev, approve: true, permissionMode: bypassPermissions}}}]
+  - {say: well, times: -1}
+`
+
+// TestPlanIsAGate: before its plan is approved a member can neither change
+// anything nor complete a task; a no with feedback leads to another plan.
+func TestPlanIsAGate(t *testing.T) {
+	r := newRig(t, planned(leadDecides, ""))
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if r.made() != "ran\n" {
+		t.Errorf("made %q", r.made())
+	}
+	back := of[teammate.ToolReturned](r, "tool_result")
+	for i, words := range map[int]string{
+		1: "you are in plan mode", 2: "your plan is not approved yet", 3: "submitted to lead for approval",
+	} {
+		if !strings.Contains(back[i].Content, words) {
+			t.Errorf("result %d is %q, want %q", i, back[i].Content, words)
+		}
+	}
+	var states []string
+	for _, q := range of[tasks.Request](r, "request") {
+		states = append(states, string(q.State)+" "+q.By)
+	}
+	if got := strings.Join(states, ", "); got != "open , denied lead, open , approved lead" {
+		t.Errorf("requests went %s", got)
+	}
+	ends := of[teammate.TurnEnded](r, "turn_ended")
+	waiting := 0
+	for _, e := range ends {
+		if e.Reason == teammate.EndAwaiting {
+			waiting++
+		}
+	}
+	if waiting != 2 {
+		t.Errorf("%d turns ended in a wait", waiting)
+	}
+}
+
+// TestPlanAnswersLookLikeOtherHosts: the structured answer has the fields that
+// scripts know.
+func TestPlanAnswersLookLikeOtherHosts(t *testing.T) {
+	r := newRig(t, planned(leadDecides, "hooks: {PostToolUse: [{matcher: ExitPlanMode, hooks: [{type: command, command: \"cat >>plans\"}]}]}\n"))
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	for _, want := range []string{`"plan":"one, two"`, `"isAgent":true`, `"awaitingLeaderApproval":true`, `"requestId":"01`} {
+		if !strings.Contains(r.read("plans"), want) {
+			t.Errorf("no %s in %s", want, r.read("plans"))
+		}
+	}
+}
+
+// TestPlanByAHook: a policy can decide at once, and then nobody is asked.
+func TestPlanByAHook(t *testing.T) {
+	hook := func(decision string) string {
+		return "hooks: {PermissionRequest: [{matcher: ExitPlanMode, hooks: [{type: command, command: \"./policy.sh\"}]}]}\n" + decision
+	}
+	files := planned("steps: [{say: well, times: -1}]\n", hook(""))
+	files["policy.sh"] = `#!/bin/sh
+if grep -q three; then
+  echo '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'
+else
+  echo '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"approve\":false: think of three"}}}'
+fi
+`
+	r := newRig(t, files)
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if r.made() != "ran\n" || len(of[tasks.Request](r, "request")) != 0 {
+		t.Errorf("made %q, %d requests", r.made(), len(of[tasks.Request](r, "request")))
+	}
+}
+
+// TestPlanOverARestart: neither the question nor the approval needs the run in
+// which it was given.
+func TestPlanOverARestart(t *testing.T) {
+	rig := newRig(t, planned("steps: [{say: well, times: -1}]\n", ""))
+	u := start(rig, &handClock{})
+	r := u.asked(tasks.AskPlan)
+	u.lines.wait(t, "dev to wait", func(l Line) bool { return l.Type == "text" && strings.Contains(string(l.Data), "I wait.") })
+	u.stop(errors.New("enough"))
+	u.end()
+	u = start(rig, &handClock{})
+	u.until("member_started", 2)
+	eventually(t, "dev to wait on", func() bool { return u.member("dev").WaitsFor == "lead's approval of its plan" })
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.want(u.end(), CodeDone, "all work is done")
+	if rig.made() != "ran\n" {
+		t.Errorf("made %q", rig.made())
+	}
+}
+
+// TestPlanOfTheLead goes to a person.
+func TestPlanOfTheLead(t *testing.T) {
+	files := planned("steps:\n  - call: [{tool: ExitPlanMode, input: {plan: lead on}}]\n  - {say: well, times: -1}\n", "")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "lead: {model: lead}", "lead: {model: lead, plan: required}", 1)
+	files["team.yaml"] = strings.Replace(files["team.yaml"], ", plan: required}\ndefaults", "}\ndefaults", 1)
+	files["dev.yaml"] = "steps: [{call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}, {say: done, times: -1}]\n"
+	u := start(newRig(t, files), &handClock{})
+	r := u.asked(tasks.AskPlan)
+	if r.Member != "lead" || r.To != tasks.Person {
+		t.Errorf("asked %+v", r)
+	}
+	if text := RequestText(r); text != "lead on" {
+		t.Errorf("a person reads %q", text)
+	}
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: "lead", Approve: true, Mode: "default"}); err != nil {
+		t.Fatal(err)
+	}
+	u.want(u.end(), CodeDone, "all work is done")
+}
+
+// TestMayGrant: a member lets another do no more than its spec does.
+func TestMayGrant(t *testing.T) {
+	c := &crew{}
+	c.sit(&seat{member: configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}, crew: c})
+	b := newInbox(c, &configs.Team{})
+	plan := tasks.Request{Kind: tasks.AskPlan, Member: "dev", To: "lead"}
+	for _, tc := range []struct {
+		by, mode string
+		kind     tasks.RequestKind
+		says     string
+	}{
+		{"lead", "", tasks.AskPlan, ""},
+		{"lead", "default", tasks.AskPlan, ""},
+		{"lead", "acceptEdits", tasks.AskPlan, ""},
+		{"lead", "bypassPermissions", tasks.AskPlan, "only a person can give it bypassPermissions"},
+		{tasks.Person, "bypassPermissions", tasks.AskPlan, ""},
+		{tasks.Person, "all", tasks.AskPlan, `permission mode "all"`},
+		{tasks.Person, "default", tasks.AskApproval, "goes with the approval of a plan alone"},
+	} {
+		r := plan
+		r.Kind = tc.kind
+		err := b.mayGrant(tasks.Actor{Name: tc.by}, r, requestAnswer{Mode: tc.mode})
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s gives %q: %v, want %q", tc.by, tc.mode, err, tc.says)
+		}
+	}
+}
+
+// TestUsualMode: plan: required is not a mode for good.
+func TestUsualMode(t *testing.T) {
+	for _, tc := range []struct {
+		m    configs.Member
+		want configs.PermissionMode
+	}{
+		{configs.Member{}, configs.Default},
+		{configs.Member{PermissionMode: configs.AcceptEdits}, configs.AcceptEdits},
+		{configs.Member{PermissionMode: configs.Plan}, configs.Plan},
+		{configs.Member{PermissionMode: configs.Plan, PlanRequired: true}, configs.Default},
+	} {
+		if got := usualMode(tc.m); got != tc.want {
+			t.Errorf("%+v: %s, want %s", tc.m, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package orchestrator
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// parting is a team whose lead ends dev, with what dev does.
+func parting(dev string) map[string]string {
+	return map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "models:\n", "models:\n  ops: {provider: script, script: ops.yaml}\n", 1) +
+			"  ops: {model: ops, self_claim: false}\ndefaults: {permission_mode: bypassPermissions}\n" +
+			"tasks: [{id: a, subject: Make it, owner: dev}]\n",
+		"lead.yaml": `steps:
+  - say: well
+  - when: end dev
+    call: [{tool: SendMessage, input: {to: dev, message: {type: shutdown_request, reason: "no more work"}}}]
+  - when: open again
+    call: [{tool: TaskUpdate, input: {taskId: "1", status: deleted}}]
+  - {say: well, times: -1}
+`,
+		"ops.yaml": "steps: [{say: fine, times: -1}]\n",
+		"dev.yaml": dev,
+	}
+}
+
+const agreesToEnd = `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}, {tool: Bash, input: {command: "sleep 600", run_in_background: true}}]
+  - call: [{tool: Bash, input: {command: "setsid sleep 601 >/dev/null 2>&1 & echo $! >pid; sleep 0.3"}}]
+  - when: shutdown_request
+    call: [{tool: SendMessage, input: {to: lead, message: {type: shutdown_response, request_id: lead, approve: true, reason: bye}}}]
+  - {say: working, times: 2}
+  - {say: too late, times: -1}
+`
+
+// TestShutdownIsAgreed: a member that agrees ends after its call, its task is open
+// again, everybody is told, the team goes on, and nothing of it runs.
+func TestShutdownIsAgreed(t *testing.T) {
+	files := parting(agreesToEnd)
+	files["team.yaml"] += "keep: true\n"
+	u := start(newRig(t, files), &handClock{})
+	c := u.client2()
+	u.lines.wait(t, "dev at work", func(l Line) bool {
+		return l.Member == "dev" && l.Type == "tool_result" && strings.Contains(string(l.Data), "running in background")
+	})
+	eventually(t, "the stray's number", func() bool {
+		_, err := os.Stat(filepath.Join(u.dir, "pid"))
+		return err == nil
+	})
+	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "the news", func(l Line) bool {
+		return l.Type == "message" && strings.Contains(string(l.Data), `"kind":"teammate_terminated"`)
+	})
+	u.lines.wait(t, "the lead to give up the task", func(l Line) bool {
+		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"deleted"`)
+	})
+	dev := u.member("dev")
+	if dev.State != Ended || !strings.Contains(dev.Attention, "asked to end by lead: no more work") {
+		t.Errorf("dev is %+v", dev)
+	}
+	if got := sleepersIn(t, u.dir); len(got) != 0 {
+		t.Errorf("still running: %v", got)
+	}
+	if said := of[teammate.TextSaid](u.rig, "text"); slices.ContainsFunc(said, func(s teammate.TextSaid) bool { return s.Text == "too late" }) {
+		t.Error("dev went on after it had agreed")
+	}
+	if _, err := c.Down(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	u.end()
+	for _, q := range of[tasks.Request](u.rig, "request") {
+		if q.Kind != tasks.AskShutdown || q.Member != "lead" || q.To != "dev" {
+			t.Errorf("asked %+v", q)
+		}
+	}
+}
+
+// client2 is client for a team that may not listen yet.
+func (u *underway) client2() *Client {
+	u.t.Helper()
+	u.until("member_started", 1)
+	return u.client()
+}
+
+// TestShutdownIsRefused: a member that has reasons stays, and who asked is told.
+func TestShutdownIsRefused(t *testing.T) {
+	u := start(newRig(t, parting(`steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - call: [{tool: Bash, input: {command: "echo >made; while [ ! -e asked ]; do sleep 0.01; done"}}]
+  - when: shutdown_request
+    call: [{tool: SendMessage, input: {to: lead, message: {type: shutdown_response, request_id: lead, approve: false, reason: not yet}}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: done, times: -1}
+`)), &handClock{})
+	c := u.client2()
+	eventually(t, "dev to work", func() bool { return u.made() != "" })
+	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
+		t.Fatal(err)
+	}
+	u.asked(tasks.AskShutdown)
+	if err := os.WriteFile(filepath.Join(u.dir, "asked"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.want(u.end(), CodeDone, "all work is done")
+	var answers []tasks.Message
+	for _, m := range of[tasks.Message](u.rig, "message") {
+		if m.Kind == tasks.ShutdownRejected {
+			answers = append(answers, m)
+		}
+	}
+	if len(answers) != 1 || answers[0].From != "dev" || answers[0].To != "lead" || !strings.Contains(answers[0].Text, "not yet") {
+		t.Errorf("answers %+v", answers)
+	}
+}
+
+// TestShutdownWithoutAnswer: a member that is deep in a call is interrupted at the
+// deadline, and its call with it.
+func TestShutdownWithoutAnswer(t *testing.T) {
+	clock := &handClock{}
+	files := parting(`steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - call: [{tool: Bash, input: {command: "trap '' TERM INT HUP; echo busy >made; sleep 602"}}]
+  - {say: done, times: -1}
+`)
+	files["team.yaml"] += "keep: true\n"
+	u := start(newRig(t, files), clock)
+	c := u.client2()
+	eventually(t, "dev to be busy", func() bool { return u.made() != "" })
+	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
+		t.Fatal(err)
+	}
+	r := u.asked(tasks.AskShutdown)
+	if wait := r.Deadline.Sub(r.Created); wait != shutdownLimit || !r.Default {
+		t.Errorf("it may take %v, and then the answer is %t", wait, r.Default)
+	}
+	clock.forward(shutdownLimit + time.Second)
+	u.lines.wait(t, "the news", func(l Line) bool {
+		return l.Type == "message" && strings.Contains(string(l.Data), `"kind":"teammate_terminated"`) &&
+			strings.Contains(string(l.Data), "it did not answer")
+	})
+	eventually(t, "its processes to end", func() bool { return len(sleepersIn(t, u.dir)) == 0 })
+	u.stop(errors.New("enough"))
+	u.end()
+	for _, task := range u.list() {
+		if task.Status == tasks.InProgress || task.Owner != "" {
+			t.Errorf("task %+v", task)
+		}
+	}
+}
+
+// TestMayEnd: who may ask whom to leave.
+func TestMayEnd(t *testing.T) {
+	c := &crew{board: &board{members: []string{"lead", "dev", "ops"}}}
+	for i, name := range []string{"lead", "dev", "ops"} {
+		s := &seat{crew: c, lead: i == 0}
+		s.member.Name = name
+		c.sit(s)
+	}
+	gone, _ := c.seat("ops")
+	gone.gone = "it failed"
+	for _, tc := range []struct{ by, to, says string }{
+		{"lead", "dev", ""},
+		{tasks.Person, "dev", ""},
+		{"dev", "ops", "only the lead and people may ask"},
+		{"lead", "lead", "`covey down` ends the team"},
+		{"lead", "ops", "ops has left already: it failed"},
+		{"lead", "devv", "did you mean dev?"},
+	} {
+		err := c.mayEnd(tasks.Actor{Name: tc.by}, tc.to)
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s ends %s: %v, want %q", tc.by, tc.to, err, tc.says)
+		}
+	}
+}
