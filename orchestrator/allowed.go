@@ -37,7 +37,7 @@ func allowed(by Caller, v bus.Verb, req any) error {
 	switch v {
 	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbAttach, verbInbox:
 		return nil
-	case verbInterrupt, verbDown, verbReload, verbAnswer, verbEnd:
+	case verbInterrupt, verbDown, verbReload, verbReshape, verbAnswer, verbEnd:
 		if by.Kind != Operator {
 			return denied(by, "only the operator may ask for "+string(v))
 		}

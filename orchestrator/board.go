@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
@@ -20,8 +21,9 @@ import (
 type board struct {
 	store *tasks.Store
 	// members lists who can own a task and get mail, the lead first.
-	members []string
-	terms   memberTerms
+	members  []string // as the run began
+	enlisted atomic.Pointer[[]string]
+	terms    memberTerms
 	// finished is told of each task that was completed; nil: nobody is.
 	finished func(context.Context, tasks.Task)
 	// mayFinish refuses a member that may complete nothing yet; nil: all may.

@@ -82,6 +82,9 @@ func (l *ledger) open(member string, limits configs.Limits, agent configs.Agent,
 			a.noted[id] = true
 		}
 	}
+	if was := l.accounts[member]; was != nil { // the member begins anew: its history tells the same again
+		l.tokens, l.usd = l.tokens-was.tokens(), l.usd-was.usd()
+	}
 	l.accounts[member] = a
 	l.tokens, l.usd = l.tokens+a.tokens(), l.usd+a.usd()
 }

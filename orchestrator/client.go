@@ -147,6 +147,13 @@ func (c *Client) Reload(ctx context.Context) (ReloadReply, error) {
 	return ask[ReloadReply](ctx, c, verbReload, struct{}{})
 }
 
+// Reshape has the team take up another version of its spec, or tell what would
+// change. It fails with ErrSpec for a spec that cannot count, and then nothing has
+// changed. Only the operator may ask for it.
+func (c *Client) Reshape(ctx context.Context, r Reshape) (SpecChange, error) {
+	return ask[SpecChange](ctx, c, verbReshape, r)
+}
+
 // Attach says that this client watches: until Close there is somebody to ask,
 // if the caller is a person. It tells where to read the journal.
 func (c *Client) Attach(ctx context.Context) (AttachReply, error) {

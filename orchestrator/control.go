@@ -28,6 +28,7 @@ const (
 	verbHooks     bus.Verb = "hooks"
 	verbAttach    bus.Verb = "attach"
 	verbReload    bus.Verb = "reload"
+	verbReshape   bus.Verb = "reshape"
 )
 
 // Requests that only the wire knows.
@@ -69,6 +70,7 @@ type Handlers struct {
 	Inbox     func(context.Context, InboxQuery) ([]tasks.Request, error)
 	Answer    func(context.Context, InboxAnswer) (tasks.Request, error)
 	End       func(context.Context, EndMember) (EndReply, error)
+	Reshape   func(context.Context, Reshape) (SpecChange, error) // takes up another version of the spec
 
 	// Guard is asked before a request that a process of a member's tool makes in the
 	// member's name; its error refuses. nil: nobody is asked.
@@ -114,6 +116,9 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbInbox, telling(h.Inbox)),
 		handle(b, verbAnswer, telling(h.Answer)),
 		handle(b, verbEnd, telling(h.End)),
+		handle(b, verbReshape, func(ctx context.Context, _ Caller, r Reshape) (SpecChange, error) {
+			return h.Reshape(ctx, r)
+		}),
 		c.handleAttach(b),
 	)
 	if err != nil {

@@ -34,6 +34,12 @@ type crew struct {
 	keep      bool
 	seating   seating
 	poked     chan struct{}
+	orders    chan order    // what others want done in the loop
+	over      chan struct{} // closed when the loop has ended
+	// settle sees to seats that were given up, and let lets a member begin. Both are
+	// fixed before the loop begins.
+	settle    func(context.Context) error
+	let       func(*seat)
 	down      chan string // why somebody told the team to stop
 	members   sync.WaitGroup
 	board     *board
@@ -49,13 +55,13 @@ type crew struct {
 	servers   *hookServers    // of mcp_tool hooks
 	functions *hooks.Registry // the program's hooks, and those that agents register while they run
 	team      string
-	goal      string
+	goal      string // set by setGoal, read by worksFor
 	pid       int
 	up        chan struct{} // closed once every member has begun its session
 	clock     clock
 	times     timetable          // of the schedules
 	schedules []configs.Schedule // that the run began with
-	slots     map[string]*slots  // by agent; fixed once run has begun
+	slots     allotment
 	ledger    *ledger
 	asks      *inbox // nil: nobody asks anybody
 
@@ -99,7 +105,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	if err := c.recall(ctx); err != nil {
 		return move{}, err
 	}
-	c.allot()
+	c.allotSeats()
 	woken, err := c.bus.OnWake(func(string) { c.poke() })
 	if err != nil {
 		return move{}, err
@@ -116,16 +122,14 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	}
 	defer closeInbox()
 	mctx, cancel := context.WithCancelCause(ctx)
+	c.let = func(s *seat) { c.members.Go(func() { c.serve(mctx, s) }) }
 	c.first = len(c.seats())
 	c.trees.report()
 	for _, s := range c.seats() {
-		if s.gone != "" {
-			c.begin(s)
-			continue
-		}
-		c.members.Go(func() { c.serve(mctx, s) })
+		c.enter(s)
 	}
 	end, err := c.direct(ctx)
+	close(c.over)
 	// Members that wait for work go home; who is in a turn finishes it, unless the
 	// context has ended.
 	for _, s := range c.seats() {
@@ -182,7 +186,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		return move{}, err
 	}
 	for {
-		if err := errors.Join(c.heedClock(ctx), c.keepSchedules(ctx)); err != nil {
+		if err := errors.Join(c.heedClock(ctx), c.keepSchedules(ctx), c.settle(ctx)); err != nil {
 			return move{}, err
 		}
 		s, err := c.scene(ctx)
@@ -206,6 +210,8 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		case <-c.nextRetry(s.Seats):
 		case <-c.nextSchedule():
 		case <-c.nextUse():
+		case o := <-c.orders:
+			o.done <- o.do(ctx)
 		case <-ctx.Done():
 			return move{}, context.Cause(ctx)
 		}
@@ -410,7 +416,7 @@ func (c *crew) askForReport(ctx context.Context, mark string) error {
 // setIdle says that a member waits for work.
 func (c *crew) setIdle(s *seat) {
 	c.mu.Lock()
-	s.idle = true
+	s.idle = !s.relieved // who is to leave gets nothing more
 	c.mu.Unlock()
 	c.poke()
 }

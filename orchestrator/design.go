@@ -14,6 +14,7 @@ type design struct {
 	// programs are the agent programs, by the agents' names.
 	programs map[string]launch
 	hooks    layers
+	prices   priceList
 }
 
 // team is the spec that counts now.

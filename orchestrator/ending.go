@@ -172,7 +172,7 @@ func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier)
 func (o *Orchestrator) markRunning(c *crew) error {
 	r := NewRunFile(o.place, o.started)
 	r.Spec, r.Members = o.team().File, o.memberNames()
-	r.Goal = c.goal
+	r.Goal = c.worksFor()
 	return r.Write(o.place)
 }
 

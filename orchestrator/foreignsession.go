@@ -89,7 +89,7 @@ func (f *foreigner) brief() string {
 	c := f.seat.crew
 	var b strings.Builder
 	b.WriteString("You have worked in this team before, and have no memory of it. What is known:\n")
-	if goal := strings.TrimSpace(c.goal); goal != "" {
+	if goal := strings.TrimSpace(c.worksFor()); goal != "" {
 		b.WriteString("\nThe team's goal:\n" + cutText(goal, briefText) + "\n")
 	}
 	all, err := c.store.List(ctx)

@@ -31,6 +31,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Inbox:     c.inboxFor,
 		Answer:    c.answerFor,
 		End:       c.endFor,
+		Reshape:   func(ctx context.Context, r Reshape) (SpecChange, error) { return o.reshape(ctx, c, r) },
 		Guard:     c.guardCommand,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
@@ -247,7 +248,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		return Status{}, err
 	}
 	st := Status{
-		Team: o.team().Name, Goal: c.goal, Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
+		Team: o.team().Name, Goal: c.worksFor(), Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: countTasks(all), Seq: c.journal.last(),
 		Attached: c.control.Attached(), Requests: c.asks.forPeople(),
 	}

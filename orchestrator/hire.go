@@ -93,15 +93,16 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.board = &board{store: c.store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish}
 	c.board.team, c.board.letters = o.team().Name, letters(o.place.Mail())
 	c.board.heard, c.board.closed = c.heard, c.closed
+	c.settle = func(ctx context.Context) error { return o.settle(ctx, c) }
 	for _, m := range o.team().Members() {
 		c.board.terms.set(m)
 		session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
 		if err != nil {
 			return err
 		}
-		c.sit(&seat{
-			member: m, lead: len(c.seats()) == 0, session: session, crew: c, work: make(chan teammate.Work, 1),
-		})
+		s := newSeat(c, m, len(c.seats()) == 0)
+		s.session = session
+		c.sit(s)
 	}
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
@@ -205,7 +206,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	workdir := teammate.NewWorkdir(s.dir)
-	permissions, err := permissionsOf(s.member, o.hooks().settings)
+	permissions, err := permissionsOf(s.member, c.live.now().layers.settings)
 	if err != nil {
 		return err
 	}

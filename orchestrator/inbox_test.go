@@ -230,7 +230,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
 	over := make(chan struct{})
 	close(over) // nobody reads this journal
-	c := &crew{poked: make(chan struct{}, 1), journal: &journal{done: over}, slots: map[string]*slots{"one": {free: 1}}}
+	c := &crew{poked: make(chan struct{}, 1), journal: &journal{done: over}, slots: allotment{byAgent: map[string]*slots{"one": {free: 1}}}}
 	s := &seat{crew: c}
 	s.member.Agent.Name = "one"
 	release, err := s.Admit(ctx)
@@ -238,7 +238,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := s.stepAside("permission")
-	other, err := c.slots["one"].take(ctx, func() { t.Error("the slot is not free") })
+	other, err := c.slots.of("one").take(ctx, func() { t.Error("the slot is not free") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	}
 	release()
 	release()
-	if n := c.slots["one"].left(); n != 1 {
+	if n := c.slots.of("one").left(); n != 1 {
 		t.Errorf("%d slots are free", n)
 	}
 }

@@ -22,7 +22,8 @@ import (
 type seat struct {
 	member  configs.Member
 	lead    bool
-	late    bool // it came when the team ran already
+	late    bool          // it came when the team ran already
+	relief  chan struct{} // closed when it is to leave its seat
 	session tasks.Member
 	mate    *teammate.Teammate
 	crew    *crew
@@ -47,6 +48,9 @@ type seat struct {
 	closers     []func() error // what the member has open, in the order of opening
 
 	// All below is guarded by crew.mu.
+	relieved     bool // it is to leave its seat, for another life or for good
+	vacant       bool // it has, and nothing of it is left
+	ended        bool // its goroutine has ended, or never began
 	sessionBegun bool
 	idle         bool
 	gone         string // why it takes no more turns; empty: it does
@@ -93,7 +97,7 @@ func (s *seat) view(now time.Time) seatView {
 
 // Next waits for the next work. While it waits, the member is idle.
 func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
-	if s.haltReason() != "" {
+	if s.haltReason() != "" || s.isRelieved() {
 		return teammate.Work{}, io.EOF
 	}
 	s.crew.setIdle(s)
@@ -104,6 +108,15 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 		}
 		return w, nil
 	case <-s.bye:
+		return teammate.Work{}, io.EOF
+	case <-s.relief:
+		select { // what it was given just before is its own
+		case w, ok := <-s.work:
+			if ok {
+				return w, nil
+			}
+		default:
+		}
 		return teammate.Work{}, io.EOF
 	case <-ctx.Done():
 		return teammate.Work{}, context.Cause(ctx)

@@ -105,7 +105,7 @@ const reportSummary = "report"
 
 // report sends a text to the lead; the report-sent policy is content then.
 func report(ctx context.Context, b *board, me actor, in reportInput) teammate.ToolResult {
-	lead := b.members[0]
+	lead := b.names()[0]
 	if me.Name == lead {
 		return toolError(plainly(ErrNoMember, "you are the lead: your answer at the end of the turn is the report"))
 	}

@@ -5,34 +5,46 @@ import (
 	"strings"
 )
 
+// names lists who can own a task and get mail now, the lead first. Nobody may change
+// the list.
+func (b *board) names() []string {
+	if list := b.enlisted.Load(); list != nil {
+		return *list
+	}
+	return b.members
+}
+
+// enlist has other members count, when the spec has changed.
+func (b *board) enlist(names []string) { b.enlisted.Store(&names) }
+
 // known refuses owners and recipients that are no members.
 func (b *board) known(member string) error {
-	if member == "" || slices.Contains(b.members, member) {
+	if member == "" || slices.Contains(b.names(), member) {
 		return nil
 	}
-	if near := nearestName(member, b.members); near != "" {
+	if near := nearestName(member, b.names()); near != "" {
 		return plainly(ErrNoMember, "no member is called %q; did you mean %s?", member, near)
 	}
-	return plainly(ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.members, ", "))
+	return plainly(ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
 }
 
 // resolve is the member that a name means: its own, an agent id as other hosts
 // write them (name@team), or what they call the lead. Other names come back as
 // they are, for known to refuse.
 func (b *board) resolve(name string) string {
-	if slices.Contains(b.members, name) {
+	if slices.Contains(b.names(), name) {
 		return name
 	}
 	name = strings.TrimPrefix(name, "@")
 	if short, team, ok := strings.Cut(name, "@"); ok && (b.team == "" || team == b.team) {
 		name = short
 	}
-	if slices.Contains(b.members, name) {
+	if slices.Contains(b.names(), name) {
 		return name
 	}
 	switch name {
 	case "main", "lead", "team-lead":
-		return b.members[0]
+		return b.names()[0]
 	}
 	return name
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,14 +55,16 @@ type Options struct {
 
 // Orchestrator runs one team once. Make it with New.
 type Orchestrator struct {
-	design   atomic.Pointer[design]
-	opts     Options
-	place    Place
-	patience acp.Timeouts  // with agent programs; zero but in tests
-	backoff  time.Duration // before a program is started again; likewise
-	prices   priceList
-	started  time.Time
-	readers  *readers // loops over the journal of this run
+	design atomic.Pointer[design]
+	// reshaping is held while another spec is taken up.
+	reshaping sync.Mutex
+	opts      Options
+	place     Place
+	patience  acp.Timeouts  // with agent programs; zero but in tests
+	backoff   time.Duration // before a program is started again; likewise
+	prices    priceList
+	started   time.Time
+	readers   *readers // loops over the journal of this run
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
 	leftTrees map[string]ownTree // working copies that an earlier run has left which is forgotten
@@ -102,7 +105,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	}
 	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
 	return o.designed(design{
-		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks,
+		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
 	}), nil
 }
 
@@ -170,7 +173,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		keep: o.staysUp(), schedules: o.team().Schedules,
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
-		poked:          make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
+		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
 	c.asks = newInbox(c, o.team())
 	c.processes.mark = runMark(o.place)
@@ -212,7 +215,7 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 	c.ledger = newLedger(o.team().Budget, o.prices, 0, time.Now())
 	c.ledger.tell = c.tellOfUse
 	before, err := o.prepare(ctx, c)
-	c.goal = before.goal
+	c.setGoal(before.goal)
 	if err != nil || before.done {
 		return before, err
 	}

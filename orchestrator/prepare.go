@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -63,13 +64,13 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	if err := value(ctx, c.store, keySpec, &loaded); err != nil {
 		return e, err
 	}
-	next := o.nextGoal(goal)
+	next := nextGoal(goal, o.opts.Goal, o.team().Goal)
 	e.goal = next.Given
 	newGoal := next.Given != goal.Given
 	fresh := slices.ContainsFunc(o.memberNames(), func(name string) bool {
 		return !slices.ContainsFunc(known, func(m tasks.Member) bool { return m.Name == name })
 	})
-	nothingNew := !newGoal && !fresh && len(o.newTasks(loaded)) == 0 && len(o.team().Schedules) == 0
+	nothingNew := !newGoal && !fresh && len(newTasks(o.team(), loaded)) == 0 && len(o.team().Schedules) == 0
 	if ended != nil && nothingNew && atPeace(ctx, c.store, known) {
 		e.done, e.answer = true, ended.Answer
 		return e, nil
@@ -113,12 +114,12 @@ func atPeace(ctx context.Context, s *tasks.Store, members []tasks.Member) bool {
 
 // nextGoal is what the lead works for from now on. A goal on the command line
 // counts until another is given there or the spec's own changes.
-func (o *Orchestrator) nextGoal(was goalRecord) goalRecord {
+func nextGoal(was goalRecord, given, spec string) goalRecord {
 	switch {
-	case o.opts.Goal != "":
-		return goalRecord{Spec: o.team().Goal, Given: o.opts.Goal, No: was.No + 1}
-	case was.Given == "" || o.team().Goal != was.Spec:
-		return goalRecord{Spec: o.team().Goal, Given: o.team().Goal, No: was.No + 1}
+	case given != "":
+		return goalRecord{Spec: spec, Given: given, No: was.No + 1}
+	case was.Given == "" && spec != "", spec != was.Spec:
+		return goalRecord{Spec: spec, Given: spec, No: was.No + 1}
 	}
 	return was
 }
@@ -146,9 +147,9 @@ func onceID(kind, text string) string {
 }
 
 // newTasks are the spec's tasks that no run has loaded yet.
-func (o *Orchestrator) newTasks(loaded map[string]string) []tasks.New {
+func newTasks(team *configs.Team, loaded map[string]string) []tasks.New {
 	var list []tasks.New
-	for _, t := range o.team().Tasks {
+	for _, t := range team.Tasks {
 		if _, ok := loaded[t.ID]; ok {
 			continue
 		}
@@ -175,7 +176,7 @@ func specKey(id string) string { return "spec:" + id }
 // addTasks stores the spec's new tasks, in file order and in one transaction.
 // They are the words of whoever wrote the spec, so no TaskCreated hook is asked.
 func (o *Orchestrator) addTasks(ctx context.Context, c *crew, loaded map[string]string) error {
-	list := o.newTasks(loaded)
+	list := newTasks(o.team(), loaded)
 	if len(list) == 0 {
 		return nil
 	}

@@ -33,8 +33,7 @@ func TestNextGoal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := (&Orchestrator{opts: Options{Goal: tt.given}}).designed(design{team: &configs.Team{Goal: tt.spec}})
-			if got := o.nextGoal(tt.was); got.Given != tt.want || got.Spec != tt.spec && got != tt.was ||
+			if got := nextGoal(tt.was, tt.given, tt.spec); got.Given != tt.want || got.Spec != tt.spec && got != tt.was ||
 				got.No != tt.was.No+1 && got != tt.was {
 				t.Errorf("nextGoal = %+v, want %q", got, tt.want)
 			}

@@ -36,6 +36,7 @@ type reloader struct {
 	watch   *teammate.Watch
 	every   time.Duration
 	asked   chan chan ReloadReply
+	adopts  chan func() // changes of the spec, which take the place of what was read
 
 	// fire runs the ConfigChange hooks, tell tells people, apply has layers count.
 	fire  func(context.Context, hooks.Payload) (hooks.Outcome, error)
@@ -84,6 +85,8 @@ func (r *reloader) run(ctx context.Context) {
 			r.look(ctx, false)
 		case reply := <-r.asked:
 			reply <- r.look(ctx, true)
+		case adopt := <-r.adopts:
+			adopt()
 		}
 	}
 }

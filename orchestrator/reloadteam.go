@@ -47,6 +47,7 @@ func trustsContent(team *configs.Team, path string, data []byte) bool {
 func (o *Orchestrator) newReloader(c *crew) *reloader {
 	r := &reloader{
 		team: o.team(), folders: o.opts.ManagedFolders, every: reloadEvery, asked: make(chan chan ReloadReply),
+		adopts: make(chan func()),
 		counts: o.hooks().files.with(nil), seen: map[string]os.FileInfo{}, kept: map[string]KeptFile{},
 		warned: map[string]bool{}, ran: map[string]bool{}, watch: c.around.files.Watch(),
 		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
@@ -72,10 +73,42 @@ func (c *crew) reloads(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+// adopt has the hooks of another spec count, and its files be watched. It waits
+// until they do; an error means that nothing has changed.
+func (r *reloader) adopt(ctx context.Context, team *configs.Team, l layers, apply func(layers) error) error {
+	done := make(chan error, 1)
+	change := func() {
+		err := apply(l)
+		if err == nil {
+			files := l.files.with(nil)
+			for _, path := range configs.ManagedFiles(r.folders) {
+				files[path] = readHookFile(path)
+			}
+			r.team, r.counts, r.kept = team, files, map[string]KeptFile{}
+			r.rewatch()
+		}
+		done <- err
+	}
+	select {
+	case r.adopts <- change:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // takeUp has other layers count for the whole team: hooks from the next event on,
 // rules from the next decision on. Either all members have the new rules or none.
-func (o *Orchestrator) takeUp(c *crew, l layers) error {
-	if err := checkDemands(o.team(), l.sources, lookPath); err != nil {
+func (o *Orchestrator) takeUp(c *crew, l layers) error { return o.takeUpFor(c, o.team(), l) }
+
+// takeUpFor is takeUp for a spec that is about to count.
+func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
+	if err := checkDemands(team, l.sources, lookPath); err != nil {
 		return err
 	}
 	if err := makeData(l.sources); err != nil {

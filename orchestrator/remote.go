@@ -45,6 +45,7 @@ var remoteKinds = map[bus.Code]error{
 	"answered":        tasks.ErrAnswered,
 	"not_asked":       tasks.ErrNotAsked,
 	"disk":            tasks.ErrDisk,
+	"spec":            ErrSpec,
 }
 
 // codedError gives an error its code for the way over the bus.

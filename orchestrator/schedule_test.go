@@ -143,6 +143,8 @@ func TestSchedulesInATeam(t *testing.T) {
 	if err != nil || len(st.Schedules) != 2 || st.Schedules[0].What != "task Look at CI" || !st.Schedules[1].Next.After(st.Schedules[1].Last) {
 		t.Errorf("status %+v, %v", st.Schedules, err)
 	}
+	u.stop(errors.New("enough"))
+	r.want(u.end(), CodeInterrupted, "interrupted")
 }
 
 // TestScheduleCrash: a crash between a task and the note of it makes no second one.

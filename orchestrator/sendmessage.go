@@ -114,7 +114,7 @@ func (b *board) say(ctx context.Context, me actor, w wish) (sentAnswer, error) {
 	}
 	a := sentAnswer{Success: true, Request: w.answer.ID, RefID: w.answer.ID}
 	if w.kind == shutdownAnswered {
-		a.Message = shutdownAnswerText(me.Name, b.members[0], w.answer)
+		a.Message = shutdownAnswerText(me.Name, b.names()[0], w.answer)
 		return a, b.protocol.answerShutdown(ctx, me, w.answer)
 	}
 	a.Message = approvalText(w)
@@ -196,7 +196,7 @@ func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoin
 	}
 	out.Summary = cmp.Or(out.Summary, firstLine(out.Text))
 	if to == "*" {
-		out.To = slices.DeleteFunc(slices.Clone(b.members), func(m string) bool { return m == by.Name })
+		out.To = slices.DeleteFunc(slices.Clone(b.names()), func(m string) bool { return m == by.Name })
 		if len(out.To) == 0 {
 			return nil, plainly(ErrNoMember, "there is nobody else in the team")
 		}

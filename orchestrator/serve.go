@@ -23,10 +23,13 @@ func (c *crew) serve(ctx context.Context, s *seat) {
 	c.act(ctx, s, s.endProgram())
 	c.functions.Session(s.session.Session).Release() // what its agent has registered ends with it
 	c.begin(s)
+	defer c.noteEnd(s)
 	switch {
 	case s.leaves():
 		c.seeOff(ctx, s)
 	case ctx.Err() != nil:
+	case err == nil && s.isRelieved() && s.haltReason() == "":
+		c.vacate(s)
 	case err == nil && s.haltReason() == "":
 	case err == nil:
 		c.halted(ctx, s, s.haltReason())

@@ -2,9 +2,11 @@ package orchestrator
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -46,7 +48,7 @@ func (p *slots) take(ctx context.Context, waits func()) (release func(), err err
 func (p *slots) give() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.queue) == 0 {
+	if p.free < 0 || len(p.queue) == 0 {
 		p.free++
 		return
 	}
@@ -75,21 +77,71 @@ func (p *slots) left() int {
 	return p.free
 }
 
-// allot makes the slots of the agents that have a limit.
-func (c *crew) allot() {
-	c.slots = map[string]*slots{}
-	for _, s := range c.seats() {
-		a := s.member.Agent
-		if a.Parallel > 0 && a.Name != "" && c.slots[a.Name] == nil {
-			c.slots[a.Name] = &slots{free: a.Parallel}
+// resize changes how many slots there are. Turns that have begun go on: where there
+// are fewer now, that many must end before another begins.
+func (p *slots) resize(by int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.free += by; p.free > 0 && len(p.queue) > 0; p.free-- {
+		close(p.queue[0])
+		p.queue = p.queue[1:]
+	}
+}
+
+// allotment has the slots of all agents that have a limit, by their names.
+type allotment struct {
+	mu      sync.Mutex
+	byAgent map[string]*slots
+	size    map[string]int
+}
+
+// of are an agent's slots; nil: it has no limit.
+func (a *allotment) of(agent string) *slots {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.byAgent[agent]
+}
+
+// allot gives the agents of members the slots that the spec has for them. An agent
+// that has no limit any more has slots for everybody.
+func (c *crew) allot(members []configs.Member) {
+	a := &c.slots
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.byAgent == nil {
+		a.byAgent, a.size = map[string]*slots{}, map[string]int{}
+	}
+	for _, m := range members {
+		name, size := m.Agent.Name, m.Agent.Parallel
+		switch {
+		case name == "" || size == 0 && a.byAgent[name] == nil:
+		case a.byAgent[name] == nil:
+			a.byAgent[name], a.size[name] = &slots{free: size}, size
+		default:
+			if size == 0 {
+				size = math.MaxInt32
+			}
+			a.byAgent[name].resize(size - a.size[name])
+			a.size[name] = size
 		}
 	}
 }
 
+// allotSeats is allot for those that have a seat.
+func (c *crew) allotSeats() {
+	var members []configs.Member
+	for _, s := range c.seats() {
+		members = append(members, s.member)
+	}
+	c.allot(members)
+}
+
 // freeSlots is how many more turns may begin, by agent.
 func (c *crew) freeSlots() map[string]int {
+	c.slots.mu.Lock()
+	defer c.slots.mu.Unlock()
 	free := map[string]int{}
-	for agent, p := range c.slots {
+	for agent, p := range c.slots.byAgent {
 		free[agent] = p.left()
 	}
 	return free
@@ -106,7 +158,7 @@ func (s *seat) Admit(ctx context.Context) (release func(), err error) {
 // takeSlot waits for a slot and notes it.
 func (s *seat) takeSlot(ctx context.Context) error {
 	agent := s.member.Agent.Name
-	release, err := s.crew.slots[agent].take(ctx, func() {
+	release, err := s.crew.slots.of(agent).take(ctx, func() {
 		s.setWaits("a slot of " + agent)
 		s.crew.journal.sink(teammate.Event{
 			Member: s.member.Name, Turn: s.turn(), Data: teammate.Waiting{For: "a slot of " + agent},

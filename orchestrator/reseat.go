@@ -1,0 +1,235 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// order is something that must be done in the crew's loop.
+type order struct {
+	do   func(context.Context) error
+	done chan error
+}
+
+// errOver is why an order is not carried out any more.
+var errOver = errors.New("the team is about to end")
+
+// inLoop does something in the crew's loop, between two looks at the team, and waits
+// for it. ctx is that of the asker; what is done has the team's.
+func (c *crew) inLoop(ctx context.Context, do func(context.Context) error) error {
+	o := order{do, make(chan error, 1)}
+	select {
+	case c.orders <- o:
+	case <-c.over:
+		return errOver
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-o.done:
+		return err
+	case <-c.over: // it may have been done just before
+		select {
+		case err := <-o.done:
+			return err
+		default:
+			return errOver
+		}
+	}
+}
+
+// relieve has a member leave its seat: at once if it waits for work, else when its
+// turn is over. It gets no more work there. In the crew's loop only.
+func (c *crew) relieve(s *seat) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.relieved {
+		return
+	}
+	s.relieved, s.idle = true, false
+	if s.relief != nil {
+		close(s.relief)
+	}
+}
+
+// noteEnd notes that a member's goroutine has ended.
+func (c *crew) noteEnd(s *seat) {
+	c.mu.Lock()
+	s.ended = true
+	c.mu.Unlock()
+	c.poke()
+}
+
+// worksFor is the goal that the lead has.
+func (c *crew) worksFor() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.goal
+}
+
+// setGoal notes what the lead has been given to work for.
+func (c *crew) setGoal(goal string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.goal = goal
+}
+
+// isRelieved reports whether the member is to leave its seat.
+func (s *seat) isRelieved() bool {
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	return s.relieved
+}
+
+// vacate is the end of a member's life in its seat: all that it had open is closed,
+// and the crew's loop sees to who sits there next.
+func (c *crew) vacate(s *seat) {
+	c.mu.Lock()
+	closers := s.closers
+	s.closers = nil
+	c.mu.Unlock()
+	for _, closer := range slices.Backward(closers) {
+		if err := closer(); err != nil && !errors.Is(err, os.ErrClosed) {
+			c.log.Error("closing what a member had open", "member", s.member.Name, "err", err)
+		}
+	}
+	c.mu.Lock()
+	s.vacant = true
+	c.mu.Unlock()
+	c.poke()
+}
+
+// settle sees to seats that were given up: their members begin anew as the spec has
+// them by now, or have left the team. In the crew's loop only.
+func (o *Orchestrator) settle(ctx context.Context, c *crew) error {
+	for _, s := range c.seats() {
+		c.mu.Lock()
+		free := s.relieved && (s.vacant || s.gone != "" && s.ended)
+		c.mu.Unlock()
+		if !free {
+			continue
+		}
+		if m, stays := findMember(o.team(), s.member.Name); stays {
+			if err := o.seatAgain(ctx, c, s, m); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.depart(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// depart takes the seat of a member away that the spec has no more. Its name may
+// come back, and finds its session and its mail again.
+func (c *crew) depart(ctx context.Context, s *seat) error {
+	released, err := c.release(ctx, s.member.Name, "the spec has no member of this name any more")
+	if err != nil {
+		return err
+	}
+	c.seatAs(slices.DeleteFunc(slices.Clone(c.seats()), func(o *seat) bool { return o == s }))
+	if err := c.trees.retire(ctx); err != nil { // work that is nowhere else stays
+		return fmt.Errorf("the working copy of %s: %w", s.member.Name, err)
+	}
+	text := fmt.Sprintf("Teammate %s has left the team: the spec has it no more.", s.member.Name)
+	if len(released) > 0 {
+		text += "\nIts tasks are open again: " + taskNames(released)
+	}
+	c.poke()
+	return c.tellLeadOf(ctx, s, text)
+}
+
+// seatLate seats a member that comes while the team runs.
+func (o *Orchestrator) seatLate(ctx context.Context, c *crew, m configs.Member) error {
+	s, err := o.seatOne(ctx, c, m)
+	if err != nil {
+		return err
+	}
+	c.seatAs(inFileOrder(append(slices.Clone(c.seats()), s), o.memberNames()))
+	c.enter(s)
+	return nil
+}
+
+// seatAgain gives a member another seat in place of its old one.
+func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m configs.Member) error {
+	s, err := o.seatOne(ctx, c, m)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	s.watch, s.idle = old.watch, s.gone != ""
+	s.watch.inTurn, s.watch.doing = false, ""
+	if m.Agent.Name == old.member.Agent.Name {
+		s.lockout = old.lockout
+	}
+	c.mu.Unlock()
+	list := slices.Clone(c.seats())
+	list[slices.Index(list, old)] = s
+	c.seatAs(list)
+	c.enter(s)
+	return nil
+}
+
+// seatOne makes a seat. A member that cannot be seated has a seat all the same, and
+// is gone from it: its tasks and its mail are shown, and a better spec brings it back.
+func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (*seat, error) {
+	session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
+	if err != nil {
+		return nil, fmt.Errorf("member %s: %w", m.Name, err)
+	}
+	s := newSeat(c, m, m.Name == o.team().Lead.Name)
+	s.session, s.late = session, true
+	if err := o.seatMember(ctx, c, s); err != nil {
+		s.gone = "it could not be started: " + err.Error()
+		c.journal.sink(teammate.Event{Member: m.Name, Data: teammate.Warning{Text: s.gone}})
+	}
+	var past programSession
+	if err := value(ctx, c.store, programKey(m.Name), &past); err != nil {
+		return nil, err
+	}
+	c.ledger.recall(m.Name, past.LifeUSD)
+	return s, nil
+}
+
+// newSeat makes a seat for a member.
+func newSeat(c *crew, m configs.Member, lead bool) *seat {
+	return &seat{
+		member: m, lead: lead, crew: c, work: make(chan teammate.Work, 1), relief: make(chan struct{}),
+	}
+}
+
+// enter lets a member that has a seat begin.
+func (c *crew) enter(s *seat) {
+	if s.gone == "" {
+		c.let(s)
+		return
+	}
+	c.begin(s)
+	c.mu.Lock()
+	s.idle, s.ended = true, true
+	c.mu.Unlock()
+	c.poke()
+}
+
+// inFileOrder brings seats into the order of the spec. Who is not in it any more
+// comes last.
+func inFileOrder(seats []*seat, names []string) []*seat {
+	rank := func(s *seat) int {
+		if i := slices.Index(names, s.member.Name); i >= 0 {
+			return i
+		}
+		return len(names)
+	}
+	slices.SortStableFunc(seats, func(a, b *seat) int { return rank(a) - rank(b) })
+	return seats
+}

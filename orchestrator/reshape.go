@@ -1,0 +1,178 @@
+package orchestrator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/coveyteam/covey/configs"
+)
+
+// Reshape asks a running team to take up another version of its spec.
+type Reshape struct {
+	Spec string `json:"spec"`           // absolute path
+	Goal string `json:"goal,omitempty"` // instead of the spec's
+	// Digest is TrustReport.Digest of what the caller has looked at and trusts; what
+	// is on disk by then must be the same. DryRun needs none.
+	Digest string `json:"digest,omitempty"`
+	DryRun bool   `json:"dry_run,omitempty"` // only tell what would change
+}
+
+// Digest tells apart all that a team would run, by its content.
+func (r TrustReport) Digest() string {
+	sum := sha256.New()
+	for _, i := range r.Items {
+		fmt.Fprintf(sum, "%q %q %q %q %s\n", i.Kind, i.Event, i.Command, i.Path, i.Hash)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// reshape takes up another version of the spec. All that can be wrong is looked for
+// before anything is changed, so that a bad edit changes nothing.
+func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecChange, error) {
+	o.reshaping.Lock() // one after another
+	defer o.reshaping.Unlock()
+	next, err := o.redesign(r)
+	if err != nil {
+		return SpecChange{}, err
+	}
+	change, err := compareTeams(o.team(), next.team)
+	if err != nil {
+		return change, err
+	}
+	goal, err := o.foresee(ctx, c, next.team, r.Goal, &change)
+	if err != nil || r.DryRun || change.Empty() {
+		return change, err
+	}
+	before := c.live.now().layers
+	if err := c.reload.adopt(ctx, next.team, next.hooks, o.adopter(c, next.team)); err != nil {
+		return change, plainly(ErrSpec, "nothing has changed: %v", err)
+	}
+	err = c.inLoop(ctx, func(ctx context.Context) error { return o.takeShape(ctx, c, next, change, goal) })
+	if err != nil {
+		was := o.team()
+		if undo := c.reload.adopt(ctx, was, before, o.adopter(c, was)); undo != nil {
+			c.log.Error("the hooks of a spec that was not taken up count", "err", undo)
+		}
+		return change, fmt.Errorf("the spec was not taken up: %w", err)
+	}
+	return change, nil
+}
+
+// adopter has layers of hooks count for the members that there are.
+func (o *Orchestrator) adopter(c *crew, team *configs.Team) func(layers) error {
+	return func(l layers) error { return o.takeUpFor(c, team, l) }
+}
+
+// redesign reads a version of the spec and all that goes with it.
+func (o *Orchestrator) redesign(r Reshape) (design, error) {
+	given := slices.Sorted(maps.Keys(o.opts.Agents))
+	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given})
+	if err != nil {
+		return design{}, plainly(ErrSpec, "%v", err)
+	}
+	if !r.DryRun {
+		report, err := CheckTrust(team)
+		if err != nil {
+			return design{}, err
+		}
+		if report.Digest() != r.Digest {
+			return design{}, plainly(ErrSpec, "%s, or what it runs, has changed since it was looked at; "+
+				"run covey up again", r.Spec)
+		}
+	}
+	managed, warnings, err := configs.LoadManaged(o.opts.ManagedFolders)
+	if err != nil {
+		return design{}, fmt.Errorf("managed settings: %w", err)
+	}
+	c, missing, wrong := check(team, o.opts.Agents)
+	for _, err := range []error{wrong, missing} {
+		if err != nil {
+			return design{}, plainly(ErrSpec, "%s: %v", r.Spec, err)
+		}
+	}
+	c.hooks.heed(managed, warnings)
+	return design{
+		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
+	}, nil
+}
+
+// foresee adds to a change which tasks and which goal the new spec brings.
+func (o *Orchestrator) foresee(
+	ctx context.Context, c *crew, team *configs.Team, given string, change *SpecChange,
+) (goalRecord, error) {
+	loaded, goal := map[string]string{}, goalRecord{}
+	if err := value(ctx, c.store, keySpec, &loaded); err != nil {
+		return goal, err
+	}
+	if err := value(ctx, c.store, keyGoal, &goal); err != nil {
+		return goal, err
+	}
+	for _, n := range newTasks(team, loaded) {
+		change.Tasks = append(change.Tasks, n.Subject)
+	}
+	next := nextGoal(goal, given, team.Goal)
+	if next.No != goal.No {
+		change.Goal = next.Given
+	}
+	return next, nil
+}
+
+// takeShape has a design count from now on. It runs in the crew's loop, so that
+// nobody is given work meanwhile.
+func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, change SpecChange, goal goalRecord) error {
+	before := o.design.Load()
+	o.design.Store(&next)
+	loaded := map[string]string{}
+	err := value(ctx, c.store, keySpec, &loaded)
+	if err == nil {
+		err = o.addTasks(ctx, c, loaded)
+	}
+	if err == nil && change.Goal != "" {
+		err = o.giveGoal(ctx, c, goal)
+	}
+	if err == nil {
+		err = c.timetabled(ctx, next.team.Schedules)
+	}
+	if err != nil {
+		o.design.Store(before) // tasks that were added stay: they are in the store, and may be deleted
+		return err
+	}
+	c.keep = o.staysUp()
+	c.ledger.setBudget(next.team.Budget, next.prices)
+	c.board.enlist(o.memberNames())
+	for _, m := range next.team.Members() {
+		c.board.terms.set(m)
+		c.ledger.setLimits(m.Name, m.Limits)
+	}
+	c.allot(next.team.Members())
+	if change.Goal != "" {
+		c.setGoal(change.Goal)
+	}
+	c.journal.tell(change)
+	o.restaff(ctx, c, change)
+	return o.markRunning(c)
+}
+
+// restaff begins with what a change means for members. Those that are in a turn
+// finish it; settle sees to them then.
+func (o *Orchestrator) restaff(ctx context.Context, c *crew, change SpecChange) {
+	for _, m := range change.Members {
+		s, seated := c.seat(m.Name)
+		switch {
+		case m.Change != MemberAdded && seated:
+			c.relieve(s)
+		case m.Change == MemberAdded && seated: // it was retired, and is still in its turn
+			c.relieve(s)
+		default:
+			member, _ := findMember(o.team(), m.Name)
+			if err := o.seatLate(ctx, c, member); err != nil {
+				c.log.Error("a new member could not be seated", "member", m.Name, "err", err)
+			}
+		}
+	}
+	c.poke()
+}

@@ -1,0 +1,254 @@
+package orchestrator
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+)
+
+const livingSpec = `covey: 1
+name: crew
+goal: Ship it.
+keep: true
+models:
+  lead: {provider: script, script: lead.yaml}
+  dev: {provider: script, script: dev.yaml}
+lead: {model: lead}
+teammates:
+  dev: {model: dev}
+`
+
+// living is a team that stays up, whose spec a test rewrites.
+type living struct {
+	*underway
+	client *Client
+}
+
+// newLiving starts the team and waits until it is at rest.
+func newLiving(t *testing.T, files map[string]string) *living {
+	t.Helper()
+	all := map[string]string{
+		"team.yaml": livingSpec, "lead.yaml": "steps: [{say: Fine., times: -1}]", "dev.yaml": "steps: [{say: Fine., times: -1}]",
+	}
+	for name, text := range files {
+		all[name] = text
+	}
+	l := &living{underway: start(newRig(t, all), &handClock{})}
+	l.until("team_started", 1)
+	l.lines.wait(t, "the lead's first turn", func(line Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
+	client, err := Dial(t.Context(), l.o.Place())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	l.client = client
+	return l
+}
+
+// rewrite puts another spec in place and asks the team to take it up.
+func (l *living) rewrite(spec string) (SpecChange, error) {
+	l.t.Helper()
+	if err := os.WriteFile(filepath.Join(l.dir, "team.yaml"), []byte(spec), 0o644); err != nil {
+		l.t.Fatal(err)
+	}
+	return l.ask(Reshape{})
+}
+
+// ask asks the team to take up the spec as it is on disk.
+func (l *living) ask(r Reshape) (SpecChange, error) {
+	l.t.Helper()
+	r.Spec = filepath.Join(l.dir, "team.yaml")
+	if !r.DryRun && r.Digest == "" {
+		if team, err := configs.Load(r.Spec); err == nil {
+			report, err := CheckTrust(team)
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			r.Digest = report.Digest()
+		}
+	}
+	return l.client.Reshape(l.t.Context(), r)
+}
+
+// members are the names in ps, with those of members that are gone in brackets.
+func (l *living) members() string {
+	l.t.Helper()
+	st, err := l.client.Status(l.t.Context())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var names []string
+	for _, m := range st.Members {
+		if m.State == Ended {
+			m.Name = "(" + m.Name + ")"
+		}
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestLivingMembers: members come, change and go while the team runs, and the others
+// are left in peace.
+func TestLivingMembers(t *testing.T) {
+	l := newLiving(t, map[string]string{"new.yaml": "steps: [{say: I am new., times: -1}]"})
+	change, err := l.rewrite(livingSpec + "  ana: {model: {provider: script, script: new.yaml}}\n" +
+		"tasks: [{id: a, subject: Look around, owner: ana}]\n")
+	if err != nil || len(change.Members) != 1 || change.Members[0].Change != MemberAdded ||
+		!slices.Equal(change.Tasks, []string{"Look around"}) {
+		t.Fatalf("change %+v, %v", change, err)
+	}
+	l.lines.wait(t, "ana's words", func(line Line) bool {
+		return line.Member == "ana" && strings.Contains(string(line.Data), "I am new.")
+	})
+	if got := l.members(); got != "lead dev ana" {
+		t.Errorf("members %s", got)
+	}
+	// dev changes; ana goes, and her task is nobody's.
+	change, err = l.rewrite(strings.Replace(livingSpec, "dev: {model: dev}", "dev: {model: dev, instructions: Be brief.}", 1))
+	if err != nil || len(change.Members) != 2 {
+		t.Fatalf("change %+v, %v", change, err)
+	}
+	l.lines.wait(t, "dev's second life", func(line Line) bool { return line.Type == "member_started" && line.Member == "dev" && line.Seq > 1 })
+	l.lines.wait(t, "the release", func(line Line) bool {
+		return line.Type == "task" && strings.Contains(string(line.Data), `"owner":""`) && strings.Contains(string(line.Data), `"op":"updated"`) ||
+			line.Type == "task" && strings.Contains(string(line.Data), `"op":"released"`)
+	})
+	if got := l.members(); got != "lead dev" {
+		t.Errorf("members %s", got)
+	}
+	if n := strings.Count(show(l.lines.all()), "member_started"); n < 4 {
+		t.Errorf("%d members have started; the lead, dev twice and ana have:\n%s", n, show(l.lines.all()))
+	}
+	if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello?"}); err != nil {
+		t.Error(err)
+	}
+	l.lines.wait(t, "dev's answer", func(line Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
+	if _, err := l.client.Send(t.Context(), Send{To: "ana", Text: "Hello?"}); !errors.Is(err, ErrNoMember) {
+		t.Errorf("a message to who has left: %v", err)
+	}
+	if n := l.count("spec_changed"); n != 2 {
+		t.Errorf("%d lines of changes", n)
+	}
+	l.down()
+}
+
+// count counts the lines of a type.
+func (l *living) count(typ string) (n int) {
+	for _, line := range l.lines.all() {
+		if line.Type == typ {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLivingSettings: gates, schedules, goal and keep change, and count from then on.
+func TestLivingSettings(t *testing.T) {
+	l := newLiving(t, nil)
+	dry, err := l.ask(Reshape{DryRun: true})
+	if err != nil || !dry.Empty() || !dry.Running {
+		t.Errorf("nothing was changed: %+v, %v", dry, err)
+	}
+	change, err := l.rewrite(strings.Replace(livingSpec, "Ship it.", "Sail it.", 1) +
+		"gates: {task: ['echo no luck >&2; exit 1']}\nschedules: [{name: n, cron: '@daily', to: lead, text: Hi.}]\n" +
+		"tasks: [{id: a, subject: Try, wants: {role: nobody}}]\n")
+	if err != nil || change.Goal != "Sail it." || !slices.Equal(change.Settings, []string{"gates", "schedules"}) {
+		t.Fatalf("change %+v, %v", change, err)
+	}
+	done := tasks.Completed
+	reply, err := l.client.UpdateTask(t.Context(), TaskUpdate{ID: "1", Status: &done})
+	if err != nil || len(reply.Refused) != 1 || !strings.Contains(reply.Refused[0], "no luck") {
+		t.Errorf("the new gate: %+v, %v", reply, err)
+	}
+	st, err := l.client.Status(t.Context())
+	if err != nil || st.Goal != "Sail it." || len(st.Schedules) != 1 {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	// Without keep and schedules the team may end.
+	force := TaskUpdate{ID: "1", Status: &done, Force: true}
+	if _, err := l.client.UpdateTask(t.Context(), force); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.rewrite(strings.Replace(livingSpec, "keep: true", "keep: false", 1) + "tasks: [{id: a, subject: Try, wants: {role: nobody}}]\n"); err != nil {
+		t.Fatal(err)
+	}
+	l.want(l.end(), CodeDone, "all work is done")
+}
+
+// TestLivingBadEdits: an edit that cannot count changes nothing, and says why.
+func TestLivingBadEdits(t *testing.T) {
+	l := newLiving(t, nil)
+	for name, test := range map[string]struct{ spec, want string }{
+		"a slip":     {livingSpec + "gaol: x\n", `unknown key "gaol"; write goal`},
+		"no script":  {strings.Replace(livingSpec, "dev.yaml", "none.yaml", 1), "is not there"},
+		"bad script": {strings.Replace(livingSpec, "dev.yaml", "team.yaml", 1), "team.yaml"},
+		"a name":     {strings.Replace(livingSpec, "name: crew", "name: band", 1), "name (crew, now band) cannot change"},
+		"settings":   {livingSpec + "settings: [none.json]\n", "is not there"},
+	} {
+		if change, err := l.rewrite(test.spec); !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %+v, %v", name, change, err)
+		}
+	}
+	put(t, l.dir, "team.yaml", livingSpec+"keep: true\n")
+	if _, err := l.ask(Reshape{}); !errors.Is(err, ErrSpec) {
+		t.Errorf("a key twice: %v", err)
+	}
+	put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "keep: true", "keep: false", 1))
+	if _, err := l.ask(Reshape{Digest: "of something else"}); !errors.Is(err, ErrSpec) ||
+		!strings.Contains(err.Error(), "has changed since it was looked at") {
+		t.Errorf("something that was not looked at: %v", err)
+	}
+	if l.count("spec_changed") != 0 || l.members() != "lead dev" {
+		t.Errorf("something changed:\n%s", show(l.lines.all()))
+	}
+	l.down()
+}
+
+// TestLivingTogether: of many who change the spec at once each is served, one after
+// another, while messages come in.
+func TestLivingTogether(t *testing.T) {
+	l := newLiving(t, nil)
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello."}); err != nil {
+				t.Error(err)
+			}
+			spec := livingSpec
+			if i%2 == 0 {
+				spec += "  ana: {model: dev}\n"
+			}
+			path := filepath.Join(l.dir, "team.yaml")
+			if err := os.WriteFile(path, []byte(spec), 0o644); err != nil {
+				t.Error(err)
+			}
+			// Somebody else's edit may be there by now: then it is refused, or half written.
+			if _, err := l.ask(Reshape{}); err != nil && !errors.Is(err, ErrSpec) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if _, err := l.rewrite(livingSpec); err != nil {
+		t.Fatal(err)
+	}
+	l.down()
+}
+
+// down ends the team in order.
+func (l *living) down() {
+	l.t.Helper()
+	if _, err := l.client.Down(l.t.Context(), "enough"); err != nil {
+		l.t.Error(err)
+	}
+	if e := l.end(); e.Code != CodeUnfinished {
+		l.t.Errorf("ending %+v", e)
+	}
+}

@@ -1,0 +1,163 @@
+package orchestrator
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+)
+
+// SpecChange says what another spec makes different in a team, or what a team that
+// does not run would begin with.
+type SpecChange struct {
+	Team    string         `json:"team"`
+	Running bool           `json:"running"`
+	Members []MemberChange `json:"member_changes"`
+	Tasks   []string       `json:"tasks_added"` // their subjects
+	// Goal is what the lead is given to work for; empty: no other than it has.
+	Goal string `json:"goal,omitempty"`
+	// Settings are the keys at the top of the spec that differ besides.
+	Settings []string `json:"settings"`
+}
+
+// EventType is the journal's name for it.
+func (SpecChange) EventType() string { return "spec_changed" }
+
+// Empty reports whether nothing is different.
+func (c SpecChange) Empty() bool {
+	return len(c.Members) == 0 && len(c.Tasks) == 0 && len(c.Settings) == 0 && c.Goal == ""
+}
+
+// MemberChange is what happens to one member.
+type MemberChange struct {
+	Name   string        `json:"name"`
+	Change MemberChanged `json:"change"`
+	Agent  string        `json:"agent"`
+	Keys   []string      `json:"keys,omitempty"` // of the spec, that differ
+}
+
+// MemberChanged says what happens to a member.
+type MemberChanged string
+
+// What may happen to a member.
+const (
+	MemberStarts  MemberChanged = "starts"  // with the team
+	MemberAdded   MemberChanged = "added"   // to a team that runs
+	MemberChanges MemberChanged = "changed" // it begins anew, with its conversation, when its turn is over
+	MemberRetires MemberChanged = "retired" // it leaves when its turn is over
+)
+
+// compareTeams finds out what a new spec makes different. Its error says what of it
+// cannot change while the team runs.
+func compareTeams(was, now *configs.Team) (SpecChange, error) {
+	change := SpecChange{Team: was.Name, Running: true, Members: []MemberChange{}, Tasks: []string{}, Settings: []string{}}
+	if fixed := fixedKeys(was, now); len(fixed) > 0 {
+		return change, plainly(ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` "+
+			"starts it with the new spec", strings.Join(fixed, ", "))
+	}
+	for _, m := range now.Members() {
+		old, known := findMember(was, m.Name)
+		if !known {
+			change.Members = append(change.Members, MemberChange{Name: m.Name, Change: MemberAdded, Agent: kindOf(m)})
+		} else if keys := memberKeys(old, m); len(keys) > 0 {
+			change.Members = append(change.Members,
+				MemberChange{Name: m.Name, Change: MemberChanges, Agent: kindOf(m), Keys: keys})
+		}
+	}
+	for _, m := range was.Members() {
+		if _, stays := findMember(now, m.Name); !stays {
+			change.Members = append(change.Members, MemberChange{Name: m.Name, Change: MemberRetires, Agent: kindOf(m)})
+		}
+	}
+	change.Settings = append(change.Settings, teamKeys(was, now)...)
+	return change, nil
+}
+
+// fixedKeys names what must not differ: all that the state of a team lies under, and
+// what its parts were made with when it came up.
+func fixedKeys(was, now *configs.Team) []string {
+	var fixed []string
+	add := func(key, was, now string) {
+		if was != now {
+			fixed = append(fixed, fmt.Sprintf("%s (%s, now %s)", key, was, now))
+		}
+	}
+	add("name", was.Name, now.Name)
+	add("workspace", was.Workspace, now.Workspace)
+	add("the lead's name", was.Lead.Name, now.Lead.Name)
+	add("fail_closed", fmt.Sprint(was.FailClosed), fmt.Sprint(now.FailClosed))
+	return fixed
+}
+
+// findMember finds a member of a spec.
+func findMember(t *configs.Team, name string) (configs.Member, bool) {
+	all := t.Members()
+	i := slices.IndexFunc(all, func(m configs.Member) bool { return m.Name == name })
+	if i < 0 {
+		return configs.Member{}, false
+	}
+	return all[i], true
+}
+
+// keyed is a key of a spec with what it came to.
+type keyed[T any] struct {
+	key string
+	of  func(T) any
+}
+
+// differing lists the keys by which two things differ.
+func differing[T any](keys []keyed[T], was, now T) []string {
+	var out []string
+	for _, k := range keys {
+		if !reflect.DeepEqual(k.of(was), k.of(now)) {
+			out = append(out, k.key)
+		}
+	}
+	return out
+}
+
+// memberKeys lists the keys by which two versions of a member differ.
+func memberKeys(was, now configs.Member) []string {
+	return differing([]keyed[configs.Member]{
+		{"agent", func(m configs.Member) any { return m.Agent }},
+		{"description", func(m configs.Member) any { return m.Description }},
+		{"instructions", func(m configs.Member) any { return m.Instructions }},
+		{"prompt_file", func(m configs.Member) any { return m.PromptFile }},
+		{"tools", func(m configs.Member) any { return m.Tools }},
+		{"permission_mode", func(m configs.Member) any { return m.PermissionMode }},
+		{"permissions", func(m configs.Member) any { return m.Permissions }},
+		{"isolation", func(m configs.Member) any { return m.Isolation }},
+		{"owns", func(m configs.Member) any { return m.Owns }},
+		{"self_claim", func(m configs.Member) any { return m.SelfClaim }},
+		{"role", func(m configs.Member) any { return m.Role }},
+		{"labels", func(m configs.Member) any { return m.Labels }},
+		{"plan", func(m configs.Member) any { return m.PlanRequired }},
+		{"depends_on", func(m configs.Member) any { return m.DependsOn }},
+		{"restart", func(m configs.Member) any { return m.Restart }},
+		{"limits", func(m configs.Member) any { return m.Limits }},
+	}, was, now)
+}
+
+// teamKeys lists the keys at the top of two specs that differ, but for members,
+// tasks and the goal.
+func teamKeys(was, now *configs.Team) []string {
+	return differing([]keyed[*configs.Team]{
+		{"models", func(t *configs.Team) any { return t.Models }},
+		{"agents", func(t *configs.Team) any { return t.Agents }},
+		{"gates", func(t *configs.Team) any { return []any{t.Gates, t.Merge.Gates} }},
+		{"hooks", func(t *configs.Team) any { return t.Hooks }},
+		{"settings", func(t *configs.Team) any { return t.Settings }},
+		{"plugins", func(t *configs.Team) any { return t.Plugins }},
+		{"worktree", func(t *configs.Team) any { return t.Worktree }},
+		{"merge", func(t *configs.Team) any { return []any{t.Merge.Into, t.Merge.Via, t.Merge.Per, t.Merge.Given} }},
+		{"protect", func(t *configs.Team) any { return t.Protect }},
+		{"budget", func(t *configs.Team) any { return t.Budget }},
+		{"schedules", func(t *configs.Team) any { return t.Schedules }},
+		{"on_ask", func(t *configs.Team) any { return t.OnAsk }},
+		{"ask_limit", func(t *configs.Team) any { return t.AskLimit }},
+		{"complete_on_pass", func(t *configs.Team) any { return t.CompleteOnPass }},
+		{"keep", func(t *configs.Team) any { return t.Keep }},
+	}, was, now)
+}
