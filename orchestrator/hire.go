@@ -424,6 +424,7 @@ func (c *crew) unseatStrangers(ctx context.Context) error {
 // In reverse order of opening, as defers would: tools end before the transcript
 // that their output goes into.
 func (c *crew) dismiss() {
+	defer c.trees.close()
 	c.tools.close()
 	defer c.models.close()
 	if c.around.files != nil {

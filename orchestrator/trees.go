@@ -54,15 +54,16 @@ func (WorktreeChanged) EventType() string { return "worktree" }
 // trees are the working copies of a team. Their repository is one and the same.
 // git itself is the truth about those that it made; the store remembers the rest.
 type trees struct {
-	o      *Orchestrator
-	c      *crew
-	dir    string          // where git's are; without links
-	repo   *worktree.Repo  // of the workspace; nil: there can be no working copies
-	base   string          // the commit that new ones begin from
-	fault  error           // why repo is nil
-	user   worktree.Person // as git knows the user; zero: it does not
-	hooked bool            // a WorktreeCreate hook is configured
-	once   sync.Once       // the settling of the first one, which tells people of the workspace
+	o       *Orchestrator
+	c       *crew
+	dir     string          // where git's are; without links
+	repo    *worktree.Repo  // of the workspace; nil: there can be no working copies
+	base    string          // the commit that new ones begin from
+	fault   error           // why repo is nil
+	user    worktree.Person // as git knows the user; zero: it does not
+	hooked  bool            // a WorktreeCreate hook is configured
+	unguard func()          // takes the guard of the stash off; nil: there is none
+	once    sync.Once       // the settling of the first one, which tells people of the workspace
 
 	mu    sync.Mutex
 	by    map[string]ownTree // by member
@@ -97,6 +98,9 @@ func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
 		return t, nil
 	}
 	if t.user, err = t.repo.User(ctx); err != nil {
+		return t, fmt.Errorf("ask git who the user is: %w", err)
+	}
+	if err := t.guardStash(); err != nil {
 		return t, err
 	}
 	if o.opts.Fresh {
@@ -264,9 +268,6 @@ func (t *trees) settle(ctx context.Context, s *seat) error {
 		return fmt.Errorf("its working copy: %w", err)
 	}
 	s.dir, s.tree = own.Root, &own
-	if err := t.guardStash(s); err != nil {
-		return err
-	}
 	return t.keep(ctx, s.member.Name, own)
 }
 

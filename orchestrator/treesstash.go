@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,34 +16,44 @@ import (
 const noStash = "git stash is shared by all working copies of the repository, the user's too: a pop may take what somebody " +
 	"else has put aside. Commit on your branch instead; `git reset --soft HEAD~1` takes the commit back later."
 
-// guardStash has git stash refused to a member in a working copy of its own. A
+// guardStash has git stash refused to members in working copies of their own. A
 // permission rule would not do: it refuses whatever may be git stash, and that is
 // every command whose name is a variable.
-func (t *trees) guardStash(s *seat) error {
-	if s.tree.Branch == "" {
-		return nil
-	}
+func (t *trees) guardStash() error {
 	remove, err := t.c.functions.Add(hooks.PreToolUse, hooks.Callback{
-		Name: "git-stash of " + s.member.Name, Matcher: "Bash", If: "Bash(git *)",
-		Do: func(_ context.Context, in hooks.Input) (hooks.Answer, error) {
-			use, err := hooks.As[hooks.PreToolUseInput](in)
-			if err != nil || in.SessionID != s.session.Session {
-				return hooks.Answer{}, err
-			}
-			var call struct {
-				Command string `json:"command"`
-			}
-			if json.Unmarshal(use.ToolInput, &call) == nil && stashes(call.Command) {
-				return hooks.Answer{Permission: hooks.Permission{Decision: "deny", Reason: noStash}}, nil
-			}
-			return hooks.Answer{}, nil
-		},
+		Name: "git-stash", Matcher: "Bash", If: "Bash(git stash*)", Do: t.refuseStash,
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("guard the stash: %w", err)
 	}
-	s.closers = append(s.closers, func() error { remove(); return nil })
+	t.unguard = remove
 	return nil
+}
+
+// refuseStash is what the hook says.
+func (t *trees) refuseStash(_ context.Context, in hooks.Input) (hooks.Answer, error) {
+	use, err := hooks.As[hooks.PreToolUseInput](in)
+	if err != nil {
+		return hooks.Answer{}, fmt.Errorf("guard the stash: %w", err)
+	}
+	s, ok := t.c.bySession(in.SessionID)
+	if !ok || s.tree == nil || s.tree.Branch == "" {
+		return hooks.Answer{}, nil
+	}
+	var call struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(use.ToolInput, &call) == nil && stashes(call.Command) {
+		return hooks.Answer{Permission: hooks.Permission{Decision: "deny", Reason: noStash}}, nil
+	}
+	return hooks.Answer{}, nil
+}
+
+// close takes back what openTrees has put into other hands. A nil trees has nothing.
+func (t *trees) close() {
+	if t != nil && t.unguard != nil {
+		t.unguard()
+	}
 }
 
 // stashes reports whether a command line plainly changes the stash. It keeps a
