@@ -13,6 +13,9 @@ type GateRun struct {
 	Command string
 	// Args replace those of a gate in exec form; nil: its own.
 	Args []string
+	// Settled says that its words mean what they say where it runs: Options.Locate is
+	// not asked about them.
+	Settled bool
 	// Fault is why the gate cannot be run; it refuses then. Empty: it can.
 	Fault string
 	// Heard is told what the gate said, before anybody acts on it; nil: nobody. A
@@ -27,10 +30,11 @@ func (r *run) sitting(ctx context.Context, h *armed) (as *armed, g GateRun) {
 		return h, GateRun{}
 	}
 	g = r.opts.Gates(ctx, r.in, h.Handler)
-	if g.Command == "" && g.Args == nil {
+	if g.Command == "" && g.Args == nil && !g.Settled {
 		return h, g
 	}
 	other := *h
+	other.settled = g.Settled
 	if g.Command != "" {
 		other.Command = g.Command
 	}

@@ -57,6 +57,18 @@ func TestGatesAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestSettledGateIsNotLocated(t *testing.T) {
+	for _, settled := range []bool{true, false} {
+		out := completing(t, &Options{
+			Gates:  func(context.Context, Input, Handler) GateRun { return GateRun{Settled: settled} },
+			Locate: func(Input, Handler) (string, []string) { return "exit 1", nil },
+		}, gateOn(TaskCompleted, "true"))
+		if (out.Decision == Pass) != settled {
+			t.Errorf("settled %v: %+v", settled, out)
+		}
+	}
+}
+
 func TestGateInExecFormIsReplaced(t *testing.T) {
 	gates := Settings{TaskCompleted: {{Hooks: []Handler{
 		{Type: "command", Command: "false", Args: []string{"a"}, Gate: true},

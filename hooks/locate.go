@@ -10,7 +10,7 @@ type Locate func(in Input, hook Handler) (command string, args []string)
 
 // located is the hook with the command that is to run for it, under its own name.
 func (r *run) located(h *armed) *armed {
-	if r.opts.Locate == nil {
+	if r.opts.Locate == nil || h.settled {
 		return h
 	}
 	other := *h

@@ -127,6 +127,7 @@ type armed struct {
 	callback *callback
 	endpoint *endpoint // of an http hook; nil: it is none
 	closed   bool      // without a verdict it refuses (Options.FailClosed)
+	settled  bool      // its words are what is to run; Options.Locate is not asked
 	barred   string    // why it must not run though it is binding; empty: it may
 }
 

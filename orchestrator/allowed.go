@@ -35,9 +35,9 @@ func (r TeamCall) inNameOf(member string) TeamCall     { r.As = member; return r
 // only members use the team tools. What is not known is refused.
 func allowed(by Caller, v bus.Verb, req any) error {
 	switch v {
-	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbAttach, verbInbox:
+	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbReview, verbAttach, verbInbox:
 		return nil
-	case verbInterrupt, verbDown, verbReload, verbReshape, verbAnswer, verbEnd:
+	case verbInterrupt, verbDown, verbMerge, verbReload, verbReshape, verbAnswer, verbEnd:
 		if by.Kind != Operator {
 			return denied(by, "only the operator may ask for "+string(v))
 		}

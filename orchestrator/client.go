@@ -154,6 +154,17 @@ func (c *Client) Reshape(ctx context.Context, r Reshape) (SpecChange, error) {
 	return ask[SpecChange](ctx, c, verbReshape, r)
 }
 
+// Merge asks for finished work to be merged. The reply says what is in the queue for
+// it then; Review tells what became of it.
+func (c *Client) Merge(ctx context.Context, req MergeRequest) (MergeReply, error) {
+	return ask[MergeReply](ctx, c, verbMerge, req)
+}
+
+// Review tells what is known of finished work.
+func (c *Client) Review(ctx context.Context, req ReviewRequest) (ReviewReply, error) {
+	return ask[ReviewReply](ctx, c, verbReview, req)
+}
+
 // Attach says that this client watches: until Close there is somebody to ask,
 // if the caller is a person. It tells where to read the journal.
 func (c *Client) Attach(ctx context.Context) (AttachReply, error) {

@@ -28,6 +28,8 @@ const (
 	verbHooks     bus.Verb = "hooks"
 	verbAttach    bus.Verb = "attach"
 	verbReload    bus.Verb = "reload"
+	verbMerge     bus.Verb = "merge"
+	verbReview    bus.Verb = "review"
 	verbReshape   bus.Verb = "reshape"
 )
 
@@ -67,6 +69,8 @@ type Handlers struct {
 	Hooks     func(context.Context) ([]HookInfo, error)
 	Attach    func(context.Context) (AttachReply, error)
 	Reload    func(context.Context) (ReloadReply, error) // looks at the files that hooks come from
+	Merge     func(context.Context, MergeRequest) (MergeReply, error)
+	Review    func(context.Context, ReviewRequest) (ReviewReply, error)
 	Inbox     func(context.Context, InboxQuery) ([]tasks.Request, error)
 	Answer    func(context.Context, InboxAnswer) (tasks.Request, error)
 	End       func(context.Context, EndMember) (EndReply, error)
@@ -113,6 +117,12 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		}),
 		handle(b, verbHooks, asking(h.Hooks)),
 		handle(b, verbReload, asking(h.Reload)),
+		handle(b, verbMerge, func(ctx context.Context, _ Caller, r MergeRequest) (MergeReply, error) {
+			return h.Merge(ctx, r)
+		}),
+		handle(b, verbReview, func(ctx context.Context, _ Caller, r ReviewRequest) (ReviewReply, error) {
+			return h.Review(ctx, r)
+		}),
 		handle(b, verbInbox, telling(h.Inbox)),
 		handle(b, verbAnswer, telling(h.Answer)),
 		handle(b, verbEnd, telling(h.End)),

@@ -52,6 +52,7 @@ type crew struct {
 	trees     *trees          // nil before anybody is hired
 	setup     Setup           // what Setup hooks are to do
 	setupOnly bool            // and nothing after it
+	mergeOnly *MergeRequest   // to be merged, and nothing else; nil: the run is one of all members
 	servers   *hookServers    // of mcp_tool hooks
 	functions *hooks.Registry // the program's hooks, and those that agents register while they run
 	team      string
@@ -63,7 +64,8 @@ type crew struct {
 	schedules []configs.Schedule // that the run began with
 	slots     allotment
 	ledger    *ledger
-	asks      *inbox // nil: nobody asks anybody
+	merges    *mergeDesk // nil: there is nothing to merge
+	asks      *inbox     // nil: nobody asks anybody
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes
 	// its gates, as the spec has it by then; nil: they are not.
@@ -121,6 +123,9 @@ func (c *crew) run(ctx context.Context) (move, error) {
 		return move{}, err
 	}
 	defer closeInbox()
+	if c.mergeOnly != nil {
+		return c.atMerge(ctx)
+	}
 	mctx, cancel := context.WithCancelCause(ctx)
 	c.let = func(s *seat) { c.members.Go(func() { c.serve(mctx, s) }) }
 	c.first = len(c.seats())
@@ -128,7 +133,9 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	for _, s := range c.seats() {
 		c.enter(s)
 	}
+	c.members.Go(func() { c.merges.serve(mctx) })
 	end, err := c.direct(ctx)
+	c.merges.close()
 	close(c.over)
 	// Members that wait for work go home; who is in a turn finishes it, unless the
 	// context has ended.
@@ -238,6 +245,7 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 	if s.Tasks, err = c.store.List(ctx); err != nil {
 		return s, err
 	}
+	s.Merging = c.merges.merging(s.Tasks)
 	c.comfort(&s)
 	for i, m := range s.Seats {
 		if !m.Idle || m.Gone {

@@ -28,9 +28,12 @@ type Ending struct {
 	Elapsed     time.Duration
 	Members     []MemberEnding // the lead first
 	Tasks       map[tasks.Status]int
-	FailedOpen  int         // hooks that failed and let it pass
-	Problems    []string    // what people should know: members that need attention, …
-	Budget      []BudgetUse // what is used of the team's budget, over all runs
+	FailedOpen  int      // hooks that failed and let it pass
+	Problems    []string // what people should know: members that need attention, …
+	// Unmerged is finished work that is in no branch of the user's: `covey review`
+	// shows it.
+	Unmerged []string
+	Budget   []BudgetUse // what is used of the team's budget, over all runs
 	// Coordination is what the lead has spent on notices in this run.
 	Coordination Coordination
 }
@@ -87,6 +90,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	limited := c.sumUp(&e)
 	e.Budget = c.ledger.report()
 	err = errors.Join(err, c.keepTime(context.WithoutCancel(ctx)))
+	c.merges.sumUp(context.WithoutCancel(ctx), &e)
 	switch {
 	case end.Kind == finish:
 		e.Reason, e.Code = end.Reason, CodeDone
@@ -107,6 +111,9 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 		e.Reason, e.Code = "interrupted", CodeInterrupted
 	default:
 		return e, err
+	}
+	if c.mergeOnly != nil {
+		return e, nil // what the last run of the members has left still holds
 	}
 	// Only a team that is done leaves a record, for the next run goes by it: all
 	// others are taken up where they stopped. The context may be the reason for the

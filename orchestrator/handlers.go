@@ -28,6 +28,8 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Down:      c.takeDown,
 		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c) },
 		Reload:    c.reload.ask,
+		Merge:     c.merges.merge,
+		Review:    c.merges.review,
 		Inbox:     c.inboxFor,
 		Answer:    c.answerFor,
 		End:       c.endFor,

@@ -117,6 +117,9 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if c.trees, err = o.openTrees(ctx, c); err != nil {
 		return err
 	}
+	if err := o.openMerges(ctx, c); err != nil {
+		return err
+	}
 	for _, s := range c.seats() {
 		if err := o.seatMember(ctx, c, s); err != nil {
 			return fmt.Errorf("member %s: %w", s.member.Name, err)
@@ -141,6 +144,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 		Env:        childEnvironment(o.opts, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
+		Gates:      c.gateRun,
 		Policies:   c.withApprovals(c.policies()),
 		Callbacks:  c.functions,
 		Models:     &hookModels{o: o, c: c, asked: map[askedBy]*script.Model{}},

@@ -100,12 +100,14 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 	if s.haltReason() != "" || s.isRelieved() {
 		return teammate.Work{}, io.EOF
 	}
+	s.crew.merges.settle(ctx, s)
 	s.crew.setIdle(s)
 	select {
 	case w, ok := <-s.work:
 		if !ok {
 			return teammate.Work{}, io.EOF
 		}
+		s.crew.merges.freshen(ctx, s)
 		return w, nil
 	case <-s.bye:
 		return teammate.Work{}, io.EOF
@@ -144,6 +146,7 @@ func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input
 	if err != nil {
 		return nil, err
 	}
+	about = withUnmerged(about, s.crew.merges.merging(about))
 	show, moot := sortMail(mail, about, s.member.Name)
 	if len(moot) > 0 {
 		if err := s.crew.store.Deliver(ctx, s.member.Name, moot); err != nil {

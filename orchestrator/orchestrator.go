@@ -29,7 +29,10 @@ type Options struct {
 	// SetupOnly ends the run when the Setup hooks have run and every member has
 	// begun its session: nobody takes a turn, and the next run begins the work.
 	SetupOnly bool
-	Version   string // of covey, for run.json
+	// Merge has the run merge finished work and end: nobody begins a session, and
+	// nothing that is new in the spec is taken up. nil: the run is one of all members.
+	Merge   *MergeRequest
+	Version string // of covey, for run.json
 	// OwnProcess says that this process serves the team alone: orphans of
 	// members' tools are adopted, so that they are known for what they are, and
 	// what is left of them is killed in the end.
@@ -49,6 +52,7 @@ type Options struct {
 	// ManagedFolders hold an administrator's settings, which bind every team
 	// (configs.ManagedFolders); nil: there are none.
 	ManagedFolders []string
+	merged         func([]tasks.Merge) // of a run that only merges: what became of it
 	// OnUp is called once the team is up and can be reached.
 	OnUp func(Place)
 }
@@ -172,6 +176,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
 		keep: o.staysUp(), schedules: o.team().Schedules,
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
+		mergeOnly:      o.opts.Merge,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
 		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}

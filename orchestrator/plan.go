@@ -101,7 +101,8 @@ func plan(s scene) []move {
 	var moves []move
 	taken, working, held := map[string]bool{}, map[string]bool{}, map[string]string{}
 	s.Free = maps.Clone(s.Free)
-	busy := false
+	busy := len(s.Merging) > 0 // what comes of it may be news for somebody
+	s.Tasks = withUnmerged(s.Tasks, s.Merging)
 	for _, seat := range inOrder(s.Seats) {
 		if seat.Gone {
 			continue

@@ -64,6 +64,10 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	if err := value(ctx, c.store, keySpec, &loaded); err != nil {
 		return e, err
 	}
+	if o.opts.Merge != nil { // nobody takes a turn, so what is new in the spec waits
+		e.goal = goal.Given
+		return e, nil
+	}
 	next := nextGoal(goal, o.opts.Goal, o.team().Goal)
 	e.goal = next.Given
 	newGoal := next.Given != goal.Given
@@ -71,7 +75,7 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 		return !slices.ContainsFunc(known, func(m tasks.Member) bool { return m.Name == name })
 	})
 	nothingNew := !newGoal && !fresh && len(newTasks(o.team(), loaded)) == 0 && len(o.team().Schedules) == 0
-	if ended != nil && nothingNew && atPeace(ctx, c.store, known) {
+	if ended != nil && nothingNew && atPeace(ctx, c.store, known) && !owesMerges(ctx, c.store) {
 		e.done, e.answer = true, ended.Answer
 		return e, nil
 	}

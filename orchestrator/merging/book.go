@@ -50,6 +50,7 @@ type Case struct {
 	// Subject, Moment and Member go into the verdict (tasks.Verdict). Without a Subject
 	// no verdict is kept: gates of a turn end look at more than files.
 	Subject, Moment, Member string
+	Told                    string // what the gate hears besides; another text is another question
 }
 
 // script is a file that a gate's command names.
@@ -161,7 +162,7 @@ func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (hooks.G
 	default:
 		run.Command, run.Args = inExecForm(gate, words, instead)
 	}
-	hash, err := hashOf(gate, scripts)
+	hash, err := hashOf(gate, scripts, c.Told)
 	return run, hash, err
 }
 
@@ -192,13 +193,14 @@ func inExecForm(gate hooks.Handler, words []word, instead map[string]string) (st
 }
 
 // hashOf tells gates apart that may say different things about the same files.
-func hashOf(gate hooks.Handler, scripts []script) (string, error) {
+func hashOf(gate hooks.Handler, scripts []script, told string) (string, error) {
 	data, err := json.Marshal(struct {
 		Command, Shell, Cwd string
 		Args                []string
 		Env                 map[string]string
 		Scripts             []script
-	}{gate.Command, gate.Shell, gate.Cwd, gate.Args, gate.Env, scripts})
+		Told                string
+	}{gate.Command, gate.Shell, gate.Cwd, gate.Args, gate.Env, scripts, told})
 	if err != nil {
 		return "", fmt.Errorf("hash a gate: %w", err)
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -18,9 +20,11 @@ type Work struct {
 	Task   *tasks.Task    // that is done; nil: whatever lies there
 }
 
-// TaskBranch is the branch of the work on a task. No member's name holds an
-// underscore, so it is never a member's.
-func TaskBranch(team, id string) string { return worktree.BranchName(team, "task_"+id) }
+// taskBranch is the branch of the work on a task, beside the branch that its member
+// works on. No member's name holds an underscore, so it is never a member's.
+func taskBranch(own, id string) string { return path.Dir(own) + "/" + taskMark + id }
+
+const taskMark = "task_"
 
 // Outlook is what would come of a merge.
 type Outlook struct {
@@ -158,14 +162,14 @@ func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 
 // branch is the branch that holds a piece of work.
 func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, error) {
-	if w.Task == nil || q.rules().PerMember {
-		head, err := w.Copy.Head(ctx)
-		if err == nil && head.Branch == "" {
-			err = fmt.Errorf("%s is on no branch, so nothing would hold the work of %s", w.Copy.Top, w.Member)
-		}
+	head, err := w.Copy.Head(ctx)
+	if err == nil && head.Branch == "" {
+		err = fmt.Errorf("%s is on no branch, so nothing would hold the work of %s", w.Copy.Top, w.Member)
+	}
+	if w.Task == nil || q.rules().PerMember || err != nil {
 		return head.Branch, err
 	}
-	branch := TaskBranch(q.rules().Team, w.Task.ID)
+	branch := taskBranch(head.Branch, w.Task.ID)
 	was, err := q.Repo.Commit(ctx, ref(branch))
 	if err != nil && !errors.Is(err, worktree.ErrNoRef) {
 		return "", err
@@ -173,8 +177,28 @@ func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, erro
 	if was == commit {
 		return branch, nil
 	}
+	if err := q.rescue(ctx, branch, was, commit); err != nil {
+		return "", err
+	}
 	step := worktree.Step{From: was, To: commit, Why: "covey: task " + w.Task.ID + " is done"}
 	return branch, q.Repo.Move(ctx, ref(branch), step)
+}
+
+// rescue keeps what a branch of that name has held and the new work does not: it is
+// of an earlier run that was forgotten, since when tasks have the same ids again.
+func (q *Queue) rescue(ctx context.Context, branch, was, commit string) error {
+	if was == "" {
+		return nil
+	}
+	if kept, err := q.Repo.Holds(ctx, commit, was); err != nil || kept {
+		return err
+	}
+	to := fmt.Sprintf("refs/covey/rescue/%s/%.12s", strings.TrimPrefix(branch, "covey/"), was)
+	err := q.Repo.Move(ctx, to, worktree.Step{To: was, Why: "covey: " + branch + " begins anew"})
+	if errors.Is(err, worktree.ErrMoved) {
+		return nil // it is kept already
+	}
+	return err
 }
 
 // Freshen brings what has been merged meanwhile into a member's working copy, and

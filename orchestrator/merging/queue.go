@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +17,6 @@ import (
 
 // Rules are what a team's spec says about merging.
 type Rules struct {
-	Team      string
 	Into      string              // short name of the branch; empty: the one that Repo is on
 	Pull      bool                // pull requests are prepared, and no branch is moved
 	PerMember bool                // one branch per member; else one per task
@@ -302,7 +302,7 @@ func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, err
 // done notes that a branch holds the work. The branch of a task has served then.
 func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merge, error) {
 	next, err := q.set(ctx, m, tasks.MergeDone, why)
-	if err != nil || !strings.HasPrefix(m.Branch, TaskBranch(q.rules().Team, "")) {
+	if err != nil || !strings.HasPrefix(path.Base(m.Branch), taskMark) {
 		return next, err
 	}
 	gone := worktree.Step{From: m.Commit, Why: "covey: merged"}

@@ -27,7 +27,7 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 	t.Helper()
 	s := &shop{t: t, copies: map[string]*worktree.Repo{}}
 	s.Queue = &Queue{
-		Rules: Rules{Team: "crew", Auto: true, Members: members},
+		Rules: Rules{Auto: true, Members: members},
 		Repo:  newRepo(t, files), Store: newStore(t), Scratch: filepath.Join(folder(t), "scratch"), Papers: folder(t),
 		Gates: func(ctx context.Context, tr Trial) (string, error) {
 			tree, err := tr.Copy.TreeOf(ctx, "HEAD")
@@ -591,6 +591,29 @@ func TestMergeOnRequest(t *testing.T) {
 	s.want("waiting merged")
 	if len(got) != 1 || got[0].By != "operator" || s.on("main", "x") != "(nothing)" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// With --fresh tasks get the same ids again, and so their branches the same names.
+func TestForgottenWorkIsRescued(t *testing.T) {
+	s := newShop(t, "echo 1 >a", "ana")
+	s.Rules.Auto = false
+	old := s.does("ana", "echo old >x")
+	sh(t, s.copies["ana"].Top, "git reset -q --hard main")
+	s.Store = newStore(t)
+	now := s.does("ana", "echo new >y")
+	if now.Branch != old.Branch || s.on(now.Branch, "y") != "new\n" {
+		t.Errorf("%+v", now)
+	}
+	kept, err := s.Repo.Rescued(t.Context(), "refs/covey/rescue/crew/task_1")
+	must(t, err)
+	if len(kept) != 1 {
+		t.Fatalf("rescued: %v", kept)
+	}
+	for name, commit := range kept {
+		if commit != old.Commit {
+			t.Errorf("%s is %s, want %s", name, commit, old.Commit)
+		}
 	}
 }
 

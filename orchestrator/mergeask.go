@@ -1,0 +1,96 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// onAsk has questions about merges go through the inbox.
+func (d *mergeDesk) onAsk() {
+	if d.c.asks != nil {
+		d.queue.Ask, d.c.asks.closed[tasks.AskMerge] = d.ask, d.answered
+	}
+}
+
+// ask puts work before those who must agree to it, one after another: the approvers
+// of the merge gates, and a person where protected files change.
+func (d *mergeDesk) ask(ctx context.Context, m tasks.Merge, files []string) (merging.Answer, error) {
+	var approvers []string
+	for _, h := range d.o.team().Merge.Gates {
+		if h.Approver != "" {
+			approvers = append(approvers, approverOf(h.Approver))
+		}
+	}
+	if len(files) > 0 {
+		approvers = append(approvers, tasks.Person)
+	}
+	for i, approver := range approvers {
+		if slices.Contains(approvers[:i], approver) || approver == m.Member {
+			continue // nobody is asked about its own work: it has said that it will do
+		}
+		a, err := d.askOne(ctx, m, files, approver)
+		if err != nil || !a.Yes {
+			return a, err
+		}
+	}
+	return merging.Answer{Yes: true}, nil
+}
+
+// askOne puts work before one of them. What was agreed to once stays agreed, for
+// this very commit.
+func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, to string) (merging.Answer, error) {
+	if d.c.asks == nil {
+		return merging.Answer{}, nil
+	}
+	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
+		m.Member, m.Title, m.Into, m.Subject())
+	if len(files) > 0 && to == tasks.Person {
+		text += "; it changes protected files: " + clipped(strings.Join(files, ", "), 2000)
+	}
+	n := tasks.NewRequest{
+		Kind: tasks.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true,
+		Key: questionKey(m.Branch, m.Commit, to), Payload: raw(requestPayload{TaskID: m.Subject(), Subject: m.Title}),
+	}
+	if to != tasks.Person {
+		n.Mail = func(r tasks.Request) tasks.Outgoing {
+			return tasks.Outgoing{
+				Kind: tasks.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
+				Data: raw(tasks.ApprovalRequest{
+					Type: tasks.ApprovalAsked, RequestRef: tasks.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
+					Subject: m.Title, Timestamp: d.c.now(),
+				}),
+			}
+		}
+	}
+	r, err := d.c.asks.ask(ctx, tasks.Actor{Name: m.Member}, n)
+	if err != nil {
+		return merging.Answer{}, fmt.Errorf("ask whether to merge: %w", err)
+	}
+	if r.Open() && to == tasks.Person {
+		d.c.notifyPeople(ctx, m.Member, r)
+	}
+	return mergeAnswer(r), nil
+}
+
+// mergeAnswer is what a request says about its merge.
+func mergeAnswer(r tasks.Request) merging.Answer {
+	return merging.Answer{ID: r.ID, Yes: r.Approved(), No: !r.Open() && !r.Approved(), Text: r.Feedback}
+}
+
+// answered goes on with a merge whose question was closed.
+func (d *mergeDesk) answered(ctx context.Context, r tasks.Request) error {
+	if r.State == tasks.RequestWithdrawn {
+		return nil
+	}
+	err := d.queue.Decide(ctx, mergeAnswer(r))
+	if err == nil {
+		err = d.look(ctx)
+	}
+	d.poke()
+	return err
+}

@@ -1,0 +1,401 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// mergeDesk is where finished work comes in: it takes down what members with
+// working copies of their own have made, has it merged, and knows what is on its
+// way. A nil desk, of a team that works in no git repository, does nothing.
+type mergeDesk struct {
+	c     *crew
+	o     *Orchestrator
+	queue *merging.Queue
+	book  *merging.Book
+	poked chan struct{}
+	over  chan struct{} // closed when nobody brings work any more
+
+	taking sync.Mutex // one piece of work is taken down at a time
+
+	mu     sync.Mutex
+	taken  map[string]bool // completed tasks whose work has been taken down, by id
+	onWay  map[string]bool // ids of tasks whose work is being merged
+	fault  error           // why nothing is merged any more
+	moved  chan struct{}   // closed and replaced when merges have got on
+	warned map[string]bool // what has been said in this run
+}
+
+// openMerges makes the desk of a team whose members can have working copies.
+func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
+	if c.trees == nil || c.trees.repo == nil {
+		return nil
+	}
+	d := &mergeDesk{
+		c: c, o: o, poked: make(chan struct{}, 1), over: make(chan struct{}),
+		taken: map[string]bool{}, onWay: map[string]bool{}, warned: map[string]bool{},
+		moved: make(chan struct{}),
+	}
+	d.queue = mergeQueue(o.place, o.team, c.trees.repo, c.store)
+	d.queue.Gates, d.queue.Prepare = d.gates, d.prepare
+	d.book = &merging.Book{Store: c.store, Scripts: o.place.GateScripts(), Reused: d.reused, Warn: d.warn}
+	d.onAsk()
+	if err := d.recall(ctx); err != nil {
+		return err
+	}
+	c.merges, c.board.finished = d, d.finished
+	return nil
+}
+
+// gateRun is hooks.Options.Gates.
+func (c *crew) gateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) hooks.GateRun {
+	return c.merges.gateRun(ctx, in, gate)
+}
+
+// copyOf is the working copy that a member has for itself; false if it works in the
+// workspace, or in a folder that git does not know.
+func (d *mergeDesk) copyOf(ctx context.Context, s *seat) (*worktree.Repo, bool, error) {
+	if s.tree == nil || s.tree.Branch == "" {
+		return nil, false, nil
+	}
+	copy, err := d.queue.Repo.At(ctx, s.tree.Top)
+	return copy, err == nil, err
+}
+
+// prepare makes the working copy for merged states fit for gates, as those of
+// members are.
+func (d *mergeDesk) prepare(ctx context.Context, dir string) error {
+	t := d.c.trees
+	own := ownTree{Top: dir, Root: t.rootIn(dir)}
+	nobody := &seat{crew: d.c, member: configs.Member{Name: "merge"}, dir: own.Root, tree: &own}
+	if err := t.include(ctx, nobody, own); err != nil {
+		return fmt.Errorf("worktree.include: %w", err)
+	}
+	log := filepath.Join(d.o.place.Scratch(), "merge.setup.log")
+	for _, command := range d.o.team().Worktree.Setup {
+		if err := t.setup(ctx, nobody, setupRun{command, own.Root, log}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeQueue is the queue of a team, without anybody who answers for gates.
+func mergeQueue(p Place, team func() *configs.Team, repo *worktree.Repo, store *tasks.Store) *merging.Queue {
+	dir, err := filepath.EvalSymlinks(p.Dir) // git lists its copies by their real paths
+	if err != nil {
+		dir = p.Dir
+	}
+	return &merging.Queue{
+		Spec: func() merging.Rules { return mergeRules(team()) }, Repo: repo, Store: store,
+		Scratch: filepath.Join(dir, "merge"), Papers: p.Pulls(),
+	}
+}
+
+// mergeRules are what a spec says about merging.
+func mergeRules(team *configs.Team) merging.Rules {
+	r := merging.Rules{
+		Into: team.Merge.Into, Pull: team.Merge.Via == configs.ViaPR,
+		PerMember: team.Merge.Per == configs.PerMember, Auto: team.Merge.Given,
+		Owns: map[string][]string{}, Protect: team.Protect,
+	}
+	for _, m := range team.Members() {
+		r.Members = append(r.Members, m.Name)
+		if m.Owns != nil {
+			r.Owns[m.Name] = m.Owns
+		}
+	}
+	for _, h := range team.Merge.Gates {
+		r.Approve = r.Approve || h.Approver != ""
+	}
+	return r
+}
+
+// recall reads which work has been taken down in earlier runs.
+func (d *mergeDesk) recall(ctx context.Context) error {
+	if err := d.queue.Recover(ctx); err != nil {
+		return fmt.Errorf("recover merges: %w", err)
+	}
+	merges, err := d.c.store.Merges(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := d.c.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range all {
+		known := slices.ContainsFunc(merges, func(m tasks.Merge) bool { return slices.Contains(m.Tasks, t.ID) })
+		if known && t.Status == tasks.Completed {
+			d.taken[t.ID] = true
+		}
+	}
+	return d.look(ctx)
+}
+
+// serve merges what comes in until the team ends. What is being merged then waits
+// for the next run.
+func (d *mergeDesk) serve(ctx context.Context) {
+	if d == nil {
+		return
+	}
+	for _, s := range d.c.seats() {
+		if s.goneReason() != "" { // the others do this when they come to rest
+			d.settle(ctx, s)
+		}
+	}
+	for {
+		err := d.queue.Work(ctx)
+		if err == nil {
+			err = d.look(ctx)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			d.mu.Lock()
+			d.fault = err
+			clear(d.onWay) // nobody is to wait for it
+			d.mu.Unlock()
+			d.warn(fmt.Errorf("nothing is merged any more in this run: %w", err))
+			d.c.poke()
+			return
+		}
+		d.c.poke()
+		select {
+		case <-d.poked:
+		case <-d.over:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close ends serve once it has nothing to do.
+func (d *mergeDesk) close() {
+	if d != nil {
+		close(d.over)
+	}
+}
+
+// poke has the desk look at the queue.
+func (d *mergeDesk) poke() {
+	if d != nil {
+		signalOne(d.poked)
+	}
+}
+
+// look finds out which tasks' work is on its way.
+func (d *mergeDesk) look(ctx context.Context) error {
+	merges, err := d.c.store.Merges(ctx)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.onWay)
+	close(d.moved)
+	d.moved = make(chan struct{})
+	for _, m := range merges {
+		if !m.State.Busy() || d.fault != nil {
+			continue
+		}
+		for _, id := range append(m.Tasks, m.Branch) {
+			d.onWay[id] = true
+		}
+	}
+	return nil
+}
+
+// merging are those of all tasks whose work is on its way into its branch, or about
+// to be: it is completed, and its owner has not come to rest since. Work that belongs
+// to no task is there under its branch's name.
+func (d *mergeDesk) merging(all []tasks.Task) map[string]bool {
+	if d == nil {
+		return nil
+	}
+	awaited := map[string]bool{} // members whose work is taken down when they rest
+	for _, s := range d.c.seats() {
+		awaited[s.member.Name] = s.tree != nil && s.tree.Branch != "" && s.goneReason() == ""
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	way := maps.Clone(d.onWay)
+	for _, t := range all {
+		switch {
+		case t.Status != tasks.Completed:
+			delete(d.taken, t.ID) // it was opened again, and will be done anew
+		case !d.taken[t.ID] && awaited[t.Owner] && d.fault == nil:
+			way[t.ID] = true
+		}
+	}
+	return way
+}
+
+// finished takes down the work on a task that has just been completed, before its
+// member can begin with something else.
+func (d *mergeDesk) finished(ctx context.Context, t tasks.Task) {
+	if d == nil || t.Owner == "" {
+		return
+	}
+	d.mu.Lock()
+	delete(d.taken, t.ID)
+	d.mu.Unlock()
+	if s, ok := d.c.seat(t.Owner); ok {
+		d.warn(d.take(ctx, s, []tasks.Task{t}))
+	}
+}
+
+// settle takes down what a member has completed and nobody has seen yet: completed
+// at a turn end, or before a crash.
+func (d *mergeDesk) settle(ctx context.Context, s *seat) {
+	if d == nil {
+		return
+	}
+	all, err := d.c.store.List(ctx)
+	if err != nil {
+		d.warn(err)
+		return
+	}
+	var done []tasks.Task
+	for _, t := range all {
+		if t.Owner == s.member.Name && t.Status == tasks.Completed {
+			done = append(done, t)
+		}
+	}
+	d.warn(d.take(ctx, s, done))
+}
+
+// take makes merges of the work on tasks.
+func (d *mergeDesk) take(ctx context.Context, s *seat, done []tasks.Task) error {
+	d.taking.Lock()
+	defer d.taking.Unlock()
+	done = slices.DeleteFunc(slices.Clone(done), func(t tasks.Task) bool { return d.knows(t) })
+	if len(done) == 0 {
+		return nil
+	}
+	copy, ok, err := d.copyOf(ctx, s)
+	if err != nil || !ok {
+		return err
+	}
+	var errs []error
+	for _, t := range done {
+		m, err := d.queue.Harvest(ctx, merging.Work{Member: s.member.Name, Copy: copy, Task: &t}, false)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("the work of %s on task %s is not taken down: %w", s.member.Name, t.ID, err))
+		}
+		d.note(t, m) // also after an error: nobody is to wait for what does not come
+	}
+	d.poke()
+	d.c.poke()
+	return errors.Join(errs...)
+}
+
+// knows reports whether a task's work has been taken down.
+func (d *mergeDesk) knows(t tasks.Task) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.taken[t.ID]
+}
+
+// note remembers what was taken down, and that it is on its way before anybody can
+// think that all is done.
+func (d *mergeDesk) note(t tasks.Task, m *tasks.Merge) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.taken[t.ID] = true
+	if m != nil && m.State.Busy() && d.fault == nil {
+		d.onWay[t.ID] = true
+	}
+}
+
+// freshen brings into a member's working copy, between two turns, what its next work
+// builds upon: what has been merged, and the work on the tasks that its own waited
+// for. Nothing comes while the member has something that is not committed.
+func (d *mergeDesk) freshen(ctx context.Context, s *seat) {
+	if d == nil {
+		return
+	}
+	all, err := d.c.store.List(ctx)
+	if err != nil {
+		d.warn(err)
+		return
+	}
+	var upon []string
+	for _, t := range all {
+		if t.Owner == s.member.Name && t.Status != tasks.Completed {
+			upon = append(upon, t.BlockedBy...)
+		}
+	}
+	copy, ok, err := d.copyOf(ctx, s)
+	if err != nil || !ok {
+		d.warn(err)
+		return
+	}
+	commits, err := d.workOn(ctx, upon)
+	if err == nil {
+		_, err = d.queue.Freshen(ctx, copy, commits...)
+	}
+	if err != nil && ctx.Err() == nil {
+		d.warn(fmt.Errorf("the working copy of %s is not brought up to date: %w", s.member.Name, err))
+	}
+}
+
+// workOn are the commits of work on tasks that is in no branch yet.
+func (d *mergeDesk) workOn(ctx context.Context, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	merges, err := d.c.store.Merges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var commits []string
+	for _, m := range merges {
+		wanted := slices.ContainsFunc(m.Tasks, func(id string) bool { return slices.Contains(ids, id) })
+		if wanted && !m.State.Over() {
+			commits = append(commits, m.Commit)
+		}
+	}
+	return commits, nil
+}
+
+// reused tells that a gate was not run.
+func (d *mergeDesk) reused(v tasks.Verdict) {
+	d.c.journal.sink(teammate.Event{Member: v.Member, Data: VerdictReused{
+		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
+	}})
+}
+
+// warn tells the journal of trouble that ends nothing, and of the same once.
+func (d *mergeDesk) warn(err error) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	d.mu.Lock()
+	said := d.warned[err.Error()]
+	d.warned[err.Error()] = true
+	d.mu.Unlock()
+	if !said {
+		d.c.journal.tell(teammate.Warning{Text: err.Error()})
+	}
+}
+
+// GateScripts holds scripts of gates in the state of the commit that work began from.
+func (p Place) GateScripts() string { return filepath.Join(p.Dir, "gates") }
+
+// Pulls holds what pull requests are opened with, in a folder for each merge.
+func (p Place) Pulls() string { return filepath.Join(p.Dir, "pulls") }

@@ -1,0 +1,181 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// gateRun says how a gate of a member is run (hooks.Options.Gates): in a working copy
+// of the member's own with the scripts of the commit that its work began from, and
+// not again for files of which it has said yes. Who works in the workspace itself
+// has its gates run there as they are: others write there meanwhile, so that no
+// verdict would belong to a tree, and its files are what the spec was trusted with.
+func (d *mergeDesk) gateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) hooks.GateRun {
+	if d == nil {
+		return hooks.GateRun{}
+	}
+	s, ok := d.c.bySession(in.SessionID)
+	if !ok {
+		return hooks.GateRun{}
+	}
+	run, err := d.memberGate(ctx, s, in, gate)
+	if err != nil {
+		run.Fault = fmt.Sprintf("what it is to look at is not known: %v", err)
+	}
+	return run
+}
+
+// memberGate is gateRun for a member that is known.
+func (d *mergeDesk) memberGate(
+	ctx context.Context, s *seat, in hooks.Input, gate hooks.Handler,
+) (hooks.GateRun, error) {
+	copy, ok, err := d.copyOf(ctx, s)
+	if err != nil || !ok {
+		return hooks.GateRun{}, err
+	}
+	c := merging.Case{
+		Copy: copy, Trust: d.queue.Repo.Top, Cwd: in.Cwd, Moment: "task", Member: s.member.Name,
+		Index: filepath.Join(d.o.place.Scratch(), s.member.Name+".index"),
+	}
+	if done, ok := in.Payload.(hooks.TaskCompletedInput); ok {
+		c.Subject, c.Told = done.TaskID, askedAbout(done.TaskInput)
+	}
+	if c.Base, err = d.base(ctx, copy); err != nil {
+		return hooks.GateRun{}, err
+	}
+	run := d.book.Sitting(ctx, c, gate)
+	run.Settled = true // the book has seen to its scripts
+	return run, nil
+}
+
+// askedAbout is what a gate hears of a task on its stdin, apart from who asks: another text
+// is another question.
+func askedAbout(t hooks.TaskInput) string {
+	data, err := json.Marshal([]any{t.TaskSubject, t.TaskDescription, t.Evidence})
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// base is the commit that the work in a copy began from.
+func (d *mergeDesk) base(ctx context.Context, copy *worktree.Repo) (string, error) {
+	into, err := d.queue.Target(ctx)
+	if err != nil {
+		return "", err
+	}
+	base, err := copy.MergeBase(ctx, "refs/heads/"+into, "HEAD")
+	if err == nil && base == "" {
+		err = fmt.Errorf("%s and %s have no commit in common", copy.Top, into)
+	}
+	return base, err
+}
+
+// mergeHandlers are the gates of merged work: those of merges, and those of tasks
+// that are commands, since nothing is merged that they have not seen as it stands.
+func (d *mergeDesk) mergeHandlers() []hooks.Handler {
+	var all []hooks.Handler
+	add := func(h hooks.Handler) {
+		same := func(o hooks.Handler) bool { return o.Command == h.Command && slices.Equal(o.Args, h.Args) }
+		if h.Type == "command" && !slices.ContainsFunc(all, same) {
+			all = append(all, h)
+		}
+	}
+	team := d.o.team()
+	for _, group := range team.Gates[hooks.TaskCompleted] {
+		for _, h := range group.Hooks {
+			add(h)
+		}
+	}
+	for _, h := range team.Merge.Gates {
+		add(h)
+	}
+	return all
+}
+
+// gates asks the gates about merged work.
+func (d *mergeDesk) gates(ctx context.Context, t merging.Trial) (refusal string, err error) {
+	handlers := d.mergeHandlers()
+	if len(handlers) == 0 {
+		return "", nil
+	}
+	in, err := d.mergeInput(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	runner, err := d.mergeRunner(t, handlers, askedAbout(in.Payload.(hooks.TaskCompletedInput).TaskInput))
+	if err != nil {
+		return "", err
+	}
+	out, err := runner.Run(ctx, in, d.observe)
+	if err != nil || out.Decision == hooks.Pass {
+		return "", err
+	}
+	if len(out.Feedback) == 0 {
+		return "a gate stopped the merge: " + out.StopReason, nil
+	}
+	return strings.Join(out.Feedback, "\n"), nil
+}
+
+// mergeInput is what gates of a merge get on stdin: that of the task whose work it
+// is, so that a gate of tasks serves for both.
+func (d *mergeDesk) mergeInput(ctx context.Context, t merging.Trial) (hooks.Input, error) {
+	in := hooks.Input{Common: hooks.Common{
+		SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(d.queue.Repo.Prefix)),
+	}}
+	about := hooks.TaskInput{
+		TaskID: t.Subject(), TaskSubject: t.Title, TeammateName: t.Member, TeamName: d.o.team().Name,
+	}
+	if len(t.Tasks) == 1 {
+		task, err := d.c.store.Task(ctx, t.Tasks[0])
+		if err != nil {
+			return in, fmt.Errorf("the task of %s: %w", t.Branch, err)
+		}
+		about.TaskSubject, about.TaskDescription = task.Subject, task.Description
+		about.Evidence = teammate.EvidenceOf(task.Evidence)
+	}
+	in.Payload = hooks.TaskCompletedInput{TaskInput: about}
+	return in, nil
+}
+
+// mergeRunner runs gates on a merged state.
+func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told string) (*hooks.Runner, error) {
+	settings := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
+	c := merging.Case{
+		Copy: t.Copy, Base: t.Base, Trust: d.queue.Repo.Top, Subject: t.Subject(), Told: told,
+		Moment: "merge", Member: t.Member, Index: filepath.Join(d.o.place.Scratch(), "merge.index"),
+	}
+	return hooks.NewRunner([]hooks.Source{{Name: "gates of merges", Settings: settings}}, &hooks.Options{
+		Env: append(childEnvironment(d.o.opts, d.o.place),
+			"COVEY_MERGE_BRANCH="+t.Branch, "COVEY_MERGE_INTO="+t.Into, "COVEY_MERGE_BASE="+t.Base),
+		ProjectDir: d.o.team().Workspace, SpillDir: d.o.place.Scratch(),
+		Gates: func(ctx context.Context, in hooks.Input, gate hooks.Handler) hooks.GateRun {
+			here := c
+			here.Cwd = in.Cwd
+			return d.book.Sitting(ctx, here, gate)
+		},
+		Spawned: func(pid int, _ hooks.Input) func() { return d.c.processes.Register(pid, Owner{Kind: Hook}) },
+	})
+}
+
+// observe tells the journal of gates of merges as of any hook.
+func (d *mergeDesk) observe(p hooks.Progress) {
+	if p.Result == nil {
+		d.c.journal.tell(teammate.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
+		return
+	}
+	d.c.journal.tell(teammate.HookFinished{
+		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Outcome: string(p.Result.Outcome),
+		ExitCode: p.Result.ExitCode, DurationMS: p.Result.Duration.Milliseconds(),
+		Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Warning: p.Result.Warning,
+	})
+}

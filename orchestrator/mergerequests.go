@@ -1,0 +1,385 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// VerdictReused is sent when a gate was not run, because it has said yes to the very
+// same files before.
+type VerdictReused struct {
+	Task    string    `json:"task"`
+	Command string    `json:"command"`
+	Tree    string    `json:"tree"`   // git's name of the files
+	Judged  time.Time `json:"judged"` // when the gate said so
+}
+
+// EventType is the journal's name for it.
+func (VerdictReused) EventType() string { return "verdict_reused" }
+
+// MergeRequest asks for finished work to be merged: that of a task, of a member with
+// all that lies in its working copy, or all that waits.
+type MergeRequest struct {
+	Task   string `json:"task,omitempty"`
+	Member string `json:"member,omitempty"`
+	All    bool   `json:"all,omitempty"`
+	// Wait has the answer wait until the work is merged, or is not to be for now.
+	Wait bool `json:"wait,omitempty"`
+}
+
+// String is what is asked for, for people.
+func (r MergeRequest) String() string {
+	switch {
+	case r.Task != "":
+		return "task " + r.Task
+	case r.Member != "":
+		return r.Member
+	}
+	return "everything that waits"
+}
+
+// wants reports whether a merge is meant.
+func (r MergeRequest) wants(m tasks.Merge) bool {
+	switch {
+	case r.Task != "":
+		return slices.Contains(m.Tasks, r.Task)
+	case r.Member != "":
+		return m.Member == r.Member
+	}
+	return r.All
+}
+
+// MergeReply answers a MergeRequest: the work as it stands in the queue.
+type MergeReply struct {
+	Merges []tasks.Merge `json:"merges"`
+}
+
+// Review is a piece of finished work with all that is known of it.
+type Review struct {
+	tasks.Merge
+	Changes   []string        `json:"changes"`   // files that it changes in its branch
+	Conflicts []string        `json:"conflicts"` // files that cannot be merged as things are
+	Outside   []string        `json:"outside"`   // files that its author may not write
+	Protected []string        `json:"protected"` // files that nobody may change unasked
+	Verdicts  []tasks.Verdict `json:"verdicts"`  // without their logs
+	Push      []string        `json:"push,omitempty"`
+	Open      []string        `json:"open,omitempty"` // with Push: the commands for its pull request
+}
+
+// ReviewRequest asks for reviews; empty fields mean all work that is not over.
+type ReviewRequest struct {
+	Task   string `json:"task,omitempty"`
+	Member string `json:"member,omitempty"`
+}
+
+// ReviewReply answers a ReviewRequest.
+type ReviewReply struct {
+	Reviews []Review `json:"reviews"`
+	// Loose is work that belongs to no task that is done: members with changes in
+	// their working copies, and what there is of them.
+	Loose []LooseWork `json:"loose"`
+}
+
+// LooseWork is what lies in a member's working copy and has not been taken down.
+type LooseWork struct {
+	Member  string   `json:"member"`
+	Branch  string   `json:"branch"`
+	Commits int      `json:"commits"` // that no other branch of the team's has
+	Changes []string `json:"changes"` // files that are in no commit, as git status has them
+}
+
+// String says it for people.
+func (l LooseWork) String() string {
+	var parts []string
+	if l.Commits > 0 {
+		parts = append(parts, fmt.Sprintf("%d commits", l.Commits))
+	}
+	if len(l.Changes) > 0 {
+		parts = append(parts, fmt.Sprintf("%d changes that are not committed", len(l.Changes)))
+	}
+	return fmt.Sprintf("%s has %s on %s", l.Member, strings.Join(parts, " and "), l.Branch)
+}
+
+// merge queues what a person asks for, and merges it if the team runs.
+func (d *mergeDesk) merge(ctx context.Context, r MergeRequest) (MergeReply, error) {
+	if d == nil {
+		return MergeReply{}, bus.Errorf(bus.CodeInvalid, "the workspace is no git repository, so there is nothing to merge")
+	}
+	if r.Member != "" || r.All {
+		if err := d.takeLoose(ctx, r); err != nil {
+			return MergeReply{}, err
+		}
+	}
+	asked, err := d.queue.Request(ctx, string(Operator), r.wants)
+	if err == nil && len(asked) == 0 {
+		err = bus.Errorf("not_found", "there is no finished work of %s to merge; covey review lists what there is", r)
+	}
+	if err == nil {
+		err = d.look(ctx)
+	}
+	d.poke()
+	if err == nil && r.Wait {
+		asked, err = d.await(ctx, asked)
+	}
+	return MergeReply{Merges: asked}, err
+}
+
+// await waits until none of some merges is on its way any more.
+func (d *mergeDesk) await(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
+	for {
+		d.mu.Lock()
+		moved, fault := d.moved, d.fault
+		d.mu.Unlock()
+		now, err := d.again(ctx, asked)
+		if err != nil || fault != nil || !slices.ContainsFunc(now, func(m tasks.Merge) bool { return m.State.Busy() }) {
+			return now, errors.Join(err, fault)
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return now, context.Cause(ctx)
+		}
+	}
+}
+
+// again reads merges as they are now.
+func (d *mergeDesk) again(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
+	all, err := d.c.store.Merges(ctx)
+	var now []tasks.Merge
+	for _, m := range all {
+		if slices.ContainsFunc(asked, func(a tasks.Merge) bool { return a.ID == m.ID }) {
+			now = append(now, m)
+		}
+	}
+	return now, err
+}
+
+// atMerge merges what a run is only for, and ends it.
+func (c *crew) atMerge(ctx context.Context) (move, error) {
+	r := *c.mergeOnly
+	r.Wait = false
+	asked, err := c.merges.merge(ctx, r)
+	if err != nil || c.merges == nil {
+		return move{}, err
+	}
+	if err := c.merges.queue.Work(ctx); err != nil {
+		return move{}, err
+	}
+	done, err := c.merges.again(ctx, asked.Merges)
+	if c.merges.o.opts.merged != nil {
+		c.merges.o.opts.merged(done)
+	}
+	return move{Kind: finish, Done: true, Reason: "merged " + r.String()}, err
+}
+
+// MergeNow merges the finished work of a team that does not run. It returns
+// ErrRunning if it does. opts are those of a run.
+func MergeNow(ctx context.Context, team *configs.Team, opts Options, r MergeRequest) (MergeReply, error) {
+	opts.Merge = &r
+	var reply MergeReply
+	opts.merged = func(list []tasks.Merge) { reply.Merges = list }
+	o, err := New(team, opts)
+	if err != nil {
+		return reply, err
+	}
+	_, err = o.Run(ctx)
+	return reply, err
+}
+
+// owesMerges reports whether finished work is to be merged without being asked for
+// once more.
+func owesMerges(ctx context.Context, s *tasks.Store) bool {
+	list, err := s.Merges(ctx)
+	return err == nil && slices.ContainsFunc(list, func(m tasks.Merge) bool {
+		return m.State.Busy() || m.State == tasks.MergeHeld
+	})
+}
+
+// takeLoose takes down what lies in working copies of members that rest.
+func (d *mergeDesk) takeLoose(ctx context.Context, r MergeRequest) error {
+	for _, s := range d.c.seats() {
+		if r.Member != "" && s.member.Name != r.Member {
+			continue
+		}
+		copy, ok, err := d.copyOf(ctx, s)
+		if err != nil || !ok {
+			return err
+		}
+		if !d.c.rests(s) {
+			if r.Member != "" {
+				return bus.Errorf(bus.CodeInvalid, "%s is in a turn; what it has made so far is taken when it rests, "+
+					"or run covey merge with a task that is done", s.member.Name)
+			}
+			continue
+		}
+		d.taking.Lock()
+		_, err = d.queue.Harvest(ctx, merging.Work{Member: s.member.Name, Copy: copy}, true)
+		d.taking.Unlock()
+		if err != nil {
+			return fmt.Errorf("the work of %s: %w", s.member.Name, err)
+		}
+	}
+	return nil
+}
+
+// rests reports whether a member is in no turn.
+func (c *crew) rests(s *seat) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return s.idle || s.gone != "" || !s.sessionBegun
+}
+
+// review tells what is known of finished work.
+func (d *mergeDesk) review(ctx context.Context, r ReviewRequest) (ReviewReply, error) {
+	if d == nil {
+		return ReviewReply{}, nil
+	}
+	return reviewOf(ctx, d.queue, d.o.place, r)
+}
+
+// ReadReview tells what is known of the finished work of a team that does not run. It
+// changes nothing.
+func ReadReview(ctx context.Context, p Place, team *configs.Team, r ReviewRequest) (ReviewReply, error) {
+	repo, err := worktree.Open(ctx, team.Workspace)
+	if errors.Is(err, worktree.ErrNoRepo) {
+		return ReviewReply{}, nil
+	}
+	if err != nil {
+		return ReviewReply{}, err
+	}
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), ReadOnly: true, LockTimeout: 2 * time.Second})
+	if errors.Is(err, fs.ErrNotExist) {
+		return ReviewReply{}, nil
+	}
+	if err != nil {
+		return ReviewReply{}, err
+	}
+	defer store.Close()
+	return reviewOf(ctx, mergeQueue(p, func() *configs.Team { return team }, repo, store), p, r)
+}
+
+// reviewOf gathers reviews.
+func reviewOf(ctx context.Context, q *merging.Queue, p Place, r ReviewRequest) (ReviewReply, error) {
+	reply := ReviewReply{Reviews: []Review{}, Loose: []LooseWork{}}
+	merges, err := q.Store.Merges(ctx)
+	if err != nil {
+		return reply, err
+	}
+	for _, m := range merges {
+		named := r.Task != "" && slices.Contains(m.Tasks, r.Task)
+		if !named && (r.Task != "" || m.State.Over() || r.Member != "" && m.Member != r.Member) {
+			continue
+		}
+		one, err := reviewed(ctx, q, p, m)
+		if err != nil {
+			return reply, fmt.Errorf("%s: %w", m.Branch, err)
+		}
+		reply.Reviews = append(reply.Reviews, one)
+	}
+	if r.Task == "" {
+		reply.Loose, err = looseWork(ctx, q, p, r.Member)
+	}
+	return reply, err
+}
+
+// reviewed is one piece of work with what would come of it.
+func reviewed(ctx context.Context, q *merging.Queue, p Place, m tasks.Merge) (Review, error) {
+	one := Review{Merge: m}
+	var err error
+	if one.Verdicts, err = q.Store.Verdicts(ctx, m.Subject()); err != nil {
+		return one, err
+	}
+	for i := range one.Verdicts {
+		one.Verdicts[i].Log = ""
+	}
+	if m.State == tasks.MergeReady {
+		pull := merging.PullOf(p.Pulls(), m)
+		one.Push, one.Open = pull.Push, pull.Open
+	}
+	base, err := q.Repo.Commit(ctx, "refs/heads/"+m.Into)
+	if m.State.Over() || errors.Is(err, worktree.ErrNoRef) {
+		return one, nil // there is nothing to foresee
+	}
+	if err != nil {
+		return one, err
+	}
+	o, err := q.Foresee(ctx, m, base)
+	one.Changes, one.Conflicts, one.Outside, one.Protected = o.Files, o.Conflicts, o.Outside, o.Protected
+	return one, err
+}
+
+// looseFinder finds what lies in members' working copies and belongs to no merge.
+type looseFinder struct {
+	queue  *merging.Queue
+	into   string
+	merges []tasks.Merge
+}
+
+// looseWork lists what there is of it; an empty member stands for all.
+func looseWork(ctx context.Context, q *merging.Queue, p Place, member string) ([]LooseWork, error) {
+	list := []LooseWork{}
+	copies, err := q.Repo.Copies(ctx)
+	if err != nil {
+		return list, err
+	}
+	f := looseFinder{queue: q}
+	if f.merges, err = q.Store.Merges(ctx); err != nil {
+		return list, err
+	}
+	if f.into, err = q.Target(ctx); err != nil {
+		return list, nil // nothing is for a branch that is not known
+	}
+	dir, err := filepath.EvalSymlinks(p.Dir)
+	if err != nil {
+		return list, fmt.Errorf("state folder: %w", err)
+	}
+	for _, c := range copies {
+		folder, name := filepath.Split(c.Path)
+		ours := filepath.Clean(folder) == filepath.Join(dir, filepath.Base(p.Worktrees()))
+		if !ours || c.Branch == "" || c.Gone != "" || member != "" && name != member {
+			continue
+		}
+		l, err := f.look(ctx, c, name)
+		if err != nil {
+			return list, err
+		}
+		if l.Commits > 0 || len(l.Changes) > 0 {
+			list = append(list, l)
+		}
+	}
+	return list, nil
+}
+
+// look finds out what lies in one working copy.
+func (f looseFinder) look(ctx context.Context, c worktree.Copy, member string) (LooseWork, error) {
+	l := LooseWork{Member: member, Branch: c.Branch}
+	copy, err := f.queue.Repo.At(ctx, c.Path)
+	if err != nil {
+		return l, err
+	}
+	if l.Changes, err = copy.Dirty(ctx); err != nil {
+		return l, err
+	}
+	for _, m := range slices.Backward(f.merges) {
+		if m.Member != member {
+			continue
+		}
+		if known, err := f.queue.Repo.Holds(ctx, m.Commit, c.Head); err == nil && known {
+			return l, nil // all commits are in work that is taken down
+		}
+	}
+	l.Commits, err = f.queue.Repo.Ahead(ctx, "refs/heads/"+f.into, c.Head)
+	return l, err
+}

@@ -1,0 +1,233 @@
+package orchestrator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// merged are the states of the merges that the last run has left, by branch.
+func (g grove) merged() map[string]tasks.Merge {
+	g.t.Helper()
+	p := g.place()
+	store, err := tasks.Open(p.Store(), &tasks.Options{ReadOnly: true, BlobDir: p.Blobs()})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer store.Close()
+	list, err := store.Merges(g.t.Context())
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	all := map[string]tasks.Merge{}
+	for _, m := range list {
+		all[m.Branch] = m
+	}
+	return all
+}
+
+// wantMerged fails the test unless these branches, and no others, are in these states.
+func (g grove) wantMerged(want map[string]tasks.MergeState) {
+	g.t.Helper()
+	got := g.merged()
+	for branch, m := range got {
+		if want[branch] != m.State {
+			g.t.Errorf("%s is %s, want %q: %+v", branch, m.State, want[branch], m)
+		}
+	}
+	if len(got) != len(want) {
+		g.t.Errorf("%d merges, want %d: %+v", len(got), len(want), got)
+	}
+}
+
+func TestFinishedWorkIsMerged(t *testing.T) {
+	g := newGrove(t, groveFiles("echo a >a.txt", "echo b >b.txt; git add b.txt; git commit -qm b",
+		"merge: {into: main}\ngates: {merge: [test -f shared.txt]}\n"))
+	g.want(g.run(Options{}), 0, "all work is done")
+	g.wantMerged(map[string]tasks.MergeState{
+		"covey/crew/task_1": tasks.MergeDone, "covey/crew/task_2": tasks.MergeDone,
+	})
+	if got := g.git("status --porcelain; cat a.txt b.txt; git branch --list 'covey/*/task_*'"); got != "a\nb" {
+		t.Errorf("%s", got)
+	}
+	if lines := of[tasks.Merge](g.rig, "merge"); len(lines) < 6 {
+		t.Errorf("the journal tells %d times of merges", len(lines))
+	}
+	if !slices.ContainsFunc(g.lines.all(), func(l Line) bool {
+		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "test -f shared.txt")
+	}) {
+		t.Error("the journal does not tell of the gate")
+	}
+}
+
+func TestWorkWaitsUnasked(t *testing.T) {
+	g := newGrove(t, groveFiles("echo a >a.txt", "true", ""))
+	e := g.run(Options{})
+	g.want(e, 0, "all work is done")
+	g.wantMerged(map[string]tasks.MergeState{"covey/crew/task_1": tasks.MergeWaiting})
+	if len(e.Unmerged) != 1 || e.Unmerged[0] != "#1 A of ana (covey/crew/task_1) is not merged" {
+		t.Errorf("%q", e.Unmerged)
+	}
+	if _, err := os.Stat(filepath.Join(g.dir, "a.txt")); err == nil {
+		t.Error("it was merged unasked")
+	}
+}
+
+// conflicting has ben resolve the conflict that he gets back.
+func conflicting(more string) map[string]string {
+	files := groveFiles(commitIn("ana"), commitIn("ben"), more)
+	files["ben.yaml"] = `steps:
+  - when: Resolve the merge conflict
+    call:
+      - {tool: TaskUpdate, input: {taskId: "3", status: in_progress}}
+      - {tool: Bash, input: {command: "git merge -q main; printf 'one\nana\nben\nthree\n' >shared.txt; git commit -qam both"}}
+      - {tool: TaskUpdate, input: {taskId: "3", status: completed}}
+    times: -1
+` + strings.TrimPrefix(files["ben.yaml"], "steps:\n")
+	files["ana.yaml"] = strings.ReplaceAll(files["ben.yaml"], `"2"`, `"1"`)
+	files["ana.yaml"] = strings.ReplaceAll(files["ana.yaml"], "/ben/", "/ana/")
+	files["ana.yaml"] = strings.ReplaceAll(files["ana.yaml"], "-qam ben ", "-qam ana ")
+	return files
+}
+
+func TestConflictBecomesATask(t *testing.T) {
+	g := newGrove(t, conflicting("merge: {into: main}\n"))
+	g.want(g.run(Options{}), 0, "all work is done")
+	for branch, m := range g.merged() {
+		if m.State != tasks.MergeDone {
+			t.Errorf("%s: %+v", branch, m)
+		}
+	}
+	if got := g.git("status --porcelain; cat shared.txt"); got != "one\nana\nben\nthree" {
+		t.Errorf("%s", got)
+	}
+	if list := g.list(); len(list) != 3 || !strings.HasPrefix(list[2].Subject, "Resolve the merge conflict of #") {
+		t.Errorf("%+v", list)
+	}
+}
+
+// A gate that has said yes to a tree is not asked about it again: not at the turn
+// end, and not about the merged state, if that is the same.
+func TestVerdictsAreReused(t *testing.T) {
+	count := filepath.Join(t.TempDir(), "runs")
+	files := groveFiles("echo a >a.txt", "true", "merge: {into: main}\ngates: {task: [echo ran >>"+count+"]}\n")
+	files["ana.yaml"] = `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}, {tool: Bash, input: {command: echo a >a.txt}}]
+  - say: I think that is it.
+  - when: "#1"
+    call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: done, times: -1}
+`
+	files["team.yaml"] = strings.Replace(files["team.yaml"], ", {id: b, subject: B, owner: ben}", "", 1)
+	g := newGrove(t, files)
+	g.want(g.run(Options{}), 0, "all work is done")
+	data, err := os.ReadFile(count)
+	if err != nil || string(data) != "ran\n" {
+		t.Errorf("the gate ran: %q, %v\n%s", data, err, show(g.lines.all()))
+	}
+	reused := of[VerdictReused](g.rig, "verdict_reused")
+	if len(reused) != 2 || reused[0].Task != "1" {
+		t.Errorf("%+v", reused)
+	}
+}
+
+// TestMemberCannotEditItsGate: what a member commits to its branch is not what judges
+// it, at its task and at the merge.
+func TestMemberCannotEditItsGate(t *testing.T) {
+	files := groveFiles("printf '#!/bin/sh\\nexit 0\\n' >policy/gate.sh; git commit -qam lenient", "true",
+		"merge: {into: main}\ngates: {task: [./policy/gate.sh]}\n")
+	files["policy/gate.sh"] = "#!/bin/sh\n! test -e .git || ! git log -1 --format=%s | grep -q lenient\n"
+	files["team.yaml"] = strings.Replace(files["team.yaml"], ", {id: b, subject: B, owner: ben}", "", 1)
+	g := newGrove(t, files)
+	if e := g.run(Options{}); e.Code == 0 {
+		t.Errorf("the member's own gate let it go: %+v\n%s", e, show(g.lines.all()))
+	}
+	if len(g.merged()) != 0 {
+		t.Errorf("%+v", g.merged())
+	}
+}
+
+// Work on tasks that wait for others begins with what those have made.
+func TestDependentsSeeTheWork(t *testing.T) {
+	for _, more := range []string{"merge: {into: main}\n", ""} {
+		files := groveFiles("echo a >a.txt", "cat a.txt && echo b >>a.txt", more)
+		files["team.yaml"] = strings.Replace(files["team.yaml"],
+			"{id: b, subject: B, owner: ben}", "{id: b, subject: B, owner: ben, blocked_by: [a]}", 1)
+		g := newGrove(t, files)
+		g.want(g.run(Options{}), 0, "all work is done")
+		if got := g.git("show covey/crew/task_2:a.txt 2>/dev/null || cat a.txt"); got != "a\nb" {
+			t.Errorf("with %q ben has %q\n%s", more, got, show(g.lines.all()))
+		}
+	}
+}
+
+// A team that is ended while a gate looks at a merge goes on with it when it is
+// started again.
+func TestMergeIsResumed(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "may")
+	g := newGrove(t, groveFiles("echo a >a.txt", "true",
+		"merge: {into: main}\ngates: {merge: [\"touch "+gate+".asked; while ! test -e "+gate+"; do sleep 0.02; done\"]}\n"))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	o := g.orchestrator(Options{})
+	ended := make(chan error, 1)
+	go func() { _, err := o.Run(ctx); ended <- err }()
+	g.lines.wait(t, "the merge's gate", func(l Line) bool {
+		return l.Type == "hook_started" && strings.Contains(string(l.Data), ".asked")
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	g.wantMerged(map[string]tasks.MergeState{"covey/crew/task_1": tasks.MergeTesting})
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.want(g.run(Options{}), 0, "all work is done")
+	g.wantMerged(map[string]tasks.MergeState{"covey/crew/task_1": tasks.MergeDone})
+}
+
+func TestHeldWorkIsAProblem(t *testing.T) {
+	g := newGrove(t, groveFiles("echo a >>shared.txt", "true", "merge: {into: main}\n"))
+	g.git("status >/dev/null; echo mine >>shared.txt")
+	e := g.run(Options{})
+	g.want(e, 1, "has changes that no commit holds, in shared.txt")
+	if got := read(t, filepath.Join(g.dir, "shared.txt")); got != "one\ntwo\nthree\nmine\n" {
+		t.Errorf("the user's file is %q", got)
+	}
+	g.git("checkout -q shared.txt")
+	g.want(g.run(Options{}), 0, "")
+	if got := read(t, filepath.Join(g.dir, "shared.txt")); got != "one\ntwo\nthree\na\n" {
+		t.Errorf("the user's file is %q", got)
+	}
+}
+
+func TestReviewAndMergeOnRequest(t *testing.T) {
+	g := newGrove(t, groveFiles("echo a >a.txt", "mkdir -p policy; echo b >policy/b.txt; echo z >>shared.txt; git add -A; git commit -qm b",
+		"protect: [policy/**]\n"))
+	g.want(g.run(Options{}), 0, "all work is done")
+	team, err := configs.Load(filepath.Join(g.dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.git("status >/dev/null; sed -i 's/three/four/' shared.txt; git commit -qam person")
+	reply, err := ReadReview(t.Context(), g.place(), team, ReviewRequest{})
+	if err != nil || len(reply.Reviews) != 2 {
+		t.Fatalf("%+v, %v", reply, err)
+	}
+	second := reply.Reviews[1]
+	if !slices.Equal(second.Conflicts, []string{"shared.txt"}) || second.Member != "ben" {
+		t.Errorf("%+v", second)
+	}
+	one, err := ReadReview(t.Context(), g.place(), team, ReviewRequest{Task: "1"})
+	if err != nil || len(one.Reviews) != 1 || !slices.Equal(one.Reviews[0].Changes, []string{"a.txt"}) {
+		t.Errorf("%+v, %v", one, err)
+	}
+}

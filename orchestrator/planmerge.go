@@ -1,0 +1,23 @@
+package orchestrator
+
+import (
+	"slices"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// withUnmerged is a list of tasks in which those whose work is on its way into its
+// branch are not done yet, and nobody's: whatever waits for them would begin without
+// their work.
+func withUnmerged(all []tasks.Task, merging map[string]bool) []tasks.Task {
+	if len(merging) == 0 {
+		return all
+	}
+	list := slices.Clone(all)
+	for i := range list {
+		if merging[list[i].ID] && list[i].Status == tasks.Completed {
+			list[i].Status, list[i].Owner = tasks.InProgress, ""
+		}
+	}
+	return list
+}
