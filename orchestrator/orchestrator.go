@@ -71,6 +71,7 @@ type Orchestrator struct {
 	readers   *readers // loops over the journal of this run
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
+	repairs   string             // of the store, likewise
 	leftTrees map[string]ownTree // working copies that an earlier run has left which is forgotten
 	clock     clock              // the machine's, but in tests
 	// journalFile wraps the journal's file; tests put failures in its place.
@@ -142,7 +143,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
 		}
 	}
-	store, err := tasks.Open(o.place.Store(), &tasks.Options{BlobDir: o.place.Blobs()})
+	store, err := o.openStore()
 	if err != nil {
 		return Ending{}, err
 	}
@@ -154,9 +155,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 // in reverse order: the bus and the store outlive the actors that use them.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
 	heard := reports{lead: o.team().Lead.Name, open: map[string][]string{}}
-	j, err := openJournal(o.place.Journal(), journalOptions{
-		team: o.team().Name, store: store, log: o.opts.Log, see: heard.recall,
-	})
+	j, err := o.journalOf(ctx, store, heard)
 	if err != nil {
 		return Ending{}, err
 	}
@@ -224,11 +223,18 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 	if err != nil || before.done {
 		return before, err
 	}
-	return before, o.hire(ctx, c)
+	if err := o.hire(ctx, c); err != nil {
+		return before, err
+	}
+	o.backUp(ctx, c.store)
+	return before, nil
 }
 
 // withCrew lets the members work.
 func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (Ending, error) {
+	if o.repairs != "" {
+		c.journal.tell(teammate.Warning{Text: o.repairs})
+	}
 	if before.done {
 		return o.alreadyDone(ctx, c, before)
 	}

@@ -213,12 +213,16 @@ func (o *Orchestrator) addTasks(ctx context.Context, c *crew, loaded map[string]
 func forget(p Place) error {
 	// The journal goes before the store: a new store counts its events from 1, and
 	// a journal that was left would say that those have their lines.
-	for _, path := range []string{p.Journal(), p.Store(), p.RunFile()} {
+	for _, path := range []string{p.Journal(), p.RunFile()} {
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 			return err
 		}
 	}
-	for _, dir := range []string{p.Transcripts(), p.Blobs(), p.Scratch(), p.Mail()} {
+	// With its backups: one of them must never take the place of a new store.
+	if err := tasks.RemoveFiles(p.Store(), p.Blobs()); err != nil {
+		return err
+	}
+	for _, dir := range []string{p.Transcripts(), p.Scratch(), p.Mail()} {
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}

@@ -156,8 +156,6 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
-func memberName(c int) string { return fmt.Sprint("member-", c) }
-
 // claimRound has two claims for each of total/2 tasks and checks that each
 // task went to one member.
 func claimRound(b *testing.B, s *Store, callers, total int) float64 {

@@ -22,7 +22,8 @@ const maxFaults = 100
 //   - dependencies exist, and blocks mirrors blockedBy;
 //   - the indexes say what the tasks say, no more and no less;
 //   - mailboxes, their counts and their ids agree, in order of sending;
-//   - every payload file that a record needs is there, whole, and noted.
+//   - every payload file that a record needs is there, whole, and noted;
+//   - all of it is what was committed, bit by bit.
 //
 // All faults are joined into one error that is ErrCorrupt. The walk holds one
 // read transaction and keeps the tasks in memory, so it is for tests, doctors
@@ -62,7 +63,7 @@ func (c *checker) run() error {
 	}
 	c.counts = readCounters(c.bucket(bucketMeta))
 	for _, walk := range []func(){
-		c.strangers, c.readTasks, c.checkTasks, c.checkGraph, c.checkLosses, c.checkMail, c.checkMembers,
+		c.strangers, c.checkDigest, c.readTasks, c.checkTasks, c.checkGraph, c.checkLosses, c.checkMail, c.checkMembers,
 		c.checkOutbox, c.checkReceipts, c.checkValues, c.checkVerdicts, c.checkMerges, c.checkRequests, c.checkNotes,
 		c.checkIndexes,
 	} {

@@ -285,8 +285,20 @@ func (s *Store) Deliver(ctx context.Context, member string, ids []string) error 
 	return s.submit(ctx, c)
 }
 
-// deliver takes one message out of a mailbox, if it is there.
+// deliver takes one message out of a mailbox, if it is there, and tells so.
 func (t *txn) deliver(member, id string) error {
+	if t.bucket(bucketMailID).Get(nameKey(member, []byte(id)...)) == nil {
+		return nil
+	}
+	if err := t.takeOut(member, id); err != nil {
+		return err
+	}
+	t.emit(eventRecord{Member: member, Delivered: id})
+	return nil
+}
+
+// takeOut takes one message out of a mailbox, if it is there.
+func (t *txn) takeOut(member, id string) error {
 	idKey := nameKey(member, []byte(id)...)
 	seq := t.bucket(bucketMailID).Get(idKey)
 	if seq == nil {
@@ -304,9 +316,5 @@ func (t *txn) deliver(member, id string) error {
 	t.erase(place{bucketMail, key}, had)
 	t.del(bucketMailID, idKey)
 	t.add(bucketUnread, nameKey(member), -1)
-	if err := t.heard(member, id); err != nil {
-		return err
-	}
-	t.emit(eventRecord{Member: member, Delivered: id})
-	return nil
+	return t.heard(member, id)
 }

@@ -31,6 +31,13 @@ type Options struct {
 	// mailbox fails with ErrFull. Default 1,000. What the store itself sends
 	// (task assignments) is never refused.
 	MaxUnread int
+	// Backups is how many verified backups are kept in the folder path + ".backups"; 0:
+	// none. With backups Open looks the whole file through, and puts the newest one in
+	// its place if it is damaged (Store.Restored).
+	Backups int
+	// BackupEvery is how often a backup is made of a store that changes; default 10
+	// minutes. One is made after Open and one in Close as well.
+	BackupEvery time.Duration
 }
 
 // Store is one team's state. Its methods may be called from any number of
@@ -49,6 +56,13 @@ type Store struct {
 	gate    sync.RWMutex // held for reading while sending on in
 	closed  bool         // guarded by gate
 	stopped chan struct{}
+
+	backups  *backups     // nil: none
+	saving   sync.Mutex   // held while a backup is made
+	restored *Restoration // nil: Open found all well
+	ending   chan struct{}
+	safe     chan struct{} // closed when no more backups are made beside the work
+
 	closing sync.Once
 	closeAs error
 }
@@ -66,12 +80,20 @@ func Open(path string, opts *Options) (*Store, error) {
 		in:      make(chan *job, maxBatch),
 		wake:    make(chan struct{}, 1),
 		stopped: make(chan struct{}),
+		ending:  make(chan struct{}),
+		safe:    make(chan struct{}),
 	}
 	if opts != nil {
 		s.opts = *opts
 	}
 	s.opts.fill(path)
 	s.blobs = &blobs{dir: s.opts.BlobDir}
+	if s.opts.Backups > 0 {
+		s.backups = &backups{dir: path + backupDirSuffix, keep: s.opts.Backups, blobs: s.blobs}
+	}
+	if err := s.examine(path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
 	db, err := openFile(path, s.opts)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -84,7 +106,12 @@ func Open(path string, opts *Options) (*Store, error) {
 		close(s.stopped)
 		return s, nil
 	}
-	go s.commitLoop() // Close waits for it
+	go s.commitLoop() // Close waits for both
+	if s.backups != nil {
+		go s.keepSafe()
+	} else {
+		close(s.safe)
+	}
 	return s, nil
 }
 
@@ -96,6 +123,9 @@ func (o *Options) fill(path string) {
 	if o.BlobDir == "" {
 		o.BlobDir = path + ".blobs"
 	}
+	if o.BackupEvery <= 0 {
+		o.BackupEvery = backupEvery
+	}
 	if o.MaxUnread <= 0 {
 		o.MaxUnread = 1_000
 	}
@@ -105,6 +135,16 @@ func (o *Options) fill(path string) {
 func (s *Store) prepare() error {
 	if err := establish(s.db, formatNow, migrations()); err != nil {
 		return err
+	}
+	if !s.opts.ReadOnly {
+		if err := layDigest(s.db); err != nil {
+			return err
+		}
+	}
+	if s.restored != nil {
+		if err := s.knows(); err != nil {
+			return err
+		}
 	}
 	return s.db.View(func(tx *bolt.Tx) error {
 		if anyKey(tx.Bucket([]byte(bucketOutbox)), nil) {
@@ -129,8 +169,10 @@ func (s *Store) Close() error {
 		close(s.in)
 		if !s.opts.ReadOnly {
 			<-s.stopped
+			close(s.ending)
+			<-s.safe
 		}
-		s.closeAs = s.db.Close()
+		s.closeAs = errors.Join(s.Backup(context.Background()), s.db.Close())
 	})
 	return s.closeAs
 }

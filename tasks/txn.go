@@ -21,6 +21,7 @@ type txn struct {
 	unread  int // Options.MaxUnread
 	counts  counters
 	loaded  counters
+	digest  uint64   // of what is stored, with this transaction's writes
 	puts    int      // writes so far
 	failed  error    // of the first write that did not work
 	spoiled bool     // a change failed after its first write
@@ -69,6 +70,7 @@ func (s *Store) begin(tx *bolt.Tx) *txn {
 	}
 	t.counts = readCounters(t.bucket(bucketMeta))
 	t.loaded = t.counts
+	t.digest = lastNum(t.bucket(bucketMeta).Get([]byte(keyDigest)))
 	return t
 }
 
@@ -111,6 +113,7 @@ func (t *txn) finish() error {
 			t.put(bucketMeta, []byte(name), numKey(*n))
 		}
 	}
+	t.put(bucketMeta, []byte(keyDigest), numKey(t.digest))
 	refs := t.bucket(bucketRefs)
 	for _, name := range t.loose {
 		if !anyKey(refs, nameKey(name)) {
@@ -132,6 +135,10 @@ func (t *txn) fail(err error) {
 // and a hundred callers need not.
 func (t *txn) put(bucket string, key, value []byte) {
 	t.puts++
+	if value == nil {
+		value = []byte{} // an entry all the same
+	}
+	t.account(bucket, key, value)
 	if err := t.bucket(bucket).Put(key, value); err != nil {
 		t.fail(fmt.Errorf("write to %s: %w", bucket, err))
 	}
@@ -140,6 +147,7 @@ func (t *txn) put(bucket string, key, value []byte) {
 // del is put for what goes.
 func (t *txn) del(bucket string, key []byte) {
 	t.puts++
+	t.account(bucket, key, nil)
 	if err := t.bucket(bucket).Delete(key); err != nil {
 		t.fail(fmt.Errorf("delete from %s: %w", bucket, err))
 	}

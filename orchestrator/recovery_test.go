@@ -1,0 +1,146 @@
+package orchestrator
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// worked is a team that has done two tasks and is done.
+func worked(t *testing.T) (*rig, Place) {
+	t.Helper()
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: a, subject: First thing, owner: dev}, {id: b, subject: Second thing, owner: dev}]\n",
+		"lead.yaml": `steps: [{say: Go., times: -1}]`,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - call: [{tool: SendMessage, input: {to: lead, message: the first is done}}]
+  - call: [{tool: TaskUpdate, input: {taskId: "2", status: completed}}]
+  - {say: Done., times: -1}
+`,
+	})
+	o := r.orchestrator(Options{})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	return r, o.Place()
+}
+
+// damage flips a bit in every place of the store where the text stands.
+func damage(t *testing.T, path, text string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(data), text) {
+		t.Fatalf("%s does not hold %q: %v", path, text, err)
+	}
+	harmed := strings.ReplaceAll(string(data), text, string(text[0]^1)+text[1:])
+	if err := os.WriteFile(path, []byte(harmed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oldBackup leaves of all backups the one alone that was made before anybody worked.
+func oldBackup(t *testing.T, dir string) (path string) {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "*.db"))
+	if err != nil || len(list) != 3 {
+		t.Fatalf("backups %v, %v", list, err)
+	}
+	slices.Sort(list)
+	for _, path := range slices.Delete(slices.Clone(list), 1, 2) {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return list[1]
+}
+
+// TestDamagedStoreIsRestored: a bit that was flipped while the team was down costs
+// nothing that the journal knows, and people are told (ADVERSARIAL.md 28).
+func TestDamagedStoreIsRestored(t *testing.T) {
+	r, place := worked(t)
+	before := r.list()
+	oldBackup(t, place.Store()+".backups") // of the moment when the team started
+	damage(t, place.Store(), "Second thing")
+	e := r.run(Options{})
+	r.want(e, CodeDone, "all work")
+	if !e.Resumed {
+		t.Error("the members have forgotten their conversations")
+	}
+	w := of[teammate.Warning](r, "warning")
+	if len(w) != 1 || !strings.Contains(w[0].Text, "not what was committed") || !strings.Contains(w[0].Text, "about task 1, 2;") ||
+		!strings.Contains(w[0].Text, "kept as "+place.Store()+".damaged-") {
+		t.Fatalf("warnings %+v", w)
+	}
+	after := r.list()
+	for i := range before {
+		if before[i].Status != after[i].Status || before[i].Subject != after[i].Subject || before[i].Version != after[i].Version {
+			t.Errorf("task %s was %+v and is %+v", before[i].ID, before[i], after[i])
+		}
+	}
+	r.checkStoreNumbers(place)
+	r.want(r.run(Options{Goal: "Once more."}), CodeDone, "all work is done") // and it goes on
+	r.checkStoreNumbers(place)
+}
+
+// checkStoreNumbers looks that each event of the store has one line.
+func (r *rig) checkStoreNumbers(place Place) {
+	r.t.Helper()
+	seen := map[uint64]bool{}
+	_, _, err := journalEnd(place.Journal(), func(l Line) {
+		if l.Store > 0 && seen[l.Store] {
+			r.t.Errorf("event %d of the store has two lines", l.Store)
+		}
+		seen[l.Store] = true
+	})
+	if err != nil {
+		r.t.Error(err)
+	}
+}
+
+// TestOlderStoreIsRefilled: a copy of the store that somebody put back is brought up to
+// what the journal knows.
+func TestOlderStoreIsRefilled(t *testing.T) {
+	r, place := worked(t)
+	old, err := os.ReadFile(oldBackup(t, place.Store()+".backups"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(place.Store(), old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.run(Options{})
+	w := of[teammate.Warning](r, "warning")
+	if len(w) != 1 || !strings.Contains(w[0].Text, "the team's store is older than the journal") {
+		t.Errorf("warnings %+v", w)
+	}
+	for _, task := range r.list() {
+		if task.Status != tasks.Completed {
+			t.Errorf("task %s is %s", task.ID, task.Status)
+		}
+	}
+}
+
+// TestNothingToRestore: without a backup the run ends at once and says what to do; with
+// --fresh it begins anew, and nothing of the old store is left.
+func TestNothingToRestore(t *testing.T) {
+	r, place := worked(t)
+	if err := os.RemoveAll(place.Store() + ".backups"); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, place.Store(), "Second thing")
+	_, err := r.orchestrator(Options{}).Run(t.Context())
+	if !errors.Is(err, tasks.ErrCorrupt) || !strings.Contains(err.Error(), "covey up --fresh") ||
+		!strings.Contains(err.Error(), "no backup that could be restored") {
+		t.Fatalf("error %v", err)
+	}
+	r.want(r.run(Options{Fresh: true}), CodeDone, "all work is done")
+	left, err := filepath.Glob(place.Store() + ".damaged-*")
+	if err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}

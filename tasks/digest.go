@@ -1,0 +1,94 @@
+package tasks
+
+import (
+	"hash/crc32"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// The digest tells whether the store holds what was committed, bit by bit. bbolt has
+// a checksum for its two meta pages only, and a flipped bit in a text is valid JSON
+// more often than not. Each entry has a hash, and the digest is all of them combined
+// by exclusive or: so it follows each write at the cost of one look-up, and reading
+// all entries once gives it again. It is for accidents, not for attackers.
+
+// keyDigest is the digest's key in bucketMeta; it and the format are no part of it.
+const keyDigest = "digest"
+
+// castagnoli has its own instruction on the machines that we know.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// entrySum is the hash of one entry. The two checksums go through a mixer, because
+// checksums alone are linear: two entries that swapped values would cancel out.
+func entrySum(bucket string, key, value []byte) uint64 {
+	where := crc32.Update(crc32.ChecksumIEEE([]byte(bucket)), castagnoli, key)
+	x := uint64(where)<<32 | uint64(crc32.Checksum(value, castagnoli))
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// counted says whether an entry is part of the digest.
+func counted(bucket string, key []byte) bool {
+	return bucket != bucketMeta || string(key) != keyDigest && string(key) != keyFormat
+}
+
+// account keeps the digest in step with a write. A nil value is none.
+func (t *txn) account(bucket string, key, value []byte) {
+	if !counted(bucket, key) {
+		return
+	}
+	if old := t.bucket(bucket).Get(key); old != nil {
+		t.digest ^= entrySum(bucket, key, old)
+	}
+	if value != nil {
+		t.digest ^= entrySum(bucket, key, value)
+	}
+}
+
+// digestOf reads all entries.
+func digestOf(tx *bolt.Tx) (uint64, error) {
+	var sum uint64
+	err := tx.ForEach(func(name []byte, b *bolt.Bucket) error {
+		bucket := string(name)
+		return b.ForEach(func(k, v []byte) error {
+			if counted(bucket, k) {
+				sum ^= entrySum(bucket, k, v)
+			}
+			return nil
+		})
+	})
+	return sum, err
+}
+
+// layDigest gives a store its first digest.
+func layDigest(db *bolt.DB) error {
+	has := false
+	err := db.View(func(tx *bolt.Tx) error {
+		has = tx.Bucket([]byte(bucketMeta)).Get([]byte(keyDigest)) != nil
+		return nil
+	})
+	if err != nil || has {
+		return err
+	}
+	return db.Update(func(tx *bolt.Tx) error {
+		sum, err := digestOf(tx)
+		if err != nil {
+			return err
+		}
+		return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyDigest), numKey(sum))
+	})
+}
+
+// checkDigest compares the digest with what is there.
+func (c *checker) checkDigest() {
+	want := c.bucket(bucketMeta).Get([]byte(keyDigest))
+	if want == nil {
+		return // an older store that was only read so far
+	}
+	if have, err := digestOf(c.tx); err != nil || have != lastNum(want) {
+		c.fault("its content is not what was committed: digest %x, noted as %x (%v)", have, lastNum(want), err)
+	}
+}

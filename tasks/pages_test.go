@@ -1,0 +1,128 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// grown is a closed store of some hundred tasks, three levels of pages deep.
+func grown(t testing.TB) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "tasks.db")
+	s := openAt(t, path, nil)
+	list := make([]New, 700)
+	for i := range list {
+		list[i] = New{Subject: fmt.Sprint("task ", i), Description: strings.Repeat("d", 900), Owner: memberName(i % 7)}
+	}
+	_, err := s.Add(t.Context(), Actor{}, list)
+	ok(t, 0, err)
+	drain(t, s)
+	for i := range 50 {
+		_, err := s.Delete(t.Context(), Actor{}, fmt.Sprint(3*i+1))
+		ok(t, 0, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func memberName(c int) string { return fmt.Sprint("member-", c) }
+
+// TestImage: a sound file is sound, and its digest is what bbolt reads.
+func TestImage(t *testing.T) {
+	im, err := readImage(grown(t))
+	ok(t, im, err)
+	if !im.hasNote || im.format != "2" || im.txid == 0 || im.digest == 0 {
+		t.Errorf("image %x, noted %v, format %q, transaction %d", im.digest, im.hasNote, im.format, im.txid)
+	}
+	im, err = readImage(format1(t))
+	if ok(t, im, err); im.hasNote || im.format != "1" {
+		t.Errorf("a store of format 1: %+v", im.format)
+	}
+}
+
+// TestFlippedBits: a bit that is flipped anywhere is found, or does not matter: then
+// the store is what it was (ADVERSARIAL.md 28).
+func TestFlippedBits(t *testing.T) {
+	path := grown(t)
+	sound, err := readImage(path)
+	ok(t, sound, err)
+	rounds, found := 1500, 0
+	if testing.Short() {
+		rounds = 400
+	}
+	var pages []int
+	for page, used := range sound.seen {
+		if used {
+			pages = append(pages, page)
+		}
+	}
+	for range rounds {
+		bit := pages[rand.IntN(len(pages))]*sound.size*8 + rand.IntN(sound.size*8)
+		sound.data[bit/8] ^= 1 << (bit % 8)
+		im := &image{data: sound.data}
+		switch err := im.check(); {
+		case err != nil:
+			found++
+		case im.digest != sound.digest:
+			t.Errorf("bit %d: another content was taken for sound", bit)
+		}
+		sound.data[bit/8] ^= 1 << (bit % 8)
+	}
+	if found < rounds/2 {
+		t.Errorf("%d of %d flipped bits were found: that proves little", found, rounds)
+	}
+	t.Logf("%d of %d flipped bits found, the others stood where nothing is", found, rounds)
+}
+
+// TestTornFiles: a file that is cut off, or has lost pages, is an error and no panic.
+func TestTornFiles(t *testing.T) {
+	path := grown(t)
+	sound, err := readImage(path)
+	ok(t, sound, err)
+	whole := sound.data
+	for _, size := range []int{1, 100, 4096, 8192, len(whole) / 2, len(whole) - 4096} {
+		im := &image{data: whole[:size]}
+		if err := im.check(); err == nil && size < len(whole)/2 {
+			t.Errorf("%d of %d bytes were taken for the whole", size, len(whole))
+		}
+	}
+	for range 300 {
+		data := append([]byte{}, whole...)
+		page := rand.IntN(len(data)/4096) * 4096
+		clear(data[page : page+4096])
+		im := &image{data: data}
+		// One of the two meta pages may go: what the other one says was whole, too.
+		if err := im.check(); err == nil && page >= 8192 && im.digest != sound.digest {
+			t.Errorf("without page %d another content was taken for sound", page/4096)
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 3000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readImage(path); !errors.Is(err, ErrCorrupt) || !errors.Is(err, errNoMeta) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// FuzzImage: whatever a file holds, looking at it neither panics nor hangs.
+func FuzzImage(f *testing.F) {
+	whole, err := os.ReadFile(grown(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole[:40960], 0, byte(0))
+	f.Add(whole, 8192, byte(1))
+	f.Fuzz(func(_ *testing.T, data []byte, at int, value byte) {
+		if at >= 0 && at < len(data) {
+			data[at] = value
+		}
+		_ = (&image{data: data}).check()
+	})
+}
