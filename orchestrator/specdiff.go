@@ -14,6 +14,7 @@ import (
 type SpecChange struct {
 	Team    string         `json:"team"`
 	Running bool           `json:"running"`
+	Resumed bool           `json:"resumed,omitempty"` // of a team that does not run: it ran before
 	Members []MemberChange `json:"member_changes"`
 	Tasks   []string       `json:"tasks_added"` // their subjects
 	// Goal is what the lead is given to work for; empty: no other than it has.

@@ -17,6 +17,7 @@ import (
 type upFlags struct {
 	json, detach, keep, fresh, trust bool
 	init, initOnly, maintenance      bool
+	dryRun                           bool
 }
 
 // upCommand is `covey up`.
@@ -31,12 +32,17 @@ every mailbox empty. A team that was cut off goes on where it was. GOAL replaces
 the goal of the spec; an argument that is a file, or ends in .yaml, .yml or
 .json, is the spec.
 
+Of a team that runs already, up takes up what has changed in the spec: members join,
+begin anew or leave when their turn is over, tasks are added, gates, hooks, limits
+and schedules count from then on. A spec with mistakes changes nothing.
+
 Ctrl-C stops the team in order, a second one at once.
 
 Exit codes: 0 done; 1 ended without finishing; 2 wrong usage or spec; 3 a limit
 ended it; 4 not trusted; 130 interrupted.`,
 		Example: `  covey up
   covey up team.yaml "ship the changelog endpoint"
+  covey up --dry-run
   covey up --detach && covey attach
   covey up --json | jq 'select(.type == "task")'
   covey up --trust examples/quickstart/team.yaml`,
@@ -49,6 +55,7 @@ ended it; 4 not trusted; 130 interrupted.`,
 	flags.BoolVarP(&f.detach, "detach", "d", false, "come back when the team is up; it goes on in the background")
 	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
 	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would start or change")
 	flags.BoolVar(&f.trust, "trust", false, "trust, for this run, what the spec would run")
 	flags.BoolVar(&f.init, "init", false, "run the Setup hooks first, with the trigger init")
 	flags.BoolVar(&f.initOnly, "init-only", false, "as --init, and end when every session has begun: nobody takes a turn")
@@ -72,7 +79,7 @@ func (f upFlags) setup() orchestrator.Setup {
 // mistakes is told of before trust is asked for it, and nothing is started, or
 // even written, before both are settled.
 func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
-	if f.detach && f.json {
+	if f.detach && f.json && !f.dryRun {
 		return usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
 	}
 	if f.maintenance && (f.init || f.initOnly) || f.initOnly && (f.detach || f.keep) {
@@ -89,7 +96,13 @@ func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
 	if c.team != "" && c.team != team.Name {
 		return usagef("%s describes team %s, not %s", spec, team.Name, c.team)
 	}
+	if f.dryRun {
+		return c.dryRun(ctx, team, f, goal)
+	}
 	if err := c.mayRun(team, spec, f.trust); err != nil {
+		return err
+	}
+	if done, err := c.upRunning(ctx, team, f, goal); done || err != nil {
 		return err
 	}
 	if f.detach {

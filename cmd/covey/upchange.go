@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// upRunning has a team that runs take up its spec. done is false if it has to be
+// started after all, because it has ended meanwhile.
+func (c *cli) upRunning(ctx context.Context, team *configs.Team, f upFlags, goal string) (done bool, err error) {
+	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
+	if err != nil {
+		return false, err
+	}
+	// Who wants to begin anew, or to have the workspace set up, cannot have it of a
+	// team that runs; starting says so.
+	_, up := orchestrator.Running(place)
+	if !up || (f.fresh || f.init || f.initOnly || f.maintenance) && !f.dryRun {
+		return false, nil
+	}
+	client, err := orchestrator.Dial(ctx, place)
+	if errors.Is(err, orchestrator.ErrNotRunning) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer client.Close()
+	r := orchestrator.Reshape{Spec: team.File, Goal: goal, DryRun: f.dryRun}
+	if !f.dryRun {
+		report, err := orchestrator.CheckTrust(team)
+		if err != nil {
+			return false, err
+		}
+		r.Digest = report.Digest()
+	}
+	change, err := client.Reshape(ctx, r)
+	if err != nil {
+		return true, specTrouble(team.File, err)
+	}
+	return true, c.printChange(change, f)
+}
+
+// dryRun says what up would start or change. It starts nothing, and writes nothing.
+func (c *cli) dryRun(ctx context.Context, team *configs.Team, f upFlags, goal string) error {
+	done, err := c.upRunning(ctx, team, f, goal)
+	if err == nil && !done {
+		var change orchestrator.SpecChange
+		if change, err = orchestrator.Preview(ctx, team, goal, f.fresh); err == nil {
+			err = c.printChange(change, f)
+		}
+	}
+	if err != nil || f.trust {
+		return err
+	}
+	report, err := orchestrator.CheckTrust(team)
+	if err != nil || report.Trusted {
+		return err
+	}
+	return fmt.Errorf("%s is %w; covey trust --show says what it would run", team.File, errNotTrusted)
+}
+
+// printChange prints what a spec makes different, a line for each thing.
+func (c *cli) printChange(change orchestrator.SpecChange, f upFlags) error {
+	if f.json {
+		return c.out.json(change)
+	}
+	c.out.printf("%s\n", c.out.paint(bold, changeHead(change, f.dryRun)))
+	t := &table{head: []string{"WHAT", "", "HOW"}}
+	for _, m := range change.Members {
+		t.add(cell{text: "member"}, cell{text: m.Name}, cell{text: memberChangeText(m)})
+	}
+	if change.Goal != "" {
+		t.add(cell{text: "goal"}, cell{text: change.Goal}, cell{text: "the lead gets it"})
+	}
+	for _, subject := range change.Tasks {
+		t.add(cell{text: "task"}, cell{text: subject}, cell{text: "added"})
+	}
+	for _, key := range change.Settings {
+		t.add(cell{text: "key"}, cell{text: key}, cell{text: "counts from now on"})
+	}
+	if len(t.rows) > 0 {
+		t.print(c.out)
+	}
+	return nil
+}
+
+// changeHead sums a change up.
+func changeHead(change orchestrator.SpecChange, dry bool) string {
+	team := "team " + plainLine(change.Team)
+	switch {
+	case change.Running && change.Empty():
+		return team + " runs, and nothing in its spec has changed; covey attach watches it"
+	case change.Running && dry:
+		return team + " runs; covey up would change this:"
+	case change.Running:
+		return team + " runs and has taken up its spec:"
+	case change.Resumed:
+		return team + " would go on where it was:"
+	}
+	return team + " would start:"
+}
+
+// memberChangeText says what happens to a member.
+func memberChangeText(m orchestrator.MemberChange) string {
+	switch m.Change {
+	case orchestrator.MemberAdded:
+		return "joins the team, on " + m.Agent
+	case orchestrator.MemberRetires:
+		return "leaves when its turn is over; its tasks are open again"
+	case orchestrator.MemberChanges:
+		return "begins anew when its turn is over: " + strings.Join(m.Keys, ", ")
+	}
+	return "starts, on " + m.Agent
+}

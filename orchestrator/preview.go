@@ -1,0 +1,58 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Preview says what a team that does not run would begin with. It starts and writes
+// nothing. goal is Options.Goal; fresh forgets the earlier run.
+func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (SpecChange, error) {
+	change := SpecChange{Team: team.Name, Members: []MemberChange{}, Tasks: []string{}, Settings: []string{}}
+	loaded, was, err := readEarlier(ctx, team, fresh)
+	if err != nil {
+		return change, fmt.Errorf("look at the earlier run: %w", err)
+	}
+	change.Resumed = was != nil
+	for _, m := range team.Members() {
+		change.Members = append(change.Members, MemberChange{Name: m.Name, Change: MemberStarts, Agent: kindOf(m)})
+	}
+	for _, n := range newTasks(team, loaded) {
+		change.Tasks = append(change.Tasks, n.Subject)
+	}
+	if was == nil {
+		was = &goalRecord{}
+	}
+	if next := nextGoal(*was, goal, team.Goal); next.Given != was.Given {
+		change.Goal = next.Given
+	}
+	return change, nil
+}
+
+// readEarlier reads which tasks of the spec an earlier run has taken up, and which
+// goal it had; nil: there was none.
+func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[string]string, *goalRecord, error) {
+	place, err := PlaceOf(team.Name, team.Workspace)
+	if err != nil || fresh {
+		return nil, nil, err
+	}
+	if _, err := os.Stat(place.Store()); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	store, err := tasks.Open(place.Store(), &tasks.Options{BlobDir: place.Blobs(), ReadOnly: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer store.Close()
+	loaded, goal := map[string]string{}, goalRecord{}
+	if err := value(ctx, store, keySpec, &loaded); err != nil {
+		return nil, nil, err
+	}
+	return loaded, &goal, value(ctx, store, keyGoal, &goal)
+}
