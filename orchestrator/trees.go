@@ -260,6 +260,7 @@ func (t *trees) settle(ctx context.Context, s *seat) error {
 	s.dir = t.o.team().Workspace
 	if isolationOf(s.member, t.o.team().Members(), t.repo != nil) != configs.InWorktree {
 		t.warnOfSharing(s)
+		t.leave(ctx, s.member.Name)
 		return nil
 	}
 	t.once.Do(func() { t.tellOfWorkspace(ctx) })

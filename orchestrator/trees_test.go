@@ -418,3 +418,70 @@ func TestTwoTeamsOfOneName(t *testing.T) {
 		t.Errorf("%q", branches)
 	}
 }
+
+// TestSharedFromNowOn: work does not vanish from sight when its member is moved into
+// the workspace.
+func TestSharedFromNowOn(t *testing.T) {
+	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
+	g.want(g.run(Options{}), 0, "")
+	g.git("merge -q covey/crew/ben")
+	g.write("team.yaml", strings.NewReplacer("Ship it.", "Ship it again.", "self_claim: false", "self_claim: false, isolation: shared").
+		Replace(g.read("team.yaml")))
+	g.want(g.run(Options{}), 0, "")
+	if got := g.ops(); !slices.Equal(got, []string{"kept ana", "removed ben"}) || !g.warned("ana works in the workspace from now on") {
+		t.Errorf("%q", got)
+	}
+	if read(t, g.tree("ana", "draft")) != "draft\n" {
+		t.Error("the draft is gone")
+	}
+}
+
+// TestHalfMadeCopy: what git was killed over is thrown away and made again.
+func TestHalfMadeCopy(t *testing.T) {
+	g := newGrove(t, groveFiles("cat shared.txt >copy", "true", ""))
+	if err := g.place().Create(); err != nil {
+		t.Fatal(err)
+	}
+	g.git("worktree add -q --no-checkout --lock --reason initializing -b covey/crew/ana '" + real(t, g.place().Dir) + "/worktrees/ana'")
+	g.want(g.run(Options{}), 0, "all work is done")
+	if got := read(t, g.tree("ana", "copy")); got != "one\ntwo\nthree\n" {
+		t.Errorf("ana saw %q", got)
+	}
+}
+
+// TestRemovesNothingOfOthers: copies and branches that are not the team's stay, and
+// so does the user's stash.
+func TestRemovesNothingOfOthers(t *testing.T) {
+	g := newGrove(t, groveFiles("true", "true", ""))
+	mine := filepath.Join(t.TempDir(), "mine")
+	g.git("worktree add -q -b mine '" + mine + "'")
+	g.git("branch covey/other/x; git branch idle")
+	g.write("shared.txt", "put aside\n")
+	g.git("stash -q")
+	g.write("shared.txt", "of the user\n")
+	before := g.git("branch --list; git stash list; git status --porcelain; git worktree list")
+	g.want(g.run(Options{}), 0, "")
+	g.want(g.run(Options{Fresh: true}), 0, "")
+	if after := g.git("branch --list; git stash list; git status --porcelain; git worktree list"); after != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+	if read(t, filepath.Join(mine, "shared.txt")) != "one\ntwo\nthree\n" || g.read("shared.txt") != "of the user\n" {
+		t.Error("files of the user have changed")
+	}
+}
+
+// TestEnclosedRepositories: what no commit can hold is never removed.
+func TestEnclosedRepositories(t *testing.T) {
+	g := newGrove(t, groveFiles("git init -q own && echo x >own/x", "true", ""))
+	g.want(g.run(Options{}), 0, "")
+	if read(t, g.tree("ana", "own", "x")) != "x\n" {
+		t.Error("it was removed when the team was done")
+	}
+	_, err := g.orchestrator(Options{Fresh: true}).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "git worktree remove --force") || !strings.Contains(err.Error(), "own") {
+		t.Errorf("--fresh: %v", err)
+	}
+	if read(t, g.tree("ana", "own", "x")) != "x\n" {
+		t.Error("--fresh removed it")
+	}
+}

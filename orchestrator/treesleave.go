@@ -152,6 +152,19 @@ func (t *trees) gone(ctx context.Context, member string, e WorktreeChanged, head
 	t.fireRemoved(ctx, member, e.Path)
 }
 
+// leave sees to the working copy of a member that works in the workspace from now on.
+func (t *trees) leave(ctx context.Context, member string) {
+	own, had := t.known()[member]
+	if !had || own.ByHook || t.repo == nil {
+		return
+	}
+	if why := t.removeClean(ctx, member, own); why != "" {
+		t.tell(member, WorktreeChanged{Op: "kept", Path: own.Top, Branch: own.Branch, Reason: why})
+		t.warn("%s works in the workspace from now on; its working copy %s (branch %s) stays: %s",
+			member, own.Top, own.Branch, why)
+	}
+}
+
 // retire sees to the working copies of members that the spec no longer has. Work
 // that would be missed stays where it is.
 func (t *trees) retire(ctx context.Context) error {
