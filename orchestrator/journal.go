@@ -1,14 +1,11 @@
 package orchestrator
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
@@ -99,10 +96,14 @@ type journalOptions struct {
 	see   func(Line) // is shown the lines of earlier runs, in order
 }
 
-// openJournal opens the journal at path or makes a new one, cuts off a torn
-// last line, and finds out which committed events have their lines already.
+// openJournal opens the journal at path or makes a new one, cuts off what a crash or
+// a power cut has torn, and finds out which committed events have their lines already.
 func openJournal(path string, o journalOptions) (*journal, error) {
-	last, size, err := journalEnd(path, o.see)
+	waits, err := firstWaiting(o.store)
+	if err != nil {
+		return nil, err
+	}
+	last, size, err := journalEnd(path, waits, o.see)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func openJournal(path string, o journalOptions) (*journal, error) {
 		return nil, err
 	}
 	if err := f.Truncate(size); err != nil {
-		return nil, fmt.Errorf("cut the torn last line of %s: %w", path, err)
+		return nil, fmt.Errorf("cut the torn end of %s: %w", path, err)
 	}
 	j := &journal{
 		team: o.team, store: o.store, file: f, log: o.log, size: size,
@@ -121,40 +122,6 @@ func openJournal(path string, o journalOptions) (*journal, error) {
 	}
 	j.seq.Store(last.Seq)
 	return j, nil
-}
-
-// journalEnd finds the end of the whole lines of the journal at path: how many
-// bytes they are, the number of the last one, and the last event of the store
-// that has a line. It shows the lines to see on the way, if that is not nil. A
-// journal that is not there is empty.
-func journalEnd(path string, see func(Line)) (last Line, size int64, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return last, 0, nil
-	}
-	if err != nil {
-		return last, 0, err
-	}
-	defer f.Close()
-	r := bufio.NewReaderSize(f, 1<<20)
-	for {
-		text, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return last, size, nil // what stands behind the last newline is torn
-		}
-		if err != nil {
-			return last, size, err
-		}
-		size += int64(len(text))
-		var l Line
-		if json.Unmarshal(text, &l) != nil {
-			continue // damaged; what follows counts on from the lines that are whole
-		}
-		last.Seq, last.Store = max(last.Seq, l.Seq), max(last.Store, l.Store)
-		if see != nil {
-			see(l)
-		}
-	}
 }
 
 // last is the number of the last line.

@@ -150,7 +150,20 @@ func (u *turn) contain(ctx context.Context, tl *tool, call ToolCall) (r ToolResu
 			r = failure("<tool_use_error>Error: %s failed inside: %v</tool_use_error>", call.Name, p)
 		}
 	}()
+	if err := u.settleCall(tl); err != nil {
+		return failure("%s was not run, because its call could not be written to the disk: %v", call.Name, err)
+	}
 	return u.delegate(ctx, tl, call)
+}
+
+// settleCall puts the call of a tool that changes the team on the disk itself, before
+// it has its effect: else a power cut could leave the effect and take the call, and
+// the member would make it again, under an id that no receipt is stored for.
+func (u *turn) settleCall(tl *tool) error {
+	if !tl.spec.Team || tl.spec.ReadOnly {
+		return nil
+	}
+	return u.t.opts.Transcript.sync()
 }
 
 // heard tells the journal what the hooks of a tool call said to the model, and

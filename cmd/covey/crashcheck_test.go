@@ -212,13 +212,33 @@ func (c *crashTeam) shown(member string) []string {
 	return keys
 }
 
-// checkMail: a message that was acknowledged was shown exactly once, any other at
-// most once, and those of one sender in their order.
+// waiting is what a member's mailbox holds: sent when the team was told to end.
+func (c *crashTeam) waiting(member string) (keys []string) {
+	c.t.Helper()
+	s, ok := c.store()
+	if !ok {
+		return nil
+	}
+	defer s.Close()
+	list, err := s.Unread(c.t.Context(), member)
+	if err != nil {
+		c.t.Error(err)
+	}
+	for _, m := range list {
+		for _, key := range mailKey.FindAllStringSubmatch(m.Text, -1) {
+			keys = append(keys, key[1])
+		}
+	}
+	return keys
+}
+
+// checkMail: a message that was acknowledged was shown exactly once, or waits; any
+// other at most once; and those of one sender in their order.
 func (c *crashTeam) checkMail(done []string) (messages int) {
 	c.t.Helper()
 	times, order := map[string]int{}, map[string][]string{}
 	for _, hand := range crashHands {
-		order[hand] = c.shown(hand)
+		order[hand] = append(c.shown(hand), c.waiting(hand)...)
 		messages += len(order[hand])
 		for _, key := range order[hand] {
 			times[hand+" "+key]++
