@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"hash/crc32"
 
 	bolt "go.etcd.io/bbolt"
@@ -11,9 +12,18 @@ import (
 // more often than not. Each entry has a hash, and the digest is all of them combined
 // by exclusive or: so it follows each write at the cost of one look-up, and reading
 // all entries once gives it again. It is for accidents, not for attackers.
+//
+// Beside it stands the number of the transaction that wrote it, which the meta page has as
+// well: or a disk that forgot its last writes could show an older state, whole and sound.
 
 // keyDigest is the digest's key in bucketMeta; it and the format are no part of it.
 const keyDigest = "digest"
+
+// digestSize is how long the value is.
+const digestSize = 16
+
+// digestValue is the digest as it is stored by a transaction.
+func digestValue(transaction int, sum uint64) []byte { return pairKey(uint64(transaction), sum) }
 
 // castagnoli has its own instruction on the machines that we know.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -67,7 +77,7 @@ func digestOf(tx *bolt.Tx) (uint64, error) {
 func layDigest(db *bolt.DB) error {
 	has := false
 	err := db.View(func(tx *bolt.Tx) error {
-		has = tx.Bucket([]byte(bucketMeta)).Get([]byte(keyDigest)) != nil
+		has = len(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyDigest))) == digestSize
 		return nil
 	})
 	if err != nil || has {
@@ -78,17 +88,18 @@ func layDigest(db *bolt.DB) error {
 		if err != nil {
 			return err
 		}
-		return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyDigest), numKey(sum))
+		return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyDigest), digestValue(tx.ID(), sum))
 	})
 }
 
 // checkDigest compares the digest with what is there.
 func (c *checker) checkDigest() {
 	want := c.bucket(bucketMeta).Get([]byte(keyDigest))
-	if want == nil {
+	if len(want) != digestSize {
 		return // an older store that was only read so far
 	}
-	if have, err := digestOf(c.tx); err != nil || have != lastNum(want) {
-		c.fault("its content is not what was committed: digest %x, noted as %x (%v)", have, lastNum(want), err)
+	have, err := digestOf(c.tx)
+	if found := digestValue(c.tx.ID(), have); err != nil || !bytes.Equal(found, want) {
+		c.fault("its content is not what was committed: digest %x, noted as %x (%v)", found, want, err)
 	}
 }

@@ -146,7 +146,11 @@ func lay(tx *bolt.Tx, format int) error {
 			return fmt.Errorf("make bucket %s: %w", name, err)
 		}
 	}
-	return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyFormat), []byte(strconv.Itoa(format)))
+	meta := tx.Bucket([]byte(bucketMeta))
+	if err := meta.Delete([]byte(keyDigest)); err != nil { // migrations keep none; prepare lays a new one
+		return fmt.Errorf("forget the digest: %w", err)
+	}
+	return meta.Put([]byte(keyFormat), []byte(strconv.Itoa(format)))
 }
 
 // backup copies the file to path.vN.bak, complete on disk when it returns. An

@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "load":
 		exitWith(loadChild(os.Getenv(pathEnv)))
+	case "history":
+		exitWith(historyChild(os.Getenv(pathEnv)))
 	case "requests":
 		exitWith(requestChild(os.Getenv(pathEnv)))
 	case "full disk":
@@ -91,7 +93,14 @@ func TestKill(t *testing.T) {
 // loadAndKill runs a child until a random moment and gives its whole lines.
 func loadAndKill(t *testing.T, path string) []string {
 	t.Helper()
-	cmd := child(t.Context(), "load", path)
+	return killChild(t, "load", path, time.Duration(rand.IntN(150))*time.Millisecond)
+}
+
+// killChild runs a child in a role, kills it that long after its first line, and gives
+// its whole lines.
+func killChild(t *testing.T, role, path string, after time.Duration) []string {
+	t.Helper()
+	cmd := child(t.Context(), role, path)
 	out, err := cmd.StdoutPipe()
 	ok(t, out, err)
 	if err := cmd.Start(); err != nil {
@@ -105,7 +114,7 @@ func loadAndKill(t *testing.T, path string) []string {
 			break // what follows the last newline was cut off
 		}
 		if lines = append(lines, strings.TrimSuffix(line, "\n")); len(lines) == 1 {
-			time.AfterFunc(time.Duration(rand.IntN(150))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+			time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 		}
 	}
 	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {

@@ -35,15 +35,14 @@ const (
 
 // image is the bytes of a store's file.
 type image struct {
-	data    []byte
-	size    int // of a page
-	high    uint64
-	seen    []bool // by page: it is part of the tree
-	digest  uint64
-	noted   uint64 // the digest that the file names
-	hasNote bool
-	txid    uint64
-	format  string
+	data   []byte
+	size   int // of a page
+	high   uint64
+	seen   []bool // by page: it is part of the tree
+	digest uint64
+	noted  []byte // the digest that the file names, with its transaction; nil: none
+	txid   uint64
+	format string
 }
 
 // metaOf reads one of the two meta pages.
@@ -84,8 +83,9 @@ func (im *image) check() error {
 	if err := im.walk(meta.root, im.bucket); err != nil {
 		return err
 	}
-	if im.hasNote && im.digest != im.noted {
-		return fmt.Errorf("its content is not what was committed: digest %x, noted as %x", im.digest, im.noted)
+	have := digestValue(int(im.txid), im.digest)
+	if im.noted != nil && !bytes.Equal(have, im.noted) {
+		return fmt.Errorf("its content is not what was committed: digest %x, noted as %x", have, im.noted)
 	}
 	return nil
 }
@@ -257,8 +257,9 @@ func (im *image) entry(flags uint32, bucket string, key, value []byte) error {
 		return fmt.Errorf("bucket %q within bucket %s", key, bucket)
 	case counted(bucket, key):
 		im.digest ^= entrySum(bucket, key, value)
-	case string(key) == keyDigest:
-		im.noted, im.hasNote = lastNum(value), true
+	case string(key) == keyDigest && len(value) == digestSize:
+		im.noted = value
+	case string(key) == keyDigest: // of before it had a transaction
 	default:
 		im.format = string(value)
 	}

@@ -38,11 +38,11 @@ func memberName(c int) string { return fmt.Sprint("member-", c) }
 func TestImage(t *testing.T) {
 	im, err := readImage(grown(t))
 	ok(t, im, err)
-	if !im.hasNote || im.format != "2" || im.txid == 0 || im.digest == 0 {
-		t.Errorf("image %x, noted %v, format %q, transaction %d", im.digest, im.hasNote, im.format, im.txid)
+	if im.noted == nil || im.format != "2" || im.txid == 0 || im.digest == 0 {
+		t.Errorf("image %x, noted %v, format %q, transaction %d", im.digest, im.noted != nil, im.format, im.txid)
 	}
 	im, err = readImage(format1(t))
-	if ok(t, im, err); im.hasNote || im.format != "1" {
+	if ok(t, im, err); im.noted != nil || im.format != "1" {
 		t.Errorf("a store of format 1: %+v", im.format)
 	}
 }

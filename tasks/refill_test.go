@@ -80,7 +80,7 @@ func TestRefill(t *testing.T) {
 		round++
 		path := filepath.Join(dir, fmt.Sprint(round, ".db"))
 		s := openAt(t, path, nil)
-		steps, copied := rapid.IntRange(1, 25).Draw(rt, "steps"), rapid.IntRange(0, 24).Draw(rt, "copied at")
+		steps, copied := rapid.IntRange(1, 16).Draw(rt, "steps"), rapid.IntRange(0, 15).Draw(rt, "copied at")
 		for i := range steps {
 			if i == min(copied, steps-1) {
 				if err := s.db.View(func(tx *bolt.Tx) error { return tx.CopyFile(path+".old", 0o600) }); err != nil {

@@ -113,7 +113,7 @@ func (t *txn) finish() error {
 			t.put(bucketMeta, []byte(name), numKey(*n))
 		}
 	}
-	t.put(bucketMeta, []byte(keyDigest), numKey(t.digest))
+	t.put(bucketMeta, []byte(keyDigest), digestValue(t.id, t.digest))
 	refs := t.bucket(bucketRefs)
 	for _, name := range t.loose {
 		if !anyKey(refs, nameKey(name)) {
