@@ -74,12 +74,13 @@ type crew struct {
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
 	told     string
 	reported string
-	noted    bool   // a note for the lead waits that is worth a turn
-	digests  int    // turns in a row that it got for notes alone
-	resting  *move  // keep: the team is at rest for this reason
-	waiting  string // the wait for usage limits that was last told of
-	begun    int    // members that have begun their session, or never will
-	first    int    // members that the run began with
+	noted    bool              // a note for the lead waits that is worth a turn
+	digests  int               // turns in a row that it got for notes alone
+	owed     map[string]string // mail that members are being given, by member
+	resting  *move             // keep: the team is at rest for this reason
+	waiting  string            // the wait for usage limits that was last told of
+	begun    int               // members that have begun their session, or never will
+	first    int               // members that the run began with
 }
 
 // poke makes the crew look at the team again. It never blocks.
@@ -134,7 +135,9 @@ func (c *crew) run(ctx context.Context) (move, error) {
 		c.enter(s)
 	}
 	c.members.Go(func() { c.merges.serve(mctx) })
+	rest := c.watchOver(mctx)
 	end, err := c.direct(ctx)
+	rest()
 	c.merges.close()
 	close(c.over)
 	// Members that wait for work go home; who is in a turn finishes it, unless the
@@ -201,7 +204,9 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 			return move{}, err
 		}
 		c.hurryOn(s.Seats)
-		for _, m := range plan(s) {
+		moves := plan(s)
+		c.owing(s, moves)
+		for _, m := range moves {
 			if m.Kind == finish && (!c.keep || m.Limit) {
 				c.announce(ctx, m)
 				return m, nil
@@ -210,6 +215,7 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 				return move{}, err
 			}
 		}
+		c.owing(s, nil)
 		// One poke may stand for many changes: the scene is taken anew each time, so
 		// none of them is missed.
 		select {

@@ -123,6 +123,11 @@ type watch struct {
 	usage         teammate.Usage
 	untold        bool    // some turn used tokens that its program did not tell of
 	cost          float64 // in US dollars
+	beats         uint64  // events of the member's, for the watchdog
+	calls         int     // tool calls under way
+	hooking       int     // hooks under way
+	heldUp        bool    // an agent program says nothing, since the last event
+	endedWell     int     // turns that have ended as they should
 }
 
 // sinkOf makes the sink of a member: events go to the journal, and the crew
@@ -209,6 +214,7 @@ func (c *crew) turnEnded(s *seat, end teammate.TurnEnded) {
 // see takes in one event.
 func (w *watch) see(e teammate.Event) {
 	w.turn = max(w.turn, e.Turn)
+	w.beat(e.Data)
 	if e.Helper != "" {
 		w.seeHelper(e)
 		return

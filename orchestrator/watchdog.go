@@ -1,0 +1,252 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// The watchdog finds members that neither work nor rest. It counts its own
+// rounds and reads no clock: a machine that slept, a clock that was set and a
+// covey that was stopped for a while look like one short round.
+
+const (
+	// watchEvery is the time between two rounds.
+	watchEvery = 30 * time.Second
+	// quietLimit is how long nothing may be heard of a turn whose agent thinks,
+	// and callLimit of one whose tool call or hook runs, where the member has no
+	// limits.turn_timeout. Tools and hooks have shorter limits of their own.
+	quietLimit = 30 * time.Minute
+	callLimit  = 2 * time.Hour
+	// endLimit is how long a turn may take to end once it was interrupted.
+	endLimit = 2 * time.Minute
+	// mailLimit is how long an idle member may be kept from its mail.
+	mailLimit = 2 * time.Minute
+)
+
+// Watchdog is sent when a member was found that neither works nor rests.
+type Watchdog struct {
+	Reason string `json:"reason"` // for people, behind the member's name
+	Did    string `json:"did"`    // interrupted, ended, given up or looked again
+}
+
+// EventType is the journal's name for it.
+func (Watchdog) EventType() string { return "watchdog" }
+
+// pulse is what the watchdog has of one member.
+type pulse struct {
+	Beats  uint64 // events so far: it rises while the member does something
+	InTurn bool
+	Turn   int
+	Busy   bool          // a tool call or a hook runs, or a helper works beside it
+	Waits  bool          // it rightly waits: for a slot or an answer; or it is gone, or leaves
+	Silent bool          // an agent program: it says nothing on its wire either
+	Limit  time.Duration // limits.turn_timeout; 0: none
+	Mail   string        // mail that it ought to have been given, as a mark; empty: none
+}
+
+// vigil is what the watchdog remembers of one member between rounds.
+type vigil struct {
+	beats     uint64
+	quiet     time.Duration // since its last beat, while in a turn
+	mail      string
+	kept      time.Duration // how long it was kept from that mail
+	cut       int           // the turn that was interrupted; 0: none
+	alarms    int           // interrupted turns since one that ended well
+	completed int           // turns that had ended well at the last alarm
+}
+
+// finding is what is wrong with a member, and what is done about it.
+type finding Watchdog
+
+// What the watchdog does.
+const (
+	didInterrupt = "interrupted"
+	didEnd       = "ended"
+	didGiveUp    = "given up"
+	didLook      = "looked again"
+)
+
+// look takes in a round that came after time d, and says what is found.
+func (v *vigil) look(p pulse, d time.Duration) (f finding, ok bool) {
+	if !p.InTurn || p.Turn != v.cut {
+		v.cut = 0
+	}
+	if p.Beats != v.beats || !p.InTurn || p.Waits {
+		v.beats, v.quiet = p.Beats, 0
+	} else {
+		v.quiet += d
+	}
+	if p.Mail == "" || p.Mail != v.mail {
+		v.mail, v.kept = p.Mail, 0
+	} else {
+		v.kept += d
+	}
+	switch {
+	case v.cut != 0 && v.quiet >= endLimit:
+		v.quiet = 0
+		return finding{"its turn does not end though it was interrupted", didEnd}, true
+	case v.kept >= mailLimit:
+		v.kept = 0
+		return finding{fmt.Sprintf("it is idle and was not given its mail for %v", mailLimit), didLook}, true
+	case v.cut != 0, v.quiet < p.limit():
+		return finding{}, false
+	}
+	f = finding{fmt.Sprintf("nothing was heard of its turn for %v", v.quiet), didInterrupt}
+	if v.alarms++; v.alarms > 1 {
+		f.Did, v.alarms = didGiveUp, 0
+	}
+	v.cut, v.quiet = p.Turn, 0
+	return f, true
+}
+
+// limit is how long nothing may be heard of the member's turn.
+func (p pulse) limit() time.Duration {
+	switch {
+	case p.Limit > 0: // the turn ends by itself then; this is for one that does not
+		return p.Limit + endLimit
+	case p.Busy, !p.Silent:
+		return callLimit
+	}
+	return quietLimit
+}
+
+// watchOver starts the watchdog. stop ends it and waits for it: it must not
+// begin anything once nobody waits for what it begins.
+func (c *crew) watchOver(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		c.guard(ctx)
+	}()
+	return func() {
+		cancel()
+		<-over
+	}
+}
+
+// guard watches over the members until ctx ends.
+func (c *crew) guard(ctx context.Context) {
+	watched := map[string]*vigil{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.after(watchEvery):
+		}
+		c.poke() // makes up for a wake-up that was lost
+		for _, s := range c.seats() {
+			v := watched[s.member.Name]
+			if v == nil {
+				v = &vigil{}
+				watched[s.member.Name] = v
+			}
+			p, ended := s.pulse()
+			if ended != v.completed {
+				v.completed, v.alarms = ended, 0
+			}
+			if f, ok := v.look(p, watchEvery); ok && ctx.Err() == nil {
+				c.act(ctx, s, c.rouse(ctx, s, f))
+			}
+		}
+	}
+}
+
+// pulse is how the member is now, and how many of its turns have ended well.
+func (s *seat) pulse() (p pulse, ended int) {
+	helped := s.mate != nil && s.mate.Helpers() > 0
+	awaits := s.crew.asks.awaits(s.member.Name) != ""
+	s.crew.mu.Lock()
+	defer s.crew.mu.Unlock()
+	w := s.watch
+	return pulse{
+		Beats: w.beats, InTurn: s.sessionBegun && !s.idle, Turn: w.turn, Mail: s.crew.owed[s.member.Name], Busy: w.calls+w.hooking > 0 || helped,
+		Waits:  s.waits != "" || awaits || s.gone != "" || s.leaving != "",
+		Silent: w.heldUp || !speaksByWire(s.member), Limit: s.member.Limits.TurnTimeout,
+	}, w.endedWell
+}
+
+// speaksByWire reports whether a member's agent is a program, which may think
+// for long with nothing in it that is an event.
+func speaksByWire(m configs.Member) bool {
+	return m.Agent.Kind == configs.ACP || m.Agent.Kind == configs.Command
+}
+
+// owing notes the mail that members are about to be given, and once more when
+// they have it: what stands there for long was not given.
+func (c *crew) owing(s scene, moves []move) {
+	owed := map[string]string{}
+	for _, m := range moves {
+		for _, seat := range s.Seats {
+			if m.Kind == giveMail && seat.Name == m.Member && len(seat.Unread) > 0 {
+				owed[seat.Name] = seat.Unread[0].ID
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owed = owed
+}
+
+// rouse does what a finding asks for, and tells of it.
+func (c *crew) rouse(ctx context.Context, s *seat, f finding) error {
+	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: Watchdog(f)})
+	switch f.Did {
+	case didLook:
+		return nil // guard has poked the crew
+	case didEnd:
+		c.dismissMember(ctx, s, f.Reason, 0)
+		return nil // its leaving is told
+	case didGiveUp:
+		s.mate.Interrupt("covey's watchdog: " + f.Reason)
+		return c.giveUpOn(ctx, s, "twice in a row "+f.Reason)
+	}
+	if err := c.onceMore(ctx, s, f.Reason); err != nil {
+		return err
+	}
+	s.mate.Interrupt("covey's watchdog: " + f.Reason)
+	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s", s.member.Name, f.Reason))
+}
+
+// onceMore has a member go on with the turn that is about to be cut off. It is
+// mail, so that it survives a crash.
+func (c *crew) onceMore(ctx context.Context, s *seat, reason string) error {
+	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
+		"does not come to an end, do without."
+	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
+		To: []string{s.member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+	})
+	return err
+}
+
+// beat counts what a member does. crew.mu is held.
+func (w *watch) beat(e teammate.EventData) {
+	switch data := e.(type) {
+	case teammate.Warning, teammate.Notified:
+		return
+	case teammate.HeldUp:
+		w.heldUp = true
+		return
+	case teammate.TurnStarted:
+		w.calls, w.hooking = 0, 0
+	case teammate.ToolCalled:
+		w.calls++
+	case teammate.ToolReturned:
+		w.calls = max(w.calls-1, 0)
+	case teammate.HookStarted:
+		w.hooking++
+	case teammate.HookFinished:
+		w.hooking = max(w.hooking-1, 0)
+	case teammate.TurnEnded:
+		w.calls, w.hooking = 0, 0
+		if data.Reason == teammate.EndCompleted {
+			w.endedWell++
+		}
+	}
+	w.beats, w.heldUp = w.beats+1, false
+}
