@@ -80,7 +80,8 @@ const minPart = 4
 
 // find gives the request that who means: by its id, or among the open ones by the
 // beginning or the end of it, or by the name of the member that asks, if it
-// asks who one thing only.
+// asks who one thing only. By name nobody can mean what it has not read yet: a
+// request may have been replaced since.
 func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error) {
 	r, err := b.c.store.Request(ctx, id)
 	if err == nil {
@@ -88,10 +89,12 @@ func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error)
 	}
 	part := strings.ToUpper(id)
 	_, member := b.c.seat(id)
+	member = member || id == tasks.Person
+	unread := b.unreadOf(ctx, who)
 	var found []tasks.Request
 	for _, r := range b.list() {
 		byPart := len(id) >= minPart && (strings.HasPrefix(r.ID, part) || strings.HasSuffix(r.ID, part))
-		byName := member && r.Member == id && r.To == who
+		byName := member && r.Member == id && r.To == who && !unread[r.ID]
 		if byPart || byName {
 			found = append(found, r)
 		}
@@ -101,10 +104,29 @@ func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error)
 		return found[0], nil
 	case len(found) > 1:
 		return r, plainly(tasks.ErrInvalid, "%s may mean %d requests: %s", id, len(found), requestIDs(found))
+	case member && who == "":
+		return r, plainly(tasks.ErrNotFound, "%s may ask something else by now; answer by the id, which covey inbox lists", id)
 	case member:
-		return r, plainly(tasks.ErrNotFound, "%s asks nothing of %s now", id, who)
+		return r, plainly(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
 	}
 	return r, err
+}
+
+// unreadOf are the requests of which a member has not read yet. Where that cannot
+// be known nothing is held back: the answer itself is checked.
+func (b *inbox) unreadOf(ctx context.Context, who string) map[string]bool {
+	unread := map[string]bool{}
+	mail, err := b.c.store.Unread(ctx, who)
+	if err != nil {
+		return unread
+	}
+	for _, m := range mail {
+		var ref tasks.RequestRef
+		if json.Unmarshal(m.Data, &ref) == nil && ref.RequestID != "" {
+			unread[ref.RequestID] = true
+		}
+	}
+	return unread
 }
 
 // requestIDs lists ids for people.

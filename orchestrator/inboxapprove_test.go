@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// reviewed is a team whose dev's work rev must approve, or a person.
-func reviewed(approver, rev string) map[string]string {
+// reviewedTeam is a team whose dev's work rev must approve, or a person.
+func reviewedTeam(approver, rev string) map[string]string {
 	return map[string]string{
 		"team.yaml": strings.Replace(pairSpec, "  dev: {provider: script, script: dev.yaml}\n",
 			"  dev: {provider: script, script: dev.yaml}\n  rev: {provider: script, script: rev.yaml}\n", 1) +
@@ -51,7 +51,7 @@ const strictReviewer = `steps:
 // TestApprovalByAMember: the gates come first, then the approver is asked, and
 // asked anew after a no; the task is completed once and with approval.
 func TestApprovalByAMember(t *testing.T) {
-	r := newRig(t, reviewed("rev", strictReviewer))
+	r := newRig(t, reviewedTeam("rev", strictReviewer))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if r.made() != "ran\nmended\n" {
 		t.Errorf("made %q", r.made())
@@ -83,7 +83,7 @@ func TestApprovalByAMember(t *testing.T) {
 // TestApprovalByAPerson: it waits though nobody is attached, for the spec names a
 // person, and until then nobody is reminded of the task.
 func TestApprovalByAPerson(t *testing.T) {
-	u := start(newRig(t, reviewed("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
+	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
 	r := u.asked(tasks.AskApproval)
 	u.lines.wait(t, "dev at rest", func(l Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "I wait.")
@@ -109,7 +109,7 @@ func TestApprovalByAPerson(t *testing.T) {
 // its silence is a no; the team comes to an end.
 func TestApprovalTimeLimit(t *testing.T) {
 	clock := &handClock{}
-	files := reviewed("rev", "steps: [{say: hm, times: -1}]\n")
+	files := reviewedTeam("rev", "steps: [{say: hm, times: -1}]\n")
 	files["team.yaml"] += "ask_limit: 1h\n"
 	u := start(newRig(t, files), clock)
 	u.asked(tasks.AskApproval)
@@ -136,7 +136,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 
 // TestApprovalOfOnesOwnWork: nobody is asked about what it has done itself.
 func TestApprovalOfOnesOwnWork(t *testing.T) {
-	r := newRig(t, reviewed("dev", "steps: [{say: hm, times: -1}]\n"))
+	r := newRig(t, reviewedTeam("dev", "steps: [{say: hm, times: -1}]\n"))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if n := len(of[tasks.Request](r, "request")); n != 0 {
 		t.Errorf("%d requests", n)

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/bus"
@@ -26,7 +27,7 @@ type InboxQuery struct {
 
 // InboxAnswer is what a person says to a question.
 type InboxAnswer struct {
-	ID       string `json:"id"` // as in InboxQuery
+	ID       string `json:"id"` // its id, or the beginning or end of it
 	Approve  bool   `json:"approve"`
 	Feedback string `json:"feedback,omitempty"`
 	// Mode is the permission mode that goes with an approved plan; empty: the
@@ -82,7 +83,8 @@ func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]tasks.Reque
 
 // answerFor takes in a person's answer.
 func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (tasks.Request, error) {
-	r, err := c.asks.find(ctx, tasks.Person, a.ID)
+	// Not by name: what a member asks may be something else by now.
+	r, err := c.asks.find(ctx, "", a.ID)
 	if err != nil {
 		return r, err
 	}
@@ -119,7 +121,7 @@ func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
 		return reply, err
 	}
 	if !r.Approved() {
-		reply.Reason = closingText(r)
+		reply.Reason = strings.TrimSuffix(closingText(r), ".")
 		return reply, nil
 	}
 	s, ok := c.seat(e.Member)
@@ -167,11 +169,29 @@ func (c *Client) EndMember(ctx context.Context, e EndMember) (EndReply, error) {
 func RequestText(r tasks.Request) string {
 	switch p := payloadOf(r); r.Kind {
 	case tasks.AskPermission:
-		if text, err := json.MarshalIndent(p.Input, "", "  "); err == nil && len(p.Input) > 0 {
-			return string(text)
-		}
+		return indented(p.Input)
 	case tasks.AskPlan:
 		return p.Plan
 	}
 	return ""
+}
+
+// ForPerson reports whether a person is to answer a request.
+func ForPerson(r tasks.Request) bool { return r.To == tasks.Person }
+
+// indented is JSON as people read it: with its own signs, not with those that make
+// it safe for web pages. Empty: it is no JSON.
+func indented(input json.RawMessage) string {
+	var v any
+	if json.Unmarshal(input, &v) != nil {
+		return ""
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if enc.Encode(v) != nil {
+		return ""
+	}
+	return strings.TrimSpace(b.String())
 }

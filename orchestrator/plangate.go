@@ -26,6 +26,9 @@ const (
 	mcpPlan  = "team_submit_plan"
 )
 
+// PlanToolName is the team tool by which an agent program submits its plan.
+const PlanToolName = mcpPlan
+
 // keyPlan is where the store has what a member's approved plan lets it do.
 func keyPlan(member string) string { return "plan/" + member }
 

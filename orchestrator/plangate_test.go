@@ -145,7 +145,7 @@ func TestPlanOfTheLead(t *testing.T) {
 	if text := RequestText(r); text != "lead on" {
 		t.Errorf("a person reads %q", text)
 	}
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: "lead", Approve: true, Mode: "default"}); err != nil {
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true, Mode: "default"}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")

@@ -72,6 +72,11 @@ func (t *Teammate) onHold() string {
 	return t.opts.OnHold()
 }
 
+// AwaitsField is the field of an Outcome's Output by which whoever runs the hooks
+// says that a refusal is only a wait for somebody's answer: whose, as a JSON
+// string. Hooks themselves cannot set it.
+const AwaitsField = "coveyAwaits"
+
 // hold says whose answer a verdict's refusals wait for; empty: some refusal
 // wants the agent to do something.
 func (v Verdict) hold() string {

@@ -100,11 +100,6 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 	return v, nil
 }
 
-// AwaitsField is the field of an Outcome's Output by which whoever runs the hooks
-// says that a refusal is only a wait for somebody's answer: whose, as a JSON
-// string. Hooks themselves cannot set it.
-const AwaitsField = "coveyAwaits"
-
 // decide reads one gate's outcome. A Stop hook can also send the agent on
 // without refusing, by giving it more to think about.
 func decide(out hooks.Outcome) Verdict {

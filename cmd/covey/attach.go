@@ -21,8 +21,8 @@ func (c *cli) attachCommand() *cobra.Command {
 		Short: "Look over a member's shoulder and talk to it",
 		Long: `Show the last screen of a member's history, or of the whole team's, and then what
 happens, as it happens. A line that you type goes to that member (without MEMBER:
-to the lead) and is answered "delivered" or "queued". PgUp shows more of the
-history. Ctrl-D or q leaves; the team goes on. Several may be attached at once.
+to the lead) and is answered "delivered" or "queued". What members ask is answered by
+":approve ID [TEXT]" or ":deny ID [TEXT]". PgUp shows more of the history. Ctrl-D or q leaves; the team goes on. Several may be attached at once.
 
 On a pipe it prints what happens until the team ends.`,
 		Example: `  covey attach

@@ -146,6 +146,9 @@ func (m *attachModel) carryOut(a ask) tea.Cmd {
 func (a *attachment) send(ctx context.Context, text string) tea.Msg {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
+	if with, ok := answerLine(text); ok {
+		return a.answer(ctx, text, with)
+	}
 	to := a.who()
 	reply, err := a.client.Send(ctx, orchestrator.Send{To: to, Text: text})
 	if err != nil {

@@ -18,16 +18,22 @@ const downWithin = 15 * time.Second
 
 // downCommand is `covey down`.
 func (c *cli) downCommand() *cobra.Command {
-	var reason string
+	var end orchestrator.EndMember
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Stop the team; `covey up` takes it up again",
 		Long: `Stop the team in order: turns are cut off, processes ended, and everything that
-"covey up" needs to go on is on disk. Comes back when the team has ended.`,
+"covey up" needs to go on is on disk. Comes back when the team has ended.
+
+With --member one member leaves and the team goes on: it is asked first, and ended
+when it agrees, or when it has not answered in time. Its tasks are open again. The
+next "covey up" brings it back.`,
 		Example: `  covey down
   covey down --reason "the spec needs another look"
-  covey down --team changelog-crew`,
+  covey down --team changelog-crew
+  covey down --member backend --reason "nothing left to do"
+  covey down --member backend --now`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			place, err := c.find()
@@ -42,15 +48,39 @@ func (c *cli) downCommand() *cobra.Command {
 				return err
 			}
 			defer client.Close()
-			if err := takeDown(cmd.Context(), client, reason); err != nil {
+			if end.Member != "" {
+				return c.endMember(cmd.Context(), client, end, asJSON)
+			}
+			if err := takeDown(cmd.Context(), client, end.Reason); err != nil {
 				return err
 			}
 			return c.wasDown(downResult{Team: place.Team, Stopped: true}, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "say why, for the journal and the end report")
+	cmd.Flags().StringVar(&end.Reason, "reason", "", "say why, for the journal and the end report")
+	cmd.Flags().StringVar(&end.Member, "member", "", "end this `MEMBER` only; the team goes on")
+	cmd.Flags().DurationVar(&end.Wait, "deadline", 0, "with --member: how long it has to answer (default 2m)")
+	cmd.Flags().BoolVar(&end.Now, "now", false, "with --member: do not ask")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// endMember ends one member and says what came of it. A member that stays is no
+// success: a script that counts on its end must see that.
+func (c *cli) endMember(
+	ctx context.Context, client *orchestrator.Client, end orchestrator.EndMember, asJSON bool,
+) error {
+	reply, err := client.EndMember(ctx, end)
+	switch {
+	case err != nil:
+		return err
+	case asJSON && reply.Gone:
+		return c.out.json(reply)
+	case !reply.Gone:
+		return fmt.Errorf("%s stays: %s; --now ends it without asking", plainLine(end.Member), plainLine(reply.Reason))
+	}
+	c.out.printf("%s has left: %s; covey up brings it back\n", plainLine(end.Member), plainLine(reply.Reason))
+	return nil
 }
 
 // downResult is what `covey down --json` prints. That nothing was running is no

@@ -26,6 +26,7 @@ type payload struct {
 	Event       string          `json:"event"`
 	ExitCode    int             `json:"exit_code"`
 	FailedOpen  bool            `json:"failed_open"`
+	Feedback    string          `json:"feedback"`
 	For         string          `json:"for"`
 	From        string          `json:"from"`
 	Goal        string          `json:"goal"`
@@ -36,6 +37,7 @@ type payload struct {
 	Kind        string          `json:"kind"`
 	Known       bool            `json:"known"`
 	LastText    string          `json:"last_text"`
+	Member      string          `json:"member"`
 	Members     []string        `json:"members"`
 	Message     string          `json:"message"`
 	MS          int64           `json:"duration_ms"`
@@ -50,6 +52,7 @@ type payload struct {
 	Resumed     bool            `json:"resumed"`
 	Rule        string          `json:"rule"`
 	Skipped     string          `json:"skipped"`
+	State       string          `json:"state"`
 	Status      string          `json:"status"`
 	Stderr      string          `json:"stderr"`
 	Summary     string          `json:"summary"`

@@ -88,6 +88,10 @@ func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 	}
 	c.printWorktrees(s.Members)
 	c.printSchedules(s.Schedules, now)
+	if s.Requests > 0 {
+		c.out.printf("%s\n", c.out.paint(yellow, plural(s.Requests, "question")+
+			" for you: covey inbox shows and answers"))
+	}
 	c.printHookTrouble(hooksOf(s.Members))
 }
 

@@ -83,10 +83,11 @@ func (c *cli) addCommands(root *cobra.Command) {
 		groupRun: {c.upCommand(), c.runCommand(), c.downCommand(), c.trustCommand(), c.initCommand()},
 		groupTalk: {
 			c.psCommand(), c.attachCommand(), c.logsCommand(), c.sendCommand(), c.interruptCommand(), c.tasksCommand(),
+			c.inboxCommand(),
 		},
 		groupSetup: {
 			c.agentsCommand(), c.hooksCommand(), c.validateCommand(), c.schemaCommand(), c.doctorCommand(), c.modelCommand(),
-			c.mcpCommand(), c.versionCommand(), c.completionCommand(),
+			c.mcpCommand(), c.planCommand(), c.versionCommand(), c.completionCommand(),
 		},
 	} {
 		for _, cmd := range commands {

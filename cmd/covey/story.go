@@ -76,6 +76,8 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return "to " + p.To + ": " + firstOf(p.Summary, p.Text), normal
 	case "task":
 		return taskText(l, p), taskStyle(p.Op)
+	case "request":
+		return requestText(l, p)
 	case "held_up":
 		return "waits for " + p.For, faint
 	case "schedule":
@@ -218,6 +220,8 @@ func full(l orchestrator.Line) (entry, bool) {
 		e.text, e.style = limitText(l, p)+"\n"+quoted(p.Text), yellow
 	case "logged_out":
 		e.text, e.style = p.Agent+" is not logged in\n"+quoted(p.Hint), yellow
+	case "request":
+		e.text, e.style = requestText(l, p)
 	case "waiting", "held_up":
 		e.text, e.style = "waits for "+p.For, faint
 	case "subagent_started":

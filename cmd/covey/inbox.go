@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// inboxCommand is `covey inbox` with what hangs below it. Alone it lists, as
+// that is what a person does first.
+func (c *cli) inboxCommand() *cobra.Command {
+	list := c.inboxListCommand("inbox")
+	list.Short = "See and answer what waits for a person"
+	list.Long = `List what waits for an answer: calls that need permission, plans, work that is to be
+approved or merged, members in trouble, and what members were asked. Each question
+names its time limit and what counts when nobody answers. ID is a request's id, or the
+beginning or the end of it; show also takes the name of a member.`
+	list.Example = `  covey inbox
+  covey inbox show backend
+  covey inbox approve 01M7ZX4Q8GJ3N5T6V7W8X9Y0ZA
+  covey inbox deny X9Y0ZA --feedback "use the v2 API"`
+	list.AddCommand(c.inboxListCommand("list"), c.inboxShowCommand(), c.inboxAnswerCommand(true),
+		c.inboxAnswerCommand(false))
+	return list
+}
+
+// inboxListCommand is `covey inbox` and `covey inbox list`.
+func (c *cli) inboxListCommand(use string) *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: "List what waits for an answer",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := c.readInbox(cmd.Context(), orchestrator.InboxQuery{All: all})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.out.json(list)
+			}
+			c.printInbox(list, time.Now())
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also what was answered, as far as it is kept")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// inboxShowCommand is `covey inbox show`: what a person must have read before
+// saying yes.
+func (c *cli) inboxShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one request in full",
+		Args:  argCount(1, 1, "a request"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := c.readInbox(cmd.Context(), orchestrator.InboxQuery{ID: args[0]})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.out.json(list[0])
+			}
+			c.printRequest(list[0], time.Now())
+			return nil
+		},
+		ValidArgsFunction: c.completeMember,
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// inboxAnswerCommand is `covey inbox approve` and `covey inbox deny`. Neither asks
+// "are you sure": a script must be able to answer.
+func (c *cli) inboxAnswerCommand(yes bool) *cobra.Command {
+	a := orchestrator.InboxAnswer{Approve: yes}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "deny ID",
+		Short: "Say no to a request",
+		Long: `Say no to a request. The feedback goes to who asked. A request is answered once;
+a second answer fails and says whose the first was.`,
+		Example: `  covey inbox deny X9Y0ZA --feedback "not on main"`,
+		Args:    argCount(1, 1, "a request"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := c.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			a.ID = args[0]
+			r, err := client.AnswerInbox(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.out.json(r)
+			}
+			c.out.printf("%s\n", answeredText(r))
+			return nil
+		},
+		ValidArgsFunction: c.completeMember,
+	}
+	cmd.Flags().StringVar(&a.Feedback, "feedback", "", "what to tell who asked")
+	jsonFlag(cmd, &asJSON)
+	if yes {
+		cmd.Use, cmd.Short, cmd.Example = "approve ID", "Say yes to a request", "  covey inbox approve X9Y0ZA"
+		cmd.Long = `Say yes to a request: a call runs, a plan is carried out, a task is completed, a
+member in trouble goes on. A request is answered once; a second answer fails and
+says whose the first was.`
+		cmd.Flags().StringVar(&a.Mode, "mode", "", "with a plan: the permission `MODE` that the member works in")
+	}
+	return cmd
+}
+
+// readInbox asks the running team, or reads its files: questions outlive the
+// process that asked them.
+func (c *cli) readInbox(ctx context.Context, q orchestrator.InboxQuery) ([]tasks.Request, error) {
+	place, err := c.find()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	client, err := orchestrator.Dial(ctx, place)
+	if err == nil {
+		defer client.Close()
+		return client.Inbox(ctx, q)
+	}
+	if !errors.Is(err, orchestrator.ErrNotRunning) {
+		return nil, err
+	}
+	return filedInbox(ctx, place, q)
+}
+
+// filedInbox reads the questions of a team that does not run. They can be
+// answered once it does.
+func filedInbox(ctx context.Context, place orchestrator.Place, q orchestrator.InboxQuery) ([]tasks.Request, error) {
+	store, err := tasks.Open(place.Store(), &tasks.Options{
+		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait,
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return []tasks.Request{}, nil // a team that has never run has asked nothing
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	if q.ID != "" {
+		r, err := store.Request(ctx, q.ID)
+		return []tasks.Request{r}, err
+	}
+	list, err := store.Requests(ctx)
+	if err != nil || q.All {
+		return list, err
+	}
+	return slices.DeleteFunc(list, func(r tasks.Request) bool { return !r.Open() }), nil
+}
+
+// printInbox prints questions as a table, and below it how to answer.
+func (c *cli) printInbox(list []tasks.Request, now time.Time) {
+	if len(list) == 0 {
+		c.out.printf("nothing waits for an answer\n")
+		return
+	}
+	t := &table{head: []string{"ID", "KIND", "FROM", "TO", "STATE", "LEFT", "WHAT"}}
+	mine := false
+	for _, r := range list {
+		mine = mine || r.Open() && orchestrator.ForPerson(r)
+		t.add(cell{text: r.ID}, cell{text: string(r.Kind)}, cell{text: r.Member}, cell{text: answererText(r)},
+			cell{text: string(r.State)}, cell{text: leftText(r, now)}, cell{text: plainLine(firstLineOf(r.Text))})
+	}
+	t.print(c.out)
+	if mine {
+		c.out.printf("%s\n", c.out.paint(faint, "covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID tells all"))
+	}
+}
+
+// printRequest prints one question in full.
+func (c *cli) printRequest(r tasks.Request, now time.Time) {
+	c.out.printf("%s %s from %s, for %s, %s\n", r.Kind, r.ID, plainLine(r.Member), answererText(r), r.State)
+	if left := leftText(r, now); left != "" {
+		c.out.printf("%s left; without an answer it counts as %s\n", left, map[bool]string{true: "yes", false: "no"}[r.Default])
+	}
+	c.out.printf("\n%s\n", plain(r.Text))
+	if more := orchestrator.RequestText(r); more != "" {
+		c.out.printf("\n%s\n", plain(more))
+	}
+	if !r.Open() {
+		c.out.printf("\n%s\n", answeredText(r))
+	}
+}
+
+// answererText is who is to answer.
+func answererText(r tasks.Request) string {
+	if orchestrator.ForPerson(r) {
+		return "you"
+	}
+	return plainLine(r.To)
+}
+
+// leftText is how long an open question may still wait.
+func leftText(r tasks.Request, now time.Time) string {
+	if !r.Open() || r.Deadline.IsZero() {
+		return ""
+	}
+	return elapsed(max(0, r.Deadline.Sub(now)))
+}
+
+// answeredText says what became of a request.
+func answeredText(r tasks.Request) string {
+	text := fmt.Sprintf("%s of %s: %s", r.Kind, plainLine(r.Member), r.State)
+	if r.By != "" && r.By != tasks.Person {
+		text += " by " + plainLine(r.By)
+	}
+	if r.Feedback != "" {
+		text += " (" + plainLine(r.Feedback) + ")"
+	}
+	return text
+}
+
+// firstLineOf is the first line of a text.
+func firstLineOf(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}

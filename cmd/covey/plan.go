@@ -1,0 +1,48 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// planCommand is `covey plan`, by which a member whose agent has no tools of ours
+// submits its plan. For people it does nothing: they approve plans.
+func (c *cli) planCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "plan TEXT...",
+		Short: "Submit a member's plan for approval (for members' agents)",
+		Long: `Submit the plan of a member with "plan: required", from a process that the member
+has started. A message tells the member whether the plan is approved. PLAN "-" reads
+it from standard input.`,
+		Example: `  covey plan - < plan.md`,
+		Args:    argCount(1, -1, "a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := c.textOf(args)
+			if err != nil {
+				return err
+			}
+			client, err := c.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			input, err := json.Marshal(map[string]string{"plan": text})
+			if err != nil {
+				return err
+			}
+			a, err := client.CallTool(cmd.Context(), orchestrator.TeamCall{Tool: orchestrator.PlanToolName, Input: input})
+			if err != nil {
+				return err
+			}
+			if a.IsError {
+				return errors.New(a.Text)
+			}
+			c.out.printf("%s\n", a.Text)
+			return nil
+		},
+	}
+}
