@@ -74,7 +74,7 @@ func (c *crew) hurryOn(seats []seatView) {
 
 // grace is how long a turn of the member may go on when something is used up.
 func (s *seat) grace() time.Duration {
-	if k := s.member.Agent.Kind; k == configs.ACP || k == configs.Command {
+	if k := s.agent().Kind; k == configs.ACP || k == configs.Command {
 		return handOverTimeProgram
 	}
 	return handOverTime

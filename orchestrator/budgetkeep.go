@@ -149,3 +149,24 @@ func (l *ledger) dueToKeep() bool {
 	l.kept = now
 	return true
 }
+
+// onLimit is what a vendor's limit means for the team.
+func (l *ledger) onLimit() configs.OnLimit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.budget.OnLimit
+}
+
+// setAgent lets other prices hold for a member, which goes on with another agent.
+func (l *ledger) setAgent(member string, a configs.Agent) {
+	l.change(func() {
+		account := l.accounts[member]
+		if account == nil {
+			return
+		}
+		account.model, account.free, account.grant = pricedAs(a), subscribed(a), handOverPasses
+		if a.Kind == configs.ACP || a.Kind == configs.Command {
+			account.grant = 1
+		}
+	})
+}

@@ -64,8 +64,9 @@ type crew struct {
 	schedules []configs.Schedule // that the run began with
 	slots     allotment
 	ledger    *ledger
-	merges    *mergeDesk // nil: there is nothing to merge
-	asks      *inbox     // nil: nobody asks anybody
+	agents    func(configs.Agent) []configs.Agent // one, and those it may be followed by; nil: no others
+	asks      *inbox                              // nil: nobody asks anybody
+	merges    *mergeDesk                          // nil: there is nothing to merge
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes
 	// its gates, as the spec has it by then; nil: they are not.
@@ -235,13 +236,14 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 // it went idle is committed by then, so a team never looks more at rest than
 // it is.
 func (c *crew) scene(ctx context.Context) (scene, error) {
-	s := scene{Broke: c.ledger.broke()}
+	s := scene{Broke: c.ledger.broke(), AtLimit: c.ledger.onLimit() == configs.StopAtLimit}
 	now := c.now()
 	c.mu.Lock()
 	s.Told, s.Reports, s.Noted, s.Digests = c.told, c.reported, c.noted, c.digests
 	for _, m := range c.seats() {
 		s.Seats = append(s.Seats, m.view(now))
 	}
+	c.lend(s.Seats)
 	c.mu.Unlock()
 	s.Free = c.freeSlots()
 	// Before the mail is read: an answer that closes a question in between is mail by
@@ -304,7 +306,7 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 		return c.handQuestions(s, m.Mark)
 	case giveNudge:
 		return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
-			{Kind: teammate.FromCovey, Text: tongueOf(s.member.Agent).nudgeText(m.Tasks)},
+			{Kind: teammate.FromCovey, Text: tongueOf(s.agent()).nudgeText(m.Tasks)},
 		}}, m.Mark)
 	case attention:
 		c.mu.Lock()
@@ -365,13 +367,14 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 		return nil
 	}
 	return c.hand(s, teammate.Work{Cause: teammate.ByTask, Inputs: []teammate.Input{
-		{Kind: teammate.FromTask, Text: tongueOf(s.member.Agent).claimText(t)},
+		{Kind: teammate.FromTask, Text: tongueOf(s.agent()).claimText(t)},
 	}}, "")
 }
 
 // hand gives an idle member work. mark is set for a nudge: the same one again
 // counts, anything else starts the count again.
 func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
+	c.reseat(s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.spent = false

@@ -133,7 +133,7 @@ func (c *crew) sumUp(e *Ending) (limited bool) {
 	e.Coordination = c.coordination()
 	for _, s := range c.seats() {
 		m := MemberEnding{
-			Name: s.member.Name, Agent: kindOf(s.member), Turns: s.watch.turns, Passes: s.watch.passes,
+			Name: s.member.Name, Agent: kindOf(s.self()), Turns: s.watch.turns, Passes: s.watch.passes,
 			Completed: s.watch.completed, Refusals: s.watch.refusals, State: Resting,
 			Tokens: s.watch.usage.Total(), CostUSD: s.watch.cost,
 			TokensUnknown: s.watch.untold,

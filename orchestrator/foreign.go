@@ -46,7 +46,7 @@ type thinker interface {
 func (o *Orchestrator) foreignGear(
 	ctx context.Context, s *seat, history teammate.History,
 ) (teammate.Agent, []teammate.Tool, error) {
-	a := s.member.Agent
+	a := s.agent()
 	l, ok := o.programs()[a.Name]
 	if !ok {
 		return nil, nil, plainly(ErrSpec, "agent %q has no program", a.Name)
@@ -110,7 +110,7 @@ func (f *foreigner) acp(start *offer) (thinker, error) {
 // offer is what the program is started with: its environment and arguments,
 // and the files that it finds.
 func (f *foreigner) offer(ctx context.Context) (*offer, error) {
-	o, p, member := f.o, f.launch.program, f.seat.member
+	o, p, member := f.o, f.launch.program, f.seat.self()
 	dir := filepath.Join(o.place.Scratch(), member.Name+".agent")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (f *foreigner) offer(ctx context.Context) (*offer, error) {
 
 // scripted lets the program think with its member's script, if it has one.
 func (f *foreigner) scripted(ctx context.Context, start *offer) error {
-	played := f.o.scripts()[f.seat.member.Agent.Model.Script]
+	played := f.o.scripts()[f.seat.agent().Model.Script]
 	if played == nil {
 		return nil
 	}

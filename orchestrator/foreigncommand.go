@@ -10,7 +10,7 @@ func (f *foreigner) command(start *offer) (thinker, error) {
 	}
 	start.set("COVEY_MCP_URL", url)
 	start.set("COVEY_MCP_TOKEN", token)
-	resume := f.seat.member.Agent.Resume
+	resume := f.seat.agent().Resume
 	if resume == nil {
 		resume = f.launch.program.resume
 	}

@@ -29,8 +29,7 @@ type launch struct {
 func findPrograms(team *configs.Team) (map[string]launch, error) {
 	found := map[string]launch{}
 	var errs []error
-	for _, m := range team.Members() {
-		a := m.Agent
+	for _, a := range thinkers(team) {
 		if _, known := found[a.Name]; known || a.Kind != configs.ACP && a.Kind != configs.Command {
 			continue
 		}

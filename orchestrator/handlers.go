@@ -215,7 +215,7 @@ func (c *crew) roster() []rosterEntry {
 	var list []rosterEntry
 	for _, s := range c.seats() {
 		list = append(list, rosterEntry{
-			Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.member),
+			Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.self()),
 			Description: s.member.Description, State: string(s.state()),
 		})
 	}
@@ -235,7 +235,7 @@ func (s *seat) state() MemberState {
 		return Working
 	case s.lockout != nil && s.lockout.LoggedOut:
 		return LoggedOut
-	case s.lockout != nil && !s.lockout.Until.IsZero():
+	case s.lockout != nil && !s.lockout.Until.IsZero(), !s.lent.IsZero():
 		return Limited
 	case s.attention != "":
 		return NeedsAttention
@@ -284,7 +284,7 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := MemberStatus{
-		Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.member), State: s.state(), Doing: s.watch.doing,
+		Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.self()), State: s.state(), Doing: s.watch.doing,
 		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
 		FailedOpen: s.watch.hooks.FailedOpen(), Hooks: s.watch.hooks.Noteworthy(),
 		Tokens:        s.watch.usage.Total(),
@@ -316,7 +316,10 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 		m.WaitsFor = "hook " + m.Background[0]
 	}
 	if m.State == Limited {
-		m.LimitedUntil = s.lockout.Until
+		m.LimitedUntil = s.lent
+		if s.lockout != nil {
+			m.LimitedUntil = s.lockout.Until
+		}
 	}
 	return m
 }

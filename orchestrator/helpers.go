@@ -14,7 +14,7 @@ import (
 // withHelpers adds the tool Agent to a member's team tools, if it has that one:
 // agents that a program brings have helpers of their own, if any.
 func (o *Orchestrator) withHelpers(s *seat, workspace *builtin.Tools, team []teammate.Tool) []teammate.Tool {
-	if s.member.Agent.Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
+	if s.agent().Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
 		return team
 	}
 	agent := workspace.AgentTool(builtin.Helpers{
@@ -51,10 +51,10 @@ func helperTypes(files []configs.Helper) []builtin.HelperType {
 // helperModel is what answers a helper of a member: the script that its own has
 // for helpers with such a prompt. Each helper plays it from the beginning.
 func (o *Orchestrator) helperModel(s *seat, h builtin.HelperModel) (teammate.Model, error) {
-	path := s.member.Agent.Model.Script
+	path := s.agent().Model.Script
 	played := o.scripts()[path]
 	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.Agent.Name)
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.agent().Name)
 	}
 	own, ok := played.Helper(h.Prompt)
 	if !ok {

@@ -72,8 +72,8 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 	scripts := map[string]*script.Script{}
 	var errs []error
 	paths := hookScripts(team)
-	for _, m := range team.Members() {
-		paths = append(paths, m.Agent.Model.Script)
+	for _, a := range thinkers(team) {
+		paths = append(paths, a.Model.Script)
 	}
 	for _, path := range paths {
 		if _, ok := scripts[path]; ok || path == "" {
@@ -222,9 +222,9 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	limits := s.member.Limits
-	c.ledger.open(s.member.Name, limits, s.member.Agent, history)
+	c.ledger.open(s.member.Name, limits, s.agent(), history)
 	options := teammate.Options{
-		Name: s.member.Name, Team: o.team().Name, Lead: s.lead, Kind: kindOf(s.member),
+		Name: s.member.Name, Team: o.team().Name, Lead: s.lead, Kind: kindOf(s.self()),
 		Equip: o.equipment(ctx, s, history, workdir),
 		Hooks: &c.live, Tasks: c.taskLister(), Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
@@ -249,7 +249,11 @@ func (o *Orchestrator) equipment(
 	ctx context.Context, s *seat, history teammate.History, workdir *teammate.Workdir,
 ) func() (teammate.Agent, []teammate.Tool, error) {
 	return func() (teammate.Agent, []teammate.Tool, error) {
-		switch s.member.Agent.Kind {
+		history, err := o.clearForAnother(s, history)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch s.agent().Kind {
 		case configs.ACP, configs.Command:
 			return o.foreignGear(ctx, s, history)
 		}
@@ -356,15 +360,15 @@ func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate
 	for i, t := range tools {
 		specs[i] = t.Spec()
 	}
-	if s.member.Agent.Kind == configs.Given {
+	if s.agent().Kind == configs.Given {
 		return o.givenAgent(s, history, specs)
 	}
-	played := o.scripts()[s.member.Agent.Model.Script]
+	played := o.scripts()[s.agent().Model.Script]
 	if played == nil {
-		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.member.Agent.Name)
+		return nil, fmt.Errorf("%w: agent %q has no model that this version can run", ErrSpec, s.agent().Name)
 	}
 	return builtin.New(builtin.Options{
-		Model:   played.Model(&script.Options{Served: history.Steps, IDPrefix: s.member.Name + "_"}),
+		Model:   played.Model(&script.Options{Served: history.Served(s.voice()), IDPrefix: s.member.Name + "_"}),
 		System:  func() string { return o.system(s) },
 		Tools:   specs,
 		History: history.Messages,

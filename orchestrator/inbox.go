@@ -344,7 +344,7 @@ func (b *inbox) view(seats []seatView) {
 
 // handQuestions reminds an idle member of the questions that it has not answered.
 func (c *crew) handQuestions(s *seat, mark string) error {
-	text := tongueOf(s.member.Agent).unansweredText(c.asks.toAnswer(s.member.Name))
+	text := tongueOf(s.agent()).unansweredText(c.asks.toAnswer(s.member.Name))
 	return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
 		{Kind: teammate.FromCovey, Text: text},
 	}}, mark)

@@ -234,7 +234,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
 	over := make(chan struct{})
 	close(over) // nobody reads this journal
-	c := &crew{poked: make(chan struct{}, 1), journal: &journal{done: over}, slots: allotment{byAgent: map[string]*slots{"one": {free: 1}}}}
+	c := &crew{poked: make(chan struct{}, 1), journal: &journal{done: over}, slots: allotment{byLogin: map[string]*slots{"one": {free: 1}}}}
 	s := &seat{crew: c}
 	s.member.Agent.Name = "one"
 	release, err := s.Admit(ctx)

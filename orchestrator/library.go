@@ -57,7 +57,7 @@ func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 func (o *Orchestrator) givenAgent(
 	s *seat, history teammate.History, tools []teammate.Spec,
 ) (agent teammate.Agent, err error) {
-	name := s.member.Agent.Name
+	name := s.agent().Name
 	// It is not our code: its panic is the end of one member and not of all.
 	defer func() {
 		if cause := recover(); cause != nil {

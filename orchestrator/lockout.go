@@ -32,6 +32,7 @@ type lockout struct {
 	Tries     int       `json:"tries"`           // tries in a row that covey made by itself
 	Again     bool      `json:"again,omitempty"` // the lockout before it was no different: everybody knows
 	Text      string    `json:"text"`            // what the agent said
+	Heard     bool      `json:"-"`               // since then its vendor has answered
 }
 
 // lockState says what a lockout means now.
@@ -122,9 +123,9 @@ func limitText(m configs.Member, l lockout, now time.Time) string {
 // crew.mu is held.
 func (s *seat) lockedEnding(now time.Time) (MemberState, string) {
 	if s.lockout.LoggedOut {
-		return LoggedOut, loginText(s.member, s.lockout.Text, "covey up")
+		return LoggedOut, loginText(s.self(), s.lockout.Text, "covey up")
 	}
-	return Limited, limitText(s.member, *s.lockout, now)
+	return Limited, limitText(s.self(), *s.lockout, now)
 }
 
 // ShortTime is a time of these days as people say it: the time of day, with the
@@ -152,6 +153,9 @@ func (c *crew) recallLockouts(ctx context.Context) error {
 		if err := value(ctx, c.store, keyLockout(s.member.Name), &l); err != nil {
 			return fmt.Errorf("whether %s is locked out: %w", s.member.Name, err)
 		}
+		if err := c.recallFallback(ctx, s); err != nil {
+			return err
+		}
 		if l != nil && l.LoggedOut {
 			l.LoggedOut, l.Until = false, time.Time{}
 		}
@@ -173,16 +177,18 @@ func (c *crew) lock(ctx context.Context, s *seat, d teammate.EventData) teammate
 		l = s.nextLockout(e.Text)
 		l.Until = retryAt(now, e.Until, l.Tries)
 		l.Known = l.Until.Equal(e.Until)
-		e.Agent, e.Known, e.Until = agentName(s.member), l.Known, l.Until
+		at := l.Until
+		l.Until = c.usedUpUntil(ctx, s, at)
+		e.Agent, e.Known, e.Until = agentName(s.self()), l.Known, at
 		d = e
 	case teammate.LoggedOut:
 		l = s.nextLockout(e.Hint)
 		l.LoggedOut = true
-		e.Agent, e.Fix = agentName(s.member), loginCommand(s.member)
+		e.Agent, e.Fix = agentName(s.self()), loginCommand(s.self())
 		d = e
 	case teammate.NeedsAttention:
 		if e.Kind == "login" {
-			e.Reason = loginText(s.member, s.locked().Text, fmt.Sprintf("covey send %s \"go on\"", s.member.Name))
+			e.Reason = loginText(s.self(), s.locked().Text, fmt.Sprintf("covey send %s \"go on\"", s.member.Name))
 		}
 		return e
 	default:
@@ -237,7 +243,11 @@ func (c *crew) tellOfLimit(ctx context.Context, s *seat, e teammate.Limited) err
 		return fmt.Errorf("the tasks of %s: %w", s.member.Name, err)
 	}
 	text := fmt.Sprintf("Teammate %s waits: %s.", s.member.Name,
-		limitText(s.member, lockout{Until: e.Until, Known: e.Known}, c.now()))
+		limitText(s.self(), lockout{Until: e.Until, Known: e.Known}, c.now()))
+	if l := s.locked(); l.Until.IsZero() {
+		text = fmt.Sprintf("Teammate %s has reached the usage limit of %s and goes on with another agent.", s.member.Name, e.Agent)
+		owned = nil
+	}
 	open := slices.DeleteFunc(owned, func(t tasks.Task) bool { return t.Status == tasks.Completed })
 	if len(open) > 0 {
 		text += " It keeps " + taskNames(open) + " and goes on with what it was asked; reassign what cannot wait."

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
@@ -45,7 +46,11 @@ type seat struct {
 	// nil fire runs no hooks.
 	permissions teammate.Permissions
 	fire        func(context.Context, hooks.Payload) (hooks.Outcome, error)
-	closers     []func() error // what the member has open, in the order of opening
+	closers     []func() error                // what the member has open, in the order of opening
+	instead     atomic.Pointer[configs.Agent] // what it has fallen back to; nil: its own agent
+	// equipped and renewed say that it has had an agent, and another before this one;
+	// they belong to its goroutine.
+	equipped, renewed bool
 
 	// All below is guarded by crew.mu.
 	relieved     bool // it is to leave its seat, for another life or for good
@@ -62,8 +67,10 @@ type seat struct {
 	over         overrun
 	nudges       int
 	nudged       string
-	lockout      *lockout // nil: none; not changed once it stands here
-	waits        string   // what it waits for before a turn that it has work for; empty: nothing
+	lent         time.Time            // until when it waits though nothing has kept it from a turn of its own: its login is used up
+	lockout      *lockout             // nil: none; not changed once it stands here
+	used         map[string]time.Time // until when which of its agents are used up; not changed once it stands here
+	waits        string               // what it waits for before a turn that it has work for; empty: nothing
 	watch        watch
 	stint        stint
 	costs        costs          // the lead's
@@ -83,14 +90,14 @@ type seat struct {
 func (s *seat) view(now time.Time) seatView {
 	v := seatView{
 		Name: s.member.Name, Lead: s.lead, Idle: s.idle, Gone: s.gone != "", Attention: s.attention,
-		Agent: s.member.Agent.Name, Lock: s.lockout.state(now),
+		Agent: loginOf(s.agent()), Lock: s.lockout.state(now),
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(s.member),
 		Nudges: s.nudges, Nudged: s.nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ledger.spent(s.member.Name)
 	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.awaited()
 	if v.Lock == lockUsedUp {
-		v.Until = s.lockout.Until
+		v.Until, v.LockText = s.lockout.Until, limitText(s.self(), *s.lockout, now)
 	}
 	return v
 }
@@ -161,7 +168,7 @@ func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input
 	if err != nil {
 		return nil, err
 	}
-	in := append(tongueOf(s.member.Agent).inputs(show, about), notes...)
+	in := append(tongueOf(s.agent()).inputs(show, about), notes...)
 	s.showing(show, in)
 	return in, nil
 }

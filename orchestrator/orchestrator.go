@@ -218,6 +218,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 	c.ledger = newLedger(o.team().Budget, o.prices, 0, time.Now())
 	c.ledger.tell = c.tellOfUse
+	c.agents = o.agentsOf()
 	before, err := o.prepare(ctx, c)
 	c.setGoal(before.goal)
 	if err != nil || before.done {

@@ -21,6 +21,7 @@ type scene struct {
 	Seats   []seatView   // the lead first, then in file order
 	Broke   string       // what of its budget the team has used up; empty: nothing
 	Stopped string       // why no turn may begin any more; empty: they may
+	AtLimit bool         // a usage limit that the team has to wait for stops it
 	Told    string       // the impasse that the lead was last told of
 	Reports string       // the finished list that the lead last reported on
 	// Merging are the tasks whose work is on its way into its branch.
@@ -46,6 +47,8 @@ type seatView struct {
 	Agent     string    // key of scene.Free
 	Lock      lockState // its agent cannot be used for now
 	Until     time.Time // lockUsedUp only: for how long
+	LockText  string    // likewise, for people
+	Borrowed  bool      // the lock is another member's, on the same login
 	SelfClaim bool
 	DependsOn []string // members whose open work it waits for
 	HeldBy    string   // the one of them that has some; plan finds it out
@@ -95,6 +98,9 @@ type move struct {
 // called after every change and must be a function of the scene alone: one
 // call's moves, once carried out, are visible in the next scene.
 func plan(s scene) []move {
+	if s.AtLimit && s.Stopped == "" {
+		s.Stopped = atLimit(s)
+	}
 	if s.Broke != "" || s.Stopped != "" {
 		return windDown(s)
 	}
@@ -145,10 +151,11 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 	}
 	// Each try of a member that is locked out costs an answer of the vendor's, so
 	// only a person can cause one.
-	if seat.Lock == lockOver || seat.Lock != "" && slices.ContainsFunc(seat.Unread, fromOperator) {
+	called := slices.ContainsFunc(seat.Unread, fromOperator)
+	if !seat.Borrowed && (seat.Lock == lockOver || seat.Lock != "" && called) {
 		return move{Kind: giveGoOn, Member: seat.Name}, true
 	}
-	if seat.Lock != "" {
+	if seat.Lock != "" && !(seat.Borrowed && called) {
 		return move{}, false
 	}
 	if seat.HeldBy != "" {

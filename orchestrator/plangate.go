@@ -281,7 +281,7 @@ func (c *crew) leavePlanning(ctx context.Context, s *seat, mode string) error {
 func (c *crew) mayFinish(member string) error {
 	if s, ok := c.seat(member); ok && s.mustPlan() {
 		return plainly(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
-			"submit the plan with %s and wait for the answer", tongueOf(s.member.Agent).planning())
+			"submit the plan with %s and wait for the answer", tongueOf(s.agent()).planning())
 	}
 	return nil
 }

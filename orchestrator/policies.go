@@ -66,7 +66,7 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	s, ok := c.seat(member)
 	words := byTools
 	if ok {
-		words = tongueOf(s.member.Agent)
+		words = tongueOf(s.agent())
 	}
 	own := slices.DeleteFunc(c.stillOwed(actable(all, member)), c.asks.holds)
 	if member != "" && len(own) > 0 {

@@ -149,6 +149,8 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 			c.act(ctx, s, c.needsAttention(ctx, s, data.Reason))
 		case teammate.ToolReturned:
 			c.afterCall(s)
+		case teammate.ToolCalled:
+			c.vendorAnswered(s)
 		case teammate.HelperEnded:
 			c.poke() // it may be what the team was waiting for
 		case teammate.Idle:

@@ -88,43 +88,57 @@ func (p *slots) resize(by int) {
 	}
 }
 
-// allotment has the slots of all agents that have a limit, by their names.
+// allotment has the slots of all logins whose agents have a limit.
 type allotment struct {
 	mu      sync.Mutex
-	byAgent map[string]*slots
+	byLogin map[string]*slots
 	size    map[string]int
 }
 
-// of are an agent's slots; nil: it has no limit.
+// of are a login's slots; nil: it has no limit.
 func (a *allotment) of(agent string) *slots {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.byAgent[agent]
+	return a.byLogin[agent]
 }
 
-// allot gives the agents of members the slots that the spec has for them. An agent
+// allot gives the logins of members the slots that the spec has for them. A login
 // that has no limit any more has slots for everybody.
 func (c *crew) allot(members []configs.Member) {
 	a := &c.slots
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.byAgent == nil {
-		a.byAgent, a.size = map[string]*slots{}, map[string]int{}
+	if a.byLogin == nil {
+		a.byLogin, a.size = map[string]*slots{}, map[string]int{}
 	}
-	for _, m := range members {
-		name, size := m.Agent.Name, m.Agent.Parallel
+	for login, size := range c.parallel(members) {
 		switch {
-		case name == "" || size == 0 && a.byAgent[name] == nil:
-		case a.byAgent[name] == nil:
-			a.byAgent[name], a.size[name] = &slots{free: size}, size
+		case size == 0 && a.byLogin[login] == nil:
+		case a.byLogin[login] == nil:
+			a.byLogin[login], a.size[login] = &slots{free: size}, size
 		default:
 			if size == 0 {
 				size = math.MaxInt32
 			}
-			a.byAgent[name].resize(size - a.size[name])
-			a.size[name] = size
+			a.byLogin[login].resize(size - a.size[login])
+			a.size[login] = size
 		}
 	}
+}
+
+// parallel is how many turns may be taken at once on each login of members; 0: any
+// number. Of two agents that share one and disagree, the careful one counts.
+func (c *crew) parallel(members []configs.Member) map[string]int {
+	sizes := map[string]int{}
+	for _, m := range members {
+		for _, a := range c.chain(m.Agent) {
+			login := loginOf(a)
+			if had := sizes[login]; login != "" && (had == 0 || a.Parallel > 0 && a.Parallel < had) {
+				sizes[login] = a.Parallel
+			}
+		}
+	}
+	return sizes
 }
 
 // allotSeats is allot for those that have a seat.
@@ -136,12 +150,12 @@ func (c *crew) allotSeats() {
 	c.allot(members)
 }
 
-// freeSlots is how many more turns may begin, by agent.
+// freeSlots is how many more turns may begin, by login.
 func (c *crew) freeSlots() map[string]int {
 	c.slots.mu.Lock()
 	defer c.slots.mu.Unlock()
 	free := map[string]int{}
-	for agent, p := range c.slots.byAgent {
+	for agent, p := range c.slots.byLogin {
 		free[agent] = p.left()
 	}
 	return free
@@ -157,8 +171,8 @@ func (s *seat) Admit(ctx context.Context) (release func(), err error) {
 
 // takeSlot waits for a slot and notes it.
 func (s *seat) takeSlot(ctx context.Context) error {
-	agent := s.member.Agent.Name
-	release, err := s.crew.slots.of(agent).take(ctx, func() {
+	agent := agentName(s.self())
+	release, err := s.crew.slots.of(loginOf(s.agent())).take(ctx, func() {
 		s.setWaits("a slot of " + agent)
 		s.crew.journal.sink(teammate.Event{
 			Member: s.member.Name, Turn: s.turn(), Data: teammate.Waiting{For: "a slot of " + agent},

@@ -19,7 +19,7 @@ func surroundingsOf(workspace string) surroundings {
 // instructionsOf are those that covey shows a member; nil: its agent is a
 // program, and reads such files by itself.
 func (c *crew) instructionsOf(s *seat) *teammate.Instructions {
-	if s.member.Agent.Kind == configs.ACP || s.member.Agent.Kind == configs.Command {
+	if s.agent().Kind == configs.ACP || s.agent().Kind == configs.Command {
 		return nil
 	}
 	if s.tree != nil { // on its branch they may be others, and there they are its own to read

@@ -12,15 +12,16 @@ import (
 // History is what a transcript held when it was opened. The zero value is a
 // new conversation.
 type History struct {
-	Messages  []Message       // the conversation, oldest first
-	Turns     int             // number of the last turn begun; 0: none yet
-	Steps     map[int]int     // script step -> how often it has served
-	Delivered map[string]bool // ids of the messages (mail, goal, tasks) that it shows
-	Usage     Usage           // tokens of all model requests so far
-	CostUSD   float64         // what they cost then, as far as prices were known
-	Cut       *Cut            // the turn that was cut off; nil: every turn ended
-	Kept      []Input         // what the next prompt has to begin with
-	Helpers   []string        // ids of helpers that worked beside the member and were cut off
+	Messages  []Message              // the conversation, oldest first
+	Turns     int                    // number of the last turn begun; 0: none yet
+	Steps     map[int]int            // step of the member's own script -> how often it has served
+	Voices    map[string]map[int]int // likewise, of other agents that it has had
+	Delivered map[string]bool        // ids of the messages (mail, goal, tasks) that it shows
+	Usage     Usage                  // tokens of all model requests so far
+	CostUSD   float64                // what they cost then, as far as prices were known
+	Cut       *Cut                   // the turn that was cut off; nil: every turn ended
+	Kept      []Input                // what the next prompt has to begin with
+	Helpers   []string               // ids of helpers that worked beside the member and were cut off
 
 	helperType, helperCall string // in a helper's own transcript: its kind, and the last call that wanted it
 }
@@ -179,7 +180,7 @@ func (p *past) addAssistant(ln line) {
 	p.h.Messages = append(p.h.Messages, *ln.Message)
 	p.said = true
 	if ln.Step != nil {
-		p.h.Steps[*ln.Step]++
+		p.h.Served(ln.Voice)[*ln.Step]++
 	}
 	p.spend(ln)
 	p.cut.Passes++
@@ -190,6 +191,20 @@ func (p *past) addAssistant(ln line) {
 		p.cut.Point = CutAtTools
 		p.cut.Refusals = 0 // a tool call starts the count again
 	}
+}
+
+// Served is how often which steps of an agent's script have served, by its voice.
+func (h *History) Served(voice string) map[int]int {
+	if voice == "" {
+		return h.Steps
+	}
+	if h.Voices == nil {
+		h.Voices = map[string]map[int]int{}
+	}
+	if h.Voices[voice] == nil {
+		h.Voices[voice] = map[int]int{}
+	}
+	return h.Voices[voice]
 }
 
 // spend counts what a line says was used.

@@ -21,6 +21,7 @@ type line struct {
 	Mail     []string    `json:"mail,omitempty"`     // user: ids that it shows
 	Refusals int         `json:"refusals,omitempty"` // user: turn ends refused in a row so far
 	Step     *int        `json:"step,omitempty"`     // assistant: script step that served it
+	Voice    string      `json:"voice,omitempty"`    // assistant: the agent, where it is not the member's own
 	Usage    *Usage      `json:"usage,omitempty"`    // assistant: tokens of its request
 	CostUSD  float64     `json:"costUsd,omitempty"`  // what Usage cost, where a price was known
 

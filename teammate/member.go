@@ -46,6 +46,9 @@ type Teammate struct {
 	title string // of the session, as hooks have named it
 	first string // what a hook has the lead asked first; empty: nothing
 
+	renewed atomic.Pointer[string] // the member is to have another agent: its voice
+	voice   string                 // whose words the transcript takes down; empty: its own agent's
+
 	watching watching        // files
 	folders  map[string]bool // below the workspace, whose instructions were read
 }
@@ -169,6 +172,9 @@ func (t *Teammate) work(ctx context.Context) error {
 
 // equip sees to it that the member has its agent and tools.
 func (t *Teammate) equip() error {
+	if voice := t.renewed.Swap(nil); voice != nil && t.opts.Equip != nil {
+		t.opts.Agent, t.voice = nil, *voice
+	}
 	if t.opts.Agent != nil {
 		return nil
 	}
@@ -182,6 +188,11 @@ func (t *Teammate) equip() error {
 	t.opts.Agent = agent
 	return nil
 }
+
+// Renew lets Equip make another agent when the next turn begins. What that one says
+// stands in the transcript under its voice; empty is the member's own agent. It may
+// be called from any goroutine, and before Run.
+func (t *Teammate) Renew(voice string) { t.renewed.Store(&voice) }
 
 // Interrupt ends the running turn with the cause ErrInterrupted; reason is
 // what people read. The member goes on with its next work. Without a running

@@ -79,6 +79,9 @@ func (u *turn) Record(m Record) error {
 	if m.Message.Role == User {
 		ln.Refusals = u.refusals
 	}
+	if m.Message.Role == Assistant {
+		ln.Voice = u.t.voice
+	}
 	if ln.Usage != nil {
 		ln.CostUSD = u.t.price(*ln.Usage)
 	}

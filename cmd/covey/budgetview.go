@@ -62,3 +62,16 @@ func budgetText(l orchestrator.Line) (string, style) {
 	}
 	return fmt.Sprintf("has used %s of %s", u, whose), levelStyle(u.Level)
 }
+
+// fallbackText tells of a member that goes on with another agent.
+func fallbackText(l orchestrator.Line) string {
+	var a orchestrator.AgentChanged
+	if json.Unmarshal(l.Data, &a) != nil {
+		return ""
+	}
+	if a.Until.IsZero() {
+		return fmt.Sprintf("goes back from %s to %s", a.From, a.To)
+	}
+	return fmt.Sprintf("goes on with %s, until %s has no limit any more (%s)", a.To, a.From,
+		orchestrator.ShortTime(a.Until.Local(), l.Time.Local()))
+}

@@ -84,6 +84,8 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return scheduleText(p), faint
 	case "budget":
 		return budgetText(l)
+	case "agent_changed":
+		return fallbackText(l), yellow
 	case "limited", "team_waits":
 		return limitText(l, p), yellow
 	}

@@ -1,0 +1,199 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// AgentChanged is sent when a member goes on with another agent, because its own
+// has reached a vendor's limit, or has it no more.
+type AgentChanged struct {
+	From  string    `json:"from"` // as people know the agents
+	To    string    `json:"to"`
+	Until time.Time `json:"until,omitzero"` // when it goes back to its own; zero: it has
+}
+
+// EventType is the journal's name for it.
+func (AgentChanged) EventType() string { return "agent_changed" }
+
+// keyFallback is where the store has which agents of a member are used up, and
+// until when.
+func keyFallback(member string) string { return "fallback/" + member }
+
+// agent is what thinks behind the member now: its own agent, or one that it has
+// fallen back to. It may be called from any goroutine.
+func (s *seat) agent() configs.Agent {
+	if a := s.instead.Load(); a != nil {
+		return *a
+	}
+	return s.member.Agent
+}
+
+// self is the member with the agent that it has now.
+func (s *seat) self() configs.Member {
+	m := s.member
+	m.Agent = s.agent()
+	return m
+}
+
+// fallbacks are the agents that a may be followed by, one after another, itself
+// first. A circle ends where it began.
+func fallbacks(team *configs.Team, a configs.Agent) []configs.Agent {
+	chain := []configs.Agent{a}
+	for a.Fallback != "" {
+		next, ok := team.Agents[a.Fallback]
+		if !ok || slices.ContainsFunc(chain, func(b configs.Agent) bool { return b.Name == next.Name }) {
+			break
+		}
+		chain, a = append(chain, next), next
+	}
+	return chain
+}
+
+// thinkers are the agents of all members, with those that they may fall back to.
+func thinkers(team *configs.Team) []configs.Agent {
+	var list []configs.Agent
+	for _, m := range team.Members() {
+		if team.Budget.OnLimit == configs.FallBack {
+			list = append(list, fallbacks(team, m.Agent)...)
+		} else {
+			list = append(list, m.Agent)
+		}
+	}
+	return list
+}
+
+// usable is the first agent of a chain whose limit is over, and else when the
+// first of them will be.
+func usable(chain []configs.Agent, used map[string]time.Time, now time.Time) (a configs.Agent, until time.Time, ok bool) {
+	for _, a := range chain {
+		at := used[a.Name]
+		if !at.Round(0).After(now.Round(0)) {
+			return a, time.Time{}, true
+		}
+		if until.IsZero() || at.Before(until) {
+			until = at
+		}
+	}
+	return chain[0], until, false
+}
+
+// chain is what a member with an agent may think with; that alone where a limit is
+// to be waited for.
+func (c *crew) chain(own configs.Agent) []configs.Agent {
+	if c.agents == nil || c.ledger.onLimit() != configs.FallBack {
+		return []configs.Agent{own}
+	}
+	return c.agents(own)
+}
+
+// usedUpUntil notes that the agent which a member has now is used up, and says
+// when it can go on: at once (zero), if there is another to fall back to.
+func (c *crew) usedUpUntil(ctx context.Context, s *seat, until time.Time) time.Time {
+	chain := c.chain(s.member.Agent)
+	if len(chain) == 1 {
+		return until
+	}
+	c.mu.Lock()
+	used := map[string]time.Time{}
+	for _, a := range chain { // what is no agent of its any more is forgotten
+		if at, ok := s.used[a.Name]; ok {
+			used[a.Name] = at
+		}
+	}
+	used[s.agent().Name] = until
+	s.used = used
+	c.mu.Unlock()
+	c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyFallback(s.member.Name), raw(used)))
+	_, until, _ = usable(chain, used, c.now())
+	return until
+}
+
+// reseat gives an idle member the agent that it is to go on with: its own as soon
+// as that has no limit any more, else the first that has none.
+func (c *crew) reseat(s *seat) {
+	c.mu.Lock()
+	used := s.used
+	c.mu.Unlock()
+	before := s.agent()
+	if len(used) == 0 && before.Name == s.member.Agent.Name {
+		return
+	}
+	a, _, ok := usable(c.chain(s.member.Agent), used, c.now())
+	if !ok || a.Name == before.Name {
+		return
+	}
+	voice := ""
+	s.instead.Store(nil)
+	if a.Name != s.member.Agent.Name {
+		voice = a.Name
+		s.instead.Store(&a)
+	}
+	s.mate.Renew(voice)
+	c.ledger.setAgent(s.member.Name, a)
+	changed := AgentChanged{From: agentName(configs.Member{Agent: before}), To: agentName(s.self())}
+	if voice != "" {
+		changed.Until = used[s.member.Agent.Name]
+	}
+	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: changed})
+}
+
+// recallFallback reads which agents of a member were used up in an earlier run,
+// so that also a turn that was cut off goes on with the agent that it had.
+func (c *crew) recallFallback(ctx context.Context, s *seat) error {
+	var used map[string]time.Time
+	if err := value(ctx, c.store, keyFallback(s.member.Name), &used); err != nil {
+		return fmt.Errorf("which agents of %s are used up: %w", s.member.Name, err)
+	}
+	c.mu.Lock()
+	s.used = used
+	c.mu.Unlock()
+	if len(used) > 0 && s.mate != nil {
+		c.reseat(s)
+	}
+	return nil
+}
+
+// agentsOf makes what gives the agents that one may be followed by, of the kinds
+// that their programs turned out to have.
+func (o *Orchestrator) agentsOf() func(configs.Agent) []configs.Agent {
+	return func(a configs.Agent) []configs.Agent {
+		chain := fallbacks(o.team(), a)
+		for i := range chain {
+			if l, ok := o.programs()[chain[i].Name]; ok {
+				chain[i].Kind = cmp.Or(l.program.kind, chain[i].Kind)
+			}
+		}
+		return chain
+	}
+}
+
+// clearForAnother ends the program that the member had, if it is to get another
+// agent, and reads what its conversation has come to.
+func (o *Orchestrator) clearForAnother(s *seat, history teammate.History) (teammate.History, error) {
+	if !s.equipped {
+		s.equipped = true
+		return history, nil
+	}
+	s.renewed = true
+	if err := s.endProgram(); err != nil {
+		o.opts.Log.Warn("ending the program of a member that goes on with another agent", "member", s.member.Name, "err", err)
+	}
+	s.program, s.foreign = nil, nil
+	return teammate.ReadHistory(o.place.Transcript(s.member.Name, s.session.Session))
+}
+
+// voice is the name of the agent that the member has fallen back to; empty: it has
+// its own.
+func (s *seat) voice() string {
+	if a := s.instead.Load(); a != nil {
+		return a.Name
+	}
+	return ""
+}

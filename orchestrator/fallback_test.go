@@ -1,0 +1,210 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// withSpare gives a fake rig's agent another to fall back to, which plays a
+// script, and two tasks to its member.
+func withSpare(t *testing.T, acts ...act) (*rig, string) {
+	t.Helper()
+	r, dir := newFakeRig(t, leadLetsWork, ownedByDev+
+		"budget: {on_limit: fallback}\n", acts...)
+	r.rewrite("team.yaml", "{use: acp,", "{use: acp, fallback: spare,")
+	r.rewrite("team.yaml", "agents:\n", "agents:\n  spare: {use: builtin, model: spare}\n")
+	r.rewrite("team.yaml", "models:\n", "models:\n  spare: {provider: script, script: spare.yaml}\n")
+	spare := `steps:
+  - {when: 'Your last turn was cut short', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {say: The spare is done., times: -1}
+`
+	if err := os.WriteFile(filepath.Join(r.dir, "spare.yaml"), []byte(spare), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r, dir
+}
+
+// A member whose agent has reached its limit goes on at once with another, in the
+// same conversation; when the limit is over it goes back, and its own agent is
+// told in words what it is in the middle of.
+func TestFallback(t *testing.T) {
+	r, dir := withSpare(t,
+		act{When: "You own task #1", Do: []string{claims, inHours}},
+		act{When: "You own task #2", Do: []string{`mcp team_task_update {"taskId":"2","status":"completed"}`}})
+	r.rewrite("team.yaml", "tasks:", "keep: true\ntasks:")
+	u := start(r, &handClock{})
+	u.lines.wait(t, "the spare's last word", func(l Line) bool {
+		return l.Type == "idle" && strings.Contains(string(l.Data), "The spare is done.")
+	})
+	u.clock.forward(4 * time.Hour)
+	if _, err := u.client().CreateTask(t.Context(), TaskCreate{Subject: "Two", Owner: "dev"}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "the end of task 2", func(l Line) bool {
+		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed","task":{"id":"2"`)
+	})
+	u.stop(errors.New("enough"))
+	r.want(u.end(), CodeInterrupted, "")
+	changes := of[AgentChanged](r, "agent_changed")
+	if len(changes) != 2 || changes[0].From != "fake" || changes[0].To != "spare" || changes[0].Until.IsZero() ||
+		changes[1].To != "fake" || !changes[1].Until.IsZero() {
+		t.Errorf("changes %+v", changes)
+	}
+	if text := r.transcriptOf("dev"); strings.Count(text, `"voice":"spare"`) != 2 {
+		t.Errorf("the transcript does not tell who spoke:\n%s", text)
+	}
+	prompts := toldFake(t, dir, "prompt")
+	if len(prompts) != 2 || !strings.Contains(prompts[1], "You have worked in this team before") ||
+		!strings.Contains(prompts[1], "The spare is done.") {
+		t.Errorf("its own agent was asked\n%s", strings.Join(prompts, "\n"))
+	}
+	if n := toldLead(r, "goes on with another agent"); n != 1 {
+		t.Errorf("the lead was told %d times", n)
+	}
+}
+
+// A covey that is killed while a member has another agent goes on with that one.
+func TestFallbackSurvivesKills(t *testing.T) {
+	for _, typ := range []string{"limited", "agent_changed"} {
+		t.Run(typ, func(t *testing.T) {
+			r, dir := withSpare(t, act{When: "You own task #1", Do: []string{claims, inHours}})
+			r.rewrite("spare.yaml", "steps:\n", "steps:\n  - {when: 'cut off|own open tasks', call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n"+
+				"  - {when: 'task #2', call: [{tool: TaskUpdate, input: {taskId: \"2\", status: completed}}]}\n")
+			r.killAt(typ)
+			r.want(r.run(Options{}), CodeDone, "all work is done")
+			if n := len(toldFake(t, dir, "prompt")); n != 1 {
+				t.Errorf("the used-up agent was asked %d times", n)
+			}
+		})
+	}
+}
+
+// A limit that the team would have to wait for ends it, if the spec wants that.
+func TestStopAtLimit(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, ownedByDev+"budget: {on_limit: stop}\nkeep: true\n",
+		act{When: "You own task #1", Do: []string{claims, inHours}})
+	r.want(r.run(Options{}), CodeLimit, "dev: usage limit of fake reached; it goes on at")
+	before := len(toldFake(t, dir, "prompt"))
+	r.want(r.run(Options{}), CodeLimit, "budget.on_limit is stop")
+	if n := len(toldFake(t, dir, "prompt")); n != before {
+		t.Errorf("the next run asked the program %d times more", n-before)
+	}
+	if list := r.list(); list[0].Owner != "dev" || list[0].Status != tasks.InProgress {
+		t.Errorf("the task is %+v", list[0])
+	}
+}
+
+// Members that share a login do not knock at it one after another: while one
+// waits, the others wait with it, and when it tries, they wait for what comes of it.
+func TestLimitIsSharedByLogin(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: api, blocked_by: [c]}, "+
+		"{id: c, subject: Three, owner: lead}]\n",
+		act{When: "You own task #1", Do: []string{claims, inHours}},
+		act{When: teammate.GoOn, Do: []string{finishes}},
+		act{When: "task #2", Do: []string{`mcp team_task_update {"taskId":"2","status":"completed"}`}})
+	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake}\n  api: {agent: fake}")
+	u := start(r, &handClock{})
+	u.until("limited", 1)
+	done := tasks.Completed
+	if _, err := u.client().UpdateTask(t.Context(), TaskUpdate{ID: "3", Status: &done, Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.until("team_waits", 1)
+	if m := u.member("api"); m.State != Limited || m.LimitedUntil.IsZero() {
+		t.Errorf("api is %+v", m)
+	}
+	if n := len(toldFake(t, dir, "prompt")); n != 1 {
+		t.Errorf("the login was tried %d times", n)
+	}
+	u.clock.forward(4 * time.Hour)
+	r.want(u.end(), CodeDone, "all work is done")
+	if limits := of[teammate.Limited](r, "limited"); len(limits) != 1 {
+		t.Errorf("limits %+v", limits)
+	}
+}
+
+// Whichever agents of a chain are used up, the first one that is not is taken, and
+// else the earliest end is waited for. Circles end.
+func TestUsable(t *testing.T) {
+	now := atThree
+	rapid.Check(t, func(t *rapid.T) {
+		team := &configs.Team{Agents: map[string]configs.Agent{}}
+		n := rapid.IntRange(1, 5).Draw(t, "agents")
+		for i := range n {
+			next := rapid.IntRange(-1, n-1).Draw(t, "next")
+			a := configs.Agent{Name: fmt.Sprint(i)}
+			if next >= 0 {
+				a.Fallback = fmt.Sprint(next)
+			}
+			team.Agents[a.Name] = a
+		}
+		chain := fallbacks(team, team.Agents["0"])
+		used := map[string]time.Time{}
+		var first string
+		earliest := time.Time{}
+		for _, a := range chain {
+			wait := time.Duration(rapid.IntRange(-2, 5).Draw(t, "wait")) * time.Hour
+			used[a.Name] = now.Add(wait)
+			if wait <= 0 && first == "" {
+				first = a.Name
+			}
+			if at := now.Add(wait); wait > 0 && (earliest.IsZero() || at.Before(earliest)) {
+				earliest = at
+			}
+		}
+		a, until, ok := usable(chain, used, now)
+		if ok != (first != "") || ok && (a.Name != first || !until.IsZero()) || !ok && (!until.Equal(earliest) || a.Name != "0") {
+			t.Fatalf("%v of %v: %s until %v, %v", used, chain, a.Name, until, ok)
+		}
+	})
+}
+
+// Which agents share an account.
+func TestLoginOf(t *testing.T) {
+	claude := configs.Agent{Name: "a", Kind: configs.ACP, Preset: configs.Claude, Auth: configs.Login}
+	with := func(edit func(*configs.Agent)) configs.Agent {
+		a := claude
+		a.Name = "b"
+		edit(&a)
+		return a
+	}
+	for name, tt := range map[string]struct {
+		other configs.Agent
+		same  bool
+	}{
+		"the same login":         {with(func(a *configs.Agent) { a.Parallel = 3 }), true},
+		"another program":        {with(func(a *configs.Agent) { a.Preset = configs.Codex }), false},
+		"a key":                  {with(func(a *configs.Agent) { a.Auth = configs.Key }), false},
+		"settings of its own":    {with(func(a *configs.Agent) { a.Env = []configs.EnvVar{{Name: "CLAUDE_CONFIG_DIR", Text: "/x"}} }), false},
+		"a script":               {with(func(a *configs.Agent) { a.Model.Script = "/s.yaml" }), false},
+		"a program nobody knows": {with(func(a *configs.Agent) { a.Preset, a.Command = "", []string{"claude"} }), false},
+	} {
+		if got := loginOf(claude) == loginOf(tt.other); got != tt.same {
+			t.Errorf("%s: shared %v (%q, %q)", name, got, loginOf(claude), loginOf(tt.other))
+		}
+	}
+	key := func(name string, p configs.Preset) configs.Agent {
+		return configs.Agent{Name: name, Kind: configs.ACP, Preset: p, Auth: configs.Key, KeyVar: "MY_KEY"}
+	}
+	if loginOf(key("a", configs.Qwen)) != loginOf(key("b", configs.OpenCode)) {
+		t.Error("one key is two logins")
+	}
+	c := &crew{ledger: newLedger(configs.Budget{}, nil, 0, time.Now())}
+	sizes := c.parallel([]configs.Member{{Agent: claude}, {Agent: with(func(a *configs.Agent) { a.Parallel = 3 })},
+		{Agent: with(func(a *configs.Agent) { a.Name, a.Parallel = "c", 2 })}})
+	if !slices.Equal([]int{sizes[loginOf(claude)], len(sizes)}, []int{2, 1}) {
+		t.Errorf("slots %v", sizes)
+	}
+}
