@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,8 @@ type Review struct {
 	Conflicts []string        `json:"conflicts"` // files that cannot be merged as things are
 	Outside   []string        `json:"outside"`   // files that its author may not write
 	Protected []string        `json:"protected"` // files that nobody may change unasked
-	Verdicts  []tasks.Verdict `json:"verdicts"`  // without their logs
+	Evidence  []string        `json:"evidence"`  // what members say shows that it is done
+	Verdicts  []tasks.Verdict `json:"verdicts"`  // without their logs, unless these were asked for
 	Push      []string        `json:"push,omitempty"`
 	Open      []string        `json:"open,omitempty"` // with Push: the commands for its pull request
 }
@@ -82,6 +84,7 @@ type Review struct {
 type ReviewRequest struct {
 	Task   string `json:"task,omitempty"`
 	Member string `json:"member,omitempty"`
+	Logs   bool   `json:"logs,omitempty"` // with what the gates have printed
 }
 
 // ReviewReply answers a ReviewRequest.
@@ -104,12 +107,20 @@ type LooseWork struct {
 func (l LooseWork) String() string {
 	var parts []string
 	if l.Commits > 0 {
-		parts = append(parts, fmt.Sprintf("%d commits", l.Commits))
+		parts = append(parts, fmt.Sprintf("%s that no finished task has", counted(l.Commits, "commit")))
 	}
-	if len(l.Changes) > 0 {
-		parts = append(parts, fmt.Sprintf("%d changes that are not committed", len(l.Changes)))
+	if n := len(l.Changes); n > 0 {
+		parts = append(parts, counted(n, "uncommitted change"))
 	}
 	return fmt.Sprintf("%s has %s on %s", l.Member, strings.Join(parts, " and "), l.Branch)
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // merge queues what a person asks for, and merges it if the team runs.
@@ -282,7 +293,12 @@ func reviewOf(ctx context.Context, q *merging.Queue, p Place, r ReviewRequest) (
 		if !named && (r.Task != "" || m.State.Over() || r.Member != "" && m.Member != r.Member) {
 			continue
 		}
-		one, err := reviewed(ctx, q, p, m)
+		one, err := reviewOne(ctx, q, p, m)
+		for i := range one.Verdicts {
+			if !r.Logs {
+				one.Verdicts[i].Log = ""
+			}
+		}
 		if err != nil {
 			return reply, fmt.Errorf("%s: %w", m.Branch, err)
 		}
@@ -294,19 +310,20 @@ func reviewOf(ctx context.Context, q *merging.Queue, p Place, r ReviewRequest) (
 	return reply, err
 }
 
-// reviewed is one piece of work with what would come of it.
-func reviewed(ctx context.Context, q *merging.Queue, p Place, m tasks.Merge) (Review, error) {
+// reviewOne is one piece of work with what would come of it.
+func reviewOne(ctx context.Context, q *merging.Queue, p Place, m tasks.Merge) (Review, error) {
 	one := Review{Merge: m}
 	var err error
 	if one.Verdicts, err = q.Store.Verdicts(ctx, m.Subject()); err != nil {
 		return one, err
 	}
-	for i := range one.Verdicts {
-		one.Verdicts[i].Log = ""
+	for _, id := range m.Tasks {
+		if t, err := q.Store.Task(ctx, id); err == nil {
+			one.Evidence = append(one.Evidence, evidenceLines(t)...)
+		}
 	}
 	if m.State == tasks.MergeReady {
-		pull := merging.PullOf(p.Pulls(), m)
-		one.Push, one.Open = pull.Push, pull.Open
+		one.Push, one.Open = PullCommands(p, m)
 	}
 	base, err := q.Repo.Commit(ctx, "refs/heads/"+m.Into)
 	if m.State.Over() || errors.Is(err, worktree.ErrNoRef) {
@@ -318,6 +335,15 @@ func reviewed(ctx context.Context, q *merging.Queue, p Place, m tasks.Merge) (Re
 	o, err := q.Foresee(ctx, m, base)
 	one.Changes, one.Conflicts, one.Outside, one.Protected = o.Files, o.Conflicts, o.Outside, o.Protected
 	return one, err
+}
+
+// evidenceLines are the pieces of a task's evidence, a line each.
+func evidenceLines(t tasks.Task) []string {
+	var lines []string
+	for _, e := range t.Evidence {
+		lines = append(lines, fmt.Sprintf("%s (%s)", cmp.Or(firstLine(e.Text), e.File), cmp.Or(e.By, "covey")))
+	}
+	return lines
 }
 
 // looseFinder finds what lies in members' working copies and belongs to no merge.

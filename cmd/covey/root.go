@@ -83,6 +83,7 @@ func (c *cli) addCommands(root *cobra.Command) {
 		groupRun: {c.upCommand(), c.runCommand(), c.downCommand(), c.trustCommand(), c.initCommand()},
 		groupTalk: {
 			c.psCommand(), c.attachCommand(), c.logsCommand(), c.sendCommand(), c.interruptCommand(), c.tasksCommand(),
+			c.diffCommand(), c.reviewCommand(), c.mergeCommand(),
 			c.inboxCommand(),
 		},
 		groupSetup: {

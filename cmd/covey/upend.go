@@ -28,6 +28,7 @@ func (c *cli) report(team string, e orchestrator.Ending, counted *memberHooks) {
 	for _, problem := range e.Problems {
 		c.out.printf("%s\n", c.out.paint(yellow, "! "+plainLine(problem)))
 	}
+	c.printUnmerged(e.Unmerged)
 	c.printHookTrouble(counted.members())
 	if hint := endHint(e); hint != "" {
 		c.out.printf("\n%s\n", c.out.paint(faint, hint))

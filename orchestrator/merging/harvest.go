@@ -80,7 +80,8 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 		return nil, err
 	}
 	m := tasks.Merge{Member: w.Member, Into: into, Title: "work of " + w.Member, State: tasks.MergeWaiting}
-	if now || q.rules().Auto {
+	// What mends work that came back was asked for with that work.
+	if now || q.rules().Auto || w.Task != nil && w.Task.Metadata[KeyMerge] != nil {
 		m.State = tasks.MergeQueued
 	}
 	if w.Task != nil {

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// mergeCommand is `covey merge [TASK|MEMBER]`.
+func (c *cli) mergeCommand() *cobra.Command {
+	var asJSON, all, trust, noWait bool
+	cmd := &cobra.Command{
+		Use:   "merge [TASK|MEMBER]",
+		Short: "Merge finished work: that of a task, of a member, or all",
+		Long: `Merge finished work into the branch that it is for (merge.into, else the one that
+the workspace is on), one piece after another. The gates look at the merged state,
+and what they agree to, exactly as it stands, moves the branch. Your own changes
+are never touched: what would overwrite them is held back and says so. A conflict,
+or what a gate refuses, goes back to its author as a task.
+
+A task's work is what its member had made when the task was completed; a member's
+is all that lies in its working copy. With via: pr nothing is merged; the commands
+that open the pull request are printed.`,
+		Example: `  covey review
+  covey merge 3
+  covey merge backend
+  covey merge --all`,
+		Args: argCount(0, 1, "a task or a member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := c.find()
+			if err != nil {
+				return err
+			}
+			r, err := mergeRequest(place, args, all)
+			if err != nil {
+				return err
+			}
+			r.Wait = !noWait
+			reply, err := c.merge(cmd.Context(), place, r, trust)
+			if err != nil {
+				return err
+			}
+			return c.wasMerged(place, reply, asJSON)
+		},
+		ValidArgsFunction: c.completeWork,
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "everything that waits, and what lies in members' working copies")
+	cmd.Flags().BoolVar(&trust, "trust", false, "trust the spec for this time")
+	cmd.Flags().BoolVar(&noWait, "no-wait", false, "come back at once; the running team merges")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// mergeRequest is what the arguments ask for.
+func mergeRequest(place orchestrator.Place, args []string, all bool) (orchestrator.MergeRequest, error) {
+	r := orchestrator.MergeRequest{All: all}
+	switch {
+	case len(args) == 0 && !all:
+		return r, usagef("say what to merge: a task, a member, or --all; covey review lists what there is")
+	case len(args) > 0 && all:
+		return r, usagef("--all stands for everything; leave out %q, or the flag", args[0])
+	case all:
+		return r, nil
+	}
+	task, member, err := workOf(place, args[0])
+	r.Task, r.Member = task, member
+	return r, err
+}
+
+// workOf reads an argument that names a task or a member. A number is a task, also
+// where a member is called so.
+func workOf(place orchestrator.Place, arg string) (task, member string, err error) {
+	id := strings.TrimPrefix(arg, "#")
+	if _, err := strconv.ParseUint(id, 10, 64); err == nil {
+		return id, "", nil
+	}
+	return "", arg, knownMember(place, arg)
+}
+
+// merge has the running team merge, or does it here if none runs.
+func (c *cli) merge(
+	ctx context.Context, place orchestrator.Place, r orchestrator.MergeRequest, trust bool,
+) (orchestrator.MergeReply, error) {
+	client, err := orchestrator.Dial(ctx, place)
+	if err == nil {
+		defer client.Close()
+		return client.Merge(ctx, r)
+	}
+	if !errors.Is(err, orchestrator.ErrNotRunning) {
+		return orchestrator.MergeReply{}, err
+	}
+	if err := notFromInside("covey merge"); err != nil {
+		return orchestrator.MergeReply{}, err
+	}
+	team, err := c.teamOf(place)
+	if err != nil {
+		return orchestrator.MergeReply{}, err
+	}
+	// Gates and setup commands of the spec run now, as they would in a run.
+	if err := c.mayRun(team, team.File, trust); err != nil {
+		return orchestrator.MergeReply{}, err
+	}
+	return orchestrator.MergeNow(ctx, team, orchestrator.Options{
+		Version: thisBuild().Version, ManagedFolders: c.managed, OwnProcess: true,
+	}, r)
+}
+
+// teamOf loads the spec that a team last ran with.
+func (c *cli) teamOf(place orchestrator.Place) (*configs.Team, error) {
+	path := specOf(place)
+	if path == "" {
+		return nil, fmt.Errorf("team %s has never run, so there is no work of it; covey up starts it", place.Team)
+	}
+	return c.loadSpec(path)
+}
+
+// wasMerged tells what became of work. It fails if some of what was asked for is not
+// merged: a script wants to know.
+func (c *cli) wasMerged(place orchestrator.Place, reply orchestrator.MergeReply, asJSON bool) error {
+	if asJSON {
+		if err := c.out.json(reply); err != nil {
+			return err
+		}
+	}
+	open := 0
+	for _, m := range reply.Merges {
+		if m.State != tasks.MergeDone && m.State != tasks.MergeDropped && m.State != tasks.MergeReady && !m.State.Busy() {
+			open++
+		}
+		if asJSON {
+			continue
+		}
+		c.out.printf("%s\n", plainLine(mergeLine(m)))
+		for _, file := range m.Files {
+			c.out.printf("  %s\n", plainLine(file))
+		}
+		if m.State == tasks.MergeReady {
+			push, create := orchestrator.PullCommands(place, m)
+			c.out.printf("  %s\n  %s\n", plainLine(shellLine(push)), plainLine(shellLine(create)))
+		}
+	}
+	if open > 0 {
+		return fmt.Errorf("%d of %d not merged; covey review shows more", open, len(reply.Merges))
+	}
+	return nil
+}
+
+// mergeLine says in a line how a piece of work stands.
+func mergeLine(m tasks.Merge) string {
+	line := fmt.Sprintf("%s of %s: %s", mergeName(m), m.Member, mergeState(m))
+	if m.Reason != "" {
+		line += ": " + m.Reason
+	}
+	return line
+}
+
+// mergeName is what a piece of work is called.
+func mergeName(m tasks.Merge) string {
+	if len(m.Tasks) == 0 {
+		return m.Branch
+	}
+	return "#" + strings.Join(m.Tasks, ", #") + " " + m.Title
+}
+
+// mergeState is a merge's state with what belongs to it.
+func mergeState(m tasks.Merge) string {
+	switch m.State {
+	case tasks.MergeDone:
+		return fmt.Sprintf("merged into %s", m.Into)
+	case tasks.MergeReturned:
+		return fmt.Sprintf("back with its author as task %s", m.Fix)
+	case tasks.MergeReady:
+		return "ready for a pull request into " + m.Into
+	}
+	return string(m.State)
+}
+
+// shellLine writes a command so that it can be copied.
+func shellLine(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = arg
+		if strings.ContainsAny(arg, " \t\n'\"\\$`#&;|<>()*?[]!~") || arg == "" {
+			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// completeWork completes a task or a member.
+func (c *cli) completeWork(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
+	names, how := c.completeTask(cmd, args, part)
+	if len(args) > 0 {
+		return nil, how
+	}
+	return slices.Concat(names, c.memberNames()), how
+}

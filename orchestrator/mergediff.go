@@ -1,0 +1,154 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// PullCommands are the commands that open the pull request of a merge, in this
+// order.
+func PullCommands(p Place, m tasks.Merge) (push, open []string) {
+	pull := merging.PullOf(p.Pulls(), m)
+	return pull.Push, pull.Open
+}
+
+// DiffRequest says whose changes are wanted, and how; without a task or member those
+// of all members.
+type DiffRequest struct {
+	Task, Member string
+	Stat, Color  bool
+}
+
+// Diff is what somebody has changed.
+type Diff struct {
+	Title  string `json:"title"`
+	Member string `json:"member"`
+	From   string `json:"from"` // commit that the work began from
+	To     string `json:"to"`   // commit of the work, or tree with what is not committed
+	Text   string `json:"text"` // the difference as git shows it
+}
+
+// ReadDiff shows what has been changed. reviews is what is known of finished work
+// (Client.Review, ReadReview). It reads the repository and changes nothing.
+func ReadDiff(
+	ctx context.Context, p Place, team *configs.Team, reviews ReviewReply, r DiffRequest,
+) ([]Diff, error) {
+	repo, err := worktree.Open(ctx, team.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	d := differ{repo: repo, how: worktree.DiffOptions{Stat: r.Stat, Color: r.Color}}
+	d.queue = mergeQueue(p, func() *configs.Team { return team }, repo, nil)
+	if r.Task != "" {
+		return d.ofTask(ctx, reviews.Reviews, r.Task)
+	}
+	copies, err := repo.Copies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []Diff{}
+	for _, c := range copies {
+		name := filepath.Base(c.Path)
+		if !inPlace(p, c) || r.Member != "" && name != r.Member {
+			continue
+		}
+		one, err := d.ofCopy(ctx, c, name)
+		if err != nil {
+			return nil, fmt.Errorf("the work of %s: %w", name, err)
+		}
+		if one.Text != "" {
+			list = append(list, one)
+		}
+	}
+	if len(list) > 0 || r.Member == "" {
+		return list, nil
+	}
+	return d.ofMember(ctx, reviews.Reviews)
+}
+
+// inPlace reports whether a working copy is a member's of the team.
+func inPlace(p Place, c worktree.Copy) bool {
+	dir, err := filepath.EvalSymlinks(p.Dir)
+	folder := filepath.Dir(c.Path)
+	return err == nil && c.Branch != "" && c.Gone == "" && folder == filepath.Join(dir, filepath.Base(p.Worktrees()))
+}
+
+// differ shows differences of one repository.
+type differ struct {
+	repo  *worktree.Repo
+	queue *merging.Queue
+	how   worktree.DiffOptions
+}
+
+// ofTask is what the work on a task has changed, also if it is merged already.
+func (d differ) ofTask(ctx context.Context, reviews []Review, id string) ([]Diff, error) {
+	i := slices.IndexFunc(reviews, func(r Review) bool { return slices.Contains(r.Tasks, id) })
+	if i < 0 {
+		return nil, plainly(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows what is under way", id)
+	}
+	// The last one: a task that was opened again has been worked on twice.
+	for j := range reviews {
+		if slices.Contains(reviews[j].Tasks, id) {
+			i = j
+		}
+	}
+	one, err := d.of(ctx, reviews[i].Merge)
+	return []Diff{one}, err
+}
+
+// ofMember is what finished work of a member has changed whose working copy is gone.
+func (d differ) ofMember(ctx context.Context, reviews []Review) ([]Diff, error) {
+	list := []Diff{}
+	for _, r := range reviews {
+		one, err := d.of(ctx, r.Merge)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// of is what a piece of work has changed.
+func (d differ) of(ctx context.Context, m tasks.Merge) (Diff, error) {
+	one := Diff{Title: describeMerge(m), Member: m.Member, From: m.From, To: m.Commit}
+	text, err := d.repo.Diff(ctx, m.From, m.Commit, d.how)
+	one.Text = string(text)
+	return one, err
+}
+
+// ofCopy is what lies in a member's working copy, with what is not committed.
+func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Diff, error) {
+	one := Diff{Title: member + " (" + c.Branch + ")", Member: member}
+	copy, err := d.repo.At(ctx, c.Path)
+	if err != nil {
+		return one, err
+	}
+	into, err := d.queue.Target(ctx)
+	if err != nil {
+		return one, err
+	}
+	one.From, err = d.repo.MergeBase(ctx, "refs/heads/"+into, c.Head)
+	switch {
+	case errors.Is(err, worktree.ErrNoRef) || err == nil && one.From == "":
+		return one, fmt.Errorf("%s and %s have no commit in common", c.Branch, into)
+	case err != nil:
+		return one, err
+	}
+	state, err := copy.State(ctx, "")
+	if err != nil {
+		return one, err
+	}
+	one.To = state.Tree
+	text, err := d.repo.Diff(ctx, one.From, one.To, d.how)
+	one.Text = string(text)
+	return one, err
+}
