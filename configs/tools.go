@@ -8,7 +8,7 @@ import (
 // knownTools are the tools that members of this version can have.
 func knownTools() []string {
 	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent",
-		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers"}
+		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "ListAgents"}
 }
 
 // foreignTools are tools that only agent programs have.

@@ -134,7 +134,10 @@ func teamTools(b *board, me func(callID string) actor, roster func() []rosterEnt
 		})
 	members, err6 := newTeamTool("ListMembers", "List the members of the team: who they are and what they do now.", nil,
 		func(context.Context, string, struct{}) teammate.ToolResult { return listMembers(me("").Name, roster()) })
-	return []teammate.Tool{create, get, update, list, send, members}, errors.Join(err1, err2, err3, err4, err5, err6)
+	agents, err7 := newTeamTool("ListAgents", "The same as ListMembers, as other hosts call it.", nil,
+		func(context.Context, string, struct{}) teammate.ToolResult { return listMembers(me("").Name, roster()) })
+	return []teammate.Tool{create, get, update, list, send, members, agents},
+		errors.Join(err1, err2, err3, err4, err5, err6, err7)
 }
 
 // taskCreateInput has no owner and no dependencies, as in other hosts: a task is

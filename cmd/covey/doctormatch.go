@@ -12,7 +12,8 @@ import (
 // own agent, and those that agent programs bring.
 func knownTools() []string {
 	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent", "Task",
-		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "WebFetch", "WebSearch",
+		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "ListAgents",
+		"WebFetch", "WebSearch",
 		"NotebookEdit", "NotebookRead", "MultiEdit", "LS", "TodoWrite", "ExitPlanMode", "EnterPlanMode", "Skill",
 		"SlashCommand", "AskUserQuestion", "StructuredOutput", "TaskOutput", "TaskStop", "LSP", "PowerShell",
 		"ListMcpResourcesTool", "ReadMcpResourceTool", "ToolSearch", "Monitor", "EnterWorktree", "ExitWorktree",
