@@ -68,6 +68,7 @@ type crashTeam struct {
 	place   orchestrator.Place
 	clients []*crashClient
 	history *claimHistory
+	done    []string // tasks that the workers had completed, in turns that were over, before the end
 }
 
 func newCrashTeam(t *testing.T, seed uint64) *crashTeam {
@@ -167,12 +168,16 @@ func (c *crashTeam) rest() {
 		c.t.Fatalf("seed %d: the team cannot be reached after the last crash: %s", c.seed, c.log())
 	}
 	defer client.Close()
-	for !c.atRest(ctx, client) {
+	for rests := false; !rests; time.Sleep(20 * time.Millisecond) {
 		if ctx.Err() != nil {
 			c.keep()
 			c.t.Fatalf("seed %d: the team does not come to rest: %s", c.seed, c.log())
 		}
-		time.Sleep(20 * time.Millisecond)
+		// Before it is looked at who works: who rests then has done with these.
+		all, err := client.Tasks(ctx)
+		if rests = c.atRest(ctx, client) && err == nil; rests {
+			c.done = doneByWorkers(all)
+		}
 	}
 	if _, err := client.Down(ctx, "looked at"); err != nil {
 		c.t.Errorf("seed %d: down: %v", c.seed, err)

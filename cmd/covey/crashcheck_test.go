@@ -80,16 +80,26 @@ func (c *crashTeam) check() crashFigures {
 		f.acknowledged += client.answered
 		f.unknown += client.unknown
 	}
-	done := c.checkTasks()
+	c.checkTasks()
 	c.checkHistory()
-	f.events = c.checkJournal(done)
-	f.messages = c.checkMail(done)
+	f.events = c.checkJournal()
+	f.messages = c.checkMail()
 	return f
 }
 
+// doneByWorkers are the completed tasks of those that only workers do.
+func doneByWorkers(all []tasks.Task) (ids []string) {
+	for _, task := range all {
+		if id, err := strconv.Atoi(task.ID); err == nil && id <= crashWork && task.Status == tasks.Completed {
+			ids = append(ids, task.ID)
+		}
+	}
+	return ids
+}
+
 // checkTasks reads all tasks once more, and looks for those whose making was
-// acknowledged. It gives those that the workers completed.
-func (c *crashTeam) checkTasks() (done []string) {
+// acknowledged.
+func (c *crashTeam) checkTasks() {
 	c.t.Helper()
 	s, ok := c.store()
 	if !ok {
@@ -104,11 +114,8 @@ func (c *crashTeam) checkTasks() (done []string) {
 	for _, task := range all {
 		made[task.Subject]++
 		id, _ := strconv.Atoi(task.ID) // the store gives numbers
-		switch {
-		case id > crashWork && id <= crashWork+crashFight:
+		if id > crashWork && id <= crashWork+crashFight {
 			c.history.read(task.ID, claimState{owner: task.Owner, done: task.Status == tasks.Completed})
-		case id <= crashWork && task.Status == tasks.Completed:
-			done = append(done, task.ID)
 		}
 	}
 	for _, client := range c.clients {
@@ -118,7 +125,6 @@ func (c *crashTeam) checkTasks() (done []string) {
 			}
 		}
 	}
-	return done
 }
 
 // checkHistory has the claims judged, and the same claims with a forged one.
@@ -138,7 +144,7 @@ func (c *crashTeam) checkHistory() {
 
 // checkJournal: numbers rise strictly, every event of the store stands there
 // exactly once, and so does the completion of each task.
-func (c *crashTeam) checkJournal(done []string) (events int) {
+func (c *crashTeam) checkJournal() (events int) {
 	c.t.Helper()
 	data, err := os.ReadFile(c.place.Journal())
 	if err != nil {
@@ -167,7 +173,7 @@ func (c *crashTeam) checkJournal(done []string) (events int) {
 			c.t.Errorf("seed %d: event %d of the store stands in the journal %d times", c.seed, id, stored[id])
 		}
 	}
-	for _, id := range done {
+	for _, id := range c.done {
 		if completed[id] != 1 {
 			c.t.Errorf("seed %d: task %s was completed %d times", c.seed, id, completed[id])
 		}
@@ -234,7 +240,7 @@ func (c *crashTeam) waiting(member string) (keys []string) {
 
 // checkMail: a message that was acknowledged was shown exactly once, or waits; any
 // other at most once; and those of one sender in their order.
-func (c *crashTeam) checkMail(done []string) (messages int) {
+func (c *crashTeam) checkMail() (messages int) {
 	c.t.Helper()
 	times, order := map[string]int{}, map[string][]string{}
 	for _, hand := range crashHands {
@@ -259,7 +265,7 @@ func (c *crashTeam) checkMail(done []string) (messages int) {
 			c.checkOrder(hand, client.member, order[hand], want)
 		}
 	}
-	for _, id := range done {
+	for _, id := range c.done {
 		if n := times["h1 work-"+id]; n != 1 {
 			c.t.Errorf("seed %d: h1 was shown the message about task %s %d times", c.seed, id, n)
 		}
