@@ -279,6 +279,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	g.Add(func() error { return c.waitDown(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.journal.broken(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.reloads(crewCtx) }, func(error) {})
+	g.Add(func() error { return c.reclaim(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.watchTrees(crewCtx) }, func(error) {})
 	if o.opts.OwnProcess {
 		g.Add(func() error {

@@ -68,6 +68,7 @@ func (s *seat) haltReason() string {
 // go back to the list, and the lead is told.
 func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 	c.mcpRevoke(s) // what is left of its agent must not act for it any more
+	c.store.LetGo(s.member.Name)
 	released, err := c.release(ctx, s.member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)
 	if len(released) > 0 {

@@ -41,6 +41,7 @@ func (s *Store) Attach(ctx context.Context, name string, newSession func() strin
 	if err := s.submit(ctx, c); err != nil {
 		return Member{}, err
 	}
+	s.held.Store(name, true)
 	return result, nil
 }
 

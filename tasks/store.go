@@ -60,6 +60,7 @@ type Store struct {
 	backups  *backups     // nil: none
 	saving   sync.Mutex   // held while a backup is made
 	restored *Restoration // nil: Open found all well
+	held     sync.Map     // names of the members whose session somebody holds
 	ending   chan struct{}
 	safe     chan struct{} // closed when no more backups are made beside the work
 

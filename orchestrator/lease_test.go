@@ -1,0 +1,62 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// TestReclaim: what somebody has in progress whom nobody runs goes back to the list after
+// the time of grace, with the reason; who runs keeps what it has.
+func TestReclaim(t *testing.T) {
+	store := openStore(t)
+	list := []tasks.New{{Subject: "a"}, {Subject: "b"}, {Subject: "c"}}
+	if _, err := store.Add(t.Context(), tasks.Actor{}, list); err != nil {
+		t.Fatal(err)
+	}
+	for id, name := range map[string]string{"1": "runs", "2": "gone", "3": "back"} {
+		if _, err := store.Claim(t.Context(), tasks.Actor{Name: name}, id, tasks.Claim{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	attach := func(name string) {
+		if _, err := store.Attach(t.Context(), name, func() string { return name }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	attach("runs")
+	attach("gone")
+	store.LetGo("gone")
+	ticks, looked := make(chan time.Time), make(chan struct{})
+	c := &crew{store: store, poked: make(chan struct{}, 1), clock: clock{after: func(d time.Duration) <-chan time.Time {
+		if d != leaseGrace {
+			t.Errorf("it waits for %v", d)
+		}
+		looked <- struct{}{}
+		return ticks
+	}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- c.reclaim(ctx) }()
+	for i := range 3 { // begin, and two looks
+		<-looked
+		if i == 1 {
+			attach("back")
+		}
+		if i < 2 {
+			ticks <- time.Time{}
+		}
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	for id, want := range map[string]string{"1": "runs", "2": "", "3": "back"} {
+		if task, err := store.Task(t.Context(), id); err != nil || task.Owner != want {
+			t.Errorf("task %s belongs to %q, want %q, %v", id, task.Owner, want, err)
+		}
+	}
+}
