@@ -65,6 +65,9 @@ func TestAllowed(t *testing.T) {
 		{"call a tool", verbTool, TeamCall{Tool: mcpList}, []Caller{byAPI, byHook}},
 		{"call a tool as itself", verbTool, TeamCall{Tool: mcpList, As: "api"}, []Caller{byAPI, byHook}},
 		{"call a tool as another", verbTool, TeamCall{Tool: mcpList, As: "docs"}, nil},
+		{"inbox", verbInbox, InboxQuery{}, everybody},
+		{"inbox approve", verbAnswer, InboxAnswer{ID: "x", Approve: true}, operator},
+		{"down --member", verbEnd, EndMember{Member: "docs"}, operator},
 		{"something new", "approve", struct{}{}, nil},
 		{"a deed that says nothing of whom for", verbClaim, struct{}{}, nil},
 	} {

@@ -18,10 +18,19 @@ import (
 // here. It returns the input to run with, or the answer to give instead.
 func (s *seat) guard(ctx context.Context, c TeamCall, id string) (json.RawMessage, *teammate.ToolResult) {
 	name := mcpTool(c.Tool)
-	if rule, ok := s.forbids(c.Tool, c.Input); ok {
+	may := s.rulesNow()
+	if rule, ok := catches(may.Deny, c.Tool, c.Input); ok {
 		return nil, refused("Permission to use %s has been denied (rule %s).", name, rule)
 	}
-	if s.fire == nil || s.hadAsked(name) {
+	if s.hadAsked(name) {
+		return c.Input, nil
+	}
+	if rule, ok := catches(may.Ask, c.Tool, c.Input); ok {
+		if no := s.askPeople(ctx, teammate.ToolCall{ID: id, Name: name, Input: c.Input}, rule); no != nil {
+			return nil, no
+		}
+	}
+	if s.fire == nil {
 		return c.Input, nil
 	}
 	return s.askHooks(ctx, name, c.Input, id)
@@ -60,22 +69,50 @@ func refused(format string, args ...any) *teammate.ToolResult {
 // mcpTool is a team tool's name in rules and hooks of agent programs.
 func mcpTool(tool string) string { return "mcp__" + mcpName + "__" + tool }
 
-// forbids names the deny or ask rule that is against a call of a team tool. A
-// rule may name it as agent programs do or as the builtin agent does: one that
-// is meant for all members should hold for all. There is nobody to ask.
+// forbids names the deny or ask rule that is against a call of a team tool, for
+// callers that can ask nobody.
 func (s *seat) forbids(tool string, input json.RawMessage) (rule string, yes bool) {
-	may := s.permissions
-	if s.mate != nil { // a PermissionRequest hook may have changed them
-		may = s.mate.Permissions()
+	may := s.rulesNow()
+	return catches(slices.Concat(may.Deny, may.Ask), tool, input)
+}
+
+// rulesNow are the member's rules now: a PermissionRequest hook may have changed them.
+func (s *seat) rulesNow() teammate.Permissions {
+	if s.mate != nil {
+		return s.mate.Permissions()
 	}
+	return s.permissions
+}
+
+// catches names the first of rules that catches a call of a team tool. A rule may
+// name it as agent programs do or as the builtin agent does: one that is meant for
+// all members should hold for all.
+func catches(rules []hooks.Rule, tool string, input json.RawMessage) (rule string, yes bool) {
 	for _, name := range []string{mcpTool(tool), twins()[tool]} {
-		for _, r := range slices.Concat(may.Deny, may.Ask) {
+		for _, r := range rules {
 			if r.Forbids(hooks.Call{Tool: name, Input: input}) {
 				return r.String(), true
 			}
 		}
 	}
 	return "", false
+}
+
+// askPeople puts a call of a team tool before a person, if there is one; nil: it
+// may run.
+func (s *seat) askPeople(ctx context.Context, call teammate.ToolCall, rule string) *teammate.ToolResult {
+	a := asker{s}
+	if !a.Present() {
+		return refused("Permission to use %s has been denied (rule %s).", call.Name, rule)
+	}
+	said := a.Ask(ctx, teammate.Question{Member: s.member.Name, Call: call, Reason: "ask rule " + rule})
+	switch {
+	case said.Allow:
+		return nil
+	case said.By == teammate.ByTimeLimit, said.By == "":
+		return refused("Permission to use %s was not given (rule %s), for nobody answered in time.", call.Name, rule)
+	}
+	return refused("Permission to use %s was not given by %s (rule %s). %s", call.Name, said.By, rule, said.Said)
 }
 
 // twins are the builtin agent's names of the team tools.

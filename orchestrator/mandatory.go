@@ -34,7 +34,7 @@ func checkDemands(team *configs.Team, sources []hooks.Source, look func(string) 
 	var errs []error
 	for _, m := range team.Members() {
 		held := honoursOf(m.Agent, look)
-		for _, d := range slices.Concat(ruleDemands(m), everybody, hookDemands(sources, m.Name)) {
+		for _, d := range slices.Concat(ruleDemands(m), planDemands(m), everybody, hookDemands(sources, m.Name)) {
 			if open := d.unheld(held); len(open) > 0 {
 				errs = append(errs, plainly(ErrSpec, "%s", refusal(team, m, d, look)))
 			}
@@ -70,6 +70,15 @@ func ruleDemands(m configs.Member) []demand {
 		list = append(list, d)
 	}
 	return list
+}
+
+// planDemands is what a plan that must be approved asks of an agent: that it does
+// nothing before without asking. Else the approval would come after the fact.
+func planDemands(m configs.Member) []demand {
+	if !m.PlanRequired {
+		return nil
+	}
+	return []demand{{what: `"plan: required"`, kinds: []string{"Bash", "Edit", "Write"}}}
 }
 
 // hookDemands are the mandatory hooks of the layers that are for one member alone

@@ -1,0 +1,81 @@
+package orchestrator
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// TestGuardAsksPeople: a team tool of an agent program that a rule wants asked
+// goes to the inbox where somebody may answer, and is refused where nobody can.
+func TestGuardAsksPeople(t *testing.T) {
+	rule, err := hooks.ParseRule("SendMessage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		onAsk  configs.OnAsk
+		answer *tasks.Ruling
+		says   string
+	}{
+		"nobody": {configs.DenyAsk, nil, "has been denied (rule SendMessage)"},
+		"yes":    {configs.WaitAsk, &tasks.Ruling{Approve: true}, ""},
+		"no":     {configs.WaitAsk, &tasks.Ruling{Feedback: "not now"}, "was not given by operator (rule SendMessage). not now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &crew{store: openStore(t), poked: make(chan struct{}, 1)}
+			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk})
+			s := &seat{crew: c, member: configs.Member{Name: "dev"}, permissions: teammate.Permissions{Ask: []hooks.Rule{rule}}}
+			c.sit(s)
+			stop, err := c.asks.begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			done := make(chan *teammate.ToolResult, 1)
+			go func() {
+				_, no := s.guard(t.Context(), TeamCall{Tool: mcpSend, Input: raw(map[string]string{"to": "lead"})}, "c1")
+				done <- no
+			}()
+			if tc.answer != nil {
+				eventually(t, "the question", func() bool { return len(c.asks.list()) == 1 })
+				_, err := c.asks.answer(t.Context(), tasks.Actor{Name: tasks.Person},
+					requestAnswer{ID: c.asks.list()[0].ID, Approve: tc.answer.Approve, Text: tc.answer.Feedback})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			no := <-done
+			if (no == nil) != (tc.says == "") || no != nil && !strings.Contains(no.Content, tc.says) {
+				t.Errorf("answered %+v, want %q", no, tc.says)
+			}
+		})
+	}
+}
+
+// TestPlanNeedsAnAgentThatAsks: where an agent asks nobody, an approval would come
+// after the fact, and the spec is refused.
+func TestPlanNeedsAnAgentThatAsks(t *testing.T) {
+	must := configs.Member{Name: "dev", PlanRequired: true, Agent: configs.Agent{Kind: configs.Command, Name: "sh"}}
+	free := must
+	free.PlanRequired = false
+	builtin := must
+	builtin.Agent = configs.Agent{Kind: configs.Builtin}
+	for name, tc := range map[string]struct {
+		m    configs.Member
+		says string
+	}{
+		"asks nobody": {must, `member dev: the mandatory "plan: required" cannot hold: agent sh makes such calls without asking`},
+		"needs none":  {free, ""},
+		"builtin":     {builtin, ""},
+	} {
+		err := checkDemands(&configs.Team{Lead: tc.m}, nil, lookPath)
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v, want %q", name, err, tc.says)
+		}
+	}
+}
