@@ -61,7 +61,6 @@ type trees struct {
 	base    string          // the commit that new ones begin from
 	fault   error           // why repo is nil
 	user    worktree.Person // as git knows the user; zero: it does not
-	hooked  bool            // a WorktreeCreate hook is configured
 	unguard func()          // takes the guard of the stash off; nil: there is none
 	once    sync.Once       // the settling of the first one, which tells people of the workspace
 
@@ -83,15 +82,11 @@ func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
 		return t, fmt.Errorf("state folder: %w", err)
 	}
 	t.dir = filepath.Join(dir, filepath.Base(o.place.Worktrees()))
-	t.hooked = makesTrees(o.hooks())
-	if !mayStandApart(o.team()) && !isFolder(t.dir) {
-		return t, nil // most teams: git is not even asked
-	}
 	t.repo, t.base, t.fault = groundOf(ctx, o.team())
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
 	}
-	if err := refuseDemands(o.team(), t.fault, t.hooked); err != nil {
+	if err := refuseDemands(o.team(), t.fault, makesTrees(o.hooks())); err != nil {
 		return t, err
 	}
 	if t.repo == nil {
@@ -163,15 +158,6 @@ func makesTrees(l layers) bool {
 	return false
 }
 
-// mayStandApart reports whether some member would have a working copy of its own if
-// the workspace lies in a repository.
-func mayStandApart(team *configs.Team) bool {
-	members := team.Members()
-	return slices.ContainsFunc(members, func(m configs.Member) bool {
-		return isolationOf(m, members, true) == configs.InWorktree
-	})
-}
-
 // Outlook is what a team's members can expect of working copies, before it starts.
 type Outlook struct {
 	Members []string // who would have a git working copy of its own; empty: nobody
@@ -199,20 +185,20 @@ func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
 // groundOf is the repository that working copies can be made of, and the commit that
 // they begin from; or why there can be none, with the way out.
 func groundOf(ctx context.Context, team *configs.Team) (*worktree.Repo, string, error) {
+	if !inRepository(team.Workspace) { // git need not be asked, nor be there
+		return nil, "", fmt.Errorf("%w: %s lies in none; `git init` and a first commit make it one",
+			worktree.ErrNoRepo, team.Workspace)
+	}
 	if _, err := worktree.Require(ctx); err != nil {
 		return nil, "", err
 	}
 	repo, err := worktree.Open(ctx, team.Workspace)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w; `git init` and a first commit make the workspace one", err)
+		return nil, "", err
 	}
-	base := cmp.Or(team.Worktree.Base, "HEAD")
-	commit, err := repo.Commit(ctx, base)
-	switch {
-	case err != nil && base == "HEAD":
-		return nil, "", fmt.Errorf("the repository of %s has %w; make a first one", team.Workspace, worktree.ErrNoCommit)
-	case err != nil:
-		return nil, "", fmt.Errorf("worktree.base: %w", err)
+	commit, err := baseOf(ctx, repo, team)
+	if err != nil {
+		return nil, "", err
 	}
 	tracked, err := repo.Tracked(ctx, commit, repo.Prefix)
 	switch {
@@ -223,6 +209,19 @@ func groundOf(ctx context.Context, team *configs.Team) (*worktree.Repo, string, 
 			team.Workspace, commit, repo.Top)
 	}
 	return repo, commit, nil
+}
+
+// baseOf is the commit that new working copies begin from. It moves with its branch.
+func baseOf(ctx context.Context, repo *worktree.Repo, team *configs.Team) (string, error) {
+	base := cmp.Or(team.Worktree.Base, "HEAD")
+	commit, err := repo.Commit(ctx, base)
+	switch {
+	case err != nil && base == "HEAD":
+		return "", fmt.Errorf("the repository of %s has %w; make a first one", team.Workspace, worktree.ErrNoCommit)
+	case err != nil:
+		return "", fmt.Errorf("worktree.base: %w", err)
+	}
+	return commit, nil
 }
 
 // canWrite reports whether a member can change files. A plan that is to be approved
@@ -348,6 +347,9 @@ func (t *trees) warnOfSharing(s *seat) {
 // inRepository reports whether a folder looks like one of a repository, which is not
 // known where git does not run.
 func inRepository(dir string) bool {
+	if real, err := realPath(dir); err == nil {
+		dir = real
+	}
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return true

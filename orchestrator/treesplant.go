@@ -27,7 +27,7 @@ func (t *trees) plant(ctx context.Context, s *seat) (ownTree, error) {
 			return own, err
 		}
 	}
-	if t.hooked {
+	if makesTrees(t.c.live.now().layers) {
 		own, made, err := t.byHook(ctx, s)
 		if err != nil || made {
 			return own, err
@@ -46,7 +46,7 @@ func (t *trees) byGit(ctx context.Context, s *seat, path string) (ownTree, error
 	}
 	branch, base, err := t.branchFor(ctx, s.member.Name)
 	if err != nil {
-		return ownTree{}, err
+		return ownTree{}, fmt.Errorf("find a branch for it: %w", err)
 	}
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return ownTree{}, fmt.Errorf("state folder: %w", err)
@@ -127,6 +127,10 @@ func (t *trees) branchFor(ctx context.Context, member string) (branch, base stri
 	for i := 2; i < 10; i++ {
 		names = append(names, fmt.Sprintf("%s-%d", worktree.BranchName(here, member), i))
 	}
+	from, err := baseOf(ctx, t.repo, t.o.team())
+	if err != nil {
+		return "", "", err
+	}
 	there, err := t.repo.Branches(ctx, "covey")
 	if err != nil {
 		return "", "", err
@@ -141,9 +145,9 @@ func (t *trees) branchFor(ctx context.Context, member string) (branch, base stri
 		}
 		commit, exists := there[name]
 		if !exists {
-			return name, t.base, nil
+			return name, from, nil
 		}
-		merged, err := t.repo.Holds(ctx, t.base, commit)
+		merged, err := t.repo.Holds(ctx, from, commit)
 		if err != nil || !merged {
 			return name, "", err
 		}
@@ -151,7 +155,7 @@ func (t *trees) branchFor(ctx context.Context, member string) (branch, base stri
 		if err := t.repo.Move(ctx, "refs/heads/"+name, end); err != nil && !errors.Is(err, worktree.ErrMoved) {
 			return "", "", err
 		}
-		return name, t.base, nil
+		return name, from, nil
 	}
 	return "", "", fmt.Errorf("%w: the branches %s to %s; delete those that you do not need",
 		worktree.ErrTaken, names[0], names[len(names)-1])

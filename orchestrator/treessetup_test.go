@@ -188,3 +188,48 @@ func TestWhereMembersWork(t *testing.T) {
 		t.Errorf("ben is told\n%s", text)
 	}
 }
+
+// TestGrowsLive: a second writer that comes while the team runs has a working copy,
+// from what the workspace is on by then; one that leaves takes none of its work along.
+func TestGrowsLive(t *testing.T) {
+	files := groveFiles("cat shared.txt >copy", "true", "keep: true\n")
+	spec := files["team.yaml"]
+	files["team.yaml"] = strings.NewReplacer("lead: {model: lead}\n", "lead: {model: lead, tools: []}\n", "  ana: {model: ana}\n", "",
+		"{id: a, subject: A, owner: ana}, ", "").Replace(spec)
+	files["ana.yaml"] = strings.ReplaceAll(files["ana.yaml"], `taskId: "1"`, `taskId: "2"`)
+	files["ben.yaml"] = strings.ReplaceAll(files["ben.yaml"], `taskId: "2"`, `taskId: "1"`)
+	g := newGrove(t, files)
+	l := &living{underway: start(g.rig, &handClock{})}
+	g.lines.wait(t, "ben's task", func(l Line) bool { return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`) })
+	if g.ops() != nil {
+		t.Errorf("one writer: %q", g.ops())
+	}
+	var err error
+	if l.client, err = Dial(t.Context(), g.place()); err != nil {
+		t.Fatal(err)
+	}
+	defer l.client.Close()
+	g.write("shared.txt", "later\n")
+	g.git("commit -qam later")
+	both := strings.NewReplacer("lead: {model: lead}\n", "lead: {model: lead, tools: []}\n",
+		"{id: a, subject: A, owner: ana}, {id: b, subject: B, owner: ben}", "{id: b, subject: B, owner: ben}, {id: a, subject: A, owner: ana}").Replace(spec)
+	if _, err := l.rewrite(both); err != nil {
+		t.Fatal(err)
+	}
+	g.lines.wait(t, "ana's task", func(l Line) bool {
+		return l.Type == "task" && l.Member == "ana" && strings.Contains(string(l.Data), `"op":"completed"`)
+	})
+	if got := read(t, g.tree("ana", "copy")); got != "later\n" {
+		t.Errorf("ana began from %q", got)
+	}
+	if _, err := l.rewrite(strings.Replace(both, "  ana: {model: ana}\n", "", 1)); err == nil {
+		t.Error("a task of ana's stays in a spec without her")
+	}
+	if _, err := l.rewrite(strings.NewReplacer("  ana: {model: ana}\n", "", ", {id: a, subject: A, owner: ana}", "").Replace(both)); err != nil {
+		t.Fatal(err)
+	}
+	g.lines.wait(t, "what becomes of ana's copy", func(l Line) bool {
+		return l.Type == "worktree" && l.Member == "ana" && strings.Contains(string(l.Data), `"op":"kept"`)
+	})
+	l.down()
+}

@@ -41,8 +41,11 @@ func (g grove) standing() *crew {
 
 // TestShowTrees is what ps shows of working copies.
 func TestShowTrees(t *testing.T) {
-	g := newGrove(t, groveFiles("echo x >x; "+commitIn("ana"), commitIn("ben"), ""))
+	g := newGrove(t, groveFiles(commitIn("ana"), commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "")
+	if err := os.WriteFile(g.tree("ana", "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	c := g.standing()
 	members := []MemberStatus{{Name: "lead"}, {Name: "ana"}, {Name: "ben"}, {Name: "nobody"}}
 	c.showTrees(t.Context(), members)
