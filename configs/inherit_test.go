@@ -43,7 +43,7 @@ func TestInherit(t *testing.T) {
 		{"plan lifted", "plan: required", "plan: none", func(m Member) any { return m.PlanRequired }, false},
 		{"restart of covey", "", "", func(m Member) any { return m.Restart }, Restart{Max: 3, Within: time.Hour}},
 		{"restart as a whole", "restart: {max: 9, within: 5m}", "restart: {max: 1}",
-			func(m Member) any { return m.Restart }, Restart{Max: 1, Within: time.Hour}},
+			func(m Member) any { return m.Restart }, Restart{Max: 1, Within: time.Hour, Given: true}},
 		{"nobody waits for itself by default", "depends_on: [x, lead]", "", func(m Member) any { return m.DependsOn }, []string{"lead"}},
 		{"own depends_on", "depends_on: [x, lead]", "depends_on: []", func(m Member) any { return m.DependsOn }, []string{}},
 		{"role of the agent", "agent: coder", "", func(m Member) any { return m.Role }, "coder"},

@@ -137,7 +137,7 @@ func (r *resolver) fallbacks(specs []entry[agentSpec]) {
 
 // restart resolves how often a member is started again.
 func (r *resolver) restart(s *restartSpec) Restart {
-	out := Restart{Max: defaultRestarts, Within: s.within.or(defaultRestartWithin)}
+	out := Restart{Max: defaultRestarts, Within: s.within.or(defaultRestartWithin), Given: s.at != nil}
 	if s.max.given() {
 		out.Max = int(s.max.v)
 	}

@@ -173,7 +173,7 @@ func everyKeyTeam(dir string) *Team {
 			{Name: "backend", Agent: coder, Description: "owns the Go service", Instructions: "Write Go.\n",
 				Tools:          []string{"Read", "Edit", "Write", "Bash", "Grep", "Glob"},
 				PermissionMode: Plan, Isolation: Shared, Owns: []string{"docs/**", "*.md"}, PlanRequired: true,
-				DependsOn: []string{"docs", "chief"}, Restart: Restart{Max: 5, Within: 30 * time.Minute},
+				DependsOn: []string{"docs", "chief"}, Restart: Restart{Max: 5, Within: 30 * time.Minute, Given: true},
 				Role: "writer", Labels: []string{"go", "docs"},
 				Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"},
 					Deny: []string{"Bash(git push*)", "Edit(policy/**)"}, Mandatory: []string{"Edit(policy/**)"}},
@@ -229,7 +229,7 @@ func everyKeyTeam(dir string) *Team {
 		m.Role, m.Restart = cmp.Or(m.Role, m.Agent.Name, m.Name), cmp.Or(m.Restart, restart)
 	}
 	team.Lead.Role, team.Lead.Restart = "inline", restart
-	team.Teammates[1].Restart.Max = 0
+	team.Teammates[1].Restart = Restart{Within: time.Hour, Given: true}
 	return team
 }
 

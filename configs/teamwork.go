@@ -78,6 +78,8 @@ type Schedule struct {
 type Restart struct {
 	Max    int           // starts in Within; 0: none
 	Within time.Duration // never 0 in a resolved spec
+	// Given: the spec says so for the member, or under defaults. Then turns that fail count, too.
+	Given bool
 }
 
 // OnAsk says what becomes of a question to a person while nobody is attached.

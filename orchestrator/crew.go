@@ -75,13 +75,14 @@ type crew struct {
 	mu       sync.Mutex // guards what seats say it guards, and the fields below
 	told     string
 	reported string
-	noted    bool              // a note for the lead waits that is worth a turn
-	digests  int               // turns in a row that it got for notes alone
-	owed     map[string]string // mail that members are being given, by member
-	resting  *move             // keep: the team is at rest for this reason
-	waiting  string            // the wait for usage limits that was last told of
-	begun    int               // members that have begun their session, or never will
-	first    int               // members that the run began with
+	noted    bool                // a note for the lead waits that is worth a turn
+	digests  int                 // turns in a row that it got for notes alone
+	owed     map[string]string   // mail that members are being given, by member
+	resting  *move               // keep: the team is at rest for this reason
+	waiting  string              // the wait for usage limits that was last told of
+	begun    int                 // members that have begun their session, or never will
+	first    int                 // members that the run began with
+	falls    map[string]failures // of members in this run, by name
 }
 
 // poke makes the crew look at the team again. It never blocks.

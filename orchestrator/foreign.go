@@ -103,7 +103,7 @@ func (f *foreigner) acp(start *offer) (thinker, error) {
 		Connect: f.connect, System: f.system, SystemBy: p.systemBy,
 		Session: f.past.ID, SessionMade: f.past.Made, OnSession: f.keepSession,
 		Brief: f.makeUp, History: f.history, Started: f.started, OnUsage: f.bill.addTotal, OnLive: f.bill.addLive, Quirks: p.quirks,
-		Timeouts: f.o.patience, Backoff: f.o.backoff,
+		Timeouts: f.o.patience, Backoff: f.o.backoff, Restarts: programRestarts(f.seat.member.Restart),
 	})
 }
 

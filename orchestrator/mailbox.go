@@ -53,9 +53,10 @@ type seat struct {
 	equipped, renewed bool
 
 	// All below is guarded by crew.mu.
-	relieved     bool // it is to leave its seat, for another life or for good
-	vacant       bool // it has, and nothing of it is left
-	ended        bool // its goroutine has ended, or never began
+	relieved     bool          // it is to leave its seat, for another life or for good
+	vacant       bool          // it has, and nothing of it is left
+	rest         time.Duration // how long it rests before it begins anew
+	ended        bool          // its goroutine has ended, or never began
 	sessionBegun bool
 	idle         bool
 	gone         string // why it takes no more turns; empty: it does

@@ -13,6 +13,7 @@ import (
 // serve runs one member until it takes no more turns, and sees to what it
 // leaves behind.
 func (c *crew) serve(ctx context.Context, s *seat) {
+	defer c.noteEnd(s)
 	if !c.setUpTree(ctx, s) {
 		return
 	}
@@ -23,13 +24,12 @@ func (c *crew) serve(ctx context.Context, s *seat) {
 	c.act(ctx, s, s.endProgram())
 	c.functions.Session(s.session.Session).Release() // what its agent has registered ends with it
 	c.begin(s)
-	defer c.noteEnd(s)
 	switch {
 	case s.leaves():
 		c.seeOff(ctx, s)
 	case ctx.Err() != nil:
 	case err == nil && s.isRelieved() && s.haltReason() == "":
-		c.vacate(s)
+		c.vacateRested(ctx, s)
 	case err == nil && s.haltReason() == "":
 	case err == nil:
 		c.halted(ctx, s, s.haltReason())
@@ -37,7 +37,7 @@ func (c *crew) serve(ctx context.Context, s *seat) {
 		c.halted(ctx, s, err.Error())
 	default:
 		said := strings.TrimPrefix(err.Error(), fmt.Sprintf("member %q: ", s.member.Name)) // who it is stands before it
-		c.leave(ctx, s, "it failed: "+said)
+		c.fall(ctx, s, "it failed: "+said)
 	}
 }
 
@@ -173,6 +173,9 @@ func (c *crew) idled(ctx context.Context, s *seat, idle teammate.Idle) error {
 	note := s.noteOf(idle)
 	if idle.Reason == teammate.IdleStopped {
 		note.FailureReason = "a hook stopped its turn"
+	}
+	if idle.Reason == teammate.IdleFailed && c.stumble(ctx, s, "its last turn failed: "+idle.LastText) {
+		return c.sendNote(ctx, s, note)
 	}
 	switch {
 	case idle.Reason != teammate.IdleFailed && idle.Reason != teammate.IdleStopped:

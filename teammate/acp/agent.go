@@ -197,8 +197,9 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 	// The count goes back to 0, for the member may be woken later, and has its
 	// restarts then as well.
 	if a.failures++; a.failures > a.opts.Restarts {
+		died := a.failures
 		a.failures = 0
-		return fmt.Errorf("acp: the agent program died %d times in a row: %w", a.opts.Restarts+1, err)
+		return fmt.Errorf("acp: the agent program died %d times in a row: %w", died, err)
 	}
 	if a.failures > 1 && a.session != "" { // it may be the session that kills it
 		a.session, a.lost = "", true

@@ -49,7 +49,7 @@ type Options struct {
 	Clock    func() time.Time
 	Timeouts Timeouts
 	// Restarts is how often in a row a program that dies is started again before
-	// its member is given up; 0: 3.
+	// its member is given up; 0: 3; less: not at all.
 	Restarts int
 	// Backoff is the pause before the first restart; it doubles with each one,
 	// up to 20 times as long. 0: 500 ms.

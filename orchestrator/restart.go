@@ -1,0 +1,150 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// How long a member rests before it is started again; each failure within the
+// policy's time doubles it.
+const (
+	firstRest = time.Second
+	longRest  = 2 * time.Minute
+)
+
+// MemberRestarts is told when a member that has failed is about to begin anew.
+type MemberRestarts struct {
+	Reason string        `json:"reason"`
+	Rest   time.Duration `json:"rest_ns"` // until it begins
+	Left   int           `json:"left"`    // how often it may fail again before it is given up
+}
+
+// EventType is the journal's name for it.
+func (MemberRestarts) EventType() string { return "member_restarts" }
+
+// restartOf is a member's policy. An agent that the calling program brings along is
+// made once in each run, unless the spec says otherwise.
+func restartOf(m configs.Member) configs.Restart {
+	if m.Agent.Kind == configs.Given && !m.Restart.Given {
+		return configs.Restart{}
+	}
+	return m.Restart
+}
+
+// programRestarts is how often in a row an agent program that dies is started again in
+// one turn; 0: as often as package acp does by itself.
+func programRestarts(r configs.Restart) int {
+	switch {
+	case !r.Given:
+		return 0
+	case r.Max == 0:
+		return -1 // never
+	}
+	return r.Max
+}
+
+// failures are when a member has failed, the earliest first.
+type failures []time.Time
+
+// next notes a failure, and says how long the member rests before it begins anew; ok
+// is false when it has failed too often for that.
+func (f failures) next(r configs.Restart, now time.Time) (after failures, rest time.Duration, ok bool) {
+	for _, at := range f {
+		if now.Sub(at) < r.Within && !at.After(now) {
+			after = append(after, at)
+		}
+	}
+	if len(after) >= r.Max {
+		return after, 0, false
+	}
+	rest = firstRest
+	for range min(len(after), 10) { // ten doublings are past any cap
+		rest = min(2*rest, longRest)
+	}
+	return append(after, now), rest, true
+}
+
+// failed notes that a member has failed and says whether it begins anew.
+func (c *crew) failed(s *seat, reason string) (rest time.Duration, ok bool) {
+	policy := restartOf(s.member)
+	c.mu.Lock()
+	if c.falls == nil {
+		c.falls = map[string]failures{}
+	}
+	falls, rest, ok := c.falls[s.member.Name].next(policy, c.now())
+	c.falls[s.member.Name] = falls
+	c.mu.Unlock()
+	if ok {
+		c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberRestarts{
+			Reason: reason, Rest: rest, Left: policy.Max - len(falls),
+		}})
+	}
+	return rest, ok
+}
+
+// fall is for a member whose life has ended by an error: it rests and begins anew, or
+// is given up. Its goroutine runs this last.
+func (c *crew) fall(ctx context.Context, s *seat, reason string) {
+	rest, ok := c.failed(s, reason)
+	if !ok {
+		c.leave(ctx, s, c.tooOften(s, reason))
+		return
+	}
+	c.mu.Lock()
+	s.relieved, s.idle, s.rest = true, false, rest
+	c.mu.Unlock()
+	c.vacateRested(ctx, s)
+}
+
+// tooOften says why a member is not started again.
+func (c *crew) tooOften(s *seat, reason string) string {
+	policy := restartOf(s.member)
+	if policy.Max == 0 {
+		return reason
+	}
+	return fmt.Sprintf("%s; it was started again %d times in %s, and is not any more", reason, policy.Max, policy.Within)
+}
+
+// vacateRested gives up a seat once its member has rested.
+func (c *crew) vacateRested(ctx context.Context, s *seat) {
+	c.mu.Lock()
+	rest := s.rest
+	c.mu.Unlock()
+	if rest > 0 {
+		select {
+		case <-c.after(rest):
+		case <-ctx.Done():
+			return
+		case <-c.over:
+			return
+		}
+	}
+	c.vacate(s)
+}
+
+// stumble is for a turn that has failed. Where the spec has a policy of its own for
+// the member, it begins anew after it, or leaves; else it is reminded of its work, and
+// then needs attention, as people can help with most of what models and vendors fail
+// of. It reports whether it has seen to the member.
+func (c *crew) stumble(ctx context.Context, s *seat, reason string) bool {
+	if !s.member.Restart.Given {
+		return false
+	}
+	rest, ok := c.failed(s, reason)
+	if !ok {
+		if s.lead {
+			return false // a team without its lead has nobody to report
+		}
+		c.dismissMember(ctx, s, c.tooOften(s, reason), 0)
+		return true
+	}
+	c.mu.Lock()
+	s.rest = rest
+	c.mu.Unlock()
+	c.relieve(s)
+	return true
+}

@@ -1,0 +1,129 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// TestFailures: a member begins anew as often as its policy says, resting longer each
+// time; what lies further back than the policy looks does not count.
+func TestFailures(t *testing.T) {
+	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	policy := configs.Restart{Max: 3, Within: time.Hour}
+	var f failures
+	for i, want := range []struct {
+		after time.Duration // since the start
+		rest  time.Duration
+		ok    bool
+	}{
+		{0, time.Second, true}, {time.Minute, 2 * time.Second, true}, {2 * time.Minute, 4 * time.Second, true},
+		{3 * time.Minute, 0, false}, {59 * time.Minute, 0, false},
+		{time.Hour, 4 * time.Second, true}, // the first is forgotten
+		{61*time.Minute + time.Second, 4 * time.Second, true},
+		{10 * time.Hour, time.Second, true},
+		{-24 * time.Hour, time.Second, true}, // the clock was put back: what lies ahead does not count
+	} {
+		var rest time.Duration
+		var ok bool
+		if f, rest, ok = f.next(policy, start.Add(want.after)); rest != want.rest || ok != want.ok {
+			t.Errorf("failure %d: rest %s, %v; want %s, %v", i+1, rest, ok, want.rest, want.ok)
+		}
+	}
+	if _, _, ok := f.next(configs.Restart{Within: time.Hour}, start); ok {
+		t.Error("a policy of none restarts")
+	}
+	var many failures
+	for range 100 {
+		var rest time.Duration
+		many, rest, _ = many.next(configs.Restart{Max: 1000, Within: time.Hour}, start)
+		if rest > longRest {
+			t.Fatalf("a rest of %s", rest)
+		}
+	}
+}
+
+func TestProgramRestarts(t *testing.T) {
+	for _, test := range []struct {
+		r    configs.Restart
+		want int
+	}{{configs.Restart{Max: 3}, 0}, {configs.Restart{Given: true}, -1}, {configs.Restart{Max: 5, Given: true}, 5}} {
+		if got := programRestarts(test.r); got != test.want {
+			t.Errorf("%+v gives %d", test.r, got)
+		}
+	}
+}
+
+// TestRestartOfALife: a member whose agent breaks begins anew under a new epoch, with
+// its task, until it works; one that keeps breaking leaves, and its task is open again.
+func TestRestartOfALife(t *testing.T) {
+	stateHome(t)
+	for name, breaks := range map[string]int32{"twice": 2, "always": 99} {
+		var lives atomic.Int32
+		maker := func(Brief) (teammate.Agent, error) {
+			if lives.Add(1) <= breaks {
+				return nil, errors.New("no luck")
+			}
+			return agentFunc(func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+				call := teammate.ToolCall{ID: "c", Name: "TaskUpdate", Input: []byte(`{"taskId":"1","status":"completed"}`)}
+				h.Call(ctx, call)
+				return teammate.Reply{Text: "done"}, nil
+			}), nil
+		}
+		spec := strings.Replace(givenSpec, "dev: {agent: dev", "dev: {agent: dev, restart: {max: 2, within: 5m}", 1) +
+			"tasks: [{subject: Look around, owner: dev}]\n"
+		clock := &handClock{}
+		o, log, err := given(t, t.TempDir(), spec, Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": maker}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.clock = clock.clock()
+		ending, err := o.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := show(log.all())
+		if lives.Load() != 3 || strings.Count(told, "member_restarts") != 2 {
+			t.Errorf("%s: the agent was made %d times\n%s", name, lives.Load(), told)
+		}
+		if breaks == 2 && ending.Code != CodeDone {
+			t.Errorf("%s: %+v\n%s", name, ending, told)
+		}
+		if breaks > 2 && (ending.Code != CodeUnfinished || !strings.Contains(told, "it was started again 2 times in 5m0s, and is not any more") ||
+			!strings.Contains(told, "Its tasks are open again: #1")) {
+			t.Errorf("%s: %+v\n%s", name, ending, told)
+		}
+	}
+}
+
+// TestRestartOfATurn: with a policy in the spec, turns that fail count: the member
+// begins anew, and leaves when it has failed too often. Without one it is reminded and
+// then needs attention, as ever.
+func TestRestartOfATurn(t *testing.T) {
+	for restart, want := range map[string]string{
+		", restart: {max: 2, within: 5m}": "dev has left the team: its last turn failed",
+		"":                                "dev needs attention",
+	} {
+		r := newRig(t, map[string]string{
+			"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}", "dev: {model: dev"+restart+"}", 1) +
+				"tasks: [{id: a, subject: Do it, owner: dev}]\n",
+			"lead.yaml": "steps: [{say: Fine., times: -1}]",
+			"dev.yaml":  "steps: [{error: {type: overloaded}, times: -1}]",
+		})
+		u := start(r, &handClock{})
+		e := u.end()
+		told := show(u.lines.all())
+		if e.Code != CodeUnfinished || !strings.Contains(told, want) && !strings.Contains(told, "takes no more turns: its last turn failed") {
+			t.Errorf("%q: %+v\n%s", restart, e, told)
+		}
+		if n := strings.Count(told, "member_restarts"); restart != "" && n != 2 || restart == "" && n != 0 {
+			t.Errorf("%q: restarted %d times\n%s", restart, n, told)
+		}
+	}
+}
