@@ -140,7 +140,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 	if err := makeData(o.hooks().sources); err != nil {
 		return nil, err
 	}
-	return hooks.NewRunner(o.hooks().sources, &hooks.Options{
+	return hooks.NewRunner(withOwned(o.team(), o.hooks().sources), &hooks.Options{
 		Env:        childEnvironment(o.opts, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
@@ -229,7 +229,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		Hooks: &c.live, Tasks: c.taskLister(), Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
 		Transcript: transcript, History: history, Workdir: workdir,
-		Permissions: permissions, Beside: []string{mail},
+		Permissions: permissions, Beside: []string{mail}, Writable: o.writable(s),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},

@@ -17,6 +17,7 @@ func (c *crew) policies() map[string]hooks.Policy {
 		"no-open-tasks":  c.noOpenTasks,
 		"work-committed": workCommitted,
 		"report-sent":    c.reportSent,
+		ownedFiles:       c.ownFiles,
 	}
 }
 

@@ -131,6 +131,9 @@ type leave struct {
 func (u *turn) permit(ctx context.Context, tl *tool, call *ToolCall, pre hooks.Outcome) leave {
 	q := question{spec: tl.spec, call: u.callOf(*call), hook: u.hookSays(pre), inside: u.inside(tl, *call)}
 	r := u.t.rights.now().decide(q)
+	if _, ask := u.trespass(tl, *call); ask && r.behavior == allow {
+		r = u.t.rights.now().asked(ruling{behavior: "ask", by: "rule", rule: "protect"})
+	}
 	who := r.by
 	var l leave
 	switch {
@@ -146,6 +149,10 @@ func (u *turn) permit(ctx context.Context, tl *tool, call *ToolCall, pre hooks.O
 		if who == ByTimeLimit {
 			l.beside = u.denied(ctx, *call, l.denial)
 		}
+	}
+	// Last, since a hook may have changed where the call goes.
+	if refusal, ask := u.trespass(tl, *call); refusal != "" && !ask && l.denial == "" {
+		l.denial, who, r.rule = refusal, "rule", "owns"
 	}
 	decided := PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(allow), By: who, Rule: r.rule}
 	if l.denial != "" {

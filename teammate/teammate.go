@@ -105,10 +105,14 @@ type Options struct {
 
 	Permissions Permissions
 	Beside      []string // optional; absolute folders that count as inside the workspace
-	Limits      Limits
-	Asker       Asker                         // optional; nil denies what would have to ask
-	Purse       Purse                         // optional; what the member may use in its life
-	Background  func() []hooks.BackgroundTask // optional; work that goes on beside the turn, for Stop hooks
+	// Writable is asked of each file that a call would write to, by its absolute path
+	// without links: what the model is told of one that is not the member's; empty: it
+	// may. ask says that a person may allow it. Optional; nil: every file.
+	Writable   func(path string) (refusal string, ask bool)
+	Limits     Limits
+	Asker      Asker                         // optional; nil denies what would have to ask
+	Purse      Purse                         // optional; what the member may use in its life
+	Background func() []hooks.BackgroundTask // optional; work that goes on beside the turn, for Stop hooks
 	// Later puts a notice into the member's own mailbox, once per id; optional.
 	// Without it no helper can work beside the member.
 	Later func(ctx context.Context, id, text string) error

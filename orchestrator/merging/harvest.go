@@ -56,11 +56,11 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 	if from == "" {
 		return o, fmt.Errorf("%s and %s have no commit in common", m.Branch, m.Into)
 	}
-	own, err := q.Repo.Changed(ctx, from, m.Commit)
+	own, err := q.Written(ctx, m.Member, from, m.Commit)
 	if err != nil {
 		return o, err
 	}
-	o.Outside = Outside(q.rules().Owns[m.Member], Paths(own, q.Repo.Prefix))
+	o.Outside = Outside(q.rules().Owns[m.Member], own)
 	if len(o.Conflicts) > 0 {
 		return o, nil
 	}
@@ -68,6 +68,42 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 	o.Files, o.Empty = Paths(changes, q.Repo.Prefix), len(changes) == 0
 	o.Protected = Protected(q.rules().Protect, o.Files)
 	return o, err
+}
+
+// Written lists the files that a member has written, below the workspace: those in
+// which its work, a commit or tree, differs from the commit that it began from. What
+// others have made and it has only merged, as they made it, is not counted.
+func (q *Queue) Written(ctx context.Context, member, from, work string) ([]string, error) {
+	changes, err := q.Repo.Changed(ctx, from, work)
+	if err != nil || q.rules().Owns[member] == nil {
+		return Paths(changes, q.Repo.Prefix), err
+	}
+	all, err := q.Store.Merges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if m.Member == member || m.State.Over() || len(changes) == 0 {
+			continue
+		}
+		theirs, err := q.Repo.Changed(ctx, m.From, m.Commit)
+		if err != nil {
+			continue // its commits are gone, so nothing of it can be here
+		}
+		since, err := q.Repo.Changed(ctx, m.Commit, work)
+		if err != nil {
+			return nil, err
+		}
+		changes = slices.DeleteFunc(changes, func(c worktree.Change) bool {
+			return hasPath(theirs, c.Path) && !hasPath(since, c.Path)
+		})
+	}
+	return Paths(changes, q.Repo.Prefix), nil
+}
+
+// hasPath reports whether a file is among some changes.
+func hasPath(changes []worktree.Change, path string) bool {
+	return slices.ContainsFunc(changes, func(c worktree.Change) bool { return c.Path == path })
 }
 
 // Harvest takes down what a member has made: what is in no commit is committed, the

@@ -29,7 +29,7 @@ func conflict(m tasks.Merge, files []string) setback {
 		title: "Resolve the merge conflict of " + name(m),
 		todo: fmt.Sprintf("Your work (%s) cannot be merged into %s: both have changed the same lines of\n%s\n"+
 			"In your working copy run `git merge %s`, resolve the conflicts so that both changes hold, check the result "+
-			"and commit it. Then set this task to completed; it is merged again.", subject(m), m.Into, list(files), m.Into),
+			"and commit it. Then set this task to completed; it is merged again.", subject(m), m.Into, List(files), m.Into),
 	}
 }
 
@@ -50,7 +50,7 @@ func trespass(m tasks.Merge, files, owns []string) setback {
 		reason: m.Member + " may not write there", files: files,
 		title: "Take back what is not yours in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes files that are not yours:\n%s\nYou may write to %s. %s Then set this task to "+
-			"completed; it is merged again.", subject(m), list(files), strings.Join(owns, ", "), TakeBack(m.Into, files)),
+			"completed; it is merged again.", subject(m), List(files), strings.Join(owns, ", "), TakeBack(m.Into, files)),
 	}
 }
 
@@ -70,7 +70,7 @@ func denied(m tasks.Merge, files []string, said string) setback {
 	return setback{
 		reason: why, files: files, title: "Take back protected files in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes protected files:\n%s\nThis was refused: %s\n%s Then set this task to "+
-			"completed; it is merged again.", subject(m), list(files), why, TakeBack(m.Into, files)),
+			"completed; it is merged again.", subject(m), List(files), why, TakeBack(m.Into, files)),
 	}
 }
 
@@ -84,8 +84,8 @@ func TakeBack(branch string, files []string) string {
 		"and commit, or ask your lead to have somebody do it who may.", branch, strings.Join(quoted, " "))
 }
 
-// list shows file names one below the other, the first of them.
-func list(files []string) string {
+// List shows file names one below the other, the first of them.
+func List(files []string) string {
 	const shown = 50
 	var b strings.Builder
 	for _, f := range files[:min(len(files), shown)] {

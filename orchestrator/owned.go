@@ -1,0 +1,108 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/merging"
+)
+
+// ownedFiles is the policy that looks at what members have really written, whatever
+// they wrote it with: calls are refused before they run where they can be, but a
+// shell, or an agent program of its own, asks nobody.
+const ownedFiles = "owned-files"
+
+// withOwned adds that policy to the hooks of a team in which somebody may not write
+// everywhere: at each turn end, and before a task is completed.
+func withOwned(team *configs.Team, sources []hooks.Source) []hooks.Source {
+	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Owns != nil }) {
+		return sources
+	}
+	group := []hooks.Group{{Hooks: []hooks.Handler{{Policy: ownedFiles, Gate: true}}}}
+	return append(slices.Clone(sources), hooks.Source{
+		Name: "owns", Settings: hooks.Settings{hooks.Stop: group, hooks.TaskCompleted: group},
+	})
+}
+
+// writable is teammate.Options.Writable for a member: files outside of what it owns
+// are not its own, wherever a link leads to them. Protected files of the workspace
+// itself need a person's permission; in a working copy of its own they need it when
+// they are merged.
+func (o *Orchestrator) writable(s *seat) func(path string) (refusal string, ask bool) {
+	return func(path string) (string, bool) {
+		owns, protect := s.member.Owns, o.team().Protect
+		if owns == nil && len(protect) == 0 {
+			return "", false
+		}
+		root, err := filepath.EvalSymlinks(s.dir)
+		if err != nil {
+			root = s.dir
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			return "", false // outside of the workspace other rules hold
+		}
+		rel = filepath.ToSlash(rel)
+		if len(merging.Outside(owns, []string{rel})) > 0 {
+			return fmt.Sprintf("%s is not yours: you may write to %s. Leave it, or ask your lead to have somebody change it "+
+				"who may.", rel, orNothing(owns)), false
+		}
+		if s.tree == nil && len(merging.Protected(protect, []string{rel})) > 0 {
+			return rel + " is protected", true
+		}
+		return "", false
+	}
+}
+
+// orNothing lists globs.
+func orNothing(owns []string) string {
+	if len(owns) == 0 {
+		return "nothing"
+	}
+	return strings.Join(owns, ", ")
+}
+
+// ownFiles refuses while a member's branch, or what it has not committed, differs from
+// the commit that its work began from in files that are not its own. What came from
+// others by merging is not its own writing. Of members that share the workspace
+// nobody can tell who wrote what; there only calls are looked at.
+func (c *crew) ownFiles(ctx context.Context, in hooks.Input) hooks.Result {
+	s, ok := c.seat(c.memberOf(in))
+	if !ok || s.member.Owns == nil || c.merges == nil {
+		return agree()
+	}
+	copy, ok, err := c.merges.copyOf(ctx, s)
+	if err != nil {
+		return broken(err)
+	}
+	if !ok {
+		return agree()
+	}
+	base, err := c.merges.base(ctx, copy)
+	if err != nil {
+		return broken(err)
+	}
+	state, err := copy.State(ctx, "")
+	if err != nil {
+		return broken(err)
+	}
+	written, err := c.merges.queue.Written(ctx, s.member.Name, base, state.Tree)
+	if err != nil {
+		return broken(err)
+	}
+	outside := merging.Outside(s.member.Owns, written)
+	if len(outside) == 0 {
+		return agree()
+	}
+	into, err := c.merges.queue.Target(ctx)
+	if err != nil {
+		return broken(err)
+	}
+	return refuse("You have changed files that are not yours:\n%s\nYou may write to %s. %s",
+		merging.List(outside), orNothing(s.member.Owns), merging.TakeBack(into, outside))
+}
