@@ -148,7 +148,8 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 		return Ending{}, err
 	}
 	defer store.Close()
-	return o.withStore(ctx, store)
+	ending, err = o.withStore(ctx, store)
+	return ending, wayOut(o.place, err)
 }
 
 // withStore opens what depends on the store, runs the team, and closes it all

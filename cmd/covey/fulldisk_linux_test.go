@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// fullDiskScript runs a team on a small file system of its own, which is full soon,
+// and once more with room.
+const fullDiskScript = `mount -t tmpfs -o size=24m tmpfs state || exit 77
+head -c 23100000 /dev/zero > state/ballast
+covey up --trust > first.out 2> first.err; echo $? > first.code
+covey tasks list --json > between.json; echo $? > between.code
+rm state/ballast
+covey up --trust > second.out 2> second.err; echo $? > second.code
+covey tasks list --json > after.json
+`
+
+// TestFullDiskOfTheState (ADVERSARIAL 19): a team whose state folder's disk is full ends
+// with code 1 and clear words, can be looked at, and goes on once there is room. It
+// waits its ten seconds for room, so it is for the long run.
+func TestFullDiskOfTheState(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for ten seconds")
+	}
+	dir := t.TempDir()
+	const tasks = 120
+	for name, text := range fullDiskTeam(tasks) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "state"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", fullDiskScript)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COVEY_STATE_HOME="+filepath.Join(dir, "state"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("no private file system here: %v %s", err, out)
+	}
+	said := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if said("first.code") != "1\n" || !strings.Contains(said("first.err"), "no space left on device") ||
+		!strings.Contains(said("first.err"), "make room") {
+		t.Errorf("on a full disk it ended with %s%s", said("first.code"), said("first.err"))
+	}
+	if said("between.code") != "0\n" || !strings.Contains(said("between.json"), `"subject": "t0"`) {
+		t.Errorf("it cannot be looked at: %s%.200s", said("between.code"), said("between.json"))
+	}
+	if said("second.code") != "0\n" {
+		t.Errorf("with room it ended with %s%s\n%s", said("second.code"), said("second.out"), said("second.err"))
+	}
+	for i := range tasks {
+		if n := strings.Count(said("after.json"), fmt.Sprintf(`"subject": "t%d"`, i)); n != 1 {
+			t.Errorf("task t%d is there %d times", i, n)
+		}
+	}
+	if n := strings.Count(said("after.json"), `"status": "completed"`); n != tasks {
+		t.Errorf("%d of %d tasks are completed", n, tasks)
+	}
+}
+
+// fullDiskTeam makes large tasks and does them.
+func fullDiskTeam(tasks int) map[string]string {
+	var lead, dev strings.Builder
+	lead.WriteString("steps:\n")
+	dev.WriteString("steps:\n")
+	for i := range tasks {
+		fmt.Fprintf(&lead, "  - call: [{tool: TaskCreate, input: {subject: t%d, description: \"%s\"}}]\n",
+			i, strings.Repeat("x", 7000))
+		fmt.Fprintf(&dev, `  - when: '(?s)(claimed task|own open tasks.*) ?#%[1]d\b'
+    call: [{tool: TaskUpdate, input: {taskId: "%[1]d", status: completed}}]
+    times: -1
+`, i+1)
+	}
+	lead.WriteString("  - {say: Noted., times: -1}\n")
+	dev.WriteString("  - {say: Fine., times: -1}\n")
+	return map[string]string{"lead.yaml": lead.String(), "dev.yaml": dev.String(), "team.yaml": `covey: 1
+name: full
+goal: Fill it.
+models: {lead: {provider: script, script: lead.yaml}, dev: {provider: script, script: dev.yaml}}
+lead: {model: lead}
+teammates: {dev: {model: dev}}
+`}
+}
