@@ -234,7 +234,7 @@ func sortMail(mail []tasks.Message, all []tasks.Task, member string) (show []tas
 		}
 		id, ok := assigned(m)
 		if !ok {
-			news = true
+			news = news || m.Kind != tasks.Terminated // that somebody has left is told along with other news
 			show = append(show, m)
 			continue
 		}

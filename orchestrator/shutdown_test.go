@@ -182,3 +182,15 @@ func TestMayEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestPartingWakesNobody: that somebody has left is told with the next news.
+func TestPartingWakesNobody(t *testing.T) {
+	left := tasks.Message{ID: "1", Kind: tasks.Terminated}
+	text := tasks.Message{ID: "2", Kind: tasks.TextMessage}
+	if show, moot := sortMail([]tasks.Message{left}, nil, "dev"); len(show)+len(moot) != 0 {
+		t.Errorf("alone: %v, %v", show, moot)
+	}
+	if show, _ := sortMail([]tasks.Message{left, text}, nil, "dev"); len(show) != 2 {
+		t.Errorf("with a text: %v", show)
+	}
+}
