@@ -71,7 +71,7 @@ type Orchestrator struct {
 	readers   *readers // loops over the journal of this run
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
-	repairs   string             // of the store, likewise
+	repairs   []string           // of the store, likewise
 	leftTrees map[string]ownTree // working copies that an earlier run has left which is forgotten
 	clock     clock              // the machine's, but in tests
 	// journalFile wraps the journal's file; tests put failures in its place.
@@ -234,8 +234,8 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 
 // withCrew lets the members work.
 func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (Ending, error) {
-	if o.repairs != "" {
-		c.journal.tell(teammate.Warning{Text: o.repairs})
+	for _, said := range o.repairs {
+		c.journal.tell(teammate.Warning{Text: said})
 	}
 	if before.done {
 		return o.alreadyDone(ctx, c, before)

@@ -47,44 +47,41 @@ func (s *salvage) see(l Line) {
 	}
 }
 
-// refill makes the lost changes again and says what happened, for people; empty: nothing
-// did. It must come before anything is changed: the numbers of the lost events are in
+// refill makes the lost changes again and says what happened, for people, a line for each
+// thing; none: nothing did. It must come before anything is changed: the numbers of the lost events are in
 // the journal and must not be given out again.
-func (s *salvage) refill(ctx context.Context, store *tasks.Store) (string, error) {
+func (s *salvage) refill(ctx context.Context, store *tasks.Store) ([]string, error) {
 	restored := store.Restored()
 	if restored == nil && len(s.events) == 0 {
-		return "", nil
+		return nil, nil
 	}
 	got, err := store.Refill(ctx, s.events)
 	if err != nil {
-		return "", fmt.Errorf("make up for what the store has lost: %w", err)
+		return nil, fmt.Errorf("make up for what the store has lost: %w", err)
 	}
-	var b strings.Builder
-	if restored != nil {
-		fmt.Fprintf(&b, "the team's store was damaged (%v); its backup of %s took its place, and the damaged file is kept as %s. ",
-			restored.Damage, restored.Backup.Format(time.DateTime), restored.Kept)
-	} else {
-		b.WriteString("the team's store is older than the journal. ")
+	if restored == nil {
+		return append([]string{"the team's store is older than the journal"}, s.report(got)...), nil
 	}
-	b.WriteString(s.report(got))
-	return b.String(), nil
+	said := []string{"the team's store was damaged; its backup of " + restored.Backup.Format(time.DateTime) + " took its place"}
+	said = append(said, s.report(got)...)
+	return append(said, fmt.Sprintf("the damaged file is kept as %s: %v", restored.Kept, restored.Damage)), nil
 }
 
-// report says what was made again, and what was not.
-func (s *salvage) report(got tasks.Refilled) string {
+// report says what was made again, and what was not, a line for each.
+func (s *salvage) report(got tasks.Refilled) []string {
 	if len(s.events) == 0 {
-		return "The journal knows of no change since, so nothing is lost but what had no line yet."
+		return []string{"the journal knows of no change since: nothing is lost but what had no line yet"}
 	}
 	what := []string{fmt.Sprintf("%d about mail", got.Messages)}
 	if len(got.Tasks) > 0 {
 		what = append([]string{"about task " + strings.Join(got.Tasks, ", ")}, what...)
 	}
-	text := fmt.Sprintf("The journal has %d changes since (events %d to %d), which were made again: %s.",
-		len(s.events), s.events[0].ID, s.events[len(s.events)-1].ID, strings.Join(what, "; "))
+	said := []string{fmt.Sprintf("%d changes since were made again from the journal (events %d to %d): %s",
+		len(s.events)-got.Unknown, s.events[0].ID, s.events[len(s.events)-1].ID, strings.Join(what, "; "))}
 	if got.Unknown > 0 {
-		text += fmt.Sprintf(" %d say too little for that: look at covey logs --json.", got.Unknown)
+		said = append(said, fmt.Sprintf("%d events say too little to be made again; covey logs --json has them", got.Unknown))
 	}
-	return text + " Lost are the answers of tool calls since then, so that a call which was cut off may be made twice."
+	return append(said, "lost are the answers of tool calls since then: a call that was cut off may be made twice")
 }
 
 // journalOf opens the journal, shows its lines to heard, and makes up for what the store

@@ -142,6 +142,8 @@ func TestNoBackupToRestore(t *testing.T) {
 	before, err := os.ReadFile(path)
 	ok(t, before, err)
 	opts := withBackups
+	_, err = Open(path, &Options{ReadOnly: true, Backups: 1})
+	wantError(t, err, ErrCorrupt, "not what was committed", "open it for writing")
 	_, err = Open(path, &opts)
 	wantError(t, err, ErrCorrupt, "not what was committed", "no backup that could be restored", "000001.db")
 	if after, _ := os.ReadFile(path); string(after) != string(before) {

@@ -31,7 +31,7 @@ func (s *Store) Restored() *Restoration { return s.restored }
 // examine looks a file through before it is opened, and restores it if it is damaged.
 // A file that is new, or too big, or in use by somebody else, is left alone.
 func (s *Store) examine(path string) error {
-	if s.backups == nil || s.opts.ReadOnly {
+	if s.backups == nil {
 		return nil
 	}
 	info, err := os.Stat(path)
@@ -50,6 +50,9 @@ func (s *Store) examine(path string) error {
 	defer free.Close()
 	if im, damage = readImage(path); !errors.Is(damage, ErrCorrupt) {
 		return nil
+	}
+	if s.opts.ReadOnly {
+		return fmt.Errorf("%w; open it for writing to put its last backup in its place", damage)
 	}
 	if errors.Is(damage, errNoMeta) && unborn(im) {
 		return os.Remove(path)

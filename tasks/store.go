@@ -33,7 +33,7 @@ type Options struct {
 	MaxUnread int
 	// Backups is how many verified backups are kept in the folder path + ".backups"; 0:
 	// none. With backups Open looks the whole file through, and puts the newest one in
-	// its place if it is damaged (Store.Restored).
+	// its place if it is damaged (Store.Restored); with ReadOnly it only says so.
 	Backups int
 	// BackupEvery is how often a backup is made of a store that changes; default 10
 	// minutes. One is made after Open and one in Close as well.

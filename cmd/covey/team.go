@@ -64,8 +64,11 @@ func readTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, err
 // read-only: looking at a team changes nothing, not even a file's time.
 func readStore(ctx context.Context, place orchestrator.Place) (tasks.Snapshot, error) {
 	store, err := tasks.Open(place.Store(), &tasks.Options{
-		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait,
+		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait, Backups: 1, // looked through, not made
 	})
+	if errors.Is(err, tasks.ErrCorrupt) {
+		return tasks.Snapshot{}, fmt.Errorf("%w; covey up does that", err)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return tasks.Snapshot{}, fmt.Errorf("team %s has no tasks: it has never run; covey up starts it", place.Team)
 	}
