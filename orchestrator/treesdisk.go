@@ -20,11 +20,12 @@ func (t *trees) room(ctx context.Context) error {
 	}
 	more, err := t.repo.Size(ctx, t.base)
 	if err != nil {
-		return err
+		return fmt.Errorf("worktree.max_disk: %w", err)
 	}
 	if used := diskUse(ctx, t.dir); used+more > limit {
 		return fmt.Errorf("the working copies take %s and one more %s, which is beyond worktree.max_disk, %s; "+
-			"remove some that nobody needs (`git worktree list`), or raise it", bytesText(used), bytesText(more), bytesText(limit))
+			"remove some that nobody needs (`git worktree list`), or raise it",
+			bytesText(used), bytesText(more), bytesText(limit))
 	}
 	return nil
 }
@@ -95,8 +96,9 @@ func (t *trees) measure(ctx context.Context, was bool) (over bool) {
 		return over
 	}
 	if s, ok := t.c.seat(who); ok {
-		t.c.act(ctx, s, t.c.giveUpOn(ctx, s, fmt.Sprintf("the members' working copies take %s, beyond worktree.max_disk, %s; "+
-			"its own takes %s: %s", bytesText(sum), bytesText(limit), bytesText(most), s.dir)))
+		why := fmt.Sprintf("the members' working copies take %s, beyond worktree.max_disk, %s; its own takes %s: %s",
+			bytesText(sum), bytesText(limit), bytesText(most), s.dir)
+		t.c.act(ctx, s, t.c.giveUpOn(ctx, s, why))
 	}
 	return over
 }

@@ -49,7 +49,8 @@ func complaints(results []hooks.Result) string {
 	var said []string
 	for _, r := range results {
 		if r.Outcome != hooks.Success {
-			said = append(said, cmp.Or(strings.TrimSpace(r.Stderr), r.Feedback, r.Warning, fmt.Sprintf("exit code %d", r.ExitCode)))
+			code := fmt.Sprintf("exit code %d", r.ExitCode)
+			said = append(said, cmp.Or(strings.TrimSpace(r.Stderr), r.Feedback, r.Warning, code))
 		}
 	}
 	return strings.Join(said, "; ")

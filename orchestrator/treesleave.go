@@ -56,16 +56,16 @@ func (t *trees) openWork(ctx context.Context, own *worktree.Repo) (unmerged, err
 	var u unmerged
 	state, err := own.State(ctx, "")
 	if err != nil {
-		return u, err
+		return u, fmt.Errorf("see what is in it: %w", err)
 	}
 	changed, err := own.Changed(ctx, "HEAD", state.Tree)
 	if err != nil {
-		return u, err
+		return u, fmt.Errorf("compare it with its last commit: %w", err)
 	}
 	u.Changed, u.Beyond = len(changed), state.Beyond
 	target, err := t.target(ctx)
 	if err != nil {
-		return u, err
+		return u, fmt.Errorf("find what finished work is in: %w", err)
 	}
 	head, err := own.Commit(ctx, "HEAD")
 	if err != nil {
@@ -207,7 +207,7 @@ func (t *trees) forget(ctx context.Context) error {
 	}
 	copies, err := t.repo.Copies(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("list the working copies of the earlier run: %w", err)
 	}
 	for _, c := range copies {
 		if filepath.Dir(c.Path) != t.dir {

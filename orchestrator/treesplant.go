@@ -133,11 +133,11 @@ func (t *trees) branchFor(ctx context.Context, member string) (branch, base stri
 	}
 	there, err := t.repo.Branches(ctx, "covey")
 	if err != nil {
-		return "", "", err
+		return "", "", fmt.Errorf("list branches: %w", err)
 	}
 	copies, err := t.repo.Copies(ctx)
 	if err != nil {
-		return "", "", err
+		return "", "", fmt.Errorf("list working copies: %w", err)
 	}
 	for _, name := range names {
 		if slices.ContainsFunc(copies, func(c worktree.Copy) bool { return c.Branch == name }) {

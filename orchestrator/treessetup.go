@@ -126,12 +126,12 @@ func (t *trees) include(ctx context.Context, s *seat, own ownTree) error {
 	}
 	from, err := os.OpenRoot(t.o.team().Workspace)
 	if err != nil {
-		return err
+		return fmt.Errorf("open the workspace: %w", err)
 	}
 	defer from.Close()
 	to, err := os.OpenRoot(own.Root)
 	if err != nil {
-		return err
+		return fmt.Errorf("open the working copy: %w", err)
 	}
 	defer to.Close()
 	files, err := includable(from.FS(), globs)
@@ -169,8 +169,8 @@ func includable(ws fs.FS, globs []string) ([]string, error) {
 			}
 		}
 		if len(files) > maxIncluded {
-			return nil, fmt.Errorf("%q and those before it name more than %d files; narrow it, or let worktree.setup make them",
-				glob, maxIncluded)
+			return nil, fmt.Errorf("%q and those before it name more than %d files; narrow it, or let "+
+				"worktree.setup make them", glob, maxIncluded)
 		}
 	}
 	slices.Sort(files)

@@ -13,8 +13,8 @@ import (
 )
 
 // noStash is what a member is told that would use the stash.
-const noStash = "git stash is shared by all working copies of the repository, the user's too: a pop may take what somebody " +
-	"else has put aside. Commit on your branch instead; `git reset --soft HEAD~1` takes the commit back later."
+const noStash = "git stash is shared by all working copies of the repository, the user's too: a pop may take " +
+	"what somebody else has put aside. Commit on your branch instead; `git reset --soft HEAD~1` takes the commit back later."
 
 // guardStash has git stash refused to members in working copies of their own. A
 // permission rule would not do: it refuses whatever may be git stash, and that is

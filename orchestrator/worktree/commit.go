@@ -25,9 +25,9 @@ func (r *Repo) CommitTree(ctx context.Context, c Commit) (string, error) {
 	for _, parent := range c.Parents {
 		args = append(args, "-p", parent)
 	}
-	env, err := r.identity(ctx, c.Author)
+	env, err := r.identity(ctx, c.Author) // git itself would refuse where it knows nobody
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("find out who commits: %w", err)
 	}
 	out, err := run(ctx, call{args: args, dir: r.Top, env: env, stdin: []byte(c.Message), plain: true})
 	return line(out), err
@@ -89,8 +89,9 @@ func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (st
 		ref = "refs/heads/" + head.Branch
 	}
 	from := cmp.Or(head.Commit, zero)
-	if _, err := r.plain(ctx, "update-ref", "--create-reflog", "-m", "covey: "+line([]byte(message)), ref, commit, from); err != nil {
-		return "", err
+	why := "covey: " + line([]byte(message))
+	if _, err := r.plain(ctx, "update-ref", "--create-reflog", "-m", why, ref, commit, from); err != nil {
+		return "", fmt.Errorf("move %s to the new commit: %w", ref, err)
 	}
 	_, err = r.run(ctx, "read-tree", "--reset", commit) // the index, not the files
 	return commit, err

@@ -1,0 +1,139 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+)
+
+// checkTrees is refuseDemands before anything starts. git is asked only if somebody
+// demands a working copy.
+func checkTrees(team *configs.Team, l layers) error {
+	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Isolation == configs.InWorktree }) {
+		return nil
+	}
+	_, _, fault := groundOf(context.Background(), team) // each call of git has a time limit of its own
+	return refuseDemands(team, fault, makesTrees(l))
+}
+
+// refuseDemands is the error of a team in which somebody must have a working copy
+// and cannot.
+func refuseDemands(team *configs.Team, fault error, hooked bool) error {
+	if fault == nil || hooked {
+		return nil
+	}
+	var must []string
+	for _, m := range team.Members() {
+		if m.Isolation == configs.InWorktree {
+			must = append(must, m.Name)
+		}
+	}
+	if len(must) == 0 {
+		return nil
+	}
+	return plainly(ErrSpec, "isolation: worktree of %s cannot be: %v; or write isolation: shared",
+		strings.Join(must, ", "), fault)
+}
+
+// makesTrees reports whether a hook is to make working copies.
+func makesTrees(l layers) bool {
+	for _, s := range l.sources {
+		for _, g := range s.Settings["WorktreeCreate"] {
+			if len(g.Hooks) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Outlook is what a team's members can expect of working copies, before it starts.
+type Outlook struct {
+	Members []string // who would have a git working copy of its own; empty: nobody
+	Fault   error    // why they cannot, with the way out; nil: they can
+	// Repository says that the workspace looks like one of a repository, so that a Fault
+	// is no choice of the user's.
+	Repository bool
+}
+
+// OutlookOf tells what would become of a team's working copies. It makes nothing.
+func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
+	look := Outlook{Repository: inRepository(team.Workspace)}
+	all := team.Members()
+	for _, m := range all {
+		if isolationOf(m, all, true) == configs.InWorktree {
+			look.Members = append(look.Members, m.Name)
+		}
+	}
+	if len(look.Members) > 0 {
+		_, _, look.Fault = groundOf(ctx, team)
+	}
+	return look
+}
+
+// groundOf is the repository that working copies can be made of, and the commit that
+// they begin from; or why there can be none, with the way out.
+func groundOf(ctx context.Context, team *configs.Team) (*worktree.Repo, string, error) {
+	if !inRepository(team.Workspace) { // git need not be asked, nor be there
+		return nil, "", fmt.Errorf("%w: %s lies in none; `git init` and a first commit make it one",
+			worktree.ErrNoRepo, team.Workspace)
+	}
+	if _, err := worktree.Require(ctx); err != nil {
+		return nil, "", err
+	}
+	repo, err := worktree.Open(ctx, team.Workspace)
+	if err != nil {
+		return nil, "", err
+	}
+	commit, err := baseOf(ctx, repo, team)
+	if err != nil {
+		return nil, "", err
+	}
+	tracked, err := repo.Tracked(ctx, commit, repo.Prefix)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case !tracked:
+		return nil, "", fmt.Errorf("%s has no files in commit %.10s of its repository %s; commit some",
+			team.Workspace, commit, repo.Top)
+	}
+	return repo, commit, nil
+}
+
+// baseOf is the commit that new working copies begin from. It moves with its branch.
+func baseOf(ctx context.Context, repo *worktree.Repo, team *configs.Team) (string, error) {
+	base := cmp.Or(team.Worktree.Base, "HEAD")
+	commit, err := repo.Commit(ctx, base)
+	switch {
+	case err != nil && base == "HEAD":
+		return "", fmt.Errorf("the repository of %s has %w; make a first one", team.Workspace, worktree.ErrNoCommit)
+	case err != nil:
+		return "", fmt.Errorf("worktree.base: %w", err)
+	}
+	return commit, nil
+}
+
+// inRepository reports whether a folder looks like one of a repository, which is not
+// known where git does not run.
+func inRepository(dir string) bool {
+	if real, err := realPath(dir); err == nil {
+		dir = real
+	}
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return false
+		}
+		dir = above
+	}
+}
