@@ -64,34 +64,6 @@ func (c *crew) gateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) 
 	return c.merges.gateRun(ctx, in, gate)
 }
 
-// copyOf is the working copy that a member has for itself; false if it works in the
-// workspace, or in a folder that git does not know.
-func (d *mergeDesk) copyOf(ctx context.Context, s *seat) (*worktree.Repo, bool, error) {
-	if s.tree == nil || s.tree.Branch == "" {
-		return nil, false, nil
-	}
-	copy, err := d.queue.Repo.At(ctx, s.tree.Top)
-	return copy, err == nil, err
-}
-
-// prepare makes the working copy for merged states fit for gates, as those of
-// members are.
-func (d *mergeDesk) prepare(ctx context.Context, dir string) error {
-	t := d.c.trees
-	own := ownTree{Top: dir, Root: t.rootIn(dir)}
-	nobody := &seat{crew: d.c, member: configs.Member{Name: "merge"}, dir: own.Root, tree: &own}
-	if err := t.include(ctx, nobody, own); err != nil {
-		return fmt.Errorf("worktree.include: %w", err)
-	}
-	log := filepath.Join(d.o.place.Scratch(), "merge.setup.log")
-	for _, command := range d.o.team().Worktree.Setup {
-		if err := t.setup(ctx, nobody, setupRun{command, own.Root, log}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // mergeQueue is the queue of a team, without anybody who answers for gates.
 func mergeQueue(p Place, team func() *configs.Team, repo *worktree.Repo, store *tasks.Store) *merging.Queue {
 	dir, err := filepath.EvalSymlinks(p.Dir) // git lists its copies by their real paths
@@ -130,11 +102,11 @@ func (d *mergeDesk) recall(ctx context.Context) error {
 	}
 	merges, err := d.c.store.Merges(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("the state of merges: %w", err)
 	}
 	all, err := d.c.store.List(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("the state of merges: %w", err)
 	}
 	for _, t := range all {
 		known := slices.ContainsFunc(merges, func(m tasks.Merge) bool { return slices.Contains(m.Tasks, t.ID) })
@@ -202,7 +174,7 @@ func (d *mergeDesk) poke() {
 func (d *mergeDesk) look(ctx context.Context) error {
 	merges, err := d.c.store.Merges(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("look at merges: %w", err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -320,57 +292,6 @@ func (d *mergeDesk) note(t tasks.Task, m *tasks.Merge) {
 	if m != nil && m.State.Busy() && d.fault == nil {
 		d.onWay[t.ID] = true
 	}
-}
-
-// freshen brings into a member's working copy, between two turns, what its next work
-// builds upon: what has been merged, and the work on the tasks that its own waited
-// for. Nothing comes while the member has something that is not committed.
-func (d *mergeDesk) freshen(ctx context.Context, s *seat) {
-	if d == nil {
-		return
-	}
-	all, err := d.c.store.List(ctx)
-	if err != nil {
-		d.warn(err)
-		return
-	}
-	var upon []string
-	for _, t := range all {
-		if t.Owner == s.member.Name && t.Status != tasks.Completed {
-			upon = append(upon, t.BlockedBy...)
-		}
-	}
-	copy, ok, err := d.copyOf(ctx, s)
-	if err != nil || !ok {
-		d.warn(err)
-		return
-	}
-	commits, err := d.workOn(ctx, upon)
-	if err == nil {
-		_, err = d.queue.Freshen(ctx, copy, commits...)
-	}
-	if err != nil && ctx.Err() == nil {
-		d.warn(fmt.Errorf("the working copy of %s is not brought up to date: %w", s.member.Name, err))
-	}
-}
-
-// workOn are the commits of work on tasks that is in no branch yet.
-func (d *mergeDesk) workOn(ctx context.Context, ids []string) ([]string, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	merges, err := d.c.store.Merges(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var commits []string
-	for _, m := range merges {
-		wanted := slices.ContainsFunc(m.Tasks, func(id string) bool { return slices.Contains(ids, id) })
-		if wanted && !m.State.Over() {
-			commits = append(commits, m.Commit)
-		}
-	}
-	return commits, nil
 }
 
 // reused tells that a gate was not run.

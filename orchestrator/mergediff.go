@@ -43,7 +43,7 @@ func ReadDiff(
 ) ([]Diff, error) {
 	repo, err := worktree.Open(ctx, team.Workspace)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("diff: %w", err)
 	}
 	d := differ{repo: repo, how: worktree.DiffOptions{Stat: r.Stat, Color: r.Color}}
 	d.queue = mergeQueue(p, func() *configs.Team { return team }, repo, nil)
@@ -52,7 +52,7 @@ func ReadDiff(
 	}
 	copies, err := repo.Copies(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("diff: %w", err)
 	}
 	list := []Diff{}
 	for _, c := range copies {
@@ -110,7 +110,7 @@ func (d differ) ofMember(ctx context.Context, reviews []Review) ([]Diff, error) 
 	for _, r := range reviews {
 		one, err := d.of(ctx, r.Merge)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("diff: %w", err)
 		}
 		list = append(list, one)
 	}
@@ -130,11 +130,11 @@ func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Dif
 	one := Diff{Title: member + " (" + c.Branch + ")", Member: member}
 	copy, err := d.repo.At(ctx, c.Path)
 	if err != nil {
-		return one, err
+		return one, fmt.Errorf("diff: %w", err)
 	}
 	into, err := d.queue.Target(ctx)
 	if err != nil {
-		return one, err
+		return one, fmt.Errorf("diff: %w", err)
 	}
 	one.From, err = d.repo.MergeBase(ctx, "refs/heads/"+into, c.Head)
 	switch {
@@ -145,7 +145,7 @@ func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Dif
 	}
 	state, err := copy.State(ctx, "")
 	if err != nil {
-		return one, err
+		return one, fmt.Errorf("diff: %w", err)
 	}
 	one.To = state.Tree
 	text, err := d.repo.Diff(ctx, one.From, one.To, d.how)

@@ -50,7 +50,7 @@ func (d *mergeDesk) memberGate(
 		c.Subject, c.Told = done.TaskID, askedAbout(done.TaskInput)
 	}
 	if c.Base, err = d.base(ctx, copy); err != nil {
-		return hooks.GateRun{}, err
+		return hooks.GateRun{}, fmt.Errorf("look at the copy: %w", err)
 	}
 	run := d.book.Sitting(ctx, c, gate)
 	run.Settled = true // the book has seen to its scripts
@@ -110,11 +110,11 @@ func (d *mergeDesk) gates(ctx context.Context, t merging.Trial) (refusal string,
 	}
 	in, err := d.mergeInput(ctx, t)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("ask the gates: %w", err)
 	}
 	runner, err := d.mergeRunner(t, handlers, askedAbout(in.Payload.(hooks.TaskCompletedInput).TaskInput))
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("ask the gates: %w", err)
 	}
 	out, err := runner.Run(ctx, in, d.observe)
 	if err != nil || out.Decision == hooks.Pass {

@@ -1,12 +1,9 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
-	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -186,7 +182,7 @@ func (c *crew) atMerge(ctx context.Context) (move, error) {
 		return move{}, err
 	}
 	if err := c.merges.queue.Work(ctx); err != nil {
-		return move{}, err
+		return move{}, fmt.Errorf("merge: %w", err)
 	}
 	done, err := c.merges.again(ctx, asked.Merges)
 	if c.merges.o.opts.merged != nil {
@@ -250,162 +246,4 @@ func (c *crew) rests(s *seat) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return s.idle || s.gone != "" || !s.sessionBegun
-}
-
-// review tells what is known of finished work.
-func (d *mergeDesk) review(ctx context.Context, r ReviewRequest) (ReviewReply, error) {
-	if d == nil {
-		return ReviewReply{}, nil
-	}
-	return reviewOf(ctx, d.queue, d.o.place, r)
-}
-
-// ReadReview tells what is known of the finished work of a team that does not run. It
-// changes nothing.
-func ReadReview(ctx context.Context, p Place, team *configs.Team, r ReviewRequest) (ReviewReply, error) {
-	repo, err := worktree.Open(ctx, team.Workspace)
-	if errors.Is(err, worktree.ErrNoRepo) {
-		return ReviewReply{}, nil
-	}
-	if err != nil {
-		return ReviewReply{}, err
-	}
-	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), ReadOnly: true, LockTimeout: 2 * time.Second})
-	if errors.Is(err, fs.ErrNotExist) {
-		return ReviewReply{}, nil
-	}
-	if err != nil {
-		return ReviewReply{}, err
-	}
-	defer store.Close()
-	return reviewOf(ctx, mergeQueue(p, func() *configs.Team { return team }, repo, store), p, r)
-}
-
-// reviewOf gathers reviews.
-func reviewOf(ctx context.Context, q *merging.Queue, p Place, r ReviewRequest) (ReviewReply, error) {
-	reply := ReviewReply{Reviews: []Review{}, Loose: []LooseWork{}}
-	merges, err := q.Store.Merges(ctx)
-	if err != nil {
-		return reply, err
-	}
-	for _, m := range merges {
-		named := r.Task != "" && slices.Contains(m.Tasks, r.Task)
-		if !named && (r.Task != "" || m.State.Over() || r.Member != "" && m.Member != r.Member) {
-			continue
-		}
-		one, err := reviewOne(ctx, q, p, m)
-		for i := range one.Verdicts {
-			if !r.Logs {
-				one.Verdicts[i].Log = ""
-			}
-		}
-		if err != nil {
-			return reply, fmt.Errorf("%s: %w", m.Branch, err)
-		}
-		reply.Reviews = append(reply.Reviews, one)
-	}
-	if r.Task == "" {
-		reply.Loose, err = looseWork(ctx, q, p, r.Member)
-	}
-	return reply, err
-}
-
-// reviewOne is one piece of work with what would come of it.
-func reviewOne(ctx context.Context, q *merging.Queue, p Place, m tasks.Merge) (Review, error) {
-	one := Review{Merge: m}
-	var err error
-	if one.Verdicts, err = q.Store.Verdicts(ctx, m.Subject()); err != nil {
-		return one, err
-	}
-	for _, id := range m.Tasks {
-		if t, err := q.Store.Task(ctx, id); err == nil {
-			one.Evidence = append(one.Evidence, evidenceLines(t)...)
-		}
-	}
-	if m.State == tasks.MergeReady {
-		one.Push, one.Open = PullCommands(p, m)
-	}
-	base, err := q.Repo.Commit(ctx, "refs/heads/"+m.Into)
-	if m.State.Over() || errors.Is(err, worktree.ErrNoRef) {
-		return one, nil // there is nothing to foresee
-	}
-	if err != nil {
-		return one, err
-	}
-	o, err := q.Foresee(ctx, m, base)
-	one.Changes, one.Conflicts, one.Outside, one.Protected = o.Files, o.Conflicts, o.Outside, o.Protected
-	return one, err
-}
-
-// evidenceLines are the pieces of a task's evidence, a line each.
-func evidenceLines(t tasks.Task) []string {
-	var lines []string
-	for _, e := range t.Evidence {
-		lines = append(lines, fmt.Sprintf("%s (%s)", cmp.Or(firstLine(e.Text), e.File), cmp.Or(e.By, "covey")))
-	}
-	return lines
-}
-
-// looseFinder finds what lies in members' working copies and belongs to no merge.
-type looseFinder struct {
-	queue  *merging.Queue
-	into   string
-	merges []tasks.Merge
-}
-
-// looseWork lists what there is of it; an empty member stands for all.
-func looseWork(ctx context.Context, q *merging.Queue, p Place, member string) ([]LooseWork, error) {
-	list := []LooseWork{}
-	copies, err := q.Repo.Copies(ctx)
-	if err != nil {
-		return list, err
-	}
-	f := looseFinder{queue: q}
-	if f.merges, err = q.Store.Merges(ctx); err != nil {
-		return list, err
-	}
-	if f.into, err = q.Target(ctx); err != nil {
-		return list, nil // nothing is for a branch that is not known
-	}
-	dir, err := filepath.EvalSymlinks(p.Dir)
-	if err != nil {
-		return list, fmt.Errorf("state folder: %w", err)
-	}
-	for _, c := range copies {
-		folder, name := filepath.Split(c.Path)
-		ours := filepath.Clean(folder) == filepath.Join(dir, filepath.Base(p.Worktrees()))
-		if !ours || c.Branch == "" || c.Gone != "" || member != "" && name != member {
-			continue
-		}
-		l, err := f.look(ctx, c, name)
-		if err != nil {
-			return list, err
-		}
-		if l.Commits > 0 || len(l.Changes) > 0 {
-			list = append(list, l)
-		}
-	}
-	return list, nil
-}
-
-// look finds out what lies in one working copy.
-func (f looseFinder) look(ctx context.Context, c worktree.Copy, member string) (LooseWork, error) {
-	l := LooseWork{Member: member, Branch: c.Branch}
-	copy, err := f.queue.Repo.At(ctx, c.Path)
-	if err != nil {
-		return l, err
-	}
-	if l.Changes, err = copy.Dirty(ctx); err != nil {
-		return l, err
-	}
-	for _, m := range slices.Backward(f.merges) {
-		if m.Member != member {
-			continue
-		}
-		if known, err := f.queue.Repo.Holds(ctx, m.Commit, c.Head); err == nil && known {
-			return l, nil // all commits are in work that is taken down
-		}
-	}
-	l.Commits, err = f.queue.Repo.Ahead(ctx, "refs/heads/"+f.into, c.Head)
-	return l, err
 }

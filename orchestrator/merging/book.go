@@ -150,7 +150,7 @@ func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (hooks.G
 	for _, w := range words {
 		s, err := b.script(ctx, c, filepath.Join(cwd, filepath.FromSlash(w.path)))
 		if err != nil {
-			return run, "", err
+			return run, "", fmt.Errorf("what to run: %w", err)
 		}
 		scripts, instead[w.path] = append(scripts, s), s.to
 	}
@@ -234,7 +234,7 @@ func (b *Book) script(ctx context.Context, c Case, file string) (script, error) 
 func (b *Book) trusted(ctx context.Context, c Case, p string) ([]byte, error) {
 	mode, _, err := c.Copy.Entry(ctx, c.Base, p)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("its trusted version: %w", err)
 	}
 	switch mode {
 	case "100644", "100755":
@@ -272,11 +272,11 @@ func (b *Book) layOut(s script, content []byte) (string, error) {
 		return to, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+		return "", fmt.Errorf("lay a script out: %w", err)
 	}
 	f, err := os.CreateTemp(dir, ".part-")
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("lay a script out: %w", err)
 	}
 	_, err = f.Write(content)
 	err = errors.Join(err, f.Chmod(0o500), f.Close())

@@ -41,7 +41,7 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 	var o Outlook
 	merged, err := q.Repo.Merge(ctx, base, m.Commit)
 	if err != nil {
-		return o, err
+		return o, fmt.Errorf("what would come of it: %w", err)
 	}
 	o.Tree = merged.Tree
 	for _, p := range merged.Conflicts {
@@ -51,14 +51,14 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 	// there by merging is not the author's.
 	from, err := q.Repo.MergeBase(ctx, base, m.Commit)
 	if err != nil {
-		return o, err
+		return o, fmt.Errorf("what would come of it: %w", err)
 	}
 	if from == "" {
 		return o, fmt.Errorf("%s and %s have no commit in common", m.Branch, m.Into)
 	}
 	own, err := q.Written(ctx, m.Member, from, m.Commit)
 	if err != nil {
-		return o, err
+		return o, fmt.Errorf("what would come of it: %w", err)
 	}
 	o.Outside = Outside(q.rules().Owns[m.Member], own)
 	if len(o.Conflicts) > 0 {
@@ -80,7 +80,7 @@ func (q *Queue) Written(ctx context.Context, member, from, work string) ([]strin
 	}
 	all, err := q.Store.Merges(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("what was written: %w", err)
 	}
 	for _, m := range all {
 		if m.Member == member || m.State.Over() || len(changes) == 0 {
@@ -92,7 +92,7 @@ func (q *Queue) Written(ctx context.Context, member, from, work string) ([]strin
 		}
 		since, err := q.Repo.Changed(ctx, m.Commit, work)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("what was written: %w", err)
 		}
 		changes = slices.DeleteFunc(changes, func(c worktree.Change) bool {
 			return hasPath(theirs, c.Path) && !hasPath(since, c.Path)
@@ -113,7 +113,7 @@ func hasPath(changes []worktree.Change, path string) bool {
 func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, error) {
 	into, err := q.Target(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("take down work: %w", err)
 	}
 	m := tasks.Merge{Member: w.Member, Into: into, Title: "work of " + w.Member, State: tasks.MergeWaiting}
 	// What mends work that came back was asked for with that work.
@@ -125,21 +125,21 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	}
 	m.Commit, err = w.Copy.CommitAll(ctx, subject(m)+"\n\nCommitted by covey when the work was done.\n", worktree.Person{})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("take down work: %w", err)
 	}
 	earlier, err := q.Store.Merges(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("take down work: %w", err)
 	}
 	if m.From, err = q.from(ctx, m, earlier); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("take down work: %w", err)
 	}
 	if nothing, err := q.nothing(ctx, m, w.Task != nil); nothing || err != nil {
 		return nil, err
 	}
 	m.Round = roundOf(w.Task, earlier)
 	if m.Branch, err = q.branch(ctx, w, m.Commit); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("take down work: %w", err)
 	}
 	m, err = q.Store.ProposeMerge(ctx, tasks.Actor{}, m)
 	if err == nil && now && m.State == tasks.MergeWaiting {
@@ -215,7 +215,7 @@ func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, erro
 		return branch, nil
 	}
 	if err := q.rescue(ctx, branch, was, commit); err != nil {
-		return "", err
+		return "", fmt.Errorf("the branch of the work: %w", err)
 	}
 	step := worktree.Step{From: was, To: commit, Why: "covey: task " + w.Task.ID + " is done"}
 	return branch, q.Repo.Move(ctx, ref(branch), step)
@@ -245,7 +245,7 @@ func (q *Queue) rescue(ctx context.Context, branch, was, commit string) error {
 func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string) (came bool, err error) {
 	into, err := q.Target(ctx)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("bring a copy up to date: %w", err)
 	}
 	head, err := copy.Head(ctx)
 	if err != nil || head.Branch == "" || head.Branch == into {
@@ -257,7 +257,7 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string
 	for _, rev := range append([]string{ref(into)}, more...) {
 		one, err := q.bring(ctx, copy, head.Branch, rev)
 		if err != nil {
-			return came, err
+			return came, fmt.Errorf("bring a copy up to date: %w", err)
 		}
 		came = came || one
 	}
@@ -268,11 +268,11 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string
 func (q *Queue) bring(ctx context.Context, copy *worktree.Repo, branch, rev string) (bool, error) {
 	tip, err := q.Repo.Commit(ctx, rev)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("bring in work: %w", err)
 	}
 	head, err := q.Repo.Commit(ctx, ref(branch))
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("bring in work: %w", err)
 	}
 	if has, err := q.Repo.Holds(ctx, head, tip); err != nil || has {
 		return false, err

@@ -95,19 +95,19 @@ func (q *Queue) Target(ctx context.Context) (string, error) {
 func (q *Queue) Recover(ctx context.Context) error {
 	list, err := q.Store.Merges(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("recover merges: %w", err)
 	}
 	for _, m := range list {
 		switch m.State {
 		case tasks.MergeTesting, tasks.MergeLanding:
 			// Whether the branch was moved is for git to say; see attempt.
 			if _, err := q.set(ctx, m, tasks.MergeQueued, ""); err != nil {
-				return err
+				return fmt.Errorf("recover merges: %w", err)
 			}
 		case tasks.MergeHeld:
 			// What was in the way may be gone, and who was asked may have answered.
 			if _, err := q.set(ctx, m, tasks.MergeQueued, m.Reason); err != nil {
-				return err
+				return fmt.Errorf("recover merges: %w", err)
 			}
 		}
 	}
@@ -239,11 +239,11 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 		Tree: tree, Parents: []string{base, m.Commit}, Message: message(m),
 	})
 	if err != nil {
-		return m, err
+		return m, fmt.Errorf("commit the merged state: %w", err)
 	}
 	m.Base, m.Result, m.Files = base, result, nil
 	if m, err = q.set(ctx, m, tasks.MergeTesting, ""); err != nil {
-		return m, err
+		return m, fmt.Errorf("commit the merged state: %w", err)
 	}
 	refusal, err := q.test(ctx, m)
 	switch {
@@ -255,7 +255,7 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 		return q.prepare(ctx, m)
 	}
 	if m, err = q.set(ctx, m, tasks.MergeLanding, ""); err != nil {
-		return m, err
+		return m, fmt.Errorf("commit the merged state: %w", err)
 	}
 	return q.land(ctx, m)
 }
@@ -283,13 +283,13 @@ func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, err
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make it anew: %w", err)
 	}
 	if err := q.Close(ctx); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make it anew: %w", err)
 	}
 	if err := q.Repo.Detach(ctx, q.Scratch, commit); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make it anew: %w", err)
 	}
 	if q.Prepare != nil {
 		if err := q.Prepare(ctx, q.Scratch); err != nil {
@@ -316,7 +316,7 @@ func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merg
 func (q *Queue) sweep(ctx context.Context, into string) error {
 	list, err := q.Store.Merges(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("what came in along: %w", err)
 	}
 	for _, m := range list {
 		if m.State.Over() || m.State.Busy() || m.Into != into {

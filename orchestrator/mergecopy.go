@@ -1,0 +1,91 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// copyOf is the working copy that a member has for itself; false if it works in the
+// workspace, or in a folder that git does not know.
+func (d *mergeDesk) copyOf(ctx context.Context, s *seat) (*worktree.Repo, bool, error) {
+	if s.tree == nil || s.tree.Branch == "" {
+		return nil, false, nil
+	}
+	copy, err := d.queue.Repo.At(ctx, s.tree.Top)
+	return copy, err == nil, err
+}
+
+// prepare makes the working copy for merged states fit for gates, as those of
+// members are.
+func (d *mergeDesk) prepare(ctx context.Context, dir string) error {
+	t := d.c.trees
+	own := ownTree{Top: dir, Root: t.rootIn(dir)}
+	nobody := &seat{crew: d.c, member: configs.Member{Name: "merge"}, dir: own.Root, tree: &own}
+	if err := t.include(ctx, nobody, own); err != nil {
+		return fmt.Errorf("worktree.include: %w", err)
+	}
+	log := filepath.Join(d.o.place.Scratch(), "merge.setup.log")
+	for _, command := range d.o.team().Worktree.Setup {
+		if err := t.setup(ctx, nobody, setupRun{command, own.Root, log}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freshen brings into a member's working copy, between two turns, what its next work
+// builds upon: what has been merged, and the work on the tasks that its own waited
+// for. Nothing comes while the member has something that is not committed.
+func (d *mergeDesk) freshen(ctx context.Context, s *seat) {
+	if d == nil {
+		return
+	}
+	all, err := d.c.store.List(ctx)
+	if err != nil {
+		d.warn(err)
+		return
+	}
+	var upon []string
+	for _, t := range all {
+		if t.Owner == s.member.Name && t.Status != tasks.Completed {
+			upon = append(upon, t.BlockedBy...)
+		}
+	}
+	copy, ok, err := d.copyOf(ctx, s)
+	if err != nil || !ok {
+		d.warn(err)
+		return
+	}
+	commits, err := d.workOn(ctx, upon)
+	if err == nil {
+		_, err = d.queue.Freshen(ctx, copy, commits...)
+	}
+	if err != nil && ctx.Err() == nil {
+		d.warn(fmt.Errorf("the working copy of %s is not brought up to date: %w", s.member.Name, err))
+	}
+}
+
+// workOn are the commits of work on tasks that is in no branch yet.
+func (d *mergeDesk) workOn(ctx context.Context, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	merges, err := d.c.store.Merges(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("work on tasks: %w", err)
+	}
+	var commits []string
+	for _, m := range merges {
+		wanted := slices.ContainsFunc(m.Tasks, func(id string) bool { return slices.Contains(ids, id) })
+		if wanted && !m.State.Over() {
+			commits = append(commits, m.Commit)
+		}
+	}
+	return commits, nil
+}
