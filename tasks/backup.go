@@ -154,7 +154,7 @@ func linkOrCopy(from, to string) error {
 	}
 	data, err := os.ReadFile(from)
 	if err != nil {
-		return err
+		return fmt.Errorf("copy what cannot be linked: %w", err)
 	}
 	return writeSynced(to, string(data))
 }

@@ -24,7 +24,10 @@ func (s *Store) LastEvent(ctx context.Context) (uint64, error) {
 		last = readCounters(r.bucket(bucketMeta)).event
 		return nil
 	})
-	return last, err
+	if err != nil {
+		return 0, fmt.Errorf("last event: %w", err)
+	}
+	return last, nil
 }
 
 // Refill makes changes again that the store has lost and somebody else has kept the
@@ -103,12 +106,12 @@ func (s *Store) packTask(c *job, task Task) (*taskRecord, error) {
 	rec.Blocks, rec.Version = nil, max(rec.Version, 1)
 	description, err := s.pack(c, task.Description)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("description of task %s: %w", task.ID, err)
 	}
 	rec.set("description", description)
 	metadata, err := s.packMetadata(c, task.Metadata)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("metadata of task %s: %w", task.ID, err)
 	}
 	_, err = rec.mergeMetadata(metadata)
 	return rec, err
@@ -119,7 +122,7 @@ func (s *Store) packAgain(c *job, m Message) (*messageRecord, error) {
 	rec := &messageRecord{Message: m}
 	text, err := s.pack(c, m.Text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("text of message %s: %w", m.ID, err)
 	}
 	if rec.Text = ""; text.file == nil {
 		rec.Text = text.text

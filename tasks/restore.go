@@ -44,8 +44,11 @@ func (s *Store) examine(path string) error {
 	}
 	// Another covey may be writing it this moment: what was read then means nothing.
 	free, err := claimFile(path)
-	if err != nil || free == nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("look whether somebody else has it open: %w", err)
+	}
+	if free == nil {
+		return nil
 	}
 	defer free.Close()
 	if im, damage = readImage(path); !errors.Is(damage, ErrCorrupt) {
@@ -95,20 +98,21 @@ func (s *Store) putInPlace(path string, n int) (kept string, err error) {
 	}
 	part := path + ".part"
 	if err := remove(part); err != nil {
-		return "", err
+		return "", fmt.Errorf("remove what an earlier try left: %w", err)
 	}
 	data, err := os.ReadFile(s.backups.path(n))
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("read the backup: %w", err)
 	}
 	if err := writeSynced(part, string(data)); err != nil {
-		return "", err
+		return "", fmt.Errorf("copy the backup: %w", err)
 	}
+	// Payloads come first: a store that is there must not name files that are not.
 	if err := s.relink(n); err != nil {
-		return "", err
+		return "", fmt.Errorf("bring back long payloads: %w", err)
 	}
 	if err := os.Rename(part, path); err != nil {
-		return "", err
+		return "", fmt.Errorf("put the copy in place: %w", err)
 	}
 	return kept, errors.Join(syncDir(filepath.Dir(path)), trimDamaged(path))
 }
@@ -120,7 +124,7 @@ func (s *Store) relink(n int) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("list them: %w", err)
 	}
 	if err := s.blobs.mkdir(); err != nil {
 		return err
@@ -139,7 +143,7 @@ func (s *Store) relink(n int) error {
 func trimDamaged(path string) error {
 	list, err := filepath.Glob(globEscape(path) + ".damaged-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("list damaged files: %w", err)
 	}
 	slices.Sort(list)
 	var errs []error
