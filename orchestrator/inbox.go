@@ -78,7 +78,7 @@ func (b *inbox) begin(ctx context.Context) (stop func(), err error) {
 func (b *inbox) recover(ctx context.Context) error {
 	all, err := b.c.store.Requests(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("what earlier runs have asked: %w", err)
 	}
 	for _, r := range all {
 		switch {
@@ -104,7 +104,7 @@ func (b *inbox) look(ctx context.Context) error {
 	defer b.mu.Unlock()
 	open, err := b.c.store.OpenRequests(ctx, "")
 	if err != nil {
-		return err
+		return fmt.Errorf("what is open: %w", err)
 	}
 	due := map[string]time.Time{}
 	for _, r := range open {
@@ -174,7 +174,7 @@ func (b *inbox) next() (id string, wait time.Duration) {
 func (b *inbox) expire(ctx context.Context, id string) error {
 	r, err := b.c.store.Expire(ctx, id, b.tell)
 	if err != nil {
-		return err
+		return fmt.Errorf("end request %s, whose time is up: %w", id, err)
 	}
 	return b.concluded(ctx, r)
 }
@@ -269,7 +269,7 @@ func (b *inbox) ask(ctx context.Context, a tasks.Actor, n tasks.NewRequest) (tas
 // withdraw closes a question that nobody wants an answer to any more.
 func (b *inbox) withdraw(ctx context.Context, id, reason string) error {
 	if _, err := b.c.store.Withdraw(ctx, tasks.Actor{}, id, reason); err != nil {
-		return err
+		return fmt.Errorf("withdraw request %s: %w", id, err)
 	}
 	return b.look(ctx)
 }

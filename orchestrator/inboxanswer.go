@@ -185,14 +185,14 @@ func (b *inbox) settle(ctx context.Context, r tasks.Request) error {
 	switch r.Kind {
 	case tasks.AskPlan:
 		if err := b.c.planSettled(ctx, r); err != nil {
-			return err
+			return fmt.Errorf("let %s carry out its plan: %w", r.Member, err)
 		}
 	case tasks.AskShutdown:
 		b.c.shutdownSettled(ctx, r)
 	}
 	if act := b.closed[r.Kind]; act != nil {
 		if err := act(ctx, r); err != nil {
-			return err
+			return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
 		}
 	}
 	return b.c.store.Take(ctx, r.ID)

@@ -169,7 +169,7 @@ func (c *crew) awaitApproval(
 func (c *crew) askApproval(ctx context.Context, member, id, approver string) (tasks.Request, error) {
 	t, err := c.store.Task(ctx, id)
 	if err != nil {
-		return tasks.Request{}, err
+		return tasks.Request{}, fmt.Errorf("read the task to approve: %w", err)
 	}
 	if s, ok := c.seat(approver); ok && s.goneReason() != "" {
 		return tasks.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, s.goneReason())

@@ -33,7 +33,7 @@ const (
 func (c *crew) shutdown(ctx context.Context, by actor, to, reason string) (tasks.ShutdownRequest, error) {
 	r, err := c.askToEnd(ctx, by.Actor, to, farewell{Reason: reason})
 	if err != nil {
-		return tasks.ShutdownRequest{}, err
+		return tasks.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
 	}
 	return shutdownRequest(r), nil
 }

@@ -1,0 +1,70 @@
+package orchestrator
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// TestProgramAsksInTheInbox: what an agent program asks for waits for a person as
+// what the builtin agent asks for does.
+func TestProgramAsksInTheInbox(t *testing.T) {
+	r, _ := newFakeRig(t, leadLetsWork, "on_ask: wait\n"+ownedByDev,
+		act{When: "You own task #1", Do: []string{claims, "run echo ran >made", finishes, "say done"}})
+	u := start(r, &handClock{})
+	q := u.asked(tasks.AskPermission)
+	if q.Member != "dev" || !strings.Contains(q.Text, "echo ran >made") {
+		t.Errorf("asked %+v", q)
+	}
+	if m := u.member("dev"); m.State != Waiting {
+		t.Errorf("dev is %s", m.State)
+	}
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: q.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.want(u.end(), CodeDone, "all work is done")
+}
+
+// TestProgramLeaves: an agent program that hangs is ended with its member, and the
+// team goes on.
+func TestProgramLeaves(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev,
+		act{When: "You own task #1", Do: []string{claims, "hang"}})
+	u := start(r, &handClock{})
+	u.lines.wait(t, "dev at work", func(l Line) bool {
+		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"claimed"`)
+	})
+	mark := fakeVariable + "=" + dir
+	if len(marked(mark)) == 0 {
+		t.Fatal("the program cannot be found")
+	}
+	reply, err := u.client().EndMember(t.Context(), EndMember{Member: "dev", Reason: "enough", Now: true})
+	if err != nil || !reply.Gone || !strings.Contains(reply.Reason, "enough") {
+		t.Fatalf("%+v (%v)", reply, err)
+	}
+	s := u.running()
+	if len(s) != 1 || s[0].Status != tasks.Pending || s[0].Owner != "" {
+		t.Errorf("tasks %+v", s)
+	}
+	eventually(t, "the program to end", func() bool { return len(marked(mark)) == 0 })
+	if _, err := u.client().Down(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-u.ending:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the team did not end")
+	}
+}
+
+// running asks the running team for its tasks.
+func (u *underway) running() []tasks.Task {
+	u.t.Helper()
+	all, err := u.client().Tasks(u.t.Context())
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return all
+}
