@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // flood is how many messages TestFlood sends to somebody who never reads; the long
@@ -57,31 +56,5 @@ func TestFlood(t *testing.T) {
 	t.Logf("%d messages: the heap has %d KiB, the file %d KiB", *flood, m.HeapAlloc>>10, info.Size()>>10)
 	if m.HeapAlloc > 64<<20 || info.Size() > 32<<20 {
 		t.Errorf("the heap has %d bytes, the file %d", m.HeapAlloc, info.Size())
-	}
-}
-
-// TestManyTasks (ADVERSARIAL 26): 10,000 tasks are listed in less than a second, and
-// none of them can be made to wait for itself, however long the way round is.
-func TestManyTasks(t *testing.T) {
-	const many = 10_000
-	s := open(t, nil)
-	for row := range 100 { // each task waits for the one 100 before it
-		list := make([]New, many/100)
-		for i := range list {
-			if list[i].Subject = "work"; row > 0 {
-				list[i].BlockedBy = []string{fmt.Sprint((row-1)*100 + i + 1)}
-			}
-		}
-		_, err := s.Add(t.Context(), Actor{}, list)
-		ok(t, 0, err)
-	}
-	begun := time.Now()
-	all, err := s.List(t.Context())
-	if took := time.Since(begun); len(ok(t, all, err)) != many || took > time.Second {
-		t.Errorf("%d tasks in %v", len(all), took)
-	}
-	for blocker, waits := range map[string]string{"1": "1", "101": "1", "201": "1", "9999": "99"} {
-		_, _, err := s.Update(t.Context(), as("lead"), waits, Patch{AddBlockedBy: []string{blocker}})
-		wantError(t, err, ErrCycle)
 	}
 }

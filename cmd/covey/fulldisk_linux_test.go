@@ -28,6 +28,7 @@ func TestFullDiskOfTheState(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for ten seconds")
 	}
+	t.Parallel() // it waits more than it works
 	dir := t.TempDir()
 	const tasks = 120
 	for name, text := range fullDiskTeam(tasks) {

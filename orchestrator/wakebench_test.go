@@ -1,0 +1,134 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// BenchmarkWakeup measures how long it takes from a call at the control socket until
+// an idle member of a team of 1,000 has its prompt: a message, or a task of its own. The
+// change of a bare store, measured beside it, is what it takes at least.
+//
+//	go test -run xxx -bench Wakeup -benchtime 500x ./orchestrator
+func BenchmarkWakeup(b *testing.B) {
+	w := newWakeBench(b, 1000)
+	b.Run("message", func(b *testing.B) {
+		w.run(b, func(ctx context.Context, c *Client, to string) error {
+			_, err := c.Send(ctx, Send{To: to, Text: "Are you there?"})
+			return err
+		})
+	})
+	b.Run("task", func(b *testing.B) {
+		w.run(b, func(ctx context.Context, c *Client, to string) error {
+			_, err := c.CreateTask(ctx, TaskCreate{Subject: "work", Owner: to})
+			return err
+		})
+	})
+}
+
+// wakeBench is a team at rest, and what its members begin.
+type wakeBench struct {
+	client *Client
+	began  chan string
+	store  *tasks.Store // a bare one
+	next   int
+}
+
+func newWakeBench(b *testing.B, members int) *wakeBench {
+	b.Helper()
+	b.Setenv("COVEY_STATE_HOME", b.TempDir())
+	dir := b.TempDir()
+	var spec strings.Builder
+	spec.WriteString("covey: 1\nname: crew\nmodels: {m: {provider: script, script: s.yaml}}\n" +
+		"agents: {a: {use: builtin, model: m}}\nlead: a\nkeep: true\ndefaults: {self_claim: false}\nteammates:\n")
+	for i := range members {
+		fmt.Fprintf(&spec, "  m%d: a\n", i)
+	}
+	for name, text := range map[string]string{"team.yaml": spec.String(), "s.yaml": "steps: [{say: Yes., times: -1}]\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	team, err := configs.Load(filepath.Join(dir, "team.yaml"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &wakeBench{began: make(chan string, 1<<16)}
+	up := make(chan Place, 1)
+	o, err := New(team, Options{OnUp: func(p Place) { up <- p }, OnLine: func(l Line) {
+		if l.Type == "turn_started" {
+			w.began <- l.Member
+		}
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := o.Run(ctx)
+		done <- err
+	}()
+	if w.client, err = Dial(ctx, <-up); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := w.client.WaitUp(ctx); err != nil {
+		b.Fatal(err)
+	}
+	if w.store, err = tasks.Open(filepath.Join(b.TempDir(), "tasks.db"), &tasks.Options{MaxUnread: 1 << 30}); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.Error(err)
+		}
+		if err := w.store.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return w
+}
+
+// run wakes one member after another; each has gone to rest before its turn comes again.
+func (w *wakeBench) run(b *testing.B, wake func(ctx context.Context, c *Client, to string) error) {
+	var took, bare []time.Duration
+	for b.Loop() {
+		to := fmt.Sprint("m", w.next%1000)
+		w.next++
+		begun := time.Now()
+		if err := wake(b.Context(), w.client, to); err != nil {
+			b.Fatal(err)
+		}
+		for member := range w.began {
+			if member == to {
+				break
+			}
+		}
+		took = append(took, time.Since(begun))
+		begun = time.Now()
+		_, err := w.store.Send(b.Context(), tasks.Actor{}, tasks.Outgoing{To: []string{to}, Text: "Are you there?"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		bare = append(bare, time.Since(begun))
+	}
+	slices.Sort(took)
+	slices.Sort(bare)
+	at := func(list []time.Duration, share int) float64 {
+		return float64(list[len(list)*share/100].Microseconds())
+	}
+	b.ReportMetric(at(took, 50), "p50-µs")
+	b.ReportMetric(at(took, 99), "p99-µs")
+	b.ReportMetric(at(bare, 50), "commit-p50-µs")
+	b.ReportMetric(at(took, 50)/at(bare, 50), "commits")
+}
