@@ -136,8 +136,8 @@ func (m *memberSpec) teamworkFields() []field {
 		{key: "depends_on", part: texts(&m.dependsOn),
 			doc: "Members that must have no open work before it gets any."},
 		{key: "restart", part: object(&m.restart.at, m.restart.fields()),
-			doc: "How often it is started again when its agent fails; with this key, also when a turn fails. Then it " +
-				"leaves, and its tasks are open again. Default: {max: 3, within: 1h}, and no word about turns."},
+			doc: "How often it begins anew when its agent or a turn fails; then it leaves, and its tasks are open again. " +
+				"Default: an agent program that dies is started again three times in a row, and nothing else is."},
 	}
 }
 

@@ -26,10 +26,10 @@ type MemberRestarts struct {
 // EventType is the journal's name for it.
 func (MemberRestarts) EventType() string { return "member_restarts" }
 
-// restartOf is a member's policy. An agent that the calling program brings along is
-// made once in each run, unless the spec says otherwise.
+// restartOf is a member's policy. Without one in the spec a member that has failed is
+// given up: its agent program has been started again several times by then.
 func restartOf(m configs.Member) configs.Restart {
-	if m.Agent.Kind == configs.Given && !m.Restart.Given {
+	if !m.Restart.Given {
 		return configs.Restart{}
 	}
 	return m.Restart
