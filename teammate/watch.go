@@ -98,6 +98,9 @@ func (h *Watch) Next(ctx context.Context) (FileChange, error) {
 // listen to, in the directory that it is in, and what hooks have asked for.
 type watching struct {
 	watch *Watch // nil: nothing is watched
+	// listen begins to hear of changes, once. Members that watch nothing are most of a
+	// large team, and a goroutine for each would be half of what an idle one costs.
+	listen func()
 
 	mu    sync.Mutex
 	asked []string // by watchPaths
@@ -110,22 +113,28 @@ func (t *Teammate) watchFiles(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	t.watching.watch = t.opts.Files.Watch()
-	t.outsideTurn().rewatch()
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			change, err := t.watching.watch.Next(ctx)
-			if err != nil {
-				return
-			}
-			t.outsideTurn().fileChanged(ctx, change)
-		}
-	})
+	t.watching.listen = sync.OnceFunc(func() { running.Go(func() { t.hearChanges(ctx) }) })
+	t.outsideTurn().rewatch()
 	return func() {
+		t.watching.mu.Lock()
+		t.watching.listen = func() {} // nobody waits for one that begins from here on
+		t.watching.mu.Unlock()
 		cancel()
 		running.Wait()
 		_ = t.watching.watch.Set(nil) // watching nothing cannot fail
+	}
+}
+
+// hearChanges fires FileChanged for each change until ctx ends.
+func (t *Teammate) hearChanges(ctx context.Context) {
+	for {
+		change, err := t.watching.watch.Next(ctx)
+		if err != nil {
+			return
+		}
+		t.outsideTurn().fileChanged(ctx, change)
 	}
 }
 
@@ -159,6 +168,9 @@ func (u *turn) rewatch() {
 			path = filepath.Join(dir, path)
 		}
 		paths[i] = filepath.Clean(path)
+	}
+	if len(paths) > 0 {
+		t.watching.listen()
 	}
 	if err := t.watching.watch.Set(paths); err != nil {
 		u.warn("FileChanged: %v", err)
