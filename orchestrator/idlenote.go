@@ -32,6 +32,10 @@ type stint struct {
 
 // asking notes that a member has been shown texts to it alone: somebody waits
 // for an answer.
+//
+// Only texts count: notices, answers to requests and assignments are covey's own, and
+// nobody waits for an answer to them. The lead is never asked in this sense, for there is
+// nobody whom its note would go to.
 func (s *seat) asking(mail []tasks.Message) {
 	if s.lead || !slices.ContainsFunc(mail, func(m tasks.Message) bool { return m.Kind == tasks.TextMessage }) {
 		return
@@ -42,6 +46,9 @@ func (s *seat) asking(mail []tasks.Message) {
 }
 
 // heard takes in what a member has sent: whoever asked it something is served.
+//
+// Any message clears it, to whomever: who writes after it was asked has said what it
+// wants to be said, and a second word from covey would cost a turn of the lead's.
 func (c *crew) heard(sent []tasks.Message) {
 	for _, m := range sent {
 		if s, ok := c.seat(m.From); ok {
@@ -65,6 +72,10 @@ func (c *crew) closed(t tasks.Task) {
 
 // noteOf makes a member's note and begins its next stint. What it runs beside
 // its turns is asked in its own goroutine.
+//
+// The member's goroutine calls it once for each turn that ends. It takes the stint away
+// under the same lock under which others add to it, so that a task which is completed at
+// that moment stands in this note or in the next one, in exactly one.
 func (s *seat) noteOf(idle teammate.Idle) tasks.Note {
 	n := tasks.Note{IdleNote: tasks.IdleNote{
 		Type: tasks.IdleNotification, From: s.member.Name, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
@@ -92,6 +103,9 @@ func shortened(text string, limit int) string {
 }
 
 // full adds to an idle event what the crew knows and the member does not.
+//
+// It gives back a changed copy and leaves all other events as they are. What runs in
+// the background is cut to maxDoing runes, as it stands in a line of `covey ps`.
 func (s *seat) full(data teammate.EventData) teammate.EventData {
 	idle, ok := data.(teammate.Idle)
 	if !ok {
@@ -108,6 +122,9 @@ func (s *seat) full(data teammate.EventData) teammate.EventData {
 }
 
 // putNote leaves a member's note for the lead.
+//
+// The note is in the store before anybody is poked: the loop that wakes up reads it
+// there. A note that wakes nobody needs no poke; it goes along with the next turn.
 func (c *crew) putNote(ctx context.Context, s *seat, n tasks.Note) error {
 	if err := c.store.PutNote(ctx, c.seats()[0].member.Name, n); err != nil {
 		return err
@@ -122,6 +139,9 @@ func (c *crew) putNote(ctx context.Context, s *seat, n tasks.Note) error {
 }
 
 // sendNote tells the lead at once of a turn that came to nothing.
+//
+// It is mail and no note, because the lead can do something about it now, and mail
+// begins a turn. Text and summary are for people; the model gets Data.
 func (c *crew) sendNote(ctx context.Context, s *seat, n tasks.Note) error {
 	n.Timestamp = c.now().UTC()
 	_, err := c.store.Send(ctx, tasks.Actor{Name: s.member.Name}, tasks.Outgoing{
@@ -133,6 +153,8 @@ func (c *crew) sendNote(ctx context.Context, s *seat, n tasks.Note) error {
 }
 
 // recallNotes finds out whether notes of an earlier run wait for a turn.
+//
+// It runs once before the loop begins, so it needs no lock.
 func (c *crew) recallNotes(ctx context.Context) error {
 	notes, err := c.store.Notes(ctx, c.seats()[0].member.Name)
 	c.noted = slices.ContainsFunc(notes, func(n tasks.Note) bool { return n.Wakes })
@@ -142,6 +164,10 @@ func (c *crew) recallNotes(ctx context.Context) error {
 // notes are what the lead is to see of the notes for it: what answers somebody
 // as it is, and of all others one line that says what they have completed. That
 // somebody is idle who has done nothing is worth no word.
+//
+// Nothing is taken out of the store here. taken does that once the transcript holds
+// them, so a crash in between shows them again under the same ids, which the member's
+// history drops.
 func (s *seat) notes(ctx context.Context) ([]teammate.Input, error) {
 	if !s.lead {
 		return nil, nil
@@ -201,6 +227,10 @@ func noteText(n tasks.Note) string {
 }
 
 // handNotes gives the idle lead a turn for the notes, and nothing else.
+//
+// digests counts these turns in a row. Any other work for the lead sets the count back,
+// which hand does for every kind of work, this one too; hence the count is put back
+// afterwards.
 func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 	c.mu.Lock()
 	c.noted = false
@@ -226,6 +256,10 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 }
 
 // taken notes that mail and notes stand in the transcript.
+//
+// ids are of all that the turn was begun with. Those of notes may be several in one,
+// joined by commas (joinedID). A crash between the two stores shows the mail again,
+// under an id by which the member's history knows it.
 func (s *seat) taken(ctx context.Context, ids []string) error {
 	s.crew.mu.Lock()
 	s.costs.wasShown(ids, s.watch.pass)
@@ -251,6 +285,10 @@ func (s *seat) taken(ctx context.Context, ids []string) error {
 
 // unlessNoted is how a team at rest ends: the lead hears first what nobody has
 // told it. Everything that gives the lead a turn takes the notes along.
+//
+// A lead that is gone, needs people or is locked out would never take the turn, and the
+// team would wait for it for ever; then the end comes without the notes. The bound of
+// maxDigests is the same thought for a lead that answers each note.
 func unlessNoted(s scene, end move) []move {
 	lead := s.Seats[0]
 	if !s.Noted || s.Digests >= maxDigests || lead.Gone || lead.Attention != "" || lead.Lock != "" {

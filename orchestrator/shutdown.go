@@ -45,6 +45,10 @@ type farewell struct {
 }
 
 // askToEnd asks a member to end. One that was asked before is not asked again.
+//
+// Key makes a second request to the same member the first one again. The default answer is yes: a member that does not answer by the deadline leaves all the
+// same, which is what tells a shutdown from a plea. The mail is built by a function,
+// because the request has its id only once it is stored.
 func (c *crew) askToEnd(ctx context.Context, by tasks.Actor, to string, f farewell) (tasks.Request, error) {
 	if err := c.mayEnd(by, to); err != nil {
 		return tasks.Request{}, err
@@ -69,6 +73,9 @@ func (c *crew) askToEnd(ctx context.Context, by tasks.Actor, to string, f farewe
 
 // mayEnd refuses who may not ask a member to end, and members that cannot be
 // ended so.
+//
+// Members may not end each other, only the lead and people may: the one has given out
+// the work, the others own the team. Each refusal says what to do in its place.
 func (c *crew) mayEnd(by tasks.Actor, to string) error {
 	s, ok := c.seat(to)
 	lead := c.seats()[0]
@@ -96,6 +103,9 @@ func shutdownRequest(r tasks.Request) tasks.ShutdownRequest {
 }
 
 // answerShutdown implements protocol.
+//
+// A yes is the member's word that its work may be left as it is; nobody else can give
+// it. The way for people is to end it without asking, which the error names.
 func (c *crew) answerShutdown(ctx context.Context, by actor, a requestAnswer) error {
 	if by.Name == tasks.Person {
 		return plainly(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
@@ -106,6 +116,10 @@ func (c *crew) answerShutdown(ctx context.Context, by actor, a requestAnswer) er
 }
 
 // shutdownSettled sees off a member that has agreed, or has not answered in time.
+//
+// The inbox calls it whenever such a request is settled, also one of an earlier run; a
+// seat without a mate has nothing that could be ended yet. A refusal changes nothing:
+// whoever asked is told of it by mail (closingMail).
 func (c *crew) shutdownSettled(ctx context.Context, r tasks.Request) {
 	s, ok := c.seat(r.To)
 	if !ok || !r.Approved() || s.mate == nil {
@@ -133,6 +147,11 @@ func answererName(name string) string {
 // dismissMember has a member leave: after its call, or after grace, its turn is
 // interrupted, and what is still there after lastGrace is killed. It returns at
 // once.
+//
+// The first reason stays: a member that is asked to end twice leaves once. The goroutine
+// is counted among the members, so the team's end waits for it; the detached ctx lets it
+// finish its kill although the request that it came from is over. bye and left are of one
+// life of the member, and are read under the lock for that.
 func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace time.Duration) {
 	c.mu.Lock()
 	first := s.leaving == ""
@@ -168,6 +187,10 @@ func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace 
 }
 
 // own makes the context of one member, and what it takes to see it off.
+//
+// quit ends the member alone and its cause says why (errLeaves), which tells such an end
+// from the end of the team. bye is closed to make a waiting member look up, left when it
+// has gone. They are made anew for each life.
 func (c *crew) own(ctx context.Context, s *seat) context.Context {
 	ctx, quit := context.WithCancelCause(ctx)
 	c.mu.Lock()
@@ -188,6 +211,9 @@ func (s *seat) leaves() bool {
 
 // afterCall interrupts the turn of a member that leaves, once the call by which
 // it agreed has its result.
+//
+// The tools' server calls it after every call. Without it a member that has said yes
+// would think on until lastCall is over, and pay for that.
 func (c *crew) afterCall(s *seat) {
 	c.mu.Lock()
 	leaves := s.leaving
@@ -210,6 +236,11 @@ func (c *crew) killMember(s *seat) {
 
 // seeOff is for a member that leaves by a shutdown: nothing of it goes on, its
 // tasks are open again, and everybody knows.
+//
+// The member's goroutine calls it last. Closers run backwards, as deferred calls do: what
+// was opened last may use what was opened first. Processes are killed again after
+// killMember, because the last call may have begun one meanwhile. Then the store and the
+// others are told, with a ctx that outlives the member's own.
 func (c *crew) seeOff(ctx context.Context, s *seat) {
 	c.mu.Lock()
 	reason, closers := s.leaving, s.closers
@@ -228,6 +259,10 @@ func (c *crew) seeOff(ctx context.Context, s *seat) {
 
 // parted tells everybody that a member has left: the lead by words that begin a
 // turn, the others by a message that waits for their next one.
+//
+// released are the tasks that are open again; the others learn of them by id, so that one
+// of them can claim them. Who has left hears nothing: mail to it would wait for a life
+// that may never come.
 func (c *crew) parted(ctx context.Context, s *seat, reason string, released []tasks.Task) error {
 	others := []string{}
 	for _, other := range c.seats() {
@@ -254,6 +289,9 @@ func (c *crew) parted(ctx context.Context, s *seat, reason string, released []ta
 
 // forget closes what is asked about a member that is gone, and what it was asked:
 // for others, that is as if it had not answered in time.
+//
+// Both are needed: a request that waits for a member that is gone would hold its asker
+// for as long as its deadline, and an answer to somebody gone would reach nobody.
 func (b *inbox) forget(ctx context.Context, member string) error {
 	for _, r := range b.toAnswer(member) {
 		if err := b.expire(ctx, r.ID); err != nil {

@@ -72,6 +72,18 @@ const (
 )
 
 // look takes in a round that came after time d, and says what is found.
+//
+// One finding at most comes out of a round, the worst first, because each has somebody
+// do something about the member. A turn that was interrupted and does not end is worse
+// than mail that does not come, and both are worse than a turn that is quiet.
+//
+// After each finding the count behind it begins again, so that the next one comes only
+// after the same time once more and not with every round. alarms counts interrupts in a
+// row: the second one says that a member falls into the same hole again, and it is given
+// up then instead of being sent into it a third time. guard sets alarms back when a turn
+// has ended well in between.
+//
+// It depends on nothing but its arguments, so the tests go through days in no time.
 func (v *vigil) look(p pulse, d time.Duration) (f finding, ok bool) {
 	if !p.InTurn || p.Turn != v.cut {
 		v.cut = 0
@@ -105,6 +117,11 @@ func (v *vigil) look(p pulse, d time.Duration) (f finding, ok bool) {
 }
 
 // limit is how long nothing may be heard of the member's turn.
+//
+// Who gave a turn_timeout wants turns to end then, and the member sees to that; the
+// watchdog comes endLimit later, for a member in which that has failed. A build or a test
+// run that is silent for an hour is no fault, and neither is an agent program that thinks
+// and is seen to be alive on its wire: both get callLimit.
 func (p pulse) limit() time.Duration {
 	switch {
 	case p.Limit > 0: // the turn ends by itself then; this is for one that does not
@@ -117,6 +134,9 @@ func (p pulse) limit() time.Duration {
 
 // watchOver starts the watchdog. stop ends it and waits for it: it must not
 // begin anything once nobody waits for what it begins.
+//
+// The crew calls it when its members begin, and stop before it waits for them: an
+// interrupt or a notice that is sent after that would reach a store that is closed.
 func (c *crew) watchOver(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
@@ -131,6 +151,10 @@ func (c *crew) watchOver(ctx context.Context) (stop func()) {
 }
 
 // guard watches over the members until ctx ends.
+//
+// It runs in a goroutine of its own, because the crew's loop is one of the things that
+// may hang. vigils are its own and need no lock; a seat that is taken by another life of
+// the same member keeps the vigil, so that alarms in a row count over lives.
 func (c *crew) guard(ctx context.Context) {
 	watched := map[string]*vigil{}
 	for {
@@ -158,6 +182,9 @@ func (c *crew) guard(ctx context.Context) {
 }
 
 // pulse is how the member is now, and how many of its turns have ended well.
+//
+// Helpers and open requests are asked before crew.mu is taken: they have locks of their
+// own, and no two are held at once here, so that no order of locks has to be kept.
 func (s *seat) pulse() (p pulse, ended int) {
 	helped := s.mate != nil && s.mate.Helpers() > 0
 	awaits := s.crew.asks.awaits(s.member.Name) != ""
@@ -179,6 +206,10 @@ func speaksByWire(m configs.Member) bool {
 
 // owing notes the mail that members are about to be given, and once more when
 // they have it: what stands there for long was not given.
+//
+// The loop calls it with the scene and the moves that it is about to make. A mark that
+// is the same round after round means that the move was made and came to nothing. Only
+// the first unread message counts as the mark: more mail must not set the clock back.
 func (c *crew) owing(s scene, moves []move) {
 	owed := map[string]string{}
 	for _, m := range moves {
@@ -194,6 +225,10 @@ func (c *crew) owing(s scene, moves []move) {
 }
 
 // rouse does what a finding asks for, and tells of it.
+//
+// The event comes before the deed, so that the journal has the reason even if covey
+// dies over it. What the member is to go on with is stored before the interrupt: a crash
+// between the two leaves a notice too many, never a member that has lost its work.
 func (c *crew) rouse(ctx context.Context, s *seat, f finding) error {
 	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: Watchdog(f)})
 	switch f.Did {
@@ -225,6 +260,10 @@ func (c *crew) onceMore(ctx context.Context, s *seat, reason string) error {
 }
 
 // beat counts what a member does. crew.mu is held.
+//
+// Warnings and notifications are no sign of life: covey itself writes them, some about
+// the very member that hangs. Counts of calls and hooks never fall below zero, because a
+// member that begins anew may tell of the end of a call that its life before began.
 func (w *watch) beat(e teammate.EventData) {
 	switch data := e.(type) {
 	case teammate.Warning, teammate.Notified:
