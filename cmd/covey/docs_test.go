@@ -87,7 +87,7 @@ func TestDocumentedCommands(t *testing.T) {
 	for _, doc := range []string{
 		"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/hooks.md", "docs/spec.md", "docs/script-model.md",
 		"examples/quickstart/README.md", "examples/idle-policy/README.md", "examples/mixed-team/README.md",
-		"examples/plugins/README.md",
+		"examples/plugins/README.md", "examples/worktrees/README.md",
 	} {
 		for _, m := range command.FindAllStringSubmatch(readDoc(t, doc), -1) {
 			if known[m[1]] {

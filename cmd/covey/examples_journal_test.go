@@ -16,7 +16,7 @@ type journalLine struct {
 	Type   string
 	Data   struct {
 		Op   string
-		Task struct{ ID, Owner string }
+		Task journalTask
 
 		ID, Name, Tool, Content string
 		Input                   struct{ TaskID, Status, Command string }
@@ -28,6 +28,18 @@ type journalLine struct {
 		ExitCode                                   int  `json:"exit_code"`
 		IsError                                    bool `json:"is_error"`
 	}
+}
+
+// journalTask is the task of a line: as a whole where the line is about it, by
+// its id alone where a verdict names it.
+type journalTask struct{ ID, Owner string }
+
+func (j *journalTask) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		return json.Unmarshal(data, &j.ID)
+	}
+	type whole journalTask // without this method
+	return json.Unmarshal(data, (*whole)(j))
 }
 
 // readLines reads what `covey logs --json` printed.

@@ -194,7 +194,7 @@ func copyExample(t *testing.T, name string) string {
 	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	for _, left := range []string{"workspace/till", "workspace/notes"} {
+	for _, left := range []string{"workspace/till", "workspace/notes", "menu"} {
 		if err := os.RemoveAll(filepath.Join(dir, filepath.FromSlash(left))); err != nil {
 			t.Fatal(err)
 		}

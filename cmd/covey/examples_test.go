@@ -27,6 +27,7 @@ func exampleChecks() map[string]func(*testing.T, example) {
 		"idle-policy": checkIdlePolicy,
 		"mixed-team":  checkMixedTeam,
 		"plugins":     checkPlugins,
+		"worktrees":   checkWorktrees,
 	}
 }
 
@@ -87,6 +88,9 @@ func runExample(t *testing.T, name string, env []string) example {
 	gitOutput(t, clone, "init", "-q")
 	gitOutput(t, clone, "add", ".")
 	gitOutput(t, clone, "commit", "-q", "-m", "as it is cloned")
+	if name == "worktrees" {
+		resetExample(t, dir)
+	}
 	e := example{dir: dir, env: env}
 	e.out = e.covey(t, clone, "up", name+"/team.yaml", "--trust")
 	e.line = readLines(t, e.covey(t, dir, "logs", "--json"))
