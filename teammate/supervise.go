@@ -204,8 +204,10 @@ func (u *turn) detect(call ToolCall, team bool) {
 			break
 		}
 	}
-	if planless := !broke && !team && may.mode() == modePlan && !u.foreign(call).spec.ReadOnly; planless {
-		rule, broke = "permission mode plan", true
+	if planless := !team && may.mode() == modePlan && !u.foreign(call).spec.ReadOnly; planless {
+		if !broke { // a rule is named where there is one: it holds after the plan as well
+			rule, broke = "permission mode plan", true
+		}
 		// It asks nobody, so nothing else keeps it from going on.
 		u.t.Interrupt("it changes things before its plan is approved")
 	}

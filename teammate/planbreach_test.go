@@ -1,0 +1,55 @@
+package teammate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Who works before its plan is approved is stopped, if it changes anything without
+// asking. It asks nobody, so that is found only afterwards, and nothing else keeps it
+// from going on. What only looks, or is the team's, may be called without asking.
+func TestPlanBreach(t *testing.T) {
+	team := Spec{Name: "mcp__covey__team_submit_plan", Team: true}
+	for name, tt := range map[string]struct {
+		mode, tool, input string
+		deny              string
+		broke             string // the rule that the journal names
+		told              bool   // the journal tells of the call
+		ended             string
+	}{
+		"a shell":             {"plan", "Bash", `{"command":"ls"}`, "", "permission mode plan", true, EndAbortedStreaming},
+		"a file":              {"plan", "Write", `{"file_path":"a.go"}`, "", "permission mode plan", true, EndAbortedStreaming},
+		"who knows what":      {"plan", "Tool", `{}`, "", "permission mode plan", true, EndAbortedStreaming},
+		"another server":      {"plan", "mcp__docs__put", `{}`, "", "permission mode plan", true, EndAbortedStreaming},
+		"read of who knows":   {"plan", "Read", `{}`, "", "permission mode plan", true, EndAbortedStreaming},
+		"no object":           {"plan", "Bash", `[1]`, "", "permission mode plan", true, EndAbortedStreaming},
+		"reading":             {"plan", "Read", `{"file_path":"a.go"}`, "", "", true, EndCompleted},
+		"searching":           {"plan", "Grep", `{"pattern":"x"}`, "", "", true, EndCompleted},
+		"the plan itself":     {"plan", team.Name, `{"plan":"one"}`, "", "", false, EndCompleted},
+		"a rule is named":     {"plan", "Bash", `{"command":"rm x"}`, "Bash(rm *)", "Bash(rm *)", true, EndAbortedStreaming},
+		"a team tool, denied": {"plan", team.Name, `{"plan":"one"}`, team.Name, team.Name, true, EndCompleted},
+		"another mode":        {"default", "Bash", `{"command":"ls"}`, "", "", true, EndCompleted},
+		"accepting edits":     {"acceptEdits", "Write", `{"file_path":"a.go"}`, "", "", true, EndCompleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, f := foreignRig(t, callTool("c1", tt.tool, tt.input))
+			f.ask = false
+			r.opts.Tools = []Tool{fakeTool{spec: team}}
+			r.opts.Permissions.Mode = tt.mode
+			if tt.deny != "" {
+				r.opts.Permissions.Deny = rules(t, tt.deny)
+			}
+			r.mustRun(t)
+			equal(t, "turn end", one[TurnEnded](t, r.journal).Reason, tt.ended)
+			detected := all[CallDetected](r.journal)
+			if (len(detected) == 1) != tt.told || tt.told && detected[0] != (CallDetected{"c1", tt.tool, tt.broke}) {
+				t.Errorf("detected %+v", detected)
+			}
+			warned := slices.ContainsFunc(all[Warning](r.journal), func(w Warning) bool {
+				return strings.Contains(w.Text, "called "+tt.tool+" without asking")
+			})
+			equal(t, "a person is warned", warned, tt.broke != "")
+		})
+	}
+}
