@@ -189,11 +189,19 @@ func shellLine(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {
 		quoted[i] = arg
-		if strings.ContainsAny(arg, " \t\n'\"\\$`#&;|<>()*?[]!~") || arg == "" {
+		if strings.ContainsFunc(arg, special) || arg == "" {
 			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(quoted, " ")
+}
+
+// special reports whether some shell may read more into a character than it says, be it
+// only at the beginning of a word. To name what is harmless is safer than the reverse:
+// braces, = and ^ mean something to bash or zsh.
+func special(r rune) bool {
+	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	return !letter && !strings.ContainsRune("-_./:@%+,", r)
 }
 
 // completeWork completes a task or a member.
