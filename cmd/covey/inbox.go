@@ -39,7 +39,9 @@ func (c *cli) inboxListCommand(use string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: "List what waits for an answer",
-		Args:  noArgs,
+		Example: `  covey inbox list
+  covey inbox list --all --json`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := c.readInbox(cmd.Context(), orchestrator.InboxQuery{All: all})
 			if err != nil {
@@ -64,7 +66,9 @@ func (c *cli) inboxShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one request in full",
-		Args:  argCount(1, 1, "a request"),
+		Example: `  covey inbox show X9Y0ZA
+  covey inbox show backend`,
+		Args: argCount(1, 1, "a request"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := c.readInbox(cmd.Context(), orchestrator.InboxQuery{ID: args[0]})
 			if err != nil {
