@@ -22,6 +22,10 @@ type Reshape struct {
 }
 
 // Digest tells apart all that a team would run, by its content.
+//
+// It covers contents and not only names: a script that is edited between the look and
+// the yes gives another digest (ADVERSARIAL 30). The same items in another order do so too,
+// which costs a question and no safety.
 func (r TrustReport) Digest() string {
 	sum := sha256.New()
 	for _, i := range r.Items {
@@ -32,6 +36,11 @@ func (r TrustReport) Digest() string {
 
 // reshape takes up another version of the spec. All that can be wrong is looked for
 // before anything is changed, so that a bad edit changes nothing.
+//
+// There are three stages. Reading and comparing may fail and have touched nothing. The
+// hooks are taken up next, as a hook that cannot be is the likeliest fault. The rest
+// happens in the crew's loop between two of its rounds; if that fails, the hooks are
+// put back. A dry run ends before the second stage.
 func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecChange, error) {
 	o.reshaping.Lock() // one after another
 	defer o.reshaping.Unlock()
@@ -68,6 +77,10 @@ func (o *Orchestrator) adopter(c *crew, team *configs.Team) func(layers) error {
 }
 
 // redesign reads a version of the spec and all that goes with it.
+//
+// The digest is compared with what this process reads now, because the caller is another
+// process and may have looked at other bytes. All faults of the spec are of kind ErrSpec,
+// with which the CLI exits as for any bad spec.
 func (o *Orchestrator) redesign(r Reshape) (design, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
 	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given})
@@ -123,6 +136,10 @@ func (o *Orchestrator) foresee(
 
 // takeShape has a design count from now on. It runs in the crew's loop, so that
 // nobody is given work meanwhile.
+//
+// What can fail comes first, all of it in the store. From setting keep on nothing fails,
+// so that a spec never counts by halves. Limits and budgets count at once, also for
+// turns that run; who is in a turn keeps its agent and its prompt until it ends.
 func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, change SpecChange, goal goalRecord) error {
 	before := o.design.Load()
 	o.design.Store(&next)
@@ -159,6 +176,9 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 
 // restaff begins with what a change means for members. Those that are in a turn
 // finish it; settle sees to them then.
+//
+// A member that cannot be seated is logged and the others go on: the spec counts by
+// then, and `covey ps` shows who is missing.
 func (o *Orchestrator) restaff(ctx context.Context, c *crew, change SpecChange) {
 	for _, m := range change.Members {
 		s, seated := c.seat(m.Name)

@@ -52,6 +52,10 @@ type failures []time.Time
 
 // next notes a failure, and says how long the member rests before it begins anew; ok
 // is false when it has failed too often for that.
+//
+// Failures that lie further back than the policy's time are dropped, so that one a week
+// never adds up. Those that lie ahead of now are dropped too: the clock was set back, and
+// they would else count for long. f itself is not changed.
 func (f failures) next(r configs.Restart, now time.Time) (after failures, rest time.Duration, ok bool) {
 	for _, at := range f {
 		if now.Sub(at) < r.Within && !at.After(now) {
@@ -69,6 +73,9 @@ func (f failures) next(r configs.Restart, now time.Time) (after failures, rest t
 }
 
 // failed notes that a member has failed and says whether it begins anew.
+//
+// Counts are by name and not by seat, because each life of a member has a seat of its
+// own. They are not in the store: a team that people start again begins with none.
 func (c *crew) failed(s *seat, reason string) (rest time.Duration, ok bool) {
 	policy := restartOf(s.member)
 	c.mu.Lock()
@@ -88,6 +95,9 @@ func (c *crew) failed(s *seat, reason string) (rest time.Duration, ok bool) {
 
 // fall is for a member whose life has ended by an error: it rests and begins anew, or
 // is given up. Its goroutine runs this last.
+//
+// relieved has the crew make a new seat for the member once this one is vacated; until
+// then it is not idle, or work would be handed to a seat in which nobody sits.
 func (c *crew) fall(ctx context.Context, s *seat, reason string) {
 	rest, ok := c.failed(s, reason)
 	if !ok {
@@ -110,6 +120,9 @@ func (c *crew) tooOften(s *seat, reason string) string {
 }
 
 // vacateRested gives up a seat once its member has rested.
+//
+// The rest is over at once when the team ends: nobody begins anew then, and an end is
+// not to wait two minutes for that.
 func (c *crew) vacateRested(ctx context.Context, s *seat) {
 	c.mu.Lock()
 	rest := s.rest
@@ -130,6 +143,9 @@ func (c *crew) vacateRested(ctx context.Context, s *seat) {
 // the member, it begins anew after it, or leaves; else it is reminded of its work, and
 // then needs attention, as people can help with most of what models and vendors fail
 // of. It reports whether it has seen to the member.
+//
+// It is called from the event of the failed turn. The lead is never dismissed here; it
+// falls through to the reminders, which end with a person being told.
 func (c *crew) stumble(ctx context.Context, s *seat, reason string) bool {
 	if !s.member.Restart.Given {
 		return false

@@ -50,6 +50,11 @@ const wrongClock = 25 * time.Hour
 
 // dueBy finds out whether a schedule is due now, and from when on it is looked for
 // next. What was missed comes once, however often it was missed.
+//
+// due is zero if it is not due. With one missed time rest is that time, so that the next
+// one is counted from there; with several it is now, by which all others are dropped. A
+// team that was down over a weekend is not to begin Monday with sixty copies of a task.
+// from is read in the zone of now, and a schedule with a zone of its own goes by that.
 func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err error) {
 	from = from.In(now.Location())
 	if from.After(now.Add(wrongClock)) {
@@ -76,6 +81,10 @@ type timetable struct {
 
 // timetabled takes schedules over: what is known of those that were there before
 // stays, and new ones count from now.
+//
+// A schedule is known by its name: one with another cron line under the same name keeps
+// its past, and one that was renamed is new. Names that are gone are dropped from the
+// store. It is called before the loop begins, and in it when a spec is taken up anew.
 func (c *crew) timetabled(ctx context.Context, plans []configs.Schedule) error {
 	known := map[string]scheduleRecord{}
 	if err := value(ctx, c.store, keySchedules, &known); err != nil {
@@ -102,6 +111,10 @@ func (c *crew) timetabled(ctx context.Context, plans []configs.Schedule) error {
 }
 
 // keepSchedules lets come what is due.
+//
+// The loop calls it with each round, so most calls must cost nothing: next is the first
+// time at which anything can be due. An error ends the team, and comes only from the
+// store or from a cron line that was checked before.
 func (c *crew) keepSchedules(ctx context.Context) error {
 	now := c.now().Round(0) // by the wall clock alone: machines sleep
 	if len(c.times.plans) == 0 || c.times.next.IsZero() || c.times.next.After(now) {
@@ -140,6 +153,11 @@ func (c *crew) noteSchedule(name string, r scheduleRecord) {
 // come lets a schedule come: it makes its task or sends its message, and notes that
 // it did. A crash in between does it again under the same call id, which adds
 // nothing.
+//
+// The call id is made of the schedule's name and the time at which it was due, so that
+// both the task and the message are made once per such time, over crashes too. What a
+// store that is whole refuses is told as skipped, as one bad schedule must not end a
+// team; a disk that fails and an end of the team are passed on.
 func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, due time.Time) error {
 	told := ScheduleRan{Name: s.Name, Due: due.UTC(), To: s.To}
 	call := onceID("schedule", s.Name+" "+due.UTC().Format(time.RFC3339))
@@ -155,7 +173,7 @@ func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, 
 	switch {
 	case err == nil:
 	case ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed):
-		return err
+		return fmt.Errorf("schedule %s: %w", s.Name, err)
 	default: // such as a mailbox that is full: the next time it may fit
 		told.Skipped = err.Error()
 		c.journal.tell(teammate.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
@@ -168,7 +186,7 @@ func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, 
 	}
 	c.noteSchedule(s.Name, *r)
 	if err := c.store.Put(ctx, keySchedules, raw(c.times.records)); err != nil {
-		return err
+		return fmt.Errorf("store the schedules: %w", err)
 	}
 	c.journal.tell(told)
 	c.poke()
@@ -186,7 +204,7 @@ func (c *crew) makeScheduled(
 			return "", "task " + last + " of the time before is still open", nil
 		}
 		if err != nil && !errors.Is(err, tasks.ErrNotFound) {
-			return "", "", err
+			return "", "", fmt.Errorf("task %s of the time before: %w", last, err)
 		}
 	}
 	made, err := c.store.Add(ctx, tasks.Actor{CallID: call}, []tasks.New{{
@@ -201,6 +219,9 @@ func (c *crew) makeScheduled(
 
 // nextSchedule fires when the next schedule is due, or a little sooner; nil if none
 // will be.
+//
+// Waits are cut to maxSleep and the time is looked at anew then: timers do not count
+// the time in which a machine sleeps, and clocks are set.
 func (c *crew) nextSchedule() <-chan time.Time {
 	if len(c.times.plans) == 0 || c.times.next.IsZero() {
 		return nil

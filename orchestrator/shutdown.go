@@ -46,8 +46,9 @@ type farewell struct {
 
 // askToEnd asks a member to end. One that was asked before is not asked again.
 //
-// Key makes a second request to the same member the first one again. The default answer is yes: a member that does not answer by the deadline leaves all the
-// same, which is what tells a shutdown from a plea. The mail is built by a function,
+// Key makes a second request to the same member the first one again. The default answer
+// is yes: a member that does not answer by the deadline leaves all the same, which is
+// what tells a shutdown from a plea. The mail is built by a function,
 // because the request has its id only once it is stored.
 func (c *crew) askToEnd(ctx context.Context, by tasks.Actor, to string, f farewell) (tasks.Request, error) {
 	if err := c.mayEnd(by, to); err != nil {

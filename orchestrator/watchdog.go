@@ -262,8 +262,8 @@ func (c *crew) onceMore(ctx context.Context, s *seat, reason string) error {
 // beat counts what a member does. crew.mu is held.
 //
 // Warnings and notifications are no sign of life: covey itself writes them, some about
-// the very member that hangs. Counts of calls and hooks never fall below zero, because a
-// member that begins anew may tell of the end of a call that its life before began.
+// the very member that hangs. Counts of calls and hooks never fall below zero, because each
+// turn begins at zero, and the end of a call from before it may still come in.
 func (w *watch) beat(e teammate.EventData) {
 	switch data := e.(type) {
 	case teammate.Warning, teammate.Notified:

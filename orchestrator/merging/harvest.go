@@ -37,6 +37,10 @@ type Outlook struct {
 }
 
 // Foresee finds out what comes of merging m on top of base, and changes nothing.
+//
+// With conflicts there is no merged tree to compare, so Files, Empty and Protected are
+// left as they are. Outside is filled in all cases, for it needs the author's commits
+// alone.
 func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outlook, error) {
 	var o Outlook
 	merged, err := q.Repo.Merge(ctx, base, m.Commit)
@@ -150,6 +154,11 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 
 // from is where a piece of work begins: behind the member's last one, or where its
 // branch left the other.
+//
+// A piece of work is what came since the piece before, or else files that an earlier
+// task has changed would count for a later one, and be held against it. Earlier ones are
+// looked through from the newest on. A commit that stands for two tasks begins where the
+// first of them did only if the tasks are the same.
 func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) (string, error) {
 	for _, e := range slices.Backward(earlier) {
 		if e.Member != m.Member || e.Commit == m.Commit && !slices.Equal(e.Tasks, m.Tasks) {
@@ -168,6 +177,9 @@ func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) 
 
 // nothing reports whether there is nothing to merge: the branch holds all of it, or,
 // of a task, it adds nothing to the work before it.
+//
+// A task that changed no file (a question answered, a review) makes no merge: there
+// would be nothing to look at, and its dependents would wait for it.
 func (q *Queue) nothing(ctx context.Context, m tasks.Merge, task bool) (bool, error) {
 	held, err := q.Repo.Holds(ctx, ref(m.Into), m.Commit)
 	if err != nil || held {
@@ -181,6 +193,10 @@ func (q *Queue) nothing(ctx context.Context, m tasks.Merge, task bool) (bool, er
 }
 
 // roundOf is how often the work that a task mends has come back.
+//
+// It is by the round that work which comes back again and again reaches a person in the
+// end (maxRounds). The task names the merge that it mends in its metadata, under
+// KeyMerge; anything else there counts as no name.
 func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 	if t == nil {
 		return 0
@@ -198,6 +214,11 @@ func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 }
 
 // branch is the branch that holds a piece of work.
+//
+// A task's work gets a branch of its own that stays where the task ended, for the member
+// goes on upon its own branch with the next task at once. The branch is moved only from
+// where it was seen: if somebody else has moved it meanwhile, that is an error and no
+// commit is lost.
 func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, error) {
 	head, err := w.Copy.Head(ctx)
 	if err == nil && head.Branch == "" {
@@ -265,6 +286,9 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string
 }
 
 // bring merges a commit into a member's working copy that has nothing uncommitted.
+//
+// Files of the member's that are in the way, and a branch that has moved, are no errors:
+// the member is at work, and what is merged will still be there at its next rest.
 func (q *Queue) bring(ctx context.Context, copy *worktree.Repo, branch, rev string) (bool, error) {
 	tip, err := q.Repo.Commit(ctx, rev)
 	if err != nil {
@@ -289,6 +313,9 @@ func (q *Queue) bring(ctx context.Context, copy *worktree.Repo, branch, rev stri
 }
 
 // joined is a commit that holds both head and tip; empty: they conflict.
+//
+// If head lies behind tip it is tip itself: a merge commit that joins nothing would only
+// make histories harder to read.
 func (q *Queue) joined(ctx context.Context, branch, head, tip string) (string, error) {
 	behind, err := q.Repo.Holds(ctx, tip, head)
 	if behind || err != nil {

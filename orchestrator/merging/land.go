@@ -13,6 +13,9 @@ import (
 
 // land moves the branch to what was tested. Where somebody has it checked out, their
 // files come along, if nothing of theirs is in the way.
+//
+// Only m.Base as the branch's old place will do. Anything else means that the tests were
+// about another state, and the work goes through all of it again.
 func (q *Queue) land(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 	err := q.advance(ctx, m)
 	var way *worktree.Obstacle
@@ -30,6 +33,10 @@ func (q *Queue) land(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 }
 
 // advance moves the branch, and the files of the working copy that is on it.
+//
+// A branch that is checked out may not be moved behind the back of its working copy: all
+// that was merged would look there like changes that take it back. A copy whose folder
+// is gone is in nobody's way.
 func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
 	copies, err := q.Repo.Copies(ctx)
 	if err != nil {
@@ -71,6 +78,10 @@ func (q *Queue) Close(ctx context.Context) error {
 
 // prepare leaves what a pull request is opened with: the branch, which is there, a
 // title and the evidence.
+//
+// covey pushes nothing itself: it has no business with people's accounts, and a team
+// that nobody watches should not publish. The papers are written before the state says
+// that they are there; written twice they are the same.
 func (q *Queue) prepare(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 	verdicts, err := q.Store.Verdicts(ctx, m.Subject())
 	if err != nil {

@@ -43,6 +43,10 @@ func Protected(protect, paths []string) []string {
 
 // fits reports whether a path fits one of some globs. One that names a folder stands
 // for all that is in it.
+//
+// Paths that lead out of the workspace fit nothing: a team may not be given what lies
+// beside it by a glob such as **. A glob that ends in a star names files alone, so that
+// "src/*" does not stand for all that lies deeper.
 func fits(globs []string, p string) bool {
 	clean := path.Clean(p)
 	if clean == ".." || strings.HasPrefix(clean, "../") || path.IsAbs(clean) {
@@ -70,6 +74,9 @@ func Paths(changes []worktree.Change, prefix string) []string {
 }
 
 // Below is a path of the repository as seen from the folder prefix in it.
+//
+// Both paths have slashes and are clean, as git gives them. The result is for people and
+// for globs, not for the disk.
 func Below(prefix, p string) string {
 	if prefix == "" {
 		return p

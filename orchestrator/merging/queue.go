@@ -79,6 +79,9 @@ func (q *Queue) rules() Rules {
 
 // Target is the branch that work is for. It fails if the spec names none and the
 // workspace is on none.
+//
+// It is asked anew for each piece of work and not kept, because people check out
+// branches while a team works.
 func (q *Queue) Target(ctx context.Context) (string, error) {
 	if q.rules().Into != "" {
 		return q.rules().Into, nil
@@ -92,6 +95,10 @@ func (q *Queue) Target(ctx context.Context) (string, error) {
 
 // Recover brings merges that a crash cut off back into the queue, or notes that they
 // are done. It is called before anything else.
+//
+// Work that was being tested or landed goes back to the beginning and not to where it
+// stood: the branch may have moved since, and a verdict about another base says nothing.
+// If it had landed, attempt finds the branch to hold it.
 func (q *Queue) Recover(ctx context.Context) error {
 	list, err := q.Store.Merges(ctx)
 	if err != nil {
@@ -116,6 +123,10 @@ func (q *Queue) Recover(ctx context.Context) error {
 
 // Work merges what is queued until nothing is. It fails only if the store does, or
 // ctx ends: what is wrong with one piece of work holds up no other.
+//
+// One worker at a time, as each merge is tested on top of the one before it. That the
+// same version of the same merge comes up twice means that a step has stored nothing; it
+// would go round for ever, so it is told as the fault that it is.
 func (q *Queue) Work(ctx context.Context) error {
 	q.working.Lock()
 	defer q.working.Unlock()
@@ -140,6 +151,10 @@ func (q *Queue) Work(ctx context.Context) error {
 }
 
 // one takes a piece of work as far as it can go now.
+//
+// Trouble with git or a gate that cannot be run holds the piece of work and says why;
+// Recover and `covey merge` try it again. Only trouble with the store goes on upwards,
+// since no step of anything could be stored then.
 func (q *Queue) one(ctx context.Context, m tasks.Merge) error {
 	for range maxTries {
 		next, err := q.attempt(ctx, m)
@@ -178,6 +193,9 @@ func unlessConflict(err error) error {
 }
 
 // set changes a merge's state and reason.
+//
+// It goes by the version of m: a merge that people have changed meanwhile stays as they
+// have it, and the error wraps tasks.ErrConflict.
 func (q *Queue) set(ctx context.Context, m tasks.Merge, state tasks.MergeState, why string) (tasks.Merge, error) {
 	m.State, m.Reason = state, why
 	return q.move(ctx, m, tasks.MergeNews{})
@@ -198,6 +216,11 @@ func ref(branch string) string { return "refs/heads/" + branch }
 // attempt goes through all steps of one merge once. A merge that it gives back busy
 // has to be attempted again, for its branch has moved. With an error it gives back
 // the merge as it was last stored.
+//
+// The order matters. What is cheap and says no for certain comes first: conflicts,
+// emptiness, files of others. People are asked before the gates run, because a gate may
+// take long and need not judge what is not wanted. The branch that is merged into is
+// not touched before testAndLand has stored that it will be.
 func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 	base, err := q.Repo.Commit(ctx, ref(m.Into))
 	if errors.Is(err, worktree.ErrNoRef) {
@@ -234,6 +257,11 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 }
 
 // testAndLand asks the gates about the merged state and moves the branch to it.
+//
+// The commit is made before it is tested, so that what is tested and what lands is the
+// same object. No branch names it until then; if it is refused, git clears it away some
+// day. Landing is stored as a state of its own before the branch moves: after a crash
+// it is known that the branch may have moved already.
 func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree string) (tasks.Merge, error) {
 	result, err := q.Repo.CommitTree(ctx, worktree.Commit{
 		Tree: tree, Parents: []string{base, m.Commit}, Message: message(m),
@@ -274,6 +302,9 @@ func (q *Queue) test(ctx context.Context, m tasks.Merge) (refusal string, err er
 
 // scratch is the queue's own working copy, on a commit. One that is not what it was,
 // because a crash or a gate has left it so, is made anew.
+//
+// It is kept between merges, because setting one up may mean to install all that a
+// project needs. The caller holds q.working, so no two gates look at it at once.
 func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, error) {
 	if r, err := q.Repo.At(ctx, q.Scratch); err == nil && r.Top == q.Scratch {
 		// Nobody else works there, so a lock is what a kill has left.
@@ -313,6 +344,10 @@ func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merg
 }
 
 // sweep notes of other work that it came in along with what was merged last.
+//
+// Members merge each other's work into their own (Freshen), so that a branch that lands
+// may hold what still waits elsewhere. Merges that are Busy are left to attempt, which
+// finds the same.
 func (q *Queue) sweep(ctx context.Context, into string) error {
 	list, err := q.Store.Merges(ctx)
 	if err != nil {
