@@ -1,0 +1,181 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// What a program that must plan does.
+const (
+	plansOne = `mcp team_submit_plan {"plan":"one, two"}`
+	plansAll = `mcp team_submit_plan {"plan":"one, two, three"}`
+	makes    = "run echo ran >>made"
+)
+
+// planningRig is a team whose dev, an agent program, must plan. The program goes by
+// the name of one that asks before it does anything, as such a spec demands.
+func planningRig(t *testing.T, lead, more string, acts ...act) (*rig, string) {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.Symlink(fakeBinary(t), filepath.Join(bin, "gemini")); err != nil {
+		t.Skip("no symbolic links:", err)
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	r, dir := newFakeRig(t, lead, "defaults: {permission_mode: bypassPermissions}\n"+more+ownedByDev, acts...)
+	r.rewrite("team.yaml", fmt.Sprintf("use: acp, command: [%q]", fakeBinary(t)), "use: gemini")
+	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, plan: required}")
+	return r, dir
+}
+
+// resultsLike checks what a program was answered, call by call.
+func resultsLike(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	got := toldFake(t, dir, "result")
+	if len(got) != len(want) {
+		t.Fatalf("it was answered %d times, want %d: %q", len(got), len(want), got)
+	}
+	for i, words := range want {
+		if !strings.Contains(got[i], words) {
+			t.Errorf("answer %d is %q, want %q", i, got[i], words)
+		}
+	}
+}
+
+// TestProgramPlans: what holds for the builtin agent holds for a program that submits
+// its plan over MCP: it may run nothing and complete nothing, a no comes with the
+// words that the next plan has to heed, and a yes lets it work.
+func TestProgramPlans(t *testing.T) {
+	r, dir := planningRig(t, leadDecides, "",
+		act{When: "You own task #1", Do: []string{claims, "run echo early >>made", finishes, plansOne, "say I wait."}},
+		act{When: `approve":false`, Do: []string{plansAll, "say I wait again."}},
+		act{When: `approve":true`, Do: []string{makes, finishes, plansAll, "say Done."}},
+	)
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if r.made() != "ran\n" {
+		t.Errorf("made %q", r.made())
+	}
+	resultsLike(t, dir, "#1", "denied", "your plan is not approved yet", "submitted to lead for approval",
+		"submitted to lead for approval", "", "Updated task #1", "approved already")
+	prompts := toldFake(t, dir, "prompt")
+	if !strings.Contains(prompts[0], "submit your plan with team_submit_plan") || strings.Contains(prompts[0], planTool) {
+		t.Errorf("it was told of another way to submit its plan: %s", prompts[0])
+	}
+	if !slices.ContainsFunc(prompts, func(p string) bool { return strings.Contains(p, "and three") }) {
+		t.Errorf("it was not told why its plan was refused: %q", prompts)
+	}
+	var states []string
+	for _, q := range of[tasks.Request](r, "request") {
+		states = append(states, string(q.State)+" "+q.By)
+	}
+	if got := strings.Join(states, ", "); got != "open , denied lead, open , approved lead" {
+		t.Errorf("requests went %s", got)
+	}
+}
+
+// TestProgramsPlanIsEmpty: there is nothing that somebody could approve.
+func TestProgramsPlanIsEmpty(t *testing.T) {
+	r, dir := planningRig(t, leadDecides, "",
+		act{When: "You own task #1", Do: []string{
+			`mcp team_submit_plan {"plan":" \n"}`, `mcp team_submit_plan {}`, `mcp team_submit_plan {"plan":7}`, plansOne,
+		}},
+		act{When: `approve":false`, Do: []string{plansAll}},
+		act{When: `approve":true`, Do: []string{finishes}},
+	)
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	results := toldFake(t, dir, "result")
+	if len(results) != 6 {
+		t.Fatalf("answers %q", results)
+	}
+	for i, words := range []string{"the plan is empty", "plan", "plan"} {
+		if !strings.Contains(results[i], words) || strings.Contains(results[i], "submitted") {
+			t.Errorf("answer %d is %q, want %q", i, results[i], words)
+		}
+	}
+	if n := len(of[tasks.Request](r, "request")); n != 4 {
+		t.Errorf("%d changes of requests, want two questions and two answers", n)
+	}
+}
+
+// TestOnlyWhoMustPlanHasTheTool: to all others there is no such tool.
+func TestOnlyWhoMustPlanHasTheTool(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, ownedByDev, act{When: "You own task #1", Do: []string{plansOne, finishes}})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	resultsLike(t, dir, "team_submit_plan", "Updated task #1")
+	if n := len(of[tasks.Request](r, "request")); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestProgramBreaksItsPlanMode: what a program does before its plan is approved, and
+// without asking, cannot be kept from happening; it is stopped, people are told, and
+// it is not given the same again.
+func TestProgramBreaksItsPlanMode(t *testing.T) {
+	r, dir := planningRig(t, leadLetsWork, "keep: true\n",
+		act{When: "You own task #1", Do: []string{claims, "edit early x", "hang"}})
+	u := start(r, &handClock{})
+	u.lines.wait(t, "the breach", func(l Line) bool {
+		return l.Type == "call_detected" && strings.Contains(string(l.Data), `"broke":"permission mode plan"`)
+	})
+	u.lines.wait(t, "the turn to end", func(l Line) bool {
+		return l.Member == "dev" && l.Type == "turn_ended" && strings.Contains(string(l.Data), "aborted")
+	})
+	eventually(t, "the program to hear of it", func() bool { return len(toldFakeAll(t, dir, "cancelled")) == 1 })
+	warned := slices.ContainsFunc(of[teammate.Warning](r, "warning"), func(w teammate.Warning) bool {
+		return strings.Contains(w.Text, "it changes things before its plan is approved")
+	})
+	if !warned {
+		t.Errorf("people are not told why:\n%s", show(u.lines.all()))
+	}
+	if list := u.running(); list[0].Status == tasks.Completed {
+		t.Errorf("the task is %+v", list[0])
+	}
+	u.stop(errors.New("enough"))
+	u.end()
+}
+
+// TestProgramsPlanOverARestart: an approval that was given is not asked for again by a
+// program in the same session.
+func TestProgramsPlanOverARestart(t *testing.T) {
+	r, dir := planningRig(t, leadLetsWork, "",
+		act{When: "You own task #1", Do: []string{plansOne, "say I wait."}},
+		act{When: `approve":true`, Do: []string{makes, "hang"}},
+		act{Do: []string{"run echo again >>made", finishes}},
+	)
+	u := start(r, &handClock{})
+	q := u.asked(tasks.AskPlan)
+	if q.Member != "dev" || RequestText(q) != "one, two" {
+		t.Errorf("asked %+v", q)
+	}
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: q.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "dev at work", func() bool { return r.made() == "ran\n" && len(toldFakeAll(t, dir, "hang")) == 1 })
+	u.stop(errors.New("enough"))
+	u.end()
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if r.made() != "ran\nagain\n" {
+		t.Errorf("made %q", r.made())
+	}
+	if n := len(of[tasks.Request](r, "request")); n != 0 {
+		t.Errorf("it asked %d times more", n)
+	}
+}
+
+// toldFakeAll are the lines of the fake's log that are just a word.
+func toldFakeAll(t *testing.T, dir, word string) (lines []string) {
+	t.Helper()
+	for line := range strings.Lines(read(t, dir+"/log")) {
+		if strings.TrimSpace(line) == word {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
