@@ -275,7 +275,7 @@ func TestPrintedTeams(t *testing.T) {
 		"crew|running|7||":                   {Team: "crew", State: teamRunning, PID: 7},
 		"crew|ended|||refused (code 3)":      {Team: "crew", State: teamEnded, Result: refused},
 		"crew|cut off|||its process is gone": {Team: "crew", State: teamCutOff, Trouble: "its process is gone"},
-		"crew|never ran||2026-03-02 12:00|":  {Team: "crew", State: teamNeverRan, Started: noon.In(time.Local).Add(shiftOf(noon))},
+		"crew|never ran||2026-03-02 12:00|":  {Team: "crew", State: teamNeverRan, Started: noon.Add(shiftOf(noon))},
 	} {
 		var texts []string
 		for _, c := range info.cells()[:5] {

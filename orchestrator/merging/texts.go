@@ -216,17 +216,30 @@ func message(m tasks.Merge) string {
 // evidence is the text of a pull request: what the gates have said.
 func evidence(m tasks.Merge, verdicts []tasks.Verdict) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nMade by %s in a covey team, branch `%s`.\n\n", subject(m), m.Member, m.Branch)
+	fmt.Fprintf(&b, "%s\n\nMade by %s in a covey team, branch %s.\n\n", subject(m), m.Member, code(m.Branch))
 	b.WriteString("| gate | verdict | tree | asked about | took |\n|-|-|-|-|-|\n")
 	for _, v := range verdicts {
 		said := "refuses"
 		if v.Pass {
 			said = "agrees"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %.12s | %s | %s |\n",
-			strings.ReplaceAll(firstLine(v.Command), "|", `\|`), said, v.Tree, v.Moment, v.Duration.Round(1e6))
+		fmt.Fprintf(&b, "| %s | %s | %.12s | %s | %s |\n",
+			strings.ReplaceAll(code(firstLine(v.Command)), "|", `\|`), said, v.Tree, v.Moment, v.Duration.Round(1e6))
 	}
 	return b.String()
+}
+
+// code sets a text off as Markdown does code. More signs than it has in a row itself
+// keep it together: commands of shells have some.
+func code(text string) string {
+	sign := "`"
+	for strings.Contains(text, sign) {
+		sign += "`"
+	}
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " " // readers take one off at each end
+	}
+	return sign + text + sign
 }
 
 // firstLine is the first line of a text that says something.

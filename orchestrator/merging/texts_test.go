@@ -1,0 +1,195 @@
+package merging
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// The two kinds of work: a task's, and whatever lies in a member's branch.
+var (
+	taskWork = tasks.Merge{
+		ID: "1", Tasks: []string{"3", "4"}, Title: "Add it", Member: "ana", Branch: "b", Into: "main",
+	}
+	branchWork = tasks.Merge{
+		ID: "2", Title: "work of ben", Member: "ben", Branch: "covey/crew/ben", Into: "main",
+	}
+)
+
+// TestSetbacks: whoever gets work back reads what is wrong, where, what to do and how to
+// say that it is done. A person reads the reason in one line.
+func TestSetbacks(t *testing.T) {
+	files := []string{"a.go", "it's.go"}
+	for name, tc := range map[string]struct {
+		back          setback
+		reason, title string
+		todo          []string
+	}{
+		"conflict": {
+			conflict(taskWork, files), "it conflicts with main", "Resolve the merge conflict of #3, #4",
+			[]string{"(#3, #4: Add it)", "- a.go\n- it's.go", "`git merge main`"},
+		},
+		"conflict of a branch": {
+			conflict(branchWork, files), "it conflicts with main", "Resolve the merge conflict of your branch",
+			[]string{"(work of ben)"},
+		},
+		"gates": {
+			refused(taskWork, "\n  two tests fail\nTestA\nTestB\n\n"),
+			"the gates refuse the merged state: two tests fail", "Mend what the merge gates refuse in #3, #4",
+			[]string{"two tests fail\nTestA\nTestB\n\nIn your", "`git merge main`"},
+		},
+		"silent gates": {
+			refused(taskWork, ""), "the gates refuse the merged state: ",
+			"Mend what the merge gates refuse in #3, #4", []string{"refuse the result"},
+		},
+		"trespass": {
+			trespass(taskWork, files, []string{"docs/**", "*.md"}), "ana may not write there",
+			"Take back what is not yours in #3, #4", []string{"You may write to docs/**, *.md.", `'a.go' 'it'\''s.go'`},
+		},
+		"protected": {
+			denied(taskWork, files, "ask first"), "these files are not to be changed: ask first",
+			"Take back protected files in #3, #4",
+			[]string{"- a.go", "This was refused: these files", "git checkout"},
+		},
+		"protected, no word": {
+			denied(taskWork, files, ""), "these files are not to be changed",
+			"Take back protected files in #3, #4", []string{"not to be changed\nTake that back"},
+		},
+		"not approved": {
+			denied(taskWork, nil, "too big"), "approval was refused: too big",
+			"Mend #3, #4, which was not approved", []string{"not approved for main: too big\n"},
+		},
+		"not approved, no word": {
+			denied(branchWork, nil, ""), "approval was refused: ",
+			"Mend your branch, which was not approved", []string{"no reason was given"},
+		},
+	} {
+		if tc.back.reason != tc.reason || tc.back.title != tc.title {
+			t.Errorf("%s: reason %q, title %q", name, tc.back.reason, tc.back.title)
+		}
+		for _, part := range append(tc.todo, "et this task to completed") {
+			if !strings.Contains(tc.back.todo, part) {
+				t.Errorf("%s: no %q in\n%s", name, part, tc.back.todo)
+			}
+		}
+	}
+}
+
+// TestListIsShort: many files are as many lines as a person reads, and a count of the rest.
+func TestListIsShort(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.IntRange(0, 120).Draw(r, "files")
+		files := make([]string, n)
+		for i := range files {
+			files[i] = fmt.Sprintf("f%d", i)
+		}
+		text := List(files)
+		shown := strings.Count(text, "- f")
+		if shown != min(n, 50) || strings.HasSuffix(text, "\n") {
+			r.Fatalf("%d files: %q", n, text)
+		}
+		if more := fmt.Sprintf("\nand %d more", n-50); strings.HasSuffix(text, more) != (n > 50) {
+			r.Fatalf("%d files: %q", n, text)
+		}
+	})
+}
+
+// TestTakeBackIsReadBack: a shell that runs what TakeBack says gets the very files.
+func TestTakeBackIsReadBack(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no shell to ask")
+	}
+	name := rapid.StringOfN(rapid.SampledFrom([]rune("ab'\" $`\\;&*~")), 1, 8, -1)
+	rapid.Check(t, func(r *rapid.T) {
+		files := rapid.SliceOfN(name, 1, 20).Draw(r, "files")
+		_, rest, _ := strings.Cut(TakeBack("main", files), " -- ")
+		args := rest[:strings.LastIndex(rest, "` (`git rm`")]
+		out, err := exec.Command(shell, "-c", `printf '%s\n' `+args).Output()
+		got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+		if err != nil || !slices.Equal(got, files) {
+			r.Fatalf("%q became %q (%v)", files, got, err)
+		}
+	})
+}
+
+// TestMessage: git finds the trailers that say whose work a merge commit brings.
+func TestMessage(t *testing.T) {
+	for want, m := range map[string]tasks.Merge{
+		"Merge #3, #4: Add it\n\nCovey-Member: ana\nCovey-Branch: b\nCovey-Task: 3\nCovey-Task: 4\n": taskWork,
+		"Merge work of ben\n\nCovey-Member: ben\nCovey-Branch: covey/crew/ben\n":                     branchWork,
+	} {
+		if got := message(m); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestEvidence: the text of a pull request is a table whose rows a gate's command cannot
+// break, and it says what refuses as well as what agrees.
+func TestEvidence(t *testing.T) {
+	got := evidence(taskWork, []tasks.Verdict{
+		{VerdictKey: tasks.VerdictKey{Tree: "0123456789abcdef"}, Command: "a | b\nsecond", Moment: "merge",
+			Pass: true, Duration: 1234567 * time.Nanosecond},
+		{VerdictKey: tasks.VerdictKey{Tree: "ff"}, Command: "x=`date`", Moment: "task"},
+	})
+	_, table, _ := strings.Cut(got, "| took |\n|-|-|-|-|-|\n")
+	want := "| `a \\| b` | agrees | 0123456789ab | merge | 1ms |\n| `` x=`date` `` | refuses | ff | task | 0s |\n"
+	if table != want {
+		t.Errorf("%s\nwant\n%s", table, want)
+	}
+	if !strings.HasPrefix(got, "#3, #4: Add it\n\nMade by ana in a covey team, branch `b`.\n") {
+		t.Error(got)
+	}
+}
+
+// TestPullOf: the papers of each merge have a folder of their own, and the commands name
+// the branch that the work is in and the one that it is for.
+func TestPullOf(t *testing.T) {
+	p, other := PullOf("/papers", taskWork), PullOf("/papers", branchWork)
+	if p.Body == other.Body || p.Title == other.Title || p.Title == p.Body {
+		t.Errorf("%+v and %+v share files", p, other)
+	}
+	if got := strings.Join(p.Push, " "); got != "git push --set-upstream origin b" {
+		t.Error(got)
+	}
+	open := strings.Join(other.Open, "|")
+	if open != "gh|pr|create|--base|main|--head|covey/crew/ben|--title|work of ben|--body-file|"+other.Body {
+		t.Error(open)
+	}
+}
+
+// TestRoundOf: a task that mends work counts on from how often that has come back;
+// metadata that says something else is no reason to fail.
+func TestRoundOf(t *testing.T) {
+	earlier := []tasks.Merge{{ID: "1", Round: 2}, {ID: "2", Round: 1}}
+	for meta, want := range map[string]int{`"1"`: 2, `"2"`: 1, `"3"`: 0, `7`: 0, `{`: 0, `""`: 0, ``: 0} {
+		task := &tasks.Task{Metadata: map[string]json.RawMessage{KeyMerge: json.RawMessage(meta)}}
+		if got := roundOf(task, earlier); got != want {
+			t.Errorf("%s: round %d, want %d", meta, got, want)
+		}
+	}
+	if roundOf(nil, earlier) != 0 || roundOf(&tasks.Task{}, earlier) != 0 {
+		t.Error("what mends nothing begins at 0")
+	}
+}
+
+// TestTaskBranch: tasks have branches beside their author's, so that no branch is a
+// folder of another, which git refuses.
+func TestTaskBranch(t *testing.T) {
+	own := "covey/crew/ana"
+	for _, id := range []string{"1", "12"} {
+		got := taskBranch(own, id)
+		if !strings.HasPrefix(got, "covey/crew/") || !strings.HasSuffix(got, id) || strings.HasPrefix(got, own+"/") {
+			t.Errorf("task %s: %s", id, got)
+		}
+	}
+}
