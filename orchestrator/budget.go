@@ -182,6 +182,8 @@ func (l *ledger) teamUses() []BudgetUse {
 func (l *ledger) up() time.Duration { return l.earlier + time.Since(l.began) }
 
 // over is the first of a member's uses that has reached its limit.
+//
+// l.mu is held.
 func (l *ledger) over(member string) (BudgetUse, bool) {
 	// Asked for each member in each scene: most teams have no limits.
 	a := l.accounts[member]

@@ -27,6 +27,9 @@ type overrun struct {
 
 // tellOfUse tells the journal of a level that was reached; the crew looks at the
 // team, since it may have been the last.
+//
+// It is the ledger's tell, and is called without the ledger's lock, from whatever
+// goroutine has spent something.
 func (c *crew) tellOfUse(u BudgetUse) {
 	if u.Member == "" {
 		c.journal.tell(u)
@@ -48,6 +51,10 @@ func (c *crew) handLast(s *seat) error {
 
 // hurryOn interrupts the turns that go on for too long after something was used
 // up.
+//
+// The loop calls it with each scene. An overrun belongs to one turn: a member that ends
+// a turn and begins the next one, to hand over, has its time anew. A turn is cut once:
+// what does not end by that does not end by a second interrupt either.
 func (c *crew) hurryOn(seats []seatView) {
 	for _, v := range seats {
 		s, ok := c.seat(v.Name)
@@ -81,6 +88,10 @@ func (s *seat) grace() time.Duration {
 }
 
 // heedClock counts the time that the team is up, where its budget bounds it.
+//
+// No member tells of time, so the empty change is what finds the levels that only the
+// clock has reached. The time is kept every keepUpTime and not with each round of the
+// loop, which would cost a commit each.
 func (c *crew) heedClock(ctx context.Context) error {
 	if !c.ledger.timed() {
 		return nil
@@ -96,6 +107,9 @@ func (c *crew) heedClock(ctx context.Context) error {
 
 // nextUse fires when the crew has to look at what is used though nobody pokes it:
 // the budget's time goes on, or a turn takes too long to end. nil: never.
+//
+// Where the team's time is bounded it fires at least every keepUpTime, for heedClock.
+// Where nothing is, most teams have no budget, it makes no timer at all.
 func (c *crew) nextUse() <-chan time.Time {
 	var wait time.Duration
 	ok := false

@@ -24,6 +24,10 @@ const keepUpTime = 15 * time.Second
 // openAccounts completes the ledger by what stands in the store: what agent
 // programs have told of their cost, what members have used that the spec no longer
 // has, and how long the team was up.
+//
+// It runs once, when all members have been hired and none has begun. Who is no member
+// any more has no limits, yet what it used counts for the team's budget: else a member
+// that is taken out of the spec would give the team its money back.
 func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 	var up float64
 	if err := value(ctx, c.store, keyUpTime, &up); err != nil {
@@ -31,7 +35,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 	}
 	known, err := c.store.Members(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("list members: %w", err)
 	}
 	for _, m := range known {
 		if _, ok := c.seat(m.Name); !ok {
@@ -64,6 +68,10 @@ func (l *ledger) recall(member string, usd float64) {
 
 // resume takes in how long the team was up before. What was reached by then has
 // been told.
+//
+// crossed is called for what it remembers, not for what it gives back: a team that is
+// started again at 80 percent tells nobody anew of 50 and 75. A member that was told to
+// hand over before gets one pass more, in which it can finish.
 func (l *ledger) resume(up time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,6 +104,8 @@ func (l *ledger) timed() bool {
 
 // nextLevel is how long it takes until the team has been up for the next share of
 // its time; false: its time is not bounded, or up.
+//
+// The levels are those of teammate.Level, as shares of budget.time.
 func (l *ledger) nextLevel() (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,6 +120,10 @@ func (l *ledger) nextLevel() (time.Duration, bool) {
 
 // unknown says what is not known exactly of a member's use, where something
 // bounds it, once for each thing; empty: nothing new.
+//
+// hazy and dear never go back: what was used and not told stays unknown for all of the
+// member's lives. Tokens of a subscription have no price and are not dear. The warning
+// is given only where a limit is set, for nobody else needs the number to be exact.
 func (l *ledger) unknown(member string, end teammate.TurnEnded) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,6 +172,9 @@ func (l *ledger) onLimit() configs.OnLimit {
 }
 
 // setAgent lets other prices hold for a member, which goes on with another agent.
+//
+// What was used so far keeps the price at which it was counted; only what comes from
+// now on is priced as the new agent's. The grant follows the kind, as in open.
 func (l *ledger) setAgent(member string, a configs.Agent) {
 	l.change(func() {
 		account := l.accounts[member]

@@ -44,6 +44,10 @@ func (u BudgetUse) key() string {
 }
 
 // id is the id of the note at a level.
+//
+// It holds the limit's value, so that a raised limit makes new notes and a member that
+// was told of the old one hears of the new one too. A team's has a colon in place of a
+// name: no member is called so.
 func (u BudgetUse) id(level int) string {
 	return fmt.Sprintf("%s%s:%s:%d", teammate.NotePrefix, cmp.Or(u.Member, "team:"), u.key(), level)
 }
@@ -90,6 +94,9 @@ func (u BudgetUse) reason() string {
 
 // note tells a member of a level, unless it is among those that were noted. passes
 // is how many it has left once all is used up.
+//
+// It is worded for models: what to do comes with the number, because a number alone
+// changes nothing of what they do. A nil noted gives the note in any case.
 func (u BudgetUse) note(noted map[string]bool, passes int) []teammate.Input {
 	if u.Level == 0 || noted[u.id(u.Level)] {
 		return nil

@@ -60,6 +60,9 @@ func isNotice(m tasks.Message) bool {
 
 // showing notes what the lead is about to be shown: all that is told of mail
 // that are notices, and notes.
+//
+// It is called before the input is handed over; wasShown counts it when the transcript
+// holds it. What never gets that far costs nothing and is not counted.
 func (s *seat) showing(mail []tasks.Message, in []teammate.Input) {
 	if !s.lead {
 		return
@@ -95,6 +98,10 @@ func (c *costs) wasShown(ids []string, pass int) {
 
 // see takes in an event of the lead's. over is the sum of a turn that has ended
 // and cost something. crew.mu is held.
+//
+// Each pass carries all notices that stand in the conversation, hence stands is added
+// with each. A turn that notes alone have begun counts as a whole, whatever it did then:
+// without them it would not have been.
 func (c *costs) see(e teammate.EventData) (over Coordination, ok bool) {
 	switch data := e.(type) {
 	case teammate.PassStarted:

@@ -52,6 +52,10 @@ func subjectOf(r tasks.Request) string {
 // answer takes in what somebody says to a question: a person at the inbox, or
 // the member to whom it was put. kinds are those that may be answered this way;
 // none: all.
+//
+// Whether the one who answers may do so at all is for the store to say, in the commit
+// in which the answer is written; here only what the store cannot know is looked at.
+// When it returns without an error, what follows from the answer has been done.
 func (b *inbox) answer(
 	ctx context.Context, by tasks.Actor, a requestAnswer, kinds ...tasks.RequestKind,
 ) (tasks.Request, error) {
@@ -82,6 +86,11 @@ const minPart = 4
 // beginning or the end of it, or by the name of the member that asks, if it
 // asks who one thing only. By name nobody can mean what it has not read yet: a
 // request may have been replaced since.
+//
+// A whole id wins over everything and finds closed requests too, so that a second answer
+// hears that there was a first one. Parts and names look among the open ones alone, and
+// what they leave open is an error that lists the ids: a guess might approve the wrong
+// plan.
 func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error) {
 	r, err := b.c.store.Request(ctx, id)
 	if err == nil {
@@ -140,6 +149,9 @@ func requestIDs(list []tasks.Request) string {
 
 // mayGrant refuses a permission mode with which a member would let another one
 // do more than its spec does. A person may.
+//
+// The modes stand in the order of what they allow. A lead that a text has talked into
+// it may give a member less than its spec, or as much, and never more.
 func (b *inbox) mayGrant(by tasks.Actor, r tasks.Request, a requestAnswer) error {
 	if a.Mode == "" {
 		return nil
@@ -181,6 +193,9 @@ func settledAtOnce(r tasks.Request) bool { return r.Kind != tasks.AskPermission 
 
 // settle does what follows from an answer, and notes that it was done. It may
 // be done twice, after a crash in between.
+//
+// Take is last: until then the request counts as not acted on, and recover does it
+// again. So everything that is hung in here must bear to be done twice.
 func (b *inbox) settle(ctx context.Context, r tasks.Request) error {
 	switch r.Kind {
 	case tasks.AskPlan:
@@ -199,6 +214,9 @@ func (b *inbox) settle(ctx context.Context, r tasks.Request) error {
 }
 
 // tell is what the member that a request is about is told of its end.
+//
+// An Outgoing without a text means that nobody is told. It is called before the commit,
+// with the request as it will be.
 func (b *inbox) tell(r tasks.Request) tasks.Outgoing {
 	silent := r.Kind == tasks.AskPermission || r.Kind == tasks.AskMerge // who waits asks for the answer
 	_, member := b.c.seat(r.Member)

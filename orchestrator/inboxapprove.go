@@ -33,6 +33,9 @@ func approverOf(name string) string {
 
 // withApprovals adds the policies by which gates ask for approval to those that
 // ship with covey: one for each member, and one for people.
+//
+// There is one for each member and not only for those that the spec names, because hooks
+// may be taken up anew while the team works, and may name others then.
 func (c *crew) withApprovals(policies map[string]hooks.Policy) map[string]hooks.Policy {
 	policies[approvePolicy+"person"] = c.approvedBy(tasks.Person)
 	for _, s := range c.seats() {
@@ -56,6 +59,9 @@ func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, cla
 
 // approvedBy is the policy that agrees once approver has. It only looks: asking
 // is for afterwards, when all other gates have agreed (see seekApproval).
+//
+// A broken result refuses as well, and says that the gate is at fault and not the work:
+// a gate that cannot look must never agree.
 func (c *crew) approvedBy(approver string) hooks.Policy {
 	return func(ctx context.Context, in hooks.Input) hooks.Result {
 		done, ok := in.Payload.(hooks.TaskCompletedInput)
@@ -99,6 +105,10 @@ func approvalKey(t tasks.Task, approver string) string {
 // nothing is missing but approval, it is asked for, and the outcome says whose
 // answer the member waits for. While other gates refuse, nobody is asked to look
 // at work that will change.
+//
+// Only approval gates that really refuse count; one that is observed (on trial) holds
+// nothing up. AwaitsField is covey's own word by which the turn may end though the gate
+// has refused, hence what a hook has put there is taken out first.
 func (c *crew) seekApproval(ctx context.Context, in hooks.Input, out hooks.Outcome) hooks.Outcome {
 	done, ok := in.Payload.(hooks.TaskCompletedInput)
 	if out.Output[teammate.AwaitsField] != nil { // a hook may not say so
@@ -138,6 +148,10 @@ func withoutApprovals(out hooks.Outcome) hooks.Outcome {
 }
 
 // awaitApproval asks those whose approval a task lacks, and words the wait.
+//
+// If one of several cannot be asked, the outcome says so and the task stays as it is:
+// the member completes it once more, and those who were asked are not asked twice, as
+// the key is the same.
 func (c *crew) awaitApproval(
 	ctx context.Context, in hooks.Input, id string, out hooks.Outcome, lacking []string,
 ) hooks.Outcome {
@@ -166,6 +180,9 @@ func (c *crew) awaitApproval(
 }
 
 // askApproval puts a task before one approver.
+//
+// Nobody can wait for an answer of somebody who takes no more turns, so that is an error
+// now and not a deadline later. Lasting keeps a yes for as long as the task is the same.
 func (c *crew) askApproval(ctx context.Context, member, id, approver string) (tasks.Request, error) {
 	t, err := c.store.Task(ctx, id)
 	if err != nil {

@@ -39,6 +39,9 @@ type mergeDesk struct {
 }
 
 // openMerges makes the desk of a team whose members can have working copies.
+//
+// It is called after the working copies were opened and before anybody begins. All that an earlier run has left is read here, so that nobody who waits for merged work
+// finds it done too early.
 func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
 	if c.trees == nil || c.trees.repo == nil {
 		return nil
@@ -77,6 +80,9 @@ func mergeQueue(p Place, team func() *configs.Team, repo *worktree.Repo, store *
 }
 
 // mergeRules are what a spec says about merging.
+//
+// It is asked anew each time, for the spec of a running team can change. A member
+// without Owns has no entry and may write everything; an empty list allows nothing.
 func mergeRules(team *configs.Team) merging.Rules {
 	r := merging.Rules{
 		Into: team.Merge.Into, Pull: team.Merge.Via == configs.ViaPR,
@@ -96,6 +102,9 @@ func mergeRules(team *configs.Team) merging.Rules {
 }
 
 // recall reads which work has been taken down in earlier runs.
+//
+// A task whose merge is known counts as taken only while it is completed: one that was
+// opened again will bring other work.
 func (d *mergeDesk) recall(ctx context.Context) error {
 	if err := d.queue.Recover(ctx); err != nil {
 		return fmt.Errorf("recover merges: %w", err)
@@ -119,6 +128,10 @@ func (d *mergeDesk) recall(ctx context.Context) error {
 
 // serve merges what comes in until the team ends. What is being merged then waits
 // for the next run.
+//
+// It is the one goroutine in which merges happen. When the store fails, merging ends for
+// this run and the team goes on: members that wait for merged work are let go, since
+// onWay is empty from then on, and people are warned once.
 func (d *mergeDesk) serve(ctx context.Context) {
 	if d == nil {
 		return
@@ -195,6 +208,10 @@ func (d *mergeDesk) look(ctx context.Context) error {
 // merging are those of all tasks whose work is on its way into its branch, or about
 // to be: it is completed, and its owner has not come to rest since. Work that belongs
 // to no task is there under its branch's name.
+//
+// plan holds back tasks whose blockers are among these. Work that is completed and not
+// yet taken counts too, or a dependent could begin in the moment between both. A member
+// that is gone brings nothing any more, so nobody waits for it.
 func (d *mergeDesk) merging(all []tasks.Task) map[string]bool {
 	if d == nil {
 		return nil
@@ -219,6 +236,9 @@ func (d *mergeDesk) merging(all []tasks.Task) map[string]bool {
 
 // finished takes down the work on a task that has just been completed, before its
 // member can begin with something else.
+//
+// The board calls it in the call that completes the task, so the files are as the
+// gates saw them. An error is a warning: the task is completed all the same.
 func (d *mergeDesk) finished(ctx context.Context, t tasks.Task) {
 	if d == nil || t.Owner == "" {
 		return
@@ -252,6 +272,10 @@ func (d *mergeDesk) settle(ctx context.Context, s *seat) {
 }
 
 // take makes merges of the work on tasks.
+//
+// taking is held all the while: the desk's caller may be the member's call and its turn
+// end at once, and the second must find that the first has done it. An error with one
+// task does not keep the others from being taken.
 func (d *mergeDesk) take(ctx context.Context, s *seat, done []tasks.Task) error {
 	d.taking.Lock()
 	defer d.taking.Unlock()

@@ -35,6 +35,9 @@ func (d *mergeDesk) gateRun(ctx context.Context, in hooks.Input, gate hooks.Hand
 }
 
 // memberGate is gateRun for a member that is known.
+//
+// ok of copyOf is false for who works in the workspace; then the zero GateRun has the
+// gate run as it is. A fault is never taken for a yes: gateRun hands it on as Fault.
 func (d *mergeDesk) memberGate(
 	ctx context.Context, s *seat, in hooks.Input, gate hooks.Handler,
 ) (hooks.GateRun, error) {
@@ -82,6 +85,10 @@ func (d *mergeDesk) base(ctx context.Context, copy *worktree.Repo) (string, erro
 
 // mergeHandlers are the gates of merged work: those of merges, and those of tasks
 // that are commands, since nothing is merged that they have not seen as it stands.
+//
+// Prompts, agents and approvals among the gates of tasks are left out: they have judged
+// the work, and a merge that changes none of it is no new question for them. The same
+// command twice is asked once.
 func (d *mergeDesk) mergeHandlers() []hooks.Handler {
 	var all []hooks.Handler
 	add := func(h hooks.Handler) {
@@ -148,6 +155,10 @@ func (d *mergeDesk) mergeInput(ctx context.Context, t merging.Trial) (hooks.Inpu
 }
 
 // mergeRunner runs gates on a merged state.
+//
+// A runner is made for each merge, because the variables of its environment name the
+// branch. The gates' processes are registered as hooks, by which they are killed at the
+// end of the team, or at the next start if covey itself was killed.
 func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told string) (*hooks.Runner, error) {
 	settings := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
 	c := merging.Case{

@@ -48,6 +48,9 @@ func usualMode(m configs.Member) configs.PermissionMode {
 }
 
 // startingMode is the permission mode that a member begins this run with.
+//
+// It is called while the member is hired, before anybody else knows the seat. A leave
+// of another session does not count: after `up --fresh` the plan is another one.
 func (c *crew) startingMode(ctx context.Context, s *seat) (string, error) {
 	if !s.member.PlanRequired {
 		return string(cmp.Or(s.member.PermissionMode, configs.Default)), nil
@@ -72,6 +75,9 @@ func (s *seat) mustPlan() bool {
 
 // onHold is whose answer the member waits for before its turn end is anything to
 // judge (teammate.Options.OnHold).
+//
+// The member's goroutine asks it when a turn ends. A member that must plan and has not
+// submitted anything is not on hold: its gates may tell it so.
 func (s *seat) onHold() string {
 	if !s.mustPlan() {
 		return ""
@@ -121,6 +127,10 @@ func (s *seat) foreignTools() ([]foreignTool, error) {
 }
 
 // submitPlan puts a member's plan before its approver.
+//
+// It does not wait. A call that is held open for hours is a call that is lost when the
+// team is restarted; the request is in the store and the answer comes as mail, with
+// which the member can be another process.
 func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) teammate.ToolResult {
 	c := s.crew
 	switch {
@@ -153,6 +163,9 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) team
 
 // planHooks asks the PermissionRequest hooks, by which a policy can decide at once
 // and nobody else is asked.
+//
+// A hook that fails decides nothing: it must neither let a plan pass nor cost the member
+// its plan, so the question goes to the approver as usual.
 func (s *seat) planHooks(ctx context.Context, in planInput) (r teammate.ToolResult, decided bool) {
 	if s.fire == nil {
 		return r, false
@@ -192,6 +205,10 @@ func (s *seat) planHooks(ctx context.Context, in planInput) (r teammate.ToolResu
 }
 
 // askPlan stores the question. The same plan submitted twice is one question.
+//
+// Two open plans of one member would let an old one be approved while the member means
+// the new one. Therefore all with another key are withdrawn first; if covey dies in
+// between, the member has no plan open and submits it again.
 func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (tasks.Request, error) {
 	to := c.planApprover(s)
 	n := tasks.NewRequest{
@@ -213,6 +230,9 @@ func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (tasks
 }
 
 // planApprover is who decides about a member's plan: the lead, if it can.
+//
+// A lead that is gone answers nothing, and its own plan it cannot approve: then it is
+// for people, who are notified.
 func (c *crew) planApprover(s *seat) string {
 	lead := c.seats()[0]
 	if s.lead || lead.goneReason() != "" {
@@ -245,6 +265,9 @@ func (c *crew) answerPlan(ctx context.Context, by actor, a requestAnswer) error 
 }
 
 // planSettled lets a member begin whose plan was approved.
+//
+// A plan of another session, or a refusal, changes no mode; the member hears of both by
+// the mail that went with the answer.
 func (c *crew) planSettled(ctx context.Context, r tasks.Request) error {
 	s, ok := c.seat(r.Member)
 	if !ok || !r.Approved() || payloadOf(r).Session != s.session.Session {
@@ -278,6 +301,9 @@ func (c *crew) leavePlanning(ctx context.Context, s *seat, mode string) error {
 
 // mayFinish refuses the completion of a task by a member that has not begun: a
 // plan that nobody has approved did nothing.
+//
+// Who need not plan may always, and so may a name that is no member's. The words name
+// the tool by the name under which the member's agent knows it.
 func (c *crew) mayFinish(member string) error {
 	if s, ok := c.seat(member); ok && s.mustPlan() {
 		return plainly(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+

@@ -35,6 +35,9 @@ type Loss struct {
 }
 
 // lose notes that was is taken from its owner, unless its owner did it itself.
+//
+// was and now are the task before and after the change. What the owner gave away itself
+// is no loss, and neither is a task that was completed: there is nothing left to say.
 func (t *txn) lose(a Actor, was, now *taskRecord, reason string) *lossRecord {
 	taken := was.Status == InProgress && now.Status != Completed && now.Owner != was.Owner
 	if !taken || was.Owner == a.Name {
@@ -86,6 +89,9 @@ func (n Loss) text() string {
 }
 
 // regain forgets a loss when the member owns the task again.
+//
+// It is called wherever a task may get an owner, so the look-up comes first and a delete
+// is written only where there is something.
 func (t *txn) regain(rec *taskRecord) {
 	key := nameNumKey(rec.Owner, rec.number())
 	if rec.Owner != "" && t.bucket(bucketLost).Get(key) != nil {
@@ -120,6 +126,8 @@ func (r reader) losses(member string) ([]*lossRecord, error) {
 
 // tellLosses is for a member that begins a session: what it lost while it was away,
 // it has had nobody to hear of it.
+//
+// A task that was deleted meanwhile needs no word; its record goes away here.
 func (t *txn) tellLosses(member string) error {
 	list, err := t.losses(member)
 	if err != nil {
@@ -143,6 +151,10 @@ func (t *txn) tellLosses(member string) error {
 }
 
 // holds refuses a member that lost a task and has not read of it yet.
+//
+// The actor without a name is covey, which is never refused, and the owner of now may
+// say everything. The error tells a model all that it needs to go on: who took
+// it, and how the task is now.
 func (r reader) holds(a Actor, rec *taskRecord) error {
 	if a.Name == "" || rec.Owner == a.Name {
 		return nil

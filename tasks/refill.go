@@ -68,6 +68,9 @@ type refillStep struct {
 
 // refillStep reads an event. One that cannot be read, or says too little, is a step
 // that does nothing but count.
+//
+// c collects the files that long texts are packed into, so that Refill can remove them
+// all if one event stops it.
 func (s *Store) refillStep(c *job, e Event) (refillStep, error) {
 	step := refillStep{id: e.ID, member: e.Member}
 	switch e.Type {
@@ -97,6 +100,9 @@ func (s *Store) refillStep(c *job, e Event) (refillStep, error) {
 }
 
 // packTask makes a record of a task as events have it; nil for what is no task.
+//
+// Blocks is dropped because the store derives it from the others' BlockedBy. An event
+// that has no version gets the first one.
 func (s *Store) packTask(c *job, task Task) (*taskRecord, error) {
 	rec := &taskRecord{Task: task}
 	if n := rec.number(); n == 0 || !task.Status.open() && task.Status != Completed {
@@ -138,6 +144,9 @@ func (s *Store) packAgain(c *job, m Message) (*messageRecord, error) {
 }
 
 // refill applies the steps that are new.
+//
+// The events are in order and each sets the counter, so a refill that is done twice, or
+// that overlaps what the store has, changes nothing the second time.
 func (t *txn) refill(steps []refillStep, out *Refilled) error {
 	touched := map[string]bool{}
 	for _, step := range steps {
@@ -182,6 +191,9 @@ func sortedIDs(ids map[string]bool) []uint64 {
 }
 
 // refillTask makes a task what it was, or takes it out.
+//
+// After save the dependents are looked at one by one: whether they wait is kept in an
+// index of its own, which an event of this task says nothing about.
 func (t *txn) refillTask(op Op, rec *taskRecord) error {
 	was, err := t.load(rec.ID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -214,6 +226,9 @@ func (t *txn) refillTask(op Op, rec *taskRecord) error {
 }
 
 // takeApart removes a task and what leads to it, and tells nobody.
+//
+// It is what Delete does to the indexes, without Delete's events and without a message
+// to anybody: all of them were told when it happened.
 func (t *txn) takeApart(was *taskRecord) {
 	for _, n := range suffixes(t.bucket(bucketDeps), numKey(was.number()), 0) {
 		dependent, err := t.load(formatID(n))
@@ -235,6 +250,9 @@ func (t *txn) takeApart(was *taskRecord) {
 
 // refillMessage puts a message where it was. That it has been delivered since is an
 // event of its own.
+//
+// The counter of the mail is raised first, so that no new message gets a number of one
+// that comes back.
 func (t *txn) refillMessage(m *messageRecord) {
 	t.counts.mail = max(t.counts.mail, m.Seq)
 	idKey := nameKey(m.To, []byte(m.ID)...)

@@ -28,6 +28,8 @@ func (r *requestRecord) place() place     { return place{bucketRequests, []byte(
 func (r *requestRecord) openKey() []byte { return nameKey(r.Member, []byte(r.ID)...) }
 
 // askedKey names the question that a request asks; nil: it is like no other.
+//
+// Member, kind and key are joined so that no two different ones give the same bytes.
 func (r *requestRecord) askedKey() []byte {
 	if r.Key == "" {
 		return nil
@@ -57,6 +59,10 @@ type requestDraft struct {
 
 // draftRequest gives a request its id before the change, so that what is said
 // of it can name it.
+//
+// Long payloads and texts go into files here, outside of the transaction, so that the
+// one writer does not wait for the disk. If the change comes to nothing, c knows the
+// files and they are removed.
 func (s *Store) draftRequest(c *job, n NewRequest) (requestDraft, error) {
 	if err := n.check(); err != nil {
 		return requestDraft{}, err
@@ -130,6 +136,9 @@ func (s *Store) packFor(c *job, to string, r Request, mail func(Request) Outgoin
 
 // ask stores a draft, unless the question has been asked before; fresh says
 // that it has not.
+//
+// All that can refuse comes before the first write. maxOpenRequests bounds what a member
+// in a loop can pile up before people.
 func (t *txn) ask(a Actor, d requestDraft) (rec *requestRecord, fresh bool, err error) {
 	if before, err := t.askedBefore(d.rec.askedKey()); err != nil || before != nil {
 		return before, false, err
@@ -157,6 +166,9 @@ func (t *txn) ask(a Actor, d requestDraft) (rec *requestRecord, fresh bool, err 
 }
 
 // askedBefore finds the request that answers a question already, or will.
+//
+// An open request will answer. An answered one does until somebody has acted on it, and
+// a lasting yes does for good. Any other lets the question be asked again.
 func (r reader) askedBefore(key []byte) (*requestRecord, error) {
 	if key == nil {
 		return nil, nil
@@ -195,6 +207,10 @@ type closing struct {
 // conclude closes a request. What mail says depends on the request as it is
 // stored, and packing it may take a file: so the request is read before, and the
 // change looks whether it is still open.
+//
+// Between the first read and the change somebody else may have closed it; admits decides
+// that inside of the transaction, so that of two answers exactly one counts. Mail that
+// was packed for the other one is dropped (c.unused).
 func (s *Store) conclude(ctx context.Context, c *job, id string, how closing) (Request, error) {
 	now, err := s.Request(ctx, id)
 	if err != nil {
@@ -227,6 +243,10 @@ func (s *Store) conclude(ctx context.Context, c *job, id string, how closing) (R
 
 // admits decides whether an actor may close a request in that way. done says
 // that it is closed and that this is as good.
+//
+// A person may answer everything, covey itself (no name) too. To withdraw or to expire
+// what is closed is done already and no error; a second answer is one, for whoever gives
+// it believes that it counts.
 func (r *requestRecord) admits(a Actor, state RequestState) (done bool, err error) {
 	answers := state == RequestApproved || state == RequestDenied
 	if answers && a.Name != r.To && a.Name != Person && a.Name != "" {
@@ -241,6 +261,9 @@ func (r *requestRecord) admits(a Actor, state RequestState) (done bool, err erro
 
 // closeRequest stores a request in its last state and drops the oldest closed
 // one if there are too many.
+//
+// Numbers rise by one with each request that is closed, so that the one to drop is found
+// without a look at the others.
 func (t *txn) closeRequest(a Actor, rec *requestRecord) {
 	t.counts.request++
 	rec.Closed, rec.Number = t.now, t.counts.request
@@ -258,6 +281,9 @@ func (t *txn) closeRequest(a Actor, rec *requestRecord) {
 const maxClosedRequests = 1000
 
 // dropRequest forgets the closed request that an entry of bucketClosed names.
+//
+// The entry of the key goes along only if it still names this request: the same question
+// may have been asked again since.
 func (t *txn) dropRequest(closed []byte) {
 	id := bytes.Clone(t.bucket(bucketClosed).Get(closed))
 	if id == nil {

@@ -156,9 +156,9 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 // branch left the other.
 //
 // A piece of work is what came since the piece before, or else files that an earlier
-// task has changed would count for a later one, and be held against it. Earlier ones are
-// looked through from the newest on. A commit that stands for two tasks begins where the
-// first of them did only if the tasks are the same.
+// task has changed would count for a later one, and be held against it. Earlier ones
+// are looked through from the newest on; one of the very same commit says nothing of
+// where this work began, and is passed over.
 func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) (string, error) {
 	for _, e := range slices.Backward(earlier) {
 		if e.Member != m.Member || e.Commit == m.Commit && !slices.Equal(e.Tasks, m.Tasks) {

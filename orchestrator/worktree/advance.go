@@ -53,6 +53,8 @@ func (r *Repo) Advance(ctx context.Context, commit string) error {
 }
 
 // inTheWay reads the files that git lists, each on a line that a tab begins.
+//
+// Names come as git prints them; with LC_ALL=C the lines around them are known.
 func inTheWay(said string) []string {
 	var files []string
 	for text := range strings.Lines(said) {

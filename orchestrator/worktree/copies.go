@@ -66,6 +66,9 @@ func (r *Repo) Add(ctx context.Context, n New) error {
 }
 
 // add makes a working copy on a branch that exists.
+//
+// The lock is of this process alone and of one repository. After an error no trace of
+// the copy is left, or its branch would be held by a copy that nobody has.
 func (r *Repo) add(ctx context.Context, n New) error {
 	// Two that begin in the same moment disturb each other. Those of other processes
 	// are waited for as locks are; ours need not come to that.

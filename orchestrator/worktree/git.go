@@ -37,6 +37,9 @@ type call struct {
 
 // run runs git once, or more often while others hold its locks, and returns what
 // it printed. The error is a *Failure.
+//
+// It blocks for c.limit at most, quick if that is 0. Only locks are tried again: anything
+// else that git refuses it would refuse again. The output comes along with an error too.
 func run(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, max(c.limit, quick), errors.New("it took too long"))
 	defer cancel()
@@ -63,6 +66,9 @@ func run(ctx context.Context, c call) ([]byte, error) {
 }
 
 // once runs git with settings that outrank those of all files.
+//
+// When ctx ends git is told to stop and gets goodbye to remove its lock files; a git that
+// is killed outright leaves them to whoever comes next.
 func once(ctx context.Context, c call) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", append(calm(), c.args...)...)
 	cmd.Dir = c.dir

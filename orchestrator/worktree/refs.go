@@ -47,6 +47,9 @@ func (r *Repo) TreeOf(ctx context.Context, rev string) (string, error) {
 }
 
 // object is the id of an object of a kind.
+//
+// What begins with a dash is refused before git sees it: names come from specs and from
+// agents, and none may become an option.
 func (r *Repo) object(ctx context.Context, rev, kind string) (string, error) {
 	if rev == "" || strings.HasPrefix(rev, "-") || strings.Contains(rev, "\x00") {
 		return "", fmt.Errorf("%w: %q", ErrNoRef, rev)

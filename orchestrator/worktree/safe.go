@@ -48,6 +48,9 @@ func calm() []string {
 // disarm are settings against the programs that the repository's own configuration
 // names for filters and drivers: its files say which of them apply. It is read
 // anew each time, for it can have been written since.
+//
+// Only the scopes that lie in the repository count. What the user has in the global file
+// is the user's own choice, and large-file filters from there have to work.
 func disarm(ctx context.Context, dir string) ([]setting, error) {
 	out, err := once(ctx, call{
 		args: []string{"config", "--show-scope", "--name-only", "-z", "--list"}, dir: dir,
@@ -70,6 +73,9 @@ func disarm(ctx context.Context, dir string) ([]setting, error) {
 // harmless is the value with which a setting runs nothing, if it can run
 // something. A filter without a program leaves content as it is. A merge driver
 // without one would take one side silently; one that fails makes a conflict.
+//
+// The names in between (filter.NAME.clean) are anybody's and may hold dots, hence the
+// last dot counts.
 func harmless(key string) (value string, armed bool) {
 	section, rest, _ := strings.Cut(key, ".")
 	dot := strings.LastIndexByte(rest, '.')

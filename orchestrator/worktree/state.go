@@ -80,6 +80,9 @@ func (w writer) git(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 // files that are still the same it keeps.
 // Where not all files are written out, the copy's own index says which; there it
 // is the only way to tell a file that was left out from one that was deleted.
+//
+// An index that was kept between calls holds sizes and times of files, by which git need
+// not read again what is the same.
 func (w writer) begin(ctx context.Context) error {
 	if w.repo.Sparse {
 		data, err := os.ReadFile(filepath.Join(w.repo.GitDir, "index"))
@@ -101,6 +104,9 @@ func (w writer) begin(ctx context.Context) error {
 
 // update puts into the index what differs on disk. It is `git add --all` without
 // looking into submodules, where git would go by settings of theirs.
+//
+// Removals go first, so that where a file has become a folder, or the other way round,
+// the old entry is gone when the new one comes.
 func (w writer) update(ctx context.Context) (beyond []string, err error) {
 	gone, changed, err := w.differing(ctx)
 	if err != nil {
