@@ -1,0 +1,194 @@
+package merging
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// paperQueue is a queue that has a store and no repository: what it decides by what it
+// has written down alone.
+func paperQueue(t testing.TB, members ...string) *Queue {
+	t.Helper()
+	return &Queue{Store: newStore(t), Rules: Rules{Members: members}}
+}
+
+// stands brings a piece of work into a state, with each step on the way.
+func stands(t testing.TB, q *Queue, state tasks.MergeState) tasks.Merge {
+	t.Helper()
+	m, err := q.Store.ProposeMerge(t.Context(), tasks.Actor{}, tasks.Merge{
+		Branch: "covey/crew/" + string(state), Commit: "c", From: "f", Into: "main", Member: "ana",
+		Title: "the work", State: tasks.MergeWaiting,
+	})
+	must(t, err)
+	way := []tasks.MergeState{state}
+	switch state {
+	case tasks.MergeTesting:
+		way = []tasks.MergeState{tasks.MergeQueued, state}
+	case tasks.MergeLanding:
+		way = []tasks.MergeState{tasks.MergeQueued, tasks.MergeTesting, state}
+	}
+	m.Base, m.Result = "b", "r"
+	for _, next := range way {
+		m, err = q.set(t.Context(), m, next, "because")
+		must(t, err)
+	}
+	return m
+}
+
+// allStates are those that work can be in.
+var allStates = []tasks.MergeState{
+	tasks.MergeWaiting, tasks.MergeQueued, tasks.MergeTesting, tasks.MergeLanding, tasks.MergeHeld,
+	tasks.MergeReturned, tasks.MergeReady, tasks.MergeDone, tasks.MergeDropped,
+}
+
+// TestStatesAfterARestart: what was cut off is begun anew, what a person was to see to is
+// tried again, and what waits for somebody goes on to wait.
+func TestStatesAfterARestart(t *testing.T) {
+	q := paperQueue(t, "ana")
+	for _, s := range allStates {
+		stands(t, q, s)
+	}
+	for range 2 { // a second crash makes no difference
+		must(t, q.Recover(t.Context()))
+		list, err := q.Store.Merges(t.Context())
+		must(t, err)
+		for i, m := range list {
+			want := allStates[i]
+			switch want {
+			case tasks.MergeTesting, tasks.MergeLanding, tasks.MergeHeld:
+				want = tasks.MergeQueued
+			}
+			if m.State != want {
+				t.Errorf("%s became %s, want %s", allStates[i], m.State, want)
+			}
+		}
+	}
+}
+
+// TestStatesOnRequest: who asks for work has it queued, unless covey is at it or it is
+// over, and only what was asked for.
+func TestStatesOnRequest(t *testing.T) {
+	q := paperQueue(t, "ana")
+	for _, s := range allStates {
+		stands(t, q, s)
+	}
+	none, err := q.Request(t.Context(), "lead", func(tasks.Merge) bool { return false })
+	if err != nil || len(none) != 0 {
+		t.Errorf("nothing was asked for: %+v, %v", none, err)
+	}
+	asked, err := q.Request(t.Context(), "lead", func(tasks.Merge) bool { return true })
+	if err != nil || len(asked) != len(allStates)-2 {
+		t.Fatalf("%+v, %v", asked, err)
+	}
+	for i, m := range asked {
+		was := allStates[i]
+		switch {
+		case was.Busy() && (m.State != was || m.By != ""):
+			t.Errorf("%s became %s by %q", was, m.State, m.By)
+		case !was.Busy() && (m.State != tasks.MergeQueued || m.By != "lead" || m.Reason != ""):
+			t.Errorf("%s became %s by %q (%s)", was, m.State, m.By, m.Reason)
+		}
+	}
+}
+
+// TestStatesOfAnAnswer: an answer moves the work that was asked about while it is held;
+// another's, or one that comes too late, moves nothing.
+func TestStatesOfAnAnswer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		from tasks.MergeState
+		say  Answer
+		want tasks.MergeState
+	}{
+		"yes":           {tasks.MergeHeld, Answer{ID: "q1", Yes: true}, tasks.MergeQueued},
+		"no":            {tasks.MergeHeld, Answer{ID: "q1", No: true, Text: "not this"}, tasks.MergeReturned},
+		"of another":    {tasks.MergeHeld, Answer{ID: "q2", Yes: true}, tasks.MergeHeld},
+		"too late":      {tasks.MergeQueued, Answer{ID: "q1", No: true}, tasks.MergeQueued},
+		"when all over": {tasks.MergeDone, Answer{ID: "q1", No: true}, tasks.MergeDone},
+	} {
+		q := paperQueue(t, "ana")
+		m := stands(t, q, tasks.MergeHeld)
+		m.Asked = "q1"
+		m, err := q.set(t.Context(), m, tc.from, "")
+		must(t, err)
+		must(t, q.Decide(t.Context(), tc.say))
+		list, err := q.Store.Merges(t.Context())
+		must(t, err)
+		if list[0].State != tc.want {
+			t.Errorf("%s: %s became %s, want %s", name, m.State, list[0].State, tc.want)
+		}
+		if tc.want == tasks.MergeReturned && !strings.HasSuffix(list[0].Reason, ": not this") {
+			t.Errorf("%s: reason %q", name, list[0].Reason)
+		}
+	}
+}
+
+// TestStatesAfterAQuestion to whoever must agree: each of their answers leads somewhere,
+// and work is never let through without a yes.
+func TestStatesAfterAQuestion(t *testing.T) {
+	broken := errors.New("no inbox")
+	for name, tc := range map[string]struct {
+		ask    func(context.Context, tasks.Merge, []string) (Answer, error)
+		files  []string
+		want   tasks.MergeState
+		reason string
+		err    error
+	}{
+		"nobody to ask": {nil, []string{"a"}, tasks.MergeHeld, "protected files, and there is nobody to ask", nil},
+		"open":          {says(Answer{ID: "q"}, nil), nil, tasks.MergeHeld, "waits for approval; covey inbox", nil},
+		"yes":           {says(Answer{Yes: true}, nil), []string{"a"}, tasks.MergeTesting, "because", nil},
+		"no":            {says(Answer{No: true}, nil), []string{"a"}, tasks.MergeReturned, "not to be changed", nil},
+		"trouble":       {says(Answer{Yes: true}, broken), []string{"a"}, tasks.MergeTesting, "because", broken},
+	} {
+		q := paperQueue(t, "ana")
+		q.Ask = tc.ask
+		m, through, err := q.allowed(t.Context(), stands(t, q, tasks.MergeTesting), tc.files)
+		if !errors.Is(err, tc.err) || through != (name == "yes") {
+			t.Errorf("%s: let through %v, error %v", name, through, err)
+		}
+		if m.State != tc.want || !strings.Contains(m.Reason, tc.reason) {
+			t.Errorf("%s: %s (%s), want %s (%s)", name, m.State, m.Reason, tc.want, tc.reason)
+		}
+	}
+}
+
+// says is somebody who always answers the same.
+func says(a Answer, err error) func(context.Context, tasks.Merge, []string) (Answer, error) {
+	return func(context.Context, tasks.Merge, []string) (Answer, error) { return a, err }
+}
+
+// TestStatesOfMending: work goes back to its author with a task as often as it may, and
+// then to a person, without one; a member that has gone gets no task of its own.
+func TestStatesOfMending(t *testing.T) {
+	for members, owner := range map[string]string{"ana": "ana", "ben": ""} {
+		q := paperQueue(t, members)
+		m := stands(t, q, tasks.MergeTesting)
+		for round := 1; round <= maxRounds+1; round++ {
+			var err error
+			m, err = q.back(t.Context(), m, conflict(m, []string{"a.go"}))
+			must(t, err)
+			want := tasks.MergeReturned
+			if round > maxRounds {
+				want = tasks.MergeHeld
+			}
+			if m.State != want || m.Round != round || m.Files[0] != "a.go" {
+				t.Fatalf("round %d: %+v", round, m)
+			}
+		}
+		if !strings.HasSuffix(m.Reason, "also after 3 times of mending") {
+			t.Errorf("reason %q", m.Reason)
+		}
+		list, err := q.Store.List(t.Context())
+		if err != nil || len(list) != maxRounds {
+			t.Fatalf("%d tasks, %v", len(list), err)
+		}
+		for _, task := range list {
+			if task.Owner != owner || string(task.Metadata[KeyMerge]) != `"`+m.ID+`"` {
+				t.Errorf("task of %q about %s, want of %q", task.Owner, task.Metadata[KeyMerge], owner)
+			}
+		}
+	}
+}
