@@ -209,6 +209,21 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 		}
 		out, err := exec.Command("sh", "-c", rest).CombinedOutput()
 		f.result(id, string(out), err == nil)
+	case "askread": // FILE, if it may
+		if !f.askOf(id, "read", "", string(raw(map[string]string{"file_path": rest}))) {
+			f.result(id, "denied", false)
+			return false
+		}
+		text, err := os.ReadFile(rest)
+		f.result(id, string(text), err == nil)
+	case "askedit": // FILE TEXT, if it may
+		input := string(raw(map[string]string{"file_path": one, "content": two}))
+		if !f.askOf(id, "edit", "", input) {
+			f.result(id, "denied", false)
+			return false
+		}
+		f.call(id, "edit", input, "edit")
+		f.result(id, "written", os.WriteFile(one, []byte(two), 0o600) == nil)
 	case "edit": // FILE TEXT, without asking
 		f.call(id, "edit", string(raw(map[string]string{"file_path": one, "content": two})), "edit")
 		f.result(id, "written", os.WriteFile(one, []byte(two), 0o600) == nil)
@@ -334,6 +349,11 @@ func (f *fakeProgram) askFor(id, title, input string) bool {
 	if title != "" {
 		kind = "other"
 	}
+	return f.askOf(id, kind, title, input)
+}
+
+// askOf asks for permission to make a call of a kind.
+func (f *fakeProgram) askOf(id, kind, title, input string) bool {
 	f.asked++
 	f.send(`{"jsonrpc":"2.0","id":"q%d","method":"session/request_permission","params":{"sessionId":%s,"toolCall":{"toolCallId":%s,"title":%s,`+
 		`"kind":%s,"rawInput":%s},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}`,

@@ -1,0 +1,130 @@
+package orchestrator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// letterOf is where a long text to a member goes in the rig's state.
+func (r *rig) letterOf(member, text string) string {
+	r.t.Helper()
+	place, err := PlaceOf("crew", r.dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return filepath.Join(letters(place.Mail()).of(member), hex.EncodeToString(sum[:8])+".txt")
+}
+
+// reading is the permissions that a run has decided about calls of Read.
+func (r *rig) reading() (decisions []string) {
+	for _, p := range of[teammate.PermissionDecided](r, "permission") {
+		if p.Tool == "Read" {
+			decisions = append(decisions, p.Decision)
+		}
+	}
+	return decisions
+}
+
+// TestLongMessageIsRead: whoever gets the pointer to a long message may read the file
+// without being asked about it, though it lies outside of its workspace; the letters
+// of others it may not read, and it may not write there.
+func TestLongMessageIsRead(t *testing.T) {
+	long := strings.Repeat("a line of it; ", maxBody/10) + "the end"
+	r := newRig(t, map[string]string{
+		"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: " + string(raw(long)) +
+			"}}]\n  - {say: well, times: -1}\n",
+	})
+	mine, others := r.letterOf("dev", long), r.letterOf("lead", long)
+	spec := pairSpec + "defaults: {self_claim: false}\n" + ownedByDev
+	for name, text := range map[string]string{"team.yaml": spec, "dev.yaml": fmt.Sprintf(`steps:
+  - when: "All of it is in the file"
+    call:
+      - {tool: Read, input: {file_path: %q}}
+      - {tool: Read, input: {file_path: %q}}
+      - {tool: Write, input: {file_path: %q, content: mine now}}
+  - {when: file_path|outside|denied|end, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {say: I wait., times: -1}
+`, mine, others, mine)} {
+		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if got := strings.Join(r.reading(), " "); got != "allow deny" {
+		t.Errorf("Read of its own letter and of another's: %s\n%.4000s", got, show(r.lines.all()))
+	}
+	found := 0
+	for _, l := range r.lines.all() {
+		text := string(l.Data)
+		if l.Member == "dev" && l.Type == "tool_result" && strings.Contains(text, "a line of it; a line of it") {
+			found++
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d calls gave the letter's text", found)
+	}
+	if whole := read(t, mine); whole != long {
+		t.Errorf("the letter has %d bytes of %d", len(whole), len(long))
+	}
+}
+
+// TestLongMessageToAProgram: what comes in the middle of a prompt is its head and the
+// place of the rest, which the program may read as the builtin agent may.
+func TestLongMessageToAProgram(t *testing.T) {
+	long := "say something\n" + strings.Repeat("line by line\n", maxBody/8) + "end"
+	r, dir := newFakeRig(t, "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: "+string(raw(long))+
+		"}}]\n  - {say: well, times: -1}\n", ownedByDev)
+	mine, others := r.letterOf("dev", long), r.letterOf("lead", long)
+	setPlay(t, dir, play{Scenes: []act{
+		{When: "All of it is in the file " + mine, Do: []string{"askread " + mine, "askread " + others, finishes}},
+		{When: "You own task #1", Do: []string{"say I wait for it."}},
+	}})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	results := toldFake(t, dir, "result")
+	if len(results) != 3 || results[0] != strings.ReplaceAll(long, "\n", " | ") || results[1] != "denied" {
+		t.Errorf("%d results: %.300q", len(results), results)
+	}
+	for _, p := range toldFake(t, dir, "prompt") {
+		if len(p) > maxBody {
+			t.Errorf("a prompt has %d bytes", len(p))
+		}
+	}
+}
+
+// TestLongPlan: a plan that is too long for a message goes to its approver as a long
+// message does, and a person reads all of it.
+func TestLongPlan(t *testing.T) {
+	long := strings.Repeat("step by step; ", maxBody/10)
+	files := planned(`steps:
+  - say: well
+  - when: "All of it is in the file"
+    call: [{tool: SendMessage, input: {type: plan_approval_response, recipient: dev, request_id: dev, approve: true}}]
+  - {say: well, times: -1}
+`, "")
+	files["dev.yaml"] = "steps:\n  - call: [{tool: ExitPlanMode, input: {plan: " + string(raw(long)) + `}}]
+  - when: ("approve":true|has approved your plan)
+    call: [{tool: Bash, input: {command: "echo ran >>made"}}, {tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: I wait., times: -1}
+`
+	r := newRig(t, files)
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if r.made() != "ran\n" {
+		t.Errorf("made %q", r.made())
+	}
+	if whole := read(t, r.letterOf("lead", long)); whole != long {
+		t.Errorf("the lead's file has %d bytes of %d", len(whole), len(long))
+	}
+	asked := of[tasks.Request](r, "request")[0]
+	if got := RequestText(asked); got != long {
+		t.Errorf("a person reads %d bytes of %d", len(got), len(long))
+	}
+}
