@@ -60,9 +60,9 @@ func bytesText(n int64) string {
 }
 
 // watchTrees is the actor that looks after worktree.max_disk. It returns when ctx
-// ends.
+// ends. It goes on where there is no limit: the spec may get one while the team runs.
 func (c *crew) watchTrees(ctx context.Context) error {
-	if c.trees == nil || c.trees.o.team().Worktree.MaxDisk == 0 {
+	if c.trees == nil {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -83,6 +83,10 @@ func (c *crew) watchTrees(ctx context.Context) error {
 // attention when the limit is crossed. Nothing is deleted: what is work and what is
 // waste, nobody but a person knows.
 func (t *trees) measure(ctx context.Context, was bool) (over bool) {
+	limit := t.o.team().Worktree.MaxDisk
+	if limit == 0 {
+		return false // to walk large trees for nothing costs the members' disk
+	}
 	var sum, most int64
 	var who string
 	for name, own := range t.ours() {
@@ -91,7 +95,6 @@ func (t *trees) measure(ctx context.Context, was bool) (over bool) {
 			most, who = n, name
 		}
 	}
-	limit := t.o.team().Worktree.MaxDisk
 	if over = sum > limit; !over || was || ctx.Err() != nil {
 		return over
 	}

@@ -1,0 +1,242 @@
+package orchestrator
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// grownSpec is livingSpec with another goal, one member more and a task for it. It does
+// not stay up, so that a run ends when all is done.
+var grownSpec = strings.NewReplacer("Ship it.", "Sail it.", "keep: true\n", "").Replace(livingSpec) +
+	"  ana: {model: {provider: script, script: ana.yaml}}\n" +
+	"tasks: [{id: a, subject: Look around, owner: ana}]\n"
+
+// grownFiles are the files for livingSpec and grownSpec.
+func grownFiles() map[string]string {
+	return map[string]string{
+		"team.yaml": livingSpec,
+		"lead.yaml": "steps: [{say: Fine., times: -1}]",
+		"dev.yaml":  "steps: [{say: Fine., times: -1}]",
+		"ana.yaml": `steps:
+  - {when: Look around, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {say: Fine., times: -1}
+`,
+	}
+}
+
+// takenUpOnce checks, after a run that was cut off while it took up grownSpec, that the
+// next one has all of it, and nothing twice.
+func takenUpOnce(t *testing.T, r *rig) {
+	t.Helper()
+	put(t, r.dir, "team.yaml", grownSpec) // the edit lies on disk, however far covey came with it
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	list := r.list()
+	if len(list) != 1 || list[0].Subject != "Look around" || list[0].Status != tasks.Completed || list[0].Owner != "ana" {
+		t.Errorf("tasks %+v", list)
+	}
+	for _, goal := range []string{"Ship it.", "Sail it."} {
+		if n := strings.Count(r.transcriptOf("lead"), fmt.Sprintf(`"text":%q`, goal)); n != 1 {
+			t.Errorf("the lead was given the goal %q %d times", goal, n)
+		}
+	}
+}
+
+// upToKill runs the team in a process of its own, asks it to take up grownSpec, and
+// kills it once the journal has a line that match takes; nil: right after asking.
+func upToKill(t *testing.T, r *rig, match func(line string) bool) {
+	t.Helper()
+	cmd := exec.Command(testBinary(t))
+	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	defer func() { _ = cmd.Process.Kill() }()
+	in := bufio.NewScanner(out)
+	for in.Scan() && !strings.HasSuffix(in.Text(), "lead turn_ended") {
+	}
+	place, err := PlaceOf("crew", r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := Dial(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, r.dir, "team.yaml", grownSpec)
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		defer client.Close()
+		_, _ = client.Reshape(t.Context(), reshapeTo(t, r)) // it is cut off, or was just in time
+	}()
+	for match != nil && in.Scan() && !match(in.Text()) {
+	}
+	_ = cmd.Process.Kill()
+	<-asked
+}
+
+// reshapeTo is what covey up asks after it has looked at the spec of a rig.
+func reshapeTo(t *testing.T, r *rig) Reshape {
+	path := filepath.Join(r.dir, "team.yaml")
+	team, err := configs.Load(path)
+	if err != nil {
+		t.Error(err)
+		return Reshape{}
+	}
+	report, err := CheckTrust(team)
+	if err != nil {
+		t.Error(err)
+	}
+	return Reshape{Spec: path, Digest: report.Digest()}
+}
+
+// TestLivingKilled: wherever kill -9 hits while a spec is taken up, the next run has
+// all of it once.
+func TestLivingKilled(t *testing.T) {
+	for name, match := range map[string]func(string) bool{
+		"at once":      nil,
+		"a task":       func(l string) bool { return strings.HasSuffix(l, " task") },
+		"mail":         func(l string) bool { return strings.HasSuffix(l, " message") },
+		"told":         func(l string) bool { return strings.HasSuffix(l, "spec_changed") },
+		"a new member": func(l string) bool { return strings.HasSuffix(l, "ana member_started") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, grownFiles())
+			upToKill(t, r, match)
+			takenUpOnce(t, r)
+		})
+	}
+}
+
+// TestLivingCancelled: a run that is interrupted while it takes up a spec leaves
+// nothing half done either; whoever asked is told, or was in time.
+func TestLivingCancelled(t *testing.T) {
+	for _, typ := range []string{"", "task", "spec_changed"} {
+		t.Run("at "+typ, func(t *testing.T) {
+			l := newLiving(t, grownFiles())
+			put(t, l.dir, "team.yaml", grownSpec)
+			asked := make(chan error, 1)
+			go func() {
+				_, err := l.client.Reshape(t.Context(), reshapeTo(t, l.rig))
+				asked <- err
+			}()
+			if typ != "" {
+				l.until(typ, 1)
+			}
+			l.stop(errors.New("enough"))
+			if e := l.end(); e.Code != CodeInterrupted && e.Code != CodeDone {
+				t.Errorf("ending %+v", e)
+			}
+			if err := <-asked; err != nil && strings.TrimSpace(err.Error()) == "" {
+				t.Errorf("who asked is told %q", err)
+			}
+			takenUpOnce(t, l.rig)
+		})
+	}
+}
+
+// TestLivingBudget: a budget that is raised or lowered counts at once; one that is
+// lower than what is used ends the team.
+func TestLivingBudget(t *testing.T) {
+	lead := "usage: {input_tokens: 100}\nsteps: [{say: Fine., times: -1}]"
+	l := newLiving(t, map[string]string{"lead.yaml": lead})
+	limit := func() string {
+		st, err := l.client.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, u := range st.Budget {
+			all = append(all, fmt.Sprintf("%s %v", u.What, u.Limit))
+		}
+		return strings.Join(all, ", ")
+	}
+	for _, test := range []struct{ budget, want string }{
+		{"", ""}, {"budget: {tokens: 10k}\n", "tokens 10000"}, {"budget: {tokens: 1M, time: 1h}\n", "tokens 1e+06, time 3600"},
+		{"budget: {time: 2h}\n", "time 7200"}, {"", ""},
+	} {
+		if _, err := l.rewrite(livingSpec + test.budget); err != nil {
+			t.Fatal(err)
+		}
+		if got := limit(); got != test.want {
+			t.Errorf("%q: the budget is %q, want %q", test.budget, got, test.want)
+		}
+	}
+	if _, err := l.rewrite(livingSpec + "budget: {tokens: 50}\n"); err != nil {
+		t.Fatal(err)
+	}
+	l.want(l.end(), CodeLimit, "budget.tokens is used up: 200 of 50 tokens")
+}
+
+// TestLivingLimit: a member that has used up its limit goes on once the limit is
+// raised, in the same run.
+func TestLivingLimit(t *testing.T) {
+	l := &living{underway: start(newRig(t, toilers("keep: true\n", ", limits: {max_tokens: 1000}", "dev")), &handClock{})}
+	l.lines.wait(t, "dev's end", func(line Line) bool { return line.Type == "needs_attention" && line.Member == "dev" })
+	l.client = l.underway.client()
+	text, err := os.ReadFile(filepath.Join(l.dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change, err := l.rewrite(strings.Replace(string(text), "max_tokens: 1000", "max_tokens: 100000", 1))
+	if err != nil || len(change.Members) != 1 || strings.Join(change.Members[0].Keys, " ") != "limits" {
+		t.Fatalf("change %+v, %v", change, err)
+	}
+	l.lines.wait(t, "the task's end", func(line Line) bool {
+		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
+	})
+	l.down()
+}
+
+// TestLivingAgent: a member goes on with an agent program, then with one that is run
+// for each prompt, and then with covey's own agent again, and hears what is written
+// to it each time.
+func TestLivingAgent(t *testing.T) {
+	base := strings.Replace(livingSpec, "lead: {model: lead}", "agents:\n"+
+		"  fake: {use: acp, command: ['%PROGRAM%'], env: {"+fakeVariable+": '%DIR%'}}\n"+
+		"  tool: {use: command, command: ['%PROGRAM%'], env: {"+commandFakeVariable+": '%DIR%'}}\nlead: {model: lead}", 1)
+	r, _ := fakeRigOf(t, base, map[string]string{
+		"lead.yaml": "steps: [{say: Fine., times: -1}]", "dev.yaml": "steps: [{say: Fine., times: -1}]",
+	})
+	l := &living{underway: start(r, &handClock{})}
+	l.until("turn_ended", 1)
+	l.client = l.underway.client()
+	text, err := os.ReadFile(filepath.Join(r.dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Base(fakeBinary(t))
+	for _, test := range []struct{ as, kind string }{
+		{"{agent: fake}", "acp/" + program}, {"{agent: tool}", "command/" + program}, {"{model: dev}", "builtin/script"},
+	} {
+		seq := l.lines.all()[len(l.lines.all())-1].Seq
+		change, err := l.rewrite(strings.Replace(string(text), "dev: {model: dev}", "dev: "+test.as, 1))
+		if err != nil || len(change.Members) != 1 || change.Members[0].Agent != test.kind {
+			t.Fatalf("%s: change %+v, %v", test.as, change, err)
+		}
+		l.lines.wait(t, "dev on "+test.kind, func(line Line) bool {
+			return line.Seq > seq && line.Type == "member_started" && line.Member == "dev" && strings.Contains(string(line.Data), test.kind)
+		})
+		if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello."}); err != nil {
+			t.Fatal(err)
+		}
+		l.lines.wait(t, "dev's turn on "+test.kind, func(line Line) bool {
+			return line.Seq > seq && line.Type == "turn_ended" && line.Member == "dev"
+		})
+	}
+	l.down()
+}
