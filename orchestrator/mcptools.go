@@ -86,13 +86,29 @@ func addTaskTools(
 	add(newTeamTool(mcpUpdate, "Change a task: complete it (status completed), give it back (status pending, owner empty), "+
 		"hand it to somebody (owner), set what blocks it, or delete it. Completing may take a while, for the team's gates look "+
 		"at the work first; what they answer tells you what to mend.", taskRepairs(),
-		func(ctx context.Context, id string, in taskUpdateInput) teammate.ToolResult {
-			return foreignUpdate(taskUpdate(ctx, b, me(id), in))
+		func(ctx context.Context, id string, in foreignTaskUpdate) teammate.ToolResult {
+			return foreignUpdate(taskUpdate(ctx, b, me(id), in.asTools()))
 		})).gated = true
 	add(newTeamTool(mcpGet, "Show one task of your team's list in full.", taskRepairs(),
 		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult { return taskGet(ctx, b, in) })).looks = true
 	add(newTeamTool(mcpList, "List your team's tasks with status, owner and what blocks them.", nil,
 		func(ctx context.Context, _ string, _ struct{}) teammate.ToolResult { return taskList(ctx, b) })).looks = true
+}
+
+// foreignTaskUpdate is taskUpdateInput for agents of others: some vendors refuse a
+// tool that has a field without one plain type, and with it all tools of the server.
+type foreignTaskUpdate struct {
+	taskUpdateInput
+	// Evidence hides the field of that name below. Files go by metadata.evidence.
+	Evidence string `json:"evidence,omitempty" jsonschema:"what shows that it is done"`
+}
+
+// asTools is the input as the builtin agent would give it.
+func (in foreignTaskUpdate) asTools() taskUpdateInput {
+	if in.Evidence != "" {
+		in.taskUpdateInput.Evidence = raw(in.Evidence)
+	}
+	return in.taskUpdateInput
 }
 
 // reportInput is what a member tells the lead.

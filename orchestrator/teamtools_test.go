@@ -206,7 +206,9 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 	}
 	var policies []string
 	for name := range (&crew{}).policies() {
-		policies = append(policies, name)
+		if name != ownedFiles { // covey puts it there itself, where a spec says owns
+			policies = append(policies, name)
+		}
 	}
 	if slices.Sort(policies); !slices.Equal(policies, slices.Sorted(slices.Values(configs.Policies()))) {
 		t.Errorf("the crew has the policies %v, specs know %v", policies, configs.Policies())
