@@ -1,0 +1,131 @@
+package orchestrator
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+)
+
+// TestRestartOf: only a policy that the spec gives has a member begin anew; the
+// defaults are for agent programs.
+func TestRestartOf(t *testing.T) {
+	given := configs.Restart{Max: 2, Within: time.Minute, Given: true}
+	for _, test := range []struct{ in, want configs.Restart }{
+		{configs.Restart{}, configs.Restart{}},
+		{configs.Restart{Max: 3, Within: time.Hour}, configs.Restart{}},
+		{given, given},
+		{configs.Restart{Given: true}, configs.Restart{Given: true}},
+	} {
+		if got := restartOf(configs.Member{Restart: test.in}); got != test.want {
+			t.Errorf("%+v gives %+v", test.in, got)
+		}
+	}
+}
+
+// TestTooOften: who was never started again is not said to have been.
+func TestTooOften(t *testing.T) {
+	c := &crew{}
+	for want, r := range map[string]configs.Restart{
+		"it broke": {Given: true},
+		"it broke; it was started again 2 times in 1m0s, and is not any more": {Max: 2, Within: time.Minute, Given: true},
+	} {
+		if got := c.tooOften(&seat{member: configs.Member{Restart: r}}, "it broke"); got != want {
+			t.Errorf("%+v: %q", r, got)
+		}
+	}
+}
+
+// TestSchedulesShown holds what people see of schedules: when they came and come
+// again, in which zone, and what they do.
+func TestSchedulesShown(t *testing.T) {
+	from := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	c := &crew{clock: clock{now: func() time.Time { return from }}}
+	c.times = timetable{
+		plans: []configs.Schedule{
+			{Name: "ci", Cron: "0 * * * *", Task: &configs.Task{Subject: "Look at CI"}},
+			{Name: "standup", Cron: "0 9 * * *", Zone: "Europe/Berlin", To: "dev"},
+			{Name: "never", Cron: "0 0 31 4 *", To: "lead"},
+		},
+		records: map[string]scheduleRecord{"ci": {From: from, Last: from}, "standup": {From: from}, "never": {From: from}},
+	}
+	want := []ScheduleStatus{
+		{Name: "ci", Cron: "0 * * * *", What: "task Look at CI", Last: from, Next: from.Add(time.Hour)},
+		{Name: "standup", Cron: "0 9 * * * Europe/Berlin", What: "message to dev", Next: from.Add(22 * time.Hour)},
+		{Name: "never", Cron: "0 0 31 4 *", What: "message to lead"},
+	}
+	for i, got := range c.scheduleStatus() {
+		got.Next = got.Next.UTC()
+		if got != want[i] {
+			t.Errorf("%+v, want %+v", got, want[i])
+		}
+	}
+	if len((&crew{}).scheduleStatus()) != 0 {
+		t.Error("a team without schedules shows some")
+	}
+}
+
+// TestBudgetSettings: each limit is named as the spec has it, and the notes of its
+// levels grow in urgency, each told once.
+func TestBudgetSettings(t *testing.T) {
+	for want, u := range map[string]BudgetUse{
+		"budget.tokens": {What: useTokens}, "budget.usd": {What: useUSD}, "budget.time": {What: useTime},
+		"limits.max_tokens": {Member: "dev", What: useTokens}, "limits.max_budget_usd": {Member: "dev", What: useUSD},
+	} {
+		if got := u.setting(); got != want {
+			t.Errorf("%+v is %s", u, got)
+		}
+	}
+	for _, test := range []struct {
+		used   float64
+		passes int
+		want   string
+	}{
+		{499, 5, ""}, {500, 5, "(limits.max_tokens)."}, {750, 5, "Plan the rest"}, {900, 5, "begin nothing large"},
+		{1000, 5, "at most 5 model requests"}, {2000, 1, "This is your last prompt."},
+	} {
+		u := newUse("dev", useTokens, test.used, 1000)
+		notes := u.note(nil, test.passes)
+		if (len(notes) == 0) != (test.want == "") || len(notes) > 0 && !strings.Contains(notes[0].Text, test.want) {
+			t.Errorf("at %v: %+v", test.used, notes)
+		}
+		if len(notes) > 0 && len(u.note(map[string]bool{notes[0].MessageID: true}, test.passes)) != 0 {
+			t.Errorf("at %v it is told twice", test.used)
+		}
+	}
+}
+
+// TestAllotAnew: another number under parallel counts at once; without one there is
+// room for everybody; of two that share an agent the careful one counts.
+func TestAllotAnew(t *testing.T) {
+	c := &crew{}
+	member := func(parallel int) configs.Member {
+		return configs.Member{Agent: configs.Agent{Name: "tool", Kind: configs.Builtin, Parallel: parallel}}
+	}
+	for _, test := range []struct {
+		sizes []int
+		least int // free by then
+		most  int
+	}{{[]int{2}, 2, 2}, {[]int{5}, 5, 5}, {[]int{1}, 1, 1}, {[]int{0}, 1000, 1 << 31}, {[]int{3}, 3, 3}, {[]int{0, 4, 2}, 2, 2}} {
+		var members []configs.Member
+		for _, n := range test.sizes {
+			members = append(members, member(n))
+		}
+		c.ledger = newLedger(configs.Budget{}, nil, 0, time.Now())
+		c.allot(members)
+		if got := c.freeSlots()["tool"]; got < test.least || got > test.most {
+			t.Errorf("parallel %v leaves %d", test.sizes, got)
+		}
+	}
+}
+
+// TestMeasureWithoutALimit: a team whose spec has no max_disk any more is not beyond
+// it, and its working copies are not even looked at.
+func TestMeasureWithoutALimit(t *testing.T) {
+	o := &Orchestrator{}
+	o.design.Store(&design{team: &configs.Team{}})
+	if (&trees{o: o}).measure(t.Context(), true) {
+		t.Error("it is beyond a limit that is not there")
+	}
+}
