@@ -61,6 +61,9 @@ func (t *Team) LocatedLine(line string) string {
 // interpreter is given, if it is a program of the workspace and no absolute path;
 // and where they are there, by index. Other words are what the command works on,
 // which is the member's: `shellcheck ./deploy.sh` is to look at its copy.
+//
+// Words of other kinds stay as they are: one that is named by its place in the workspace
+// though the member's own file is meant would have a check look at the wrong files.
 func (t *Team) relative(words []string) map[int]string {
 	found := map[int]string{}
 	command, interpreted := true, false
@@ -90,6 +93,9 @@ func startsOthers(word string) bool {
 }
 
 // constantWord is what a word of a command line means, if it means the same always.
+//
+// Words with globs, a tilde, a variable or a command in them mean what the shell makes
+// of them at that moment; ok is false then, and the word stays as it is.
 func constantWord(w *syntax.Word) (text string, ok bool) {
 	for _, part := range w.Parts {
 		switch part := part.(type) {

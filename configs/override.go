@@ -25,6 +25,9 @@ func readOverride(spec string) ([]byte, error) {
 
 // override lays a second file over the decoder's tree. What is wrong with it has its
 // own name and lines.
+//
+// It is called once, after the spec is parsed and before anything is decoded. A file with
+// nothing but comments in it counts as no file. d.root is a new tree afterwards.
 func (d *decoder) override(name string, data []byte) {
 	over := newDecoder(name, data)
 	if over.root == nil && len(over.problems) == 1 && over.problems[0].Message == emptySpec {
@@ -58,6 +61,9 @@ func (n *node) shift(by int) {
 
 // lay merges two values: mappings key by key, anything else is replaced. A key
 // without a value takes the one below away.
+//
+// Lists are replaced whole: there is no telling which entry of one is meant by which of
+// the other. under is not changed; parts of it may stand in the result.
 func lay(over, under *node) *node {
 	if over.kind != kindMapping || under.kind != kindMapping {
 		return over
@@ -91,6 +97,8 @@ func indexOf(pairs []pair, key string) int {
 }
 
 // origin says which file a position is in, and where.
+//
+// It undoes shift. A position of the spec itself is given back as it is.
 func (s *source) origin(at position) (*source, position) {
 	if s.over != nil && at.line > len(s.lines) {
 		return s.over, position{at.line - len(s.lines), at.col}

@@ -49,6 +49,9 @@ func (g *gateSpec) hasOther() bool {
 }
 
 // gate compiles one gate.
+//
+// The handler has Gate set, by which it fails closed: a command that cannot run refuses.
+// An approver is compiled to a policy, so that package hooks knows of one kind less.
 func (r *resolver) gate(g *gateSpec) hooks.Handler {
 	given := 0
 	for _, v := range []value[string]{g.run, g.policy, g.approve} {
@@ -78,6 +81,8 @@ const approvePolicy = "approve:"
 
 // approvers checks who is to approve. Where a turn merely ends there is nothing yet
 // that somebody could look at.
+//
+// Members must be known, so it runs after them. A person is always there.
 func (r *resolver) approvers(t *Team, s *gatesSpec) {
 	names := []string{Person}
 	for _, m := range t.Members() {

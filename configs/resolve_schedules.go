@@ -6,6 +6,9 @@ import (
 )
 
 // schedules resolves the section `schedules`.
+//
+// Names must be unique, as a schedule is known by its name in the store: two of one name
+// would take each other's times.
 func (r *resolver) schedules(t *Team, specs list[scheduleSpec]) []Schedule {
 	names := make([]string, 0, len(t.Teammates)+1)
 	for _, m := range t.Members() {
@@ -34,6 +37,10 @@ func (r *resolver) schedules(t *Team, specs list[scheduleSpec]) []Schedule {
 }
 
 // due checks when a schedule comes.
+//
+// "Local" is refused because a spec goes from machine to machine, and the word would hide
+// that its times go along with the machine's. That a line such as 31 February never comes
+// is found by asking for its next time.
 func (r *resolver) due(s *scheduleSpec, schedule Schedule) {
 	if s.zone.v == "Local" {
 		r.fail(s.zone.at.at, "the machine's zone is what holds without zone; remove it")

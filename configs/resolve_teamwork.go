@@ -22,6 +22,9 @@ const Person = "person"
 
 // teamwork resolves the keys that are about how members work together; the members
 // must be known.
+//
+// It runs last, as it looks up owners and receivers among the members. A mistake is noted
+// and the rest goes on, so that one look at a spec shows all that is wrong with it.
 func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	w := &s.work
 	t.Worktree = Worktree{
@@ -75,6 +78,9 @@ func commandLines(l list[value[string]]) []string {
 }
 
 // ref refuses what git could take for an option, or for more than one word.
+//
+// What git would make of the word only git knows, and the team's start asks it. This is
+// about words that would mean something else on git's command line.
 func (r *resolver) ref(v value[string], what string) {
 	if v.v != "" && (strings.HasPrefix(v.v, "-") || strings.ContainsAny(v.v, " \t\n~^:?*[\\") && !isCommit(v.v)) {
 		r.fail(v.at.at, "%s cannot be %s; write a branch such as main, or a commit", what, quote(v.v))
@@ -114,6 +120,9 @@ func (r *resolver) anyFallback(t *Team) bool {
 
 // fallbacks checks what agents fall back to, and gives presets and given agents
 // that stand nowhere else an entry of their own.
+//
+// It works on r.agents. An agent that could not be resolved has no Kind and was told of
+// already.
 func (r *resolver) fallbacks(specs []entry[agentSpec]) {
 	for i := range specs {
 		to := specs[i].v.fallback
@@ -136,6 +145,9 @@ func (r *resolver) fallbacks(specs []entry[agentSpec]) {
 }
 
 // restart resolves how often a member is started again.
+//
+// A max of 0 is given on purpose and means never; only a max that is not there at all is
+// the default. within is put right after a message, so that no second one follows from it.
 func (r *resolver) restart(s *restartSpec) Restart {
 	out := Restart{Max: defaultRestarts, Within: s.within.or(defaultRestartWithin), Given: s.at != nil}
 	if s.max.given() {
@@ -150,6 +162,9 @@ func (r *resolver) restart(s *restartSpec) Restart {
 
 // dependencies checks which members wait for which. What defaults say is for
 // teammates, and none waits for itself by it.
+//
+// own has the lead first and then the teammates, as Members does. A member may be missing
+// from t where its own part of the spec was refused; hence the bounds are looked at.
 func (r *resolver) dependencies(t *Team, s *teamSpec) {
 	members := t.Members()
 	names := make([]string, len(members))
@@ -183,6 +198,9 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 }
 
 // memberCycles reports members that wait for each other, each ring once.
+//
+// The message stands where the first member of the ring has its depends_on, or at the
+// top where it comes from the defaults.
 func (r *resolver) memberCycles(members []Member, own []*list[value[string]]) {
 	byName := map[string]int{}
 	for i, m := range members {
@@ -211,6 +229,9 @@ type ringWalk struct {
 
 // from returns the ring that a name leads into, with its first name again at the
 // end; nil if there is none that was not found before.
+//
+// Each name is visited once over all calls, so the whole is linear in names and edges. A
+// name that leads to itself is no ring here.
 func (w *ringWalk) from(name string) []string {
 	if w.done == nil {
 		w.done = map[string]bool{}

@@ -40,8 +40,9 @@ type mergeDesk struct {
 
 // openMerges makes the desk of a team whose members can have working copies.
 //
-// It is called after the working copies were opened and before anybody begins. All that an earlier run has left is read here, so that nobody who waits for merged work
-// finds it done too early.
+// It is called after the working copies were opened and before anybody begins. All that
+// an earlier run has left is read here, so that nobody who waits for merged work finds
+// it done too early.
 func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
 	if c.trees == nil || c.trees.repo == nil {
 		return nil

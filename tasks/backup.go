@@ -46,6 +46,8 @@ func (b *backups) path(n int) string {
 func (b *backups) links(n int) string { return filepath.Join(b.dir, fmt.Sprintf("%06d.blobs", n)) }
 
 // numbers lists the backups, newest first.
+//
+// Files still named .part are none: their copy was not finished or not found sound.
 func (b *backups) numbers() []int {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -64,6 +66,10 @@ func (b *backups) numbers() []int {
 }
 
 // make copies the store, looks the copy through, and only then gives it its name.
+//
+// s.saving is held, so numbers are given out once. The transaction's id tells whether
+// anything has changed since the newest backup: it rises with every commit. After an
+// error nothing of the new backup is left, and the older ones are as they were.
 func (b *backups) make(db *bolt.DB) error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return fmt.Errorf("folder for backups: %w", err)
@@ -97,6 +103,10 @@ func (b *backups) make(db *bolt.DB) error {
 }
 
 // accept makes a copy count, if it is sound.
+//
+// The name comes last and after a sync, so that what is called a backup is one, over a
+// power cut too. A copy that is not sound is told as a fault of the store, from which it
+// was just made, and no good backup is dropped for it.
 func (b *backups) accept(n int, part string) error {
 	if _, err := os.Stat(part); errors.Is(err, fs.ErrNotExist) {
 		return nil // the store is too big to be copied
@@ -126,6 +136,9 @@ func blobNames(tx *bolt.Tx) (names []string) {
 }
 
 // link keeps payload files for a backup. One that has gone since is none of its own.
+//
+// A payload file that is gone by now belonged to a record that was dropped meanwhile;
+// linking what is left is right, for the copy itself is of one moment.
 func (b *backups) link(n int, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -160,6 +173,9 @@ func linkOrCopy(from, to string) error {
 }
 
 // trim removes the oldest backups, and what a crash has left of others.
+//
+// It goes by the number before the first dot, so that a backup, its payloads and its
+// unfinished copy go together. Files with other names are somebody else's.
 func (b *backups) trim() error {
 	list := b.numbers()
 	keep := list[:min(len(list), b.keep)]
@@ -205,6 +221,8 @@ func (s *Store) Backup(ctx context.Context) error {
 
 // keepSafe makes backups until the store is closed. The first one comes at once: what
 // was just looked through is worth keeping.
+//
+// It runs in a goroutine of its own from Open to Close; Close waits for it (s.safe).
 func (s *Store) keepSafe() {
 	defer close(s.safe)
 	for {

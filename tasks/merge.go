@@ -42,6 +42,9 @@ func (s MergeState) known() bool {
 // becomes says whether a merge may go from s to next. Nothing is merged that was
 // not tested, unless its branch is found to hold it already; so the one way into
 // landing is testing.
+//
+// From landing a merge may go back to testing: the branch has moved under it, or a crash
+// came in between.
 func (s MergeState) becomes(next MergeState) bool {
 	switch {
 	case !next.known() || s.Over():
@@ -88,6 +91,9 @@ const maxMerges = 1000
 const maxMergeFiles = 100
 
 // cleaned is m with what may come from outside made fit for storing.
+//
+// Reason and Files hold what gates and git have printed, which members can word; they
+// are shown on terminals and to models. m's own slices are not changed.
 func (m Merge) cleaned() (Merge, error) {
 	for what, name := range map[string]string{
 		"branch": m.Branch, "member": m.Member, "commit": m.Commit, "target": m.Into,
@@ -137,6 +143,11 @@ func (s *Store) ProposeMerge(ctx context.Context, a Actor, m Merge) (Merge, erro
 }
 
 // proposeMerge finds out whether the branch is known.
+//
+// One branch has one open merge, so that work which grows while it waits is merged once.
+// What was known about the old commit (verdict, base, question) is dropped with it; the
+// round stays, or work could come back for ever. Old merges that are over are dropped by
+// number here, where new ones are made; those that are not over stay, however old.
 func (t *txn) proposeMerge(a Actor, m Merge) (Merge, error) {
 	known, err := t.merges()
 	if err != nil {

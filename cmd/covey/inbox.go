@@ -131,6 +131,9 @@ says whose the first was.`
 
 // readInbox asks the running team, or reads its files: questions outlive the
 // process that asked them.
+//
+// The time limit is for a team that hangs: a list that does not come is told as an error
+// and does not hang too.
 func (c *cli) readInbox(ctx context.Context, q orchestrator.InboxQuery) ([]tasks.Request, error) {
 	place, err := c.find()
 	if err != nil {
@@ -174,6 +177,9 @@ func filedInbox(ctx context.Context, place orchestrator.Place, q orchestrator.In
 }
 
 // printInbox prints questions as a table, and below it how to answer.
+//
+// The line on how to answer is printed only if something is for the person who looks:
+// what members ask of each other is theirs to answer.
 func (c *cli) printInbox(list []tasks.Request, now time.Time) {
 	if len(list) == 0 {
 		c.out.printf("nothing waits for an answer\n")
@@ -216,6 +222,9 @@ func answererText(r tasks.Request) string {
 }
 
 // leftText is how long an open question may still wait.
+//
+// It is empty for what waits for ever, and never negative: the team may be a moment
+// behind with what has just run out.
 func leftText(r tasks.Request, now time.Time) string {
 	if !r.Open() || r.Deadline.IsZero() {
 		return ""

@@ -82,6 +82,9 @@ func (c *cli) printUnmerged(work []string) {
 }
 
 // readReview asks the running team, or reads the files of one that does not run.
+//
+// Only ErrNotRunning leads to the files. A team that runs and does not answer must not be
+// read behind its back: what stands in the files may be half of a step.
 func (c *cli) readReview(
 	ctx context.Context, place orchestrator.Place, r orchestrator.ReviewRequest,
 ) (orchestrator.ReviewReply, error) {
@@ -101,6 +104,10 @@ func (c *cli) readReview(
 }
 
 // printReview prints one piece of work.
+//
+// All texts here are words of members or of gates, so each goes through plainLine: no
+// character in them may act on the terminal. Labels without a text are left
+// out, so that what stands there is what matters.
 func (c *cli) printReview(r orchestrator.Review) {
 	line := func(label, text string, s style) {
 		if text != "" {
@@ -131,6 +138,8 @@ func (c *cli) printReview(r orchestrator.Review) {
 }
 
 // printVerdict prints what a gate has said.
+//
+// The log, where it was asked for, holds all that the feedback is taken from.
 func (c *cli) printVerdict(v tasks.Verdict) {
 	said, how := "refuses", red
 	if v.Pass {
@@ -247,6 +256,9 @@ func (c *cli) printDiffs(list []orchestrator.Diff, named bool) {
 }
 
 // paintedPlain is plain for a text with git's colours.
+//
+// Only colour codes (CSI … m, of digits and semicolons) are let through. Any other escape
+// is made visible as plain does it: it could move the cursor or set the title.
 func paintedPlain(text string) string {
 	const escape = "\x1b["
 	var b strings.Builder
