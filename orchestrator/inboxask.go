@@ -22,6 +22,9 @@ func (a asker) Present() bool {
 
 // Ask waits in the inbox for an answer. A call that a crash cut off asks the
 // same question when it is made again: so an answer that came meanwhile counts.
+//
+// The member's goroutine waits here, with its slot lent to others. An error is no answer:
+// the zero Answer allows nothing.
 func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 	b, member := a.seat.crew.asks, a.seat.member.Name
 	r, err := b.ask(ctx, tasks.Actor{Name: member}, permissionRequest(member, q, b))
@@ -47,6 +50,9 @@ func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 // drop is for a question whose call is over: interrupted, out of time, or given
 // up by its program. While the team ends the question stays, for the member
 // makes the call again in its next life.
+//
+// Its ctx has outlived the call's, for a question that stays open by mistake would stand
+// before people until its deadline.
 func (a asker) drop(ctx context.Context, id string) {
 	b := a.seat.crew.asks
 	a.seat.setAside("")
@@ -57,6 +63,8 @@ func (a asker) drop(ctx context.Context, id string) {
 }
 
 // permissionRequest is the question whether a member may make a call.
+//
+// The key is of the tool and its input: the same call made again is the same question.
 func permissionRequest(member string, q teammate.Question, b *inbox) tasks.NewRequest {
 	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
 	if input := MainInput(q.Call.Input); input != "" {
@@ -97,6 +105,9 @@ func permissionAnswer(r tasks.Request) teammate.Answer {
 // stepAside notes what a member waits for in the middle of its turn, and lends
 // its agent's slot to whoever waits for one: it needs none while it waits. back
 // ends the wait and takes one again.
+//
+// Only a slot that the member holds now is taken again, so back gives nobody a slot that
+// had none. back must be called once, when the wait is over.
 func (s *seat) stepAside(what string) (back func(ctx context.Context) error) {
 	s.crew.mu.Lock()
 	lent := s.slot != nil

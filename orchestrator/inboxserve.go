@@ -64,6 +64,8 @@ func (c *crew) inboxFor(ctx context.Context, q InboxQuery) ([]tasks.Request, err
 }
 
 // inboxList reads the questions from a store.
+//
+// The newest 200 are given. Payloads that are left out are to be had with the id.
 func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]tasks.Request, error) {
 	list, err := store.OpenRequests(ctx, "")
 	if all {
@@ -98,6 +100,9 @@ func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (tasks.Request, err
 }
 
 // endFor ends a member, and waits until it has left or says that it stays.
+//
+// It blocks for as long as the member may take to answer, and then until it has gone; ctx
+// ends with the connection of whoever asks, and what was begun goes on without them.
 func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
 	by := tasks.Actor{Name: tasks.Person}
 	if e.Now {

@@ -23,6 +23,9 @@ func (d *mergeDesk) copyOf(ctx context.Context, s *seat) (*worktree.Repo, bool, 
 
 // prepare makes the working copy for merged states fit for gates, as those of
 // members are.
+//
+// Setup commands run for a seat that nobody has, so that they get the same environment
+// and limits as those of members do.
 func (d *mergeDesk) prepare(ctx context.Context, dir string) error {
 	t := d.c.trees
 	own := ownTree{Top: dir, Root: t.rootIn(dir)}
@@ -42,6 +45,9 @@ func (d *mergeDesk) prepare(ctx context.Context, dir string) error {
 // freshen brings into a member's working copy, between two turns, what its next work
 // builds upon: what has been merged, and the work on the tasks that its own waited
 // for. Nothing comes while the member has something that is not committed.
+//
+// Trouble is told and holds up no turn: a member on an older state can work, and what it
+// makes is merged on top of the newest one all the same.
 func (d *mergeDesk) freshen(ctx context.Context, s *seat) {
 	if d == nil {
 		return

@@ -51,6 +51,9 @@ func ReadReview(ctx context.Context, p Place, team *configs.Team, r ReviewReques
 }
 
 // reviewOf gathers reviews.
+//
+// A task that is named is shown even if its work is merged, for who names it wants to
+// know; a list has only what still waits for somebody.
 func reviewOf(ctx context.Context, q *merging.Queue, p Place, r ReviewRequest) (ReviewReply, error) {
 	reply := ReviewReply{Reviews: []Review{}, Loose: []LooseWork{}}
 	merges, err := q.Store.Merges(ctx)

@@ -53,6 +53,9 @@ func (s *Store) PutNote(ctx context.Context, to string, n Note) error {
 }
 
 // putNote takes up what the note before says, which nobody has seen.
+//
+// The id is a new one each time: who has seen the note before has not seen this one, and
+// DropNotes of the old id leaves it.
 func (t *txn) putNote(to string, n Note) error {
 	key := nameKey(to, []byte(n.From)...)
 	if had := t.bucket(bucketNotes).Get(key); had != nil {
