@@ -30,11 +30,14 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Reload:    c.reload.ask,
 		Merge:     c.merges.merge,
 		Review:    c.merges.review,
-		Inbox:     c.inboxFor,
-		Answer:    c.answerFor,
-		End:       c.endFor,
-		Reshape:   func(ctx context.Context, r Reshape) (SpecChange, error) { return o.reshape(ctx, c, r) },
-		Guard:     c.guardCommand,
+		Verdicts: func(ctx context.Context, task string) ([]tasks.Verdict, error) {
+			return VerdictsOn(ctx, c.store, task)
+		},
+		Inbox:   c.inboxFor,
+		Answer:  c.answerFor,
+		End:     c.endFor,
+		Reshape: func(ctx context.Context, r Reshape) (SpecChange, error) { return o.reshape(ctx, c, r) },
+		Guard:   c.guardCommand,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
 		},

@@ -121,7 +121,7 @@ func (c *cli) tasksShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show one task with all that is known of it",
+		Short:   "Show one task with all that is known of it, what its gates said too",
 		Example: "  covey tasks show 3",
 		Args:    argCount(1, 1, "the id of a task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -137,10 +137,14 @@ func (c *cli) tasksShowCommand() *cobra.Command {
 			if i < 0 {
 				return fmt.Errorf("there is no task %q; covey tasks lists them", args[0])
 			}
-			if asJSON {
-				return c.out.json(viewTask(all[i]))
+			verdicts, err := readVerdicts(cmd.Context(), place, all[i].ID)
+			if err != nil {
+				return err
 			}
-			c.showTask(all[i], all)
+			if asJSON {
+				return c.out.json(judgedTask{viewTask(all[i]), verdicts})
+			}
+			c.showTask(judgedTask{all[i], verdicts}, all)
 			return nil
 		},
 		ValidArgsFunction: c.completeTask,
@@ -151,7 +155,7 @@ func (c *cli) tasksShowCommand() *cobra.Command {
 
 // showTask prints all that is known of a task. Fields that are empty are left
 // out, but for the epoch, which scripts compare.
-func (c *cli) showTask(task tasks.Task, all []tasks.Task) {
+func (c *cli) showTask(task judgedTask, all []tasks.Task) {
 	line := func(label, text string) {
 		if text != "" {
 			c.out.printf("%s %s\n", c.out.paint(faint, padded(label, 12)), text)
@@ -161,7 +165,7 @@ func (c *cli) showTask(task tasks.Task, all []tasks.Task) {
 	line("status", c.out.paint(statusStyle(task.Status), string(task.Status)))
 	line("owner", plainLine(task.Owner))
 	line("blocked by", plainLine(strings.Join(task.BlockedBy, ", ")))
-	line("waits for", plainLine(strings.Join(openBlockers(task, all), ", ")))
+	line("waits for", plainLine(strings.Join(openBlockers(task.Task, all), ", ")))
 	line("blocks", plainLine(strings.Join(task.Blocks, ", ")))
 	line("labels", plainLine(strings.Join(task.Labels, ", ")))
 	line("wants tools", plainLine(strings.Join(task.Wants.Tools, ", ")))
@@ -173,6 +177,12 @@ func (c *cli) showTask(task tasks.Task, all []tasks.Task) {
 	}
 	for _, e := range task.Evidence {
 		line("evidence", evidenceLine(e))
+	}
+	for _, v := range task.Verdicts {
+		line("gate", c.verdictText(v))
+		if !v.Pass && v.Feedback != "" {
+			c.out.printf("%s\n", indented(v.Feedback))
+		}
 	}
 	if task.Description != "" {
 		c.out.printf("\n%s\n", plain(strings.TrimRight(task.Description, "\n")))

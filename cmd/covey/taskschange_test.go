@@ -159,7 +159,11 @@ func TestShowTask(t *testing.T) {
 		Metadata:    map[string]json.RawMessage{"b": json.RawMessage(`[1]`), "a": json.RawMessage(`"x"`)},
 		Description: "All of it.\n\x1b[2JReally.\n",
 	}
-	c.showTask(task, []tasks.Task{{ID: "1", Status: tasks.Pending}, task})
+	verdicts := []tasks.Verdict{
+		{VerdictKey: tasks.VerdictKey{Tree: "0123456789abc"}, Command: "make", Moment: "task", Feedback: "\x1b[2Jno\n"},
+		{VerdictKey: tasks.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "merge", Pass: true, Feedback: "fine"},
+	}
+	c.showTask(judgedTask{task, verdicts}, []tasks.Task{{ID: "1", Status: tasks.Pending}, task})
 	want := `task 2: Server
 status       in_progress
 owner        api
@@ -172,6 +176,9 @@ wants role   coder
 epoch        3
 metadata     a = "x"
 metadata     b = [1]
+gate         refuses make (tree 0123456789, task, 0s)
+    \x1b[2Jno
+gate         agrees lint (tree ab, merge, 0s)
 
 All of it.
 \x1b[2JReally.

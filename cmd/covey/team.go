@@ -63,20 +63,26 @@ func readTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, err
 // readStore reads the store of a team that does not run. It is opened
 // read-only: looking at a team changes nothing, not even a file's time.
 func readStore(ctx context.Context, place orchestrator.Place) (tasks.Snapshot, error) {
-	store, err := tasks.Open(place.Store(), &tasks.Options{
-		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait, Backups: 1, // looked through, not made
-	})
-	if errors.Is(err, tasks.ErrCorrupt) {
-		return tasks.Snapshot{}, fmt.Errorf("%w; covey up does that", err)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return tasks.Snapshot{}, fmt.Errorf("team %s has no tasks: it has never run; covey up starts it", place.Team)
-	}
+	store, err := openStore(place)
 	if err != nil {
 		return tasks.Snapshot{}, err
 	}
 	defer store.Close()
 	return store.Snapshot(ctx)
+}
+
+// openStore opens it for readers, who close it.
+func openStore(place orchestrator.Place) (*tasks.Store, error) {
+	store, err := tasks.Open(place.Store(), &tasks.Options{
+		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait, Backups: 1, // looked through, not made
+	})
+	if errors.Is(err, tasks.ErrCorrupt) {
+		return nil, fmt.Errorf("%w; covey up does that", err)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("team %s has no tasks: it has never run; covey up starts it", place.Team)
+	}
+	return store, err
 }
 
 // members are the names of a team's members, as its run.json has them, the lead

@@ -1,0 +1,36 @@
+package orchestrator
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// maxVerdictsShown is how many verdicts on a task are told of. A task that has been
+// refused more often has a problem that more of them do not explain, and all of them
+// have to fit into one message of the bus.
+const maxVerdictsShown = 20
+
+// Verdicts gives the latest of what gates have said about a task, oldest first and
+// without their output, which a review has. Only gates that looked at a working copy
+// or a merge have verdicts. Everybody may ask.
+func (c *Client) Verdicts(ctx context.Context, task string) ([]tasks.Verdict, error) {
+	return ask[[]tasks.Verdict](ctx, c, verbVerdicts, taskID{ID: task})
+}
+
+// VerdictsOn is what Client.Verdicts gives, read from the store of a team that does
+// not run.
+func VerdictsOn(ctx context.Context, s *tasks.Store, task string) ([]tasks.Verdict, error) {
+	if task == "" {
+		return []tasks.Verdict{}, nil // which the store would take for every task
+	}
+	list, err := s.Verdicts(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	list = list[max(0, len(list)-maxVerdictsShown):]
+	for i := range list {
+		list[i].Log = ""
+	}
+	return list, nil
+}
