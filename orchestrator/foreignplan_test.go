@@ -25,12 +25,12 @@ const (
 func planningRig(t *testing.T, lead, more string, acts ...act) (*rig, string) {
 	t.Helper()
 	bin := t.TempDir()
-	if err := os.Symlink(fakeBinary(t), filepath.Join(bin, "gemini")); err != nil {
+	if err := os.Symlink(fakeBinary(t), filepath.Join(bin, "qwen")); err != nil {
 		t.Skip("no symbolic links:", err)
 	}
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	r, dir := newFakeRig(t, lead, "defaults: {permission_mode: bypassPermissions}\n"+more+ownedByDev, acts...)
-	r.rewrite("team.yaml", fmt.Sprintf("use: acp, command: [%q]", fakeBinary(t)), "use: gemini")
+	r.rewrite("team.yaml", fmt.Sprintf("use: acp, command: [%q]", fakeBinary(t)), "use: qwen")
 	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, plan: required}")
 	return r, dir
 }

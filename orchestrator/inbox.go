@@ -147,6 +147,7 @@ func (b *inbox) watch(ctx context.Context) {
 		select {
 		case <-b.poked:
 			b.fault(ctx, b.look(ctx))
+			b.fault(ctx, b.c.mootApprovals(ctx))
 		case <-late:
 			if wait == 0 { // else it is looked at again: waits are cut to a minute
 				b.fault(ctx, b.expire(ctx, id))

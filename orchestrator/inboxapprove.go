@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -218,10 +219,29 @@ func approvalMail(r tasks.Request, t tasks.Task, c *crew) tasks.Outgoing {
 	}
 }
 
-// withdrawApprovals is for a task that is not in progress any more: nobody has to
-// look at it.
-func (c *crew) withdrawApprovals(ctx context.Context, t tasks.Task) error {
-	return c.asks.withdrawAll(ctx, fmt.Sprintf("task #%s is %s", t.ID, t.Status), func(r tasks.Request) bool {
-		return r.Kind == tasks.AskApproval && payloadOf(r).TaskID == t.ID
-	})
+// mootApprovals withdraws questions about tasks that are completed or gone by other
+// ways, such as a person's force: nobody has to look at those.
+func (c *crew) mootApprovals(ctx context.Context) error {
+	for _, r := range c.asks.list() {
+		if r.Kind != tasks.AskApproval {
+			continue
+		}
+		id := payloadOf(r).TaskID
+		t, err := c.store.Task(ctx, id)
+		why := ""
+		switch {
+		case errors.Is(err, tasks.ErrNotFound):
+			why = "task #" + id + " is gone"
+		case err != nil:
+			return fmt.Errorf("look at task %s: %w", id, err)
+		case t.Status == tasks.Completed:
+			why = "task #" + id + " is completed"
+		default:
+			continue
+		}
+		if err := c.asks.withdraw(ctx, r.ID, why); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -105,6 +105,22 @@ func TestApprovalByAPerson(t *testing.T) {
 	u.want(u.end(), CodeDone, "all work is done")
 }
 
+// TestApprovalOfWhatIsDone: once a person has completed the task by force nobody is
+// asked about it any more.
+func TestApprovalOfWhatIsDone(t *testing.T) {
+	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
+	r := u.asked(tasks.AskApproval)
+	done := tasks.Completed
+	if _, err := u.client().UpdateTask(t.Context(), TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "the question to be withdrawn", func(l Line) bool {
+		got, ok := requestOf(l)
+		return ok && got.ID == r.ID && got.State == tasks.RequestWithdrawn
+	})
+	u.want(u.end(), CodeDone, "all work is done")
+}
+
 // TestApprovalTimeLimit: an approver that is silent is reminded, and in the end
 // its silence is a no; the team comes to an end.
 func TestApprovalTimeLimit(t *testing.T) {

@@ -50,9 +50,13 @@ func (c *crew) troubled(ctx context.Context, s *seat, reason string) error {
 	return err
 }
 
-// calmed takes a member's trouble out of the inbox: it works again.
-func (c *crew) calmed(ctx context.Context, s *seat) error {
-	return c.asks.withdrawAll(ctx, s.member.Name+" works again", func(r tasks.Request) bool {
+// calmed takes a member's trouble out of the inbox: it works again. That the inbox
+// could not be told so is no reason to keep the member from its work.
+func (c *crew) calmed(ctx context.Context, s *seat) {
+	if c.asks == nil {
+		return
+	}
+	c.asks.fault(ctx, c.asks.withdrawAll(ctx, s.member.Name+" works again", func(r tasks.Request) bool {
 		return r.Kind == tasks.AskAttention && r.Member == s.member.Name
-	})
+	}))
 }

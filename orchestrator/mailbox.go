@@ -116,6 +116,7 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 			return teammate.Work{}, io.EOF
 		}
 		s.crew.merges.freshen(ctx, s)
+		s.crew.calmed(ctx, s)
 		return w, nil
 	case <-s.bye:
 		return teammate.Work{}, io.EOF

@@ -199,7 +199,7 @@ func (s *seat) planHooks(ctx context.Context, in planInput) (r teammate.ToolResu
 		if reason == "" {
 			reason = "a PermissionRequest hook refused it"
 		}
-		return toolError(fmt.Errorf("Your plan is not approved: %s\nRevise it and submit it again", reason)), true
+		return toolError(fmt.Errorf("your plan is not approved: %s\nRevise it and submit it again", reason)), true
 	}
 	return r, false
 }

@@ -38,8 +38,7 @@ func (s *Store) examine(path string) error {
 	if err != nil || info.Size() == 0 || info.Size() > maxVerified {
 		return nil // whoever opens it says what is wrong
 	}
-	im, damage := readImage(path)
-	if !errors.Is(damage, ErrCorrupt) {
+	if _, damage := readImage(path); !errors.Is(damage, ErrCorrupt) {
 		return nil
 	}
 	// Another covey may be writing it this moment: what was read then means nothing.
@@ -51,7 +50,8 @@ func (s *Store) examine(path string) error {
 		return nil
 	}
 	defer free.Close()
-	if im, damage = readImage(path); !errors.Is(damage, ErrCorrupt) {
+	im, damage := readImage(path)
+	if !errors.Is(damage, ErrCorrupt) {
 		return nil
 	}
 	if s.opts.ReadOnly {
