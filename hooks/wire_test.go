@@ -114,19 +114,22 @@ func TestWireKeepsText(t *testing.T) {
 // get one, whatever the caller fills in.
 func TestWireModes(t *testing.T) {
 	common := Common{SessionID: "s", PermissionMode: "plan", Effort: &Effort{Level: "high"}}
-	for payload, want := range map[Payload]bool{
-		SessionStartInput{Source: "startup"}:                true,
-		SessionEndInput{Reason: "other"}:                    true,
-		StopFailureInput{Error: "unknown"}:                  true,
-		TaskCreatedInput{}:                                  true,
-		NotificationInput{NotificationType: "idle_prompt"}:  true,
-		UserPromptSubmitInput{Prompt: "p"}:                  false,
-		TeammateIdleInput{TeammateName: "a", TeamName: "t"}: false,
-		TaskCompletedInput{}:                                false,
+	for _, tc := range []struct {
+		payload Payload
+		without bool
+	}{
+		{SessionStartInput{Source: "startup"}, true},
+		{SessionEndInput{Reason: "other"}, true},
+		{StopFailureInput{Error: "unknown"}, true},
+		{TaskCreatedInput{}, true},
+		{NotificationInput{NotificationType: "idle_prompt"}, true},
+		{UserPromptSubmitInput{Prompt: "p"}, false},
+		{TeammateIdleInput{TeammateName: "a", TeamName: "t"}, false},
+		{TaskCompletedInput{}, false},
 	} {
-		got := wireOf(t, Input{Common: common, Payload: payload})
-		if strings.Contains(got, "permission_mode") == want || strings.Contains(got, "effort") == want {
-			t.Errorf("%s: %s", payload.Event(), got)
+		got := wireOf(t, Input{Common: common, Payload: tc.payload})
+		if strings.Contains(got, "permission_mode") == tc.without || strings.Contains(got, "effort") == tc.without {
+			t.Errorf("%s: %s", tc.payload.Event(), got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ covey tasks list --json > between.json; echo $? > between.code
 rm state/ballast
 covey up --trust > second.out 2> second.err; echo $? > second.code
 covey tasks list --json > after.json
+covey logs --json > logs.json
 `
 
 // TestFullDiskOfTheState (ADVERSARIAL 19): a team whose state folder's disk is full ends
@@ -62,14 +64,52 @@ func TestFullDiskOfTheState(t *testing.T) {
 	if said("second.code") != "0\n" {
 		t.Errorf("with room it ended with %s%s\n%s", said("second.code"), said("second.out"), said("second.err"))
 	}
+	refused := refusedCreates(t, said("logs.json"))
 	for i := range tasks {
-		if n := strings.Count(said("after.json"), fmt.Sprintf(`"subject": "t%d"`, i)); n != 1 {
-			t.Errorf("task t%d is there %d times", i, n)
+		subject, want := fmt.Sprintf("t%d", i), 1
+		if refused[subject] {
+			want = 0
+		}
+		if n := strings.Count(said("after.json"), `"subject": "`+subject+`"`); n != want {
+			t.Errorf("task %s is there %d times, want %d", subject, n, want)
 		}
 	}
-	if n := strings.Count(said("after.json"), `"status": "completed"`); n != tasks {
-		t.Errorf("%d of %d tasks are completed", n, tasks)
+	if n := strings.Count(said("after.json"), `"status": "completed"`); n != tasks-len(refused) {
+		t.Errorf("%d of %d tasks are completed", n, tasks-len(refused))
 	}
+}
+
+// refusedCreates are the subjects of the tasks whose creation the full disk refused:
+// the lead was told so, and the script does not try again.
+func refusedCreates(t *testing.T, journal string) map[string]bool {
+	t.Helper()
+	called, refused := map[string]string{}, map[string]bool{}
+	for text := range strings.Lines(journal) {
+		var l struct {
+			Type string
+			Data struct {
+				ID, Name, Content string
+				Input             struct{ Subject string }
+				IsError           bool `json:"is_error"`
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+		if l.Data.Name != "TaskCreate" {
+			continue
+		}
+		switch {
+		case l.Type == "tool_call":
+			called[l.Data.ID] = l.Data.Input.Subject
+		case l.Type == "tool_result" && l.Data.IsError:
+			if !strings.Contains(l.Data.Content, "no space left") {
+				t.Errorf("the task %s was refused with %q", called[l.Data.ID], l.Data.Content)
+			}
+			refused[called[l.Data.ID]] = true
+		}
+	}
+	return refused
 }
 
 // fullDiskTeam makes large tasks and does them.
