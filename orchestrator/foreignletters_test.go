@@ -105,7 +105,6 @@ func TestLongMessageToAProgram(t *testing.T) {
 func TestLongPlan(t *testing.T) {
 	long := strings.Repeat("step by step; ", maxBody/10)
 	files := planned(`steps:
-  - say: well
   - when: "All of it is in the file"
     call: [{tool: SendMessage, input: {type: plan_approval_response, recipient: dev, request_id: dev, approve: true}}]
   - {say: well, times: -1}

@@ -33,11 +33,11 @@ func planned(lead, more string) map[string]string {
 	}
 }
 
+// What the lead says to anything else comes last: it may meet the plan already in
+// the turn for its goal.
 const leadDecides = `steps:
-  - say: well
   - when: '"type":"plan_approval_request"'
     call: [{tool: SendMessage, input: {type: plan_approval_response, recipient: dev, request_id: dev, approve: false, content: and three}}]
-  - {say: refused}
   - when: '"type":"plan_approval_request"'
     call: [{tool: SendMessage, input: {to: dev, message: {type: plan_approval_response, request_id: dev, approve: true, permissionMode: bypassPermissions}}}]
   - {say: well, times: -1}
