@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -265,7 +266,9 @@ func (r *rig) checkJournal(place Place) (completed map[string]int) {
 }
 
 // checkTranscript: every tool call has exactly one result. Shown counts the
-// last line of each message that the transcript shows.
+// last line of each message that the transcript shows. Calls of the last line may
+// have none: a team whose work was all done when it was killed ends at once in its
+// next run, and its members do not come back to learn what had become of them.
 func (r *rig) checkTranscript(path string, shown map[string]int) {
 	r.t.Helper()
 	data, err := os.ReadFile(path)
@@ -273,6 +276,7 @@ func (r *rig) checkTranscript(path string, shown map[string]int) {
 		r.t.Fatal(err)
 	}
 	results := map[string]int{}
+	var last []teammate.ToolCall
 	for text := range strings.Lines(string(data)) {
 		var l struct{ Message teammate.Message }
 		if !strings.HasSuffix(text, "\n") {
@@ -281,6 +285,7 @@ func (r *rig) checkTranscript(path string, shown map[string]int) {
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			r.t.Fatalf("%s: a torn line: %q", path, text)
 		}
+		last = l.Message.ToolCalls()
 		for _, b := range l.Message.Content {
 			switch b.Type {
 			case teammate.ToolUseBlock:
@@ -295,7 +300,8 @@ func (r *rig) checkTranscript(path string, shown map[string]int) {
 		}
 	}
 	for id, n := range results {
-		if n != 1 {
+		open := slices.ContainsFunc(last, func(c teammate.ToolCall) bool { return c.ID == id })
+		if n != 1 && !(n == 0 && open) {
 			r.t.Errorf("%s: call %s has %d results", filepath.Base(filepath.Dir(path)), id, n)
 		}
 	}

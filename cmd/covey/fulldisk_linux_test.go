@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate"
 )
 
 // fullDiskScript runs a team on a small file system of its own, which is full soon,
@@ -20,7 +22,7 @@ covey tasks list --json > between.json; echo $? > between.code
 rm state/ballast
 covey up --trust > second.out 2> second.err; echo $? > second.code
 covey tasks list --json > after.json
-covey logs --json > logs.json
+cat state/full-*/transcripts/lead/*.jsonl > lead.jsonl
 `
 
 // TestFullDiskOfTheState (ADVERSARIAL 19): a team whose state folder's disk is full ends
@@ -64,7 +66,7 @@ func TestFullDiskOfTheState(t *testing.T) {
 	if said("second.code") != "0\n" {
 		t.Errorf("with room it ended with %s%s\n%s", said("second.code"), said("second.out"), said("second.err"))
 	}
-	refused := refusedCreates(t, said("logs.json"))
+	refused := refusedCreates(t, said("lead.jsonl"))
 	for i := range tasks {
 		subject, want := fmt.Sprintf("t%d", i), 1
 		if refused[subject] {
@@ -80,33 +82,31 @@ func TestFullDiskOfTheState(t *testing.T) {
 }
 
 // refusedCreates are the subjects of the tasks whose creation the full disk refused:
-// the lead was told so, and the script does not try again.
-func refusedCreates(t *testing.T, journal string) map[string]bool {
+// the lead was told so, and the script does not try again. The lead's transcript says
+// it: the journal, on the same full disk, may have lost the line.
+func refusedCreates(t *testing.T, transcript string) map[string]bool {
 	t.Helper()
 	called, refused := map[string]string{}, map[string]bool{}
-	for text := range strings.Lines(journal) {
-		var l struct {
-			Type string
-			Data struct {
-				ID, Name, Content string
-				Input             struct{ Subject string }
-				IsError           bool `json:"is_error"`
-			}
-		}
+	for text := range strings.Lines(transcript) {
+		var l struct{ Message teammate.Message }
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
-		if l.Data.Name != "TaskCreate" {
-			continue
-		}
-		switch {
-		case l.Type == "tool_call":
-			called[l.Data.ID] = l.Data.Input.Subject
-		case l.Type == "tool_result" && l.Data.IsError:
-			if !strings.Contains(l.Data.Content, "no space left") {
-				t.Errorf("the task %s was refused with %q", called[l.Data.ID], l.Data.Content)
+		for _, call := range l.Message.ToolCalls() {
+			var input struct{ Subject string }
+			if err := json.Unmarshal(call.Input, &input); err != nil {
+				t.Fatalf("%v in %s", err, text)
 			}
-			refused[called[l.Data.ID]] = true
+			called[call.ID] = input.Subject
+		}
+		for _, b := range l.Message.Content {
+			if !b.IsError {
+				continue
+			}
+			if !strings.Contains(b.Content, "no space left") {
+				t.Errorf("the task %s was refused with %q", called[b.ToolUseID], b.Content)
+			}
+			refused[called[b.ToolUseID]] = true
 		}
 	}
 	return refused
