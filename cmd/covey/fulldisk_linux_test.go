@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // fullDiskScript runs a team on a small file system of its own, which is full soon,
@@ -88,22 +86,27 @@ func refusedCreates(t *testing.T, transcript string) map[string]bool {
 	t.Helper()
 	called, refused := map[string]string{}, map[string]bool{}
 	for text := range strings.Lines(transcript) {
-		var l struct{ Message teammate.Message }
+		var l struct {
+			Message struct {
+				Content []struct {
+					ID        string                   // of a call
+					Input     struct{ Subject string } // of a call
+					ToolUseID string                   `json:"tool_use_id"`
+					Content   string
+					IsError   bool `json:"is_error"`
+				}
+			}
+		}
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
-		for _, call := range l.Message.ToolCalls() {
-			var input struct{ Subject string }
-			if err := json.Unmarshal(call.Input, &input); err != nil {
-				t.Fatalf("%v in %s", err, text)
-			}
-			called[call.ID] = input.Subject
-		}
 		for _, b := range l.Message.Content {
+			called[b.ID] = b.Input.Subject
 			if !b.IsError {
 				continue
 			}
-			if !strings.Contains(b.Content, "no space left") {
+			// The full disk may have ended the turn before the call was made.
+			if !strings.Contains(b.Content, "no space left") && b.Content != "interrupted" {
 				t.Errorf("the task %s was refused with %q", called[b.ToolUseID], b.Content)
 			}
 			refused[called[b.ToolUseID]] = true
