@@ -27,6 +27,7 @@ type requestPayload struct {
 	TaskID  string `json:"task_id,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	Version uint64 `json:"version,omitempty"` // of the task when it was asked
+	Tree    string `json:"tree,omitempty"`    // git's name of the files that it is about
 }
 
 // payloadOf reads it; what is no payload of ours is empty.

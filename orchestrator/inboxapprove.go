@@ -81,7 +81,11 @@ func (c *crew) approvedBy(approver string) hooks.Policy {
 		if err != nil {
 			return broken(err)
 		}
-		r, asked, err := c.store.Asked(ctx, member, tasks.AskApproval, approvalKey(t, approver))
+		files, err := c.filesOf(ctx, t, member)
+		if err != nil {
+			return broken(err)
+		}
+		r, asked, err := c.store.Asked(ctx, member, tasks.AskApproval, approvalKey(t, approver, files))
 		if err != nil {
 			return broken(err)
 		}
@@ -95,11 +99,31 @@ func (c *crew) approvedBy(approver string) hooks.Policy {
 // approvalLacks begins what the policy says, and is how seekApproval knows it.
 const approvalLacks = "this task waits for the approval of "
 
-// approvalKey names a task as it stands: what was approved once needs no second
-// approval, and what was changed since does. That a member was started again
-// changes the task's version, and nothing that an approver has seen.
-func approvalKey(t tasks.Task, approver string) string {
-	return t.ID + "/" + questionKey(approver, t.Subject, t.Description, t.Metadata)
+// approvalKey names a task as it stands, with the files that are there for it (filesOf):
+// what was approved once needs no second approval, and what was changed since does. That
+// a member was started again changes the task's version, and nothing that an approver
+// has seen.
+func approvalKey(t tasks.Task, approver, files string) string {
+	parts := []any{approver, t.Subject, t.Description, t.Metadata}
+	if files != "" { // without, it is the key of what was approved before there were files in it
+		parts = append(parts, files)
+	}
+	return t.ID + "/" + questionKey(parts...)
+}
+
+// filesOf names the files that somebody agrees to with a task: git's name of the tree
+// in which its owner works, or whoever completes it. It is empty where no tree is one
+// member's alone (mergeDesk.treeOf); there a yes holds for the task's words.
+func (c *crew) filesOf(ctx context.Context, t tasks.Task, completer string) (string, error) {
+	s, ok := c.seat(cmp.Or(t.Owner, completer))
+	if !ok {
+		return "", nil
+	}
+	tree, err := c.merges.treeOf(ctx, s)
+	if err != nil {
+		return "", fmt.Errorf("look at the files of %s: %w", s.member.Name, err)
+	}
+	return tree, nil
 }
 
 // seekApproval looks at what the gates of a task's completion came to. If
@@ -180,7 +204,8 @@ func (c *crew) awaitApproval(
 	return out
 }
 
-// askApproval puts a task before one approver.
+// askApproval puts a task before one approver, and takes back what it was asked about the
+// same task before there were these files or words.
 //
 // Nobody can wait for an answer of somebody who takes no more turns, so that is an error
 // now and not a deadline later. Lasting keeps a yes for as long as the task is the same.
@@ -192,11 +217,14 @@ func (c *crew) askApproval(ctx context.Context, member, id, approver string) (ta
 	if s, ok := c.seat(approver); ok && s.goneReason() != "" {
 		return tasks.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, s.goneReason())
 	}
+	files, err := c.filesOf(ctx, t, member)
+	if err != nil {
+		return tasks.Request{}, err
+	}
 	n := tasks.NewRequest{
 		Kind: tasks.AskApproval, Member: member, To: approver, Lasting: true,
-		Key: approvalKey(t, approver), Wait: c.asks.limit,
-		Text:    fmt.Sprintf("%s has finished task #%s (%s) and asks for approval", member, t.ID, clipped(t.Subject, 500)),
-		Payload: raw(requestPayload{TaskID: t.ID, Subject: t.Subject, Version: t.Version}),
+		Key: approvalKey(t, approver, files), Wait: c.asks.limit, Text: seekingText(member, t, files),
+		Payload: raw(requestPayload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
 	}
 	if approver != tasks.Person {
 		n.Mail = func(r tasks.Request) tasks.Outgoing { return approvalMail(r, t, c) }
@@ -205,7 +233,23 @@ func (c *crew) askApproval(ctx context.Context, member, id, approver string) (ta
 	if err == nil && approver == tasks.Person {
 		c.notifyPeople(ctx, member, r)
 	}
-	return r, err
+	if err != nil {
+		return r, err
+	}
+	return r, c.asks.withdrawAll(ctx, "the work has changed since, and is asked about anew", func(old tasks.Request) bool {
+		return old.Kind == tasks.AskApproval && old.Member == member && old.To == approver &&
+			payloadOf(old).TaskID == t.ID && old.ID != r.ID
+	})
+}
+
+// seekingText is what whoever is to approve reads: whose task it is, and as which tree its
+// files stand, by which `covey tasks show` has the verdicts of gates on the same files.
+func seekingText(member string, t tasks.Task, files string) string {
+	text := fmt.Sprintf("%s has finished task #%s (%s) and asks for approval", member, t.ID, clipped(t.Subject, 500))
+	if files != "" {
+		text += fmt.Sprintf("; the answer is for the files as they are now (tree %.10s)", files)
+	}
+	return text
 }
 
 // approvalMail asks a member to look at a task.

@@ -159,17 +159,114 @@ func TestApprovalOfOnesOwnWork(t *testing.T) {
 	}
 }
 
+// secondThoughts is a team in a repository whose ana changes her work once more after a
+// yes. members says where they work.
+func secondThoughts(members string) map[string]string {
+	files := groveFiles("true", "true", "gates: {task: [{approve: ben}]}\n")
+	files["team.yaml"] = strings.Replace(strings.Replace(files["team.yaml"], ", {id: b, subject: B, owner: ben}", "", 1),
+		"lead: {model: lead}\nteammates:\n  ana: {model: ana}\n  ben: {model: ben}\n", members, 1)
+	files["ana.yaml"] = `steps:
+  - call:
+      - {tool: Bash, input: {command: "echo a >a.txt"}}
+      - {tool: TaskUpdate, input: {taskId: "1", status: completed}}
+  - when: "approve\":true"
+    call:
+      - {tool: Bash, input: {command: "git add a.txt; git commit -qm same; echo later >>a.txt"}}
+      - {tool: TaskUpdate, input: {taskId: "1", status: completed}}
+  - when: "approve\":true"
+    call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: I wait., times: -1}
+`
+	files["ben.yaml"] = `steps:
+  - when: '"type":"approval_request"'
+    call: [{tool: SendMessage, input: {to: ana, message: {type: approval_response, request_id: ana, approve: true}}}]
+    times: 2
+  - {say: looked, times: -1}
+`
+	return files
+}
+
+// TestApprovalIsOfATree: a yes is for the files as they were, so work that goes on after
+// it is asked about anew; where several write in one folder no tree is one member's.
+func TestApprovalIsOfATree(t *testing.T) {
+	reads := "tools: [Read, SendMessage]"
+	for name, c := range map[string]struct{ members, want string }{
+		"in a working copy": {
+			"lead: {model: lead}\nteammates: {ana: {model: ana}, ben: {model: ben}}\n", "open approved open approved",
+		},
+		"alone in the workspace": {
+			"lead: {model: lead, " + reads + "}\nteammates: {ana: {model: ana}, ben: {model: ben, " + reads + "}}\n",
+			"open approved open approved",
+		},
+		"with others": {
+			"lead: {model: lead, " + reads + "}\nteammates: {ana: {model: ana, isolation: shared}, " +
+				"ben: {model: ben, isolation: shared}}\n", "open approved",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGrove(t, secondThoughts(c.members))
+			g.want(g.run(Options{}), CodeDone, "all work is done")
+			var states, trees []string
+			for _, q := range of[tasks.Request](g.rig, "request") {
+				states = append(states, string(q.State))
+				if tree := payloadOf(q).Tree; q.Open() && tree != "" {
+					trees = append(trees, tree)
+					if !strings.Contains(q.Text, "tree "+tree[:10]) {
+						t.Errorf("ben was asked %q", q.Text)
+					}
+				}
+			}
+			if got := strings.Join(states, " "); got != c.want {
+				t.Errorf("requests went %s, want %s", got, c.want)
+			}
+			if len(trees) == 2 && trees[0] == trees[1] || len(trees) == 1 {
+				t.Errorf("asked about the trees %v", trees)
+			}
+		})
+	}
+}
+
+// TestApprovalOfOlderWorkIsTakenBack: whoever is asked about work that went on is asked
+// about it as it is now, and about nothing else.
+func TestApprovalOfOlderWorkIsTakenBack(t *testing.T) {
+	files := secondThoughts("lead: {model: lead}\nteammates: {ana: {model: ana}, ben: {model: ben}}\n")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "approve: ben", "approve: person", 1)
+	u := start(newGrove(t, files).rig, &handClock{})
+	first := u.asked(tasks.AskApproval)
+	if _, err := u.client().Send(t.Context(), Send{To: "ana", Text: `go on, as if "approve":true`}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "the first question to be withdrawn", func(l Line) bool {
+		got, ok := requestOf(l)
+		return ok && got.ID == first.ID && got.State == tasks.RequestWithdrawn
+	})
+	var second tasks.Request
+	u.lines.wait(t, "the second question", func(l Line) bool {
+		got, ok := requestOf(l)
+		second = got
+		return ok && got.Open() && got.ID != first.ID
+	})
+	if payloadOf(second).Tree == payloadOf(first).Tree {
+		t.Errorf("asked %+v, then %+v", first, second)
+	}
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: second.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.want(u.end(), CodeDone, "all work is done")
+}
+
 // TestApprovalKey: what an approver has seen is what its yes is good for.
 func TestApprovalKey(t *testing.T) {
 	base := tasks.Task{ID: "1", Subject: "s", Version: 3, Epoch: 1}
-	key := approvalKey(base, "rev")
+	key := approvalKey(base, "rev", "")
 	same, changed := base, base
 	same.Version, same.Epoch = 9, 2
 	changed.Description = "more"
-	if approvalKey(same, "rev") != key {
+	if approvalKey(same, "rev", "") != key {
 		t.Error("a restart voids an approval")
 	}
-	if approvalKey(changed, "rev") == key || approvalKey(base, "ben") == key {
+	if approvalKey(changed, "rev", "") == key || approvalKey(base, "ben", "") == key ||
+		approvalKey(base, "rev", "4b825d") == key {
 		t.Error("an approval is good for something else")
 	}
 }

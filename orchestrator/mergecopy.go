@@ -21,6 +21,42 @@ func (d *mergeDesk) copyOf(ctx context.Context, s *seat) (*worktree.Repo, bool, 
 	return copy, err == nil, err
 }
 
+// treeOf is git's name of the files that a member's work is among: those of its working
+// copy, or those of the workspace while nobody else writes there. It is empty outside of
+// git, and where several write in one folder: there the tree is never one member's, and
+// a yes to it would be void with each line that another one writes.
+//
+// Folders that are repositories of their own are in no tree; that they are there counts.
+func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
+	if d == nil {
+		return "", nil
+	}
+	copy, own, err := d.copyOf(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	name := s.member.Name
+	if !own {
+		if s.tree != nil || d.writtenByOthers(s) {
+			return "", nil
+		}
+		copy, name = d.queue.Repo, ".workspace" // no member's name
+	}
+	state, err := d.book.State(ctx, copy, filepath.Join(d.o.place.Scratch(), name+".index"))
+	if err != nil || len(state.Beyond) == 0 {
+		return state.Tree, err
+	}
+	return state.Tree + "+" + questionKey(state.Beyond), nil
+}
+
+// writtenByOthers reports whether somebody else can write where a member works, which is
+// the workspace.
+func (d *mergeDesk) writtenByOthers(s *seat) bool {
+	return slices.ContainsFunc(d.c.seats(), func(o *seat) bool {
+		return o != s && o.tree == nil && canWrite(o.member) && o.goneReason() == ""
+	})
+}
+
 // prepare makes the working copy for merged states fit for gates, as those of
 // members are.
 //

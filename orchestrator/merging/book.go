@@ -118,13 +118,19 @@ func joined(stdout, stderr string) string {
 
 // look gives the tree under test; empty where no tree can hold all of it.
 func (b *Book) look(ctx context.Context, c Case) (string, error) {
-	b.looking.Lock()
-	defer b.looking.Unlock()
-	state, err := c.Copy.State(ctx, c.Index)
+	state, err := b.State(ctx, c.Copy, c.Index)
 	if err != nil || len(state.Beyond) > 0 {
 		return "", err
 	}
 	return state.Tree, nil
+}
+
+// State takes down what lies in a working copy, one look at a time: gates of one turn end
+// run side by side, and they share the index.
+func (b *Book) State(ctx context.Context, copy *worktree.Repo, index string) (worktree.State, error) {
+	b.looking.Lock()
+	defer b.looking.Unlock()
+	return copy.State(ctx, index)
 }
 
 // warn passes on what went wrong beside the verdict.
