@@ -89,11 +89,14 @@ func isReport(text string, cut bool) bool {
 // runPolicy asks a policy that ships with covey. It may be written by somebody
 // who embeds us, so a panic in it refuses instead of ending the team.
 func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
-	policy := r.opts.Policies[h.Policy]
 	refuse := func(format string, args ...any) {
 		v = verdict{Result: Result{ExitCode: -1}}
 		v.refuse(r.known, max(r.known.exit2, refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format,
 			args...))
+	}
+	var policy Policy
+	if r.opts.Policies != nil {
+		policy = r.opts.Policies(h.Policy)
 	}
 	if policy == nil {
 		refuse("there is no policy of that name")

@@ -87,7 +87,7 @@ func TestOnlyCommandGatesAreAskedFor(t *testing.T) {
 	policy := Settings{TaskCompleted: {{Hooks: []Handler{{Policy: "fine", Gate: true}}}}}
 	for name, settings := range map[string]Settings{"hook": on(TaskCompleted, "true"), "policy": policy} {
 		out := completing(t, &Options{
-			Policies: map[string]Policy{"fine": func(context.Context, Input) Result { return Result{Outcome: Success} }},
+			Policies: named(map[string]Policy{"fine": func(context.Context, Input) Result { return Result{Outcome: Success} }}),
 			Gates: func(context.Context, Input, Handler) GateRun {
 				t.Errorf("a %s was taken for a gate with a command", name)
 				return GateRun{}

@@ -61,7 +61,7 @@ type Options struct {
 	Spawned   func(pid int, in Input) (release func())
 	EnvFile   func(in Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or empty: none
 	Who       func(in Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: what the payload says
-	Policies  map[string]Policy                    // what gates may name (Handler.Policy)
+	Policies  func(name string) Policy             // what a gate names (Handler.Policy); nil, or giving nil: there is none
 	Callbacks *Registry                            // hooks that are Go functions; nil: none. It may change while the Runner runs
 	Models    Model                                // answers prompt and agent hooks; nil: they cannot judge
 	Tools     Tools                                // makes the calls of mcp_tool hooks; nil: no server is connected

@@ -381,12 +381,17 @@ func TestSpill(t *testing.T) {
 	}
 }
 
+// named gives policies by their names.
+func named(policies map[string]Policy) func(string) Policy {
+	return func(name string) Policy { return policies[name] }
+}
+
 func TestPolicies(t *testing.T) {
 	b := newBench(t)
 	policy := func(name string) Settings {
 		return Settings{TeammateIdle: {{Hooks: []Handler{{Gate: true, Policy: name}}}}}
 	}
-	opts := Options{Policies: map[string]Policy{
+	opts := Options{Policies: named(map[string]Policy{
 		"ok": func(context.Context, Input) Result { return Result{Outcome: Success} },
 		"no": func(_ context.Context, in Input) Result {
 			return Result{Outcome: Blocking,
@@ -394,7 +399,7 @@ func TestPolicies(t *testing.T) {
 		},
 		"panic": func(context.Context, Input) Result { panic("ouch") },
 		"error": func(context.Context, Input) Result { return Result{Outcome: NonBlockingError} },
-	}}
+	})}
 	for name, want := range map[string]string{
 		"ok": "", "no": "no, " + b.cwd, "panic": "[panic]: the policy broke off: ouch",
 		"error":   "Blocked by hook",

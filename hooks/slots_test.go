@@ -20,7 +20,9 @@ import (
 func TestSlotsAreGivenBack(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	b := newBench(t)
-	opts := Options{Parallel: 1, Policies: map[string]Policy{"panic": func(context.Context, Input) Result { panic("ouch") }}}
+	opts := Options{Parallel: 1, Policies: named(map[string]Policy{
+		"panic": func(context.Context, Input) Result { panic("ouch") },
+	})}
 	endings := []Handler{{Command: "exit 0"}, {Command: "exit 2"}, {Command: "kill -9 $$"}, {Command: "/no/such"},
 		{Command: "sleep 9", Timeout: 0.05}, {Command: "no-such", Args: []string{}}, {Gate: true, Policy: "panic"}}
 	group := Group{}

@@ -145,7 +145,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
 		Gates:      c.gateRun,
-		Policies:   c.withApprovals(c.policies()),
+		Policies:   c.policy,
 		Callbacks:  c.functions,
 		Models:     &hookModels{o: o, c: c, asked: map[askedBy]*script.Model{}},
 		Tools:      &hookTools{c: c, servers: c.servers},

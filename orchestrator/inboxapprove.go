@@ -32,17 +32,13 @@ func approverOf(name string) string {
 	return name
 }
 
-// withApprovals adds the policies by which gates ask for approval to those that
-// ship with covey: one for each member, and one for people.
-//
-// There is one for each member and not only for those that the spec names, because hooks
-// may be taken up anew while the team works, and may name others then.
-func (c *crew) withApprovals(policies map[string]hooks.Policy) map[string]hooks.Policy {
-	policies[approvePolicy+"person"] = c.approvedBy(tasks.Person)
-	for _, s := range c.seats() {
-		policies[approvePolicy+s.member.Name] = c.approvedBy(s.member.Name)
+// policy is what a gate names: one that ships with covey, or the approval of somebody. It is
+// looked for when the gate is asked, because spec and members may change until then.
+func (c *crew) policy(name string) hooks.Policy {
+	if who, ok := strings.CutPrefix(name, approvePolicy); ok {
+		return c.approvedBy(approverOf(who))
 	}
-	return policies
+	return c.policies()[name]
 }
 
 // completing is the key under which a context has the name of whoever completes a
@@ -214,7 +210,10 @@ func (c *crew) askApproval(ctx context.Context, member, id, approver string) (ta
 	if err != nil {
 		return tasks.Request{}, fmt.Errorf("read the task to approve: %w", err)
 	}
-	if s, ok := c.seat(approver); ok && s.goneReason() != "" {
+	switch s, ok := c.seat(approver); {
+	case !ok && approver != tasks.Person: // its spec is taken up in this moment
+		return tasks.Request{}, fmt.Errorf("%s is not in the team; try again in a moment", approver)
+	case ok && s.goneReason() != "":
 		return tasks.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, s.goneReason())
 	}
 	files, err := c.filesOf(ctx, t, member)

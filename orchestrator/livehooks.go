@@ -37,7 +37,8 @@ func (l *liveHooks) watchNames() []string { return l.now().runner.WatchNames() }
 // now is the version that counts now.
 func (l *liveHooks) now() *hookState { return l.state.Load() }
 
-// renew has other layers count from the next event on.
-func (l *liveHooks) renew(to layers) {
-	l.state.Store(&hookState{runner: l.now().runner.Renew(to.sources), layers: to})
+// renew has other layers count from the next event on. sources are theirs, and those
+// that covey has put there itself (withOwned).
+func (l *liveHooks) renew(to layers, sources []hooks.Source) {
+	l.state.Store(&hookState{runner: l.now().runner.Renew(sources), layers: to})
 }

@@ -125,7 +125,7 @@ func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	c.live.renew(l)
+	c.live.renew(l, withOwned(team, l.sources))
 	for i, s := range seats {
 		was := s.rules()
 		s.mate.Reconfigure(was, next[i])

@@ -40,7 +40,14 @@ func newLiving(t *testing.T, files map[string]string) *living {
 	for name, text := range files {
 		all[name] = text
 	}
-	l := &living{underway: start(newRig(t, all), &handClock{})}
+	return livingOn(newRig(t, all))
+}
+
+// livingOn is newLiving for a rig that stands.
+func livingOn(r *rig) *living {
+	t := r.t
+	t.Helper()
+	l := &living{underway: start(r, &handClock{})}
 	l.until("team_started", 1)
 	l.lines.wait(t, "the lead's first turn", func(line Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
 	client, err := Dial(t.Context(), l.o.Place())
@@ -251,4 +258,58 @@ func (l *living) down() {
 	if e := l.end(); e.Code != CodeUnfinished {
 		l.t.Errorf("ending %+v", e)
 	}
+}
+
+// TestLivingApprover: who joins a running team can be asked for approval at once.
+func TestLivingApprover(t *testing.T) {
+	l := newLiving(t, map[string]string{
+		"dev.yaml": `steps:
+  - {say: Fine.}
+  - {when: 'Make it|"approve":true', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}], times: 2}
+  - {say: I wait., times: -1}
+`,
+		"rev.yaml": `steps:
+  - when: '"type":"approval_request"'
+    call: [{tool: SendMessage, input: {to: dev, message: {type: approval_response, request_id: dev, approve: true}}}]
+  - {say: Looked., times: -1}
+`,
+	})
+	if _, err := l.rewrite(livingSpec + "  rev: {model: {provider: script, script: rev.yaml}}\n" +
+		"gates: {task: [{approve: rev}]}\ntasks: [{id: a, subject: Make it, owner: dev}]\n"); err != nil {
+		t.Fatal(err)
+	}
+	l.lines.wait(t, "the task to be completed", func(line Line) bool {
+		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
+	})
+	var states []string
+	for _, q := range of[tasks.Request](l.rig, "request") {
+		states = append(states, string(q.State)+" by "+q.To)
+	}
+	if got := strings.Join(states, ", "); got != "open by rev, approved by rev" {
+		t.Errorf("requests went %s", got)
+	}
+	l.down()
+}
+
+// TestLivingOwns: what a member may write is looked at from the moment on in which a
+// running team is told so.
+func TestLivingOwns(t *testing.T) {
+	worker := `steps:
+  - {say: Fine.}
+  - {when: Make it, call: [{tool: Bash, input: {command: "echo x >shared.txt"}}]}
+  - {when: owns, say: I see., times: -1}
+  - {say: Fine., times: -1}
+`
+	files := groveFiles("true", "true", "keep: true\n")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "tasks: [{id: a, subject: A, owner: ana}, {id: b, subject: B, owner: ben}]\n", "", 1)
+	files["ana.yaml"] = worker
+	l := livingOn(newGrove(t, files).rig)
+	owning := strings.Replace(files["team.yaml"], "ana: {model: ana}", "ana: {model: ana, owns: [docs/**]}", 1)
+	if _, err := l.rewrite(owning + "tasks: [{id: a, subject: Make it, owner: ana}]\n"); err != nil {
+		t.Fatal(err)
+	}
+	l.lines.wait(t, "the refusal", func(line Line) bool {
+		return line.Type == "hook_feedback" && strings.Contains(string(line.Data), "shared.txt")
+	})
+	l.down()
 }

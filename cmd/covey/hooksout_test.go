@@ -43,16 +43,9 @@ func TestFiredWire(t *testing.T) {
 	}
 }
 
-// TestAbsentPolicies: fired by hand, a policy refuses and says why.
-func TestAbsentPolicies(t *testing.T) {
-	sources := []hooks.Source{{Settings: hooks.Settings{hooks.TeammateIdle: {{Hooks: []hooks.Handler{
-		{Policy: "report-sent", Gate: true}, {Type: "command", Command: "true"},
-	}}}}}}
-	absent := absentPolicies(sources)
-	if len(absent) != 1 {
-		t.Fatalf("%d policies, want 1", len(absent))
-	}
-	r := absent["report-sent"](t.Context(), hooks.Input{})
+// TestAbsentPolicy: fired by hand, a policy refuses and says why.
+func TestAbsentPolicy(t *testing.T) {
+	r := absentPolicy("report-sent")(t.Context(), hooks.Input{})
 	if r.Outcome == hooks.Success || !strings.Contains(r.Feedback, "report-sent looks at a running team") {
 		t.Errorf("%+v", r)
 	}

@@ -111,7 +111,7 @@ func (c *cli) fireAt(ctx context.Context, set *hookSet, in hooks.Input) error {
 		return err
 	}
 	opts := hooks.Options{
-		Env: os.Environ(), ProjectDir: set.workspace, Policies: absentPolicies(set.sources),
+		Env: os.Environ(), ProjectDir: set.workspace, Policies: absentPolicy,
 		SpillDir: filepath.Join(home, "hooks-run"), // no team's place: there may be none
 	}
 	if set.team != nil {
@@ -146,22 +146,13 @@ func (c *cli) fireAt(ctx context.Context, set *hookSet, in hooks.Input) error {
 	return c.out.json(fired(outcome))
 }
 
-// absentPolicies stand in for the policies that gates name: those look at a
-// running team, and by hand there is none. As gates that cannot run, they
-// refuse.
-func absentPolicies(sources []hooks.Source) map[string]hooks.Policy {
-	absent := map[string]hooks.Policy{}
-	for h := range handlersOf(sources) {
-		name := h.Policy
-		if name == "" {
-			continue
-		}
-		absent[name] = func(context.Context, hooks.Input) hooks.Result {
-			text := "the policy " + name + " looks at a running team and cannot be asked by hand"
-			return hooks.Result{Outcome: hooks.NonBlockingError, ExitCode: -1, Feedback: text, Warning: text}
-		}
+// absentPolicy stands in for a policy that a gate names: those look at a running
+// team, and by hand there is none. As gates that cannot run, they refuse.
+func absentPolicy(name string) hooks.Policy {
+	return func(context.Context, hooks.Input) hooks.Result {
+		text := "the policy " + name + " looks at a running team and cannot be asked by hand"
+		return hooks.Result{Outcome: hooks.NonBlockingError, ExitCode: -1, Feedback: text, Warning: text}
 	}
-	return absent
 }
 
 // asksTeam reports whether a hook asks a model or a server of the team.
