@@ -102,7 +102,7 @@ func (f *foreigner) acp(start *offer) (thinker, error) {
 		Command: append(f.launch.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
 		Connect: f.connect, System: f.system, SystemBy: p.systemBy,
 		Session: f.past.ID, SessionMade: f.past.Made, OnSession: f.keepSession,
-		Brief: f.makeUp, History: f.history, Started: f.started, OnUsage: f.bill.addTotal, OnLive: f.bill.addLive, Quirks: p.quirks,
+		Brief: f.makeUp, History: f.history, Started: f.alive, OnUsage: f.bill.addTotal, OnLive: f.bill.addLive, Quirks: p.quirks,
 		Timeouts: f.o.patience, Backoff: f.o.backoff, Restarts: programRestarts(f.seat.member.Restart),
 	})
 }
@@ -189,6 +189,16 @@ func (f *foreigner) connect() ([]acp.MCPServer, error) {
 // started notes whose the program is, for calls that it and its tools make.
 func (f *foreigner) started(pid int) (release func()) {
 	return f.seat.crew.processes.Register(pid, Owner{Kind: MemberTool, Member: f.seat.member.Name})
+}
+
+// alive is started for a program that is given a token with each of its lives: the token
+// ends with the life. What the program has handed it to does not speak for the member.
+func (f *foreigner) alive(pid int) (release func()) {
+	forget := f.started(pid)
+	return func() {
+		forget()
+		f.seat.crew.mcpRevoke(f.seat)
+	}
 }
 
 // pairs are variables as a process gets them.

@@ -247,6 +247,14 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 		f.log("deaf %s", f.session)
 		signal.Ignore(syscall.SIGTERM)
 		select {}
+	case "stop": // as SIGSTOP does, until somebody has it continue
+		f.log("stopped %d", os.Getpid())
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case "await": // FILE of the fake's folder; is heard of meanwhile
+		for _, err := os.Stat(filepath.Join(f.dir, rest)); err != nil; _, err = os.Stat(filepath.Join(f.dir, rest)) {
+			f.send(`{"jsonrpc":"2.0","method":"vendor/news","params":{}}`)
+			time.Sleep(5 * time.Millisecond)
+		}
 	case "hang": // until it is told to stop
 		f.log("hang")
 		for n := range f.lines {

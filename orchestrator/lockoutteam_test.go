@@ -78,13 +78,16 @@ type underway struct {
 	failed chan error
 }
 
-// start starts the team of a rig.
-func start(r *rig, clock *handClock) *underway {
+// start starts the team of a rig; edits change what runs it before.
+func start(r *rig, clock *handClock, edits ...func(*Orchestrator)) *underway {
 	r.t.Helper()
 	ctx, stop := context.WithCancelCause(r.t.Context())
 	u := &underway{rig: r, clock: clock, stop: stop, ending: make(chan Ending, 1), failed: make(chan error, 1)}
 	u.o = r.orchestrator(Options{})
 	u.o.clock = clock.clock()
+	for _, edit := range edits {
+		edit(u.o)
+	}
 	go func() {
 		e, err := u.o.Run(ctx)
 		u.ending <- e

@@ -94,7 +94,10 @@ func (c *crew) mcpRevoke(s *seat) {
 	}
 }
 
-// desk is where a member's calls go; it is made when it is first needed.
+// desk is where a member's calls go; it is made when the member's life first needs it.
+//
+// A desk belongs to one life of its member, whose epoch it acts under: what the life
+// before it has left there is cut off, as the store would refuse it anyway.
 func (c *crew) desk(s *seat) (*toolDesk, error) {
 	t := &c.tools
 	t.mu.Lock()
@@ -102,8 +105,9 @@ func (c *crew) desk(s *seat) (*toolDesk, error) {
 	if t.closed {
 		return nil, errEnding
 	}
-	if d := t.desks[s.member.Name]; d != nil {
-		return d, nil
+	old := t.desks[s.member.Name]
+	if old != nil && old.seat == s {
+		return old, nil
 	}
 	list, err := s.foreignTools()
 	if err != nil {
@@ -121,6 +125,9 @@ func (c *crew) desk(s *seat) (*toolDesk, error) {
 		t.desks = map[string]*toolDesk{}
 	}
 	t.desks[s.member.Name] = d
+	if old != nil {
+		t.serving.Go(old.book.close)
+	}
 	return d, nil
 }
 
@@ -204,6 +211,11 @@ func ownOrigin(origin []string, addr string) bool {
 	return err == nil && u.Scheme == "http" && u.Host == addr
 }
 
+// errOldToken refuses a token that is nobody's. Most of those that come were somebody's:
+// a program that was stopped or cut off and speaks late is to read why.
+var errOldToken = fmt.Errorf("%w: it was never given out, or the agent program that had it has ended or was begun anew",
+	auth.ErrInvalidToken)
+
 // grantKey is under what verify leaves the grant in a token's extra fields.
 const grantKey = "grant"
 
@@ -220,7 +232,7 @@ func (t *toolServer) verify(_ context.Context, token string, _ *http.Request) (*
 		}
 	}
 	if found == nil || token == "" {
-		return nil, auth.ErrInvalidToken
+		return nil, errOldToken
 	}
 	return &auth.TokenInfo{UserID: found.member, Extra: map[string]any{grantKey: found}}, nil
 }

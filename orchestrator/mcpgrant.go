@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -60,7 +59,7 @@ func whileGranted(next http.Handler) http.Handler {
 		id, ok := g.begin(cancel)
 		defer g.end(id)
 		if !ok {
-			http.Error(w, auth.ErrInvalidToken.Error(), http.StatusUnauthorized)
+			http.Error(w, errOldToken.Error(), http.StatusUnauthorized)
 			return
 		}
 		if r.Header.Get("Mcp-Session-Id") == "" {

@@ -1,0 +1,225 @@
+package orchestrator
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// shownTo is what a member's transcript shows of the texts that tests send, in order
+// and by sender: "mail boss-1." is the first of boss.
+func shownTo(t *testing.T, place Place, member string) map[string][]string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(place.Transcripts(), member, "*.jsonl"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("%s has the transcripts %v (%v)", member, paths, err)
+	}
+	data, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string][]string{}
+	for text := range strings.Lines(string(data)) {
+		var l struct{ Message teammate.Message }
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("a torn line in the transcript of %s: %q", member, text)
+		}
+		for _, b := range l.Message.Content {
+			for _, piece := range strings.Split(b.Text, "mail ")[1:] {
+				key, _, _ := strings.Cut(piece, ".")
+				from, _, _ := strings.Cut(key, "-")
+				shown[from] = append(shown[from], key)
+			}
+		}
+	}
+	return shown
+}
+
+// numbered are the texts of a sender, as shownTo has them.
+func numbered(from string, n int) (keys []string) {
+	for i := range n {
+		keys = append(keys, fmt.Sprintf("%s-%d", from, i+1))
+	}
+	return keys
+}
+
+// wantShown checks that a member was shown all of some senders' texts, once and in order.
+func wantShown(t *testing.T, place Place, member string, n int, senders ...string) {
+	t.Helper()
+	shown := shownTo(t, place, member)
+	for _, from := range senders {
+		if want := numbered(from, n); !slices.Equal(shown[from], want) {
+			t.Errorf("%s was shown of %s: %v, want %v", member, from, shown[from], want)
+		}
+	}
+}
+
+// restsUntil is the machine's clock, save that a member which failed rests until the
+// test lets it go on.
+func restsUntil(free <-chan time.Time) clock {
+	return clock{now: time.Now, after: func(d time.Duration) <-chan time.Time {
+		if d == firstRest || d == 2*firstRest {
+			return free
+		}
+		return time.After(d)
+	}}
+}
+
+// TestRecipientIsDeadAtSend (ADVERSARIAL 24): what a colleague and a person write to a
+// member whose agent has died, and that rests before its next life, is kept; the next
+// life is shown it once, and of each sender in the order of sending.
+func TestRecipientIsDeadAtSend(t *testing.T) {
+	const letters = 5
+	stateHome(t)
+	var lives atomic.Int32
+	dies := func(Brief) (teammate.Agent, error) {
+		if lives.Add(1) == 1 {
+			return nil, errors.New("no luck")
+		}
+		return agentFunc(func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+			h.Call(ctx, teammate.ToolCall{ID: "c", Name: "TaskUpdate", Input: []byte(`{"taskId":"1","status":"completed"}`)})
+			return teammate.Reply{Text: "done"}, nil
+		}), nil
+	}
+	dead, told := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	writes := made(func(ctx context.Context, _ []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+		once.Do(func() {
+			defer close(told)
+			<-dead
+			for i, key := range numbered("boss", letters) {
+				h.Call(ctx, teammate.ToolCall{ID: fmt.Sprint("s", i), Name: "SendMessage", Input: raw(map[string]string{
+					"to": "dev", "message": "mail " + key + ".", "summary": "news",
+				})})
+			}
+		})
+		return teammate.Reply{Text: "told"}, nil
+	})
+	spec := strings.Replace(givenSpec, "dev: {agent: dev", "dev: {agent: dev, restart: {max: 2, within: 5m}", 1) +
+		"tasks: [{subject: Look around, owner: dev}]\n"
+	o, log, err := given(t, t.TempDir(), spec, Options{Agents: map[string]AgentMaker{"boss": writes, "dev": dies}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := make(chan time.Time)
+	o.clock = restsUntil(free)
+	ended := make(chan Ending, 1)
+	go func() {
+		e, err := o.Run(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- e
+	}()
+	log.wait(t, "dev's death", func(l Line) bool { return l.Type == "member_restarts" })
+	close(dead)
+	c, err := Dial(t.Context(), o.Place())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, key := range numbered("person", letters) {
+		if _, err := c.Send(t.Context(), Send{To: "dev", Text: "mail " + key + "."}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-told
+	if n := lives.Load(); n != 1 {
+		t.Errorf("dev lives already for the %d. time", n)
+	}
+	close(free)
+	if e := <-ended; e.Code != CodeDone {
+		t.Fatalf("%+v\n%s", e, show(log.all()))
+	}
+	wantShown(t, o.Place(), "dev", letters, "boss", "person")
+}
+
+// deadSpec is a team whose dev fails twice before it works, and whose lead writes to it
+// when it is told to.
+var deadSpec = map[string]string{
+	"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, restart: {max: 9, within: 1h}}\n", 1) +
+		"tasks: [{id: a, subject: Do it, owner: dev}]\n",
+	"lead.yaml": `steps:
+  - when: 'write now'
+    call:
+      - {tool: SendMessage, input: {to: dev, message: "mail lead-1.", summary: news}}
+      - {tool: SendMessage, input: {to: dev, message: "mail lead-2.", summary: news}}
+      - {tool: SendMessage, input: {to: dev, message: "mail lead-3.", summary: news}}
+  - {say: Fine., times: -1}
+`,
+	"dev.yaml": `steps:
+  - {error: {type: overloaded}, times: 2}
+  - {when: '#1', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {say: Fine., times: -1}
+`,
+}
+
+// TestRecipientAndCoveyAreDead (ADVERSARIAL 24): a member rests after its death, gets
+// mail of two senders, and covey itself is killed. When it comes back, the member does
+// as well, and is shown each text once and in order.
+func TestRecipientAndCoveyAreDead(t *testing.T) {
+	const letters = 3
+	r := newRig(t, deadSpec)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // killed
+	}
+	t.Cleanup(kill)
+	lines := bufio.NewScanner(out)
+	until := func(typ string, n int) {
+		for n > 0 && lines.Scan() {
+			if strings.HasSuffix(lines.Text(), typ) {
+				n--
+			}
+		}
+		if n > 0 {
+			t.Fatalf("covey ended without %s", typ)
+		}
+	}
+	until(" dev member_restarts", 1)
+	place, err := PlaceOf("crew", r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Dial(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "write now"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range numbered("person", letters) {
+		if _, err := c.Send(t.Context(), Send{To: "dev", Text: "mail " + key + "."}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(" tool_result", letters)
+	kill()
+	u := start(r, &handClock{}) // whose rests are short
+	r.want(u.end(), CodeDone, "all work is done")
+	wantShown(t, place, "dev", letters, "lead", "person")
+	r.completedOnce()
+}

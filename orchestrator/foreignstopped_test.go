@@ -1,0 +1,144 @@
+package orchestrator
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/acp"
+)
+
+// stoppedPlay is a program that claims its task and is stopped in the middle of it. If
+// it ever goes on, it completes the task; its next life does so when it may.
+var stoppedPlay = []act{
+	{When: "You own task #1", Do: []string{claims, "stop", finishes}},
+	{When: "own open tasks", Do: []string{"await free", finishes}},
+	{When: "go on", Do: []string{finishes}},
+}
+
+// oldVoice speaks with the connection and the token of a program that is stopped, as
+// something that it has left behind could.
+func oldVoice(t *testing.T, dir string) *mcpByHand {
+	t.Helper()
+	voice := &mcpByHand{url: toldFake(t, dir, "url")[0], bearer: "Bearer " + toldFake(t, dir, "token")[0]}
+	if list, err := voice.call(mcpList, "", "{}"); err != nil || !strings.Contains(list, "#1 [in_progress]") {
+		t.Fatalf("the program's tools say %q (%v) while it is stopped", list, err)
+	}
+	return voice
+}
+
+// TestStoppedProgram (ADVERSARIAL 21): an agent program is stopped in the middle of its
+// turn. Whoever notices it, its silence or the turn's time limit, ends the process before
+// another one is begun. It cannot be continued, and what still has its connection or its
+// token is refused: the task is as its next life has it.
+func TestStoppedProgram(t *testing.T) {
+	const short, soon = 300 * time.Millisecond, 50 * time.Millisecond
+	for name, tc := range map[string]struct {
+		member  string       // what the spec has of dev besides its agent
+		waits   acp.Timeouts // for the program
+		noticed string       // type of the line that says so
+		restart bool         // the member begins anew by itself, under a new epoch
+	}{
+		"silent": {
+			"restart: {max: 2, within: 5m}",
+			acp.Timeouts{Silence: short, Tool: short, Cancel: soon, Grace: soon}, "member_restarts", true,
+		},
+		"turn timeout": {
+			"limits: {turn_timeout: 800ms}", acp.Timeouts{Cancel: soon, Grace: soon}, "needs_attention", false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
+			r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, "+tc.member+"}")
+			u := start(r, &handClock{}, func(o *Orchestrator) { o.patience, o.backoff = tc.waits, time.Millisecond })
+			awaitFile(t, filepath.Join(dir, "log"), "stopped ")
+			voice, c := oldVoice(t, dir), u.client()
+			before, err := c.Task(t.Context(), "1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.lines.wait(t, "that somebody notices", func(l Line) bool { return l.Type == tc.noticed && l.Member == "dev" })
+			if tc.restart {
+				awaitStarts(t, dir, 2)
+			}
+			pid := fakePID(t, dir)
+			_ = syscall.Kill(pid, syscall.SIGCONT) // there is nobody to continue
+			noneRuns(t, []int{pid})
+			if said, err := voice.call(mcpUpdate, "", `{"taskId":"1","status":"completed"}`); err == nil ||
+				!strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), errOldToken.Error()) {
+				t.Errorf("the old program's late word was answered with %q, %v", said, err)
+			}
+			after, err := c.Task(t.Context(), "1")
+			if err != nil || after.Status != tasks.InProgress || after.Owner != "dev" {
+				t.Errorf("after it the task is %+v (%v)", after, err)
+			}
+			if tc.restart && after.Epoch <= before.Epoch {
+				t.Errorf("the new life has epoch %d, the old one had %d", after.Epoch, before.Epoch)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "free"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if !tc.restart {
+				if _, err := c.Send(t.Context(), Send{To: "dev", Text: "go on"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			u.lines.wait(t, "the task's end", func(l Line) bool {
+				return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
+			})
+			if _, err := c.Down(t.Context(), "enough"); err != nil {
+				t.Fatal(err)
+			}
+			u.end()
+			r.completedOnce()
+		})
+	}
+}
+
+// awaitStarts waits until the fake was started n times.
+func awaitStarts(t *testing.T, dir string, n int) {
+	t.Helper()
+	for range 4000 {
+		if len(toldFake(t, dir, "start")) >= n {
+			return
+		}
+		time.Sleep(5 * time.Millisecond) // nobody tells of it
+	}
+	t.Fatalf("the program was started %d times", len(toldFake(t, dir, "start")))
+}
+
+// TestStoppedProgramLosesItsTask (ADVERSARIAL 21): a program that is stopped keeps its
+// task until somebody gives it to another member. When it continues, its own `completed`
+// is refused in words that say why.
+func TestStoppedProgramLosesItsTask(t *testing.T) {
+	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
+	u := start(r, &handClock{})
+	awaitFile(t, filepath.Join(dir, "log"), "stopped ")
+	c, lead := u.client(), "lead"
+	if task, err := c.Task(t.Context(), "1"); err != nil || task.Owner != "dev" || task.Status != tasks.InProgress {
+		t.Fatalf("it was silent, and its task is %+v (%v)", task, err)
+	}
+	if _, err := c.UpdateTask(t.Context(), TaskUpdate{ID: "1", Owner: &lead}); err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(toldFake(t, dir, "stopped")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	awaitFile(t, filepath.Join(dir, "log"), "stale owner: task 1 was taken from dev")
+	if task, err := c.Task(t.Context(), "1"); err != nil || task.Owner != lead || task.Status == tasks.Completed {
+		t.Errorf("its late word has made the task %+v (%v)", task, err)
+	}
+	if _, err := c.Down(t.Context(), "enough"); err != nil {
+		t.Fatal(err)
+	}
+	u.end()
+}
