@@ -120,6 +120,7 @@ func twins() map[string]string {
 	return map[string]string{
 		mcpSend: "SendMessage", mcpReport: "SendMessage", mcpMembers: "ListMembers", mcpCreate: "TaskCreate",
 		mcpGet: "TaskGet", mcpUpdate: "TaskUpdate", mcpClaim: "TaskUpdate", mcpList: "TaskList",
+		mcpPlan: planTool,
 	}
 }
 

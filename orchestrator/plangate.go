@@ -15,8 +15,8 @@ import (
 
 // A member with `plan: required` is in permission mode plan, in which covey runs
 // nothing for it that changes anything, until somebody has approved its plan:
-// its lead, a person for the lead itself, or a PermissionRequest hook. One
-// approval holds for the member's session, over restarts; `covey up --fresh`
+// its lead, a person for the lead itself, or a hook: PermissionRequest, or PreToolUse
+// with the input. One approval holds for the member's session, over restarts; `covey up --fresh`
 // begins another. While the plan is looked at, the member's turns end without
 // its gates: there is no work yet that they could judge.
 
@@ -140,6 +140,9 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) team
 	case strings.TrimSpace(in.Plan) == "":
 		return toolError(plainly(ErrEmpty, "the plan is empty; write into \"plan\" what you mean to do"))
 	}
+	if teammate.SettledByHook(ctx) {
+		return s.approvedByHook(ctx, in, string(usualMode(s.member)))
+	}
 	if r, decided := s.planHooks(ctx, in); decided {
 		return r
 	}
@@ -187,13 +190,7 @@ func (s *seat) planHooks(ctx context.Context, in planInput) (r teammate.ToolResu
 				}
 			}
 		}
-		if err := s.crew.leavePlanning(ctx, s, mode); err != nil {
-			return toolError(err), true
-		}
-		return teammate.ToolResult{
-			Content:  "A hook of the team has approved your plan. Carry it out.",
-			Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.lead}),
-		}, true
+		return s.approvedByHook(ctx, in, mode), true
 	case "deny":
 		reason := out.Permission.Reason
 		if reason == "" {
@@ -202,6 +199,23 @@ func (s *seat) planHooks(ctx context.Context, in planInput) (r teammate.ToolResu
 		return toolError(fmt.Errorf("your plan is not approved: %s\nRevise it and submit it again", reason)), true
 	}
 	return r, false
+}
+
+// approvedByHook lets the member begin with a plan that a hook has approved, in a mode. A
+// plan that it has submitted before is nobody's question any more.
+func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) teammate.ToolResult {
+	if err := s.crew.leavePlanning(ctx, s, mode); err != nil {
+		return toolError(err)
+	}
+	if err := s.crew.asks.withdrawAll(ctx, "a hook has approved another plan", func(r tasks.Request) bool {
+		return r.Kind == tasks.AskPlan && r.Member == s.member.Name
+	}); err != nil {
+		s.crew.log.Error("a plan that nobody need look at is still asked about", "member", s.member.Name, "err", err)
+	}
+	return teammate.ToolResult{
+		Content:  "A hook of the team has approved your plan. Carry it out.",
+		Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.lead}),
+	}
 }
 
 // askPlan stores the question. The same plan submitted twice is one question.

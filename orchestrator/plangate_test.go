@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,49 @@ fi
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if r.made() != "ran\n" || len(of[tasks.Request](r, "request")) != 0 {
 		t.Errorf("made %q, %d requests", r.made(), len(of[tasks.Request](r, "request")))
+	}
+}
+
+// TestPlanByAPreToolUseHook: a hook before the call approves a plan if it says with which
+// input, as recorded hosts want it; one that allows whatever comes by does not. Its no is
+// feedback.
+func TestPlanByAPreToolUseHook(t *testing.T) {
+	for name, c := range map[string]struct {
+		allow    string
+		requests int
+	}{
+		"with the input":    {`"permissionDecision":"allow","updatedInput":{"plan":"one, two, three"}`, 0},
+		"whatever comes by": {`"permissionDecision":"allow"`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := planned(strings.Replace(leadDecides, "approve: false", "approve: true", 1),
+				"hooks: {PreToolUse: [{matcher: ExitPlanMode, hooks: [{type: command, command: \"./policy.sh\"}]}]}\n")
+			files["policy.sh"] = `#!/bin/sh
+say() { echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse",'"$1"'}}'; }
+if grep -q three; then
+  say '` + c.allow + `'
+else
+  say '"permissionDecision":"deny","permissionDecisionReason":"approve\":false: think of three"'
+fi
+`
+			r := newRig(t, files)
+			r.want(r.run(Options{}), CodeDone, "all work is done")
+			asked := 0
+			for _, q := range of[tasks.Request](r, "request") {
+				if q.Open() {
+					asked++
+				}
+			}
+			if r.made() != "ran\n" || asked != c.requests {
+				t.Errorf("made %q, %d requests, want %d", r.made(), asked, c.requests)
+			}
+			if !slices.ContainsFunc(of[teammate.ToolReturned](r, "tool_result"), func(back teammate.ToolReturned) bool {
+				return back.IsError && strings.Contains(back.Content, "PreToolUse:ExitPlanMode hook error") &&
+					strings.Contains(back.Content, "think of three")
+			}) {
+				t.Error("the hook's no did not come back as feedback")
+			}
+		})
 	}
 }
 

@@ -94,11 +94,28 @@ func (u *turn) use(ctx context.Context, call *ToolCall) ToolResult {
 		r = failure("%s", l.denial)
 		r.Extra = l.beside
 	} else {
-		r = u.run(ctx, tl, *call)
+		r = u.run(withSay(ctx, pre), tl, *call)
 	}
 	r.Extra = append(pre.AdditionalContext, r.Extra...)
 	return r
 }
+
+// settled is the key under which a tool's context says that a hook has settled its call.
+type settled struct{}
+
+// withSay is the context of a call for which PreToolUse hooks have had their say.
+func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
+	if behavior(pre.Permission.Decision) != allow || pre.UpdatedInput == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, settled{}, true)
+}
+
+// SettledByHook reports, to the tool whose call has this context, whether a PreToolUse hook
+// has allowed the call and said with which input. Tools that put something before somebody
+// take that for the answer: the input is how a hook says that it means this tool, where
+// one that allows whatever comes by does not (HOOKS.md 5.10).
+func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != nil }
 
 // run runs the tool, then the hooks that look at what it did.
 func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
