@@ -205,6 +205,8 @@ func (b *inbox) settle(ctx context.Context, r tasks.Request) error {
 		}
 	case tasks.AskShutdown:
 		b.c.shutdownSettled(ctx, r)
+	case tasks.AskAttention:
+		b.c.reassured(r)
 	}
 	if act := b.closed[r.Kind]; act != nil {
 		if err := act(ctx, r); err != nil {

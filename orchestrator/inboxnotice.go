@@ -50,6 +50,21 @@ func (c *crew) troubled(ctx context.Context, s *seat, reason string) error {
 	return err
 }
 
+// reassured takes the attention from a member that a person has told to go on while it
+// is in a turn: it reads so there, and no new work would take it away. Who is idle loses it
+// with the turn that the person's word begins.
+func (c *crew) reassured(r tasks.Request) {
+	s, ok := c.seat(r.Member)
+	if !ok || !r.Approved() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !s.idle && s.gone == "" {
+		s.attention = ""
+	}
+}
+
 // calmed takes a member's trouble out of the inbox: it works again. That the inbox
 // could not be told so is no reason to keep the member from its work.
 func (c *crew) calmed(ctx context.Context, s *seat) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -96,6 +97,42 @@ func TestMeasure(t *testing.T) {
 	if !c.trees.measure(t.Context(), true) || len(c.journal.events) != 0 {
 		t.Error("it is not beyond, or people were told twice")
 	}
+}
+
+// TestMaxDiskInARun: a member whose working copy takes the team beyond max_disk needs
+// attention: the journal, ps, the inbox and the lead have it, with the figures and the place;
+// nothing is deleted, and it goes on once a person says so.
+func TestMaxDiskInARun(t *testing.T) {
+	files := groveFiles("head -c 300000 /dev/zero >big", "true", "worktree: {max_disk: 100kB}\nkeep: true\n")
+	u := start(newGrove(t, files).rig, &handClock{})
+	g := grove{u.rig}
+	u.lines.wait(t, "ana to need attention", func(l Line) bool {
+		return l.Member == "ana" && l.Type == "needs_attention"
+	})
+	eventually(t, "ps to show it", func() bool { return u.member("ana").Attention != "" })
+	for _, want := range []string{"beyond worktree.max_disk, 100.0 kB", "its own takes 300.", g.tree("ana")} {
+		if why := u.member("ana").Attention; !strings.Contains(why, want) {
+			t.Errorf("ps says %q, want %q in it", why, want)
+		}
+	}
+	if r := u.asked(tasks.AskAttention); r.Member != "ana" || !strings.Contains(r.Text, "worktree.max_disk") {
+		t.Errorf("the inbox has %+v", r)
+	} else if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "the lead to be told", func(l Line) bool {
+		return l.Type == "message" && strings.Contains(string(l.Data), `"to":"lead"`) &&
+			strings.Contains(string(l.Data), "worktree.max_disk")
+	})
+	eventually(t, "ana to go on", func() bool { return u.member("ana").Attention == "" })
+	if u.member("ben").Attention != "" {
+		t.Error("ben needs attention for what ana has written")
+	}
+	if got := g.git("-C " + g.tree("ana") + " log --format=%s -1; ls " + g.tree("ana", "big")); !strings.Contains(got, "big") {
+		t.Errorf("what she has made: %s", got)
+	}
+	u.stop(errors.New("enough"))
+	u.end()
 }
 
 func TestDiskUse(t *testing.T) {
