@@ -77,6 +77,7 @@ type timetable struct {
 	plans   []configs.Schedule
 	records map[string]scheduleRecord
 	next    time.Time // when the first of them is due; zero: none is
+	looked  time.Time // when somebody looked last
 }
 
 // timetabled takes schedules over: what is known of those that were there before
@@ -113,11 +114,14 @@ func (c *crew) timetabled(ctx context.Context, plans []configs.Schedule) error {
 // keepSchedules lets come what is due.
 //
 // The loop calls it with each round, so most calls must cost nothing: next is the first
-// time at which anything can be due. An error ends the team, and comes only from the
+// time at which anything can be due. It was found by a clock that may have been wrong: when
+// that is set back, it is found anew. An error ends the team, and comes only from the
 // store or from a cron line that was checked before.
 func (c *crew) keepSchedules(ctx context.Context) error {
 	now := c.now().Round(0) // by the wall clock alone: machines sleep
-	if len(c.times.plans) == 0 || c.times.next.IsZero() || c.times.next.After(now) {
+	setBack := now.Before(c.times.looked)
+	c.times.looked = now
+	if len(c.times.plans) == 0 || c.times.next.IsZero() || c.times.next.After(now) && !setBack {
 		return nil
 	}
 	var first time.Time
