@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -27,10 +28,15 @@ const (
 )
 
 // hookServers are the servers of a team. Each is connected to when the first
-// hook calls it, and again when the connection was lost. The zero value has
-// none.
+// hook calls it, and again when the connection was lost. Plugins may come and go
+// while the team runs, and their servers with them (replace).
 type hookServers struct {
-	all map[string]*hookServer
+	serve func(configs.PluginServer) *hookServer // makes one that is not started
+	fault func(error)                            // is told of one that does not end as it should
+
+	mu       sync.Mutex
+	all      map[string]*hookServer
+	retiring sync.WaitGroup // servers of plugins that are gone
 }
 
 // hookServer is one of them.
@@ -52,23 +58,59 @@ type hookServer struct {
 // newHookServers makes the servers of a team; none is started.
 func (o *Orchestrator) newHookServers(c *crew, list []configs.PluginServer) *hookServers {
 	t := &hookServers{all: map[string]*hookServer{}}
-	for _, s := range list {
+	t.fault = func(err error) { c.log.Error("ending the servers of a plugin that is gone", "err", err) }
+	t.serve = func(s configs.PluginServer) *hookServer {
 		environ := childEnvironment(o.opts, o.place)
 		for name, value := range s.Env {
 			environ = append(environ, name+"="+value)
 		}
 		dir := cmp.Or(s.Cwd, s.Root, o.team().Workspace)
-		t.all[s.Name] = &hookServer{
+		return &hookServer{
 			PluginServer: s, dir: dir, environ: environ, turn: make(chan struct{}, 1),
 			started: func(pid int) func() { return c.processes.Register(pid, Owner{Kind: Hook}) },
 		}
 	}
+	t.replace(list)
 	return t
+}
+
+// replace has these servers be there from the next call on. Those that are the same stay
+// as they are, connected or not; those that are gone or others now are ended beside, since
+// calls that are under way there get their answer first (45 s at most).
+func (t *hookServers) replace(list []configs.PluginServer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	next := map[string]*hookServer{}
+	for _, s := range list {
+		if was := t.all[s.Name]; was != nil && reflect.DeepEqual(was.PluginServer, s) {
+			next[s.Name] = was
+		} else {
+			next[s.Name] = t.serve(s)
+		}
+	}
+	for name, s := range t.all {
+		if next[name] == s {
+			continue
+		}
+		t.retiring.Go(func() {
+			if err := s.close(); err != nil {
+				t.fault(err)
+			}
+		})
+	}
+	t.all = next
+}
+
+// named finds a server; nil: there is none of that name now.
+func (t *hookServers) named(name string) *hookServer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all[name]
 }
 
 // call makes one call.
 func (t *hookServers) call(ctx context.Context, call hooks.ToolCall) (hooks.ToolReply, error) {
-	s := t.all[call.Server]
+	s := t.named(call.Server)
 	if s == nil {
 		return hooks.ToolReply{}, hooks.NotConnected(call.Server)
 	}
@@ -170,25 +212,38 @@ func (s *hookServer) lost(ctx context.Context, session *mcp.ClientSession) {
 	}
 }
 
-// close ends all servers and waits for them.
+// close ends all servers and waits for them, also for those that are being ended. There
+// is no replace after it.
 func (t *hookServers) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var errs []error
 	for _, s := range t.all {
-		s.turn <- struct{}{}
-		s.closed = true
-		if s.session != nil {
-			err := s.session.Close()
-			var left *exec.ExitError
-			if err != nil && !errors.As(err, &left) && !errors.Is(err, mcp.ErrConnectionClosed) {
-				errs = append(errs, fmt.Errorf("MCP server '%s': %w", s.Name, err))
-			}
-			s.release()
-			s.session = nil
-		}
-		<-s.turn
-		s.running.Wait()
+		errs = append(errs, s.close())
 	}
+	t.retiring.Wait()
 	return errors.Join(errs...)
+}
+
+// close ends the server, if it was ever connected to, and waits for the calls that were
+// under way. Calls after it fail with errEnding.
+func (s *hookServer) close() (err error) {
+	s.turn <- struct{}{}
+	s.closed = true
+	if s.session != nil {
+		var left *exec.ExitError
+		err = s.session.Close()
+		if err != nil && (errors.As(err, &left) || errors.Is(err, mcp.ErrConnectionClosed)) {
+			err = nil // that is how programs end
+		} else if err != nil {
+			err = fmt.Errorf("MCP server '%s': %w", s.Name, err)
+		}
+		s.release()
+		s.session = nil
+	}
+	<-s.turn
+	s.running.Wait()
+	return err
 }
 
 // withHeaders adds a server's headers to each request.

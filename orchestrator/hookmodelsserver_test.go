@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -174,7 +175,7 @@ func TestHookServerTrouble(t *testing.T) {
 // TestHookServerStartsOnce: however many hooks ask at once, one program serves.
 func TestHookServerStartsOnce(t *testing.T) {
 	servers, _ := rigServers(t)
-	s := servers.all["plugin:p:rig"]
+	s := servers.named("plugin:p:rig")
 	var mu sync.Mutex
 	started, ended := 0, 0
 	s.started = func(int) func() {
@@ -195,4 +196,76 @@ func TestHookServerStartsOnce(t *testing.T) {
 	if err := servers.close(); err != nil || started != 1 || ended != 1 {
 		t.Errorf("started %d times, ended %d times, %v", started, ended, err)
 	}
+}
+
+// TestHookServersReplaced: a server that is the same goes on, one that has changed begins
+// anew at once, though a call hangs in it, and one that is gone is ended.
+func TestHookServersReplaced(t *testing.T) {
+	servers, _ := rigServers(t)
+	rig := servers.named("plugin:p:rig")
+	ended := make(chan struct{})
+	rig.started = func(int) func() { return func() { close(ended) } }
+	same := rig.PluginServer
+	if _, err := servers.call(t.Context(), rigCall(same.Name, "echo")); err != nil {
+		t.Fatal(err)
+	}
+	servers.replace([]configs.PluginServer{same})
+	if servers.named(same.Name) != rig {
+		t.Error("a server that is the same begins anew")
+	}
+	if _, err := servers.call(t.Context(), rigCall("plugin:p:web", "echo")); !errors.Is(err, hooks.ErrNotConnected) {
+		t.Errorf("a server that is gone: %v", err)
+	}
+	hangs, enough := context.WithCancel(t.Context())
+	defer enough()
+	hung := make(chan error, 1)
+	go func() {
+		_, err := servers.call(hangs, rigCall(same.Name, "hang"))
+		hung <- err
+	}()
+	other := same
+	other.Env = map[string]string{hookServerName: "1", "RIG_WORD": "another word"}
+	servers.replace([]configs.PluginServer{other})
+	if reply, err := servers.call(t.Context(), rigCall(same.Name, "echo")); err != nil || !strings.Contains(reply.Text, "another word") {
+		t.Errorf("a server that has changed: %+v, %v", reply, err)
+	}
+	enough()
+	if err := <-hung; err == nil {
+		t.Error("a call that hangs was answered")
+	}
+	servers.retiring.Wait()
+	select {
+	case <-ended:
+	default:
+		t.Error("a server that has changed goes on")
+	}
+}
+
+// TestLivingPluginServer: the server of a plugin that a running team is given serves its
+// hooks at once.
+func TestLivingPluginServer(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLiving(t, map[string]string{
+		"p/.mcp.json": fmt.Sprintf(`{"mcpServers": {"rig": {"command": %q, "args": ["-test.run=^TestAsMCPServer$"], "env": {%q: "1"}}}}`,
+			self, hookServerName),
+		"p/hooks/hooks.json": `{"hooks": {"Stop": [{"hooks": [{"type": "mcp_tool", "server": "plugin:p:rig", "tool": "echo",
+			"input": {"x": "hello"}}]}]}}`,
+	})
+	spec := livingSpec + "plugins: [./p]\n"
+	if _, err := l.rewrite(spec); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello?"}); err != nil {
+		t.Fatal(err)
+	}
+	l.lines.wait(t, "the hook's word", func(line Line) bool {
+		return line.Type == "hook_finished" && line.Member == "dev" && strings.Contains(string(line.Data), `"stdout":"hello`)
+	})
+	if _, err := l.rewrite(livingSpec); err != nil {
+		t.Fatal(err)
+	}
+	l.down()
 }

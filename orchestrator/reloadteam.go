@@ -125,6 +125,7 @@ func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	c.servers.replace(l.servers) // first: the new hooks may call them at once
 	c.live.renew(l, withOwned(team, l.sources))
 	for i, s := range seats {
 		was := s.rules()
