@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
@@ -372,21 +373,23 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 	}}, "")
 }
 
-// hand gives an idle member work. mark is set for a nudge: the same one again
-// counts, anything else starts the count again.
+// hand gives an idle member work. mark is set for a nudge, which is counted under
+// it; any other work starts all counts again.
 func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	c.reseat(s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.spent = false
 	// Any other work means that something happened, so reminders count anew.
-	if mark == "" || mark != s.nudged {
-		s.nudges = 0
+	if mark == "" {
+		s.nudged = nil
+	} else {
+		s.nudged = maps.Clone(s.nudged) // what plan has been given is its own
+		if s.nudged == nil {
+			s.nudged = map[string]int{}
+		}
+		s.nudged[mark]++
 	}
-	if mark != "" {
-		s.nudges++
-	}
-	s.nudged = mark
 	if s.lead {
 		c.digests = 0
 	}

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,32 @@ func TestApprovalOfWhatIsDone(t *testing.T) {
 		return ok && got.ID == r.ID && got.State == tasks.RequestWithdrawn
 	})
 	u.want(u.end(), CodeDone, "all work is done")
+}
+
+// TestRemindersOfTwoKindsEnd: who owes an answer and has an open task is reminded of
+// both, each three times, and then let alone: reminders of the one are no news that
+// would start those of the other again.
+func TestRemindersOfTwoKindsEnd(t *testing.T) {
+	files := reviewedTeam("rev", "steps: [{say: hm, times: -1}]\n")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]", "owner: dev}, {id: b, subject: Look, owner: rev}]", 1)
+	u := start(newRig(t, files), &handClock{})
+	told := u.lines.wait(t, "the first reminder", func(l Line) bool {
+		return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "others wait for your answer")
+	})
+	u.lines.wait(t, "rev to need attention", func(l Line) bool {
+		return l.Seq > told.Seq && l.Member == "rev" && l.Type == "needs_attention"
+	})
+	u.stop(errors.New("enough"))
+	u.end()
+	var nudges int
+	for _, l := range u.lines.all() {
+		if l.Member == "rev" && l.Type == "turn_started" && causeIn(t, l) == teammate.ByNudge {
+			nudges++
+		}
+	}
+	if nudges < 2*maxNudges || nudges > 3*maxNudges {
+		t.Errorf("rev was reminded %d times", nudges)
+	}
 }
 
 // TestApprovalTimeLimit: an approver that is silent is reminded, and in the end

@@ -66,8 +66,7 @@ type seat struct {
 	limited      bool   // the attention is due to a limit, which ends a team with code 3
 	spent        bool   // likewise, and what it has used of it stays used
 	over         overrun
-	nudges       int
-	nudged       string
+	nudged       map[string]int       // seatView.Nudged; replaced, never changed
 	lent         time.Time            // until when it waits though nothing has kept it from a turn of its own: its login is used up
 	lockout      *lockout             // nil: none; not changed once it stands here
 	used         map[string]time.Time // until when which of its agents are used up; not changed once it stands here
@@ -88,12 +87,15 @@ type seat struct {
 }
 
 // view is what plan is to know of a member; crew.mu is held.
+//
+// A member that is being seen off is not idle: until it is gone its tasks are given
+// back one after another, and it must not be handed the first of them again.
 func (s *seat) view(now time.Time) seatView {
 	v := seatView{
-		Name: s.member.Name, Lead: s.lead, Idle: s.idle, Gone: s.gone != "", Attention: s.attention,
+		Name: s.member.Name, Lead: s.lead, Idle: s.idle && s.leaving == "", Gone: s.gone != "", Attention: s.attention,
 		Agent: loginOf(s.agent()), Lock: s.lockout.state(now),
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(s.member),
-		Nudges: s.nudges, Nudged: s.nudged,
+		Nudged: s.nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ledger.spent(s.member.Name)
 	v.Helped, v.Awaited = s.mate != nil && s.mate.Helpers() > 0, s.awaited()

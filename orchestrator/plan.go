@@ -58,8 +58,10 @@ type seatView struct {
 	// AwaitsFrom is the member that is to give that answer; empty: a person is.
 	AwaitsFrom string
 	Questions  string // those that others have put to it, as a mark; empty: none
-	Nudges     int    // nudges given since Nudged was true
-	Nudged     string // fingerprint of the tasks at the last nudge
+	// Nudged counts the reminders of each mark since it last had other work. One count
+	// for all marks would never end where it owes an answer and a task: reminders of the
+	// one would start the count of the other again.
+	Nudged map[string]int
 }
 
 // moveKind says what the crew is to do.
@@ -166,7 +168,7 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 	}
 	// Reminders end like those of tasks. Nobody is given up for it: the question has a
 	// deadline, and whoever waits is told then.
-	if seat.Questions != "" && seat.Attention == "" && (seat.Nudged != seat.Questions || seat.Nudges < maxNudges) {
+	if seat.Questions != "" && seat.Attention == "" && seat.Nudged[seat.Questions] < maxNudges {
 		return move{Kind: giveQuestions, Member: seat.Name, Mark: seat.Questions}, true
 	}
 	if seat.Awaits != "" {
@@ -201,7 +203,7 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 // remind nudges a member about its own tasks, or gives up on it.
 func remind(seat seatView, own []tasks.Task) move {
 	mark := fingerprint(own)
-	if mark == seat.Nudged && seat.Nudges >= maxNudges {
+	if seat.Nudged[mark] >= maxNudges {
 		return move{
 			Kind: attention, Member: seat.Name, Tasks: own,
 			Reason: "it was reminded " + strconv.Itoa(maxNudges) + " times of " + taskNames(own) + " and nothing changed",

@@ -96,15 +96,15 @@ func TestPlan(t *testing.T) {
 		}, "nudge a 1; claim b 2"},
 		{"the third reminder", func(s *scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}
-			s.Seats[1].Nudges, s.Seats[1].Nudged = 2, fingerprint(s.Tasks)
+			s.Seats[1].Nudged = map[string]int{fingerprint(s.Tasks): 2}
 		}, "nudge a 1"},
 		{"after three reminders", func(s *scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}
-			s.Seats[1].Nudges, s.Seats[1].Nudged = 3, fingerprint(s.Tasks)
+			s.Seats[1].Nudged = map[string]int{fingerprint(s.Tasks): 3}
 		}, "attention a 1"},
 		{"a change in between starts the count again", func(s *scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}
-			s.Seats[1].Nudges, s.Seats[1].Nudged = 3, "1.0 "
+			s.Seats[1].Nudged = map[string]int{"1.0 ": 3}
 		}, "nudge a 1"},
 		{"a member that needs attention is let alone", func(s *scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}
@@ -217,7 +217,7 @@ func drawScene(t *rapid.T) scene {
 	for i, n := range names {
 		v := seatView{
 			Name: n, Lead: i == 0, Idle: rapid.Bool().Draw(t, "idle"), Gone: rapid.IntRange(0, 4).Draw(t, "gone") == 0,
-			SelfClaim: i > 0 && rapid.Bool().Draw(t, "self-claim"), Nudges: rapid.IntRange(0, 4).Draw(t, "nudges"),
+			SelfClaim: i > 0 && rapid.Bool().Draw(t, "self-claim"),
 		}
 		if rapid.IntRange(0, 3).Draw(t, "attention") == 0 {
 			v.Attention = "stuck"
@@ -238,7 +238,8 @@ func drawScene(t *rapid.T) scene {
 	}
 	if rapid.Bool().Draw(t, "nudged") {
 		for i := range s.Seats {
-			s.Seats[i].Nudged = fingerprint(actable(s.Tasks, s.Seats[i].Name))
+			mark := fingerprint(actable(s.Tasks, s.Seats[i].Name))
+			s.Seats[i].Nudged = map[string]int{mark: rapid.IntRange(0, 4).Draw(t, "nudges")}
 		}
 	}
 	return s

@@ -54,6 +54,9 @@ func (c *crew) askToEnd(ctx context.Context, by tasks.Actor, to string, f farewe
 	if err := c.mayEnd(by, to); err != nil {
 		return tasks.Request{}, err
 	}
+	if f.Wait < 0 {
+		return tasks.Request{}, plainly(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
+	}
 	why := ""
 	if f.Reason != "" {
 		why = ": " + clipped(f.Reason, 4000)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -180,6 +181,38 @@ func TestMayEnd(t *testing.T) {
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s ends %s: %v, want %q", tc.by, tc.to, err, tc.says)
 		}
+	}
+}
+
+// TestAskToEndWantsTime: a request without an end would hold whoever waits for it.
+func TestAskToEndWantsTime(t *testing.T) {
+	c := &crew{board: &board{members: []string{"lead", "dev"}}}
+	for i, name := range c.board.members {
+		s := &seat{crew: c, lead: i == 0}
+		s.member.Name = name
+		c.sit(s)
+	}
+	_, err := c.askToEnd(t.Context(), tasks.Actor{Name: "lead"}, "dev", farewell{Wait: -time.Second})
+	if !errors.Is(err, tasks.ErrInvalid) || !strings.Contains(err.Error(), "-1s") {
+		t.Errorf("asked with -1s: %v", err)
+	}
+}
+
+// TestWhoLeavesGetsNothing: an idle member that is seen off is given no work, least of
+// all its own tasks, which are open again one after another before it is gone.
+func TestWhoLeavesGetsNothing(t *testing.T) {
+	c := &crew{ledger: newLedger(configs.Budget{}, priceList{}, 0, time.Now())}
+	s := &seat{crew: c, idle: true}
+	s.member.Name, s.member.SelfClaim = "dev", true
+	look := scene{Seats: []seatView{{Name: "lead", Lead: true, Idle: true}, s.view(time.Now())}}
+	look.Tasks = []tasks.Task{task("1", tasks.Pending, "")}
+	if moves := plan(look); len(moves) != 1 || moves[0].Kind != giveClaim {
+		t.Fatalf("a member that stays is given %+v, want a claim", moves)
+	}
+	s.leaving = "it was asked to"
+	look.Seats[1] = s.view(time.Now())
+	if moves := plan(look); len(moves) != 0 {
+		t.Errorf("a member that leaves is given %+v", moves)
 	}
 }
 

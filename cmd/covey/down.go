@@ -36,6 +36,9 @@ next "covey up" brings it back.`,
   covey down --member backend --now`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := oneMember(cmd, end); err != nil {
+				return err
+			}
 			place, err := c.find()
 			if err != nil {
 				return err
@@ -63,6 +66,21 @@ next "covey up" brings it back.`,
 	cmd.Flags().BoolVar(&end.Now, "now", false, "with --member: do not ask")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// oneMember checks the flags that are about one member. An empty name is no name:
+// a script whose variable is not set must not stop the whole team.
+func oneMember(cmd *cobra.Command, end orchestrator.EndMember) error {
+	given := cmd.Flags().Changed
+	switch {
+	case end.Member == "" && given("member"):
+		return usagef("--member is empty: name a member, or leave the flag out to stop the team")
+	case end.Member == "" && (given("deadline") || end.Now):
+		return usagef("--deadline and --now are about one member: name it with --member")
+	case given("deadline") && end.Wait <= 0:
+		return usagef("--deadline %s: write a time such as 30s, or --now to end it without asking", end.Wait)
+	}
+	return nil
 }
 
 // endMember ends one member and says what came of it. A member that stays is no
