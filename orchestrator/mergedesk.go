@@ -31,11 +31,12 @@ type mergeDesk struct {
 	taking sync.Mutex // one piece of work is taken down at a time
 
 	mu     sync.Mutex
-	taken  map[string]bool // completed tasks whose work has been taken down, by id
-	onWay  map[string]bool // ids of tasks whose work is being merged
-	fault  error           // why nothing is merged any more
-	moved  chan struct{}   // closed and replaced when merges have got on
-	warned map[string]bool // what has been said in this run
+	taken  map[string]bool   // completed tasks whose work has been taken down, by id
+	onWay  map[string]bool   // ids of tasks whose work is being merged
+	left   map[string]string // why the work on a task was not taken down, by its id
+	fault  error             // why nothing is merged any more
+	moved  chan struct{}     // closed and replaced when merges have got on
+	warned map[string]bool   // what has been said in this run
 }
 
 // openMerges makes the desk of a team whose members can have working copies.
@@ -49,7 +50,7 @@ func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
 	}
 	d := &mergeDesk{
 		c: c, o: o, poked: make(chan struct{}, 1), over: make(chan struct{}),
-		taken: map[string]bool{}, onWay: map[string]bool{}, warned: map[string]bool{},
+		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
 		moved: make(chan struct{}),
 	}
 	d.queue = mergeQueue(o.place, o.team, c.trees.repo, c.store)
@@ -294,7 +295,7 @@ func (d *mergeDesk) take(ctx context.Context, s *seat, done []tasks.Task) error 
 		if err != nil {
 			errs = append(errs, fmt.Errorf("the work of %s on task %s is not taken down: %w", s.member.Name, t.ID, err))
 		}
-		d.note(t, m) // also after an error: nobody is to wait for what does not come
+		d.note(t, m, err) // also after an error: nobody is to wait for what does not come
 	}
 	d.poke()
 	d.c.poke()
@@ -310,10 +311,14 @@ func (d *mergeDesk) knows(t tasks.Task) bool {
 
 // note remembers what was taken down, and that it is on its way before anybody can
 // think that all is done.
-func (d *mergeDesk) note(t tasks.Task, m *tasks.Merge) {
+func (d *mergeDesk) note(t tasks.Task, m *tasks.Merge, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.taken[t.ID] = true
+	delete(d.left, t.ID)
+	if err != nil {
+		d.left[t.ID] = err.Error()
+	}
 	if m != nil && m.State.Busy() && d.fault == nil {
 		d.onWay[t.ID] = true
 	}

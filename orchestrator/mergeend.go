@@ -38,6 +38,13 @@ func (d *mergeDesk) sumUp(ctx context.Context, e *Ending) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for id, why := range d.left {
+		line := "the work on task " + id + " is not taken down: " + why
+		e.Unmerged = append(e.Unmerged, line)
+		if d.o.team().Merge.Given {
+			e.Problems = append(e.Problems, line)
+		}
+	}
 	if d.fault != nil {
 		e.Problems = append(e.Problems, "nothing was merged any more: "+d.fault.Error())
 	}

@@ -231,3 +231,17 @@ func TestReviewAndMergeOnRequest(t *testing.T) {
 		t.Errorf("%+v, %v", one, err)
 	}
 }
+
+// TestWorkThatNobodyTakesDown: where the workspace leaves its branch while the team works,
+// finished work has nowhere to go. That is no end as if all were well.
+func TestWorkThatNobodyTakesDown(t *testing.T) {
+	g := newGrove(t, groveFiles(`git -C "$COVEY_WORKSPACE" checkout -q --detach; echo a >a.txt`, "true", "merge: {via: branch}\n"))
+	end := g.run(Options{})
+	g.want(end, CodeUnfinished, "")
+	if !slices.ContainsFunc(end.Problems, func(p string) bool { return strings.Contains(p, "the work on task 1 is not taken down") }) {
+		t.Errorf("the problems are %q", end.Problems)
+	}
+	if !slices.ContainsFunc(end.Unmerged, func(p string) bool { return strings.Contains(p, "on no branch") }) {
+		t.Errorf("not merged is %q", end.Unmerged)
+	}
+}

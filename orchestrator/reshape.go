@@ -108,6 +108,9 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 		}
 	}
 	c.hooks.heed(managed, warnings)
+	if err := checkTrees(team, c.hooks); err != nil {
+		return design{}, plainly(ErrSpec, "%s: %v", r.Spec, err)
+	}
 	return design{
 		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
 	}, nil

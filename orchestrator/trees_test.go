@@ -221,14 +221,17 @@ func real(t *testing.T, path string) string {
 // and how to have one, before anything starts.
 func TestDemandRefused(t *testing.T) {
 	demand := "worktree: {base: nowhere}\n"
+	const begun = "git init -q; git add -A; git -c user.name=x -c user.email=x commit -qm x"
 	for what, c := range map[string]struct {
 		prepare, more, says string
 	}{
-		"no repository": {"", "", "git init"},
-		"no commit":     {"git init -q", "", "no commit yet; make a first one"},
-		"bare":          {"git init -q --bare .git", "", "without a working copy"},
-		"no such base":  {"git init -q; git add -A; git -c user.name=x -c user.email=x commit -qm x", demand, "worktree.base: no such branch or commit: nowhere"},
-		"not committed": {"git init -q; git -c user.name=x -c user.email=x commit -q --allow-empty -m x", "", "has no files in commit"},
+		"no repository":  {"", "", "git init"},
+		"no commit":      {"git init -q", "", "no commit yet; make a first one"},
+		"bare":           {"git init -q --bare .git", "", "without a working copy"},
+		"no such base":   {begun, demand, "worktree.base: no such branch or commit: nowhere"},
+		"no such target": {begun, "merge: {into: nowhere}\n", "merge.into: there is no branch nowhere"},
+		"on no branch":   {begun + "; git checkout -q --detach", "merge: {}\n", "is on no branch: check one out"},
+		"not committed":  {"git init -q; git -c user.name=x -c user.email=x commit -q --allow-empty -m x", "", "has no files in commit"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
@@ -245,8 +248,13 @@ func TestDemandRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = New(team, Options{})
-			if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "worktree of ana") {
+			if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v", err)
+			}
+			// What is named must be there, whether or not somebody demands a copy.
+			team.Teammates[0].Isolation = ""
+			if _, err = New(team, Options{}); errors.Is(err, ErrSpec) != (c.more != "") {
+				t.Errorf("without the demand: %v", err)
 			}
 		})
 	}

@@ -13,9 +13,12 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// checkTrees is refuseDemands before anything starts. git is asked only if somebody
-// demands a working copy.
+// checkTrees is refuseDemands and refuseNames before anything starts. git is asked only
+// if somebody demands a working copy, or the spec names what a repository should have.
 func checkTrees(team *configs.Team, l layers) error {
+	if err := refuseNames(context.Background(), team, makesTrees(l)); err != nil {
+		return err
+	}
 	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Isolation == configs.InWorktree }) {
 		return nil
 	}
@@ -40,6 +43,37 @@ func refuseDemands(team *configs.Team, fault error, hooked bool) error {
 	}
 	return plainly(ErrSpec, "isolation: worktree of %s cannot be: %v; or write isolation: shared",
 		strings.Join(must, ", "), fault)
+}
+
+// refuseNames is the error of a spec that names a base or a target that the repository
+// does not have. The team would do something else than it was asked: share the workspace
+// for want of the base, or leave all finished work where it is for want of the target.
+// hooked: a hook makes the copies, from whatever it likes.
+func refuseNames(ctx context.Context, team *configs.Team, hooked bool) error {
+	base, into := team.Worktree.Base, team.Merge.Into
+	if base == "" && !team.Merge.Given || hooked {
+		return nil
+	}
+	look := OutlookOf(ctx, team)
+	repo, err := worktree.Open(ctx, team.Workspace)
+	if err != nil || len(look.Members) == 0 {
+		return nil // without working copies neither counts, and the members are told
+	}
+	if _, err := repo.Commit(ctx, cmp.Or(base, "HEAD")); base != "" && err != nil {
+		return plainly(ErrSpec, "worktree.base: %v; correct it, or leave it out for what the workspace is on", err)
+	}
+	if look.Fault != nil || !team.Merge.Given {
+		return nil
+	}
+	if into == "" {
+		if head, err := repo.Head(ctx); err == nil && head.Branch == "" {
+			return plainly(ErrSpec, "merge: %s is on no branch: check one out, or name one (merge: {into: main})", repo.Top)
+		}
+	} else if _, err := repo.Commit(ctx, "refs/heads/"+into); err != nil {
+		return plainly(ErrSpec, "merge.into: there is no branch %s in %s; make it (git branch %s), or name another",
+			into, repo.Top, into)
+	}
+	return nil
 }
 
 // makesTrees reports whether a hook is to make working copies.
