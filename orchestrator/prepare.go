@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
@@ -79,17 +79,13 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 		e.done, e.answer = true, ended.Answer
 		return e, nil
 	}
-	// Before anything is added: a run that is cut off from here on must not be
-	// taken for one that was done.
-	if err := c.store.Put(ctx, keyEnded, json.RawMessage("null")); err != nil {
-		return e, err
-	}
+	// In the same change: a run that is cut off afterwards must not be taken for one
+	// that was done.
+	n := novelty{loaded: loaded, values: map[string]json.RawMessage{keyEnded: json.RawMessage("null")}}
 	if newGoal {
-		if err := o.giveGoal(ctx, c, next); err != nil {
-			return e, err
-		}
+		n.goal = &next
 	}
-	return e, o.addTasks(ctx, c, loaded)
+	return e, o.bringIn(ctx, c, n)
 }
 
 // value reads what is stored under key into v, and leaves v alone if nothing is.
@@ -128,20 +124,6 @@ func nextGoal(was goalRecord, given, spec string) goalRecord {
 	return was
 }
 
-// giveGoal puts a goal into the lead's mailbox.
-func (o *Orchestrator) giveGoal(ctx context.Context, c *crew, goal goalRecord) error {
-	if strings.TrimSpace(goal.Given) != "" {
-		by := tasks.Actor{Name: fromPerson, CallID: onceID("goal", strconv.Itoa(goal.No)+" "+goal.Given)}
-		_, err := c.store.Send(ctx, by, tasks.Outgoing{
-			To: []string{o.team().Lead.Name}, Kind: kindGoal, Text: goal.Given, Summary: preview(firstLine(goal.Given)),
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return c.store.Put(ctx, keyGoal, raw(goal))
-}
-
 // onceID is the call id of something that is to happen once for a text, however
 // often a crash makes us try. The store takes short ids, and goals and lists of
 // tasks are long.
@@ -177,36 +159,63 @@ func newTasks(team *configs.Team, loaded map[string]string) []tasks.New {
 // number, because a task that the spec calls 2 is rarely the store's task 2.
 func specKey(id string) string { return "spec:" + id }
 
-// addTasks stores the spec's new tasks, in file order and in one transaction.
-// They are the words of whoever wrote the spec, so no TaskCreated hook is asked.
-func (o *Orchestrator) addTasks(ctx context.Context, c *crew, loaded map[string]string) error {
-	list := newTasks(o.team(), loaded)
-	if len(list) == 0 {
-		return nil
-	}
-	there, err := c.store.List(ctx)
+// novelty is what is new in a spec, or goes into the store with it.
+type novelty struct {
+	loaded map[string]string // the tasks of earlier specs: id in the spec to id in the store
+	goal   *goalRecord       // nil: the lead's goal is the one that it has
+	values map[string]json.RawMessage
+}
+
+// bringIn stores what is new in the spec, all of it or nothing: the goal as mail to the lead,
+// tasks in file order, and that this was loaded. They are the words of whoever wrote the
+// spec, so no TaskCreated hook is asked.
+func (o *Orchestrator) bringIn(ctx context.Context, c *crew, n novelty) error {
+	list, err := n.tasks(ctx, c.store, o.team())
 	if err != nil {
 		return err
 	}
-	var gone []string // loaded once and deleted since: nobody waits for them
-	for _, id := range loaded {
+	l := tasks.Loading{Tasks: list, From: fromPerson}
+	if n.goal != nil && strings.TrimSpace(n.goal.Given) != "" {
+		l.Mail = []tasks.Outgoing{{
+			To: []string{o.team().Lead.Name}, Kind: kindGoal, Text: n.goal.Given, Summary: preview(firstLine(n.goal.Given)),
+		}}
+	}
+	l.Values = func(ids []string) map[string]json.RawMessage {
+		values := maps.Clone(n.values)
+		if n.goal != nil {
+			values[keyGoal] = raw(n.goal)
+		}
+		loaded := maps.Clone(n.loaded)
+		for i, id := range ids {
+			loaded[strings.TrimPrefix(list[i].Key, specKey(""))] = id
+		}
+		values[keySpec] = raw(loaded)
+		return values
+	}
+	_, err = c.store.Load(ctx, l)
+	return err
+}
+
+// tasks are the new ones. Those that were loaded once and deleted since hold up nobody.
+func (n novelty) tasks(ctx context.Context, s *tasks.Store, team *configs.Team) ([]tasks.New, error) {
+	list := newTasks(team, n.loaded)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	there, err := s.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("what new tasks may wait for: %w", err)
+	}
+	var gone []string
+	for _, id := range n.loaded {
 		if !slices.ContainsFunc(there, func(t tasks.Task) bool { return t.ID == id }) {
 			gone = append(gone, id)
 		}
 	}
-	keys := make([]string, len(list))
-	for i, n := range list {
-		keys[i] = n.Key
-		list[i].BlockedBy = slices.DeleteFunc(n.BlockedBy, func(id string) bool { return slices.Contains(gone, id) })
+	for i, added := range list {
+		list[i].BlockedBy = slices.DeleteFunc(added.BlockedBy, func(id string) bool { return slices.Contains(gone, id) })
 	}
-	added, err := c.store.Add(ctx, tasks.Actor{CallID: onceID("spec", strings.Join(keys, ","))}, list)
-	if err != nil {
-		return err
-	}
-	for i, t := range added {
-		loaded[strings.TrimPrefix(keys[i], specKey(""))] = t.ID
-	}
-	return c.store.Put(ctx, keySpec, raw(loaded))
+	return list, nil
 }
 
 // forget removes what earlier runs left. The lock is held, and stays.

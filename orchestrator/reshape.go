@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -140,27 +141,30 @@ func (o *Orchestrator) foresee(
 // takeShape has a design count from now on. It runs in the crew's loop, so that
 // nobody is given work meanwhile.
 //
-// What can fail comes first, all of it in the store. From setting keep on nothing fails,
+// What can fail comes first: all of it is one change of the store. From setting keep on nothing fails,
 // so that a spec never counts by halves. Limits and budgets count at once, also for
 // turns that run; who is in a turn keeps its agent and its prompt until it ends.
 func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, change SpecChange, goal goalRecord) error {
 	before := o.design.Load()
 	o.design.Store(&next)
-	loaded := map[string]string{}
-	err := value(ctx, c.store, keySpec, &loaded)
-	if err == nil {
-		err = o.addTasks(ctx, c, loaded)
+	n := novelty{loaded: map[string]string{}, values: map[string]json.RawMessage{}}
+	if change.Goal != "" {
+		n.goal = &goal
 	}
-	if err == nil && change.Goal != "" {
-		err = o.giveGoal(ctx, c, goal)
+	err := value(ctx, c.store, keySpec, &n.loaded)
+	var times timetable
+	if err == nil {
+		times, err = c.timetableOf(ctx, next.team.Schedules)
+		n.values[keySchedules] = raw(times.records)
 	}
 	if err == nil {
-		err = c.timetabled(ctx, next.team.Schedules)
+		err = o.bringIn(ctx, c, n)
 	}
 	if err != nil {
-		o.design.Store(before) // tasks that were added stay: they are in the store, and may be deleted
+		o.design.Store(before)
 		return err
 	}
+	c.useTimes(times)
 	c.keep = o.staysUp()
 	c.ledger.setBudget(next.team.Budget, next.prices)
 	c.board.enlist(o.memberNames())

@@ -313,3 +313,45 @@ func TestLivingOwns(t *testing.T) {
 	})
 	l.down()
 }
+
+// TestLivingAllOrNothing: a spec whose new goal finds the lead's mailbox full leaves no task
+// and no schedule behind, and is taken up whole once there is room.
+func TestLivingAllOrNothing(t *testing.T) {
+	l := newLiving(t, map[string]string{"lead.yaml": "steps: [{say: Fine.}, {say: Slow., delay: 1h}]"})
+	send := func() error {
+		_, err := l.client.Send(t.Context(), Send{To: "lead", Text: "Hello?"})
+		return err
+	}
+	if err := send(); err != nil {
+		t.Fatal(err)
+	}
+	l.lines.wait(t, "the lead to be busy", func(line Line) bool {
+		return line.Type == "turn_started" && line.Member == "lead" && strings.Contains(string(line.Data), "Hello?")
+	})
+	var senders sync.WaitGroup
+	for range 20 {
+		senders.Go(func() {
+			for send() == nil { // until the mailbox is full
+			}
+		})
+	}
+	senders.Wait()
+	grown := strings.Replace(livingSpec, "Ship it.", "Sail it.", 1) +
+		"tasks: [{id: a, subject: Look around}]\nschedules: [{name: nightly, cron: \"0 3 * * *\", task: {subject: Look at CI}}]\n"
+	change, err := l.rewrite(grown)
+	if err == nil || !strings.Contains(err.Error(), "mailbox full") {
+		t.Fatalf("taken up: %+v, %v", change, err)
+	}
+	st, err := l.client.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(st.Schedules) != 0 || st.Tasks != (TaskCounts{}) || l.count("spec_changed") != 0 {
+		t.Errorf("left behind: schedules %+v, tasks %+v", st.Schedules, st.Tasks)
+	}
+	if change, err = l.rewrite(strings.Replace(grown, "Sail it.", "Ship it.", 1)); err != nil || len(change.Tasks) != 1 {
+		t.Errorf("without the goal: %+v, %v", change, err)
+	}
+	l.stop(errors.New("enough"))
+	l.end()
+}

@@ -78,6 +78,7 @@ type timetable struct {
 	records map[string]scheduleRecord
 	next    time.Time // when the first of them is due; zero: none is
 	looked  time.Time // when somebody looked last
+	forgets bool      // the store had some that may be gone
 }
 
 // timetabled takes schedules over: what is known of those that were there before
@@ -87,9 +88,31 @@ type timetable struct {
 // its past, and one that was renamed is new. Names that are gone are dropped from the
 // store. It is called before the loop begins, and in it when a spec is taken up anew.
 func (c *crew) timetabled(ctx context.Context, plans []configs.Schedule) error {
+	times, err := c.timetableOf(ctx, plans)
+	if err != nil {
+		return err
+	}
+	if len(plans) > 0 || times.forgets {
+		if err := c.store.Put(ctx, keySchedules, raw(times.records)); err != nil {
+			return fmt.Errorf("store the schedules: %w", err)
+		}
+	}
+	c.useTimes(times)
+	return nil
+}
+
+// useTimes has a timetable count whose records are stored.
+func (c *crew) useTimes(t timetable) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.times = t
+}
+
+// timetableOf is the timetable of schedules, with what the store knows of them.
+func (c *crew) timetableOf(ctx context.Context, plans []configs.Schedule) (timetable, error) {
 	known := map[string]scheduleRecord{}
 	if err := value(ctx, c.store, keySchedules, &known); err != nil {
-		return err
+		return timetable{}, err
 	}
 	now := c.now()
 	records := map[string]scheduleRecord{}
@@ -100,15 +123,7 @@ func (c *crew) timetabled(ctx context.Context, plans []configs.Schedule) error {
 		}
 		records[s.Name] = r
 	}
-	if len(plans)+len(known) > 0 {
-		if err := c.store.Put(ctx, keySchedules, raw(records)); err != nil {
-			return fmt.Errorf("store the schedules: %w", err)
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.times = timetable{plans: plans, records: records, next: now}
-	return nil
+	return timetable{plans: plans, records: records, next: now, forgets: len(known) > 0}, nil
 }
 
 // keepSchedules lets come what is due.
