@@ -123,10 +123,7 @@ func (r *rig) checkAny(e Ending) {
 			t.Errorf("task %s is in progress and nobody's", task.ID)
 		}
 	}
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := r.place()
 	r.checkJournal(place)
 	shown := map[string]int{}
 	for _, path := range globAll(t, place.Transcripts()) {

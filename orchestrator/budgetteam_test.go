@@ -44,10 +44,7 @@ func toilers(more, limits string, names ...string) map[string]string {
 // transcriptOf is the text of all transcripts of a member.
 func (r *rig) transcriptOf(member string) string {
 	r.t.Helper()
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	place := r.place()
 	paths, err := filepath.Glob(filepath.Join(place.Transcripts(), member, "*.jsonl"))
 	if err != nil || len(paths) != 1 {
 		r.t.Fatalf("transcripts of %s: %v, %v", member, paths, err)

@@ -193,7 +193,7 @@ func (c recordedTeam) compare(t *testing.T, r *rig, fired []firing) {
 	if !slices.Equal(got, want) {
 		t.Errorf("fired:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	transcript := transcriptOf(t)
+	transcript := transcriptOf(t, r)
 	for _, text := range c.Sees {
 		role, text, _ := strings.Cut(text, ": ")
 		text = strings.ReplaceAll(strings.TrimPrefix(text, "[tool_result] "), "<CWD>", r.dir)
@@ -268,9 +268,9 @@ func own(name string) bool {
 }
 
 // transcriptOf is the lead's whole transcript.
-func transcriptOf(t *testing.T) string {
+func transcriptOf(t *testing.T, r *rig) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv("COVEY_STATE_HOME"), "*", "transcripts", "lead", "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join(r.place().Transcripts(), "lead", "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

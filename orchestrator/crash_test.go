@@ -23,6 +23,9 @@ import (
 // print the journal's lines, instead of running tests: a process to kill.
 const crashVariable = "COVEY_TEST_CRASH_SPEC"
 
+// crashHomeVariable is where that team has its state.
+const crashHomeVariable = "COVEY_TEST_CRASH_HOME"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(fakeVariable); dir != "" {
 		os.Exit(fakeAgent(dir))
@@ -36,7 +39,28 @@ func TestMain(m *testing.M) {
 	if spec := os.Getenv(crashVariable); spec != "" {
 		os.Exit(runForCrash(spec))
 	}
-	os.Exit(m.Run())
+	os.Exit(alone(m))
+}
+
+// alone runs the tests apart from what this machine's git is set to, from a repository
+// around the temporary folders, and from the teams of whoever runs them.
+func alone(m *testing.M) int {
+	home, err := os.MkdirTemp("", "covey-state")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	defer os.RemoveAll(home)
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CEILING_DIRECTORIES": os.TempDir(),
+		"COVEY_STATE_HOME": home,
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
+	return m.Run()
 }
 
 func runForCrash(spec string) int {
@@ -45,7 +69,7 @@ func runForCrash(spec string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	o, err := New(team, Options{OnLine: func(l Line) { fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type) }})
+	o, err := New(team, Options{StateHome: os.Getenv(crashHomeVariable), OnLine: func(l Line) { fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type) }})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -60,12 +84,11 @@ func runForCrash(spec string) int {
 }
 
 // runAndKill runs the team in a process of its own and kills it with SIGKILL
-// once the journal has grown by this many lines. It reports whether the team
-// ended before, and how.
-func (r *rig) runAndKill(lines int) (ended bool, code int) {
+// once the journal has grown by this many lines and each of first has returned. It
+// reports whether the team ended before.
+func (r *rig) runAndKill(lines int, first ...func()) (ended bool) {
 	r.t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"))
+	cmd := r.ownProcess()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
@@ -75,23 +98,34 @@ func (r *rig) runAndKill(lines int) (ended bool, code int) {
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
+	defer func() { _ = cmd.Process.Kill() }() // if one of first has given up
 	seen := 0
 	for in := bufio.NewScanner(out); seen < lines && in.Scan(); {
 		seen++
 	}
 	if seen == lines {
+		for _, wait := range first {
+			wait()
+		}
 		if err := cmd.Process.Kill(); err != nil {
 			r.t.Fatal(err)
 		}
 	}
 	err = cmd.Wait()
 	if seen == lines && cmd.ProcessState.ExitCode() < 0 {
-		return false, 0
+		return false
 	}
 	if code := cmd.ProcessState.ExitCode(); code != 0 {
 		r.t.Fatalf("the team ended with %d (%v): %s", code, err, stderr.String())
 	}
-	return true, 0
+	return true
+}
+
+// ownProcess is a command that runs the team in a process of its own.
+func (r *rig) ownProcess() *exec.Cmd {
+	cmd := exec.Command(testBinary(r.t))
+	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"), crashHomeVariable+"="+r.home)
+	return cmd
 }
 
 // TestKilledAtAnyMoment kills a team again and again until it comes to its
@@ -108,7 +142,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 7))
 			kills := 0
 			for {
-				ended, _ := r.runAndKill(3 + random.IntN(25))
+				ended := r.runAndKill(3 + random.IntN(25))
 				if ended {
 					break
 				}
@@ -194,10 +228,7 @@ func (r *rig) checkAfterCrash() {
 			t.Errorf("task %s is %s", task.ID, task.Status)
 		}
 	}
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := r.place()
 	for id, n := range r.checkJournal(place) {
 		if n != 1 {
 			t.Errorf("task %s was completed %d times", id, n)

@@ -29,6 +29,7 @@ const (
 type crew struct {
 	store     *tasks.Store
 	journal   *journal
+	short     *shortage // notes that members have failed on a full disk
 	bus       *bus.Bus
 	processes *Processes
 	log       *slog.Logger

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -173,8 +172,7 @@ var deadSpec = map[string]string{
 func TestRecipientAndCoveyAreDead(t *testing.T) {
 	const letters = 3
 	r := newRig(t, deadSpec)
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"))
+	cmd := r.ownProcess()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -199,10 +197,7 @@ func TestRecipientAndCoveyAreDead(t *testing.T) {
 		}
 	}
 	until(" dev member_restarts", 1)
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := r.place()
 	c, err := Dial(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)

@@ -36,6 +36,9 @@ type Ending struct {
 	Budget   []BudgetUse // what is used of the team's budget, over all runs
 	// Coordination is what the lead has spent on notices in this run.
 	Coordination Coordination
+	// Full says that the run met a disk without room, and the way out; Reason may be no
+	// more than a consequence of that. nil: it did not, or all work is done.
+	Full error
 }
 
 // MemberEnding is what one member did in a run.
@@ -194,6 +197,9 @@ func (o *Orchestrator) markEnded(e Ending, failed error) error {
 		r.Spec, r.Members = o.team().File, o.memberNames()
 	}
 	r.Result = &RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer, Budget: e.Budget}
+	if e.Full != nil {
+		r.Result.Reason += "; " + e.Full.Error()
+	}
 	if failed != nil {
 		r.Result.Reason, r.Result.ExitCode = failed.Error(), CodeUnfinished
 	}

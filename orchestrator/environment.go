@@ -25,7 +25,7 @@ func environment(environ []string) []string {
 		"NODE_EXTRA_CA_CERTS", "NVM_DIR", "PYENV_ROOT", "PYTHONPATH", "VIRTUAL_ENV", "GEM_HOME", "GEM_PATH",
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_*",
 		"GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_SSL_CAINFO", "SYSTEMROOT", "COMSPEC", "PATHEXT",
-		"COVEY_STATE_HOME", "COVEY_HOOK_DEPTH",
+		"COVEY_HOOK_DEPTH",
 		// One by one: GO* would be GOOGLE_API_KEY as well.
 		"GOROOT", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOENV", "GOFLAGS", "GOWORK", "GOTOOLCHAIN",
 		"GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOVCS", "GO111MODULE",
@@ -54,10 +54,11 @@ func runMark(p Place) string { return runVariable + "=" + p.Dir }
 const runVariable = "COVEY_RUN"
 
 // childEnvironment is environment for a team's children: they find the running
-// covey and its team.
+// covey and its team, also those whose HOME is not the user's.
 func childEnvironment(opts Options, place Place) []string {
 	env := environment(os.Environ())
-	return append(env, "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace, "COVEY_BIN="+opts.Bin, runMark(place))
+	return append(env, "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace, "COVEY_BIN="+opts.Bin,
+		"COVEY_STATE_HOME="+place.home(), runMark(place))
 }
 
 // programEnvironment is what an agent program sees of covey's own environment:
@@ -78,8 +79,6 @@ func programEnvironment(opts Options, place Place, p preset) []string {
 	// Its shell finds the covey that it belongs to, unless there is another first.
 	dirs := append(filepath.SplitList(lastOf(env, "PATH")), filepath.Dir(opts.Bin))
 	env = append(env, "PWD="+place.Workspace, "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
-	// A child whose HOME is not the user's still finds the team.
-	env = append(env, "COVEY_STATE_HOME="+filepath.Dir(place.Dir))
 	return append(env, besideProxy(env)...)
 }
 

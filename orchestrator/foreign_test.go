@@ -471,8 +471,7 @@ func TestCoveyOfAnAgentProgramIsKilled(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "cut off before its end", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
 		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "cost 2", "deaf"}})
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"))
+	cmd := r.ownProcess()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestCoveyOfProgramsKilledAtAnyMoment(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 11))
 			kills := 0
 			for {
-				ended, _ := r.runAndKill(4 + random.IntN(44))
+				ended := r.runAndKill(4 + random.IntN(44))
 				if ended {
 					break
 				}
@@ -83,10 +83,7 @@ func (r *rig) checkWorkDone() {
 			t.Errorf("task %s is %s", task.ID, task.Status)
 		}
 	}
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := r.place()
 	for id, n := range r.checkJournal(place) {
 		if n != 1 {
 			t.Errorf("task %s was completed %d times", id, n)

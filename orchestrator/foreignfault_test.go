@@ -138,7 +138,6 @@ func (f fault) String() string {
 // more than they work.
 func together(t *testing.T, list []fault, one func(t *testing.T, f fault)) {
 	t.Helper()
-	t.Setenv("COVEY_STATE_HOME", t.TempDir())
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	files := openFiles(t)
 	next := make(chan fault)

@@ -16,10 +16,7 @@ import (
 // letterOf is where a long text to a member goes in the rig's state.
 func (r *rig) letterOf(member, text string) string {
 	r.t.Helper()
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	place := r.place()
 	sum := sha256.Sum256([]byte(text))
 	return filepath.Join(letters(place.Mail()).of(member), hex.EncodeToString(sum[:8])+".txt")
 }

@@ -90,7 +90,6 @@ func TestCrowdOfPrograms(t *testing.T) {
 		}
 		members = n
 	}
-	t.Setenv("COVEY_STATE_HOME", t.TempDir())
 	before, files := goleak.IgnoreCurrent(), openFiles(t)
 	dir := t.TempDir()
 	setFault(t, dir, fault{Quiet: true})

@@ -15,8 +15,6 @@ import (
 // working copy of its own.
 func owningProgram(t *testing.T, more string, acts ...act) (grove, string) {
 	t.Helper()
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	r, dir := newFakeRig(t, leadLetsWork, "defaults: {permission_mode: bypassPermissions}\n"+more+ownedByDev, acts...)
 	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, owns: [docs/**]}")
 	for name, text := range map[string]string{"docs/a.md": "a\n", "main.go": "package main\n"} {

@@ -4,17 +4,53 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 )
+
+// shortage remembers that a run has met a disk without room. Whoever fails on one
+// notes it here, because what ends the run later may be a consequence that does not
+// say so: members that failed, or tasks that nobody could take. The zero value is
+// ready; all methods may be called by any goroutine, and of nil nothing happens.
+type shortage struct{ first atomic.Pointer[error] }
+
+// note remembers err if it is, or wraps, that a disk is full. The first one stays.
+func (s *shortage) note(err error) {
+	if s != nil && noRoom(err) {
+		s.first.CompareAndSwap(nil, &err)
+	}
+}
+
+// cause is what failed first for want of room; nil: nothing has.
+func (s *shortage) cause() error {
+	if s == nil {
+		return nil
+	}
+	if first := s.first.Load(); first != nil {
+		return *first
+	}
+	return nil
+}
+
+// noRoom reports whether an error is due to a disk, or a quota, that is full.
+func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // wayOut says what to do when a disk without room has ended a run: which disk it is,
 // and that nothing is lost. Whatever was written last fails first, a run.json or a
 // payload, and its own error would send people looking for that file.
 func wayOut(p Place, err error) error {
-	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-	if !full || strings.Contains(err.Error(), "make room") {
+	if !noRoom(err) || strings.Contains(err.Error(), "make room") {
 		return err
 	}
 	return fmt.Errorf("the disk of %s is full: %w; make room and run covey up again: tasks and mail are as they were",
 		p.Dir, err)
+}
+
+// outOf is what a run's error says when the disk was full, whatever the error itself is
+// about: what it names may have failed only because something else could not be written.
+func (s *shortage) outOf(p Place, err error) error {
+	if err == nil || noRoom(err) || s.cause() == nil {
+		return wayOut(p, err)
+	}
+	return fmt.Errorf("%w; %w", err, wayOut(p, s.cause()))
 }

@@ -105,7 +105,7 @@ func TestHelperTeamKilled(t *testing.T) {
 			// Each life lasts a little longer than the one before, so that kills hit all of it.
 			r := newRig(t, helperTeam(call))
 			for lines := 3; ; lines++ {
-				if ended, _ := r.runAndKill(lines); ended {
+				if ended := r.runAndKill(lines); ended {
 					break
 				}
 				if lines > 60 {

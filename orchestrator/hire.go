@@ -49,7 +49,7 @@ func layersOf(team *configs.Team, read configs.ReadFile) (layers, error) {
 		return l, fmt.Errorf("permissions that nobody can read may forbid anything, so the team does not start:\n%s",
 			strings.Join(bad, "\n"))
 	}
-	return l, fillData(l.sources)
+	return l, nil
 }
 
 // heed adds what an administrator has laid down, and tells of what the layers
@@ -137,7 +137,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 // hookRunner is the one runner of all members' hooks. Which member a hook runs
 // for follows from the session in its input.
 func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
-	if err := makeData(o.hooks().sources); err != nil {
+	if err := PreparePlugins(o.place.home(), o.hooks().sources); err != nil {
 		return nil, err
 	}
 	return hooks.NewRunner(withOwned(o.team(), o.hooks().sources), &hooks.Options{

@@ -76,7 +76,6 @@ func TestAsMCPServer(t *testing.T) {
 // header.
 func rigServers(t *testing.T) (*hookServers, *Processes) {
 	t.Helper()
-	t.Setenv("COVEY_STATE_HOME", t.TempDir())
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +93,7 @@ func rigServers(t *testing.T) (*hookServers, *Processes) {
 	if err := os.Mkdir(root, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	place, err := PlaceOf("crew", root)
+	place, err := placeIn(t.TempDir(), "crew", root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,15 +132,6 @@ func (g *gatekeeper) shell(t *testing.T, script string) (cmd *exec.Cmd, read fun
 	}
 }
 
-func testBinary(t *testing.T) string {
-	t.Helper()
-	bin, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bin
-}
-
 // run starts cmd for an owner and waits for it.
 func runFor(t *testing.T, p *Processes, cmd *exec.Cmd, o Owner) {
 	t.Helper()

@@ -42,6 +42,7 @@ type journal struct {
 	file  journalFile
 	log   *slog.Logger
 	views journalViews
+	short *shortage // notes a disk that is full; nil: nobody asks
 
 	events chan entry
 	// syncs are asked for by catchUp; each is closed once the views know of all
@@ -347,6 +348,7 @@ func (j *journal) append(lines []Line) bool {
 // giveWay takes a half-written line back and waits for better times; false
 // means that there is no time for that.
 func (j *journal) giveWay(cause error) bool {
+	j.short.note(cause)
 	if !j.failing {
 		j.failing, j.since = true, time.Now()
 		j.log.Error("the journal cannot be written; the team waits for room", "at_most", fullDiskPatience, "err", cause)

@@ -289,6 +289,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 			select {
 			case e := <-done:
 				r.want(e, tt.code, name)
+				wantWayOut(t, o, e.Full)
 			case <-time.After(5 * time.Second):
 				t.Fatal("the team does not end while its journal cannot be written")
 			}

@@ -53,7 +53,7 @@ func given(t *testing.T, dir, spec string, opts Options) (*Orchestrator, *lineLo
 		t.Fatal(err)
 	}
 	log := &lineLog{more: make(chan struct{})}
-	opts.OnLine = log.add
+	opts.OnLine, opts.StateHome = log.add, dir+"-state"
 	o, err := New(team, opts)
 	return o, log, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -54,8 +53,7 @@ func takenUpOnce(t *testing.T, r *rig) {
 // kills it once the journal has a line that match takes; nil: right after asking.
 func upToKill(t *testing.T, r *rig, match func(line string) bool) {
 	t.Helper()
-	cmd := exec.Command(testBinary(t))
-	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"))
+	cmd := r.ownProcess()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -68,10 +66,7 @@ func upToKill(t *testing.T, r *rig, match func(line string) bool) {
 	in := bufio.NewScanner(out)
 	for in.Scan() && !strings.HasSuffix(in.Text(), "lead turn_ended") {
 	}
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := r.place()
 	client, err := Dial(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)

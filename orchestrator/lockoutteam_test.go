@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -386,8 +383,7 @@ func TestStopWhileWaitingForASlot(t *testing.T) {
 // soon as the journal has a line of dev's, or of the team's, of this type.
 func (r *rig) killAt(typ string) {
 	r.t.Helper()
-	cmd := exec.Command(testBinary(r.t))
-	cmd.Env = append(os.Environ(), crashVariable+"="+filepath.Join(r.dir, "team.yaml"))
+	cmd := r.ownProcess()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		r.t.Fatal(err)

@@ -260,14 +260,14 @@ func TestPlainSchema(t *testing.T) {
 }
 
 func TestMCPCommand(t *testing.T) {
-	t.Setenv("COVEY_STATE_HOME", "/state")
+	t.Setenv("COVEY_STATE_HOME", "/another")
 	t.Setenv("SECRET_TOKEN", "x")
-	argv, env := mcpCommand(Options{Bin: "/bin/covey"}, Place{Team: "crew", Workspace: "/w"})
+	argv, env := mcpCommand(Options{Bin: "/bin/covey"}, Place{Dir: "/state/crew-0a1b2c3d", Team: "crew", Workspace: "/w"})
 	if got := strings.Join(argv, " "); got != "/bin/covey -C /w --team crew mcp" {
 		t.Errorf("the command is %s", got)
 	}
 	if !slices.Contains(env, "COVEY_STATE_HOME=/state") || slices.ContainsFunc(env, func(kv string) bool {
-		return strings.Contains(kv, "SECRET")
+		return strings.Contains(kv, "SECRET") || kv == "COVEY_STATE_HOME=/another"
 	}) {
 		t.Errorf("the environment is %v", env)
 	}

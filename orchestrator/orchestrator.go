@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,10 @@ type Options struct {
 	// nothing that is new in the spec is taken up. nil: the run is one of all members.
 	Merge   *MergeRequest
 	Version string // of covey, for run.json
+	// StateHome is the folder that holds the team's state, absolute; empty: the one that
+	// the function StateHome names. Commands find the team by COVEY_STATE_HOME then, which
+	// hooks and agents get set. What the user trusts stays where it is.
+	StateHome string
 	// OwnProcess says that this process serves the team alone: orphans of
 	// members' tools are adopted, so that they are known for what they are, and
 	// what is left of them is killed in the end.
@@ -67,6 +72,7 @@ type Orchestrator struct {
 	patience  acp.Timeouts  // with agent programs; zero but in tests
 	backoff   time.Duration // before a program is started again; likewise
 	prices    priceList
+	short     shortage
 	started   time.Time
 	readers   *readers // loops over the journal of this run
 	// leftovers tells of what a killed run had left; empty: nothing.
@@ -92,7 +98,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		}
 		opts.Bin = bin
 	}
-	place, err := PlaceOf(team.Name, team.Workspace)
+	place, err := opts.placeOf(team)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +120,14 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	}), nil
 }
 
+// placeOf is the Place of a team that runs with these options.
+func (o Options) placeOf(team *configs.Team) (Place, error) {
+	if o.StateHome != "" && !filepath.IsAbs(o.StateHome) {
+		return Place{}, fmt.Errorf("Options.StateHome is %q; it must be an absolute path", o.StateHome)
+	}
+	return placeIn(o.StateHome, team.Name, team.Workspace)
+}
+
 // Place is where the team keeps its state.
 func (o *Orchestrator) Place() Place { return o.place }
 
@@ -124,6 +138,7 @@ func (o *Orchestrator) Place() Place { return o.place }
 func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 	o.started = time.Now()
 	defer o.readers.end()
+	defer func() { err = o.short.outOf(o.place, err) }()
 	if err := o.place.Create(); err != nil {
 		return Ending{}, err
 	}
@@ -132,9 +147,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 		return Ending{}, err
 	}
 	defer func() { err = errors.Join(err, lock.release()) }()
-	if left := killLeftovers(o.place); len(left) > 0 {
-		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
-	}
+	o.clearUp()
 	// Under the lock, and after what the last run had left running was ended: else
 	// that would go on writing into what is forgotten here.
 	if o.opts.Fresh {
@@ -148,8 +161,18 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 		return Ending{}, err
 	}
 	defer store.Close()
-	ending, err = o.withStore(ctx, store)
-	return ending, wayOut(o.place, err)
+	return o.withStore(ctx, store)
+}
+
+// clearUp ends and removes what a run that was killed has left. The team's lock must be
+// held.
+func (o *Orchestrator) clearUp() {
+	if left := killLeftovers(o.place); len(left) > 0 {
+		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
+	}
+	if err := sweep(o.place); err != nil {
+		o.opts.Log.Warn("files of a killed run stay", "err", err)
+	}
 }
 
 // withStore opens what depends on the store, runs the team, and closes it all
@@ -172,7 +195,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		return Ending{}, errors.Join(err, j.file.Close())
 	}
 	c := &crew{
-		store: store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
+		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
 		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
 		keep: o.staysUp(), schedules: o.team().Schedules,
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
@@ -207,6 +230,9 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		j.tell(TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts()})
 	}
 	err = errors.Join(err, j.close())
+	if ending.Code != CodeDone {
+		ending.Full = wayOut(o.place, o.short.cause())
+	}
 	err = errors.Join(err, o.markEnded(ending, err), b.Close())
 	if c.control != nil {
 		c.control.wait()

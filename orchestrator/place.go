@@ -21,6 +21,9 @@ type Place struct {
 	Workspace string // real path; empty if the folder does not say
 }
 
+// home is the folder that holds this Place and others.
+func (p Place) home() string { return filepath.Dir(p.Dir) }
+
 // Store is the task store.
 func (p Place) Store() string { return filepath.Join(p.Dir, "tasks.db") }
 

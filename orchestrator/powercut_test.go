@@ -34,7 +34,7 @@ func TestPowerCut(t *testing.T) {
 			cuts, bytes := 0, int64(0)
 			for {
 				// Lines that were lost come again in each run, so runs get longer.
-				ended, _ := r.runAndKill(3 + random.IntN(30+4*cuts))
+				ended := r.runAndKill(3 + random.IntN(30+4*cuts))
 				if ended {
 					break
 				}
@@ -55,10 +55,7 @@ func TestPowerCut(t *testing.T) {
 // cutPower takes from each file what it could lose, and says how many bytes.
 func (r *rig) cutPower(random *rand.Rand) (lost int64) {
 	r.t.Helper()
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	place := r.place()
 	// A hook that was being started when covey was killed has its files until it is.
 	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, BlobDir: place.Blobs(), LockTimeout: 5 * time.Second})
 	if errors.Is(err, os.ErrNotExist) {

@@ -148,10 +148,7 @@ func TestFreshForgets(t *testing.T) {
 	if second.Resumed || second.Members[1].Turns != first.Members[1].Turns || r.lines.all()[0].Seq != 1 {
 		t.Errorf("afresh: %+v, from line %d", second, r.lines.all()[0].Seq)
 	}
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := r.place()
 	if files := globAll(t, place.Transcripts()); len(files) != 2 {
 		t.Errorf("transcripts: %v", files)
 	}
@@ -252,10 +249,7 @@ func TestMailInTheMiddleOfATurn(t *testing.T) {
 	if begun != 1 {
 		t.Errorf("dev took %d turns; the mail came in the middle of its first:\n%s", begun, show(r.lines.all()))
 	}
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := r.place()
 	shown := map[string]int{}
 	for _, path := range globAll(t, place.Transcripts()) {
 		r.checkTranscript(path, shown)
@@ -277,10 +271,8 @@ func TestTwoTeamsInOneProcess(t *testing.T) {
   - {say: Yes., times: -1}
 `,
 	}
-	one := newRig(t, files)
-	home := os.Getenv("COVEY_STATE_HOME")
-	two := newRig(t, files)
-	t.Setenv("COVEY_STATE_HOME", home) // of both
+	one, two := newRig(t, files), newRig(t, files)
+	two.home = one.home
 	a, b := one.orchestrator(Options{}), two.orchestrator(Options{})
 	ended := make(chan Ending, 1)
 	go func() {
@@ -319,10 +311,10 @@ func TestNewRefusesSpecsThatCannotRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.dir, "lead.yaml"), []byte("steps: [{sya: Yes.}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(team, Options{}); err == nil || !strings.Contains(err.Error(), "lead.yaml") {
+	if _, err := New(team, Options{StateHome: r.home}); err == nil || !strings.Contains(err.Error(), "lead.yaml") {
 		t.Errorf("a script that cannot be read: %v", err)
 	}
-	if entries, err := os.ReadDir(os.Getenv("COVEY_STATE_HOME")); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(r.home); err != nil || len(entries) > 0 {
 		t.Errorf("New has written %v, %v", entries, err)
 	}
 }

@@ -16,7 +16,9 @@ const storeBackups = 3
 // openStore opens the team's store. One that is damaged is replaced by its last backup;
 // without one there is nothing that a program could do.
 func (o *Orchestrator) openStore() (*tasks.Store, error) {
-	store, err := tasks.Open(o.place.Store(), &tasks.Options{BlobDir: o.place.Blobs(), Backups: storeBackups})
+	store, err := tasks.Open(o.place.Store(), &tasks.Options{
+		BlobDir: o.place.Blobs(), Backups: storeBackups, Refused: o.short.note,
+	})
 	if errors.Is(err, tasks.ErrCorrupt) {
 		return nil, fmt.Errorf("the team's state cannot be read: %w\nput an older copy of the file there, if you have one;"+
 			" or run covey up --fresh, which forgets the earlier run and begins anew", err)
@@ -103,6 +105,7 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	if o.repairs, err = lost.refill(ctx, store); err != nil {
 		return nil, errors.Join(err, j.file.Close())
 	}
+	j.short = &o.short
 	return j, nil
 }
 

@@ -111,7 +111,7 @@ func (o *Orchestrator) takeUpFor(c *crew, team *configs.Team, l layers) error {
 	if err := checkDemands(team, l.sources, lookPath); err != nil {
 		return err
 	}
-	if err := makeData(l.sources); err != nil {
+	if err := PreparePlugins(o.place.home(), l.sources); err != nil {
 		return err
 	}
 	seats := c.seats()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -107,7 +108,7 @@ func Running(p Place) (r RunFile, ok bool) {
 // writeAtomic replaces the file at path, mode 0600: after a crash at any
 // moment it holds the old or the new bytes.
 func writeAtomic(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := os.CreateTemp(filepath.Dir(path), newFile(path)+"*")
 	if err != nil {
 		return err
 	}
@@ -122,4 +123,24 @@ func writeAtomic(path string, data []byte) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// newFile is how the names of those begin that are to take the place of the file at path.
+func newFile(path string) string { return "." + filepath.Base(path) + "." }
+
+// sweep removes what writes of run.json have left that a kill cut off before the new
+// file took its place. The team's lock must be held: nobody else writes there. What
+// cannot be removed is in nobody's way, and its error is for the log.
+func sweep(p Place) error {
+	entries, err := os.ReadDir(p.Dir)
+	if err != nil {
+		return fmt.Errorf("look for what a killed run has left: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), newFile(p.RunFile())) && e.Type().IsRegular() {
+			errs = append(errs, os.Remove(filepath.Join(p.Dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -20,6 +20,7 @@ func (c *crew) serve(ctx context.Context, s *seat) {
 	ctx = c.own(ctx, s)
 	defer close(s.left)
 	err := s.mate.Run(ctx)
+	c.short.note(err)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
 	c.act(ctx, s, s.endProgram())
 	c.functions.Session(s.session.Session).Release() // what its agent has registered ends with it

@@ -96,18 +96,14 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
-		t.Setenv("COVEY_STATE_HOME", dir)
+		r.home = dir
 	}
 	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
-	place, err := PlaceOf(team.Name, team.Workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
 	return &simulation{
-		t: t, seed: seed, team: team, tasks: n, place: place, random: random, faults: drawFaults(random), refused: map[string]int{},
+		t: t, seed: seed, team: team, tasks: n, place: r.place(), random: random, faults: drawFaults(random), refused: map[string]int{},
 	}
 }
 
@@ -163,7 +159,7 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 	if err != nil {
 		return e, false, err
 	}
-	o, newErr := New(s.team, Options{Log: slog.New(slog.DiscardHandler), Hooks: s.gates()})
+	o, newErr := New(s.team, Options{StateHome: s.place.home(), Log: slog.New(slog.DiscardHandler), Hooks: s.gates()})
 	if newErr != nil {
 		return e, false, errors.Join(newErr, store.Close())
 	}

@@ -22,6 +22,7 @@ import (
 type rig struct {
 	t     *testing.T
 	dir   string // the spec's folder
+	home  string // of the team's state
 	lines *lineLog
 	log   *strings.Builder
 }
@@ -79,11 +80,11 @@ func show(lines []Line) string {
 	return b.String()
 }
 
-// newRig writes files into a fresh folder and sends all state elsewhere.
+// newRig writes files into a fresh folder and sends all state elsewhere. Rigs share
+// nothing, so tests that wait more than they work call t.Parallel.
 func newRig(t *testing.T, files map[string]string) *rig {
 	t.Helper()
-	t.Setenv("COVEY_STATE_HOME", t.TempDir())
-	r := &rig{t: t, dir: t.TempDir(), log: &strings.Builder{}}
+	r := &rig{t: t, dir: t.TempDir(), home: t.TempDir(), log: &strings.Builder{}}
 	for name, text := range files {
 		path := filepath.Join(r.dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -96,6 +97,16 @@ func newRig(t *testing.T, files map[string]string) *rig {
 	return r
 }
 
+// place is where the team's state is.
+func (r *rig) place() Place {
+	r.t.Helper()
+	p, err := placeIn(r.home, "crew", r.dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return p
+}
+
 // orchestrator loads team.yaml and makes the Orchestrator of a new run.
 func (r *rig) orchestrator(opts Options) *Orchestrator {
 	r.t.Helper()
@@ -104,7 +115,7 @@ func (r *rig) orchestrator(opts Options) *Orchestrator {
 		r.t.Fatal(err)
 	}
 	r.lines = &lineLog{more: make(chan struct{})}
-	opts.OnLine = r.lines.add
+	opts.OnLine, opts.StateHome = r.lines.add, r.home
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.NewTextHandler(testLog{r.t}, nil))
 	}
@@ -166,10 +177,7 @@ func of[T any](r *rig, typ string) []T {
 // list reads the tasks that the last run left.
 func (r *rig) list() []tasks.Task {
 	r.t.Helper()
-	place, err := PlaceOf("crew", r.dir)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	place := r.place()
 	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, BlobDir: place.Blobs()})
 	if err != nil {
 		r.t.Fatal(err)
@@ -257,4 +265,13 @@ func (r *rig) read(name string) string {
 		r.t.Fatal(err)
 	}
 	return string(text)
+}
+
+func testBinary(t *testing.T) string {
+	t.Helper()
+	bin, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
 }

@@ -56,8 +56,6 @@ func yamlText(text string) string { return `'` + strings.ReplaceAll(text, "'", "
 
 func newGrove(t *testing.T, files map[string]string) grove {
 	t.Helper()
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	g := grove{newRig(t, files)}
 	g.git("init -q -b main; git config user.name dev; git config user.email dev@x; git add -A; git commit -qm first")
 	return g
@@ -73,16 +71,6 @@ func (g grove) git(args string) string {
 		g.t.Fatalf("git %s: %v\n%s", args, err, out)
 	}
 	return strings.TrimSpace(string(out))
-}
-
-// place is where the team's state is.
-func (g grove) place() Place {
-	g.t.Helper()
-	p, err := PlaceOf("crew", g.dir)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return p
 }
 
 // tree is a path in a member's working copy.

@@ -11,8 +11,6 @@ import (
 // TestAgentProgramInItsCopy: a program starts in its member's working copy, is told
 // of it, may write there, and is refused what all working copies share.
 func TestAgentProgramInItsCopy(t *testing.T) {
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "You own task #1", Do: []string{
 			"edit proof here", "run git stash", "run git add proof && git commit -qm proof",

@@ -125,24 +125,21 @@ func TestTrustPlugin(t *testing.T) {
 // TestPluginData: what a plugin keeps belongs to its folder, whatever others call
 // themselves, and only this user can look at it.
 func TestPluginData(t *testing.T) {
-	stateHome(t)
+	home := stateHome(t)
 	one, two := t.TempDir(), t.TempDir()
-	a, err := PluginData("p", one)
+	a, err := pluginData(home, "p", one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := PluginData("p", two)
+	b, err := pluginData(home, "p", two)
 	if err != nil || a == b {
 		t.Errorf("both keep things in %s, %v", a, err)
-	}
-	if err := makeData(nil); err != nil {
-		t.Fatal(err)
 	}
 	l, err := layersOf(pluginTeam(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := PreparePlugins(l.sources); err != nil {
+	if err := PreparePlugins(home, l.sources); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range l.sources {

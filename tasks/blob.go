@@ -17,9 +17,10 @@ import (
 // that drops the last reference (bucketRefs counts them). What a crash leaves
 // behind in between is removed at the next Open.
 type blobs struct {
-	dir  string
-	once sync.Once // makes dir, with the first file
-	made error
+	dir     string
+	once    sync.Once // makes dir, with the first file
+	made    error
+	refused func(error) // Options.Refused; may be nil
 }
 
 // blobRef says in a record where a payload is.
@@ -36,7 +37,7 @@ var errBlobGone = fmt.Errorf("%w: a long payload is gone", ErrCorrupt)
 func (b *blobs) write(data string) (blobRef, error) {
 	b.once.Do(func() { b.made = b.mkdir() })
 	if b.made != nil {
-		return blobRef{}, diskError(b.made)
+		return blobRef{}, b.diskError(b.made)
 	}
 	ref := blobRef{Name: rand.Text(), Size: int64(len(data))}
 	path := filepath.Join(b.dir, ref.Name)
@@ -45,7 +46,7 @@ func (b *blobs) write(data string) (blobRef, error) {
 		err = syncDir(b.dir)
 	}
 	if err != nil {
-		return blobRef{}, diskError(errors.Join(err, b.remove(ref.Name)))
+		return blobRef{}, b.diskError(errors.Join(err, b.remove(ref.Name)))
 	}
 	return ref, nil
 }
@@ -137,8 +138,11 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// diskError says for people that a write did not work.
-func diskError(err error) error {
+// diskError says for people that a write did not work, and tells Options.Refused.
+func (b *blobs) diskError(err error) error {
+	if b.refused != nil {
+		b.refused(err)
+	}
 	return fmt.Errorf("%w: %w; the change has not happened, try again when the disk takes writes", ErrDisk, err)
 }
 

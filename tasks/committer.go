@@ -166,7 +166,7 @@ func (s *Store) attempt(batch []*job) error {
 		s.broken = fmt.Errorf("%w: the outcome of a commit is unknown (%w); open the store again", ErrDisk, err)
 		return s.broken
 	}
-	return diskError(err)
+	return s.blobs.diskError(err)
 }
 
 // updateSafely is update with bbolt's panics as errors.

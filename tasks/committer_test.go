@@ -149,7 +149,8 @@ func TestPanicIsAnError(t *testing.T) {
 
 // TestFailedCommitIsTriedAlone: one change cannot be stored; the others can.
 func TestFailedCommitIsTriedAlone(t *testing.T) {
-	s := open(t, nil)
+	var refused []error
+	s := open(t, &Options{Refused: func(err error) { refused = append(refused, err) }})
 	s.update = func(fn func(*bolt.Tx) error) error {
 		return s.db.Update(func(tx *bolt.Tx) error {
 			if err := fn(tx); err != nil {
@@ -168,6 +169,9 @@ func TestFailedCommitIsTriedAlone(t *testing.T) {
 	wantError(t, errs[1], ErrDisk, "no space left on device", "has not happened")
 	if !errors.Is(errs[1], syscall.ENOSPC) {
 		t.Error("the cause is lost")
+	}
+	if len(refused) == 0 || !errors.Is(refused[0], syscall.ENOSPC) {
+		t.Errorf("Refused was told %v", refused)
 	}
 	wantValues(t, s, "ad")
 }

@@ -38,6 +38,10 @@ type Options struct {
 	// BackupEvery is how often a backup is made of a store that changes; default 10
 	// minutes. One is made after Open and one in Close as well.
 	BackupEvery time.Duration
+	// Refused is told what the disk said to a change that it did not take; its caller
+	// gets the same as ErrDisk. It may be called by several goroutines at once and must
+	// not block. nil: nobody is told.
+	Refused func(error)
 }
 
 // Store is one team's state. Its methods may be called from any number of
@@ -88,7 +92,7 @@ func Open(path string, opts *Options) (*Store, error) {
 		s.opts = *opts
 	}
 	s.opts.fill(path)
-	s.blobs = &blobs{dir: s.opts.BlobDir}
+	s.blobs = &blobs{dir: s.opts.BlobDir, refused: s.opts.Refused}
 	if s.opts.Backups > 0 {
 		s.backups = &backups{dir: path + backupDirSuffix, keep: s.opts.Backups, blobs: s.blobs}
 	}

@@ -38,25 +38,10 @@ func TestFullDiskOfTheState(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "state"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", fullDiskScript)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COVEY_STATE_HOME="+filepath.Join(dir, "state"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("no private file system here: %v %s", err, out)
-	}
-	said := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
+	said := onSmallDisk(t, dir, fullDiskScript)
 	if said("first.code") != "1\n" || !strings.Contains(said("first.err"), "no space left on device") ||
 		!strings.Contains(said("first.err"), "make room") {
-		t.Errorf("on a full disk it ended with %s%s", said("first.code"), said("first.err"))
+		t.Errorf("on a full disk it ended with %s%s\n%s", said("first.code"), said("first.err"), said("first.out"))
 	}
 	if said("between.code") != "0\n" || !strings.Contains(said("between.json"), `"subject": "t0"`) {
 		t.Errorf("it cannot be looked at: %s%.200s", said("between.code"), said("between.json"))
@@ -76,6 +61,47 @@ func TestFullDiskOfTheState(t *testing.T) {
 	}
 	if n := strings.Count(said("after.json"), `"status": "completed"`); n != tasks-len(refused) {
 		t.Errorf("%d of %d tasks are completed", n, tasks-len(refused))
+	}
+}
+
+// onSmallDisk runs a script in dir, with file systems of its own, and gives what its
+// files hold afterwards.
+func onSmallDisk(t *testing.T, dir, script string) (said func(name string) string) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(dir, "state"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COVEY_STATE_HOME="+filepath.Join(dir, "state"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("no private file system here: %v %s", err, out)
+	}
+	return func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+}
+
+// TestFullDiskAtOnce: a disk on which not even the first folder has room is told of in
+// the same words, wherever the run comes to its end.
+func TestFullDiskAtOnce(t *testing.T) {
+	t.Parallel()
+	for inodes := 1; inodes < 12; inodes += 2 { // tmpfs counts the folder itself
+		dir := t.TempDir()
+		for name, text := range fullDiskTeam(1) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said := onSmallDisk(t, dir, fmt.Sprintf("mount -t tmpfs -o nr_inodes=%d tmpfs state || exit 77\n"+
+			"covey up --trust > out 2> err; echo $? > code\n", inodes))
+		if said("code") != "1\n" || !strings.Contains(said("err"), "no space left on device; make room and run covey up again") {
+			t.Errorf("with %d inodes it ended with %s%s", inodes, said("code"), said("err"))
+		}
 	}
 }
 

@@ -163,21 +163,11 @@ func (s *hookSet) addManaged(folders []string) error {
 // keep gives plugins the folders in which they may keep things, and makes them.
 // They are the ones that a team's run gives them.
 func (s *hookSet) keep() error {
-	for i := range s.sources {
-		source := &s.sources[i]
-		if source.Root == "" {
-			continue
-		}
-		data, err := orchestrator.PluginData(source.Name, source.Root)
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(data, 0o700); err != nil {
-			return fmt.Errorf("a place for what plugin %s keeps: %w", source.Name, err)
-		}
-		source.Data = data
+	home, err := orchestrator.StateHome()
+	if err != nil {
+		return fmt.Errorf("a place for what plugins keep: %w", err)
 	}
-	return nil
+	return orchestrator.PreparePlugins(home, s.sources)
 }
 
 // warnAll tells of what is wrong and does not keep anything from going on. They

@@ -163,10 +163,14 @@ func (r *teamRun) trouble(text string) {
 }
 
 // lastWord is what stderr says of a run that did not finish. The report has
-// said it already, unless there was none.
+// said it already, unless there was none, and but for a full disk, on which little
+// of what else is said can be relied on.
 func (r *teamRun) lastWord(e orchestrator.Ending) error {
-	if !r.flags.json {
-		return nil
+	switch {
+	case !r.flags.json:
+		return e.Full
+	case e.Full != nil:
+		return fmt.Errorf("team %s: %s; %w", r.team.Name, e.Reason, e.Full)
 	}
 	return fmt.Errorf("team %s: %s", r.team.Name, e.Reason)
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -124,6 +126,29 @@ func TestTokensText(t *testing.T) {
 	}{{0, false, "0"}, {7, false, "7"}, {0, true, "unknown"}, {7, true, "7+"}} {
 		if got := tokensText(orchestrator.MemberEnding{Tokens: tc.tokens, TokensUnknown: tc.unknown}); got != tc.want {
 			t.Errorf("%d, unknown %v: %q, want %q", tc.tokens, tc.unknown, got, tc.want)
+		}
+	}
+}
+
+// TestLastWord: the report has said why a run has not finished. Of a full disk stderr
+// tells in any case, since the report may tell only what came of it.
+func TestLastWord(t *testing.T) {
+	full := errors.New("the disk is full; make room")
+	for _, tc := range []struct {
+		json bool
+		full error
+		want string
+	}{
+		{false, nil, ""}, {false, full, "the disk is full; make room"}, {true, nil, "team crew: nobody can go on"},
+		{true, full, "team crew: nobody can go on; the disk is full; make room"},
+	} {
+		r := &teamRun{team: &configs.Team{Name: "crew"}, flags: upFlags{json: tc.json}}
+		got := ""
+		if err := r.lastWord(orchestrator.Ending{Reason: "nobody can go on", Full: tc.full}); err != nil {
+			got = err.Error()
+		}
+		if got != tc.want {
+			t.Errorf("json %v, full %v: %q, want %q", tc.json, tc.full, got, tc.want)
 		}
 	}
 }

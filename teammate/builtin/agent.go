@@ -164,7 +164,6 @@ func (t *turn) ask(ctx context.Context) ([]teammate.ToolCall, error) {
 	return calls, err
 }
 
-// always lets every call of a batch be made.
 // prompt is the system prompt for the next request.
 func (a *Agent) prompt() string {
 	if a.system == nil {
@@ -173,6 +172,7 @@ func (a *Agent) prompt() string {
 	return a.system()
 }
 
+// always lets every call of a batch be made.
 func always(teammate.ToolCall) bool { return true }
 
 // batch makes calls one after another. Whatever happens on the way, each has
