@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -167,7 +168,17 @@ func readWords(object json.RawMessage) (words, error) {
 		return said, plainly(ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
 	}
 	wordSpelling().mend(fields)
-	if err := json.Unmarshal(raw(fields), &said); err != nil {
+	if yes := string(fields["approve"]); yes == `"true"` || yes == `"false"` { // as some models write it
+		fields["approve"] = json.RawMessage(strings.Trim(yes, `"`))
+	}
+	err := json.Unmarshal(raw(fields), &said)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Type.Kind() == reflect.Bool:
+		return said, plainly(ErrEmpty, "%q must be true or false; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+	case errors.As(err, &wrong):
+		return said, plainly(ErrEmpty, "%q must be text; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+	case err != nil:
 		return said, fmt.Errorf("message object: %w", err)
 	}
 	return said, nil

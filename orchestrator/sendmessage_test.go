@@ -51,6 +51,8 @@ func TestGenerationsOfSendMessage(t *testing.T) {
 		{`{"to":"ops","message":"{\"type\":\"box\",\"size\":3}"}`, "ops", `{"type":"box","size":3}`},
 		{`{"to":"ops"}`, "", `the message to ops is empty`},
 		{`{"to":"ops","message":7}`, "", `"message" must be text, or an object with a "type"; it is 7`},
+		{`{"to":"ops","message":{"type":"shutdown_response","request_id":"r","approve":"yes"}}`, "", `"approve" must be true or false; it is "yes"`},
+		{`{"to":"ops","message":{"type":"shutdown_response","request_id":7}}`, "", `"request_id" must be text; it is 7`},
 		{`{"to":"ops","message":null}`, "", `the message to ops is empty`},
 		{`{"to":"ops","message":["a"]}`, "", `"message" must be text`},
 		{`{"to":"ops","message":{"text":"hello"}}`, "", `no message has the type ""`},
@@ -100,6 +102,7 @@ func TestStructuredMessages(t *testing.T) {
 		{`{"to":"@ops","message":{"type":"shutdown_request","reason":"done"},"summary":"bye"}`, `asks ops to end: "done"`, "r1"},
 		{`{"to":"ops","message":{"type":"shutdown_request"},"summary":"bye"}`, `asks ops to end: "bye"`, "r1"},
 		{`{"to":"ops","message":"{\"type\":\"shutdown_request\",\"reason\":\"done\"}"}`, `asks ops to end: "done"`, "r1"},
+		{`{"type":"shutdown_response","request_id":"r7","approve":"true"}`, yes, `Shutdown approved`},
 		{`{"type":"shutdown_response","request_id":"r7","approve":true}`, yes, `Shutdown approved. Sent confirmation to lead.`},
 		{`{"to":"team-lead","message":{"type":"shutdown_response","requestId":"r7","approve":false,"reason":"busy"}}`, no,
 			`Shutdown rejected. Reason: \"busy\". Continuing to work.","request_id":"r7","requestId":"r7"`},
@@ -138,7 +141,7 @@ func TestStructuredMessagesRefused(t *testing.T) {
 		`{"to":"lead","message":{"type":"shutdown_response"}}`:                                  `needs "request_id", which the request names and "approve"`,
 		`{"to":"lead","message":{"type":"shutdown_response","request_id":"r"}}`:                 `a shutdown_response needs "approve": true or false`,
 		`{"to":"lead","message":{"type":"plan_approval_response","approve":true}}`:              `needs "request_id"`,
-		`{"to":"lead","message":{"type":"shutdown_response","request_id":"r","approve":"yes"}}`: "message object",
+		`{"to":"lead","message":{"type":"shutdown_response","request_id":"r","approve":"yes"}}`: `"approve" must be true or false`,
 	} {
 		b, spy := newTable(t), &spyProtocol{}
 		b.board.protocol = spy

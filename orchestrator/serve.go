@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
@@ -117,6 +118,7 @@ type watch struct {
 	inTurn        bool
 	turns, passes int // of this run
 	doing         string
+	open          []openCall // of this turn
 	lastText      string
 	refusals      int
 	hooks         HookTally
@@ -229,30 +231,47 @@ func (w *watch) see(e teammate.Event) {
 	switch data := e.Data.(type) {
 	case teammate.TurnStarted:
 		w.turns++
-		w.inTurn, w.pass, w.doing = true, 0, "starting a turn"
+		w.inTurn, w.pass, w.doing, w.open = true, 0, "starting a turn", nil
 	case teammate.PassStarted:
 		w.passes++
 		w.pass, w.doing = data.Pass, "thinking"
 	case teammate.TextSaid:
 		w.lastText, w.doing = data.Text, "thinking"
 	case teammate.ToolCalled:
-		w.doing = oneLine(data.Name + " " + MainInput(data.Input))
+		w.open = append(w.open, openCall{data.ID, oneLine(data.Name + " " + MainInput(data.Input))})
+		w.doing = w.open[0].text
 	case teammate.ToolReturned:
-		w.doing = "thinking"
+		w.open = slices.DeleteFunc(w.open, func(c openCall) bool { return c.id == data.ID })
+		w.doing = w.busyWith()
 	case teammate.HeldUp:
 		w.doing = data.For
 	case teammate.HookStarted:
 		w.doing = data.Event + " hooks"
 	case teammate.HookFinished:
 		w.hooks.Add(endOf(data))
+		if w.hooking == 0 && len(w.open) > 0 { // others of the same event may run yet
+			w.doing = w.busyWith()
+		}
 	case teammate.HookFeedback:
 		w.refusals++
 	case teammate.TurnEnded:
-		w.inTurn, w.doing = false, ""
+		w.inTurn, w.doing, w.open = false, "", nil
 		w.usage = w.usage.Plus(data.Usage)
 		w.untold = w.untold || data.UsageUnknown
 		w.cost += data.CostUSD
 	}
+}
+
+// openCall is a tool call that has no result yet, in words for people.
+type openCall struct{ id, text string }
+
+// busyWith is what a member does when nothing else is known: the first call that has no
+// result, since those of one pass are made in order, or it thinks.
+func (w *watch) busyWith() string {
+	if len(w.open) > 0 {
+		return w.open[0].text
+	}
+	return "thinking"
 }
 
 // seeHelper takes in what happened to a helper of the member: it works for the

@@ -13,7 +13,7 @@ type Evidence struct {
 	By   string    `json:"by"` // who gave it; empty: covey
 	Time time.Time `json:"time,omitzero"`
 	Text string    `json:"text,omitempty"` // 4 KiB at most
-	File string    `json:"file,omitempty"` // path of a file that holds more; nobody checks that it is there
+	File string    `json:"file,omitempty"` // path of a file that holds more; the store does not look whether it is there
 }
 
 // What a task can carry. A task is written anew with each change of it, so what is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -195,7 +196,11 @@ func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (orchestrator.T
 		req.Evidence = append(req.Evidence, tasks.Evidence{Text: text})
 	}
 	for _, path := range t.evidenceFiles {
-		req.Evidence = append(req.Evidence, tasks.Evidence{File: path})
+		file, err := evidenceFile(cmd, path)
+		if err != nil {
+			return req, err
+		}
+		req.Evidence = append(req.Evidence, tasks.Evidence{File: file})
 	}
 	given := len(t.blocks) + len(t.blockedBy) + len(metadata) + len(req.Evidence)
 	for name, field := range map[string]struct {
@@ -219,6 +224,23 @@ func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (orchestrator.T
 		return req, usagef("say what is to change; see %q", cmd.CommandPath()+" --help")
 	}
 	return req, nil
+}
+
+// evidenceFile is the path from the root of a file that shows something. Gates and people
+// read it from other folders than this one; what is not there shows nothing.
+func evidenceFile(cmd *cobra.Command, path string) (string, error) {
+	full := path
+	if dir := cmd.Flag("directory"); dir != nil && path != "" && !filepath.IsAbs(path) {
+		full = filepath.Join(dir.Value.String(), path)
+	}
+	full, err := filepath.Abs(full)
+	if err != nil {
+		return "", fmt.Errorf("--evidence-file %s: %w", path, err)
+	}
+	if info, err := os.Stat(full); path == "" || err != nil || info.IsDir() {
+		return "", usagef("--evidence-file %q: there is no such file; write the path of one that shows that the task is done", path)
+	}
+	return full, nil
 }
 
 // tasksClaimCommand is `covey tasks claim ID --as MEMBER`.
