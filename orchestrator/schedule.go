@@ -28,20 +28,29 @@ type ScheduleRan struct {
 // EventType is the journal's name for it.
 func (ScheduleRan) EventType() string { return "schedule" }
 
-// ScheduleStatus is one schedule as `covey ps` shows it.
-type ScheduleStatus struct {
-	Name string    `json:"name"`
-	Cron string    `json:"cron"`
-	What string    `json:"what"`
-	Last time.Time `json:"last,omitzero"` // when it came last; zero: not yet
-	Next time.Time `json:"next,omitzero"` // when it comes again; zero: never
-}
-
 // scheduleRecord is what the store knows of a schedule.
 type scheduleRecord struct {
 	From time.Time `json:"from"`           // it is due at the first time after this
 	Last time.Time `json:"last,omitzero"`  // when it came last
 	Task string    `json:"task,omitempty"` // that it made last
+	// Plan is the schedule itself as the last run had it, for who looks when none runs.
+	Plan schedulePlan `json:"plan,omitzero"`
+}
+
+// schedulePlan is what people see of a schedule.
+type schedulePlan struct {
+	No         int // its place in the spec, from 0
+	Cron, Zone string
+	What       string // that comes: "task Look at CI"
+}
+
+// planOf is the plan of the schedule at a place in the spec.
+func planOf(no int, s configs.Schedule) schedulePlan {
+	p := schedulePlan{No: no, Cron: s.Cron, Zone: s.Zone, What: "message to " + s.To}
+	if s.Task != nil {
+		p.What = "task " + s.Task.Subject
+	}
+	return p
 }
 
 // wrongClock is how far ahead a record may lie: one that lies further was written
@@ -116,11 +125,12 @@ func (c *crew) timetableOf(ctx context.Context, plans []configs.Schedule) (timet
 	}
 	now := c.now()
 	records := map[string]scheduleRecord{}
-	for _, s := range plans {
+	for i, s := range plans {
 		r, ok := known[s.Name]
 		if !ok {
 			r = scheduleRecord{From: now}
 		}
+		r.Plan = planOf(i, s)
 		records[s.Name] = r
 	}
 	return timetable{plans: plans, records: records, next: now, forgets: len(known) > 0}, nil
@@ -246,24 +256,4 @@ func (c *crew) nextSchedule() <-chan time.Time {
 		return nil
 	}
 	return c.after(min(max(c.times.next.Round(0).Sub(c.now().Round(0)), 0), maxSleep))
-}
-
-// scheduleStatus lists the schedules for `covey ps`.
-func (c *crew) scheduleStatus() []ScheduleStatus {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var out []ScheduleStatus
-	for _, s := range c.times.plans {
-		r := c.times.records[s.Name]
-		st := ScheduleStatus{Name: s.Name, Cron: s.Cron, Last: r.Last, What: "message to " + s.To}
-		if s.Zone != "" {
-			st.Cron += " " + s.Zone
-		}
-		if s.Task != nil {
-			st.What = "task " + s.Task.Subject
-		}
-		st.Next, _ = s.Next(r.From.In(c.now().Location())) // checked when the spec was read
-		out = append(out, st)
-	}
-	return out
 }

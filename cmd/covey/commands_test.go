@@ -115,7 +115,10 @@ func TestTextOf(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newCLI(strings.NewReader(tc.stdin), &bytes.Buffer{}, &bytes.Buffer{})
-			got, err := c.textOf(tc.args)
+			got, err := c.textOf(tc.args, "say something")
+			if err != nil && err.Error() != "say something" {
+				t.Error(err)
+			}
 			if got != tc.want || (exitCode(err) == exitUsage) != (tc.want == "") {
 				t.Errorf("%d bytes (%v), want %d", len(got), err, len(tc.want))
 			}

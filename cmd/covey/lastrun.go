@@ -151,7 +151,15 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 		s.Budget = file.Result.Budget
 		s.Elapsed = max(0, file.Result.Ended.Sub(file.Started)).Round(time.Millisecond)
 	}
-	snapshot, err := readStore(ctx, place)
+	store, err := openStore(place)
+	if err != nil {
+		return s, err
+	}
+	defer store.Close()
+	snapshot, err := store.Snapshot(ctx)
+	if err == nil {
+		s.Schedules, err = orchestrator.SchedulesOf(ctx, store)
+	}
 	if err != nil {
 		return s, err
 	}

@@ -21,7 +21,7 @@ it from standard input.`,
 		Example: `  covey plan - < plan.md`,
 		Args:    argCount(1, -1, "a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := c.textOf(args)
+			text, err := c.textOf(args, "the plan is empty; write what you mean to do, as in: covey plan 'first …, then …', or covey plan - < plan.md")
 			if err != nil {
 				return err
 			}

@@ -19,8 +19,9 @@ func (c *cli) psCommand() *cobra.Command {
 		Use:   "ps",
 		Short: "Show what each member does and waits for",
 		Long: `Show the team: per member its agent, its state, which turn and pass it is in, its
-task, what it waits for, unread mail, and how often gates have refused it. When
-the team does not run, the result of its last run is shown.`,
+task, what it waits for, unread mail, and how often gates have refused it; then its
+schedules, and when each comes next. When the team does not run, the result of its
+last run is shown, and schedules that were missed come with the next covey up.`,
 		Example: `  covey ps
   covey ps --all          # every team of this user
   covey ps --json`,
@@ -87,7 +88,7 @@ func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 		}
 	}
 	c.printWorktrees(s.Members)
-	c.printSchedules(s.Schedules, now)
+	c.printSchedules(s, now)
 	if s.Requests > 0 {
 		c.out.printf("%s\n", c.out.paint(yellow, plural(s.Requests, "question")+
 			" for you: covey inbox shows and answers"))

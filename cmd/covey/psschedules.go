@@ -7,9 +7,10 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 )
 
-// printSchedules lists what comes again by itself, and when.
-func (c *cli) printSchedules(list []orchestrator.ScheduleStatus, now time.Time) {
-	if len(list) == 0 {
+// printSchedules lists what comes again by itself, and when. Nothing comes while the team
+// does not run; what was missed then comes when it is started.
+func (c *cli) printSchedules(of orchestrator.Status, now time.Time) {
+	if len(of.Schedules) == 0 {
 		return
 	}
 	when := func(t time.Time) string {
@@ -19,9 +20,12 @@ func (c *cli) printSchedules(list []orchestrator.ScheduleStatus, now time.Time) 
 		return orchestrator.ShortTime(t.Local(), now)
 	}
 	t := &table{head: []string{"SCHEDULE", "CRON", "NEXT", "LAST", "WHAT"}}
-	for _, s := range list {
-		t.add(cell{text: s.Name}, cell{text: s.Cron}, cell{text: when(s.Next)}, cell{text: when(s.Last)},
-			cell{text: s.What})
+	for _, s := range of.Schedules {
+		next := when(s.Next)
+		if missed := !s.Next.IsZero() && s.Next.Before(now); missed && of.PID == 0 {
+			next = "with covey up"
+		}
+		t.add(cell{text: s.Name}, cell{text: s.Cron}, cell{text: next}, cell{text: when(s.Last)}, cell{text: s.What})
 	}
 	c.out.printf("\n")
 	t.print(c.out)

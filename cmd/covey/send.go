@@ -30,7 +30,7 @@ shutdown_request, shutdown_response, plan_approval_response and approval_respons
   covey send '*' "we ship at four"`,
 		Args: argCount(2, -1, "a member and a text"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := c.textOf(args[1:])
+			text, err := c.textOf(args[1:], "there is no text to send")
 			if err != nil {
 				return err
 			}
@@ -63,8 +63,8 @@ shutdown_request, shutdown_response, plan_approval_response and approval_respons
 // textOf is the text that arguments give: their words, or what stdin has.
 // Several words need no quotes; what is not UTF-8 is repaired here, where the
 // person who sent it can still see it. An empty text is refused: it would wake
-// a member for nothing.
-func (c *cli) textOf(args []string) (string, error) {
+// a member for nothing. missing is what the caller reads then.
+func (c *cli) textOf(args []string, missing string) (string, error) {
 	text := strings.Join(args, " ")
 	if text == "-" {
 		data, err := io.ReadAll(c.in)
@@ -74,7 +74,7 @@ func (c *cli) textOf(args []string) (string, error) {
 		text = string(data)
 	}
 	if strings.TrimSpace(text) == "" {
-		return "", usagef("there is no text to send")
+		return "", usagef("%s", missing)
 	}
 	return strings.ToValidUTF8(text, "\ufffd"), nil
 }
