@@ -49,7 +49,8 @@ func (m *memberSpec) fields() []field {
 			doc: "Where it works: shared, in the workspace; worktree, in a git working copy of its own. Default: " +
 				"worktree where two or more members can write in a git repository, else shared."},
 		{key: "owns", part: globs(&m.owns),
-			doc: "Where it may write, as globs below the workspace. Default: everywhere."},
+			doc: "Where it may write, as globs below the workspace; what it has really written, with whatever tool, is held " +
+				"against it. Default: everywhere."},
 		{key: "self_claim", part: truth(&m.selfClaim),
 			doc: "Take a ready task when idle. Default: true for teammates, false for the lead."},
 		{key: "limits", part: object(nil, m.limits.fields()),

@@ -23,7 +23,7 @@ func (s *teamworkSpec) fields() []field {
 		{key: "merge", part: object(&s.merge.at, s.merge.fields()),
 			doc: "Where finished work goes. Without it, work waits for `covey merge`."},
 		{key: "protect", part: globs(&s.protect),
-			doc: "Globs below the workspace; what is written there needs a person's approval."},
+			doc: "Globs below the workspace; what is written there, with whatever tool, needs a person's approval."},
 		{key: "budget", part: object(&s.budget.at, s.budget.fields()),
 			doc: "What the whole team may use, over all its runs."},
 		{key: "schedules", part: listOf(&s.schedules, "a list of schedules", schedulePart),

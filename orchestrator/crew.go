@@ -69,6 +69,7 @@ type crew struct {
 	agents    func(configs.Agent) []configs.Agent // one, and those it may be followed by; nil: no others
 	asks      *inbox                              // nil: nobody asks anybody
 	merges    *mergeDesk                          // nil: there is nothing to merge
+	writes    *sharedWrites                       // nil: nobody has begun
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes
 	// its gates, as the spec has it by then; nil: they are not.

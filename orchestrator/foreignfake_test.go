@@ -227,6 +227,9 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	case "edit": // FILE TEXT, without asking
 		f.call(id, "edit", string(raw(map[string]string{"file_path": one, "content": two})), "edit")
 		f.result(id, "written", os.WriteFile(one, []byte(two), 0o600) == nil)
+	case "sneak": // COMMAND, without telling anybody
+		out, err := exec.Command("sh", "-c", rest).CombinedOutput()
+		f.log("sneaked %v %s", err == nil, out)
 	case "think":
 		f.say(f.think(rest))
 	case "cost": // so much since the session began, in US dollars

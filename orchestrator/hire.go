@@ -90,6 +90,7 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 // tools and agent, and a seat. The crew's dismiss closes what hire has opened.
 func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.around = surroundingsOf(o.team().Workspace)
+	c.writes = newSharedWrites(o, c, o.past)
 	c.board = &board{store: c.store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish}
 	c.board.team, c.board.letters = o.team().Name, letters(o.place.Mail())
 	c.board.heard, c.board.closed = c.heard, c.closed
@@ -111,7 +112,9 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err != nil {
 		return err
 	}
-	c.live.after = c.seekApproval
+	c.live.after = func(ctx context.Context, in hooks.Input, out hooks.Outcome) hooks.Outcome {
+		return c.awaitWord(in, c.seekApproval(ctx, in, out))
+	}
 	c.live.state.Store(&hookState{runner: runner, layers: o.hooks()})
 	c.reload = o.newReloader(c)
 	if c.trees, err = o.openTrees(ctx, c); err != nil {

@@ -291,7 +291,7 @@ func (b *inbox) withdrawAll(ctx context.Context, reason string, want func(tasks.
 // holdsUp reports whether a member has nothing to do before a question about it
 // is answered. Trouble that nobody has looked at holds up nobody else.
 func holdsUp(r tasks.Request) bool {
-	return r.Kind == tasks.AskPlan || r.Kind == tasks.AskApproval || r.Kind == tasks.AskPermission
+	return r.Kind == tasks.AskPlan || r.Kind == tasks.AskApproval || r.Kind == tasks.AskPermission || asksToKeep(r)
 }
 
 // awaits says for whose answer a member waits, for people, behind "waits for ";
@@ -318,6 +318,8 @@ func answerOf(r tasks.Request) string {
 		return who + " approval of " + subjectOf(r)
 	case tasks.AskPermission:
 		return who + " permission to use " + subjectOf(r)
+	case tasks.AskMerge:
+		return who + " approval of " + subjectOf(r)
 	}
 	return who + " answer"
 }

@@ -28,6 +28,9 @@ type requestPayload struct {
 	Subject string `json:"subject,omitempty"`
 	Version uint64 `json:"version,omitempty"` // of the task when it was asked
 	Tree    string `json:"tree,omitempty"`    // git's name of the files that it is about
+	// AskMerge: the files in the workspace itself that are to be kept; empty: it is
+	// about work that is to be merged.
+	Files []string `json:"files,omitempty"`
 }
 
 // payloadOf reads it; what is no payload of ours is empty.
@@ -46,6 +49,8 @@ func subjectOf(r tasks.Request) string {
 		return cmp.Or(p.Tool, "a tool")
 	case tasks.AskApproval:
 		return "task #" + p.TaskID
+	case tasks.AskMerge:
+		return "protected files (" + clipped(strings.Join(p.Files, ", "), 500) + ")"
 	}
 	return "it"
 }
@@ -221,7 +226,7 @@ func (b *inbox) settle(ctx context.Context, r tasks.Request) error {
 // An Outgoing without a text means that nobody is told. It is called before the commit,
 // with the request as it will be.
 func (b *inbox) tell(r tasks.Request) tasks.Outgoing {
-	silent := r.Kind == tasks.AskPermission || r.Kind == tasks.AskMerge // who waits asks for the answer
+	silent := r.Kind == tasks.AskPermission || r.Kind == tasks.AskMerge && !asksToKeep(r) // who waits asks for the answer
 	_, member := b.c.seat(r.Member)
 	if silent || !member || r.Kind == tasks.AskAttention && !r.Approved() {
 		return tasks.Outgoing{}
@@ -241,6 +246,8 @@ func closingMail(r tasks.Request, now time.Time) tasks.Outgoing {
 		out.Kind, answer.Feedback = tasks.PlanAnswered, r.Feedback
 	case tasks.AskApproval:
 		out.Kind, answer.Feedback = tasks.ApprovalAnswered, r.Feedback
+	case tasks.AskMerge:
+		return tasks.Outgoing{Kind: tasks.Notice, Text: out.Text, Summary: preview(firstLine(out.Text))}
 	case tasks.AskShutdown:
 		out.Kind, answer.Reason = tasks.ShutdownRejected, r.Feedback
 		if yes {
@@ -272,6 +279,8 @@ func closingText(r tasks.Request) string {
 	case r.State == tasks.RequestExpired && r.Kind == tasks.AskApproval:
 		return fmt.Sprintf("%s has not answered about %s in time, so it is not approved (request %s). "+
 			"Complete it once more to ask again, or tell your lead.", capital(answererName(r.To)), what, r.ID)
+	case r.Kind == tasks.AskMerge:
+		return keepingText(r)
 	case r.State == tasks.RequestExpired:
 		return fmt.Sprintf("Request %s was not answered in time.", r.ID)
 	case r.Kind == tasks.AskPlan && r.Approved():

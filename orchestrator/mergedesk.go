@@ -54,7 +54,7 @@ func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
 		moved: make(chan struct{}),
 	}
 	d.queue = mergeQueue(o.place, o.team, c.trees.repo, c.store)
-	d.queue.Gates, d.queue.Prepare = d.gates, d.prepare
+	d.queue.Gates, d.queue.Prepare, d.queue.Landing = d.gates, d.prepare, c.writes.landing
 	d.book = &merging.Book{Store: c.store, Scripts: o.place.GateScripts(), Reused: d.reused, Warn: d.warn}
 	d.onAsk()
 	if err := d.recall(ctx); err != nil {

@@ -78,6 +78,7 @@ type Orchestrator struct {
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
 	repairs   []string           // of the store, likewise
+	past      *pastWrites        // what the journal knows of earlier runs
 	leftTrees map[string]ownTree // working copies that an earlier run has left which is forgotten
 	clock     clock              // the machine's, but in tests
 	// journalFile wraps the journal's file; tests put failures in its place.

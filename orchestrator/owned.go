@@ -20,7 +20,8 @@ const ownedFiles = "owned-files"
 // withOwned adds that policy to the hooks of a team in which somebody may not write
 // everywhere: at each turn end, and before a task is completed.
 func withOwned(team *configs.Team, sources []hooks.Source) []hooks.Source {
-	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Owns != nil }) {
+	owns := func(m configs.Member) bool { return m.Owns != nil }
+	if len(team.Protect) == 0 && !slices.ContainsFunc(team.Members(), owns) {
 		return sources
 	}
 	group := []hooks.Group{{Hooks: []hooks.Handler{{Policy: ownedFiles, Gate: true}}}}
@@ -69,10 +70,13 @@ func orNothing(owns []string) string {
 
 // ownFiles refuses while a member's branch, or what it has not committed, differs from
 // the commit that its work began from in files that are not its own. What came from
-// others by merging is not its own writing. Of members that share the workspace
-// nobody can tell who wrote what; there only calls are looked at.
+// others by merging is not its own writing. Of members that share a folder it is
+// looked up what was written in it meanwhile; see sharedWrites.
 func (c *crew) ownFiles(ctx context.Context, in hooks.Input) hooks.Result {
 	s, ok := c.seat(c.memberOf(in))
+	if ok && c.writes != nil && c.writes.watches(s) {
+		return c.writes.verdict(ctx, s)
+	}
 	if !ok || s.member.Owns == nil || c.merges == nil {
 		return agree()
 	}

@@ -93,9 +93,11 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	if err != nil {
 		return nil, fmt.Errorf("ask the store what it knows: %w", err)
 	}
+	o.past = newPastWrites()
 	j, err := openJournal(o.place.Journal(), journalOptions{
 		team: o.team().Name, store: store, log: o.opts.Log, see: func(l Line) {
 			heard.recall(l)
+			o.past.see(l)
 			lost.see(l)
 		},
 	})

@@ -144,6 +144,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 		c.mu.Lock()
 		s.watch.see(e)
 		c.mu.Unlock()
+		c.writes.see(ctx, s, e) // first, for it looks at the clock
 		c.journal.sink(e)
 		c.coordinated(s, e)
 		switch data := e.Data.(type) {

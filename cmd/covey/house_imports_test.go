@@ -20,8 +20,11 @@ var mayImport = map[string][]string{
 	"orchestrator/worktree": {},
 	// What becomes of finished work: it knows the store and git, and neither crew nor spec.
 	"orchestrator/merging": {"hooks", "tasks", "orchestrator/worktree"},
-	"orchestrator":         {"hooks", "tasks", "bus", "configs", "teammate", "teammate/*", "orchestrator/worktree", "orchestrator/merging"},
-	"cmd/covey":            {"orchestrator", "configs", "tasks", "hooks"},
+	// What was really written in a folder, and by whom: it knows files and git, and neither members nor spec.
+	"orchestrator/written": {"orchestrator/worktree"},
+	"orchestrator": {"hooks", "tasks", "bus", "configs", "teammate", "teammate/*", "orchestrator/worktree", "orchestrator/merging",
+		"orchestrator/written"},
+	"cmd/covey": {"orchestrator", "configs", "tasks", "hooks"},
 }
 
 // testsMayImport is what a package's tests may import besides: a member is

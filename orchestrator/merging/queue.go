@@ -58,6 +58,9 @@ type Queue struct {
 	// Ask puts work before whoever must agree to it: a change of protected files, or
 	// all work; nil: there is nobody.
 	Ask func(ctx context.Context, m tasks.Merge, files []string) (Answer, error)
+	// Landing is told before files of somebody's working copy come along with their branch,
+	// and landed after; nil: nobody is told.
+	Landing func() (landed func())
 
 	working sync.Mutex
 }

@@ -76,12 +76,17 @@ func denied(m tasks.Merge, files []string, said string) setback {
 
 // TakeBack says how files are put back to what a branch has.
 func TakeBack(branch string, files []string) string {
+	return fmt.Sprintf("Take that back with `git checkout $(git merge-base HEAD %s) -- %s` (`git rm` for files that are new) "+
+		"and commit, or ask your lead to have somebody do it who may.", branch, Quoted(files))
+}
+
+// Quoted are file names as a shell takes them, in one line.
+func Quoted(files []string) string {
 	quoted := make([]string, len(files))
 	for i, f := range files {
 		quoted[i] = "'" + strings.ReplaceAll(f, "'", `'\''`) + "'"
 	}
-	return fmt.Sprintf("Take that back with `git checkout $(git merge-base HEAD %s) -- %s` (`git rm` for files that are new) "+
-		"and commit, or ask your lead to have somebody do it who may.", branch, strings.Join(quoted, " "))
+	return strings.Join(quoted, " ")
 }
 
 // List shows file names one below the other, the first of them.

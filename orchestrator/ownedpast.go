@@ -1,0 +1,127 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/written"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// pastWrites is when members could write in earlier runs, read from the journal when it
+// is opened: a turn that goes on after kill -9 is held to what was written before.
+type pastWrites struct {
+	began time.Time // of this run
+	last  time.Time // of the last line
+	turns pastSpans
+	calls pastSpans
+	hooks pastSpans
+
+	mu   sync.Mutex
+	told map[string]bool // members whose past somebody has asked for
+}
+
+// pastSpans are times by member, those that are open by what will end them.
+type pastSpans struct {
+	over map[string][]written.Span
+	open map[string]written.Span // by member and key
+}
+
+// lastGasp is how long after the last line of a run its members may have written on:
+// covey was killed, and what they had started was not.
+const lastGasp = 30 * time.Second
+
+// newPastWrites knows nothing yet.
+func newPastWrites() *pastWrites {
+	spans := func() pastSpans {
+		return pastSpans{over: map[string][]written.Span{}, open: map[string]written.Span{}}
+	}
+	return &pastWrites{began: time.Now(), turns: spans(), calls: spans(), hooks: spans(), told: map[string]bool{}}
+}
+
+// see takes in a line of an earlier run.
+func (p *pastWrites) see(l Line) {
+	if l.Type == (TeamStarted{}).EventType() {
+		p.cutOff(l.Time)
+	}
+	p.last = l.Time
+	switch l.Type {
+	case teammate.TurnStarted{}.EventType():
+		p.turns.begin(l, l.Member, "")
+	case teammate.TurnEnded{}.EventType():
+		p.turns.end(l, "")
+	case teammate.ToolCalled{}.EventType():
+		var d teammate.ToolCalled
+		if json.Unmarshal(l.Data, &d) == nil && (writesAnything(d.Name) || slices.Contains(editTools(), d.Name)) {
+			p.calls.begin(l, l.Member, d.ID)
+		}
+	case teammate.ToolReturned{}.EventType():
+		var d teammate.ToolReturned
+		if json.Unmarshal(l.Data, &d) == nil {
+			p.calls.end(l, d.ID)
+		}
+	case teammate.HookStarted{}.EventType():
+		var d teammate.HookStarted
+		if json.Unmarshal(l.Data, &d) == nil && d.Command != ownedFiles {
+			p.hooks.begin(l, written.Hooks, d.ToolUseID+d.Command)
+		}
+	case teammate.HookFinished{}.EventType():
+		var d teammate.HookFinished
+		if json.Unmarshal(l.Data, &d) == nil && !d.Background {
+			p.hooks.end(l, d.ToolUseID+d.Command)
+		}
+	}
+}
+
+// cutOff ends what was under way when a run was killed. It went on a little longer, but
+// not into the next one. Hooks that did may go on for ever, so those excuse nobody.
+func (p *pastWrites) cutOff(next time.Time) {
+	end := p.last.Add(lastGasp)
+	if end.After(next) {
+		end = next
+	}
+	for _, spans := range []pastSpans{p.turns, p.calls} {
+		for _, span := range spans.open {
+			span.To = end
+			spans.over[span.Who] = append(spans.over[span.Who], span)
+		}
+		clear(spans.open)
+	}
+	clear(p.hooks.open)
+}
+
+// begin opens a time of who in the life of a line's member.
+func (s pastSpans) begin(l Line, who, key string) {
+	s.open[l.Member+"/"+key] = written.Span{Who: who, From: l.Time}
+}
+
+// end ends it, if it was begun.
+func (s pastSpans) end(l Line, key string) {
+	if span, ok := s.open[l.Member+"/"+key]; ok {
+		delete(s.open, l.Member+"/"+key)
+		span.To = l.Time
+		s.over[l.Member] = append(s.over[l.Member], span)
+	}
+}
+
+// of is when a member, and hooks of its, could write in earlier runs, once.
+func (p *pastWrites) of(s *seat) []written.Span {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name := s.member.Name
+	if p.told[name] {
+		return nil
+	}
+	p.told[name] = true
+	p.cutOff(p.began)
+	spans := p.turns
+	if byCalls(s) {
+		spans = p.calls
+	}
+	return slices.Concat(p.hooks.over[name], spans.over[name])
+}

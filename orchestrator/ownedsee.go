@@ -1,0 +1,178 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"context"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/written"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// announced is a call that names the file which it writes to.
+type announced struct {
+	path string // below the folder of its member, with slashes; empty: the call has not been seen yet
+	may  bool   // it was permitted
+}
+
+// see takes in what a member does: when it could write, and which files it said it would.
+// The member's goroutine calls it, and its helpers' do, before anything follows.
+func (w *sharedWrites) see(ctx context.Context, s *seat, e teammate.Event) {
+	if w == nil || ownCopy(s) {
+		return
+	}
+	l, who, now := w.ledger(s), s.member.Name, time.Now()
+	switch d := e.Data.(type) {
+	case teammate.TurnStarted:
+		if !byCalls(s) {
+			l.Begin(who, "turn", now)
+		}
+		w.begin(ctx, s, d.Cause)
+	case teammate.TurnEnded:
+		l.End(who, "turn", now)
+	case teammate.ToolCalled:
+		if byCalls(s) && writesAnything(d.Name) {
+			l.Begin(who, d.ID, now)
+		}
+		w.called(s, d)
+	case teammate.PermissionDecided:
+		w.decided(s, d)
+	case teammate.ToolReturned:
+		w.returned(s, d)
+		if s.workspace != nil && s.workspace.Lingers() {
+			w.mu.Lock()
+			w.lingers[who] = append(w.lingers[who], d.ID)
+			w.mu.Unlock()
+			return
+		}
+		l.End(who, d.ID, now)
+	case teammate.HookStarted:
+		if d.Command != ownedFiles {
+			l.Begin(written.Hooks, d.ToolUseID+d.Command, now)
+		}
+	case teammate.HookFinished:
+		if d.Background { // whatever is written meanwhile cannot be laid at its door
+			l.Void(written.Hooks, d.ToolUseID+d.Command)
+		}
+		l.End(written.Hooks, d.ToolUseID+d.Command, now)
+	}
+}
+
+// byCalls reports whether a member writes only while a tool of covey's own runs. A program, or
+// an agent that somebody has written in Go, may write at any time of its turn.
+func byCalls(s *seat) bool { return s.agent().Kind == configs.Builtin }
+
+// writesAnything reports whether a call of a tool can write to files that it does not name.
+func writesAnything(tool string) bool { return tool == "Bash" || strings.HasPrefix(tool, "mcp__") }
+
+// rest ends the time of calls that have left something running, once that has ended.
+func (w *sharedWrites) rest(s *seat) {
+	if s.workspace == nil || s.workspace.Lingers() {
+		return
+	}
+	w.mu.Lock()
+	calls := w.lingers[s.member.Name]
+	delete(w.lingers, s.member.Name)
+	w.mu.Unlock()
+	for _, id := range calls {
+		w.ledger(s).End(s.member.Name, id, time.Now())
+	}
+}
+
+// called takes in a call that names the file which it writes to.
+func (w *sharedWrites) called(s *seat, d teammate.ToolCalled) {
+	path, ok := w.named(s, d)
+	if !ok {
+		return
+	}
+	key := s.member.Name + "/" + d.ID
+	w.mu.Lock()
+	a := w.calls[key]
+	a.path = path
+	w.calls[key] = a
+	w.mu.Unlock()
+	if a.may {
+		w.ledger(s).Announce(s.member.Name, path, w.leave(s, a))
+	}
+}
+
+// decided takes in whether a call may run.
+func (w *sharedWrites) decided(s *seat, d teammate.PermissionDecided) {
+	if !slices.Contains(editTools(), d.Tool) {
+		return
+	}
+	key := s.member.Name + "/" + d.ID
+	w.mu.Lock()
+	a := w.calls[key]
+	a.may = d.Decision == "allow"
+	w.calls[key] = a
+	if !a.may {
+		delete(w.calls, key)
+	}
+	w.mu.Unlock()
+	if a.may && a.path != "" {
+		w.ledger(s).Announce(s.member.Name, a.path, w.leave(s, a))
+	}
+}
+
+// returned takes in what came of a call that names the file which it writes to.
+func (w *sharedWrites) returned(s *seat, d teammate.ToolReturned) {
+	key := s.member.Name + "/" + d.ID
+	w.mu.Lock()
+	a, ok := w.calls[key]
+	delete(w.calls, key)
+	w.mu.Unlock()
+	switch {
+	case !ok || a.path == "" || !a.may && byCalls(s):
+	case d.IsError:
+		w.ledger(s).Drop(a.path)
+	default:
+		at := &written.Ground{Dir: s.dir}
+		w.ledger(s).Wrote(s.member.Name, a.path, at.PrintOf(a.path), w.leave(s, a))
+	}
+}
+
+// leave reports whether a member may make a call. What is protected a person has allowed
+// then; that a program calls what it did not ask for makes it no owner.
+func (w *sharedWrites) leave(s *seat, a announced) bool {
+	return a.may && len(merging.Outside(s.member.Owns, []string{a.path})) == 0
+}
+
+// editTools are the tools that write to the file which they name, and to no other.
+func editTools() []string { return []string{"Write", "Edit", "MultiEdit", "NotebookEdit"} }
+
+// named is the file that a call says it writes to, below its member's folder, wherever a
+// link leads to it.
+func (w *sharedWrites) named(s *seat, d teammate.ToolCalled) (string, bool) {
+	var in struct {
+		FilePath     string `json:"file_path"`
+		NotebookPath string `json:"notebook_path"`
+	}
+	if !slices.Contains(editTools(), d.Name) || json.Unmarshal(d.Input, &in) != nil {
+		return "", false
+	}
+	path := in.FilePath + in.NotebookPath
+	if path == "" {
+		return "", false
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	root, err := filepath.EvalSymlinks(s.dir)
+	if err != nil {
+		return "", false
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	} else if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(real, filepath.Base(path))
+	}
+	rel, err := filepath.Rel(root, path)
+	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
+}

@@ -1,0 +1,323 @@
+package orchestrator
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// sharing is a team whose members work in one folder: dev owns docs alone, and ben src.
+// dev's steps and more keys of the spec are the test's, ben has nothing to do.
+func sharing(steps, more string) map[string]string {
+	files := map[string]string{
+		"team.yaml": strings.NewReplacer(
+			"  dev: {model: dev}\n", "  dev: {model: dev, owns: [docs/**]}\n  ben: {model: ben, owns: [src/**]}\n",
+			"lead: {model: lead}\n", "defaults: {permission_mode: bypassPermissions, isolation: shared, self_claim: false}\nlead: {model: lead}\n",
+			"  dev: {provider: script, script: dev.yaml}\n",
+			"  dev: {provider: script, script: dev.yaml}\n  ben: {provider: script, script: ben.yaml}\n",
+		).Replace(pairSpec) + "tasks: [{id: a, subject: A, owner: dev}]\n" + more,
+		"lead.yaml": leadLetsWork, "ben.yaml": "steps: [{say: fine, times: -1}]\n",
+		"dev.yaml": "steps:\n" + steps, ".gitignore": "*.log\n",
+	}
+	for _, name := range []string{"docs/a.md", "src/b.go", "main.go", "go.mod"} {
+		files[name] = name + "\n"
+	}
+	return files
+}
+
+// grounds runs a test in a folder that is a git repository, and in one that is none.
+func grounds(t *testing.T, files map[string]string, test func(t *testing.T, r *rig)) {
+	t.Run("git", func(t *testing.T) { test(t, newGrove(t, files).rig) })
+	t.Run("no git", func(t *testing.T) { test(t, newRig(t, files)) })
+}
+
+// feedbacks are what the gates have said to a member at turn ends, and at completions.
+func (r *rig) feedbacks() (list []string) {
+	for _, f := range of[teammate.HookFeedback](r, "hook_feedback") {
+		list = append(list, f.Text)
+	}
+	return list
+}
+
+// warnings are what people were told that has words in it.
+func (r *rig) warnings(words string) (list []string) {
+	for _, w := range of[teammate.Warning](r, "warning") {
+		if strings.Contains(w.Text, words) {
+			list = append(list, w.Text)
+		}
+	}
+	return list
+}
+
+// shell is a step with a command.
+func shell(command string) string {
+	return "  - call: [{tool: Bash, input: {command: " + yamlText(command) + "}}]\n"
+}
+
+const restOfScript = "  - {say: done, times: -1}\n"
+
+// TestSharedWritesOutside: what a shell has written where its member may not write is
+// found when the task is completed, in every way in which one can write; once it is taken
+// back the work goes on.
+func TestSharedWritesOutside(t *testing.T) {
+	back := `cp saved.log main.go; rm -f new.go go.mod2 link; mv -f mod.log go.mod; chmod 755 main.go`
+	for name, tt := range map[string]struct{ do, want string }{
+		"changed":  {`echo 2 >main.go`, "- main.go"},
+		"new":      {`echo n >new.go`, "- new.go"},
+		"deleted":  {`rm main.go`, "- main.go"},
+		"renamed":  {`mv go.mod go.mod2`, "- go.mod\n- go.mod2"},
+		"mode":     {`chmod 600 main.go`, "- main.go"},
+		"link":     {`ln -s /etc/passwd link`, "- link"},
+		"and back": {`echo 2 >src/b.go; echo src/b.go >src/b.go; touch main.go; echo n >new.go`, "- new.go"},
+		"left":     {`(sleep 0.05; echo 2 >main.go) >/dev/null 2>&1 & sleep 0.2`, "- main.go"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := shell(`cp -p main.go saved.log; cp -p go.mod mod.log; echo ok >docs/a.md; `+tt.do) +
+				completesOne + "  - when: \"files that are not yours\"\n" + strings.Replace(shell(back), "  - call", "    call", 1) +
+				completesOne + restOfScript
+			grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
+				r.want(r.run(Options{}), CodeDone, "all work is done")
+				said := r.feedbacks()
+				if len(said) != 1 || !strings.Contains(said[0], "You have changed files that are not yours:\n"+tt.want+"\nYou may write to docs/**.") {
+					t.Errorf("said %q\n%s", said, show(r.lines.all()))
+				}
+				if got := r.read("docs/a.md"); got != "ok\n" {
+					t.Errorf("its own file is %q", got)
+				}
+			})
+		})
+	}
+}
+
+// TestSharedFeedback: at the turn end the feedback names the files, whose they are, and
+// how they are put back without anything else; what was changed before is not its own.
+func TestSharedFeedback(t *testing.T) {
+	steps := shell(`echo 2 >src/b.go; echo 2 >>go.mod; echo n >"new'.go"`) + "  - {say: I believe that is it.}\n" +
+		"  - when: not yours\n" + strings.Replace(shell(`git restore -- src; sed -i '$d' go.mod; rm new*; git status --porcelain >seen.log`),
+		"  - call", "    call", 1) + completesOne + restOfScript
+	g := newGrove(t, sharing(steps, ""))
+	if err := os.WriteFile(filepath.Join(g.dir, "go.mod"), []byte("a person was here\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.want(g.run(Options{}), CodeDone, "all work is done")
+	head := g.git("rev-parse HEAD")
+	said := g.feedbacks()
+	want := "Stop hook feedback:\nYou have changed files that are not yours:\n- go.mod\n- new'.go\n- src/b.go (ben may write there)\n" +
+		"You may write to docs/**. Take that back with `git restore --source=" + head[:12] + ` --worktree -- 'new'\''.go' 'src/b.go'` +
+		"` (`rm` for files that are new). Put back as it was when your turn began (or remove, if it is new): go.mod. Or ask your lead"
+	if len(said) != 1 || !strings.HasPrefix(said[0], want) {
+		t.Errorf("said %q\nwant %q", said, want)
+	}
+	if got := g.read("go.mod") + g.read("seen.log"); got != "a person was here\n M go.mod\n" {
+		t.Errorf("left %q", got)
+	}
+}
+
+// TestSharedWithoutAnEnd: who does not take it back is refused as often as by any other
+// gate, then it needs attention, and a person who lets it go on lets the files stay.
+func TestSharedWithoutAnEnd(t *testing.T) {
+	steps := shell(`echo 2 >main.go`) + `  - {say: no., times: 3}
+  - when: You may go on
+    call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+` + restOfScript
+	files := sharing(steps, "keep: true\n")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "owns: [docs/**]", "owns: [docs/**], limits: {stop_block_cap: 2}", 1)
+	u := start(newRig(t, files), &handClock{})
+	r := u.asked(tasks.AskAttention)
+	if !strings.Contains(r.Text, "refused its turn end 3 times in a row") || !strings.Contains(r.Text, "what it may not: main.go") {
+		t.Errorf("the inbox says %q", r.Text)
+	}
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true, Feedback: "You may go on."}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "the task's end", func(l Line) bool {
+		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
+	})
+	if _, err := u.client().Down(t.Context(), "enough"); err != nil {
+		t.Fatal(err)
+	}
+	u.end()
+	if n := len(u.feedbacks()); n != 3 {
+		t.Errorf("refused %d times\n%s", n, show(u.lines.all()))
+	}
+}
+
+// TestSharedBeside: what somebody else may have written who may is nobody's breach, be it
+// by a call, a shell or a program, and what a person changes while a member thinks is not
+// the member's.
+func TestSharedBeside(t *testing.T) {
+	wait := "while ! test -e %.log; do sleep 0.01; done; "
+	steps := shell(strings.ReplaceAll("touch one.log; "+wait, "%", "two")+"echo mine >docs/a.md") + "  - {say: looking}\n" + completesOne + restOfScript
+	for name, ben := range map[string]string{
+		"shell": shell(strings.ReplaceAll(wait, "%", "one") + "echo 2 >src/b.go; touch two.log"),
+		"call": shell(strings.ReplaceAll(wait, "%", "one")) + "  - call: [{tool: Write, input: {file_path: src/new.go, content: x}}]\n" +
+			shell("touch two.log"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := sharing(steps, "")
+			files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]", "owner: dev}, {id: b, subject: B, owner: ben}]", 1)
+			files["ben.yaml"] = "steps:\n" + ben + strings.Replace(completesOne, `"1"`, `"2"`, 1) + restOfScript
+			grounds(t, files, func(t *testing.T, r *rig) {
+				r.want(r.run(Options{}), CodeDone, "all work is done")
+				if said := append(r.feedbacks(), r.warnings("written to")...); len(said) > 0 {
+					t.Errorf("said %q", said)
+				}
+			})
+		})
+	}
+}
+
+// TestSharedUnclear: where several could have written what none of them may, people are
+// told, and nobody is held up.
+func TestSharedUnclear(t *testing.T) {
+	meet := "touch %1.log; while ! test -e %2.log; do sleep 0.01; done; "
+	files := sharing(shell(strings.NewReplacer("%1", "one", "%2", "two").Replace(meet)+"echo 2 >main.go; touch done.log")+
+		completesOne+restOfScript, "")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]", "owner: dev}, {id: b, subject: B, owner: ben}]", 1)
+	files["ben.yaml"] = "steps:\n" + shell(strings.NewReplacer("%1", "two", "%2", "one").Replace(meet)+"while ! test -e done.log; do sleep 0.01; done") +
+		strings.Replace(completesOne, `"1"`, `"2"`, 1) + restOfScript
+	grounds(t, files, func(t *testing.T, r *rig) {
+		r.want(r.run(Options{}), CodeDone, "all work is done")
+		if said := r.feedbacks(); len(said) > 0 {
+			t.Errorf("refused %q", said)
+		}
+		told := r.warnings("main.go was written to, where none of those who could have done it may: ben, dev")
+		if len(told) == 0 {
+			t.Errorf("people were told %q", r.warnings(""))
+		}
+	})
+}
+
+// TestSharedPerson: what a person edits while a member thinks is not the member's, though
+// nobody else works.
+func TestSharedPerson(t *testing.T) {
+	steps := shell("echo 2 >docs/a.md") +
+		"  - {delay: 1s, call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n" + restOfScript
+	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
+		u := start(r, &handClock{})
+		u.lines.wait(t, "dev to think about what the shell said", func(l Line) bool {
+			return l.Type == "pass_started" && l.Member == "dev" && strings.Contains(string(l.Data), "2")
+		})
+		time.Sleep(50 * time.Millisecond) // nobody is so fast that the file's clock could not tell
+		if err := os.WriteFile(filepath.Join(r.dir, "main.go"), []byte("a person's\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		u.want(u.end(), CodeDone, "all work is done")
+		if said := r.feedbacks(); len(said) > 0 {
+			t.Errorf("refused %q", said)
+		}
+		if got := r.read("main.go"); got != "a person's\n" {
+			t.Errorf("the person's file is %q", got)
+		}
+	})
+}
+
+// TestSharedProtected: what a shell has written to protected files a person is asked
+// about; a yes lets them stay, a no is feedback, and with nobody to ask it is a no.
+func TestSharedProtected(t *testing.T) {
+	steps := func(after string) string {
+		return shell("echo 2 >docs/p.md") + completesOne + "  - {say: I wait., times: 1}\n" + after + restOfScript
+	}
+	yes := "  - when: may stay\n" + strings.Replace(completesOne, "  - call", "    call", 1)
+	no := "  - when: not allowed\n" + strings.Replace(shell("rm docs/p.md"), "  - call", "    call", 1) + completesOne
+	t.Run("yes", func(t *testing.T) {
+		u := start(newGrove(t, sharing(steps(yes), "protect: [docs/p*]\non_ask: wait\n")).rig, &handClock{})
+		r := u.asked(tasks.AskMerge)
+		if r.To != tasks.Person || !strings.Contains(r.Text, "dev has changed protected files: docs/p.md; may they stay?") {
+			t.Errorf("asked %+v", r)
+		}
+		eventually(t, "dev to wait in ps", func() bool {
+			return u.member("dev").WaitsFor == "a person's approval of protected files (docs/p.md)"
+		})
+		if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+		u.want(u.end(), CodeDone, "all work is done")
+		if got := u.read("docs/p.md"); got != "2\n" {
+			t.Errorf("it was allowed, and the file is %q", got)
+		}
+	})
+	t.Run("no", func(t *testing.T) {
+		u := start(newRig(t, sharing(steps(no), "protect: [docs/p*]\non_ask: wait\n")), &handClock{})
+		r := u.asked(tasks.AskMerge)
+		if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Feedback: "it is the law"}); err != nil {
+			t.Fatal(err)
+		}
+		u.want(u.end(), CodeDone, "all work is done")
+		if _, err := os.Stat(filepath.Join(u.dir, "docs/p.md")); err == nil {
+			t.Error("it was refused, and the file is there")
+		}
+	})
+	t.Run("nobody", func(t *testing.T) {
+		r := newRig(t, sharing(strings.Replace(steps(strings.Replace(no, "not allowed", "nobody to ask now", 1)), "  - {say: I wait., times: 1}\n", "", 1),
+			"protect: [docs/p*]\n"))
+		r.want(r.run(Options{}), CodeDone, "all work is done")
+		if said := r.feedbacks(); len(said) != 1 || !strings.Contains(said[0], "You have changed protected files:\n- docs/p.md\n") {
+			t.Errorf("said %q", said)
+		}
+	})
+}
+
+// TestSharedProgram: a program that asks nobody and tells nothing is found out as well,
+// and so is one that tells; what it was permitted is its own.
+func TestSharedProgram(t *testing.T) {
+	for name, do := range map[string]string{
+		"tells nothing": "sneak echo 2 >main.go", "tells": "edit main.go 2",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := newFakeRig(t, leadLetsWork, "defaults: {permission_mode: bypassPermissions, isolation: shared}\n"+ownedByDev,
+				act{When: "files that are not yours", Do: []string{"sneak cp -p kept.log main.go", finishes}},
+				act{When: "You own task #1", Do: []string{
+					claims, "askedit docs/b.md b", "sneak cp -p main.go kept.log", do, "say Done, I think.",
+				}})
+			r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, owns: [docs/**]}")
+			for file, text := range map[string]string{"docs/a.md": "a\n", "main.go": "package main\n", ".gitignore": "*.log\n"} {
+				if err := os.MkdirAll(filepath.Join(r.dir, "docs"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(r.dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.want(r.run(Options{}), CodeDone, "all work is done")
+			prompts := toldFake(t, dir, "prompt")
+			if len(prompts) < 2 || !strings.Contains(prompts[1], "You have changed files that are not yours: | - main.go | You may write to docs/**.") {
+				t.Errorf("it was told %q\n%s", prompts, show(r.lines.all()))
+			}
+			if strings.Contains(strings.Join(prompts, ""), "docs/b.md") {
+				t.Errorf("it was blamed for its own file: %q", prompts)
+			}
+		})
+	}
+}
+
+// TestSharedKilled: a turn that goes on after kill -9 knows how things stood when it
+// began, and what was written before the kill is found.
+func TestSharedKilled(t *testing.T) {
+	steps := shell("echo 2 >main.go") + shell("true") + completesOne + "  - when: not yours\n" +
+		strings.Replace(shell("echo main.go >main.go; chmod 755 main.go"), "  - call", "    call", 1) + completesOne + restOfScript
+	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
+		t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+		u := start(r, &handClock{})
+		u.lines.wait(t, "dev's shell", func(l Line) bool { return l.Type == "tool_result" && l.Member == "dev" })
+		n := slices.IndexFunc(u.lines.all(), func(l Line) bool { return l.Type == "tool_result" && l.Member == "dev" })
+		u.end()
+		r2 := newRig(t, sharing(steps, ""))
+		if _, err := os.Stat(filepath.Join(r.dir, ".git")); err == nil {
+			r2 = newGrove(t, sharing(steps, "")).rig
+		}
+		if r2.runAndKill(n + 2) {
+			t.Skip("it was too fast to be killed")
+		}
+		r2.want(r2.run(Options{}), CodeDone, "all work is done")
+		if said := r2.feedbacks(); len(said) != 1 || !strings.Contains(said[0], "not yours:\n- main.go\n") {
+			t.Errorf("said %q, warned %q\n%s", said, r2.warnings(""), show(r2.lines.all()))
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package written
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSince: between two snapshots everything that anybody has done to a path is found,
+// and nothing that leaves it as it was, whatever was changed before.
+func TestSince(t *testing.T) {
+	for name, tt := range map[string]struct{ before, do, want string }{
+		"nothing":           {"true", "true", ""},
+		"touched":           {"echo 2 >main", "touch main docs/a", ""},
+		"written as it was": {"echo 2 >main", "echo 2 >main; echo a >docs/a", ""},
+		"changed":           {"true", "echo 2 >main", "main"},
+		"changed again":     {"echo 2 >main", "echo 3 >main", "main"},
+		"put back":          {"echo 2 >main", "echo m >main", "main"},
+		"new":               {"true", "mkdir d; echo n >d/n", "d/n"},
+		"deleted":           {"true", "rm main", "main"},
+		"deleted before":    {"rm main", "echo m >main", "main"},
+		"renamed":           {"true", "mv docs texts", "docs/a texts/a"},
+		"mode":              {"true", "chmod +x main", "main"},
+		"link":              {"ln -s a l", "ln -sf b l", "l"},
+		"to link":           {"true", "rm main; ln -s docs/a main", "main"},
+		"ignored":           {"true", "echo x >x.log", ""},
+		"times forged":      {"echo 22 >main", "touch -r main .ref; echo 33 >main; touch -r .ref main; rm .ref", "main"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			grounds(t, func(t *testing.T, g *Ground) {
+				sh(t, g.Dir, tt.before)
+				first := take(t, g, Snapshot{})
+				sh(t, g.Dir, tt.do)
+				then := take(t, g, first)
+				if got := strings.Join(then.Since(first), " "); got != tt.want {
+					t.Errorf("found %q, want %q", got, tt.want)
+				}
+				if again := take(t, g, then).Since(then); len(again) > 0 {
+					t.Errorf("nothing has happened since, and %q was found", again)
+				}
+			})
+		})
+	}
+}
+
+// TestSinceCommits: what somebody commits is found by what it has changed on disk, and
+// what was only committed has not been written.
+func TestSinceCommits(t *testing.T) {
+	grounds(t, func(t *testing.T, g *Ground) {
+		if g.Repo == nil {
+			return
+		}
+		sh(t, g.Dir, "echo 2 >docs/a")
+		first := take(t, g, Snapshot{})
+		sh(t, g.Dir, "echo 2 >main; git add -A; git commit -qm two")
+		then := take(t, g, first)
+		if got := then.Since(first); !slices.Equal(got, []string{"main"}) {
+			t.Errorf("found %q", got)
+		}
+		sh(t, g.Dir, "git reset -q HEAD~1")
+		if got := take(t, g, then).Since(then); len(got) > 0 {
+			t.Errorf("no file has changed, and %q was found", got)
+		}
+	})
+}
+
+// TestGuarded: what a glob names exactly, or by its folder, is looked at though it is
+// ignored or lies in .git; another list of globs is no write.
+func TestGuarded(t *testing.T) {
+	grounds(t, func(t *testing.T, g *Ground) {
+		sh(t, g.Dir, "mkdir -p .git/hooks; echo e >.env.log; echo k >k.log")
+		globs := []string{"policy/**", ".env.log", ".git/hooks", "**/*.log"}
+		first := take(t, g, Snapshot{}, globs...)
+		sh(t, g.Dir, "echo 2 >policy/s.log; echo 2 >.env.log; echo evil >.git/hooks/post-commit; echo 2 >k.log")
+		then := take(t, g, first, globs...)
+		got := slices.DeleteFunc(then.Since(first), func(path string) bool { return path == ".git/hooks/post-commit" && g.Repo == nil })
+		want := []string{".env.log", ".git/hooks/post-commit", "policy/s.log"}
+		if g.Repo == nil {
+			want = slices.Delete(want, 1, 2)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("found %q", got)
+		}
+		if got := take(t, g, then, "policy").Since(then); len(got) > 0 {
+			t.Errorf("only the globs are others, and %q was found", got)
+		}
+	})
+}
+
+// TestSnapshotIsKept: a snapshot that was written down and read again says the same.
+func TestSnapshotIsKept(t *testing.T) {
+	grounds(t, func(t *testing.T, g *Ground) {
+		sh(t, g.Dir, "echo 2 >main; rm docs/a")
+		first := take(t, g, Snapshot{}, "policy")
+		data, err := json.Marshal(first)
+		must(t, err)
+		var kept Snapshot
+		must(t, json.Unmarshal(data, &kept))
+		if got := take(t, g, kept, "policy").Since(kept); len(got) > 0 {
+			t.Errorf("nothing has happened, and %q was found", got)
+		}
+	})
+}
+
+// TestTooLarge: a ground with too many files says so, and how it can be helped.
+func TestTooLarge(t *testing.T) {
+	g := &Ground{Dir: t.TempDir(), Walk: func(_ context.Context, visit func(string) error) error {
+		for i := 0; ; i++ {
+			if err := visit(fmt.Sprint(i)); err != nil {
+				return err
+			}
+		}
+	}}
+	_, err := g.Take(t.Context(), Snapshot{}, nil)
+	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "git init") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestLargeFiles: of a file that is too large to be read the kernel's word counts.
+func TestLargeFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large")
+	must(t, os.WriteFile(path, make([]byte, maxSum+1), 0o600))
+	p := printOf(path, Print{})
+	if p.Sum != "" || !p.Same(printOf(path, p)) {
+		t.Errorf("%+v", p)
+	}
+	time.Sleep(2 * lag) // until the clock of files has ticked
+	must(t, os.Chtimes(path, p.Time, p.Time))
+	if p.Same(printOf(path, p)) {
+		t.Error("somebody has touched it, and nobody can say that it is the same")
+	}
+}
+
+// TestWhen: a path that was written to has the time of that, one that came along with
+// its folder that of the folder, and one that is gone that of the folder that has lost it.
+func TestWhen(t *testing.T) {
+	grounds(t, func(t *testing.T, g *Ground) {
+		sh(t, g.Dir, "mkdir -p deep/er; echo 1 >deep/er/f; echo 1 >deep/er/g; echo 1 >deep/h")
+		time.Sleep(2 * lag)
+		since := time.Now()
+		time.Sleep(2 * lag)
+		if at := g.When("deep/h", since); at.After(since) {
+			t.Errorf("nobody has written to it since %v, and it says %v", since, at)
+		}
+		sh(t, g.Dir, "touch -d '2001-01-01' main; mv deep deeper; rm deeper/er/g")
+		for _, path := range []string{"main", "deep/er/f", "deeper/er/f", "deeper/er/g"} {
+			if at := g.When(path, since); at.Before(since) || at.After(time.Now()) {
+				t.Errorf("%s was written to at %v, not after %v", path, at, since)
+			}
+		}
+	})
+}
