@@ -380,7 +380,7 @@ func TestLostCopies(t *testing.T) {
 	if err != nil || len(aside) != 1 || !g.warned("what lay in it is in") {
 		t.Errorf("%q, %v", aside, err)
 	}
-	if got := read(t, g.tree("ben", "shared.txt")); got != "one\nben\nthree\n" {
+	if got := read(t, g.tree("ben", "shared.txt")); got != "one\nben\nthree\n" || !g.warned("covey/crew/ben was there already") {
 		t.Errorf("ben goes on with %q", got)
 	}
 }

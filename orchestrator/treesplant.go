@@ -58,6 +58,7 @@ func (t *trees) byGit(ctx context.Context, s *seat, path string) (ownTree, error
 	e := WorktreeChanged{Op: "created", Path: path, Branch: branch, Base: base}
 	if base == "" {
 		e.Reason = "the branch was there and holds work that is not merged"
+		t.warn("branch %s was there already and holds work that is not merged: %s goes on from it", branch, s.member.Name)
 	}
 	t.tell(s.member.Name, e)
 	return own, os.MkdirAll(own.Root, 0o755) // the branch need not have files there
