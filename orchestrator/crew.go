@@ -62,8 +62,7 @@ type crew struct {
 	pid       int
 	up        chan struct{} // closed once every member has begun its session
 	clock     clock
-	times     timetable          // of the schedules
-	schedules []configs.Schedule // that the run began with
+	times     timetable // of the schedules
 	slots     allotment
 	ledger    *ledger
 	agents    func(configs.Agent) []configs.Agent // one, and those it may be followed by; nil: no others
@@ -196,9 +195,6 @@ func (c *crew) recall(ctx context.Context) error {
 func (c *crew) direct(ctx context.Context) (move, error) {
 	if c.setupOnly {
 		return c.atSetup(ctx)
-	}
-	if err := c.timetabled(ctx, c.schedules); err != nil {
-		return move{}, err
 	}
 	for {
 		if err := errors.Join(c.heedClock(ctx), c.keepSchedules(ctx), c.settle(ctx)); err != nil {

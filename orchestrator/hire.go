@@ -134,7 +134,10 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err := c.trees.retire(ctx); err != nil {
 		return err
 	}
-	return o.openAccounts(ctx, c)
+	if err := o.openAccounts(ctx, c); err != nil || c.setupOnly {
+		return err
+	}
+	return c.timetabled(ctx, o.team().Schedules) // before anybody can ask what comes next
 }
 
 // hookRunner is the one runner of all members' hooks. Which member a hook runs

@@ -198,7 +198,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	c := &crew{
 		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
 		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
-		keep: o.staysUp(), schedules: o.team().Schedules,
+		keep:  o.staysUp(),
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
 		mergeOnly:      o.opts.Merge,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
