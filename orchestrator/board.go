@@ -36,6 +36,8 @@ type board struct {
 	// nil: nobody is.
 	heard  func(sent []tasks.Message)
 	closed func(t tasks.Task)
+	// gone says why a member takes no more turns, empty if it does; nil: all do.
+	gone func(member string) string
 }
 
 // actor is on whose behalf a change is made.

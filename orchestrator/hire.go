@@ -93,7 +93,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.writes = newSharedWrites(o, c, o.past)
 	c.board = &board{store: c.store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish}
 	c.board.team, c.board.letters = o.team().Name, letters(o.place.Mail())
-	c.board.heard, c.board.closed = c.heard, c.closed
+	c.board.heard, c.board.closed, c.board.gone = c.heard, c.closed, c.goneReason
 	c.settle = func(ctx context.Context) error { return o.settle(ctx, c) }
 	for _, m := range o.team().Members() {
 		c.board.terms.set(m)

@@ -104,7 +104,9 @@ func (b *board) say(ctx context.Context, me actor, w wish) (sentAnswer, error) {
 			out.Kind = kindPerson
 		}
 		sent, err := b.send(ctx, me, w.to, out)
-		return textAnswer(me.Name, sent), err
+		a := textAnswer(me.Name, sent)
+		a.Message += b.absence(sent)
+		return a, err
 	}
 	if b.protocol == nil {
 		return sentAnswer{}, errNoProtocol
@@ -171,6 +173,21 @@ func textAnswer(from string, sent []tasks.Message) sentAnswer {
 		a.Routing = &routing{Sender: from, Target: "@" + sent[0].To, Summary: sent[0].Summary}
 	}
 	return a
+}
+
+// absence tells a sender who of the receivers will not read a message in this run, because
+// "sent" alone would let it wait for an answer.
+func (b *board) absence(sent []tasks.Message) string {
+	var text strings.Builder
+	for _, m := range sent {
+		if b.gone == nil {
+			break
+		}
+		if why := b.gone(m.To); why != "" {
+			fmt.Fprintf(&text, "; %s takes no more turns (%s): it reads this when the team is next started", m.To, why)
+		}
+	}
+	return text.String()
 }
 
 // recipients names whose mailboxes got a message.

@@ -92,6 +92,19 @@ func TestGenerationsOfSendMessage(t *testing.T) {
 	}
 }
 
+// TestSenderIsToldWhoIsGone: a message to a member that has left waits for the next run,
+// and who sends it must not wait for an answer.
+func TestSenderIsToldWhoIsGone(t *testing.T) {
+	b := newTable(t)
+	b.board.gone = func(member string) string { return map[string]string{"ops": "a person ended it"}[member] }
+	r := b.call("dev", "SendMessage", `{"to":"*","message":"hello"}`)
+	want := "Message sent to lead's inbox, ops's inbox; ops takes no more turns (a person ended it): " +
+		"it reads this when the team is next started"
+	if r.IsError || !strings.Contains(r.Content, want) {
+		t.Errorf("the answer is %q, want %q in it", r.Content, want)
+	}
+}
+
 // TestStructuredMessages: what asks for more than to be read goes to the
 // protocol, in whatever form it comes, and never into a mailbox as text.
 func TestStructuredMessages(t *testing.T) {

@@ -316,6 +316,14 @@ func (s *seat) goneReason() string {
 	return s.gone
 }
 
+// goneReason is that of a member's seat, by its name; empty, too, for who has none.
+func (c *crew) goneReason(member string) string {
+	if s, ok := c.seat(member); ok {
+		return s.goneReason()
+	}
+	return ""
+}
+
 // moment tells the times apart at which a member can be spoken to: each of its
 // turns, and the time between two of them.
 type moment struct {

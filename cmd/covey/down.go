@@ -28,7 +28,7 @@ func (c *cli) downCommand() *cobra.Command {
 
 With --member one member leaves and the team goes on: it is asked first, and ended
 when it agrees, or when it has not answered in time. Its tasks are open again. The
-next "covey up" brings it back.`,
+next start of the team brings it back.`,
 		Example: `  covey down
   covey down --reason "the spec needs another look"
   covey down --team changelog-crew
@@ -97,7 +97,7 @@ func (c *cli) endMember(
 	case !reply.Gone:
 		return fmt.Errorf("%s stays: %s; --now ends it without asking", plainLine(end.Member), plainLine(reply.Reason))
 	}
-	c.out.printf("%s has left: %s; covey up brings it back\n", plainLine(end.Member), plainLine(reply.Reason))
+	c.out.printf("%s has left: %s; the team's next start brings it back\n", plainLine(end.Member), plainLine(reply.Reason))
 	return nil
 }
 
