@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"fmt"
 	"hash/crc32"
 
 	bolt "go.etcd.io/bbolt"
@@ -73,7 +74,7 @@ func digestOf(tx *bolt.Tx) (uint64, error) {
 	return sum, err
 }
 
-// layDigest gives a store its first digest.
+// layDigest gives a store of before there were digests its first one.
 func layDigest(db *bolt.DB) error {
 	has := false
 	err := db.View(func(tx *bolt.Tx) error {
@@ -83,13 +84,16 @@ func layDigest(db *bolt.DB) error {
 	if err != nil || has {
 		return err
 	}
-	return db.Update(func(tx *bolt.Tx) error {
-		sum, err := digestOf(tx)
-		if err != nil {
-			return err
-		}
-		return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyDigest), digestValue(tx.ID(), sum))
-	})
+	return db.Update(noteDigest)
+}
+
+// noteDigest notes the digest of all that a transaction leaves.
+func noteDigest(tx *bolt.Tx) error {
+	sum, err := digestOf(tx)
+	if err != nil {
+		return fmt.Errorf("read what the digest is of: %w", err)
+	}
+	return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyDigest), digestValue(tx.ID(), sum))
 }
 
 // checkDigest compares the digest with what is there.

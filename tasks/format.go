@@ -139,7 +139,9 @@ func storedFormat(db *bolt.DB) (int, error) {
 	return format, err
 }
 
-// lay makes the buckets that are missing and notes the format.
+// lay makes the buckets that are missing and notes the format and the digest, all in
+// one transaction: a page of a commit that had no digest could later be taken, by a disk
+// that lies, for one of a store that never had any.
 func lay(tx *bolt.Tx, format int) error {
 	for _, name := range bucketNames() {
 		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
@@ -147,10 +149,10 @@ func lay(tx *bolt.Tx, format int) error {
 		}
 	}
 	meta := tx.Bucket([]byte(bucketMeta))
-	if err := meta.Delete([]byte(keyDigest)); err != nil { // migrations keep none; prepare lays a new one
-		return fmt.Errorf("forget the digest: %w", err)
+	if err := meta.Put([]byte(keyFormat), []byte(strconv.Itoa(format))); err != nil {
+		return fmt.Errorf("note the format: %w", err)
 	}
-	return meta.Put([]byte(keyFormat), []byte(strconv.Itoa(format)))
+	return noteDigest(tx)
 }
 
 // backup copies the file to path.vN.bak, complete on disk when it returns. An

@@ -43,7 +43,11 @@ type image struct {
 	noted  []byte // the digest that the file names, with its transaction; nil: none
 	txid   uint64
 	format string
+	empty  bool // it has no buckets
 }
+
+// firstCommit is the transaction with which bbolt makes an empty file.
+const firstCommit = 1
 
 // metaOf reads one of the two meta pages.
 type metaOf struct {
@@ -79,9 +83,12 @@ func (im *image) check() error {
 	if im.high = meta.high; im.high > uint64(len(im.data)/im.size) {
 		return fmt.Errorf("it ends at byte %d, in the middle of its %d pages", len(im.data), im.high)
 	}
-	im.seen = make([]bool, im.high)
+	im.seen, im.empty = make([]bool, im.high), true
 	if err := im.walk(meta.root, im.bucket); err != nil {
 		return err
+	}
+	if im.empty && im.txid > firstCommit {
+		return fmt.Errorf("its content is not what was committed: after %d commits there is nothing in it", im.txid-firstCommit)
 	}
 	have := digestValue(int(im.txid), im.digest)
 	if im.noted != nil && !bytes.Equal(have, im.noted) {
@@ -235,6 +242,7 @@ func cut(page []byte, from, n int) ([]byte, error) {
 
 // bucket takes one bucket of the root: its head, and its pages or the page within it.
 func (im *image) bucket(flags uint32, name, value []byte) error {
+	im.empty = false
 	if flags&bucketFlag == 0 || len(value) < pageHead {
 		return fmt.Errorf("%q is no bucket", name)
 	}

@@ -240,3 +240,30 @@ func restoreLied(t *testing.T, c *commitWrites, data []byte) {
 	}
 	closed(t, s)
 }
+
+// TestFirstCommitsOfALyingDisk: what a new store's first commits leave behind in pages
+// that are free again is no store without a digest, nor an empty one, though each was one
+// for a moment.
+func TestFirstCommitsOfALyingDisk(t *testing.T) {
+	early := 0
+	for range 20 {
+		for _, c := range recordCommits(t, 2) {
+			if early++; bytes.Equal(c.before, c.after) {
+				t.Fatal("no commit")
+			}
+			for keep := range 1 << min(len(c.data), 8) { // every choice of the pages that got there
+				data := bytes.Clone(c.before)
+				copy(data[c.meta:c.meta+testPage], c.after[c.meta:])
+				for i, at := range c.data {
+					if keep&(1<<i) != 0 {
+						copy(data[at:at+testPage], c.after[at:])
+					}
+				}
+				if im := (&image{data: data}); im.check() == nil && im.digest != c.now {
+					t.Fatalf("pages %b of %v: a store that lost a commit was taken for sound", keep, c.data)
+				}
+			}
+		}
+	}
+	t.Logf("%d commits", early)
+}
