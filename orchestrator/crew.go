@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 
@@ -266,25 +265,6 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 	return s, nil
 }
 
-// comfort takes the attention from members whose trouble has gone: the tasks
-// that they did not get on with have been changed by somebody since.
-// Without it a member would stay in trouble over a task that has long been
-// somebody else's, and the team would end unfinished though all is done.
-func (c *crew) comfort(s *scene) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, m := range c.seats() {
-		if m.stuckOn != "" && m.stuckOn != fingerprint(actable(s.Tasks, m.member.Name)) {
-			m.attention, m.stuckOn = "", ""
-			s.Seats[i].Attention = ""
-		}
-		if m.spent && s.Seats[i].Spent == "" { // its limit was raised
-			m.attention, m.limited, m.spent = "", false, false
-			s.Seats[i].Attention = ""
-		}
-	}
-}
-
 // carryOut does one thing that plan asked for.
 func (c *crew) carryOut(ctx context.Context, m move) error {
 	s, ok := c.seat(m.Member)
@@ -336,149 +316,10 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 	return nil
 }
 
-// handMail gives an idle member all its mail as one prompt.
-func (c *crew) handMail(ctx context.Context, s *seat) error {
-	mail, err := c.store.Unread(ctx, s.member.Name)
-	if err != nil {
-		return err
-	}
-	in, err := s.read(ctx, mail)
-	if err != nil {
-		return err
-	}
-	if len(in) == 0 {
-		c.poke() // all of it was moot: look again
-		return nil
-	}
-	return c.hand(s, teammate.Work{Cause: causeOf(mail), Inputs: in}, "")
-}
-
-// handClaim claims a ready task for an idle member. If somebody was faster,
-// the next look finds it something else.
-func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
-	by := tasks.Actor{Name: s.member.Name, Session: s.session.Epoch}
-	terms := c.board.terms.of(s.member.Name)
-	t, err := c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.member.Name, Max: terms.Max, Skills: terms.Skills})
-	if err != nil {
-		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
-			return err
-		}
-		c.poke()
-		return nil
-	}
-	return c.hand(s, teammate.Work{Cause: teammate.ByTask, Inputs: []teammate.Input{
-		{Kind: teammate.FromTask, Text: tongueOf(s.agent()).claimText(t)},
-	}}, "")
-}
-
-// hand gives an idle member work. mark is set for a nudge, which is counted under
-// it; any other work starts all counts again.
-func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
-	c.reseat(s)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.spent = false
-	// Any other work means that something happened, so reminders count anew.
-	if mark == "" {
-		s.nudged = nil
-	} else {
-		s.nudged = maps.Clone(s.nudged) // what plan has been given is its own
-		if s.nudged == nil {
-			s.nudged = map[string]int{}
-		}
-		s.nudged[mark]++
-	}
-	if s.lead {
-		c.digests = 0
-	}
-	s.idle, s.attention, s.stuckOn, s.limited, c.resting, c.waiting = false, "", "", false, nil, ""
-	c.asks.note() // it may have needed attention
-	s.work <- w   // never blocks: the member was idle, so the one place is free
-	return nil
-}
-
-// note puts a notice into the lead's mailbox once per mark.
-func (c *crew) note(ctx context.Context, key, mark, text string) error {
-	by := tasks.Actor{CallID: onceID(key, mark)}
-	out := tasks.Outgoing{
-		To: []string{c.seats()[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
-	}
-	if _, err := c.store.Send(ctx, by, out); err != nil {
-		return err
-	}
-	// The notice comes first: a crash in between sends it again under the same call
-	// id, which does nothing, while the other order could lose it.
-	if err := c.store.Put(ctx, key, raw(mark)); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if key == keyTold {
-		c.told = mark
-	} else {
-		c.reported = mark
-	}
-	c.poke()
-	return nil
-}
-
-// askForReport lists what was done once more, because the lead may have forgotten
-// it, or begun anew since.
-func (c *crew) askForReport(ctx context.Context, mark string) error {
-	all, err := c.store.List(ctx)
-	if err != nil {
-		return err
-	}
-	return c.note(ctx, keyReported, mark, reportText(all))
-}
-
 // setIdle says that a member waits for work.
 func (c *crew) setIdle(s *seat) {
 	c.mu.Lock()
 	s.idle = !s.relieved // who is to leave gets nothing more
 	c.mu.Unlock()
 	c.poke()
-}
-
-// tellLeadOf puts what happened to a member into the lead's mailbox, unless it
-// happened to the lead itself.
-// It is sent without a call id: the same thing may happen again.
-func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
-	if s.lead {
-		return nil
-	}
-	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
-		To: []string{c.seats()[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
-	})
-	return err
-}
-
-// needsAttention marks a member that only a person, or mail, can help on.
-func (c *crew) needsAttention(ctx context.Context, s *seat, reason string) error {
-	c.mu.Lock()
-	s.attention = reason
-	c.mu.Unlock()
-	c.poke()
-	return errors.Join(c.troubled(ctx, s, reason),
-		c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason)))
-}
-
-// giveUpOn is needsAttention for a member that does not know it itself: the
-// journal and the Notification hooks are told as well.
-func (c *crew) giveUpOn(ctx context.Context, s *seat, reason string) error {
-	n := hooks.NotificationInput{
-		Message: s.member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
-	}
-	turn := s.turn()
-	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: turn, Data: teammate.NeedsAttention{Reason: reason}})
-	c.journal.sink(teammate.Event{
-		Member: s.member.Name, Turn: turn, Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
-	})
-	// The hooks may take long, and the crew must not wait: other members have work.
-	c.members.Go(func() {
-		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
-		}
-	})
-	return c.needsAttention(ctx, s, reason)
 }

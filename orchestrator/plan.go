@@ -299,66 +299,6 @@ func needed(s scene, seat seatView) bool {
 // fromOperator reports whether a person sent m.
 func fromOperator(m tasks.Message) bool { return m.Kind == kindPerson }
 
-// actable lists the tasks that a member owns and could work on now.
-func actable(all []tasks.Task, member string) []tasks.Task {
-	var own []tasks.Task
-	for _, t := range all {
-		if t.Owner == member && (t.Status == tasks.InProgress || ready(t, all)) {
-			own = append(own, t)
-		}
-	}
-	return own
-}
-
-// ready reports whether a task waits for nothing but somebody to do it.
-func ready(t tasks.Task, all []tasks.Task) bool {
-	return t.Status == tasks.Pending && len(openBlockers(t, all)) == 0
-}
-
-// openBlockers lists the tasks that t waits for.
-func openBlockers(t tasks.Task, all []tasks.Task) []tasks.Task {
-	var by []tasks.Task
-	for _, b := range all {
-		if b.Status != tasks.Completed && slices.Contains(t.BlockedBy, b.ID) {
-			by = append(by, b)
-		}
-	}
-	return by
-}
-
-// openTasks lists the tasks that are not completed.
-func openTasks(all []tasks.Task) []tasks.Task {
-	var open []tasks.Task
-	for _, t := range all {
-		if t.Status != tasks.Completed {
-			open = append(open, t)
-		}
-	}
-	return open
-}
-
-// fingerprint tells two states of the same tasks apart.
-// By version and not by content: what was changed and changed back was touched.
-func fingerprint(list []tasks.Task) string {
-	var b strings.Builder
-	for _, t := range list {
-		b.WriteString(t.ID + "." + strconv.FormatUint(t.Version, 10) + " ")
-	}
-	return b.String()
-}
-
-// taskNames lists tasks for people: #1, #2 and #3.
-func taskNames(list []tasks.Task) string {
-	names := make([]string, len(list))
-	for i, t := range list {
-		names[i] = "#" + t.ID
-	}
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
 // causeOf says why a turn begins that is made of this mail: what a person
 // sent comes first, then a task, then a message.
 func causeOf(mail []tasks.Message) teammate.Cause {

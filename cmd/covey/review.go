@@ -137,16 +137,11 @@ func (c *cli) printReview(r orchestrator.Review) {
 	}
 }
 
-// printVerdict prints what a gate has said.
+// printVerdict prints what a gate has said, and why it refuses.
 //
 // The log, where it was asked for, holds all that the feedback is taken from.
 func (c *cli) printVerdict(v tasks.Verdict) {
-	said, how := "refuses", red
-	if v.Pass {
-		said, how = "agrees", green
-	}
-	c.out.printf("%s %s %s\n", c.out.paint(faint, padded("gate", 10)), c.out.paint(how, said),
-		plainLine(fmt.Sprintf("%s (tree %.10s, %s, %s)", v.Command, v.Tree, v.Moment, elapsed(v.Duration))))
+	c.out.printf("%s %s\n", c.out.paint(faint, padded("gate", 10)), c.verdictText(v))
 	if !v.Pass && v.Log == "" && v.Feedback != "" {
 		c.out.printf("%s\n", indented(v.Feedback))
 	}

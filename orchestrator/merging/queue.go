@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -289,48 +287,6 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 		return m, fmt.Errorf("commit the merged state: %w", err)
 	}
 	return q.land(ctx, m)
-}
-
-// test asks the gates about the commit m.Result.
-func (q *Queue) test(ctx context.Context, m tasks.Merge) (refusal string, err error) {
-	if q.Gates == nil {
-		return "", nil
-	}
-	scratch, err := q.scratch(ctx, m.Result)
-	if err != nil {
-		return "", fmt.Errorf("a working copy for the merged state: %w", err)
-	}
-	return q.Gates(ctx, Trial{Merge: m, Copy: scratch})
-}
-
-// scratch is the queue's own working copy, on a commit. One that is not what it was,
-// because a crash or a gate has left it so, is made anew.
-//
-// It is kept between merges, because setting one up may mean to install all that a
-// project needs. The caller holds q.working, so no two gates look at it at once.
-func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, error) {
-	if r, err := q.Repo.At(ctx, q.Scratch); err == nil && r.Top == q.Scratch {
-		// Nobody else works there, so a lock is what a kill has left.
-		_ = os.Remove(filepath.Join(r.GitDir, "index.lock"))
-		if err := r.Switch(ctx, commit); err == nil {
-			return r, nil
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("make it anew: %w", err)
-	}
-	if err := q.Close(ctx); err != nil {
-		return nil, fmt.Errorf("make it anew: %w", err)
-	}
-	if err := q.Repo.Detach(ctx, q.Scratch, commit); err != nil {
-		return nil, fmt.Errorf("make it anew: %w", err)
-	}
-	if q.Prepare != nil {
-		if err := q.Prepare(ctx, q.Scratch); err != nil {
-			return nil, errors.Join(err, q.Close(ctx)) // half prepared is worse than not there
-		}
-	}
-	return q.Repo.At(ctx, q.Scratch)
 }
 
 // done notes that a branch holds the work. The branch of a task has served then.

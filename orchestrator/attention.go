@@ -1,0 +1,75 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Members in trouble: who needs attention, who is told of it, and when it is over.
+
+// comfort takes the attention from members whose trouble has gone: the tasks
+// that they did not get on with have been changed by somebody since.
+// Without it a member would stay in trouble over a task that has long been
+// somebody else's, and the team would end unfinished though all is done.
+func (c *crew) comfort(s *scene) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, m := range c.seats() {
+		if m.stuckOn != "" && m.stuckOn != fingerprint(actable(s.Tasks, m.member.Name)) {
+			m.attention, m.stuckOn = "", ""
+			s.Seats[i].Attention = ""
+		}
+		if m.spent && s.Seats[i].Spent == "" { // its limit was raised
+			m.attention, m.limited, m.spent = "", false, false
+			s.Seats[i].Attention = ""
+		}
+	}
+}
+
+// tellLeadOf puts what happened to a member into the lead's mailbox, unless it
+// happened to the lead itself.
+// It is sent without a call id: the same thing may happen again.
+func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
+	if s.lead {
+		return nil
+	}
+	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
+		To: []string{c.seats()[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+	})
+	return err
+}
+
+// needsAttention marks a member that only a person, or mail, can help on.
+func (c *crew) needsAttention(ctx context.Context, s *seat, reason string) error {
+	c.mu.Lock()
+	s.attention = reason
+	c.mu.Unlock()
+	c.poke()
+	return errors.Join(c.troubled(ctx, s, reason),
+		c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.member.Name, reason)))
+}
+
+// giveUpOn is needsAttention for a member that does not know it itself: the
+// journal and the Notification hooks are told as well.
+func (c *crew) giveUpOn(ctx context.Context, s *seat, reason string) error {
+	n := hooks.NotificationInput{
+		Message: s.member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
+	}
+	turn := s.turn()
+	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: turn, Data: teammate.NeedsAttention{Reason: reason}})
+	c.journal.sink(teammate.Event{
+		Member: s.member.Name, Turn: turn, Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
+	})
+	// The hooks may take long, and the crew must not wait: other members have work.
+	c.members.Go(func() {
+		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
+			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
+		}
+	})
+	return c.needsAttention(ctx, s, reason)
+}

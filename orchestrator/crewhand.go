@@ -1,0 +1,108 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// What the crew hands to members that are idle, and says to the lead.
+
+// handMail gives an idle member all its mail as one prompt.
+func (c *crew) handMail(ctx context.Context, s *seat) error {
+	mail, err := c.store.Unread(ctx, s.member.Name)
+	if err != nil {
+		return err
+	}
+	in, err := s.read(ctx, mail)
+	if err != nil {
+		return err
+	}
+	if len(in) == 0 {
+		c.poke() // all of it was moot: look again
+		return nil
+	}
+	return c.hand(s, teammate.Work{Cause: causeOf(mail), Inputs: in}, "")
+}
+
+// handClaim claims a ready task for an idle member. If somebody was faster,
+// the next look finds it something else.
+func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
+	by := tasks.Actor{Name: s.member.Name, Session: s.session.Epoch}
+	terms := c.board.terms.of(s.member.Name)
+	t, err := c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.member.Name, Max: terms.Max, Skills: terms.Skills})
+	if err != nil {
+		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
+			return err
+		}
+		c.poke()
+		return nil
+	}
+	return c.hand(s, teammate.Work{Cause: teammate.ByTask, Inputs: []teammate.Input{
+		{Kind: teammate.FromTask, Text: tongueOf(s.agent()).claimText(t)},
+	}}, "")
+}
+
+// hand gives an idle member work. mark is set for a nudge, which is counted under
+// it; any other work starts all counts again.
+func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
+	c.reseat(s)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.spent = false
+	// Any other work means that something happened, so reminders count anew.
+	if mark == "" {
+		s.nudged = nil
+	} else {
+		s.nudged = maps.Clone(s.nudged) // what plan has been given is its own
+		if s.nudged == nil {
+			s.nudged = map[string]int{}
+		}
+		s.nudged[mark]++
+	}
+	if s.lead {
+		c.digests = 0
+	}
+	s.idle, s.attention, s.stuckOn, s.limited, c.resting, c.waiting = false, "", "", false, nil, ""
+	c.asks.note() // it may have needed attention
+	s.work <- w   // never blocks: the member was idle, so the one place is free
+	return nil
+}
+
+// note puts a notice into the lead's mailbox once per mark.
+func (c *crew) note(ctx context.Context, key, mark, text string) error {
+	by := tasks.Actor{CallID: onceID(key, mark)}
+	out := tasks.Outgoing{
+		To: []string{c.seats()[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+	}
+	if _, err := c.store.Send(ctx, by, out); err != nil {
+		return err
+	}
+	// The notice comes first: a crash in between sends it again under the same call
+	// id, which does nothing, while the other order could lose it.
+	if err := c.store.Put(ctx, key, raw(mark)); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if key == keyTold {
+		c.told = mark
+	} else {
+		c.reported = mark
+	}
+	c.poke()
+	return nil
+}
+
+// askForReport lists what was done once more, because the lead may have forgotten
+// it, or begun anew since.
+func (c *crew) askForReport(ctx context.Context, mark string) error {
+	all, err := c.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	return c.note(ctx, keyReported, mark, reportText(all))
+}
