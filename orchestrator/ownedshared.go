@@ -30,6 +30,7 @@ type sharedWrites struct {
 	c       *crew
 	team    func() *configs.Team
 	scratch string
+	home    string // where covey keeps the state of teams
 	past    *pastWrites
 
 	mu      sync.Mutex
@@ -60,7 +61,7 @@ type charge struct {
 // journal knows of earlier runs.
 func newSharedWrites(o *Orchestrator, c *crew, past *pastWrites) *sharedWrites {
 	w := &sharedWrites{
-		c: c, team: o.team, scratch: o.place.Scratch(), past: past, grounds: map[string]*written.Ground{},
+		c: c, team: o.team, scratch: o.place.Scratch(), home: filepath.Dir(o.place.Dir), past: past, grounds: map[string]*written.Ground{},
 		ledgers: map[string]*written.Ledger{}, marks: map[string]*mark{}, calls: map[string]announced{},
 		lingers: map[string][]string{}, said: map[string]bool{},
 	}
@@ -128,6 +129,11 @@ func (w *sharedWrites) ground(ctx context.Context, s *seat) (*written.Ground, er
 		return nil, fmt.Errorf("look at what was written: %w", err)
 	}
 	g := &written.Ground{Dir: dir, Index: filepath.Join(w.scratch, fmt.Sprintf("shared%d.index", len(w.grounds)))}
+	if home, err := filepath.EvalSymlinks(w.home); err == nil { // it may lie in a workspace such as a home folder
+		if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
+			g.Except = filepath.ToSlash(rel)
+		}
+	}
 	g.Walk = func(ctx context.Context, visit func(string) error) error {
 		err := builtin.Files(ctx, dir, visit)
 		if errors.Is(err, builtin.ErrTime) {

@@ -38,6 +38,8 @@ type Ground struct {
 	// Walk calls visit with each file below Dir, with slashes, that nobody has
 	// told to ignore; .git and what links lead to are left out.
 	Walk func(ctx context.Context, visit func(path string) error) error
+	// Except is a folder below Dir, with slashes, that is not looked at; empty: none.
+	Except string
 
 	taking sync.Mutex // the index has one user at a time
 }
@@ -98,6 +100,7 @@ func (g *Ground) paths(ctx context.Context, base string) ([]string, error) {
 		if paths, err = g.Repo.Differing(ctx, g.Index, base); err != nil {
 			return nil, fmt.Errorf("look at what was written: %w", err)
 		}
+		paths = slices.DeleteFunc(paths, g.excepted)
 		if len(paths) > maxFiles {
 			return nil, fmt.Errorf("%w: more than %d in %s are neither committed nor ignored; commit them or have .gitignore "+
 				"name them", ErrTooLarge, maxFiles, g.Dir)
@@ -105,6 +108,9 @@ func (g *Ground) paths(ctx context.Context, base string) ([]string, error) {
 		return paths, nil
 	}
 	err := g.Walk(ctx, func(path string) error {
+		if g.excepted(path) {
+			return nil
+		}
 		if len(paths) == maxFiles {
 			return fmt.Errorf("%w: %s has more than %d and is no git repository; `git init` and a first commit, or a "+
 				".gitignore file, help", ErrTooLarge, g.Dir, maxFiles)
@@ -116,6 +122,11 @@ func (g *Ground) paths(ctx context.Context, base string) ([]string, error) {
 		return nil, fmt.Errorf("look at what was written: %w", err)
 	}
 	return paths, nil
+}
+
+// excepted reports whether a path is not looked at.
+func (g *Ground) excepted(path string) bool {
+	return g.Except != "" && (path == g.Except || strings.HasPrefix(path, g.Except+"/"))
 }
 
 // guarded takes the prints of what globs name, as far as one need not look everywhere.

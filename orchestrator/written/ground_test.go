@@ -109,6 +109,18 @@ func TestSnapshotIsKept(t *testing.T) {
 	})
 }
 
+// TestExcept: a folder that is nobody's business is not looked at, and one beside it is.
+func TestExcept(t *testing.T) {
+	grounds(t, func(t *testing.T, g *Ground) {
+		g.Except = "docs/state"
+		first := take(t, g, Snapshot{})
+		sh(t, g.Dir, "mkdir -p docs/state/deep; echo 1 >docs/state/deep/f; echo 1 >docs/states")
+		if got := take(t, g, first).Since(first); !slices.Equal(got, []string{"docs/states"}) {
+			t.Errorf("found %q", got)
+		}
+	})
+}
+
 // TestTooLarge: a ground with too many files says so, and how it can be helped.
 func TestTooLarge(t *testing.T) {
 	g := &Ground{Dir: t.TempDir(), Walk: func(_ context.Context, visit func(string) error) error {
