@@ -188,7 +188,7 @@ func (w *sharedWrites) save(s *seat, m *mark) error {
 }
 
 // begin takes down how things stand when a turn begins. Of one that goes on after a crash
-// that is known already; where it is not, people are told.
+// that ought to be known already; where it is not, people are told.
 func (w *sharedWrites) begin(ctx context.Context, s *seat, cause teammate.Cause) {
 	if !w.watches(s) {
 		return
@@ -197,10 +197,7 @@ func (w *sharedWrites) begin(ctx context.Context, s *seat, cause teammate.Cause)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := !m.From.Time.IsZero()
-	if cause == teammate.ByResume {
-		if known {
-			return
-		}
+	if cause == teammate.ByResume && !known {
 		w.warn(s, "what %s had written in the turn that goes on is not known, and not held against owns and protect",
 			s.member.Name)
 	}
