@@ -31,7 +31,7 @@ func (c *crew) handMail(ctx context.Context, s *seat) error {
 // handClaim claims a ready task for an idle member. If somebody was faster,
 // the next look finds it something else.
 func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
-	by := tasks.Actor{Name: s.member.Name, Session: s.session.Epoch}
+	by := s.by()
 	terms := c.board.terms.of(s.member.Name)
 	t, err := c.store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.member.Name, Max: terms.Max, Skills: terms.Skills})
 	if err != nil {

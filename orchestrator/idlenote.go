@@ -273,14 +273,14 @@ func (s *seat) taken(ctx context.Context, ids []string) error {
 		}
 	}
 	if len(notes) > 0 {
-		if err := s.crew.store.DropNotes(ctx, s.member.Name, notes); err != nil {
+		if err := s.crew.store.DropNotes(ctx, s.by(), notes); err != nil {
 			return err
 		}
 	}
 	if len(mail) == 0 && len(notes) > 0 {
 		return nil
 	}
-	return s.crew.store.Deliver(ctx, s.member.Name, mail)
+	return s.crew.store.Deliver(ctx, s.by(), mail)
 }
 
 // unlessNoted is how a team at rest ends: the lead hears first what nobody has

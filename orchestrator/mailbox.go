@@ -86,6 +86,11 @@ type seat struct {
 	errands map[string]errand // hooks in the background, by id
 }
 
+// by is the member as who changes something in the store, in this life of its.
+func (s *seat) by() tasks.Actor {
+	return tasks.Actor{Name: s.member.Name, Session: s.session.Epoch}
+}
+
 // view is what plan is to know of a member; crew.mu is held.
 //
 // A member that is being seen off is not idle: until it is gone its tasks are given
@@ -160,7 +165,7 @@ func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input
 	about = withUnmerged(about, s.crew.merges.merging(about))
 	show, moot := sortMail(mail, about, s.member.Name)
 	if len(moot) > 0 {
-		if err := s.crew.store.Deliver(ctx, s.member.Name, moot); err != nil {
+		if err := s.crew.store.Deliver(ctx, s.by(), moot); err != nil {
 			return nil, err
 		}
 	}

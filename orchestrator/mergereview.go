@@ -39,7 +39,7 @@ func ReadReview(ctx context.Context, p Place, team *configs.Team, r ReviewReques
 	if err != nil {
 		return ReviewReply{}, fmt.Errorf("review: %w", err)
 	}
-	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), ReadOnly: true, LockTimeout: 2 * time.Second})
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), ReadOnly: true, LockTimeout: 2 * time.Second, Backups: 1})
 	if errors.Is(err, fs.ErrNotExist) {
 		return ReviewReply{}, nil
 	}

@@ -161,7 +161,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 	if err != nil {
 		return Ending{}, err
 	}
-	defer store.Close()
+	defer o.closeStore(store)
 	return o.withStore(ctx, store)
 }
 
@@ -309,6 +309,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	g.Add(func() error { return c.reloads(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.reclaim(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.watchTrees(crewCtx) }, func(error) {})
+	g.Add(func() error { return c.watchBackups(crewCtx) }, func(error) {})
 	if o.opts.OwnProcess {
 		g.Add(func() error {
 			c.processes.Reap(crewCtx)

@@ -51,7 +51,7 @@ func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[strin
 		return nil, nil, nil
 	}
 	store, err := tasks.Open(place.Store(), &tasks.Options{
-		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: previewWait,
+		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: previewWait, Backups: 1, // looked through
 	})
 	if err != nil {
 		return nil, nil, err

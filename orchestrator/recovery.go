@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // storeBackups is how many verified backups of a team's store are kept.
@@ -64,26 +65,55 @@ func (s *salvage) refill(ctx context.Context, store *tasks.Store) ([]string, err
 	if restored == nil {
 		return append([]string{"the team's store is older than the journal"}, s.report(got)...), nil
 	}
-	said := []string{"the team's store was damaged; its backup of " + restored.Backup.Format(time.DateTime) + " took its place"}
-	said = append(said, s.report(got)...)
+	said := []string{"the team's store was damaged; its backup of " + restored.Backup.Format(time.DateTime) + " took its place, " +
+		givenBack(restored)}
+	if !restored.Whole() || len(s.events) > 0 {
+		said = append(said, s.report(got)...)
+	}
 	return append(said, fmt.Sprintf("the damaged file is kept as %s: %v", restored.Kept, restored.Damage)), nil
 }
+
+// givenBack says what a restored store has of what was committed since the backup.
+func givenBack(r *tasks.Restoration) string {
+	text := fmt.Sprintf("and %d commits since were made again from their log", r.Commits)
+	switch {
+	case r.Whole():
+		return text + ": nothing is lost"
+	case r.Missing < 0:
+		text += "; how many are missing the damaged file does not say"
+	case r.Missing > 0:
+		text += fmt.Sprintf("; the last %d are not in it", r.Missing)
+	}
+	if r.Texts > 0 {
+		text += fmt.Sprintf("; %d long texts are gone, and what stands in their place says so", r.Texts)
+	}
+	return text
+}
+
+// mostNamed is how many lost things are named in one line.
+const mostNamed = 20
 
 // report says what was made again, and what was not, a line for each.
 func (s *salvage) report(got tasks.Refilled) []string {
 	if len(s.events) == 0 {
-		return []string{"the journal knows of no change since: nothing is lost but what had no line yet"}
+		return []string{"the journal knows of no change since: lost is at most what had no line yet"}
 	}
 	what := []string{fmt.Sprintf("%d about mail", got.Messages)}
 	if len(got.Tasks) > 0 {
 		what = append([]string{"about task " + strings.Join(got.Tasks, ", ")}, what...)
 	}
-	said := []string{fmt.Sprintf("%d changes since were made again from the journal (events %d to %d): %s",
-		len(s.events)-got.Unknown, s.events[0].ID, s.events[len(s.events)-1].ID, strings.Join(what, "; "))}
-	if got.Unknown > 0 {
-		said = append(said, fmt.Sprintf("%d events say too little to be made again; covey logs --json has them", got.Unknown))
+	said := []string{fmt.Sprintf("changes since were made again from the journal (events %d to %d): %s",
+		s.events[0].ID, s.events[len(s.events)-1].ID, strings.Join(what, "; "))}
+	if lost := got.Unknown; len(lost) > 0 {
+		more := ""
+		if len(lost) > mostNamed {
+			more = fmt.Sprintf(" and %d more", len(lost)-mostNamed)
+		}
+		said = append(said, "not made again, covey logs --json has them: "+
+			strings.Join(lost[:min(len(lost), mostNamed)], ", ")+more)
 	}
-	return append(said, "lost are the answers of tool calls since then: a call that was cut off may be made twice")
+	return append(said, "lost are the answers of tool calls since then (a call that was cut off may be made twice), "+
+		"verdicts of gates (they are asked again), and which of the answers in the inbox were taken")
 }
 
 // journalOf opens the journal, shows its lines to heard, and makes up for what the store
@@ -111,10 +141,43 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	return j, nil
 }
 
+// watchBackups tells people when the store is not backed up any more, and when it is
+// again, once each. It returns when ctx ends.
+func (c *crew) watchBackups(ctx context.Context) error {
+	told := false
+	for {
+		select {
+		case <-c.store.BackupNews():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		trouble := c.store.BackupTrouble()
+		switch {
+		case trouble != nil && !told:
+			c.log.Warn("the store is not backed up", "err", trouble)
+			c.journal.tell(teammate.Warning{Text: fmt.Sprintf("the team's store is not backed up at present; work goes on, "+
+				"and covey doctor says how old the last backup is: %v", trouble)})
+		case trouble == nil && told:
+			c.log.Info("the store is backed up again")
+			c.journal.tell(teammate.Warning{Text: "the team's store is backed up again"})
+		}
+		told = trouble != nil
+	}
+}
+
+// closeStore closes the store when all who use it have ended. That its last backup failed
+// takes nothing back of what was done: it is said, and the next run makes one.
+func (o *Orchestrator) closeStore(store *tasks.Store) {
+	if err := store.Close(); err != nil {
+		o.opts.Log.Warn("the store was not closed as it should be", "err", err)
+	}
+}
+
 // backUp keeps what a run has put into the store before anybody works: which tasks of
-// the spec are loaded, and whose conversation is whose, stands in no journal. That it fails ends no team.
+// the spec are loaded, and whose conversation is whose, stands in no journal. That it fails ends
+// no team: watchBackups says so.
 func (o *Orchestrator) backUp(ctx context.Context, store *tasks.Store) {
 	if err := store.Backup(ctx); err != nil && ctx.Err() == nil {
-		o.opts.Log.Warn("the store could not be backed up", "err", err)
+		o.opts.Log.Debug("the store could not be backed up at the start", "err", err)
 	}
 }

@@ -1,13 +1,16 @@
 package orchestrator
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -60,12 +63,51 @@ func oldBackup(t *testing.T, dir string) (path string) {
 	return list[1]
 }
 
-// TestDamagedStoreIsRestored: a bit that was flipped while the team was down costs
-// nothing that the journal knows, and people are told (ADVERSARIAL.md 28).
+// withoutLog takes away what the commits since the backups are noted in.
+func withoutLog(t *testing.T, place Place) {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(place.Store()+".backups", "*.log"))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("logs %v, %v", list, err)
+	}
+	for _, path := range list {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDamagedStoreIsMadeWhole: a bit that was flipped while the team was down costs
+// nothing at all while there is a backup and the log of what was committed since.
+func TestDamagedStoreIsMadeWhole(t *testing.T) {
+	r, place := worked(t)
+	before := r.list()
+	oldBackup(t, place.Store()+".backups") // of the moment when the team started
+	damage(t, place.Store(), "Second thing")
+	e := r.run(Options{})
+	r.want(e, CodeDone, "all work")
+	if !e.Resumed {
+		t.Error("the members have forgotten their conversations")
+	}
+	w := of[teammate.Warning](r, "warning")
+	if len(w) != 2 || !strings.Contains(w[0].Text, "made again from their log: nothing is lost") {
+		t.Fatalf("warnings %+v", w)
+	}
+	for i, task := range r.list() {
+		if before[i].Version != task.Version || before[i].Status != task.Status {
+			t.Errorf("task %s was %+v and is %+v", task.ID, before[i], task)
+		}
+	}
+	r.checkStoreNumbers(place)
+}
+
+// TestDamagedStoreIsRestored: without that log it costs nothing that the journal knows,
+// and people are told (ADVERSARIAL.md 28).
 func TestDamagedStoreIsRestored(t *testing.T) {
 	r, place := worked(t)
 	before := r.list()
 	oldBackup(t, place.Store()+".backups") // of the moment when the team started
+	withoutLog(t, place)
 	damage(t, place.Store(), "Second thing")
 	e := r.run(Options{})
 	r.want(e, CodeDone, "all work")
@@ -117,6 +159,7 @@ func TestOlderStoreIsRefilled(t *testing.T) {
 	if err := os.WriteFile(place.Store(), old, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	withoutLog(t, place)
 	r.run(Options{})
 	w := of[teammate.Warning](r, "warning")
 	if len(w) != 3 || !strings.Contains(w[0].Text, "the team's store is older than the journal") {
@@ -146,5 +189,58 @@ func TestNothingToRestore(t *testing.T) {
 	left, err := filepath.Glob(place.Store() + ".damaged-*")
 	if err != nil || len(left) != 0 {
 		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// TestFailingBackupsAreTold: that the store is not backed up stands in the journal once,
+// and that it is again as well.
+func TestFailingBackupsAreTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	store, err := tasks.Open(path, &tasks.Options{Backups: 1, BackupEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	d := &desk{t: t, store: store, path: filepath.Join(t.TempDir(), "journal.jsonl")}
+	j := d.open()
+	said := make(chan string, 9)
+	j.views.Line = func(l Line) {
+		if l.Type == "warning" {
+			said <- string(l.Data)
+		}
+	}
+	go j.run(TeamStarted{})
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &crew{store: store, journal: j, log: slog.New(slog.DiscardHandler)}
+	over := make(chan error, 1)
+	go func() { over <- c.watchBackups(ctx) }()
+	if err := store.Backup(ctx); err != nil {
+		t.Fatal(err)
+	}
+	folder := path + ".backups"
+	aside := folder + ".aside"
+	for _, want := range []string{"the team's store is not backed up at present", "is backed up again"} {
+		if strings.Contains(want, "again") {
+			err = errors.Join(os.Remove(folder), os.Rename(aside, folder))
+		} else {
+			err = errors.Join(os.Rename(folder, aside), os.WriteFile(folder, nil, 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			d.add(1)
+			_ = store.Backup(ctx)
+		}
+		if got := <-said; !strings.Contains(got, want) {
+			t.Errorf("warning %s, want %q", got, want)
+		}
+	}
+	cancel()
+	if err := j.close(); err != nil || !errors.Is(<-over, context.Canceled) {
+		t.Error(err)
+	}
+	if len(said) > 0 {
+		t.Errorf("said too much: %s", <-said)
 	}
 }

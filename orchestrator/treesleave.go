@@ -262,7 +262,7 @@ func leftBehind(ctx context.Context, p Place) map[string]ownTree {
 	if _, err := os.Stat(p.Store()); err != nil {
 		return left
 	}
-	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs()})
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups})
 	if err != nil {
 		return left
 	}

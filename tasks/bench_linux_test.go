@@ -260,3 +260,37 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCommitLog: what the log of commits costs, as claims a second with it by claims
+// a second without it, one after the other in each round.
+func BenchmarkCommitLog(b *testing.B) {
+	plain := open(b, nil)
+	logged := openAt(b, filepath.Join(b.TempDir(), "tasks.db"), &Options{Backups: 1, BackupEvery: time.Hour})
+	for _, s := range []*Store{plain, logged} {
+		furnish(b, s, min(*stored, 20_000))
+		if err := s.Backup(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, callers := range []int{1, 8, 64, 1000} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			var ratios series
+			total, turn := perRound(callers)*2, 0
+			rate := func(s *Store) float64 {
+				rate := claimRound(b, s, callers, total)
+				giveUp(b, s, callers)
+				return rate
+			}
+			for b.Loop() {
+				if turn++; turn%2 == 0 { // neither always goes first
+					with := rate(logged)
+					ratios = append(ratios, with/rate(plain))
+				} else {
+					without := rate(plain)
+					ratios = append(ratios, rate(logged)/without)
+				}
+			}
+			b.ReportMetric(ratios.median(), "x-without")
+		})
+	}
+}

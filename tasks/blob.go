@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -122,6 +123,25 @@ func writeSynced(path, data string) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// copyFile makes to a copy of from, complete on disk, whatever was there before. It reads
+// piece by piece, because a store may be bigger than what fits in memory.
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
 }
 
 // syncDir makes the names in a folder durable. Some systems cannot sync a

@@ -84,7 +84,7 @@ func deliverAll(t testing.TB, s *Store, member string) {
 	for _, m := range ok(t, list, err) {
 		ids = append(ids, m.ID)
 	}
-	if err := s.Deliver(t.Context(), member, ids); err != nil {
+	if err := s.Deliver(t.Context(), as(member), ids); err != nil {
 		t.Fatal(err)
 	}
 }

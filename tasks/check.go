@@ -50,6 +50,7 @@ type checker struct {
 	tasks  map[uint64]*taskRecord
 	want   map[string]map[string]bool // index bucket -> keys
 	gone   bool                       // a payload file is missing
+	lost   map[string]int64           // their sizes by name, for who asks; nil: nobody does
 }
 
 // run walks everything. The order matters in two places: tasks come before what
@@ -99,6 +100,9 @@ func (c *checker) needs(p place, refs []blobRef) {
 		c.note(bucketRefs, nameKey(ref.Name, p.owner()...))
 		if err := c.files.check(ref); err != nil {
 			c.gone = c.gone || errors.Is(err, errBlobGone)
+			if c.lost != nil && errors.Is(err, errBlobGone) {
+				c.lost[ref.Name] = ref.Size
+			}
 			c.fault("%v", err)
 		}
 	}

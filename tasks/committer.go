@@ -193,6 +193,9 @@ func (s *Store) landed(id int) bool {
 
 // committed does what may only happen after a commit.
 func (s *Store) committed(t *txn) {
+	if t.record != nil {
+		s.backups.log.append(t.record.end(t.digest))
+	}
 	for _, name := range t.dropped {
 		_ = s.blobs.remove(name) // the next Open removes what stays
 	}

@@ -216,7 +216,7 @@ func (l *loader) mail(ctx context.Context, key string) error {
 	if !strings.HasSuffix(key, "0") {
 		return nil
 	}
-	if err := l.s.Deliver(ctx, "reader", []string{sent[0].ID}); err != nil {
+	if err := l.s.Deliver(ctx, as("reader"), []string{sent[0].ID}); err != nil {
 		return err
 	}
 	l.say("read", sent[0].ID)

@@ -43,7 +43,7 @@ func TestLateWords(t *testing.T) {
 	wantList(t, "mail of ann", unread(t, s, "ann"), []string{"task_lost lead: Task 1 is not yours any more: " +
 		"slow work (ann has been silent for 10m)\nIt is in_progress, with bob. Leave it to bob."})
 	list, err := s.Unread(t.Context(), "ann")
-	if err := s.Deliver(t.Context(), "ann", []string{ok(t, list, err)[0].ID}); err != nil {
+	if err := s.Deliver(t.Context(), as("ann"), []string{ok(t, list, err)[0].ID}); err != nil {
 		t.Fatal(err)
 	}
 	// From here on she knows, and a member may complete what another one has done.

@@ -266,17 +266,22 @@ func (r reader) message(key, stored []byte) (Message, error) {
 	return rec.open(r.files)
 }
 
-// Deliver notes that a member has read these messages: they are unread no
-// more. Ids that are not in its mailbox were delivered before and change nothing.
-func (s *Store) Deliver(ctx context.Context, member string, ids []string) error {
-	if err := checkName("member", member); err != nil {
+// Deliver notes that a member, the actor, has read these messages: they are unread no
+// more. Ids that are not in its mailbox were delivered before and change nothing. It fails
+// with ErrStale for an earlier session: what a life of a member was shown that is over, the
+// one that goes on has not seen.
+func (s *Store) Deliver(ctx context.Context, a Actor, ids []string) error {
+	if err := checkName("member", a.Name); err != nil {
 		return err
 	}
 	ids = slices.Clone(ids) // the change may outlive the call
 	c := &job{op: "deliver"}
 	c.run = func(t *txn) error {
+		if err := t.admit(a); err != nil {
+			return err
+		}
 		for _, id := range ids {
-			if err := t.deliver(member, id); err != nil {
+			if err := t.deliver(a.Name, id); err != nil {
 				return err
 			}
 		}

@@ -87,7 +87,7 @@ func TestDeliver(t *testing.T) {
 	drain(t, s)
 	deliver := func(member string, ids ...string) {
 		t.Helper()
-		if err := s.Deliver(t.Context(), member, ids); err != nil {
+		if err := s.Deliver(t.Context(), as(member), ids); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestDeliver(t *testing.T) {
 	if d := unmarshal[Delivery](t, events[0].Data); d.ID != sent[2] {
 		t.Errorf("delivered %s", d.ID)
 	}
-	wantError(t, s.Deliver(t.Context(), "", nil), ErrInvalid)
+	wantError(t, s.Deliver(t.Context(), as(""), nil), ErrInvalid)
 	deliver("bob", sent...)
 	snap, err := s.Snapshot(t.Context())
 	if ok(t, snap, err); len(snap.Unread) != 0 {
@@ -137,5 +137,31 @@ func TestMessageIsRepaired(t *testing.T) {
 	}
 	if mail := unread(t, s, "bob"); mail[0] != "text ann: a\uFFFD\uFFFDb" {
 		t.Errorf("mail %q", mail)
+	}
+}
+
+// TestDeliverOfAnEarlierLife: what a life of a member confirms that is over, stays unread
+// for the one that goes on; its notes stay as well.
+func TestDeliverOfAnEarlierLife(t *testing.T) {
+	s := open(t, nil)
+	session := func() string { return "a-session" }
+	first, err := s.Attach(t.Context(), "ann", session)
+	ok(t, first, err)
+	sent, err := s.Send(t.Context(), as("bob"), Outgoing{To: []string{"ann"}, Text: "hello"})
+	ok(t, sent, err)
+	must(t, s.PutNote(t.Context(), "ann", Note{IdleNote: IdleNote{From: "bob"}}))
+	notes, err := s.Notes(t.Context(), "ann")
+	ok(t, notes, err)
+	second, err := s.Attach(t.Context(), "ann", session)
+	ok(t, second, err)
+	old, now := Actor{Name: "ann", Session: first.Epoch}, Actor{Name: "ann", Session: second.Epoch}
+	wantError(t, s.Deliver(t.Context(), old, []string{sent[0].ID}), ErrStale)
+	wantError(t, s.DropNotes(t.Context(), old, []string{notes[0].ID}), ErrStale)
+	wantList(t, "mail", unread(t, s, "ann"), []string{"text bob: hello"})
+	must(t, s.DropNotes(t.Context(), now, []string{notes[0].ID}))
+	must(t, s.Deliver(t.Context(), now, []string{sent[0].ID}))
+	wantList(t, "mail", unread(t, s, "ann"), nil)
+	if notes, err = s.Notes(t.Context(), "ann"); err != nil || len(notes) != 0 {
+		t.Errorf("notes %v, %v", notes, err)
 	}
 }

@@ -529,7 +529,7 @@ func (m *machine) Deliver(t *rapid.T) {
 		}
 	}
 	for range 2 {
-		agree(t, m.store.Deliver(m.Context(), member, gone), nil)
+		agree(t, m.store.Deliver(m.Context(), as(member), gone), nil)
 	}
 	m.model.mail[member] = left
 	for range gone {

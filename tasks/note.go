@@ -111,19 +111,23 @@ func (r reader) notes(to string) ([]Note, error) {
 	return list, failed
 }
 
-// DropNotes removes the notes for a member with these ids: it has seen them.
-// A note that has changed since has another id, and stays.
-func (s *Store) DropNotes(ctx context.Context, to string, ids []string) error {
+// DropNotes removes the notes for a member, the actor, with these ids: it has seen them.
+// A note that has changed since has another id, and stays. It fails with ErrStale as
+// Deliver does.
+func (s *Store) DropNotes(ctx context.Context, a Actor, ids []string) error {
 	ids = slices.Clone(ids) // the change may outlive the call
 	c := &job{op: "drop notes"}
 	c.run = func(t *txn) error {
-		list, err := t.notes(to)
+		if err := t.admit(a); err != nil {
+			return err
+		}
+		list, err := t.notes(a.Name)
 		if err != nil {
 			return err
 		}
 		for _, n := range list {
 			if slices.Contains(ids, n.ID) {
-				t.del(bucketNotes, nameKey(to, []byte(n.From)...))
+				t.del(bucketNotes, nameKey(a.Name, []byte(n.From)...))
 			}
 		}
 		return nil

@@ -29,7 +29,7 @@ func TestNotesLoseNothing(t *testing.T) {
 					ids = append(ids, n.ID)
 				}
 			}
-			if err := s.DropNotes(t.Context(), "lead", append(ids, "idle-gone")); err != nil {
+			if err := s.DropNotes(t.Context(), as("lead"), append(ids, "idle-gone")); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -79,7 +79,7 @@ func TestNoteChangesWhileItIsSeen(t *testing.T) {
 	old, err := s.Notes(t.Context(), "lead")
 	ok(t, old, err)
 	put(Note{Completed: []string{"2"}})
-	if err := s.DropNotes(t.Context(), "lead", []string{old[0].ID}); err != nil {
+	if err := s.DropNotes(t.Context(), as("lead"), []string{old[0].ID}); err != nil {
 		t.Fatal(err)
 	}
 	now, err := s.Notes(t.Context(), "lead")

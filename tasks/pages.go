@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"os"
 )
 
@@ -33,9 +34,11 @@ const (
 	bucketFlag  = 0x01
 )
 
-// image is the bytes of a store's file.
+// image is a store's file. It is read page by page, so that looking it through takes the
+// memory of a few pages, however big it is.
 type image struct {
-	data   []byte
+	file   io.ReaderAt
+	length int64
 	size   int // of a page
 	high   uint64
 	seen   []bool // by page: it is part of the tree
@@ -62,15 +65,34 @@ var errNoMeta = errors.New("neither of its two meta pages is whole")
 // readImage looks through a whole file. Its error wraps ErrCorrupt and says where the
 // first damage is.
 func readImage(path string) (*image, error) {
-	data, err := os.ReadFile(path)
+	im, done, err := openImage(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the store: %w", err)
+		return nil, err
 	}
-	im := &image{data: data}
+	defer done()
 	if err := im.check(); err != nil {
 		return im, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return im, nil
+}
+
+// openImage opens a file for being looked at; done closes it.
+func openImage(path string) (im *image, done func(), err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the store: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("read the store: %w", err), f.Close())
+	}
+	return &image{file: f, length: info.Size()}, func() { _ = f.Close() }, nil
+}
+
+// state is what the file holds, once it was looked through. known is false for a file of
+// before there were digests.
+func (im *image) state() (at commitState, known bool) {
+	return commitState{im.txid, im.digest}, im.noted != nil
 }
 
 // check walks the tree from the newer meta page.
@@ -80,8 +102,8 @@ func (im *image) check() error {
 		return err
 	}
 	im.size, im.txid = int(meta.pageSize), meta.txid
-	if im.high = meta.high; im.high > uint64(len(im.data)/im.size) {
-		return fmt.Errorf("it ends at byte %d, in the middle of its %d pages", len(im.data), im.high)
+	if im.high = meta.high; im.high > uint64(im.length/int64(im.size)) {
+		return fmt.Errorf("it ends at byte %d, in the middle of its %d pages", im.length, im.high)
 	}
 	im.seen, im.empty = make([]bool, im.high), true
 	if err := im.walk(meta.root, im.bucket); err != nil {
@@ -124,10 +146,10 @@ func (im *image) metaOffsets() []int {
 
 // metaAt reads a meta page; false if it is not whole.
 func (im *image) metaAt(at int) (metaOf, bool) {
-	if at+pageHead+metaSize > len(im.data) {
+	b := make([]byte, metaSize)
+	if _, err := im.file.ReadAt(b, int64(at+pageHead)); err != nil {
 		return metaOf{}, false
 	}
-	b := im.data[at+pageHead : at+pageHead+metaSize]
 	sum := fnv.New64a()
 	_, _ = sum.Write(b[:56])
 	e := binary.NativeEndian
@@ -149,16 +171,18 @@ func (im *image) walk(id uint64, tell entry) error {
 // page gives a page with what overflows it, once.
 func (im *image) page(id uint64) ([]byte, error) {
 	e := binary.NativeEndian
-	at := int64(id) * int64(im.size)
-	if id < 2 || id >= im.high || at+int64(im.size) > int64(len(im.data)) {
+	if id < 2 || id >= im.high {
 		return nil, fmt.Errorf("page %d is outside of the file", id)
 	}
-	b := im.data[at:]
+	b, err := im.read(id, 1)
+	if err != nil {
+		return nil, err
+	}
 	if named := e.Uint64(b); named != id {
 		return nil, fmt.Errorf("page %d says that it is page %d", id, named)
 	}
 	pages := uint64(e.Uint32(b[12:])) + 1
-	if id+pages > im.high || int64(pages)*int64(im.size) > int64(len(b)) {
+	if id+pages > im.high {
 		return nil, fmt.Errorf("page %d goes on behind the end of the file", id)
 	}
 	for p := id; p < id+pages; p++ {
@@ -167,7 +191,19 @@ func (im *image) page(id uint64) ([]byte, error) {
 		}
 		im.seen[p] = true
 	}
-	return b[:pages*uint64(im.size)], nil
+	if pages == 1 {
+		return b, nil
+	}
+	return im.read(id, pages)
+}
+
+// read reads so many pages of the file.
+func (im *image) read(id, pages uint64) ([]byte, error) {
+	b := make([]byte, pages*uint64(im.size))
+	if _, err := im.file.ReadAt(b, int64(id)*int64(im.size)); err != nil {
+		return nil, fmt.Errorf("read page %d: %w", id, err)
+	}
+	return b, nil
 }
 
 // visit goes through one page's elements, in order, and gives its last key. from is

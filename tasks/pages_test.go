@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -47,12 +48,19 @@ func TestImage(t *testing.T) {
 	}
 }
 
+// imageOf is an image of bytes in memory.
+func imageOf(data []byte) *image {
+	return &image{file: bytes.NewReader(data), length: int64(len(data))}
+}
+
 // TestFlippedBits: a bit that is flipped anywhere is found, or does not matter: then
 // the store is what it was (ADVERSARIAL.md 28).
 func TestFlippedBits(t *testing.T) {
 	path := grown(t)
 	sound, err := readImage(path)
 	ok(t, sound, err)
+	data, err := os.ReadFile(path)
+	ok(t, data, err)
 	rounds, found := 1500, 0
 	if testing.Short() {
 		rounds = 400
@@ -65,15 +73,15 @@ func TestFlippedBits(t *testing.T) {
 	}
 	for range rounds {
 		bit := pages[rand.IntN(len(pages))]*sound.size*8 + rand.IntN(sound.size*8)
-		sound.data[bit/8] ^= 1 << (bit % 8)
-		im := &image{data: sound.data}
+		data[bit/8] ^= 1 << (bit % 8)
+		im := imageOf(data)
 		switch err := im.check(); {
 		case err != nil:
 			found++
 		case im.digest != sound.digest:
 			t.Errorf("bit %d: another content was taken for sound", bit)
 		}
-		sound.data[bit/8] ^= 1 << (bit % 8)
+		data[bit/8] ^= 1 << (bit % 8)
 	}
 	if found < rounds/2 {
 		t.Errorf("%d of %d flipped bits were found: that proves little", found, rounds)
@@ -86,9 +94,10 @@ func TestTornFiles(t *testing.T) {
 	path := grown(t)
 	sound, err := readImage(path)
 	ok(t, sound, err)
-	whole := sound.data
+	whole, err := os.ReadFile(path)
+	ok(t, whole, err)
 	for _, size := range []int{1, 100, 4096, 8192, len(whole) / 2, len(whole) - 4096} {
-		im := &image{data: whole[:size]}
+		im := imageOf(whole[:size])
 		if err := im.check(); err == nil && size < len(whole)/2 {
 			t.Errorf("%d of %d bytes were taken for the whole", size, len(whole))
 		}
@@ -97,7 +106,7 @@ func TestTornFiles(t *testing.T) {
 		data := append([]byte{}, whole...)
 		page := rand.IntN(len(data)/4096) * 4096
 		clear(data[page : page+4096])
-		im := &image{data: data}
+		im := imageOf(data)
 		// One of the two meta pages may go: what the other one says was whole, too.
 		if err := im.check(); err == nil && page >= 8192 && im.digest != sound.digest {
 			t.Errorf("without page %d another content was taken for sound", page/4096)
@@ -123,6 +132,6 @@ func FuzzImage(f *testing.F) {
 		if at >= 0 && at < len(data) {
 			data[at] = value
 		}
-		_ = (&image{data: data}).check()
+		_ = (imageOf(data)).check()
 	})
 }

@@ -92,7 +92,7 @@ func commitOf(t *testing.T, before, after []byte) commitWrites {
 			c.data = append(c.data, at)
 		}
 	}
-	old, now := &image{data: before}, &image{data: after}
+	old, now := imageOf(before), imageOf(after)
 	if err := errors.Join(old.check(), now.check()); err != nil || c.meta < 0 || old.size != testPage {
 		t.Fatalf("no commit: %v, meta page at %d, pages of %d", err, c.meta, old.size)
 	}
@@ -160,7 +160,7 @@ func TestPowerLoss(t *testing.T) {
 	for i := range n {
 		c := &commits[rand.IntN(len(commits))]
 		data, acked := c.lost()
-		im := &image{data: data}
+		im := imageOf(data)
 		if err := im.check(); err != nil {
 			t.Fatalf("image %d: %v", i, err)
 		}
@@ -203,7 +203,7 @@ func TestLyingDisk(t *testing.T) {
 	for range 200 {
 		c := &commits[rand.IntN(len(commits))]
 		data := c.lied()
-		im := &image{data: data}
+		im := imageOf(data)
 		err := im.check()
 		switch {
 		case err == nil && im.digest != c.now:
@@ -259,7 +259,7 @@ func TestFirstCommitsOfALyingDisk(t *testing.T) {
 						copy(data[at:at+testPage], c.after[at:])
 					}
 				}
-				if im := (&image{data: data}); im.check() == nil && im.digest != c.now {
+				if im := imageOf(data); im.check() == nil && im.digest != c.now {
 					t.Fatalf("pages %b of %v: a store that lost a commit was taken for sound", keep, c.data)
 				}
 			}

@@ -151,7 +151,7 @@ func TestOldReceiptsAreDropped(t *testing.T) {
 	send(call("0"), long)
 	mail, err := s.Unread(t.Context(), "bob")
 	ok(t, mail, err)
-	if err := s.Deliver(t.Context(), "bob", []string{mail[0].ID, mail[1].ID}); err != nil {
+	if err := s.Deliver(t.Context(), as("bob"), []string{mail[0].ID, mail[1].ID}); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, s)

@@ -13,7 +13,7 @@ import (
 type Refilled struct {
 	Tasks    []string // ids of the tasks that are as their last event has them, in order
 	Messages int      // that are in a mailbox again, or out of it
-	Unknown  int      // events of kinds that say too little to be made up for
+	Unknown  []string // what the other events are about, for people: each thing once
 }
 
 // LastEvent gives the ID of the last event that the store has ever had. A journal that
@@ -64,6 +64,7 @@ type refillStep struct {
 	message   *messageRecord
 	member    string
 	delivered string
+	about     string // what an event is about that is not made up for
 }
 
 // refillStep reads an event. One that cannot be read, or says too little, is a step
@@ -72,7 +73,7 @@ type refillStep struct {
 // c collects the files that long texts are packed into, so that Refill can remove them
 // all if one event stops it.
 func (s *Store) refillStep(c *job, e Event) (refillStep, error) {
-	step := refillStep{id: e.ID, member: e.Member}
+	step := refillStep{id: e.ID, member: e.Member, about: e.about()}
 	switch e.Type {
 	case TaskEvent:
 		var change Change
@@ -97,6 +98,23 @@ func (s *Store) refillStep(c *job, e Event) (refillStep, error) {
 		}
 	}
 	return step, nil
+}
+
+// about names what an event tells of, in a few words.
+func (e Event) about() string {
+	switch e.Type {
+	case MergeEvent:
+		var m Merge
+		if json.Unmarshal(e.Data, &m) == nil && m.ID != "" {
+			return fmt.Sprintf("merge %s of %s", clip(m.ID), clip(m.Branch))
+		}
+	case RequestEvent:
+		var r Request
+		if json.Unmarshal(e.Data, &r) == nil && r.ID != "" {
+			return fmt.Sprintf("request %s of %s (%s)", clip(r.ID), clip(r.Member), clip(string(r.Kind)))
+		}
+	}
+	return fmt.Sprintf("event %d (%s)", e.ID, clip(string(e.Type)))
 }
 
 // packTask makes a record of a task as events have it; nil for what is no task.
@@ -165,7 +183,7 @@ func (t *txn) refill(steps []refillStep, out *Refilled) error {
 			out.Messages++
 			err = t.takeOut(step.member, step.delivered)
 		default:
-			out.Unknown++
+			out.Unknown = append(out.Unknown, step.about)
 		}
 		if err != nil {
 			return fmt.Errorf("event %d: %w", step.id, err)
@@ -176,6 +194,7 @@ func (t *txn) refill(steps []refillStep, out *Refilled) error {
 	for _, n := range sortedIDs(touched) {
 		out.Tasks = append(out.Tasks, formatID(n))
 	}
+	out.Unknown = unique(out.Unknown)
 	return nil
 }
 

@@ -38,7 +38,7 @@ func change(t *testing.T, rt *rapid.T, s *Store) {
 	case 7:
 		member := anyMember(rt)
 		if list, err := s.Unread(ctx, member); err == nil && len(list) > 0 {
-			_ = s.Deliver(ctx, member, []string{list[rapid.IntRange(0, len(list)-1).Draw(rt, "which")].ID})
+			_ = s.Deliver(ctx, as(member), []string{list[rapid.IntRange(0, len(list)-1).Draw(rt, "which")].ID})
 		}
 	case 8:
 		if task, err := s.Create(ctx, by, New{Subject: "p", BlockedBy: nil}); err == nil && rapid.Bool().Draw(rt, "confirm") {
@@ -95,7 +95,7 @@ func TestRefill(t *testing.T) {
 		old := openAt(t, path+".old", nil)
 		for range 2 {
 			got, err := old.Refill(t.Context(), events)
-			if err != nil || got.Unknown != 0 {
+			if err != nil || len(got.Unknown) != 0 {
 				rt.Fatalf("%+v, %v", got, err)
 			}
 			if have := all(t, old); have != want {

@@ -17,13 +17,21 @@ import (
 const maxDamaged = 3
 
 // Restoration tells that Open found the file damaged and put its last backup in its
-// place.
+// place, with the commits since that their log has.
 type Restoration struct {
-	Damage error     // what was wrong with the file
-	Kept   string    // where the damaged file is now
-	Backup time.Time // when the backup was made that stands in its place
-	Event  uint64    // the last event that the backup knows of; later ones are lost
+	Damage  error     // what was wrong with the file
+	Kept    string    // where the damaged file is now
+	Backup  time.Time // when the backup was made that stands in its place
+	Commits int       // how many were made again from their log
+	// Missing is how many commits the damaged file had beside those: what they changed is
+	// lost. Negative: the file does not say.
+	Missing int
+	Event   uint64 // the last event that the store knows of now; later ones are lost
+	Texts   int    // how many long texts are gone; what stands in their place says so
 }
+
+// Whole says that the store is again what it was, bit by bit.
+func (r *Restoration) Whole() bool { return r.Missing == 0 && r.Texts == 0 }
 
 // Restored says what Open has restored; nil: the file was sound.
 func (s *Store) Restored() *Restoration { return s.restored }
@@ -35,10 +43,10 @@ func (s *Store) examine(path string) error {
 		return nil
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Size() == 0 || info.Size() > maxVerified {
+	if err != nil || info.Size() == 0 {
 		return nil // whoever opens it says what is wrong
 	}
-	if _, damage := readImage(path); !errors.Is(damage, ErrCorrupt) {
+	if _, damage := s.look(path); !errors.Is(damage, ErrCorrupt) {
 		return nil
 	}
 	// Another covey may be writing it this moment: what was read then means nothing.
@@ -50,7 +58,7 @@ func (s *Store) examine(path string) error {
 		return nil
 	}
 	defer free.Close()
-	im, damage := readImage(path)
+	im, damage := s.look(path)
 	if !errors.Is(damage, ErrCorrupt) {
 		return nil
 	}
@@ -60,56 +68,143 @@ func (s *Store) examine(path string) error {
 	if errors.Is(damage, errNoMeta) && unborn(im) {
 		return os.Remove(path)
 	}
-	return s.restore(path, damage)
+	return s.restore(path, im, damage)
+}
+
+// errBehind: a file that is sound and lacks commits that were made on it. An older copy
+// was put in its place, or the disk has lost what it said it had.
+var errBehind = errors.New("it lacks commits that its log has")
+
+// look looks through a file, and whether the log of commits goes on behind it.
+func (s *Store) look(path string) (*image, error) {
+	im, done, err := openImage(path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if meta, err := im.meta(); err == nil && int64(meta.high)*int64(meta.pageSize) > s.opts.most {
+		return im, errTooBig
+	}
+	if err := im.check(); err != nil {
+		return im, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	at, known := im.state()
+	if !known {
+		return im, nil
+	}
+	n, err := s.backups.follow(at, nil)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%w: %w, %d of them", ErrCorrupt, errBehind, n)
+	}
+	return im, err
 }
 
 // unborn says that a file was cut off while bbolt made it: it has no more than the four
 // pages that an empty one begins with, so nothing was ever acknowledged.
-func unborn(im *image) bool { return len(im.data) <= 4*os.Getpagesize() }
+func unborn(im *image) bool { return im.length <= 4*int64(os.Getpagesize()) }
 
-// restore puts the newest sound backup in the place of a damaged file.
-func (s *Store) restore(path string, damage error) error {
-	for _, n := range s.backups.numbers() {
-		from := s.backups.path(n)
-		info, err := os.Stat(from)
-		if err != nil {
-			continue
-		}
-		if _, err := readImage(from); err != nil {
-			damage = errors.Join(damage, fmt.Errorf("backup %s: %w", from, err))
-			continue
-		}
-		kept, err := s.putInPlace(path, n)
-		if err != nil {
-			return fmt.Errorf("restore %s: %w", from, err)
-		}
-		s.restored = &Restoration{Damage: damage, Kept: kept, Backup: info.ModTime()}
-		return nil
-	}
-	return fmt.Errorf("%w; there is no backup that could be restored", damage)
+// source is what a store can be made of again.
+type source struct {
+	path  string
+	links string // the folder with its payload files; empty: they are where they belong
 }
 
-// putInPlace keeps the damaged file aside and copies a backup to where it was. The copy
-// is whole before it gets the name, so a crash in between leaves one or the other.
-func (s *Store) putInPlace(path string, n int) (kept string, err error) {
+// restore puts a store in the place of a damaged file: its newest sound backup with the
+// commits since. A file that is only behind its log is as good as a backup.
+func (s *Store) restore(path string, im *image, damage error) error {
+	var from []source
+	if errors.Is(damage, errBehind) {
+		from = append(from, source{path: path})
+	}
+	for _, n := range s.backups.numbers() {
+		from = append(from, source{s.backups.path(n), s.backups.links(n)})
+	}
+	part := path + ".part"
+	for _, src := range from {
+		r := &Restoration{Missing: -1}
+		at, err := s.rebuild(src, part, r)
+		if err != nil {
+			damage = errors.Join(damage, fmt.Errorf("backup %s: %w", src.path, err))
+			continue
+		}
+		r.Damage = damage
+		if im.txid > 0 {
+			r.Missing = int(max(im.txid, at.transaction) - at.transaction)
+		}
+		if r.Kept, err = s.putInPlace(path, src, part); err != nil {
+			return fmt.Errorf("restore %s: %w", src.path, err)
+		}
+		s.restored = r
+		return nil
+	}
+	return errors.Join(fmt.Errorf("%w; there is no backup that could be restored", damage), remove(part))
+}
+
+// rebuild makes part a copy of a source with the commits that follow on it, and looks it
+// through. A log that leads to nothing sound is left out.
+func (s *Store) rebuild(src source, part string, r *Restoration) (at commitState, err error) {
+	info, err := os.Stat(src.path)
+	if err != nil {
+		return at, err
+	}
+	r.Backup = info.ModTime()
+	if _, err := readImage(src.path); err != nil {
+		return at, err
+	}
+	var errs error
+	for _, again := range []bool{true, false} {
+		if err := copyFile(src.path, part); err != nil {
+			return at, fmt.Errorf("copy it: %w", err)
+		}
+		r.Commits = 0
+		if again {
+			r.Commits, err = s.again(part)
+		}
+		im, bad := readImage(part)
+		if err = errors.Join(err, bad); err == nil {
+			at, _ = im.state()
+			return at, nil
+		}
+		errs = errors.Join(errs, err)
+	}
+	return at, errs
+}
+
+// again makes the commits in the log again that follow on what a file holds, each as a
+// commit of its own: so the file comes to the same number, and the log goes on from there.
+// Only the last one is synced, for the file has no name yet that anybody would open.
+func (s *Store) again(path string) (n int, err error) {
+	im, err := readImage(path)
+	if err != nil {
+		return 0, err
+	}
+	at, known := im.state()
+	if !known {
+		return 0, nil
+	}
+	db, err := openBolt(path, &bolt.Options{
+		NoFreelistSync: true, FreelistType: bolt.FreelistMapType, NoSync: true, NoGrowSync: true,
+	})
+	if err != nil {
+		return 0, err
+	}
+	n, err = s.backups.follow(at, func(c *commitRecord) error { return db.Update(c.apply) })
+	return n, errors.Join(err, db.Sync(), db.Close())
+}
+
+// putInPlace keeps the damaged file aside and moves what is to be there instead to where
+// it was: that is whole before it gets the name, so a crash in between leaves one or the
+// other.
+func (s *Store) putInPlace(path string, src source, part string) (kept string, err error) {
 	kept = fmt.Sprintf("%s.damaged-%d", path, time.Now().UnixNano())
 	if err := linkOrCopy(path, kept); err != nil {
 		return "", fmt.Errorf("keep the damaged file: %w", err)
 	}
-	part := path + ".part"
-	if err := remove(part); err != nil {
-		return "", fmt.Errorf("remove what an earlier try left: %w", err)
-	}
-	data, err := os.ReadFile(s.backups.path(n))
-	if err != nil {
-		return "", fmt.Errorf("read the backup: %w", err)
-	}
-	if err := writeSynced(part, string(data)); err != nil {
-		return "", fmt.Errorf("copy the backup: %w", err)
-	}
 	// Payloads come first: a store that is there must not name files that are not.
-	if err := s.relink(n); err != nil {
-		return "", fmt.Errorf("bring back long payloads: %w", err)
+	if src.links != "" {
+		if err := s.relink(src.links); err != nil {
+			return "", fmt.Errorf("bring back long payloads: %w", err)
+		}
 	}
 	if err := os.Rename(part, path); err != nil {
 		return "", fmt.Errorf("put the copy in place: %w", err)
@@ -118,8 +213,8 @@ func (s *Store) putInPlace(path string, n int) (kept string, err error) {
 }
 
 // relink brings back the payload files that a backup needs.
-func (s *Store) relink(n int) error {
-	entries, err := os.ReadDir(s.backups.links(n))
+func (s *Store) relink(dir string) error {
+	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || len(entries) == 0 {
 		return nil
 	}
@@ -130,8 +225,7 @@ func (s *Store) relink(n int) error {
 		return err
 	}
 	for _, e := range entries {
-		from := filepath.Join(s.backups.links(n), e.Name())
-		if err := linkOrCopy(from, filepath.Join(s.blobs.dir, e.Name())); err != nil {
+		if err := linkOrCopy(filepath.Join(dir, e.Name()), filepath.Join(s.blobs.dir, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -158,12 +252,34 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// knows reads the last event that a restored store knows of.
-func (s *Store) knows() error {
-	return s.db.View(func(tx *bolt.Tx) error {
+// takeStock finds out what a restored store knows and lacks. A payload file that is gone
+// is replaced by one that says so: a store must not stay shut for a text.
+func (s *Store) takeStock() error {
+	lost := map[string]int64{}
+	err := s.db.View(func(tx *bolt.Tx) error {
 		s.restored.Event = readCounters(tx.Bucket([]byte(bucketMeta))).event
+		c := &checker{reader: reader{tx: tx, files: s.blobs}, want: map[string]map[string]bool{}, lost: lost}
+		if err := c.run(); err != nil && !errors.Is(err, errBlobGone) {
+			return err
+		}
 		return nil
 	})
+	for name, size := range lost {
+		err = errors.Join(err, s.blobs.standIn(name, size))
+	}
+	s.restored.Texts = len(lost)
+	return err
+}
+
+// standIn makes a payload file that says that the payload is lost. It is text and JSON
+// alike, and as long as what it stands for, since readers look at that.
+func (b *blobs) standIn(name string, size int64) error {
+	const says = `"(covey: this text was lost when the damaged store was restored)"`
+	if err := b.mkdir(); err != nil {
+		return err
+	}
+	text := says + strings.Repeat(" ", int(max(0, size-int64(len(says)))))
+	return writeSynced(filepath.Join(b.dir, filepath.Base(name)), text)
 }
 
 // RemoveFiles deletes the store at path with its payloads, backups and damaged files.

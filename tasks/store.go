@@ -42,6 +42,8 @@ type Options struct {
 	// gets the same as ErrDisk. It may be called by several goroutines at once and must
 	// not block. nil: nobody is told.
 	Refused func(error)
+
+	most int64 // bytes of the biggest store that is looked through; tests set it
 }
 
 // Store is one team's state. Its methods may be called from any number of
@@ -61,10 +63,11 @@ type Store struct {
 	closed  bool         // guarded by gate
 	stopped chan struct{}
 
-	backups  *backups     // nil: none
-	saving   sync.Mutex   // held while a backup is made
-	restored *Restoration // nil: Open found all well
-	held     sync.Map     // names of the members whose session somebody holds
+	backups  *backups      // nil: none
+	record   *commitRecord // the committer's own; nil: commits are not noted
+	saving   sync.Mutex    // held while a backup is made
+	restored *Restoration  // nil: Open found all well
+	held     sync.Map      // names of the members whose session somebody holds
 	ending   chan struct{}
 	safe     chan struct{} // closed when no more backups are made beside the work
 
@@ -94,7 +97,7 @@ func Open(path string, opts *Options) (*Store, error) {
 	s.opts.fill(path)
 	s.blobs = &blobs{dir: s.opts.BlobDir, refused: s.opts.Refused}
 	if s.opts.Backups > 0 {
-		s.backups = &backups{dir: path + backupDirSuffix, keep: s.opts.Backups, blobs: s.blobs}
+		s.backups = newBackups(path, s.opts, s.blobs)
 	}
 	if err := s.examine(path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -110,6 +113,10 @@ func Open(path string, opts *Options) (*Store, error) {
 	if s.opts.ReadOnly {
 		close(s.stopped)
 		return s, nil
+	}
+	if s.backups != nil {
+		s.record = &commitRecord{}
+		s.backups.tell(s.backups.beginLog()) // a store without a log works all the same
 	}
 	go s.commitLoop() // Close waits for both
 	if s.backups != nil {
@@ -131,6 +138,9 @@ func (o *Options) fill(path string) {
 	if o.BackupEvery <= 0 {
 		o.BackupEvery = backupEvery
 	}
+	if o.most <= 0 {
+		o.most = maxVerified
+	}
 	if o.MaxUnread <= 0 {
 		o.MaxUnread = 1_000
 	}
@@ -147,7 +157,7 @@ func (s *Store) prepare() error {
 		}
 	}
 	if s.restored != nil {
-		if err := s.knows(); err != nil {
+		if err := s.takeStock(); err != nil {
 			return err
 		}
 	}
@@ -177,7 +187,7 @@ func (s *Store) Close() error {
 			close(s.ending)
 			<-s.safe
 		}
-		s.closeAs = errors.Join(s.Backup(context.Background()), s.db.Close())
+		s.closeAs = errors.Join(s.Backup(context.Background()), s.endLog(), s.db.Close())
 	})
 	return s.closeAs
 }

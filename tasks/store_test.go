@@ -98,7 +98,7 @@ func TestCloseTwiceAndCallsAfter(t *testing.T) {
 		"Release":    func() error { _, err := s.Release(ctx, Actor{}, "ann", ""); return err },
 		"Refuse":     func() error { return s.Refuse(ctx, Actor{}, "1", "") },
 		"Send":       func() error { _, err := s.Send(ctx, Actor{}, Outgoing{To: []string{"ann"}}); return err },
-		"Deliver":    func() error { return s.Deliver(ctx, "ann", nil) },
+		"Deliver":    func() error { return s.Deliver(ctx, as("ann"), nil) },
 		"Attach":     func() error { _, err := s.Attach(ctx, "ann", func() string { return "" }); return err },
 		"SetMember":  func() error { return s.SetMember(ctx, Member{Name: "ann"}) },
 		"Put":        func() error { return s.Put(ctx, "k", nil) },

@@ -21,13 +21,14 @@ type txn struct {
 	unread  int // Options.MaxUnread
 	counts  counters
 	loaded  counters
-	digest  uint64   // of what is stored, with this transaction's writes
-	puts    int      // writes so far
-	failed  error    // of the first write that did not work
-	spoiled bool     // a change failed after its first write
-	wrote   bool     // there are new events
-	loose   []string // payloads that lost a reference
-	dropped []string // those of them that have none left; set by finish
+	digest  uint64        // of what is stored, with this transaction's writes
+	record  *commitRecord // for the log of commits; nil: there is none
+	puts    int           // writes so far
+	failed  error         // of the first write that did not work
+	spoiled bool          // a change failed after its first write
+	wrote   bool          // there are new events
+	loose   []string      // payloads that lost a reference
+	dropped []string      // those of them that have none left; set by finish
 }
 
 // counters are the numbers that only rise. They are read once for a
@@ -71,6 +72,8 @@ func (s *Store) begin(tx *bolt.Tx) *txn {
 	t.counts = readCounters(t.bucket(bucketMeta))
 	t.loaded = t.counts
 	t.digest = lastNum(t.bucket(bucketMeta).Get([]byte(keyDigest)))
+	t.record = s.record
+	t.record.begin(t.id, t.digest)
 	return t
 }
 
@@ -139,6 +142,7 @@ func (t *txn) put(bucket string, key, value []byte) {
 		value = []byte{} // an entry all the same
 	}
 	t.account(bucket, key, value)
+	t.record.entry(bucket, key, value)
 	if err := t.bucket(bucket).Put(key, value); err != nil {
 		t.fail(fmt.Errorf("write to %s: %w", bucket, err))
 	}
@@ -148,6 +152,7 @@ func (t *txn) put(bucket string, key, value []byte) {
 func (t *txn) del(bucket string, key []byte) {
 	t.puts++
 	t.account(bucket, key, nil)
+	t.record.entry(bucket, key, nil)
 	if err := t.bucket(bucket).Delete(key); err != nil {
 		t.fail(fmt.Errorf("delete from %s: %w", bucket, err))
 	}

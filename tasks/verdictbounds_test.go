@@ -100,14 +100,18 @@ func TestRefillOfNothing(t *testing.T) {
 		{ID: last + 2, Type: MessageEvent, Data: []byte(`{"id":"","seq":0}`)},
 		{ID: last + 4, Type: DeliveredEvent, Data: []byte(`[]`)},
 		{ID: last + 5, Type: "unheard of", Data: []byte(`{}`)},
+		{ID: last + 6, Type: MergeEvent, Data: []byte(`{"id":"3","branch":"ann"}`)},
+		{ID: last + 7, Type: RequestEvent, Data: []byte(`{"id":"R1","kind":"plan","member":"ann"}`)},
+		{ID: last + 8, Type: MergeEvent, Data: []byte(`{"id":"3","branch":"ann"}`)},
 		{ID: last, Type: TaskEvent, Data: []byte(`{"op":"deleted","task":{"id":"1","status":"pending"}}`)},
 	}
 	got, err := s.Refill(t.Context(), odd)
-	if err != nil || got.Unknown != 5 || got.Messages != 0 || len(got.Tasks) != 0 {
+	if err != nil || len(got.Unknown) != 7 || got.Messages != 0 || len(got.Tasks) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if now, err := s.LastEvent(t.Context()); now != last+5 || err != nil {
-		t.Errorf("the last event is %d, want %d: %v", now, last+5, err)
+	wantList(t, "lost", got.Unknown[5:], []string{"merge 3 of ann", "request R1 of ann (plan)"})
+	if now, err := s.LastEvent(t.Context()); now != last+8 || err != nil {
+		t.Errorf("the last event is %d, want %d: %v", now, last+8, err)
 	}
 	wantList(t, "tasks", ids(ok1(t)(s.List(t.Context()))), []string{"1"})
 	if odd[0].ID != last+3 {

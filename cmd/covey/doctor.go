@@ -48,8 +48,8 @@ func (c *cli) doctorCommand() *cobra.Command {
 		Use:   "doctor [SPEC]",
 		Short: "Check what covey needs on this machine and in this folder",
 		Long: `Check what a team needs: a place for its state, room on the disk, a socket, git, a
-shell, a spec without mistakes, hooks that are there and can run, and no runs
-that were cut off. Each finding that is not "ok" names the way out.`,
+shell, a spec without mistakes, hooks that are there and can run, no runs that
+were cut off, and fresh backups of the store. Each finding that is not "ok" names the way out.`,
 		Example: `  covey doctor
   covey doctor examples/quickstart/team.yaml
   covey doctor --json | jq '.[] | select(.verdict != "ok")'`,

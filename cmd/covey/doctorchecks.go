@@ -40,7 +40,7 @@ type examination struct {
 func (x *examination) all(ctx context.Context) []finding {
 	findings := []finding{x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx), x.prices()}
 	findings = append(findings, x.specAndHooks(ctx)...)
-	return append(findings, x.runs()...)
+	return append(append(findings, x.runs()...), x.backups()...)
 }
 
 // state checks that the state home can be made and written to. Trying is the

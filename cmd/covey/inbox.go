@@ -156,7 +156,7 @@ func (c *cli) readInbox(ctx context.Context, q orchestrator.InboxQuery) ([]tasks
 // answered once it does.
 func filedInbox(ctx context.Context, place orchestrator.Place, q orchestrator.InboxQuery) ([]tasks.Request, error) {
 	store, err := tasks.Open(place.Store(), &tasks.Options{
-		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait,
+		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait, Backups: 1, // looked through
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return []tasks.Request{}, nil // a team that has never run has asked nothing
