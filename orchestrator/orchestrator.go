@@ -77,10 +77,10 @@ type Orchestrator struct {
 	readers   *readers // loops over the journal of this run
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
-	repairs   []string           // of the store, likewise
-	past      *pastWrites        // what the journal knows of earlier runs
-	leftTrees map[string]ownTree // working copies that an earlier run has left which is forgotten
-	clock     clock              // the machine's, but in tests
+	repairs   []string    // of the store, likewise
+	past      *pastWrites // what the journal knows of earlier runs
+	left      remains     // of an earlier run that is forgotten
+	clock     clock       // the machine's, but in tests
 	// journalFile wraps the journal's file; tests put failures in its place.
 	journalFile func(journalFile) journalFile
 }
@@ -152,7 +152,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 	// Under the lock, and after what the last run had left running was ended: else
 	// that would go on writing into what is forgotten here.
 	if o.opts.Fresh {
-		o.leftTrees = leftBehind(ctx, o.place)
+		o.left = leftBehind(ctx, o.place)
 		if err := forget(o.place); err != nil {
 			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
 		}

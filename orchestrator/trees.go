@@ -20,6 +20,10 @@ func (p Place) Worktrees() string { return filepath.Join(p.Dir, "worktrees") }
 // keyTrees is where the store has the working copies: map of member to tree.
 const keyTrees = "worktrees"
 
+// keyBranches is where the store has the branches that the team has made and that were
+// not removed since: a list of short names.
+const keyBranches = "branches"
+
 // rescues is where commits are kept of what was in a working copy that was removed.
 const rescues = "refs/covey/rescue/"
 
@@ -63,6 +67,7 @@ type trees struct {
 
 	mu    sync.Mutex
 	by    map[string]ownTree // by member
+	own   []string           // branches that the team has made
 	early []teammate.Event
 	heard bool // the journal runs, so nothing is put into early any more
 }
@@ -71,7 +76,7 @@ type trees struct {
 // ErrSpec if one must have one and cannot.
 func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
 	t := &trees{o: o, c: c, by: map[string]ownTree{}}
-	if err := value(ctx, c.store, keyTrees, &t.by); err != nil {
+	if err := t.recall(ctx); err != nil {
 		return t, err
 	}
 	dir, err := filepath.EvalSymlinks(o.place.Dir)
@@ -101,6 +106,67 @@ func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
 	return t, t.discover(ctx)
 }
 
+// recall reads what the store knows of working copies and branches, or, of a run that was
+// forgotten, which branches it had.
+func (t *trees) recall(ctx context.Context) error {
+	if err := value(ctx, t.c.store, keyTrees, &t.by); err != nil {
+		return err
+	}
+	if err := value(ctx, t.c.store, keyBranches, &t.own); err != nil {
+		return err
+	}
+	t.own = append(t.own, t.o.left.branches...)
+	for _, own := range t.by { // an older covey has noted no more
+		t.own = append(t.own, own.Branch)
+	}
+	return nil
+}
+
+// made reports whether a branch is one that the team has made, in this run or earlier.
+func (t *trees) made(branch string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Contains(t.own, branch)
+}
+
+// acknowledge takes the branch that a copy in the team's folder is on for the team's, if
+// it is one that its member could have got: a store that is gone knows of none.
+func (t *trees) acknowledge(member, branch string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.Contains(t.branchNames(member), branch) {
+		t.own = append(t.own, branch)
+	}
+}
+
+// claim remembers that a branch is the team's. It is called once git has made it: a kill
+// in between costs a name, where the other order could take a branch that a person has
+// made since.
+func (t *trees) claim(ctx context.Context, branch string) error {
+	return t.setBranches(ctx, func(all []string) []string {
+		if slices.Contains(all, branch) {
+			return all
+		}
+		return append(all, branch)
+	})
+}
+
+// disclaim forgets a branch that was removed.
+func (t *trees) disclaim(ctx context.Context, branch string) error {
+	return t.setBranches(ctx, func(all []string) []string {
+		return slices.DeleteFunc(all, func(b string) bool { return b == branch })
+	})
+}
+
+// setBranches changes which branches are the team's, and stores them.
+func (t *trees) setBranches(ctx context.Context, change func([]string) []string) error {
+	t.mu.Lock()
+	t.own = change(slices.Clone(t.own))
+	all := slices.Clone(t.own)
+	t.mu.Unlock()
+	return t.c.store.Put(ctx, keyBranches, raw(all))
+}
+
 // discover takes note of working copies in the team's folder that a run was killed
 // over before it could remember them.
 func (t *trees) discover(ctx context.Context) error {
@@ -109,6 +175,7 @@ func (t *trees) discover(ctx context.Context) error {
 		member := filepath.Base(c.Path)
 		if _, known := t.by[member]; filepath.Dir(c.Path) == t.dir && !known && teamName.MatchString(member) {
 			t.by[member] = ownTree{Top: c.Path, Root: t.rootIn(c.Path), Branch: c.Branch}
+			t.acknowledge(member, c.Branch)
 		}
 	}
 	return err

@@ -385,6 +385,46 @@ func TestLostCopies(t *testing.T) {
 	}
 }
 
+// TestForeignBranch: a branch of a member's name that this team has not made is somebody's.
+// It is not merged as work on a task, nor removed, however often the team runs.
+func TestForeignBranch(t *testing.T) {
+	t.Parallel()
+	g := newGrove(t, groveFiles(commitIn("ana"), "true", "merge: {into: main}\n"))
+	g.git("checkout -q -b covey/crew/ana; echo mine >mine; git add mine; git commit -qm mine; git checkout -q main")
+	g.git("branch covey/crew/ben") // and one that holds nothing of its own
+	was := g.git("rev-parse covey/crew/ana covey/crew/ben")
+	g.want(g.run(Options{}), 0, "all work is done")
+	other := "covey/" + filepath.Base(g.place().Dir) + "/ana"
+	if text := "branch covey/crew/ana was there before"; !g.warned(text) || !g.warned("ana works on "+other) {
+		t.Errorf("nobody was told that %s", text)
+	}
+	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
+	g.want(g.run(Options{}), 0, "")
+	g.want(g.run(Options{Fresh: true}), 0, "")
+	if got := g.git("rev-parse covey/crew/ana covey/crew/ben"); got != was {
+		t.Errorf("the branches are at %s and were at %s", got, was)
+	}
+	if got := g.git("log --format=%s main"); strings.Contains(got, "mine") || !strings.Contains(got, "ana") {
+		t.Errorf("main has\n%s", got)
+	}
+}
+
+// TestFreshGoesOnOnItsBranch: a branch whose copy somebody removed is the team's still
+// when it is begun afresh.
+func TestFreshGoesOnOnItsBranch(t *testing.T) {
+	t.Parallel()
+	g := newGrove(t, groveFiles(commitIn("ana"), "true", ""))
+	g.want(g.run(Options{}), 0, "")
+	if err := os.RemoveAll(g.tree("ana")); err != nil {
+		t.Fatal(err)
+	}
+	g.write("ana.yaml", "steps: [{call: [{tool: TaskUpdate, input: {taskId: '1', status: completed}}]}, {say: done, times: -1}]\n")
+	g.want(g.run(Options{Fresh: true}), 0, "")
+	if got := g.git("log --format=%s main..covey/crew/ana"); got != "ana" || !g.warned("covey/crew/ana was there already") {
+		t.Errorf("her branch has %q", got)
+	}
+}
+
 // TestSubfolder: the workspace is a folder of its repository.
 func TestSubfolder(t *testing.T) {
 	g := newGrove(t, groveFiles("pwd >&2; echo x >new; git add new; git commit -qm new", "true", ""))

@@ -140,10 +140,10 @@ func (t *trees) removeClean(ctx context.Context, member string, own ownTree) (wh
 // one of the team's, and what is remembered of it.
 func (t *trees) gone(ctx context.Context, member string, e WorktreeChanged, head worktree.Head) {
 	err := t.drop(ctx, member)
-	if strings.HasPrefix(head.Branch, "covey/") {
+	if t.made(head.Branch) {
 		err = errors.Join(err, t.repo.Move(ctx, "refs/heads/"+head.Branch, worktree.Step{
 			From: head.Commit, Why: "covey: its working copy was removed",
-		}))
+		}), t.disclaim(ctx, head.Branch))
 	}
 	if err != nil && ctx.Err() == nil {
 		t.warn("the working copy %s was removed, but not all traces of it: %v", e.Path, err)
@@ -197,7 +197,7 @@ func (t *trees) retire(ctx context.Context) error {
 // forget removes what an earlier run has left (`up --fresh`). What is in no commit,
 // or in none that was merged, is kept by references first.
 func (t *trees) forget(ctx context.Context) error {
-	for member, own := range t.o.leftTrees {
+	for member, own := range t.o.left.trees {
 		if own.ByHook {
 			t.fireRemoved(ctx, member, own.Top)
 		}
@@ -213,6 +213,7 @@ func (t *trees) forget(ctx context.Context) error {
 		if filepath.Dir(c.Path) != t.dir {
 			continue
 		}
+		t.acknowledge(filepath.Base(c.Path), c.Branch)
 		if err := t.rescue(ctx, c); err != nil {
 			return fmt.Errorf("the working copy %s of the earlier run: %w; look after what is in it, and remove it with "+
 				"`git worktree remove --force`", c.Path, err)
@@ -255,20 +256,29 @@ func (t *trees) rescue(ctx context.Context, c worktree.Copy) error {
 	return nil
 }
 
-// leftBehind are the working copies that the store of an earlier run knows, before
-// that is forgotten. A store that cannot be read knows none: git knows its own.
-func leftBehind(ctx context.Context, p Place) map[string]ownTree {
-	left := map[string]ownTree{}
+// remains are what the store of an earlier run knows that is forgotten.
+type remains struct {
+	trees    map[string]ownTree // working copies, by member
+	branches []string           // that the team has made
+}
+
+// leftBehind reads the remains, before the store is forgotten. A store that cannot be
+// read knows none: git knows its own copies, and branches stay as nobody's.
+func leftBehind(ctx context.Context, p Place) remains {
 	if _, err := os.Stat(p.Store()); err != nil {
-		return left
+		return remains{}
 	}
 	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups})
 	if err != nil {
-		return left
+		return remains{}
 	}
 	defer store.Close()
-	if value(ctx, store, keyTrees, &left) != nil {
-		return map[string]ownTree{}
+	var left remains
+	if value(ctx, store, keyTrees, &left.trees) != nil || value(ctx, store, keyBranches, &left.branches) != nil {
+		return remains{}
+	}
+	for _, own := range left.trees { // an older covey has noted no more
+		left.branches = append(left.branches, own.Branch)
 	}
 	return left
 }

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,12 @@ func (t *trees) byGit(ctx context.Context, s *seat, path string) (ownTree, error
 	if err := t.repo.Add(ctx, worktree.New{Path: path, Branch: branch, Base: base}); err != nil {
 		return ownTree{}, err
 	}
+	if err := t.claim(ctx, branch); err != nil {
+		return ownTree{}, err
+	}
 	own := ownTree{Top: path, Root: t.rootIn(path), Branch: branch, Base: base}
 	e := WorktreeChanged{Op: "created", Path: path, Branch: branch, Base: base}
-	if base == "" {
+	if base == "" { // its own, from an earlier run whose copy is gone
 		e.Reason = "the branch was there and holds work that is not merged"
 		t.warn("branch %s was there already and holds work that is not merged: %s goes on from it", branch, s.member.Name)
 	}
@@ -119,15 +123,10 @@ func (t *trees) copyAt(ctx context.Context, path string) (worktree.Copy, bool, e
 
 // branchFor is the branch for a member's new working copy, and the commit that it is
 // to begin from; none if the branch is there and holds work that is not merged,
-// which the member goes on with. A team of the same name may work in the same
-// repository, from another folder or copy of it; then its branches have ours in
-// the way, and we take others.
+// which the member goes on with. Only a branch that this team has made is gone on with
+// or begun anew. Any other is somebody's: a person's, or that of a team of the same name
+// in another folder or copy of the repository. It stays as it is, and we take another.
 func (t *trees) branchFor(ctx context.Context, member string) (branch, base string, err error) {
-	here := filepath.Base(t.o.place.Dir) // the team's name and eight digits that no other team has
-	names := []string{worktree.BranchName(t.o.team().Name, member), worktree.BranchName(here, member)}
-	for i := 2; i < 10; i++ {
-		names = append(names, fmt.Sprintf("%s-%d", worktree.BranchName(here, member), i))
-	}
 	from, err := baseOf(ctx, t.repo, t.o.team())
 	if err != nil {
 		return "", "", err
@@ -140,26 +139,52 @@ func (t *trees) branchFor(ctx context.Context, member string) (branch, base stri
 	if err != nil {
 		return "", "", fmt.Errorf("list working copies: %w", err)
 	}
+	names, foreign := t.branchNames(member), ""
 	for _, name := range names {
 		if slices.ContainsFunc(copies, func(c worktree.Copy) bool { return c.Branch == name }) {
 			continue
 		}
 		commit, exists := there[name]
+		if exists && !t.made(name) {
+			foreign = cmp.Or(foreign, name)
+			continue
+		}
+		if foreign != "" {
+			t.warn("branch %s was there before this team made one of that name; it stays as it is, and %s works on %s",
+				foreign, member, name)
+		}
 		if !exists {
 			return name, from, nil
 		}
-		merged, err := t.repo.Holds(ctx, from, commit)
-		if err != nil || !merged {
-			return name, "", err
-		}
-		end := worktree.Step{From: commit, Why: "covey: all of it is in the base; it begins anew"}
-		if err := t.repo.Move(ctx, "refs/heads/"+name, end); err != nil && !errors.Is(err, worktree.ErrMoved) {
-			return "", "", err
-		}
-		return name, from, nil
+		base, err := t.renew(ctx, name, worktree.Step{From: commit, To: from})
+		return name, base, err
 	}
 	return "", "", fmt.Errorf("%w: the branches %s to %s; delete those that you do not need",
 		worktree.ErrTaken, names[0], names[len(names)-1])
+}
+
+// branchNames are the names that a member's branch may have, the first one first.
+func (t *trees) branchNames(member string) []string {
+	here := filepath.Base(t.o.place.Dir) // the team's name and eight digits that no other team has
+	names := []string{worktree.BranchName(t.o.team().Name, member), worktree.BranchName(here, member)}
+	for i := 2; i < 10; i++ {
+		names = append(names, fmt.Sprintf("%s-%d", worktree.BranchName(here, member), i))
+	}
+	return names
+}
+
+// renew removes a branch of the team's at step.From if step.To has all of it, and gives
+// back step.To for it to begin from; else nothing: its work is gone on with.
+func (t *trees) renew(ctx context.Context, name string, step worktree.Step) (base string, err error) {
+	merged, err := t.repo.Holds(ctx, step.To, step.From)
+	if err != nil || !merged {
+		return "", err
+	}
+	end := worktree.Step{From: step.From, Why: "covey: all of it is in the base; it begins anew"}
+	if err := t.repo.Move(ctx, "refs/heads/"+name, end); err != nil && !errors.Is(err, worktree.ErrMoved) {
+		return "", err
+	}
+	return step.To, nil
 }
 
 // isFolder reports whether a folder is there.
