@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,11 +15,19 @@ import (
 
 var withBackups = Options{Backups: 2, BackupEvery: time.Hour}
 
-// openSafe opens a store with backups.
+// openSafe opens a store with backups, and comes back when the first one is made: that
+// must not come in the middle of a test.
 func openSafe(t testing.TB, path string) *Store {
 	t.Helper()
 	opts := withBackups
-	return openAt(t, path, &opts)
+	s := openAt(t, path, &opts)
+	for made := false; !made; runtime.Gosched() {
+		s.saving.Lock()
+		n, _, _ := s.backups.log.state()
+		made = slices.Contains(s.backups.numbers(), n)
+		s.saving.Unlock()
+	}
+	return s
 }
 
 // closed closes a store in the middle of a test.

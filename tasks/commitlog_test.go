@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -328,24 +329,31 @@ func hurt(t *testing.T, rt *rapid.T, path string) {
 // TestBrokenLog: a log that cannot be written fails no change; it is said, and the next
 // backup makes up for it.
 func TestBrokenLog(t *testing.T) {
-	t.Parallel()
-	s := openSafe(t, filepath.Join(t.TempDir(), "tasks.db"))
-	must(t, s.Backup(t.Context()))
-	_, _, broken := s.backups.log.state()
-	must(t, broken)
-	must(t, s.backups.log.file.Close())
-	must(t, s.Put(t.Context(), "n", []byte("1")))
-	if _, _, broken = s.backups.log.state(); !errors.Is(broken, os.ErrClosed) {
-		t.Fatalf("broken: %v", broken)
-	}
-	before := s.backups.numbers()[0]
-	for s.backups.numbers()[0] == before || s.BackupTrouble() != nil { // soon, not after BackupEvery
+	path, left := filepath.Join(t.TempDir(), "tasks.db"), filepath.Join(t.TempDir(), "left")
+	synctest.Test(t, func(t *testing.T) {
+		opts := withBackups
+		s, err := Open(path, &opts)
+		ok(t, s, err)
+		synctest.Wait() // for the first backup
+		must(t, s.backups.log.file.Close())
+		must(t, s.Put(t.Context(), "n", []byte("1")))
+		if _, _, broken := s.backups.log.state(); !errors.Is(broken, os.ErrClosed) {
+			t.Fatalf("broken: %v", broken)
+		}
+		before := s.backups.numbers()[0]
+		time.Sleep(syncEvery) // not BackupEvery
+		synctest.Wait()
+		if now := s.backups.numbers()[0]; now != before+1 || s.BackupTrouble() != nil {
+			t.Errorf("backup %d after %d, trouble %v", now, before, s.BackupTrouble())
+		}
 		<-s.BackupNews()
-	}
-	must(t, s.Put(t.Context(), "n", []byte("2")))
-	path := leave(t, s)
+		must(t, s.Put(t.Context(), "n", []byte("2")))
+		must(t, os.CopyFS(left, os.DirFS(filepath.Dir(path))))
+		must(t, s.Close())
+	})
+	path = filepath.Join(left, "tasks.db")
 	spoil(t, path)
-	s = openSafe(t, path)
+	s := openSafe(t, path)
 	if value, _, err := s.Value(t.Context(), "n"); err != nil || string(value) != "2" || !s.Restored().Whole() {
 		t.Errorf("value %s, %v, restored %+v", value, err, s.Restored())
 	}
