@@ -165,20 +165,24 @@ func (b *inbox) mayGrant(by tasks.Actor, r tasks.Request, a requestAnswer) error
 	if r.Kind != tasks.AskPlan {
 		return plainly(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
 	}
+	return b.c.mayHaveMode(by.Name == tasks.Person, r.Member, a.Mode)
+}
+
+// mayHaveMode refuses a mode that there is not, or that only a person may give a member.
+func (c *crew) mayHaveMode(byPerson bool, member, mode string) error {
 	modes := []configs.PermissionMode{
 		configs.Plan, configs.DontAsk, configs.Default, configs.AcceptEdits, configs.BypassPermissions,
 	}
-	want := slices.Index(modes, configs.PermissionMode(a.Mode))
+	want := slices.Index(modes, configs.PermissionMode(mode))
 	if want < 0 {
-		return plainly(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions",
-			a.Mode)
+		return plainly(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
 	}
-	s, ok := b.c.seat(r.Member)
-	if !ok || by.Name == tasks.Person || want <= slices.Index(modes, usualMode(s.member)) {
+	s, ok := c.seat(member)
+	if !ok || byPerson || want <= slices.Index(modes, usualMode(s.member)) {
 		return nil
 	}
 	return plainly(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
-		r.Member, usualMode(s.member), a.Mode)
+		member, usualMode(s.member), mode)
 }
 
 // concluded is for a request that was closed just now: what follows from it is

@@ -36,6 +36,9 @@ func keyPlan(member string) string { return "plan/" + member }
 type planLeave struct {
 	Session string `json:"session"` // for this session alone
 	Mode    string `json:"mode"`
+	// Spec is the mode that the spec gave the member when somebody changed it (setMode):
+	// what the spec says later goes before. Empty: an approved plan, whose mode stays.
+	Spec configs.PermissionMode `json:"spec,omitempty"`
 }
 
 // usualMode is a member's permission mode once it need not plan any more. A spec
@@ -52,16 +55,23 @@ func usualMode(m configs.Member) configs.PermissionMode {
 // It is called while the member is hired, before anybody else knows the seat. A leave
 // of another session does not count: after `up --fresh` the plan is another one.
 func (c *crew) startingMode(ctx context.Context, s *seat) (string, error) {
-	if !s.member.PlanRequired {
-		return string(cmp.Or(s.member.PermissionMode, configs.Default)), nil
-	}
 	var leave planLeave
 	if err := value(ctx, c.store, keyPlan(s.member.Name), &leave); err != nil {
 		return "", fmt.Errorf("the approved plan of %s: %w", s.member.Name, err)
 	}
-	if leave.Session == s.session.Session && leave.Mode != "" {
+	holds := leave.Session == s.session.Session && leave.Mode != ""
+	changed := holds && leave.Spec == usualMode(s.member)
+	switch {
+	case !s.member.PlanRequired && changed:
+		return leave.Mode, nil
+	case !s.member.PlanRequired:
+		return string(cmp.Or(s.member.PermissionMode, configs.Default)), nil
+	case changed, holds && leave.Spec == "":
 		s.planned = true
 		return leave.Mode, nil
+	case holds: // the spec has another mode by now, and the plan is approved all the same
+		s.planned = true
+		return string(usualMode(s.member)), nil
 	}
 	return string(configs.Plan), nil
 }

@@ -22,6 +22,9 @@ type protocol interface {
 	// gate holds, whichever has the id. Both answers fail when there is no such
 	// request open, naming who was first, and when by is not who was asked.
 	answerPlan(ctx context.Context, by actor, a requestAnswer) error
+	// setMode gives the member called to, who is one, another permission mode. It fails
+	// when by is neither the lead nor a person, or gives more than it may.
+	setMode(ctx context.Context, by actor, to, mode string) error
 }
 
 // requestAnswer is what somebody says to a request.

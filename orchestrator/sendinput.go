@@ -34,7 +34,7 @@ func callSpelling() spelling { return spelling{"recipient": "to", "content": "me
 func wordSpelling() spelling {
 	return spelling{
 		"requestId": "request_id", "approved": "approve", "content": "text", "message": "text",
-		"permissionMode": "permission_mode",
+		"permissionMode": "permission_mode", "mode": "permission_mode",
 	}
 }
 
@@ -191,7 +191,7 @@ func shorten(value json.RawMessage) string { return oneLine(string(value)) }
 func mayAsk(k tasks.Kind) bool {
 	return slices.Contains([]tasks.Kind{
 		tasks.ShutdownAsked, shutdownAnswered, tasks.ShutdownApproved, tasks.ShutdownRejected,
-		tasks.PlanAnswered, tasks.ApprovalAnswered,
+		tasks.PlanAnswered, tasks.ApprovalAnswered, tasks.ModeSet,
 	}, k)
 }
 
@@ -200,7 +200,7 @@ func mayAsk(k tasks.Kind) bool {
 func oursAlone(k tasks.Kind) bool {
 	return slices.Contains([]tasks.Kind{
 		tasks.TaskAssignment, tasks.IdleNotification, tasks.PlanAsked, tasks.ApprovalAsked,
-		tasks.PermissionAsked, tasks.PermissionAnswered, tasks.ModeSet, tasks.Terminated,
+		tasks.PermissionAsked, tasks.PermissionAnswered, tasks.Terminated,
 	}, k)
 }
 
@@ -214,6 +214,11 @@ func (w wish) of(said words) (wish, error) {
 	case kind == tasks.ShutdownAsked:
 		w.kind, w.text = kind, cmp.Or(said.Reason, said.Text)
 		return w, w.toOne()
+	case kind == tasks.ModeSet:
+		if w.kind, w.answer.Mode = kind, said.Mode; said.Mode == "" {
+			return w, plainly(ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
+		}
+		return w, w.toOne()
 	case kind == tasks.ShutdownApproved, kind == tasks.ShutdownRejected:
 		yes := kind == tasks.ShutdownApproved
 		said.Approve, kind = &yes, shutdownAnswered
@@ -223,8 +228,8 @@ func (w wish) of(said words) (wish, error) {
 	case oursAlone(kind):
 		return w, plainly(ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
 	default:
-		return w, plainly(ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s or %s",
-			said.Type, tasks.ShutdownAsked, shutdownAnswered, tasks.PlanAnswered, tasks.ApprovalAnswered)
+		return w, plainly(ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
+			said.Type, tasks.ShutdownAsked, shutdownAnswered, tasks.PlanAnswered, tasks.ApprovalAnswered, tasks.ModeSet)
 	}
 	return w, nil
 }

@@ -111,8 +111,11 @@ func (b *board) say(ctx context.Context, me actor, w wish) (sentAnswer, error) {
 	if b.protocol == nil {
 		return sentAnswer{}, errNoProtocol
 	}
-	if w.kind == tasks.ShutdownAsked {
+	switch w.kind {
+	case tasks.ShutdownAsked:
 		return b.askToEnd(ctx, me, w)
+	case tasks.ModeSet:
+		return b.changeMode(ctx, me, w)
 	}
 	a := sentAnswer{Success: true, Request: w.answer.ID, RefID: w.answer.ID}
 	if w.kind == shutdownAnswered {
@@ -137,6 +140,18 @@ func (b *board) askToEnd(ctx context.Context, me actor, w wish) (sentAnswer, err
 		Success: true, Message: fmt.Sprintf("Shutdown request sent to %s. Request ID: %s", to, r.RequestID),
 		Request: r.RequestID, RefID: r.RequestID, Target: to,
 	}, nil
+}
+
+// changeMode gives one member another permission mode.
+func (b *board) changeMode(ctx context.Context, me actor, w wish) (sentAnswer, error) {
+	to, err := b.recipient(me, w.to)
+	if err == nil {
+		err = b.protocol.setMode(ctx, me, to, w.answer.Mode)
+	}
+	if err != nil {
+		return sentAnswer{}, err
+	}
+	return sentAnswer{Success: true, Message: fmt.Sprintf("%s has permission mode %s now.", to, w.answer.Mode), Target: to}, nil
 }
 
 // shutdownAnswerText tells a member what its answer to a request to end means.

@@ -30,6 +30,11 @@ func (p *spyProtocol) answerPlan(_ context.Context, by actor, a requestAnswer) e
 	return nil
 }
 
+func (p *spyProtocol) setMode(_ context.Context, by actor, to, mode string) error {
+	p.said = append(p.said, fmt.Sprintf("%s gives %s the mode %s", by.Name, to, mode))
+	return nil
+}
+
 // TestGenerationsOfSendMessage: what agents of different ages call it with
 // (TEAMS.md section 2). All forms come to the same.
 func TestGenerationsOfSendMessage(t *testing.T) {

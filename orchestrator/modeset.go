@@ -1,0 +1,44 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// setMode implements protocol: the lead, or a person, gives a member another permission
+// mode, from its next call on, for its session and over restarts. The lead may give less
+// than the spec does or as much, a person anything; a spec that changes the member's mode
+// goes before.
+//
+// The mode counts before it is stored and told: of a crash in between, and of a disk that
+// is full, the call's error tells, and made again it comes to the same.
+func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
+	person := by.Name == tasks.Person
+	if !person && by.Name != c.seats()[0].member.Name {
+		return plainly(ErrDenied, "only %s, who leads the team, or a person can change a permission mode", c.seats()[0].member.Name)
+	}
+	if err := c.mayHaveMode(person, to, mode); err != nil {
+		return err
+	}
+	s, ok := c.seat(to)
+	switch {
+	case !ok || s.mate == nil:
+		return fmt.Errorf("%s: %w", to, ErrNoMember)
+	case s.mustPlan():
+		return plainly(ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
+	}
+	if err := s.mate.SetMode(mode); err != nil {
+		return err
+	}
+	leave := planLeave{Session: s.session.Session, Mode: mode, Spec: usualMode(s.member)}
+	if err := c.store.Put(ctx, keyPlan(to), raw(leave)); err != nil {
+		return fmt.Errorf("keep the permission mode of %s: %w", to, err)
+	}
+	_, err := c.store.Send(ctx, by.Actor, tasks.Outgoing{
+		To: []string{to}, Kind: tasks.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
+		Data: raw(tasks.ModeChange{Type: tasks.ModeSet, From: by.Name, Mode: mode, Timestamp: c.now()}),
+	})
+	return err
+}
