@@ -15,6 +15,7 @@ import (
 // ends by itself all the same, each message is shown once, and the store is in
 // order.
 func TestAnyScriptsComeToAnEnd(t *testing.T) {
+	t.Parallel()
 	seeds := 25
 	if testing.Short() {
 		seeds = 8

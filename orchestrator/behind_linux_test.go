@@ -13,7 +13,12 @@ import (
 // What a hook has found is stored: whenever covey is killed, its member is told of
 // it once. What hooks have left running is ended by the next run.
 func TestHooksInTheBackgroundAndKills(t *testing.T) {
-	for lines := 9; lines < 18; lines++ { // the hook ends behind about the thirteenth
+	t.Parallel()
+	step := 3
+	if os.Getenv(allFaultsVariable) != "" {
+		step = 1
+	}
+	for lines := 9; lines < 18; lines += step { // the hook ends behind about the thirteenth
 		t.Run(fmt.Sprint(lines), func(t *testing.T) { killedBehind(t, lines) })
 	}
 }

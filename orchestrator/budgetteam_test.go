@@ -134,6 +134,7 @@ func levelsIn(transcript string) []int {
 
 // Whenever covey is killed, nothing is counted twice or told twice.
 func TestBudgetSurvivesKills(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, toilers("", ", limits: {max_tokens: 3000}", "dev"))
 	for i := range 4 {
 		r.killAt([]string{"budget", "tool_result"}[i%2])

@@ -74,7 +74,7 @@ func (c *setClock) put(ahead time.Duration) (looks int) {
 func (c *setClock) set(ahead time.Duration) {
 	c.t.Helper()
 	before := c.put(ahead)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testPatience); ; time.Sleep(time.Millisecond) {
 		c.mu.Lock()
 		looks := c.looks - before
 		c.mu.Unlock()

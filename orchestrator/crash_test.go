@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -45,6 +46,14 @@ func TestMain(m *testing.M) {
 // alone runs the tests apart from what this machine's git is set to, from a repository
 // around the temporary folders, and from the teams of whoever runs them.
 func alone(m *testing.M) int {
+	flag.Parse()
+	// Teams wait more than they work, so more of them run at once than there are cores.
+	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
+		if err := p.Value.Set("4"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
 	home, err := os.MkdirTemp("", "covey-state")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -131,9 +140,10 @@ func (r *rig) ownProcess() *exec.Cmd {
 // TestKilledAtAnyMoment kills a team again and again until it comes to its
 // end, and then looks whether anything was lost or happened twice.
 func TestKilledAtAnyMoment(t *testing.T) {
-	rounds := 3
-	if testing.Short() {
-		rounds = 1
+	t.Parallel()
+	rounds := 1
+	if os.Getenv(allFaultsVariable) != "" {
+		rounds = 3
 	}
 	for round := range rounds {
 		seed := uint64(round) + 1

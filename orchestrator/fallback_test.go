@@ -93,6 +93,7 @@ func TestFallbackSurvivesKills(t *testing.T) {
 
 // A limit that the team would have to wait for ends it, if the spec wants that.
 func TestStopAtLimit(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev+"budget: {on_limit: stop}\nkeep: true\n",
 		act{When: "You own task #1", Do: []string{claims, inHours}})
 	r.want(r.run(Options{}), CodeLimit, "dev: usage limit of fake reached; it goes on at")

@@ -217,6 +217,7 @@ func TestToolsOfAnAgentProgram(t *testing.T) {
 // A program that is killed in the middle of its turn enters its session again,
 // with a token of its own.
 func TestAgentProgramIsKilled(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "Your program ended in the middle", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
 		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "die"}})
@@ -232,6 +233,7 @@ func TestAgentProgramIsKilled(t *testing.T) {
 
 // A session that the program has lost is made up for in words.
 func TestAgentProgramLosesItsSession(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, description: all of it, owner: dev}]\n",
 		act{When: "and have no memory of it", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
 		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "say I am half way.", "forget", "die"}})
@@ -254,6 +256,7 @@ func TestAgentProgramLosesItsSession(t *testing.T) {
 
 // A program that dies time and again is given up, and its tasks with it.
 func TestAgentProgramThatAlwaysDies(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes the pauses between restarts")
 	}
@@ -456,7 +459,7 @@ func fakePID(t *testing.T, dir string) int {
 // awaitFile waits until a file that another process writes holds a text.
 func awaitFile(t *testing.T, path, text string) {
 	t.Helper()
-	for range 4000 {
+	for range 20_000 {
 		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), text) {
 			return
 		}
@@ -468,6 +471,7 @@ func awaitFile(t *testing.T, path, text string) {
 // covey is killed in the middle of a program's turn: the next run ends what was
 // left of it, and enters the same session again.
 func TestCoveyOfAnAgentProgramIsKilled(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "cut off before its end", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
 		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "cost 2", "deaf"}})

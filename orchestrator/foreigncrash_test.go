@@ -38,9 +38,10 @@ hooks:
 // comes to its end. One of the programs cannot be ended but by force, and
 // outlives it each time; in the second round it dies by itself as well.
 func TestCoveyOfProgramsKilledAtAnyMoment(t *testing.T) {
-	rounds := 2
-	if testing.Short() {
-		rounds = 1
+	t.Parallel()
+	rounds := 1
+	if os.Getenv(allFaultsVariable) != "" {
+		rounds = 2
 	}
 	for round := range rounds {
 		seed := uint64(round) + 1

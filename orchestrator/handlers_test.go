@@ -31,7 +31,7 @@ func (r *rig) up() *Client {
 			if e.err != nil {
 				r.t.Errorf("the team ended with: %v", e.err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(testPatience):
 			r.t.Error("the team does not end")
 		}
 	})
@@ -163,7 +163,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 	select {
 	case e := <-done:
 		r.want(e, CodeUnfinished, "told to stop: enough for today")
-	case <-time.After(10 * time.Second):
+	case <-time.After(testPatience):
 		t.Fatal("the team goes on")
 	}
 	if err := c.Close(); err != nil {

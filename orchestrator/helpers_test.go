@@ -81,6 +81,7 @@ func TestHelperInTeam(t *testing.T) {
 
 // The team waits for a helper in the background, and its member hears of it.
 func TestHelperInBackgroundOfTeam(t *testing.T) {
+	t.Parallel()
 	files := helperTeam(strings.Replace(noteIt, "scribe}", "scribe, run_in_background: true}", 1))
 	files["lead.yaml"] = strings.Replace(files["lead.yaml"], "echo one >>made", "sleep 0.2; echo one >>made", 1)
 	r := newRig(t, files)
@@ -97,6 +98,7 @@ func TestHelperInBackgroundOfTeam(t *testing.T) {
 // A team that is killed again and again in the middle of helpers makes nothing
 // twice, and comes to its end.
 func TestHelperTeamKilled(t *testing.T) {
+	t.Parallel()
 	for name, call := range map[string]string{
 		"foreground": noteIt,
 		"background": strings.Replace(noteIt, "scribe}", "scribe, run_in_background: true}", 1),

@@ -54,7 +54,7 @@ func TestProgramLeaves(t *testing.T) {
 	}
 	select {
 	case <-u.ending:
-	case <-time.After(20 * time.Second):
+	case <-time.After(testPatience):
 		t.Fatal("the team did not end")
 	}
 }

@@ -242,6 +242,7 @@ func TestPatienceWithAFullDisk(t *testing.T) {
 // TestEndOnAFullDisk ends a whole team that cannot write its journal, while
 // its member waits because the queue is full.
 func TestEndOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	ends := map[string]struct {
 		end  func(t *testing.T, p Place, cancel func())
 		code int
@@ -290,7 +291,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 			case e := <-done:
 				r.want(e, tt.code, name)
 				wantWayOut(t, o, e.Full)
-			case <-time.After(5 * time.Second):
+			case <-time.After(8 * time.Second):
 				t.Fatal("the team does not end while its journal cannot be written")
 			}
 			again := r.orchestrator(Options{Goal: "Paint it."})
@@ -312,6 +313,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 // is cut at any byte behind what was made durable, as a power failure would:
 // each committed event still gets exactly one line.
 func TestJournalCutAnywhere(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "run")
 		if err != nil {

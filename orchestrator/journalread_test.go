@@ -94,6 +94,7 @@ func TestTornAndDamagedLines(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
+	t.Parallel()
 	const long = 20 << 20
 	path := journalOf(t, lineText(1, 1), lineText(2, long), lineText(3, 1))
 	wantSeqs(t, ReadJournal(path, 0), 1, 2, 3)
@@ -145,6 +146,7 @@ func TestTailJournal(t *testing.T) {
 
 // Forwards and backwards see the same lines, from wherever one starts.
 func TestJournalProperties(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		var text strings.Builder

@@ -14,6 +14,7 @@ import (
 // TestLeftoversOfAKilledRun kills covey while a member's Bash has a process in
 // the background that left its session. The next run ends it before it begins.
 func TestLeftoversOfAKilledRun(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1),
@@ -48,7 +49,7 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 // waitForPID reads a pid from a file as soon as it is there.
 func waitForPID(t *testing.T, path string) int {
 	t.Helper()
-	for range 1000 {
+	for range 20_000 {
 		data, err := os.ReadFile(path)
 		if pid, bad := strconv.Atoi(strings.TrimSpace(string(data))); err == nil && bad == nil {
 			return pid

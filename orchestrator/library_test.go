@@ -65,7 +65,7 @@ func runGiven(t *testing.T, spec string, opts Options) (Ending, []Line) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 	defer cancel()
 	ending, err := o.Run(ctx)
 	if err != nil || ctx.Err() != nil {

@@ -105,7 +105,7 @@ func (u *underway) end() Ending {
 			u.t.Fatalf("Run: %v\n%s", err, show(u.lines.all()))
 		}
 		return e
-	case <-time.After(20 * time.Second):
+	case <-time.After(testPatience):
 		u.t.Fatalf("the team did not end:\n%s", show(u.lines.all()))
 	}
 	return Ending{}
@@ -291,6 +291,7 @@ func TestAPersonEndsTheWait(t *testing.T) {
 // Without a login only a person can help: the team ends and says how, and the
 // next run tries again.
 func TestLoggedOutMember(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, "error -32000 Authentication required"}},
 		act{When: teammate.GoOn, Do: []string{finishes}})
@@ -408,6 +409,7 @@ func (r *rig) killAt(typ string) {
 // Wherever covey is killed around the moment of a limit, the member's task is
 // done in the end, and once the limit stands in the store nobody knocks early.
 func TestKilledAroundALimit(t *testing.T) {
+	t.Parallel()
 	for _, typ := range []string{"limited", "turn_ended", "idle", "team_waits"} {
 		t.Run(typ, func(t *testing.T) {
 			r, dir := newFakeRig(t, leadLetsWork, ownedByDev,

@@ -719,7 +719,7 @@ func TestRevokedMemberIsDropped(t *testing.T) {
 		if err := <-failed; err == nil {
 			t.Error("the call of a revoked member was answered")
 		}
-		if took := time.Since(began); took > 5*time.Second { // a second is meant; a busy machine may add to it
+		if took := time.Since(began); took > 30*time.Second { // a second is meant; a busy machine may add to it
 			t.Errorf("it took %v", took)
 		}
 	})
@@ -790,7 +790,7 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", what, err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(testPatience):
 			t.Fatalf("%s does not end", what)
 		}
 	}

@@ -45,7 +45,7 @@ func (s stdio) end(t *testing.T) error {
 	select {
 	case err := <-s.ended:
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(testPatience):
 		t.Fatal("ServeTools does not return")
 		return nil
 	}

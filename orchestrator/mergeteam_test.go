@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
@@ -116,6 +115,7 @@ func TestConflictBecomesATask(t *testing.T) {
 // A gate that has said yes to a tree is not asked about it again: not at the turn
 // end, and not about the merged state, if that is the same.
 func TestVerdictsAreReused(t *testing.T) {
+	t.Parallel()
 	count := filepath.Join(t.TempDir(), "runs")
 	files := groveFiles("echo a >a.txt", "true", "merge: {into: main}\ngates: {task: [echo ran >>"+count+"]}\n")
 	files["ana.yaml"] = `steps:
@@ -156,6 +156,7 @@ func TestMemberCannotEditItsGate(t *testing.T) {
 
 // Work on tasks that wait for others begins with what those have made.
 func TestDependentsSeeTheWork(t *testing.T) {
+	t.Parallel()
 	for _, more := range []string{"merge: {into: main}\n", ""} {
 		files := groveFiles("echo a >a.txt", "cat a.txt && echo b >>a.txt", more)
 		files["team.yaml"] = strings.Replace(files["team.yaml"],
@@ -174,7 +175,7 @@ func TestMergeIsResumed(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "may")
 	g := newGrove(t, groveFiles("echo a >a.txt", "true",
 		"merge: {into: main}\ngates: {merge: [\"touch "+gate+".asked; while ! test -e "+gate+"; do sleep 0.02; done\"]}\n"))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 	defer cancel()
 	o := g.orchestrator(Options{})
 	ended := make(chan error, 1)
@@ -195,6 +196,7 @@ func TestMergeIsResumed(t *testing.T) {
 }
 
 func TestHeldWorkIsAProblem(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("echo a >>shared.txt", "true", "merge: {into: main}\n"))
 	g.git("status >/dev/null; echo mine >>shared.txt")
 	e := g.run(Options{})
@@ -210,6 +212,7 @@ func TestHeldWorkIsAProblem(t *testing.T) {
 }
 
 func TestReviewAndMergeOnRequest(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("echo a >a.txt", "mkdir -p policy; echo b >policy/b.txt; echo z >>shared.txt; git add -A; git commit -qm b",
 		"protect: [policy/**]\n"))
 	g.want(g.run(Options{}), 0, "all work is done")

@@ -13,7 +13,7 @@ import (
 )
 
 // testPatience is how long a test waits for what must happen.
-const testPatience = 10 * time.Second
+const testPatience = 2 * time.Minute
 
 // stateHome is a fresh state home for a test.
 func stateHome(t *testing.T) string {

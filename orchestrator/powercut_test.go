@@ -22,6 +22,7 @@ import (
 // left as zeros, or has a hole (ADVERSARIAL 18, for the files around the store). Each
 // file loses as much as it could, whatever the others keep.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	rounds := 4
 	if testing.Short() {
 		rounds = 1

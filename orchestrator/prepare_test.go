@@ -187,7 +187,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 		if e.Answer != "More." || e.Members[0].Turns != 2 || e.Members[0].Passes != 2 || e.Members[0].State != Resting {
 			t.Errorf("ending: %+v", e)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(testPatience):
 		t.Fatal("the team goes on")
 	}
 }

@@ -355,7 +355,7 @@ func TestReloadRunning(t *testing.T) {
 // dialUp reaches a team that starts at this moment.
 func dialUp(t *testing.T, place Place) *Client {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(testPatience)
 	for {
 		client, err := Dial(t.Context(), place)
 		if err == nil {

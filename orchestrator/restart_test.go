@@ -106,6 +106,7 @@ func TestRestartOfALife(t *testing.T) {
 // begins anew, and leaves when it has failed too often. Without one it is reminded and
 // then needs attention, as ever.
 func TestRestartOfATurn(t *testing.T) {
+	t.Parallel()
 	for restart, want := range map[string]string{
 		", restart: {max: 2, within: 5m}": "dev has left the team: its last turn failed",
 		"":                                "dev needs attention",

@@ -143,7 +143,7 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	late, release := context.WithTimeout(ctx, 20*time.Second)
+	late, release := context.WithTimeout(ctx, testPatience)
 	defer release()
 	image := filepath.Join(filepath.Dir(s.place.Dir), "image")
 	begun := 0
@@ -271,6 +271,7 @@ func (d *scarceDisk) WriteAt(p []byte, off int64) (int, error) {
 
 // TestSimulation simulates one seed after the other.
 func TestSimulation(t *testing.T) {
+	t.Parallel()
 	first, rounds := uint64(1), simSeeds
 	switch {
 	case *simSeed > 0:

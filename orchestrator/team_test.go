@@ -51,7 +51,7 @@ func (l *lineLog) all() []Line {
 // wait returns the first line that matches, as soon as there is one.
 func (l *lineLog) wait(t *testing.T, what string, match func(Line) bool) Line {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(testPatience)
 	for {
 		l.mu.Lock()
 		i, more := slices.IndexFunc(l.lines, match), l.more
@@ -137,7 +137,7 @@ func (l testLog) Write(p []byte) (int, error) {
 // run runs the team to its end.
 func (r *rig) run(opts Options) Ending {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testPatience)
 	defer cancel()
 	ending, err := r.orchestrator(opts).Run(ctx)
 	if err != nil {

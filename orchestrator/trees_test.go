@@ -106,6 +106,7 @@ func commitIn(word string) string {
 // TestWritersDoNotCollide is complaint 5 of TEAMS.md: two members change the same
 // line of the same file, and neither the other nor the user sees it.
 func TestWritersDoNotCollide(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles(commitIn("ana"), commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "all work is done")
 	if got := g.read("shared.txt"); got != "one\ntwo\nthree\n" {
@@ -299,7 +300,7 @@ func (g grove) forgetTrees() {
 // waitFor waits until a file is there.
 func waitFor(t *testing.T, path string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}
@@ -309,6 +310,7 @@ func waitFor(t *testing.T, path string) {
 
 // TestFreshKeepsWork: --fresh forgets the run, and not what is in no commit.
 func TestFreshKeepsWork(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "")
 	g.want(g.run(Options{Fresh: true}), 0, "")
@@ -334,6 +336,7 @@ func TestFreshKeepsWork(t *testing.T) {
 // TestRetired: the copy of a member that the spec has no more goes if it holds
 // nothing, and stays if it does.
 func TestRetired(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "")
 	g.git("merge -q covey/crew/ben")
@@ -355,6 +358,7 @@ func TestRetired(t *testing.T) {
 
 // TestSquashedIsMerged: a pull request that was merged as one commit is merged.
 func TestSquashedIsMerged(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles(commitIn("ana"), "true", ""))
 	g.want(g.run(Options{}), 0, "")
 	g.git("merge -q --squash covey/crew/ana; git commit -qm squashed")
@@ -368,6 +372,7 @@ func TestSquashedIsMerged(t *testing.T) {
 // TestLostCopies: what lies in a folder that is no working copy any more is put
 // aside, and a folder that is gone is made again, from its branch.
 func TestLostCopies(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "")
 	g.git("worktree remove --force '" + g.tree("ben") + "'")
@@ -427,6 +432,7 @@ func TestFreshGoesOnOnItsBranch(t *testing.T) {
 
 // TestSubfolder: the workspace is a folder of its repository.
 func TestSubfolder(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("pwd >&2; echo x >new; git add new; git commit -qm new", "true", ""))
 	sub := filepath.Join(g.dir, "apps", "till")
 	if err := os.MkdirAll(filepath.Dir(sub), 0o755); err != nil {
@@ -443,6 +449,7 @@ func TestSubfolder(t *testing.T) {
 // TestTwoTeamsOfOneName work in two copies of one repository, each on branches of
 // its own.
 func TestTwoTeamsOfOneName(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles(commitIn("ana"), "true", ""))
 	g.want(g.run(Options{}), 0, "")
 	second := filepath.Join(t.TempDir(), "second")
@@ -458,6 +465,7 @@ func TestTwoTeamsOfOneName(t *testing.T) {
 // TestSharedFromNowOn: work does not vanish from sight when its member is moved into
 // the workspace.
 func TestSharedFromNowOn(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "")
 	g.git("merge -q covey/crew/ben")
@@ -474,6 +482,7 @@ func TestSharedFromNowOn(t *testing.T) {
 
 // TestHalfMadeCopy: what git was killed over is thrown away and made again.
 func TestHalfMadeCopy(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("cat shared.txt >copy", "true", ""))
 	if err := g.place().Create(); err != nil {
 		t.Fatal(err)
@@ -488,6 +497,7 @@ func TestHalfMadeCopy(t *testing.T) {
 // TestRemovesNothingOfOthers: copies and branches that are not the team's stay, and
 // so does the user's stash.
 func TestRemovesNothingOfOthers(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("true", "true", ""))
 	mine := filepath.Join(t.TempDir(), "mine")
 	g.git("worktree add -q -b mine '" + mine + "'")
@@ -508,6 +518,7 @@ func TestRemovesNothingOfOthers(t *testing.T) {
 
 // TestEnclosedRepositories: what no commit can hold is never removed.
 func TestEnclosedRepositories(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("git init -q own && echo x >own/x", "true", ""))
 	g.want(g.run(Options{}), 0, "")
 	if read(t, g.tree("ana", "own", "x")) != "x\n" {

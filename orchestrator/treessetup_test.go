@@ -14,6 +14,7 @@ import (
 // TestSetup: a working copy gets the ignored files that the spec names, and its
 // commands run in it, by the workspace's scripts.
 func TestSetup(t *testing.T) {
+	t.Parallel()
 	files := groveFiles("cat set-up.log .env sub/.env", "true", `worktree:
   setup: [./tools/setup.sh one, 'echo "$COVEY_MEMBER" >>set-up.log']
   include: ["**/.env", "*.txt", "link.log", "new.md"]
@@ -51,6 +52,7 @@ func TestSetup(t *testing.T) {
 // TestSetupFails: the member does not begin, people are told why, and the next run
 // tries again.
 func TestSetupFails(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("true", "true", "worktree: {setup: ['echo looking; test -e \"$COVEY_WORKSPACE\"/cure || { echo no cure >&2; exit 7; }']}\n"))
 	e := g.run(Options{})
 	if e.Code != 1 || !strings.Contains(strings.Join(e.Problems, "\n"), "no cure") {
@@ -66,6 +68,7 @@ func TestSetupFails(t *testing.T) {
 // TestWorktreeHooks: a hook makes the copies in git's place, and is told when one
 // goes.
 func TestWorktreeHooks(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("pwd; echo x >x", "true", `hooks:
   WorktreeCreate:
     - hooks: [{type: command, command: './make.sh'}]
@@ -109,6 +112,7 @@ mkdir -p `+places+`/$name && printf '\033[32m`+places+`/%s\033[0m\n' "$name"
 
 // TestWorktreeHookFails: no copy, no start.
 func TestWorktreeHookFails(t *testing.T) {
+	t.Parallel()
 	for command, says := range map[string]string{
 		"echo no room >&2; exit 1": "no room", "true": "named no folder", "echo /nowhere/at/all": "/nowhere/at/all",
 		`echo "$CLAUDE_PROJECT_DIR"`: "workspace",
@@ -124,6 +128,7 @@ func TestWorktreeHookFails(t *testing.T) {
 // TestHooksOfTheWorkspace: a member may change its own copy of a hook's script; what
 // runs is the workspace's, on the member's files.
 func TestHooksOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	files := groveFiles("printf '#!/bin/sh\\nexit 0\\n' >policy/no.sh; git commit -qam forged; touch seen", "true", `hooks:
   PostToolUse:
     - matcher: Bash

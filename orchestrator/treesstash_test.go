@@ -26,6 +26,7 @@ func TestStashes(t *testing.T) {
 
 // TestStashIsRefused: all working copies share it with the user.
 func TestStashIsRefused(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("echo x >>shared.txt; git stash", `X=touch; "$X" made`, ""))
 	g.write("shared.txt", "of the user\n")
 	g.git("stash -q")

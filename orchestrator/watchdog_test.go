@@ -145,7 +145,7 @@ func TestWatchdogRousesAMember(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.clock = quickClock(log)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 			defer cancel()
 			ending, err := o.Run(ctx)
 			if err != nil || ending.Code != tt.code {
