@@ -15,7 +15,7 @@ import (
 func TestHooksInTheBackgroundAndKills(t *testing.T) {
 	t.Parallel()
 	step := 3
-	if os.Getenv(allFaultsVariable) != "" {
+	if *allRounds {
 		step = 1
 	}
 	for lines := 9; lines < 18; lines += step { // the hook ends behind about the thirteenth

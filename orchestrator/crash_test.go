@@ -142,7 +142,7 @@ func (r *rig) ownProcess() *exec.Cmd {
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	rounds := 1
-	if os.Getenv(allFaultsVariable) != "" {
+	if *allRounds {
 		rounds = 3
 	}
 	for round := range rounds {

@@ -40,7 +40,7 @@ hooks:
 func TestCoveyOfProgramsKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	rounds := 1
-	if os.Getenv(allFaultsVariable) != "" {
+	if *allRounds {
 		rounds = 2
 	}
 	for round := range rounds {

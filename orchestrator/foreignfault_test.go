@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,15 +108,15 @@ func faults() []fault {
 	return list
 }
 
-// allFaultsVariable has all faults tried, and all rounds of what kills teams, which takes
-// a minute on 2 cores.
-const allFaultsVariable = "COVEY_TEST_ALL_FAULTS"
+// allRounds has all faults tried, and all rounds of what kills teams, which takes a
+// minute on 2 cores.
+var allRounds = flag.Bool("all", false, "try all faults, and all rounds of killing teams")
 
 // some are enough of the faults to come to each point and each kind.
 func some(list []fault) []fault {
 	step := 5
 	switch {
-	case os.Getenv(allFaultsVariable) != "":
+	case *allRounds:
 		step = 1
 	case testing.Short():
 		step = 7

@@ -24,7 +24,7 @@ func testsIn(t *testing.T, folder string) (tests, flags []string) {
 		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
 			tests = append(tests, m[1])
 		}
-		for _, m := range regexp.MustCompile(`flag\.Int\("(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`flag\.(?:Int|Bool)\("(\w+)"`).FindAllStringSubmatch(string(text), -1) {
 			flags = append(flags, m[1])
 		}
 	}
