@@ -81,6 +81,7 @@ type Orchestrator struct {
 	past      *pastWrites // what the journal knows of earlier runs
 	left      remains     // of an earlier run that is forgotten
 	clock     clock       // the machine's, but in tests
+	lost      func() bool // likewise: whether the crew loses a poke; nil: never
 	// journalFile wraps the journal's file; tests put failures in its place.
 	journalFile func(journalFile) journalFile
 }
@@ -204,6 +205,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
 		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
+	c.lost = o.lost
 	c.asks = newInbox(c, o.team())
 	c.processes.mark = runMark(o.place)
 	if c.functions == nil {

@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -26,9 +28,14 @@ import (
 // faults that are drawn from the seed. What a crash leaves is an image of the state
 // folder, taken between two transactions of the store while all else goes on; the
 // next life begins with the image, and knows nothing of what came after it.
+//
+// It is no synctest bubble: the time of one moves only when all in it wait for each other,
+// and here they wait for files, for a control socket and for the server of the bus, which
+// are the very things that are tried. What would take minutes has a short wait instead.
 var (
 	simSeed   = flag.Uint64("seed", 0, "simulate this seed alone")
 	simRounds = flag.Int("rounds", 0, "how many seeds to simulate; 0: as many as are quick")
+	simFloods = flag.Bool("floods", false, "have the disk of the store be full at times as well; for a process of its own")
 )
 
 // simSeeds is how many seeds every test run simulates.
@@ -41,7 +48,9 @@ type simFaults struct {
 	slow    time.Duration // most that a hook takes
 	refuse  int           // of 100 gates
 	full    int           // of 100 writes to the journal find the disk full
-	jumps   time.Duration // most that the store's clock jumps, to and fro
+	jumps   time.Duration // most that the clocks of the store and the crew jump, to and fro
+	lost    int           // of 100 wake-ups of the crew
+	floods  int           // how often the whole disk is full for a moment
 }
 
 // drawFaults draws faults that leave a team able to come to its end.
@@ -58,6 +67,12 @@ func drawFaults(random *rand.Rand) *simFaults {
 	}
 	if random.IntN(2) == 0 {
 		f.jumps = time.Duration(random.IntN(72)) * time.Hour
+	}
+	if random.IntN(4) == 0 {
+		f.lost = 10 + random.IntN(91)
+	}
+	if *simFloods {
+		f.floods = 1 + random.IntN(3)
 	}
 	return f
 }
@@ -122,8 +137,11 @@ func (s *simulation) run() error {
 		if life < s.faults.crashes {
 			crashAt = 1 + s.draw(60)
 		}
+		floods := s.faults.floods
 		e, crashed, err := s.live(crashAt)
 		switch {
+		case s.faults.floods < floods && !crashed && (isFullDisk(err) || err == nil && e.Code != CodeDone):
+			continue // it has ended for want of room, and there is room again
 		case err != nil:
 			return fmt.Errorf("life %d: %w", life+1, err)
 		case crashed:
@@ -150,10 +168,12 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 	var imaged error
 	store, err := tasks.Open(s.place.Store(), &tasks.Options{BlobDir: s.place.Blobs(), Now: func() time.Time {
 		if begun++; begun == crashAt { // the committer waits here, before it writes anything
+			fileLimit(s.t, 0) // the image is not on that disk
 			imaged = takeImage(s.place.Dir, image)
 			crashed = true
 			stop(errSimCrash)
 		}
+		s.flood()
 		return s.now()
 	}})
 	if err != nil {
@@ -164,9 +184,14 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 		return e, false, errors.Join(newErr, store.Close())
 	}
 	o.started = time.Now()
+	o.clock.now = s.now
+	if s.faults.lost > 0 {
+		o.lost, o.clock.after = func() bool { return s.draw(100) < s.faults.lost }, hurriedWatchdog
+	}
 	o.journalFile = func(f journalFile) journalFile { return &scarceDisk{journalFile: f, s: s} }
 	e, runErr := o.withStore(late, store)
 	o.readers.end()
+	fileLimit(s.t, 0)
 	if closeErr := store.Close(); closeErr != nil {
 		return e, crashed, closeErr
 	}
@@ -269,6 +294,27 @@ func (d *scarceDisk) WriteAt(p []byte, off int64) (int, error) {
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
 
+// hurriedWatchdog is time.After, save that the watchdog goes its rounds a hundred times
+// a second: it is what makes up for wake-ups that are lost.
+func hurriedWatchdog(d time.Duration) <-chan time.Time {
+	if d == watchEvery {
+		d = 10 * time.Millisecond
+	}
+	return time.After(d)
+}
+
+// flood has the disk be full now and then, for the store and all other files: this
+// process may write no further into any than a page, for some milliseconds. The store's
+// next transaction is about to begin.
+func (s *simulation) flood() {
+	if s.faults.floods == 0 || s.draw(40) > 0 {
+		return
+	}
+	s.faults.floods--
+	fileLimit(s.t, 4096)
+	time.AfterFunc(time.Duration(1+s.draw(30))*time.Millisecond, func() { fileLimit(s.t, 0) })
+}
+
 // TestSimulation simulates one seed after the other.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
@@ -287,7 +333,7 @@ func TestSimulation(t *testing.T) {
 			s := newSimulation(t, seed)
 			crashes += s.faults.crashes
 			if err := s.run(); err != nil {
-				t.Errorf("%v\nfaults: %+v\nrepeat with: go test ./orchestrator -run 'TestSimulation$' -seed=%d", err, *s.faults, seed)
+				t.Error(s.complaint(err))
 			}
 		})
 		if t.Failed() && *simRounds == 0 {
@@ -295,6 +341,54 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	t.Logf("%d crashes", crashes)
+}
+
+// complaint is a failure with the one command that repeats it.
+func (s *simulation) complaint(err error) string {
+	more := ""
+	if *simFloods {
+		more = " -floods"
+	}
+	return fmt.Sprintf("%v\nfaults: %+v\nrepeat with: go test ./orchestrator -run 'TestSimulation$' -seed=%d%s", err, *s.faults, s.seed, more)
+}
+
+// TestSimulationRepeats: the command that a failure prints draws the same team and the
+// same faults, and names what is there.
+func TestSimulationRepeats(t *testing.T) {
+	first, again := newSimulation(t, 7), newSimulation(t, 7)
+	first.faults.random, again.faults.random = nil, nil
+	if *first.faults != *again.faults || first.tasks != again.tasks || first.draw(1<<30) != again.draw(1<<30) {
+		t.Errorf("seed 7 draws %+v and %+v", first.faults, again.faults)
+	}
+	said := first.complaint(errors.New("boom"))
+	if !strings.HasPrefix(said, "boom\n") || !strings.HasSuffix(said, "-run 'TestSimulation$' -seed=7") || flag.Lookup("seed") == nil {
+		t.Errorf("a failure says %q", said)
+	}
+}
+
+// TestSimulationOfAFullDisk has a process of its own simulate teams on a disk that is full
+// now and then, for the store too: the limit that stands for it binds a whole process.
+func TestSimulationOfAFullDisk(t *testing.T) {
+	rounds := "-rounds=6"
+	if *simRounds > 0 {
+		rounds = fmt.Sprintf("-rounds=%d", *simRounds)
+	}
+	out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "TestSimulation$", "-floods", rounds).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestAllWakeUpsLost: when nothing ever wakes the crew, its members get their mail and
+// their tasks by the watchdog's rounds alone.
+func TestAllWakeUpsLost(t *testing.T) {
+	s := newSimulation(t, 3)
+	*s.faults = simFaults{random: s.faults.random, lost: 100}
+	begun := time.Now()
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d tasks in %v", s.tasks, time.Since(begun))
 }
 
 // A store that forgets its receipts makes calls happen twice after a crash. The

@@ -28,11 +28,9 @@ func simTeam(random *rand.Rand) (map[string]string, int) {
 		scripts[m].WriteString("steps:\n")
 	}
 	for id := 1; id <= n; id++ {
-		who := members
 		owner := ""
 		if random.IntN(3) > 0 {
 			owner = members[random.IntN(len(members))]
-			who = []string{owner}
 		}
 		blockers := []string{}
 		for b := 1; b < id; b++ {
@@ -41,7 +39,7 @@ func simTeam(random *rand.Rand) (map[string]string, int) {
 			}
 		}
 		fmt.Fprintf(list, "  - {id: t%d, subject: Do it, owner: %q, blocked_by: [%s]}\n", id, owner, strings.Join(blockers, ", "))
-		for _, m := range who {
+		for _, m := range members { // its owner may leave over a disk that is full
 			simSteps(scripts[m], id, m, members[random.IntN(len(members))])
 		}
 	}
@@ -142,6 +140,9 @@ func (s *simulation) judgeJournal() (sent map[string]tasks.Message, err error) {
 		}
 	}
 	for id, m := range sent {
+		if m.Kind == tasks.Terminated { // told along with other news, and the team may be done before
+			continue
+		}
 		if delivered[id] != 1 {
 			return nil, fmt.Errorf("message %s to %s (%s) was delivered %d times", id, m.To, m.Text, delivered[id])
 		}

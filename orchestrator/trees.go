@@ -2,8 +2,10 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -178,7 +180,25 @@ func (t *trees) discover(ctx context.Context) error {
 			t.acknowledge(member, c.Branch)
 		}
 	}
-	return err
+	return errors.Join(err, t.unlock())
+}
+
+// unlock removes what gits have left in the team's own copies, branches and indexes that
+// were killed with the last run. Nobody works there yet, and whoever did has been ended.
+func (t *trees) unlock() error {
+	locks, _ := filepath.Glob(filepath.Join(t.o.place.Scratch(), "*.lock")) // the pattern is a good one
+	for _, path := range locks {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("state folder: %w", err)
+		}
+	}
+	var tops []string
+	for _, own := range t.by {
+		if !own.ByHook {
+			tops = append(tops, own.Top)
+		}
+	}
+	return t.repo.Unlock(tops, "covey/"+t.o.team().Name)
 }
 
 // canWrite reports whether a member can change files. A plan that is to be approved

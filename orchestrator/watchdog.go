@@ -163,7 +163,7 @@ func (c *crew) guard(ctx context.Context) {
 			return
 		case <-c.after(watchEvery):
 		}
-		c.poke() // makes up for a wake-up that was lost
+		signalOne(c.poked) // makes up for a poke that was lost
 		for _, s := range c.seats() {
 			v := watched[s.member.Name]
 			if v == nil {

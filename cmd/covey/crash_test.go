@@ -73,14 +73,25 @@ type crashTeam struct {
 
 func newCrashTeam(t *testing.T, seed uint64) *crashTeam {
 	t.Helper()
-	home := t.TempDir()
-	t.Setenv("COVEY_STATE_HOME", home)
-	c := &crashTeam{
-		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(),
-		env: os.Environ(), history: newClaimHistory(),
+	c := crashTeamOf(t, seed, crashFiles())
+	for i, hand := range crashHands {
+		c.clients = append(c.clients, &crashClient{
+			team: c, number: i, member: hand, random: rand.New(rand.NewPCG(seed, uint64(i)+100)), byCommand: i == 0,
+		})
 	}
-	for name, text := range crashFiles() {
-		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600); err != nil {
+	return c
+}
+
+// crashTeamOf is a team named crash of these files, without clients.
+func crashTeamOf(t *testing.T, seed uint64, files map[string]string) *crashTeam {
+	t.Helper()
+	t.Setenv("COVEY_STATE_HOME", t.TempDir())
+	c := &crashTeam{
+		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(), history: newClaimHistory(),
+	}
+	c.env = os.Environ()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,11 +100,6 @@ func newCrashTeam(t *testing.T, seed uint64) *crashTeam {
 		t.Fatal(err)
 	}
 	c.place = place
-	for i, hand := range crashHands {
-		c.clients = append(c.clients, &crashClient{
-			team: c, number: i, member: hand, random: rand.New(rand.NewPCG(seed, uint64(i)+100)), byCommand: i == 0,
-		})
-	}
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -42,7 +43,8 @@ func (f crashFigures) String() string {
 // invariants.
 func (c *crashTeam) store() (*tasks.Store, bool) {
 	c.t.Helper()
-	s, err := tasks.Open(c.place.Store(), &tasks.Options{ReadOnly: true, BlobDir: c.place.Blobs()})
+	// A command that was being started when covey was killed has its files until it is.
+	s, err := tasks.Open(c.place.Store(), &tasks.Options{ReadOnly: true, BlobDir: c.place.Blobs(), LockTimeout: 5 * time.Second})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false // killed before it had a store
 	}

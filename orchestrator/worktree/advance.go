@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -33,7 +35,48 @@ func (o *Obstacle) Error() string {
 // somebody has changed and not committed stays as it is, be it ignored; where that
 // cannot be the error is an *Obstacle. It wraps ErrMoved if the commit is not ahead
 // of where the copy is.
+//
+// Files in the way that are already as the commit has them are no obstacle: a git that
+// was killed on this very way has left them so.
 func (r *Repo) Advance(ctx context.Context, commit string) error {
+	err := r.advance(ctx, commit)
+	var way *Obstacle
+	if !errors.As(err, &way) || len(way.Files) == 0 {
+		return err
+	}
+	if same, sameErr := r.takeUp(ctx, commit, way.Files); sameErr != nil || !same {
+		return errors.Join(err, sameErr)
+	}
+	return r.advance(ctx, commit)
+}
+
+// takeUp has the index say of files what a commit says, if all of them are as the commit
+// has them; else it does nothing.
+func (r *Repo) takeUp(ctx context.Context, commit string, files []string) (same bool, err error) {
+	var entries strings.Builder
+	for _, file := range files {
+		mode, id, err := r.Entry(ctx, commit, file)
+		if err != nil || mode != "100644" && mode != "100755" {
+			return false, err
+		}
+		info, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(file)))
+		if err != nil || !info.Mode().IsRegular() {
+			return false, nil // somebody's, whatever it is
+		}
+		out, err := r.run(ctx, "hash-object", "--", file) // by the rules for ends of lines
+		if err != nil || line(out) != id {
+			return false, err
+		}
+		fmt.Fprintf(&entries, "%s %s\t%s\x00", mode, id, file)
+	}
+	_, err = run(ctx, call{
+		args: []string{"update-index", "-z", "--index-info"}, dir: r.Top, stdin: []byte(entries.String()), plain: true,
+	})
+	return err == nil, err
+}
+
+// advance is one try.
+func (r *Repo) advance(ctx context.Context, commit string) error {
 	_, err := r.run(ctx, "merge", "--ff-only", "--quiet", "--no-stat", "--no-autostash",
 		"--no-verify-signatures", "--no-overwrite-ignore", commit)
 	var f *Failure

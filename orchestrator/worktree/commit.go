@@ -88,13 +88,18 @@ func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (st
 	if head.Branch != "" {
 		ref = "refs/heads/" + head.Branch
 	}
+	// The index (not the files) comes first: if covey is killed in between, all is staged.
+	// A branch that is ahead of the index would make the next commit, anybody's, take back
+	// what this one has brought.
+	if _, err := r.run(ctx, "read-tree", "--reset", commit); err != nil {
+		return "", fmt.Errorf("bring the index to the new commit: %w", err)
+	}
 	from := cmp.Or(head.Commit, zero)
 	why := "covey: " + line([]byte(message))
 	if _, err := r.plain(ctx, "update-ref", "--create-reflog", "-m", why, ref, commit, from); err != nil {
 		return "", fmt.Errorf("move %s to the new commit: %w", ref, err)
 	}
-	_, err = r.run(ctx, "read-tree", "--reset", commit) // the index, not the files
-	return commit, err
+	return commit, nil
 }
 
 // keep makes a commit of what lies in the working copy, on top of head. No branch

@@ -1,0 +1,71 @@
+package worktree
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestUnlock: a copy in which a git was killed can be worked in again; locks that may be
+// somebody else's stay.
+func TestUnlock(t *testing.T) {
+	r := newRepo(t)
+	ana := add(t, r, "covey/crew/ana")
+	gone := []string{
+		filepath.Join(ana.GitDir, "index.lock"), filepath.Join(ana.GitDir, "HEAD.lock"),
+		filepath.Join(r.Common, "refs", "heads", "covey", "crew", "ana.lock"),
+		filepath.Join(r.Common, "refs", "heads", "covey", "crew", "task_1.lock"),
+	}
+	stay := []string{
+		filepath.Join(r.Common, "index.lock"), filepath.Join(r.Common, "refs", "heads", "covey", "other.lock"),
+		filepath.Join(ana.Top, "mine.lock"),
+	}
+	for _, path := range append(stay, gone...) {
+		must(t, os.WriteFile(path, nil, 0o600))
+	}
+	must(t, r.Unlock([]string{ana.Top, filepath.Join(t.TempDir(), "nothing")}, "covey/crew"))
+	for _, path := range gone {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is still there", path)
+		}
+	}
+	for _, path := range stay {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%s is gone", path)
+		}
+	}
+	sh(t, ana.Top, "echo x >>a; git commit -qam x")
+	must(t, r.Unlock(nil, "covey/nobody")) // there are no such branches
+
+	// A member has its copy name another folder: nothing is removed there.
+	lure := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(lure, "x.lock"), nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(ana.Top, ".git"), []byte("gitdir: "+lure+"\n"), 0o600))
+	must(t, r.Unlock([]string{ana.Top}, "covey/crew"))
+	if _, err := os.Stat(filepath.Join(lure, "x.lock")); err != nil {
+		t.Error("a lock elsewhere is gone")
+	}
+}
+
+// TestAdvanceOnceMore: a copy whose files were brought forward by a git that was killed
+// before it could say so is brought forward all the same, and a person's changes stay.
+func TestAdvanceOnceMore(t *testing.T) {
+	for name, half := range map[string]string{
+		"new files":     "echo new >b",
+		"changed files": "echo x >a",
+		"both":          "echo new >b; echo x >a",
+		"and the index": "echo new >b; echo x >a; git add a b",
+		"a deleted one": "rm gone; echo new >b",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			sh(t, r.Top, "echo 1 >gone; echo 1 >kept; git add gone kept; git commit -qm more")
+			to := ahead(t, r, "echo new >b; echo x >a; git rm -q gone")
+			sh(t, r.Top, half+"; echo mine >kept")
+			must(t, r.Advance(t.Context(), to))
+			if got := sh(t, r.Top, "git rev-parse main; git status --porcelain; cat a b kept"); got != to+"\n M kept\nx\nnew\nmine" {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
