@@ -18,6 +18,7 @@ import (
 type requestPayload struct {
 	// AskPermission.
 	Tool   string          `json:"tool,omitempty"`
+	Call   string          `json:"call,omitempty"` // the tool call's id
 	Input  json.RawMessage `json:"input,omitempty"`
 	Reason string          `json:"reason,omitempty"` // also of AskShutdown
 	// AskPlan: the plan, and the session that it is for.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -41,10 +42,29 @@ func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 		a.drop(context.WithoutCancel(ctx), r.ID)
 		return teammate.Answer{}
 	}
+	// A call runs only behind an answer that was taken: by that Unbegun tells the two apart.
 	if err := b.c.store.Take(ctx, r.ID); err != nil {
 		b.fault(ctx, fmt.Errorf("take the answer to %s: %w", r.ID, err))
+		return teammate.Answer{}
 	}
 	return permissionAnswer(done)
+}
+
+// Unbegun is teammate.Reminder's: the call's question is there, and no answer was taken.
+// A question that was withdrawn is of a call that was broken off, and not to be made again.
+func (a asker) Unbegun(ctx context.Context, callID string) bool {
+	b := a.seat.crew.asks
+	if b == nil || callID == "" {
+		return false
+	}
+	all, err := b.c.store.Requests(ctx)
+	if err != nil {
+		b.fault(ctx, fmt.Errorf("what %s has asked: %w", a.seat.member.Name, err))
+	}
+	return slices.ContainsFunc(all, func(r tasks.Request) bool {
+		return r.Kind == tasks.AskPermission && r.Member == a.seat.member.Name && payloadOf(r).Call == callID &&
+			!r.Taken && r.State != tasks.RequestWithdrawn
+	})
 }
 
 // drop is for a question whose call is over: interrupted, out of time, or given
@@ -73,7 +93,9 @@ func permissionRequest(member string, q teammate.Question, b *inbox) tasks.NewRe
 	return tasks.NewRequest{
 		Kind: tasks.AskPermission, Member: member, To: tasks.Person, Key: questionKey(q.Call.Name, q.Call.Input),
 		Text: text + " (" + clipped(q.Reason, 500) + ")", Wait: b.limit,
-		Payload: raw(requestPayload{Tool: q.Call.Name, Input: asJSON(q.Call.Input), Reason: q.Reason}),
+		Payload: raw(requestPayload{
+			Tool: q.Call.Name, Call: q.Call.ID, Input: asJSON(q.Call.Input), Reason: q.Reason,
+		}),
 	}
 }
 

@@ -61,9 +61,9 @@ func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Hos
 
 // Resume is teammate.Resumer's. Of the calls that have no result yet, those of
 // team tools and of tools that only read are made (again): the store answers a
-// team call that had its effect from its id (DESIGN 10.6). All others may have
-// done half of their work; they are told to be interrupted, and the model
-// decides what to do about it.
+// team call that had its effect from its id (DESIGN 10.6). So are one that still
+// waited for somebody's leave and those behind it. All others may have done half of
+// their work; they are told to be interrupted, and the model decides what to do about it.
 func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, error) {
 	t := turn{Agent: a, host: h}
 	open := a.talk.open()
@@ -72,7 +72,12 @@ func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, er
 		// the turn end is left to do.
 		return t.done(), nil
 	}
-	if err := t.batch(ctx, open, a.repeatable); err != nil || t.reply.Halted != "" {
+	unbegun := false // calls come one after another: behind one that never began none has
+	may := func(c teammate.ToolCall) bool {
+		unbegun = unbegun || waited(ctx, h, c)
+		return unbegun || a.repeatable(c)
+	}
+	if err := t.batch(ctx, open, may); err != nil || t.reply.Halted != "" {
 		return t.done(), err
 	}
 	return t.run(ctx)
@@ -86,6 +91,12 @@ func (a *Agent) repeatable(c teammate.ToolCall) bool {
 		}
 	}
 	return false
+}
+
+// waited reports whether a call was cut off while it waited to be allowed.
+func waited(ctx context.Context, h teammate.Host, c teammate.ToolCall) bool {
+	r, ok := h.(teammate.Reminder)
+	return ok && r.Unbegun(ctx, c.ID)
 }
 
 // turn is one Run or Resume of an agent.

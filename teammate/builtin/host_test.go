@@ -17,7 +17,8 @@ type fakeHost struct {
 	passErr error              // what Pass answers once mail is used up
 	results map[string]teammate.ToolResult
 	onCall  func(teammate.ToolCall)
-	full    int // after so many records the disk is full; 0: never
+	unbegun string // the id of a call that an earlier life has only asked about
+	full    int    // after so many records the disk is full; 0: never
 
 	passes  int
 	calls   []string // names and ids, in order
@@ -46,6 +47,8 @@ func (h *fakeHost) Call(_ context.Context, c teammate.ToolCall) teammate.ToolRes
 	}
 	return teammate.ToolResult{Content: "did " + c.Name}
 }
+
+func (h *fakeHost) Unbegun(_ context.Context, id string) bool { return id == h.unbegun }
 
 var errDiskFull = errors.New("no space left on device")
 

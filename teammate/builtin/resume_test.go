@@ -78,6 +78,21 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestResumeAsksAgain: a call that had only been asked about has not begun, nor has any
+// behind it, so they are made; one before it may have.
+func TestResumeAsksAgain(t *testing.T) {
+	h := &fakeHost{unbegun: "c2"}
+	batch := message(teammate.Assistant, calls("Bash", "c1"), calls("Bash", "c2"), calls("Edit", "c3"))
+	m := &fakeModel{t: t, answers: []any{answer(says("ok"))}}
+	if _, err := newAgent(t, m, message(teammate.User, says("x")), batch).Resume(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	want := "user: !c1 " + lostText + "\nuser: =c2 did Bash\nuser: =c3 did Edit\nassistant: ok\n"
+	if got := written(h.transcript()); got != want {
+		t.Errorf("recorded\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestRunSettlesWhatACrashLeftOpen(t *testing.T) {
 	m := &fakeModel{t: t, answers: []any{answer(says("ok"))}}
 	h := &fakeHost{}
