@@ -67,7 +67,7 @@ func (e *refusedError) Error() string { return e.feedback }
 // create stores a task once the TaskCreated hooks agree; until then nobody
 // sees it. continue:false is ignored by this event (HOOKS.md section 1).
 func (b *board) create(ctx context.Context, by actor, n tasks.New) (tasks.Task, error) {
-	if err := b.known(n.Owner); err != nil {
+	if err := b.canOwn(by, n.Owner); err != nil {
 		return tasks.Task{}, err
 	}
 	if t, known, err := b.createdBefore(ctx, by); known || err != nil {
@@ -135,7 +135,7 @@ func (a actor) taskInput(t tasks.Task) hooks.TaskInput {
 // task and the names of the fields that changed.
 func (b *board) update(ctx context.Context, by actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	if p.Owner != nil {
-		if err := b.known(*p.Owner); err != nil {
+		if err := b.canOwn(by, *p.Owner); err != nil {
 			return tasks.Task{}, nil, err
 		}
 	}
@@ -268,7 +268,7 @@ func nothing(p tasks.Patch) bool {
 // claim makes member the owner of a task and sets it to in_progress, in one
 // step: of many who try, one wins.
 func (b *board) claim(ctx context.Context, by actor, id, member string) (tasks.Task, error) {
-	if err := b.known(member); err != nil {
+	if err := b.canOwn(by, member); err != nil {
 		return tasks.Task{}, err
 	}
 	c := tasks.Claim{Member: member}

@@ -3,6 +3,8 @@ package orchestrator
 import (
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/tasks"
 )
 
 // names lists who can own a task and get mail now, the lead first. Nobody may change
@@ -26,6 +28,20 @@ func (b *board) known(member string) error {
 		return plainly(ErrNoMember, "no member is called %q; did you mean %s?", member, near)
 	}
 	return plainly(ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
+}
+
+// canOwn refuses an owner that is no member, or that has left: nobody would work on the
+// task, and whoever gave it away would wait. An operator's force gives it all the same.
+// Empty is no owner, and fine.
+func (b *board) canOwn(by actor, member string) error {
+	if err := b.known(member); err != nil || member == "" || by.force || b.gone == nil {
+		return err
+	}
+	if why := b.gone(member); why != "" {
+		return plainly(tasks.ErrInvalid, "%s takes no more turns (%s), so it gets no task: give it to another member, "+
+			"or to %[1]s when the team is next started", member, why)
+	}
+	return nil
 }
 
 // resolve is the member that a name means: its own, an agent id as other hosts

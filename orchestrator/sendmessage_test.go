@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -107,6 +108,26 @@ func TestSenderIsToldWhoIsGone(t *testing.T) {
 		"it reads this when the team is next started"
 	if r.IsError || !strings.Contains(r.Content, want) {
 		t.Errorf("the answer is %q, want %q in it", r.Content, want)
+	}
+}
+
+// TestNoTaskForWhoIsGone: a task that is given to a member which has left would lie there
+// without a word.
+func TestNoTaskForWhoIsGone(t *testing.T) {
+	b := newTable(t)
+	b.board.gone = func(member string) string { return map[string]string{"ops": "a person ended it"}[member] }
+	want := "ops takes no more turns (a person ended it), so it gets no task: give it to another member"
+	b.call("dev", "TaskCreate", `{"subject":"first","description":"b"}`)
+	if r := b.call("dev", "TaskUpdate", `{"taskId":"1","owner":"ops"}`); !r.IsError || !strings.Contains(r.Content, want) {
+		t.Errorf("TaskUpdate answers %q, want %q in it", r.Content, want)
+	}
+	_, claimed := b.board.claim(t.Context(), actor{}, "1", "ops")
+	_, created := b.board.create(t.Context(), actor{}, tasks.New{Subject: "second", Owner: "ops"})
+	if !errors.Is(claimed, tasks.ErrInvalid) || !errors.Is(created, tasks.ErrInvalid) {
+		t.Errorf("claimed: %v; created: %v", claimed, created)
+	}
+	if _, _, err := b.board.update(t.Context(), actor{force: true}, "1", tasks.Patch{Owner: new("ops")}); err != nil {
+		t.Errorf("with force: %v", err)
 	}
 }
 
