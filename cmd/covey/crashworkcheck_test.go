@@ -100,8 +100,8 @@ func (c *branchCrash) checkRequests() {
 	if plans != 1 || len(c.accepted) < branchAsks {
 		c.t.Errorf("seed %d: %d plans, and %d answers of a person", c.seed, plans, len(c.accepted))
 	}
-	// The real minute may have turned while the team ran.
-	if ticks < c.moments || ticks > c.moments+2 {
+	// A life may have ended before its moment came, and the real minute may have turned.
+	if ticks == 0 || ticks > c.moments+2 {
 		c.t.Errorf("seed %d: the schedule came %d times at %d moments", c.seed, ticks, c.moments)
 	}
 }
