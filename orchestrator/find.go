@@ -68,6 +68,9 @@ func nearest(all []survey, dir string) []Place {
 func belonging(all []survey, dir string) []Place {
 	var out []Place
 	for _, s := range all {
+		if s.damaged && filepath.Base(s.Dir) == folderOf(s.Team, dir) {
+			s.Workspace = dir // whoever reads its run.json then says what is wrong with it
+		}
 		if s.Workspace == dir || s.specDir == dir || filepath.Base(dir) == "worktrees" && sameDir(s.Worktrees(), dir) {
 			out = append(out, s.Place)
 		}

@@ -112,9 +112,13 @@ func placeIn(home, team, workspace string) (Place, error) {
 			return Place{}, err
 		}
 	}
+	return Place{Dir: filepath.Join(home, folderOf(team, dir)), Team: team, Workspace: dir}, nil
+}
+
+// folderOf is the name of a Place's folder. dir is the workspace's real path.
+func folderOf(team, dir string) string {
 	sum := sha256.Sum256([]byte(dir))
-	name := team + "-" + hex.EncodeToString(sum[:4])
-	return Place{Dir: filepath.Join(home, name), Team: team, Workspace: dir}, nil
+	return team + "-" + hex.EncodeToString(sum[:4])
 }
 
 // realPath is the absolute path without symbolic links.
@@ -168,6 +172,7 @@ func All() ([]Place, error) {
 type survey struct {
 	Place
 	specDir string // folder of the spec; empty: not known
+	damaged bool   // its run.json cannot be read, so its workspace is only known by its digits
 }
 
 // surveys looks at all Places of this user, and once at each.
@@ -190,7 +195,9 @@ func surveys() ([]survey, error) {
 			continue
 		}
 		s := survey{Place: Place{Dir: filepath.Join(home, e.Name()), Team: m[1]}}
-		if run, err := ReadRunFile(s.Place); err == nil {
+		run, err := ReadRunFile(s.Place)
+		s.damaged = err != nil && !errors.Is(err, fs.ErrNotExist)
+		if err == nil {
 			s.Workspace = run.Workspace
 			if run.Spec != "" {
 				s.specDir = filepath.Dir(run.Spec)

@@ -54,7 +54,8 @@ func NewRunFile(p Place, now time.Time) RunFile {
 }
 
 // ReadRunFile reads a Place's run.json. It fails with fs.ErrNotExist if the
-// team never ran, and with ErrNewer if a newer covey wrote the file.
+// team never ran, with ErrNewer if a newer covey wrote the file, and else says what is
+// wrong with it and the way out.
 func ReadRunFile(p Place) (RunFile, error) {
 	data, err := os.ReadFile(p.RunFile())
 	if err != nil {
@@ -62,7 +63,7 @@ func ReadRunFile(p Place) (RunFile, error) {
 	}
 	var format struct{ Format int }
 	if err := json.Unmarshal(data, &format); err != nil {
-		return RunFile{}, fmt.Errorf("%s: %w", p.RunFile(), err)
+		return RunFile{}, damagedRun(p, err)
 	}
 	if format.Format > runFormat {
 		return RunFile{}, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
@@ -70,12 +71,17 @@ func ReadRunFile(p Place) (RunFile, error) {
 	}
 	var r RunFile
 	if err := json.Unmarshal(data, &r); err != nil {
-		return RunFile{}, fmt.Errorf("%s: %w", p.RunFile(), err)
+		return RunFile{}, damagedRun(p, err)
 	}
 	if r.Format < 1 || r.Team != p.Team {
-		return RunFile{}, fmt.Errorf("%s: not a run file of team %s", p.RunFile(), p.Team)
+		return RunFile{}, damagedRun(p, fmt.Errorf("not a run file of team %s", p.Team))
 	}
 	return r, nil
+}
+
+// damagedRun says that a run.json is no such file. Nothing of the team is lost with it.
+func damagedRun(p Place, err error) error {
+	return fmt.Errorf("%s is damaged: %w; covey up writes it anew and goes on with the team", p.RunFile(), err)
 }
 
 // Write puts the file into its Place, whole or not at all.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
@@ -12,7 +14,7 @@ import (
 type teamInfo struct {
 	Team      string                  `json:"team"`
 	Workspace string                  `json:"workspace"`
-	State     string                  `json:"state"` // running, ended, cut off, or never ran
+	State     string                  `json:"state"` // running, ended, cut off, damaged, or never ran
 	PID       int                     `json:"pid,omitempty"`
 	Started   time.Time               `json:"started,omitzero"`
 	Result    *orchestrator.RunResult `json:"result,omitempty"`
@@ -25,6 +27,7 @@ const (
 	teamRunning  = "running"
 	teamEnded    = "ended"
 	teamCutOff   = "cut off"
+	teamDamaged  = "damaged" // its run.json cannot be read
 	teamNeverRan = "never ran"
 )
 
@@ -33,7 +36,11 @@ const (
 func infoOf(p orchestrator.Place) teamInfo {
 	info := teamInfo{Team: p.Team, Workspace: p.Workspace, Dir: p.Dir, State: teamNeverRan}
 	run, up := orchestrator.Running(p)
-	if _, err := orchestrator.ReadRunFile(p); err != nil {
+	switch _, err := orchestrator.ReadRunFile(p); {
+	case errors.Is(err, fs.ErrNotExist):
+		return info
+	case err != nil:
+		info.State, info.Trouble = teamDamaged, err.Error()
 		return info
 	}
 	info.Started, info.Result = run.Started, run.Result
@@ -92,7 +99,7 @@ func (i teamInfo) cells() []cell {
 	switch i.State {
 	case teamRunning:
 		state.style = green
-	case teamCutOff:
+	case teamCutOff, teamDamaged:
 		state.style = yellow
 	}
 	if !i.Started.IsZero() {
