@@ -400,7 +400,7 @@ func TestForeignBranch(t *testing.T) {
 	was := g.git("rev-parse covey/crew/ana covey/crew/ben")
 	g.want(g.run(Options{}), 0, "all work is done")
 	other := "covey/" + filepath.Base(g.place().Dir) + "/ana"
-	if text := "branch covey/crew/ana was there before"; !g.warned(text) || !g.warned("ana works on "+other) {
+	if text := "branch covey/crew/ana of " + g.git("rev-parse --show-toplevel") + " is not one"; !g.warned(text) || !g.warned("ana works on "+other) {
 		t.Errorf("nobody was told that %s", text)
 	}
 	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
@@ -412,6 +412,21 @@ func TestForeignBranch(t *testing.T) {
 	if got := g.git("log --format=%s main"); strings.Contains(got, "mine") || !strings.Contains(got, "ana") {
 		t.Errorf("main has\n%s", got)
 	}
+}
+
+// TestBranchInTheWay: git has no branch covey/crew/ana beside one called covey, and the
+// start fails over it in one line that says what to do.
+func TestBranchInTheWay(t *testing.T) {
+	t.Parallel()
+	g := newGrove(t, groveFiles("true", "true", ""))
+	g.git("branch covey")
+	_, err := g.orchestrator(Options{}).Run(t.Context())
+	want := "can be made in " + g.git("rev-parse --show-toplevel") + ": covey is in the way; `git branch -m covey NAME`"
+	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "update-ref") {
+		t.Errorf("%v, want %q in it", err, want)
+	}
+	g.git("branch -m covey covey/crew") // which leaves room beside it
+	g.want(g.run(Options{}), 0, "all work is done")
 }
 
 // TestFreshGoesOnOnItsBranch: a branch whose copy somebody removed is the team's still

@@ -145,19 +145,27 @@ func (t *trees) branchFor(ctx context.Context, member string) (branch, base stri
 			continue
 		}
 		commit, exists := there[name]
+		way := worktree.Blocking(there, name)
 		if exists && !t.made(name) {
-			foreign = cmp.Or(foreign, name)
+			way = name
+		}
+		if way != "" {
+			foreign = cmp.Or(foreign, way)
 			continue
 		}
 		if foreign != "" {
-			t.warn("branch %s was there before this team made one of that name; it stays as it is, and %s works on %s",
-				foreign, member, name)
+			t.warn("branch %s of %s is not one that this team has made; it stays as it is, and %s works on %s",
+				foreign, t.repo.Top, member, name)
 		}
 		if !exists {
 			return name, from, nil
 		}
 		base, err := t.renew(ctx, name, worktree.Step{From: commit, To: from})
 		return name, base, err
+	}
+	if foreign != "" {
+		return "", "", fmt.Errorf("no branch for its work can be made in %s: %s is in the way; "+
+			"`git branch -m %[2]s NAME` gives that another name", t.repo.Top, foreign)
 	}
 	return "", "", fmt.Errorf("%w: the branches %s to %s; delete those that you do not need",
 		worktree.ErrTaken, names[0], names[len(names)-1])

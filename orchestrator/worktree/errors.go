@@ -31,8 +31,12 @@ type Failure struct {
 	Cause   error  // nil if git exited by itself
 }
 
-// Error says what git said, which is more than its exit code does.
+// Error says what git said, which is more than its exit code does. Where there is no git
+// at all, neither command nor folder has to do with it.
 func (f *Failure) Error() string {
+	if errors.Is(f.Cause, ErrNoGit) {
+		return f.Cause.Error()
+	}
 	said := f.Stderr
 	switch {
 	case said == "" && f.Cause != nil:

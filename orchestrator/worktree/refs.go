@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -87,6 +90,23 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 // that they are on, by short name.
 func (r *Repo) Branches(ctx context.Context, below string) (map[string]string, error) {
 	return r.refs(ctx, "refs/heads/"+below, "refs/heads/")
+}
+
+// Blocking is the branch among some, such as Branches gives, beside which there can be
+// no branch of a name: git keeps each as a file, so beside "covey" there is no
+// "covey/crew/ana", and the other way round. Empty: there is none.
+func Blocking(branches map[string]string, name string) string {
+	for above := path.Dir(name); above != "."; above = path.Dir(above) {
+		if _, there := branches[above]; there {
+			return above
+		}
+	}
+	for _, b := range slices.Sorted(maps.Keys(branches)) {
+		if strings.HasPrefix(b, name+"/") {
+			return b
+		}
+	}
+	return ""
 }
 
 // refs lists references below a path by name, less a prefix.

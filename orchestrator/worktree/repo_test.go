@@ -38,8 +38,9 @@ func TestVersions(t *testing.T) {
 
 func TestNoGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Require(t.Context()); !errors.Is(err, ErrNoGit) {
-		t.Errorf("Require without git: %v", err)
+	want := "git cannot be used: there is no git program in PATH; install git"
+	if _, err := Require(t.Context()); !errors.Is(err, ErrNoGit) || err.Error() != want {
+		t.Errorf("Require without git: %v, want %s", err, want)
 	}
 	if _, err := Open(t.Context(), t.TempDir()); !errors.Is(err, ErrNoGit) {
 		t.Errorf("Open without git: %v", err)

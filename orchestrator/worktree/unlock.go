@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Unlock removes the lock files that a git leaves which is killed, and over which every
@@ -23,7 +24,7 @@ func (r *Repo) Unlock(copies []string, below string) error {
 	branches := filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(below))
 	err := filepath.WalkDir(branches, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a branch is in the way
 			return nil
 		case err != nil:
 			return err

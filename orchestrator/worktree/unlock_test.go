@@ -36,6 +36,7 @@ func TestUnlock(t *testing.T) {
 	}
 	sh(t, ana.Top, "echo x >>a; git commit -qam x")
 	must(t, r.Unlock(nil, "covey/nobody")) // there are no such branches
+	must(t, r.Unlock(nil, "main/crew"))    // nor can there be
 
 	// A member has its copy name another folder: nothing is removed there.
 	lure := t.TempDir()
