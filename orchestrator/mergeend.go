@@ -51,6 +51,18 @@ func (d *mergeDesk) sumUp(ctx context.Context, e *Ending) {
 	slices.Sort(e.Unmerged)
 }
 
+// tidy removes the working copy in which merged states were tested: it is covey's alone,
+// all of it is in commits or was made by setup, and git would list it as the user's. Nobody
+// brings work any more.
+func (d *mergeDesk) tidy(ctx context.Context) {
+	if d == nil || !isFolder(d.queue.Scratch) {
+		return
+	}
+	if err := d.queue.Close(ctx); err != nil {
+		d.warn(fmt.Errorf("%s stays: %w; `git worktree remove --force` removes it", d.queue.Scratch, err))
+	}
+}
+
 // describeMerge says in a line what a piece of work is and how it stands.
 func describeMerge(m tasks.Merge) string {
 	about := m.Title

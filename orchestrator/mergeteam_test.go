@@ -56,6 +56,9 @@ func TestFinishedWorkIsMerged(t *testing.T) {
 	if got := g.git("status --porcelain; cat a.txt b.txt; git branch --list 'covey/*/task_*'"); got != "a\nb" {
 		t.Errorf("%s", got)
 	}
+	if got := g.git("worktree list"); strings.Contains(got, "\n") {
+		t.Errorf("more than the workspace is left:\n%s", got)
+	}
 	if lines := of[tasks.Merge](g.rig, "merge"); len(lines) < 6 {
 		t.Errorf("the journal tells %d times of merges", len(lines))
 	}

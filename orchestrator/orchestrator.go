@@ -278,6 +278,7 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 	end, err := o.runActors(ctx, c)
 	if err == nil && end.Done && ctx.Err() == nil {
 		c.trees.tidy(ctx)
+		c.merges.tidy(ctx)
 	}
 	return o.ending(ctx, c, restOf{end, err}, before)
 }
