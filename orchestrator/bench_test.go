@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ type load struct {
 
 // restingTeam starts a team, waits until everybody is idle, measures, and ends
 // it.
-func restingTeam(b *testing.B, members int) load {
+func restingTeam(b testing.TB, members int) load {
 	b.Helper()
 	b.Setenv("COVEY_STATE_HOME", b.TempDir())
 	dir := b.TempDir()
@@ -70,6 +71,13 @@ func restingTeam(b *testing.B, members int) load {
 	}
 	if _, err := c.WaitUp(ctx); err != nil {
 		b.Fatal(err)
+	}
+	for atWork := true; atWork; { // the last one may have only just begun
+		status, err := c.Status(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		atWork = slices.ContainsFunc(status.Members, func(m MemberStatus) bool { return m.State != "idle" })
 	}
 	after := measured()
 	if err := c.Close(); err != nil {

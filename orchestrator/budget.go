@@ -61,7 +61,7 @@ type account struct {
 func newLedger(b configs.Budget, p priceList, earlier time.Duration, now time.Time) *ledger {
 	return &ledger{
 		tell: func(BudgetUse) {}, budget: b, prices: p, earlier: earlier, began: now,
-		accounts: map[string]*account{}, levels: map[string]int{},
+		accounts: map[string]*account{},
 	}
 }
 
@@ -72,14 +72,13 @@ func (l *ledger) open(member string, limits configs.Limits, agent configs.Agent,
 	a := &account{
 		limits: limits, model: pricedAs(agent), free: subscribed(agent), usage: h.Usage, priced: h.CostUSD,
 		grant: handOverPasses,
-		noted: map[string]bool{}, levels: map[string]int{}, warned: map[string]bool{},
 	}
 	if agent.Kind == configs.ACP || agent.Kind == configs.Command {
 		a.grant = 1
 	}
 	for id := range h.Delivered {
 		if strings.HasPrefix(id, teammate.NotePrefix) {
-			a.noted[id] = true
+			note(&a.noted, id, true)
 		}
 	}
 	if was := l.accounts[member]; was != nil { // the member begins anew: its history tells the same again
@@ -142,16 +141,16 @@ func (l *ledger) spend(member string, add func(*account)) {
 func (l *ledger) crossed(member string) []BudgetUse {
 	var news []BudgetUse
 	for _, u := range l.uses(member) {
-		told := l.levels
+		told := &l.levels
 		if u.Member != "" {
-			told = l.accounts[member].levels
+			told = &l.accounts[member].levels
 		}
 		switch {
-		case u.Level > told[u.key()]:
+		case u.Level > (*told)[u.key()]:
 			news = append(news, u)
 			fallthrough
-		case u.Level < told[u.key()]: // the limit was raised: its levels come anew
-			told[u.key()] = u.Level
+		case u.Level < (*told)[u.key()]: // the limit was raised: its levels come anew
+			note(told, u.key(), u.Level)
 		}
 	}
 	return news
@@ -284,7 +283,7 @@ func (p purse) Shown(ids []string) {
 	defer p.l.mu.Unlock()
 	if a := p.l.accounts[p.member]; a != nil {
 		for _, id := range ids {
-			a.noted[id] = true
+			note(&a.noted, id, true)
 		}
 	}
 }

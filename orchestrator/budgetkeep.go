@@ -140,7 +140,7 @@ func (l *ledger) unknown(member string, end teammate.TurnEnded) string {
 		if !mine || a.warned[u.What] {
 			continue
 		}
-		a.warned[u.What] = true
+		note(&a.warned, u.What, true)
 		if u.What == useTokens {
 			return fmt.Sprintf("the agent program of %s does not tell all the tokens that it uses: %s cannot be held "+
 				"exactly, what is counted is the least", member, u.setting())

@@ -145,3 +145,11 @@ func (l *ledger) reportOf(member string) (limits []BudgetUse, usd float64) {
 	}
 	return limits, usd
 }
+
+// note puts something into a map that most members never need, and makes it if need be.
+func note[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = v
+}

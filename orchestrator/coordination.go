@@ -72,10 +72,10 @@ func (s *seat) showing(mail []tasks.Message, in []teammate.Input) {
 	for _, i := range in {
 		own := slices.IndexFunc(mail, func(m tasks.Message) bool { return m.ID == i.MessageID })
 		if strings.HasPrefix(i.MessageID, tasks.NoteID) || own >= 0 && isNotice(mail[own]) {
-			if s.costs.shown == nil {
-				s.costs.shown = map[string]int64{}
+			if s.crew.costs.shown == nil {
+				s.crew.costs.shown = map[string]int64{}
 			}
-			s.costs.shown[i.MessageID] = int64(len(i.Text)+bytesPerToken-1) / bytesPerToken
+			s.crew.costs.shown[i.MessageID] = int64(len(i.Text)+bytesPerToken-1) / bytesPerToken
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (c *crew) coordinated(s *seat, e teammate.Event) {
 		return
 	}
 	c.mu.Lock()
-	over, ok := s.costs.see(e.Data)
+	over, ok := c.costs.see(e.Data)
 	c.mu.Unlock()
 	if ok {
 		c.journal.sink(teammate.Event{Member: e.Member, Turn: e.Turn, Data: over})
@@ -144,9 +144,9 @@ func (c *crew) coordinated(s *seat, e teammate.Event) {
 
 // coordination is what the run has spent so far. crew.mu is held.
 func (c *crew) coordination() Coordination {
-	all := Coordination{Estimated: true}
+	all := c.costs.run
+	all.Estimated = true
 	for _, s := range c.seats() {
-		all = all.plus(s.costs.run)
 		all.Finished += len(s.watch.completed)
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -45,6 +46,7 @@ type crew struct {
 	down      chan string // why somebody told the team to stop
 	members   sync.WaitGroup
 	board     *board
+	lister    teammate.TaskLister // of all members
 	control   *control
 	tools     toolServer // for members whose agents are programs of their own
 	models    modelServer
@@ -85,6 +87,7 @@ type crew struct {
 	begun    int                 // members that have begun their session, or never will
 	first    int                 // members that the run began with
 	falls    map[string]failures // of members in this run, by name
+	costs    costs               // of the lead
 }
 
 // poke makes the crew look at the team again. It never blocks. One that is lost costs
@@ -137,6 +140,9 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	c.trees.report()
 	for _, s := range c.seats() {
 		c.enter(s)
+		// Who has nothing to begin with is at rest before the next one comes, and leaves
+		// it its goroutine.
+		runtime.Gosched()
 	}
 	c.members.Go(func() { c.merges.serve(mctx) })
 	rest := c.watchOver(mctx)
@@ -147,7 +153,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	// Members that wait for work go home; who is in a turn finishes it, unless the
 	// context has ended.
 	for _, s := range c.seats() {
-		close(s.work)
+		c.sendHome(s)
 	}
 	if err != nil {
 		cancel(err)

@@ -68,7 +68,8 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 	}
 	s.idle, s.attention, s.stuckOn, s.limited, c.resting, c.waiting = false, "", "", false, nil, ""
 	c.asks.note() // it may have needed attention
-	s.work <- w   // never blocks: the member was idle, so the one place is free
+	s.next = &w   // nothing else waits there: the member was idle
+	s.rouse()
 	return nil
 }
 

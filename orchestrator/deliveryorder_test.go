@@ -18,7 +18,7 @@ import (
 // shown once, and those of one sender in the order in which they were sent.
 func TestMessagesInOrderAndOnce(t *testing.T) {
 	b, runs := newTable(t), 0
-	reader := &seat{member: configs.Member{Name: "ops"}, crew: &crew{store: b.board.store}}
+	reader := &seat{member: &configs.Member{Name: "ops"}, crew: &crew{store: b.board.store}}
 	actors := map[string]actor{"lead": b.as("lead", ""), "dev": b.as("dev", "")}
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++ // each has call ids of its own, and a mailbox that is empty

@@ -37,7 +37,7 @@ func (s *seat) agent() configs.Agent {
 
 // self is the member with the agent that it has now.
 func (s *seat) self() configs.Member {
-	m := s.member
+	m := *s.member
 	m.Agent = s.agent()
 	return m
 }
@@ -176,10 +176,13 @@ func (o *Orchestrator) agentsOf() func(configs.Agent) []configs.Agent {
 
 // clearForAnother ends the program that the member had, if it is to get another
 // agent, and reads what its conversation has come to.
-func (o *Orchestrator) clearForAnother(s *seat, history teammate.History) (teammate.History, error) {
+func (o *Orchestrator) clearForAnother(s *seat, past *teammate.History) (teammate.History, error) {
 	if !s.equipped {
 		s.equipped = true
-		return history, nil
+		if past == nil {
+			return teammate.History{}, nil
+		}
+		return *past, nil
 	}
 	s.renewed = true
 	if err := s.endProgram(); err != nil {

@@ -528,7 +528,7 @@ func TestBill(t *testing.T) {
 	if b.life != 10.75 {
 		t.Errorf("the member's life cost %v", b.life)
 	}
-	s := &seat{foreign: &foreigner{bill: b}, crew: &crew{ledger: newLedger(configs.Budget{}, nil, 0, time.Now())}}
+	s := &seat{member: &configs.Member{}, foreign: &foreigner{bill: b}, crew: &crew{ledger: newLedger(configs.Budget{}, nil, 0, time.Now())}}
 	var got []teammate.EventData
 	sink := s.billed(func(e teammate.Event) { got = append(got, e.Data) })
 	for range 2 {

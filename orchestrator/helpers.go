@@ -21,7 +21,7 @@ func (o *Orchestrator) withHelpers(s *seat, workspace *builtin.Tools, team []tea
 		Types: func() []builtin.HelperType { return helperTypes(o.team().Helpers()) },
 		Model: func(h builtin.HelperModel) (teammate.Model, error) { return o.helperModel(s, h) },
 		System: func(kind builtin.HelperType) string {
-			return helperPrompt(s.dir, s.member, kind)
+			return helperPrompt(s.dir, *s.member, kind)
 		},
 		May:       func(tool string) bool { return mayUse(s.member.Tools, tool) },
 		MaxPasses: s.member.Limits.MaxTurns,

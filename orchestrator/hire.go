@@ -94,9 +94,9 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.board = &board{store: c.store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish}
 	c.board.team, c.board.letters = o.team().Name, letters(o.place.Mail())
 	c.board.heard, c.board.closed, c.board.gone = c.heard, c.closed, c.goneReason
-	c.settle = func(ctx context.Context) error { return o.settle(ctx, c) }
-	for _, m := range o.team().Members() {
-		c.board.terms.set(m)
+	c.settle, c.lister = func(ctx context.Context) error { return o.settle(ctx, c) }, c.taskLister()
+	for _, m := range spots(o.team()) {
+		c.board.terms.set(*m)
 		session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
 		if err != nil {
 			return err
@@ -216,7 +216,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 		return err
 	}
 	workdir := teammate.NewWorkdir(s.dir)
-	permissions, err := permissionsOf(s.member, c.live.now().layers.settings)
+	permissions, err := permissionsOf(*s.member, c.live.now().layers.settings)
 	if err != nil {
 		return err
 	}
@@ -229,10 +229,15 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	}
 	limits := s.member.Limits
 	c.ledger.open(s.member.Name, limits, s.agent(), history)
+	var past *teammate.History // what a member has that is not new: of most there is nothing
+	if history.Turns > 0 || len(history.Messages) > 0 {
+		own := history
+		past = &own
+	}
 	options := teammate.Options{
 		Name: s.member.Name, Team: o.team().Name, Lead: s.lead, Kind: kindOf(s.self()),
-		Equip: o.equipment(ctx, s, history, workdir),
-		Hooks: &c.live, Tasks: c.taskLister(), Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
+		Equip: o.equipment(ctx, s, past, workdir),
+		Hooks: &c.live, Tasks: c.lister, Inbox: s, Sink: o.afterTurns(ctx, s, s.billed(c.sinkOf(ctx, s))),
 		SessionID: s.session.Session, Resumed: s.session.Epoch > 1, Turn: history.Turns,
 		Transcript: transcript, History: history, Workdir: workdir,
 		Permissions: permissions, Beside: []string{mail}, Writable: o.writable(s),
@@ -250,12 +255,13 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	return err
 }
 
-// equipment makes a member's agent and tools when its first turn begins.
+// equipment makes a member's agent and tools when its first turn begins. A nil past is
+// that of a new member.
 func (o *Orchestrator) equipment(
-	ctx context.Context, s *seat, history teammate.History, workdir *teammate.Workdir,
+	ctx context.Context, s *seat, past *teammate.History, workdir *teammate.Workdir,
 ) func() (teammate.Agent, []teammate.Tool, error) {
 	return func() (teammate.Agent, []teammate.Tool, error) {
-		history, err := o.clearForAnother(s, history)
+		history, err := o.clearForAnother(s, past)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -29,11 +29,11 @@ func ByHand(team *configs.Team) (*HookHand, error) {
 	}
 	o := (&Orchestrator{place: place}).designed(design{team: team, scripts: checked.scripts, hooks: checked.hooks})
 	c := &crew{processes: NewProcesses()}
-	for _, m := range o.team().Members() {
+	for _, m := range spots(o.team()) {
 		// Any session that is fired for is nobody's, so the lead's seat serves it.
 		s := &seat{member: m, lead: len(c.seats()) == 0, crew: c}
 		s.session.Session = "by hand: " + m.Name
-		if s.permissions, err = permissionsOf(m, o.hooks().settings); err != nil {
+		if s.permissions, err = permissionsOf(*m, o.hooks().settings); err != nil {
 			return nil, err
 		}
 		c.sit(s)

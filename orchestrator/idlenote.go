@@ -246,7 +246,7 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 	lead.showing(nil, in)
 	c.mu.Lock()
 	n := c.digests + 1
-	lead.costs.digest = true
+	c.costs.digest = true
 	c.mu.Unlock()
 	err = c.hand(lead, teammate.Work{Cause: teammate.ByMessage, Inputs: in}, "")
 	c.mu.Lock()
@@ -262,7 +262,7 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 // under an id by which the member's history knows it.
 func (s *seat) taken(ctx context.Context, ids []string) error {
 	s.crew.mu.Lock()
-	s.costs.wasShown(ids, s.watch.pass)
+	s.crew.costs.wasShown(ids, s.watch.pass)
 	s.crew.mu.Unlock()
 	var mail, notes []string
 	for _, id := range ids {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -235,7 +236,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	over := make(chan struct{})
 	close(over) // nobody reads this journal
 	c := &crew{poked: make(chan struct{}, 1), journal: &journal{done: over}, slots: allotment{byLogin: map[string]*slots{"one": {free: 1}}}}
-	s := &seat{crew: c}
+	s := &seat{crew: c, member: &configs.Member{}}
 	s.member.Agent.Name = "one"
 	release, err := s.Admit(ctx)
 	if err != nil {

@@ -179,11 +179,11 @@ func (c *crew) mayHaveMode(byPerson bool, member, mode string) error {
 		return plainly(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
 	}
 	s, ok := c.seat(member)
-	if !ok || byPerson || want <= slices.Index(modes, usualMode(s.member)) {
+	if !ok || byPerson || want <= slices.Index(modes, usualMode(*s.member)) {
 		return nil
 	}
 	return plainly(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
-		member, usualMode(s.member), mode)
+		member, usualMode(*s.member), mode)
 }
 
 // concluded is for a request that was closed just now: what follows from it is

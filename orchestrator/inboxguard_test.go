@@ -29,7 +29,7 @@ func TestGuardAsksPeople(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &crew{store: openStore(t), poked: make(chan struct{}, 1)}
 			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk})
-			s := &seat{crew: c, member: configs.Member{Name: "dev"}, permissions: teammate.Permissions{Ask: []hooks.Rule{rule}}}
+			s := &seat{crew: c, member: &configs.Member{Name: "dev"}, permissions: teammate.Permissions{Ask: []hooks.Rule{rule}}}
 			c.sit(s)
 			stop, err := c.asks.begin(t.Context())
 			if err != nil {

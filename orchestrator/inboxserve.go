@@ -139,7 +139,7 @@ func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
 // awaitGone waits until a member has left.
 func (c *crew) awaitGone(ctx context.Context, s *seat, reply EndReply) (EndReply, error) {
 	c.mu.Lock()
-	left := s.left
+	left := s.untilLeft()
 	c.mu.Unlock()
 	select {
 	case <-left:

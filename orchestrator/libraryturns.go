@@ -23,15 +23,15 @@ func (AfterTurn) EventType() string { return "after_turn" }
 // its next turn waits for them, and before it counts as idle.
 func (o *Orchestrator) afterTurns(ctx context.Context, s *seat, next teammate.Sink) teammate.Sink {
 	// Only the member's goroutine tells of the end of turns, so this needs no lock.
-	var last teammate.TurnEnded
+	atMax := false // the last one had all its passes
 	return func(e teammate.Event) {
 		switch data := e.Data.(type) {
 		case teammate.TurnEnded:
-			last = data
+			atMax = data.Reason == teammate.EndMaxTurns
 		case teammate.Idle:
 			switch data.Reason {
 			case teammate.IdleAvailable, teammate.IdleStopped, teammate.IdleLimited:
-				o.callAfterTurn(ctx, s, last.Reason == teammate.EndMaxTurns, func(told teammate.EventData) {
+				o.callAfterTurn(ctx, s, atMax, func(told teammate.EventData) {
 					next(teammate.Event{Member: e.Member, Turn: e.Turn, Data: told})
 				})
 			}

@@ -21,10 +21,9 @@ import (
 // seat is one member's place in the crew: its session, its inbox, and what the
 // crew knows of it. It is the member's teammate.Inbox.
 type seat struct {
-	member  configs.Member
+	member  *configs.Member // as its team's spec has it; nobody may change it
 	lead    bool
-	late    bool          // it came when the team ran already
-	relief  chan struct{} // closed when it is to leave its seat
+	late    bool // it came when the team ran already
 	session tasks.Member
 	mate    *teammate.Teammate
 	crew    *crew
@@ -33,9 +32,6 @@ type seat struct {
 	// instructions are those of its working copy; nil: of the workspace.
 	instructions *teammate.Instructions
 
-	// work is where the crew puts the next work; at most one waits, because
-	// only an idle member is given any. Closing it sends the member home.
-	work chan teammate.Work
 	// workspace has the workspace tools; nil before the member's first turn.
 	workspace *builtin.Tools
 	// program is an agent that is a program of its own, and foreign what is known
@@ -51,12 +47,17 @@ type seat struct {
 	// equipped and renewed say that it has had an agent, and another before this one;
 	// they belong to its goroutine.
 	equipped, renewed bool
+	settled           bool // it looks for work, and what came of its last turn is seen to; its goroutine's too
 
 	// All below is guarded by crew.mu.
-	relieved     bool          // it is to leave its seat, for another life or for good
-	vacant       bool          // it has, and nothing of it is left
-	rest         time.Duration // how long it rests before it begins anew
-	ended        bool          // its goroutine has ended, or never began
+	next         *teammate.Work // at most one waits, because only an idle member is given any; nil: none
+	home         bool           // there will be no more work
+	resting      bool           // it has no goroutine: resume gives it one
+	resume       func()         // nil until it has begun
+	relieved     bool           // it is to leave its seat, for another life or for good
+	vacant       bool           // it has, and nothing of it is left
+	rest         time.Duration  // how long it rests before it begins anew
+	ended        bool           // its goroutine has ended, or never began
 	sessionBegun bool
 	idle         bool
 	gone         string // why it takes no more turns; empty: it does
@@ -73,15 +74,14 @@ type seat struct {
 	waits        string               // what it waits for before a turn that it has work for; empty: nothing
 	watch        watch
 	stint        stint
-	costs        costs          // the lead's
 	asked        map[string]int // team tools that its program may call now, for it has asked
 	aside        string         // what it waits for in the middle of its turn; empty: nothing
 	slot         func()         // gives back its place among those on one login; nil: it has none
 	leaving      string         // it was asked to end and does: why
 	planned      bool           // its plan was approved
 	quit         context.CancelCauseFunc
-	bye          chan struct{} // closed when it is to leave
-	left         chan struct{} // closed when it has left
+	out          bool          // its life in this seat is over
+	left         chan struct{} // closed when it is; nil until somebody waits for that
 
 	errands map[string]errand // hooks in the background, by id
 }
@@ -99,7 +99,7 @@ func (s *seat) view(now time.Time) seatView {
 	v := seatView{
 		Name: s.member.Name, Lead: s.lead, Idle: s.idle && s.leaving == "", Gone: s.gone != "", Attention: s.attention,
 		Agent: loginOf(s.agent()), Lock: s.lockout.state(now),
-		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(s.member),
+		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(*s.member),
 		Nudged: s.nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ledger.spent(s.member.Name)
@@ -110,35 +110,25 @@ func (s *seat) view(now time.Time) seatView {
 	return v
 }
 
-// Next waits for the next work. While it waits, the member is idle.
+// Next gives the next work. While there is none the member is idle, and rests: whoever
+// has something for it calls rouse.
 func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
-	if s.haltReason() != "" || s.isRelieved() {
-		return teammate.Work{}, io.EOF
-	}
-	s.crew.merges.settle(ctx, s)
-	s.crew.setIdle(s)
-	select {
-	case w, ok := <-s.work:
-		if !ok {
+	if !s.settled {
+		if s.haltReason() != "" || s.isRelieved() {
 			return teammate.Work{}, io.EOF
 		}
-		s.crew.merges.freshen(ctx, s)
-		s.crew.calmed(ctx, s)
-		return w, nil
-	case <-s.bye:
-		return teammate.Work{}, io.EOF
-	case <-s.relief:
-		select { // what it was given just before is its own
-		case w, ok := <-s.work:
-			if ok {
-				return w, nil
-			}
-		default:
-		}
-		return teammate.Work{}, io.EOF
-	case <-ctx.Done():
-		return teammate.Work{}, context.Cause(ctx)
+		s.crew.merges.settle(ctx, s)
+		s.settled = true
+		s.crew.setIdle(s)
 	}
+	w, err := s.take(ctx)
+	if err != nil {
+		return teammate.Work{}, err
+	}
+	s.settled = false
+	s.crew.merges.freshen(ctx, s)
+	s.crew.calmed(ctx, s)
+	return w, nil
 }
 
 // Waiting returns the mail that may be shown in the middle of a turn.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -74,7 +75,7 @@ func benchCrew(b *testing.B) *crew {
 		if err != nil {
 			b.Fatal(err)
 		}
-		s := &seat{crew: c, session: session}
+		s := &seat{crew: c, member: &configs.Member{}, session: session}
 		s.member.Name = name
 		c.sit(s)
 	}

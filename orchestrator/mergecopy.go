@@ -53,7 +53,7 @@ func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
 // the workspace.
 func (d *mergeDesk) writtenByOthers(s *seat) bool {
 	return slices.ContainsFunc(d.c.seats(), func(o *seat) bool {
-		return o != s && o.tree == nil && canWrite(o.member) && o.goneReason() == ""
+		return o != s && o.tree == nil && canWrite(*o.member) && o.goneReason() == ""
 	})
 }
 
@@ -65,7 +65,7 @@ func (d *mergeDesk) writtenByOthers(s *seat) bool {
 func (d *mergeDesk) prepare(ctx context.Context, dir string) error {
 	t := d.c.trees
 	own := ownTree{Top: dir, Root: t.rootIn(dir)}
-	nobody := &seat{crew: d.c, member: configs.Member{Name: "merge"}, dir: own.Root, tree: &own}
+	nobody := &seat{crew: d.c, member: &configs.Member{Name: "merge"}, dir: own.Root, tree: &own}
 	if err := t.include(ctx, nobody, own); err != nil {
 		return fmt.Errorf("worktree.include: %w", err)
 	}

@@ -38,7 +38,7 @@ func TestPastWrites(t *testing.T) {
 		configs.ACP:     "[13 14] dev[11 30]",
 	} {
 		p.told = map[string]bool{}
-		s := &seat{member: configs.Member{Name: "dev", Agent: configs.Agent{Kind: kind}}}
+		s := &seat{member: &configs.Member{Name: "dev", Agent: configs.Agent{Kind: kind}}}
 		var got []string
 		for _, span := range p.of(s) {
 			got = append(got, fmt.Sprintf("%s[%d %d]", span.Who, span.From.Unix(), span.To.Unix()))
@@ -80,7 +80,7 @@ func TestSharedWatches(t *testing.T) {
 	}
 	w := &sharedWrites{team: func() *configs.Team { return team }}
 	free, tree := &seat{}, &seat{tree: &ownTree{Branch: "b"}}
-	byHook := &seat{tree: &ownTree{}, member: configs.Member{Owns: []string{"docs"}}}
+	byHook := &seat{tree: &ownTree{}, member: &configs.Member{Owns: []string{"docs"}}}
 	if !w.watches(free) || w.watches(tree) || !w.watches(byHook) || !w.mayWrite(byHook, "docs/law") || w.mayWrite(byHook, "law") {
 		t.Error("somebody is looked at who need not be, or not who must")
 	}

@@ -151,7 +151,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) team
 		return toolError(plainly(ErrEmpty, "the plan is empty; write into \"plan\" what you mean to do"))
 	}
 	if teammate.SettledByHook(ctx) {
-		return s.approvedByHook(ctx, in, string(usualMode(s.member)))
+		return s.approvedByHook(ctx, in, string(usualMode(*s.member)))
 	}
 	if r, decided := s.planHooks(ctx, in); decided {
 		return r
@@ -192,7 +192,7 @@ func (s *seat) planHooks(ctx context.Context, in planInput) (r teammate.ToolResu
 		var more struct {
 			Permissions []hooks.PermissionUpdate `json:"updatedPermissions"`
 		}
-		mode := string(usualMode(s.member))
+		mode := string(usualMode(*s.member))
 		if decision, ok := out.Output["decision"]; ok && json.Unmarshal(decision, &more) == nil {
 			for _, u := range more.Permissions {
 				if u.Type == "setMode" {
@@ -299,7 +299,7 @@ func (c *crew) planSettled(ctx context.Context, r tasks.Request) error {
 	}
 	mode := r.Mode
 	if mode == "" {
-		mode = string(usualMode(s.member))
+		mode = string(usualMode(*s.member))
 	}
 	return c.leavePlanning(ctx, s, mode)
 }

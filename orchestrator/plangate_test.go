@@ -198,7 +198,7 @@ func TestPlanOfTheLead(t *testing.T) {
 // TestMayGrant: a member lets another do no more than its spec does.
 func TestMayGrant(t *testing.T) {
 	c := &crew{}
-	c.sit(&seat{member: configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}, crew: c})
+	c.sit(&seat{member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}, crew: c})
 	b := newInbox(c, &configs.Team{})
 	plan := tasks.Request{Kind: tasks.AskPlan, Member: "dev", To: "lead"}
 	for _, tc := range []struct {

@@ -148,7 +148,7 @@ func policyCrew(t *testing.T, list ...tasks.New) *crew {
 	t.Helper()
 	c := &crew{store: openStore(t)}
 	for i, name := range []string{"lead", "dev", "ops"} {
-		s := &seat{member: configs.Member{Name: name}, lead: i == 0, crew: c}
+		s := &seat{member: &configs.Member{Name: name}, lead: i == 0, crew: c}
 		s.session.Session = "session-" + name
 		if name == "ops" {
 			s.member.Tools = []string{"Read"}

@@ -31,7 +31,7 @@ func TestTooOften(t *testing.T) {
 		"it broke": {Given: true},
 		"it broke; it was started again 2 times in 1m0s, and is not any more": {Max: 2, Within: time.Minute, Given: true},
 	} {
-		if got := c.tooOften(&seat{member: configs.Member{Restart: r}}, "it broke"); got != want {
+		if got := c.tooOften(&seat{member: &configs.Member{Restart: r}}, "it broke"); got != want {
 			t.Errorf("%+v: %q", r, got)
 		}
 	}

@@ -55,9 +55,7 @@ func (c *crew) relieve(s *seat) {
 		return
 	}
 	s.relieved, s.idle = true, false
-	if s.relief != nil {
-		close(s.relief)
-	}
+	s.rouse()
 }
 
 // noteEnd notes that a member's goroutine has ended.
@@ -187,7 +185,7 @@ func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (
 	if err != nil {
 		return nil, fmt.Errorf("member %s: %w", m.Name, err)
 	}
-	s := newSeat(c, m, m.Name == o.team().Lead.Name)
+	s := newSeat(c, &m, m.Name == o.team().Lead.Name)
 	s.session, s.late = session, true
 	if err := o.seatMember(ctx, c, s); err != nil {
 		s.gone = "it could not be started: " + err.Error()
@@ -202,10 +200,8 @@ func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (
 }
 
 // newSeat makes a seat for a member.
-func newSeat(c *crew, m configs.Member, lead bool) *seat {
-	return &seat{
-		member: m, lead: lead, crew: c, work: make(chan teammate.Work, 1), relief: make(chan struct{}),
-	}
+func newSeat(c *crew, m *configs.Member, lead bool) *seat {
+	return &seat{member: m, lead: lead, crew: c}
 }
 
 // enter lets a member that has a seat begin.

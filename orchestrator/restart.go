@@ -77,7 +77,7 @@ func (f failures) next(r configs.Restart, now time.Time) (after failures, rest t
 // Counts are by name and not by seat, because each life of a member has a seat of its
 // own. They are not in the store: a team that people start again begins with none.
 func (c *crew) failed(s *seat, reason string) (rest time.Duration, ok bool) {
-	policy := restartOf(s.member)
+	policy := restartOf(*s.member)
 	c.mu.Lock()
 	if c.falls == nil {
 		c.falls = map[string]failures{}
@@ -112,7 +112,7 @@ func (c *crew) fall(ctx context.Context, s *seat, reason string) {
 
 // tooOften says why a member is not started again.
 func (c *crew) tooOften(s *seat, reason string) string {
-	policy := restartOf(s.member)
+	policy := restartOf(*s.member)
 	if policy.Max == 0 {
 		return reason
 	}

@@ -3,12 +3,24 @@ package orchestrator
 import (
 	"slices"
 	"sync/atomic"
+
+	"github.com/coveyteam/covey/configs"
 )
 
 // seating is who has a seat in a crew: the lead first, then as the spec has them.
 // A spec may change while the team runs, so a list, once it is there, is never
 // changed: who holds one goes through it in peace, and the next look shows another.
 type seating struct{ list atomic.Pointer[[]*seat] }
+
+// spots are a team's members as they stand in its spec, the lead first. Seats point to
+// them: copies of them all would be a part of what an idle member costs.
+func spots(team *configs.Team) []*configs.Member {
+	list := []*configs.Member{&team.Lead}
+	for i := range team.Teammates {
+		list = append(list, &team.Teammates[i])
+	}
+	return list
+}
 
 // seats are the members' seats now. Nobody may change the list.
 func (c *crew) seats() []*seat {

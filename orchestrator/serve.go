@@ -11,16 +11,19 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// serve runs one member until it takes no more turns, and sees to what it
-// leaves behind.
+// serve begins the life of one member.
 func (c *crew) serve(ctx context.Context, s *seat) {
-	defer c.noteEnd(s)
 	if !c.setUpTree(ctx, s) {
+		c.noteEnd(s)
 		return
 	}
-	ctx = c.own(ctx, s)
-	defer close(s.left)
-	err := s.mate.Run(ctx)
+	c.goOn(c.own(ctx, s), s)
+}
+
+// lived sees to what a member leaves behind whose Run came back with err.
+func (c *crew) lived(ctx context.Context, s *seat, err error) {
+	defer c.noteEnd(s)
+	defer s.parts()
 	c.short.note(err)
 	// Before its tasks are anybody else's: its agent must not work at them any more.
 	c.act(ctx, s, s.endProgram())

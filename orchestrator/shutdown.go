@@ -154,20 +154,19 @@ func answererName(name string) string {
 //
 // The first reason stays: a member that is asked to end twice leaves once. The goroutine
 // is counted among the members, so the team's end waits for it; the detached ctx lets it
-// finish its kill although the request that it came from is over. bye and left are of one
-// life of the member, and are read under the lock for that.
+// finish its kill although the request that it came from is over.
 func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace time.Duration) {
 	c.mu.Lock()
 	first := s.leaving == ""
 	if first {
 		s.leaving, s.halting = reason, reason
 	}
-	bye, left := s.bye, s.left
+	begun, left := s.resume != nil, s.untilLeft()
+	s.rouse() // if it waits for work, it goes at once
 	c.mu.Unlock()
-	if !first || bye == nil { // not begun yet: it goes as soon as it looks for work
+	if !first || !begun { // not begun yet: it goes as soon as it looks for work
 		return
 	}
-	close(bye) // if it waits for work, it goes at once
 	ctx, done := c.asks.beside(ctx)
 	c.members.Go(func() { // ends when the member has gone, or with the team
 		defer done()
@@ -193,13 +192,12 @@ func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace 
 // own makes the context of one member, and what it takes to see it off.
 //
 // quit ends the member alone and its cause says why (errLeaves), which tells such an end
-// from the end of the team. bye is closed to make a waiting member look up, left when it
-// has gone. They are made anew for each life.
+// from the end of the team. resume runs it on once it rests.
 func (c *crew) own(ctx context.Context, s *seat) context.Context {
 	ctx, quit := context.WithCancelCause(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.quit, s.bye, s.left = quit, make(chan struct{}), make(chan struct{})
+	s.quit, s.resume = quit, func() { c.members.Go(func() { c.goOn(ctx, s) }) }
 	return ctx
 }
 
@@ -230,11 +228,11 @@ func (c *crew) afterCall(s *seat) {
 // killMember ends a member that did not leave by itself, and all that it runs.
 func (c *crew) killMember(s *seat) {
 	c.mu.Lock()
-	quit := s.quit
-	c.mu.Unlock()
-	if quit != nil {
-		quit(errLeaves)
+	if s.quit != nil {
+		s.quit(errLeaves)
+		s.rouse()
 	}
+	c.mu.Unlock()
 	c.processes.KillOf(s.member.Name)
 }
 

@@ -163,7 +163,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 func TestMayEnd(t *testing.T) {
 	c := &crew{board: &board{members: []string{"lead", "dev", "ops"}}}
 	for i, name := range []string{"lead", "dev", "ops"} {
-		s := &seat{crew: c, lead: i == 0}
+		s := &seat{crew: c, member: &configs.Member{}, lead: i == 0}
 		s.member.Name = name
 		c.sit(s)
 	}
@@ -188,7 +188,7 @@ func TestMayEnd(t *testing.T) {
 func TestAskToEndWantsTime(t *testing.T) {
 	c := &crew{board: &board{members: []string{"lead", "dev"}}}
 	for i, name := range c.board.members {
-		s := &seat{crew: c, lead: i == 0}
+		s := &seat{crew: c, member: &configs.Member{}, lead: i == 0}
 		s.member.Name = name
 		c.sit(s)
 	}
@@ -202,7 +202,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 // all its own tasks, which are open again one after another before it is gone.
 func TestWhoLeavesGetsNothing(t *testing.T) {
 	c := &crew{ledger: newLedger(configs.Budget{}, priceList{}, 0, time.Now())}
-	s := &seat{crew: c, idle: true}
+	s := &seat{crew: c, member: &configs.Member{}, idle: true}
 	s.member.Name, s.member.SelfClaim = "dev", true
 	look := scene{Seats: []seatView{{Name: "lead", Lead: true, Idle: true}, s.view(time.Now())}}
 	look.Tasks = []tasks.Task{task("1", tasks.Pending, "")}

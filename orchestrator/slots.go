@@ -145,7 +145,7 @@ func (c *crew) parallel(members []configs.Member) map[string]int {
 func (c *crew) allotSeats() {
 	var members []configs.Member
 	for _, s := range c.seats() {
-		members = append(members, s.member)
+		members = append(members, *s.member)
 	}
 	c.allot(members)
 }

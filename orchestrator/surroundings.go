@@ -36,8 +36,9 @@ func (c *crew) surround(opts *teammate.Options, s *seat) {
 	}
 	opts.Instructions = c.instructionsOf(s)
 	if opts.Instructions != nil { // a model that covey asks itself
+		workdir := opts.Workdir // and not opts, which would then live as long as the member
 		opts.Commands = func(name string) (teammate.PromptCommand, bool) {
-			return teammate.FindCommand(opts.Workdir.Root(), name)
+			return teammate.FindCommand(workdir.Root(), name)
 		}
 	}
 	opts.Files, opts.WatchNames = c.around.files, c.live.watchNames

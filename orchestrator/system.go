@@ -33,7 +33,7 @@ func systemPrompt(team *configs.Team, s *seat) string {
 	if s.lead {
 		b.WriteString("As the lead you break the goal down into tasks, see that they get done, and report in the end.\n")
 	}
-	b.WriteString(planPrompt(me))
+	b.WriteString(planPrompt(*me))
 	if me.Instructions != "" {
 		b.WriteString("\n" + me.Instructions + "\n")
 	}

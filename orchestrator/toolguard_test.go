@@ -49,7 +49,7 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 // guardRig is a crew of one member, whose hooks answer as told.
 func guardRig(kind configs.AgentKind, out hooks.Outcome, err error) (*crew, *[]string) {
 	var asked []string
-	s := &seat{member: configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
+	s := &seat{member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
 	s.fire = func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
 		asked = append(asked, p.(hooks.PreToolUseInput).ToolName)
 		return out, err

@@ -234,7 +234,7 @@ func isolationOf(m configs.Member, members []configs.Member, able bool) configs.
 // working copy. Its agent has not begun.
 func (t *trees) settle(ctx context.Context, s *seat) error {
 	s.dir = t.o.team().Workspace
-	if isolationOf(s.member, t.o.team().Members(), t.repo != nil) != configs.InWorktree {
+	if isolationOf(*s.member, t.o.team().Members(), t.repo != nil) != configs.InWorktree {
 		t.warnOfSharing(s)
 		t.leave(ctx, s.member.Name)
 		return nil
@@ -310,7 +310,7 @@ func (t *trees) warn(format string, args ...any) {
 // lies in a repository: whoever relies on the default wants to know.
 func (t *trees) warnOfSharing(s *seat) {
 	members := t.o.team().Members()
-	if t.fault == nil || s.member.Isolation != "" || isolationOf(s.member, members, true) != configs.InWorktree {
+	if t.fault == nil || s.member.Isolation != "" || isolationOf(*s.member, members, true) != configs.InWorktree {
 		return
 	}
 	if !inRepository(t.o.team().Workspace) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -122,8 +123,7 @@ func (t *trees) fire(ctx context.Context, s *seat, p hooks.Payload) (hooks.Outco
 func (t *trees) fireRemoved(ctx context.Context, member, path string) {
 	s, ok := t.c.seat(member)
 	if !ok {
-		s = &seat{lead: false}
-		s.member.Name = member
+		s = &seat{member: &configs.Member{Name: member}}
 	}
 	if _, err := t.fire(ctx, s, hooks.WorktreeRemoveInput{WorktreePath: path}); err != nil && ctx.Err() == nil {
 		t.warn("the WorktreeRemove hooks for %s could not run: %v", path, err)

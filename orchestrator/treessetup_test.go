@@ -180,8 +180,8 @@ func TestWhereMembersWork(t *testing.T) {
 	o := g.orchestrator(Options{})
 	c := &crew{}
 	c.trees = &trees{o: o, c: c, by: map[string]ownTree{"ana": {Root: "/w/ana", Branch: "covey/crew/ana"}}}
-	ana := &seat{crew: c, member: o.team().Teammates[0], dir: "/w/ana", tree: &ownTree{Root: "/w/ana", Branch: "covey/crew/ana"}}
-	ben := &seat{crew: c, member: o.team().Teammates[1], dir: g.dir}
+	ana := &seat{crew: c, member: &o.team().Teammates[0], dir: "/w/ana", tree: &ownTree{Root: "/w/ana", Branch: "covey/crew/ana"}}
+	ben := &seat{crew: c, member: &o.team().Teammates[1], dir: g.dir}
 	c.sit(ana)
 	c.sit(ben)
 	for _, want := range []string{"You work in /w/ana, a git working copy of your own on the branch covey/crew/ana", "do not use git stash", "- ana: covey/crew/ana"} {

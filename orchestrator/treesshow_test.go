@@ -31,7 +31,7 @@ func (g grove) standing() *crew {
 		g.t.Fatal(err)
 	}
 	for _, m := range o.team().Members() {
-		s := &seat{crew: c, member: m, lead: m.Name == "lead", dir: g.dir}
+		s := &seat{crew: c, member: &m, lead: m.Name == "lead", dir: g.dir}
 		if own, ok := c.trees.by[m.Name]; ok {
 			s.dir, s.tree = own.Root, &own
 		}
@@ -165,7 +165,7 @@ func TestDiskUse(t *testing.T) {
 func TestNameless(t *testing.T) {
 	g := newGrove(t, groveFiles("true", "true", ""))
 	o := g.orchestrator(Options{})
-	s := &seat{member: configs.Member{Name: "ana"}, tree: &ownTree{}}
+	s := &seat{member: &configs.Member{Name: "ana"}, tree: &ownTree{}}
 	unnamed := &trees{o: o}
 	if env := strings.Join(unnamed.nameless(s), " "); !strings.Contains(env, "GIT_AUTHOR_EMAIL=ana@crew.covey.invalid") {
 		t.Errorf("%q", env)

@@ -31,6 +31,11 @@ var ErrInterrupted = errors.New("interrupted")
 // holds the hook's reason. Such a member is not to be started again by itself.
 var ErrHalted = errors.New("halted by a hook")
 
+// ErrResting is what an Inbox may answer with in Next when it has nothing for its member
+// and calls Run again by itself: a member at rest then costs no goroutine. It is neither
+// wrapped nor told to anybody.
+var ErrResting = errors.New("the member rests until Run is called again")
+
 // APIError is a model request that failed. Type is one of the StopFailure
 // errors of HOOKS.md section 6.
 type APIError struct {

@@ -124,6 +124,7 @@ type fakeInbox struct {
 	waiting []Input
 	taken   []string
 	hold    bool  // wait for ctx instead of io.EOF
+	rests   bool  // say ErrResting instead of io.EOF
 	broken  error // what Waiting and Taken fail with
 	idle    func()
 	onTaken func()
@@ -142,8 +143,11 @@ func (b *fakeInbox) Next(ctx context.Context) (Work, error) {
 		b.mu.Unlock()
 		return w, nil
 	}
-	hold := b.hold
+	hold, rests := b.hold, b.rests
 	b.mu.Unlock()
+	if rests {
+		return Work{}, ErrResting
+	}
 	if !hold {
 		return Work{}, io.EOF
 	}

@@ -69,7 +69,7 @@ type past struct {
 // readTranscript reads all lines. Lines at the end that are no JSON are left
 // out of past.end: what a power cut leaves of lines that were never synced.
 func readTranscript(file io.Reader) (*past, error) {
-	p := &past{h: History{Steps: map[int]int{}, Delivered: map[string]bool{}}}
+	p := &past{}
 	r := bufio.NewReaderSize(file, 256<<10)
 	var at int64
 	var buf []byte
@@ -196,6 +196,9 @@ func (p *past) addAssistant(ln line) {
 // Served is how often which steps of an agent's script have served, by its voice.
 func (h *History) Served(voice string) map[int]int {
 	if voice == "" {
+		if h.Steps == nil {
+			h.Steps = map[int]int{}
+		}
 		return h.Steps
 	}
 	if h.Voices == nil {
@@ -216,9 +219,13 @@ func (p *past) spend(ln line) {
 }
 
 func (p *past) deliver(id string) {
-	if id != "" {
-		p.h.Delivered[id] = true
+	if id == "" {
+		return
 	}
+	if p.h.Delivered == nil {
+		p.h.Delivered = map[string]bool{}
+	}
+	p.h.Delivered[id] = true
 }
 
 // history is what the whole file told. A turn without a message was cut off

@@ -15,7 +15,7 @@ import (
 type Teammate struct {
 	opts  Options
 	tools map[string]*tool
-	begun atomic.Bool
+	begun atomic.Bool // Run runs, or has ended for good
 
 	interrupt   sync.Mutex
 	interrupter context.CancelCauseFunc // cancels the running turn; nil between turns
@@ -37,11 +37,12 @@ type Teammate struct {
 	used    *meter        // tokens that no turn has told yet, of helpers and hooks
 
 	// What follows belongs to the goroutine of Run.
-	turns  int             // number of the last turn begun
-	seen   map[string]bool // ids that the transcript shows
-	kept   []Input         // what the next prompt begins with
-	ledger ledger          // tool calls without a result
-	asides asides          // hooks that run beside the turns
+	entered bool            // the session has begun
+	turns   int             // number of the last turn begun
+	seen    map[string]bool // ids that the transcript shows
+	kept    []Input         // what the next prompt begins with
+	ledger  ledger          // tool calls without a result
+	asides  asides          // hooks that run beside the turns
 
 	title string // of the session, as hooks have named it
 	first string // what a hook has the lead asked first; empty: nothing
@@ -71,14 +72,21 @@ func New(opts Options) (*Teammate, error) {
 		kept:  opts.History.Kept,
 	}
 	t.rights = &rights{p: opts.Permissions, folders: slices.Clone(opts.Beside)}
-	if t.seen == nil {
-		t.seen = map[string]bool{}
-	}
 	if opts.History.Cut != nil {
 		t.ledger.open = opts.History.Cut.Open
 	}
 	t.opts.History.Messages = nil // they may be large, and are the agent's now
 	return t, nil
+}
+
+// see notes that the transcript shows these messages.
+func (t *Teammate) see(ids []string) {
+	if t.seen == nil {
+		t.seen = map[string]bool{}
+	}
+	for _, id := range ids {
+		t.seen[id] = true
+	}
 }
 
 // check finds what is missing, so that nothing has to be checked later.
@@ -103,20 +111,22 @@ func (o Options) check() error {
 // that wraps ErrHalted). Any other error means that the member cannot go on:
 // its transcript cannot be written, its inbox cannot be read, or its agent is
 // broken. SessionEnd hooks have run when it returns. A Teammate runs once.
+//
+// An inbox that says ErrResting makes Run return just that, with nothing ended: whoever
+// runs the member calls Run again, with the same ctx, once there is something to do.
 func (t *Teammate) Run(ctx context.Context) error {
 	if !t.begun.CompareAndSwap(false, true) {
 		return fmt.Errorf("member %q: Run was called twice", t.opts.Name)
 	}
-	t.emit(MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
-	unwatch := t.watchFiles(ctx)
-	err := t.startSession(ctx)
-	if err == nil {
-		err = t.mourn(ctx, t.opts.History.Helpers)
-	}
+	err := t.enter(ctx)
 	if err == nil {
 		err = t.work(ctx)
 	}
-	unwatch()
+	if errors.Is(err, ErrResting) {
+		t.begun.Store(false)
+		return err
+	}
+	t.unwatch()
 	t.beside.stop()
 	t.asides.end(ctx)
 	t.settle(ctx)
@@ -134,20 +144,35 @@ func (t *Teammate) Run(ctx context.Context) error {
 	return err
 }
 
-// work is the member's life: first the turn that a crash cut off, then one
-// turn for each piece of work.
-func (t *Teammate) work(ctx context.Context) error {
+// enter begins the session when Run is called first, with the turns that nobody has
+// to hand out: the one that a crash cut off, and what a hook has the lead asked.
+func (t *Teammate) enter(ctx context.Context) error {
+	if t.entered {
+		return nil
+	}
+	t.entered = true
+	t.emit(MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
+	t.watchFiles(ctx)
+	if err := t.startSession(ctx); err != nil {
+		return err
+	}
+	if err := t.mourn(ctx, t.opts.History.Helpers); err != nil {
+		return err
+	}
 	if cut := t.opts.History.Cut; cut != nil {
 		if err := t.admitted(ctx, func() error { return t.resumeTurn(ctx, cut) }); err != nil {
 			return err
 		}
 	}
-	if t.first != "" {
-		first := Work{Cause: ByGoal, Inputs: []Input{{Kind: FromPerson, Text: t.first}}}
-		if err := t.admitted(ctx, func() error { return t.takeTurn(ctx, first) }); err != nil {
-			return err
-		}
+	if t.first == "" {
+		return nil
 	}
+	first := Work{Cause: ByGoal, Inputs: []Input{{Kind: FromPerson, Text: t.first}}}
+	return t.admitted(ctx, func() error { return t.takeTurn(ctx, first) })
+}
+
+// work is the member's life: one turn for each piece of work.
+func (t *Teammate) work(ctx context.Context) error {
 	for {
 		work, err := t.opts.Inbox.Next(ctx)
 		switch {
@@ -155,6 +180,8 @@ func (t *Teammate) work(ctx context.Context) error {
 			return context.Cause(ctx)
 		case errors.Is(err, io.EOF):
 			return nil
+		case errors.Is(err, ErrResting):
+			return ErrResting
 		case err != nil:
 			return fmt.Errorf("inbox: %w", err)
 		case len(work.Inputs) == 0:

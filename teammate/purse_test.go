@@ -136,7 +136,7 @@ func TestNotesOfTurnTimeout(t *testing.T) {
 			time.Sleep(time.Minute)
 			for _, in := range u.notes() {
 				levels = append(levels, in.MessageID)
-				u.t.seen[in.MessageID] = true
+				u.t.see([]string{in.MessageID})
 			}
 		}
 		equal(t, "notes", levels, []string{

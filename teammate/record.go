@@ -160,9 +160,7 @@ func (t *Teammate) confirm(ids []string) error {
 	if err := t.opts.Transcript.sync(); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		t.seen[id] = true
-	}
+	t.see(ids)
 	notes, ids := splitNotes(ids)
 	if len(notes) > 0 && t.opts.Purse != nil {
 		t.opts.Purse.Shown(notes)

@@ -28,7 +28,8 @@ type TaskCloser interface {
 // Inbox hands a member its work.
 type Inbox interface {
 	// Next waits for the next work. The member is idle while it waits.
-	// It fails when ctx ends or the member is to take no more turns (io.EOF).
+	// It fails when ctx ends or the member is to take no more turns (io.EOF). One
+	// that need not wait fails with ErrResting.
 	Next(ctx context.Context) (Work, error)
 	// Waiting returns mail that came in since and may be shown in the middle
 	// of a turn; none is not an error. What it has returned it returns again

@@ -22,7 +22,10 @@ type tool struct {
 
 // resolveTools checks the tools of a member and indexes them by name.
 func resolveTools(list []Tool) (map[string]*tool, error) {
-	tools := map[string]*tool{}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	tools := make(map[string]*tool, len(list))
 	for _, t := range list {
 		spec := t.Spec()
 		if spec.Name == "" || tools[spec.Name] != nil {

@@ -97,40 +97,53 @@ func (h *Watch) Next(ctx context.Context) (FileChange, error) {
 // watching is what a member has watched: the names that its FileChanged hooks
 // listen to, in the directory that it is in, and what hooks have asked for.
 type watching struct {
-	watch *Watch // nil: nothing is watched
-	// listen begins to hear of changes, once. Members that watch nothing are most of a
-	// large team, and a goroutine for each would be half of what an idle one costs.
-	listen func()
-
 	mu    sync.Mutex
 	asked []string // by watchPaths
+	watch *Watch   // nil: nothing has been watched so far
+	// listen begins to hear of changes; nil before the session and behind its end.
+	// Members that watch nothing are most of a large team: they have neither a Watch
+	// nor a goroutine.
+	listen  func(*Watch) (cancel context.CancelFunc)
+	cancel  context.CancelFunc // ends hearing of changes; nil when watch is
+	running sync.WaitGroup
 }
 
-// watchFiles begins to fire FileChanged, in turns and between them, until stop
-// is called; then none runs any more.
-func (t *Teammate) watchFiles(ctx context.Context) (stop func()) {
+// watchFiles begins to fire FileChanged, in turns and between them, until unwatch
+// is called or ctx ends.
+func (t *Teammate) watchFiles(ctx context.Context) {
 	if t.opts.Files == nil {
-		return func() {}
+		return
 	}
-	t.watching.watch = t.opts.Files.Watch()
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	t.watching.listen = sync.OnceFunc(func() { running.Go(func() { t.hearChanges(ctx) }) })
+	t.watching.mu.Lock()
+	t.watching.listen = func(watch *Watch) context.CancelFunc {
+		ctx, cancel := context.WithCancel(ctx)
+		t.watching.running.Go(func() { t.hearChanges(ctx, watch) })
+		return cancel
+	}
+	t.watching.mu.Unlock()
 	t.outsideTurn().rewatch()
-	return func() {
-		t.watching.mu.Lock()
-		t.watching.listen = func() {} // nobody waits for one that begins from here on
-		t.watching.mu.Unlock()
-		cancel()
-		running.Wait()
-		_ = t.watching.watch.Set(nil) // watching nothing cannot fail
+}
+
+// unwatch ends what watchFiles began. No FileChanged hook runs any more when it
+// returns.
+func (t *Teammate) unwatch() {
+	w := &t.watching
+	w.mu.Lock()
+	w.listen = nil // nobody waits for one that begins from here on
+	watch, cancel := w.watch, w.cancel
+	w.mu.Unlock()
+	if watch == nil {
+		return
 	}
+	cancel()
+	w.running.Wait()
+	_ = watch.Set(nil) // watching nothing cannot fail
 }
 
 // hearChanges fires FileChanged for each change until ctx ends.
-func (t *Teammate) hearChanges(ctx context.Context) {
+func (t *Teammate) hearChanges(ctx context.Context, watch *Watch) {
 	for {
-		change, err := t.watching.watch.Next(ctx)
+		change, err := watch.Next(ctx)
 		if err != nil {
 			return
 		}
@@ -153,11 +166,11 @@ func (u *turn) fileChanged(ctx context.Context, c FileChange) {
 // rewatch has those files watched that are wanted now.
 func (u *turn) rewatch() {
 	t := u.t
-	if t.watching.watch == nil {
-		return
-	}
 	t.watching.mu.Lock()
 	defer t.watching.mu.Unlock()
+	if t.watching.listen == nil {
+		return
+	}
 	paths := slices.Clone(t.watching.asked)
 	if t.opts.WatchNames != nil {
 		paths = append(paths, t.opts.WatchNames()...)
@@ -169,8 +182,12 @@ func (u *turn) rewatch() {
 		}
 		paths[i] = filepath.Clean(path)
 	}
-	if len(paths) > 0 {
-		t.watching.listen()
+	if t.watching.watch == nil {
+		if len(paths) == 0 {
+			return
+		}
+		t.watching.watch = t.opts.Files.Watch()
+		t.watching.cancel = t.watching.listen(t.watching.watch)
 	}
 	if err := t.watching.watch.Set(paths); err != nil {
 		u.warn("FileChanged: %v", err)
