@@ -9,19 +9,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/configs"
 )
 
 // BenchmarkIdleMembers measures what an idle member costs: a team of 1,000
 // scripted members is started, and once all of them are idle the heap, the
-// stacks and the goroutines are compared with a team of one.
+// stacks and the goroutines are compared with a team of one. open-ms is the time until then,
+// first start of the team.
 func BenchmarkIdleMembers(b *testing.B) {
 	const members = 1000
 	for b.Loop() {
 		one, many := restingTeam(b, 1), restingTeam(b, members)
 		b.ReportMetric(float64(many.bytes-one.bytes)/(members-1), "B/member")
 		b.ReportMetric(float64(many.goroutines-one.goroutines)/(members-1), "goroutines/member")
+		b.ReportMetric(float64(many.opened.Milliseconds()), "open-ms")
 	}
 }
 
@@ -29,6 +32,7 @@ func BenchmarkIdleMembers(b *testing.B) {
 type load struct {
 	bytes      int64
 	goroutines int
+	opened     time.Duration // until all members had begun and were idle
 }
 
 // restingTeam starts a team, waits until everybody is idle, measures, and ends
@@ -57,7 +61,7 @@ func restingTeam(b testing.TB, members int) load {
 	if err != nil {
 		b.Fatal(err)
 	}
-	before := measured()
+	before, begun := measured(), time.Now()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan error, 1)
@@ -79,6 +83,7 @@ func restingTeam(b testing.TB, members int) load {
 		}
 		atWork = slices.ContainsFunc(status.Members, func(m MemberStatus) bool { return m.State != "idle" })
 	}
+	opened := time.Since(begun)
 	after := measured()
 	if err := c.Close(); err != nil {
 		b.Error(err)
@@ -87,7 +92,7 @@ func restingTeam(b testing.TB, members int) load {
 	if err := <-done; err != nil {
 		b.Error(err)
 	}
-	return load{after.bytes - before.bytes, after.goroutines - before.goroutines}
+	return load{after.bytes - before.bytes, after.goroutines - before.goroutines, opened}
 }
 
 func measured() load {
@@ -95,5 +100,5 @@ func measured() load {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return load{int64(m.HeapAlloc + m.StackInuse), runtime.NumGoroutine()}
+	return load{bytes: int64(m.HeapAlloc + m.StackInuse), goroutines: runtime.NumGoroutine()}
 }

@@ -79,7 +79,7 @@ func TestSharedWatches(t *testing.T) {
 		t.Errorf("without owns and protect there are %d layers", len(got))
 	}
 	w := &sharedWrites{team: func() *configs.Team { return team }}
-	free, tree := &seat{}, &seat{tree: &ownTree{Branch: "b"}}
+	free, tree := &seat{member: &configs.Member{}}, &seat{member: &configs.Member{}, tree: &ownTree{Branch: "b"}}
 	byHook := &seat{tree: &ownTree{}, member: &configs.Member{Owns: []string{"docs"}}}
 	if !w.watches(free) || w.watches(tree) || !w.watches(byHook) || !w.mayWrite(byHook, "docs/law") || w.mayWrite(byHook, "law") {
 		t.Error("somebody is looked at who need not be, or not who must")

@@ -2,11 +2,15 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +37,60 @@ func BenchmarkWakeup(b *testing.B) {
 			return err
 		})
 	})
+	b.Run("peer", pollingPeer)
+}
+
+// peerPoll is how often a member of the best-known agent host looks into its inbox when
+// it runs in the host's process; in a process of its own it is once a second.
+const peerPoll = 500 * time.Millisecond
+
+// pollingPeer measures how long a message takes there: it is put into a JSON file, which
+// the receiver reads now and then. It may come at any moment between two looks.
+func pollingPeer(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "inbox.json")
+	read := make(chan struct{})
+	stop := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		looks := time.NewTicker(peerPoll)
+		defer looks.Stop()
+		for {
+			select {
+			case <-looks.C:
+			case <-stop:
+				return
+			}
+			var mail []Send
+			if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &mail) == nil && len(mail) > 0 {
+				_ = os.Remove(path)
+				read <- struct{}{}
+			}
+		}
+	})
+	var took []time.Duration
+	for b.Loop() {
+		time.Sleep(rand.N(peerPoll))
+		begun := time.Now()
+		data, err := json.Marshal([]Send{{To: "m1", Text: "Are you there?"}})
+		if err == nil {
+			err = errors.Join(os.WriteFile(path+".part", data, 0o600), os.Rename(path+".part", path))
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		<-read
+		took = append(took, time.Since(begun))
+	}
+	close(stop)
+	reader.Wait()
+	slices.Sort(took)
+	b.ReportMetric(at(took, 50), "p50-µs")
+	b.ReportMetric(at(took, 99), "p99-µs")
+}
+
+// at is the time in microseconds within which that share of a sorted list lies, in percent.
+func at(list []time.Duration, share int) float64 {
+	return float64(list[len(list)*share/100].Microseconds())
 }
 
 // wakeBench is a team at rest, and what its members begin.
@@ -124,9 +182,6 @@ func (w *wakeBench) run(b *testing.B, wake func(ctx context.Context, c *Client, 
 	}
 	slices.Sort(took)
 	slices.Sort(bare)
-	at := func(list []time.Duration, share int) float64 {
-		return float64(list[len(list)*share/100].Microseconds())
-	}
 	b.ReportMetric(at(took, 50), "p50-µs")
 	b.ReportMetric(at(took, 99), "p99-µs")
 	b.ReportMetric(at(bare, 50), "commit-p50-µs")

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The peer is a board as the best-known agent host has it (TEAMS.md 3): a JSON file a task
+// One peer is a board as the best-known agent host has it (TEAMS.md 3): a JSON file a task
 // and a lock file beside it, taken with 30 tries and pauses of 5 to 100 ms; inside, the
 // task is read again, refused if it has an owner, is done or waits for others, and written
 // back. It is written in Go, so what differs is the design and not the language, and it
