@@ -32,7 +32,7 @@ func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	if err := s.mate.SetMode(mode); err != nil {
 		return err
 	}
-	leave := planLeave{Session: s.session.Session, Mode: mode, Spec: usualMode(s.member)}
+	leave := planLeave{Session: s.session.Session, Mode: mode, Spec: usualMode(*s.member)}
 	if err := c.store.Put(ctx, keyPlan(to), raw(leave)); err != nil {
 		return fmt.Errorf("keep the permission mode of %s: %w", to, err)
 	}

@@ -60,7 +60,7 @@ func (c *crew) startingMode(ctx context.Context, s *seat) (string, error) {
 		return "", fmt.Errorf("the approved plan of %s: %w", s.member.Name, err)
 	}
 	holds := leave.Session == s.session.Session && leave.Mode != ""
-	changed := holds && leave.Spec == usualMode(s.member)
+	changed := holds && leave.Spec == usualMode(*s.member)
 	switch {
 	case !s.member.PlanRequired && changed:
 		return leave.Mode, nil
@@ -71,7 +71,7 @@ func (c *crew) startingMode(ctx context.Context, s *seat) (string, error) {
 		return leave.Mode, nil
 	case holds: // the spec has another mode by now, and the plan is approved all the same
 		s.planned = true
-		return string(usualMode(s.member)), nil
+		return string(usualMode(*s.member)), nil
 	}
 	return string(configs.Plan), nil
 }
