@@ -253,6 +253,7 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	case "stop": // as SIGSTOP does, until somebody has it continue
 		f.log("stopped %d", os.Getpid())
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		time.Sleep(300 * time.Millisecond) // the kernel may stop another thread first
 	case "await": // FILE of the fake's folder; is heard of meanwhile
 		for _, err := os.Stat(filepath.Join(f.dir, rest)); err != nil; _, err = os.Stat(filepath.Join(f.dir, rest)) {
 			f.send(`{"jsonrpc":"2.0","method":"vendor/news","params":{}}`)

@@ -357,16 +357,6 @@ func startOrphan(t *testing.T, script string) int {
 	return pid
 }
 
-// eventually waits for a condition that no event tells of.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(testPatience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: did not happen", what)
-		}
-	}
-}
-
 func isZombie(pid int) bool {
 	p, err := readProcess(pid)
 	return err == nil && p.zombie

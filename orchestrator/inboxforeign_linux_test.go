@@ -58,13 +58,3 @@ func TestProgramLeaves(t *testing.T) {
 		t.Fatal("the team did not end")
 	}
 }
-
-// running asks the running team for its tasks.
-func (u *underway) running() []tasks.Task {
-	u.t.Helper()
-	all, err := u.client().Tasks(u.t.Context())
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	return all
-}

@@ -275,3 +275,23 @@ func testBinary(t *testing.T) string {
 	}
 	return bin
 }
+
+// eventually waits for a condition that no event tells of.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(testPatience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: did not happen", what)
+		}
+	}
+}
+
+// running asks the running team for its tasks.
+func (u *underway) running() []tasks.Task {
+	u.t.Helper()
+	all, err := u.client().Tasks(u.t.Context())
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return all
+}
