@@ -277,7 +277,7 @@ func TestProcessReap(t *testing.T) {
 		start := time.Now()
 		exit, err := p.Run(t.Context())
 		pid, convErr := strconv.Atoi(strings.TrimSpace(out.String()))
-		if err != nil || convErr != nil || exit.Code != 0 || exit.Stopped || time.Since(start) > 5*time.Second {
+		if err != nil || convErr != nil || exit.Code != 0 || exit.Stopped || time.Since(start) > 30*time.Second {
 			t.Errorf("%s: %+v, %v, child %s", name, exit, err, out.String())
 			continue
 		}

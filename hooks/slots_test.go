@@ -133,16 +133,20 @@ func TestBigInput(t *testing.T) {
 	}
 }
 
-// TestSources: three layers with hooks of their own all run, in parallel.
+// TestSources: three layers with hooks of their own all run, in parallel: each waits
+// until all have begun.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	together := func(name string) Settings {
+		return on(Stop, "cd $REC_DIR; touch "+name+"; until [ -e user ] && [ -e project ] && [ -e local ]; do sleep 0.05; done; "+
+			"echo "+name+" >&2; exit 2")
+	}
 	r := b.runnerWith(t, Options{Parallel: 3},
-		Source{Name: "user", Settings: on(Stop, "sleep 2; echo user >&2; exit 2")},
-		Source{Name: "project", Settings: on(Stop, "sleep 2; echo project >&2; exit 2")},
-		Source{Name: "local", Settings: on(Stop, "sleep 2; echo local >&2; exit 2")})
-	var out Outcome
-	timed(t, 1500*time.Millisecond, func() { out = b.fire(t, r, StopInput{}) })
+		Source{Name: "user", Settings: limitTo(60, together("user"))},
+		Source{Name: "project", Settings: limitTo(60, together("project"))},
+		Source{Name: "local", Settings: limitTo(60, together("local"))})
+	out := b.fire(t, r, StopInput{})
 	all := strings.Join(out.Feedback, "\n")
 	for _, name := range []string{"user", "project", "local"} {
 		if !strings.Contains(all, "]: "+name) {

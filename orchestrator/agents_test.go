@@ -67,7 +67,7 @@ func TestVersionOf(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if got := versionOf(ctx, program("sleep 600 & sleep 600")); got != "" || time.Since(began) > 4*time.Second {
+	if got := versionOf(ctx, program("sleep 600 & sleep 600")); got != "" || time.Since(began) > time.Minute {
 		t.Errorf("a program that hangs: %q after %v", got, time.Since(began))
 	}
 }
