@@ -112,6 +112,11 @@ func (im *image) check() error {
 	if im.empty && im.txid > firstCommit {
 		return fmt.Errorf("its content is not what was committed: after %d commits there is nothing in it", im.txid-firstCommit)
 	}
+	// The format is as old as the store, and its digest lies beside it: a root page that is
+	// left of an older, larger tree may lead to neither.
+	if im.format == "" && im.txid > firstCommit {
+		return errors.New("its content is not what was committed: the entry that says its format is gone")
+	}
 	have := digestValue(int(im.txid), im.digest)
 	if im.noted != nil && !bytes.Equal(have, im.noted) {
 		return fmt.Errorf("its content is not what was committed: digest %x, noted as %x", have, im.noted)
