@@ -45,7 +45,8 @@ merged already. Nothing is changed.`,
 			case asJSON:
 				return c.out.json(reply)
 			case len(reply.Reviews)+len(reply.Loose) == 0:
-				c.out.printf("no finished work waits\n")
+				what := strings.Join(append([]string{"no finished work"}, args...), " of ")
+				c.out.printf("%s waits\n", plainLine(what))
 			}
 			for i, one := range reply.Reviews {
 				if i > 0 {
