@@ -307,3 +307,12 @@ func TestPatchJSON(t *testing.T) {
 		t.Errorf("a file that is no JSON: %v", err)
 	}
 }
+
+// TestQwenWaitsForTheTeamTools: its first prompt must not go out before it has asked
+// the MCP servers for their tools.
+func TestQwenWaitsForTheTeamTools(t *testing.T) {
+	o, _ := offered(t, qwen().programs[0], false)
+	if got := o.value("QWEN_CODE_LEGACY_MCP_BLOCKING"); got != "1" {
+		t.Errorf("QWEN_CODE_LEGACY_MCP_BLOCKING is %q", got)
+	}
+}

@@ -15,6 +15,7 @@ func qwen() preset {
 			bin: "qwen", args: []string{"--acp", "--approval-mode", "default"}, kind: configs.ACP,
 			env: []configs.EnvVar{
 				{Name: "QWEN_CODE_NO_RELAUNCH", Value: "true"},
+				{Name: "QWEN_CODE_LEGACY_MCP_BLOCKING", Value: "1"}, // else its first prompt goes out before it knows the team tools
 				{Name: "NO_BROWSER", Value: "1"},
 			},
 			quirks: acp.Quirks{Usage: acp.UsageChunks, ReopenAfterCancel: true},

@@ -69,7 +69,8 @@ func takeTurns(t *testing.T, slots chan struct{}) {
 	t.Cleanup(func() { <-slots }) // after the team has ended
 }
 
-// layOut writes the files of a testdata/realagents archive, for one preset.
+// layOut writes the files of a testdata/realagents archive, for one preset. Qwen's tools
+// take absolute paths alone: WORKSPACE stands for the workspace in an archive.
 func layOut(t *testing.T, name, preset string) string {
 	t.Helper()
 	a, err := txtar.ParseFile(filepath.Join("testdata", "realagents", name+".txtar"))
@@ -77,12 +78,13 @@ func layOut(t *testing.T, name, preset string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	fill := strings.NewReplacer("PROGRAM", preset, "WORKSPACE", filepath.Join(dir, "workspace"))
 	for _, f := range a.Files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, bytes.ReplaceAll(f.Data, []byte("PROGRAM"), []byte(preset)), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(fill.Replace(string(f.Data))), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,7 +25,8 @@ type toolCall struct {
 
 	shown []content // what the question for permission showed: it is no output
 
-	tool string // what _meta names the tool; empty: nothing
+	tool  string // what _meta names the tool; empty: nothing
+	first string // the first title: Copilot CLI leaves an MCP tool's server out of later ones
 
 	named  *teammate.ToolCall // as it stands in the transcript; nil: not yet
 	denied string             // why it was denied; empty: it was not
@@ -85,6 +86,9 @@ func (c *toolCall) merge(raw json.RawMessage) {
 		return
 	}
 	lenient(part["title"], &c.Title)
+	if c.first == "" {
+		c.first = c.Title
+	}
 	lenient(part["kind"], &c.Kind)
 	lenient(part["status"], &c.Status)
 	lenient(part["content"], &c.Content)

@@ -18,11 +18,11 @@ import (
 //	read                               Read               file_path
 //	search                             Grep               pattern, path
 //	fetch                              WebFetch           url
-//	all others                         their title, if it could be a name; else Tool
+//	all others                         their first title that could be a name; else Tool
 //
 // A program that tells the tool's name in _meta (claude) has its name used. An
 // MCP tool is known by its raw input (codex), its name in _meta, or by a title
-// that is nothing but such a name. A command in the raw input beats all but
+// that is nothing but such a name; of several titles the first counts. A command in the raw input beats all but
 // the first: where a shell can be reached, rules for the shell must hold. Only
 // what the program says is known here; that it is the truth is not. Who calls a
 // team tool is known by its bearer token, never by a name.
@@ -88,6 +88,8 @@ func (n naming) plain(c *toolCall) string {
 		return "Edit"
 	case identifier.MatchString(c.tool):
 		return c.tool
+	case identifier.MatchString(c.first):
+		return c.first
 	case identifier.MatchString(c.Title):
 		return c.Title
 	}
@@ -242,7 +244,7 @@ func (n naming) mcp(c *toolCall, raw map[string]json.RawMessage) (string, json.R
 	if text(raw["command"]) != "" {
 		return "", nil
 	}
-	for _, title := range []string{c.Title, c.tool} {
+	for _, title := range []string{c.first, c.Title, c.tool} {
 		for _, server := range n.servers {
 			if tool := toolIn(title, server); tool != "" {
 				return "mcp__" + server + "__" + tool, object(c.RawInput)

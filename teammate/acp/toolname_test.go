@@ -57,6 +57,34 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// Copilot CLI names the server of an MCP tool in a call's first title, and leaves it out
+// when it asks for permission.
+func TestFirstTitleNamesTheCall(t *testing.T) {
+	n := naming{servers: []string{"covey"}}
+	for name, tt := range map[string]struct{ first, later, want string }{
+		"mcp tool": {
+			`{"title":"covey-team_task_claim","kind":"other","rawInput":{"taskId":"1"}}`,
+			`{"title":"team_task_claim","kind":"other","rawInput":{"taskId":"1"}}`,
+			`mcp__covey__team_task_claim {"taskId":"1"}`,
+		},
+		"tool of its own": {`{"title":"websearch","kind":"other"}`, `{"title":"Looking"}`, `websearch {}`},
+		"name comes late": {`{"title":"Looking at it","kind":"other"}`, `{"title":"websearch"}`, `websearch {}`},
+		"no title at first": {
+			`{"kind":"other","rawInput":{}}`, `{"title":"covey-team_report"}`, `mcp__covey__team_report {}`,
+		},
+		"command": {
+			`{"title":"covey-team_report","kind":"execute"}`, `{"rawInput":{"command":"rm x"}}`, `Bash {"command":"rm x"}`,
+		},
+	} {
+		c := &toolCall{ID: "c"}
+		c.merge(json.RawMessage(tt.first))
+		c.mergeQuestion(json.RawMessage(tt.later))
+		if got := n.calls(c)[0]; got.Name+" "+string(got.Input) != tt.want {
+			t.Errorf("%s: %s %s, want %s", name, got.Name, got.Input, tt.want)
+		}
+	}
+}
+
 // Whatever is put behind a command in a title, what rules see holds all of it.
 func TestTitleCommandIsNeverShorter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
