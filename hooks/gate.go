@@ -108,7 +108,7 @@ func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
 		}
 	}()
 	result := policy(ctx, r.in)
-	if result.Outcome == Success || result.Outcome == Cancelled && ctx.Err() != nil {
+	if result.Outcome == Success || result.Outcome == Cancelled && ctx.Err() != nil || result.waits() {
 		return verdict{Result: result}
 	}
 	v.Result = result

@@ -3,6 +3,7 @@ package hooks
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // reminder wraps a text as recorded hosts show it to the model.
@@ -40,7 +41,25 @@ func merge(known *traits, name string, verdicts []verdict) Outcome {
 			out.Decision = Block
 		}
 	}
+	if out.Decision == Pass {
+		out.addWaits(verdicts)
+	}
 	return out
+}
+
+// addWaits adds what gates wait for, where nothing else was decided: the words of
+// one that waits are of no use to an agent that has something to mend.
+func (out *Outcome) addWaits(verdicts []verdict) {
+	var whose []string
+	for i := range verdicts {
+		if v := &verdicts[i]; v.waits() {
+			out.Decision = Await
+			whose = append(whose, v.Wait.For)
+			text := orElse(v.Feedback, "This waits for "+v.Wait.For+".")
+			out.Feedback, out.Messages = append(out.Feedback, text), append(out.Messages, text)
+		}
+	}
+	out.Awaits = strings.Join(whose, " and ")
 }
 
 // addTexts adds what the model is to see of one verdict. At a turn end a hook

@@ -17,14 +17,17 @@ func (v verdict) observed() verdict {
 	case v.refused >= refuses:
 		quiet.Observed = "block"
 		quiet.warn("only observed: it would have refused this")
+	case v.waits():
+		quiet.Observed = string(Await)
+		quiet.warn("only observed: it would have waited for %s", v.Wait.For)
 	case v.permission.Decision != "":
 		quiet.Observed = v.permission.Decision
 		quiet.warn("only observed: it would have said %s", v.permission.Decision)
 	default:
 		quiet.Observed = "pass"
 	}
-	if quiet.Outcome == Blocking {
-		quiet.Outcome = Success // nothing was blocked
+	if quiet.Outcome == Blocking || quiet.Outcome == Awaiting {
+		quiet.Outcome, quiet.Wait = Success, nil // nothing was held up
 	}
 	return quiet
 }

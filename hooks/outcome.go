@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 )
@@ -14,14 +15,18 @@ const (
 	Blocking         Status = "blocking"
 	NonBlockingError Status = "non_blocking_error"
 	Cancelled        Status = "cancelled" // timed out or aborted; it has no say
+	// Awaiting is neither success nor refusal: a gate waits for somebody's answer
+	// (Result.Wait). Only a Policy can say so.
+	Awaiting Status = "await"
 )
 
 // Decision is what an event's hooks decided together.
 type Decision string
 
-// The decisions; a stop outweighs blocks, a block outweighs passes.
+// The decisions; each outweighs those above it.
 const (
 	Pass  Decision = "pass"
+	Await Decision = "await" // some gate waits for an answer, and no hook refuses
 	Block Decision = "block"
 	Halt  Decision = "stop" // continue:false
 )
@@ -35,7 +40,8 @@ type Result struct {
 	Duration time.Duration //
 	Stdout   string        // capped; see Options.OutputCap; of an http hook the body of the response
 	Stderr   string        // capped
-	Feedback string        // what a blocking hook says to the model, without the event's heading
+	Feedback string        // what a hook that blocks or waits says to the model, without the event's heading
+	Wait     *Wait         // what a hook with outcome Awaiting waits for; nil: it does not wait
 	// FailedOpen says that the hook gave no verdict (it could not run, timed out,
 	// or answered nothing usable), so that the action went on unchecked.
 	FailedOpen bool
@@ -44,6 +50,15 @@ type Result struct {
 	// the hook's word counted.
 	Observed string
 	Warning  string // what a person should know: a fail-open, a broken JSON, a child left behind
+}
+
+// Wait is the answer that a gate waits for.
+type Wait struct {
+	For string // whose answer it is, for people: "the approval of rev"
+	// Ask puts the question and returns what the gate says from then on. It is called
+	// once all hooks of the event have ended and none of them refuses: nobody is asked
+	// to look at work that is going to change. nil: the question has been put already.
+	Ask func(context.Context) Result
 }
 
 // Permission is what hooks decided about a tool call.
@@ -64,8 +79,11 @@ type Outcome struct {
 	Results    []Result // in the order in which the hooks finished
 	Decision   Decision
 
+	// Awaits is whose answer a Decision Await waits for, for people.
+	Awaits string
 	// Feedback is what the model is to see, one text per blocking hook, each
-	// complete with its heading ("Stop hook feedback:\n…").
+	// complete with its heading ("Stop hook feedback:\n…"). With a Decision Await it
+	// says what is waited for.
 	Feedback []string
 	// Messages is everything that the model is to see of this event, in the order
 	// in which the hooks finished: Feedback and AdditionalContext, and the
@@ -105,13 +123,13 @@ type Progress struct {
 }
 
 // Continues reports whether a turn end with this outcome sends the agent back
-// to work: a hook refused, or a Stop hook gave context to act on. A halt ends
-// the turn whatever else was decided.
+// to work: a hook refused, or a Stop hook gave context to act on. A halt or a wait
+// ends the turn whatever the hooks have to say besides.
 func (o Outcome) Continues() bool {
-	switch {
-	case o.Decision == Halt:
+	switch o.Decision {
+	case Halt, Await:
 		return false
-	case o.Decision == Block:
+	case Block:
 		return true
 	}
 	return (o.Event == Stop || o.Event == SubagentStop) && len(o.AdditionalContext) > 0

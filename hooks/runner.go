@@ -193,6 +193,7 @@ func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Out
 	if len(chosen) > 0 {
 		run.all(ctx, chosen)
 	}
+	run.askAwaited(ctx)
 	out := merge(known, in.hookName(), run.verdicts)
 	out.ToolUseID = id
 	out.Matched, out.Background = len(chosen), run.left

@@ -54,11 +54,13 @@ type actor struct {
 	force bool
 }
 
-// refusedError is a change that a task hook refused. Its text is the feedback,
-// as the model is to see it. halt is set when the hook stopped the member.
+// refusedError is a change that a task hook did not let pass. Its text is the feedback,
+// as the model is to see it. halt is set when the hook stopped the member, awaits when
+// nobody refused and only that answer is missing.
 type refusedError struct {
 	feedback string
 	halt     string
+	awaits   string
 }
 
 // Error is the feedback alone: it goes to the model as it is.
@@ -215,7 +217,10 @@ func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task, shown [
 	if err != nil || out.Decision == hooks.Pass {
 		return err
 	}
-	refused := &refusedError{feedback: strings.Join(out.Feedback, "\n")}
+	refused := &refusedError{feedback: strings.Join(out.Feedback, "\n"), awaits: out.Awaits}
+	if out.Decision == hooks.Await {
+		return errors.Join(b.store.Await(ctx, by.step("await"), t.ID, out.Awaits), refused)
+	}
 	if out.Decision == hooks.Halt {
 		refused.halt = cmp.Or(out.StopReason, "TaskCompleted hook prevented continuation")
 		refused.feedback = cmp.Or(refused.feedback, "TaskCompleted hook stopped continuation: "+refused.halt)

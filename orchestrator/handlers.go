@@ -110,7 +110,10 @@ func (c *crew) claimFor(ctx context.Context, r TaskClaim) (TaskReply, error) {
 // taskReply turns a refusal by hooks into an answer; other errors stay errors.
 func taskReply(t tasks.Task, changed []string, err error) (TaskReply, error) {
 	var refused *refusedError
-	if errors.As(err, &refused) {
+	switch {
+	case errors.As(err, &refused) && refused.awaits != "":
+		return TaskReply{Task: t, Awaits: refused.feedback}, nil
+	case refused != nil:
 		return TaskReply{Task: t, Refused: []string{refused.feedback}}, nil
 	}
 	return TaskReply{Task: t, Changed: changed}, err

@@ -112,9 +112,6 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	if err != nil {
 		return err
 	}
-	c.live.after = func(ctx context.Context, in hooks.Input, out hooks.Outcome) hooks.Outcome {
-		return c.awaitWord(in, c.seekApproval(ctx, in, out))
-	}
 	c.live.state.Store(&hookState{runner: runner, layers: o.hooks()})
 	c.reload = o.newReloader(c)
 	if c.trees, err = o.openTrees(ctx, c); err != nil {

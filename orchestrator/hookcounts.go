@@ -26,7 +26,8 @@ type HookCount struct {
 	Command    string `json:"command"`
 	Runs       int    `json:"runs"`
 	Refusals   int    `json:"refusals"`
-	FailedOpen int    `json:"failed_open"` // it had no say, and what it guards went on
+	Waits      int    `json:"waits,omitempty"` // it waited for somebody's answer
+	FailedOpen int    `json:"failed_open"`     // it had no say, and what it guards went on
 	// Would counts what a hook of mode observe would have done.
 	Would int `json:"would"`
 	// Why is why it failed last, in a few words; Verdict is what it would have done
@@ -50,6 +51,8 @@ func (t *HookTally) Add(end HookEnd) {
 		n.Verdict = wouldHave(end.Observed)
 	case end.Outcome == "blocking":
 		n.Refusals++
+	case end.Outcome == "await":
+		n.Waits++
 	}
 	if end.FailedOpen {
 		n.FailedOpen++
@@ -81,7 +84,7 @@ func (t *HookTally) Of(event, command string) HookCount {
 func (t *HookTally) Join(other *HookTally) {
 	for _, n := range other.counts {
 		sum := t.of(n.Event, n.Command)
-		sum.Runs, sum.Refusals = sum.Runs+n.Runs, sum.Refusals+n.Refusals
+		sum.Runs, sum.Refusals, sum.Waits = sum.Runs+n.Runs, sum.Refusals+n.Refusals, sum.Waits+n.Waits
 		sum.FailedOpen, sum.Would = sum.FailedOpen+n.FailedOpen, sum.Would+n.Would
 		if n.Why != "" {
 			sum.Why = n.Why
@@ -126,6 +129,8 @@ func wouldHave(observed string) string {
 		return "stopped"
 	case "deny":
 		return "denied"
+	case "await":
+		return "waited"
 	case "defer":
 		return "deferred"
 	}

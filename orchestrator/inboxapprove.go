@@ -3,23 +3,19 @@ package orchestrator
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 )
 
 // A gate `approve: NAME` lets a task be completed once somebody has agreed to it
 // as it stands. It does not keep the member waiting in the middle of a call:
 // while it waits it could answer nobody, and two who approve each other's work
-// would wait for ever. So the gate refuses, the question goes out, and the
-// member is told of the answer by mail.
+// would wait for ever. So the gate's verdict is hooks.Await: the question goes out,
+// and the member is told of the answer by mail.
 
 // approvePolicy begins the names of these gates, as configs has them.
 const approvePolicy = "approve:"
@@ -35,7 +31,7 @@ func approverOf(name string) string {
 // policy is what a gate names: one that ships with covey, or the approval of somebody. It is
 // looked for when the gate is asked, because spec and members may change until then.
 func (c *crew) policy(name string) hooks.Policy {
-	if who, ok := strings.CutPrefix(name, approvePolicy); ok {
+	if who, ok := Approver(name); ok {
 		return c.approvedBy(approverOf(who))
 	}
 	return c.policies()[name]
@@ -54,8 +50,11 @@ func (c *crew) completerOf(ctx context.Context, in hooks.Input) (who string, cla
 	return cmp.Or(c.memberOf(in), c.seats()[0].member.Name), false
 }
 
-// approvedBy is the policy that agrees once approver has. It only looks: asking
-// is for afterwards, when all other gates have agreed (see seekApproval).
+// Approver is whose approval the policy of a gate is, as the spec names it.
+func Approver(policy string) (name string, ok bool) { return strings.CutPrefix(policy, approvePolicy) }
+
+// approvedBy is the policy that agrees once approver has, and waits until then. It only
+// looks: the question is put when all other gates have agreed (hooks.Wait).
 //
 // A broken result refuses as well, and says that the gate is at fault and not the work:
 // a gate that cannot look must never agree.
@@ -88,12 +87,11 @@ func (c *crew) approvedBy(approver string) hooks.Policy {
 		if asked && r.State == tasks.RequestApproved {
 			return agree()
 		}
-		return refuse("%s%s", approvalLacks, approver)
+		waits := await("the approval of "+answererName(approver), "task #%s needs the approval of %s", t.ID, answererName(approver))
+		waits.Wait.Ask = func(ctx context.Context) hooks.Result { return c.awaitApproval(ctx, member, t.ID, approver) }
+		return waits
 	}
 }
-
-// approvalLacks begins what the policy says, and is how seekApproval knows it.
-const approvalLacks = "this task waits for the approval of "
 
 // approvalKey names a task as it stands, with the files that are there for it (filesOf):
 // what was approved once needs no second approval, and what was changed since does. That
@@ -122,82 +120,17 @@ func (c *crew) filesOf(ctx context.Context, t tasks.Task, completer string) (str
 	return tree, nil
 }
 
-// seekApproval looks at what the gates of a task's completion came to. If
-// nothing is missing but approval, it is asked for, and the outcome says whose
-// answer the member waits for. While other gates refuse, nobody is asked to look
-// at work that will change.
-//
-// Only approval gates that really refuse count; one that is observed (on trial) holds
-// nothing up. AwaitsField is covey's own word by which the turn may end though the gate
-// has refused, hence what a hook has put there is taken out first.
-func (c *crew) seekApproval(ctx context.Context, in hooks.Input, out hooks.Outcome) hooks.Outcome {
-	done, ok := in.Payload.(hooks.TaskCompletedInput)
-	if out.Output[teammate.AwaitsField] != nil { // a hook may not say so
-		out.Output = maps.Clone(out.Output)
-		delete(out.Output, teammate.AwaitsField)
+// awaitApproval asks for an approval that a task lacks, and words the wait. If nobody can
+// be asked that is a refusal, and the task stays as it is: the member completes it once
+// more, and those who were asked meanwhile are not asked twice, as the key is the same.
+func (c *crew) awaitApproval(ctx context.Context, member, id, approver string) hooks.Result {
+	r, err := c.askApproval(ctx, member, id, approver)
+	who := answererName(approver)
+	if err != nil {
+		return refuse("Task #%s needs the approval of %s, who could not be asked: %v", id, who, err)
 	}
-	if !ok || out.Decision != hooks.Block {
-		return out
-	}
-	var lacking []string
-	others := false
-	for _, r := range out.Results {
-		name, approves := strings.CutPrefix(r.Command, approvePolicy)
-		switch {
-		case r.Outcome != hooks.Blocking || r.Observed != "":
-		case r.Type == "policy" && approves && strings.Contains(r.Feedback, approvalLacks):
-			lacking = append(lacking, approverOf(name))
-		default:
-			others = true
-		}
-	}
-	if len(lacking) == 0 {
-		return out
-	}
-	if others {
-		return withoutApprovals(out)
-	}
-	return c.awaitApproval(ctx, in, done.TaskID, out, lacking)
-}
-
-// withoutApprovals is an outcome without the words of the gates that ask.
-func withoutApprovals(out hooks.Outcome) hooks.Outcome {
-	asks := func(text string) bool { return strings.Contains(text, approvalLacks) }
-	out.Feedback = slices.DeleteFunc(slices.Clone(out.Feedback), asks)
-	out.Messages = slices.DeleteFunc(slices.Clone(out.Messages), asks)
-	return out
-}
-
-// awaitApproval asks those whose approval a task lacks, and words the wait.
-//
-// If one of several cannot be asked, the outcome says so and the task stays as it is:
-// the member completes it once more, and those who were asked are not asked twice, as
-// the key is the same.
-func (c *crew) awaitApproval(
-	ctx context.Context, in hooks.Input, id string, out hooks.Outcome, lacking []string,
-) hooks.Outcome {
-	var ids, who []string
-	for _, approver := range lacking {
-		member, _ := c.completerOf(ctx, in)
-		r, err := c.askApproval(ctx, member, id, approver)
-		if err != nil {
-			out = withoutApprovals(out)
-			text := fmt.Sprintf("Task #%s needs the approval of %s, who could not be asked: %v", id, approver, err)
-			out.Feedback, out.Messages = append(out.Feedback, text), append(out.Messages, text)
-			return out
-		}
-		ids, who = append(ids, r.ID), append(who, answererName(r.To))
-	}
-	names := strings.Join(who, " and ")
-	text := fmt.Sprintf("Task #%s is not completed yet: it waits for the approval of %s (request %s). A message will tell you "+
-		"the answer; there is nothing more to do for this task until then, so end your turn.", id, names, strings.Join(ids, ", "))
-	out.Feedback, out.Messages = []string{text}, []string{text}
-	out.Output = maps.Clone(out.Output)
-	if out.Output == nil {
-		out.Output = map[string]json.RawMessage{}
-	}
-	out.Output[teammate.AwaitsField] = raw("the approval of " + names)
-	return out
+	return await("the approval of "+who, "Task #%s is not completed yet: it waits for the approval of %s (request %s). A message "+
+		"will tell you the answer; there is nothing more to do for this task until then, so end your turn.", id, who, r.ID)
 }
 
 // askApproval puts a task before one approver, and takes back what it was asked about the
@@ -245,8 +178,9 @@ func (c *crew) askApproval(ctx context.Context, member, id, approver string) (ta
 // files stand, by which `covey tasks show` has the verdicts of gates on the same files.
 func seekingText(member string, t tasks.Task, files string) string {
 	text := fmt.Sprintf("%s has finished task #%s (%s) and asks for approval", member, t.ID, clipped(t.Subject, 500))
-	if files != "" {
-		text += fmt.Sprintf("; the answer is for the files as they are now (tree %.10s)", files)
+	if files != "" { // those of a working copy, of which there is a difference to look at
+		text += fmt.Sprintf("; covey diff %s shows its work, and the answer is for the files as they are now (tree %.10s)",
+			member, files)
 	}
 	return text
 }

@@ -1,13 +1,11 @@
 package orchestrator
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -67,12 +65,31 @@ func TestApprovalByAMember(t *testing.T) {
 	if got := strings.Join(states, " "); got != "open denied open approved" {
 		t.Errorf("requests went %s", got)
 	}
+	ops := map[tasks.Op]int{}
+	for _, c := range of[tasks.Change](r, "task") {
+		ops[c.Op]++
+		if c.Op == tasks.Awaits && c.Reason != "the approval of rev" {
+			t.Errorf("the task waits for %q", c.Reason)
+		}
+	}
+	if ops[tasks.Awaits] != 2 || ops[tasks.Refused] != 1 {
+		t.Errorf("what became of completions: %v", ops)
+	}
+	waited := 0
+	for _, f := range of[teammate.HookFinished](r, "hook_finished") {
+		if f.Command == "approve:rev" && f.Outcome == "await" && f.Awaits == "the approval of rev" {
+			waited++
+		}
+	}
+	if waited != 3 { // also beside the gate that refuses
+		t.Errorf("the gate waited %d times", waited)
+	}
 	var waits int
 	for _, back := range of[teammate.ToolReturned](r, "tool_result") {
 		if strings.Contains(back.Content, "Task #1 is not completed yet: it waits for the approval of rev") {
 			waits++
 		}
-		if strings.Contains(back.Content, approvalLacks) {
+		if strings.Contains(back.Content, "needs the approval") {
 			t.Errorf("dev was told of approval while its tests failed: %q", back.Content)
 		}
 	}
@@ -295,24 +312,5 @@ func TestApprovalKey(t *testing.T) {
 	if approvalKey(changed, "rev", "") == key || approvalKey(base, "ben", "") == key ||
 		approvalKey(base, "rev", "4b825d") == key {
 		t.Error("an approval is good for something else")
-	}
-}
-
-// TestSeekApprovalHidesNoRefusal: the words of a gate that asks are dropped while
-// others refuse, and no hook can put a turn on hold.
-func TestSeekApprovalHidesNoRefusal(t *testing.T) {
-	waits := "TaskCompleted hook feedback:\n" + approvalLacks + "rev"
-	in := hooks.Input{Payload: hooks.TaskCompletedInput{}}
-	out := (&crew{}).seekApproval(t.Context(), in, hooks.Outcome{
-		Decision: hooks.Block, Feedback: []string{"tests fail", waits}, Messages: []string{waits, "tests fail"},
-		Results: []hooks.Result{
-			{Type: "policy", Command: "approve:rev", Outcome: hooks.Blocking, Feedback: approvalLacks + "rev"},
-			{Type: "command", Command: "go test", Outcome: hooks.Blocking},
-		},
-		Output: map[string]json.RawMessage{teammate.AwaitsField: raw("me")},
-	})
-	if len(out.Feedback) != 1 || out.Feedback[0] != "tests fail" || len(out.Messages) != 1 ||
-		out.Output[teammate.AwaitsField] != nil {
-		t.Errorf("%+v", out)
 	}
 }

@@ -9,12 +9,7 @@ import (
 
 // liveHooks are the hooks of a running team. Which ones they are may change while
 // it runs: each event has those that count when it begins.
-type liveHooks struct {
-	state atomic.Pointer[hookState]
-	// after looks at what an event's hooks came to before anybody else does; nil:
-	// nobody does. Fixed before the first event.
-	after func(context.Context, hooks.Input, hooks.Outcome) hooks.Outcome
-}
+type liveHooks struct{ state atomic.Pointer[hookState] }
 
 // hookState is one version of a team's hooks.
 type hookState struct {
@@ -24,11 +19,7 @@ type hookState struct {
 
 // Run runs the hooks that count now (teammate.HookRunner).
 func (l *liveHooks) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
-	out, err := l.state.Load().runner.Run(ctx, in, observe)
-	if err == nil && l.after != nil {
-		out = l.after(ctx, in, out)
-	}
-	return out, err
+	return l.now().runner.Run(ctx, in, observe)
 }
 
 // watchNames are the files that FileChanged hooks listen to now.

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 )
 
 // verdict is what a turn end, or the completion of a task, hears of what a member has
@@ -28,14 +26,14 @@ func (w *sharedWrites) verdict(ctx context.Context, s *seat) hooks.Result {
 		texts = append(texts, fmt.Sprintf("You have changed files that are not yours:\n%s\nYou may write to %s. %s",
 			w.listed(s, outside), orNothing(s.member.Owns), w.takeBack(s, outside)))
 	}
-	text, err := w.askToKeep(ctx, s, protected)
+	kept, err := w.askToKeep(ctx, s, protected)
 	switch {
 	case err != nil:
 		return broken(err)
-	case text != "":
-		texts = append(texts, text)
 	case len(texts) == 0:
-		return agree()
+		return kept
+	case kept.Feedback != "":
+		texts = append(texts, kept.Feedback)
 	}
 	return refuse("%s", strings.Join(texts, "\n\n"))
 }
@@ -96,18 +94,15 @@ func (w *sharedWrites) takeBack(s *seat, files []string) string {
 		"and say so: others write in this folder too."
 }
 
-// keepWaits is how awaitWord knows that nothing but a person's word is missing.
-const keepWaits = "You have changed protected files, which a person has been asked about"
-
 // asksToKeep reports whether a request is about protected files that a member has changed
 // where it shares the workspace.
 func asksToKeep(r tasks.Request) bool {
 	return r.Kind == tasks.AskMerge && len(payloadOf(r).Files) > 0
 }
 
-// askToKeep asks a person whether protected files may stay as a member has left them, and
-// says what to tell it; empty: nothing is against them. A yes holds for these very files.
-func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (string, error) {
+// askToKeep asks a person whether protected files may stay as a member has left them. Its
+// verdict waits until there is an answer. A yes holds for these very files.
+func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (hooks.Result, error) {
 	who, asks := s.member.Name, w.c.asks
 	key := ""
 	if len(files) > 0 {
@@ -118,24 +113,24 @@ func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (
 		if err := asks.withdrawAll(ctx, who+" has changed them since", func(r tasks.Request) bool {
 			return asksToKeep(r) && r.Member == who && r.Key != key
 		}); err != nil || len(files) == 0 {
-			return "", err
+			return agree(), err
 		}
 	}
 	if len(files) == 0 {
-		return "", nil
+		return agree(), nil
 	}
 	list, how := merging.List(files), w.takeBack(s, files)
 	r, asked, err := w.c.store.Asked(ctx, who, tasks.AskMerge, key)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("who has been asked about protected files: %w", err)
+		return agree(), fmt.Errorf("who has been asked about protected files: %w", err)
 	case asked && r.Approved():
 		w.allow(s, files)
-		return "", nil
+		return agree(), nil
 	case asked && (r.State == tasks.RequestDenied || r.State == tasks.RequestExpired):
-		return fmt.Sprintf("You have changed protected files:\n%s\n%s %s", list, keepingText(r), how), nil
+		return refuse("You have changed protected files:\n%s\n%s %s", list, keepingText(r), how), nil
 	case asks == nil || !asks.present():
-		return fmt.Sprintf("You have changed protected files:\n%s\nA person has to allow that, and there is nobody to ask now. %s",
+		return refuse("You have changed protected files:\n%s\nA person has to allow that, and there is nobody to ask now. %s",
 			list, how), nil
 	}
 	if !asked || !r.Open() {
@@ -145,11 +140,12 @@ func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (
 			Payload: raw(requestPayload{Files: files}),
 		})
 		if err != nil {
-			return "", fmt.Errorf("ask about protected files: %w", err)
+			return agree(), fmt.Errorf("ask about protected files: %w", err)
 		}
 		w.c.notifyPeople(ctx, who, r)
 	}
-	return fmt.Sprintf("%s (request %s):\n%s\nA message will tell you the answer; end your turn until then.", keepWaits, r.ID, list), nil
+	return await("a person's word on protected files", "You have changed protected files, which a person has been asked about "+
+		"(request %s):\n%s\nA message will tell you the answer; end your turn until then.", r.ID, list), nil
 }
 
 // keeping is the key of a question: files as they are now.
@@ -176,33 +172,6 @@ func keepingText(r tasks.Request) string {
 		return fmt.Sprintf("Your change of %s is not allowed: %s. Take it back.", what, strings.TrimRight(r.Feedback, ". \n"))
 	}
 	return fmt.Sprintf("Your change of %s is not allowed: take it back.", what)
-}
-
-// awaitWord says whose answer a member waits for, where its turn end or its task is
-// refused for nothing but protected files that a person has been asked about.
-func (c *crew) awaitWord(in hooks.Input, out hooks.Outcome) hooks.Outcome {
-	event := in.Payload.Event()
-	if out.Decision != hooks.Block || event != hooks.Stop && event != hooks.TaskCompleted {
-		return out
-	}
-	waits := false
-	for _, r := range out.Results {
-		if r.Outcome != hooks.Blocking || r.Observed != "" {
-			continue
-		}
-		if waits = r.Type == "policy" && r.Command == ownedFiles && strings.HasPrefix(r.Feedback, keepWaits); !waits {
-			return out
-		}
-	}
-	if !waits {
-		return out
-	}
-	out.Output = maps.Clone(out.Output)
-	if out.Output == nil {
-		out.Output = map[string]json.RawMessage{}
-	}
-	out.Output[teammate.AwaitsField] = raw("a person's word on protected files")
-	return out
 }
 
 // allow lets files stay as they were when the member was last looked at. What is written to

@@ -30,6 +30,13 @@ func refuse(format string, args ...any) hooks.Result {
 	return hooks.Result{Outcome: hooks.Blocking, ExitCode: 2, Feedback: fmt.Sprintf(format, args...)}
 }
 
+// await is the verdict of a policy that waits for somebody's answer.
+func await(whose, format string, args ...any) hooks.Result {
+	return hooks.Result{
+		Outcome: hooks.Awaiting, Wait: &hooks.Wait{For: whose}, Feedback: fmt.Sprintf(format, args...),
+	}
+}
+
 // broken is a policy that could not find out; as a gate it refuses.
 // It is no refusal, because a hook of this name fails open as all hooks do.
 func broken(err error) hooks.Result {

@@ -172,6 +172,8 @@ type TaskReply struct {
 	// Refused is the feedback of the hooks that refused the change; the task is
 	// then as it was.
 	Refused []string `json:"refused,omitempty"`
+	// Awaits says for whose answer the change waits; the task is unchanged then, too.
+	Awaits string `json:"awaits,omitempty"`
 }
 
 // Send asks to give a text to a member. It is the operator's prompt, or mail

@@ -35,6 +35,7 @@ type taskUpdated struct {
 	TaskID        string        `json:"taskId"`
 	UpdatedFields []string      `json:"updatedFields"`
 	Error         string        `json:"error,omitempty"`
+	Awaits        string        `json:"awaits,omitempty"` // whose answer the change waits for
 	StatusChange  *statusChange `json:"statusChange,omitempty"`
 }
 
@@ -120,7 +121,10 @@ func notUpdated(id string, err error) teammate.ToolResult {
 	var refused *refusedError
 	switch {
 	case errors.As(err, &refused):
-		answer.Error = refused.feedback
+		answer.Error, answer.Awaits = refused.feedback, refused.awaits
+		if refused.awaits != "" {
+			answer.Error = ""
+		}
 		return teammate.ToolResult{Content: refused.feedback, Response: raw(answer), Halted: refused.halt}
 	case errors.Is(err, tasks.ErrNotFound):
 		return teammate.ToolResult{Content: "Task not found", Response: raw(answer)}

@@ -109,14 +109,25 @@ func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
 // Refuse notes that hooks did not agree to a task's completion, for the reason
 // given. The task stays as it is. It fails with ErrNotFound when there is none.
 func (s *Store) Refuse(ctx context.Context, a Actor, id, reason string) error {
-	reason = clean(reason)
-	_, err := s.act(ctx, s.job("refuse", a), func(t *txn) (*receiptRecord, error) {
+	return s.remark(ctx, s.job("refuse", a), a, id, changeRecord{Op: Refused, Reason: clean(reason)})
+}
+
+// Await notes that a task's completion waits for an answer, and for whose. The task
+// stays as it is. It fails with ErrNotFound when there is none.
+func (s *Store) Await(ctx context.Context, a Actor, id, whose string) error {
+	return s.remark(ctx, s.job("await", a), a, id, changeRecord{Op: Awaits, Reason: clean(whose)})
+}
+
+// remark tells of something about a task that does not change it.
+func (s *Store) remark(ctx context.Context, j *job, a Actor, id string, c changeRecord) error {
+	_, err := s.act(ctx, j, func(t *txn) (*receiptRecord, error) {
 		rec, err := t.load(id)
 		if err != nil {
 			return nil, err
 		}
-		t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
-		return &receiptRecord{Task: t.withBlocks(rec), Error: reason}, nil
+		c.Task = rec
+		t.tell(a, c)
+		return &receiptRecord{Task: t.withBlocks(rec), Error: c.Reason}, nil
 	})
 	return err
 }

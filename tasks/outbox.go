@@ -44,6 +44,8 @@ const (
 	// Refused: hooks did not agree to its creation (its status is proposed
 	// then, and it is gone) or to its completion.
 	Refused Op = "refused"
+	// Awaits: its completion waits for somebody's answer; its gates agree but for that.
+	Awaits Op = "awaits"
 )
 
 // Change is the Data of a TaskEvent.
@@ -51,7 +53,7 @@ type Change struct {
 	Op     Op       `json:"op"`
 	Task   Task     `json:"task"` // after the change; as it last was when it is gone
 	By     string   `json:"by"`
-	Reason string   `json:"reason,omitempty"` // of a refusal or release
+	Reason string   `json:"reason,omitempty"` // of a refusal or release; of Awaits whose answer it is
 	Fields []string `json:"fields,omitempty"` // what an update changed
 }
 

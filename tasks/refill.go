@@ -77,7 +77,7 @@ func (s *Store) refillStep(c *job, e Event) (refillStep, error) {
 	switch e.Type {
 	case TaskEvent:
 		var change Change
-		if json.Unmarshal(e.Data, &change) != nil || change.Op == Refused {
+		if json.Unmarshal(e.Data, &change) != nil || change.Op == Refused || change.Op == Awaits {
 			return step, nil
 		}
 		rec, err := s.packTask(c, change.Task)

@@ -1,9 +1,6 @@
 package teammate
 
-import (
-	"cmp"
-	"context"
-)
+import "context"
 
 // Asker decides tool calls that need somebody to ask (DESIGN 10.4).
 type Asker interface {
@@ -72,9 +69,8 @@ func (t *Teammate) SetMode(mode string) error {
 }
 
 // awaited is the end of a turn whose member waits for somebody's answer. The
-// gates are not asked, or their refusal was that very wait: there is nothing
-// that the agent could mend, and another pass would only say so again. The
-// answer comes as mail.
+// gates are not asked, or one of them waits: there is nothing that the agent could
+// mend, and another pass would only say so again. The answer comes as mail.
 func awaited(why string) ending {
 	return ending{reason: EndAwaiting, idle: IdleAwaiting, lastText: "it waits for " + why}
 }
@@ -85,18 +81,4 @@ func (t *Teammate) onHold() string {
 		return ""
 	}
 	return t.opts.OnHold()
-}
-
-// AwaitsField is the field of an Outcome's Output by which whoever runs the hooks
-// says that a refusal is only a wait for somebody's answer: whose, as a JSON
-// string. Hooks themselves cannot set it.
-const AwaitsField = "coveyAwaits"
-
-// hold says whose answer a verdict's refusals wait for; empty: some refusal
-// wants the agent to do something.
-func (v Verdict) hold() string {
-	if !v.Refused() || v.held < len(v.Feedback) {
-		return ""
-	}
-	return cmp.Or(v.Awaits, "an answer")
 }

@@ -1,7 +1,6 @@
 package teammate
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
@@ -10,10 +9,7 @@ import (
 
 // awaiting is the outcome of gates of which one waits for ben's answer.
 func awaiting(feedback ...string) hooks.Outcome {
-	return hooks.Outcome{
-		Decision: hooks.Block, Feedback: feedback, Messages: feedback,
-		Output: map[string]json.RawMessage{AwaitsField: json.RawMessage(`"ben's approval"`)},
-	}
+	return hooks.Outcome{Decision: hooks.Await, Awaits: "ben's approval", Feedback: feedback, Messages: feedback}
 }
 
 // TestTurnEndThatWaits: a refusal that is only a wait ends the turn, and one

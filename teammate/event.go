@@ -105,6 +105,8 @@ type (
 		Background bool `json:"background,omitempty"`
 		// Observed is what a hook that only observes would have decided (hooks.Result).
 		Observed string `json:"observed,omitempty"`
+		// Awaits is whose answer a gate with outcome await waits for.
+		Awaits string `json:"awaits,omitempty"`
 	}
 	// HookFeedback is feedback that goes to the model. Path is turn_end or tool.
 	HookFeedback struct {

@@ -112,8 +112,16 @@ func progressEvent(p hooks.Progress) EventData {
 		Outcome: string(r.Outcome), ExitCode: r.ExitCode, DurationMS: r.Duration.Milliseconds(),
 		Stdout: r.Stdout, Stderr: r.Stderr, Warning: r.Warning, FailedOpen: r.FailedOpen,
 		Background: p.Background != nil,
-		Observed:   r.Observed,
+		Observed:   r.Observed, Awaits: awaitsOf(*r),
 	}
+}
+
+// awaitsOf is whose answer a gate waits for; empty: it does not wait.
+func awaitsOf(r hooks.Result) string {
+	if r.Wait == nil {
+		return ""
+	}
+	return r.Wait.For
 }
 
 // watch counts what a turn end's summary tells (HOOKS.md section 8, rules 11

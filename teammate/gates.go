@@ -51,7 +51,7 @@ func EvidenceOf(list []tasks.Evidence) []hooks.TaskEvidence {
 // agreed, if that wants to know and all the others have agreed too.
 func (t *Teammate) passed(ctx context.Context, owned []tasks.Task, v Verdict, err error) (Verdict, error) {
 	list, ok := t.opts.Tasks.(TaskCloser)
-	if !ok || err != nil || v.Refused() || v.Halted() || len(owned) == 0 {
+	if !ok || err != nil || v.Refused() || v.Halted() || v.Waits() || len(owned) == 0 {
 		return v, err
 	}
 	if err := list.Passed(ctx, owned); err != nil {
@@ -99,6 +99,9 @@ func haltReason(out hooks.Outcome) string {
 // them up.
 func (u *turn) report(out hooks.Outcome, v Verdict) {
 	texts := out.Feedback
+	if v.Waits() { // hook_finished tells of it, and the model reads nothing
+		texts = nil
+	}
 	if len(texts) == 0 && v.Refused() { // by a Stop hook's context, or without a word
 		texts = inputTexts(v.Feedback)
 	}

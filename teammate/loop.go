@@ -23,9 +23,6 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 				return end
 			}
 		}
-		if why := u.t.onHold(); why != "" {
-			return awaited(why)
-		}
 		v, err := u.t.endTurn(ctx, u)
 		if err != nil {
 			return u.aborted(ctx)
@@ -117,10 +114,10 @@ func (u *turn) judge(v Verdict) (end ending, over bool) {
 	case v.Halted():
 		u.keep(v.Feedback)
 		return ending{reason: EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.HaltedBy, v.Halt)}, true
+	case v.Waits():
+		return awaited(v.Awaits), true
 	case !v.Refused():
 		return ending{reason: EndCompleted, idle: IdleAvailable}, true
-	case v.hold() != "":
-		return awaited(v.hold()), true
 	}
 	u.refusals++
 	u.refused = true

@@ -14,9 +14,7 @@ type Verdict struct {
 	Feedback []Input     // what the model is to see: in the next pass, or after a halt in the next turn
 	Halt     string      // a halt: why, for people
 	HaltedBy hooks.Event // a halt: the event whose hook it was
-	// Awaits is whose answer a refusal waits for, for people; empty: none does.
-	Awaits string
-	held   int // how much of Feedback says nothing but that
+	Awaits   string      // whose answer a gate waits for, for people; empty: none does
 }
 
 // Halted reports whether a hook said continue:false. It outweighs refusals.
@@ -25,10 +23,13 @@ func (v Verdict) Halted() bool { return v.HaltedBy != "" }
 // Refused reports whether the agent has to go on.
 func (v Verdict) Refused() bool { return !v.Halted() && len(v.Feedback) > 0 }
 
+// Waits reports whether nothing but somebody's answer is missing. The agent can do
+// nothing about that, so its turn ends; the answer comes as mail.
+func (v Verdict) Waits() bool { return !v.Halted() && !v.Refused() && v.Awaits != "" }
+
 // and adds what a later gate decided. The first halt gives the reason.
 func (v Verdict) and(w Verdict) Verdict {
 	v.Feedback = append(v.Feedback, w.Feedback...)
-	v.held += w.held
 	v.Awaits = cmp.Or(v.Awaits, w.Awaits)
 	if !v.Halted() {
 		v.Halt, v.HaltedBy = w.Halt, w.HaltedBy
@@ -38,12 +39,16 @@ func (v Verdict) and(w Verdict) Verdict {
 
 // endTurn asks the gates whether the turn may end. It comes once the agent has
 // called its last tool, never after an API error, and again after each pass
-// that a refusal caused. Its error is the cause that aborted the turn.
+// that a refusal caused. Its error is the cause that aborted the turn. While its
+// plan is looked at, a member has done nothing that gates could judge: it waits.
 //
 // Trouble in the machinery itself (a runner that fails, a task list that
 // cannot be read) lets the turn end: the user sees a warning, the model does
 // not, and a member never hangs on a fault of ours.
 func (t *Teammate) endTurn(ctx context.Context, u *turn) (Verdict, error) {
+	if why := t.onHold(); why != "" {
+		return Verdict{Awaits: why}, nil
+	}
 	v, err := t.askGates(ctx, u)
 	if ctx.Err() != nil {
 		return Verdict{}, context.Cause(ctx)
@@ -66,7 +71,7 @@ func (t *Teammate) askGates(ctx context.Context, u *turn) (Verdict, error) {
 		return u.ask(ctx, u.subagentStopInput())
 	}
 	v, err := u.ask(ctx, u.stopInput())
-	if err != nil || v.Refused() || v.Halted() || t.opts.Lead {
+	if err != nil || v.Refused() || v.Halted() || v.Waits() || t.opts.Lead {
 		return v, err
 	}
 	owned, err := t.opts.Tasks.InProgress(ctx, t.opts.Name)
@@ -100,18 +105,15 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 	return v, nil
 }
 
-// decide reads one gate's outcome. A Stop hook can also send the agent on
-// without refusing, by giving it more to think about.
+// decide reads one gate's outcome. A Stop hook's context sends the agent on, too.
 func decide(out hooks.Outcome) Verdict {
 	switch {
 	case out.Decision == hooks.Halt:
 		return Verdict{HaltedBy: out.Event, Halt: haltReason(out), Feedback: said(out)}
+	case out.Decision == hooks.Await:
+		return Verdict{Awaits: cmp.Or(out.Awaits, "an answer")}
 	case out.Continues():
-		v := Verdict{Feedback: said(out), Awaits: outputText(out, AwaitsField)}
-		if v.Awaits != "" {
-			v.held = len(v.Feedback)
-		}
-		return v
+		return Verdict{Feedback: said(out)}
 	}
 	return Verdict{}
 }

@@ -136,7 +136,7 @@ func (b *board) applyTeam(l orchestrator.Line, p payload) {
 // was, whatever the line says of it.
 func (b *board) applyTask(p payload) {
 	switch {
-	case p.Task == nil || p.Op == "refused":
+	case p.Task == nil || p.Op == "refused" || p.Op == "awaits":
 	case p.Op == "deleted":
 		delete(b.tasks, p.Task.ID)
 	default:

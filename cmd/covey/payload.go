@@ -16,6 +16,7 @@ import (
 type payload struct {
 	Agent       string          `json:"agent"`
 	AgentType   string          `json:"agent_type"`
+	Awaits      string          `json:"awaits"`
 	Background  bool            `json:"background"`
 	By          string          `json:"by"`
 	Cause       string          `json:"cause"`

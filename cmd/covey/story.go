@@ -175,6 +175,8 @@ func taskText(l orchestrator.Line, p payload) string {
 		return p.Task.Owner + " gets " + task
 	case "created", "completed", "released", "deleted", "refused":
 		return task + " " + p.Op
+	case "awaits":
+		return task + " waits for " + p.Reason
 	}
 	return ""
 }
@@ -242,7 +244,11 @@ func full(l orchestrator.Line) (entry, bool) {
 // hookText tells how a hook ended, and what it complained of if it has no say
 // in what follows.
 func hookText(p payload) (string, style) {
-	text := fmt.Sprintf("%s hook %s: %s (%d ms)", p.Event, plainLine(p.Command), p.Outcome, p.MS)
+	outcome := p.Outcome
+	if p.Awaits != "" {
+		outcome = "waits for " + p.Awaits
+	}
+	text := fmt.Sprintf("%s hook %s: %s (%d ms)", p.Event, plainLine(p.Command), outcome, p.MS)
 	trouble := p.Warning
 	if trouble == "" && hasFailed(p.Outcome) {
 		trouble = p.Stderr

@@ -18,6 +18,10 @@ import (
 // is not a failure of the program: the team works as it was set up to.
 var errRefused = errors.New("refused")
 
+// errAwaits ends a change that waits for somebody's answer. It is no success: a script
+// that goes on behind a completed task must not do so yet.
+var errAwaits = errors.New("not completed yet")
+
 // changeFlags are what the commands that change tasks share. Who asks is found
 // out by the team, whatever these say: --as and --force are for people, and for
 // members only as far as they are their own.
@@ -68,6 +72,9 @@ func (f *changeFlags) values() (map[string]json.RawMessage, error) {
 func (c *cli) answer(reply orchestrator.TaskReply, f *changeFlags, done string) error {
 	if len(reply.Refused) > 0 {
 		return fmt.Errorf("%w:\n%s", errRefused, strings.Join(reply.Refused, "\n"))
+	}
+	if reply.Awaits != "" {
+		return fmt.Errorf("%w:\n%s", errAwaits, reply.Awaits)
 	}
 	if f.json {
 		return c.out.json(viewTask(reply.Task))

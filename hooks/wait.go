@@ -1,0 +1,31 @@
+package hooks
+
+import "context"
+
+// waits reports whether the hook waits for somebody's answer.
+func (r Result) waits() bool { return r.Outcome == Awaiting && r.Wait != nil }
+
+// askAwaited puts the questions of the gates that wait, unless a hook refuses: what
+// they ask about will change then.
+func (r *run) askAwaited(ctx context.Context) {
+	for _, v := range r.verdicts {
+		if v.refused >= refuses || v.halt {
+			return
+		}
+	}
+	for i := range r.verdicts {
+		v := &r.verdicts[i]
+		if !v.waits() || v.Wait.Ask == nil || ctx.Err() != nil {
+			continue
+		}
+		said := v.Wait.Ask(ctx)
+		said.Type, said.Command, said.Duration = v.Type, v.Command, v.Duration
+		switch {
+		case said.Outcome == Success || said.waits():
+			v.Result = said
+		default: // the question could not be put, and nobody will answer it
+			v.Result = said
+			v.refuse(r.known, max(r.known.exit2, refuses), orElse(said.Feedback, noReason))
+		}
+	}
+}
