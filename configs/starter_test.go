@@ -100,19 +100,20 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// TestFoundCommand: what cannot run is no test command.
+// TestFoundCommand: what a command lacks on this machine is told beside it.
 func TestFoundCommand(t *testing.T) {
 	onPath(t, "go")
 	for name, test := range map[string]struct {
 		files map[string]string
 		want  string
+		lacks string
 	}{
-		"go":            {map[string]string{"go.mod": "module x\n", "a.go": "package x\n"}, "go test ./..."},
-		"not installed": {map[string]string{"Cargo.toml": ""}, ""},
-		"nothing":       {nil, ""},
+		"go":            {map[string]string{"go.mod": "module x\n", "a.go": "package x\n"}, "go test ./...", ""},
+		"not installed": {map[string]string{"Cargo.toml": ""}, "cargo test", "cargo"},
+		"nothing":       {nil, "", ""},
 	} {
-		if got := TestCommand(write(t, test.files)); got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
+		if got, lacks := TestCommand(write(t, test.files)); got != test.want || lacks != test.lacks {
+			t.Errorf("%s: %q without %q, want %q without %q", name, got, lacks, test.want, test.lacks)
 		}
 	}
 }

@@ -39,17 +39,14 @@ func toolchains() []toolchain {
 }
 
 // TestCommand is how the project in dir seems to be tested; empty: there is no
-// sign of tests, or the program that runs them is not installed.
-func TestCommand(dir string) string {
+// sign of tests. missing is what the command needs and is not installed here.
+func TestCommand(dir string) (command, missing string) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	command, _, missing := testCommand(abs)
-	if missing != "" {
-		return ""
-	}
-	return command
+	command, _, missing = testCommand(abs)
+	return command, missing
 }
 
 // testCommand finds how the project in dir is tested. missing is the program

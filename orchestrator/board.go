@@ -36,6 +36,8 @@ type board struct {
 	// nil: nobody is.
 	heard  func(sent []tasks.Message)
 	closed func(t tasks.Task)
+	// answered notes that the lead's goal was a question, and its answer.
+	answered func(ctx context.Context, text string) error
 	// gone says why a member takes no more turns, empty if it does; nil: all do.
 	gone func(member string) string
 }

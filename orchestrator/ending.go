@@ -73,8 +73,9 @@ func (e Ending) open() int { return e.Tasks[tasks.Pending] + e.Tasks[tasks.InPro
 
 // restOf is why a crew came to rest: by itself, or because of an error.
 type restOf struct {
-	end move
-	err error
+	end     move
+	err     error
+	nothing bool // it is done, and has nothing to show for it
 }
 
 // ending sums up a run from why its crew came to rest.
@@ -108,6 +109,9 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 		if end.Done && len(e.Problems) > 0 {
 			e.Reason = strings.Join(e.Problems, "; ")
 		}
+		if e.Code == CodeDone && rest.nothing {
+			e.Reason, e.Code = fruitless, CodeUnfinished
+		}
 	case errors.Is(err, errTold):
 		e.Reason, e.Code = err.Error(), CodeUnfinished
 	case ctx.Err() != nil:
@@ -117,6 +121,17 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 	}
 	if c.mergeOnly != nil {
 		return e, nil // what the last run of the members has left still holds
+	}
+	if e.Reason == fruitless {
+		if err := dropGoal(context.WithoutCancel(ctx), c.store); err != nil {
+			return e, err
+		}
+	}
+	if e.Answer == "" {
+		var err error
+		if e.Answer, err = answeredText(context.WithoutCancel(ctx), c.store); err != nil {
+			return e, err
+		}
 	}
 	// Only a team that is done leaves a record, for the next run goes by it: all
 	// others are taken up where they stopped. The context may be the reason for the

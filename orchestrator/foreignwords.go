@@ -80,3 +80,11 @@ func (t tongue) claiming(id string) string {
 	}
 	return "TaskUpdate, status in_progress"
 }
+
+// toAnswer tells a lead what to do once it has answered a goal that was a question.
+func (t tongue) toAnswer() string {
+	if t == byShell {
+		return "run `covey send --answered TEXT` with your answer."
+	}
+	return "call " + mcpReport + " with answered true and your answer."
+}

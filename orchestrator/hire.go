@@ -94,6 +94,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.board = &board{store: c.store, members: o.memberNames(), protocol: c, mayFinish: c.mayFinish}
 	c.board.team, c.board.letters = o.team().Name, letters(o.place.Mail())
 	c.board.heard, c.board.closed, c.board.gone = c.heard, c.closed, c.goneReason
+	c.board.answered = c.answered
 	c.settle, c.lister = func(ctx context.Context) error { return o.settle(ctx, c) }, c.taskLister()
 	for _, m := range spots(o.team()) {
 		c.board.terms.set(*m)
@@ -331,6 +332,13 @@ func (o *Orchestrator) tools(c *crew, s *seat, workspace *builtin.Tools) ([]team
 		}
 	}
 	tools = append(tools, o.withHelpers(s, workspace, team)...)
+	if s.lead { // a teammate of this kind reports with SendMessage
+		report, err := reportTool(c.board, s.actor)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, report)
+	}
 	if !s.member.PlanRequired {
 		return tools, nil
 	}

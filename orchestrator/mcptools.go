@@ -54,11 +54,7 @@ func foreignTools(b *board, me func(callID string) actor, roster func() []roster
 		func(ctx context.Context, id string, in sendMessageInput) teammate.ToolResult {
 			return sendMessage(ctx, b, me(id), in)
 		}))
-	add(newTeamTool(mcpReport, "Report to the lead of your team what you have done and found.",
-		map[string]string{"message": "report", "text": "report", "content": "report"},
-		func(ctx context.Context, id string, in reportInput) teammate.ToolResult {
-			return report(ctx, b, me(id), in)
-		}))
+	add(reportTool(b, me))
 	add(newTeamTool(mcpMembers, "List the members of your team: who they are and what they do now.", nil,
 		func(context.Context, string, struct{}) teammate.ToolResult {
 			return foreignMembers(me("").Name, roster())
@@ -109,23 +105,6 @@ func (in foreignTaskUpdate) asTools() taskUpdateInput {
 		in.taskUpdateInput.Evidence = raw(in.Evidence)
 	}
 	return in.taskUpdateInput
-}
-
-// reportInput is what a member tells the lead.
-type reportInput struct {
-	Report string `json:"report" jsonschema:"what you have done, what came of it, what is left"`
-}
-
-// reportSummary is what a report shows as its preview.
-const reportSummary = "report"
-
-// report sends a text to the lead; the report-sent policy is content then.
-func report(ctx context.Context, b *board, me actor, in reportInput) teammate.ToolResult {
-	lead := b.names()[0]
-	if me.Name == lead {
-		return toolError(plainly(ErrNoMember, "you are the lead: your answer at the end of the turn is the report"))
-	}
-	return sendMessage(ctx, b, me, sendMessageInput{To: lead, Message: raw(in.Report), Summary: reportSummary})
 }
 
 // foreignMembers is listMembers for agents that see only its text.

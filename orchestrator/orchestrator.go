@@ -257,6 +257,7 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 	if err := o.hire(ctx, c); err != nil {
 		return before, err
 	}
+	o.beginEffort(ctx, c)
 	o.backUp(ctx, c.store)
 	return before, nil
 }
@@ -276,11 +277,13 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 		c.journal.tell(teammate.Warning{Text: w.Error()})
 	}
 	end, err := o.runActors(ctx, c)
+	rest := restOf{end: end, err: err}
 	if err == nil && end.Done && ctx.Err() == nil {
+		rest.nothing = o.cameToNothing(ctx, c) // before the working copies go
 		c.trees.tidy(ctx)
 		c.merges.tidy(ctx)
 	}
-	return o.ending(ctx, c, restOf{end, err}, before)
+	return o.ending(ctx, c, rest, before)
 }
 
 // runActors is the run.Group: crew, control and the caller's context, which

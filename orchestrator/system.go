@@ -31,7 +31,8 @@ func systemPrompt(team *configs.Team, s *seat) string {
 	b.WriteString(s.crew.branchesText())
 	b.WriteString("\n" + tongueOf(me.Agent).rules())
 	if s.lead {
-		b.WriteString("As the lead you break the goal down into tasks, see that they get done, and report in the end.\n")
+		b.WriteString("As the lead you break the goal down into tasks, see that they get done, and report in the end. " +
+			"If the goal is a question, or asks for no change, answer it: " + tongueOf(me.Agent).toAnswer() + "\n")
 	}
 	b.WriteString(planPrompt(*me))
 	if me.Instructions != "" {

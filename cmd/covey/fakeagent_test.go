@@ -10,7 +10,8 @@ import (
 
 // fakeagent is an agent program for scripts: it speaks as much ACP as a turn
 // needs. Its words are `fakeagent NAME VERSION [logged-out|hangs]`; behind them
-// may stand what covey adds. To every prompt it says its name, and no more.
+// may stand what covey adds. To every prompt it says its name; one that says
+// "write a file" has it write hello.txt, too.
 func fakeagent() {
 	args := os.Args[1:]
 	name, version := args[0], args[1]
@@ -28,6 +29,9 @@ func fakeagent() {
 		var m struct {
 			ID     json.RawMessage
 			Method string
+			Params struct {
+				Prompt []struct{ Text string }
+			}
 		}
 		if json.Unmarshal(lines.Bytes(), &m) != nil || m.ID == nil {
 			continue
@@ -43,6 +47,11 @@ func fakeagent() {
 				result = `"error":{"code":-32000,"message":"log in first"}`
 			}
 		case "session/prompt":
+			for _, part := range m.Params.Prompt {
+				if strings.Contains(part.Text, "write a file") {
+					_ = os.WriteFile("hello.txt", []byte(name+"\n"), 0o600)
+				}
+			}
 			fmt.Printf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":`+
 				`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`+"\n", "I am "+name)
 			result = `"result":{"stopReason":"end_turn"}`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 
@@ -25,24 +26,29 @@ it from standard input.`,
 			if err != nil {
 				return err
 			}
-			client, err := c.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			input, err := json.Marshal(map[string]string{"plan": text})
-			if err != nil {
-				return err
-			}
-			a, err := client.CallTool(cmd.Context(), orchestrator.TeamCall{Tool: orchestrator.PlanToolName, Input: input})
-			if err != nil {
-				return err
-			}
-			if a.IsError {
-				return errors.New(a.Text)
-			}
-			c.out.printf("%s\n", a.Text)
-			return nil
+			return c.callTool(cmd.Context(), orchestrator.PlanToolName, map[string]any{"plan": text})
 		},
 	}
+}
+
+// callTool calls a team tool in the name of the member below which this process runs.
+func (c *cli) callTool(ctx context.Context, tool string, in map[string]any) error {
+	client, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	input, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	a, err := client.CallTool(ctx, orchestrator.TeamCall{Tool: tool, Input: input})
+	if err != nil {
+		return err
+	}
+	if a.IsError {
+		return errors.New(a.Text)
+	}
+	c.out.printf("%s\n", a.Text)
+	return nil
 }

@@ -23,6 +23,7 @@ type runFlags struct {
 	with         []string
 	lead, mode   string
 	gates, allow []string
+	noGate       bool
 }
 
 // runCommand is `covey run GOAL`.
@@ -33,14 +34,19 @@ func (c *cli) runCommand() *cobra.Command {
 		Short: "Run a team of the agent programs that are installed, without a spec",
 		Long: `Run a team in this folder that needs no team.yaml: a lead and a teammate for each
 agent program of --with (see covey agents); by default, all that are installed
-and logged in. The lead plans, the teammates take its tasks, and a gate of --gate
-must agree before a task counts as completed.
+and logged in. The lead plans, the teammates take its tasks, and a gate must agree
+before a task counts as completed: the commands of --gate, else this folder's own test
+command. Where there is none, run asks for it, and refuses without a terminal, unless
+--no-gate is given.
+
+A run that has changed no file and completed no task ends with code 1, unless the
+goal was a question that the lead has answered.
 
 Running it again with the same goal goes on where it was; another goal is given
 to the same team. covey ps, logs, send, attach and down work as for any team;
 covey init writes a spec, which can say more.`,
 		Example: `  covey run "fix the flaky test in pkg/store" --with codex,claude
-  covey run "add a --json flag" --with gemini --gate "go test ./..."
+  covey run "add a --json flag" --with gemini --gate "make check"
   covey run "review the last commit" --with codex,opencode --lead claude --detach`,
 		Args: argCount(1, 1, "a goal"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +56,8 @@ covey init writes a spec, which can say more.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.with, "with", nil, "the agent `PROGRAMS` of the team, separated by commas")
 	flags.StringVar(&f.lead, "lead", "", "the agent `PROGRAM` of the lead; default: the first of --with")
-	flags.StringArrayVar(&f.gates, "gate", nil, "a `COMMAND` that must succeed before a task is completed; may be repeated")
+	flags.StringArrayVar(&f.gates, "gate", nil, "a `COMMAND` that must succeed before a task is completed; may be repeated;\ndefault: this folder's test command")
+	flags.BoolVar(&f.noGate, "no-gate", false, "nothing needs to succeed before a task is completed")
 	flags.StringArrayVar(&f.allow, "allow", nil, `a permission `+"`RULE`"+` such as "Bash(go test *)"; may be repeated`)
 	flags.StringVar(&f.mode, "permission-mode", string(configs.AcceptEdits),
 		"what members may do unasked: default, plan, acceptEdits, dontAsk or\nbypassPermissions `MODE`")
@@ -84,11 +91,14 @@ func (c *cli) runWithout(ctx context.Context, f runFlags, goal string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.findGates(dir, &f); err != nil {
+		return err
+	}
 	team, err := c.writeRun(dir, crew.spec(dir, goal, f))
 	if err != nil {
 		return err
 	}
-	c.tellRun(team, crew, f)
+	c.tellRun(team, crew)
 	if f.detach {
 		return c.detach(ctx, team, f.upFlags, "")
 	}
@@ -283,15 +293,12 @@ func runTrouble(err error) error {
 
 // tellRun says who is in the team and what holds for it. It stands on stderr:
 // stdout is for what was asked for.
-func (c *cli) tellRun(team *configs.Team, crew runCrew, f runFlags) {
+func (c *cli) tellRun(team *configs.Team, crew runCrew) {
 	var mates []string
 	for _, m := range team.Teammates {
 		mates = append(mates, m.Name)
 	}
 	c.err.printf("team %s: lead on %s; teammates %s\n", team.Name, crew.lead.Name, strings.Join(mates, ", "))
-	if test := configs.TestCommand(team.Workspace); len(f.gates) == 0 && test != "" {
-		c.err.printf("no gate; this folder's tests would be one: --gate %q\n", test)
-	}
 	told := map[string]bool{}
 	for _, a := range append([]orchestrator.AgentInfo{crew.lead}, crew.mates...) {
 		if a.Login == orchestrator.LoginNo && !told[a.Name] {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // sendCommand is `covey send MEMBER TEXT`.
 func (c *cli) sendCommand() *cobra.Command {
 	var as string
-	var asJSON bool
+	var asJSON, answered bool
 	cmd := &cobra.Command{
 		Use:   "send MEMBER TEXT...",
 		Short: "Give a member a text, as its next prompt",
@@ -23,13 +24,24 @@ a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody. O
 the member gets the start, and the file that has all of it.
 
 A TEXT that is a JSON object with a type asks for more than to be read, or answers who asked:
-shutdown_request, shutdown_response, plan_approval_response and approval_response.`,
+shutdown_request, shutdown_response, plan_approval_response and approval_response.
+
+With --answered, which is for the lead's agent, TEXT goes to nobody: it is the answer
+to a goal that was a question.`,
 		Example: `  covey send backend "use the v2 API"
   covey send backend '{"type":"shutdown_request","reason":"we are done"}'
   covey send lead - < plan.md
   covey send '*' "we ship at four"`,
-		Args: argCount(2, -1, "a member and a text"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if answered {
+				return argCount(1, -1, "an answer")(cmd, args)
+			}
+			return argCount(2, -1, "a member and a text")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if answered {
+				return c.sendAnswer(cmd.Context(), args)
+			}
 			text, err := c.textOf(args[1:], "there is no text to send")
 			if err != nil {
 				return err
@@ -56,8 +68,18 @@ shutdown_request, shutdown_response, plan_approval_response and approval_respons
 		ValidArgsFunction: c.completeMember,
 	}
 	cmd.Flags().StringVar(&as, "as", "", "send it in the name of `MEMBER`")
+	cmd.Flags().BoolVar(&answered, "answered", false, "for the lead's agent: TEXT answers the goal, which was a question")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// sendAnswer is `covey send --answered`, for a lead whose agent has no tools of ours.
+func (c *cli) sendAnswer(ctx context.Context, args []string) error {
+	text, err := c.textOf(args, "the answer is empty")
+	if err != nil {
+		return err
+	}
+	return c.callTool(ctx, orchestrator.ReportToolName, map[string]any{"report": text, "answered": true})
 }
 
 // textOf is the text that arguments give: their words, or what stdin has.

@@ -1,0 +1,155 @@
+package orchestrator
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+)
+
+// asWrittenByRun puts the spec where `covey run` keeps it, and returns a run of it.
+func (r *rig) asWrittenByRun(opts Options) *Orchestrator {
+	r.t.Helper()
+	o := r.orchestrator(opts)
+	text := strings.ReplaceAll(r.read("team.yaml"), "script: ", "script: "+r.dir+"/")
+	if err := os.MkdirAll(o.place.Dir, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	path := filepath.Join(o.place.Dir, "run.yaml")
+	if err := os.WriteFile(path, []byte(text+"workspace: "+r.dir+"\n"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	team, err := configs.Load(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	opts = o.opts
+	if o, err = New(team, opts); err != nil {
+		r.t.Fatal(err)
+	}
+	return o
+}
+
+func (r *rig) runAsRun(opts Options) Ending {
+	r.t.Helper()
+	ending, err := r.asWrittenByRun(opts).Run(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return ending
+}
+
+const runSpec = `covey: 1
+name: crew
+goal: Ship it.
+models: {lead: {provider: script, script: lead.yaml}, dev: {provider: script, script: dev.yaml}}
+defaults: {permission_mode: bypassPermissions}
+lead: {model: lead}
+teammates: {dev: {model: dev}}
+`
+
+// A team of covey run is done only with something to show: a file, a task, or the lead's
+// word that the goal was a question.
+func TestRunMustShowSomething(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lead, dev string
+		git       bool
+		code      int
+		reason    string
+		answer    string
+	}{
+		"words":           {lead: "{say: Done.}", code: CodeUnfinished, reason: fruitless, answer: "Done."},
+		"words with git":  {lead: "{say: Done.}", git: true, code: CodeUnfinished, reason: fruitless, answer: "Done."},
+		"a look":          {lead: `{call: [{tool: Bash, input: {command: "cat notes"}}]}, {say: Seen.}`, code: CodeUnfinished, reason: fruitless, answer: "Seen."},
+		"the same anew":   {lead: `{call: [{tool: Bash, input: {command: "cp notes n; mv n notes"}}]}, {say: Same.}`, code: CodeUnfinished, reason: fruitless, answer: "Same."},
+		"a file":          {lead: `{call: [{tool: Bash, input: {command: "echo x > new"}}]}, {say: Done.}`, reason: "all work is done", answer: "Done."},
+		"a removed file":  {lead: `{call: [{tool: Bash, input: {command: "rm notes"}}]}, {say: Done.}`, reason: "all work is done", answer: "Done."},
+		"a file with git": {lead: `{call: [{tool: Bash, input: {command: "echo x > new"}}]}, {say: Done.}`, git: true, reason: "all work is done", answer: "Done."},
+		"a commit": {
+			lead: `{call: [{tool: Bash, input: {command: "echo x > new; git add -A; git commit -qm x"}}]}, {say: Done.}`,
+			git:  true, reason: "all work is done", answer: "Done.",
+		},
+		"a mate's file": {
+			lead: `{call: [{tool: SendMessage, input: {to: dev, message: go}}]}, {say: Asked., times: -1}`,
+			dev:  `{when: go, call: [{tool: Bash, input: {command: "echo x > new"}}]}, {say: Did., times: -1}`,
+			git:  true, reason: "all work is done", answer: "Asked.",
+		},
+		"a task": {
+			lead: `{call: [{tool: TaskCreate, input: {subject: Look, description: look}}]},` +
+				`{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: Looked., times: -1}`,
+			reason: "all work is done", answer: "Looked.",
+		},
+		"an answer": {
+			lead:   `{call: [{tool: team_report, input: {answered: true, report: It is 42.}}]}, {say: ""}`,
+			reason: "all work is done", answer: "It is 42.",
+		},
+		"an empty answer": {
+			lead: `{call: [{tool: team_report, input: {answered: true, report: " "}}]}, {say: "Hm."}`,
+			code: CodeUnfinished, reason: fruitless, answer: "Hm.",
+		},
+		"a report of the lead": {
+			lead: `{call: [{tool: team_report, input: {report: All done.}}]}, {say: "Hm."}`,
+			code: CodeUnfinished, reason: fruitless, answer: "Hm.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dev := test.dev
+			if dev == "" {
+				dev = "{say: fine, times: -1}"
+			}
+			g := grove{newRig(t, map[string]string{
+				"team.yaml": runSpec, "lead.yaml": "steps: [" + test.lead + "]\n", "dev.yaml": "steps: [" + dev + "]\n", "notes": "a\n",
+			})}
+			if test.git {
+				g.git("init -q -b main; git config user.name dev; git config user.email dev@x; git add -A; git commit -qm first")
+			}
+			ending := g.runAsRun(Options{})
+			g.want(ending, test.code, test.reason)
+			if ending.Answer != test.answer {
+				t.Errorf("the answer is %q, want %q", ending.Answer, test.answer)
+			}
+		})
+	}
+}
+
+// What came to nothing is begun anew by the next run; what an earlier goal has changed
+// does not count for a later one.
+func TestRunComesToNothingAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{
+		"team.yaml": runSpec, "dev.yaml": "steps: []\n",
+		"lead.yaml": `steps:
+  - {when: Ship it, say: No., times: 1}
+  - {when: Ship it, call: [{tool: Bash, input: {command: "echo x > new"}}]}
+  - {say: Done., times: -1}
+`,
+	})
+	r.want(r.runAsRun(Options{}), CodeUnfinished, fruitless)
+	r.want(r.runAsRun(Options{}), CodeDone, "all work is done")
+	r.want(r.runAsRun(Options{}), CodeDone, "nothing is new")
+	r.want(r.runAsRun(Options{Goal: "Say it."}), CodeUnfinished, fruitless)
+}
+
+// A team whose spec somebody has written ends as its tasks say.
+func TestSpecNeedNotShowAnything(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{"team.yaml": runSpec, "lead.yaml": "steps: [{say: Done.}]\n", "dev.yaml": "steps: []\n"})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+}
+
+// An agent program that leads says it with the same tool; nobody else can say it.
+func TestProgramAnswersTheGoal(t *testing.T) {
+	r, dir := newFakeRig(t, "steps: [{call: [{tool: SendMessage, input: {to: dev, message: go}}]}, {say: Asked., times: -1}]\n", "",
+		act{When: "go", Do: []string{`mcp team_report {"answered":true,"report":"It is 41."}`}},
+		act{When: "Ship it", Do: []string{`mcp team_report {"answered":true,"report":"It is 42."}`}})
+	r.want(r.runAsRun(Options{}), CodeUnfinished, fruitless)
+	if got := toldFake(t, dir, "result"); len(got) != 1 || !strings.Contains(got[0], "only the lead, lead, can say") {
+		t.Errorf("dev was told %q", got)
+	}
+	r.rewrite("team.yaml", "lead: {model: lead}", "lead: {agent: fake}")
+	r.want(r.runAsRun(Options{Fresh: true}), CodeDone, "all work is done")
+}
