@@ -15,7 +15,7 @@ func (p *Processes) KillOf(member string) []int {
 	var killed []int
 	for range killRounds {
 		found := false
-		for _, pid := range p.runningOf(member) {
+		for _, pid := range p.running(func(by Caller) bool { return by.Member == member && member != "" }) {
 			if unix.Kill(pid, unix.SIGKILL) == nil {
 				killed, found = append(killed, pid), true
 			}
@@ -27,8 +27,8 @@ func (p *Processes) KillOf(member string) []int {
 	return killed
 }
 
-// runningOf lists the processes of a member that live.
-func (p *Processes) runningOf(member string) []int {
+// running lists the processes below this one that live and belong to whom of accepts.
+func (p *Processes) running(of func(Caller) bool) []int {
 	below, err := descendants(p.self)
 	if err != nil {
 		return nil
@@ -42,7 +42,7 @@ func (p *Processes) runningOf(member string) []int {
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		if by := p.judge(chain, readProcess); by.Member == member && member != "" {
+		if of(p.judge(chain, readProcess)) {
 			list = append(list, at.pid)
 		}
 	}

@@ -29,8 +29,8 @@ const headerWait = 10 * time.Second
 // toolServer serves the team tools to members whose agents are programs of
 // their own: one listener on loopback for the whole team, opened when the
 // first member needs it, and one desk per member. Who a caller is follows from
-// its bearer token and from nothing else that it says. The zero value serves
-// nobody yet.
+// its bearer token, which counts only from a process of that member, and from nothing
+// else that it says. The zero value serves nobody yet.
 type toolServer struct {
 	within time.Duration // answerWithin, unless a test sets another
 
@@ -143,7 +143,7 @@ func (t *toolServer) open(log *slog.Logger) error {
 	t.listener = l
 	t.http = &http.Server{
 		Handler: t.handler(l.Addr().String()), ReadHeaderTimeout: headerWait,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnContext: withCaller,
 	}
 	server := t.http
 	t.serving.Go(func() {
@@ -219,9 +219,22 @@ var errOldToken = fmt.Errorf("%w: it was never given out, or the agent program t
 // grantKey is under what verify leaves the grant in a token's extra fields.
 const grantKey = "grant"
 
-// verify finds the member that a token belongs to. All grants are compared, in
+// verify finds the member that a token belongs to, and whether who brings it is a process
+// of that member.
+func (t *toolServer) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+	found := t.grantFor(token)
+	if found == nil || token == "" {
+		return nil, errOldToken
+	}
+	if err := found.mayUse(ctx); err != nil {
+		return nil, err
+	}
+	return &auth.TokenInfo{UserID: found.member, Extra: map[string]any{grantKey: found}}, nil
+}
+
+// grantFor finds the grant with a token; nil: there is none. All grants are compared, in
 // constant time each, so that the time taken tells nothing of any token.
-func (t *toolServer) verify(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+func (t *toolServer) grantFor(token string) *grant {
 	hash := sha256.Sum256([]byte(token))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,10 +244,7 @@ func (t *toolServer) verify(_ context.Context, token string, _ *http.Request) (*
 			found = g
 		}
 	}
-	if found == nil || token == "" {
-		return nil, errOldToken
-	}
-	return &auth.TokenInfo{UserID: found.member, Extra: map[string]any{grantKey: found}}, nil
+	return found
 }
 
 // grantOf is what a request was let in with by verify.

@@ -18,6 +18,8 @@ type grant struct {
 	member string
 	hash   [sha256.Size]byte // of the token, so that no copy of it lies around
 	server *mcp.Server
+	// processes tell whether a connection was made by one of the member's.
+	processes *Processes
 
 	mu      sync.Mutex
 	revoked bool
@@ -35,7 +37,10 @@ type openRequest struct {
 
 // newGrant makes a grant of the tools of a desk.
 func newGrant(d *toolDesk, token string) *grant {
-	g := &grant{member: d.seat.member.Name, hash: sha256.Sum256([]byte(token)), open: map[string]*openRequest{}}
+	g := &grant{
+		member: d.seat.member.Name, hash: sha256.Sum256([]byte(token)), processes: d.seat.crew.processes,
+		open: map[string]*openRequest{},
+	}
 	g.server = mcpServer(d.list(), func(ctx context.Context, h http.Header, c TeamCall) TeamAnswer {
 		// The context is the session's. When the request is gone, so is who
 		// could take the answer.

@@ -40,7 +40,8 @@ type Options struct {
 	StateHome string
 	// OwnProcess says that this process serves the team alone: orphans of
 	// members' tools are adopted, so that they are known for what they are, and
-	// what is left of them is killed in the end.
+	// what is left of them is killed in the end. On Linux the process's memory and
+	// environment, which may hold API keys, are hidden from the user's other processes.
 	OwnProcess bool
 	Bin        string       // path of the covey executable, for hooks; default this process's
 	Log        *slog.Logger // takes covey's own troubles; default: nowhere
@@ -149,6 +150,12 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 		return Ending{}, err
 	}
 	defer func() { err = errors.Join(err, lock.release()) }()
+	// Only now: who calls a team that runs is told by an environment that it shows (leftBehind).
+	if o.opts.OwnProcess {
+		if err := hideMemory(); err != nil {
+			return Ending{}, err
+		}
+	}
 	o.clearUp()
 	// Under the lock, and after what the last run had left running was ended: else
 	// that would go on writing into what is forgotten here.

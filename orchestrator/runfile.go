@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -104,11 +106,23 @@ func Running(p Place) (r RunFile, ok bool) {
 	if err != nil || r.Result != nil || r.PID <= 0 {
 		return r, false
 	}
-	birth, err := processBirth(r.PID)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return r, lockHeld(p.Lock())
+	info, err := readProcess(r.PID)
+	if err == nil {
+		return r, !info.zombie && info.birth == r.Birth
 	}
-	return r, err == nil && birth == r.Birth
+	// A process that hides its memory is not shown to its own user where /proc is
+	// mounted with hidepid; elsewhere there is no /proc.
+	return r, (errors.Is(err, errors.ErrUnsupported) || exists(r.PID)) && lockHeld(p.Lock())
+}
+
+// exists reports whether there is a process with a number, shown or not.
+func exists(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	err = p.Signal(syscall.Signal(0))
+	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
 // writeAtomic replaces the file at path, mode 0600: after a crash at any
