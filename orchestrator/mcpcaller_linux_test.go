@@ -128,3 +128,20 @@ func TestInHex(t *testing.T) {
 		t.Errorf("%v as IPv6 is %s", a, got)
 	}
 }
+
+// A program that does not show its open files is told what to use instead.
+func TestHiddenProgramGetsNoTools(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything; TestWithoutRoot runs this as another user")
+	}
+	r := newCrewRig(t, mcpFiles(""))
+	url, token, err := r.crew.mcpFor(r.seat("dev"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{tokenURL + "=" + url, tokenValue + "=" + token, tokenHidden + "=1"}
+	got := useToken(t, r.crew.processes, &Owner{MemberTool, "dev"}, "exec $USE", env...)
+	if !strings.HasPrefix(got, "401 ") || !strings.Contains(got, errHidden.Error()) {
+		t.Errorf("it got %q", got)
+	}
+}

@@ -1,0 +1,97 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// hidingVariable makes the test binary a process that hides its memory. It holds a secret.
+const hidingVariable = "COVEY_TEST_HIDING"
+
+// TestHidingProcess is not a test: TestHiddenMemory runs it as a process of its own.
+func TestHidingProcess(t *testing.T) {
+	if os.Getenv(hidingVariable) == "" {
+		t.Skip("run by other tests")
+	}
+	if err := hideMemory(); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	// What covey reads of itself and of its children stays readable.
+	me, err := readProcess(os.Getpid())
+	_, err2 := childrenOf(os.Getpid())
+	files := &fileSearch{link: "nothing", seen: map[int]bool{}, left: maxLookedAt}
+	files.in(os.Getpid())
+	fmt.Println("itself:", me.pid == os.Getpid(), err, err2, files.hidden)
+	sh := exec.Command("/bin/sh", "-c", "cat /proc/$PPID/environ | tr '\\0' '\\n'; stat -c shown /proc/$PPID/stat; read x")
+	sh.Stdout, sh.Stderr = os.Stdout, os.Stdout
+	sh.Env = append(os.Environ(), "COVEY_TEST_MARK=1")
+	in, err := sh.StdinPipe()
+	if err != nil || sh.Start() != nil {
+		fmt.Println("no shell", err)
+		os.Exit(1)
+	}
+	fmt.Println("its child:", carries(sh.Process.Pid, "COVEY_TEST_MARK=1"))
+	_ = in.Close()
+	_ = sh.Wait() // read has met the end of its input
+	os.Exit(0)
+}
+
+// Another process of the same user cannot read covey's environment, where API keys are.
+func TestHiddenMemory(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything; TestWithoutRoot runs this as another user")
+	}
+	cmd := exec.Command(testBinary(t), "-test.run=^TestHidingProcess$")
+	cmd.Env = append(os.Environ(), hidingVariable+"=key-0815")
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	out := string(text)
+	for _, want := range []string{"itself: true <nil> <nil> false\n", "Permission denied\n", "shown\n", "its child: true\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("there is no %q in:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "key-0815") {
+		t.Errorf("the secret was read:\n%s", out)
+	}
+}
+
+// TestWithoutRoot runs the tests that root cannot fail as another user.
+func TestWithoutRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("the tests run without root anyway")
+	}
+	t.Parallel()
+	const nobodyID = 65534
+	dir, err := os.MkdirTemp("", "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	data, err := os.ReadFile(testBinary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, "orchestrator.test")
+	if err := errors.Join(os.WriteFile(bin, data, 0o755), os.Chown(dir, nobodyID, nobodyID)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), bin, "-test.v", "-test.run=^(TestHiddenMemory|TestTokenCountsOnlyBelowItsMember|"+
+		"TestHiddenProgramGetsNoTools|TestIdentifyRealProcesses|TestIdentifyOperator)$")
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestHiddenMemory") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
