@@ -150,7 +150,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 		return Ending{}, err
 	}
 	defer func() { err = errors.Join(err, lock.release()) }()
-	// Only now: who calls a team that runs is told by an environment that it shows (leftBehind).
+	// Only now: who calls a team that runs is told by its environment, too (Processes.leftBehind).
 	if o.opts.OwnProcess {
 		if err := hideMemory(); err != nil {
 			return Ending{}, err

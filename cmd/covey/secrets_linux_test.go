@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestMembersCannotReadKeys runs a team as a user who is not root, for whom the whole program
+// must work while its own memory and environment are hidden from the members' shells.
+func TestMembersCannotReadKeys(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to become another user")
+	}
+	t.Parallel()
+	const nobodyID = 65534
+	dir, err := os.MkdirTemp("", "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := `cat /proc/$PPID/environ; grep -a COVEY_TEST_KEY= /proc/self/environ; "$COVEY_BIN" ps; echo looked`
+	for name, data := range map[string]string{
+		"covey":     string(program),
+		"team.yaml": "covey: 1\nname: keys\ngoal: Look.\nmodels: {m: {provider: script, script: lead.yaml}}\nlead: {model: m, permission_mode: bypassPermissions}\n",
+		"lead.yaml": "steps:\n  - call: [{tool: Bash, input: {command: '" + read + "'}}]\n  - say: done\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, []byte(data), 0o755), os.Chown(path, nobodyID, nobodyID)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chown(dir, nobodyID, nobodyID); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "covey"), "up", "--trust", "--json")
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "COVEY_STATE_HOME=" + filepath.Join(dir, "state"), "COVEY_TEST_KEY=key-0815",
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	if err != nil || !strings.Contains(text, "environ: Permission denied") || !strings.Contains(text, "looked") ||
+		!strings.Contains(text, "running") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if strings.Contains(text, "key-0815") {
+		t.Errorf("a member has read covey's environment:\n%s", text)
+	}
+}
