@@ -50,6 +50,9 @@ type program struct {
 	env      []configs.EnvVar
 	quirks   acp.Quirks
 	systemBy acp.SystemMode
+	// mode is the session mode that is set before the first prompt; empty: that
+	// which the program begins in. Only with kind ACP.
+	mode     string
 	stdioMCP bool // it takes the team tools over stdio only
 	honours  Honours
 

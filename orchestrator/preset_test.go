@@ -316,3 +316,13 @@ func TestQwenWaitsForTheTeamTools(t *testing.T) {
 		t.Errorf("QWEN_CODE_LEGACY_MCP_BLOCKING is %q", got)
 	}
 }
+
+// TestClaudeAsksItsMember: no version of the adapter begins in a mode in which a model
+// judges calls in place of the member's rules.
+func TestClaudeAsksItsMember(t *testing.T) {
+	for _, w := range claude().programs {
+		if w.kind == configs.ACP && w.mode != "default" {
+			t.Errorf("%s of %s begins in mode %q", w.bin, w.honours.Version, w.mode)
+		}
+	}
+}

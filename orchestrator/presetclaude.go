@@ -20,6 +20,9 @@ func claude() preset {
 		bin: "claude-agent-acp", pkg: "@agentclientprotocol/claude-agent-acp", since: "0.100",
 		kind: configs.ACP, env: env,
 		quirks: acp.Quirks{Usage: acp.UsagePerPrompt}, systemBy: acp.SystemMeta,
+		// Since 0.101 it begins in a mode in which a model judges what may run, in
+		// place of the member's rules.
+		mode: "default",
 		// What the user has allowed once and for all, and what Claude Code takes for
 		// harmless, would not be asked for; a rule that asks beats both.
 		settle: func(o *offer) error {
