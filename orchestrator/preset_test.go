@@ -326,3 +326,17 @@ func TestClaudeAsksItsMember(t *testing.T) {
 		}
 	}
 }
+
+// TestCodexOfflineByVersion: newer versions end over a policy that the oldest one needs,
+// so that it asks.
+func TestCodexOfflineByVersion(t *testing.T) {
+	for _, w := range codex().programs {
+		_, home := offered(t, w, true)
+		config := everything(t, home)
+		old := w.pkg == "" && w.kind == configs.ACP
+		if strings.Contains(config, `approval_policy = "untrusted"`) != old ||
+			strings.Contains(config, `approval_policy = "on-request"`) == old {
+			t.Errorf("%s of %q (%s) gets\n%s", w.bin, w.pkg, w.honours.Version, config)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func codex() preset {
 		nativeHooksOff: func(o *offer) error {
 			return o.patchVariable("CODEX_CONFIG", object{"features": object{"hooks": false}})
 		},
-		offline: codexOffline,
+		offline: codexOffline("on-request"),
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
 			Tools: asks(mcpTools), MCP: "http", Version: "codex-acp 2.6.0", Date: "2026-11",
@@ -38,13 +38,14 @@ func codex() preset {
 		o.args = append(o.args, "-c", "approval_policy=untrusted")
 		return nil
 	}
+	single.offline = codexOffline("untrusted")
 	return preset{
 		name: configs.Codex,
 		programs: []program{adapter, single, {
 			bin: "codex", kind: configs.Command, dialect: "codex",
 			args:    []string{"exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write"},
 			resume:  []string{"resume", "{session}"},
-			offline: codexOffline, nativeHooksOff: codexHooksOff,
+			offline: codexOffline("on-request"), nativeHooksOff: codexHooksOff,
 			honours: codexCommandHonours(),
 		}},
 		keyVars: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
@@ -63,15 +64,18 @@ func codexHooksOff(o *offer) error {
 }
 
 // codexOffline lets Codex think with a model server. It names providers in its
-// configuration only, so it gets one. The model is one that Codex knows: of
-// another it says in each reply that it does not. What a script has it do is for
-// the member's rules to decide, so it asks, and needs no sandbox: that is not to
-// be had on every machine.
-func codexOffline(o *offer, url, key, home string) error {
-	const keyVar = "COVEY_MODEL_KEY"
-	config := fmt.Sprintf(`model = "gpt-5.4"
+// configuration only, so it gets one. The model is one that all versions know: one
+// that is unknown gets no tool to edit files with, and a warning in each reply. What
+// a script has it do is for the member's rules to decide, so it asks as often as
+// approvals, a policy of its own, has it ask: "untrusted", for all but harmless
+// reading, ends a codex that is newer than 0.16 of the adapter that is one program.
+// It needs no sandbox: that is not to be had on every machine.
+func codexOffline(approvals string) func(o *offer, url, key, home string) error {
+	return func(o *offer, url, key, home string) error {
+		const keyVar = "COVEY_MODEL_KEY"
+		config := fmt.Sprintf(`model = "gpt-5.5"
 model_provider = "covey"
-approval_policy = "untrusted"
+approval_policy = %q
 sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
 
@@ -91,13 +95,14 @@ stream_max_retries = 1
 
 [projects.%q]
 trust_level = "trusted"
-`, url+"/v1", keyVar, o.workspace)
-	dir := filepath.Join(home, ".codex")
-	o.set("HOME", home)
-	o.set("CODEX_HOME", dir)
-	o.set("MODEL_PROVIDER", "covey")
-	o.set(keyVar, key)
-	return writePrivate(filepath.Join(dir, "config.toml"), []byte(config))
+`, approvals, url+"/v1", keyVar, o.workspace)
+		dir := filepath.Join(home, ".codex")
+		o.set("HOME", home)
+		o.set("CODEX_HOME", dir)
+		o.set("MODEL_PROVIDER", "covey")
+		o.set(keyVar, key)
+		return writePrivate(filepath.Join(dir, "config.toml"), []byte(config))
+	}
 }
 
 // codexCommandHonours is what `codex exec` honours: it prints what it has used,

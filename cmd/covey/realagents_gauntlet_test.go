@@ -86,7 +86,7 @@ func (team *liveTeam) checkRules(t *testing.T) {
 	t.Helper()
 	for _, want := range []struct{ tool, decision, by, command string }{
 		{"Bash", "allow", "rule", "mkdir sealed"},
-		{"Bash", "deny", "rule", "touch sealed/early"},
+		{"Bash", "deny", "rule", "touch sealed/early && echo too early"},
 		{"Edit", "allow", "mode", ""},
 		{"Write", "allow", "mode", ""},
 	} {

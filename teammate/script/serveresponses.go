@@ -24,10 +24,11 @@ type responseItem struct {
 
 // responseTool is a tool, or a namespace with tools in it.
 type responseTool struct {
-	Type   string          `json:"type"`
-	Name   string          `json:"name"`
-	Schema json.RawMessage `json:"parameters"`
-	Tools  []responseTool  `json:"tools"`
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"parameters"`
+	Tools       []responseTool  `json:"tools"`
 }
 
 // read refuses what would need a memory of earlier responses: a wrong answer
@@ -83,6 +84,10 @@ func (x *exchange) responseTool(t responseTool) {
 		x.tools = append(x.tools, offer{name: t.Name, schema: t.Schema})
 	case "custom":
 		x.tools = append(x.tools, offer{name: t.Name, freeform: true})
+	case "tool_search":
+		if strings.Contains(t.Description, "- covey:") { // it lists the servers whose tools it finds
+			x.tools = append(x.tools, offer{namespace: coveyNamespace, search: true})
+		}
 	case "namespace":
 		for _, inner := range t.Tools {
 			x.tools = append(x.tools, offer{
@@ -92,12 +97,18 @@ func (x *exchange) responseTool(t responseTool) {
 	}
 }
 
+// coveyNamespace is what Codex calls the tools of covey's MCP server.
+const coveyNamespace = "mcp__covey"
+
 // responseItem takes in one entry of the input.
 func (x *exchange) responseItem(item responseItem) {
 	switch item.Type {
 	case "message", "":
 		x.speak(item.Role, textOf(item.Content))
 	case "function_call", "custom_tool_call":
+		if item.Namespace == coveyNamespace {
+			item.Namespace += "__" // as Codex wrote it itself before 0.166
+		}
 		// Together they are the name in its MCP form, which fits understands.
 		x.called(item.CallID, item.Namespace+item.Name)
 	case "function_call_output", "custom_tool_call_output":

@@ -119,6 +119,11 @@ func find(tool string, offers []offer) (offer, bool) {
 			return o, true
 		}
 	}
+	for _, o := range offers {
+		if o.search && strings.HasPrefix(tool, "team_") {
+			return offer{name: tool, namespace: o.namespace}, true
+		}
+	}
 	return offer{}, false
 }
 
