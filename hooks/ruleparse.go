@@ -1,8 +1,6 @@
 package hooks
 
 import (
-	"path"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -22,9 +20,13 @@ type shellLine struct {
 	text        string
 	commands    []command
 	inner       []command // of scripts that stand in arguments: sh -c 'git push'
+	started     []command // by wrappers: sudo git push, find -exec git push ;
+	code        []string  // for interpreters of other languages: python -c '...'
 	certain     bool      // nothing but simple commands of plain words in a row
 	doubtful    bool      // a command may hide where the parser does not look
 	substitutes bool      // it holds $(), backticks or $VAR
+	computes    bool      // it evaluates variables as arithmetic
+	carries     bool      // a text in it would run a command if it were evaluated
 }
 
 // parseLine reads a command line. depth counts the scripts it stands in. The
@@ -44,8 +46,9 @@ func parseLine(text string, depth int) (*shellLine, error) {
 		line.certain = line.certain && plainStmt(stmt)
 	}
 	line.certain = line.certain && len(file.Last) == 0
-	w := walker{line: line, depth: depth}
+	w := walker{line: line, depth: depth, stdin: map[*syntax.CallExpr]*syntax.Stmt{}}
 	syntax.Walk(file, w.visit)
+	line.doubtful = line.doubtful || line.computes && line.carries
 	return line, nil
 }
 
@@ -68,22 +71,82 @@ func isControl(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0
 type walker struct {
 	line  *shellLine
 	depth int
+	stdin map[*syntax.CallExpr]*syntax.Stmt // whose redirects the command has
 }
 
 // visit looks at one node of the syntax tree.
 func (w *walker) visit(node syntax.Node) bool {
 	switch n := node.(type) {
+	case *syntax.Stmt:
+		if call, ok := n.Cmd.(*syntax.CallExpr); ok && len(n.Redirs) > 0 {
+			w.stdin[call] = n
+		}
 	case *syntax.CallExpr:
 		w.call(n)
-	case *syntax.CmdSubst, *syntax.ParamExp, *syntax.ProcSubst:
+	case *syntax.CmdSubst, *syntax.ProcSubst:
 		w.line.substitutes = true
+	case *syntax.ParamExp:
+		w.line.substitutes = true
+		w.parameter(n)
 	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause:
 		w.line.substitutes = true
 		w.hidden(node)
-	case *syntax.DeclClause, *syntax.TestClause:
+		w.line.computes = w.line.computes || readsVariable(node)
+	case *syntax.CStyleLoop:
+		w.line.computes = true
+	case *syntax.DeclClause:
 		w.hidden(node)
+		w.declares(n)
+	case *syntax.TestClause:
+		w.hidden(node)
+		w.line.computes = w.line.computes || comparesNumbers(n)
+	case *syntax.Word:
+		text := valueOf(n).value
+		w.line.carries = w.line.carries || startsCommand(text) || strings.Contains(text, "[$")
 	}
 	return true
+}
+
+// parameter notes the expansions that evaluate what a variable holds.
+func (w *walker) parameter(n *syntax.ParamExp) {
+	at := func(word string) bool { return word == "@" || word == "*" || strings.Trim(word, "0123456789") == "" }
+	if n.Index != nil {
+		word, ok := n.Index.(*syntax.Word)
+		w.line.computes = w.line.computes || !ok || !at(word.Lit())
+	}
+	w.line.computes = w.line.computes || n.Slice != nil || n.Excl
+	if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P" {
+		w.line.doubtful = true // a prompt's text is run for the commands in it
+	}
+}
+
+// readsVariable reports whether arithmetic evaluates what a variable holds,
+// which may be an expression with a command in it.
+func readsVariable(node syntax.Node) (reads bool) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ParamExp, *syntax.CmdSubst:
+			reads = true
+		case *syntax.Word:
+			reads = reads || strings.Trim(n.Lit(), "0123456789") != "" || n.Lit() == ""
+		}
+		return !reads
+	})
+	return reads
+}
+
+// comparesNumbers reports whether [[ … ]] evaluates its words as arithmetic.
+func comparesNumbers(node syntax.Node) (compares bool) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryTest:
+			compares = compares || n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr
+		case *syntax.UnaryTest:
+			compares = compares || n.Op == syntax.TsVarSet
+		}
+		return !compares
+	})
+	return compares
 }
 
 // hidden looks for commands in text that the shell evaluates as arithmetic: in
@@ -102,7 +165,7 @@ func startsCommand(text string) bool {
 	return strings.Contains(text, "$(") || strings.Contains(text, "`") || strings.Contains(text, "${")
 }
 
-// call takes over one simple command, and the script in it if it starts a shell.
+// call takes over one simple command, and what it starts.
 func (w *walker) call(n *syntax.CallExpr) {
 	if len(n.Args) == 0 {
 		return
@@ -111,14 +174,46 @@ func (w *walker) call(n *syntax.CallExpr) {
 	for _, arg := range n.Args {
 		c.words = append(c.words, valueOf(arg))
 	}
+	if stmt := w.stdin[n]; stmt != nil {
+		c.input, c.given = inputOf(stmt.Redirs)
+	}
 	w.line.commands = append(w.line.commands, c)
-	name := c.program()
-	if evaluates(name) {
+	if evaluates(c.program()) {
 		for _, arg := range n.Args[1:] {
 			w.hidden(arg)
 		}
 	}
-	w.scripts(c)
+	for _, assign := range n.Assigns {
+		w.setsFor(assign)
+	}
+	w.starts(c, 0)
+}
+
+// inputOf is what a here-document or here-string gives a command to read. given
+// is false where that does not stand in the line.
+func inputOf(redirects []*syntax.Redirect) (text string, given bool) {
+	for _, r := range redirects {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			text, given = hereText(r), true
+		case syntax.WordHdoc:
+			text, given = valueOf(r.Word).value, true
+		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
+			text, given = "", false
+		}
+	}
+	return text, given
+}
+
+// hereText is the text of a here-document.
+func hereText(r *syntax.Redirect) string {
+	switch {
+	case r.Hdoc == nil:
+		return ""
+	case r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), `\\`): // <<'EOF': nothing is expanded
+		return r.Hdoc.Lit()
+	}
+	return valueOf(&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: r.Hdoc.Parts}}}).value
 }
 
 // evaluates reports whether a builtin evaluates its arguments as arithmetic.
@@ -129,78 +224,6 @@ func evaluates(program string) bool {
 		return true
 	}
 	return false
-}
-
-// scripts parses the scripts that a command may hand to a shell. A shell whose
-// script cannot be seen leaves a doubt; so does one that reads it from a pipe.
-func (w *walker) scripts(c command) {
-	name := c.program()
-	switch {
-	case takesData(name):
-		return
-	case name == "eval":
-		w.script(command{words: c.words[1:]}.text(), true)
-		return
-	case name == "source" || name == ".":
-		w.line.doubtful = w.line.doubtful || slices.ContainsFunc(c.words,
-			func(word word) bool { return !word.static })
-	}
-	if at := slices.IndexFunc(c.words, func(word word) bool {
-		return word.static &&
-			isShell(word.value)
-	}); at >= 0 {
-		w.shell(c.words[at+1:], at == 0 || anyWrapper(name))
-	}
-	for _, word := range c.words[1:] {
-		// Not a shell's argument, but it may become one: docker run x 'git push'.
-		if word.static && strings.ContainsAny(word.value, " \t\n;&|") {
-			w.script(word.value, false)
-		}
-	}
-}
-
-// isShell reports whether a word names a shell.
-func isShell(name string) bool {
-	switch path.Base(name) {
-	case "sh", "bash", "dash", "zsh", "ksh", "ash", "fish":
-		return true
-	}
-	return false
-}
-
-// shell looks at a shell's arguments for its script. sure says that it is a
-// shell which starts, and not the name of one among data.
-func (w *walker) shell(args []word, sure bool) {
-	for i := 0; i < len(args); i++ {
-		switch arg := args[i]; {
-		case !arg.static:
-			w.line.doubtful = w.line.doubtful || sure
-			return
-		case arg.value == "-o" || arg.value == "-O" || arg.value == "--rcfile" || arg.value == "--init-file":
-			i++ // it has a value
-		case arg.value == "--version" || arg.value == "--help" || !strings.HasPrefix(arg.value, "-"):
-			return // a file: what it holds does not stand in the command line
-		case !strings.HasPrefix(arg.value, "--") && strings.Contains(arg.value, "c") && i+1 < len(args):
-			w.script(args[i+1].value, true)
-			return
-		}
-	}
-	w.line.doubtful = w.line.doubtful || sure // it reads its commands from elsewhere
-}
-
-// script adds the commands of a script inside the line. One that must be a
-// script and cannot be read leaves a doubt.
-func (w *walker) script(text string, must bool) {
-	inner, err := (*shellLine)(nil), errUnreadable
-	if !strings.ContainsRune(text, unknown) {
-		inner, err = parseLine(text, w.depth+1)
-	}
-	if err != nil {
-		w.line.doubtful = w.line.doubtful || must
-		return
-	}
-	w.line.inner = append(append(w.line.inner, inner.commands...), inner.inner...)
-	w.line.doubtful = w.line.doubtful || must && inner.doubtful
 }
 
 // plainStmt reports whether a statement is nothing but simple commands in a
@@ -272,10 +295,13 @@ func sourceOf(text string, call *syntax.CallExpr) string {
 // valueOf is what a word will be, as far as that is known.
 func valueOf(w *syntax.Word) word {
 	var value strings.Builder
+	splits := false
 	for _, part := range w.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			value.WriteString(unquote(p.Value, false))
+			text := unquote(p.Value, false)
+			splits = splits || strings.ContainsRune(text, unknown)
+			value.WriteString(text)
 		case *syntax.SglQuoted:
 			value.WriteString(singleQuoted(p))
 		case *syntax.DblQuoted:
@@ -284,14 +310,31 @@ func valueOf(w *syntax.Word) word {
 					value.WriteString(unquote(lit.Value, true))
 				} else {
 					value.WriteByte(unknown)
+					splits = splits || expandsToList(inner)
 				}
 			}
 		default:
 			value.WriteByte(unknown)
+			splits = splits || !isFolder(part)
 		}
 	}
 	text := value.String()
-	return word{value: text, static: !strings.ContainsRune(text, unknown)}
+	return word{value: text, static: !strings.ContainsRune(text, unknown), splits: splits}
+}
+
+// expandsToList reports whether an expansion makes several words of one even in double
+// quotes: "$@" and "${a[@]}".
+func expandsToList(part syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	return ok && (p.Param == nil || p.Param.Value == "@" || p.Excl || p.Index != nil || p.Slice != nil)
+}
+
+// isFolder reports whether an expansion is one of the variables that hold a
+// folder, which are hardly ever split into words.
+func isFolder(part syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	return ok && p.Param != nil && (p.Param.Value == "HOME" || p.Param.Value == "PWD") && p.Exp == nil &&
+		p.Index == nil && p.Slice == nil && p.Repl == nil && !p.Excl
 }
 
 // singleQuoted is the text of '…' or, with escapes resolved, of $'…'.
@@ -309,7 +352,11 @@ func singleQuoted(quoted *syntax.SglQuoted) string {
 // unquote takes the backslashes out of a literal. Outside quotes, what the
 // shell expands against files, and a list in braces, is unknown.
 func unquote(text string, quoted bool) string {
-	if !quoted && strings.ContainsRune(text, '{') && strings.ContainsAny(text, ",.") {
+	switch {
+	case quoted:
+	case text == "[" || text == "]": // the test command
+		return text
+	case strings.ContainsRune(text, '{') && strings.ContainsAny(text, ",."):
 		return string(unknown)
 	}
 	var out strings.Builder

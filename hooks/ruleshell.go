@@ -24,8 +24,7 @@ func (r Rule) askShell(c Call, q question) bool {
 	case firing:
 		return r.firesOn(line)
 	}
-	return line.doubtful || strings.TrimSpace(line.text) == strings.TrimSpace(r.Spec) ||
-		slices.ContainsFunc(line.all(), r.catches)
+	return r.catchesIn(line)
 }
 
 // readLine reads the command of a Bash call.
@@ -57,20 +56,6 @@ func (r Rule) firesOn(line *shellLine) bool {
 	})
 }
 
-// catches reports whether a command, or one that it may start, is meant by a
-// deny or ask rule.
-func (r Rule) catches(c command) bool {
-	if shellMatch(r.Spec, c.text()) || shellMatch(r.Spec, c.byName().text()) {
-		return true
-	}
-	if takesData(c.program()) {
-		return false
-	}
-	return slices.ContainsFunc(c.tails(), func(t command) bool {
-		return shellMatch(r.Spec, t.text()) || shellMatch(r.Spec, t.byName().text())
-	})
-}
-
 // shellMatch reports whether text, one command with single blanks between its
 // words, may fit a Bash specifier. A blank and * at its end, or the older :*,
 // stand for the end of the program's name or any arguments.
@@ -89,6 +74,11 @@ func shellMatch(spec, text string) bool {
 type command struct {
 	source string // its words as they are written, single blanks between them
 	words  []word
+	input  string // what a here-document or here-string gives it to read
+	given  bool   // input is that
+	// guessed says that it stands in an argument that may be a script, or anything
+	// else: only what is plain in it counts.
+	guessed bool
 }
 
 // word is one word of a command after the shell's quoting: what only the shell
@@ -96,6 +86,7 @@ type command struct {
 type word struct {
 	value  string
 	static bool // nothing in it is unknown
+	splits bool // the shell may make any number of words of it
 }
 
 // all returns the commands of the line and of the scripts in it.
@@ -117,18 +108,6 @@ func (c command) program() string {
 		return ""
 	}
 	return path.Base(c.words[0].value)
-}
-
-// byName is the command with the program's folder taken off: a rule for git is
-// about /usr/bin/git too.
-func (c command) byName() command {
-	name := c.program()
-	if name == "" || name == c.words[0].value {
-		return c
-	}
-	words := slices.Clone(c.words)
-	words[0].value = name
-	return command{words: words}
 }
 
 // tails returns the commands that c may start if it is a wrapper: its words
