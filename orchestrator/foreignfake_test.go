@@ -92,7 +92,8 @@ func fakeAgent(dir string) int {
 }
 
 // commandFakeVariable makes the test binary an agent program that is run once
-// for each prompt: it completes task 1, and mends what it is told to.
+// for each prompt: it completes task 1, and mends what it is told to. It fails once if
+// there is a file "fails" in its folder.
 const commandFakeVariable = "TEST_COMMAND_FAKE"
 
 // fakeCommand is its main.
@@ -110,6 +111,10 @@ func fakeCommand(dir string) int {
 			return 1
 		}
 		return 0
+	}
+	if os.Remove(filepath.Join(dir, "fails")) == nil {
+		fmt.Fprintln(os.Stderr, "the connection was reset")
+		return 7
 	}
 	f.server.URL = os.Getenv("COVEY_MCP_URL")
 	f.server.Headers = []struct{ Name, Value string }{{"Authorization", "Bearer " + os.Getenv("COVEY_MCP_TOKEN")}}

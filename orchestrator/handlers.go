@@ -239,9 +239,11 @@ func (s *seat) state() MemberState {
 		return Waiting
 	case !s.idle:
 		return Working
+	case s.holdsBack(s.crew.now()):
+		return Waiting
 	case s.lockout != nil && s.lockout.LoggedOut:
 		return LoggedOut
-	case s.lockout != nil && !s.lockout.Until.IsZero(), !s.lent.IsZero():
+	case s.lockout != nil && !s.lockout.Failed && !s.lockout.Until.IsZero(), !s.lent.IsZero():
 		return Limited
 	case s.attention != "":
 		return NeedsAttention
@@ -312,6 +314,9 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 	}
 	if m.State != Resting {
 		m.WaitsFor = cmp.Or(s.waits, s.aside)
+	}
+	if now := c.now(); s.holdsBack(now) {
+		m.WaitsFor = retryText(*s.lockout, now)
 	}
 	if awaits := c.asks.awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {
 		m.WaitsFor = awaits

@@ -23,16 +23,19 @@ const (
 )
 
 // lockout is why a member takes no turns for now, though it was cut short in
-// one: its agent's account is used up, or nobody is logged in. It is stored, so
-// that covey waits on when it is started again.
+// one: its agent's account is used up, nobody is logged in, or the turn failed. It is
+// stored, so that covey waits on when it is started again.
 type lockout struct {
 	LoggedOut bool      `json:"logged_out,omitempty"`
-	Until     time.Time `json:"until,omitzero"`  // when it tries again; zero: at once
-	Known     bool      `json:"known,omitempty"` // the agent said so; false: covey guesses
-	Tries     int       `json:"tries"`           // tries in a row that covey made by itself
-	Again     bool      `json:"again,omitempty"` // the lockout before it was no different: everybody knows
-	Text      string    `json:"text"`            // what the agent said
-	Heard     bool      `json:"-"`               // since then its vendor has answered
+	Failed    bool      `json:"failed,omitempty"` // the turn failed, and is tried again
+	Until     time.Time `json:"until,omitzero"`   // when it tries again; zero: at once
+	Known     bool      `json:"known,omitempty"`  // the agent said so; false: covey guesses
+	Tries     int       `json:"tries"`            // tries in a row that covey made by itself
+	Again     bool      `json:"again,omitempty"`  // the lockout before it was no different: everybody knows
+	Text      string    `json:"text"`             // what the agent said
+	Heard     bool      `json:"-"`                // since then its vendor has answered
+	GivenUp   bool      `json:"-"`                // Failed too often to be tried again
+	Fresh     bool      `json:"-"`                // Failed in the turn that is just ending
 }
 
 // lockState says what a lockout means now.
@@ -49,10 +52,12 @@ const (
 // clock alone: a machine may have slept in between.
 func (l *lockout) state(now time.Time) lockState {
 	switch {
-	case l == nil:
+	case l == nil, l.GivenUp:
 		return ""
 	case l.LoggedOut:
 		return lockLogin
+	case l.Failed && l.Until.Round(0).After(now.Round(0)):
+		return lockFailed
 	case l.Until.Round(0).After(now.Round(0)):
 		return lockUsedUp
 	}
@@ -122,6 +127,9 @@ func limitText(m configs.Member, l lockout, now time.Time) string {
 // lockedEnding is how a run ended for a member that was locked out then.
 // crew.mu is held.
 func (s *seat) lockedEnding(now time.Time) (MemberState, string) {
+	if s.lockout.Failed {
+		return Waiting, "its last turn failed and was to be tried again: " + oneLine(s.lockout.Text)
+	}
 	if s.lockout.LoggedOut {
 		return LoggedOut, loginText(s.self(), s.lockout.Text, "covey up")
 	}
@@ -186,6 +194,8 @@ func (c *crew) lock(ctx context.Context, s *seat, d teammate.EventData) teammate
 		l.LoggedOut = true
 		e.Agent, e.Fix = agentName(s.self()), loginCommand(s.self())
 		d = e
+	case teammate.TurnFailed:
+		return c.noteFailure(ctx, s, e)
 	case teammate.NeedsAttention:
 		if e.Kind == "login" {
 			e.Reason = loginText(s.self(), s.locked().Text, fmt.Sprintf("covey send %s \"go on\"", s.member.Name))
@@ -209,7 +219,13 @@ func (c *crew) unlock(ctx context.Context, s *seat, reason string) {
 	}
 	c.mu.Lock()
 	was := s.lockout
-	s.lockout = nil
+	if was != nil && was.Fresh { // it is about this very turn
+		l := *was
+		l.Fresh = false
+		s.lockout, was = &l, nil
+	} else {
+		s.lockout = nil
+	}
 	c.mu.Unlock()
 	if was != nil {
 		c.act(ctx, s, c.store.Put(context.WithoutCancel(ctx), keyLockout(s.member.Name), raw(nil)))
@@ -229,6 +245,9 @@ func (s *seat) locked() lockout {
 // nextLockout is a lockout that follows the one that the member may have.
 func (s *seat) nextLockout(text string) lockout {
 	was := s.locked()
+	if was.Failed {
+		was = lockout{}
+	}
 	return lockout{Tries: was.Tries + 1, Again: was != lockout{}, Text: text}
 }
 
@@ -269,6 +288,9 @@ func (c *crew) handOn(ctx context.Context, s *seat) error {
 	// A try that a person asked for says nothing about how long to wait.
 	c.tryNow(s)
 	goOn := teammate.Input{Kind: teammate.FromCovey, Text: teammate.GoOn}
+	if s.locked().Failed {
+		goOn.Text = teammate.TryAgain
+	}
 	return c.hand(s, teammate.Work{Cause: teammate.ByResume, Inputs: append([]teammate.Input{goOn}, in...)}, "")
 }
 
@@ -310,7 +332,7 @@ const maxSleep = time.Minute
 func (c *crew) nextRetry(seats []seatView) <-chan time.Time {
 	var next time.Time
 	for _, s := range seats {
-		if !s.Gone && s.Lock == lockUsedUp && (next.IsZero() || s.Until.Before(next)) {
+		if !s.Gone && (s.Lock == lockUsedUp || s.Lock == lockFailed) && (next.IsZero() || s.Until.Before(next)) {
 			next = s.Until
 		}
 	}

@@ -50,7 +50,7 @@ func (c *crew) lend(views []seatView) {
 	}
 	known := map[string]news{}
 	for i, s := range c.seats() {
-		if i >= len(views) || views[i].Name != s.member.Name || s.lockout == nil || s.lockout.Heard {
+		if i >= len(views) || views[i].Name != s.member.Name || s.lockout == nil || s.lockout.Heard || s.lockout.Failed {
 			continue
 		}
 		v := views[i]

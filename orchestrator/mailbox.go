@@ -107,6 +107,9 @@ func (s *seat) view(now time.Time) seatView {
 	if v.Lock == lockUsedUp {
 		v.Until, v.LockText = s.lockout.Until, limitText(s.self(), *s.lockout, now)
 	}
+	if v.Lock == lockFailed {
+		v.Until = s.lockout.Until
+	}
 	return v
 }
 

@@ -46,8 +46,8 @@ type seatView struct {
 	LastWord  bool      // it was told that, and to hand over
 	Agent     string    // key of scene.Free
 	Lock      lockState // its agent cannot be used for now
-	Until     time.Time // lockUsedUp only: for how long
-	LockText  string    // likewise, for people
+	Until     time.Time // lockUsedUp and lockFailed only: for how long
+	LockText  string    // lockUsedUp only: for people
 	Borrowed  bool      // the lock is another member's, on the same login
 	SelfClaim bool
 	DependsOn []string // members whose open work it waits for
@@ -119,7 +119,7 @@ func plan(s scene) []move {
 			busy = true
 			continue
 		}
-		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != ""
+		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != "" || seat.Lock == lockFailed
 		seat.HeldBy = heldBy(s, seat, working)
 		held[seat.Name] = seat.HeldBy
 		if m, ok := next(s, seat, taken); ok {

@@ -145,7 +145,7 @@ func TestPlanOfLockoutsProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t)
 		for i := range s.Seats {
-			s.Seats[i].Lock = rapid.SampledFrom([]lockState{"", "", lockUsedUp, lockLogin, lockOver}).Draw(t, "lock")
+			s.Seats[i].Lock = rapid.SampledFrom([]lockState{"", "", lockUsedUp, lockLogin, lockFailed, lockOver}).Draw(t, "lock")
 			if rapid.Bool().Draw(t, "person") {
 				s.Seats[i].Unread = []tasks.Message{{ID: "p", Kind: kindPerson}}
 			}
@@ -153,12 +153,15 @@ func TestPlanOfLockoutsProperties(t *testing.T) {
 		moves := plan(s)
 		for _, m := range moves {
 			for _, v := range s.Seats {
-				locked := v.Lock == lockUsedUp || v.Lock == lockLogin
+				locked := v.Lock == lockUsedUp || v.Lock == lockLogin || v.Lock == lockFailed
 				given := m.Member == v.Name && m.Kind != tellLead && m.Kind != askReport
 				if given && locked && (m.Kind != giveGoOn || !slices.ContainsFunc(v.Unread, fromOperator)) {
 					t.Fatalf("%s for %s, who is %s", m.Kind, v.Name, v.Lock)
 				}
 				owns := slices.ContainsFunc(openTasks(s.Tasks), func(t tasks.Task) bool { return t.Owner == v.Name })
+				if m.Kind == finish && !v.Gone && v.Lock == lockFailed {
+					t.Fatalf("the team ends while %s is about to try its turn again", v.Name)
+				}
 				if m.Kind == finish && !v.Gone && v.Lock == lockUsedUp && (owns || v.Lead) {
 					t.Fatalf("the team ends while %s waits for its limit", v.Name)
 				}

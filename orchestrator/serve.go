@@ -177,11 +177,19 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 // nothing: the lead is told at once, and a member that nobody will remind of
 // anything needs attention.
 func (c *crew) idled(ctx context.Context, s *seat, idle teammate.Idle) error {
+	failed := "its last turn failed: " + idle.LastText
+	again, worn := c.triesAgain(s)
+	switch {
+	case again:
+		return nil // its work has not come to an end yet
+	case worn != "":
+		failed = worn
+	}
 	note := s.noteOf(idle)
 	if idle.Reason == teammate.IdleStopped {
 		note.FailureReason = "a hook stopped its turn"
 	}
-	if idle.Reason == teammate.IdleFailed && c.stumble(ctx, s, "its last turn failed: "+idle.LastText) {
+	if idle.Reason == teammate.IdleFailed && c.stumble(ctx, s, failed) {
 		return c.sendNote(ctx, s, note)
 	}
 	switch {
@@ -195,8 +203,8 @@ func (c *crew) idled(ctx context.Context, s *seat, idle teammate.Idle) error {
 		if err != nil {
 			return err
 		}
-		if s.lead || len(actable(all, s.member.Name)) == 0 {
-			return c.giveUpOn(ctx, s, "its last turn failed: "+idle.LastText)
+		if worn != "" || s.lead || len(actable(all, s.member.Name)) == 0 {
+			return c.giveUpOn(ctx, s, failed)
 		}
 	case s.lead:
 		return nil

@@ -33,6 +33,13 @@ type Resumer interface {
 	Resume(ctx context.Context, h Host) (Reply, error)
 }
 
+// Retainer is an Agent that still has the prompt of a Run that failed. The next turn
+// does not repeat it, as it does for an agent program, of which nobody knows how much
+// of its prompt it took in.
+type Retainer interface {
+	Retains()
+}
+
 // Reply is what one Run of an agent came to.
 type Reply struct {
 	Text      string // text of the last assistant message, blocks joined by "\n", trimmed

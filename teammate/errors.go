@@ -50,6 +50,16 @@ type APIError struct {
 // Error says what failed, for people.
 func (e *APIError) Error() string { return fmt.Sprintf("API error (%s): %s", e.Type, e.Message) }
 
+// Passes reports whether time alone may mend the error, so that trying the same again
+// after a while makes sense. An error whose type nobody knows may pass.
+func (e *APIError) Passes() bool {
+	switch e.Type {
+	case "rate_limit", "overloaded", "server_error", "unknown", "":
+		return !e.Fatal
+	}
+	return false
+}
+
 // LimitError is returned by Agent.Run when the account behind a foreign agent
 // program has used up what its plan allows. The turn ends with it; what it was
 // about waits, since trying again before Until comes to the same.

@@ -180,6 +180,17 @@ type (
 		Hint  string `json:"hint"`          // what the agent said
 		Fix   string `json:"fix,omitempty"` // the command that logs in, where one is known
 	}
+	// TurnFailed is sent when a turn ends because the agent's model, its vendor or its
+	// program failed. Where time alone may mend that, the turn is tried again: the
+	// member has kept what it was about.
+	TurnFailed struct {
+		Error   string    `json:"error"`          // the type of the APIError
+		Text    string    `json:"text"`           // what the vendor or the program said
+		Passing bool      `json:"passing"`        // time alone may mend it
+		Failed  int       `json:"failed"`         // how many tries in a row have failed so
+		Until   time.Time `json:"until,omitzero"` // when it is tried again; zero: it is not
+		Left    int       `json:"left,omitempty"` // how many tries are left, that one included
+	}
 	// Waiting is sent when a member that has work cannot begin its turn yet.
 	Waiting struct {
 		For string `json:"for"` // for people: "a slot of codex"
@@ -253,6 +264,9 @@ func (Limited) EventType() string { return "limited" }
 
 // EventType is the journal's name for it.
 func (LoggedOut) EventType() string { return "logged_out" }
+
+// EventType is the journal's name for it.
+func (TurnFailed) EventType() string { return "turn_failed" }
 
 // EventType is the journal's name for it.
 func (Waiting) EventType() string { return "waiting" }

@@ -15,6 +15,10 @@ const GoOn = "Your last turn was cut short: your agent program had reached its u
 	"That is over. Go on with what you were asked; it may be repeated above. " +
 	"What you did before still stands, so look before you do anything again."
 
+// TryAgain is GoOn for a member whose last turn failed.
+const TryAgain = "Your last turn ended early: a request to your model failed. That may be over, so go on with what you " +
+	"were asked; it may be repeated above. What you did before still stands, so look before you do anything again."
+
 // usedUp is the end of a turn whose agent has used up its account. The gates
 // are not asked: the agent could not do what they want.
 func (u *turn) usedUp(e *LimitError) ending {
@@ -44,12 +48,12 @@ func lockoutFailure(kind string, err error) *hooks.StopFailureInput {
 }
 
 // owed is what the agent was asked in this Run, for the next turn. Nobody can
-// know how much of it a foreign program has taken in. GoOn is left out: it
-// comes anew with the next try, and would pile up otherwise.
+// know how much of it a foreign program has taken in. GoOn and TryAgain
+// are left out: they come anew with the next try, and would pile up otherwise.
 func (u *turn) owed() []Input {
 	var owed []Input
 	for _, in := range u.asked {
-		if in.Kind == FromCovey && in.Text == GoOn {
+		if in.Kind == FromCovey && (in.Text == GoOn || in.Text == TryAgain) {
 			continue
 		}
 		in.MessageID = "" // delivered: it stands in the transcript
@@ -71,7 +75,7 @@ func (u *turn) failedWith(err error) ending {
 	case errors.As(err, &login):
 		return u.loggedOut(login)
 	case errors.As(err, &api):
-		return failed(api)
+		return u.failed(api)
 	}
 	return broken(fmt.Errorf("agent: %w", err))
 }

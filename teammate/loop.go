@@ -150,15 +150,23 @@ func broken(err error) ending {
 // failed is the end of a turn whose model request failed. The gates are not
 // asked: a refusal would repeat the failure for ever. StopFailure hooks are
 // told, and nobody reads what they say.
-func failed(e *APIError) ending {
+func (u *turn) failed(e *APIError) ending {
 	text, reason := "API Error: "+e.Message, EndCompleted
 	if e.Fatal {
 		reason = EndModelError
 	}
-	return ending{
+	end := ending{
 		reason: reason, idle: IdleFailed, lastText: e.Error(),
 		failure: &hooks.StopFailureInput{Error: e.Type, ErrorDetails: e.Details, LastAssistantMessage: text},
 	}
+	if u.t.helper != nil { // its member sees to it
+		return end
+	}
+	end.lockout = TurnFailed{Error: e.Type, Text: e.Message, Passing: e.Passes(), Failed: 1}
+	if _, retains := u.t.opts.Agent.(Retainer); !retains && e.Passes() {
+		end.owed = u.owed()
+	}
+	return end
 }
 
 // limited is the end of a turn that used up one of its limits.

@@ -66,8 +66,8 @@ type ending struct {
 
 	failure *hooks.StopFailureInput // an API error: what the StopFailure hooks get
 
-	// The agent may not go on for now: a usage limit, or no login.
-	lockout EventData // Limited or LoggedOut; nil: no lockout
+	// The agent may not go on for now: a usage limit, no login, or its model failed.
+	lockout EventData // Limited, LoggedOut or TurnFailed; nil: none of these
 	owed    []Input   // what the turn was about, for the next one
 	kind    string    // of NeedsAttention
 	notice  string    // of a Notification without NeedsAttention

@@ -173,11 +173,11 @@ func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
 		s.refused++
 		b.refused++
 	case "turn_ended":
-		if !isLockout(p.Reason) {
+		if !isLockout(p.Reason) && s.state != waiting {
 			s.doing = ""
 		}
 	case "idle":
-		if !isLockout(p.Reason) {
+		if !isLockout(p.Reason) && !(p.Reason == idleFailed && s.state == waiting) {
 			s.state, s.doing = idle, short(p.LastText)
 		}
 	case "needs_attention":
@@ -188,6 +188,11 @@ func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
 	case "limited":
 		s.state, s.doing = limited, short(p.Text)
 		s.until = orchestrator.ShortTime(p.Until.Local(), l.Time.Local())
+	case "turn_failed":
+		if !p.Until.IsZero() {
+			s.state = waiting
+			s.doing = short("to try again at " + p.Until.Local().Format(time.TimeOnly) + ", after: " + p.Text)
+		}
 	case "logged_out":
 		s.state, s.doing = loggedOut, short(p.Hint)
 	case "held_up":

@@ -28,11 +28,11 @@ such as a text that "covey send" gives it.`,
 				return err
 			case asJSON:
 				return c.out.json(reply)
-			// A member that is locked out is in no turn; what interrupt breaks
-			// off there is the wait, so that a person who has just logged in or
-			// paid need not sit it out.
+			// A member that is locked out, or whose last turn failed, is in no turn;
+			// what interrupt breaks off there is the wait, so that a person who has
+			// just logged in or paid need not sit it out.
 			case reply.Retries:
-				c.out.printf("%s was locked out and tries again now\n", plainLine(args[0]))
+				c.out.printf("%s waits no longer and tries again now\n", plainLine(args[0]))
 			// Nothing to do is no failure: a script that interrupts "just in
 			// case" before it sends must not stop here.
 			case !reply.Interrupted:

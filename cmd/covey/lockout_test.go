@@ -128,3 +128,41 @@ func TestLastRunOfLockouts(t *testing.T) {
 		t.Errorf("after its next turn began api is %+v", api)
 	}
 }
+
+// A turn that failed is told with the vendor's words and when it is tried again; the end
+// of the turn is not told beside it, and does not take the words off the board.
+func TestStoryOfFailedTurns(t *testing.T) {
+	until := lineAt(6, "", "", "").Time.Format(time.RFC3339)
+	lines := []orchestrator.Line{
+		lineAt(0, "", "team_started", `{"goal":"Ship","members":["lead","api"]}`),
+		lineAt(1, "api", "turn_started", `{"cause":"task"}`),
+		lineAt(2, "api", "turn_failed", `{"text":"429 Too Many Requests","passing":true,"failed":3,"until":"`+until+`","left":6}`),
+		lineAt(2, "api", "turn_ended", `{"reason":"completed"}`),
+		lineAt(2, "api", "idle", `{"reason":"failed","last_text":"API error (rate_limit): 429 Too Many Requests"}`),
+	}
+	b := newBoard("crew", nil, lines[0].Time)
+	var told []string
+	for _, l := range lines[2:] {
+		if e, ok := brief(l); ok {
+			told = append(told, e.text)
+		}
+	}
+	for _, l := range lines {
+		b.apply(l)
+	}
+	want := "turn 2 failed; it is tried again in 4s (6 tries left): 429 Too Many Requests"
+	if strings.Join(told, "\n") != want {
+		t.Errorf("told as %q, want %q", told, want)
+	}
+	if s := b.seatOf("api"); s.label() != waiting || !strings.Contains(s.doing, "after: 429 Too Many Requests") {
+		t.Errorf("on the board it is %+v", s)
+	}
+	for data, want := range map[string]string{
+		`{"text":"no such model"}`:                  "turn 2 failed: no such model",
+		`{"text":"busy","passing":true,"failed":9}`: "turn 2 failed, and so did the 8 before it: busy",
+	} {
+		if e, _ := brief(lineAt(3, "api", "turn_failed", data)); e.text != want {
+			t.Errorf("%s is told as %q, want %q", data, e.text, want)
+		}
+	}
+}

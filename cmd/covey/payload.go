@@ -26,6 +26,7 @@ type payload struct {
 	Description string          `json:"description"`
 	Event       string          `json:"event"`
 	ExitCode    int             `json:"exit_code"`
+	Failed      int             `json:"failed"`
 	FailedOpen  bool            `json:"failed_open"`
 	Feedback    string          `json:"feedback"`
 	For         string          `json:"for"`
@@ -41,6 +42,7 @@ type payload struct {
 	Member      string          `json:"member"`
 	Members     []string        `json:"members"`
 	Message     string          `json:"message"`
+	Left        int             `json:"left"`
 	MS          int64           `json:"duration_ms"`
 	Name        string          `json:"name"`
 	Op          string          `json:"op"`

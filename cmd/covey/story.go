@@ -63,7 +63,7 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		}
 	case "idle":
 		switch {
-		case isLockout(p.Reason):
+		case isLockout(p.Reason), p.Reason == idleFailed:
 			return "", normal
 		case p.LastText != "":
 			return "idle: " + p.LastText, faint
@@ -88,6 +88,8 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return fallbackText(l), yellow
 	case "limited", "team_waits":
 		return limitText(l, p), yellow
+	case "turn_failed":
+		return failureText(l, p), yellow
 	}
 	return troubleText(l, p)
 }
@@ -108,6 +110,21 @@ func limitText(l orchestrator.Line, p payload) string {
 		return fmt.Sprintf("usage limit of %s reached; it goes on at %s", p.Agent, at)
 	}
 	return fmt.Sprintf("usage limit of %s reached; it tries again at %s", p.Agent, at)
+}
+
+// idleFailed is why a member is idle whose turn failed; a line turn_failed has told of it.
+const idleFailed = "failed"
+
+// failureText tells that a turn failed, and when it is tried again.
+func failureText(l orchestrator.Line, p payload) string {
+	switch {
+	case !p.Until.IsZero():
+		return fmt.Sprintf("turn %d failed; it is tried again in %s (%d tries left): %s", l.Turn,
+			elapsed(p.Until.Sub(l.Time).Round(time.Second)), p.Left, p.Text)
+	case p.Failed > 1:
+		return fmt.Sprintf("turn %d failed, and so did the %d before it: %s", l.Turn, p.Failed-1, p.Text)
+	}
+	return fmt.Sprintf("turn %d failed: %s", l.Turn, p.Text)
 }
 
 // troubleText is briefText for what went wrong or was refused.

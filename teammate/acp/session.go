@@ -256,6 +256,7 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 		known := failure(answer, a.opts.Clock())
 		var login *teammate.LoginError
 		var limit *teammate.LimitError
+		var api *teammate.APIError
 		switch {
 		case errors.As(known, &login):
 			if len(l.caps.auth) > 0 {
@@ -264,6 +265,8 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 			return login
 		case errors.As(known, &limit):
 			return limit
+		case errors.As(known, &api) && api.Passes() && api.Type != "unknown":
+			return api
 		}
 		return fmt.Errorf("acp: the agent program opened no session: %w", err) // it would say so again
 	}

@@ -83,6 +83,9 @@ func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, er
 	return t.run(ctx)
 }
 
+// Retains is teammate.Retainer's: the conversation has each prompt, whatever came of it.
+func (a *Agent) Retains() {}
+
 // repeatable reports whether a call that may have been made may be made again.
 func (a *Agent) repeatable(c teammate.ToolCall) bool {
 	for _, s := range a.tools {

@@ -23,7 +23,8 @@ type Agent struct {
 	primed   bool             // the session has its system prompt
 	spoken   bool             // there is a conversation that a new session knows nothing of
 	before   *teammate.Usage  // what the session had used before; nil: not known
-	failures int              // in a row
+	failures int              // in a row: programs that were killed, and prompts that failed without a word why
+	restarts int              // of one prompt, in a row
 	held     []teammate.Input // what the next prompt begins with
 	closed   bool
 }
@@ -135,9 +136,7 @@ func (a *Agent) takeHeld() []teammate.Input {
 func (a *Agent) ask(
 	ctx context.Context, inputs []teammate.Input, h teammate.Host, reply *teammate.Reply,
 ) (later []teammate.Input, err error) {
-	for {
-		// Also before a prompt of its own, when the one before it has failed: a
-		// program that fails at once must not be asked without pause.
+	for a.restarts = 0; ; {
 		if err := a.pause(ctx); err != nil {
 			return later, err
 		}
@@ -173,13 +172,12 @@ const crashNotice = "Your program ended in the middle of this turn and was start
 	"What you were asked is repeated below."
 
 // judge counts a turn that the program has failed. A turn that came to its end,
-// or that failed at the model's door, ends the count.
+// or that failed at the model's door, ends the count. Whoever runs the agent decides
+// how often a turn that failed is tried again.
 func (a *Agent) judge(err error) error {
 	var failed *failedError
 	if errors.As(err, &failed) {
-		if given := a.count(failed); given != nil {
-			return given
-		}
+		a.fail()
 		return failed.api()
 	}
 	if err == nil || isAPIError(err) {
@@ -188,19 +186,24 @@ func (a *Agent) judge(err error) error {
 	return err
 }
 
-// count notes a failure of the program. One that fails time and again is given
-// up: the error ends its member.
+// count notes that the program was killed. One that is killed time and again is
+// given up: the error ends its member.
 func (a *Agent) count(err error) error {
-	if a.failures++; a.failures > a.opts.Restarts {
-		// It goes back to 0, for the member may be woken later, and has its restarts
+	if a.restarts++; a.restarts > a.opts.Restarts {
+		// It goes back to 0, for the member may be woken later, and has its session
 		// then as well.
 		a.failures = 0
-		return fmt.Errorf("command: the agent program failed %d times in a row: %w", a.opts.Restarts+1, err)
+		return fmt.Errorf("command: the agent program failed %d times in a row: %w", a.restarts, err)
 	}
-	if a.failures > 1 { // it may be the session that kills it
+	a.fail()
+	return nil
+}
+
+// fail notes a failure of the program.
+func (a *Agent) fail() {
+	if a.failures++; a.failures > 1 { // it may be the session that makes it fail
 		a.lose()
 	}
-	return nil
 }
 
 // lose gives the session up: the next prompt begins a new one.
@@ -209,15 +212,15 @@ func (a *Agent) lose() {
 	a.session, a.primed, a.before = "", false, &teammate.Usage{}
 }
 
-// pause waits before a program that has failed is started again.
+// pause waits before a program that was killed is started again.
 func (a *Agent) pause(ctx context.Context) error {
-	if a.failures == 0 {
+	if a.restarts == 0 {
 		return nil
 	}
 	wait := a.opts.Backoff
 	// Ten doublings are past any cap; without the limit a large Restarts would
 	// overflow the duration.
-	for range min(a.failures-1, 10) {
+	for range min(a.restarts-1, 10) {
 		wait = min(2*wait, 20*a.opts.Backoff)
 	}
 	timer := time.NewTimer(wait)

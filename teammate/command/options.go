@@ -56,12 +56,12 @@ type Options struct {
 	// Clock is the time of day; nil: time.Now.
 	Clock    func() time.Time
 	Timeouts Timeouts
-	// Restarts is how often in a row a program may fail before its member is given
-	// up; 0: 3. A program that a signal has killed is started again at once, one
+	// Restarts is how often in a row a program may be killed before its member is given
+	// up; 0: 3. A program that a signal has killed is started again within its turn, one
 	// that ends with an exit code costs its turn.
 	Restarts int
-	// Backoff is the pause before a program that has failed is started again; it
-	// doubles with each failure in a row, up to 20 times as long. 0: 500 ms.
+	// Backoff is the pause before a program that was killed is started again; it
+	// doubles each time, up to 20 times as long. 0: 500 ms.
 	Backoff time.Duration
 	// MaxOutput bounds the text that one run may say, in bytes; the rest is left
 	// out, with a notice. 0: 1 MiB.

@@ -19,7 +19,7 @@ var errCrash = errors.New("the agent program was killed")
 var errLost = errors.New("the agent program has lost its session")
 
 // failedError is a program that ended without having done its work, and nobody
-// can tell why. It costs the turn; several in a row cost the member.
+// can tell why. It costs the turn.
 type failedError struct{ said string }
 
 // Error says how it ended.

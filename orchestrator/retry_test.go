@@ -1,0 +1,222 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+const tooMany = "error -32603 API Error: 429 Too Many Requests"
+
+// goThrough lets the pauses after so many failed turns pass, from the n-th on.
+func (u *underway) goThrough(from, to int) {
+	u.t.Helper()
+	for n := from; n <= to; n++ {
+		u.until("turn_failed", n)
+		u.clock.forward(longRest)
+	}
+}
+
+// A turn that a vendor has refused is tried again after pauses that grow, with what it
+// was about, until it succeeds: nobody is told that something is wrong.
+func TestFailedTurnIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
+		act{When: "You own task #1", Do: []string{claims, tooMany}},
+		act{When: teammate.TryAgain, Do: []string{tooMany}},
+		act{When: teammate.TryAgain, Do: []string{finishes}})
+	u := start(r, &handClock{})
+	u.until("turn_failed", 1)
+	m := u.member("dev")
+	for m.State != Waiting { // the turn is just ending
+		m = u.member("dev")
+	}
+	if !strings.HasPrefix(m.WaitsFor, "try 1 of 8 in ") || !strings.Contains(m.WaitsFor, "429 Too Many Requests") || m.Task != "1" {
+		t.Errorf("dev is %+v", m)
+	}
+	u.goThrough(1, 2)
+	e := u.end()
+	r.want(e, CodeDone, "all work is done")
+	prompts := toldFake(t, dir, "prompt")
+	if len(prompts) != 3 || !strings.Contains(prompts[2], "You own task #1") ||
+		strings.Count(prompts[2], "You own task #1") != 1 {
+		t.Errorf("the program was asked\n%s", strings.Join(prompts, "\n"))
+	}
+	failed := of[teammate.TurnFailed](r, "turn_failed")
+	if len(failed) != 2 || failed[1].Failed != 2 || failed[1].Left != retryLimit-1 || failed[1].Until.IsZero() ||
+		!strings.Contains(failed[1].Text, "429 Too Many Requests") || failed[1].Error != "rate_limit" {
+		t.Errorf("the journal has %+v", failed)
+	}
+	if n := toldLead(r, "Teammate dev"); n != 0 {
+		t.Errorf("the lead was told %d times", n)
+	}
+}
+
+// What fails time and again needs a person, who reads the vendor's words.
+func TestFailedTurnIsGivenUp(t *testing.T) {
+	t.Parallel()
+	acts := []act{{When: "You own task #1", Do: []string{claims, tooMany}}}
+	for range retryLimit {
+		acts = append(acts, act{When: teammate.TryAgain, Do: []string{tooMany}})
+	}
+	r, dir := newFakeRig(t, leadLetsWork, ownedByDev, acts...)
+	u := start(r, &handClock{})
+	u.goThrough(1, retryLimit)
+	r.want(u.end(), CodeUnfinished, "its turns failed 9 times in a row, the last one so: API Error: 429 Too Many Requests")
+	if n := len(toldFake(t, dir, "prompt")); n != retryLimit+1 {
+		t.Errorf("the program was asked %d times", n)
+	}
+	if n := toldLead(r, "Teammate dev needs attention: its turns failed 9 times"); n != 1 {
+		t.Errorf("the lead was told %d times", n)
+	}
+}
+
+// What no time mends is not tried again.
+func TestHopelessTurnIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	r, _ := newFakeRig(t, leadLetsWork, ownedByDev, act{Do: []string{"error -32603 unknown model: gpt-nope"}})
+	r.run(Options{})
+	if failed := of[teammate.TurnFailed](r, "turn_failed"); len(failed) == 0 || failed[0].Passing || !failed[0].Until.IsZero() {
+		t.Errorf("the journal has %+v", failed)
+	}
+}
+
+// All kinds of agents are tried again: the builtin one, too, which has its prompt yet,
+// and a command that ends with an exit code. The lead is no exception.
+func TestEveryAgentIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "fails"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := fmt.Sprintf("dev: {agent: cmd}\nagents: {cmd: {use: command, command: [%q], env: {%s: %q}}}",
+		testBinary(t), commandFakeVariable, dir)
+	for name, spec := range map[string]string{
+		"builtin": pairSpec, "command": strings.Replace(pairSpec, "dev: {model: dev}", command, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, map[string]string{
+				"team.yaml": spec + "tasks: [{id: a, subject: Do it, owner: dev}]\n",
+				"lead.yaml": "steps: [{error: {type: server_error}}, {when: Your last turn ended early, say: Fine.}, {say: Fine., times: -1}]",
+				"dev.yaml": "steps: [{error: {type: overloaded}}, {when: Your last turn ended early, " +
+					"call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}, {say: done}]",
+			})
+			r.want(r.run(Options{}), CodeDone, "all work is done")
+			for _, l := range r.lines.all() {
+				var p struct{ Prompt string }
+				if l.Type == "turn_started" && name == "builtin" && decode(l.Data, &p) == nil &&
+					strings.Contains(p.Prompt, teammate.TryAgain) && strings.Contains(p.Prompt, "You own task") {
+					t.Errorf("the builtin agent was told again what it has: %q", p.Prompt)
+				}
+			}
+		})
+	}
+}
+
+// A person's word or an interrupt ends the pause; so does the end of the team, which
+// goes on with the pause when it is started again.
+func TestPauseEnds(t *testing.T) {
+	t.Parallel()
+	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
+		act{When: "You own task #1", Do: []string{claims, tooMany}},
+		act{When: "I paid.", Do: []string{tooMany}},
+		act{When: teammate.TryAgain, Do: []string{tooMany}},
+		act{When: teammate.TryAgain, Do: []string{finishes}})
+	u := start(r, &handClock{})
+	u.inPause("dev", 1)
+	client, err := Dial(t.Context(), u.o.Place())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if reply, err := client.Send(t.Context(), Send{To: "dev", Text: "I paid."}); err != nil || reply.Delivery != Delivered {
+		t.Errorf("the text was %s: %v", reply.Delivery, err)
+	}
+	u.inPause("dev", 2)
+	if reply, err := client.Interrupt(t.Context(), "dev"); err != nil || !reply.Retries || reply.Interrupted {
+		t.Errorf("the answer was %+v: %v", reply, err)
+	}
+	u.inPause("dev", 3)
+	u.stop(errors.New("enough"))
+	e := u.end()
+	r.want(e, CodeInterrupted, "interrupted")
+	if dev := e.Members[1]; dev.State != Waiting || !strings.Contains(dev.Reason, "was to be tried again: API Error: 429") {
+		t.Errorf("it ended with %+v", dev)
+	}
+	if n := len(toldFake(t, dir, "prompt")); n != 3 {
+		t.Errorf("the program was asked %d times", n)
+	}
+	u = start(r, u.clock)
+	u.until("member_started", 2)
+	u.clock.forward(longRest)
+	r.want(u.end(), CodeDone, "all work is done")
+}
+
+// inPause waits until a member rests after its n-th failed turn.
+func (u *underway) inPause(name string, n int) {
+	u.t.Helper()
+	u.until("turn_failed", n)
+	for u.member(name).State != Waiting { // its turn is just ending
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestRetryRest(t *testing.T) {
+	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	var sum time.Duration
+	for n, want := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 120} {
+		got := retryRest(n+1, "busy", now)
+		if sum += got; got != want*time.Second {
+			t.Errorf("after %d failures %s, want %s", n+1, got, want*time.Second)
+		}
+	}
+	if sum < 4*time.Minute {
+		t.Errorf("all pauses together are %s", sum)
+	}
+	for words, want := range map[string]time.Duration{
+		"429: retry after 45 seconds": 45 * time.Second, "try again in 3 hours": 4 * time.Second, "retry after 1 seconds": 4 * time.Second,
+	} {
+		if got := retryRest(3, words, now); got != want {
+			t.Errorf("%s: %s, want %s", words, got, want)
+		}
+	}
+}
+
+func TestPlanOfPauses(t *testing.T) {
+	failed := func(v *seatView) { v.Lock, v.Until = lockFailed, atThree }
+	mine := func(s *scene) { s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}; failed(&s.Seats[1]) }
+	tests := []struct {
+		name string
+		edit func(*scene)
+		want string
+	}{
+		{"it is not reminded, and the team does not end", mine, ""},
+		{"nor does a team without tasks", func(s *scene) { failed(&s.Seats[0]) }, ""},
+		{"a member's mail waits", func(s *scene) { mine(s); s.Seats[1].Unread = []tasks.Message{{ID: "m", Kind: tasks.TextMessage}} }, ""},
+		{"a person's does not", func(s *scene) { mine(s); s.Seats[1].Unread = []tasks.Message{{ID: "m", Kind: kindPerson}} }, "go on a"},
+		{"others go on", func(s *scene) { mine(s); s.Tasks = append(s.Tasks, task("2", tasks.Pending, "")) }, "claim b 2"},
+		{"the budget ends it", func(s *scene) { mine(s); s.Broke = "all is spent" }, "last lead"},
+		{"so does its own", func(s *scene) { mine(s); s.Seats[1].Spent = "limits.max_tokens" }, "used up a"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := scene{Seats: crewOf("a", "b")}
+			tt.edit(&s)
+			if got := told(plan(s)); got != tt.want {
+				t.Errorf("plan = %q, want %q", got, tt.want)
+			}
+		})
+	}
+	over := (&lockout{Failed: true, Until: atThree}).state(atThree.Add(time.Second))
+	if states := []lockState{over, (&lockout{Failed: true, GivenUp: true}).state(atThree)}; !slices.Equal(states, []lockState{lockOver, ""}) {
+		t.Errorf("the states are %q", states)
+	}
+}
