@@ -279,13 +279,13 @@ func TestReportIsOwedAfterARestart(t *testing.T) {
 		"lead.yaml": `steps: [{say: Hm., times: -1}]`,
 		"dev.yaml": `steps:
   - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
-  - {error: {type: overloaded}, times: 9}
+  - {error: {type: billing_error}, times: 9}
   - {when: "the lead has not heard of it", call: [{tool: SendMessage, input: {to: lead, message: One is done.}}]}
   - {say: Yes., times: -1}
 `,
 	})
-	r.want(r.run(Options{}), CodeUnfinished, "overloaded")
-	r.rewrite("dev.yaml", "{error: {type: overloaded}, times: 9}",
+	r.want(r.run(Options{}), CodeUnfinished, "billing_error")
+	r.rewrite("dev.yaml", "{error: {type: billing_error}, times: 9}",
 		`{when: 'claimed task #2', call: [{tool: TaskUpdate, input: {taskId: "2", status: deleted}}], times: 9}`)
 	r.rewrite("team.yaml", "subject: One, owner: dev}", "subject: One, owner: dev}, {id: b, subject: Two}")
 	r.want(r.run(Options{}), CodeDone, "all work is done")

@@ -170,9 +170,9 @@ func TestLeadMendsADeadlock(t *testing.T) {
 func TestApiErrorNeedsAttention(t *testing.T) {
 	r := newRig(t, map[string]string{
 		"team.yaml": soloSpec,
-		"lead.yaml": `steps: [{error: {type: overloaded}}]`,
+		"lead.yaml": `steps: [{error: {type: billing_error}}]`,
 	})
-	r.want(r.run(Options{}), CodeUnfinished, "overloaded")
+	r.want(r.run(Options{}), CodeUnfinished, "billing_error")
 }
 
 func TestLimitsEndWithThree(t *testing.T) {
@@ -285,13 +285,13 @@ func TestMemberThatTheSpecNoLongerHas(t *testing.T) {
 		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n", "  dev: {model: dev}\n  ops: {model: dev}\n", 1) +
 			"tasks: [{id: a, subject: one, owner: ops}, {id: b, subject: two, owner: ops, blocked_by: [a]}]\n",
 		"lead.yaml": `steps: [{say: Hm., times: -1}]`,
-		"dev.yaml":  `steps: [{error: {type: overloaded}, times: 9}]`,
+		"dev.yaml":  `steps: [{error: {type: billing_error}, times: 9}]`,
 	})
 	r.want(r.run(Options{}), CodeUnfinished, "ops")
 	r.rewrite("team.yaml", "  ops: {model: dev}\n", "")
 	r.rewrite("team.yaml", "owner: ops", "owner: dev")
 	r.rewrite("team.yaml", "owner: ops", "owner: dev")
-	r.rewrite("dev.yaml", "steps: [{error: {type: overloaded}, times: 9}]", `steps:
+	r.rewrite("dev.yaml", "steps: [{error: {type: billing_error}, times: 9}]", `steps:
   - {when: 'claimed task #1', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
   - {when: 'claimed task #2', call: [{tool: TaskUpdate, input: {taskId: "2", status: completed}}]}
   - {say: Yes., times: -1}
