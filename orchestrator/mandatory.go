@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +13,7 @@ import (
 
 // demand is something in a spec that must hold before a call runs.
 type demand struct {
-	what string // as in: the mandatory rule "Bash(git push*)"
+	what string // as in: rule "Bash(git push*)"
 	// kinds are the kinds of tools that it is about; elsewhere says that it is
 	// about tools beside those, too, which nobody but covey's own agent asks for.
 	kinds     []string
@@ -30,12 +31,14 @@ func checkMandatory(team *configs.Team) error {
 // checkDemands is checkMandatory for these layers of hooks, with the programs that
 // look finds.
 func checkDemands(team *configs.Team, sources []hooks.Source, look func(string) (string, error)) error {
-	everybody := hookDemands(sources, "")
+	mandatory := func(h hooks.Handler) bool { return h.Mandatory }
+	everybody := hookDemands(sources, "", mandatory)
 	var errs []error
 	for _, m := range team.Members() {
 		held := honoursOf(m.Agent, look)
-		for _, d := range slices.Concat(ruleDemands(m), planDemands(m), everybody, hookDemands(sources, m.Name)) {
+		for _, d := range slices.Concat(ruleDemands(m), planDemands(m), everybody, hookDemands(sources, m.Name, mandatory)) {
 			if open := d.unheld(held); len(open) > 0 {
+				d.what = "mandatory " + d.what
 				errs = append(errs, plainly(ErrSpec, "%s", refusal(team, m, d, look)))
 			}
 		}
@@ -81,9 +84,9 @@ func planDemands(m configs.Member) []demand {
 	return []demand{{what: `"plan: required"`, kinds: []string{"Bash", "Edit", "Write"}}}
 }
 
-// hookDemands are the mandatory hooks of the layers that are for one member alone
-// or, if that is empty, for all. Helpers need none: covey makes their calls.
-func hookDemands(sources []hooks.Source, member string) []demand {
+// hookDemands are the hooks before a call that count, of the layers that are for one member
+// alone or, if that is empty, for all. Helpers need none: covey makes their calls.
+func hookDemands(sources []hooks.Source, member string, counts func(hooks.Handler) bool) []demand {
 	var list []demand
 	for _, s := range sources {
 		if s.Member != member || s.Helper != "" {
@@ -92,7 +95,7 @@ func hookDemands(sources []hooks.Source, member string) []demand {
 		for _, event := range []hooks.Event{hooks.PreToolUse, hooks.PermissionRequest} {
 			for _, g := range s.Settings[event] {
 				for _, h := range g.Hooks {
-					if h.Mandatory {
+					if counts(h) {
 						list = append(list, hookDemand(event, g, h))
 					}
 				}
@@ -105,7 +108,7 @@ func hookDemands(sources []hooks.Source, member string) []demand {
 // hookDemand is what a mandatory hook asks for: all calls that its matcher and
 // its `if` let through to it.
 func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
-	d := demand{what: fmt.Sprintf("%s hook %q", event, clipped(h.Command, 60))}
+	d := demand{what: fmt.Sprintf("%s hook %q", event, clipped(cmp.Or(h.Command, h.URL, h.Prompt, h.Tool), 60))}
 	if rule, err := hooks.ParseRule(h.If); err == nil {
 		d.about(rule)
 	} else {
@@ -164,7 +167,7 @@ func refusal(team *configs.Team, m configs.Member, d demand, look func(string) (
 			here = append(here, other.Name)
 		}
 	}
-	text := fmt.Sprintf("member %s: the mandatory %s cannot hold: agent %s makes such calls without asking, and covey "+
+	text := fmt.Sprintf("member %s: the %s cannot hold: agent %s makes such calls without asking, and covey "+
 		"sees them afterwards; agents that ask first: %s", m.Name, d.what, agentTitle(m.Agent), strings.Join(able, ", "))
 	if len(here) > 0 {
 		text += "; members of this team whose agents do: " + strings.Join(here, ", ")

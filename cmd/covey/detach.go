@@ -68,7 +68,7 @@ func (c *cli) detach(ctx context.Context, team *configs.Team, f upFlags, goal st
 // is named by its absolute path, whatever folder the program is in, and the
 // marker keeps a goal that begins with a dash from being taken for a flag.
 func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
-	args := []string{"up", "--trust"}
+	args := []string{"up", "--trust", "--allow-unenforced"} // all of it is settled by now
 	if f.keep {
 		args = append(args, "--keep")
 	}

@@ -64,6 +64,7 @@ covey init writes a spec, which can say more.`,
 	flags.BoolVarP(&f.detach, "detach", "d", false, "come back when the team is up; it goes on in the background")
 	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
 	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
+	flags.BoolVar(&f.allowUnenforced, "allow-unenforced", false, allowUnenforcedHelp)
 	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
 	_ = cmd.RegisterFlagCompletionFunc("with", completeAgent)
 	_ = cmd.RegisterFlagCompletionFunc("lead", completeAgent)
@@ -94,7 +95,7 @@ func (c *cli) runWithout(ctx context.Context, f runFlags, goal string) error {
 	if err := c.findGates(dir, &f); err != nil {
 		return err
 	}
-	team, err := c.writeRun(dir, crew.spec(dir, goal, f))
+	team, err := c.writeRun(dir, crew.spec(dir, goal, f), f.allowUnenforced)
 	if err != nil {
 		return err
 	}
@@ -235,8 +236,9 @@ func (f runFlags) rules() []string {
 }
 
 // writeRun keeps the spec beside the team's state, so that the team can be
-// taken up again like any other. A team that runs keeps the spec that it has.
-func (c *cli) writeRun(dir string, spec []byte) (*configs.Team, error) {
+// taken up again like any other. A team that runs keeps the spec that it has, and
+// nothing is written before mayStandIn is content.
+func (c *cli) writeRun(dir string, spec []byte, allowUnenforced bool) (*configs.Team, error) {
 	// Parsed once for its name alone, on which the place depends.
 	team, err := configs.Parse(filepath.Join(dir, "run.yaml"), spec)
 	if err != nil {
@@ -262,6 +264,9 @@ func (c *cli) writeRun(dir string, spec []byte) (*configs.Team, error) {
 	if run, up := orchestrator.Running(place); up {
 		return nil, fmt.Errorf("team %s runs already (process %d); give it more to do with covey send, or end it with covey down",
 			name, run.PID)
+	}
+	if err := c.mayStandIn(team, allowUnenforced); err != nil {
+		return nil, err
 	}
 	if err := place.Create(); err != nil {
 		return nil, err

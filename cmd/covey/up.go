@@ -17,7 +17,7 @@ import (
 type upFlags struct {
 	json, detach, keep, fresh, trust bool
 	init, initOnly, maintenance      bool
-	dryRun                           bool
+	dryRun, allowUnenforced          bool
 }
 
 // upCommand is `covey up`.
@@ -57,12 +57,16 @@ ended it; 4 not trusted; 130 interrupted.`,
 	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would start or change")
 	flags.BoolVar(&f.trust, "trust", false, "trust, for this run, what the spec would run")
+	flags.BoolVar(&f.allowUnenforced, "allow-unenforced", false, allowUnenforcedHelp)
 	flags.BoolVar(&f.init, "init", false, "run the Setup hooks first, with the trigger init")
 	flags.BoolVar(&f.initOnly, "init-only", false, "as --init, and end when every session has begun: nobody takes a turn")
 	flags.BoolVar(&f.maintenance, "maintenance", false, "run the Setup hooks first, with the trigger maintenance")
 	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
 	return cmd
 }
+
+// allowUnenforcedHelp tells of --allow-unenforced, for all commands that have it.
+const allowUnenforcedHelp = "run agent programs that act without asking where their adapter is\nnot installed, though rules and hooks are then only checked afterwards"
 
 // setup is what the Setup hooks are to do.
 func (f upFlags) setup() orchestrator.Setup {
@@ -100,6 +104,9 @@ func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
 		return c.dryRun(ctx, team, f, goal)
 	}
 	if err := c.mayRun(team, spec, f.trust); err != nil {
+		return err
+	}
+	if err := c.mayStandIn(team, f.allowUnenforced); err != nil {
 		return err
 	}
 	if done, err := c.upRunning(ctx, team, f, goal); done || err != nil {

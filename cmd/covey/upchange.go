@@ -55,8 +55,14 @@ func (c *cli) dryRun(ctx context.Context, team *configs.Team, f upFlags, goal st
 			err = c.printChange(change, f)
 		}
 	}
-	if err != nil || f.trust {
+	if err != nil {
 		return err
+	}
+	if list := orchestrator.StandIns(team); len(list) > 0 {
+		c.err.printf("%s", standInText(list))
+	}
+	if f.trust {
+		return nil
 	}
 	report, err := orchestrator.CheckTrust(team)
 	if err != nil || report.Trusted {

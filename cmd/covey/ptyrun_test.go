@@ -1,0 +1,57 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestTerminalRunAsks: without a test command a person is asked for a gate, and without
+// an adapter whether to go on; what is not a yes starts nothing.
+func TestTerminalRunAsks(t *testing.T) {
+	covey, err := exec.LookPath("covey")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	program := "#!/bin/sh\necho x >> \"${0%/*}/started\"\n" +
+		`echo '{"type":"result","subtype":"success","is_error":false,"result":"ok","session_id":"s1"}'` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte(program), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+filepath.Dir(covey))
+	t.Setenv("HOME", dir)
+	folder := t.TempDir()
+	started := func() bool { _, err := os.Stat(filepath.Join(dir, "started")); return err == nil }
+
+	c := newConsole(t, folder, "run", "say hello", "--with", "claude")
+	c.waits(`No test command is known of this folder.`)
+	c.waits(`Gate ("none" to go without): `)
+	c.types("\n")
+	c.waits("no gate was named, and nothing was started")
+	c.ends(exitUsage)
+
+	c = newConsole(t, folder, "run", "say hello", "--with", "claude")
+	c.waits("Gate (")
+	c.types("make check\n")
+	c.waits("Go on without? [y/N] ")
+	c.waits("This installs claude-agent-acp: npm i -g @agentclientprotocol/claude-agent-acp")
+	c.types("\n")
+	c.waits("nothing was started; install what is missing")
+	c.ends(exitUsage)
+	if started() {
+		t.Fatal("it was started without a yes")
+	}
+
+	c = newConsole(t, folder, "run", "say hello", "--with", "claude", "--no-gate")
+	c.waits("Go on without? [y/N] ")
+	c.types("y\n")
+	c.waits("nothing was changed, no task was completed")
+	c.ends(exitFailed)
+	if !started() {
+		t.Error("it was not started after a yes")
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// mayStandIn settles, before anything is started, whether a team may run with programs
+// that only stand in for those that ask before they act: the flag says so, or a person at
+// the terminal does. Whoever says nothing has said no.
+func (c *cli) mayStandIn(team *configs.Team, allowed bool) error {
+	list := orchestrator.StandIns(team)
+	if len(list) == 0 {
+		return nil
+	}
+	text := standInText(list)
+	switch {
+	case allowed:
+		c.err.printf("%s", text)
+		return nil
+	case !isTerminal(c.in) || !c.err.tty():
+		return usagef("%sinstall what is missing, or go on without with --allow-unenforced", text)
+	}
+	c.err.printf("%sGo on without? [y/N] ", text)
+	answer, err := bufio.NewReader(c.in).ReadString('\n')
+	if err != nil || !isYes(answer) {
+		return usagef("nothing was started; install what is missing, or go on without with --allow-unenforced")
+	}
+	return nil
+}
+
+// standInText says which programs stand in for others, what does not hold with them, and
+// what to install.
+func standInText(list []orchestrator.StandIn) string {
+	var b strings.Builder
+	for _, s := range list {
+		fmt.Fprintf(&b, "agent %s (%s) would run as %s, because %s is not installed.\n", plainLine(s.Agent),
+			plainLine(strings.Join(s.Members, ", ")), plainLine(s.Path), s.Adapter)
+		b.WriteString("That program acts without asking: covey sees only afterwards whether these were kept:\n")
+		for _, what := range s.Unenforced {
+			fmt.Fprintf(&b, "  %s\n", plainLine(what))
+		}
+		fmt.Fprintf(&b, "This installs %s: %s\n", s.Adapter, s.Install)
+	}
+	return b.String()
+}
