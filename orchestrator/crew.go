@@ -255,6 +255,7 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 	// Before the mail is read: an answer that closes a question in between is mail by
 	// then.
 	c.asks.view(s.Seats)
+	s.Asked = c.asks.pending()
 	var err error
 	if s.Tasks, err = c.store.List(ctx); err != nil {
 		return s, err

@@ -201,6 +201,12 @@ func (b *inbox) list() []tasks.Request {
 	return b.open
 }
 
+// pending reports whether a question is open whose time may run out. Until it has, the
+// team does not end. Trouble that nobody has looked at has no such time.
+func (b *inbox) pending() bool {
+	return slices.ContainsFunc(b.list(), func(r tasks.Request) bool { return !r.Deadline.IsZero() })
+}
+
 // present reports whether a person may answer: somebody is attached, or
 // questions are to wait for somebody who will be (DESIGN 10.4).
 func (b *inbox) present() bool {

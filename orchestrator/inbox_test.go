@@ -100,7 +100,7 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 			if _, err := c.AnswerInbox(t.Context(), tc.answer); !errors.Is(err, tasks.ErrNotFound) {
 				t.Errorf("answered by a name, of whatever it asks now: %v", err)
 			}
-			tc.answer.ID = r.ID[len(r.ID)-6:]
+			tc.answer.ID = strings.ToUpper(r.ID)
 			if _, err := c.AnswerInbox(t.Context(), tc.answer); err != nil {
 				t.Fatal(err)
 			}

@@ -85,33 +85,24 @@ func (b *inbox) answer(
 	return r, b.concluded(ctx, r)
 }
 
-// minPart is how much of an id names a request: people copy its end or its
-// beginning.
-const minPart = 4
-
-// find gives the request that who means: by its id, or among the open ones by the
-// beginning or the end of it, or by the name of the member that asks, if it
-// asks who one thing only. By name nobody can mean what it has not read yet: a
-// request may have been replaced since.
+// find gives the request that who means: by its id, or by the name of the member that
+// asks, if it asks who one thing only. By name nobody can mean what it has not read yet:
+// a request may have been replaced since.
 //
-// A whole id wins over everything and finds closed requests too, so that a second answer
-// hears that there was a first one. Parts and names look among the open ones alone, and
-// what they leave open is an error that lists the ids: a guess might approve the wrong
-// plan.
+// An id finds closed requests too, so that a second answer hears that there was a first
+// one. Names look among the open ones alone, and what they leave open is an error that
+// lists the ids: a guess might approve the wrong plan.
 func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error) {
-	r, err := b.c.store.Request(ctx, id)
-	if err == nil {
-		return r, nil
-	}
-	part := strings.ToUpper(id)
+	r, err := b.c.store.FindRequest(ctx, id)
 	_, member := b.c.seat(id)
 	member = member || id == tasks.Person
+	if err == nil || !member {
+		return r, err
+	}
 	unread := b.unreadOf(ctx, who)
 	var found []tasks.Request
 	for _, r := range b.list() {
-		byPart := len(id) >= minPart && (strings.HasPrefix(r.ID, part) || strings.HasSuffix(r.ID, part))
-		byName := member && r.Member == id && r.To == who && !unread[r.ID]
-		if byPart || byName {
+		if r.Member == id && r.To == who && !unread[r.ID] {
 			found = append(found, r)
 		}
 	}
@@ -120,12 +111,10 @@ func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error)
 		return found[0], nil
 	case len(found) > 1:
 		return r, plainly(tasks.ErrInvalid, "%s may mean %d requests: %s", id, len(found), requestIDs(found))
-	case member && who == "":
+	case who == "":
 		return r, plainly(tasks.ErrNotFound, "%s may ask something else by now; answer by the id, which covey inbox lists", id)
-	case member:
-		return r, plainly(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
 	}
-	return r, err
+	return r, plainly(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
 }
 
 // unreadOf are the requests of which a member has not read yet. Where that cannot
@@ -171,19 +160,28 @@ func (b *inbox) mayGrant(by tasks.Actor, r tasks.Request, a requestAnswer) error
 
 // mayHaveMode refuses a mode that there is not, or that only a person may give a member.
 func (c *crew) mayHaveMode(byPerson bool, member, mode string) error {
-	modes := []configs.PermissionMode{
-		configs.Plan, configs.DontAsk, configs.Default, configs.AcceptEdits, configs.BypassPermissions,
-	}
-	want := slices.Index(modes, configs.PermissionMode(mode))
+	want := modeRank(mode)
 	if want < 0 {
-		return plainly(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
+		return noSuchMode(mode)
 	}
 	s, ok := c.seat(member)
-	if !ok || byPerson || want <= slices.Index(modes, usualMode(*s.member)) {
+	if !ok || byPerson || want <= modeRank(string(usualMode(*s.member))) {
 		return nil
 	}
 	return plainly(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
 		member, usualMode(*s.member), mode)
+}
+
+// modeRank orders permission modes by what they allow; negative: there is no such mode.
+func modeRank(mode string) int {
+	return slices.Index([]configs.PermissionMode{
+		configs.Plan, configs.DontAsk, configs.Default, configs.AcceptEdits, configs.BypassPermissions,
+	}, configs.PermissionMode(mode))
+}
+
+// noSuchMode names the permission modes to somebody who wrote another word.
+func noSuchMode(mode string) error {
+	return plainly(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
 }
 
 // concluded is for a request that was closed just now: what follows from it is
@@ -231,12 +229,19 @@ func (b *inbox) settle(ctx context.Context, r tasks.Request) error {
 // An Outgoing without a text means that nobody is told. It is called before the commit,
 // with the request as it will be.
 func (b *inbox) tell(r tasks.Request) tasks.Outgoing {
-	silent := r.Kind == tasks.AskPermission || r.Kind == tasks.AskMerge && !asksToKeep(r) // who waits asks for the answer
-	_, member := b.c.seat(r.Member)
-	if silent || !member || r.Kind == tasks.AskAttention && !r.Approved() {
+	if _, member := b.c.seat(r.Member); !member {
 		return tasks.Outgoing{}
 	}
-	return closingMail(r, b.c.now())
+	return answerMail(r, b.c.now())
+}
+
+// answerMail is tell for a member that there is.
+func answerMail(r tasks.Request, now time.Time) tasks.Outgoing {
+	silent := r.Kind == tasks.AskPermission || r.Kind == tasks.AskMerge && !asksToKeep(r) // who waits asks for the answer
+	if silent || r.Kind == tasks.AskAttention && !r.Approved() {
+		return tasks.Outgoing{}
+	}
+	return closingMail(r, now)
 }
 
 // closingMail words it.

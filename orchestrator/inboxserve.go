@@ -21,13 +21,13 @@ const (
 
 // InboxQuery says which questions are wanted.
 type InboxQuery struct {
-	ID  string `json:"id,omitempty"`  // its id, the beginning or end of it, or who asks; empty: a list
+	ID  string `json:"id,omitempty"`  // its id, or who asks; empty: a list
 	All bool   `json:"all,omitempty"` // also those that are closed, as far as they are kept
 }
 
 // InboxAnswer is what a person says to a question.
 type InboxAnswer struct {
-	ID       string `json:"id"` // its id, or the beginning or end of it
+	ID       string `json:"id"`
 	Approve  bool   `json:"approve"`
 	Feedback string `json:"feedback,omitempty"`
 	// Mode is the permission mode that goes with an approved plan; empty: the
@@ -90,9 +90,8 @@ func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (tasks.Request, err
 	if err != nil {
 		return r, err
 	}
-	if r.Kind == tasks.AskShutdown {
-		return r, plainly(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
-			r.To, r.To)
+	if err := mayAnswer(r, a); err != nil {
+		return r, err
 	}
 	return c.asks.answer(ctx, tasks.Actor{Name: tasks.Person}, requestAnswer{
 		ID: r.ID, Approve: a.Approve, Text: a.Feedback, Mode: a.Mode,

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 		text += "; it changes protected files: " + clipped(strings.Join(files, ", "), 2000)
 	}
 	n := tasks.NewRequest{
-		Kind: tasks.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true,
+		Kind: tasks.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.c.asks.limit,
 		Key: questionKey(m.Branch, m.Commit, to), Payload: raw(requestPayload{TaskID: m.Subject(), Subject: m.Title}),
 	}
 	if to != tasks.Person {
@@ -79,7 +80,8 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 
 // mergeAnswer is what a request says about its merge.
 func mergeAnswer(r tasks.Request) merging.Answer {
-	return merging.Answer{ID: r.ID, Yes: r.Approved(), No: !r.Open() && !r.Approved(), Text: r.Feedback}
+	late := r.State == tasks.RequestExpired && !r.Approved()
+	return merging.Answer{ID: r.ID, Yes: r.Approved(), No: r.State == tasks.RequestDenied, Late: late, Text: r.Feedback}
 }
 
 // answered goes on with a merge whose question was closed.
@@ -93,4 +95,24 @@ func (d *mergeDesk) answered(ctx context.Context, r tasks.Request) error {
 	}
 	d.poke()
 	return err
+}
+
+// asking reports whether a merge is held for an answer that may come yet. An answer that
+// came before the merge was held for it is taken in now: nobody else would do so.
+func (d *mergeDesk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
+	if m.State != tasks.MergeHeld || m.Asked == "" || d.c.asks == nil {
+		return false, nil
+	}
+	r, err := d.c.store.Request(ctx, m.Asked)
+	if errors.Is(err, tasks.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || r.Open() {
+		return err == nil, err
+	}
+	if r.State == tasks.RequestWithdrawn {
+		return false, nil
+	}
+	d.poke() // the queue has work again
+	return false, d.queue.Decide(ctx, mergeAnswer(r))
 }

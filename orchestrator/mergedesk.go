@@ -185,11 +185,18 @@ func (d *mergeDesk) poke() {
 	}
 }
 
-// look finds out which tasks' work is on its way.
+// look finds out which tasks' work is on its way: what is merged by itself, and what
+// waits for an answer.
 func (d *mergeDesk) look(ctx context.Context) error {
 	merges, err := d.c.store.Merges(ctx)
 	if err != nil {
 		return fmt.Errorf("look at merges: %w", err)
+	}
+	asking := map[string]bool{}
+	for _, m := range merges {
+		if asking[m.ID], err = d.asking(ctx, m); err != nil {
+			return fmt.Errorf("look at merges: %w", err)
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -197,7 +204,7 @@ func (d *mergeDesk) look(ctx context.Context) error {
 	close(d.moved)
 	d.moved = make(chan struct{})
 	for _, m := range merges {
-		if !m.State.Busy() || d.fault != nil {
+		if !m.State.Busy() && !asking[m.ID] || d.fault != nil {
 			continue
 		}
 		for _, id := range append(m.Tasks, m.Branch) {

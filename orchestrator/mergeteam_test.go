@@ -2,11 +2,13 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
@@ -250,5 +252,85 @@ func TestWorkThatNobodyTakesDown(t *testing.T) {
 	}
 	if !slices.ContainsFunc(end.Unmerged, func(p string) bool { return strings.Contains(p, "on no branch") }) {
 		t.Errorf("not merged is %q", end.Unmerged)
+	}
+}
+
+// protectedWork is a team whose one member changes a protected file.
+func protectedWork(t *testing.T) grove {
+	files := groveFiles("mkdir -p policy; echo a >policy/a.txt", "test -f policy/a.txt && echo b >b.txt", "merge: {into: main}\nprotect: [policy/**]\nask_limit: 1h\n")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], ", {id: b, subject: B, owner: ben}", ", {id: b, subject: B, owner: ben, blocked_by: [a]}", 1)
+	return newGrove(t, files)
+}
+
+// TestProtectedWorkWaits: a merge of protected files waits for its answer, and with it the
+// team and whoever builds on the work; nobody is woken meanwhile.
+func TestProtectedWorkWaits(t *testing.T) {
+	t.Parallel()
+	g := protectedWork(t)
+	clock := &handClock{}
+	u := start(g.rig, clock)
+	r := u.asked(tasks.AskMerge)
+	if r.To != tasks.Person || !strings.Contains(r.Text, "covey diff 1 shows it") || r.Deadline.IsZero() {
+		t.Errorf("asked %+v", r)
+	}
+	clock.forward(59 * time.Minute)
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	u.want(u.end(), CodeDone, "all work is done")
+	if got := g.git("show main:policy/a.txt main:b.txt"); got != "a\nb" {
+		t.Errorf("main has %q", got)
+	}
+}
+
+// TestProtectedWorkIsNotAnswered: when the time of the question is up the work is not
+// merged and goes to nobody, and the run says why.
+func TestProtectedWorkIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	g := protectedWork(t)
+	clock := &handClock{}
+	u := start(g.rig, clock)
+	r := u.asked(tasks.AskMerge)
+	clock.forward(61 * time.Minute)
+	u.lines.wait(t, "the end of its time", func(l Line) bool {
+		got, ok := requestOf(l)
+		return ok && got.ID == r.ID && got.State == tasks.RequestExpired
+	})
+	u.want(u.end(), CodeUnfinished, "nobody has answered in time; covey merge asks again")
+	if len(g.list()) != 2 {
+		t.Errorf("the author got a task: %+v", g.list())
+	}
+}
+
+// TestAnswerWithoutATeam: a question outlives its team and can be answered meanwhile; the
+// next run takes the answer up.
+func TestAnswerWithoutATeam(t *testing.T) {
+	t.Parallel()
+	g := protectedWork(t)
+	u := start(g.rig, &handClock{})
+	r := u.asked(tasks.AskMerge)
+	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID, Approve: true}); !errors.Is(err, ErrRunning) {
+		t.Errorf("while it runs: %v", err)
+	}
+	u.lines.wait(t, "the work to be held", func(l Line) bool {
+		return l.Type == "merge" && strings.Contains(string(l.Data), `"asked":"`+r.ID+`"`)
+	})
+	u.stop(errors.New("enough"))
+	u.end()
+	got, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: strings.ToUpper(r.ID), Approve: true, Feedback: "fine"})
+	if err != nil || got.State != tasks.RequestApproved || got.By != tasks.Person {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID}); !errors.Is(err, tasks.ErrAnswered) {
+		t.Errorf("a second answer: %v", err)
+	}
+	g.want(g.run(Options{}), CodeDone, "all work is done")
+	if got := g.git("show main:policy/a.txt"); got != "a" {
+		t.Errorf("main has %q", got)
+	}
+	for _, q := range of[tasks.Request](g.rig, "request") {
+		if q.ID != r.ID {
+			t.Errorf("asked again: %+v", q)
+		}
 	}
 }

@@ -26,6 +26,7 @@ type scene struct {
 	Reports string       // the finished list that the lead last reported on
 	// Merging are the tasks whose work is on its way into its branch.
 	Merging map[string]bool
+	Asked   bool // a question is open whose time has not run out
 	// Free is how many more turns may begin, by agent; no entry: any number.
 	Free map[string]int
 	// Noted: idle members have answered something that the lead has not heard.
@@ -109,7 +110,7 @@ func plan(s scene) []move {
 	var moves []move
 	taken, working, held := map[string]bool{}, map[string]bool{}, map[string]string{}
 	s.Free = maps.Clone(s.Free)
-	busy := len(s.Merging) > 0 // what comes of it may be news for somebody
+	busy := len(s.Merging) > 0 || s.Asked // what comes of it may be news for somebody
 	s.Tasks = withUnmerged(s.Tasks, s.Merging)
 	for _, seat := range inOrder(s.Seats) {
 		if seat.Gone {

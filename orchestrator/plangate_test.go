@@ -84,7 +84,7 @@ func TestPlanIsAGate(t *testing.T) {
 func TestPlanAnswersLookLikeOtherHosts(t *testing.T) {
 	r := newRig(t, planned(leadDecides, "hooks: {PostToolUse: [{matcher: ExitPlanMode, hooks: [{type: command, command: \"cat >>plans\"}]}]}\n"))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	for _, want := range []string{`"plan":"one, two"`, `"isAgent":true`, `"awaitingLeaderApproval":true`, `"requestId":"01`} {
+	for _, want := range []string{`"plan":"one, two"`, `"isAgent":true`, `"awaitingLeaderApproval":true`, `"requestId":"r1"`} {
 		if !strings.Contains(r.read("plans"), want) {
 			t.Errorf("no %s in %s", want, r.read("plans"))
 		}

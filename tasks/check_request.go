@@ -17,8 +17,12 @@ func (c *checker) checkRequests() {
 			return true
 		}
 		c.sameKey("request "+rec.ID, k, []byte(rec.ID))
-		if _, err := ulid.ParseStrict(rec.ID); err != nil {
-			c.fault("request %q: %v", rec.ID, err)
+		number, short := requestNumber(rec.ID)
+		if _, err := ulid.ParseStrict(rec.ID); err != nil && !short {
+			c.fault("request %q: its id is no number and no ULID: %v", rec.ID, err)
+		}
+		if number > c.counts.asked {
+			c.fault("request %s is above the high-water mark %d", rec.ID, c.counts.asked)
 		}
 		// Nobody may have answered what it asked itself, whatever way it took.
 		if !slices.Contains(states, rec.State) || rec.Member == "" || rec.Member == rec.To {

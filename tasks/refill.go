@@ -65,6 +65,7 @@ type refillStep struct {
 	member    string
 	delivered string
 	about     string // what an event is about that is not made up for
+	request   json.RawMessage
 }
 
 // refillStep reads an event. One that cannot be read, or says too little, is a step
@@ -91,6 +92,8 @@ func (s *Store) refillStep(c *job, e Event) (refillStep, error) {
 		rec, err := s.packAgain(c, m)
 		step.message = rec
 		return step, err
+	case RequestEvent:
+		step.request = e.Data
 	case DeliveredEvent:
 		var d Delivery
 		if json.Unmarshal(e.Data, &d) == nil {
@@ -183,6 +186,7 @@ func (t *txn) refill(steps []refillStep, out *Refilled) error {
 			out.Messages++
 			err = t.takeOut(step.member, step.delivered)
 		default:
+			t.countRequest(step.request)
 			out.Unknown = append(out.Unknown, step.about)
 		}
 		if err != nil {

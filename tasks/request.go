@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -39,7 +40,7 @@ const (
 // Request is something that a member cannot decide by itself, from the moment
 // it is asked until long after it was answered. It has one answer.
 type Request struct {
-	ID      string          `json:"id"` // a ULID
+	ID      string          `json:"id"` // "r1", "r2", …; of an older covey a ULID
 	Kind    RequestKind     `json:"kind"`
 	Member  string          `json:"member"` // whom it is about: who waits for the answer
 	To      string          `json:"to"`     // who is to answer: a member's name, or Person
@@ -120,7 +121,7 @@ const maxOpenRequests = 1000
 // To has no room for the mail.
 func (s *Store) Ask(ctx context.Context, a Actor, n NewRequest) (Request, error) {
 	c := s.job("ask", a)
-	d, err := s.draftRequest(c, n)
+	d, err := s.draftRequest(ctx, c, n)
 	if err != nil {
 		return Request{}, s.abandon(c, err)
 	}
@@ -224,6 +225,7 @@ func (s *Store) Requests(ctx context.Context) ([]Request, error) {
 			ids = append(ids, string(k))
 			return true
 		})
+		slices.SortFunc(ids, compareRequestIDs)
 		return ids
 	})
 }

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // requestRecord is a request as stored. It stands under its id in
@@ -63,16 +60,16 @@ type requestDraft struct {
 // Long payloads and texts go into files here, outside of the transaction, so that the
 // one writer does not wait for the disk. If the change comes to nothing, c knows the
 // files and they are removed.
-func (s *Store) draftRequest(c *job, n NewRequest) (requestDraft, error) {
+func (s *Store) draftRequest(ctx context.Context, c *job, n NewRequest) (requestDraft, error) {
 	if err := n.check(); err != nil {
 		return requestDraft{}, err
 	}
-	id, err := ulid.New(uint64(max(s.opts.Now().UnixMilli(), 0)), rand.Reader)
+	number, err := s.nextRequest(ctx)
 	if err != nil {
-		return requestDraft{}, fmt.Errorf("request id: %w", err)
+		return requestDraft{}, err
 	}
 	rec := &requestRecord{Request: Request{
-		ID: id.String(), Kind: n.Kind, Member: n.Member, To: n.To, Default: n.Default,
+		ID: requestID(number), Kind: n.Kind, Member: n.Member, To: n.To, Default: n.Default,
 		Key: n.Key, Lasting: n.Lasting, State: RequestOpen,
 	}}
 	if rec.Text, err = cleanShort("text of the request", n.Text); err != nil {
@@ -156,6 +153,8 @@ func (t *txn) ask(a Actor, d requestDraft) (rec *requestRecord, fresh bool, err 
 	if d.wait > 0 {
 		rec.Deadline = t.now.Add(d.wait)
 	}
+	number, _ := requestNumber(rec.ID)
+	t.counts.asked = max(t.counts.asked, number)
 	t.store(rec.place(), rec, rec.blobs(), nil)
 	t.mark(bucketOpen, rec.openKey(), true)
 	if key := rec.askedKey(); key != nil {
@@ -323,6 +322,6 @@ func (r reader) openRequests(prefix []byte) []string {
 		}
 		return true
 	})
-	slices.Sort(ids)
+	slices.SortFunc(ids, compareRequestIDs)
 	return ids
 }

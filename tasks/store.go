@@ -68,6 +68,8 @@ type Store struct {
 	saving   sync.Mutex    // held while a backup is made
 	restored *Restoration  // nil: Open found all well
 	held     sync.Map      // names of the members whose session somebody holds
+	drafting sync.Mutex    // guards drafted
+	drafted  uint64        // the last number of a request that was drafted
 	ending   chan struct{}
 	safe     chan struct{} // closed when no more backups are made beside the work
 

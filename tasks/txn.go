@@ -38,13 +38,14 @@ type counters struct {
 	event uint64 // last event id
 	merge uint64 // last merge id
 	mail  uint64 // last mail sequence number
-	// request is how many requests were closed.
-	request uint64
+	// request is how many requests were closed, asked the highest number given out.
+	request, asked uint64
 }
 
 // byName gives the counters by their keys in bucketMeta.
 func (c *counters) byName() map[string]*uint64 {
-	return map[string]*uint64{"task": &c.task, "event": &c.event, "merge": &c.merge, "mail": &c.mail, "request": &c.request}
+	return map[string]*uint64{"task": &c.task, "event": &c.event, "merge": &c.merge, "mail": &c.mail, "request": &c.request,
+		"asked": &c.asked}
 }
 
 // readCounters finds where the numbering had come to. Numbers are never used

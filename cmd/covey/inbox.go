@@ -22,12 +22,13 @@ func (c *cli) inboxCommand() *cobra.Command {
 	list.Short = "See and answer what waits for a person"
 	list.Long = `List what waits for an answer: calls that need permission, plans, work that is to be
 approved or merged, members in trouble, and what members were asked. Each question
-names its time limit and what counts when nobody answers. ID is a request's id, or the
-beginning or the end of it; show also takes the name of a member.`
+names its time limit and what counts when nobody answers. ID is a request's id, such as
+r7; show also takes the name of a member. While the team does not run an answer is kept
+for its next run.`
 	list.Example = `  covey inbox
   covey inbox show backend
-  covey inbox approve 01M7ZX4Q8GJ3N5T6V7W8X9Y0ZA
-  covey inbox deny X9Y0ZA --feedback "use the v2 API"`
+  covey inbox approve r7
+  covey inbox deny r7 --feedback "use the v2 API"`
 	list.AddCommand(c.inboxListCommand("list"), c.inboxShowCommand(), c.inboxAnswerCommand(true),
 		c.inboxAnswerCommand(false))
 	return list
@@ -66,7 +67,7 @@ func (c *cli) inboxShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one request in full",
-		Example: `  covey inbox show X9Y0ZA
+		Example: `  covey inbox show r7
   covey inbox show backend`,
 		Args: argCount(1, 1, "a request"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -96,16 +97,11 @@ func (c *cli) inboxAnswerCommand(yes bool) *cobra.Command {
 		Short: "Say no to a request",
 		Long: `Say no to a request. The feedback goes to who asked. A request is answered once;
 a second answer fails and says whose the first was.`,
-		Example: `  covey inbox deny X9Y0ZA --feedback "not on main"`,
+		Example: `  covey inbox deny r7 --feedback "not on main"`,
 		Args:    argCount(1, 1, "a request"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := c.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			a.ID = args[0]
-			r, err := client.AnswerInbox(cmd.Context(), a)
+			r, err := c.answerRequest(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -120,13 +116,38 @@ a second answer fails and says whose the first was.`,
 	cmd.Flags().StringVar(&a.Feedback, "feedback", "", "what to tell who asked")
 	jsonFlag(cmd, &asJSON)
 	if yes {
-		cmd.Use, cmd.Short, cmd.Example = "approve ID", "Say yes to a request", "  covey inbox approve X9Y0ZA"
+		cmd.Use, cmd.Short, cmd.Example = "approve ID", "Say yes to a request", "  covey inbox approve r7"
 		cmd.Long = `Say yes to a request: a call runs, a plan is carried out, a task is completed, a
 member in trouble goes on. A request is answered once; a second answer fails and
 says whose the first was.`
 		cmd.Flags().StringVar(&a.Mode, "mode", "", "with a plan: the permission `MODE` that the member works in")
 	}
 	return cmd
+}
+
+// answerRequest hands a person's answer to the running team, or stores it for the next
+// run of one that does not run.
+func (c *cli) answerRequest(ctx context.Context, a orchestrator.InboxAnswer) (tasks.Request, error) {
+	place, err := c.find()
+	if err != nil {
+		return tasks.Request{}, err
+	}
+	client, err := orchestrator.Dial(ctx, place)
+	if errors.Is(err, orchestrator.ErrNotRunning) {
+		if err := notFromInside("covey inbox"); err != nil {
+			return tasks.Request{}, err
+		}
+		r, err := orchestrator.AnswerStopped(ctx, place, a)
+		if err == nil {
+			c.err.printf("team %s does not run; its next covey up takes the answer up\n", plainLine(place.Team))
+		}
+		return r, err
+	}
+	if err != nil {
+		return tasks.Request{}, err
+	}
+	defer client.Close()
+	return client.AnswerInbox(ctx, a)
 }
 
 // readInbox asks the running team, or reads its files: questions outlive the
@@ -152,8 +173,7 @@ func (c *cli) readInbox(ctx context.Context, q orchestrator.InboxQuery) ([]tasks
 	return filedInbox(ctx, place, q)
 }
 
-// filedInbox reads the questions of a team that does not run. They can be
-// answered once it does.
+// filedInbox reads the questions of a team that does not run.
 func filedInbox(ctx context.Context, place orchestrator.Place, q orchestrator.InboxQuery) ([]tasks.Request, error) {
 	store, err := tasks.Open(place.Store(), &tasks.Options{
 		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait, Backups: 1, // looked through
@@ -166,7 +186,7 @@ func filedInbox(ctx context.Context, place orchestrator.Place, q orchestrator.In
 	}
 	defer store.Close()
 	if q.ID != "" {
-		r, err := store.Request(ctx, q.ID)
+		r, err := store.FindRequest(ctx, q.ID)
 		return []tasks.Request{r}, err
 	}
 	list, err := store.Requests(ctx)
@@ -185,12 +205,16 @@ func (c *cli) printInbox(list []tasks.Request, now time.Time) {
 		c.out.printf("nothing waits for an answer\n")
 		return
 	}
-	t := &table{head: []string{"ID", "KIND", "FROM", "TO", "STATE", "LEFT", "WHAT"}}
+	t := &table{head: []string{"ID", "KIND", "FROM", "TO", "LEFT", "WHAT"}}
 	mine := false
 	for _, r := range list {
 		mine = mine || r.Open() && orchestrator.ForPerson(r)
+		left := leftText(r, now)
+		if !r.Open() { // the one thing that is worth knowing of it
+			left = string(r.State)
+		}
 		t.add(cell{text: r.ID}, cell{text: string(r.Kind)}, cell{text: r.Member}, cell{text: answererText(r)},
-			cell{text: string(r.State)}, cell{text: leftText(r, now)}, cell{text: plainLine(firstLineOf(r.Text))})
+			cell{text: left}, cell{text: plainLine(firstLineOf(r.Text))})
 	}
 	t.print(c.out)
 	if mine {

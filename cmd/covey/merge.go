@@ -79,7 +79,7 @@ func mergeRequest(place orchestrator.Place, args []string, all bool) (orchestrat
 // workOf reads an argument that names a task or a member. A number is a task, also
 // where a member is called so.
 func workOf(place orchestrator.Place, arg string) (task, member string, err error) {
-	id := strings.TrimPrefix(arg, "#")
+	id := taskID(arg)
 	if _, err := strconv.ParseUint(id, 10, 64); err == nil {
 		return id, "", nil
 	}

@@ -192,12 +192,12 @@ func TestPrintedMergeFails(t *testing.T) {
 
 // TestPrintedInbox: the table, and how to answer if there is something for a person.
 func TestPrintedInbox(t *testing.T) {
-	mine := tasks.Request{ID: "01A", Kind: tasks.AskPermission, Member: "ana", To: tasks.Person,
+	mine := tasks.Request{ID: "r7", Kind: tasks.AskPermission, Member: "ana", To: tasks.Person,
 		Text: "may I?\nmore", State: tasks.RequestOpen, Deadline: noon.Add(90 * time.Second)}
-	leads := tasks.Request{ID: "01B", Kind: tasks.AskPlan, Member: "ben", To: "lead", Text: "the plan",
+	leads := tasks.Request{ID: "r12", Kind: tasks.AskPlan, Member: "ben", To: "lead", Text: "the plan",
 		State: tasks.RequestOpen, Deadline: noon.Add(-time.Hour)}
 	over := mine
-	over.ID, over.State, over.By, over.Feedback = "01C", tasks.RequestDenied, "lead", "not so"
+	over.ID, over.State, over.By, over.Feedback = "r1", tasks.RequestDenied, "lead", "not so"
 	const hint = "covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID tells all"
 	for _, tc := range []struct {
 		list       []tasks.Request
@@ -205,9 +205,9 @@ func TestPrintedInbox(t *testing.T) {
 	}{
 		{nil, "nothing waits for an answer\n", "ID"},
 		{[]tasks.Request{mine}, hint, "more"},
-		{[]tasks.Request{mine}, "you  open   1m30s  may I?\n", "01B"},
-		{[]tasks.Request{leads}, "lead  open   0s    the plan\n", hint},
-		{[]tasks.Request{over}, "you  denied  -     may I?\n", hint},
+		{[]tasks.Request{mine}, "r7  permission  ana   you  1m30s  may I?\n", "r12"},
+		{[]tasks.Request{leads}, "lead  0s    the plan\n", hint},
+		{[]tasks.Request{over}, "you  denied  may I?\n", hint},
 	} {
 		got := printed(func(c *cli) { c.printInbox(tc.list, noon) })
 		if !strings.Contains(got, tc.want) || strings.Contains(got, tc.lack) {
@@ -222,6 +222,22 @@ func TestPrintedInbox(t *testing.T) {
 		if got := printed(func(c *cli) { c.printRequest(r, noon) }); !strings.Contains(got, want) {
 			t.Errorf("printed\n%s\nwant %q", got, want)
 		}
+	}
+}
+
+// TestPrintedInboxFits: on 80 columns each request has one line, which says what it is
+// about and can be answered by what stands there.
+func TestPrintedInboxFits(t *testing.T) {
+	long := tasks.Request{ID: "r1234", Kind: tasks.AskPermission, Member: "documentation", To: tasks.Person, State: tasks.RequestOpen,
+		Text: "documentation asks to use Bash: " + strings.Repeat("go test ./... ", 20), Deadline: noon.Add(599 * time.Second)}
+	out := onTerminal(t, 80, func(c *cli) { c.printInbox([]tasks.Request{long}, noon) })
+	for line := range strings.Lines(out) {
+		if got := ansi.StringWidth(strings.TrimRight(line, "\r\n")); got > 80 {
+			t.Errorf("%d columns: %s", got, line)
+		}
+	}
+	if plain := ansi.Strip(out); !strings.Contains(plain, "r1234  permission  documentation  you  9m59s  documentation asks to use Bash") {
+		t.Errorf("printed\n%s", plain)
 	}
 }
 

@@ -133,7 +133,7 @@ func (c *cli) tasksShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == args[0] })
+			i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == taskID(args[0]) })
 			if i < 0 {
 				return fmt.Errorf("there is no task %q; covey tasks lists them", args[0])
 			}
@@ -151,6 +151,18 @@ func (c *cli) tasksShowCommand() *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// taskID is the id that somebody writes for a task: 7, or #7 as messages name it.
+func taskID(text string) string { return strings.TrimPrefix(text, "#") }
+
+// taskIDs is taskID of each.
+func taskIDs(list []string) []string {
+	ids := make([]string, len(list))
+	for i, text := range list {
+		ids[i] = taskID(text)
+	}
+	return ids
 }
 
 // showTask prints all that is known of a task. Fields that are empty are left

@@ -104,6 +104,7 @@ func (c *cli) tasksCreateCommand() *cobra.Command {
 				return err
 			}
 			defer client.Close()
+			req.BlockedBy = taskIDs(req.BlockedBy)
 			req.Subject, req.Metadata, req.As, req.Force = args[0], metadata, f.as, f.force
 			reply, err := client.CreateTask(cmd.Context(), req)
 			if err != nil {
@@ -149,7 +150,7 @@ func (c *cli) tasksUpdateCommand() *cobra.Command {
 				return err
 			}
 			defer client.Close()
-			req.ID = args[0]
+			req.ID = taskID(args[0])
 			reply, err := client.UpdateTask(cmd.Context(), req)
 			if err != nil {
 				return err
@@ -197,7 +198,7 @@ func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (orchestrator.T
 		return orchestrator.TaskUpdate{}, err
 	}
 	req := orchestrator.TaskUpdate{
-		AddBlocks: t.blocks, AddBlockedBy: t.blockedBy, Metadata: metadata, As: f.as, Force: f.force,
+		AddBlocks: taskIDs(t.blocks), AddBlockedBy: taskIDs(t.blockedBy), Metadata: metadata, As: f.as, Force: f.force,
 	}
 	for _, text := range t.evidence {
 		req.Evidence = append(req.Evidence, tasks.Evidence{Text: text})
@@ -270,7 +271,7 @@ several claims of one task, one wins and the others end with code 1.`,
 				return err
 			}
 			defer client.Close()
-			reply, err := client.ClaimTask(cmd.Context(), orchestrator.TaskClaim{ID: args[0], As: f.as, Force: f.force})
+			reply, err := client.ClaimTask(cmd.Context(), orchestrator.TaskClaim{ID: taskID(args[0]), As: f.as, Force: f.force})
 			if err != nil {
 				return err
 			}

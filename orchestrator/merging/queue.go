@@ -34,6 +34,7 @@ type Trial struct {
 // Answer is what a person said to a question, or that nobody has answered yet.
 type Answer struct {
 	Yes, No bool
+	Late    bool   // nobody has answered in time: the question is over, and was not answered
 	ID      string // of the question
 	Text    string // said with a No
 }
@@ -223,6 +224,7 @@ func ref(branch string) string { return "refs/heads/" + branch }
 // take long and need not judge what is not wanted. The branch that is merged into is
 // not touched before testAndLand has stored that it will be.
 func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
+	m.Asked = "" // what it is held for next may be something else
 	base, err := q.Repo.Commit(ctx, ref(m.Into))
 	if errors.Is(err, worktree.ErrNoRef) {
 		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("there is no branch %s to merge into", m.Into))

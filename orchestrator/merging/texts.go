@@ -140,11 +140,20 @@ func (q *Queue) allowed(ctx context.Context, m tasks.Merge, files []string) (tas
 	case a.No:
 		back, err := q.back(ctx, m, denied(m, files, a.Text))
 		return back, false, err
+	case a.Late:
+		held, err := q.set(ctx, m, tasks.MergeHeld, why+unanswered)
+		return held, false, err
 	}
 	m.Asked = a.ID
-	held, err := q.set(ctx, m, tasks.MergeHeld, why+"; covey inbox has the question")
+	held, err := q.set(ctx, m, tasks.MergeHeld, why+inInbox)
 	return held, false, err
 }
+
+// inInbox ends the reason of work that is held until somebody answers.
+const inInbox = "; covey inbox has the question"
+
+// unanswered is why work is held whose question nobody has answered.
+const unanswered = ", and nobody has answered in time; covey merge asks again"
 
 // Decide takes in the answer to a question that Ask has put. What is held for
 // another reason, or not any more, stays as it is.
@@ -157,9 +166,13 @@ func (q *Queue) Decide(ctx context.Context, a Answer) error {
 		if m.State != tasks.MergeHeld || m.Asked != a.ID {
 			continue
 		}
-		if a.Yes {
+		m.Asked = ""
+		switch {
+		case a.Yes:
 			_, err = q.set(ctx, m, tasks.MergeQueued, "")
-		} else {
+		case a.Late:
+			_, err = q.set(ctx, m, tasks.MergeHeld, strings.TrimSuffix(m.Reason, inInbox)+unanswered)
+		default:
 			_, err = q.back(ctx, m, denied(m, m.Files, a.Text))
 		}
 		if unlessConflict(err) != nil {

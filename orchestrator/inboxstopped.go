@@ -1,0 +1,59 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// AnswerStopped answers a question of a team that does not run. What follows from the
+// answer is done by the next run, which finds it in the store (inbox.recover). It fails
+// with ErrRunning if the team runs after all, and with tasks.ErrAnswered when somebody
+// was faster.
+//
+// The time of a question counts while covey can let it run out: one whose time was up in
+// between can be answered until the next run begins.
+func AnswerStopped(ctx context.Context, p Place, a InboxAnswer) (r tasks.Request, err error) {
+	if _, err := os.Stat(p.Store()); errors.Is(err, fs.ErrNotExist) {
+		return r, plainly(tasks.ErrNotFound, "team %s has never run, so nobody has asked anything", p.Team)
+	}
+	lock, err := lockTeam(p)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, lock.release()) }()
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups})
+	if err != nil {
+		return r, fmt.Errorf("answer: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if r, err = store.FindRequest(ctx, a.ID); err != nil {
+		return r, err
+	}
+	if err := mayAnswer(r, a); err != nil {
+		return r, err
+	}
+	return store.Answer(ctx, tasks.Actor{Name: tasks.Person}, r.ID, tasks.Ruling{
+		Approve: a.Approve, Feedback: a.Feedback, Mode: a.Mode,
+		Mail: func(r tasks.Request) tasks.Outgoing { return answerMail(r, time.Now()) },
+	})
+}
+
+// mayAnswer refuses what a person cannot answer in the inbox, whoever the members are.
+func mayAnswer(r tasks.Request, a InboxAnswer) error {
+	switch {
+	case r.Kind == tasks.AskShutdown:
+		return plainly(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
+			r.To, r.To)
+	case a.Mode != "" && r.Kind != tasks.AskPlan:
+		return plainly(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
+	case a.Mode != "" && modeRank(a.Mode) < 0:
+		return noSuchMode(a.Mode)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package tasks
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRequestIDs: requests are numbered as they are made, over restarts, and no number is
+// given twice; the long ids of an older covey are found by a part, as they were.
+func TestRequestIDs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	var ids []string
+	ask := func(s *Store) Request {
+		t.Helper()
+		r, err := s.Ask(t.Context(), Actor{Name: "dev"}, NewRequest{Kind: AskPermission, Member: "dev", To: Person, Text: "may I?"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+		return r
+	}
+	for range 4 {
+		s, err := Open(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			ask(s)
+		}
+		if _, err := s.Withdraw(t.Context(), Actor{}, ids[len(ids)-1], ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.Check(t.Context()), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(ids, " "); got != "r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 r12" {
+		t.Errorf("the ids are %s", got)
+	}
+	s, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	all, err := s.Requests(t.Context())
+	if err != nil || !slices.EqualFunc(all, ids, func(r Request, id string) bool { return r.ID == id }) {
+		t.Errorf("in the order %+v (%v)", all, err)
+	}
+	if r, err := s.FindRequest(t.Context(), "R10"); err != nil || r.ID != "r10" {
+		t.Errorf("R10 is %q (%v)", r.ID, err)
+	}
+	if _, err := s.FindRequest(t.Context(), "r99"); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "r99") {
+		t.Errorf("r99: %v", err)
+	}
+}
+
+// TestRefillKeepsRequestNumbers: a request that the store has lost keeps its number, for
+// its id stands in mail and journals.
+func TestRefillKeepsRequestNumbers(t *testing.T) {
+	s := open(t, nil)
+	lost := Event{ID: 40, Type: RequestEvent, Data: []byte(`{"id":"r7","member":"dev","kind":"permission"}`)}
+	if _, err := s.Refill(t.Context(), []Event{lost}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Ask(t.Context(), Actor{Name: "dev"}, NewRequest{Kind: AskPermission, Member: "dev", To: Person, Text: "may I?"})
+	if err != nil || r.ID != "r8" {
+		t.Errorf("asked as %q (%v)", r.ID, err)
+	}
+}
+
+// TestOlderRequestIDs: compareRequestIDs puts ULIDs first, in their order.
+func TestOlderRequestIDs(t *testing.T) {
+	ids := []string{"r10", "r9", "01M807FCEJWV78H1YDH6MWY6YT", "r1", "01M7ZX4Q8GJ3N5T6V7W8X9Y0ZA"}
+	slices.SortFunc(ids, compareRequestIDs)
+	if got := strings.Join(ids, " "); got != "01M7ZX4Q8GJ3N5T6V7W8X9Y0ZA 01M807FCEJWV78H1YDH6MWY6YT r1 r9 r10" {
+		t.Errorf("%s", got)
+	}
+}
