@@ -85,6 +85,9 @@ type Bus struct {
 	done   chan struct{}  // closed when nc is
 	work   sync.WaitGroup // handlers and bridges
 
+	closing  sync.Once
+	closeErr error // set by closing
+
 	gate sync.RWMutex // held for reading by each callback
 	shut bool         // no callback may begin any more
 
@@ -134,10 +137,17 @@ func (s *Subscription) Close() error {
 // when the team is gone.
 func (b *Bus) Done() <-chan struct{} { return b.done }
 
-// Close ends the bus: listeners, connections, callbacks and the server. When it
-// returns, no callback runs any more, so it must not be called from one. Calls
-// after the first wait like the first.
+// Close ends the bus: listeners, connections, callbacks and the server. Requests
+// that are being worked on are answered first: they have closeWait to finish, and
+// then their contexts are cancelled. When Close returns, no callback runs any more,
+// so it must not be called from one. Calls after the first wait like the first.
 func (b *Bus) Close() error {
+	b.closing.Do(func() { b.closeErr = b.close() })
+	return b.closeErr
+}
+
+// close is the first call of Close.
+func (b *Bus) close() error {
 	b.mu.Lock()
 	b.closed = true
 	listeners, peers := b.listeners, b.peers
@@ -147,20 +157,43 @@ func (b *Bus) Close() error {
 	for _, l := range listeners {
 		errs = append(errs, l.Close())
 	}
-	for _, p := range peers {
-		p.close()
-	}
+	b.finish(peers)
 	b.nc.Close()
 	<-b.done
 	b.gate.Lock() // waits for the callbacks that run
 	b.shut = true
 	b.gate.Unlock()
-	b.work.Wait()
 	if b.srv != nil {
-		b.srv.Shutdown()
+		b.srv.Shutdown() // writes out what clients have not read yet
 		b.srv.WaitForShutdown()
 	}
+	for _, p := range peers {
+		if len(p.ends) == 0 {
+			p.close() // there is no bridge that would do it
+		}
+	}
+	b.work.Wait()
 	return errors.Join(errs...)
+}
+
+// closeWait bounds the two waits of Close: for requests to end, and for callers to
+// read their answers.
+const closeWait = 5 * time.Second
+
+// finish lets the open requests of peers end and sends their answers. It begins
+// no new ones.
+func (b *Bus) finish(peers map[ConnID]*peer) {
+	late := time.AfterFunc(closeWait, func() {
+		for _, p := range peers {
+			p.cancel()
+		}
+	})
+	defer late.Stop()
+	for _, p := range peers {
+		p.finish()
+	}
+	// An error here is that of a connection that is lost already.
+	_ = b.nc.FlushTimeout(flushWait)
 }
 
 // delivery is a message as it came off the wire.

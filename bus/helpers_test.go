@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // mustEmbed starts a bus that is closed when the test ends. Errors that reach
 // OnError are collected.

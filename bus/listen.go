@@ -150,7 +150,7 @@ func (b *Bus) serve(c net.Conn, identify func(net.Conn) (Identity, error)) {
 		refuse(c, errors.New("the team is ending"))
 		return
 	}
-	p := newPeer(id, func() { c.Close(); inner.Close() })
+	p := newPeer(id, c, inner)
 	if !b.admit(conn, p) {
 		p.close()
 		return

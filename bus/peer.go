@@ -2,7 +2,9 @@ package bus
 
 import (
 	"context"
+	"net"
 	"sync"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -25,17 +27,19 @@ func (c Caller) Gone() <-chan struct{} { return c.gone }
 // peer is a connection as its receiver sees it.
 type peer struct {
 	identity Identity
-	hangUp   func()
+	ends     []net.Conn // of the bridge to the caller; none for the process itself
 	gone     chan struct{}
+	open     sync.WaitGroup // the requests that are being worked on
 
-	mu      sync.Mutex
-	next    int
-	cancels map[int]context.CancelFunc // of the requests being worked on
-	closed  bool
+	mu        sync.Mutex
+	next      int
+	cancels   map[int]context.CancelFunc // of the open requests
+	finishing bool                       // no request begins any more
+	closed    bool
 }
 
-func newPeer(id Identity, hangUp func()) *peer {
-	return &peer{identity: id, hangUp: hangUp, gone: make(chan struct{}), cancels: map[int]context.CancelFunc{}}
+func newPeer(id Identity, ends ...net.Conn) *peer {
+	return &peer{identity: id, ends: ends, gone: make(chan struct{}), cancels: map[int]context.CancelFunc{}}
 }
 
 // begin notes a request that is being worked on; cancel is called if the
@@ -44,17 +48,41 @@ func newPeer(id Identity, hangUp func()) *peer {
 func (p *peer) begin(cancel context.CancelFunc) (end func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.cancels) >= maxOpenRequests {
+	if p.closed || p.finishing || len(p.cancels) >= maxOpenRequests {
 		return nil, false
 	}
 	p.next++
 	n := p.next
 	p.cancels[n] = cancel
+	p.open.Add(1)
 	return func() {
+		defer p.open.Done()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.cancels, n)
 	}, true
+}
+
+// finish begins no more requests and waits for the open ones. From then on the
+// caller has closeWait to read what is left for it.
+func (p *peer) finish() {
+	p.mu.Lock()
+	p.finishing = true
+	p.mu.Unlock()
+	p.open.Wait()
+	for _, c := range p.ends {
+		// An error means that the connection is over, which ends the wait as well.
+		_ = c.SetWriteDeadline(time.Now().Add(closeWait))
+	}
+}
+
+// cancel cancels the open requests.
+func (p *peer) cancel() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, cancel := range p.cancels {
+		cancel()
+	}
 }
 
 // close hangs up and cancels all that is worked on for this peer.
@@ -65,12 +93,11 @@ func (p *peer) close() {
 		return
 	}
 	p.closed = true
-	cancels := p.cancels
-	p.cancels = nil
 	p.mu.Unlock()
 	close(p.gone)
-	for _, cancel := range cancels {
-		cancel()
+	p.cancel()
+	for _, c := range p.ends {
+		// What is hung up on needs no more; an error changes nothing about that.
+		_ = c.Close()
 	}
-	p.hangUp()
 }

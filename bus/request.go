@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/nats-io/nats.go"
 )
 
 // Request sends req on s and waits for the answer of whoever responds there.
@@ -15,12 +17,40 @@ func Request[Req, Rep any](ctx context.Context, b *Bus, s Subject, req Req) (Rep
 	if err != nil {
 		return none, err
 	}
-	m, err := b.nc.RequestWithContext(ctx, string(s), data)
+	answer, err := b.ask(ctx, string(s), data)
 	if err != nil {
 		return none, b.explainRequest(ctx, err)
 	}
-	rep, err := open[Rep](m.Data)
+	rep, err := open[Rep](answer)
 	return rep.Body, err
+}
+
+// ask sends one request and waits for its answer. The channel holds the answer
+// before the connection can be seen to end, so an answer that was followed by a
+// hang-up is not lost, as it may be with the client library's own requests.
+func (b *Bus) ask(ctx context.Context, subject string, data []byte) ([]byte, error) {
+	answers, inbox := make(chan delivery, 1), b.nc.NewRespInbox()
+	sub, err := b.nc.ChanSubscribe(inbox, answers)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }() // fails only when the connection is over
+	if err := b.nc.PublishRequest(subject, inbox, data); err != nil {
+		return nil, err
+	}
+	select {
+	case m := <-answers:
+		return m.Data, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-b.done:
+	}
+	select {
+	case m := <-answers:
+		return m.Data, nil
+	default:
+		return nil, nats.ErrConnectionClosed
+	}
 }
 
 // Respond answers requests on s, one after another.

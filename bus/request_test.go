@@ -77,6 +77,41 @@ func TestCloseEndsRequests(t *testing.T) {
 	wg.Wait()
 }
 
+// TestCloseAnswersFirst: a request that is being worked on when the bus closes
+// gets its answer, as do 64 of them at once.
+func TestCloseAnswersFirst(t *testing.T) {
+	b, _ := mustEmbed(t, Options{})
+	const callers = 64
+	begun, leave := make(chan struct{}, callers), make(chan struct{})
+	if _, err := Handle(b, "work", func(_ context.Context, _ Caller, n int) (string, error) {
+		begun <- struct{}{}
+		<-leave
+		return strings.Repeat("x", n), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	path := mustListen(t, b, Identity{Kind: "tool", Name: "api", PID: 1})
+	var wg sync.WaitGroup
+	for range callers {
+		client := mustDial(t, path)
+		wg.Go(func() {
+			if got, err := Ask[int, string](within(t, patience), client, "work", 100_000); len(got) != 100_000 || err != nil {
+				t.Errorf("got %d bytes, %v", len(got), err)
+			}
+		})
+	}
+	for range callers {
+		<-begun
+	}
+	closed := make(chan error)
+	go func() { closed <- b.Close() }()
+	close(leave)
+	wg.Wait()
+	if err := receive(t, closed); err != nil {
+		t.Error(err)
+	}
+}
+
 // handler answers "who" with who asked.
 func handleWho(t *testing.T, b *Bus) {
 	t.Helper()

@@ -51,7 +51,7 @@ func embedded(srv *server.Server, g *grants, opts Options) (*Bus, error) {
 	}
 	b := newBus(opts, scope)
 	b.srv, b.grants = srv, g
-	b.peers[self] = newPeer(opts.Self, func() {})
+	b.peers[self] = newPeer(opts.Self)
 	nopts := b.clientOptions(g.mint(nil), self)
 	nopts.InProcessServer = srv
 	if b.nc, err = nopts.Connect(); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // scriptPatience is how long a script waits for something to happen.
-const scriptPatience = 20 * time.Second
+const scriptPatience = 2 * time.Minute
 
 // setUpScript gives each script a state home of its own, and ends whatever team
 // a failed script leaves running.
