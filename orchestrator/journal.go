@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -51,7 +52,7 @@ type journal struct {
 	quit   chan struct{} // closed by close: write what is there and stop
 	rush   chan struct{} // closed by hurry: do not wait for a disk that is full
 	rushed sync.Once
-	stuck  chan error    // gets the cause when a write was given up without hurry
+	stuck  chan error    // gets what ends the team: a write that was given up without hurry, a damaged outbox
 	done   chan struct{} // closed by run when it has stopped
 
 	// All below belongs to run.
@@ -145,13 +146,12 @@ func (j *journal) tell(data teammate.EventData) { j.sink(teammate.Event{Data: da
 // events that have no line by then are lost. It may be called at any time.
 func (j *journal) hurry() { j.rushed.Do(func() { close(j.rush) }) }
 
-// broken waits until the journal has given up on a disk that is full, and says
-// so; without that it returns ctx's error when ctx ends.
+// broken waits until the journal has given up on a disk that is full or on an outbox that
+// is damaged, and says so; without that it returns ctx's error when ctx ends.
 func (j *journal) broken(ctx context.Context) error {
 	select {
 	case cause := <-j.stuck:
-		return fmt.Errorf("the journal could not be written for %v: %w; make room and run covey up again: "+
-			"tasks and mail are as they were", fullDiskPatience, cause)
+		return cause
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -304,7 +304,14 @@ func (j *journal) fetch() []tasks.Event {
 	var all []tasks.Event
 	for after := j.outbox; ; after = all[len(all)-1].ID {
 		events, err := j.store.Events(context.Background(), after, 512)
-		if err != nil {
+		switch {
+		case err == nil:
+		case errors.Is(err, tasks.ErrReplaced): // watchStore says so
+			return all
+		case errors.Is(err, tasks.ErrCorrupt):
+			j.giveUp(fmt.Errorf("%w; run covey up again: it restores all that was committed", err))
+			return all
+		default:
 			j.log.Error("the store's outbox cannot be read; its events come later", "err", err)
 			return all
 		}
@@ -364,8 +371,17 @@ func (j *journal) giveWay(cause error) bool {
 	if time.Since(j.since) < fullDiskPatience {
 		return true
 	}
-	j.stuck <- cause // the first that is sent, so there is room: nothing is written after it
+	j.giveUp(fmt.Errorf("the journal could not be written for %v: %w; make room and run covey up again: "+
+		"tasks and mail are as they were", fullDiskPatience, cause))
 	return false
+}
+
+// giveUp ends the team for a cause, the first that there is.
+func (j *journal) giveUp(cause error) {
+	select {
+	case j.stuck <- cause:
+	default:
+	}
 }
 
 // tellViews comes after the lines are in the file, never before: a view that is
@@ -400,7 +416,9 @@ func (j *journal) settle() {
 		j.log.Error("the journal cannot be synced", "err", err)
 		return
 	}
-	if err := j.store.Settle(context.Background(), j.outbox); err != nil {
+	if err := j.store.Settle(context.Background(), j.outbox); errors.Is(err, tasks.ErrReplaced) {
+		return
+	} else if err != nil {
 		j.log.Error("the store's outbox cannot be emptied", "err", err)
 		return
 	}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -39,7 +38,7 @@ func ReadReview(ctx context.Context, p Place, team *configs.Team, r ReviewReques
 	if err != nil {
 		return ReviewReply{}, fmt.Errorf("review: %w", err)
 	}
-	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), ReadOnly: true, LockTimeout: 2 * time.Second, Backups: 1})
+	store, err := p.OpenStore()
 	if errors.Is(err, fs.ErrNotExist) {
 		return ReviewReply{}, nil
 	}

@@ -170,7 +170,11 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 		return Ending{}, err
 	}
 	defer o.closeStore(store)
-	return o.withStore(ctx, store)
+	ending, err = o.withStore(ctx, store)
+	if cause := store.Cause(); cause != nil { // whatever else failed, failed because of it
+		err = fmt.Errorf("%w; run covey up again: it restores all that was committed", cause)
+	}
+	return ending, err
 }
 
 // clearUp ends and removes what a run that was killed has left. The team's lock must be
@@ -323,6 +327,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	g.Add(func() error { return c.reclaim(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.watchTrees(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.watchBackups(crewCtx) }, func(error) {})
+	g.Add(func() error { return c.watchStore(crewCtx) }, func(error) {})
 	if o.opts.OwnProcess {
 		g.Add(func() error {
 			c.processes.Reap(crewCtx)

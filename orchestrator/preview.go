@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/tasks"
 )
 
 // Preview says what a team that does not run would begin with. It starts and writes
@@ -36,10 +34,6 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 	return change, nil
 }
 
-// previewWait is how long a preview waits for a team that is about to end: it lets go
-// of its store last.
-const previewWait = 5 * time.Second
-
 // readEarlier reads which tasks of the spec an earlier run has taken up, and which
 // goal it had; nil: there was none.
 func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[string]string, *goalRecord, error) {
@@ -50,9 +44,7 @@ func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (map[strin
 	if _, err := os.Stat(place.Store()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
-	store, err := tasks.Open(place.Store(), &tasks.Options{
-		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: previewWait, Backups: 1, // looked through
-	})
+	store, err := place.OpenStore()
 	if err != nil {
 		return nil, nil, err
 	}

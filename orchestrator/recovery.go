@@ -11,6 +11,40 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
+// readersWait is how long a team that starts waits for those who read its store, such as
+// a covey ps. They are done in a moment, but there may be many, one after another.
+const readersWait = 30 * time.Second
+
+// OpenStore opens the store of a team that does not run, for reading and looked through.
+// It waits a moment for a team that ends just now. The caller closes it.
+func (p Place) OpenStore() (*tasks.Store, error) {
+	const wait = 5 * time.Second // a team lets go of its store last
+	return tasks.Open(p.Store(), &tasks.Options{
+		BlobDir: p.Blobs(), ReadOnly: true, LockTimeout: wait, Backups: 1, Identity: p.identity(),
+	})
+}
+
+// identity is what the team's store must bear; the zero value if the folder does not
+// say what its workspace is.
+func (p Place) identity() tasks.Identity {
+	if p.Workspace == "" {
+		return tasks.Identity{}
+	}
+	return tasks.Identity{Team: p.Team, Workspace: p.Workspace}
+}
+
+// watchStore waits until the store's file is overwritten or replaced, which ends the team:
+// what it would do from then on nobody would remember.
+func (c *crew) watchStore(ctx context.Context) error {
+	select {
+	case <-c.store.Lost():
+		c.journal.hurry()
+		return c.store.Cause()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // storeBackups is how many verified backups of a team's store are kept.
 const storeBackups = 3
 
@@ -19,7 +53,11 @@ const storeBackups = 3
 func (o *Orchestrator) openStore() (*tasks.Store, error) {
 	store, err := tasks.Open(o.place.Store(), &tasks.Options{
 		BlobDir: o.place.Blobs(), Backups: storeBackups, Refused: o.short.note,
+		Identity: o.place.identity(), LockTimeout: readersWait,
 	})
+	if errors.Is(err, tasks.ErrForeign) {
+		return nil, fmt.Errorf("%w, or run covey up --fresh, which begins anew", err)
+	}
 	if errors.Is(err, tasks.ErrCorrupt) {
 		return nil, fmt.Errorf("the team's state cannot be read: %w\nput an older copy of the file there, if you have one;"+
 			" or run covey up --fresh, which forgets the earlier run and begins anew", err)
@@ -69,6 +107,9 @@ func (s *salvage) refill(ctx context.Context, store *tasks.Store) ([]string, err
 		givenBack(restored)}
 	if !restored.Whole() || len(s.events) > 0 {
 		said = append(said, s.report(got)...)
+	}
+	if restored.Kept == "" {
+		return append(said, restored.Damage.Error()), nil
 	}
 	return append(said, fmt.Sprintf("the damaged file is kept as %s: %v", restored.Kept, restored.Damage)), nil
 }

@@ -268,7 +268,7 @@ func leftBehind(ctx context.Context, p Place) remains {
 	if _, err := os.Stat(p.Store()); err != nil {
 		return remains{}
 	}
-	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups})
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups, Identity: p.identity(), LockTimeout: readersWait})
 	if err != nil {
 		return remains{}
 	}

@@ -119,15 +119,18 @@ func (b *backups) ready() (int, error) {
 	return n, err
 }
 
+// reading runs a function in a read transaction.
+type reading func(func(*bolt.Tx) error) error
+
 // make copies the store, looks the copy through, and only then gives it its name.
 //
 // s.saving is held, so numbers are given out once. The transaction's id tells whether
 // anything has changed since the newest backup: it rises with every commit. After an
 // error nothing of the new backup is left, and the older ones are as they were.
-func (b *backups) make(db *bolt.DB) error {
+func (b *backups) make(read reading) error {
 	var size int64
 	id := 0
-	err := db.View(func(tx *bolt.Tx) error {
+	err := read(func(tx *bolt.Tx) error {
 		id, size = tx.ID(), tx.Size()
 		return nil
 	})
@@ -146,7 +149,7 @@ func (b *backups) make(db *bolt.DB) error {
 		return fmt.Errorf("back up the store: %w", err)
 	}
 	part := b.path(n) + ".part"
-	if id, err = b.copy(db, n, part); err == nil {
+	if id, err = b.copy(read, n, part); err == nil {
 		err = b.accept(n, part)
 	}
 	if err != nil {
@@ -160,8 +163,8 @@ func (b *backups) make(db *bolt.DB) error {
 var errTooBig = errors.New("the store is too big for backups")
 
 // copy copies the store as it is now to part, and says which transaction that is of.
-func (b *backups) copy(db *bolt.DB, n int, part string) (id int, err error) {
-	err = db.View(func(tx *bolt.Tx) error {
+func (b *backups) copy(read reading, n int, part string) (id int, err error) {
+	err = read(func(tx *bolt.Tx) error {
 		id = tx.ID()
 		// While the read transaction is open nothing that it refers to is dropped for good
 		// but payload files: they are linked here, before they can go.
@@ -193,7 +196,7 @@ func (b *backups) accept(n int, part string) error {
 
 // blobNames lists the payload files that records need.
 func blobNames(tx *bolt.Tx) (names []string) {
-	each(tx.Bucket([]byte(bucketRefs)), nil, func(k, _ []byte) bool {
+	each(bucketOf(tx, bucketRefs), nil, func(k, _ []byte) bool {
 		if name, _, ok := splitName(k); ok {
 			names = append(names, name)
 		}

@@ -165,7 +165,7 @@ func TestNoBackupToRestore(t *testing.T) {
 	if s, err := Open(path, nil); err != nil { // who asks for no backups gets what is there
 		t.Error(err)
 	} else {
-		wantError(t, s.Check(t.Context()), ErrCorrupt, "not what was committed")
+		wantError(t, s.Check(t.Context()), ErrCorrupt, "not what was written")
 		closed(t, s)
 	}
 }

@@ -57,7 +57,7 @@ type checker struct {
 // is said about them, and the indexes come when all has been noted.
 func (c *checker) run() error {
 	for _, name := range bucketNames() {
-		if c.bucket(name) == nil {
+		if c.bucket(name).Bucket == nil {
 			c.fault("bucket %s is missing", name)
 			return nil
 		}

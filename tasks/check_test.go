@@ -33,10 +33,15 @@ func furnished(t *testing.T) (s *Store, path string) {
 	return s, path
 }
 
+// plant puts an entry into a store behind its back, with its checksum.
+func plant(tx *bolt.Tx, bucket string, key []byte, value string) error {
+	return tx.Bucket([]byte(bucket)).Put(key, seal(bucket, key, []byte(value)))
+}
+
 // TestCheckSeesDamage: each invariant is broken by hand, and Check says so.
 func TestCheckSeesDamage(t *testing.T) {
 	put := func(bucket string, key []byte, value string) func(*bolt.Tx) error {
-		return func(tx *bolt.Tx) error { return tx.Bucket([]byte(bucket)).Put(key, []byte(value)) }
+		return func(tx *bolt.Tx) error { return plant(tx, bucket, key, value) }
 	}
 	del := func(bucket string, key []byte) func(*bolt.Tx) error {
 		return func(tx *bolt.Tx) error {
@@ -52,7 +57,7 @@ func TestCheckSeesDamage(t *testing.T) {
 			if !strings.Contains(was, old) {
 				return fmt.Errorf("%s does not hold %s", was, old)
 			}
-			return tx.Bucket([]byte(bucket)).Put(key, []byte(strings.Replace(was, old, new, 1)))
+			return plant(tx, bucket, key, strings.Replace(was[:len(was)-sealSize], old, new, 1))
 		}
 	}
 	for name, damage := range map[string]struct {
@@ -124,7 +129,7 @@ func TestCheckStopsListing(t *testing.T) {
 	s := open(t, nil)
 	err := s.db.Update(func(tx *bolt.Tx) error {
 		for i := range uint64(500) {
-			if err := tx.Bucket([]byte(bucketReady)).Put(numKey(i), nil); err != nil {
+			if err := plant(tx, bucketReady, numKey(i), ""); err != nil {
 				return err
 			}
 		}

@@ -100,37 +100,46 @@ func (c *commitRecord) sound() bool {
 // errRecord: a record that is sound and cannot be read was written by another covey.
 var errRecord = fmt.Errorf("%w: a record in its log of commits cannot be read", ErrCorrupt)
 
-// apply makes the commit's writes again.
-func (c *commitRecord) apply(tx *bolt.Tx) error {
+// apply makes the commit's writes again on a store with that digest, and gives the new
+// one. It is counted anew: a store that was damaged when the commit was made may have
+// noted another one, and the writes are right all the same.
+func (c *commitRecord) apply(tx *bolt.Tx, digest uint64) (uint64, error) {
 	for rest := c.buf[recordHead:]; len(rest) > 0; {
 		var bucket, key, value []byte
 		var n uint64
 		var ok bool
 		if bucket, rest, ok = cutField(rest, 0); !ok {
-			return errRecord
+			return 0, errRecord
 		}
 		if key, rest, ok = cutField(rest, 0); !ok {
-			return errRecord
+			return 0, errRecord
 		}
 		n, _ = binary.Uvarint(rest)
 		if value, rest, ok = cutField(rest, 1); !ok {
-			return errRecord
+			return 0, errRecord
 		}
 		b := tx.Bucket(bucket)
 		if b == nil {
-			return errRecord
+			return 0, errRecord
+		}
+		name := string(bucket)
+		if old := b.Get(key); old != nil && counted(name, key) {
+			digest ^= entrySum(name, key, old)
 		}
 		var err error
 		if n == 0 {
 			err = b.Delete(key)
 		} else {
-			err = b.Put(key, value)
+			if err = b.Put(key, value); counted(name, key) {
+				digest ^= entrySum(name, key, value)
+			}
 		}
 		if err != nil {
-			return fmt.Errorf("write to %s: %w", bucket, err)
+			return 0, fmt.Errorf("write to %s: %w", bucket, err)
 		}
 	}
-	return nil
+	meta := tx.Bucket([]byte(bucketMeta))
+	return digest, meta.Put([]byte(keyDigest), digestValue(int(c.number()), digest))
 }
 
 // cutField takes a field with its length off the front; more is what the length counts

@@ -47,6 +47,8 @@ func (s *Store) submit(ctx context.Context, c *job) error {
 	select {
 	case <-c.done:
 		return c.err
+	case <-s.guard.gone: // the committer may be stuck in bbolt
+		return fmt.Errorf("%s: whether it was committed is unknown: %w", c.op, s.guard.err())
 	case <-ctx.Done():
 		return fmt.Errorf("%s: no longer waiting for the commit, which may still happen: %w", c.op, ctx.Err())
 	}
@@ -66,6 +68,8 @@ func (s *Store) enqueue(ctx context.Context, c *job) error {
 	select {
 	case s.in <- c:
 		return nil
+	case <-s.guard.gone:
+		return s.guard.err()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -159,9 +163,13 @@ func (s *Store) attempt(batch []*job) error {
 		return nil
 	case err == nil:
 		s.committed(t)
-		return nil
-	case t != nil && t.spoiled:
-		return err // a change failed half way: its own error, not the disk's
+		s.broken = s.guard.inspect(true) // a commit to a file that is not there any more is none
+		return s.broken
+	case s.guard.err() != nil:
+		s.broken = s.guard.err()
+		return s.broken
+	case t != nil && t.spoiled, errors.Is(err, ErrCorrupt):
+		return err // a change failed half way, or on a damaged page: not the disk's error
 	case t != nil && s.landed(t.id):
 		s.broken = fmt.Errorf("%w: the outcome of a commit is unknown (%w); open the store again", ErrDisk, err)
 		return s.broken
@@ -173,7 +181,7 @@ func (s *Store) attempt(batch []*job) error {
 func (s *Store) updateSafely(fn func(*bolt.Tx) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: writing it: %v", ErrCorrupt, r)
+			err = s.guard.judge(recovered("writing it", r))
 		}
 	}()
 	return s.update(fn)
@@ -184,7 +192,7 @@ func (s *Store) updateSafely(fn func(*bolt.Tx) error) (err error) {
 // restart will find, and it must not be tried again.
 func (s *Store) landed(id int) bool {
 	seen := true
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.read(func(tx *bolt.Tx) error {
 		seen = tx.ID() >= id
 		return nil
 	})
@@ -193,6 +201,8 @@ func (s *Store) landed(id int) bool {
 
 // committed does what may only happen after a commit.
 func (s *Store) committed(t *txn) {
+	s.digest = t.digest
+	s.guard.last.Store(uint64(t.id))
 	if t.record != nil {
 		s.backups.log.append(t.record.end(t.digest))
 	}

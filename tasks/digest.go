@@ -46,12 +46,14 @@ func counted(bucket string, key []byte) bool {
 	return bucket != bucketMeta || string(key) != keyDigest && string(key) != keyFormat
 }
 
-// account keeps the digest in step with a write. A nil value is none.
+// account keeps the digest in step with a write of a sealed value. A nil value is none.
 func (t *txn) account(bucket string, key, value []byte) {
 	if !counted(bucket, key) {
 		return
 	}
-	if old := t.bucket(bucket).Get(key); old != nil {
+	b := t.bucket(bucket)
+	if old := b.Bucket.Get(key); old != nil {
+		unseal(bucket, key, old) // it panics if that is not what was written
 		t.digest ^= entrySum(bucket, key, old)
 	}
 	if value != nil {

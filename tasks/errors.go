@@ -58,6 +58,12 @@ var (
 	// the error says that the outcome is unknown: then the store takes no more
 	// changes until it is opened again.
 	ErrDisk = errors.New("store cannot be written")
+	// ErrReplaced: the file was overwritten, cut off or replaced while the store
+	// was open. Nothing is read or written any more; Open restores the store from
+	// its last backup and the log of commits.
+	ErrReplaced = errors.New("the store was overwritten or replaced while it was in use")
+	// ErrForeign: Open of a store of another team.
+	ErrForeign = errors.New("store of another team")
 	// ErrCorrupt: what is stored cannot be read or breaks an invariant.
 	ErrCorrupt = errors.New("store is damaged")
 )

@@ -8,6 +8,10 @@ import (
 	"syscall"
 )
 
+// unlockFile gives back the lock that bbolt took. Closing the file does not: its mapping
+// keeps it.
+func unlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // claimFile takes the lock that bbolt takes, so that nobody writes into a file that is
 // being looked at; nil: somebody else has it. Closing the file gives it back.
 func claimFile(path string) (*os.File, error) {

@@ -15,8 +15,9 @@ import (
 )
 
 // formatNow is the format that this version reads and writes. Format 2 has the
-// buckets of what format 1 did not know; lay makes them.
-const formatNow = 2
+// buckets of what format 1 did not know; lay makes them. Format 3 has a checksum in each
+// value, and the identity.
+const formatNow = 3
 
 const keyFormat = "format"
 
@@ -27,11 +28,12 @@ type migration func(*bolt.Tx) error
 func migrations() map[int]migration {
 	return map[int]migration{
 		1: func(*bolt.Tx) error { return nil }, // only new buckets
+		2: sealAll,
 	}
 }
 
 // openFile opens the bbolt file and translates its complaints.
-func openFile(path string, o Options) (*bolt.DB, error) {
+func openFile(path string, o Options, g *guard) (*bolt.DB, error) {
 	_, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	db, err := openBolt(path, &bolt.Options{
@@ -40,6 +42,7 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 		NoFreelistSync:  true, // PERF.md: the cheapest updates, at the price of a scan in Open
 		FreelistType:    bolt.FreelistMapType,
 		PreLoadFreelist: !o.ReadOnly,
+		OpenFile:        g.open,
 	})
 	if err != nil {
 		return nil, openError(path, err)

@@ -19,7 +19,7 @@ func (s *Store) Backup(ctx context.Context) error {
 	}
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	err := s.backups.make(s.db)
+	err := s.backups.make(s.read)
 	s.backups.tell(err)
 	return err
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strconv"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // The buckets of the file. Records come first, then indexes. An index entry is
@@ -100,7 +98,7 @@ func formatID(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // each calls f for the keys of a bucket that start with prefix, in order,
 // until f gives false. f must not change the bucket.
-func each(b *bolt.Bucket, prefix []byte, f func(key, value []byte) bool) {
+func each(b bucket, prefix []byte, f func(key, value []byte) bool) {
 	c := b.Cursor()
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		if !f(k, v) {
@@ -110,14 +108,14 @@ func each(b *bolt.Bucket, prefix []byte, f func(key, value []byte) bool) {
 }
 
 // anyKey says whether a bucket holds a key that starts with prefix.
-func anyKey(b *bolt.Bucket, prefix []byte) bool {
+func anyKey(b bucket, prefix []byte) bool {
 	k, _ := b.Cursor().Seek(prefix)
 	return k != nil && bytes.HasPrefix(k, prefix)
 }
 
 // suffixes gives the numbers that the keys with this prefix end with, in
 // order, at most limit of them; 0 means all.
-func suffixes(b *bolt.Bucket, prefix []byte, limit int) []uint64 {
+func suffixes(b bucket, prefix []byte, limit int) []uint64 {
 	var list []uint64
 	each(b, prefix, func(k, _ []byte) bool {
 		list = append(list, lastNum(k))

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func memberName(c int) string { return fmt.Sprint("member-", c) }
 func TestImage(t *testing.T) {
 	im, err := readImage(grown(t))
 	ok(t, im, err)
-	if im.noted == nil || im.format != "2" || im.txid == 0 || im.digest == 0 {
+	if im.noted == nil || im.format != strconv.Itoa(formatNow) || im.txid == 0 || im.digest == 0 {
 		t.Errorf("image %x, noted %v, format %q, transaction %d", im.digest, im.noted != nil, im.format, im.txid)
 	}
 	im, err = readImage(format1(t))

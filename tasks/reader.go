@@ -13,7 +13,7 @@ type reader struct {
 	stop  func() error // asked now and then on a long way; nil: never stop
 }
 
-func (r reader) bucket(name string) *bolt.Bucket { return r.tx.Bucket([]byte(name)) }
+func (r reader) bucket(name string) bucket { return bucketOf(r.tx, name) }
 
 // stopped asks stop on every 1024th step.
 func (r reader) stopped(step int) error {

@@ -375,13 +375,13 @@ func TestCheckSeesRequestDamage(t *testing.T) {
 			return tx.Bucket([]byte(bucketOpen)).Delete(nameKey("ann", []byte(id)...))
 		}, "index open lacks"},
 		"listed as closed": {func(tx *bolt.Tx, id string) error {
-			return tx.Bucket([]byte(bucketClosed)).Put(numKey(7), []byte(id))
+			return plant(tx, bucketClosed, numKey(7), id)
 		}, "closed request 7"},
 		"another question": {func(tx *bolt.Tx, id string) error {
-			return tx.Bucket([]byte(bucketAsked)).Put([]byte("x"), []byte(id))
+			return plant(tx, bucketAsked, []byte("x"), id)
 		}, "question of request"},
 		"a question of nobody": {func(tx *bolt.Tx, _ string) error {
-			return tx.Bucket([]byte(bucketAsked)).Put([]byte("x"), []byte("none"))
+			return plant(tx, bucketAsked, []byte("x"), "none")
 		}, `question "x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -405,6 +405,6 @@ func editRequest(old, new string) func(*bolt.Tx, string) error {
 		if !strings.Contains(was, old) {
 			return fmt.Errorf("%s does not hold %s", was, old)
 		}
-		return b.Put([]byte(id), []byte(strings.Replace(was, old, new, 1)))
+		return plant(tx, bucketRequests, []byte(id), strings.Replace(was[:len(was)-sealSize], old, new, 1))
 	}
 }

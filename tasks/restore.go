@@ -20,7 +20,7 @@ const maxDamaged = 3
 // place, with the commits since that their log has.
 type Restoration struct {
 	Damage  error     // what was wrong with the file
-	Kept    string    // where the damaged file is now
+	Kept    string    // where the damaged file is now; empty: there was none
 	Backup  time.Time // when the backup was made that stands in its place
 	Commits int       // how many were made again from their log
 	// Missing is how many commits the damaged file had beside those: what they changed is
@@ -43,7 +43,13 @@ func (s *Store) examine(path string) error {
 		return nil
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Size() == 0 {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		if s.opts.ReadOnly || len(s.backups.numbers()) == 0 {
+			return nil // a new one
+		}
+		return s.restore(path, &image{}, fmt.Errorf("%w: it is empty or gone, and there are backups of it", ErrCorrupt))
+	}
+	if err != nil {
 		return nil // whoever opens it says what is wrong
 	}
 	if _, damage := s.look(path); !errors.Is(damage, ErrCorrupt) {
@@ -65,7 +71,7 @@ func (s *Store) examine(path string) error {
 	if s.opts.ReadOnly {
 		return fmt.Errorf("%w; open it for writing to put its last backup in its place", damage)
 	}
-	if errors.Is(damage, errNoMeta) && unborn(im) {
+	if errors.Is(damage, errNoMeta) && unborn(im) && len(s.backups.numbers()) == 0 {
 		return os.Remove(path)
 	}
 	return s.restore(path, im, damage)
@@ -156,7 +162,7 @@ func (s *Store) rebuild(src source, part string, r *Restoration) (at commitState
 		if err := copyFile(src.path, part); err != nil {
 			return at, fmt.Errorf("copy it: %w", err)
 		}
-		r.Commits = 0
+		r.Commits, err = 0, nil
 		if again {
 			r.Commits, err = s.again(part)
 		}
@@ -188,7 +194,13 @@ func (s *Store) again(path string) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err = s.backups.follow(at, func(c *commitRecord) error { return db.Update(c.apply) })
+	sum := at.sum
+	n, err = s.backups.follow(at, func(c *commitRecord) error {
+		return db.Update(func(tx *bolt.Tx) (err error) {
+			sum, err = c.apply(tx, sum)
+			return err
+		})
+	})
 	return n, errors.Join(err, db.Sync(), db.Close())
 }
 
@@ -197,7 +209,10 @@ func (s *Store) again(path string) (n int, err error) {
 // other.
 func (s *Store) putInPlace(path string, src source, part string) (kept string, err error) {
 	kept = fmt.Sprintf("%s.damaged-%d", path, time.Now().UnixNano())
-	if err := linkOrCopy(path, kept); err != nil {
+	switch err := linkOrCopy(path, kept); {
+	case errors.Is(err, fs.ErrNotExist):
+		kept = ""
+	case err != nil:
 		return "", fmt.Errorf("keep the damaged file: %w", err)
 	}
 	// Payloads come first: a store that is there must not name files that are not.
@@ -257,7 +272,7 @@ func globEscape(path string) string {
 func (s *Store) takeStock() error {
 	lost := map[string]int64{}
 	err := s.db.View(func(tx *bolt.Tx) error {
-		s.restored.Event = readCounters(tx.Bucket([]byte(bucketMeta))).event
+		s.restored.Event = readCounters(bucketOf(tx, bucketMeta)).event
 		c := &checker{reader: reader{tx: tx, files: s.blobs}, want: map[string]map[string]bool{}, lost: lost}
 		if err := c.run(); err != nil && !errors.Is(err, errBlobGone) {
 			return err

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 )
 
 // Options are what Open may be told. The zero value is ready for use.
@@ -38,6 +38,9 @@ type Options struct {
 	// BackupEvery is how often a backup is made of a store that changes; default 10
 	// minutes. One is made after Open and one in Close as well.
 	BackupEvery time.Duration
+	// Identity says whose store it is. Open of a store with another one fails with
+	// ErrForeign. The zero value fits all stores.
+	Identity Identity
 	// Refused is told what the disk said to a change that it did not take; its caller
 	// gets the same as ErrDisk. It may be called by several goroutines at once and must
 	// not block. nil: nobody is told.
@@ -54,9 +57,12 @@ type Store struct {
 	blobs *blobs
 	wake  chan struct{}
 
-	// update is db.Update; tests put failures in its place.
+	guard *guard // of the file
+
+	// update is write; tests put failures in its place.
 	update func(func(*bolt.Tx) error) error
-	broken error // why no more changes are taken; the committer's own
+	broken error  // why no more changes are taken; the committer's own
+	digest uint64 // after the last commit; likewise
 
 	in      chan *job
 	gate    sync.RWMutex // held for reading while sending on in
@@ -72,6 +78,7 @@ type Store struct {
 	drafted  uint64        // the last number of a request that was drafted
 	ending   chan struct{}
 	safe     chan struct{} // closed when no more backups are made beside the work
+	watched  chan struct{} // closed when the file is not watched any more
 
 	closing sync.Once
 	closeAs error
@@ -81,7 +88,8 @@ type Store struct {
 // writable for the owner only). opts may be nil.
 //
 // It fails with ErrLocked when another process has it open, with ErrFormat
-// when the file is not a store of this version or an older one, with
+// when the file is not a store of this version or an older one, with ErrForeign when
+// it is another team's, with
 // ErrCorrupt when it is damaged, and with the system's error when the file
 // cannot be opened. A file in an older format is copied to path.vN.bak before
 // it is brought up to date.
@@ -92,6 +100,8 @@ func Open(path string, opts *Options) (*Store, error) {
 		stopped: make(chan struct{}),
 		ending:  make(chan struct{}),
 		safe:    make(chan struct{}),
+		watched: make(chan struct{}),
+		guard:   newGuard(path),
 	}
 	if opts != nil {
 		s.opts = *opts
@@ -104,23 +114,25 @@ func Open(path string, opts *Options) (*Store, error) {
 	if err := s.examine(path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	db, err := openFile(path, s.opts)
+	db, err := openFile(path, s.opts, s.guard)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	s.db, s.update = db, db.Update
+	s.db, s.update = db, s.write
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
 	}
 	if s.opts.ReadOnly {
 		close(s.stopped)
+		close(s.watched)
 		return s, nil
 	}
 	if s.backups != nil {
 		s.record = &commitRecord{}
 		s.backups.tell(s.backups.beginLog()) // a store without a log works all the same
 	}
-	go s.commitLoop() // Close waits for both
+	go s.commitLoop() // Close waits for all of them
+	go s.watch()
 	if s.backups != nil {
 		go s.keepSafe()
 	} else {
@@ -149,7 +161,13 @@ func (o *Options) fill(path string) {
 }
 
 // prepare makes an opened file ready: format, files left behind, first wake.
-func (s *Store) prepare() error {
+func (s *Store) prepare() (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = recovered("reading it", r)
+		}
+	}()
 	if err := establish(s.db, formatNow, migrations()); err != nil {
 		return err
 	}
@@ -158,19 +176,25 @@ func (s *Store) prepare() error {
 			return err
 		}
 	}
+	if s.guard.owner, err = identify(s.db, s.opts.Identity); err != nil {
+		return err
+	}
 	if s.restored != nil {
 		if err := s.takeStock(); err != nil {
 			return err
 		}
 	}
 	return s.db.View(func(tx *bolt.Tx) error {
-		if anyKey(tx.Bucket([]byte(bucketOutbox)), nil) {
+		s.guard.last.Store(uint64(tx.ID()))
+		s.guard.page = s.db.Info().PageSize
+		s.digest = lastNum(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyDigest)))
+		if k, _ := tx.Bucket([]byte(bucketOutbox)).Cursor().First(); k != nil {
 			s.ring()
 		}
 		if s.opts.ReadOnly {
 			return nil
 		}
-		refs := tx.Bucket([]byte(bucketRefs))
+		refs := bucketOf(tx, bucketRefs)
 		return s.blobs.sweep(func(name string) bool { return anyKey(refs, nameKey(name)) })
 	})
 }
@@ -185,13 +209,32 @@ func (s *Store) Close() error {
 		s.gate.Unlock()
 		close(s.in)
 		if !s.opts.ReadOnly {
-			<-s.stopped
+			s.awaitCommitter()
 			close(s.ending)
 			<-s.safe
+			<-s.watched
+		}
+		if s.guard.err() != nil {
+			// bbolt may hold a lock for ever. Closing the file gives the system's lock back.
+			s.closeAs = errors.Join(s.endLog(), unlockFile(s.guard.file), s.guard.file.Close())
+			return
 		}
 		s.closeAs = errors.Join(s.Backup(context.Background()), s.endLog(), s.db.Close())
 	})
 	return s.closeAs
+}
+
+// awaitCommitter waits until the committer has ended. When the file was replaced it may
+// wait for a reader that bbolt has lost count of, so there is a limit.
+func (s *Store) awaitCommitter() {
+	select {
+	case <-s.stopped:
+	case <-s.guard.gone:
+		select {
+		case <-s.stopped:
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // Wake gives a channel that holds a token whenever events may have come into
@@ -225,17 +268,8 @@ func (s *Store) view(ctx context.Context, fn func(reader) error) error {
 }
 
 // viewOnce is one attempt of view.
-func (s *Store) viewOnce(ctx context.Context, fn func(reader) error) (err error) {
-	defer func() {
-		if r := recover(); r != nil { // bbolt panics on pages that make no sense
-			err = fmt.Errorf("%w: reading it: %v", ErrCorrupt, r)
-		}
-	}()
-	err = s.db.View(func(tx *bolt.Tx) error {
+func (s *Store) viewOnce(ctx context.Context, fn func(reader) error) error {
+	return s.read(func(tx *bolt.Tx) error {
 		return fn(reader{tx: tx, files: s.blobs, stop: ctx.Err})
 	})
-	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
-		return ErrClosed
-	}
-	return err
 }

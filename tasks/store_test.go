@@ -225,7 +225,7 @@ func TestOpenRefusesOtherFiles(t *testing.T) {
 		}
 	}
 	_, err := Open(path("newer"), nil)
-	wantError(t, err, ErrFormat, "format 3", "up to 2", "newer covey")
+	wantError(t, err, ErrFormat, fmt.Sprintf("format %d", formatNow+1), fmt.Sprintf("up to %d", formatNow), "newer covey")
 	_, err = Open(filepath.Join(dir, "no", "such", "folder"), nil)
 	wantError(t, err, fs.ErrNotExist)
 }
@@ -264,12 +264,12 @@ func TestMigration(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := openFile(path, Options{})
+	db, err := openFile(path, Options{}, newGuard(path))
 	ok(t, db, err)
 	const goal = formatNow + 2
 	steps := later(formatNow)
 	failing := map[int]migration{formatNow: steps[formatNow], formatNow + 1: func(*bolt.Tx) error { return errors.New("no luck") }}
-	if err := establish(db, goal, failing); err == nil || !strings.Contains(err.Error(), "format 3: no luck") {
+	if err := establish(db, goal, failing); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("format %d: no luck", formatNow+1)) {
 		t.Errorf("failing step: %v", err)
 	}
 	wantError(t, establish(db, goal, map[int]migration{formatNow + 1: steps[formatNow+1]}), ErrFormat, "too old")
@@ -294,8 +294,8 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(path, nil)
-	wantError(t, err, ErrFormat, "format 4")
-	old := openAt(t, path+".v2.bak", nil)
+	wantError(t, err, ErrFormat, fmt.Sprintf("format %d", goal))
+	old := openAt(t, fmt.Sprintf("%s.v%d.bak", path, formatNow), nil)
 	if get(t, old, "1").Subject != "from before" {
 		t.Error("the backup is another")
 	}

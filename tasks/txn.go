@@ -50,7 +50,7 @@ func (c *counters) byName() map[string]*uint64 {
 
 // readCounters finds where the numbering had come to. Numbers are never used
 // twice, or an old message could pass for a new one.
-func readCounters(meta *bolt.Bucket) counters {
+func readCounters(meta bucket) counters {
 	var c counters
 	for name, n := range c.byName() {
 		*n = lastNum(meta.Get([]byte(name)))
@@ -72,7 +72,7 @@ func (s *Store) begin(tx *bolt.Tx) *txn {
 	}
 	t.counts = readCounters(t.bucket(bucketMeta))
 	t.loaded = t.counts
-	t.digest = lastNum(t.bucket(bucketMeta).Get([]byte(keyDigest)))
+	t.digest = s.digest
 	t.record = s.record
 	t.record.begin(t.id, t.digest)
 	return t
@@ -99,7 +99,13 @@ func (t *txn) apply(c *job) error {
 // protect turns a panic in a change into that change's error.
 func (t *txn) protect(c *job) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case damage:
+			err = fmt.Errorf("%s: %w", c.op, r)
+		case string, interface{ Addr() uintptr }: // of bbolt, and a fault
+			err = fmt.Errorf("%s: %w", c.op, recovered("reading it", r))
+		default:
 			err = fmt.Errorf("%s: internal error: %v\n%s", c.op, r, debug.Stack())
 		}
 	}()
@@ -142,6 +148,7 @@ func (t *txn) put(bucket string, key, value []byte) {
 	if value == nil {
 		value = []byte{} // an entry all the same
 	}
+	value = seal(bucket, key, value)
 	t.account(bucket, key, value)
 	t.record.entry(bucket, key, value)
 	if err := t.bucket(bucket).Put(key, value); err != nil {

@@ -175,9 +175,7 @@ func (c *cli) readInbox(ctx context.Context, q orchestrator.InboxQuery) ([]tasks
 
 // filedInbox reads the questions of a team that does not run.
 func filedInbox(ctx context.Context, place orchestrator.Place, q orchestrator.InboxQuery) ([]tasks.Request, error) {
-	store, err := tasks.Open(place.Store(), &tasks.Options{
-		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait, Backups: 1, // looked through
-	})
+	store, err := place.OpenStore()
 	if errors.Is(err, fs.ErrNotExist) {
 		return []tasks.Request{}, nil // a team that has never run has asked nothing
 	}

@@ -17,10 +17,6 @@ import (
 // waiting.
 const answerWithin = 10 * time.Second
 
-// lockWait is how long a store that another process holds is waited for. It is
-// held for a moment by a team that is just starting or ending.
-const lockWait = 2 * time.Second
-
 // find is the Place of the team that the global flags and the folder mean. The
 // errors are those of orchestrator.Find: there is no such team, or more than
 // one that could be meant. Whether it runs is not looked at.
@@ -73,9 +69,7 @@ func readStore(ctx context.Context, place orchestrator.Place) (tasks.Snapshot, e
 
 // openStore opens it for readers, who close it.
 func openStore(place orchestrator.Place) (*tasks.Store, error) {
-	store, err := tasks.Open(place.Store(), &tasks.Options{
-		BlobDir: place.Blobs(), ReadOnly: true, LockTimeout: lockWait, Backups: 1, // looked through, not made
-	})
+	store, err := place.OpenStore()
 	if errors.Is(err, tasks.ErrCorrupt) {
 		return nil, fmt.Errorf("%w; covey up does that", err)
 	}

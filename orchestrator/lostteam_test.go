@@ -1,0 +1,45 @@
+package orchestrator
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// TestStoreOverwrittenInRun: a store that is overwritten while the team rests ends the run
+// with one line that says what to do, and the next run has all that was committed.
+func TestStoreOverwrittenInRun(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: a, subject: First thing, owner: dev}]\nkeep: true\n",
+		"lead.yaml": `steps: [{say: Go., times: -1}]`,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: Done., times: -1}
+`,
+	})
+	o := r.orchestrator(Options{})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := o.Run(t.Context())
+		ended <- err
+	}()
+	r.lines.wait(t, "the task is completed", func(l Line) bool {
+		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
+	})
+	if err := os.Truncate(o.Place().Store(), 0); err != nil {
+		t.Fatal(err)
+	}
+	err := <-ended
+	if !errors.Is(err, tasks.ErrReplaced) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "run covey up again") {
+		t.Errorf("the run ended with %v", err)
+	}
+	r.rewrite("team.yaml", "keep: true\n", "")
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if list := r.list(); len(list) != 1 || list[0].Status != tasks.Completed {
+		t.Errorf("tasks %+v", list)
+	}
+	r.checkStoreNumbers(o.Place())
+}
