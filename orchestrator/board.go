@@ -54,6 +54,7 @@ type actor struct {
 	halt func(reason string)
 	// force skips gates and limits; only an operator may.
 	force bool
+	lead  bool
 }
 
 // refusedError is a change that a task hook did not let pass. Its text is the feedback,
@@ -178,6 +179,7 @@ func (b *board) updateOnce(ctx context.Context, by actor, id string, p tasks.Pat
 	if !by.force {
 		p.Terms = b.terms.of
 	}
+	by.May = by.may(p)
 	if p.Status == nil || *p.Status == t.Status {
 		return b.store.Update(ctx, by.Actor, id, p)
 	}
@@ -202,6 +204,9 @@ func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task, shown [
 		return nil
 	}
 	if err := b.store.Holds(ctx, by.Actor, t.ID); err != nil {
+		return err
+	}
+	if err := by.mayEnd(t); err != nil {
 		return err
 	}
 	if b.mayFinish != nil {

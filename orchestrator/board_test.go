@@ -61,7 +61,7 @@ func (b *table) as(member, callID string) actor {
 		b.t.Fatal(err)
 	}
 	a.Session = m.Epoch
-	if member != "lead" {
+	if a.lead = member == "lead"; !a.lead {
 		a.teammate, a.team = member, "crew"
 	}
 	return a

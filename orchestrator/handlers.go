@@ -82,7 +82,7 @@ func (c *crew) updateFor(ctx context.Context, r TaskUpdate) (TaskReply, error) {
 		return TaskReply{}, err
 	}
 	if r.Status != nil && *r.Status == Deleted {
-		t, err := c.store.Delete(ctx, by.Actor, r.ID)
+		t, err := c.board.remove(ctx, by, r.ID)
 		return taskReply(t, []string{"deleted"}, err)
 	}
 	t, changed, err := c.board.update(ctx, by, r.ID, tasks.Patch{

@@ -365,7 +365,7 @@ func (s *seat) actor(callID string) actor {
 	}
 	// Task hooks of the lead carry no teammate, and cannot stop it: a team without
 	// its lead has nobody who could end it in order.
-	if !s.lead {
+	if a.lead = s.lead; !s.lead {
 		a.teammate, a.team, a.halt = s.member.Name, s.crew.team, s.halt
 	}
 	return a

@@ -20,12 +20,20 @@ func lostTask(m tasks.Message) (id string, ok bool) {
 }
 
 // lossIsMoot reports whether a message tells of a lost task that nobody can do harm
-// to any more: it is done, deleted, or the member's own again.
+// to any more: it is done, the member's own again, or deleted since. That a task in progress
+// was deleted is news: its owner is at work on it.
 func lossIsMoot(m tasks.Message, all []tasks.Task, member string) bool {
 	id, ok := lostTask(m)
-	if !ok {
+	if !ok || deletedTask(m) {
 		return false
 	}
 	i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == id })
 	return i < 0 || all[i].Status == tasks.Completed || all[i].Owner == member
+}
+
+// deletedTask reports whether a message tells the owner of a task in progress that
+// somebody has deleted it.
+func deletedTask(m tasks.Message) bool {
+	var data tasks.Loss
+	return json.Unmarshal(m.Data, &data) == nil && data.Status == tasks.LossDeleted
 }

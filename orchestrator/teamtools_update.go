@@ -51,7 +51,7 @@ type statusChange struct {
 func taskUpdate(ctx context.Context, b *board, me actor, in taskUpdateInput) teammate.ToolResult {
 	if in.Status == statusDeleted {
 		// Not looked up before: a repeated call finds its receipt and no task.
-		gone, err := b.store.Delete(ctx, me.Actor, in.TaskID)
+		gone, err := b.remove(ctx, me, in.TaskID)
 		if err != nil {
 			return notUpdated(in.TaskID, err)
 		}

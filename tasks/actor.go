@@ -14,6 +14,18 @@ type Actor struct {
 	// kind under the same Name and CallID returns the first one's result
 	// instead of happening again.
 	CallID string
+	// May is asked before Update and Delete change a task, within the change and with
+	// the task as it is then; its error refuses the change. It must be quick. nil: the
+	// actor may change any.
+	May func(Task) error
+}
+
+// may asks May.
+func (a Actor) may(t Task) error {
+	if a.May == nil {
+		return nil
+	}
+	return a.May(t)
 }
 
 // member says whether the actor is a member rather than covey or the operator.

@@ -134,7 +134,8 @@ func (s *Store) remark(ctx context.Context, j *job, a Actor, id string, c change
 
 // Delete removes a task for good, whatever its status, and takes it out of the
 // BlockedBy of others; the owners of those that thereby have nothing to wait
-// for any more get a task assignment. It returns the task as it last was, and
+// for any more get a task assignment. Who had it in progress, unless it is the actor, gets
+// a TaskLost message. It returns the task as it last was, and
 // fails with ErrNotFound when there is none, and with ErrStale as Update does.
 func (s *Store) Delete(ctx context.Context, a Actor, id string) (Task, error) {
 	r, err := s.act(ctx, s.job("delete", a), func(t *txn) (*receiptRecord, error) { return t.remove(a, id) })
@@ -151,7 +152,11 @@ func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
 	if err := t.holds(a, rec); err != nil {
 		return nil, err
 	}
+	if err := a.may(rec.Task); err != nil {
+		return nil, err
+	}
 	last := t.withBlocks(rec)
+	t.tellDeleted(a, rec)
 	t.tell(a, changeRecord{Op: Deleted, Task: rec, Reason: rec.undone()})
 	t.unblock(a, id)
 	for _, dependent := range last.Blocks {

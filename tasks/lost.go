@@ -24,11 +24,14 @@ type lossRecord struct {
 	Message string    `json:"message,omitempty"` // the notice that tells of it; empty: none is sent yet
 }
 
+// LossDeleted is the Status of a Loss whose task was deleted.
+const LossDeleted Status = "deleted"
+
 // Loss is the Data of a TaskLost message.
 type Loss struct {
 	TaskID  string `json:"taskId"`
 	Subject string `json:"subject"`
-	Status  Status `json:"status"`          // of the task by the time of the message
+	Status  Status `json:"status"`          // of the task by the time of the message; or LossDeleted
 	Owner   string `json:"owner,omitempty"` // likewise
 	Reason  string `json:"reason,omitempty"`
 	By      string `json:"by"` // empty: covey
@@ -76,8 +79,24 @@ func (t *txn) tellLoss(l *lossRecord, now *taskRecord) {
 	t.put(bucketLost, l.key(), t.encode(l))
 }
 
+// tellDeleted tells the owner of a task in progress that somebody else deletes it. There
+// is nothing left that it could say of the task, so no loss is noted.
+func (t *txn) tellDeleted(a Actor, was *taskRecord) {
+	if was.Status != InProgress || was.Owner == a.Name {
+		return
+	}
+	n := Loss{TaskID: was.ID, Subject: was.Subject, Status: LossDeleted, By: a.Name}
+	t.post(&messageRecord{Message: Message{
+		From: a.Name, To: was.Owner, Kind: TaskLost, Text: n.text(), Data: t.encode(n),
+		Summary: oneLine("task "+was.ID+" was deleted", maxSummary),
+	}})
+}
+
 // text says it for the receiver, who may be a model.
 func (n Loss) text() string {
+	if n.Status == LossDeleted {
+		return fmt.Sprintf("Task %s was deleted: %s\nStop working on it.", n.TaskID, n.Subject)
+	}
 	text := fmt.Sprintf("Task %s is not yours any more: %s", n.TaskID, n.Subject)
 	if n.Reason != "" {
 		text += " (" + n.Reason + ")"

@@ -131,6 +131,9 @@ func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
 			return nil, err
 		}
 	}
+	if err := a.may(was.Task); err != nil {
+		return nil, err
+	}
 	e, err := t.newEdges(was, p.Patch)
 	if err != nil {
 		return nil, err

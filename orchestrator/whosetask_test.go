@@ -1,0 +1,123 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// TestWhoseTask: what each member and the operator may do with a task that dev has in
+// progress, by the tool and by the command line alike.
+func TestWhoseTask(t *testing.T) {
+	completed, pending, nobody, text := tasks.Completed, tasks.Pending, "", "other words"
+	ops := "ops"
+	changes := map[string]tasks.Patch{
+		"complete": {Status: &completed}, "give": {Owner: &ops}, "take back": {Status: &pending, Owner: &nobody},
+		"edit": {Description: &text}, "evidence": {Evidence: []tasks.Evidence{{Text: "trust me"}}},
+		"take and complete": {Owner: &ops, Status: &completed},
+	}
+	allowed := map[string][]string{
+		"dev":      {"complete", "give", "take back", "edit", "evidence", "take and complete", "delete"},
+		"lead":     {"give", "take back", "edit", "evidence", "delete"},
+		"ops":      {},
+		"operator": {"give", "take back", "edit", "evidence", "delete"},
+		"forced":   {"complete", "give", "take back", "edit", "evidence", "take and complete", "delete"},
+	}
+	for who, may := range allowed {
+		t.Run(who, func(t *testing.T) {
+			b := newTable(t)
+			by := b.as(map[string]string{"operator": "", "forced": ""}[who], "")
+			if who != "operator" && who != "forced" {
+				by = b.as(who, "")
+			}
+			by.force = who == "forced"
+			try := func(what string, change func(id string) error) {
+				b.add(tasks.New{Subject: what})
+				all, err := b.board.store.List(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				id := all[len(all)-1].ID
+				if _, err := b.board.store.Claim(t.Context(), tasks.Actor{}, id, tasks.Claim{Member: "dev"}); err != nil {
+					t.Fatal(err)
+				}
+				b.fired = nil
+				err = change(id)
+				switch {
+				case slices.Contains(may, what):
+					if err != nil {
+						t.Errorf("%s: %v", what, err)
+					}
+				case !errors.Is(err, tasks.ErrOwned) || !strings.Contains(err.Error(), "dev") || len(b.fired) > 0:
+					t.Errorf("%s: %v, after hooks %v", what, err, b.fired)
+				default:
+					b.want(id, tasks.InProgress, "dev")
+				}
+			}
+			for what, p := range changes {
+				try(what, func(id string) error { _, _, err := b.board.update(t.Context(), by, id, p); return err })
+			}
+			try("delete", func(id string) error { _, err := b.board.remove(t.Context(), by, id); return err })
+		})
+	}
+}
+
+// TestWhoseTaskIsAskedInTheChange: the task is claimed by another while the hooks of a
+// completion run.
+func TestWhoseTaskIsAskedInTheChange(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one"})
+	ops := b.as("ops", "")
+	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
+		_, err := b.board.store.Claim(t.Context(), tasks.Actor{}, "1", tasks.Claim{Member: "dev"})
+		return hooks.Outcome{Decision: hooks.Pass}, err
+	}
+	if _, _, err := b.board.update(t.Context(), ops, "1", to(tasks.Completed)); !errors.Is(err, tasks.ErrOwned) {
+		t.Errorf("the other's task was completed: %v", err)
+	}
+	b.want("1", tasks.InProgress, "dev")
+}
+
+// TestOwnerIsToldOfItsTask: the lead gives away or deletes what a member works on.
+func TestOwnerIsToldOfItsTask(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "given away"}, tasks.New{Subject: "dropped"}, tasks.New{Subject: "not begun", Owner: "dev"})
+	for _, id := range []string{"1", "2"} {
+		if _, err := b.board.store.Claim(t.Context(), b.as("dev", "").Actor, id, tasks.Claim{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lead, ops := b.as("lead", ""), "ops"
+	if _, _, err := b.board.update(t.Context(), lead, "1", tasks.Patch{Owner: &ops}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"2", "3"} {
+		if _, err := b.board.remove(t.Context(), lead, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mail, err := b.board.store.Unread(t.Context(), "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	all, _ := b.board.store.List(t.Context())
+	for _, m := range mail {
+		if m.Kind == tasks.TaskLost && !lossIsMoot(m, all, "dev") {
+			told = append(told, m.Text)
+		}
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "Task 1 is not yours any more: given away") ||
+		!strings.Contains(told[1], "Task 2 was deleted: dropped") {
+		t.Errorf("dev is told %q", told)
+	}
+	var loss tasks.Loss
+	if json.Unmarshal(mail[len(mail)-1].Data, &loss) != nil || loss.By != "lead" || loss.Status != tasks.LossDeleted {
+		t.Errorf("the data say %+v", loss)
+	}
+}
