@@ -35,9 +35,9 @@ func (r TeamCall) inNameOf(member string) TeamCall     { r.As = member; return r
 // only members use the team tools. What is not known is refused.
 func allowed(by Caller, v bus.Verb, req any) error {
 	switch v {
-	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbReview, verbVerdicts, verbAttach, verbInbox:
+	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbReview, verbVerdicts, verbAttach, verbInbox, verbTrusted:
 		return nil
-	case verbInterrupt, verbDown, verbMerge, verbReload, verbReshape, verbAnswer, verbEnd:
+	case verbInterrupt, verbDown, verbMerge, verbReload, verbReshape, verbAnswer, verbEnd, verbTrust:
 		if by.Kind != Operator {
 			return denied(by, "only the operator may ask for "+string(v))
 		}
@@ -90,6 +90,8 @@ func (c Caller) String() string {
 		return fmt.Sprintf("process %d is a hook for member %s", c.PID, c.Member)
 	case c.Kind == Hook:
 		return fmt.Sprintf("process %d is a hook", c.PID)
+	case c.Kind == Elsewhere:
+		return fmt.Sprintf("process %d is in another user or PID namespace than the team; call from the one that covey up runs in", c.PID)
 	default:
 		return fmt.Sprintf("process %d is left over from a tool or hook", c.PID)
 	}
@@ -116,7 +118,7 @@ func callerFrom(id bus.Identity) Caller {
 		if id.Name != nobody {
 			c.Member = id.Name
 		}
-	case Operator, Stray:
+	case Operator, Stray, Elsewhere:
 	default:
 		c.Kind = Stray
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
-	"syscall"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
@@ -30,18 +28,7 @@ func Dial(ctx context.Context, p Place) (*Client, error) {
 	if !ok {
 		return nil, fmt.Errorf("team %s in %s: %w; `covey up` starts it", p.Team, p.Workspace, ErrNotRunning)
 	}
-	b, err := bus.Dial(ctx, run.Socket)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, fmt.Errorf("team %s: process %d is starting or ending, it does not listen: %w",
-			p.Team, run.PID, ErrNotRunning)
-	}
-	if errors.Is(err, bus.ErrRefused) {
-		return nil, fmt.Errorf("team %s: %w: %w", p.Team, ErrDenied, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("team %s: %w", p.Team, err)
-	}
-	return &Client{place: p, bus: b}, nil
+	return dialAt(ctx, p, run.Socket)
 }
 
 // Close hangs up. Calls after the first do nothing.

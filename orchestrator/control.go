@@ -32,6 +32,8 @@ const (
 	verbReview    bus.Verb = "review"
 	verbVerdicts  bus.Verb = "verdicts"
 	verbReshape   bus.Verb = "reshape"
+	verbTrust     bus.Verb = "trust"   // an operator is about to change an entry of trust.json
+	verbTrusted   bus.Verb = "trusted" // whether an entry counts
 )
 
 // Requests that only the wire knows.
@@ -77,6 +79,8 @@ type Handlers struct {
 	Answer    func(context.Context, InboxAnswer) (tasks.Request, error)
 	End       func(context.Context, EndMember) (EndReply, error)
 	Reshape   func(context.Context, Reshape) (SpecChange, error) // takes up another version of the spec
+	Trust     func(context.Context, TrustNotice) (TrustReply, error)
+	Trusted   func(context.Context, TrustNotice) (TrustReply, error)
 
 	// Guard is asked before a request that a process of a member's tool makes in the
 	// member's name; its error refuses. nil: nobody is asked.
@@ -134,6 +138,8 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbReshape, func(ctx context.Context, _ Caller, r Reshape) (SpecChange, error) {
 			return h.Reshape(ctx, r)
 		}),
+		handle(b, verbTrust, telling(h.Trust)),
+		handle(b, verbTrusted, telling(h.Trusted)),
 		c.handleAttach(b),
 	)
 	if err != nil {

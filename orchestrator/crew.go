@@ -52,6 +52,7 @@ type crew struct {
 	models    modelServer
 	live      liveHooks
 	reload    *reloader
+	trust     *trustGuard
 	around    surroundings
 	trees     *trees          // nil before anybody is hired
 	setup     Setup           // what Setup hooks are to do

@@ -198,16 +198,21 @@ func (o *Orchestrator) markRunning(c *crew) error {
 	r := NewRunFile(o.place, o.started)
 	r.Spec, r.Members = o.team().File, o.memberNames()
 	r.Goal = c.worksFor()
-	return r.Write(o.place)
+	return o.record.write(o.place, r)
 }
 
 // markEnded writes the result into run.json.
 // A run that failed has no ending; its error stands in its place, because
 // whoever looks later has nothing else.
 func (o *Orchestrator) markEnded(e Ending, failed error) error {
-	r, err := ReadRunFile(o.place)
-	if err != nil {
-		// A team that was done before it began has never been marked as running.
+	r, written := o.record.current()
+	if !written { // a team that was done before it began has never been marked as running
+		var err error
+		if r, err = ReadRunFile(o.place); err == nil {
+			written = true
+		}
+	}
+	if !written {
 		r = NewRunFile(o.place, o.started)
 		r.Spec, r.Members = o.team().File, o.memberNames()
 	}
@@ -218,5 +223,5 @@ func (o *Orchestrator) markEnded(e Ending, failed error) error {
 	if failed != nil {
 		r.Result.Reason, r.Result.ExitCode = failed.Error(), CodeUnfinished
 	}
-	return r.Write(o.place)
+	return o.record.write(o.place, r)
 }

@@ -37,7 +37,13 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Answer:  c.answerFor,
 		End:     c.endFor,
 		Reshape: func(ctx context.Context, r Reshape) (SpecChange, error) { return o.reshape(ctx, c, r) },
-		Guard:   c.guardCommand,
+		Trust: func(_ context.Context, n TrustNotice) (TrustReply, error) {
+			return TrustReply{Counts: n.Digest != ""}, c.trust.announce(n)
+		},
+		Trusted: func(_ context.Context, n TrustNotice) (TrustReply, error) {
+			return TrustReply{Counts: c.trust.counted(n.key(), n.Digest)}, nil
+		},
+		Guard: c.guardCommand,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
 		},

@@ -129,7 +129,7 @@ func (p *Processes) sift() {
 }
 
 // Identify says who is at the other end of a control connection: a member's
-// tool, a hook, a stray, or the operator. It refuses other users, and callers
+// tool, a hook, a stray, somebody elsewhere, or the operator. It refuses other users, and callers
 // that it cannot see.
 func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 	peer, err := peerOf(c)
@@ -145,6 +145,9 @@ func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 		return bus.Identity{}, errors.New("cannot tell who calls: the process is in another PID namespace")
 	}
 	by, err := p.locate(peer.pid, readProcess)
+	if by.Kind == Operator && !besideUs(peer.pid) {
+		by.Kind = Elsewhere
+	}
 	if err == nil && !peer.alive() {
 		err = errNoProcess // the number may have been somebody else's while we looked
 	}

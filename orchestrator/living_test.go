@@ -92,7 +92,7 @@ func reshapeTo(t *testing.T, r *rig) Reshape {
 		t.Error(err)
 		return Reshape{}
 	}
-	report, err := CheckTrust(team)
+	report, err := CheckTrust(t.Context(), team)
 	if err != nil {
 		t.Error(err)
 	}

@@ -76,6 +76,7 @@ type Orchestrator struct {
 	short     shortage
 	started   time.Time
 	readers   *readers // loops over the journal of this run
+	record    runRecord
 	// leftovers tells of what a killed run had left; empty: nothing.
 	leftovers string
 	repairs   []string    // of the store, likewise
@@ -219,6 +220,9 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	c.lost = o.lost
 	c.asks = newInbox(c, o.team())
 	c.processes.mark = runMark(o.place)
+	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
+		j.tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
+	})
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}
 	}
@@ -314,6 +318,9 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	if c.control, err = serveControl(c.bus, o.handlers(c)); err != nil {
 		return move{}, err
 	}
+	// Whoever announces trust from here on is heard, and no member runs yet who could write it.
+	c.trust.begin()
+	defer o.lookAtState(c)
 	var g run.Group
 	crewCtx, stopCrew := context.WithCancelCause(ctx)
 	g.Add(func() error {
@@ -324,6 +331,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 	g.Add(func() error { return c.waitDown(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.journal.broken(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.reloads(crewCtx) }, func(error) {})
+	g.Add(func() error { return o.guardState(crewCtx, c) }, func(error) {})
 	g.Add(func() error { return c.reclaim(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.watchTrees(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.watchBackups(crewCtx) }, func(error) {})

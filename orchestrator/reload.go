@@ -42,6 +42,8 @@ type reloader struct {
 	fire  func(context.Context, hooks.Payload) (hooks.Outcome, error)
 	tell  func(format string, args ...any)
 	apply func(layers) error
+	// trusted says whether an entry of trust.json counts.
+	trusted func(trustKey, string) bool
 
 	counts hookFiles
 	seen   map[string]os.FileInfo // as files were when they were last read
@@ -110,7 +112,7 @@ func (r *reloader) follow(ctx context.Context, changes chan<- string) {
 // changed: other than settings, programs are run as they are on disk.
 func (r *reloader) program(path string) {
 	file := readHookFile(path)
-	if r.ran[path] || !r.programs()[path] || file.err == nil && trustsContent(r.team, path, file.data) {
+	if r.ran[path] || !r.programs()[path] || file.err == nil && trustsContent(r.team, path, file.data, r.trusted) {
 		return
 	}
 	r.ran[path] = true
@@ -221,7 +223,7 @@ func (r *reloader) against(ctx context.Context, path string, now hookFile) strin
 			return fault
 		}
 	}
-	if !managed && r.team.Brings(path) && !trustsContent(r.team, path, now.data) {
+	if !managed && r.team.Brings(path) && !trustsContent(r.team, path, now.data, r.trusted) {
 		return "nobody has trusted what is new; look at it with `covey trust --show`, and trust it with `covey trust`"
 	}
 	if k, before := r.kept[path]; before && k.hash == now.hash() && k.Reason == blockedChange {

@@ -61,7 +61,8 @@ plugins: [plugin]
 		t.Fatal(err)
 	}
 	r.reloader = &reloader{
-		team: team, folders: []string{filepath.Join(r.away, "etc")}, counts: files, seen: map[string]os.FileInfo{},
+		trusted: func(trustKey, string) bool { return true },
+		team:    team, folders: []string{filepath.Join(r.away, "etc")}, counts: files, seen: map[string]os.FileInfo{},
 		kept: map[string]KeptFile{}, warned: map[string]bool{}, ran: map[string]bool{},
 		fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			in := p.(hooks.ConfigChangeInput)

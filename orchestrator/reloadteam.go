@@ -16,8 +16,8 @@ import (
 )
 
 // trustsContent reports whether an operator has trusted a file of the team with
-// this content.
-func trustsContent(team *configs.Team, path string, data []byte) bool {
+// this content. counts says which entries of trust.json do.
+func trustsContent(team *configs.Team, path string, data []byte, counts func(trustKey, string) bool) bool {
 	key, err := keyOf(team)
 	if err != nil {
 		return false
@@ -27,6 +27,7 @@ func trustsContent(team *configs.Team, path string, data []byte) bool {
 		return false
 	}
 	entry, known := all.find(key)
+	known = known && counts(key, entry.digest())
 	if !configs.MayHook(path, data) { // such files are in no list
 		return known && !slices.ContainsFunc(entry.Items, func(i TrustItem) bool { return i.Path == path })
 	}
@@ -56,7 +57,8 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 		tell: func(format string, args ...any) {
 			c.journal.tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
 		},
-		apply: func(l layers) error { return o.takeUp(c, l) },
+		apply:   func(l layers) error { return o.takeUp(c, l) },
+		trusted: c.trust.counted,
 	}
 	for _, path := range configs.ManagedFiles(r.folders) {
 		r.counts[path] = readHookFile(path)

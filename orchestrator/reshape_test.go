@@ -74,7 +74,7 @@ func (l *living) ask(r Reshape) (SpecChange, error) {
 	r.Spec = filepath.Join(l.dir, "team.yaml")
 	if !r.DryRun && r.Digest == "" {
 		if team, err := configs.Load(r.Spec); err == nil {
-			report, err := CheckTrust(team)
+			report, err := CheckTrust(l.t.Context(), team)
 			if err != nil {
 				l.t.Fatal(err)
 			}

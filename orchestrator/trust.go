@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -60,8 +61,15 @@ type TrustReport struct {
 
 // CheckTrust compares what a team would run with what this user has trusted
 // for its spec and workspace. Both are known by their real paths, and nothing
-// in the workspace, such as its .git, has a say in it.
-func CheckTrust(team *configs.Team) (TrustReport, error) {
+// in the workspace, such as its .git, has a say in it. An entry of trust.json that a team
+// that runs in the workspace does not count, because its operator has not announced it, does not
+// count here either.
+func CheckTrust(ctx context.Context, team *configs.Team) (TrustReport, error) {
+	return checkTrust(team, func(key trustKey, digest string) (bool, error) { return countsWhereRunning(ctx, key, digest) })
+}
+
+// checkTrust is CheckTrust with another way to find out whether an entry counts.
+func checkTrust(team *configs.Team, counts func(trustKey, string) (bool, error)) (TrustReport, error) {
 	key, err := keyOf(team)
 	if err != nil {
 		return TrustReport{}, err
@@ -75,25 +83,41 @@ func CheckTrust(team *configs.Team) (TrustReport, error) {
 		return TrustReport{}, err
 	}
 	before, known := all.find(key)
+	if known {
+		if known, err = counts(key, before.digest()); err != nil {
+			return TrustReport{}, err
+		}
+		if !known {
+			before = trustEntry{}
+		}
+	}
 	r := TrustReport{Known: known, Items: items, Changes: changes(before.Items, items)}
 	r.Trusted = known && len(r.Changes) == 0
 	return r, nil
 }
 
-// RememberTrust trusts what the report describes, whatever is on disk by now.
-func RememberTrust(team *configs.Team, r TrustReport) error {
+// RememberTrust trusts what the report describes, whatever is on disk by now. Teams that run in
+// the workspace are told first; it fails with ErrDenied if one of them does not take the
+// caller for the operator.
+func RememberTrust(ctx context.Context, team *configs.Team, r TrustReport) error {
 	key, err := keyOf(team)
 	if err != nil {
+		return err
+	}
+	if err := announceTrust(ctx, key, trustEntry{Items: r.Items}.digest()); err != nil {
 		return err
 	}
 	return updateTrust(func(all *trustFile) { all.put(key, r.Items) })
 }
 
 // ForgetTrust trusts the team's spec no more. Forgetting what was not trusted
-// is no error.
-func ForgetTrust(team *configs.Team) error {
+// is no error. Teams that run are told as by RememberTrust.
+func ForgetTrust(ctx context.Context, team *configs.Team) error {
 	key, err := keyOf(team)
 	if err != nil {
+		return err
+	}
+	if err := announceTrust(ctx, key, ""); err != nil {
 		return err
 	}
 	return updateTrust(func(all *trustFile) { all.remove(key) })

@@ -63,7 +63,7 @@ func mustLoad(t *testing.T, spec string) *configs.Team {
 
 func mustCheck(t *testing.T, team *configs.Team) TrustReport {
 	t.Helper()
-	r, err := CheckTrust(team)
+	r, err := CheckTrust(t.Context(), team)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func mustCheck(t *testing.T, team *configs.Team) TrustReport {
 
 func mustTrust(t *testing.T, team *configs.Team) {
 	t.Helper()
-	if err := RememberTrust(team, mustCheck(t, team)); err != nil {
+	if err := RememberTrust(t.Context(), team, mustCheck(t, team)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -97,13 +97,13 @@ func TestTrustIsGivenAndTaken(t *testing.T) {
 	if r := mustCheck(t, load()); !r.Trusted || !r.Known || len(r.Changes) != 0 {
 		t.Errorf("after: %+v", r)
 	}
-	if err := ForgetTrust(load()); err != nil {
+	if err := ForgetTrust(t.Context(), load()); err != nil {
 		t.Fatal(err)
 	}
 	if r := mustCheck(t, load()); r.Trusted || r.Known {
 		t.Errorf("forgotten: %+v", r)
 	}
-	if err := ForgetTrust(load()); err != nil {
+	if err := ForgetTrust(t.Context(), load()); err != nil {
 		t.Errorf("forgetting twice: %v", err)
 	}
 }
@@ -184,7 +184,7 @@ func TestTrustIsOfWhatWasShown(t *testing.T) {
 	dir, load := trustRig(t)
 	shown := mustCheck(t, load())
 	put(t, dir, "check.sh", "#!/bin/sh\nevil\n")
-	if err := RememberTrust(load(), shown); err != nil {
+	if err := RememberTrust(t.Context(), load(), shown); err != nil {
 		t.Fatal(err)
 	}
 	if mustCheck(t, load()).Trusted {
@@ -250,7 +250,7 @@ func TestTrustFileIsPrivateAndWhole(t *testing.T) {
 				copied.Workspace = t.TempDir()
 				at = &copied
 			}
-			if err := RememberTrust(at, r); err != nil {
+			if err := RememberTrust(t.Context(), at, r); err != nil {
 				t.Error(err)
 			}
 		})
@@ -288,11 +288,11 @@ func TestTrustFileThatCannotBeRead(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r, err := CheckTrust(load())
+			r, err := CheckTrust(t.Context(), load())
 			if err == nil || r.Trusted || !strings.Contains(err.Error(), path) || (c.want != nil && !errors.Is(err, c.want)) {
 				t.Errorf("CheckTrust = %+v, %v", r, err)
 			}
-			if err := RememberTrust(load(), r); err == nil {
+			if err := RememberTrust(t.Context(), load(), r); err == nil {
 				t.Error("what could not be read was overwritten")
 			}
 		})

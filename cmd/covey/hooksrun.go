@@ -93,7 +93,7 @@ func (c *cli) fire(ctx context.Context, event hooks.Event, f hookRunFlags) error
 	}
 	// Naming a file by hand is consent to run it; standing in a folder is none.
 	if f.none() {
-		if err := c.mayRun(set.team, defaultSpec, f.trust); err != nil {
+		if err := c.mayRun(ctx, set.team, defaultSpec, f.trust); err != nil {
 			return err
 		}
 	}

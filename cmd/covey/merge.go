@@ -106,7 +106,7 @@ func (c *cli) merge(
 		return orchestrator.MergeReply{}, err
 	}
 	// Gates and setup commands of the spec run now, as they would in a run.
-	if err := c.mayRun(team, team.File, trust); err != nil {
+	if err := c.mayRun(ctx, team, team.File, trust); err != nil {
 		return orchestrator.MergeReply{}, err
 	}
 	return orchestrator.MergeNow(ctx, team, orchestrator.Options{

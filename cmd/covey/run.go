@@ -95,7 +95,7 @@ func (c *cli) runWithout(ctx context.Context, f runFlags, goal string) error {
 	if err := c.findGates(dir, &f); err != nil {
 		return err
 	}
-	team, err := c.writeRun(dir, crew.spec(dir, goal, f), f.allowUnenforced)
+	team, err := c.writeRun(ctx, dir, crew.spec(dir, goal, f), f.allowUnenforced)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (f runFlags) rules() []string {
 // writeRun keeps the spec beside the team's state, so that the team can be
 // taken up again like any other. A team that runs keeps the spec that it has, and
 // nothing is written before mayStandIn is content.
-func (c *cli) writeRun(dir string, spec []byte, allowUnenforced bool) (*configs.Team, error) {
+func (c *cli) writeRun(ctx context.Context, dir string, spec []byte, allowUnenforced bool) (*configs.Team, error) {
 	// Parsed once for its name alone, on which the place depends.
 	team, err := configs.Parse(filepath.Join(dir, "run.yaml"), spec)
 	if err != nil {
@@ -275,11 +275,11 @@ func (c *cli) writeRun(dir string, spec []byte, allowUnenforced bool) (*configs.
 		return nil, err
 	}
 	// So that covey up, which asks, takes the team up again without asking.
-	report, err := orchestrator.CheckTrust(team)
+	report, err := orchestrator.CheckTrust(ctx, team)
 	if err != nil {
 		return nil, err
 	}
-	return team, orchestrator.RememberTrust(team, report)
+	return team, orchestrator.RememberTrust(ctx, team, report)
 }
 
 // runTrouble is what is wrong with a spec that nobody has written: it must be

@@ -18,8 +18,8 @@ import (
 // mayRun settles, before anything is started, whether what a team would run is
 // trusted: it was, the flag says so, or a person at the terminal does. Whoever
 // says nothing has said no. spec is how the person names the spec.
-func (c *cli) mayRun(team *configs.Team, spec string, given bool) error {
-	report, err := orchestrator.CheckTrust(team)
+func (c *cli) mayRun(ctx context.Context, team *configs.Team, spec string, given bool) error {
+	report, err := orchestrator.CheckTrust(ctx, team)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (c *cli) mayRun(team *configs.Team, spec string, given bool) error {
 	if err := notFromInside("to agree"); err != nil {
 		return err
 	}
-	return orchestrator.RememberTrust(team, report)
+	return orchestrator.RememberTrust(ctx, team, report)
 }
 
 // isYes tells whether a person has agreed. An empty answer is none. Anything
@@ -183,12 +183,12 @@ somebody else has written: it runs with your rights.`,
 // trust shows what a team would run and remembers, or forgets, that it may. To
 // look is always allowed; to change it is not, from below a running team.
 func (c *cli) trust(ctx context.Context, team *configs.Team, f trustFlags) error {
-	report, err := orchestrator.CheckTrust(team)
+	report, err := orchestrator.CheckTrust(ctx, team)
 	if err != nil {
 		return err
 	}
 	if !f.show {
-		if err := c.changeTrust(team, report, f.forget); err != nil {
+		if err := c.changeTrust(ctx, team, report, f.forget); err != nil {
 			return err
 		}
 	}
@@ -245,15 +245,15 @@ func (c *cli) takenUp(ctx context.Context, team *configs.Team, say func(string, 
 
 // changeTrust remembers or forgets. What is remembered is what was read for the
 // report, whatever is on the disk by then.
-func (c *cli) changeTrust(team *configs.Team, report orchestrator.TrustReport, forget bool) error {
+func (c *cli) changeTrust(ctx context.Context, team *configs.Team, report orchestrator.TrustReport, forget bool) error {
 	if err := notFromInside("covey trust"); err != nil {
 		return err
 	}
 	if forget {
-		return orchestrator.ForgetTrust(team)
+		return orchestrator.ForgetTrust(ctx, team)
 	}
 	if report.Trusted {
 		return nil
 	}
-	return orchestrator.RememberTrust(team, report)
+	return orchestrator.RememberTrust(ctx, team, report)
 }

@@ -89,25 +89,25 @@ func TestMayRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _, _ := printer()
-	if err := c.mayRun(team, spec, false); exitCode(err) != exitNotTrusted {
+	if err := c.mayRun(t.Context(), team, spec, false); exitCode(err) != exitNotTrusted {
 		t.Errorf("untrusted: %v", err)
 	}
-	if err := c.mayRun(team, spec, true); err != nil {
+	if err := c.mayRun(t.Context(), team, spec, true); err != nil {
 		t.Errorf("--trust: %v", err)
 	}
-	if err := c.mayRun(team, spec, false); exitCode(err) != exitNotTrusted {
+	if err := c.mayRun(t.Context(), team, spec, false); exitCode(err) != exitNotTrusted {
 		t.Errorf("--trust was remembered: %v", err)
 	}
 	if err := c.trust(t.Context(), team, trustFlags{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.mayRun(team, spec, false); err != nil {
+	if err := c.mayRun(t.Context(), team, spec, false); err != nil {
 		t.Errorf("trusted: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "lead.yaml"), []byte("steps: [{say: other}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err = c.mayRun(team, spec, false)
+	err = c.mayRun(t.Context(), team, spec, false)
 	if exitCode(err) != exitNotTrusted || !strings.Contains(err.Error(), "changed  script   lead.yaml") {
 		t.Errorf("changed: %v", err)
 	}

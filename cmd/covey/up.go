@@ -103,7 +103,7 @@ func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
 	if f.dryRun {
 		return c.dryRun(ctx, team, f, goal)
 	}
-	if err := c.mayRun(team, spec, f.trust); err != nil {
+	if err := c.mayRun(ctx, team, spec, f.trust); err != nil {
 		return err
 	}
 	if err := c.mayStandIn(team, f.allowUnenforced); err != nil {

@@ -33,7 +33,7 @@ func (c *cli) upRunning(ctx context.Context, team *configs.Team, f upFlags, goal
 	defer client.Close()
 	r := orchestrator.Reshape{Spec: team.File, Goal: goal, DryRun: f.dryRun}
 	if !f.dryRun {
-		report, err := orchestrator.CheckTrust(team)
+		report, err := orchestrator.CheckTrust(ctx, team)
 		if err != nil {
 			return false, err
 		}
@@ -64,7 +64,7 @@ func (c *cli) dryRun(ctx context.Context, team *configs.Team, f upFlags, goal st
 	if f.trust {
 		return nil
 	}
-	report, err := orchestrator.CheckTrust(team)
+	report, err := orchestrator.CheckTrust(ctx, team)
 	if err != nil || report.Trusted {
 		return err
 	}
