@@ -64,7 +64,7 @@ func askTeamsAt(ctx context.Context, key trustKey, v bus.Verb, digest string) (c
 		notice := TrustNotice{Workspace: key.Workspace, Spec: key.Spec, Digest: digest}
 		reply, err := ask[TrustReply](ctx, c, v, notice)
 		if err = errors.Join(err, c.Close()); err != nil {
-			return false, fmt.Errorf("trust, which the running team %s has a say in: %w", p.Team, err)
+			return false, fmt.Errorf("ask the running team %s about what is trusted: %w", p.Team, err)
 		}
 		counts = counts && reply.Counts
 	}

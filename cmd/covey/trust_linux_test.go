@@ -41,7 +41,7 @@ func TestTrustFromNamespaces(t *testing.T) {
 		return string(out)
 	}
 	said := run("up", "--trust", "--json")
-	for _, want := range []string{"hidden=1", "is a hook, an agent or a tool", "copied=0", "without the operator"} {
+	for _, want := range []string{"hidden=1", "only the operator may ask for trust", "copied=0", "without the operator"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("there is no %q in\n%s", want, said)
 		}
