@@ -60,7 +60,11 @@ func TestReadHead(t *testing.T) {
 		{strings.Repeat("[", 5000), "", nil, false},
 		{strings.Repeat("k: v\n", MaxSize/4), "", nil, false},
 	} {
-		description, tools, ok := readHead(test.head)
+		root, ok := parseHead(test.head)
+		description, tools := "", []string(nil)
+		if ok {
+			description, tools = readHead(root)
+		}
 		if description != test.description || !reflect.DeepEqual(tools, test.tools) || ok != test.ok {
 			t.Errorf("%.40q is %q, %q, %t; want %q, %q, %t", test.head, description, tools, ok,
 				test.description, test.tools, test.ok)

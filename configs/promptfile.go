@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/hooks"
 )
 
 // maxPrompt is the size of the largest prompt file, in bytes: more than any
@@ -41,12 +43,14 @@ func (r *resolver) promptFile(m *Member, v value[string]) {
 	if head == "" {
 		return
 	}
-	description, tools, ok := readHead(head)
+	root, ok := parseHead(head)
 	if !ok {
 		r.warn(v.at.at, "the head of the prompt file %s is not YAML that covey reads; "+
 			"its description and tools do not count", quote(v.v))
 		return
 	}
+	r.headTools(v, root)
+	description, tools := readHead(root)
 	if m.Description == "" {
 		m.Description = description
 	}
@@ -93,18 +97,42 @@ func splitHead(data string) (head, body string) {
 	return head, body
 }
 
-// readHead takes description and tools out of an agent file's head. Such
-// files are written for other programs, which are lenient; so a head that is
-// not good YAML is no mistake of the spec.
-func readHead(head string) (description string, tools []string, ok bool) {
-	root, ok := parseHead(head)
-	if !ok {
-		return "", nil, false
+// headTools looks at the tools that the head of a prompt file names. One that is
+// misspelt is a mistake, as in the spec.
+func (r *resolver) headTools(file value[string], root *node) {
+	lists := []*node{root.lookup("tools"), root.lookup("disallowedTools")}
+	if p := root.lookup("permissions"); p != nil && p.kind == kindMapping {
+		lists = append(lists, p.lookup("allow"), p.lookup("ask"), p.lookup("deny"))
+		r.warn(file.at.at, "permissions in the head of the prompt file %s have no effect; write them in the spec",
+			quote(file.v))
 	}
+	for _, list := range lists {
+		for i, name := range headTools(list) {
+			rule, err := hooks.ParseRule(name)
+			if err != nil {
+				continue
+			}
+			known, near := hooks.KnownTool(rule.Tool)
+			if known || near == "" {
+				continue
+			}
+			at := list.at
+			if list.kind == kindList {
+				at = list.items[i].at
+			}
+			// The head begins in the file's second line.
+			r.fail(file.at.at, "%s:%d:%d: there is no tool %s; write %s", file.v, at.line+1, at.col, quote(rule.Tool), near)
+		}
+	}
+}
+
+// readHead takes description and tools out of an agent file's head. Such
+// files are written for other programs, which are lenient.
+func readHead(root *node) (description string, tools []string) {
 	if d := root.lookup("description"); d != nil && d.kind == kindText {
 		description = strings.TrimSpace(d.text)
 	}
-	return description, headTools(root.lookup("tools")), true
+	return description, headTools(root.lookup("tools"))
 }
 
 // headTools reads the two forms of a tools list: `Read, Edit` and a YAML list.

@@ -48,8 +48,19 @@ func (d *decoder) checkRule(rule value[string]) {
 	if rule.v == "" {
 		return
 	}
-	if _, err := hooks.ParseRule(rule.v); err != nil {
+	parsed, err := hooks.ParseRule(rule.v)
+	if err != nil {
 		d.fail(rule.at.at, "%s", sentence(err))
+		return
+	}
+	// A rule for a tool that is none forbids nothing. Of a name that is like no
+	// tool's a program may have one that covey does not know.
+	switch known, near := hooks.KnownTool(parsed.Tool); {
+	case known:
+	case near != "":
+		d.fail(rule.at.at, "there is no tool %s; write %s", quote(parsed.Tool), near)
+	case len(d.warnings) < listed:
+		d.warn(rule.at.at, "%s is no tool that covey knows, so the rule may be about nothing", quote(parsed.Tool))
 	}
 }
 

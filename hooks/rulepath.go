@@ -20,7 +20,8 @@ func pathTools() []string {
 // askPath answers a question about a tool that works on files. A link is judged
 // by both ends: the file that is named and the file that is meant.
 //
-// A search (Glob, Grep) is judged by the folder where it starts.
+// A search (Glob, Grep) is judged by the folder where it starts; what it may
+// show of the files there is for ForbidsFile to say.
 func (r Rule) askPath(c Call, q question) bool {
 	target, ok := c.path()
 	if !ok {
@@ -36,6 +37,17 @@ func (r Rule) askPath(c Call, q question) bool {
 		return named && meant && !c.escapes()
 	}
 	return named || meant
+}
+
+// ForbidsFile reports whether r, standing in a deny list, keeps a search (c, a
+// call of Glob or Grep) from a file that it comes to: Read(secret/**) does.
+func (r Rule) ForbidsFile(c Call, file string) bool {
+	if r.Spec == "" || !r.names(c.Tool) || !slices.Contains(pathTools(), c.Tool) {
+		return false
+	}
+	pattern, base, ok := r.pathPattern(c)
+	return !ok || pathMatch(pattern, base, file, forbidding) ||
+		pathMatch(pattern, realPath(base), realPath(file), forbidding)
 }
 
 // path is the file or folder that a call is about, as an absolute path. ok is

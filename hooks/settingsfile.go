@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // SettingsFile is what covey reads of a Claude Code settings file or of a
@@ -34,16 +35,21 @@ type Permissions struct {
 // are of this type.
 type Flaw struct {
 	File string // as ParseSettings was given it
+	Line int    // in the file; 0: not known
 	Path string // in the file, like hooks.Stop[0].hooks[1].timeout; empty: the file itself
 	Text string // what is wrong, and what comes of it
 }
 
 // Error is the flaw with its place.
 func (f *Flaw) Error() string {
-	if f.Path == "" {
-		return f.File + ": " + f.Text
+	place := f.File
+	if f.Line > 0 {
+		place += ":" + strconv.Itoa(f.Line)
 	}
-	return f.File + ": " + f.Path + ": " + f.Text
+	if f.Path != "" {
+		place += ": " + f.Path
+	}
+	return place + ": " + f.Text
 }
 
 // ParseSettings reads a settings file. It never fails: what it cannot use it
@@ -61,6 +67,8 @@ func ParseSettings(name string, data []byte) (SettingsFile, []error) {
 			return file, r.warnings
 		}
 		data = raw
+	} else {
+		r.data = data
 	}
 	top, err := objectFields(data)
 	if err != nil {
@@ -86,6 +94,7 @@ func ParseSettings(name string, data []byte) (SettingsFile, []error) {
 // settingsReader collects the warnings of one file.
 type settingsReader struct {
 	name     string
+	data     []byte // of a JSON file
 	warnings []error
 }
 

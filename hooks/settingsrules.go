@@ -64,6 +64,7 @@ func (r *settingsReader) allowed(path string, raw json.RawMessage) []string {
 			r.warn(at, "%v: it is left out", err)
 			continue
 		}
+		r.misspelt(at, text)
 		rules = append(rules, text)
 	}
 	return rules
@@ -90,6 +91,7 @@ func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawM
 		}
 		_, err := ParseRule(text)
 		if err == nil {
+			r.misspelt(at, text)
 			rules = append(rules, text)
 			continue
 		}

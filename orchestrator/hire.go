@@ -309,6 +309,9 @@ func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdi
 		Environ:   slices.Concat(childEnvironment(o.opts, o.place), c.trees.nameless(s), []string{"COVEY_MEMBER=" + s.member.Name}),
 		EnvFile:   o.envFile(s),
 		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
+		Withheld: func(tool string, dir *teammate.Workdir, file string) bool {
+			return s.rulesNow().Withhold(hooks.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
+		},
 		Started: func(pid int) func() {
 			return c.processes.Register(pid, Owner{Kind: MemberTool, Member: s.member.Name})
 		},

@@ -10,6 +10,12 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
+// Withhold reports whether a deny rule keeps a search, a call of Glob or Grep,
+// from a file that it comes to.
+func (p Permissions) Withhold(call hooks.Call, file string) bool {
+	return slices.ContainsFunc(p.Deny, func(r hooks.Rule) bool { return r.ForbidsFile(call, file) })
+}
+
 // rights are what a member may do in this session: its Permissions, and the
 // folders beside its workspace that it may work in. A PermissionRequest hook
 // changes them for the rest of the session, as a person's answer would. They

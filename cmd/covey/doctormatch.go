@@ -8,23 +8,11 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// knownTools are the names of tools that matchers may be about: those of covey's
-// own agent, and those that agent programs bring.
-func knownTools() []string {
-	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent", "Task",
-		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "ListAgents",
-		"WebFetch", "WebSearch",
-		"NotebookEdit", "NotebookRead", "MultiEdit", "LS", "TodoWrite", "ExitPlanMode", "EnterPlanMode", "Skill",
-		"SlashCommand", "AskUserQuestion", "StructuredOutput", "TaskOutput", "TaskStop", "LSP", "PowerShell",
-		"ListMcpResourcesTool", "ReadMcpResourceTool", "ToolSearch", "Monitor", "EnterWorktree", "ExitWorktree",
-		"apply_patch", "shell", "other"}
-}
-
 // subjectsOf lists what a matcher of an event can be held against; nil: nobody can
 // list it.
 func subjectsOf(info hooks.EventInfo) []string {
 	if info.Matcher == "tool_name" {
-		return knownTools()
+		return hooks.ToolNames()
 	}
 	return info.Values
 }

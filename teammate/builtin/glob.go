@@ -85,7 +85,7 @@ func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
 	// Time decides the order, so all files must be found before any is shown.
 	var files []found
 	s.visit = func(name string, d fs.DirEntry) error {
-		if ok, _ := doublestar.Match(pattern, name); !ok {
+		if ok, _ := doublestar.Match(pattern, name); !ok || t.withheld("Glob", s, name) {
 			return nil
 		}
 		info, err := d.Info()

@@ -113,14 +113,14 @@ func (t *Tools) grep(ctx context.Context, in grepInput) teammate.ToolResult {
 	// outside of what was asked for.
 	g := &grepRun{in: in, expr: expr, show: t.paths.shown}
 	s.visit = func(name string, d fs.DirEntry) error {
-		if !d.Type().IsRegular() || !in.wants(name) {
+		if !d.Type().IsRegular() || !in.wants(name) || t.withheld("Grep", s, name) {
 			return nil
 		}
 		return g.file(ctx, s, name)
 	}
-	if only != "" {
+	if only != "" && !t.withheld("Grep", s, only) {
 		err = g.single(ctx, s, only)
-	} else {
+	} else if only == "" {
 		err = s.run(ctx)
 	}
 	if err != nil {

@@ -32,6 +32,10 @@ type Env struct {
 	// Started is told of each process that begins, and of each that a command
 	// has left running. It returns what to call when that has ended. May be nil.
 	Started func(pid int) (release func())
+	// Withheld reports whether a tool, Glob or Grep, must show nothing of a file
+	// that it comes to. Its path is absolute; dir is where relative rules start.
+	// May be nil.
+	Withheld func(tool string, dir *teammate.Workdir, file string) bool
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Timeout is how long a command may take that does not ask for longer;
@@ -104,6 +108,15 @@ func (t *Tools) List() []teammate.Tool {
 		t.bashTool(), t.bashOutputTool(), t.killShellTool(),
 		t.readTool(), t.writeTool(), t.editTool(), t.globTool(), t.grepTool(),
 	}
+}
+
+// withheld reports whether a search must leave out a file, and counts it.
+func (t *Tools) withheld(tool string, s *search, name string) bool {
+	if t.env.Withheld == nil || !t.env.Withheld(tool, t.env.Workdir, filepath.Join(s.base, filepath.FromSlash(name))) {
+		return false
+	}
+	s.withheld++
+	return true
 }
 
 // makeOutputDir makes the folder for outputs, which only its owner may read:

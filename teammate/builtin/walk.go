@@ -40,6 +40,8 @@ type search struct {
 	skipped int  // folders that could not be read
 	unread  int  // files that could not be read to their end
 	timeout bool // searchTime was not enough
+	// withheld counts the files that a rule keeps from the member.
+	withheld int
 }
 
 // openSearch prepares a search of the directory or file that name means. For a
@@ -191,6 +193,12 @@ func (s *search) notes() string {
 	}
 	if s.unread > 0 {
 		notes += fmt.Sprintf("\n(%d files could not be read)", s.unread)
+	}
+	switch {
+	case s.withheld == 1:
+		notes += "\n(1 file was left out: a permission rule denies reading it)"
+	case s.withheld > 1:
+		notes += fmt.Sprintf("\n(%d files were left out: a permission rule denies reading them)", s.withheld)
 	}
 	return notes
 }
