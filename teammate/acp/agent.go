@@ -26,6 +26,7 @@ type Agent struct {
 	primed   bool             // the session has its system prompt
 	lost     bool             // the session before this one could not be entered again
 	failures int              // crashes in a row
+	mute     int              // starts in a row after which the program gave no answer at all
 	held     []teammate.Input // what the next prompt begins with
 	closed   bool
 	eye      teammate.Observer // of the Run; nil: nobody looks

@@ -22,7 +22,7 @@ type conn struct {
 	in   *inbox
 	gone chan struct{} // closed when nothing more can come
 
-	heard   atomic.Int64 // messages that came
+	heard   atomic.Int64 // messages that came and were signs of life
 	dropped atomic.Int64 // lines that were too long
 	replays atomic.Int64 // messages of a conversation that came while the inbox was shut
 	running sync.WaitGroup
@@ -92,7 +92,9 @@ func (c *conn) read() {
 			return
 		}
 		if m, ok := decode(line); ok {
-			c.heard.Add(1)
+			if !m.tellsOfRetry() {
+				c.heard.Add(1)
+			}
 			c.dispatch(m, len(line))
 		}
 	}
@@ -222,7 +224,7 @@ func (c *conn) do(ctx context.Context, method string, params any) (json.RawMessa
 		return request.result, request.err
 	case <-ctx.Done():
 		c.forget(request)
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 }
 

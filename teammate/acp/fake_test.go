@@ -224,6 +224,17 @@ func (f *fake) do(m message, words string) {
 		f.answer(m, rest)
 	case "error":
 		f.line(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":` + rest + `}`)
+	case "repeat": // the same words, until it is told to stop
+		for done := false; !done; {
+			f.do(m, rest)
+			select {
+			case late := <-f.lines:
+				done = late.Method == "session/cancel"
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	case "stderr":
+		fmt.Fprintln(os.Stderr, rest)
 	case "cancelled":
 		f.wait(func(m message) bool { return m.Method == "session/cancel" })
 	case "steered": // waits for mail in mid-turn, and takes it

@@ -46,7 +46,9 @@ type Options struct {
 	// tells of it; OnUsage follows in the end. It may be nil.
 	OnLive func(Spent)
 	// Clock is the time of day; nil: time.Now.
-	Clock    func() time.Time
+	Clock func() time.Time
+	// After is what the start of a program is timed with; nil: time.After.
+	After    func(time.Duration) <-chan time.Time
 	Timeouts Timeouts
 	// Restarts is how often in a row a program that dies is started again before
 	// its member is given up; 0: 3; less: not at all.
@@ -87,8 +89,12 @@ type Pair struct {
 
 // Timeouts bound waits for a program. Zero fields take the default.
 type Timeouts struct {
-	Start   time.Duration // until its session is open; 60 s
-	Quiet   time.Duration // from a prompt until people are told that nothing was heard since; 20 s
+	// Start is how long a program may take for its first answer, and then until its session
+	// is open; 40 s. One that has twice in a row given no answer at all is given up.
+	Start time.Duration
+	// Quiet is how long nothing may be heard after the start of a program, or after a
+	// prompt, until people are told; 20 s. Within a prompt it is three times as long.
+	Quiet   time.Duration
 	Silence time.Duration // without any message in a prompt, no tool call open; 5 min
 	Tool    time.Duration // the same while a tool call is open; 30 min
 	Cancel  time.Duration // from session/cancel to TERM; 5 s
@@ -132,6 +138,9 @@ func (o *Options) check() error {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+	if o.After == nil {
+		o.After = time.After
+	}
 	if o.OnSession == nil {
 		o.OnSession = func(string) error { return nil }
 	}
@@ -143,7 +152,7 @@ func (o *Options) check() error {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&t.Start, time.Minute}, {&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute},
+		{&t.Start, 40 * time.Second}, {&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute},
 		{&t.Cancel, 5 * time.Second}, {&t.Grace, 2 * time.Second}, {&o.Backoff, 500 * time.Millisecond},
 	} {
 		if *limit.field <= 0 {

@@ -33,6 +33,9 @@ type talk struct {
 	halted   string // by a hook
 	err      error  // why the prompt is given up: silence, or a transcript that cannot be written
 	deadline <-chan time.Time
+	lively   bool   // its model was just heard of
+	notice   string // what people were last told of a lost model
+	before   string // the end of what the program had said on its stderr before the prompt
 }
 
 // update is what a session/update may hold.
@@ -73,7 +76,9 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	}
 	t.request = request
 	t.live.meter.begin()
+	t.before = t.live.proc.stderr.Text()
 	watch, quiet := time.NewTimer(t.patience()), time.NewTimer(t.a.opts.Timeouts.Quiet)
+	lull := t.a.opts.Timeouts.Quiet
 	defer watch.Stop()
 	defer quiet.Stop()
 	// done becomes nil once the program was told to stop: the loop goes on until
@@ -81,12 +86,18 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	for done, heard := ctx.Done(), t.live.conn.heard.Load(); ; {
 		select {
 		case <-box.ready:
+			t.lively = false
 			t.takeAll(ctx)
-			heard = t.live.conn.heard.Load()
-			watch.Reset(t.patience())
-			quiet.Stop()
+			if now := t.live.conn.heard.Load(); now != heard {
+				heard = now
+				watch.Reset(t.patience())
+			}
+			if t.lively { // a model that has begun may think for a while
+				lull = 3 * t.a.opts.Timeouts.Quiet
+				quiet.Reset(lull)
+			}
 		case <-quiet.C: // an endpoint that cannot be reached looks like this, long before the watchdog
-			t.a.heldUp("the agent program, which has said nothing for %v", t.a.opts.Timeouts.Quiet)
+			t.tellOfSilence(lull)
 		case <-t.live.conn.gone: // whatever it said before is in the inbox by now
 			t.takeAll(ctx)
 			if !t.answered {
@@ -210,6 +221,10 @@ func (t *talk) takeAll(ctx context.Context) {
 
 // note takes in one update.
 func (t *talk) note(ctx context.Context, raw json.RawMessage) error {
+	if words := retryNotice(raw); words != "" {
+		t.tellOfRetry(words)
+		return nil
+	}
 	var u update
 	if json.Unmarshal(raw, &u) != nil {
 		// One field of an odd type: what is needed is taken by itself.
@@ -221,6 +236,7 @@ func (t *talk) note(ctx context.Context, raw json.RawMessage) error {
 	if t.live.meter.update(u) && t.a.opts.OnLive != nil {
 		t.a.opts.OnLive(t.live.meter.soFar())
 	}
+	t.lively = t.lively || substantial(u.Kind)
 	switch u.Kind {
 	case "agent_message_chunk":
 		t.touched = true

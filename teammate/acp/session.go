@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
@@ -63,12 +64,63 @@ func (a *Agent) up(ctx context.Context) error {
 	}
 	l := &live{proc: proc, conn: newConn(proc.stdout, proc.stdin), meter: meter{source: a.opts.Quirks.Usage}}
 	if err := a.open(ctx, l); err != nil {
+		if a.gaveUpOn(err) {
+			err = fmt.Errorf("%w: it was started %d times and did not answer within %v; does it speak the Agent Client "+
+				"Protocol? (%s)", errUseless, muteLimit, a.opts.Timeouts.Start, proc.epitaph())
+		}
 		err = a.startFailure(ctx, l, err)
 		l.stop()
 		return err
 	}
-	a.live = l
+	a.live, a.mute = l, 0
 	return nil
+}
+
+// errMute says that a program that was started has not answered at all.
+var errMute = errors.New("the agent program has not answered")
+
+// muteLimit is how often in a row a program that gives no answer at all is started. One
+// that is slow because it is started for the first time may be in time the second.
+const muteLimit = 2
+
+// gaveUpOn counts a start that failed, and reports whether the program is given up for it.
+func (a *Agent) gaveUpOn(err error) bool {
+	if !errors.Is(err, errMute) {
+		a.mute = 0
+		return false
+	}
+	a.mute++
+	if a.mute < muteLimit {
+		return false
+	}
+	a.mute = 0 // the member may be woken later, and has its starts then as well
+	return true
+}
+
+// starting is ctx for as long as a program may take for what it has to answer at its
+// start. People are told when it takes long. stop must be called.
+func (a *Agent) starting(ctx context.Context) (limited context.Context, stop func()) {
+	limited, cancel := context.WithCancelCause(ctx)
+	quiet, late := a.opts.After(a.opts.Timeouts.Quiet), a.opts.After(a.opts.Timeouts.Start)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for {
+			select {
+			case <-quiet:
+				quiet = nil
+				a.heldUp("the agent program, which has not answered since it was started %v ago", a.opts.Timeouts.Quiet)
+			case <-late:
+				cancel(context.DeadlineExceeded)
+				return
+			case <-limited.Done():
+				return
+			}
+		}
+	})
+	return limited, func() {
+		cancel(nil)
+		watching.Wait()
+	}
 }
 
 // connect finds out which servers the next program gets.
@@ -89,10 +141,13 @@ func (a *Agent) connect() error {
 // Waiting for a minute to pass does not count.
 func (a *Agent) open(ctx context.Context, l *live) error {
 	// Two limits, for between them a session's minute may have to pass.
-	limited, cancel := context.WithTimeout(ctx, a.opts.Timeouts.Start)
+	limited, stop := a.starting(ctx)
 	// Capabilities come first: they say how the session can be entered again.
 	_, err := l.initialize(limited)
-	cancel()
+	stop()
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", errMute, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -101,8 +156,8 @@ func (a *Agent) open(ctx context.Context, l *live) error {
 			return err
 		}
 	}
-	ctx, cancel = context.WithTimeout(ctx, a.opts.Timeouts.Start)
-	defer cancel()
+	ctx, stop = a.starting(ctx)
+	defer stop()
 	if err := a.enter(ctx, l); err != nil {
 		return err
 	}

@@ -79,10 +79,8 @@ func (r *claudeReader) system(fields map[string]json.RawMessage) []news {
 		return []news{{session: text(fields["session_id"])}}
 	case "api_retry":
 		// It tries ten times, minutes long: people should know why nothing happens.
-		if n := number(fields["attempt"]); n == 3 {
-			return []news{{warning: fmt.Sprintf("claude tries to reach its model again and again (%s, status %d)",
-				text(fields["error"]), number(fields["error_status"]))}}
-		}
+		return []news{{retries: fmt.Sprintf("claude, which tries to reach its model again (%s, status %d, attempt %d of %d)",
+			text(fields["error"]), number(fields["error_status"]), number(fields["attempt"]), number(fields["max_retries"]))}}
 	}
 	return nil
 }

@@ -52,6 +52,9 @@ func (r *codexReader) line(l line) []news {
 		// Codex tells of each lost connection this way and then tries again:
 		// kept, and only used if no turn's end follows.
 		r.trouble = clean(text(fields["message"]))
+		if teammate.IsRetryNotice(r.trouble) {
+			return []news{{retries: "codex, which tries to reach its model again: " + brief(r.trouble)}}
+		}
 	case "turn.failed":
 		r.finish(ending{said: clean(text(fieldsOf(fields["error"])["message"]))})
 	case "turn.completed":

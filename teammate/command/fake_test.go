@@ -131,6 +131,12 @@ func (f *fake) do(words string) {
 		}
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
+	case "repeat": // until it is ended
+		for {
+			f.do(rest)
+			f.out.Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
 	case "hang":
 		select {}
 	case "child": // that holds the outputs

@@ -295,6 +295,43 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// What a program prints while it does not reach its model is no sign of life: people are
+// told of each new word of it.
+func TestRetryNotices(t *testing.T) {
+	for name, tt := range map[string]struct {
+		words life
+		told  string
+	}{
+		"codex": {life{`print {"type":"thread.started","thread_id":"t"}`, `repeat print {"type":"error","message":"Reconnecting... 2/5 (429 Too Many Requests)"}`},
+			"codex, which tries to reach its model again: Reconnecting... 2/5 (429 Too Many Requests)"},
+		"claude": {life{`print {"type":"system","subtype":"init","session_id":"s"}`,
+			`repeat print {"type":"system","subtype":"api_retry","attempt":4,"max_retries":10,"error":"authentication_failed","error_status":401}`},
+			"claude, which tries to reach its model again (authentication_failed, status 401, attempt 4 of 10)"},
+		"stderr": {life{`print {"type":"thread.started","thread_id":"t"}`, "repeat err stream disconnected; retrying 3/5 in 2s"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, tt.words)
+			r.opts.Timeouts.Silence = 500 * time.Millisecond
+			if _, err := r.turn(t); kind(err) != "server_error" || !strings.Contains(err.Error(), "has not said anything for 500ms") {
+				t.Errorf("error %v", err)
+			}
+			if told := strings.Join(r.host.held, "\n"); told != tt.told {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}
+
+// A program that tells what it does and tells nothing is told of.
+func TestQuiet(t *testing.T) {
+	r := newRig(t, life{"hang"})
+	r.opts.Dialect, r.opts.Timeouts.Quiet, r.opts.Timeouts.Silence = Codex, 50*time.Millisecond, 500*time.Millisecond
+	if _, err := r.turn(t); kind(err) != "server_error" || len(r.host.held) != 1 {
+		t.Errorf("error %v, told %q", err, r.host.held)
+	}
+}
+
 func TestNonsense(t *testing.T) {
 	odd := []string{
 		"noise", "print {", "print []", "print 7", "print null", `print {"type":7}`, `print {"type":"future","x":[null]}`,

@@ -32,6 +32,7 @@ type host struct {
 	seen   []string // calls reported
 	plans  []teammate.Planned
 	warned []string
+	held   []string
 }
 
 func (h *host) Pass(context.Context) ([]teammate.Input, error) {
@@ -50,6 +51,8 @@ func (h *host) Observe(d teammate.EventData) {
 		h.plans = append(h.plans, d)
 	case teammate.Warning:
 		h.warned = append(h.warned, d.Text)
+	case teammate.HeldUp:
+		h.held = append(h.held, d.For)
 	}
 }
 

@@ -248,8 +248,8 @@ func TestClaudeHelpers(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wants("call t1: Task {}", "result t1 (error false): done", `call t2: Bash {"command":"x"}`, "result t2 (error false): y")
-	if len(h.seen) != 2 || len(h.warned) != 1 || !strings.Contains(h.warned[0], "529") {
-		t.Errorf("reported %q, warned %q", h.seen, h.warned)
+	if len(h.seen) != 2 || len(h.held) != 1 || !strings.Contains(h.held[0], "529") {
+		t.Errorf("reported %q, told %q", h.seen, h.held)
 	}
 }
 

@@ -29,6 +29,9 @@ type news struct {
 	ended   *result
 	plan    []teammate.PlanEntry // all of it; empty: no plan
 	warning string               // for people
+	// retries says that the line is nothing but the news that the program has lost its
+	// model and tries again, in words for people. It is no sign of life.
+	retries string
 }
 
 // call is a tool call that the program makes.

@@ -92,6 +92,9 @@ const (
 
 // Timeouts bound waits for a program. Zero fields take the default.
 type Timeouts struct {
+	// Quiet is how long a program that prints JSON lines may print nothing until people
+	// are told, from its start; 20 s, and three times as long from its first line on.
+	Quiet time.Duration
 	// Silence is how long a program that prints JSON lines may print nothing while
 	// no tool call is open; 5 min. A program that prints text says it all at its
 	// end, and has until Run.
@@ -149,7 +152,7 @@ func (o *Options) defaultTimes() {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute}, {&t.Run, 2 * time.Hour},
+		{&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute}, {&t.Run, 2 * time.Hour},
 		{&t.Exit, 10 * time.Second}, {&t.Grace, 2 * time.Second}, {&o.Backoff, 500 * time.Millisecond},
 	} {
 		if *limit.field <= 0 {

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
@@ -25,13 +26,14 @@ type talk struct {
 	halted   string           // by a hook
 	err      error            // why the prompt is given up
 	warnings int
+	notice   string // what people were last told of a lost model
 }
 
 // maxWarnings is how many of its warnings a run may show to people.
 const maxWarnings = 20
 
 // lastWords is the program's stderr: its end is kept, and all of it is a sign
-// of life.
+// of life but the news that its model is lost.
 type lastWords struct {
 	teammate.Tail
 	box *inbox
@@ -39,7 +41,9 @@ type lastWords struct {
 
 // Write never fails.
 func (w *lastWords) Write(data []byte) (int, error) {
-	w.box.heard.Add(int64(len(data)))
+	if !teammate.IsRetryNotice(string(data)) {
+		w.box.heard.Add(int64(len(data)))
+	}
 	return w.Tail.Write(data)
 }
 
@@ -85,14 +89,20 @@ func (t *talk) run(ctx context.Context, p teammate.Process) ended {
 	}()
 	limit := time.NewTimer(t.a.opts.Timeouts.Run)
 	defer limit.Stop()
-	watch := time.NewTimer(t.patience())
+	watch, quiet := time.NewTimer(t.patience()), time.NewTimer(t.a.opts.Timeouts.Quiet)
 	defer watch.Stop()
+	defer quiet.Stop()
 	for heard := t.box.heard.Load(); ; {
 		select {
 		case <-t.box.ready:
-			t.takeAll(ctx)
+			// Bytes of a notice are no sign of life, those of half a line may be one.
+			if t.takeAll(ctx) {
+				watch.Reset(t.patience())
+				quiet.Reset(3 * t.a.opts.Timeouts.Quiet) // a model that has begun may think for a while
+			}
 			heard = t.box.heard.Load()
-			watch.Reset(t.patience())
+		case <-quiet.C:
+			t.tellOfSilence()
 		case <-watch.C:
 			switch now := t.box.heard.Load(); {
 			case t.read.over(): // its work is done, but it does not leave
@@ -150,18 +160,21 @@ func (t *talk) giveUp(err error) {
 	t.stop()
 }
 
-// takeAll takes in what waits. Once the transcript has failed, nothing more is
-// worth anything.
-func (t *talk) takeAll(ctx context.Context) {
+// takeAll takes in what waits, and reports whether any of it was a sign of life. Once
+// the transcript has failed, nothing more is worth anything.
+func (t *talk) takeAll(ctx context.Context) (alive bool) {
 	for _, l := range t.box.take() {
-		for _, n := range t.read.line(l) {
+		all := t.read.line(l)
+		alive = alive || !slices.ContainsFunc(all, func(n news) bool { return n.retries != "" })
+		for _, n := range all {
 			if err := t.note(ctx, n); err != nil {
 				t.giveUp(err)
 				t.box.deafen()
-				return
+				return alive
 			}
 		}
 	}
+	return alive
 }
 
 // note takes in one thing that the program told.
@@ -224,9 +237,21 @@ func (t *talk) show(n news) {
 	if len(n.plan) > 0 {
 		t.eye.Observe(teammate.Planned{Entries: n.plan})
 	}
+	if n.retries != "" && n.retries != t.notice {
+		t.notice = n.retries
+		t.eye.Observe(teammate.HeldUp{For: n.retries})
+	}
 	if n.warning != "" && t.warnings < maxWarnings {
 		t.warnings++
 		t.eye.Observe(teammate.Warning{Text: n.warning})
+	}
+}
+
+// tellOfSilence tells people that a program which tells what it does has told nothing for
+// some time.
+func (t *talk) tellOfSilence() {
+	if t.eye != nil && speaksLines(t.read) && !t.rec.busy() && !t.read.over() {
+		t.eye.Observe(teammate.HeldUp{For: "the agent program, which has printed nothing for a while"})
 	}
 }
 

@@ -1,0 +1,104 @@
+package acp
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// What programs say again and again while they do not reach their model is told to
+// people, once, and is no sign of life.
+func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
+	for name, tt := range map[string]struct{ words, told string }{
+		"codex-acp 2.6": {`update {"sessionUpdate":"session_info_update","_meta":{"codex":{"error":{"message":"Reconnecting... 2/5",` +
+			`"additionalDetails":"429 Too Many Requests","turnId":"t","willRetry":true}}}}`, "Reconnecting... 2/5 429 Too Many Requests"},
+		"text":         {"say Reconnecting... 1/5", "Reconnecting... 1/5"},
+		"notification": {`raw {"jsonrpc":"2.0","method":"vendor/status","params":{"text":"Retrying in 5 seconds… (attempt 4/10)"}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, life{Prompts: [][]string{{"repeat " + tt.words, "end cancelled"}, {"end end_turn"}}})
+			r.opts.Timeouts.Silence = 600 * time.Millisecond
+			_, err := r.turn(t)
+			var api *teammate.APIError
+			if !errors.As(err, &api) || !strings.Contains(api.Message, "has not said anything for 600ms") {
+				t.Fatalf("error %v", err)
+			}
+			var want []teammate.EventData
+			if tt.told != "" {
+				want = []teammate.EventData{teammate.HeldUp{For: "the agent program, which tries to reach its model again: " + tt.told}}
+			}
+			if !reflect.DeepEqual(r.host.events, want) {
+				t.Errorf("observed %+v", r.host.events)
+			}
+			r.host.wants()
+		})
+	}
+}
+
+// TestMute: a program that gives no answer at all is told of after 20 s and given up
+// within 90 s, by the clock that the agent is given.
+func TestMute(t *testing.T) {
+	r := newRig(t, life{Before: []string{"raw I speak no ACP", "hang"}})
+	clock := &alarms{}
+	r.opts.After = clock.after
+	r.opts.Backoff = time.Millisecond
+	r.opts.Timeouts = Timeouts{Grace: 10 * time.Millisecond}
+	_, err := r.turn(t)
+	if err == nil || errors.Is(err, errCrash) || !strings.Contains(err.Error(), "started 2 times and did not answer within 40s; does it speak the Agent Client Protocol?") {
+		t.Fatalf("error %v", err)
+	}
+	told := teammate.HeldUp{For: "the agent program, which has not answered since it was started 20s ago"}
+	if want := []teammate.EventData{told, told}; !reflect.DeepEqual(r.host.events, want) {
+		t.Errorf("observed %+v", r.host.events)
+	}
+	if clock.past > 88*time.Second {
+		t.Errorf("it was given up after %s", clock.past)
+	}
+	if n := len(r.host.said); n == 0 {
+		t.Error("the prompt is not in the transcript")
+	}
+}
+
+// alarms are a clock on which the time that is waited for is over at once, in the order
+// in which it would be.
+type alarms struct {
+	past  time.Duration
+	short chan time.Time
+}
+
+// after is called in pairs: a shorter wait, and a longer one that begins with it.
+func (c *alarms) after(d time.Duration) <-chan time.Time {
+	ring := make(chan time.Time)
+	if c.short == nil {
+		c.short = ring
+		return ring
+	}
+	short := c.short
+	c.short, c.past = nil, c.past+d
+	go func() {
+		short <- time.Time{}
+		ring <- time.Time{}
+	}()
+	return ring
+}
+
+// A program that is lost in the middle of its work is told of, with what it says on its
+// stderr alone.
+func TestSilenceInTheMiddle(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{"stderr API error 401, attempt 3", "say Well", "cancelled", "end cancelled"}}})
+	r.opts.Timeouts.Quiet, r.opts.Timeouts.Silence = 100*time.Millisecond, 1500*time.Millisecond
+	_, err := r.turn(t)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	want := teammate.HeldUp{For: "the agent program, which has said nothing for 300ms; its last words on stderr: API error 401, attempt 3"}
+	if !slices.Contains(r.host.events, teammate.EventData(want)) {
+		t.Errorf("observed %+v", r.host.events)
+	}
+}
