@@ -177,6 +177,9 @@ type Agent struct {
 	KeyFile     string   // Auth Key: absolute path of the file that holds it; empty: covey's environment
 	Parallel    int      // members that may be in a turn at once on this agent's login; 0: no limit
 	NativeHooks bool     // the program's own hooks run as well
+	// TeamTools says that a program of kind command gets the team's tools over MCP. The
+	// orchestrator knows it of the presets' programs; no spec says it.
+	TeamTools bool
 	// Fallback is the name of the agent that a member goes on with when this one has
 	// hit a limit and the team's OnLimit is FallBack: a key of Team.Agents; empty: none.
 	Fallback string

@@ -115,7 +115,7 @@ func (f *foreigner) offer(ctx context.Context) (*offer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: f.seat.dir}
+	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: f.seat.dir, rules: f.seat.rulesNow()}
 	for _, kv := range programEnvironment(o.opts, o.place, f.launch.preset) {
 		name, value, _ := strings.Cut(kv, "=")
 		start.set(name, value)

@@ -562,7 +562,7 @@ hooks:
 		t.Errorf("the members' agents are %+v", started)
 	}
 	prompts := strings.Join(toldFake(t, dir, "prompt"), "\n")
-	for _, words := range []string{"You are dev, a teammate", "`covey tasks update 1 --status completed`", "mend it"} {
+	for _, words := range []string{"You are dev, a teammate", "`\"$COVEY_BIN\" tasks update 1 --status completed`", "mend it"} {
 		if !strings.Contains(prompts, words) {
 			t.Errorf("the prompts lack %q:\n%s", words, prompts)
 		}

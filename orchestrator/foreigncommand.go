@@ -1,15 +1,18 @@
 package orchestrator
 
-import "github.com/coveyteam/covey/teammate/command"
+import (
+	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/command"
+)
+
+// The variables by which a command finds the team tools.
+const (
+	mcpURLVar   = "COVEY_MCP_URL"
+	mcpTokenVar = "COVEY_MCP_TOKEN"
+)
 
 // command makes the agent of a program that is run once for each prompt.
 func (f *foreigner) command(start *offer) (thinker, error) {
-	url, token, err := f.seat.crew.mcpFor(f.seat)
-	if err != nil {
-		return nil, err
-	}
-	start.set("COVEY_MCP_URL", url)
-	start.set("COVEY_MCP_TOKEN", token)
 	resume := f.seat.agent().Resume
 	if resume == nil {
 		resume = f.launch.program.resume
@@ -18,13 +21,25 @@ func (f *foreigner) command(start *offer) (thinker, error) {
 		Command: append(f.launch.argv[:1:1], start.args...), Resume: resume,
 		Env: pairs(start.env), Dir: start.workspace, Dialect: command.Dialect(f.launch.program.dialect),
 		System: f.system, Session: f.past.ID, OnSession: f.keepSession, Brief: f.makeUp, History: f.history,
-		Started: f.started, OnUsage: f.bill.addCommand,
+		Connect: f.connectCommand, Started: f.alive, OnUsage: f.bill.addCommand,
 	})
 }
 
-// addCommand adds a prompt whose program tells what it alone has cost.
+// connectCommand gives one run of the program the team tools, with a token of its own.
+func (f *foreigner) connectCommand() (command.Extra, error) {
+	url, token, err := f.seat.crew.mcpFor(f.seat)
+	if err != nil {
+		return command.Extra{}, err
+	}
+	extra := command.Extra{Env: []string{mcpURLVar + "=" + url, mcpTokenVar + "=" + token}}
+	if connect := f.launch.program.connect; connect != nil {
+		extra.Args = connect(url)
+	}
+	return extra, nil
+}
+
+// addCommand adds a prompt. A program that tells what it has cost (claude) counts from
+// the beginning of its session, as those do that speak ACP.
 func (b *bill) addCommand(s command.Spent) {
-	b.unknown = b.unknown || !s.Known
-	b.add(s.CostUSD)
-	b.settle(s.Known)
+	b.addTotal(acp.Spent{Known: s.Known, CostUSD: s.CostUSD})
 }

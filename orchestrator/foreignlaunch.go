@@ -166,14 +166,14 @@ func (l launch) readKey(a configs.Agent) (configs.EnvVar, error) {
 		a.Name, strings.Join(names, " or "), names[0])
 }
 
-// withPrograms is the team with the kinds of its agents as the programs are
-// that were found: a preset may have to do with one that does not speak ACP.
+// withPrograms is the team with its agents as the programs are that were found: a preset may have to do with one that does not speak ACP.
 func withPrograms(team *configs.Team, found map[string]launch) *configs.Team {
 	changed := *team
 	changed.Teammates = slices.Clone(team.Teammates)
 	set := func(m *configs.Member) {
 		if l, ok := found[m.Agent.Name]; ok {
 			m.Agent.Kind = cmp.Or(l.program.kind, m.Agent.Kind)
+			m.Agent.TeamTools = l.program.connect != nil
 		}
 	}
 	set(&changed.Lead)

@@ -201,7 +201,7 @@ func TestTonguesNameWhatIsThere(t *testing.T) {
 	for _, tool := range list {
 		tools[tool.Spec().Name] = true
 	}
-	for words, own := range map[tongue]string{byTools: "TaskUpdate", byMCP: "team_task_", byShell: "covey tasks "} {
+	for words, own := range map[tongue]string{byTools: "TaskUpdate", byMCP: "team_task_", byShell: `"$COVEY_BIN" tasks `} {
 		one := task("1", tasks.Pending, "dev")
 		for what, text := range map[string]string{
 			"assignment": words.assignmentText(assignment("m", "1"), []tasks.Task{one}), "claim": words.claimText(one),
@@ -211,7 +211,7 @@ func TestTonguesNameWhatIsThere(t *testing.T) {
 			if what != "rules" && !strings.Contains(text, own) && words != byTools {
 				t.Errorf("%s, %s: %q does not say %q", words, what, text, own)
 			}
-			for _, other := range []string{"TaskUpdate", "team_task_", "covey tasks "} {
+			for _, other := range []string{"TaskUpdate", "team_task_", `"$COVEY_BIN" tasks `} {
 				if other != own && strings.Contains(text, other) {
 					t.Errorf("%s, %s: %q says %q", words, what, text, other)
 				}

@@ -11,15 +11,18 @@ type tongue string
 const (
 	byTools tongue = "tools" // the builtin agent: TaskUpdate, SendMessage, …
 	byMCP   tongue = "mcp"   // an agent program: team_task_update, team_send_message, …
-	byShell tongue = "shell" // a program that may have no tools of ours: the covey commands
+	byShell tongue = "shell" // a program that has no tools of ours: the covey commands
 )
+
+// coveyShell is covey in a shell below a member: nobody says that it is on the PATH.
+const coveyShell = `"$COVEY_BIN"`
 
 // tongueOf is how a member's agent reaches the team.
 func tongueOf(a configs.Agent) tongue {
-	switch a.Kind {
-	case configs.ACP:
+	switch {
+	case a.Kind == configs.ACP, a.Kind == configs.Command && a.TeamTools:
 		return byMCP
-	case configs.Command:
+	case a.Kind == configs.Command:
 		return byShell
 	}
 	return byTools
@@ -31,8 +34,8 @@ func (t tongue) toBegin(id string) string {
 	case byMCP:
 		return "claim it with " + mcpClaim + ", do it, then set it to completed with " + mcpUpdate + "."
 	case byShell:
-		return "run `covey tasks update " + id + " --status in_progress`, do it, then run `covey tasks update " + id +
-			" --status completed`."
+		return "run `" + coveyShell + " tasks update " + id + " --status in_progress`, do it, then run `" + coveyShell +
+			" tasks update " + id + " --status completed`."
 	}
 	return "set it to in_progress with TaskUpdate, do it, then set it to completed."
 }
@@ -43,7 +46,7 @@ func (t tongue) toFinish(id string) string {
 	case byMCP:
 		return "do it, then set it to completed with " + mcpUpdate + "."
 	case byShell:
-		return "do it, then run `covey tasks update " + id + " --status completed`."
+		return "do it, then run `" + coveyShell + " tasks update " + id + " --status completed`."
 	}
 	return "do it, then set it to completed with TaskUpdate."
 }
@@ -54,7 +57,7 @@ func (t tongue) givingBack() string {
 	case byMCP:
 		return mcpUpdate + " with status pending and an empty owner"
 	case byShell:
-		return "`covey tasks update ID --status pending --owner \"\"`"
+		return "`" + coveyShell + " tasks update ID --status pending --owner \"\"`"
 	}
 	return "TaskUpdate with status pending and an empty owner"
 }
@@ -65,7 +68,7 @@ func (t tongue) completing() string {
 	case byMCP:
 		return mcpUpdate
 	case byShell:
-		return "`covey tasks update ID --status completed`"
+		return "`" + coveyShell + " tasks update ID --status completed`"
 	}
 	return "TaskUpdate"
 }
@@ -76,7 +79,7 @@ func (t tongue) claiming(id string) string {
 	case byMCP:
 		return mcpClaim
 	case byShell:
-		return "`covey tasks update " + id + " --status in_progress`"
+		return "`" + coveyShell + " tasks update " + id + " --status in_progress`"
 	}
 	return "TaskUpdate, status in_progress"
 }
@@ -84,7 +87,7 @@ func (t tongue) claiming(id string) string {
 // toAnswer tells a lead what to do once it has answered a goal that was a question.
 func (t tongue) toAnswer() string {
 	if t == byShell {
-		return "run `covey send --answered TEXT` with your answer."
+		return "run `" + coveyShell + " send --answered TEXT` with your answer."
 	}
 	return "call " + mcpReport + " with answered true and your answer."
 }

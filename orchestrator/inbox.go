@@ -386,7 +386,7 @@ func (t tongue) sending() string {
 	case byMCP:
 		return mcpSend
 	case byShell:
-		return "`covey send`"
+		return "`" + coveyShell + " send`"
 	}
 	return "SendMessage"
 }

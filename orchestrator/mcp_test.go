@@ -292,6 +292,16 @@ func TestToolsDescribeThemselves(t *testing.T) {
 			}
 		}
 	}
+	for tool, want := range map[string]string{
+		mcpSend: `"required":["to","message"]`, mcpReport: `"required":["report"]`, mcpCreate: `"required":["subject","description"]`,
+		mcpClaim: `"required":["taskId"]`, mcpGet: `"required":["taskId"]`,
+		mcpUpdate: `"enum":["pending","in_progress","completed","deleted"]`,
+	} {
+		i := slices.IndexFunc(list.Tools, func(other *mcp.Tool) bool { return other.Name == tool })
+		if i < 0 || !strings.Contains(string(raw(list.Tools[i].InputSchema)), want) {
+			t.Errorf("the schema of %s lacks %s", tool, want)
+		}
+	}
 	for _, want := range []string{mcpSend, mcpMembers, mcpCreate, mcpGet, mcpUpdate, mcpList, mcpClaim, mcpReport} {
 		if !names[want] {
 			t.Errorf("there is no tool %s", want)

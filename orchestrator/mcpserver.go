@@ -59,7 +59,7 @@ func mcpServer(
 func described(t foreignTool) *mcp.Tool {
 	spec, no := t.Spec(), false
 	return &mcp.Tool{
-		Name: spec.Name, Description: spec.Description, InputSchema: plainSchema(spec.Schema),
+		Name: spec.Name, Description: spec.Description, InputSchema: plainSchema(spec.Schema, t.oneOf),
 		Meta: mcp.Meta{"anthropic/alwaysLoad": true},
 		Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint: t.looks, IdempotentHint: t.looks, OpenWorldHint: &no, DestructiveHint: &no,
@@ -69,12 +69,14 @@ func described(t foreignTool) *mcp.Tool {
 
 // plainSchema is a schema without the "null" that optional fields may hold:
 // some models' APIs know a single type only. A null is accepted all the same.
-func plainSchema(text json.RawMessage) json.RawMessage {
+// Fields in oneOf hold one of those words.
+func plainSchema(text json.RawMessage, oneOf map[string][]any) json.RawMessage {
 	var schema jsonschema.Schema
 	if json.Unmarshal(text, &schema) != nil {
 		return text
 	}
-	for _, p := range schema.Properties {
+	for name, p := range schema.Properties {
+		p.Enum = oneOf[name]
 		if rest := slices.DeleteFunc(p.Types, func(t string) bool { return t == "null" }); len(rest) == 1 {
 			p.Type, p.Types = rest[0], nil
 		}

@@ -246,7 +246,7 @@ func TestPlainSchema(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":["string","integer"]}}}`, "string integer"},
 	} {
 		var s jsonschema.Schema
-		if err := json.Unmarshal(plainSchema([]byte(tc.in)), &s); err != nil {
+		if err := json.Unmarshal(plainSchema([]byte(tc.in), nil), &s); err != nil {
 			t.Fatal(err)
 		}
 		a := s.Properties["a"]
@@ -254,7 +254,7 @@ func TestPlainSchema(t *testing.T) {
 			t.Errorf("%s: the type is %q", tc.in, got)
 		}
 	}
-	if got := plainSchema([]byte(`{`)); string(got) != `{` {
+	if got := plainSchema([]byte(`{`), nil); string(got) != `{` {
 		t.Errorf("what is no schema becomes %s", got)
 	}
 }

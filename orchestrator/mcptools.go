@@ -36,6 +36,9 @@ type foreignTool struct {
 	teammate.Tool
 	looks bool // it changes nothing: asked twice, it is run twice
 	gated bool // hooks may take their time over it: it runs behind those before it
+	// oneOf are the words that a field may hold, as agents read it. What else comes is
+	// answered by the tool itself, in its own words; an empty text is no value.
+	oneOf map[string][]any
 }
 
 // foreignTools makes the team tools of one member whose agent is a program of
@@ -79,12 +82,14 @@ func addTaskTools(
 		func(ctx context.Context, id string, in taskGetInput) teammate.ToolResult {
 			return taskClaim(ctx, b, me(id), in)
 		})).gated = true
-	add(newTeamTool(mcpUpdate, "Change a task: complete it (status completed), give it back (status pending, owner empty), "+
+	update := add(newTeamTool(mcpUpdate, "Change a task: complete it (status completed), give it back (status pending, owner empty), "+
 		"hand it to somebody (owner), set what blocks it, or delete it. Completing may take a while, for the team's gates look "+
 		"at the work first; what they answer tells you what to mend.", taskRepairs(),
 		func(ctx context.Context, id string, in foreignTaskUpdate) teammate.ToolResult {
 			return foreignUpdate(taskUpdate(ctx, b, me(id), in.asTools()))
-		})).gated = true
+		}))
+	update.gated = true
+	update.oneOf = map[string][]any{"status": {tasks.Pending, tasks.InProgress, tasks.Completed, statusDeleted}}
 	add(newTeamTool(mcpGet, "Show one task of your team's list in full.", taskRepairs(),
 		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult { return taskGet(ctx, b, in) })).looks = true
 	add(newTeamTool(mcpList, "List your team's tasks with status, owner and what blocks them.", nil,

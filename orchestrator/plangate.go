@@ -342,7 +342,7 @@ func (t tongue) planning() string {
 	case byMCP:
 		return mcpPlan
 	case byShell:
-		return "`covey plan -`"
+		return "`" + coveyShell + " plan -`"
 	}
 	return planTool
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
@@ -45,6 +46,10 @@ type program struct {
 	kind    configs.AgentKind // ACP or Command
 	dialect string            // kind Command: the lines that it prints, as package command names them
 	resume  []string          // kind Command: arguments that enter session "{session}" again
+	// connect gives the arguments by which a command finds the team tools on the MCP
+	// server at url, with the token that is in the variable mcpTokenVar; nil: it has
+	// the covey commands only. Only with kind Command.
+	connect func(url string) []string
 	// env is set whatever the user's environment says, such as what keeps the
 	// program from updating itself in the middle of a turn.
 	env      []configs.EnvVar
@@ -76,7 +81,8 @@ type offer struct {
 	// workspace is where the program will work; programs want to be told that
 	// they may trust it.
 	workspace string
-	meta      object // _meta of session/new; nil: none
+	rules     teammate.Permissions // the member's
+	meta      object               // _meta of session/new; nil: none
 }
 
 // presets are all programs that covey knows, in the order in which they are

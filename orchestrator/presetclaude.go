@@ -1,9 +1,13 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
@@ -53,7 +57,9 @@ func claude() preset {
 			bin: "claude", kind: configs.Command, dialect: "claude", env: env,
 			args:           []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"},
 			resume:         []string{"--resume", "{session}"},
-			nativeHooksOff: func(o *offer) error { o.args = append(o.args, "--settings", `{"disableAllHooks":true}`); return nil },
+			connect:        claudeConnect,
+			settle:         func(o *offer) error { return o.claudeArgument(object{"permissions": claudeRules(o.rules)}) },
+			nativeHooksOff: func(o *offer) error { return o.claudeArgument(object{"disableAllHooks": true}) },
 			offline:        claudeOffline,
 			honours:        claudeCommandHonours(),
 		}},
@@ -84,6 +90,46 @@ func (o *offer) claudeSettings(fields object) {
 	merge(o.meta, object{"claudeCode": object{"options": object{"settings": fields}}})
 }
 
+// claudeConnect has `claude -p` take the team tools from covey's MCP server, and call
+// them, and covey itself, without asking: it can ask nobody. covey asks the member's
+// rules about each of these calls.
+func claudeConnect(url string) []string {
+	config := raw(object{"mcpServers": object{mcpName: object{
+		"type": "http", "url": url, "headers": object{"Authorization": "Bearer ${" + mcpTokenVar + "}"},
+	}}})
+	return []string{"--mcp-config", string(config), "--allowedTools", "mcp__" + mcpName + ",Bash(covey *)"}
+}
+
+// claudeRules are a member's rules as Claude Code's settings have them. What is to be
+// asked about is denied: `claude -p` can ask nobody.
+func claudeRules(rules teammate.Permissions) object {
+	texts := func(list []hooks.Rule) []string {
+		all := []string{}
+		for _, rule := range list {
+			all = append(all, rule.String())
+		}
+		return all
+	}
+	return object{"allow": texts(rules.Allow), "ask": texts(rules.Ask), "deny": texts(rules.Deny)}
+}
+
+// claudeArgument adds to the settings among the arguments of `claude -p`, which stand
+// above the user's own. They are no file: a member must not be able to change them for
+// its next turn.
+func (o *offer) claudeArgument(fields object) error {
+	const flag = "--settings"
+	settings := object{}
+	at := slices.Index(o.args, flag) + 1
+	if at == 0 || at == len(o.args) || json.Unmarshal([]byte(o.args[at]), &settings) != nil {
+		o.args = append(o.args, flag, "") // of several the last counts
+		at = len(o.args) - 1
+	}
+	merge(settings, fields)
+	data, err := json.Marshal(settings)
+	o.args[at] = string(data)
+	return err
+}
+
 // claudeOffline lets Claude Code think with a model server.
 func claudeOffline(o *offer, url, key, home string) error {
 	o.set("HOME", home)
@@ -98,6 +144,6 @@ func claudeOffline(o *offer, url, key, home string) error {
 // and enters its session again.
 func claudeCommandHonours() Honours {
 	h := commandHonours()
-	h.Resume, h.Usage, h.Version, h.Date = Enforced, Enforced, "claude 2.1", "2026-11"
+	h.Resume, h.Usage, h.MCP, h.Version, h.Date = Enforced, Enforced, "http", "claude 2.1.330", "2026-11"
 	return h
 }

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -45,6 +46,7 @@ func codex() preset {
 			bin: "codex", kind: configs.Command, dialect: "codex",
 			args:    []string{"exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write"},
 			resume:  []string{"resume", "{session}"},
+			connect: codexConnect,
 			offline: codexOffline("on-request"), nativeHooksOff: codexHooksOff,
 			honours: codexCommandHonours(),
 		}},
@@ -105,10 +107,22 @@ trust_level = "trusted"
 	}
 }
 
+// codexConnect has `codex exec` take the team tools from covey's MCP server: a shell
+// command in its sandbox, which has process ids of its own, cannot tell covey whose it
+// is. It calls the tools without asking, for it can ask nobody; covey asks the member's
+// rules about each of these calls.
+func codexConnect(url string) []string {
+	const server = "mcp_servers." + mcpName + "."
+	return []string{
+		"-c", server + "url=" + strconv.Quote(url), "-c", server + "bearer_token_env_var=" + strconv.Quote(mcpTokenVar),
+		"-c", server + `default_tools_approval_mode="approve"`,
+	}
+}
+
 // codexCommandHonours is what `codex exec` honours: it prints what it has used,
 // and enters its session again.
 func codexCommandHonours() Honours {
 	h := commandHonours()
-	h.Resume, h.Usage, h.Version, h.Date = Enforced, Enforced, "codex 0.166.0", "2026-11"
+	h.Resume, h.Usage, h.MCP, h.Version, h.Date = Enforced, Enforced, "http", "codex 0.169.0", "2026-11"
 	return h
 }

@@ -57,7 +57,7 @@ func (t tongue) answering(to string, kind tasks.Kind, ref tasks.RequestRef) stri
 		Approve bool       `json:"approve"`
 	}{kind, ref.RequestID, true}))
 	if t == byShell {
-		return fmt.Sprintf("run: covey send %s '%s'.", to, object)
+		return fmt.Sprintf("run: %s send %s '%s'.", coveyShell, to, object)
 	}
 	tool := "SendMessage"
 	if t == byMCP {

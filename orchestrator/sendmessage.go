@@ -36,8 +36,8 @@ func messageTool(
 // foreignMessage is a call as agent programs are told to make it. Message
 // objects come as text: many vendors' schemas know no field of two types.
 type foreignMessage struct {
-	To      string `json:"to,omitempty" jsonschema:"a member's name, or * for all others"`
-	Message string `json:"message,omitempty" jsonschema:"what to say; or the JSON object that a request asks for"`
+	To      string `json:"to" jsonschema:"a member's name, or * for all others"`
+	Message string `json:"message" jsonschema:"what to say; or the JSON object that a request asks for"`
 	Summary string `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
 }
 

@@ -228,7 +228,7 @@ func (r *claudeReader) result(fields map[string]json.RawMessage) []news {
 var noConversation = regexp.MustCompile(`^No conversation found with session ID`)
 
 // denials tells people what claude has denied its model by itself: with -p it
-// asks nobody, so it takes arguments of its own to allow more.
+// asks nobody, and knows the member's rules by its settings.
 func (r *claudeReader) denials(raw json.RawMessage) []news {
 	var list []struct {
 		Tool string `json:"tool_name"`
@@ -243,8 +243,12 @@ func (r *claudeReader) denials(raw json.RawMessage) []news {
 			names = append(names, d.Tool)
 		}
 	}
-	return []news{{warning: fmt.Sprintf("claude itself denied %d tool calls (%s), since it can ask nobody; "+
-		"--allowedTools or --permission-mode in its command allow them", len(list), strings.Join(names, ", "))}}
+	calls := "calls"
+	if len(list) == 1 {
+		calls = "call"
+	}
+	return []news{{warning: fmt.Sprintf("claude itself denied %d tool %s (%s), since it can ask nobody; rules under "+
+		"permissions.allow in the spec allow them", len(list), calls, strings.Join(names, ", "))}}
 }
 
 // over: the result is the last line. Whatever a child of the program prints

@@ -109,7 +109,7 @@ type Timeouts struct {
 type Spent struct {
 	Usage   teammate.Usage
 	Known   bool    // Usage is known
-	CostUSD float64 // of this prompt; 0: not known
+	CostUSD float64 // since the session began; 0: not known
 }
 
 // check finds what is missing and fills in defaults.

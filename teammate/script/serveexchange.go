@@ -33,7 +33,7 @@ type offer struct {
 	// freeform says that the tool takes text instead of JSON (Responses only).
 	freeform bool
 	schema   json.RawMessage // JSON Schema of its input; may be missing
-	// search says that it is no tool, but a search that hides the team's (Responses
+	// search says that it is no tool, but a search that may hide the team's (Responses
 	// only). Codex runs a tool that was not searched for as well.
 	search bool
 }

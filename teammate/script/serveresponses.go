@@ -24,11 +24,10 @@ type responseItem struct {
 
 // responseTool is a tool, or a namespace with tools in it.
 type responseTool struct {
-	Type        string          `json:"type"`
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Schema      json.RawMessage `json:"parameters"`
-	Tools       []responseTool  `json:"tools"`
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"parameters"`
+	Tools  []responseTool  `json:"tools"`
 }
 
 // read refuses what would need a memory of earlier responses: a wrong answer
@@ -85,9 +84,7 @@ func (x *exchange) responseTool(t responseTool) {
 	case "custom":
 		x.tools = append(x.tools, offer{name: t.Name, freeform: true})
 	case "tool_search":
-		if strings.Contains(t.Description, "- covey:") { // it lists the servers whose tools it finds
-			x.tools = append(x.tools, offer{namespace: coveyNamespace, search: true})
-		}
+		x.tools = append(x.tools, offer{namespace: coveyNamespace, search: true})
 	case "namespace":
 		for _, inner := range t.Tools {
 			x.tools = append(x.tools, offer{

@@ -1,0 +1,166 @@
+//go:build unix
+
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// claudeFake is a `claude -p` of three prompts: it tells what all prompts of its session
+// have cost so far, a dollar each, and keeps how it was started.
+const claudeFake = `#!/bin/sh
+cat >>"$FAKE/prompts"
+n=$(($(cat "$FAKE/n" 2>/dev/null || echo 0) + 1))
+echo $n >"$FAKE/n"
+for arg; do printf '%s\n' "$arg"; done >"$FAKE/args.$n"
+echo "$COVEY_MCP_TOKEN" >>"$FAKE/tokens"
+echo '{"type":"system","subtype":"init","session_id":"s-1"}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","total_cost_usd":'$n',
+"usage":{"input_tokens":10,"output_tokens":1}}' | tr -d '\n'
+echo
+`
+
+// TestClaudeOnceForEachPrompt: `claude -p` gets the team tools and its member's rules as
+// arguments, a token for each of its runs, and each prompt is billed once.
+func TestClaudeOnceForEachPrompt(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "claude")
+	if err := os.WriteFile(program, []byte(claudeFake), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, map[string]string{"lead.yaml": "steps: [{say: I wait., times: -1}]", "team.yaml": `covey: 1
+name: crew
+models: {lead: {provider: script, script: lead.yaml}}
+agents:
+  tool: {use: claude, command: [` + program + `, -p, --settings, '{"model":"x"}'], env: {FAKE: ` + dir + `}}
+lead: {model: lead}
+teammates:
+  dev:
+    agent: tool
+    permissions: {allow: ["Bash(go test *)"], ask: ["Bash(git push*)"], deny: ["Bash(touch *)"]}
+tasks: [{id: a, subject: One, owner: dev}]
+hooks:
+  Stop: [{hooks: [{type: command, command: "test $COVEY_MEMBER = lead && exit 0; test $(cat ` + dir + `/n) -ge 3 && exit 0; echo again >&2; exit 2"}]}]
+`})
+	e := r.run(Options{})
+	var billed []float64
+	for _, end := range of[teammate.TurnEnded](r, "turn_ended") {
+		billed = append(billed, end.CostUSD)
+	}
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(data))
+	}
+	prompts := read("n")
+	if total := e.Members[1].CostUSD; prompts != fmt.Sprint(total) || !slices.Contains(billed, 3) {
+		t.Errorf("%s prompts at a dollar each cost %v; the turns cost %v", prompts, total, billed)
+	}
+	tokens := strings.Fields(read("tokens"))
+	if len(tokens) < 3 || tokens[0] == "" || tokens[0] == tokens[1] {
+		t.Errorf("%d runs have the tokens %q", len(tokens), tokens)
+	}
+	args := strings.Split(read("args.2"), "\n")
+	checkClaudeArguments(t, args)
+	for _, token := range tokens {
+		if strings.Contains(strings.Join(args, " "), token) {
+			t.Errorf("a token is in the arguments, which everybody can read: %q", args)
+		}
+	}
+	if said := read("prompts"); !strings.Contains(said, mcpClaim) || strings.Contains(said, "tasks update") {
+		t.Errorf("its prompts name tools that it has not:\n%s", said)
+	}
+}
+
+// checkClaudeArguments holds the arguments of `claude -p` against what it needs.
+func checkClaudeArguments(t *testing.T, args []string) {
+	t.Helper()
+	var settings struct {
+		Model           string
+		DisableAllHooks bool
+		Permissions     struct{ Allow, Ask, Deny []string }
+	}
+	var servers struct {
+		MCPServers map[string]struct {
+			Type, URL string
+			Headers   map[string]string
+		}
+	}
+	behind := func(flag string) string {
+		if i := slices.Index(args, flag); i >= 0 && i+1 < len(args) {
+			return args[i+1]
+		}
+		t.Errorf("the arguments lack %s: %q", flag, args)
+		return "{}"
+	}
+	if err := json.Unmarshal([]byte(behind("--settings")), &settings); err != nil {
+		t.Error(err)
+	}
+	may := settings.Permissions
+	if settings.Model != "x" || !settings.DisableAllHooks || !slices.Equal(may.Allow, []string{"Bash(go test *)"}) ||
+		!slices.Equal(may.Ask, []string{"Bash(git push*)"}) || !slices.Equal(may.Deny, []string{"Bash(touch *)"}) {
+		t.Errorf("the settings are %+v", settings)
+	}
+	if err := json.Unmarshal([]byte(behind("--mcp-config")), &servers); err != nil {
+		t.Error(err)
+	}
+	server := servers.MCPServers["covey"]
+	if server.Type != "http" || !strings.HasPrefix(server.URL, "http://127.0.0.1:") ||
+		server.Headers["Authorization"] != "Bearer ${COVEY_MCP_TOKEN}" {
+		t.Errorf("the server is %+v", server)
+	}
+	if allowed := behind("--allowedTools"); !strings.Contains(allowed, "mcp__covey") {
+		t.Errorf("allowed is %q", allowed)
+	}
+	if resumed := behind("--resume"); resumed != "s-1" {
+		t.Errorf("session %q is resumed", resumed)
+	}
+}
+
+// TestCodexTakesTheTeamToolsOverMCP: in its sandbox a shell command cannot tell whose it
+// is.
+func TestCodexTakesTheTeamToolsOverMCP(t *testing.T) {
+	for _, w := range codex().programs {
+		if w.bin != "codex" {
+			continue
+		}
+		said := strings.Join(w.connect("http://127.0.0.1:1/mcp"), " ")
+		for _, want := range []string{
+			`-c mcp_servers.covey.url="http://127.0.0.1:1/mcp"`, `mcp_servers.covey.bearer_token_env_var="COVEY_MCP_TOKEN"`,
+			`mcp_servers.covey.default_tools_approval_mode="approve"`,
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("the arguments lack %s: %s", want, said)
+			}
+		}
+	}
+}
+
+// TestBriefOfAgentPrograms: what members are to know of the team before they begin.
+func TestBriefOfAgentPrograms(t *testing.T) {
+	for _, words := range []tongue{byMCP, byShell} {
+		brief := words.rules()
+		for _, want := range []string{
+			"Gates, such as the team's tests,", `"Stop hook feedback:"`, "your own tasks first",
+			"With nothing left to do, end your turn. You are woken by mail or a task; do not poll or wait.",
+			"Your own SendMessage or Agent tools do not reach this team.",
+		} {
+			if !strings.Contains(brief, want) {
+				t.Errorf("%s: the brief lacks %q:\n%s", words, want, brief)
+			}
+		}
+	}
+	if !strings.Contains(byMCP.rules(), "report to the lead with "+mcpReport) {
+		t.Errorf("the brief does not say how to report:\n%s", byMCP.rules())
+	}
+}
