@@ -43,6 +43,7 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 		Per: MergePer(w.merge.per.or(string(PerTask))), Given: w.merge.at != nil,
 	}
 	t.Merge.Gates = r.mergeGates(s.gates.merge)
+	t.Git = Git{Filters: words(w.git.filters)}
 	t.Protect = words(w.protect)
 	t.Budget = r.budget(t, &w.budget)
 	t.Schedules = r.schedules(t, w.schedules)

@@ -30,6 +30,7 @@ const (
 	RunServer   RunKind = "server"   // an MCP server that a plugin brings: its command line or URL
 	RunHead     RunKind = "head"     // an agent's file with hooks in its head
 	RunSetup    RunKind = "setup"    // a command that sets a working copy up
+	RunFilter   RunKind = "filter"   // a git filter of the repository's configuration: its command lines
 )
 
 // Run is one thing that the team would run: a command, or a file whose content

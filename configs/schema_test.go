@@ -148,7 +148,7 @@ func TestSchemaDescribes(t *testing.T) {
 func TestKeysOfDesign(t *testing.T) {
 	want := map[string]string{
 		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
-			"mcp_servers worktree merge protect budget schedules sandbox gateway bus extends keep on_ask ask_limit complete_on_pass",
+			"mcp_servers worktree merge git protect budget schedules sandbox gateway bus extends keep on_ask ask_limit complete_on_pass",
 		"models":      "provider base_url model script",
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",

@@ -7,6 +7,7 @@ import "time"
 type teamworkSpec struct {
 	worktree       worktreeSpec
 	merge          mergeSpec
+	git            gitSpec
 	protect        list[value[string]]
 	budget         budgetSpec
 	schedules      list[scheduleSpec]
@@ -22,6 +23,8 @@ func (s *teamworkSpec) fields() []field {
 			doc: "How the working copies of members are made that have one of their own."},
 		{key: "merge", part: object(&s.merge.at, s.merge.fields()),
 			doc: "Where finished work goes. Without it, work waits for `covey merge`."},
+		{key: "git", part: object(nil, s.git.fields()),
+			doc: "What git may do where covey runs it: for working copies, diffs and merges."},
 		{key: "protect", part: globs(&s.protect),
 			doc: "Globs below the workspace; what is written there, with whatever tool, needs a person's approval."},
 		{key: "budget", part: object(&s.budget.at, s.budget.fields()),
@@ -77,6 +80,20 @@ func (m *mergeSpec) fields() []field {
 				"Default: branch."},
 		{key: "per", part: oneOf(&m.per, string(PerTask), string(PerMember)),
 			doc: "What is merged at once: the work on a task, or all of a member's. Default: task."},
+	}
+}
+
+// gitSpec is the section `git`.
+type gitSpec struct {
+	filters list[value[string]]
+}
+
+// fields are what can be allowed to git.
+func (g *gitSpec) fields() []field {
+	return []field{
+		{key: "filters", part: texts(&g.filters),
+			doc: "Filters, such as lfs, that may run though only the repository's own configuration defines them. Without it " +
+				"their files are neither committed nor checked out by covey. Those of your global configuration always run."},
 	}
 }
 

@@ -31,6 +31,7 @@ type Team struct {
 
 	Worktree  Worktree
 	Merge     Merge
+	Git       Git
 	Protect   []string // globs below the workspace; writes there need approval
 	Budget    Budget
 	Schedules []Schedule    // in file order

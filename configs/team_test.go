@@ -111,6 +111,7 @@ hooks:
 settings: [.claude/settings.json]
 worktree: {setup: [npm ci, npm ci], include: [.env.local], base: main, max_disk: 5GB}
 merge: {into: main, via: pr, per: member}
+git: {filters: [lfs]}
 protect: [policy/**, .github/**]
 budget: {tokens: 3M, usd: 20, time: 2h, on_limit: fallback, prices: prices.yaml}
 schedules:
@@ -215,6 +216,7 @@ func everyKeyTeam(dir string) *Team {
 		Worktree: Worktree{Setup: []string{"npm ci", "npm ci"}, Include: []string{".env.local"}, Base: "main", MaxDisk: 5e9},
 		Merge: Merge{Into: "main", Via: ViaPR, Per: PerMember, Given: true,
 			Gates: []hooks.Handler{gate("go vet ./...", 0), approve("person", 3600)}},
+		Git:     Git{Filters: []string{"lfs"}},
 		Protect: []string{"policy/**", ".github/**"},
 		Budget:  Budget{Tokens: 3e6, USD: 20, Time: 2 * time.Hour, OnLimit: FallBack, Prices: filepath.Join(dir, "prices.yaml")},
 		Schedules: []Schedule{

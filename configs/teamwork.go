@@ -45,6 +45,13 @@ type Merge struct {
 	Gates []hooks.Handler
 }
 
+// Git says what the git that covey runs may do.
+type Git struct {
+	// Filters are names of filters that the repository's own configuration defines and
+	// that may run. Those of the user's configuration always do.
+	Filters []string
+}
+
 // OnLimit says what happens when a limit of the vendor behind an agent is hit.
 type OnLimit string
 

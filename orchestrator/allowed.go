@@ -93,7 +93,7 @@ func (c Caller) String() string {
 	case c.Kind == Elsewhere:
 		return fmt.Sprintf("process %d is in another user or PID namespace than the team; call from the one that covey up runs in", c.PID)
 	default:
-		return fmt.Sprintf("process %d is left over from a tool or hook", c.PID)
+		return fmt.Sprintf("process %d is left over from a tool or hook, or was started by covey's git", c.PID)
 	}
 }
 

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -15,6 +16,9 @@ type design struct {
 	programs map[string]launch
 	hooks    layers
 	prices   priceList
+	// filters are those of the repository's own configuration that git may run, as they were
+	// when the spec was read.
+	filters []worktree.Filter
 }
 
 // team is the spec that counts now.

@@ -43,10 +43,11 @@ func (d *mergeDesk) treeOf(ctx context.Context, s *seat) (string, error) {
 		copy, name = d.queue.Repo, ".workspace" // no member's name
 	}
 	state, err := d.book.State(ctx, copy, filepath.Join(d.o.place.Scratch(), name+".index"))
-	if err != nil || len(state.Beyond) == 0 {
+	beyond := slices.Concat(state.Beyond, state.Withheld)
+	if err != nil || len(beyond) == 0 {
 		return state.Tree, err
 	}
-	return state.Tree + "+" + questionKey(state.Beyond), nil
+	return state.Tree + "+" + questionKey(beyond), nil
 }
 
 // writtenByOthers reports whether somebody else can write where a member works, which is

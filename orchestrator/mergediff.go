@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -34,6 +35,9 @@ type Diff struct {
 	From   string `json:"from"` // commit that the work began from
 	To     string `json:"to"`   // commit of the work, or tree with what is not committed
 	Text   string `json:"text"` // the difference as git shows it
+	// Withheld says which files in the working copy are not shown, because they have a
+	// filter that must not run; empty: all are.
+	Withheld string `json:"withheld,omitempty"`
 }
 
 // ReadDiff shows what has been changed. reviews is what is known of finished work
@@ -41,7 +45,7 @@ type Diff struct {
 func ReadDiff(
 	ctx context.Context, p Place, team *configs.Team, reviews ReviewReply, r DiffRequest,
 ) ([]Diff, error) {
-	repo, err := worktree.Open(ctx, team.Workspace)
+	repo, err := gitFor(p, trustedFilters(ctx, team)).Open(ctx, team.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}
@@ -64,7 +68,7 @@ func ReadDiff(
 		if err != nil {
 			return nil, fmt.Errorf("the work of %s: %w", name, err)
 		}
-		if one.Text != "" {
+		if one.Text+one.Withheld != "" {
 			list = append(list, one)
 		}
 	}
@@ -148,6 +152,9 @@ func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Dif
 		return one, fmt.Errorf("diff: %w", err)
 	}
 	one.To = state.Tree
+	if len(state.Withheld) > 0 {
+		one.Withheld = "not shown, because they have a git filter that must not run: " + strings.Join(state.Withheld, ", ")
+	}
 	text, err := d.repo.Diff(ctx, one.From, one.To, d.how)
 	one.Text = string(text)
 	return one, err

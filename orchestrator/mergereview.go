@@ -31,7 +31,7 @@ func (d *mergeDesk) review(ctx context.Context, r ReviewRequest) (ReviewReply, e
 // ReadReview tells what is known of the finished work of a team that does not run. It
 // changes nothing.
 func ReadReview(ctx context.Context, p Place, team *configs.Team, r ReviewRequest) (ReviewReply, error) {
-	repo, err := worktree.Open(ctx, team.Workspace)
+	repo, err := gitFor(p, trustedFilters(ctx, team)).Open(ctx, team.Workspace)
 	if errors.Is(err, worktree.ErrNoRepo) {
 		return ReviewReply{}, nil
 	}

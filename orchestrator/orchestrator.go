@@ -115,12 +115,13 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, fmt.Errorf("%w:\n%w", ErrSpec, err)
 	}
 	c.hooks.heed(managed, warnings)
-	if err := checkTrees(team, c.hooks); err != nil {
+	if err := checkTrees(gitFor(place, nil), team, c.hooks); err != nil {
 		return nil, err
 	}
 	o := &Orchestrator{opts: opts, place: place, prices: c.prices, readers: newReaders()}
 	return o.designed(design{
 		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
+		filters: filtersOf(context.Background(), team),
 	}), nil
 }
 
@@ -297,6 +298,9 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 		rest.nothing = o.cameToNothing(ctx, c) // before the working copies go
 		c.trees.tidy(ctx)
 		c.merges.tidy(ctx)
+		if o.opts.OwnProcess {
+			c.killStrays(ctx) // also what git has just left
+		}
 	}
 	return o.ending(ctx, c, rest, before)
 }

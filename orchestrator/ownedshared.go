@@ -142,7 +142,7 @@ func (w *sharedWrites) ground(ctx context.Context, s *seat) (*written.Ground, er
 		return err
 	}
 	if inRepository(dir) {
-		g.Repo, err = worktree.Open(ctx, dir)
+		g.Repo, err = s.crew.git().Open(ctx, dir)
 		if err != nil && !errors.Is(err, worktree.ErrNoRepo) && !errors.Is(err, worktree.ErrNoGit) {
 			return nil, err
 		}

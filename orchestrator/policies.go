@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // policies are the gates that ship with covey (DESIGN 4). Each refuses with
@@ -15,7 +14,7 @@ import (
 func (c *crew) policies() map[string]hooks.Policy {
 	return map[string]hooks.Policy{
 		"no-open-tasks":  c.noOpenTasks,
-		"work-committed": workCommitted,
+		"work-committed": c.workCommitted,
 		"report-sent":    c.reportSent,
 		ownedFiles:       c.ownFiles,
 	}
@@ -90,8 +89,8 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 
 // workCommitted refuses while git sees changes in the repository that the member
 // is in.
-func workCommitted(ctx context.Context, in hooks.Input) hooks.Result {
-	repo, err := worktree.Open(ctx, in.Cwd)
+func (c *crew) workCommitted(ctx context.Context, in hooks.Input) hooks.Result {
+	repo, err := c.git().Open(ctx, in.Cwd)
 	if err != nil {
 		return broken(err)
 	}

@@ -52,7 +52,7 @@ func (r repo) write(name, text string) {
 
 // ask asks the policy about the repository.
 func (r repo) ask() hooks.Result {
-	return workCommitted(r.t.Context(), hooks.Input{Common: hooks.Common{Cwd: r.dir}, Payload: hooks.StopInput{}})
+	return (&crew{}).workCommitted(r.t.Context(), hooks.Input{Common: hooks.Common{Cwd: r.dir}, Payload: hooks.StopInput{}})
 }
 
 func TestWorkCommitted(t *testing.T) {

@@ -109,11 +109,12 @@ func (o *Orchestrator) redesign(r Reshape) (design, error) {
 		}
 	}
 	c.hooks.heed(managed, warnings)
-	if err := checkTrees(team, c.hooks); err != nil {
+	if err := checkTrees(gitFor(o.place, nil), team, c.hooks); err != nil {
 		return design{}, plainly(ErrSpec, "%s: %v", r.Spec, err)
 	}
 	return design{
 		team: withPrograms(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
+		filters: filtersOf(context.Background(), team),
 	}, nil
 }
 

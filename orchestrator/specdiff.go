@@ -153,6 +153,7 @@ func teamKeys(was, now *configs.Team) []string {
 		{"plugins", func(t *configs.Team) any { return t.Plugins }},
 		{"worktree", func(t *configs.Team) any { return t.Worktree }},
 		{"merge", func(t *configs.Team) any { return []any{t.Merge.Into, t.Merge.Via, t.Merge.Per, t.Merge.Given} }},
+		{"git", func(t *configs.Team) any { return t.Git }},
 		{"protect", func(t *configs.Team) any { return t.Protect }},
 		{"budget", func(t *configs.Team) any { return t.Budget }},
 		{"schedules", func(t *configs.Team) any { return t.Schedules }},

@@ -60,6 +60,7 @@ type trees struct {
 	o       *Orchestrator
 	c       *crew
 	dir     string          // where git's are; without links
+	git     worktree.Git    // how git runs for the team
 	repo    *worktree.Repo  // of the workspace; nil: there can be no working copies
 	base    string          // the commit that new ones begin from
 	fault   error           // why repo is nil
@@ -78,6 +79,7 @@ type trees struct {
 // ErrSpec if one must have one and cannot.
 func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
 	t := &trees{o: o, c: c, by: map[string]ownTree{}}
+	t.git = o.gitOf(c, t.warn)
 	if err := t.recall(ctx); err != nil {
 		return t, err
 	}
@@ -86,7 +88,7 @@ func (o *Orchestrator) openTrees(ctx context.Context, c *crew) (*trees, error) {
 		return t, fmt.Errorf("state folder: %w", err)
 	}
 	t.dir = filepath.Join(dir, filepath.Base(o.place.Worktrees()))
-	t.repo, t.base, t.fault = groundOf(ctx, o.team())
+	t.repo, t.base, t.fault = groundOf(ctx, t.git, o.team())
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
 	}

@@ -15,14 +15,14 @@ import (
 
 // checkTrees is refuseDemands and refuseNames before anything starts. git is asked only
 // if somebody demands a working copy, or the spec names what a repository should have.
-func checkTrees(team *configs.Team, l layers) error {
-	if err := refuseNames(context.Background(), team, makesTrees(l)); err != nil {
+func checkTrees(git worktree.Git, team *configs.Team, l layers) error {
+	if err := refuseNames(git, team, makesTrees(l)); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Isolation == configs.InWorktree }) {
 		return nil
 	}
-	_, _, fault := groundOf(context.Background(), team) // each call of git has a time limit of its own
+	_, _, fault := groundOf(context.Background(), git, team) // each call of git has a time limit of its own
 	return refuseDemands(team, fault, makesTrees(l))
 }
 
@@ -49,13 +49,14 @@ func refuseDemands(team *configs.Team, fault error, hooked bool) error {
 // does not have. The team would do something else than it was asked: share the workspace
 // for want of the base, or leave all finished work where it is for want of the target.
 // hooked: a hook makes the copies, from whatever it likes.
-func refuseNames(ctx context.Context, team *configs.Team, hooked bool) error {
+func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
+	ctx := context.Background() // each call of git has a time limit of its own
 	base, into := team.Worktree.Base, team.Merge.Into
 	if base == "" && !team.Merge.Given || hooked {
 		return nil
 	}
 	look := OutlookOf(ctx, team)
-	repo, err := worktree.Open(ctx, team.Workspace)
+	repo, err := git.Open(ctx, team.Workspace)
 	if err != nil || len(look.Members) == 0 {
 		return nil // without working copies neither counts, and the members are told
 	}
@@ -107,22 +108,22 @@ func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
 		}
 	}
 	if len(look.Members) > 0 {
-		_, _, look.Fault = groundOf(ctx, team)
+		_, _, look.Fault = groundOf(ctx, worktree.Git{}, team) // it only reads, so nothing runs
 	}
 	return look
 }
 
 // groundOf is the repository that working copies can be made of, and the commit that
 // they begin from; or why there can be none, with the way out.
-func groundOf(ctx context.Context, team *configs.Team) (*worktree.Repo, string, error) {
+func groundOf(ctx context.Context, git worktree.Git, team *configs.Team) (*worktree.Repo, string, error) {
 	if !inRepository(team.Workspace) { // git need not be asked, nor be there
 		return nil, "", fmt.Errorf("%w: %s lies in none; `git init` and a first commit make it one",
 			worktree.ErrNoRepo, team.Workspace)
 	}
-	if _, err := worktree.Require(ctx); err != nil {
+	if _, err := git.Require(ctx); err != nil {
 		return nil, "", err
 	}
-	repo, err := worktree.Open(ctx, team.Workspace)
+	repo, err := git.Open(ctx, team.Workspace)
 	if err != nil {
 		return nil, "", err
 	}

@@ -21,10 +21,14 @@ type unmerged struct {
 	Changed int      // files that differ from the copy's last commit, new ones included
 	Commits int      // commits that the branch for finished work has not
 	Beyond  []string // repositories of their own, which no commit of this one can hold
+	// Withheld are changed or new files with a git filter that covey must not run.
+	Withheld []string
 }
 
 // none reports whether nothing would be missed.
-func (u unmerged) none() bool { return u.Changed == 0 && u.Commits == 0 && len(u.Beyond) == 0 }
+func (u unmerged) none() bool {
+	return u.Changed == 0 && u.Commits == 0 && len(u.Beyond)+len(u.Withheld) == 0
+}
 
 // String says what there is, for people.
 func (u unmerged) String() string {
@@ -37,6 +41,9 @@ func (u unmerged) String() string {
 	}
 	if len(u.Beyond) > 0 {
 		parts = append(parts, "repositories of their own: "+listed(u.Beyond, 3))
+	}
+	if len(u.Withheld) > 0 {
+		parts = append(parts, "files with a filter that covey must not run: "+listed(u.Withheld, 3))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -62,7 +69,7 @@ func (t *trees) openWork(ctx context.Context, own *worktree.Repo) (unmerged, err
 	if err != nil {
 		return u, fmt.Errorf("compare it with its last commit: %w", err)
 	}
-	u.Changed, u.Beyond = len(changed), state.Beyond
+	u.Changed, u.Beyond, u.Withheld = len(changed), state.Beyond, state.Withheld
 	target, err := t.target(ctx)
 	if err != nil {
 		return u, fmt.Errorf("find what finished work is in: %w", err)

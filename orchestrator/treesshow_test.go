@@ -24,7 +24,7 @@ func (g grove) standing() *crew {
 	dir := filepath.Join(real(g.t, g.place().Dir), "worktrees")
 	c.trees = &trees{o: o, c: c, dir: dir, by: map[string]ownTree{}}
 	var err error
-	if c.trees.repo, c.trees.base, err = groundOf(g.t.Context(), o.team()); err != nil {
+	if c.trees.repo, c.trees.base, err = groundOf(g.t.Context(), worktree.Git{}, o.team()); err != nil {
 		g.t.Fatal(err)
 	}
 	if err := c.trees.discover(g.t.Context()); err != nil {

@@ -146,7 +146,7 @@ func keyOf(team *configs.Team) (trustKey, error) {
 // itemsOf reads all that a team would run.
 func itemsOf(team *configs.Team) ([]TrustItem, error) {
 	var items []TrustItem
-	for _, run := range team.Runs() {
+	for _, run := range append(team.Runs(), filterRuns(team)...) {
 		item := TrustItem{Run: run}
 		if run.Path == "" {
 			sum := sha256.Sum256([]byte(run.Command))

@@ -17,7 +17,7 @@ var mayImport = map[string][]string{
 	"teammate":   {"hooks", "tasks"},
 	"teammate/*": {"teammate"},
 	// git, which is nobody's business but its own: a leaf, so that it can be read and tested alone.
-	"orchestrator/worktree": {},
+	"orchestrator/worktree": {"hooks"},
 	// What becomes of finished work: it knows the store and git, and neither crew nor spec.
 	"orchestrator/merging": {"hooks", "tasks", "orchestrator/worktree"},
 	// What was really written in a folder, and by whom: it knows files and git, and neither members nor spec.

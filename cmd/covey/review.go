@@ -248,6 +248,9 @@ func (c *cli) printDiffs(list []orchestrator.Diff, named bool) {
 			c.out.printf("%s\n", c.out.paint(bold, plainLine(d.Title)))
 		}
 		c.out.printf("%s", paintedPlain(d.Text))
+		if d.Withheld != "" {
+			c.out.printf("%s\n", plainLine(d.Withheld))
+		}
 	}
 }
 

@@ -119,7 +119,7 @@ func joined(stdout, stderr string) string {
 // look gives the tree under test; empty where no tree can hold all of it.
 func (b *Book) look(ctx context.Context, c Case) (string, error) {
 	state, err := b.State(ctx, c.Copy, c.Index)
-	if err != nil || len(state.Beyond) > 0 {
+	if err != nil || len(state.Beyond)+len(state.Withheld) > 0 {
 		return "", err
 	}
 	return state.Tree, nil

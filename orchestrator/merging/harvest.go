@@ -306,7 +306,7 @@ func (q *Queue) bring(ctx context.Context, copy *worktree.Repo, branch, rev stri
 		return false, err
 	}
 	var way *worktree.Obstacle
-	if err = copy.Advance(ctx, to); errors.As(err, &way) || errors.Is(err, worktree.ErrMoved) {
+	if err = copy.Follow(ctx, to); errors.As(err, &way) || errors.Is(err, worktree.ErrMoved) {
 		return false, nil // the member works on; the next time will do
 	}
 	return err == nil, err

@@ -26,8 +26,11 @@ func (q *Queue) land(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 		return q.set(ctx, m, tasks.MergeQueued, m.Into+" has moved since this was tested")
 	case errors.As(err, &way):
 		m.Files = way.Files
-		return q.set(ctx, m, tasks.MergeHeld,
-			fmt.Sprintf("%v: commit that or take it back, then run covey merge", err))
+		then := ": commit that or take it back, then run covey merge"
+		if way.Withheld != nil {
+			then = "; then run covey merge"
+		}
+		return q.set(ctx, m, tasks.MergeHeld, err.Error()+then)
 	}
 	return m, err
 }

@@ -54,7 +54,7 @@ func newRepo(t testing.TB, script string) *worktree.Repo {
 	t.Helper()
 	dir := folder(t)
 	sh(t, dir, "git init -q -b main; "+script+"; git add -A; git commit -qm first")
-	r, err := worktree.Open(t.Context(), dir)
+	r, err := worktree.Git{}.Open(t.Context(), dir)
 	must(t, err)
 	return r
 }

@@ -10,15 +10,21 @@ import (
 )
 
 // Obstacle is why files cannot be brought up to a commit: somebody's changes that
-// are in no commit would be lost. Nothing has been touched.
+// are in no commit would be lost, or a filter must not run. Nothing has been touched.
 type Obstacle struct {
 	Dir   string   // the working copy
 	Files []string // in the way, as git names them; empty: git did not say, see Said
 	Said  string   // what git said
+	// Withheld are files that must not be written there, because of their filter; nil:
+	// that is not why.
+	Withheld *Withheld
 }
 
 // Error names the first few of the files.
 func (o *Obstacle) Error() string {
+	if o.Withheld != nil {
+		return o.Withheld.String()
+	}
 	if len(o.Files) == 0 {
 		return fmt.Sprintf("%s: %s", o.Dir, firstLine(strings.TrimPrefix(o.Said, "error: ")))
 	}
@@ -38,7 +44,31 @@ func (o *Obstacle) Error() string {
 //
 // Files in the way that are already as the commit has them are no obstacle: a git that
 // was killed on this very way has left them so.
+//
+// Nor does it bring in files with a filter that must not run (Git.Filters): they would
+// stand there as the filter has stored them.
 func (r *Repo) Advance(ctx context.Context, commit string) error {
+	brought, err := r.brings(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if brought != nil {
+		return &Obstacle{Dir: r.Top, Files: brought.Files, Withheld: brought}
+	}
+	return r.follow(ctx, commit)
+}
+
+// Follow is Advance for a copy that Add has made: files with a filter that must not run
+// are left out, as they were by Add.
+func (r *Repo) Follow(ctx context.Context, commit string) error {
+	if err := r.follow(ctx, commit); err != nil {
+		return err
+	}
+	return r.withhold(ctx)
+}
+
+// follow is what both have in common.
+func (r *Repo) follow(ctx context.Context, commit string) error {
 	err := r.advance(ctx, commit)
 	var way *Obstacle
 	if !errors.As(err, &way) || len(way.Files) == 0 {
@@ -69,9 +99,7 @@ func (r *Repo) takeUp(ctx context.Context, commit string, files []string) (same 
 		}
 		fmt.Fprintf(&entries, "%s %s\t%s\x00", mode, id, file)
 	}
-	_, err = run(ctx, call{
-		args: []string{"update-index", "-z", "--index-info"}, dir: r.Top, stdin: []byte(entries.String()), plain: true,
-	})
+	_, err = r.guarded(ctx, call{args: []string{"update-index", "-z", "--index-info"}, stdin: []byte(entries.String())})
 	return err == nil, err
 }
 
@@ -114,6 +142,9 @@ func (r *Repo) Detach(ctx context.Context, path, commit string) error {
 	r.adding.Lock()
 	defer r.adding.Unlock()
 	_, err := r.run(ctx, "worktree", "add", "--quiet", "--detach", path, commit)
+	if err == nil {
+		return r.withholdAt(ctx, path)
+	}
 	var f *Failure
 	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") {
 		return fmt.Errorf("%w: %w", ErrTaken, err)
@@ -128,16 +159,16 @@ func (r *Repo) Switch(ctx context.Context, commit string) error {
 	if _, err := r.run(ctx, "checkout", "--quiet", "--force", "--detach", commit, "--"); err != nil {
 		return err
 	}
-	_, err := r.run(ctx, "clean", "--quiet", "-d", "--force", "--force")
-	return err
+	if _, err := r.run(ctx, "clean", "--quiet", "-d", "--force", "--force"); err != nil {
+		return err
+	}
+	return r.withhold(ctx)
 }
 
 // Entry is what a commit has at a path: git's file mode and the id of the content;
 // both are empty if it has nothing there.
 func (r *Repo) Entry(ctx context.Context, rev, path string) (mode, id string, err error) {
-	out, err := run(ctx, call{
-		args: []string{"ls-tree", "-z", "--full-tree", rev, "--", path}, dir: r.Top, plain: true,
-	})
+	out, err := r.git.run(ctx, call{args: []string{"ls-tree", "-z", "--full-tree", rev, "--", path}, dir: r.Top})
 	if err != nil {
 		return "", "", err
 	}

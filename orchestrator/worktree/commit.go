@@ -29,7 +29,7 @@ func (r *Repo) CommitTree(ctx context.Context, c Commit) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find out who commits: %w", err)
 	}
-	out, err := run(ctx, call{args: args, dir: r.Top, env: env, stdin: []byte(c.Message), plain: true})
+	out, err := r.git.run(ctx, call{args: args, dir: r.Top, env: env, stdin: []byte(c.Message)})
 	return line(out), err
 }
 
@@ -96,7 +96,7 @@ func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (st
 	}
 	from := cmp.Or(head.Commit, zero)
 	why := "covey: " + line([]byte(message))
-	if _, err := r.plain(ctx, "update-ref", "--create-reflog", "-m", why, ref, commit, from); err != nil {
+	if _, err := r.run(ctx, "update-ref", "--create-reflog", "-m", why, ref, commit, from); err != nil {
 		return "", fmt.Errorf("move %s to the new commit: %w", ref, err)
 	}
 	return commit, nil
@@ -130,11 +130,19 @@ func (r *Repo) keep(ctx context.Context, head Head, message string, author Perso
 // Rescue sets a new reference, such as "refs/covey/rescue/crew/ana/1", to a commit
 // that holds what lies in the working copy and, below it, what it is on. Neither
 // its files nor its branch are touched. It returns the commit. It fails if the copy
-// has something that no commit can hold (State.Beyond).
+// has something that no commit can hold (State.Beyond, State.Withheld).
 func (r *Repo) Rescue(ctx context.Context, ref, message string) (string, error) {
 	head, err := r.Head(ctx)
 	if err != nil {
 		return "", err
+	}
+	state, err := r.State(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	if len(state.Withheld) > 0 {
+		return "", fmt.Errorf("%s holds files that no commit may take: %s",
+			r.Top, strings.Join(state.Withheld, ", "))
 	}
 	commit, err := r.keep(ctx, head, message, Person{})
 	if err != nil {

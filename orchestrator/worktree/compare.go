@@ -115,7 +115,7 @@ func (r *Repo) Tracked(ctx context.Context, rev, folder string) (bool, error) {
 	if folder != "" {
 		args = append(args, folder+"/")
 	}
-	out, err := run(ctx, call{args: args, dir: r.Top, plain: true})
+	out, err := r.git.run(ctx, call{args: args, dir: r.Top})
 	return len(out) > 0, err
 }
 
@@ -130,8 +130,8 @@ func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, er
 	for _, path := range paths {
 		list.WriteString("./" + path + "\x00") // "./" lets no name begin like a pattern
 	}
-	out, err := run(ctx, call{
-		args: []string{"check-ignore", "-z", "--stdin"}, dir: r.Dir, plain: true,
+	out, err := r.git.run(ctx, call{
+		args: []string{"check-ignore", "-z", "--stdin"}, dir: r.Dir,
 		env:   []string{"GIT_LITERAL_PATHSPECS=0"}, // which this command refuses
 		stdin: []byte(list.String()),
 	})
@@ -147,7 +147,7 @@ func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, er
 
 // Size is how many bytes the files of a commit take, written out.
 func (r *Repo) Size(ctx context.Context, commit string) (int64, error) {
-	out, err := run(ctx, call{args: []string{"ls-tree", "-r", "-l", "-z", commit}, dir: r.Top, plain: true})
+	out, err := r.git.run(ctx, call{args: []string{"ls-tree", "-r", "-l", "-z", commit}, dir: r.Top})
 	var sum int64
 	for _, entry := range fields(out) { // "100644 blob <id>    1234\tpath"; a submodule has "-" for its size
 		about, _, _ := strings.Cut(entry, "\t")

@@ -76,6 +76,9 @@ func (r *Repo) add(ctx context.Context, n New) error {
 	defer r.adding.Unlock()
 	_, err := r.run(ctx, "worktree", "add", "--quiet", n.Path, n.Branch)
 	if err == nil {
+		err = r.withholdAt(ctx, n.Path)
+	}
+	if err == nil {
 		return nil
 	}
 	// What was cut off is half a copy: git would list it, and refuse its branch to

@@ -7,7 +7,9 @@
 // configuration names never runs: hooks, file watchers, filters, drivers,
 // signers. Whoever can write a file in a workspace can write it there, and
 // nobody has trusted it (ADVERSARIAL.md 47). What the user has set up for all
-// repositories, such as the filter of LFS, does run. Nothing is fetched.
+// repositories, such as the filter of LFS, does run, hooks excepted. Files with
+// a filter that must not run are neither committed nor checked out, because a
+// filter that is skipped may be one that encrypts. Nothing is fetched.
 //
 // The package changes nothing that it was not told to. It never touches the
 // stash, which all working copies of a repository share, and reads the state of a

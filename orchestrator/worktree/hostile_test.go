@@ -7,62 +7,171 @@ import (
 	"testing"
 )
 
-// TestHostileSettings is attack 47 of ADVERSARIAL.md: whatever a repository's own
-// configuration names, nothing of it runs.
-func TestHostileSettings(t *testing.T) {
-	r := newRepo(t)
-	trap := filepath.Join(folder(t), "ran")
-	bad := filepath.Join(folder(t), "bad")
-	must(t, os.WriteFile(bad, []byte("#!/bin/sh\necho \"$0 $*\" >>'"+trap+"'\ncat\nexit 0\n"), 0o755))
-	arm := `
-		git config core.fsmonitor BAD; git config core.sshCommand BAD; git config core.editor BAD; git config core.pager BAD
-		git config core.askPass BAD; git config credential.helper '!BAD'; git config gpg.program BAD; git config commit.gpgSign true
-		git config diff.external BAD; git config diff.d.command BAD; git config diff.d.textconv BAD
-		git config merge.m.driver 'BAD %O %A %B'; git config filter.f.clean BAD; git config filter.f.smudge BAD
-		git config filter.g.process BAD; git config filter.g.required true; git config 'filter.a=b.clean' BAD; git config 'filter.a=b.smudge' BAD
-		git config filter.i.clean BAD
-		git config core.alternateRefsCommand BAD; git config uploadpack.packObjectsHook BAD; git config gc.recentObjectsHook BAD
-		git config gc.auto 1; git config gc.autoDetach false; git config sequence.editor BAD; git config interactive.diffFilter BAD
-		git config extensions.worktreeConfig true; git config --worktree filter.w.clean BAD; git config --worktree filter.w.smudge BAD
-		mkdir -p hooks; for h in post-checkout pre-commit commit-msg post-commit reference-transaction post-index-change post-merge pre-auto-gc; do
-			cp BAD hooks/$h; cp BAD .git/hooks/$h; done
-		git config core.hooksPath "$PWD/hooks"`
-	attrs := `*.f filter=f diff=d merge=m
-*.g filter=g
-*.w filter=w
-*.ab filter=a=b
-`
-	sh(t, r.Top, `printf '`+strings.ReplaceAll(attrs, "\n", `\n`)+`' >.gitattributes; for x in f g w ab; do echo 1 >x.$x; done; git add -A; git commit -qm attrs`)
-	sh(t, r.Top, `git checkout -q -b other; echo 2 >x.f; git commit -qam other; git checkout -q main; echo 3 >x.f; git commit -qam main`)
-	sh(t, r.Top, strings.ReplaceAll(arm, "BAD", bad))
-	r = open(t, r.Top)
-	ana := add(t, r, "covey/crew/ana")
-	if !exists(ana.Top, "x.g") {
-		t.Error("a required filter that must not run keeps its file out")
-	}
-	for _, c := range []*Repo{r, ana} {
-		must(t, os.WriteFile(filepath.Join(c.Top, "x.f"), []byte("4\n"), 0o600))
-		must(t, os.WriteFile(filepath.Join(c.Top, "x.ab"), []byte("4\n"), 0o600))
-		must(t, os.WriteFile(filepath.Join(c.Top, "x.w"), []byte("4\n"), 0o600))
-		state(t, c)
-	}
+// withEachGit runs a test with the git of the machine, and with the newer one in the
+// folder that COVEY_NEW_GIT names: .ci/run sets it, since git 2.54 has hooks that
+// configuration names, which no folder of hooks switches off.
+func withEachGit(t *testing.T, test func(t *testing.T)) {
+	t.Run("installed", test)
+	t.Run("newer", func(t *testing.T) {
+		dir := os.Getenv("COVEY_NEW_GIT")
+		if dir == "" {
+			t.Skip("COVEY_NEW_GIT names no folder with a git of 2.54 or newer")
+		}
+		t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		if v, err := (Git{}).Require(t.Context()); err != nil || v.before(Version{2, 54}) {
+			t.Fatalf("git of COVEY_NEW_GIT: %v, %v", v, err)
+		}
+		test(t)
+	})
+}
+
+// trap is a program that notes that it ran, and the file that it notes it in.
+func trap(t *testing.T) (program, note string) {
+	t.Helper()
+	program, note = filepath.Join(folder(t), "bad"), filepath.Join(folder(t), "ran")
+	must(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$0 $*\" >>'"+note+"'\ncat\nexit 0\n"), 0o755))
+	return program, note
+}
+
+// useAll does with a repository and a copy of it whatever covey does. Files x.* have
+// filters that must not run.
+func useAll(t *testing.T, r *Repo) {
+	t.Helper()
 	ctx := t.Context()
+	ana := add(t, r, "covey/crew/ana")
+	for _, c := range []*Repo{r, ana} {
+		for _, name := range []string{"x.f", "x.ab", "x.w", "x.g"} {
+			must(t, os.WriteFile(filepath.Join(c.Top, name), []byte("4\n"), 0o600))
+		}
+		state(t, c)
+		_, err := c.Differing(ctx, filepath.Join(folder(t), "index"), "HEAD")
+		must(t, err)
+	}
 	_, err := ana.Dirty(ctx)
-	must(t, err)
-	_, err = ana.Rescue(ctx, "refs/covey/rescue/1", "rescue")
 	must(t, err)
 	_, err = ana.CommitAll(ctx, "all", Person{})
 	must(t, err)
+	if _, err := ana.Rescue(ctx, "refs/covey/rescue/1", "rescue"); err == nil {
+		t.Error("files that no commit may take were rescued")
+	}
 	_, err = r.Diff(ctx, "main", "other", DiffOptions{})
 	must(t, err)
 	if m, err := r.Merge(ctx, "main", "other"); err != nil || len(m.Conflicts) != 1 {
 		t.Errorf("a merge driver that must not run: %+v, %v", m, err)
 	}
-	must(t, r.Remove(ctx, ana.Top))
-	must(t, r.Move(ctx, "refs/heads/z", Step{To: sh(t, r.Top, "git -c core.hooksPath=/dev/null rev-parse main"), Why: "x"}))
-	if exists(trap) {
-		t.Errorf("it ran: %s", read(t, trap))
+	tip := sh(t, r.Top, "git -c core.hooksPath=/dev/null rev-parse main")
+	scratch := filepath.Join(folder(t), "scratch")
+	must(t, r.Detach(ctx, scratch, tip))
+	must(t, open(t, scratch).Switch(ctx, "other"))
+	must(t, open(t, scratch).Follow(ctx, "other"))
+	for _, top := range []string{ana.Top, scratch} {
+		must(t, r.Discard(ctx, top))
 	}
+	must(t, r.Move(ctx, "refs/heads/z", Step{To: tip, Why: "x"}))
+	must(t, r.Move(ctx, "refs/heads/z", Step{From: tip, Why: "x"}))
+}
+
+// newFiltered is a repository with files whose attributes name filters and drivers, and
+// with a branch "other" that conflicts with main.
+func newFiltered(t *testing.T) *Repo {
+	t.Helper()
+	r := newRepo(t)
+	sh(t, r.Top, `printf '*.f filter=f diff=d merge=m\n*.g filter=g\n*.w filter=w\n*.ab filter=a=b\n' >.gitattributes
+		for x in f g w ab; do echo 1 >x.$x; done; git add -A; git commit -qm attrs
+		git checkout -q -b other; echo 2 >x.f; git commit -qam other; git checkout -q main; echo 3 >x.f; git commit -qam main`)
+	return r
+}
+
+// hooksInConfig has every hook that there is run BAD (git 2.54).
+const hooksInConfig = `
+	for e in applypatch-msg post-checkout post-commit post-index-change post-merge post-rewrite pre-auto-gc pre-commit \
+		pre-merge-commit prepare-commit-msg commit-msg reference-transaction; do git config --add hook.evil.event $e; done
+	git config hook.evil.command BAD; git config hook.evil.enabled true; git config 'hook.a=b.event' reference-transaction
+	git config 'hook.a=b.command' BAD
+`
+
+// TestHostileSettings is attack 47 of ADVERSARIAL.md: whatever a repository's own
+// configuration names, nothing of it runs.
+func TestHostileSettings(t *testing.T) {
+	arm := `
+		git config core.fsmonitor BAD; git config core.sshCommand BAD; git config core.editor BAD; git config core.pager BAD
+		git config core.askPass BAD; git config credential.helper '!BAD'; git config gpg.program BAD; git config commit.gpgSign true
+		git config diff.external BAD; git config diff.d.command BAD; git config diff.d.textconv BAD; git config pager.diff BAD
+		git config merge.m.driver 'BAD %O %A %B'; git config filter.f.clean BAD; git config filter.f.smudge BAD
+		git config filter.g.process BAD; git config filter.g.required true; git config 'filter.a=b.clean' BAD; git config 'filter.a=b.smudge' BAD
+		git config alias.status '!BAD'; git config alias.worktree '!BAD'; git config submodule.recurse true
+		git config core.alternateRefsCommand BAD; git config uploadpack.packObjectsHook BAD; git config gc.recentObjectsHook BAD
+		git config gc.auto 1; git config gc.autoDetach false; git config sequence.editor BAD; git config interactive.diffFilter BAD
+		git config extensions.worktreeConfig true; git config --worktree filter.w.clean BAD; git config --worktree filter.w.smudge BAD
+		mkdir -p hooks; for h in post-checkout pre-commit commit-msg post-commit reference-transaction post-index-change post-merge pre-auto-gc; do
+			cp BAD hooks/$h; cp BAD .git/hooks/$h; done
+		git config core.hooksPath "$PWD/hooks"` + hooksInConfig
+	// Where git is run the included files do not count; in working copies they do.
+	included := `printf '[filter "f"]\n clean=BAD\n smudge=BAD\n' >.git/more
+		printf '[include]\n path = deeper\n' >.git/some
+		printf '[filter "g"]\n process=BAD\n required\n[core]\n fsmonitor=BAD\n hooksPath=hooks\n[hook "x"]\n command=BAD\n event=post-checkout\n event=reference-transaction\n' >.git/deeper
+		git config 'includeIf.gitdir:**/worktrees/**.path' more; git config 'includeIf.onbranch:covey/**.path' "$PWD/.git/some"`
+	withEachGit(t, func(t *testing.T) {
+		for name, script := range map[string]string{"settings": arm, "included": included} {
+			t.Run(name, func(t *testing.T) {
+				bad, ran := trap(t)
+				r := newFiltered(t)
+				sh(t, r.Top, strings.ReplaceAll(script, "BAD", bad))
+				useAll(t, open(t, r.Top))
+				if exists(ran) {
+					t.Errorf("it ran: %s", read(t, ran))
+				}
+			})
+		}
+	})
+}
+
+// TestHostileCopy: a member that writes the configuration of its own working copy, or of
+// one that another member has, has nothing run.
+func TestHostileCopy(t *testing.T) {
+	withEachGit(t, func(t *testing.T) {
+		bad, ran := trap(t)
+		r := newFiltered(t)
+		ana, ben := add(t, r, "covey/crew/ana"), add(t, r, "covey/crew/ben")
+		sh(t, ana.Top, strings.ReplaceAll(`git config extensions.worktreeConfig true
+			git config --worktree filter.f.clean BAD; git config --worktree filter.f.smudge BAD; git config --worktree core.fsmonitor BAD
+			git config --worktree hook.x.command BAD; git config --worktree hook.x.event reference-transaction
+			git config --worktree --add hook.x.event post-index-change`, "BAD", bad))
+		ctx := t.Context()
+		for _, c := range []*Repo{ana, ben} {
+			must(t, os.WriteFile(filepath.Join(c.Top, "x.f"), []byte("4\n"), 0o600))
+			must(t, os.WriteFile(filepath.Join(c.Top, "b"), []byte("4\n"), 0o600))
+			_, err := c.CommitAll(ctx, "all", Person{})
+			must(t, err)
+			must(t, r.Discard(ctx, c.Top))
+		}
+		if exists(ran) {
+			t.Errorf("it ran: %s", read(t, ran))
+		}
+	})
+}
+
+// TestHostileRemote: an object that is missing is not fetched from where the configuration
+// says, since what fetches may be a program.
+func TestHostileRemote(t *testing.T) {
+	withEachGit(t, func(t *testing.T) {
+		bad, ran := trap(t)
+		r := newRepo(t)
+		sh(t, r.Top, strings.ReplaceAll(`git config core.repositoryFormatVersion 1; git config extensions.partialClone origin
+			git config remote.origin.url 'ext::BAD %S'; git config remote.origin.promisor true; git config protocol.ext.allow always
+			git config remote.other.promisor true; git config remote.other.url 'ssh://x/y'; git config core.sshCommand BAD
+			git config protocol.ssh.allow always; git config protocol.allow always
+			rm -f .git/objects/$(git rev-parse HEAD:a | sed 's|^..|&/|')`, "BAD", bad))
+		if _, err := r.File(t.Context(), "HEAD", "a"); err == nil {
+			t.Error("a file whose content is gone was read")
+		}
+		if err := r.Add(t.Context(), New{Path: filepath.Join(folder(t), "copy"), Branch: "b", Base: "HEAD"}); err == nil {
+			t.Error("a copy was made without the content of a file")
+		}
+		if exists(ran) {
+			t.Errorf("it ran: %s", read(t, ran))
+		}
+	})
 }
 
 // TestHostileSubmodule: git runs itself in submodules, by their own settings.
@@ -121,7 +230,7 @@ func TestStashIsLeftAlone(t *testing.T) {
 func TestGitSeesNoSecrets(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "secret")
 	t.Setenv("GIT_EXTERNAL_DIFF", "evil")
-	out, err := once(t.Context(), call{args: []string{"-c", "alias.env=!env", "env"}, dir: newRepo(t).Top})
+	out, err := Git{}.once(t.Context(), call{args: []string{"-c", "alias.env=!env", "env"}, dir: newRepo(t).Top})
 	said := string(out)
 	if err != nil || strings.Contains(said, "secret") || strings.Contains(said, "evil") || !strings.Contains(said, "GIT_NO_LAZY_FETCH=1") {
 		t.Errorf("git sees %s, %v", out, err)

@@ -49,7 +49,7 @@ func newRepo(t testing.TB) *Repo {
 
 func open(t testing.TB, dir string) *Repo {
 	t.Helper()
-	r, err := Open(t.Context(), dir)
+	r, err := Git{}.Open(t.Context(), dir)
 	must(t, err)
 	return r
 }

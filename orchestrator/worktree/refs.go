@@ -140,7 +140,7 @@ func (r *Repo) Move(ctx context.Context, ref string, step Step) error {
 	if step.To == "" {
 		args = []string{"update-ref", "-m", step.Why, "-d", ref, from}
 	}
-	_, err := r.plain(ctx, args...)
+	_, err := r.run(ctx, args...)
 	var f *Failure
 	if errors.As(err, &f) && f.Code > 0 && moved(f.Stderr) {
 		return fmt.Errorf("%w: %s: %s", ErrMoved, ref, firstLine(f.Stderr))

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Repo is a repository, seen from one of its working copies. Make it with Open.
+// Repo is a repository, seen from one of its working copies. Make it with Git.Open.
 type Repo struct {
 	Dir    string // the folder that was opened; absolute, without links
 	Top    string // the working copy's first folder; absolute, without links
@@ -21,6 +21,7 @@ type Repo struct {
 	Shallow        bool // its history is cut off
 	Sparse         bool // its files are not all written out
 
+	git    Git
 	adding *sync.Mutex
 }
 
@@ -41,8 +42,8 @@ func (v Version) before(o Version) bool {
 
 // Require finds out which git is installed. The error wraps ErrNoGit if there is
 // none, or one that is too old; the version is right then too.
-func Require(ctx context.Context) (Version, error) {
-	out, err := once(ctx, call{args: []string{"version"}, dir: "."})
+func (g Git) Require(ctx context.Context) (Version, error) {
+	out, err := g.once(ctx, call{args: []string{"version"}, dir: "."})
 	if err != nil {
 		return Version{}, err
 	}
@@ -72,12 +73,12 @@ func parseVersion(text string) (Version, bool) {
 // Open finds the repository that a folder lies in. The error wraps ErrNoRepo if
 // there is none, if it has no working copy, or if its configuration says that its
 // working copy is somewhere else.
-func Open(ctx context.Context, dir string) (*Repo, error) {
+func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open a repository: %w", err)
 	}
-	r := &Repo{Dir: real, adding: &sync.Mutex{}}
+	r := &Repo{Dir: real, git: g, adding: &sync.Mutex{}}
 	out, err := r.plain(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree",
 		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir")
 	var f *Failure
@@ -125,7 +126,7 @@ func (r *Repo) locate(ctx context.Context) error {
 // At is the same repository seen from the first folder of another of its working
 // copies, such as one that Add made.
 func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
-	other, err := Open(ctx, top)
+	other, err := r.git.Open(ctx, top)
 	if err != nil {
 		return nil, err
 	}
@@ -136,14 +137,25 @@ func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
 	return other, nil
 }
 
-// plain runs a command of git that reads no files' content.
+// plain runs a command of git that changes nothing and reads no files' content.
 func (r *Repo) plain(ctx context.Context, args ...string) ([]byte, error) {
-	return run(ctx, call{args: args, dir: r.Dir, plain: true})
+	return r.git.run(ctx, call{args: args, dir: r.Dir})
 }
 
 // run runs any other command of git, in the working copy's first folder.
 func (r *Repo) run(ctx context.Context, args ...string) ([]byte, error) {
-	return run(ctx, call{args: args, dir: r.Top, limit: slow})
+	return r.guarded(ctx, call{args: args, limit: slow})
+}
+
+// guarded is run with more that can be said of the call.
+func (r *Repo) guarded(ctx context.Context, c call) ([]byte, error) {
+	if c.dir = r.Top; c.guard == nil {
+		var err error
+		if c.guard, err = r.guard(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.git.run(ctx, c)
 }
 
 // firstLine is the first line of a text without git's own "fatal: ".

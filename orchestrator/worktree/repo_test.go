@@ -28,7 +28,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%q: %v %v, want %v", text, got, ok, want)
 		}
 	}
-	if v, err := Require(t.Context()); err != nil || v.before(oldest) {
+	if v, err := (Git{}).Require(t.Context()); err != nil || v.before(oldest) {
 		t.Errorf("the installed git: %v, %v", v, err)
 	}
 	if !(Version{2, 9}).before(oldest) || !(Version{1, 99}).before(oldest) || (Version{3, 0}).before(oldest) {
@@ -39,10 +39,10 @@ func TestVersions(t *testing.T) {
 func TestNoGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	want := "git cannot be used: there is no git program in PATH; install git"
-	if _, err := Require(t.Context()); !errors.Is(err, ErrNoGit) || err.Error() != want {
+	if _, err := (Git{}).Require(t.Context()); !errors.Is(err, ErrNoGit) || err.Error() != want {
 		t.Errorf("Require without git: %v, want %s", err, want)
 	}
-	if _, err := Open(t.Context(), t.TempDir()); !errors.Is(err, ErrNoGit) {
+	if _, err := (Git{}).Open(t.Context(), t.TempDir()); !errors.Is(err, ErrNoGit) {
 		t.Errorf("Open without git: %v", err)
 	}
 }
@@ -51,7 +51,7 @@ func TestOldGit(t *testing.T) {
 	bin := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\necho git version 2.30.1\n"), 0o755))
 	t.Setenv("PATH", bin)
-	v, err := Require(t.Context())
+	v, err := Git{}.Require(t.Context())
 	if !errors.Is(err, ErrNoGit) || v != (Version{2, 30}) || !strings.Contains(err.Error(), "2.38 or newer") {
 		t.Errorf("%v, %v", v, err)
 	}
@@ -89,11 +89,11 @@ func TestOpenRefuses(t *testing.T) {
 	for what, dir := range map[string]string{
 		"no repository": plain, "bare": bare, "inside .git": filepath.Join(newRepo(t).Top, ".git"), "a working copy elsewhere": astray,
 	} {
-		if r, err := Open(t.Context(), dir); !errors.Is(err, ErrNoRepo) {
+		if r, err := (Git{}).Open(t.Context(), dir); !errors.Is(err, ErrNoRepo) {
 			t.Errorf("%s: %+v, %v", what, r, err)
 		}
 	}
-	if _, err := Open(t.Context(), filepath.Join(plain, "missing")); err == nil {
+	if _, err := (Git{}).Open(t.Context(), filepath.Join(plain, "missing")); err == nil {
 		t.Error("a folder that is not there was opened")
 	}
 }
@@ -201,7 +201,7 @@ func TestContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	because := errors.New("the team ends")
 	cancel(because)
-	if _, err := Open(ctx, newRepo(t).Top); !errors.Is(err, because) {
+	if _, err := (Git{}).Open(ctx, newRepo(t).Top); !errors.Is(err, because) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"context"
 	"path"
 	"slices"
 	"strconv"
@@ -10,6 +9,14 @@ import (
 
 // setting is a git setting that outranks what stands in files.
 type setting struct{ key, value string }
+
+// hookEvents are the hooks that the commands of this package could run. Those that a
+// configuration names are switched off one by one as well (guard); this holds also for
+// one that is written between the look at it and the call.
+var hookEvents = [...]string{
+	"post-checkout", "post-index-change", "post-merge", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
+	"reference-transaction", "pre-auto-gc", "pre-commit", "post-commit", "post-rewrite", "fsmonitor-watchman",
+}
 
 // calm are options of every call: git runs nothing beside what it was asked for,
 // and what it finds out depends on the files alone. On the command line, because
@@ -34,63 +41,19 @@ func calm() []string {
 		{"diff.submodule", "short"},
 		{"diff.noprefix", "false"},
 		{"diff.mnemonicPrefix", "false"},
-		{"protocol.allow", "never"},
+		{"protocol.allow", "never"}, // GIT_ALLOW_PROTOCOL outranks a single protocol that is allowed
 		{"branch.autoSetupMerge", "false"},
 		{"core.logAllRefUpdates", "true"}, // the way back from a mistake
+	}
+	// Hooks that configuration names run beside those of core.hooksPath (git 2.54).
+	for _, event := range hookEvents {
+		settings = append(settings, setting{"hook." + event + ".enabled", "false"})
 	}
 	var options []string
 	for _, s := range settings {
 		options = append(options, "-c", s.key+"="+s.value)
 	}
 	return options
-}
-
-// disarm are settings against the programs that the repository's own configuration
-// names for filters and drivers: its files say which of them apply. It is read
-// anew each time, for it can have been written since.
-//
-// Only the scopes that lie in the repository count. What the user has in the global file
-// is the user's own choice, and large-file filters from there have to work.
-func disarm(ctx context.Context, dir string) ([]setting, error) {
-	out, err := once(ctx, call{
-		args: []string{"config", "--show-scope", "--name-only", "-z", "--list"}, dir: dir,
-	})
-	if err != nil {
-		return nil, err
-	}
-	against := []setting{}
-	listed := fields(out) // scope, key, scope, key, …
-	for i := 0; i+1 < len(listed); i += 2 {
-		if scope, key := listed[i], listed[i+1]; scope == "local" || scope == "worktree" {
-			if value, armed := harmless(key); armed {
-				against = append(against, setting{key, value})
-			}
-		}
-	}
-	return against, nil
-}
-
-// harmless is the value with which a setting runs nothing, if it can run
-// something. A filter without a program leaves content as it is. A merge driver
-// without one would take one side silently; one that fails makes a conflict.
-//
-// The names in between (filter.NAME.clean) are anybody's and may hold dots, hence the
-// last dot counts.
-func harmless(key string) (value string, armed bool) {
-	section, rest, _ := strings.Cut(key, ".")
-	dot := strings.LastIndexByte(rest, '.')
-	if dot < 0 {
-		return "", false
-	}
-	switch section + "." + rest[dot+1:] {
-	case "filter.clean", "filter.smudge", "filter.process", "diff.command", "diff.textconv":
-		return "", true
-	case "filter.required":
-		return "false", true
-	case "merge.driver":
-		return "false", true
-	}
-	return "", false
 }
 
 // settingsEnv hands settings with keys of others' making to git. On the command
@@ -123,7 +86,8 @@ func environment(environ []string) []string {
 	return append(env,
 		"LC_ALL=C", // its messages are read
 		"GIT_OPTIONAL_LOCKS=0",
-		"GIT_NO_LAZY_FETCH=1",
+		"GIT_NO_LAZY_FETCH=1",     // git before 2.44 does not know it
+		"GIT_ALLOW_PROTOCOL=none", // nothing is fetched, whatever protocol.ext.allow says
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_LITERAL_PATHSPECS=1", // a file may be called ':(top)x' or '*'
 		"GIT_EDITOR=false",

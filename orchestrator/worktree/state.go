@@ -19,6 +19,10 @@ type State struct {
 	// Beyond are the paths below Top of what lies there and is in no tree: folders that
 	// are repositories of their own.
 	Beyond []string
+	// Withheld are the paths below Top of what lies there changed or new and is not in
+	// Tree, which has the last commit's file or none: they have a filter that must not
+	// run, and without it a secret could be committed in plain text (Git.Filters).
+	Withheld []string
 }
 
 // State takes down what lies in the working copy. Neither its files nor its index
@@ -48,32 +52,31 @@ func (r *Repo) State(ctx context.Context, index string) (State, error) {
 			return State{}, err
 		}
 	}
-	beyond, err := w.update(ctx)
+	beyond, withheld, err := w.update(ctx)
 	if err != nil {
 		return State{}, err
 	}
 	out, err := w.git(ctx, nil, "write-tree")
-	return State{Tree: line(out), Beyond: beyond}, err
+	r.tell(w.guard, withheld)
+	return State{Tree: line(out), Beyond: beyond, Withheld: withheld}, err
 }
 
 // writer brings an index up to what lies in a working copy.
 type writer struct {
 	repo  *Repo
 	index string
-	armed []setting
+	guard *guard
 }
 
 // writer looks once at the settings against which it must be on its guard.
 func (r *Repo) writer(ctx context.Context, index string) (writer, error) {
-	armed, err := disarm(ctx, r.Top)
-	return writer{repo: r, index: index, armed: armed}, err
+	guard, err := r.guard(ctx)
+	return writer{repo: r, index: index, guard: guard}, err
 }
 
 // git runs git with the writer's index.
 func (w writer) git(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
-	return run(ctx, call{
-		args: args, dir: w.repo.Top, index: w.index, stdin: stdin, limit: slow, armed: w.armed,
-	})
+	return w.repo.guarded(ctx, call{args: args, index: w.index, stdin: stdin, limit: slow, guard: w.guard})
 }
 
 // begin makes the index that of the commit that the copy is on. What it knows of
@@ -107,14 +110,14 @@ func (w writer) begin(ctx context.Context) error {
 //
 // Removals go first, so that where a file has become a folder, or the other way round,
 // the old entry is gone when the new one comes.
-func (w writer) update(ctx context.Context) (beyond []string, err error) {
+func (w writer) update(ctx context.Context) (beyond, withheld []string, err error) {
 	gone, changed, err := w.differing(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	more, err := w.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, path := range fields(more) {
 		if folder, nested := strings.CutSuffix(path, "/"); nested {
@@ -125,7 +128,10 @@ func (w writer) update(ctx context.Context) (beyond []string, err error) {
 	}
 	staged, err := w.staged(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if gone, changed, withheld, err = w.leaveOut(ctx, gone, append(changed, staged...)); err != nil {
+		return nil, nil, err
 	}
 	var removals bytes.Buffer
 	for _, path := range gone {
@@ -133,17 +139,17 @@ func (w writer) update(ctx context.Context) (beyond []string, err error) {
 	}
 	if removals.Len() > 0 {
 		if _, err := w.git(ctx, removals.Bytes(), "update-index", "-z", "--index-info"); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if changed = append(changed, staged...); len(changed) == 0 {
-		return beyond, nil
+	if len(changed) == 0 {
+		return beyond, withheld, nil
 	}
 	slices.Sort(changed)
 	list := strings.Join(slices.Compact(changed), "\x00") + "\x00"
 	_, err = w.git(ctx, []byte(list), "update-index", "--add", "--remove", "--replace",
 		"--ignore-skip-worktree-entries", "-z", "--stdin")
-	return beyond, err
+	return beyond, withheld, err
 }
 
 // differing lists the files of the index that are gone from the disk, and those
@@ -168,10 +174,8 @@ func (w writer) staged(ctx context.Context) ([]string, error) {
 	if w.repo.Sparse { // it began with that index
 		return nil, nil
 	}
-	out, err := run(ctx, call{
-		args:  []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"},
-		dir:   w.repo.Top,
-		armed: w.armed,
+	out, err := w.repo.guarded(ctx, call{
+		args: []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}, guard: w.guard,
 	})
 	if err != nil {
 		return nil, err

@@ -8,33 +8,44 @@ import (
 	"testing"
 )
 
-// TestHarmless: every setting that could run a program of the repository's choice
-// is answered, under any name, and settings that run nothing are left alone.
-func TestHarmless(t *testing.T) {
+// TestGuardAgainst: every setting that could run a program of the repository's choice
+// is answered, under any name, and settings that run nothing are left alone. What the
+// user has under the same name counts.
+func TestGuardAgainst(t *testing.T) {
+	lfs := Filter{Name: "lfs", Clean: "lfs clean", Smudge: "lfs smudge", Required: true}
 	for _, test := range []struct {
-		key, value string
-		armed      bool
+		name       string
+		outer, own []entry
+		want       string // settings, then what is forbidden
 	}{
-		{"filter.lfs.clean", "", true},
-		{"filter.lfs.smudge", "", true},
-		{"filter.lfs.process", "", true},
-		{"filter.lfs.required", "false", true},
-		{"filter.a.b=c.clean", "", true}, // names may hold dots and equals signs
-		{"filter..clean", "", true},
-		{"diff.png.command", "", true},
-		{"diff.png.textconv", "", true},
-		{"merge.ours.driver", "false", true}, // one that fails makes a conflict; one that is empty loses a side
-		{"diff.png.binary", "", false},
-		{"merge.ours.name", "", false},
-		{"merge.conflictstyle", "", false}, // no name between section and key
-		{"filter.clean", "", false},
-		{"core.pager", "", false},
-		{"user.name", "", false},
-		{"", "", false},
-		{".", "", false},
+		{"nothing", nil, []entry{{key: "user.name", value: "x"}, {key: "merge.conflictstyle"}, {key: "filter.clean"}, {key: "core.pager"}, {}, {key: "."},
+			{key: "diff.png.binary", value: "true"}, {key: "merge.ours.name", value: "x"}}, " !"},
+		{"drivers", nil, []entry{{key: "diff.png.command", value: "x"}, {key: "diff.png.textconv", value: "x"}, {key: "merge.ours.driver", value: "x"}},
+			"diff.png.command= diff.png.textconv= merge.ours.driver=false !"},
+		{"drivers of the user", []entry{{key: "diff.png.textconv", value: "mine"}, {key: "merge.ours.driver", value: "mine"}},
+			[]entry{{key: "diff.png.textconv", value: "x"}, {key: "merge.ours.driver", value: "x"}},
+			"diff.png.textconv=mine merge.ours.driver=mine !"},
+		{"hooks of anybody", []entry{{key: "hook.a.command", value: "x"}}, []entry{{key: "hook.b=c.event", value: "post-checkout"}},
+			"hook.a.enabled=false hook.b=c.enabled=false !"},
+		{"a filter", nil, []entry{{key: "filter.a.b=c.clean", value: "x"}},
+			"filter.a.b=c.clean= filter.a.b=c.smudge= filter.a.b=c.required=false filter.a.b=c.process= !a.b=c"},
+		{"a filter without a name", nil, []entry{{key: "filter..smudge", value: "x"}},
+			"filter..clean= filter..smudge= filter..required=false filter..process= !"},
+		{"only required", nil, []entry{{key: "filter.a.required", value: "true"}}, " !"},
+		{"a filter of the user, too", []entry{{key: "filter.up.clean", value: "tr a b"}}, []entry{{key: "filter.up.clean", value: "x"}, {key: "filter.up.required", value: "true"}},
+			"filter.up.clean=tr a b filter.up.smudge= filter.up.required=false !"},
+		{"allowed", nil, []entry{{key: "filter.lfs.clean", value: "another"}},
+			"filter.lfs.clean=lfs clean filter.lfs.smudge=lfs smudge filter.lfs.required=true !"},
+		{"a process beside what is allowed", nil, []entry{{key: "filter.lfs.clean", value: "lfs clean"}, {key: "filter.lfs.process", value: "x"}},
+			"filter.lfs.clean= filter.lfs.smudge= filter.lfs.required=false filter.lfs.process= !lfs"},
 	} {
-		if value, armed := harmless(test.key); value != test.value || armed != test.armed {
-			t.Errorf("%q: %q, %v; want %q, %v", test.key, value, armed, test.value, test.armed)
+		g := guardAgainst(test.outer, test.own, []Filter{lfs})
+		var settings []string
+		for _, s := range g.settings {
+			settings = append(settings, s.key+"="+s.value)
+		}
+		if got := strings.Join(settings, " ") + " !" + strings.Join(g.forbidden, ","); got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", test.name, got, test.want)
 		}
 	}
 }

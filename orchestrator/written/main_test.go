@@ -53,7 +53,7 @@ func grounds(t *testing.T, test func(t *testing.T, g *Ground)) {
 			sh(t, dir, files+"; "+begin)
 			g := &Ground{Dir: dir, Index: filepath.Join(t.TempDir(), "index"), Walk: walker(dir)}
 			if name == "git" {
-				g.Repo, err = worktree.Open(t.Context(), dir)
+				g.Repo, err = worktree.Git{}.Open(t.Context(), dir)
 				must(t, err)
 			}
 			test(t, g)

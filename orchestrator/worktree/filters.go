@@ -1,0 +1,290 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Filter is a filter as a configuration defines it (gitattributes(5)). Without a command
+// it is not defined.
+type Filter struct {
+	Name                   string
+	Clean, Smudge, Process string // command lines
+	Required               bool
+}
+
+// String is the definition for people, in one line.
+func (f Filter) String() string {
+	text := f.Name
+	for _, part := range []struct{ what, command string }{{"clean", f.Clean}, {"smudge", f.Smudge}, {"process", f.Process}} {
+		if part.command != "" {
+			text += fmt.Sprintf(" %s=%q", part.what, part.command)
+		}
+	}
+	if f.Required {
+		text += " required"
+	}
+	return text
+}
+
+// allowed are the filters that may run.
+func (g Git) allowed() []Filter {
+	if g.Filters == nil {
+		return nil
+	}
+	return g.Filters()
+}
+
+// Defined reports whether the filter has a command.
+func (f Filter) Defined() bool { return f.Clean != "" || f.Smudge != "" || f.Process != "" }
+
+// Withheld are files that were left alone because of their filter.
+type Withheld struct {
+	Top     string   // the working copy
+	Files   []string // below it
+	Filters []string // those that only the repository's configuration defines
+}
+
+// String says what was left alone, and the way out.
+func (w Withheld) String() string {
+	const shown = 5
+	list := strings.Join(w.Files[:min(len(w.Files), shown)], ", ")
+	if more := len(w.Files) - shown; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	names := strings.Join(w.Filters, ", ")
+	return fmt.Sprintf("%s in %s: covey neither commits nor checks out these files, because they have a git filter that only the "+
+		"repository's own configuration defines (%s); `git: {filters: [%[3]s]}` in the spec lets covey run it, or define it in your "+
+		"global git configuration", list, w.Top, names)
+}
+
+// FiltersOf reads how the repository's own configuration defines filters, in the order of
+// names. One that it does not define has no command.
+func (r *Repo) FiltersOf(ctx context.Context, names []string) ([]Filter, error) {
+	out, err := r.plain(ctx, "config", "--show-scope", "-z", "--list")
+	if err != nil {
+		return nil, err
+	}
+	var own []entry
+	listed := fields(out)
+	for i := 0; i+1 < len(listed); i += 2 {
+		if listed[i] == "local" || listed[i] == "worktree" {
+			own = append(own, entryOf(listed[i+1]))
+		}
+	}
+	filters := make([]Filter, len(names))
+	for i, name := range names {
+		filters[i] = filterIn(own, name)
+	}
+	return filters, nil
+}
+
+// filterIn is how entries define a filter.
+func filterIn(entries []entry, name string) Filter {
+	of := func(variable string) string { return last(entries, "filter."+name+"."+variable) }
+	return Filter{
+		Name: name, Clean: of("clean"), Smudge: of("smudge"), Process: of("process"),
+		Required: slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(of("required"))) || bare(entries, name),
+	}
+}
+
+// bare reports whether a filter is required by a key without a value, which is true.
+func bare(entries []entry, name string) bool {
+	return slices.ContainsFunc(entries, func(e entry) bool { return e.key == "filter."+name+".required" && e.value == "" })
+}
+
+// filters sets each filter of the repository to what may run: what was allowed, or else
+// what the user or the system has under the same name. Any other is forbidden, and set to
+// a filter that leaves content as it is, for what git must read all the same.
+func (g *guard) filters(outer, own []entry, allowed []Filter) {
+	for _, e := range own {
+		name, variable, ok := e.part("filter")
+		if !ok || variable != "clean" && variable != "smudge" && variable != "process" || slices.Contains(g.forbidden, name) {
+			continue
+		}
+		may := filterIn(outer, name)
+		if i := slices.IndexFunc(allowed, func(f Filter) bool { return f.Name == name }); i >= 0 {
+			may = allowed[i]
+		}
+		// A process cannot be taken back so that the other commands count: an empty one
+		// outranks them. So the repository must not add one to what is allowed.
+		process := slices.ContainsFunc(own, func(e entry) bool { return e.key == "filter."+name+".process" })
+		if !may.Defined() || process && may.Process == "" {
+			g.forbidden = append(g.forbidden, name)
+			may = Filter{Name: name}
+		}
+		key := "filter." + name + "."
+		g.set(key+"clean", may.Clean)
+		g.set(key+"smudge", may.Smudge)
+		g.set(key+"required", fmt.Sprint(may.Required))
+		if may.Process != "" || !may.Defined() {
+			g.set(key+"process", may.Process)
+		}
+	}
+}
+
+// tell passes on that files of a linked working copy were left alone. In the first copy
+// nobody commits: there the user's own git runs the filters.
+func (r *Repo) tell(g *guard, files []string) {
+	if len(files) > 0 && r.GitDir != r.Common && r.git.Withheld != nil {
+		r.git.Withheld(Withheld{Top: r.Top, Files: files, Filters: g.forbidden})
+	}
+}
+
+// leaveOut takes those files out of the lists of gone and changed ones that have a
+// forbidden filter, and lists those of them that are there. It goes by the attributes as
+// they are and as the last commit has them, and by the marks of withhold: what was not
+// checked out is not deleted.
+func (w writer) leaveOut(ctx context.Context, gone, changed []string) (stillGone, stillChanged, withheld []string, err error) {
+	if len(w.guard.forbidden) == 0 || len(gone)+len(changed) == 0 {
+		return gone, changed, nil, nil
+	}
+	out := map[string]bool{}
+	for _, source := range [][]string{nil, {"--cached"}} {
+		if err := w.repo.filtered(ctx, filterQuery{w.guard, w.index, slices.Concat(gone, changed), source}, out); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	marked, err := w.repo.guarded(ctx, call{args: []string{"ls-files", "-t", "-z"}, guard: w.guard})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	left := map[string]bool{}
+	for _, entry := range fields(marked) {
+		if path, ok := strings.CutPrefix(entry, "S "); ok {
+			left[path] = true
+		}
+	}
+	gone = slices.DeleteFunc(gone, func(path string) bool { return out[path] || left[path] })
+	for _, path := range changed {
+		if out[path] {
+			withheld = append(withheld, path)
+		} else {
+			stillChanged = append(stillChanged, path)
+		}
+	}
+	slices.Sort(withheld)
+	return gone, stillChanged, slices.Compact(withheld), nil
+}
+
+// filterQuery asks which of some paths have a forbidden filter.
+type filterQuery struct {
+	guard *guard
+	index string // whose attributes count, besides those on disk; empty: the copy's own
+	paths []string
+	more  []string // options of git check-attr
+}
+
+// filtered marks those of some paths that have a forbidden filter.
+func (r *Repo) filtered(ctx context.Context, q filterQuery, into map[string]bool) error {
+	out, err := r.guarded(ctx, call{
+		args:  append(append([]string{"check-attr"}, q.more...), "-z", "--stdin", "filter"),
+		index: q.index, stdin: []byte(strings.Join(q.paths, "\x00") + "\x00"), guard: q.guard, limit: slow,
+	})
+	listed := fields(out) // path, "filter", its value, …
+	for i := 0; i+2 < len(listed); i += 3 {
+		if slices.Contains(q.guard.forbidden, listed[i+2]) {
+			into[listed[i]] = true
+		}
+	}
+	return err
+}
+
+// withhold takes the files that have a forbidden filter out of a copy that git has just
+// written out, and marks them in its index as not checked out, so that git takes them for
+// unchanged. Nobody works in the copy yet.
+func (r *Repo) withhold(ctx context.Context) error {
+	g, err := r.guard(ctx)
+	if err != nil || len(g.forbidden) == 0 {
+		return err
+	}
+	files, err := r.withFilter(ctx, g, "")
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	for _, file := range files {
+		if err := os.Remove(filepath.Join(r.Top, filepath.FromSlash(file))); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("leave out a file with a filter: %w", err)
+		}
+	}
+	_, err = r.guarded(ctx, call{
+		args: []string{"update-index", "--skip-worktree", "-z", "--stdin"}, guard: g, limit: slow,
+		stdin: []byte(strings.Join(files, "\x00") + "\x00"),
+	})
+	r.tell(g, files)
+	return err
+}
+
+// withholdAt is withhold in another working copy.
+func (r *Repo) withholdAt(ctx context.Context, top string) error {
+	copy, err := r.At(ctx, top)
+	if err != nil {
+		return err
+	}
+	return copy.withhold(ctx)
+}
+
+// withFilter lists the regular files of an index that have a forbidden filter.
+func (r *Repo) withFilter(ctx context.Context, g *guard, index string) ([]string, error) {
+	out, err := r.guarded(ctx, call{args: []string{"ls-files", "-s", "-z"}, index: index, guard: g, limit: slow})
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, entry := range fields(out) { // "100644 ID 0\tpath"
+		if about, path, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, "100") {
+			paths = append(paths, path)
+		}
+	}
+	found := map[string]bool{}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	if err := r.filtered(ctx, filterQuery{g, index, paths, []string{"--cached"}}, found); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return !found[path] }), nil
+}
+
+// brings lists the files with a forbidden filter in which a commit differs from what the
+// copy is on.
+func (r *Repo) brings(ctx context.Context, commit string) (*Withheld, error) {
+	g, err := r.guard(ctx)
+	if err != nil || len(g.forbidden) == 0 {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "covey-index-")
+	if err != nil {
+		return nil, fmt.Errorf("look at the attributes of %s: %w", commit, err)
+	}
+	defer os.RemoveAll(dir)
+	index := filepath.Join(dir, "index")
+	if _, err := r.guarded(ctx, call{args: []string{"read-tree", commit}, index: index, guard: g, limit: slow}); err != nil {
+		return nil, err
+	}
+	files, err := r.withFilter(ctx, g, index)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	head, err := r.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if head.Commit != "" {
+		changed, err := r.Changed(ctx, head.Commit, commit)
+		if err != nil {
+			return nil, err
+		}
+		files = slices.DeleteFunc(files, func(path string) bool {
+			return !slices.ContainsFunc(changed, func(c Change) bool { return c.Path == path })
+		})
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	return &Withheld{Top: r.Top, Files: files, Filters: g.forbidden}, nil
+}

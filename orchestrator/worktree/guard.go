@@ -1,0 +1,202 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxConfigFiles bounds how many files the configuration of one repository may have.
+const maxConfigFiles = 200
+
+// guard is what keeps git from running programs that the repository's own configuration
+// names. It is made anew for each call that could run one, since anybody who can write in
+// the workspace can change the configuration. What changes it between the look and the
+// call may still have a program run: in git's own session, without any rights.
+type guard struct {
+	settings  []setting
+	forbidden []string // filters whose files are left alone
+}
+
+// entry is one line of a configuration.
+type entry struct {
+	scope      string // system, global, local or worktree
+	key, value string
+}
+
+// guard looks at the configuration and says what is to be set against it.
+//
+// Filters, diff drivers and merge drivers of the system's and the user's configuration do
+// run: they are the user's own choice, and large-file filters from there have to work.
+func (r *Repo) guard(ctx context.Context) (*guard, error) {
+	out, err := r.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: r.Top})
+	if err != nil {
+		return nil, err
+	}
+	var outer, own []entry
+	listed := fields(out) // scope, key and value, scope, …
+	for i := 0; i+1 < len(listed); i += 2 {
+		e := entryOf(listed[i+1])
+		e.scope = listed[i]
+		if e.scope == "local" || e.scope == "worktree" {
+			own = append(own, e)
+		} else {
+			outer = append(outer, e)
+		}
+	}
+	hidden, err := r.hiddenEntries(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	return guardAgainst(outer, append(own, hidden...), r.git.allowed()), nil
+}
+
+// entryOf reads a key and its value as git prints them with -z.
+func entryOf(text string) entry {
+	key, value, _ := strings.Cut(text, "\n")
+	return entry{key: key, value: value}
+}
+
+// hiddenEntries are the entries of the repository's configuration that do not count here
+// and may count where git goes on: those of other working copies, and of files that are
+// included on some condition, such as on the place of a copy that is yet to be made.
+// All files are read, whatever their condition says.
+func (r *Repo) hiddenEntries(ctx context.Context, own []entry) ([]entry, error) {
+	files, err := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "config.worktree"))
+	if err != nil {
+		return nil, fmt.Errorf("list the configuration of %s: %w", r.Common, err)
+	}
+	if _, err := os.Lstat(filepath.Join(r.Common, "config.worktree")); err == nil {
+		files = append(files, filepath.Join(r.Common, "config.worktree"))
+	}
+	if len(files) == 0 && !slices.ContainsFunc(own, entry.includes) {
+		return nil, nil
+	}
+	files = append(files, filepath.Join(r.Common, "config"))
+	var all []entry
+	for i := 0; i < len(files); i++ {
+		if i == maxConfigFiles {
+			return nil, fmt.Errorf("the configuration of the repository %s includes more than %d files", r.Common, maxConfigFiles)
+		}
+		entries, more, err := r.readConfig(ctx, files[i])
+		if err != nil {
+			return nil, fmt.Errorf("the configuration of the repository %s: %w", r.Common, err)
+		}
+		all = append(all, entries...)
+		for _, file := range more {
+			if !slices.Contains(files, file) {
+				files = append(files, file)
+			}
+		}
+	}
+	return all, nil
+}
+
+// readConfig reads one file of a configuration: its entries, and the files that it
+// includes. One that is not there has none.
+func (r *Repo) readConfig(ctx context.Context, file string) (entries []entry, included []string, err error) {
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, err
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%s is no regular file", file)
+	}
+	config := func(args ...string) ([]byte, error) {
+		return r.git.run(ctx, call{args: append([]string{"config", "--file", file, "--no-includes", "-z"}, args...), dir: r.Top})
+	}
+	out, err := config("--list")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, text := range fields(out) {
+		entries = append(entries, entryOf(text))
+	}
+	if !slices.ContainsFunc(entries, entry.includes) {
+		return entries, nil, nil
+	}
+	out, err = config("--type=path", "--get-regexp", `^include(if\..*)?\.path$`) // git expands ~
+	for _, text := range fields(out) {
+		path := entryOf(text).value
+		if path == "" {
+			continue
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(file), path)
+		}
+		included = append(included, path)
+	}
+	return entries, included, err
+}
+
+// includes reports whether an entry names another file of the configuration.
+func (e entry) includes() bool {
+	return e.key == "include.path" || strings.HasPrefix(e.key, "includeif.") && strings.HasSuffix(e.key, ".path")
+}
+
+// part is what an entry says of a section with names, such as filter.NAME.clean; the
+// names are anybody's and may hold dots.
+func (e entry) part(section string) (name, variable string, ok bool) {
+	rest, ok := strings.CutPrefix(e.key, section+".")
+	dot := strings.LastIndexByte(rest, '.')
+	if !ok || dot < 0 {
+		return "", "", false
+	}
+	return rest[:dot], rest[dot+1:], true
+}
+
+// guardAgainst decides what is to be set against the entries of a repository.
+//
+// A diff driver without a program shows content as it is. A merge driver without one
+// would take one side silently; one that fails makes a conflict. Hooks are switched off
+// wherever they are named: covey's own work is no occasion for them.
+func guardAgainst(outer, own []entry, allowed []Filter) *guard {
+	g := &guard{settings: []setting{}}
+	for _, e := range slices.Concat(outer, own) {
+		if name, _, ok := e.part("hook"); ok {
+			g.set("hook."+name+".enabled", "false")
+		}
+	}
+	for _, e := range own {
+		if name, variable, ok := e.part("diff"); ok && (variable == "command" || variable == "textconv") {
+			g.set(e.key, last(outer, "diff."+name+"."+variable))
+		}
+		if name, variable, ok := e.part("merge"); ok && variable == "driver" {
+			driver := last(outer, "merge."+name+".driver")
+			if driver == "" {
+				driver = "false"
+			}
+			g.set(e.key, driver)
+		}
+	}
+	g.filters(outer, own, allowed)
+	return g
+}
+
+// set adds a setting, once.
+func (g *guard) set(key, value string) {
+	if s := (setting{key, value}); !slices.Contains(g.settings, s) {
+		g.settings = append(g.settings, s)
+	}
+}
+
+// last is the value that counts of a key; empty if there is none.
+func last(entries []entry, key string) string {
+	for _, e := range slices.Backward(entries) {
+		if e.key == key {
+			return e.value
+		}
+	}
+	return ""
+}
+
+// globQuote makes a path one that stands for itself in a pattern.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
