@@ -42,7 +42,7 @@ func allowed(by Caller, v bus.Verb, req any) error {
 			return denied(by, "only the operator may ask for "+string(v))
 		}
 		return nil
-	case verbCreate, verbUpdate, verbClaim, verbSend, verbTool:
+	case verbCreate, verbUpdate, verbClaim, verbSend, verbTool, verbHold:
 		act, ok := req.(interface{ onBehalf() (string, bool) })
 		if !ok {
 			break

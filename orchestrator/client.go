@@ -98,9 +98,15 @@ func (c *Client) Send(ctx context.Context, req Send) (SendReply, error) {
 	return ask[SendReply](ctx, c, verbSend, req)
 }
 
-// Interrupt ends the turn that a member is in; the member stays.
-func (c *Client) Interrupt(ctx context.Context, member string) (InterruptReply, error) {
-	return ask[InterruptReply](ctx, c, verbInterrupt, memberName{Member: member})
+// Interrupt ends the turn that a member is in; the member stays, and is held unless it is
+// to go on.
+func (c *Client) Interrupt(ctx context.Context, r InterruptRequest) (InterruptReply, error) {
+	return ask[InterruptReply](ctx, c, verbInterrupt, r)
+}
+
+// Hold holds a member, or lets it go on.
+func (c *Client) Hold(ctx context.Context, r HoldRequest) (HoldReply, error) {
+	return ask[HoldReply](ctx, c, verbHold, r)
 }
 
 // Down asks the team to end. Wait tells when it has. A team may be gone before

@@ -24,6 +24,7 @@ const (
 	verbSend      bus.Verb = "send"
 	verbTool      bus.Verb = "tool"
 	verbInterrupt bus.Verb = "interrupt"
+	verbHold      bus.Verb = "hold"
 	verbDown      bus.Verb = "down"
 	verbHooks     bus.Verb = "hooks"
 	verbAttach    bus.Verb = "attach"
@@ -48,9 +49,6 @@ type (
 	taskID struct {
 		ID string `json:"id"`
 	}
-	memberName struct {
-		Member string `json:"member"`
-	}
 )
 
 // Handlers do what requests ask for. All are required but Attached. Who may
@@ -67,7 +65,8 @@ type Handlers struct {
 	Claim     func(context.Context, TaskClaim) (TaskReply, error)
 	Send      func(context.Context, Send) (SendReply, error)
 	Tool      func(context.Context, TeamCall) (TeamAnswer, error)
-	Interrupt func(ctx context.Context, member string) (InterruptReply, error)
+	Interrupt func(context.Context, InterruptRequest) (InterruptReply, error)
+	Hold      func(context.Context, HoldRequest) (HoldReply, error)
 	Down      func(context.Context, Down) (DownReply, error)
 	Hooks     func(context.Context) ([]HookInfo, error)
 	Attach    func(context.Context) (AttachReply, error)
@@ -115,9 +114,8 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbClaim, acting(h.Guard, h.Claim)),
 		handle(b, verbSend, acting(h.Guard, h.Send)),
 		handle(b, verbTool, acting(h.Guard, h.Tool)),
-		handle(b, verbInterrupt, func(ctx context.Context, _ Caller, r memberName) (InterruptReply, error) {
-			return h.Interrupt(ctx, r.Member)
-		}),
+		handle(b, verbInterrupt, telling(h.Interrupt)),
+		handle(b, verbHold, acting(h.Guard, h.Hold)),
 		handle(b, verbDown, func(ctx context.Context, _ Caller, r Down) (DownReply, error) {
 			return h.Down(ctx, r)
 		}),

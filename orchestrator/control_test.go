@@ -47,7 +47,9 @@ func TestAllowed(t *testing.T) {
 		{"hooks list", verbHooks, struct{}{}, everybody},
 		{"attach", verbAttach, struct{}{}, everybody},
 		{"down", verbDown, Down{}, operator},
-		{"interrupt", verbInterrupt, memberName{"api"}, operator},
+		{"interrupt", verbInterrupt, InterruptRequest{Member: "api"}, operator},
+		{"hold", verbHold, HoldRequest{Member: "docs"}, members}, // of members the handler lets the lead alone
+		{"hold as another", verbHold, HoldRequest{Member: "docs", As: "docs"}, operator},
 		{"create", verbCreate, TaskCreate{}, members},
 		{"create as itself", verbCreate, TaskCreate{As: "api"}, members},
 		{"create as another", verbCreate, TaskCreate{As: "docs"}, operator},
@@ -187,8 +189,11 @@ func (f *fakeTeam) handlers() Handlers {
 		Tool: func(_ context.Context, r TeamCall) (TeamAnswer, error) {
 			return did(f, r, TeamAnswer{Text: "done", Structured: []byte(`{"done":true}`)})
 		},
-		Interrupt: func(_ context.Context, m string) (InterruptReply, error) {
-			return did(f, m, InterruptReply{Interrupted: true, Turn: 3})
+		Interrupt: func(_ context.Context, r InterruptRequest) (InterruptReply, error) {
+			return did(f, r, InterruptReply{Interrupted: true, Turn: 3})
+		},
+		Hold: func(_ context.Context, r HoldRequest) (HoldReply, error) {
+			return did(f, r, HoldReply{Member: r.Member})
 		},
 		Down:   func(_ context.Context, r Down) (DownReply, error) { return did(f, r, DownReply{PID: 9}) },
 		Hooks:  func(context.Context) ([]HookInfo, error) { return did(f, "hooks", []HookInfo(nil)) },
@@ -253,7 +258,8 @@ func TestClientAsksAndIsAnswered(t *testing.T) {
 			TaskClaim{ID: "1", As: "docs"}, "1"},
 		{"send", func() (any, error) { return c.Send(ctx, Send{To: "api", Text: "hello"}) },
 			Send{To: "api", Text: "hello"}, SendReply{Delivery: Delivered, IDs: []string{"m1"}}},
-		{"interrupt", func() (any, error) { return c.Interrupt(ctx, "api") }, "api", InterruptReply{Interrupted: true, Turn: 3}},
+		{"hold", func() (any, error) { return c.Hold(ctx, HoldRequest{Member: "api"}) }, HoldRequest{Member: "api"}, HoldReply{Member: "api"}},
+		{"interrupt", func() (any, error) { return c.Interrupt(ctx, InterruptRequest{Member: "api"}) }, InterruptRequest{Member: "api"}, InterruptReply{Interrupted: true, Turn: 3}},
 		{"down", func() (any, error) { return c.Down(ctx, "enough") }, Down{"enough"}, DownReply{9}},
 		{"hooks", func() (any, error) { r, err := c.Hooks(ctx); return len(r), err }, "hooks", 0},
 	} {
@@ -298,7 +304,7 @@ func TestDeniedRequestsReachNoHandler(t *testing.T) {
 		c := f.dial(by)
 		for name, ask := range map[string]func() error{
 			"down":      func() error { _, err := c.Down(t.Context(), ""); return err },
-			"interrupt": func() error { _, err := c.Interrupt(t.Context(), "docs"); return err },
+			"interrupt": func() error { _, err := c.Interrupt(t.Context(), InterruptRequest{Member: "docs"}); return err },
 			"claim":     func() error { _, err := c.ClaimTask(t.Context(), TaskClaim{ID: "1", As: "docs"}); return err },
 			"send":      func() error { _, err := c.Send(t.Context(), Send{To: "lead", As: "docs"}); return err },
 			"force":     func() error { _, err := c.UpdateTask(t.Context(), TaskUpdate{Force: true}); return err },

@@ -72,6 +72,7 @@ type crew struct {
 	asks      *inbox                              // nil: nobody asks anybody
 	merges    *mergeDesk                          // nil: there is nothing to merge
 	writes    *sharedWrites                       // nil: nobody has begun
+	holds     *holds
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes
 	// its gates, as the spec has it by then; nil: they are not.
@@ -139,6 +140,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	c.let = func(s *seat) { c.members.Go(func() { c.serve(mctx, s) }) }
 	c.first = len(c.seats())
 	c.trees.report()
+	c.reportHolds()
 	for _, s := range c.seats() {
 		c.enter(s)
 		// Who has nothing to begin with is at rest before the next one comes, and leaves
@@ -271,6 +273,7 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 			return s, err
 		}
 	}
+	c.holds.view(s.Seats)
 	return s, nil
 }
 

@@ -25,6 +25,11 @@ func (c *crew) handMail(ctx context.Context, s *seat) error {
 		c.poke() // all of it was moot: look again
 		return nil
 	}
+	if _, held := c.holds.of(s.member.Name); held { // and called by the operator: see holds.view
+		if err := c.unhold(ctx, s, fromPerson); err != nil {
+			return err
+		}
+	}
 	return c.hand(s, teammate.Work{Cause: causeOf(mail), Inputs: in}, "")
 }
 

@@ -405,7 +405,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	)
 	c := r.up()
 	awaitFile(t, filepath.Join(dir, "log"), "hang")
-	if _, err := c.Interrupt(t.Context(), "dev"); err != nil {
+	if _, err := c.Interrupt(t.Context(), InterruptRequest{Member: "dev", GoOn: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.lines.wait(t, "the next turn", func(l Line) bool { return strings.Contains(string(l.Data), "So I was interrupted.") })

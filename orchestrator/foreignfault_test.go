@@ -234,7 +234,7 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 				return
 			}
 			time.Sleep(time.Duration(n) * time.Millisecond / 2) // into what follows
-			if reply, err := c.Interrupt(t.Context(), "m0"); err == nil && reply.Interrupted {
+			if reply, err := c.Interrupt(t.Context(), InterruptRequest{Member: "m0", GoOn: true}); err == nil && reply.Interrupted {
 				interrupted++
 			}
 		}

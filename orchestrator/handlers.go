@@ -25,6 +25,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Send:      c.sendFor,
 		Tool:      c.toolFor,
 		Interrupt: c.interrupt,
+		Hold:      c.holdFor,
 		Down:      c.takeDown,
 		Hooks:     func(context.Context) ([]HookInfo, error) { return o.hookInfos(c) },
 		Reload:    c.reload.ask,
@@ -171,15 +172,23 @@ func (c *crew) takingMail(person bool) map[string]bool {
 
 // interrupt ends a turn. Whether there was one is answered by what the crew knew
 // just before: a turn that ends by itself in between is no error.
-func (c *crew) interrupt(_ context.Context, member string) (InterruptReply, error) {
-	s, ok := c.seat(member)
+//
+// The member is held before its turn ends, or it might begin another one in between.
+func (c *crew) interrupt(ctx context.Context, r InterruptRequest) (InterruptReply, error) {
+	s, ok := c.seat(r.Member)
 	if !ok {
-		return InterruptReply{}, c.board.known(member)
+		return InterruptReply{}, c.board.known(r.Member)
 	}
 	c.mu.Lock()
 	reply := InterruptReply{Interrupted: !s.idle && s.waits == "", Turn: s.watch.turn}
 	c.mu.Unlock()
 	reply.Retries = c.tryNow(s)
+	if !r.GoOn && !reply.Retries && s.goneReason() == "" {
+		if err := c.hold(ctx, s, hold{By: fromPerson, Cut: reply.Interrupted}); err != nil {
+			return reply, err
+		}
+		reply.Held = true
+	}
 	if reply.Interrupted {
 		s.mate.Interrupt("a person interrupted the turn")
 	}
@@ -247,6 +256,8 @@ func (s *seat) state() MemberState {
 		return Working
 	case s.holdsBack(s.crew.now()):
 		return Waiting
+	case s.held():
+		return Held
 	case s.lockout != nil && s.lockout.LoggedOut:
 		return LoggedOut
 	case s.lockout != nil && !s.lockout.Failed && !s.lockout.Until.IsZero(), !s.lent.IsZero():
@@ -327,6 +338,10 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 	if awaits := c.asks.awaits(s.member.Name); s.idle && s.gone == "" && awaits != "" {
 		m.WaitsFor = awaits
 	}
+	if m.State == Held {
+		m.WaitsFor = "covey resume " + s.member.Name
+	}
+	m.Held = s.held()
 	m.Limits, m.CostUSD = c.ledger.reportOf(s.member.Name)
 	m.Background = s.errandNames()
 	if m.State == Resting && m.WaitsFor == "" && s.awaited() {

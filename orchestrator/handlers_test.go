@@ -130,13 +130,13 @@ func TestSendAndInterrupt(t *testing.T) {
 	if _, err := c.Send(ctx, Send{To: "ghost", Text: "x"}); err == nil || !strings.Contains(err.Error(), "lead, dev") {
 		t.Errorf("send to nobody: %v", err)
 	}
-	if rep, err := c.Interrupt(ctx, "lead"); err != nil || !rep.Interrupted {
+	if rep, err := c.Interrupt(ctx, InterruptRequest{Member: "lead"}); err != nil || !rep.Interrupted {
 		t.Fatalf("interrupt: %+v, %v", rep, err)
 	}
 	r.lines.wait(t, "the next turn", func(l Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "All is well.")
 	})
-	if rep, err := c.Interrupt(ctx, "dev"); err != nil || rep.Interrupted {
+	if rep, err := c.Interrupt(ctx, InterruptRequest{Member: "dev"}); err != nil || rep.Interrupted {
 		t.Errorf("interrupting who does nothing: %+v, %v", rep, err)
 	}
 }

@@ -187,7 +187,7 @@ func TestPermissionOfAnInterruptedTurn(t *testing.T) {
 	u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
 	r := u.asked(tasks.AskPermission)
 	c := u.client()
-	if reply, err := c.Interrupt(t.Context(), "dev"); err != nil || !reply.Interrupted {
+	if reply, err := c.Interrupt(t.Context(), InterruptRequest{Member: "dev"}); err != nil || !reply.Interrupted {
 		t.Fatalf("interrupted %+v (%v)", reply, err)
 	}
 	u.lines.wait(t, "the end of the question", func(l Line) bool {

@@ -332,7 +332,7 @@ const maxSleep = time.Minute
 func (c *crew) nextRetry(seats []seatView) <-chan time.Time {
 	var next time.Time
 	for _, s := range seats {
-		if !s.Gone && (s.Lock == lockUsedUp || s.Lock == lockFailed) && (next.IsZero() || s.Until.Before(next)) {
+		if !s.Gone && !s.Held && (s.Lock == lockUsedUp || s.Lock == lockFailed) && (next.IsZero() || s.Until.Before(next)) {
 			next = s.Until
 		}
 	}

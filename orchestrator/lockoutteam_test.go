@@ -253,7 +253,7 @@ func TestAPersonEndsTheWait(t *testing.T) {
 			return err
 		},
 		"interrupt": func(c *Client) error {
-			reply, err := c.Interrupt(context.Background(), "dev")
+			reply, err := c.Interrupt(context.Background(), InterruptRequest{Member: "dev"})
 			if err == nil && (!reply.Retries || reply.Interrupted) {
 				err = fmt.Errorf("the answer was %+v", reply)
 			}

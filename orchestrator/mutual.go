@@ -120,7 +120,7 @@ func inCircle(s scene) string {
 // person is waited for in peace.
 func allWait(s scene) (move, bool) {
 	lead := s.Seats[0]
-	if !lead.Idle || lead.Gone || lead.Attention != "" || lead.Lock != "" || lead.Awaits != "" {
+	if !lead.Idle || lead.Gone || lead.Held || lead.Attention != "" || lead.Lock != "" || lead.Awaits != "" {
 		return move{}, false
 	}
 	asked := false

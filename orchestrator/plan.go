@@ -43,6 +43,8 @@ type seatView struct {
 	Awaited   bool // a hook in the background may wake it yet
 	Gone      bool // halted or failed for good: takes no more turns
 	Attention string
+	Held      bool      // somebody keeps it from taking turns
+	HeldCut   bool      // and has broken one off
 	Spent     string    // which of its own or the team's limits is used up; empty: none
 	LastWord  bool      // it was told that, and to hand over
 	Agent     string    // key of scene.Free
@@ -149,6 +151,9 @@ func plan(s scene) []move {
 
 // next is what an idle member should do now, if anything.
 func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
+	if seat.Held {
+		return move{}, false
+	}
 	if seat.Spent != "" {
 		return last(s, seat)
 	}
@@ -216,7 +221,10 @@ func remind(seat seatView, own []tasks.Task) move {
 // atRest decides what follows when nobody works and nobody has anything to do.
 func atRest(s scene) []move {
 	lead := s.Seats[0]
-	leadHears := !lead.Gone && lead.Attention == ""
+	leadHears := !lead.Gone && lead.Attention == "" && !lead.Held
+	if reason := heldWork(s); reason != "" {
+		return []move{{Kind: finish, Reason: reason}}
+	}
 	open := openTasks(s.Tasks)
 	if len(open) == 0 {
 		mark := fingerprint(s.Tasks)
@@ -259,6 +267,8 @@ func stuck(s scene, t tasks.Task) string {
 		return "belongs to " + t.Owner + ", who is no member"
 	case s.Seats[i].Gone:
 		return "belongs to " + t.Owner + ", who takes no more turns"
+	case s.Seats[i].Held:
+		return "belongs to " + t.Owner + ", who is held"
 	case s.Seats[i].Attention != "":
 		return "belongs to " + t.Owner + ", who needs attention: " + s.Seats[i].Attention
 	}
@@ -273,7 +283,7 @@ func stuck(s scene, t tasks.Task) string {
 func waits(s scene) (move, bool) {
 	m := move{Kind: waitLimit}
 	for _, seat := range s.Seats {
-		if seat.Gone || seat.Lock != lockUsedUp || !needed(s, seat) {
+		if seat.Gone || seat.Held || seat.Lock != lockUsedUp || !needed(s, seat) {
 			continue
 		}
 		m.Names = append(m.Names, seat.Name)

@@ -19,7 +19,7 @@ func windDown(s scene) []move {
 	busy := false
 	for _, seat := range s.Seats {
 		switch {
-		case seat.Gone:
+		case seat.Gone, seat.Held && seat.Idle:
 		case !seat.Idle || seat.Helped:
 			busy = true
 		case s.Stopped == "" && owesLastWord(s, seat):

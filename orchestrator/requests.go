@@ -48,6 +48,7 @@ const (
 	Limited        MemberState = "limited" // its agent's usage limit is reached
 	LoggedOut      MemberState = "logged out"
 	NeedsAttention MemberState = "needs attention"
+	Held           MemberState = "held" // until it is resumed or the operator writes to it
 	Ended          MemberState = "ended"
 )
 
@@ -91,6 +92,7 @@ type MemberStatus struct {
 	Subject    string      `json:"task_subject,omitempty"`
 	WaitsFor   string      `json:"waits_for,omitempty"` // for people: "task 3 (api)", "nothing", …
 	Attention  string      `json:"attention,omitempty"` // why it needs attention
+	Held       bool        `json:"held,omitempty"`      // it begins no turn until it is resumed; it may be in one yet
 	Unread     int         `json:"unread"`
 	Refusals   int         `json:"refusals"`    // by gates, in this run
 	FailedOpen int         `json:"failed_open"` // hooks that failed and let it pass, in this run
@@ -225,9 +227,17 @@ type TeamAnswer struct {
 	IsError    bool            `json:"is_error,omitempty"`
 }
 
+// InterruptRequest asks for the turn of a member to be ended. The member is held then,
+// unless it is to go on.
+type InterruptRequest struct {
+	Member string `json:"member"`
+	GoOn   bool   `json:"go_on,omitempty"`
+}
+
 // InterruptReply answers the request to interrupt a member.
 type InterruptReply struct {
 	Interrupted bool `json:"interrupted"` // false: it was in no turn
+	Held        bool `json:"held"`        // it begins no other turn until it is resumed
 	Turn        int  `json:"turn"`
 	// Retries says that it was locked out by a usage limit or a missing login,
 	// and tries again now.

@@ -141,7 +141,7 @@ func TestPauseEnds(t *testing.T) {
 		t.Errorf("the text was %s: %v", reply.Delivery, err)
 	}
 	u.inPause("dev", 2)
-	if reply, err := client.Interrupt(t.Context(), "dev"); err != nil || !reply.Retries || reply.Interrupted {
+	if reply, err := client.Interrupt(t.Context(), InterruptRequest{Member: "dev"}); err != nil || !reply.Retries || reply.Interrupted {
 		t.Errorf("the answer was %+v: %v", reply, err)
 	}
 	u.inPause("dev", 3)

@@ -37,6 +37,7 @@ type seat struct {
 	doing   string
 	turn    int
 	refused int
+	isHeld  bool // it begins no turn until it is resumed
 }
 
 // The states of a seat.
@@ -49,6 +50,7 @@ const (
 	limited   = "limited"
 	loggedOut = "logged out"
 	attention = "needs attention"
+	held      = "held"
 	ended     = "ended"
 )
 
@@ -116,7 +118,7 @@ func (b *board) applyTeam(l orchestrator.Line, p payload) {
 	case "team_started":
 		b.refused, b.ended, b.waits, b.started = 0, "", "", l.Time
 		for _, s := range b.members {
-			*s = seat{name: s.name, state: starting}
+			*s = seat{name: s.name, state: starting, isHeld: s.isHeld}
 		}
 		for _, name := range p.Members {
 			b.seat(name)
@@ -199,6 +201,8 @@ func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
 		s.doing = short("waits for " + p.For)
 	case "waiting":
 		s.state, s.doing = waiting, short("for "+p.For)
+	case "member_held", "member_resumed":
+		s.isHeld = l.Type == "member_held"
 	case "member_ended":
 		s.state, s.doing = ended, short(p.Reason)
 	}
@@ -255,8 +259,11 @@ func (b *board) openBlockers(t taskNews) []taskNews {
 
 // label is a member's state as it is shown.
 func (s *seat) label() string {
-	if s.state == limited {
+	switch {
+	case s.state == limited:
 		return limited + " until " + s.until
+	case s.state == idle && s.isHeld:
+		return held
 	}
 	return s.state
 }

@@ -115,7 +115,7 @@ func stateStyle(state string) style {
 	switch state {
 	case working:
 		return green
-	case atGates, waiting, limited:
+	case atGates, waiting, limited, held:
 		return yellow
 	case attention, loggedOut:
 		return red

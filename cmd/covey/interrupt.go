@@ -1,20 +1,26 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // interruptCommand is `covey interrupt MEMBER`.
 func (c *cli) interruptCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, goOn bool
 	cmd := &cobra.Command{
 		Use:   "interrupt MEMBER",
 		Short: "End the turn that a member is in",
 		Long: `End the turn that a member is in: its tool call is stopped, its gates do not run.
-The member stays in the team, keeps its tasks, and goes on with what comes next,
-such as a text that "covey send" gives it.`,
+The member stays in the team and keeps its tasks, and is held: it begins no other turn
+until "covey resume" or a text that you send it lets it go on. With --go-on it is not
+held, and goes on with what comes next.`,
 		Example: `  covey interrupt backend
-  covey interrupt backend && covey send backend "not there: look at api/v2"`,
+  covey interrupt backend && covey send backend "not there: look at api/v2"
+  covey interrupt backend --go-on`,
 		Args: argCount(1, 1, "a member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := c.connect(cmd.Context())
@@ -22,7 +28,7 @@ such as a text that "covey send" gives it.`,
 				return err
 			}
 			defer client.Close()
-			reply, err := client.Interrupt(cmd.Context(), args[0])
+			reply, err := client.Interrupt(cmd.Context(), orchestrator.InterruptRequest{Member: args[0], GoOn: goOn})
 			switch {
 			case err != nil:
 				return err
@@ -33,17 +39,30 @@ such as a text that "covey send" gives it.`,
 			// just logged in or paid need not sit it out.
 			case reply.Retries:
 				c.out.printf("%s waits no longer and tries again now\n", plainLine(args[0]))
-			// Nothing to do is no failure: a script that interrupts "just in
-			// case" before it sends must not stop here.
-			case !reply.Interrupted:
-				c.out.printf("%s is in no turn; there is nothing to interrupt\n", plainLine(args[0]))
 			default:
-				c.out.printf("%s: turn %d interrupted\n", plainLine(args[0]), reply.Turn)
+				c.out.printf("%s\n", interruptText(args[0], reply))
 			}
 			return nil
 		},
 		ValidArgsFunction: c.completeMember,
 	}
+	cmd.Flags().BoolVar(&goOn, "go-on", false, "do not hold the member: it goes on with what comes next")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// interruptText says what an interrupt has come to. That there was nothing to interrupt
+// is no failure: a script that interrupts "just in case" must not stop here.
+func interruptText(member string, r orchestrator.InterruptReply) string {
+	text := plainLine(member) + " is in no turn"
+	if r.Interrupted {
+		text = fmt.Sprintf("%s: turn %d interrupted", plainLine(member), r.Turn)
+	}
+	switch {
+	case r.Held:
+		text += "; it is held until covey resume " + plainLine(member) + " or a text sent to it"
+	case !r.Interrupted:
+		text += "; there is nothing to interrupt"
+	}
+	return text
 }

@@ -160,12 +160,19 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 	if err == nil {
 		s.Schedules, err = orchestrator.SchedulesOf(ctx, store)
 	}
+	var held []string
+	if err == nil {
+		held, err = orchestrator.HeldIn(ctx, store)
+	}
 	if err != nil {
 		return s, err
 	}
 	s.Tasks = countTasks(snapshot.Tasks)
 	for _, m := range run.members {
 		m.Unread = snapshot.Unread[m.Name]
+		if slices.Contains(held, m.Name) {
+			m.Held, m.State, m.WaitsFor = true, orchestrator.Held, "covey resume "+m.Name
+		}
 		if tally := run.hooks[m.Name]; tally != nil {
 			m.FailedOpen, m.Hooks = tally.FailedOpen(), tally.Noteworthy()
 		}

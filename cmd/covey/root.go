@@ -82,7 +82,7 @@ func (c *cli) addCommands(root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun: {c.upCommand(), c.runCommand(), c.downCommand(), c.trustCommand(), c.initCommand()},
 		groupTalk: {
-			c.psCommand(), c.attachCommand(), c.logsCommand(), c.sendCommand(), c.interruptCommand(), c.tasksCommand(),
+			c.psCommand(), c.attachCommand(), c.logsCommand(), c.sendCommand(), c.interruptCommand(), c.holdCommand(), c.resumeCommand(), c.tasksCommand(),
 			c.diffCommand(), c.reviewCommand(), c.mergeCommand(),
 			c.inboxCommand(),
 		},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // entry is a journal line in words. Its text is plain and may have several
@@ -80,6 +81,10 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return requestText(l, p)
 	case "held_up":
 		return "waits for " + p.For, faint
+	case "member_held":
+		return fmt.Sprintf("held by %s until covey resume %s or a text from you", byWhom(p.By), l.Member), yellow
+	case "member_resumed":
+		return "goes on: resumed by " + byWhom(p.By), normal
 	case "schedule":
 		return scheduleText(p), faint
 	case "budget":
@@ -92,6 +97,14 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return failureText(l, p), yellow
 	}
 	return troubleText(l, p)
+}
+
+// byWhom names who did something.
+func byWhom(name string) string {
+	if name == tasks.Person {
+		return "a person"
+	}
+	return name
 }
 
 // isLockout tells whether a turn ended because its agent may not go on for now.

@@ -10,10 +10,7 @@ import (
 // requestText tells of a question, and how a person answers it. One that was
 // withdrawn was never anybody's business.
 func requestText(_ orchestrator.Line, p payload) (string, style) {
-	who := p.By
-	if who == tasks.Person {
-		who = "a person"
-	}
+	who := byWhom(p.By)
 	switch tasks.RequestState(p.State) {
 	case tasks.RequestOpen:
 		if p.To == tasks.Person {

@@ -1,0 +1,174 @@
+package orchestrator
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// TestPlanOfHeldMembers: a held member gets nothing, the others go on, and a team that
+// could only go on with held members comes to rest and says so.
+func TestPlanOfHeldMembers(t *testing.T) {
+	now := time.Now()
+	person := []tasks.Message{{ID: "m1", Kind: kindPerson, From: fromPerson, Text: "go", Sent: now}}
+	own := tasks.Task{ID: "1", Subject: "One", Status: tasks.InProgress, Owner: "ben"}
+	behind := tasks.Task{ID: "2", Subject: "Two", Status: tasks.Pending, Owner: "ana", BlockedBy: []string{"1"}}
+	free := tasks.Task{ID: "3", Subject: "Three", Status: tasks.Pending}
+	lost := tasks.Task{ID: "4", Subject: "Four", Status: tasks.Pending, Owner: "gone"}
+	for name, tc := range map[string]struct {
+		tasks []tasks.Task
+		ben   hold
+		mail  []tasks.Message
+		want  moveKind
+		who   string
+		says  string
+	}{
+		"its task":                 {tasks: []tasks.Task{own}, want: finish, says: "ben is held; `covey resume ben`"},
+		"a task behind its task":   {tasks: []tasks.Task{own, behind}, want: finish, says: "ben is held"},
+		"a task of somebody else":  {tasks: []tasks.Task{own, free}, want: giveClaim, who: "ana"},
+		"a task of nobody's":       {tasks: []tasks.Task{own, lost}, want: tellLead, who: "lead"},
+		"no task at all":           {want: finish, says: "all work is done"},
+		"a turn that was cut off":  {ben: hold{Cut: true}, want: finish, says: "ben is held"},
+		"mail of another":          {mail: []tasks.Message{{ID: "m2", From: "ana", Text: "hi", Sent: now.Add(time.Hour)}}, want: finish, says: "ben is held"},
+		"an older word":            {ben: hold{Since: now.Add(time.Hour)}, mail: person, want: finish, says: "ben is held"},
+		"a word of the operator's": {ben: hold{Since: now.Add(-time.Hour)}, mail: person, want: giveMail, who: "ben"},
+		"unread when it was cut":   {ben: hold{Cut: true, Since: now.Add(time.Hour)}, mail: person, want: giveMail, who: "ben"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scene{Tasks: tc.tasks, Seats: []seatView{
+				{Name: "lead", Lead: true, Idle: true}, {Name: "ana", Idle: true, SelfClaim: true},
+				{Name: "ben", Idle: true, SelfClaim: true, Unread: tc.mail},
+			}}
+			(&holds{list: map[string]hold{"ben": tc.ben}}).view(s.Seats)
+			moves := plan(s)
+			if len(moves) != 1 || moves[0].Kind != tc.want || moves[0].Member != tc.who || !strings.Contains(moves[0].Reason, tc.says) {
+				t.Errorf("moves %+v", moves)
+			}
+			if tc.says != "" && moves[0].Done != (tc.says == "all work is done") {
+				t.Errorf("done: %v", moves[0].Done)
+			}
+		})
+	}
+}
+
+// heldTeam is a team whose dev is slow in its first turn and completes its task in a later
+// one.
+func heldTeam(more string) map[string]string {
+	return map[string]string{
+		"team.yaml": pairSpec + "tasks: [{id: a, subject: Make it, owner: dev}]\n" + more,
+		"lead.yaml": "steps: [{say: well, times: -1}]\n",
+		"dev.yaml": `steps:
+  - {when: go on|Go on, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
+  - {when: Make it, say: never said, delay: 600s}
+  - {say: done, times: -1}
+`,
+	}
+}
+
+// interrupted brings a heldTeam to where its dev has been interrupted.
+func interrupted(t *testing.T, r *rig) *underway {
+	u := start(r, &handClock{})
+	u.lines.wait(t, "dev's turn", func(l Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
+	reply, err := u.client().Interrupt(t.Context(), InterruptRequest{Member: "dev"})
+	if err != nil || !reply.Interrupted || !reply.Held {
+		t.Fatalf("interrupt: %+v, %v", reply, err)
+	}
+	return u
+}
+
+// TestInterruptHolds: an interrupted member begins no other turn, over restarts, and a
+// team that waits for nobody else ends with code 1; what is sent to it lets it go on.
+func TestInterruptHolds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, heldTeam(""))
+	u := interrupted(t, r)
+	u.want(u.end(), CodeUnfinished, "dev is held; `covey resume dev`")
+	r.want(r.run(Options{}), CodeUnfinished, "dev is held")
+	for _, l := range r.lines.all() {
+		if l.Type == "turn_started" {
+			t.Errorf("in the next run %s began a turn", l.Member)
+		}
+	}
+	reply, err := HoldStopped(t.Context(), r.place(), HoldRequest{Member: "dev", Resume: true})
+	if err != nil || reply.Held || !reply.Changed {
+		t.Fatalf("resumed: %+v, %v", reply, err)
+	}
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+}
+
+// TestHeldTeamStaysUp: with --keep it waits, shows who is held, and goes on with what the
+// operator sends.
+func TestHeldTeamStaysUp(t *testing.T) {
+	t.Parallel()
+	u := interrupted(t, newRig(t, heldTeam("keep: true\n")))
+	eventually(t, "dev to be held", func() bool { return u.member("dev").State == Held })
+	if m := u.member("dev"); !m.Held || m.WaitsFor != "covey resume dev" {
+		t.Errorf("dev is %+v", m)
+	}
+	c := u.client()
+	if reply, err := c.Hold(t.Context(), HoldRequest{Member: "dev"}); err != nil || reply.Changed {
+		t.Errorf("held again: %+v, %v", reply, err)
+	}
+	if _, err := c.Send(t.Context(), Send{To: "dev", Text: "go on"}); err != nil {
+		t.Fatal(err)
+	}
+	u.lines.wait(t, "dev to be resumed", func(l Line) bool { return l.Type == "member_resumed" && l.Member == "dev" })
+	eventually(t, "the task to be done", func() bool {
+		st, err := c.Status(t.Context())
+		return err == nil && st.Tasks.Completed == 1 && !u.member("dev").Held
+	})
+	u.stop(errors.New("enough"))
+	u.end()
+}
+
+// TestInterruptThatGoesOn: with GoOn nothing is held.
+func TestInterruptThatGoesOn(t *testing.T) {
+	t.Parallel()
+	files := heldTeam("")
+	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "{when: go on|Go on, call", "{when: You own task, call", 1)
+	u := start(newRig(t, files), &handClock{})
+	u.lines.wait(t, "dev's turn", func(l Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
+	reply, err := u.client().Interrupt(t.Context(), InterruptRequest{Member: "dev", GoOn: true})
+	if err != nil || !reply.Interrupted || reply.Held {
+		t.Fatalf("interrupt: %+v, %v", reply, err)
+	}
+	u.want(u.end(), CodeDone, "all work is done")
+}
+
+// TestWhoMayHold: the operator and the lead, and the lead neither itself nor against the
+// operator.
+func TestWhoMayHold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, heldTeam("keep: true\n"))
+	c := r.up()
+	for _, tc := range []struct {
+		name string
+		req  HoldRequest
+		want string // in the error; empty: none
+		held bool
+	}{
+		{"a member", HoldRequest{Member: "lead", As: "dev"}, "only the operator and the lead", false},
+		{"the lead itself", HoldRequest{Member: "lead", As: "lead"}, "cannot hold or resume itself", false},
+		{"nobody", HoldRequest{Member: "ghost"}, "lead, dev", false},
+		{"the lead", HoldRequest{Member: "dev", As: "lead"}, "", true},
+		{"the lead resumes", HoldRequest{Member: "dev", As: "lead", Resume: true}, "", false},
+		{"the operator", HoldRequest{Member: "dev"}, "", true},
+		{"the lead against it", HoldRequest{Member: "dev", As: "lead", Resume: true}, "only the operator can resume it", true},
+		{"the operator resumes", HoldRequest{Member: "dev", Resume: true}, "", false},
+	} {
+		_, err := c.Hold(t.Context(), tc.req)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		st, err := c.Status(t.Context())
+		if err != nil || st.Members[1].Held != tc.held {
+			t.Errorf("%s: held is %v (%v)", tc.name, st.Members[1].Held, err)
+		}
+	}
+	if _, err := HoldStopped(t.Context(), r.place(), HoldRequest{Member: "dev"}); !errors.Is(err, ErrRunning) {
+		t.Errorf("behind its back: %v", err)
+	}
+}
