@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -187,7 +188,10 @@ func TestAttentionEndsWithItsCause(t *testing.T) {
 	c, ctx := r.up(), context.Background()
 	r.lines.wait(t, "dev to need attention", func(l Line) bool { return l.Type == "needs_attention" })
 	done := tasks.Completed
-	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done}); err != nil {
+	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done}); !errors.Is(err, tasks.ErrOwned) {
+		t.Errorf("the operator completed dev's task without force: %v", err)
+	}
+	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.lines.wait(t, "the lead's report", func(l Line) bool {

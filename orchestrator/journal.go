@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,12 +39,13 @@ const fullDiskPatience = 10 * time.Second
 // committed change exactly once. While the disk is full, writers wait: nothing
 // is dropped, until somebody is in a hurry to end the team or patience is over.
 type journal struct {
-	team  string
-	store *tasks.Store
-	file  journalFile
-	log   *slog.Logger
-	views journalViews
-	short *shortage // notes a disk that is full; nil: nobody asks
+	team   string
+	store  *tasks.Store
+	file   journalFile
+	log    *slog.Logger
+	views  journalViews
+	short  *shortage // notes a disk that is full; nil: nobody asks
+	mended string    // what was damaged in the file and is not any more; empty: nothing
 
 	events chan entry
 	// syncs are asked for by catchUp; each is closed once the views know of all
@@ -56,15 +58,17 @@ type journal struct {
 	done   chan struct{} // closed by run when it has stopped
 
 	// All below belongs to run.
-	size      int64         // bytes of the file that hold whole lines
-	seq       atomic.Uint64 // of the last line; others may read it
-	outbox    uint64        // last event of the store that has a line
-	settled   uint64        // last event of the store that has left the outbox
+	size      int64           // bytes of the file that hold whole lines
+	seq       atomic.Uint64   // of the last line; others may read it
+	outbox    uint64          // last event of the store that has a line, and all before it have
+	told      map[uint64]bool // events behind it that had their lines when the journal was opened
+	settled   uint64          // last event of the store that has left the outbox
 	turns     map[string]int
 	failing   bool      // the last write has failed, and is tried again
 	since     time.Time // when it failed first
 	over      bool      // a write was given up: nothing may be written behind the gap
 	unsettled *time.Timer
+	settling  bool // unsettled runs
 }
 
 // journalFile is what a journal writes to: an *os.File, but for tests of what
@@ -99,30 +103,40 @@ type journalOptions struct {
 }
 
 // openJournal opens the journal at path or makes a new one, cuts off what a crash or
-// a power cut has torn, and finds out which committed events have their lines already.
+// a power cut has torn, takes out lines that are damaged, and finds out which committed
+// events have their lines already.
 func openJournal(path string, o journalOptions) (*journal, error) {
 	waits, err := firstWaiting(o.store)
 	if err != nil {
 		return nil, err
 	}
-	last, size, err := journalEnd(path, waits, o.see)
+	scan, err := scanJournal(path, waits, o.see)
 	if err != nil {
 		return nil, err
+	}
+	mended := ""
+	if scan.damaged > 0 {
+		if mended, err = scan.mend(path); err != nil {
+			return nil, err
+		}
+		if scan, err = scanJournal(path, waits, nil); err != nil {
+			return nil, err
+		}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Truncate(size); err != nil {
+	if err := f.Truncate(scan.size); err != nil {
 		return nil, fmt.Errorf("cut the torn end of %s: %w", path, err)
 	}
 	j := &journal{
-		team: o.team, store: o.store, file: f, log: o.log, size: size,
-		outbox: last.Store, settled: last.Store, turns: map[string]int{},
+		team: o.team, store: o.store, file: f, log: o.log, size: scan.size, mended: mended,
+		outbox: scan.outbox(), settled: scan.outbox(), told: scan.told, turns: map[string]int{},
 		events: make(chan entry, 1024), syncs: make(chan chan struct{}), quit: make(chan struct{}),
 		rush: make(chan struct{}), done: make(chan struct{}), stuck: make(chan error, 1),
 	}
-	j.seq.Store(last.Seq)
+	j.seq.Store(scan.last.Seq)
 	return j, nil
 }
 
@@ -171,6 +185,7 @@ func (j *journal) run(first teammate.EventData) {
 	defer close(j.done)
 	j.unsettled = time.NewTimer(settleAfter)
 	defer j.unsettled.Stop()
+	j.settling = true
 	j.put(nil, []entry{{time.Now(), teammate.Event{Data: first}}})
 	for {
 		select {
@@ -182,6 +197,7 @@ func (j *journal) run(first teammate.EventData) {
 			j.write()
 			close(caughtUp)
 		case <-j.unsettled.C:
+			j.settling = false
 			j.settle()
 		case <-j.quit:
 			j.write()
@@ -316,10 +332,24 @@ func (j *journal) fetch() []tasks.Event {
 			return all
 		}
 		if len(events) == 0 {
-			return all
+			return j.untold(all)
 		}
 		all = append(all, events...)
 	}
+}
+
+// untold leaves out the events that had their lines when the journal was opened.
+func (j *journal) untold(all []tasks.Event) []tasks.Event {
+	if len(j.told) == 0 || len(all) == 0 {
+		return all
+	}
+	last := all[len(all)-1].ID
+	news := slices.DeleteFunc(all, func(e tasks.Event) bool { return j.told[e.ID] })
+	if len(news) == 0 {
+		j.outbox, j.told = last, nil
+		j.settleSoon()
+	}
+	return news
 }
 
 // append writes lines with one write, trying until it succeeds; false means
@@ -402,6 +432,15 @@ func (j *journal) tellViews(stored []tasks.Event, lines []Line) {
 		j.views.Grew(j.last())
 	}
 	if len(stored) > 0 {
+		j.settleSoon()
+	}
+}
+
+// settleSoon has the timer of settle run. It is not started again while it runs, or it
+// would never end under steady work.
+func (j *journal) settleSoon() {
+	if !j.settling {
+		j.settling = true
 		j.unsettled.Reset(settleAfter)
 	}
 }
@@ -414,12 +453,14 @@ func (j *journal) settle() {
 	}
 	if err := j.file.Sync(); err != nil {
 		j.log.Error("the journal cannot be synced", "err", err)
+		j.settleSoon()
 		return
 	}
 	if err := j.store.Settle(context.Background(), j.outbox); errors.Is(err, tasks.ErrReplaced) {
 		return
 	} else if err != nil {
 		j.log.Error("the store's outbox cannot be emptied", "err", err)
+		j.settleSoon()
 		return
 	}
 	j.settled = j.outbox

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -358,7 +359,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 }
 
 // TestJournalWithDamagedLines goes on behind damage: numbers are not used
-// again, and no event is told twice.
+// again, no event is told twice, and the damaged file is kept.
 func TestJournalWithDamagedLines(t *testing.T) {
 	d := newDesk(t)
 	d.add(2)
@@ -379,6 +380,16 @@ func TestJournalWithDamagedLines(t *testing.T) {
 	}
 	d.add(1)
 	again := d.open()
+	if !strings.Contains(again.mended, "2 lines of the journal were damaged, from byte 0 on") {
+		t.Errorf("said %q", again.mended)
+	}
+	kept, err := filepath.Glob(d.path + ".damaged-*")
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept %v, %v", kept, err)
+	}
+	if text, err := os.ReadFile(kept[0]); err != nil || string(text) != torn {
+		t.Errorf("the copy holds %q, %v", text, err)
+	}
 	go again.run(TeamStarted{Resumed: true})
 	if err := again.close(); err != nil {
 		t.Fatal(err)
@@ -394,9 +405,84 @@ func TestJournalWithDamagedLines(t *testing.T) {
 		seqs = append(seqs, l.Seq)
 		stored[l.Store]++
 	}
-	if fmt.Sprint(seqs) != "[2 3 4 5]" || damaged != 2 || stored[1] != 1 || stored[2] != 1 || stored[3] != 1 {
+	if fmt.Sprint(seqs) != "[2 3 4 5]" || damaged != 0 || stored[1] != 1 || stored[2] != 1 || stored[3] != 1 {
 		t.Errorf("lines %v, %d damaged, events %v", seqs, damaged, stored)
 	}
+}
+
+// TestJournalDamagedBeforeItWasSynced: of three events whose lines were never synced the
+// line of the second one is damaged. It gets a new one, and the others keep theirs.
+func TestJournalDamagedBeforeItWasSynced(t *testing.T) {
+	d := newDesk(t)
+	d.add(1)
+	j := d.open()
+	j.unsettled = time.NewTimer(time.Hour)
+	j.write()
+	j.settle()
+	d.add(3)
+	j.write(entry{time.Now(), said("behind them")})
+	if err := j.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	clear(lines[2][:len(lines[2])-1]) // the event with the number 3
+	if err := os.WriteFile(d.path, bytes.Join(lines, nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := d.open()
+	var shown []string
+	again.views.Stored = func(e tasks.Event) { shown = append(shown, fmt.Sprint(e.ID)) }
+	go again.run(TeamStarted{Resumed: true})
+	if err := again.close(); err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for l, err := range ReadJournal(d.path, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		order = append(order, fmt.Sprintf("%s/%d", l.Type, l.Store))
+	}
+	if got := strings.Join(order, " "); got != "task/1 task/2 task/4 text/0 team_started/0 task/3" && got != "task/1 task/2 task/4 text/0 task/3 team_started/0" {
+		t.Errorf("the journal holds %s", got)
+	}
+	if strings.Join(shown, " ") != "3" {
+		t.Errorf("the views saw events %v", shown)
+	}
+	if list, err := d.store.Events(t.Context(), 0, 1); err != nil || len(list) > 0 {
+		t.Errorf("in the outbox is %v, %v", list, err)
+	}
+}
+
+// TestJournalIsSyncedUnderSteadyWork: events come faster than the pause in front of a sync.
+func TestJournalIsSyncedUnderSteadyWork(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		store, err := tasks.Open(filepath.Join(dir, "tasks.db"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		d := &desk{t: t, store: store, path: filepath.Join(dir, "journal.jsonl")}
+		j := d.open()
+		go j.run(TeamStarted{})
+		for range 30 {
+			d.add(1)
+			time.Sleep(settleAfter / 10)
+			synctest.Wait()
+		}
+		list, err := store.Events(t.Context(), 0, 0)
+		if err != nil || len(list) > 15 {
+			t.Errorf("after %v of steady work %d of 30 events wait for their lines to be synced, %v", 3*settleAfter, len(list), err)
+		}
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestJournalThatCannotBeOpened(t *testing.T) {

@@ -178,6 +178,9 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	if o.repairs, err = lost.refill(ctx, store); err != nil {
 		return nil, errors.Join(err, j.file.Close())
 	}
+	if j.mended != "" {
+		o.repairs = append(o.repairs, j.mended)
+	}
 	j.short = &o.short
 	return j, nil
 }
