@@ -204,8 +204,7 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 	if s.session.State == stateHalted {
 		s.gone, s.idle = s.session.Reason, true
 	}
-	path := o.place.Transcript(s.member.Name, s.session.Session)
-	transcript, history, err := teammate.OpenTranscript(path)
+	transcript, history, err := o.openTranscript(s)
 	if err != nil {
 		return err
 	}

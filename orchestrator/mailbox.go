@@ -29,6 +29,7 @@ type seat struct {
 	crew    *crew
 	dir     string   // where it works: the workspace, or in tree
 	tree    *ownTree // its working copy; nil: it works in the workspace
+	unfit   string   // why it does not begin in this run; empty: it does
 	// instructions are those of its working copy; nil: of the workspace.
 	instructions *teammate.Instructions
 

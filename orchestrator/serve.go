@@ -13,7 +13,7 @@ import (
 
 // serve begins the life of one member.
 func (c *crew) serve(ctx context.Context, s *seat) {
-	if !c.setUpTree(ctx, s) {
+	if !c.fit(ctx, s) || !c.setUpTree(ctx, s) {
 		c.noteEnd(s)
 		return
 	}

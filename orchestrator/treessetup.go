@@ -16,7 +16,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
 )
 
 // Bounds on what a new working copy gets besides its commit.
@@ -256,16 +255,7 @@ func (c *crew) setUpTree(ctx context.Context, s *seat) bool {
 	if err == nil {
 		return true
 	}
-	c.begin(s)
-	if ctx.Err() == nil {
-		reason := "its working copy could not be set up, which the next `covey up` tries again: " + err.Error()
-		c.journal.sink(teammate.Event{Member: s.member.Name, Data: teammate.NeedsAttention{Reason: reason}})
-		c.act(ctx, s, c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.member.Name, reason)))
-		c.mu.Lock()
-		s.gone, s.idle = reason, true
-		c.mu.Unlock()
-		c.poke()
-	}
+	c.keepAway(ctx, s, "its working copy could not be set up, which the next `covey up` tries again: "+err.Error())
 	return false
 }
 

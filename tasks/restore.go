@@ -56,7 +56,7 @@ func (s *Store) examine(path string) error {
 		return nil
 	}
 	// Another covey may be writing it this moment: what was read then means nothing.
-	free, err := claimFile(path)
+	free, err := s.claim(path)
 	if err != nil {
 		return fmt.Errorf("look whether somebody else has it open: %w", err)
 	}
@@ -75,6 +75,18 @@ func (s *Store) examine(path string) error {
 		return os.Remove(path)
 	}
 	return s.restore(path, im, damage)
+}
+
+// claim is claimFile, tried until Options.LockTimeout is over: who has the file may only
+// be reading it.
+func (s *Store) claim(path string) (*os.File, error) {
+	const pause = 20 * time.Millisecond
+	for until := time.Now().Add(s.opts.LockTimeout); ; time.Sleep(pause) {
+		f, err := claimFile(path)
+		if f != nil || err != nil || !time.Now().Before(until) {
+			return f, err
+		}
+	}
 }
 
 // errBehind: a file that is sound and lacks commits that were made on it. An older copy

@@ -56,6 +56,9 @@ type Cut struct {
 // maxLine bounds a line that is read: more is no transcript but a damaged file.
 const maxLine = 1 << 30
 
+// errLongLine: a line that is longer than maxLine.
+var errLongLine = fmt.Errorf("it is longer than %d bytes", maxLine)
+
 // past folds a transcript, line by line, into what it tells.
 type past struct {
 	h    History
@@ -80,9 +83,11 @@ func readTranscript(file io.Reader) (*past, error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			if p.bad > 0 && p.end == 0 {
-				return nil, fmt.Errorf("line %d is no transcript line; move the file away to begin anew", p.bad)
+				return nil, fmt.Errorf("%w: line %d is no transcript line; move the file away to begin anew", ErrDamaged, p.bad)
 			}
 			return p, nil
+		case errors.Is(err, errLongLine):
+			return nil, fmt.Errorf("%w: line %d: %w; move the file away to begin anew", ErrDamaged, n, err)
 		case err != nil:
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
@@ -94,7 +99,7 @@ func readTranscript(file io.Reader) (*past, error) {
 			continue
 		}
 		if p.bad > 0 {
-			return nil, fmt.Errorf("line %d is damaged and others follow it; repair it or move the file away", p.bad)
+			return nil, fmt.Errorf("%w: line %d cannot be read and others follow it; repair it or move the file away", ErrDamaged, p.bad)
 		}
 		p.add(ln)
 		p.end = at
@@ -108,7 +113,7 @@ func readLine(r *bufio.Reader, buf []byte) ([]byte, error) {
 		part, err := r.ReadSlice('\n')
 		buf = append(buf, part...)
 		if len(buf) > maxLine {
-			return buf, fmt.Errorf("longer than %d bytes", maxLine)
+			return buf, errLongLine
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return buf, err
