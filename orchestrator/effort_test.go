@@ -81,7 +81,7 @@ func TestRunMustShowSomething(t *testing.T) {
 			lead: `{call: [{tool: TaskCreate, input: {subject: Look, description: look}}]},` +
 				`{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: Looked., times: -1}`,
 			// It may be faster to take the task, and then it alone completes it.
-			dev: `{when: claimed, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: fine, times: -1}`,
+			dev:    `{when: claimed, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: fine, times: -1}`,
 			reason: "all work is done", answer: "Looked.",
 		},
 		"an answer": {
