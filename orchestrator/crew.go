@@ -50,6 +50,7 @@ type crew struct {
 	control   *control
 	tools     toolServer // for members whose agents are programs of their own
 	models    modelServer
+	starts    firstStarts
 	live      liveHooks
 	reload    *reloader
 	trust     *trustGuard

@@ -100,7 +100,7 @@ func (f *foreigner) acp(start *offer) (thinker, error) {
 	p := f.launch.program
 	return acp.New(acp.Options{
 		Command: append(f.launch.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
-		Connect: f.connect, System: f.system, SystemBy: p.systemBy, Mode: p.mode,
+		Enter: f.enter(start), Connect: f.connect, System: f.system, SystemBy: p.systemBy, Mode: p.mode,
 		Session: f.past.ID, SessionMade: f.past.Made, OnSession: f.keepSession,
 		Brief: f.makeUp, History: f.history, Started: f.alive, OnUsage: f.bill.addTotal, OnLive: f.bill.addLive, Quirks: p.quirks,
 		Timeouts: f.o.patience, Backoff: f.o.backoff, Restarts: programRestarts(f.seat.member.Restart),

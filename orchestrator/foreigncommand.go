@@ -21,7 +21,7 @@ func (f *foreigner) command(start *offer) (thinker, error) {
 		Command: append(f.launch.argv[:1:1], start.args...), Resume: resume,
 		Env: pairs(start.env), Dir: start.workspace, Dialect: command.Dialect(f.launch.program.dialect),
 		System: f.system, Session: f.past.ID, OnSession: f.keepSession, Brief: f.makeUp, History: f.history,
-		Connect: f.connectCommand, Started: f.alive, OnUsage: f.bill.addCommand,
+		Enter: f.enter(start), Connect: f.connectCommand, Started: f.alive, OnUsage: f.bill.addCommand,
 	})
 }
 

@@ -18,11 +18,14 @@ type preset struct {
 	// pass are variables that its programs get from covey's environment beside the
 	// usual ones, since they say where the login lies or whose account it is. None
 	// of them holds a secret.
-	pass    []string
-	logins  []loginFile // that are there once the user has logged in
-	sure    bool        // without any of the files there is no login; macOS may have a keychain
-	login   string      // the command by which a user logs in
-	install string      // the command that installs the first program
+	pass   []string
+	logins []loginFile // that are there once the user has logged in
+	// firstAlone says that two programs that make the folder of the first login at the
+	// same time can break each other.
+	firstAlone bool
+	sure       bool   // without any of the files there is no login; macOS may have a keychain
+	login      string // the command by which a user logs in
+	install    string // the command that installs the first program
 }
 
 // loginFile is a file that is there when the user has logged in. covey looks

@@ -54,8 +54,10 @@ func codex() preset {
 		pass:    []string{"CODEX_HOME"},
 		logins:  []loginFile{{"CODEX_HOME", ".codex", "auth.json"}},
 		sure:    true,
-		login:   "codex login",
-		install: "npm i -g @agentclientprotocol/codex-acp",
+		// It keeps several databases there.
+		firstAlone: true,
+		login:      "codex login",
+		install:    "npm i -g @agentclientprotocol/codex-acp",
 	}
 }
 

@@ -374,3 +374,24 @@ func TestStarted(t *testing.T) {
 		t.Errorf("started %d, released %d", pids, released)
 	}
 }
+
+// A program starts when it may, and tells once whether its session came to be.
+func TestEnter(t *testing.T) {
+	r := newRig(t, life{Prompts: [][]string{{"say a", "end end_turn"}}})
+	var told []bool
+	entered, refusal := 0, errors.New("not now")
+	r.opts.Enter = func(context.Context) (func(bool), error) {
+		if entered++; entered == 1 {
+			return nil, refusal
+		}
+		return func(opened bool) { told = append(told, opened) }, nil
+	}
+	if _, err := r.turn(t); !errors.Is(err, refusal) {
+		t.Errorf("the turn failed with %v", err)
+	}
+	r.mustTurn(t)
+	r.mustTurn(t) // the same process
+	if entered != 2 || !slices.Equal(told, []bool{true}) {
+		t.Errorf("it entered %d times and told %v", entered, told)
+	}
+}

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -12,6 +13,10 @@ type Options struct {
 	Command []string // the program and its arguments
 	Env     []string // all of its environment; only COVEY_PROGRAM is added, to find what it leaves behind
 	Dir     string   // absolute; where the program runs and its session works
+
+	// Enter waits until the program may start, before each start. leave is called when
+	// the session is open, or could not be opened. Its error ends the Run. nil: at once.
+	Enter func(ctx context.Context) (leave func(opened bool), err error)
 
 	MCPServers []MCPServer // servers that the session gets, team tools among them
 	// Connect gives further servers, asked for anew before each start of the

@@ -55,6 +55,20 @@ func (a *Agent) up(ctx context.Context) error {
 		return nil
 	}
 	a.down()
+	leave := func(bool) {}
+	if a.opts.Enter != nil {
+		var err error
+		if leave, err = a.opts.Enter(ctx); err != nil {
+			return err
+		}
+	}
+	err := a.start(ctx)
+	leave(err == nil)
+	return err
+}
+
+// start starts the program and opens its session.
+func (a *Agent) start(ctx context.Context) error {
 	if err := a.connect(); err != nil {
 		return err
 	}

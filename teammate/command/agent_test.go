@@ -348,3 +348,34 @@ func TestFeedbackWithoutEnd(t *testing.T) {
 		t.Errorf("the next prompt is %q", starts[9].Stdin)
 	}
 }
+
+// A run begins when it may, and tells first that its session came to be, or last that
+// none did.
+func TestEnter(t *testing.T) {
+	for name, tt := range map[string]struct {
+		life life
+		told []bool
+	}{
+		"session":    {life{"read", `print {"type":"thread.started","thread_id":"t-1"}`, `print {"type":"turn.completed"}`}, []bool{true, false}},
+		"no session": {life{"read", `print {"type":"turn.completed"}`}, []bool{false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, tt.life)
+			r.opts.Dialect = Codex
+			var told []bool
+			r.opts.Enter = func(context.Context) (func(bool), error) {
+				return func(opened bool) { told = append(told, opened) }, nil
+			}
+			r.mustTurn(t)
+			if !slices.Equal(told, tt.told) {
+				t.Errorf("told %v, want %v", told, tt.told)
+			}
+		})
+	}
+	r := newRig(t, life{"read"})
+	refusal := errors.New("not now")
+	r.opts.Enter = func(context.Context) (func(bool), error) { return nil, refusal }
+	if _, err := r.start(t).Run(t.Context(), []teammate.Input{{Text: "go"}}, r.host); !errors.Is(err, refusal) {
+		t.Errorf("the turn failed with %v", err)
+	}
+}

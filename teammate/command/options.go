@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,6 +26,9 @@ type Options struct {
 	Env    []string // all of its environment; nothing is added but a marker
 	Dir    string   // absolute; where the program runs
 
+	// Enter waits until the program may start, before each run. leave is called when it
+	// has told its session, or has ended. Its error ends the Run. nil: at once.
+	Enter func(ctx context.Context) (leave func(opened bool), err error)
 	// Connect gives further arguments and environment, asked for anew before each
 	// run, so that what one run was entitled to does not outlive it. nil: none.
 	Connect func() (Extra, error)

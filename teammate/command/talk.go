@@ -20,6 +20,8 @@ type talk struct {
 	sup  teammate.Supervisor // nil: the Host is none
 	eye  teammate.Observer
 	stop context.CancelFunc // ends the program
+	// opened ends what Options.Enter has begun; it may be called more than once.
+	opened func(bool)
 
 	later    []teammate.Input // to be said in a prompt of their own
 	touched  bool             // the program has said something of substance
@@ -55,7 +57,7 @@ type ended struct {
 
 // talk is a prompt that is still to be sent.
 func (a *Agent) talk(h teammate.Host) *talk {
-	t := &talk{a: a, rec: newRecorder(h, a.opts.MaxOutput), box: newInbox(), stop: func() {}}
+	t := &talk{a: a, rec: newRecorder(h, a.opts.MaxOutput), box: newInbox(), stop: func() {}, opened: func(bool) {}}
 	t.read = newReader(a.opts.Dialect, a.opts.MaxOutput)
 	t.errs = &lastWords{box: t.box}
 	// What the Host cannot do is done without: a test, or another host, may offer
@@ -180,6 +182,7 @@ func (t *talk) takeAll(ctx context.Context) (alive bool) {
 // note takes in one thing that the program told.
 func (t *talk) note(ctx context.Context, n news) error {
 	if n.session != "" {
+		t.opened(true)
 		if err := t.a.enter(n.session); err != nil {
 			return err
 		}

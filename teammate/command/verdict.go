@@ -40,6 +40,14 @@ func (a *Agent) prompt(
 	ctx context.Context, inputs []teammate.Input, h teammate.Host, reply *teammate.Reply,
 ) (*talk, error) {
 	t := a.talk(h)
+	if a.opts.Enter != nil {
+		leave, err := a.opts.Enter(ctx)
+		if err != nil {
+			return t, err
+		}
+		t.opened = leave
+		defer leave(false) // one that told no session has opened none
+	}
 	p, err := a.process(a.compose(inputs), t.box, t.errs)
 	if err != nil {
 		return t, err
