@@ -176,6 +176,7 @@ func TestBudgetInDollars(t *testing.T) {
 // The time that a team may be up ends it, though nobody asks for a pass, and also
 // when it is to be kept up.
 func TestBudgetOfTime(t *testing.T) {
+	t.Parallel()
 	files := toilers("budget: {time: 1s}\nkeep: true\n", "", "dev")
 	files["dev.yaml"] = "steps: [{say: Well., times: -1}]\n"
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "tasks:\n  - {id: t0, subject: Toil, owner: dev}\n", "", 1)

@@ -49,7 +49,7 @@ func alone(m *testing.M) int {
 	flag.Parse()
 	// Teams wait more than they work, so more of them run at once than there are cores.
 	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
-		if err := p.Value.Set("4"); err != nil {
+		if err := p.Value.Set("8"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 2
 		}

@@ -17,6 +17,7 @@ import (
 // whether or not covey gets to note that something was shown: each message is
 // shown once, and those of one sender in the order in which they were sent.
 func TestMessagesInOrderAndOnce(t *testing.T) {
+	t.Parallel()
 	b, runs := newTable(t), 0
 	reader := &seat{member: &configs.Member{Name: "ops"}, crew: &crew{store: b.board.store}}
 	actors := map[string]actor{"lead": b.as("lead", ""), "dev": b.as("dev", "")}

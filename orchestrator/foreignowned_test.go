@@ -37,6 +37,7 @@ func owningProgram(t *testing.T, more string, acts ...act) (grove, string) {
 // TestProgramAsksToWriteOutside: a program that asks is refused what is not its
 // member's, before it writes, and also by a path that goes up again.
 func TestProgramAsksToWriteOutside(t *testing.T) {
+	t.Parallel()
 	g, dir := owningProgram(t, "merge: {into: main}\n", act{When: "You own task #1", Do: []string{
 		"askedit docs/b.md b", "askedit main.go x", "askedit docs/../other.go x",
 		"run git add -A && git commit -qm docs", finishes,
@@ -63,6 +64,7 @@ func TestProgramAsksToWriteOutside(t *testing.T) {
 // TestProgramWritesOutside: what a program wrote without asking is found when it would
 // complete its task, with the files and the way back; only what is its own is merged.
 func TestProgramWritesOutside(t *testing.T) {
+	t.Parallel()
 	back := "git checkout -q $(git merge-base HEAD main) -- main.go; git rm -qf --cached new.go; rm new.go; git commit -qm back"
 	g, dir := owningProgram(t, "merge: {into: main}\n",
 		act{When: "You own task #1", Do: []string{
@@ -85,6 +87,7 @@ func TestProgramWritesOutside(t *testing.T) {
 // TestProgramLeavesItOutside: without a task that would be completed it is the turn's
 // end that refuses, and the program gets the list as its next prompt.
 func TestProgramLeavesItOutside(t *testing.T) {
+	t.Parallel()
 	g, dir := owningProgram(t, "",
 		act{When: "files that are not yours", Do: []string{"run git checkout -q -- main.go", finishes}},
 		act{When: "You own task #1", Do: []string{claims, "edit main.go 2", "say Done, I think."}})

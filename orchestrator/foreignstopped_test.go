@@ -37,6 +37,7 @@ func oldVoice(t *testing.T, dir string) *mcpByHand {
 // another one is begun. It cannot be continued, and what still has its connection or its
 // token is refused: the task is as its next life has it.
 func TestStoppedProgram(t *testing.T) {
+	t.Parallel()
 	const short, soon = 300 * time.Millisecond, 50 * time.Millisecond
 	for name, tc := range map[string]struct {
 		member  string       // what the spec has of dev besides its agent
@@ -116,6 +117,7 @@ func awaitStarts(t *testing.T, dir string, n int) {
 // task until somebody gives it to another member. When it continues, its own `completed`
 // is refused in words that say why.
 func TestStoppedProgramLosesItsTask(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
 	u := start(r, &handClock{})
 	awaitFile(t, filepath.Join(dir, "log"), "stopped ")

@@ -227,6 +227,7 @@ func TestTonguesNameWhatIsThere(t *testing.T) {
 
 // What a member may cost is counted over its whole life.
 func TestBudgetOfAnAgentProgram(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]\n",
 		act{When: "You own task #1", Do: []string{"cost 0.75", `mcp team_task_update {"taskId":"1","status":"completed"}`}},
 		act{When: "gate says no", Do: []string{"cost 1.25", "say I was too dear."}},

@@ -131,6 +131,7 @@ hooks:
 }
 
 func TestHaltingHookStopsATeammateForGood(t *testing.T) {
+	t.Parallel()
 	for name, event := range map[string]string{"at the turn end": "TeammateIdle", "in a tool": "TaskCompleted"} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, map[string]string{

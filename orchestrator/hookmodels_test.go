@@ -108,6 +108,7 @@ helpers:
 
 // TestHooksWithoutModel: what cannot be answered is counted, and the turn ends.
 func TestHooksWithoutModel(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ hook, script, want string }{
 		"no helper": {`{"type": "prompt", "prompt": "p"}`, "steps: [{say: Done.}]", "has no helper whose"},
 		"garbage": {`{"type": "prompt", "prompt": "p"}`,

@@ -154,6 +154,7 @@ func TestHookServers(t *testing.T) {
 // TestHookServerTrouble: a call that hangs ends with its hook, one that kills the
 // server fails, and the next starts it anew.
 func TestHookServerTrouble(t *testing.T) {
+	t.Parallel()
 	servers, _ := rigServers(t)
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

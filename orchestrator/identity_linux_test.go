@@ -146,6 +146,7 @@ func runFor(t *testing.T, p *Processes, cmd *exec.Cmd, o Owner) {
 }
 
 func TestIdentifyRealProcesses(t *testing.T) {
+	t.Parallel()
 	if err := BecomeReaper(); err != nil {
 		t.Fatal(err)
 	}

@@ -53,6 +53,7 @@ func registryOf(t tree) *Processes {
 }
 
 func TestWhoCalls(t *testing.T) {
+	t.Parallel()
 	api, docs := Caller{Kind: MemberTool, Member: "api"}, Caller{Kind: Hook, Member: "docs"}
 	for _, c := range []struct {
 		name   string

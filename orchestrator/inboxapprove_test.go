@@ -233,6 +233,7 @@ func secondThoughts(members string) map[string]string {
 // TestApprovalIsOfATree: a yes is for the files as they were, so work that goes on after
 // it is asked about anew; where several write in one folder no tree is one member's.
 func TestApprovalIsOfATree(t *testing.T) {
+	t.Parallel()
 	reads := "tools: [Read, SendMessage]"
 	for name, c := range map[string]struct{ members, want string }{
 		"in a working copy": {
@@ -273,6 +274,7 @@ func TestApprovalIsOfATree(t *testing.T) {
 // TestApprovalOfOlderWorkIsTakenBack: whoever is asked about work that went on is asked
 // about it as it is now, and about nothing else.
 func TestApprovalOfOlderWorkIsTakenBack(t *testing.T) {
+	t.Parallel()
 	files := secondThoughts("lead: {model: lead}\nteammates: {ana: {model: ana}, ben: {model: ben}}\n")
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "approve: ben", "approve: person", 1)
 	u := start(newGrove(t, files).rig, &handClock{})

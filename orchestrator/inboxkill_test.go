@@ -42,7 +42,7 @@ func TestPermissionOverAKill(t *testing.T) {
 // awaitQuestion waits until a running team has put a question before people.
 func (r *rig) awaitQuestion() {
 	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		c, err := Dial(r.t.Context(), r.place())
 		if err != nil {
 			continue // it is not up yet

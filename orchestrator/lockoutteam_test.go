@@ -217,6 +217,7 @@ func TestUnknownLimitIsTriedSeldom(t *testing.T) {
 
 // A covey that is stopped, or dies, waits on when it is started again.
 func TestUsageLimitOverARestart(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, inHours}},
 		act{When: teammate.GoOn, Do: []string{finishes}})

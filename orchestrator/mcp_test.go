@@ -347,6 +347,7 @@ const slowGate = `hooks:
 `
 
 func TestSlowGateIsAskedOnce(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
 	r.crew.tools.within = 150 * time.Millisecond
 	dev := r.connect("dev")
@@ -574,6 +575,7 @@ func TestSessionsAreBounded(t *testing.T) {
 
 // Many agents at once: every task that they make is claimed and completed once.
 func TestManyAgentsAtOnce(t *testing.T) {
+	t.Parallel()
 	const members, each = 20, 5
 	spec := pairSpec
 	for i := range members {

@@ -49,6 +49,7 @@ func (g grove) wantMerged(want map[string]tasks.MergeState) {
 }
 
 func TestFinishedWorkIsMerged(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("echo a >a.txt", "echo b >b.txt; git add b.txt; git commit -qm b",
 		"merge: {into: main}\ngates: {merge: [test -f shared.txt]}\n"))
 	g.want(g.run(Options{}), 0, "all work is done")
@@ -72,6 +73,7 @@ func TestFinishedWorkIsMerged(t *testing.T) {
 }
 
 func TestWorkWaitsUnasked(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("echo a >a.txt", "true", ""))
 	e := g.run(Options{})
 	g.want(e, 0, "all work is done")
@@ -102,6 +104,7 @@ func conflicting(more string) map[string]string {
 }
 
 func TestConflictBecomesATask(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, conflicting("merge: {into: main}\n"))
 	g.want(g.run(Options{}), 0, "all work is done")
 	for branch, m := range g.merged() {
@@ -146,6 +149,7 @@ func TestVerdictsAreReused(t *testing.T) {
 // TestMemberCannotEditItsGate: what a member commits to its branch is not what judges
 // it, at its task and at the merge.
 func TestMemberCannotEditItsGate(t *testing.T) {
+	t.Parallel()
 	files := groveFiles("printf '#!/bin/sh\\nexit 0\\n' >policy/gate.sh; git commit -qam lenient", "true",
 		"merge: {into: main}\ngates: {task: [./policy/gate.sh]}\n")
 	files["policy/gate.sh"] = "#!/bin/sh\n! test -e .git || ! git log -1 --format=%s | grep -q lenient\n"
@@ -177,6 +181,7 @@ func TestDependentsSeeTheWork(t *testing.T) {
 // A team that is ended while a gate looks at a merge goes on with it when it is
 // started again.
 func TestMergeIsResumed(t *testing.T) {
+	t.Parallel()
 	gate := filepath.Join(t.TempDir(), "may")
 	g := newGrove(t, groveFiles("echo a >a.txt", "true",
 		"merge: {into: main}\ngates: {merge: [\"touch "+gate+".asked; while ! test -e "+gate+"; do sleep 0.02; done\"]}\n"))
@@ -244,6 +249,7 @@ func TestReviewAndMergeOnRequest(t *testing.T) {
 // TestWorkThatNobodyTakesDown: where the workspace leaves its branch while the team works,
 // finished work has nowhere to go. That is no end as if all were well.
 func TestWorkThatNobodyTakesDown(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles(`git -C "$COVEY_WORKSPACE" checkout -q --detach; echo a >a.txt`, "true", "merge: {via: branch}\n"))
 	end := g.run(Options{})
 	g.want(end, CodeUnfinished, "")

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ const completesOne = `  - call: [{tool: TaskUpdate, input: {taskId: "1", status:
 // A call that would write to what is not its own is refused before it runs, also by
 // a link and by a path that goes up again.
 func TestCallsOutsideAreRefused(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, owning(`  - call:
       - {tool: Write, input: {file_path: docs/b.md, content: b}}
       - {tool: Write, input: {file_path: main.go, content: x}}
@@ -51,6 +53,7 @@ func TestCallsOutsideAreRefused(t *testing.T) {
 // A shell asks nobody; what it has written is found at the turn end, and at the
 // completion of the task, with the way back.
 func TestWritesOutsideAreRefused(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, owning(`  - when: "files that are not yours"
     call: [{tool: Bash, input: {command: "git checkout -q $(git merge-base HEAD main) -- main.go; git rm -qf --cached new.go; rm new.go; git commit -qm back"}}]
   - call: [{tool: Bash, input: {command: "echo 2 >docs/a.md; echo 2 >main.go; echo n >new.go; git add -A; git commit -qm all"}}]
@@ -90,10 +93,15 @@ func TestProtectedInTheWorkspace(t *testing.T) {
 // In a working copy of its own a member may change them; a person is asked before
 // they are merged.
 func TestProtectedInAWorktree(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, owning(`  - call: [{tool: Write, input: {file_path: docs/p/x, content: x}}]
 `+completesOne+"  - {say: done, times: -1}\n", "merge: {into: main}\nprotect: [docs/p/**]\non_ask: wait\n"))
-	e := g.run(Options{})
-	g.want(e, 1, "it changes protected files")
+	u := start(g.rig, &handClock{}) // its clock stands, so the question stays open
+	u.lines.wait(t, "the question", func(l Line) bool {
+		return l.Type == "merge" && strings.Contains(string(l.Data), `"state":"held"`)
+	})
+	u.stop(errors.New("enough"))
+	g.want(u.end(), CodeInterrupted, "")
 	m := g.merged()["covey/crew/task_1"]
 	if m.State != tasks.MergeHeld || m.Asked == "" || len(m.Files) != 1 || m.Files[0] != "docs/p/x" {
 		t.Errorf("%+v", m)

@@ -66,6 +66,7 @@ const restOfScript = "  - {say: done, times: -1}\n"
 // found when the task is completed, in every way in which one can write; once it is taken
 // back the work goes on.
 func TestSharedWritesOutside(t *testing.T) {
+	t.Parallel()
 	back := `cp saved.log main.go; rm -f new.go go.mod2 link; mv -f mod.log go.mod; chmod 755 main.go`
 	for name, tt := range map[string]struct{ do, want string }{
 		"changed":  {`echo 2 >main.go`, "- main.go"},
@@ -97,6 +98,7 @@ func TestSharedWritesOutside(t *testing.T) {
 // TestSharedLeftBehind: what a command has left running writes in its member's name, also
 // after the command.
 func TestSharedLeftBehind(t *testing.T) {
+	t.Parallel()
 	steps := shell(`(sleep 0.15; echo 2 >main.go) >/dev/null 2>&1 & true`) +
 		"  - {delay: 600ms, call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n  - when: not yours\n" +
 		strings.Replace(shell(`echo main.go >main.go`), "  - call", "    call", 1) + completesOne + restOfScript
@@ -164,6 +166,7 @@ func TestSharedWithoutAnEnd(t *testing.T) {
 // by a call, a shell or a program, and what a person changes while a member thinks is not
 // the member's.
 func TestSharedBeside(t *testing.T) {
+	t.Parallel()
 	wait := "while ! test -e %.log; do sleep 0.01; done; "
 	steps := shell(strings.ReplaceAll("touch one.log; "+wait, "%", "two")+"echo mine >docs/a.md") + "  - {say: looking}\n" + completesOne + restOfScript
 	for name, ben := range map[string]string{
@@ -209,6 +212,7 @@ func TestSharedUnclear(t *testing.T) {
 // TestSharedPerson: what a person edits while a member thinks is not the member's, though
 // nobody else works.
 func TestSharedPerson(t *testing.T) {
+	t.Parallel()
 	steps := shell("echo 2 >docs/a.md") +
 		"  - {delay: 1s, call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n" + restOfScript
 	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
@@ -233,6 +237,7 @@ func TestSharedPerson(t *testing.T) {
 // TestSharedProtected: what a shell has written to protected files a person is asked
 // about; a yes lets them stay, a no is feedback, and with nobody to ask it is a no.
 func TestSharedProtected(t *testing.T) {
+	t.Parallel()
 	steps := func(after string) string {
 		return shell("echo 2 >docs/p.md") + completesOne + "  - {say: I wait., times: 1}\n" + after + restOfScript
 	}

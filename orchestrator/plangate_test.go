@@ -115,6 +115,7 @@ fi
 // input, as recorded hosts want it; one that allows whatever comes by does not. Its no is
 // feedback.
 func TestPlanByAPreToolUseHook(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		allow    string
 		requests int

@@ -53,6 +53,7 @@ func (r *rig) goals() []string {
 }
 
 func TestGoalsOverSeveralRuns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: Yes., times: -1}]`})
 	want := func(opts Options, already bool, goals ...string) {
 		t.Helper()

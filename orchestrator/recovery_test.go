@@ -104,6 +104,7 @@ func TestDamagedStoreIsMadeWhole(t *testing.T) {
 // TestDamagedStoreIsRestored: without that log it costs nothing that the journal knows,
 // and people are told (ADVERSARIAL.md 28).
 func TestDamagedStoreIsRestored(t *testing.T) {
+	t.Parallel()
 	r, place := worked(t)
 	before := r.list()
 	oldBackup(t, place.Store()+".backups") // of the moment when the team started

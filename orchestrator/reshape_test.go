@@ -291,6 +291,7 @@ func TestLivingApprover(t *testing.T) {
 // TestLivingOwns: what a member may write is looked at from the moment on in which a
 // running team is told so.
 func TestLivingOwns(t *testing.T) {
+	t.Parallel()
 	worker := `steps:
   - {say: Fine.}
   - {when: Make it, call: [{tool: Bash, input: {command: "echo x >shared.txt"}}]}
@@ -314,6 +315,7 @@ func TestLivingOwns(t *testing.T) {
 // TestLivingAllOrNothing: a spec whose new goal finds the lead's mailbox full leaves no task
 // and no schedule behind, and is taken up whole once there is room.
 func TestLivingAllOrNothing(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, map[string]string{"lead.yaml": "steps: [{say: Fine.}, {say: Slow., delay: 1h}]"})
 	send := func() error {
 		_, err := l.client.Send(t.Context(), Send{To: "lead", Text: "Hello?"})

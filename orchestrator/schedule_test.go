@@ -102,6 +102,7 @@ func (u *underway) schedulesTold() []ScheduleRan {
 // TestSchedulesInATeam: a team with schedules stays up; what is due comes, once for
 // all that was missed while nobody was up; a task comes not again while it is open.
 func TestSchedulesInATeam(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": scheduled,
 		"lead.yaml": "steps: [{say: Fine., times: -1}]",

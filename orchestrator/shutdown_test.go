@@ -45,6 +45,7 @@ const agreesToEnd = `steps:
 // TestShutdownIsAgreed: a member that agrees ends after its call, its task is open
 // again, everybody is told, the team goes on, and nothing of it runs.
 func TestShutdownIsAgreed(t *testing.T) {
+	t.Parallel()
 	files := parting(agreesToEnd)
 	files["team.yaml"] += "keep: true\n"
 	u := start(newRig(t, files), &handClock{})
@@ -127,6 +128,7 @@ func TestShutdownIsRefused(t *testing.T) {
 // TestShutdownWithoutAnswer: a member that is deep in a call is interrupted at the
 // deadline, and its call with it.
 func TestShutdownWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	clock := &handClock{}
 	files := parting(`steps:
   - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]

@@ -369,6 +369,7 @@ func TestSimulationRepeats(t *testing.T) {
 // TestSimulationOfAFullDisk has a process of its own simulate teams on a disk that is full
 // now and then, for the store too: the limit that stands for it binds a whole process.
 func TestSimulationOfAFullDisk(t *testing.T) {
+	t.Parallel()
 	rounds := "-rounds=6"
 	if *simRounds > 0 {
 		rounds = fmt.Sprintf("-rounds=%d", *simRounds)

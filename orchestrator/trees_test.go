@@ -252,6 +252,7 @@ func TestDemandRefused(t *testing.T) {
 // TestGoesOnInItsCopy: a team that was cut off goes on in the copies that it had,
 // with what lay there, and sets nothing up twice.
 func TestGoesOnInItsCopy(t *testing.T) {
+	t.Parallel()
 	files := groveFiles("echo draft >draft; sleep 60", "true", "worktree: {setup: [echo x >>setup.log]}\n")
 	g := newGrove(t, files)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,6 +11,7 @@ import (
 // TestAgentProgramInItsCopy: a program starts in its member's working copy, is told
 // of it, may write there, and is refused what all working copies share.
 func TestAgentProgramInItsCopy(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "You own task #1", Do: []string{
 			"edit proof here", "run git stash", "run git add proof && git commit -qm proof",

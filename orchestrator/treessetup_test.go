@@ -197,6 +197,7 @@ func TestWhereMembersWork(t *testing.T) {
 // TestGrowsLive: a second writer that comes while the team runs has a working copy,
 // from what the workspace is on by then; one that leaves takes none of its work along.
 func TestGrowsLive(t *testing.T) {
+	t.Parallel()
 	files := groveFiles("cat shared.txt >copy", "true", "keep: true\n")
 	spec := files["team.yaml"]
 	files["team.yaml"] = strings.NewReplacer("lead: {model: lead}\n", "lead: {model: lead, tools: []}\n", "  ana: {model: ana}\n", "",

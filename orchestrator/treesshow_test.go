@@ -42,6 +42,7 @@ func (g grove) standing() *crew {
 
 // TestShowTrees is what ps shows of working copies.
 func TestShowTrees(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles(commitIn("ana"), commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "")
 	if err := os.WriteFile(g.tree("ana", "x"), nil, 0o600); err != nil {
@@ -103,6 +104,7 @@ func TestMeasure(t *testing.T) {
 // attention: the journal, ps, the inbox and the lead have it, with the figures and the place;
 // nothing is deleted, and it goes on once a person says so.
 func TestMaxDiskInARun(t *testing.T) {
+	t.Parallel()
 	files := groveFiles("head -c 300000 /dev/zero >big", "true", "worktree: {max_disk: 100kB}\nkeep: true\n")
 	u := start(newGrove(t, files).rig, &handClock{})
 	g := grove{u.rig}

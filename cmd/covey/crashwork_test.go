@@ -158,7 +158,7 @@ func TestCrashOfBranches(t *testing.T) {
 func (c *branchCrash) round(n int) {
 	c.miss(n)
 	cmd := c.start()
-	ctx, stop := context.WithTimeout(c.t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(c.t.Context(), scriptPatience)
 	client := dialCrash(ctx, c.place)
 	if client == nil {
 		c.t.Errorf("seed %d, round %d: nobody can be reached: %s", c.seed, n, c.log())
@@ -257,7 +257,7 @@ func (c *branchCrash) answering(ctx context.Context) (done func()) {
 func (c *branchCrash) rest() {
 	cmd := c.start()
 	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }()
-	ctx, stop := context.WithTimeout(c.t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(c.t.Context(), scriptPatience)
 	defer stop()
 	client := dialCrash(ctx, c.place)
 	if client == nil {
