@@ -290,7 +290,7 @@ func TestAsyncTimesOut(t *testing.T) {
 				!strings.Contains(out.Results[0].Warning, "timed out after") {
 				t.Fatalf("results %+v", out.Results)
 			}
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
 		})

@@ -3,11 +3,11 @@
 package hooks_test
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
-	"time"
 
 	"github.com/coveyteam/covey/hooks"
 )
@@ -153,11 +153,15 @@ func ExampleParseInput() {
 
 // A process is ended with everything that it started.
 func ExampleProcess_Run() {
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var out bytes.Buffer
-	exit, err := hooks.Process{Args: []string{"/bin/sh", "-c", "echo waiting; sleep 60"}, Stdout: &out}.Run(ctx)
-	fmt.Print(out.String())
+	out, stdout := io.Pipe()
+	go func() {
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		fmt.Print(line)
+		cancel()
+	}()
+	exit, err := hooks.Process{Args: []string{"/bin/sh", "-c", "echo waiting; sleep 600"}, Stdout: stdout}.Run(ctx)
 	fmt.Println(exit.Code, exit.Signal, exit.Stopped, err)
 	// Output:
 	// waiting

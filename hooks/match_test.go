@@ -71,7 +71,7 @@ func TestMatcherTakesTooLong(t *testing.T) {
 	}
 	start := time.Now()
 	yes, doubt := m.matches(strings.Repeat("a", 60) + "!")
-	if took := time.Since(start); !yes || doubt == "" || took > 3*time.Second {
+	if took := time.Since(start); !yes || doubt == "" || took > time.Minute {
 		t.Errorf("%v %q after %v", yes, doubt, took)
 	}
 }

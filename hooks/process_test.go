@@ -138,15 +138,19 @@ func TestProcessIsStopped(t *testing.T) {
 func TestProcessGrace(t *testing.T) {
 	t.Parallel()
 	var out buffer
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := sh(`(trap "sleep 0.2; echo cleaned; exit" TERM; sleep 9 & wait) & wait`, &out)
-	p.Grace = 5 * time.Second
+	p := sh(`(trap "sleep 0.2; echo cleaned; exit" TERM; echo ready; sleep 600 & wait) & wait`, &out)
+	p.Grace = time.Minute
+	go func() {
+		eventually(t, "the trap is set", func() bool { return out.String() == "ready\n" })
+		cancel()
+	}()
 	start := time.Now()
 	if exit, err := p.Run(ctx); err != nil || !exit.Stopped || exit.Signal != "terminated" {
 		t.Errorf("%+v, %v", exit, err)
 	}
-	if took := time.Since(start); out.String() != "cleaned\n" || took > 3*time.Second {
+	if took := time.Since(start); out.String() != "ready\ncleaned\n" || took >= p.Grace {
 		t.Errorf("%q after %v", out.String(), took)
 	}
 }
@@ -266,9 +270,9 @@ func TestProcessReap(t *testing.T) {
 		t.Skip("children are named by /proc")
 	}
 	for name, script := range map[string]string{
-		"in its group":   "sleep 60 >/dev/null 2>&1 & echo $!",
-		"at its output":  "sleep 60 & echo $!",
-		"in own session": "setsid sleep 60 & echo $!; sleep 0.2",
+		"in its group":   "sleep 600 >/dev/null 2>&1 & echo $!",
+		"at its output":  "sleep 600 & echo $!",
+		"in own session": "setsid sleep 600 & echo $!; sleep 0.2",
 	} {
 		var out buffer
 		p := sh(script, &out)
@@ -277,7 +281,7 @@ func TestProcessReap(t *testing.T) {
 		start := time.Now()
 		exit, err := p.Run(t.Context())
 		pid, convErr := strconv.Atoi(strings.TrimSpace(out.String()))
-		if err != nil || convErr != nil || exit.Code != 0 || exit.Stopped || time.Since(start) > 30*time.Second {
+		if err != nil || convErr != nil || exit.Code != 0 || exit.Stopped || time.Since(start) > time.Minute {
 			t.Errorf("%s: %+v, %v, child %s", name, exit, err, out.String())
 			continue
 		}

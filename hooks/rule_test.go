@@ -431,7 +431,7 @@ func TestRuleIsFast(t *testing.T) {
 		r.Fires(c)
 		r.Permits(c)
 		r.Forbids(c)
-		if took := time.Since(start); took > 3*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: %v", name, took)
 		}
 	}

@@ -292,7 +292,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 			case e := <-done:
 				r.want(e, tt.code, name)
 				wantWayOut(t, o, e.Full)
-			case <-time.After(8 * time.Second):
+			case <-time.After(testPatience):
 				t.Fatal("the team does not end while its journal cannot be written")
 			}
 			again := r.orchestrator(Options{Goal: "Paint it."})

@@ -36,7 +36,7 @@ func grownFiles() map[string]string {
 // next one has all of it, and nothing twice.
 func takenUpOnce(t *testing.T, r *rig) {
 	t.Helper()
-	put(t, r.dir, "team.yaml", grownSpec) // the edit lies on disk, however far covey came with it
+	put(t, r.dir, "team.yaml", grownSpec)           // the edit lies on disk, however far covey came with it
 	r.want(r.run(Options{}), CodeDone, "all work ") // all of it may have been done before
 	list := r.list()
 	if len(list) != 1 || list[0].Subject != "Look around" || list[0].Status != tasks.Completed || list[0].Owner != "ana" {

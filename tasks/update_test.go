@@ -221,7 +221,7 @@ func TestWideAndDeepGraphs(t *testing.T) {
 	if len(ok(t, all, err)) != n || len(all[0].Blocks) != 2 {
 		t.Errorf("%d tasks, the first blocks %v", len(all), all[0].Blocks)
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -42,7 +42,7 @@ func setWatched(t *testing.T, watch *Watch, dir string, names ...string) {
 // next is the next change, by its kind and the file's name.
 func next(t *testing.T, watch *Watch) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	c, err := watch.Next(ctx)
 	if err != nil {

@@ -33,7 +33,7 @@ func (b *bench) ended(id string) {
 	}
 	select {
 	case <-r.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		b.t.Fatalf("%s does not end", id)
 	}
 }
@@ -59,7 +59,7 @@ func TestABackgroundRun(t *testing.T) {
 		t.Errorf("running: %+v", list)
 	}
 	var seen string
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(seen, "err") &&
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(seen, "err") &&
 		time.Now().Before(deadline); {
 		got := b.ok("BashOutput", fields{"bash_id": id})
 		if !strings.HasPrefix(got, "Status: running\n") {

@@ -223,7 +223,7 @@ func (r *rig) childGone(tb testing.TB) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if syscall.Kill(pid, 0) != nil || zombie(pid) {
 			return
 		}

@@ -200,7 +200,7 @@ func (r *rig) starts(tb testing.TB) []started {
 // waitFile waits until the program has made a file.
 func (r *rig) waitFile(tb testing.TB, name string) string {
 	tb.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if data, err := os.ReadFile(filepath.Join(r.dir, name)); err == nil && (name != "child" || len(data) > 0) {
 			return string(data)
 		}
