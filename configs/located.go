@@ -21,7 +21,7 @@ func (t *Team) Located(h hooks.Handler) (command string, args []string) {
 		return t.LocatedLine(h.Command), nil
 	}
 	words := append([]string{h.Command}, h.Args...)
-	for i, path := range t.relative(words) {
+	for i, path := range t.relative(words, "") {
 		words[i] = path
 	}
 	return words[0], words[1:]
@@ -35,7 +35,25 @@ func (t *Team) LocatedLine(line string) string {
 	}
 	var out strings.Builder
 	done := 0
+	dir := ""  // where the commands run, from the workspace
+	inner := 0 // how many nodes are around the innermost subshell
+	// What dir and inner are after each node that is being read.
+	type scope struct {
+		dir   string
+		inner int
+	}
+	var before []scope
 	syntax.Walk(file, func(n syntax.Node) bool {
+		if n == nil {
+			last := before[len(before)-1]
+			dir, inner, before = last.dir, last.inner, before[:len(before)-1]
+			return true
+		}
+		before = append(before, scope{dir, inner})
+		switch n.(type) {
+		case *syntax.Subshell, *syntax.CmdSubst, *syntax.ProcSubst:
+			inner = len(before)
+		}
 		call, ok := n.(*syntax.CallExpr)
 		if !ok {
 			return true
@@ -44,7 +62,14 @@ func (t *Team) LocatedLine(line string) string {
 		for i, w := range call.Args {
 			words[i], _ = constantWord(w)
 		}
-		found := t.relative(words)
+		found := t.relative(words, dir)
+		if len(words) == 2 && words[0] == "cd" && words[1] != "" && !filepath.IsAbs(words[1]) {
+			dir = filepath.Join(dir, words[1])
+			// It counts for what follows, up to the end of the subshell around it.
+			for i := inner; i < len(before); i++ {
+				before[i].dir = dir
+			}
+		}
 		for i, w := range call.Args {
 			quoted, err := syntax.Quote(found[i], syntax.LangPOSIX)
 			if from := int(w.Pos().Offset()); found[i] != "" && err == nil && from >= done {
@@ -64,11 +89,13 @@ func (t *Team) LocatedLine(line string) string {
 //
 // Words of other kinds stay as they are: one that is named by its place in the workspace
 // though the member's own file is meant would have a check look at the wrong files.
-func (t *Team) relative(words []string) map[int]string {
+//
+// dir is the folder that they start in, from the workspace.
+func (t *Team) relative(words []string, dir string) map[int]string {
 	found := map[int]string{}
 	command, interpreted := true, false
 	for i, word := range words {
-		path, ok := t.own(word, "")
+		path, ok := t.own(word, dir)
 		switch {
 		case !ok || filepath.IsAbs(word) || strings.HasPrefix(word, "$"):
 		case interpreted, command && strings.Contains(word, "/") && isProgram(path):

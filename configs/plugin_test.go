@@ -312,10 +312,10 @@ func TestBrings(t *testing.T) {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}
-	if got := team.programs([]string{filepath.Join(link, "plugins/check.sh")}, ""); len(got) != 1 {
+	if got := team.wordsBring([]string{filepath.Join(link, "plugins/check.sh")}, "").files; len(got) != 1 {
 		t.Errorf("by a link: %q", got)
 	}
-	if got := team.programs([]string{"./check.sh"}, "plugins"); !slices.Equal(got, []string{filepath.Join(dir, "plugins/check.sh")}) {
+	if got := team.wordsBring([]string{"./check.sh"}, "plugins").files; !slices.Equal(got, []string{filepath.Join(dir, "plugins/check.sh")}) {
 		t.Errorf("from plugins: %q", got)
 	}
 }

@@ -26,6 +26,7 @@ const (
 	RunAgent    RunKind = "agent"    // an agent program: its command line, or the preset's name
 	RunEnv      RunKind = "env"      // the variables that the spec sets for an agent program, by name
 	RunFile     RunKind = "file"     // a file that a command names
+	RunFolder   RunKind = "folder"   // a folder of which a command runs something that cannot be told
 	RunPlugin   RunKind = "plugin"   // the folder of a plugin, with all files in it
 	RunServer   RunKind = "server"   // an MCP server that a plugin brings: its command line or URL
 	RunHead     RunKind = "head"     // an agent's file with hooks in its head
@@ -48,7 +49,9 @@ type Run struct {
 //
 // A file that a command names is in the list if it lies in the workspace or
 // beside the spec and looks like a program: it may be executed, begins with
-// "#!", or is handed to an interpreter. What such a program starts in turn is
+// "#!", or is handed to an interpreter. Where the name of what is run holds
+// something that covey cannot expand, the folder before that is in the list, with
+// all in it. What such a program starts in turn is
 // beyond reach; so is what a command such as `go test`, or an agent program by
 // its own settings, finds in the workspace.
 func (t *Team) Runs() []Run {
@@ -120,9 +123,7 @@ func (l *lister) plugin(root string) {
 			line += quoteArg(word)
 		}
 		l.add(Run{Kind: RunServer, Command: s.Name + ": " + line})
-		for _, path := range l.team.programs(s.Command, s.Cwd) {
-			l.add(Run{Kind: RunFile, Path: path})
-		}
+		l.brought(l.team.wordsBring(s.Command, s.Cwd))
 	}
 }
 
@@ -176,16 +177,24 @@ func (l *lister) handler(kind RunKind, event hooks.Event, h hooks.Handler) {
 	if command == "" { // a policy that ships with covey
 		return
 	}
-	words := shellWords(h.Command)
+	brings := l.team.lineBrings(h.Command, h.Cwd)
 	if h.Args != nil {
-		words = append([]string{h.Command}, h.Args...)
+		brings = l.team.wordsBring(append([]string{h.Command}, h.Args...), h.Cwd)
 		for _, arg := range h.Args {
 			command += " " + quoteArg(arg)
 		}
 	}
 	l.add(Run{Kind: kind, Event: event, Command: command})
-	for _, path := range l.team.programs(words, h.Cwd) {
+	l.brought(brings)
+}
+
+// brought lists the files and folders that a command brings.
+func (l *lister) brought(b brought) {
+	for _, path := range b.files {
 		l.add(Run{Kind: RunFile, Path: path})
+	}
+	for _, path := range b.folders {
+		l.add(Run{Kind: RunFolder, Path: path})
 	}
 }
 
@@ -205,23 +214,6 @@ func shellWords(command string) []string {
 	return strings.FieldsFunc(command, func(r rune) bool {
 		return strings.ContainsRune(" \t\r\n;&|()<>`=", r)
 	})
-}
-
-// programs returns the files among words that are programs the workspace brings.
-// cwd is where the words are read, from the workspace; empty: the workspace.
-func (t *Team) programs(words []string, cwd string) []string {
-	var out []string
-	interpreted := false
-	for _, word := range words {
-		if path, ok := t.own(word, cwd); ok && (interpreted || isProgram(path)) {
-			out = append(out, path)
-		}
-		// Options may stand between an interpreter and its file.
-		if !strings.HasPrefix(word, "-") {
-			interpreted = isInterpreter(word)
-		}
-	}
-	return out
 }
 
 // own resolves a word that names a regular file in the workspace or the

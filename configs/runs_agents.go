@@ -13,9 +13,7 @@ func (l *lister) agent(a Agent) {
 		return
 	}
 	l.add(Run{Kind: RunAgent, Command: a.commandLine()})
-	for _, path := range l.team.programs(slices.Concat(a.Command, a.Resume), "") {
-		l.add(Run{Kind: RunFile, Path: path})
-	}
+	l.brought(l.team.wordsBring(slices.Concat(a.Command, a.Resume), ""))
 	if len(a.Env) > 0 {
 		l.add(Run{Kind: RunEnv, Command: a.Name + ": " + variables(a.Env)})
 	}
@@ -33,9 +31,7 @@ func (l *lister) teamwork() {
 	}
 	for _, command := range l.team.Worktree.Setup {
 		l.add(Run{Kind: RunSetup, Command: command})
-		for _, path := range l.team.programs(shellWords(command), "") {
-			l.add(Run{Kind: RunFile, Path: path})
-		}
+		l.brought(l.team.lineBrings(command, ""))
 	}
 }
 

@@ -137,12 +137,78 @@ func TestPrograms(t *testing.T) {
 		"":                                 "",
 	} {
 		want := strings.Fields(want)
-		got := team.programs(shellWords(command), "")
+		got := team.lineBrings(command, "").files
 		for i := range got {
 			got[i] = strings.TrimPrefix(got[i], dir+string(filepath.Separator))
 		}
 		if !reflect.DeepEqual(append([]string{}, got...), append([]string{}, want...)) {
 			t.Errorf("%q brings %v, want %v", command, got, want)
 		}
+	}
+}
+
+// TestScriptsOfALine: what a command line runs is found however it is named; of what
+// covey cannot tell, the folder that it lies in counts.
+func TestScriptsOfALine(t *testing.T) {
+	dir := write(t, map[string]string{"team.yaml": "", "w/gates/g.sh": "#!/bin/sh\n", "w/gates/plain.sh": "exit 0\n",
+		"w/my gates/a b.sh": "#!/bin/sh\n", "w/x.py": "1\n", "w/lib/mod.py": "1\n", "w/p.awk": "1\n", "w/s.sed": "p\n", "w/data.txt": "1\n",
+		"w/run.sh": "#!/bin/sh\n", "w/src/a.go": "package a\n", "w/Makefile": "all:\n"})
+	team := &Team{Workspace: filepath.Join(dir, "w"), File: filepath.Join(dir, "team.yaml")}
+	for line, want := range map[string]string{
+		`'./my gates/a b.sh'`:                             "my gates/a b.sh",
+		`"my gates/a b.sh" --x`:                           "my gates/a b.sh",
+		`my\ gates/a\ b.sh`:                               "my gates/a b.sh",
+		"cd gates && ./g.sh":                              "gates/g.sh",
+		"cd gates; sh plain.sh":                           "gates/plain.sh",
+		"(cd 'my gates' && './a b.sh')":                   "my gates/a b.sh",
+		"cd src && cd ../gates && ./g.sh":                 "gates/g.sh",
+		`"$PWD/gates/g.sh"`:                               "gates/g.sh",
+		`"$(pwd)"/gates/g.sh`:                             "gates/g.sh",
+		`$COVEY_WORKSPACE/gates/g.sh x`:                   "gates/g.sh",
+		`sh "${COVEY_WORKSPACE}/gates/plain.sh"`:          "gates/plain.sh",
+		`${CLAUDE_PROJECT_DIR:-.}/gates/g.sh`:             "gates/g.sh",
+		`"${X:-gates}/g.sh"`:                              "gates/g.sh",
+		`D=gates; sh "$D/plain.sh"`:                       "gates/plain.sh",
+		`D=gates sh -c '"$D"/g.sh'`:                       "gates/g.sh",
+		"gates/*.sh":                                      "gates/g.sh",
+		"sh gates/p*.sh":                                  "gates/plain.sh",
+		`for g in gates/*.sh; do sh "$g" || exit 2; done`: "gates/g.sh gates/plain.sh",
+		"python3 -X dev x.py":                             "x.py",
+		"python3 -W ignore -u x.py data.txt":              "x.py",
+		"python3 -m lib.mod":                              "lib/mod.py",
+		"awk -f p.awk data.txt":                           "p.awk",
+		"awk -v n=1 -f p.awk data.txt":                    "p.awk",
+		"sed -n -f s.sed data.txt":                        "s.sed",
+		"timeout 5 env A=b sh gates/plain.sh":             "gates/plain.sh",
+		"bash -o pipefail gates/plain.sh":                 "gates/plain.sh",
+		"sh <<EOF\ngates/g.sh\nEOF":                       "gates/g.sh",
+		"./run.sh 'unclosed":                              "run.sh",
+		"gates/$X.sh":                                     "gates/",
+		`sh "gates/$X"`:                                   "gates/",
+		`"my gates/$(cat data.txt)"`:                      "my gates/",
+		"./$X.sh":                                         "run.sh",
+		"cat gates/$X.txt":                                "",
+		"$X/g.sh":                                         "",
+		"go test ./...":                                   "",
+		"go vet ./... && gofmt -l src/*.go":               "",
+		"for f in src/*.go; do gofmt -l \"$f\"; done":     "",
+		"awk '{print}' data.txt":                          "",
+		"make test":                                       "",
+		"python3 -m pytest":                               "",
+	} {
+		got := team.lineBrings(line, "")
+		var names []string
+		for _, path := range got.files {
+			names = append(names, strings.TrimPrefix(path, team.Workspace+"/"))
+		}
+		for _, path := range got.folders {
+			names = append(names, strings.TrimPrefix(path, team.Workspace+"/")+"/")
+		}
+		if strings.Join(names, " ") != want {
+			t.Errorf("%s brings %q, want %q", line, names, want)
+		}
+	}
+	if got := team.wordsBring([]string{"python3", "-X", "dev", "${COVEY_WORKSPACE}/x.py"}, ""); len(got.files) != 1 {
+		t.Errorf("a program without a shell brings %q", got.files)
 	}
 }

@@ -34,7 +34,7 @@ func trustsContent(team *configs.Team, path string, data []byte, counts func(tru
 	sum := sha256.Sum256(data)
 	hash := hex.EncodeToString(sum[:])
 	return known && slices.ContainsFunc(entry.Items, func(i TrustItem) bool {
-		if i.Kind != configs.RunPlugin {
+		if i.Kind != configs.RunPlugin && i.Kind != configs.RunFolder {
 			return i.Path == path && i.Hash == hash
 		}
 		rel, err := filepath.Rel(i.Path, path)

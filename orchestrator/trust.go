@@ -25,7 +25,7 @@ type TrustItem struct {
 	configs.Run
 	Hash string `json:"hash"`           // of the file, or of the command line; empty: Path is not there
 	Text string `json:"text,omitempty"` // of a file that is short and text
-	// Files are those of a folder that is trusted as a whole (configs.RunPlugin).
+	// Files are those of a folder that is trusted as a whole (configs.RunPlugin, configs.RunFolder).
 	Files []TrustFile `json:"files,omitempty"`
 }
 
@@ -169,9 +169,9 @@ func (i *TrustItem) read() error {
 	if err != nil {
 		return err
 	}
-	if i.Kind == configs.RunPlugin && info.IsDir() {
+	if (i.Kind == configs.RunPlugin || i.Kind == configs.RunFolder) && info.IsDir() {
 		if err := i.readFolder(); err != nil {
-			return fmt.Errorf("plugin %s: %w", i.Path, err)
+			return fmt.Errorf("%s %s: %w", i.Kind, i.Path, err)
 		}
 		return nil
 	}
@@ -232,7 +232,7 @@ func findItem(list []TrustItem, item TrustItem) (TrustItem, bool) {
 // textDiff shows the difference between two states of a file, if both are
 // known as text.
 func textDiff(before, now TrustItem) string {
-	if now.Kind == configs.RunPlugin {
+	if now.Kind == configs.RunPlugin || now.Kind == configs.RunFolder {
 		return folderDiff(before, now)
 	}
 	if before.Text == "" || now.Text == "" {

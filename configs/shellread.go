@@ -1,0 +1,253 @@
+package configs
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What a shell line runs is read in one place, for trust (Runs) and for where a
+// script is run from (LocatedLine). Nothing is executed to find it out. A word may
+// mean several things, as a variable has several values in a loop: all of them
+// count. What covey cannot expand is unknown.
+
+// unknownText stands in a word for what only the shell will know.
+const unknownText = "\x00"
+
+// maxMeanings bounds how many meanings of one word are followed.
+const maxMeanings = 64
+
+// shellWord is one word of a simple command.
+type shellWord struct {
+	meanings   []string // without quotes, in which globs are still globs
+	literal    string   // what it says if nothing in it is expanded; else empty
+	start, end int      // its place in the line
+}
+
+// shellCommand is one simple command of a line.
+type shellCommand struct {
+	words []shellWord
+	dirs  []string // where it may run
+}
+
+// shellReader reads one line.
+type shellReader struct {
+	team     *Team
+	dirs     []string // where a command may run, after the cd commands so far
+	values   map[string][]string
+	commands []shellCommand
+	loose    []shellWord // words that are no command's: values of variables
+	texts    []string    // here-documents, which may be scripts
+	depth    int
+}
+
+// readShell reads a line that starts in a folder; ok is false if it cannot be
+// read as shell.
+func (t *Team) readShell(line, dir string) (r *shellReader, ok bool) {
+	r = &shellReader{team: t, dirs: []string{dir}, values: map[string][]string{}}
+	return r, r.read(line)
+}
+
+// read adds the commands of a line.
+func (r *shellReader) read(line string) bool {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return false
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign:
+			if n.Name != nil && n.Value != nil {
+				r.set(n.Name.Value, n.Value)
+			}
+		case *syntax.WordIter:
+			for _, item := range n.Items {
+				r.set(n.Name.Value, item)
+			}
+		case *syntax.Redirect:
+			if n.Hdoc != nil {
+				r.texts = append(r.texts, strings.Join(r.meanings(n.Hdoc.Parts), "\n"))
+			}
+		case *syntax.CallExpr:
+			// Variables before the command are read first, as the shell does.
+			for _, assign := range n.Assigns {
+				if assign.Name != nil && assign.Value != nil {
+					r.set(assign.Name.Value, assign.Value)
+				}
+			}
+			r.call(n)
+		}
+		return true
+	})
+	return true
+}
+
+// set notes a value that a variable may have.
+func (r *shellReader) set(name string, value *syntax.Word) {
+	word := r.word(value)
+	r.loose = append(r.loose, word)
+	for _, meaning := range word.meanings {
+		if len(r.values[name]) < maxMeanings && !slices.Contains(r.values[name], meaning) {
+			r.values[name] = append(r.values[name], meaning)
+		}
+	}
+}
+
+// call notes a simple command, and what a cd, an eval or a shell's -c does.
+func (r *shellReader) call(n *syntax.CallExpr) {
+	c := shellCommand{dirs: slices.Clone(r.dirs)}
+	for _, arg := range n.Args {
+		c.words = append(c.words, r.word(arg))
+	}
+	r.commands = append(r.commands, c)
+	if len(c.words) < 2 {
+		return
+	}
+	switch name := c.words[0].literal; {
+	case name == "cd" || name == "pushd":
+		for _, meaning := range c.words[len(c.words)-1].meanings {
+			for _, dir := range c.dirs {
+				if dir = resolved(dir, meaning); len(r.dirs) < maxMeanings && !slices.Contains(r.dirs, dir) {
+					r.dirs = append(r.dirs, dir)
+				}
+			}
+		}
+	case r.depth > 3:
+	default:
+		// An argument of several words may be a script: sh -c './gate.sh --fast'.
+		for _, word := range c.words[1:] {
+			for _, meaning := range word.meanings {
+				if strings.ContainsAny(meaning, " \t\n;&|") && !strings.Contains(meaning, unknownText) || slices.ContainsFunc(
+					c.words, func(w shellWord) bool { return w.literal == "-c" || w.literal == "eval" }) {
+					r.depth++
+					r.read(meaning)
+					r.depth--
+				}
+			}
+		}
+	}
+}
+
+// resolved is where a path leads from a folder. Of an unknown part the folder
+// before it stays, with the unknown part behind it.
+func resolved(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// word reads a word.
+func (r *shellReader) word(w *syntax.Word) shellWord {
+	out := shellWord{meanings: r.meanings(w.Parts), start: int(w.Pos().Offset()), end: int(w.End().Offset())}
+	out.literal, _ = constantWord(w)
+	return out
+}
+
+// meanings are what the parts of a word may be together.
+func (r *shellReader) meanings(parts []syntax.WordPart) []string {
+	all := []string{""}
+	for _, part := range parts {
+		var next []string
+		for _, piece := range r.part(part) {
+			for _, text := range all {
+				if len(next) < maxMeanings {
+					next = append(next, text+piece)
+				}
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+// part is what one part of a word may be.
+func (r *shellReader) part(part syntax.WordPart) []string {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		text := strings.ReplaceAll(p.Value, "\\", "")
+		if home, err := os.UserHomeDir(); err == nil && (text == "~" || strings.HasPrefix(text, "~/")) {
+			text = home + text[1:]
+		}
+		return []string{text}
+	case *syntax.SglQuoted:
+		return []string{p.Value}
+	case *syntax.DblQuoted:
+		return r.meanings(p.Parts)
+	case *syntax.ParamExp:
+		return r.parameter(p)
+	case *syntax.CmdSubst:
+		var b strings.Builder
+		if len(p.Stmts) == 1 && syntax.NewPrinter().Print(&b, p.Stmts[0]) == nil &&
+			slices.Contains([]string{"pwd", "git rev-parse --show-toplevel"}, strings.TrimSpace(b.String())) {
+			return []string{r.team.Workspace}
+		}
+	}
+	return []string{unknownText}
+}
+
+// parameter is what a variable may be.
+func (r *shellReader) parameter(p *syntax.ParamExp) []string {
+	if p.Param == nil || p.Excl || p.Length || p.Index != nil || p.Slice != nil || p.Repl != nil {
+		return []string{unknownText}
+	}
+	values := slices.Clone(r.values[p.Param.Value])
+	switch p.Param.Value {
+	case "CLAUDE_PROJECT_DIR", "COVEY_WORKSPACE", "PWD":
+		values = append(values, r.team.Workspace)
+	case "HOME":
+		if home, err := os.UserHomeDir(); err == nil {
+			values = append(values, home)
+		}
+	}
+	if p.Exp != nil {
+		switch p.Exp.Op {
+		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
+			syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			if p.Exp.Word != nil {
+				values = append(values, r.meanings(p.Exp.Word.Parts)...)
+			}
+		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		default:
+			return []string{unknownText}
+		}
+	}
+	if len(values) == 0 {
+		return []string{unknownText}
+	}
+	return values[:min(len(values), maxMeanings)]
+}
+
+// files are the regular files that one meaning of a word names from some folders.
+// folder is where they lie if covey cannot tell which ones: the folder that stands
+// before what is unknown; empty: there is none.
+func (t *Team) files(meaning string, dirs []string) (files, folders []string) {
+	for _, dir := range dirs {
+		path := resolved(dir, meaning)
+		if fixed, _, unknown := strings.Cut(path, unknownText); unknown {
+			if i := strings.LastIndexByte(meaning, '/'); strings.HasPrefix(meaning, unknownText) || i < 0 ||
+				!strings.Contains(fixed, string(filepath.Separator)) {
+				continue
+			}
+			folder := filepath.Clean(fixed[:strings.LastIndexByte(fixed, filepath.Separator)+1])
+			if info, err := os.Stat(folder); err == nil && info.IsDir() && t.Brings(folder) {
+				folders = append(folders, folder)
+			}
+			continue
+		}
+		found := []string{path}
+		if strings.ContainsAny(meaning, "*?[{") {
+			found, _ = doublestar.FilepathGlob(path, doublestar.WithFilesOnly())
+		}
+		for _, path := range found {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && t.Brings(path) {
+				files = append(files, path)
+			}
+		}
+	}
+	return files, folders
+}
