@@ -35,7 +35,7 @@ func (r TeamCall) inNameOf(member string) TeamCall     { r.As = member; return r
 // only members use the team tools. What is not known is refused.
 func allowed(by Caller, v bus.Verb, req any) error {
 	switch v {
-	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbReview, verbVerdicts, verbAttach, verbInbox, verbTrusted:
+	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbReview, verbStanding, verbAttach, verbInbox, verbTrusted:
 		return nil
 	case verbInterrupt, verbDown, verbMerge, verbReload, verbReshape, verbAnswer, verbEnd, verbTrust:
 		if by.Kind != Operator {

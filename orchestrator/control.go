@@ -31,7 +31,7 @@ const (
 	verbReload    bus.Verb = "reload"
 	verbMerge     bus.Verb = "merge"
 	verbReview    bus.Verb = "review"
-	verbVerdicts  bus.Verb = "verdicts"
+	verbStanding  bus.Verb = "standing"
 	verbReshape   bus.Verb = "reshape"
 	verbTrust     bus.Verb = "trust"   // an operator is about to change an entry of trust.json
 	verbTrusted   bus.Verb = "trusted" // whether an entry counts
@@ -73,7 +73,7 @@ type Handlers struct {
 	Reload    func(context.Context) (ReloadReply, error) // looks at the files that hooks come from
 	Merge     func(context.Context, MergeRequest) (MergeReply, error)
 	Review    func(context.Context, ReviewRequest) (ReviewReply, error)
-	Verdicts  func(ctx context.Context, task string) ([]tasks.Verdict, error)
+	Standing  func(ctx context.Context, task string) (Standing, error)
 	Inbox     func(context.Context, InboxQuery) ([]tasks.Request, error)
 	Answer    func(context.Context, InboxAnswer) (tasks.Request, error)
 	End       func(context.Context, EndMember) (EndReply, error)
@@ -127,8 +127,8 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbReview, func(ctx context.Context, _ Caller, r ReviewRequest) (ReviewReply, error) {
 			return h.Review(ctx, r)
 		}),
-		handle(b, verbVerdicts, func(ctx context.Context, _ Caller, r taskID) ([]tasks.Verdict, error) {
-			return h.Verdicts(ctx, r.ID)
+		handle(b, verbStanding, func(ctx context.Context, _ Caller, r taskID) (Standing, error) {
+			return h.Standing(ctx, r.ID)
 		}),
 		handle(b, verbInbox, telling(h.Inbox)),
 		handle(b, verbAnswer, telling(h.Answer)),

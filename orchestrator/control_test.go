@@ -42,7 +42,7 @@ func TestAllowed(t *testing.T) {
 		{"ps", verbStatus, struct{}{}, everybody},
 		{"wait", verbReady, struct{}{}, everybody},
 		{"tasks list", verbTasks, taskPageAfter{}, everybody},
-		{"tasks show", verbVerdicts, taskID{ID: "1"}, everybody},
+		{"tasks show", verbStanding, taskID{ID: "1"}, everybody},
 		{"tasks show", verbTask, taskID{"1"}, everybody},
 		{"hooks list", verbHooks, struct{}{}, everybody},
 		{"attach", verbAttach, struct{}{}, everybody},

@@ -31,8 +31,8 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Reload:    c.reload.ask,
 		Merge:     c.merges.merge,
 		Review:    c.merges.review,
-		Verdicts: func(ctx context.Context, task string) ([]tasks.Verdict, error) {
-			return VerdictsOn(ctx, c.store, task)
+		Standing: func(ctx context.Context, task string) (Standing, error) {
+			return StandingOf(ctx, c.store, task)
 		},
 		Inbox:   c.inboxFor,
 		Answer:  c.answerFor,

@@ -51,6 +51,9 @@ func subjectOf(r tasks.Request) string {
 	case tasks.AskApproval:
 		return "task #" + p.TaskID
 	case tasks.AskMerge:
+		if !asksToKeep(r) {
+			return "its merge"
+		}
 		return "protected files (" + clipped(strings.Join(p.Files, ", "), 500) + ")"
 	}
 	return "it"

@@ -303,6 +303,9 @@ func (d *mergeDesk) take(ctx context.Context, s *seat, done []tasks.Task) error 
 			errs = append(errs, fmt.Errorf("the work of %s on task %s is not taken down: %w", s.member.Name, t.ID, err))
 		}
 		d.note(t, m, err) // also after an error: nobody is to wait for what does not come
+		if m == nil && err == nil {
+			errs = append(errs, d.unchanged(ctx, t))
+		}
 	}
 	d.poke()
 	d.c.poke()

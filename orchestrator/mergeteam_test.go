@@ -78,6 +78,23 @@ func TestWorkWaitsUnasked(t *testing.T) {
 	e := g.run(Options{})
 	g.want(e, 0, "all work is done")
 	g.wantMerged(map[string]tasks.MergeState{"covey/crew/task_1": tasks.MergeWaiting})
+	// Who has changed nothing is told of, once.
+	if list := of[TaskUnchanged](g.rig, "task_unchanged"); len(list) != 1 || list[0].Task != "2" {
+		t.Errorf("without a change: %+v", list)
+	}
+	p := g.place()
+	store, err := tasks.Open(p.Store(), &tasks.Options{ReadOnly: true, BlobDir: p.Blobs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err1 := StandingOf(t.Context(), store, "1")
+	two, err2 := StandingOf(t.Context(), store, "2")
+	if err := errors.Join(err1, err2, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if one.Unchanged || len(one.Merges) != 1 || !two.Unchanged || len(two.Merges) != 0 {
+		t.Errorf("they stand as %+v and %+v", one, two)
+	}
 	if len(e.Unmerged) != 1 || e.Unmerged[0] != "#1 A of ana (covey/crew/task_1) is not merged" {
 		t.Errorf("%q", e.Unmerged)
 	}

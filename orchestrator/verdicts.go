@@ -11,15 +11,14 @@ import (
 // have to fit into one message of the bus.
 const maxVerdictsShown = 20
 
-// Verdicts gives the latest of what gates have said about a task, oldest first and
-// without their output, which a review has. Only gates that looked at a working copy
-// or a merge have verdicts. Everybody may ask.
-func (c *Client) Verdicts(ctx context.Context, task string) ([]tasks.Verdict, error) {
-	return ask[[]tasks.Verdict](ctx, c, verbVerdicts, taskID{ID: task})
+// Standing tells how a task stands. Everybody may ask.
+func (c *Client) Standing(ctx context.Context, task string) (Standing, error) {
+	return ask[Standing](ctx, c, verbStanding, taskID{ID: task})
 }
 
-// VerdictsOn is what Client.Verdicts gives, read from the store of a team that does
-// not run.
+// VerdictsOn gives the latest of what gates have said about a task, oldest first and
+// without their output, which a review has. Only gates that looked at a working copy
+// or a merge have verdicts.
 func VerdictsOn(ctx context.Context, s *tasks.Store, task string) ([]tasks.Verdict, error) {
 	if task == "" {
 		return []tasks.Verdict{}, nil // which the store would take for every task

@@ -63,6 +63,9 @@ func concerns(member string) func(orchestrator.Line) bool {
 			return true
 		}
 		p := data(l)
+		if m, ok := mergeOf(l); ok {
+			return m.Member == member
+		}
 		return l.Type == "message" && p.To == member || p.Task != nil && p.Task.Owner == member
 	}
 }

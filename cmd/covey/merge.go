@@ -175,7 +175,7 @@ func mergeName(m tasks.Merge) string {
 func mergeState(m tasks.Merge) string {
 	switch m.State {
 	case tasks.MergeDone:
-		return fmt.Sprintf("merged into %s", m.Into)
+		return fmt.Sprintf("merged into %s as %s", m.Into, mergedAs(m))
 	case tasks.MergeReturned:
 		return fmt.Sprintf("back with its author as task %s", m.Fix)
 	case tasks.MergeReady:

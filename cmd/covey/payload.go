@@ -58,6 +58,7 @@ type payload struct {
 	State       string          `json:"state"`
 	Status      string          `json:"status"`
 	Stderr      string          `json:"stderr"`
+	Subject     string          `json:"subject"`
 	Summary     string          `json:"summary"`
 	Task        *taskNews       `json:"task"`
 	TaskID      string          `json:"task_id"`

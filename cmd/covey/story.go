@@ -39,6 +39,9 @@ func brief(l orchestrator.Line) (entry, bool) {
 // teller is whom an entry is about: a member; the person who did it, whose
 // lines have no member; or else the team.
 func teller(l orchestrator.Line, p payload) string {
+	if m, ok := mergeOf(l); ok {
+		return plainLine(m.Member)
+	}
 	return plainLine(firstOf(l.Member, p.From, p.By, "team"))
 }
 
@@ -79,6 +82,12 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return taskText(l, p), taskStyle(p.Op)
 	case "request":
 		return requestText(l, p)
+	case "merge":
+		if m, ok := mergeOf(l); ok {
+			return mergeText(m)
+		}
+	case "task_unchanged":
+		return "task " + p.TaskID + " (" + p.Subject + ") was completed without a change: there is nothing to merge", yellow
 	case "held_up":
 		return "waits for " + p.For, faint
 	case "member_held":

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -137,14 +138,14 @@ func (c *cli) tasksShowCommand() *cobra.Command {
 			if i < 0 {
 				return fmt.Errorf("there is no task %q; covey tasks lists them", args[0])
 			}
-			verdicts, err := readVerdicts(cmd.Context(), place, all[i].ID)
+			standing, err := readStanding(cmd.Context(), place, all[i].ID)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return c.out.json(judgedTask{viewTask(all[i]), verdicts})
+				return c.out.json(shownTask{viewTask(all[i]), standing})
 			}
-			c.showTask(judgedTask{all[i], verdicts}, all)
+			c.showTask(shownTask{all[i], standing}, all)
 			return nil
 		},
 		ValidArgsFunction: c.completeTask,
@@ -167,7 +168,7 @@ func taskIDs(list []string) []string {
 
 // showTask prints all that is known of a task. Fields that are empty are left
 // out, but for the epoch, which scripts compare.
-func (c *cli) showTask(task judgedTask, all []tasks.Task) {
+func (c *cli) showTask(task shownTask, all []tasks.Task) {
 	line := func(label, text string) {
 		if text != "" {
 			c.out.printf("%s %s\n", c.out.paint(faint, padded(label, 12)), text)
@@ -178,6 +179,9 @@ func (c *cli) showTask(task judgedTask, all []tasks.Task) {
 	line("owner", plainLine(task.Owner))
 	line("blocked by", plainLine(strings.Join(task.BlockedBy, ", ")))
 	line("waits for", plainLine(strings.Join(openBlockers(task.Task, all), ", ")))
+	for _, r := range task.Requests {
+		line("awaits", plainLine(orchestrator.Awaited(r)+" ("+r.ID+"; covey inbox show "+r.ID+")"))
+	}
 	line("blocks", plainLine(strings.Join(task.Blocks, ", ")))
 	line("labels", plainLine(strings.Join(task.Labels, ", ")))
 	line("wants tools", plainLine(strings.Join(task.Wants.Tools, ", ")))
@@ -195,6 +199,12 @@ func (c *cli) showTask(task judgedTask, all []tasks.Task) {
 		if !v.Pass && v.Feedback != "" {
 			c.out.printf("%s\n", indented(v.Feedback))
 		}
+	}
+	for _, m := range task.Merges {
+		line("merge", c.out.paint(mergeStyle(m.State), plainLine(mergeState(m)+because(m))))
+	}
+	if task.Unchanged {
+		line("merge", "none: it was completed without a change")
 	}
 	if task.Description != "" {
 		c.out.printf("\n%s\n", plain(strings.TrimRight(task.Description, "\n")))

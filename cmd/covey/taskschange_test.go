@@ -163,12 +163,18 @@ func TestShowTask(t *testing.T) {
 		{VerdictKey: tasks.VerdictKey{Tree: "0123456789abc"}, Command: "make", Moment: "task", Feedback: "\x1b[2Jno\n"},
 		{VerdictKey: tasks.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "merge", Pass: true, Feedback: "fine"},
 	}
-	c.showTask(judgedTask{task, verdicts}, []tasks.Task{{ID: "1", Status: tasks.Pending}, task})
+	standing := orchestrator.Standing{
+		Verdicts: verdicts, Unchanged: true,
+		Merges:   []tasks.Merge{{State: tasks.MergeDone, Into: "main", Result: "fedcba9876543", Commit: "00"}, {State: tasks.MergeHeld, Reason: "in the\x1b[2J way"}},
+		Requests: []tasks.Request{{ID: "r7", Kind: tasks.AskMerge, To: tasks.Person, Member: "api"}},
+	}
+	c.showTask(shownTask{task, standing}, []tasks.Task{{ID: "1", Status: tasks.Pending}, task})
 	want := `task 2: Server
 status       in_progress
 owner        api
 blocked by   1
 waits for    1
+awaits       a person's approval of its merge (r7; covey inbox show r7)
 blocks       4
 labels       go
 wants tools  Bash
@@ -179,6 +185,9 @@ metadata     b = [1]
 gate         refuses make (tree 0123456789, task, 0s)
     \x1b[2Jno
 gate         agrees lint (tree ab, merge, 0s)
+merge        merged into main as fedcba9876
+merge        held: in the\x1b[2J way
+merge        none: it was completed without a change
 
 All of it.
 \x1b[2JReally.

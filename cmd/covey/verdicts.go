@@ -9,32 +9,32 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// judgedTask is a task as `tasks show --json` prints it: with what its gates said.
-// The task's own fields stay where scripts look for them.
-type judgedTask struct {
+// shownTask is a task as `tasks show --json` prints it: with what its gates said, and
+// what has become of its work. The task's own fields stay where scripts look for them.
+type shownTask struct {
 	tasks.Task
-	Verdicts []tasks.Verdict `json:"verdicts"`
+	orchestrator.Standing
 }
 
-// readVerdicts asks the running team what gates have said about a task, or reads the
-// store of one that does not run.
-func readVerdicts(ctx context.Context, place orchestrator.Place, task string) ([]tasks.Verdict, error) {
+// readStanding asks the running team how a task stands, or reads the store of one that
+// does not run.
+func readStanding(ctx context.Context, place orchestrator.Place, task string) (orchestrator.Standing, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	client, err := orchestrator.Dial(ctx, place)
 	if err == nil {
 		defer client.Close()
-		return client.Verdicts(ctx, task)
+		return client.Standing(ctx, task)
 	}
 	if !errors.Is(err, orchestrator.ErrNotRunning) {
-		return nil, err
+		return orchestrator.Standing{}, err
 	}
 	store, err := openStore(place)
 	if err != nil {
-		return nil, err
+		return orchestrator.Standing{}, err
 	}
 	defer store.Close()
-	return orchestrator.VerdictsOn(ctx, store, task)
+	return orchestrator.StandingOf(ctx, store, task)
 }
 
 // verdictText is what a gate has said, in one line. It names the tree, since the

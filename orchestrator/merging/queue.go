@@ -237,6 +237,10 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 		return m, err
 	}
 	if held {
+		// Where it was merged by somebody else, what was last tested is not what they made.
+		if there, err := q.Repo.Holds(ctx, base, m.Result); m.Result != "" && (err != nil || !there) {
+			m.Result = ""
+		}
 		return q.done(ctx, m, "")
 	}
 	o, err := q.Foresee(ctx, m, base)

@@ -1,0 +1,98 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+)
+
+// Standing is what is known of a task beside the task itself.
+type Standing struct {
+	Verdicts []tasks.Verdict `json:"verdicts"` // of gates, without their logs
+	Merges   []tasks.Merge   `json:"merges"`   // the pieces of its work, oldest first
+	Requests []tasks.Request `json:"requests"` // open questions about it
+	// Unchanged says that it was completed in a working copy in which no file had
+	// changed, so that there is nothing to merge.
+	Unchanged bool `json:"unchanged"`
+}
+
+// StandingOf reads the standing of a task from a team's store.
+func StandingOf(ctx context.Context, store *tasks.Store, task string) (Standing, error) {
+	st := Standing{Verdicts: []tasks.Verdict{}, Merges: []tasks.Merge{}, Requests: []tasks.Request{}}
+	verdicts, err := VerdictsOn(ctx, store, task)
+	if err != nil {
+		return st, err
+	}
+	st.Verdicts = append(st.Verdicts, verdicts...)
+	merges, err := store.Merges(ctx)
+	if err != nil {
+		return st, fmt.Errorf("the work on task %s: %w", task, err)
+	}
+	for _, m := range merges {
+		if slices.Contains(m.Tasks, task) {
+			st.Merges = append(st.Merges, m)
+		}
+	}
+	open, err := store.OpenRequests(ctx, "")
+	if err != nil {
+		return st, fmt.Errorf("the questions about task %s: %w", task, err)
+	}
+	for _, r := range open {
+		if payloadOf(r).TaskID == task {
+			st.Requests = append(st.Requests, r)
+		}
+	}
+	t, err := store.Task(ctx, task)
+	if err != nil {
+		return st, fmt.Errorf("the work on task %s: %w", task, err)
+	}
+	version, known, err := unchangedAt(ctx, store, task)
+	st.Unchanged = known && version == t.Version && t.Status == tasks.Completed
+	return st, err
+}
+
+// Awaited names the answer that somebody waits for: "lead's approval of its plan".
+func Awaited(r tasks.Request) string { return answerOf(r) }
+
+// TaskUnchanged is sent when a task was completed and its member's working copy holds no
+// change for it: there is nothing to merge.
+type TaskUnchanged struct {
+	Task    string `json:"task_id"`
+	Subject string `json:"subject"`
+}
+
+// EventType is the journal's name for it.
+func (TaskUnchanged) EventType() string { return "task_unchanged" }
+
+// keyUnchanged is where the store has that a task was completed without a change: the
+// version that the task had by then.
+func keyUnchanged(task string) string { return "unchanged/" + task }
+
+// unchangedAt is that version; false: there was a change, or nobody knows.
+func unchangedAt(ctx context.Context, store *tasks.Store, task string) (version uint64, known bool, err error) {
+	stored, known, err := store.Value(ctx, keyUnchanged(task))
+	if err == nil && known {
+		err = json.Unmarshal(stored, &version)
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("whether task %s changed anything: %w", task, err)
+	}
+	return version, known, nil
+}
+
+// unchanged notes that a task was completed without a change, and tells it once.
+func (d *mergeDesk) unchanged(ctx context.Context, t tasks.Task) error {
+	before, known, err := unchangedAt(ctx, d.c.store, t.ID)
+	if err != nil || known && before == t.Version {
+		return err
+	}
+	if err := d.c.store.Put(ctx, keyUnchanged(t.ID), raw(t.Version)); err != nil {
+		return fmt.Errorf("note that task %s changed nothing: %w", t.ID, err)
+	}
+	d.c.journal.sink(teammate.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
+	return nil
+}
