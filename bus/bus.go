@@ -37,6 +37,11 @@ type Options struct {
 	Queue      int          // messages per subscription; 0: DefaultQueue
 	MaxConns   int          // connections from outside; 0: DefaultMaxConns
 
+	// Version and Protocol are told to whoever connects from outside, before anything
+	// else: the version of the program, and the number of what its requests look like.
+	Version  string
+	Protocol int
+
 	// OnError is told what can be returned to nobody: a *DropError, a
 	// *PanicError, or trouble of the connection. It must not block, and may be
 	// called from several goroutines. Nil: such trouble shows only in
@@ -80,6 +85,7 @@ type Bus struct {
 	opts   Options
 	nc     *nats.Conn
 	scope  Subject        // what this connection's own requests go to
+	remote Remote         // of a Bus made by Dial
 	srv    *server.Server // nil for a Bus made by Dial
 	grants *grants        // nil for a Bus made by Dial
 	done   chan struct{}  // closed when nc is
@@ -93,6 +99,7 @@ type Bus struct {
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
+	verbs     map[Verb]bool // that have a handler
 	peers     map[ConnID]*peer
 	subs      map[*nats.Subscription]*Subscription
 	listeners []net.Listener

@@ -14,7 +14,8 @@ import (
 )
 
 // Dial connects to the team that listens at path. It fails with ErrRefused if
-// the team does not let this process in, with ErrSocketDir if the socket's
+// the team does not let this process in, with ErrForeign if what answers does not speak
+// as a Bus does, with ErrSocketDir if the socket's
 // folder is not private to this user, and with the system's error if nobody
 // listens there. The Bus is done when the team is gone; it never reconnects.
 func Dial(ctx context.Context, path string) (*Bus, error) {
@@ -42,6 +43,9 @@ func Dial(ctx context.Context, path string) (*Bus, error) {
 	return b, nil
 }
 
+// Remote is what the team says of itself; zero for a Bus that was not made by Dial.
+func (b *Bus) Remote() Remote { return b.remote }
+
 // maxHello bounds the line that a listener begins with.
 const maxHello = 4096
 
@@ -57,19 +61,19 @@ func handshake(c net.Conn) (*Bus, error) {
 	}
 	var h hello
 	if err := json.Unmarshal(line, &h); err != nil {
-		return nil, fmt.Errorf("control socket: %w: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("control socket: %w: %w: %w", ErrForeign, ErrMalformed, err)
 	}
 	if h.Error != "" {
 		return nil, fmt.Errorf("%w: %s", ErrRefused, h.Error)
 	}
 	if h.Format != helloFormat {
-		return nil, fmt.Errorf(
-			"control socket: the team runs on another version of covey (format %d, ours is %d)", h.Format, helloFormat)
+		return nil, fmt.Errorf("control socket: %w: it begins with format %d, and ours is %d", ErrForeign, h.Format, helloFormat)
 	}
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
 	b := newBus(Options{MaxPayload: h.MaxPayload, Name: "client"}.withDefaults(), h.Scope)
+	b.remote = h.Remote
 	o := b.clientOptions(h.Token, h.Conn)
 	o.CustomDialer = ready{&buffered{Conn: c, r: r}}
 	if b.nc, err = o.Connect(); errors.Is(err, nats.ErrMaxConnectionsExceeded) {

@@ -22,6 +22,10 @@ var ErrSocketDir = errors.New("the socket's folder is not private to this user")
 // ErrRefused is returned by Dial when the team does not let this caller in.
 var ErrRefused = errors.New("the team refused the connection")
 
+// ErrForeign is returned by Dial when what listens there does not begin as a Bus does: it
+// is another version, or something else.
+var ErrForeign = errors.New("it speaks another language")
+
 // ErrMalformed is returned when bytes from the bus are not an envelope.
 var ErrMalformed = errors.New("malformed message")
 
@@ -35,6 +39,7 @@ const (
 	CodeTooLarge Code = "too_large" // the request or its answer is over the size limit
 	CodeBusy     Code = "busy"      // the caller has too many requests open
 	CodeDenied   Code = "denied"    // the caller may not do that
+	CodeUnknown  Code = "unknown"   // nobody answers such requests
 )
 
 // Error is a failure that crosses the bus: a handler that returns one (wrapped

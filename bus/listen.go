@@ -21,6 +21,14 @@ type hello struct {
 	Conn       ConnID  `json:"conn,omitempty"`
 	Scope      Subject `json:"scope,omitempty"` // what it may publish on, verb to be added
 	MaxPayload int     `json:"max_payload,omitempty"`
+	Remote
+}
+
+// Remote is what the process at the other end says of itself. Zero: it is of a time
+// before anybody said so.
+type Remote struct {
+	Version  string `json:"version,omitempty"`  // of its program
+	Protocol int    `json:"protocol,omitempty"` // what requests and answers look like
 }
 
 const (
@@ -156,7 +164,8 @@ func (b *Bus) serve(c net.Conn, identify func(net.Conn) (Identity, error)) {
 		return
 	}
 	defer b.dismiss(conn, p)
-	h := hello{Format: helloFormat, Token: token, Conn: conn, Scope: scope, MaxPayload: b.opts.MaxPayload}
+	h := hello{Format: helloFormat, Token: token, Conn: conn, Scope: scope, MaxPayload: b.opts.MaxPayload,
+		Remote: Remote{b.opts.Version, b.opts.Protocol}}
 	if err := sayHello(c, h); err == nil {
 		bridge(c, inner, p)
 	}

@@ -87,6 +87,9 @@ func Handle[Req, Rep any](
 	if err != nil {
 		return nil, err
 	}
+	b.mu.Lock()
+	b.verbs[v] = true
+	b.mu.Unlock()
 	return b.subscribe(s, func(d delivery) {
 		b.dispatch(d, func(ctx context.Context, c Caller) (any, error) {
 			m, err := open[Req](d.Data)
@@ -94,6 +97,24 @@ func Handle[Req, Rep any](
 				return nil, Errorf(CodeInvalid, "%v", err)
 			}
 			return f(ctx, c, m.Body)
+		})
+	})
+}
+
+// RefuseOthers answers requests from outside for verbs that have no handler with
+// CodeUnknown: a client of another version would else wait for an answer for ever. It is
+// called when all handlers stand.
+func RefuseOthers(b *Bus) (*Subscription, error) {
+	return b.subscribe(controlAny(), func(d delivery) {
+		v := Verb(d.Subject[strings.LastIndexByte(d.Subject, '.')+1:])
+		b.mu.Lock()
+		known := b.verbs[v]
+		b.mu.Unlock()
+		if known {
+			return
+		}
+		b.dispatch(d, func(context.Context, Caller) (any, error) {
+			return nil, Errorf(CodeUnknown, "nobody here knows the request %q", v)
 		})
 	})
 }

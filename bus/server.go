@@ -63,7 +63,7 @@ func embedded(srv *server.Server, g *grants, opts Options) (*Bus, error) {
 func newBus(opts Options, scope Subject) *Bus {
 	return &Bus{
 		opts: opts, scope: scope, done: make(chan struct{}),
-		peers: map[ConnID]*peer{}, subs: map[*nats.Subscription]*Subscription{},
+		peers: map[ConnID]*peer{}, verbs: map[Verb]bool{}, subs: map[*nats.Subscription]*Subscription{},
 	}
 }
 

@@ -92,6 +92,9 @@ func controlAll(v Verb) (Subject, error) {
 	return Subject(controlRoot + ".*.*.*.*." + string(v)), nil
 }
 
+// controlAny hears all verbs from all connections.
+func controlAny() Subject { return controlRoot + ".*.*.*.*.*" }
+
 // callerOf reads a control subject. The server has checked that the sender may
 // publish on it, so what it says about the sender is true.
 func callerOf(subject string) (Identity, ConnID, bool) {

@@ -13,22 +13,27 @@ import (
 // Client asks a running team from another process. Who it acts for is found
 // out by the team. Its methods fail with an error that wraps ErrDenied if the
 // caller may not do that, with the store's errors (tasks.ErrNotFound, …) or
-// ErrNoMember where those apply, and with ErrNotRunning if the team has ended.
+// ErrNoMember where those apply, with ErrNotRunning if the team has ended, and with
+// ErrOtherVersion if another version of covey runs it.
 // It is safe for concurrent use.
 type Client struct {
 	place  Place
 	bus    *bus.Bus
+	other  error          // an ErrOtherVersion: the team can be told to end, and no more
 	relays sync.WaitGroup // ends when the bus is done
 }
 
 // Dial connects to the team that runs in a Place. It fails with ErrNotRunning
-// if none does.
+// if none does, and with ErrOtherVersion if what runs it does not answer as we know it.
 func Dial(ctx context.Context, p Place) (*Client, error) {
 	run, ok := Running(p)
 	if !ok {
+		if err := newerRun(p); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("team %s in %s: %w; `covey up` starts it", p.Team, p.Workspace, ErrNotRunning)
 	}
-	return dialAt(ctx, p, run.Socket)
+	return dialAt(ctx, p, run)
 }
 
 // Close hangs up. Calls after the first do nothing.
@@ -167,6 +172,9 @@ func (c *Client) Attach(ctx context.Context) (AttachReply, error) {
 // JournalWake is a channel that gets a value whenever the journal grew, and is
 // closed when the team has ended; it fits FollowJournal.
 func (c *Client) JournalWake() (<-chan struct{}, error) {
+	if c.other != nil {
+		return nil, c.other
+	}
 	wake, grew := make(chan struct{}, 1), make(chan struct{}, 1)
 	if _, err := c.bus.OnJournal(func(uint64) { signalOne(grew) }); err != nil {
 		return nil, c.explain(err)
@@ -199,11 +207,25 @@ func signalOne(c chan<- struct{}) {
 
 // ask sends one request and explains what went wrong.
 func ask[Rep, Req any](ctx context.Context, c *Client, v bus.Verb, req Req) (Rep, error) {
-	rep, err := bus.Ask[Req, Rep](ctx, c.bus, v, req)
-	if err != nil {
-		return rep, c.explain(err)
+	if c.other != nil && v != verbDown {
+		var none Rep
+		return none, c.other
 	}
-	return rep, nil
+	if c.other != nil {
+		limited, cancel := context.WithTimeout(ctx, otherWithin)
+		defer cancel()
+		ctx = limited
+	}
+	rep, err := bus.Ask[Req, Rep](ctx, c.bus, v, req)
+	switch {
+	case err == nil:
+		return rep, nil
+	case bus.CodeOf(err) == bus.CodeUnknown && !errors.Is(err, bus.ErrClosed):
+		return rep, otherVersion(c.place, c.bus.Remote().Version)
+	case c.other != nil && !errors.Is(err, bus.ErrClosed):
+		return rep, c.other
+	}
+	return rep, c.explain(err)
 }
 
 // explain gives an error of the bus the sentinels that callers ask for.

@@ -140,6 +140,9 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbTrusted, telling(h.Trusted)),
 		c.handleAttach(b),
 	)
+	if err == nil {
+		_, err = bus.RefuseOthers(b)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}

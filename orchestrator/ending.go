@@ -197,7 +197,7 @@ func (o *Orchestrator) alreadyDone(ctx context.Context, c *crew, before earlier)
 func (o *Orchestrator) markRunning(c *crew) error {
 	r := NewRunFile(o.place, o.started)
 	r.Spec, r.Members = o.team().File, o.memberNames()
-	r.Goal = c.worksFor()
+	r.Goal, r.Version = c.worksFor(), o.opts.Version
 	return o.record.write(o.place, r)
 }
 

@@ -10,6 +10,8 @@ type (
 		Goal    string   `json:"goal"`
 		Members []string `json:"members"` // the lead first
 		Resumed bool     `json:"resumed"`
+		Format  int      `json:"format"`            // journalFormat, of the lines of this run
+		Version string   `json:"version,omitempty"` // of covey
 	}
 	// TeamWaits is sent when nobody can do anything until a usage limit is over.
 	TeamWaits struct {

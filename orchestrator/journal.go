@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,9 +111,18 @@ func openJournal(path string, o journalOptions) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	scan, err := scanJournal(path, waits, o.see)
+	var newer error
+	scan, err := scanJournal(path, waits, func(l Line) {
+		newer = cmp.Or(newer, newerJournal(l))
+		if o.see != nil {
+			o.see(l)
+		}
+	})
 	if err != nil {
 		return nil, err
+	}
+	if newer != nil { // before anything of it is cut off
+		return nil, fmt.Errorf("journal %s: %w", path, newer)
 	}
 	mended := ""
 	if scan.damaged > 0 {

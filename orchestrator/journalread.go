@@ -149,6 +149,9 @@ func (r *lineReader) next() (Line, error) {
 	if err == nil {
 		line, err = parseLine(text)
 	}
+	if newer := newerJournal(line); newer != nil {
+		return Line{}, newer // and no damage that one could read on behind
+	}
 	if err != nil {
 		return Line{}, &LineError{Path: r.path, Offset: at, Err: err}
 	}

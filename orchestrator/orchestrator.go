@@ -207,7 +207,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	o.readers.open(j.last())
 	defer context.AfterFunc(ctx, j.hurry)()
-	b, err := bus.Embed(bus.Options{Log: o.opts.Log, OnError: func(err error) {
+	b, err := bus.Embed(bus.Options{Log: o.opts.Log, Version: o.opts.Version, Protocol: controlProtocol, OnError: func(err error) {
 		o.opts.Log.Error("the bus", "err", err)
 	}})
 	if err != nil {
@@ -244,7 +244,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	defer c.dismiss()
 	// Owned by this function: j.close waits for it.
-	go j.run(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed})
+	go j.run(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed, Format: journalFormat, Version: o.opts.Version})
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, c, before)

@@ -17,6 +17,9 @@ var (
 	ErrNoTeam = errors.New("no team")
 	// ErrNewer is returned for files that a newer covey wrote.
 	ErrNewer = errors.New("written by a newer covey; update covey")
+	// ErrOtherVersion is returned for a team that another version of covey runs, which
+	// cannot be asked for that.
+	ErrOtherVersion = errors.New("run by another version of covey")
 	// ErrDenied is returned for a request that the caller may not make.
 	ErrDenied = errors.New("denied")
 	// ErrTooLarge is returned for a request that is larger than the bus carries.
@@ -28,6 +31,7 @@ var (
 var remoteKinds = map[bus.Code]error{
 	bus.CodeDenied:    ErrDenied,
 	bus.CodeTooLarge:  ErrTooLarge,
+	bus.CodeUnknown:   ErrOtherVersion,
 	"no_member":       ErrNoMember,
 	"empty":           ErrEmpty,
 	"not_found":       tasks.ErrNotFound,

@@ -28,7 +28,8 @@ type RunFile struct {
 	PID       int       `json:"pid"`
 	Birth     string    `json:"birth"` // tells the process apart from a later one with its pid
 	Started   time.Time `json:"started"`
-	Version   string    `json:"version,omitempty"` // of covey
+	Version   string    `json:"version,omitempty"`  // of covey
+	Protocol  int       `json:"protocol,omitempty"` // that its control socket speaks; 0: it does not say
 
 	Result *RunResult `json:"result,omitempty"` // nil while it runs, and after a crash
 }
@@ -51,7 +52,7 @@ func NewRunFile(p Place, now time.Time) RunFile {
 	}
 	return RunFile{
 		Format: runFormat, Team: p.Team, Workspace: p.Workspace, Socket: p.Socket(),
-		PID: pid, Birth: birth, Started: now,
+		PID: pid, Birth: birth, Started: now, Protocol: controlProtocol,
 	}
 }
 

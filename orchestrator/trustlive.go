@@ -54,7 +54,8 @@ func askTeamsAt(ctx context.Context, key trustKey, v bus.Verb, digest string) (c
 		if !up && !lockHeld(p.Lock()) {
 			continue
 		}
-		c, err := dialAt(ctx, p, cmp.Or(run.Socket, p.Socket()))
+		run.Socket = cmp.Or(run.Socket, p.Socket())
+		c, err := dialAt(ctx, p, run)
 		if errors.Is(err, ErrNotRunning) {
 			continue // it is starting or ending: it reads trust.json before a member runs
 		}
@@ -71,16 +72,23 @@ func askTeamsAt(ctx context.Context, key trustKey, v bus.Verb, digest string) (c
 	return counts, nil
 }
 
-// dialAt connects to the team that listens at path. It fails with ErrNotRunning if nobody does.
-func dialAt(ctx context.Context, p Place, path string) (*Client, error) {
-	b, err := bus.Dial(ctx, path)
+// dialAt connects to the team that a run.json tells of. It fails with ErrNotRunning if nobody
+// listens there, and with ErrOtherVersion if what does is of another version.
+func dialAt(ctx context.Context, p Place, run RunFile) (*Client, error) {
+	b, err := dialSocket(ctx, p, run)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return nil, fmt.Errorf("team %s is starting or ending, it does not listen: %w", p.Team, ErrNotRunning)
 	case errors.Is(err, bus.ErrRefused):
 		return nil, fmt.Errorf("team %s: %w: %w", p.Team, ErrDenied, err)
+	case errors.Is(err, ErrOtherVersion):
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("team %s: %w", p.Team, err)
 	}
-	return &Client{place: p, bus: b}, nil
+	c := &Client{place: p, bus: b}
+	if said := b.Remote(); said.Protocol != controlProtocol {
+		c.other = otherVersion(p, cmp.Or(said.Version, run.Version))
+	}
+	return c, nil
 }

@@ -47,6 +47,9 @@ next start of the team brings it back.`,
 			if errors.Is(err, orchestrator.ErrNotRunning) {
 				return c.wasDown(downResult{Team: place.Team}, asJSON)
 			}
+			if errors.Is(err, orchestrator.ErrOtherVersion) && end.Member == "" {
+				return c.downOther(cmd.Context(), place, asJSON)
+			}
 			if err != nil {
 				return err
 			}
@@ -54,7 +57,11 @@ next start of the team brings it back.`,
 			if end.Member != "" {
 				return c.endMember(cmd.Context(), client, end, asJSON)
 			}
-			if err := takeDown(cmd.Context(), client, end.Reason); err != nil {
+			err = takeDown(cmd.Context(), client, end.Reason)
+			if errors.Is(err, orchestrator.ErrOtherVersion) {
+				return c.downOther(cmd.Context(), place, asJSON)
+			}
+			if err != nil {
 				return err
 			}
 			return c.wasDown(downResult{Team: place.Team, Stopped: true}, asJSON)
@@ -120,6 +127,20 @@ func (c *cli) wasDown(r downResult, asJSON bool) error {
 		c.out.printf("%s is not running\n", r.Team)
 	}
 	return nil
+}
+
+// downOther ends a team whose control socket another version serves, which does not answer:
+// as Ctrl-C would. Its members must not do that, and the socket cannot say who asks.
+func (c *cli) downOther(ctx context.Context, place orchestrator.Place, asJSON bool) error {
+	if err := notFromInside("covey down"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, downWithin)
+	defer cancel()
+	if err := orchestrator.EndProcess(ctx, place); err != nil {
+		return err
+	}
+	return c.wasDown(downResult{Team: place.Team, Stopped: true}, asJSON)
 }
 
 // takeDown tells a team to end and waits until it has. Coming back before the

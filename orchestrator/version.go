@@ -1,0 +1,114 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/coveyteam/covey/bus"
+)
+
+// controlProtocol is the number of what requests at the control socket look like. It is
+// raised with each change that a program of another version could misunderstand; a new
+// kind of request needs none, for who does not know it says so.
+const controlProtocol = 1
+
+// journalFormat is the number of what the journal's lines look like; a run's first line
+// carries it. New types and fields need no other one.
+const journalFormat = 1
+
+// newerJournal refuses a line that begins a run of a newer format.
+func newerJournal(l Line) error {
+	if l.Type != (TeamStarted{}).EventType() {
+		return nil
+	}
+	var begun TeamStarted
+	if json.Unmarshal(l.Data, &begun) != nil || begun.Format <= journalFormat {
+		return nil
+	}
+	return fmt.Errorf("the run that begins with line %d was %w (format %d, this one reads up to %d)",
+		l.Seq, ErrNewer, begun.Format, journalFormat)
+}
+
+// otherWithin is how long a team that another version runs may take for an answer: it may
+// wait for words that never come. With starting the program it stays below two seconds.
+const otherWithin = 1500 * time.Millisecond
+
+// otherVersion is the error for a team that another version runs.
+func otherVersion(p Place, version string) error {
+	return plainly(ErrOtherVersion, "team %s: running with %s; covey down, then covey up", p.Team,
+		cmp.Or(coveyNamed(version), "another version of covey"))
+}
+
+// coveyNamed is a version as people read it.
+func coveyNamed(version string) string {
+	if version == "" {
+		return ""
+	}
+	return "covey " + version
+}
+
+// dialSocket reaches the process that a run.json names. Of one that says that it speaks
+// our protocol it waits as long as ctx allows: it may be busy. Of any other, which may be
+// waiting for something that we never say, it does not.
+func dialSocket(ctx context.Context, p Place, run RunFile) (*bus.Bus, error) {
+	if run.Protocol == controlProtocol {
+		b, err := bus.Dial(ctx, run.Socket)
+		if errors.Is(err, bus.ErrForeign) {
+			err = otherVersion(p, run.Version)
+		}
+		return b, err
+	}
+	limited, cancel := context.WithTimeout(ctx, otherWithin)
+	defer cancel()
+	b, err := bus.Dial(limited, run.Socket)
+	if err != nil && ctx.Err() == nil && (limited.Err() != nil || errors.Is(err, bus.ErrForeign)) {
+		err = otherVersion(p, run.Version)
+	}
+	return b, err
+}
+
+// newerRun tells of a team whose run.json a newer covey has written, which Running takes
+// for one that does not run.
+func newerRun(p Place) error {
+	if _, err := ReadRunFile(p); errors.Is(err, ErrNewer) && lockHeld(p.Lock()) {
+		return plainly(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
+	}
+	return nil
+}
+
+// stopWithin is how long EndProcess waits between two looks.
+const stopWithin = 50 * time.Millisecond
+
+// EndProcess ends a team in order without asking at its control socket, for one of another
+// version: as Ctrl-C does. It returns when the team has ended, and fails with
+// ErrNotRunning if none runs. Only the operator's commands may call it.
+func EndProcess(ctx context.Context, p Place) error {
+	run, ok := Running(p)
+	if !ok {
+		return fmt.Errorf("team %s: %w", p.Team, ErrNotRunning)
+	}
+	process, err := os.FindProcess(run.PID)
+	if err != nil {
+		return fmt.Errorf("end team %s: %w", p.Team, err)
+	}
+	if err := process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("end team %s: process %d: %w", p.Team, run.PID, err)
+	}
+	for look := time.NewTicker(stopWithin); ; {
+		if _, ok := Running(p); !ok {
+			look.Stop()
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			look.Stop()
+			return ctx.Err()
+		}
+	}
+}
