@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,65 +12,29 @@ import (
 // turn: minutes are rate limits, hours are what a plan allows.
 const shortLimit = 2 * time.Minute
 
-// What programs say when an account can do no more, in lower case.
-const (
-	limitWords = `usage limit|usage_limit|usagelimit|quota|limit reached|hit your limit|reached your limit|` +
-		`out of credits|insufficient_quota|plan limit|limit exceeded for your plan`
-	loginWords = `not logged in|please log ?in|please run /login|/login|log in again|auth_required|` +
-		`authentication required|authentication_error|authentication failed|not authenticated|` +
-		`invalid api key|invalid_api_key|incorrect api key|api key not valid|unauthorized|` +
-		`token has expired|sign in|status 401|401 `
-)
-
-var (
-	// These are looked for in all that an error says, in lower case.
-	limitText = regexp.MustCompile(limitWords)
-	loginText = regexp.MustCompile(loginWords)
-	// rateText is what says "limit reached" and means a minute.
-	rateText = regexp.MustCompile(`rate.?limits?(ed)?( reached| exceeded)?`)
-)
-
-// apiErrors are the error types of HOOKS.md section 6, by what programs say. The
-// first that is found counts.
-var apiErrors = []struct {
-	typ   string
-	words *regexp.Regexp
-}{
-	{"billing_error", regexp.MustCompile(`billing|credit balance|payment required|\b402\b`)},
-	{"rate_limit", regexp.MustCompile(`rate.?limit|too many requests|resource.?exhausted|\b429\b`)},
-	{"overloaded", regexp.MustCompile(`overloaded|\b529\b|at capacity`)},
-	{"model_not_found", regexp.MustCompile(`unknown model|` +
-		`model.{0,40}(not found|does not exist|not supported)`)},
-	{"max_output_tokens", regexp.MustCompile(`max.?output.?tokens|output token limit`)},
-	{"invalid_request", regexp.MustCompile(`invalid.?request|\b400\b|prompt is too long|context.?length|` +
-		`context window`)},
-	{"server_error", regexp.MustCompile(`server.?error|internal error|\b50[0-4]\b|bad gateway|unavailable|` +
-		`stream.{0,20}disconnect`)},
-}
-
 // Diagnose says what it means that a foreign agent program failed with these
 // words: a *LimitError, a *LoginError, or an *APIError of the type that fits
 // best. details often says what said leaves out, and is searched for limits as
-// well. A limit and a login are beyond any restart, so they are looked for
-// before the types, whose words are vaguer.
+// well.
 func Diagnose(said, details string, now time.Time) error {
-	lower, whole := strings.ToLower(said), said+" "+details
-	switch {
-	case limitText.MatchString(rateText.ReplaceAllString(strings.ToLower(whole), "")):
-		until := ResetTime(whole, now)
-		if !until.IsZero() && until.Sub(now) <= shortLimit {
-			return &APIError{Type: "rate_limit", Message: said}
+	whole := said + " " + details
+	means, found := firstMeaning(errorWordings, rateWords.ReplaceAllString(strings.ToLower(whole), ""))
+	if found && means == meansLimit {
+		err := asError(means, whole, now)
+		var limit *LimitError
+		if errors.As(err, &limit) {
+			limit.Text = shortened(said, 300)
+			return limit
 		}
-		return &LimitError{Until: until, Text: shortened(said, 300)}
-	case loginText.MatchString(lower):
-		return &LoginError{Hint: shortened(said, 300)}
+		return &APIError{Type: "rate_limit", Message: said}
 	}
-	for _, kind := range apiErrors {
-		if kind.words.MatchString(lower) {
-			return &APIError{Type: kind.typ, Message: shortened(said, 500)}
+	lower := strings.ToLower(said)
+	for _, w := range errorWordings {
+		if w.means != meansLimit && w.words.MatchString(lower) {
+			return asError(w.means, said, now)
 		}
 	}
-	return &APIError{Type: "unknown", Message: shortened(said, 500)}
+	return asError("", said, now)
 }
 
 // shortened is the beginning of a text that is too long to be shown whole.
@@ -80,32 +45,32 @@ func shortened(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + " …"
 }
 
-// maxVerdict is how long the text of a turn may be that is nothing but the
-// program's word that its account can do no more.
-const maxVerdict = 400
+// maxVerdict is how long the text of a turn may be that is nothing but a program's word
+// that something is wrong.
+const maxVerdict = 1000
 
-// Programs say these instead of answering with an error.
-var (
-	limitReply = regexp.MustCompile(`^(Claude AI usage limit reached|` +
-		`You've (hit|reached) your (usage )?limit|` +
-		`(5-hour|Weekly|Session) limit reached)`)
-	loginReply = regexp.MustCompile(`^(Not logged in|Invalid API key|Please run /login|` +
-		`OAuth token has expired)`)
-)
-
-// Confession finds out whether a turn's whole text says that the account is
-// used up or logged out; nil: it does not. Only texts that begin with the words
-// count, and only short ones: a member that writes about rate limits must not
-// be put to sleep.
+// Confession finds out whether a turn's whole text says that the account is used up or
+// logged out, or that the model failed; nil: it does not. Only texts that begin with the
+// words of a program count, and only short ones: a member that writes about rate limits
+// must not be put to sleep.
 func Confession(text string, now time.Time) error {
-	switch {
-	case len(text) > maxVerdict:
-	case limitReply.MatchString(text):
-		return &LimitError{Until: ResetTime(text, now), Text: text}
-	case loginReply.MatchString(text):
-		return &LoginError{Hint: text}
+	text = strings.TrimSpace(text)
+	if len(text) > maxVerdict {
+		return nil
 	}
-	return nil
+	means, found := firstMeaning(replyWordings, strings.ToLower(strings.ReplaceAll(text, "’", "'")))
+	switch {
+	case !found:
+		return nil
+	case means == "", means == meansKnown:
+		err := Diagnose(text, "", now)
+		var api *APIError
+		if means == meansKnown && errors.As(err, &api) && api.Type == "unknown" {
+			return nil
+		}
+		return err
+	}
+	return asError(means, text, now)
 }
 
 var (
@@ -116,7 +81,8 @@ var (
 		`(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])\b[\s,]*(?:and\s+)?)+)`)
 	spanPart   = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*([dhms])`)
 	resetClock = regexp.MustCompile(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+` +
-		`(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b`)
+		`(?:([a-z]{3}) (\d{1,2})(?:,| at)\s*)?` +
+		`(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b(?:\s*\(([A-Za-z_+-]+(?:/[A-Za-z0-9_+-]+){0,2})\))?`)
 	resetStamp = regexp.MustCompile(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
 )
 
@@ -160,20 +126,36 @@ func span(text string) time.Duration {
 	return sum
 }
 
-// clockTime is the next moment at which a clock shows what resetClock found.
+// clockTime is the next moment at which a clock shows what resetClock found, on the day and
+// in the zone that it names. A zone that this machine does not know is taken for its own.
 func clockTime(m []string, now time.Time) time.Time {
-	hour, _ := strconv.Atoi(m[1]) // digits, and so are minutes
-	minute, _ := strconv.Atoi(m[2])
+	if zone, err := time.LoadLocation(m[6]); m[6] != "" && err == nil {
+		now = now.In(zone)
+	}
+	day, _ := strconv.Atoi(m[2]) // digits, and so are hours and minutes
+	hour, _ := strconv.Atoi(m[3])
+	minute, _ := strconv.Atoi(m[4])
 	if hour > 12 || minute > 59 {
 		return time.Time{}
 	}
 	hour %= 12
-	if strings.EqualFold(m[3], "pm") {
+	if strings.EqualFold(m[5], "pm") {
 		hour += 12
 	}
 	at := time.Date(now.Year(), now.Month(), now.Day(), hour, minute, 0, 0, now.Location())
-	if !at.After(now) {
-		at = at.AddDate(0, 0, 1)
+	if m[1] == "" {
+		if !at.After(now) {
+			at = at.AddDate(0, 0, 1)
+		}
+		return at
+	}
+	month, err := time.Parse("Jan", m[1])
+	if err != nil || day < 1 || day > 31 {
+		return time.Time{}
+	}
+	at = time.Date(now.Year(), month.Month(), day, hour, minute, 0, 0, now.Location())
+	if at.Before(now.AddDate(0, -1, 0)) { // of the next year
+		at = at.AddDate(1, 0, 0)
 	}
 	return at
 }

@@ -22,7 +22,12 @@ func TestUntil(t *testing.T) {
 		"resets at 12am":                                          now.Add(12 * time.Hour),
 		"until 2026-11-22T00:00:00Z":                              now.Add(12 * time.Hour),
 		"resets 99pm":                                             {},
-		"no word of it, 2 hours ago":                              {},
+		"You've hit your session limit · resets 6:50am (America/New_York)": time.Date(2026, 11, 22, 11, 50, 0, 0, time.UTC),
+		"You've hit your weekly limit · resets Nov 25 at 3pm (UTC)":        time.Date(2026, 11, 25, 15, 0, 0, 0, time.UTC),
+		"resets Jan 2, 9am":          time.Date(2027, 1, 2, 9, 0, 0, 0, time.UTC),
+		"resets Foo 2, 9am":          {},
+		"resets 3pm (No/Where)":      now.Add(3 * time.Hour),
+		"no word of it, 2 hours ago": {},
 	} {
 		if got := ResetTime(text, now); !got.Equal(want) {
 			t.Errorf("%s: %v, want %v", text, got, want)
@@ -39,6 +44,55 @@ func TestConfession(t *testing.T) {
 	} {
 		if err := Confession(text, now); (err != nil) != confesses {
 			t.Errorf("%.40q: %v", text, err)
+		}
+	}
+}
+
+// What programs print in place of a reply, as it was recorded or is documented, and texts
+// of models that look like it.
+func TestReplyWordings(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"You've hit your session limit · resets 6:50am (America/New_York)":                                      "limit",
+		"You've hit your monthly spend limit · raise it at claude.ai/settings/usage":                            "limit",
+		"You've reached your Opus 5 weekly limit · resets 3pm":                                                  "limit",
+		"You're out of extra usage · resets 3pm":                                                                "limit",
+		"Your org is out of usage · add funds to continue":                                                      "limit",
+		"You've hit your usage limit. Upgrade to Pro, or try again in 3 days.":                                  "limit",
+		"Login expired · Run /login to sign in again":                                                           "login",
+		"Error: Failed to get response from the AI model; retried 5 times Last error: 503 the vendor says so":   "server_error",
+		"Error: Failed to get response from the AI model; retried 5 times Last error: 418 I am a teapot":        "unknown",
+		"Error: 402 the vendor says so":                                                                         "billing_error",
+		"Error: 402 {\"message\":\"You have no quota\",\"code\":\"quota_exceeded\"}":                            "limit",
+		"Error: Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 401).\n  Check your key.":    "login",
+		"Error: Model 's' not found on provider at http://127.0.0.1:1/v1 (HTTP 404).":                           "model_not_found",
+		"exceeded retry limit, last status: 429 Too Many Requests\n\n":                                          "rate_limit",
+		"Selected model is at capacity. Please try a different model.\n\n":                                      "overloaded",
+		"We’re currently experiencing high demand, which may cause temporary errors.\n\n":                       "overloaded",
+		"unexpected status 402 Payment Required: no, url: http://127.0.0.1:1/v1/responses":                      "billing_error",
+		`{"error":{"code":"invalid_request_error","message":"no","param":null,"type":"invalid_request_error"}}`: "invalid_request",
+		"API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}":                         "overloaded",
+		"You've reached your goal: the limit of 10 requests holds.":                                             "none",
+		"Error: 404 pages have a template of their own now.":                                                    "none",
+		"Error: handling is done.": "none",
+		"The API error is mended.": "none",
+	} {
+		got := "none"
+		switch e := Confession(text, now).(type) {
+		case *LimitError:
+			got = "limit"
+		case *LoginError:
+			got = "login"
+		case *APIError:
+			got = e.Type
+		}
+		if got != want {
+			t.Errorf("%q is taken for %s, want %s", text, got, want)
+		}
+	}
+	for _, w := range append(errorWordings, replyWordings...) {
+		if w.of == "" {
+			t.Errorf("nobody knows who says %s", w.words)
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 // for ever. What they say of it is for people, and no sign that a model is at work.
 //
 // These are sentences of programs, not words that a model may use: codex (exec 0.166, acp
-// 0.16 and 2.6), claude (2.1), gemini-cli (0.61).
+// 0.16 and 2.6), claude (2.1), gemini-cli (0.61), copilot (1.0).
 var (
 	retryNotice = regexp.MustCompile(`(?i)\breconnecting(\.\.\.|…| to \w+,)? ?(attempt )?\d+ ?(/|of) ?\d+|` +
-		`\bretrying( \w+)?,? (in \d+|attempt \d+|\d+ ?/ ?\d+)|\bretrying with backoff|` +
+		`\bretrying( \w+)?,? (in \d+|attempt \d+|\d+ ?/ ?\d+)|\bretrying with backoff|due to a transient api error\. retrying|` +
 		`\battempt \d+ failed\b.{0,80}\bretrying|\bstream (error|disconnected)\b.{0,200}\bretrying\b|` +
 		`"willRetry": ?true`)
 )

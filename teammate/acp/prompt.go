@@ -33,7 +33,8 @@ type talk struct {
 	halted   string // by a hook
 	err      error  // why the prompt is given up: silence, or a transcript that cannot be written
 	deadline <-chan time.Time
-	lively   bool   // its model was just heard of
+	lively   bool // its model was just heard of
+	closing  closing
 	notice   string // what people were last told of a lost model
 	before   string // the end of what the program had said on its stderr before the prompt
 }
@@ -242,9 +243,13 @@ func (t *talk) note(ctx context.Context, raw json.RawMessage) error {
 		t.touched = true
 		var b block
 		lenient(u.Content, &b)
+		t.closing.say(b.words())
 		return t.rec.say(b.words(), u.MessageID)
+	case "session_info_update":
+		t.closing.failed = t.closing.failed || systemError(u.Meta)
 	case "tool_call", "tool_call_update":
 		t.touched = true
+		t.closing = closing{}
 		if u.ToolCall != "" {
 			return t.work(ctx, u.ToolCall, raw)
 		}

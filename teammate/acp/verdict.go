@@ -145,10 +145,5 @@ func (a *Agent) verdict(t *talk, err error) error {
 			t.eye.Observe(teammate.Warning{Text: text})
 		}
 	}
-	// Words alone can be the program's own, in the model's place. A turn that has
-	// called a tool had a model.
-	if t.rec.made > 0 {
-		return nil
-	}
-	return teammate.Confession(t.rec.last, a.opts.Clock())
+	return t.confession(a.opts.Clock())
 }
