@@ -82,6 +82,10 @@ type ToolCall struct {
 	ID    string // unique in the member's conversation
 	Name  string
 	Input json.RawMessage // a JSON object
+	// Shell are the command lines one of which an agent program has run for the call, where
+	// it tells of the file alone: rules for Bash hold for such a call as well. nil: it has
+	// run none.
+	Shell []string
 }
 
 // ToolResult is what an agent's tool call came to.
@@ -96,6 +100,9 @@ type ToolResult struct {
 	// Halted is set when a hook stopped the turn; the agent finishes the batch
 	// of calls it is in and returns.
 	Halted string
+	// Rejected says that an agent program has refused to make the call by itself: nothing
+	// was run.
+	Rejected bool
 
 	below []Input // what hooks say of the result, to stand below its content
 }

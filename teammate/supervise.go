@@ -129,6 +129,14 @@ func (u *turn) Permit(ctx context.Context, call ToolCall) Permission {
 			Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted},
 		}
 	}
+	if rule, broke := u.shellBreaks(call); broke {
+		u.emit(PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule})
+		return Permission{
+			Reason: fmt.Sprintf("The agent program runs a command for this %s, and the rule %s is against it. Go on without it.",
+				call.Name, rule),
+			Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted},
+		}
+	}
 	p := Permission{Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted}}
 	if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
@@ -158,6 +166,9 @@ func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks 
 	tl := u.foreign(call)
 	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
 		call.Input = sound(nil) // hooks get an object, whatever the program sent
+	}
+	if r.Rejected && !u.permitted[call.ID] {
+		return Remarks{Halted: u.halted} // it did not run, so there is nothing to look at
 	}
 	if !u.permitted[call.ID] {
 		u.detect(call, tl.spec.Team)
@@ -204,6 +215,9 @@ func (u *turn) detect(call ToolCall, team bool) {
 			break
 		}
 	}
+	if !broke {
+		rule, broke = u.shellBreaks(call)
+	}
 	if planless := !team && may.mode() == modePlan && !u.foreign(call).spec.ReadOnly; planless {
 		if !broke { // a rule is named where there is one: it holds after the plan as well
 			rule, broke = "permission mode plan", true
@@ -219,6 +233,23 @@ func (u *turn) detect(call ToolCall, team bool) {
 		u.warn("%s called %s without asking, which the rule %s is against; it was only detected afterwards",
 			o.Name, call.Name, rule)
 	}
+}
+
+// shellBreaks names the deny or ask rule that is against one of the commands by which a
+// program may have made a call.
+func (u *turn) shellBreaks(call ToolCall) (rule string, broke bool) {
+	may := u.t.rights.now()
+	for _, line := range call.Shell {
+		input, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			continue // a string always encodes
+		}
+		c := u.callOf(ToolCall{ID: call.ID, Name: "Bash", Input: input})
+		if rule, broke := forbiddenBy(slices.Concat(may.Deny, may.Ask), c); broke {
+			return rule, true
+		}
+	}
+	return "", false
 }
 
 // foreign is a program's tool as rules and modes see it: the member's own tool

@@ -18,6 +18,7 @@ type foreigner struct {
 	call     ToolCall
 	ask      bool // asks first
 	fails    bool
+	rejects  bool // refuses to make the call by itself
 	answer   Permission
 	remarks  Remarks
 	mail     []Input
@@ -37,7 +38,7 @@ func (f *foreigner) Run(ctx context.Context, prompt []Input, h Host) (Reply, err
 		f.between()
 	}
 	if !f.ask || f.answer.Allow {
-		f.remarks, f.reported = s.Report(ctx, f.call, ToolResult{Content: "out", IsError: f.fails}), true
+		f.remarks, f.reported = s.Report(ctx, f.call, ToolResult{Content: "out", IsError: f.fails || f.rejects, Rejected: f.rejects}), true
 	}
 	f.mail = h.(Correspondent).Mail(ctx)
 	h.(Observer).Observe(Planned{Entries: []PlanEntry{{Text: "look"}}})
@@ -231,5 +232,35 @@ func TestPermitMakesPathsAbsolute(t *testing.T) {
 	in := r.runner.of(hooks.PreToolUse)[0].Payload.(hooks.PreToolUseInput)
 	if want := filepath.Join(r.opts.Workdir.Root(), "a.go"); !strings.Contains(string(in.ToolInput), `"`+want+`"`) {
 		t.Errorf("input %s", in.ToolInput)
+	}
+}
+
+// A read for which a program has run a command is held against the rules for commands, be it
+// asked about or not; what the program has refused to do itself was not called at all.
+func TestReadsByCommand(t *testing.T) {
+	call := callTool("c1", "Read", `{"file_path":"a"}`)
+	call.Shell = []string{"cat a", "head a"}
+	for _, ask := range []bool{true, false} {
+		r, f := foreignRig(t, call)
+		f.ask = ask
+		r.opts.Permissions = Permissions{Mode: modeBypass, Deny: rules(t, "Bash(head *)")}
+		r.mustRun(t)
+		if ask {
+			decided := one[PermissionDecided](t, r.journal)
+			if f.answer.Allow || decided.Rule != "Bash(head *)" || !strings.Contains(f.answer.Reason, "Bash(head *)") {
+				t.Errorf("answer %+v, journal %+v", f.answer, decided)
+			}
+			continue
+		}
+		if broke := one[CallDetected](t, r.journal).Broke; broke != "Bash(head *)" {
+			t.Errorf("it broke %q", broke)
+		}
+	}
+	r, f := foreignRig(t, callTool("c1", "Bash", `{"command":"rm x"}`))
+	f.ask, f.rejects = false, true
+	r.opts.Permissions = Permissions{Mode: modeBypass, Deny: rules(t, "Bash(rm *)")}
+	r.mustRun(t)
+	if n := len(all[CallDetected](r.journal)) + len(all[Warning](r.journal)) + len(r.runner.of(hooks.PostToolUseFailure)); n != 0 {
+		t.Errorf("a call that was not made is told of: %v", r.runner.events())
 	}
 }

@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -69,6 +70,21 @@ var replyWordings = []wording{
 	{"", regexp.MustCompile(`^exceeded retry limit, last status|^unexpected status \d{3}|^selected model is at capacity|` +
 		`^stream disconnected before completion|^we.{1,3}re currently experiencing high demand|` +
 		`^\{"error":\{.{0,400}"type":"\w+_error"`), "codex-acp 2.6.0, recorded"},
+}
+
+// rejectedWords are how programs begin the result of a call that they refused to make by
+// themselves, by rules of their own: claude 2.1, gemini-cli 0.61 and qwen 0.24, opencode
+// 1.18, codex 0.166, copilot 1.0. What a command prints does not stand there: these programs
+// put its exit code or nothing before it, and tell failures of commands as results.
+var rejectedWords = regexp.MustCompile(`^(permission to use \S+ .{0,300}has been denied|claude requested permissions to |` +
+	`the user (rejected|doesn't want to proceed|has specified a rule which prevents)|this command requires approval|` +
+	`tool execution (denied|for "[^"]{1,80}" requires)|permission denied and could not request permission|` +
+	`(exec )?command (rejected|declined) by|rejected by user)`)
+
+// IsRejection reports whether the result of a call that failed says that the agent program
+// has refused to make it.
+func IsRejection(result string) bool {
+	return rejectedWords.MatchString(strings.ToLower(strings.TrimSpace(result)))
 }
 
 // rateWords are what says "limit reached" and means a minute.

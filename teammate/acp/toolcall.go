@@ -149,11 +149,19 @@ const maxResult = 100_000
 // result is what the call came to.
 func (c *toolCall) result() teammate.ToolResult {
 	r := teammate.ToolResult{Content: c.output(), IsError: c.Status != "completed"}
+	r.Rejected = c.denied == "" && c.Status != "completed" && (rejectedBy(c.RawOutput) || teammate.IsRejection(r.Content))
 	if c.denied != "" {
 		r.Content, r.IsError = strings.TrimSuffix(c.denied+"\n\n"+r.Content, "\n\n"), true
 	}
 	r.Content = strings.ToValidUTF8(shorten(r.Content), "\uFFFD")
 	return r
+}
+
+// rejectedBy reports whether a raw output says in a field of its own that the program has
+// refused to make the call (copilot 1.0.102).
+func rejectedBy(raw json.RawMessage) bool {
+	code := text(fieldsOf(raw)["code"])
+	return code == "rejected" || code == "denied"
 }
 
 // output is the call's output as text: its content, else its raw output.

@@ -17,6 +17,8 @@ import (
 //	                                                      file_path, once for each file
 //	read                               Read               file_path
 //	search                             Grep               pattern, path
+//	                                   where a program has run a command for these two and
+//	                                   tells no input, rules for Bash hold for them as well
 //	fetch                              WebFetch           url
 //	all others                         their first title that could be a name; else Tool
 //
@@ -57,13 +59,46 @@ func (n naming) calls(c *toolCall) []teammate.ToolCall {
 	name := n.plain(c)
 	switch name {
 	case "Edit", "Write", "Read":
-		return files(c, name, raw)
+		return withShell(files(c, name, raw), c, raw)
 	case "Grep":
-		return []teammate.ToolCall{{ID: c.ID, Name: name, Input: with(raw, "path", first(c.paths(raw)))}}
+		grep := teammate.ToolCall{ID: c.ID, Name: name, Input: with(raw, "path", first(c.paths(raw)))}
+		return withShell([]teammate.ToolCall{grep}, c, raw)
 	case "WebFetch":
 		return []teammate.ToolCall{{ID: c.ID, Name: name, Input: with(raw, "url", address(c, raw))}}
 	}
 	return []teammate.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
+}
+
+// shellTitle is a title that codex-acp 2.6 gives a command which only reads.
+var shellTitle = regexp.MustCompile(`^(Read file '|List files( in '|$)|Search( for '| in |$))`)
+
+// withShell adds the commands by which a program may have made calls that read: codex-acp
+// 2.6 runs `cat` and `ls`, and tells of the file alone, without any input. Which of the
+// programs that read files it was is not told, so each of them counts.
+func withShell(calls []teammate.ToolCall, c *toolCall, raw map[string]json.RawMessage) []teammate.ToolCall {
+	if len(raw) > 0 || !shellTitle.MatchString(c.Title) {
+		return calls
+	}
+	ways := [][]string{{"cat"}, {"head"}, {"tail"}, {"nl"}, {"sed", "-n", "1,200p"}}
+	switch {
+	case c.Kind == "search":
+		ways = [][]string{{"grep", "x"}, {"rg", "x"}, {"find"}}
+	case strings.HasPrefix(c.Title, "List files"):
+		ways = [][]string{{"ls"}, {"find"}, {"tree"}, {"rg", "--files"}}
+	}
+	for i := range calls {
+		path := text(fieldsOf(calls[i].Input)["file_path"])
+		if path == "" {
+			path = text(fieldsOf(calls[i].Input)["path"])
+		}
+		for _, way := range ways {
+			if path != "" {
+				way = append(way, path)
+			}
+			calls[i].Shell = append(calls[i].Shell, join(way))
+		}
+	}
+	return calls
 }
 
 // plain is the name for a call's kind.

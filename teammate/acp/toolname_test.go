@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,4 +154,40 @@ func FuzzToolCall(f *testing.F) {
 		}
 		c.result()
 	})
+}
+
+// A program that runs a command to read, and tells of the file alone, is held against the
+// rules for that command. One that has a tool for it is not.
+func TestCommandsThatAreToldAsReads(t *testing.T) {
+	for call, want := range map[string]string{
+		`{"kind":"read","title":"Read file '/w/a b'","locations":[{"path":"/w/a b"}]}`: "cat '/w/a b'",
+		`{"kind":"read","title":"List files in 'sub'"}`:                                "ls",
+		`{"kind":"search","title":"Search for 'x' in sub"}`:                            "rg x",
+		`{"kind":"read","title":"ReadFile a.txt","locations":[{"path":"/w/a"}]}`:       "",
+		`{"kind":"read","title":"Read file 'a'","rawInput":{"file_path":"/w/a"}}`:      "",
+	} {
+		c := &toolCall{ID: "c"}
+		c.merge(json.RawMessage(call))
+		got := (naming{}).calls(c)[0]
+		if want == "" && got.Shell != nil || want != "" && !slices.Contains(got.Shell, want) {
+			t.Errorf("%s may be %q, want %q", call, got.Shell, want)
+		}
+	}
+}
+
+// A call that its program has refused to make is no call.
+func TestRejectedByTheProgram(t *testing.T) {
+	for call, want := range map[string]bool{
+		`{"status":"failed","rawOutput":{"message":"The user rejected this tool call.","code":"rejected"}}`:                                            true,
+		`{"status":"failed","content":[{"type":"content","content":{"type":"text","text":"Permission to use Bash with command x has been denied."}}]}`: true,
+		`{"status":"failed","content":[{"type":"content","content":{"type":"text","text":"Exit code 1\nPermission to use x has been denied."}}]}`:      false,
+		`{"status":"completed","rawOutput":{"code":"rejected"}}`:                                                                                       false,
+		`{"status":"failed","rawOutput":{"code":1}}`:                                                                                                   false,
+	} {
+		c := &toolCall{ID: "c"}
+		c.merge(json.RawMessage(call))
+		if got := c.result().Rejected; got != want {
+			t.Errorf("%s: rejected %t", call, got)
+		}
+	}
 }

@@ -169,7 +169,8 @@ func (it codexItem) changes() []codexChange {
 
 // result is what an item that is done has come to.
 func (it codexItem) result(id string) *result {
-	r := &result{id: id, isError: text(it["status"]) != "completed"}
+	status := text(it["status"])
+	r := &result{id: id, isError: status != "completed", rejected: status == "declined"}
 	switch text(it["type"]) {
 	case "command_execution":
 		r.text = text(it["aggregated_output"])

@@ -47,6 +47,8 @@ type result struct {
 	id      string
 	text    string
 	isError bool
+	// rejected says that the program has refused to make the call by itself.
+	rejected bool
 }
 
 // ending is the program's own word on how a prompt ended.

@@ -214,6 +214,7 @@ func (t *talk) done(ctx context.Context, r *result) error {
 		return nil // it has its one result, or was never heard of
 	}
 	s.result = teammate.ToolResult{Content: clean(shorten(r.text)), IsError: r.isError}
+	s.result.Rejected = r.rejected || r.isError && teammate.IsRejection(s.result.Content)
 	if t.sup != nil {
 		for _, call := range s.calls {
 			t.remark(t.sup.Report(ctx, call, s.result))
