@@ -88,7 +88,7 @@ func TestGatesSeeEvidence(t *testing.T) {
 		t.Errorf("the gates saw %q", seen)
 	}
 	task := b.want("1", tasks.Completed, "")
-	if text := inFull(task); !strings.Contains(text, "\nEvidence: half of it\nEvidence:  (log.txt)") {
+	if text := inFull(task, "dev"); !strings.Contains(text, "\nEvidence: half of it\nEvidence:  (log.txt)") {
 		t.Errorf("shown as %q", text)
 	}
 }

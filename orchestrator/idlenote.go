@@ -222,7 +222,7 @@ func joinedID(notes []tasks.Note) string {
 
 // noteText is a note as a model sees it that is to hear of it for itself.
 func noteText(n tasks.Note) string {
-	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + defused(string(n.Shown())) +
+	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + teammate.Defuse(string(n.Shown())) +
 		"\n</teammate-message>"
 }
 

@@ -91,7 +91,9 @@ func addTaskTools(
 	update.gated = true
 	update.oneOf = map[string][]any{"status": {tasks.Pending, tasks.InProgress, tasks.Completed, statusDeleted}}
 	add(newTeamTool(mcpGet, "Show one task of your team's list in full.", taskRepairs(),
-		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult { return taskGet(ctx, b, in) })).looks = true
+		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult {
+			return taskGet(ctx, b, me("").Name, in)
+		})).looks = true
 	add(newTeamTool(mcpList, "List your team's tasks with status, owner and what blocks them.", nil,
 		func(ctx context.Context, _ string, _ struct{}) teammate.ToolResult { return taskList(ctx, b) })).looks = true
 }
@@ -124,7 +126,7 @@ func taskClaim(ctx context.Context, b *board, me actor, in taskGetInput) teammat
 		return toolError(err)
 	}
 	return teammate.ToolResult{
-		Content: "The task is yours.\n" + inFull(t),
+		Content: "The task is yours.\n" + inFull(t, me.Name),
 		Response: raw(struct {
 			Task *taskShown `json:"task"`
 		}{shown(t)}),

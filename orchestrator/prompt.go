@@ -37,12 +37,13 @@ func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input 
 		case kindHook:
 			in = append(in, callInput(m))
 		case tasks.Notice:
-			in = append(in, teammate.Input{Kind: teammate.FromCovey, Text: m.Text, MessageID: m.ID})
+			// It may quote what a member has written.
+			in = append(in, teammate.Input{Kind: teammate.FromCovey, Text: teammate.Defuse(m.Text), MessageID: m.ID})
 		case tasks.TaskAssignment:
 			text := t.assignmentText(m, all)
 			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: text, MessageID: m.ID})
 		case tasks.TaskLost:
-			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: m.Text, MessageID: m.ID})
+			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: teammate.Defuse(m.Text), MessageID: m.ID})
 		default:
 			in = append(in, t.protocolInput(m))
 		}
@@ -54,19 +55,12 @@ func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input 
 // (DESIGN 10.2). What could end the frame early is defused.
 func mailText(m tasks.Message) string {
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
-		attribute(m.From), attribute(m.Summary), defused(m.Text))
+		attribute(m.From), attribute(m.Summary), teammate.Defuse(m.Text))
 }
 
 // attribute is a text as it stands between the quotes of a frame.
 func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
-}
-
-// defused is a text that cannot end its frame, or begin one of its own.
-func defused(s string) string {
-	return strings.NewReplacer(
-		"</teammate-message", "&lt;/teammate-message", "<teammate-message", "&lt;teammate-message",
-	).Replace(s)
 }
 
 // assigned returns the task that an assignment is about.
@@ -90,27 +84,45 @@ func (t tongue) assignmentText(m tasks.Message, all []tasks.Task) string {
 		if own.ID != id {
 			continue
 		}
-		text := "You own task " + taskText(own)
+		text := "You own task " + taskText(own, m.To)
 		if by := openBlockers(own, all); len(by) > 0 {
 			return text + "\nIt waits for " + taskNames(by) + "; you will be told when it is ready."
 		}
 		return text + "\nIt is ready: " + t.toBegin(id)
 	}
-	return m.Text
+	return teammate.Defuse(m.Text)
 }
 
-// taskText is a task in full.
-func taskText(t tasks.Task) string {
-	text := fmt.Sprintf("#%s: %s", t.ID, t.Subject)
+// taskText is a task in full, as the member called reader sees it. What another member
+// wrote is framed as a message of that member: it is no order of covey or of a person.
+func taskText(t tasks.Task, reader string) string {
+	text := teammate.Defuse(t.Subject)
 	if t.Description != "" {
-		text += "\n" + t.Description
+		text += "\n" + teammate.Defuse(t.Description)
 	}
-	return text
+	return fmt.Sprintf("#%s: %s", t.ID, framed(t, reader, text))
+}
+
+// framed is a text of a task, as a message of the member who wrote it. Words of the
+// operator, of the spec and of the reader need no frame.
+func framed(t tasks.Task, reader, text string) string {
+	if text == "" || t.Author == "" || t.Author == fromPerson || t.Author == reader {
+		return text
+	}
+	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="task %s">%s</teammate-message>`, attribute(t.Author), t.ID, text)
+}
+
+// unbroken is a text where one line is one thing.
+func unbroken(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// subjectLine is a task's subject in a list, where one line is one task.
+func subjectLine(t tasks.Task) string {
+	return preview(teammate.Defuse(unbroken(t.Subject)))
 }
 
 // claimText hands a member a task that was claimed for it.
 func (t tongue) claimText(claimed tasks.Task) string {
-	return "You had nothing to do, so you have claimed task " + taskText(claimed) +
+	return "You had nothing to do, so you have claimed task " + taskText(claimed, claimed.Owner) +
 		"\nIt is in progress and yours: " + t.toFinish(claimed.ID)
 }
 
@@ -119,7 +131,7 @@ func (t tongue) claimText(claimed tasks.Task) string {
 func (t tongue) nudgeText(own []tasks.Task) string {
 	lines := make([]string, len(own))
 	for i, open := range own {
-		lines[i] = fmt.Sprintf("- #%s %s (%s)", open.ID, open.Subject, open.Status)
+		lines[i] = fmt.Sprintf("- #%s %s (%s)", open.ID, subjectLine(open), open.Status)
 	}
 	return "You are idle, but you own open tasks:\n" + strings.Join(lines, "\n") +
 		"\nGo on with them. If you cannot, give them back (" + t.givingBack() + ")" +
@@ -134,7 +146,7 @@ const maxReported = 20
 func reportText(all []tasks.Task) string {
 	lines := make([]string, len(all))
 	for i, t := range all {
-		lines[i] = fmt.Sprintf("- #%s %s", t.ID, t.Subject)
+		lines[i] = fmt.Sprintf("- #%s %s", t.ID, subjectLine(t))
 		if t.Owner != "" {
 			lines[i] += " (by " + t.Owner + ")"
 		}

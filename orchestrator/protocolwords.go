@@ -20,7 +20,7 @@ func (t tongue) protocolInput(m tasks.Message) teammate.Input {
 		in.Kind, in.Text = teammate.FromCovey, m.Text
 	default:
 		in.Text = fmt.Sprintf("<teammate-message teammate_id=\"%s\">\n%s%s\n</teammate-message>",
-			attribute(m.From), defused(string(m.Data)), t.howToAnswer(m))
+			attribute(m.From), teammate.Defuse(string(m.Data)), t.howToAnswer(m))
 	}
 	return in
 }

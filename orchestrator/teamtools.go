@@ -118,7 +118,9 @@ func teamTools(b *board, me func(callID string) actor, roster func() []rosterEnt
 			return taskCreate(ctx, b, me(id), in)
 		})
 	get, err2 := newTeamTool("TaskGet", "Show one task of the team's list in full.", taskRepairs(),
-		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult { return taskGet(ctx, b, in) })
+		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult {
+			return taskGet(ctx, b, me("").Name, in)
+		})
 	update, err3 := newTeamTool("TaskUpdate",
 		"Change a task: claim it (status in_progress), complete it, hand it to somebody (owner), set what blocks it, or delete it.",
 		taskRepairs(),
@@ -191,7 +193,7 @@ type taskShown struct {
 
 // taskGet shows one task. That there is none is an answer and no error: models ask
 // for tasks that others have deleted, and an error would have them try again.
-func taskGet(ctx context.Context, b *board, in taskGetInput) teammate.ToolResult {
+func taskGet(ctx context.Context, b *board, reader string, in taskGetInput) teammate.ToolResult {
 	type answer struct {
 		Task *taskShown `json:"task"`
 	}
@@ -202,16 +204,16 @@ func taskGet(ctx context.Context, b *board, in taskGetInput) teammate.ToolResult
 	if err != nil {
 		return toolError(err)
 	}
-	return teammate.ToolResult{Content: inFull(t), Response: raw(answer{shown(t)})}
+	return teammate.ToolResult{Content: inFull(t, reader), Response: raw(answer{shown(t)})}
 }
 
-// inFull is a task in words.
-func inFull(t tasks.Task) string {
-	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, t.Subject, t.Status)
+// inFull is a task in words, as the member called reader sees it.
+func inFull(t tasks.Task, reader string) string {
+	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, unbroken(teammate.Defuse(t.Subject)), t.Status)
 	if t.Owner != "" {
 		text += "\nOwner: " + t.Owner
 	}
-	text += "\nDescription: " + t.Description
+	text += "\nDescription: " + framed(t, reader, teammate.Defuse(t.Description))
 	if len(t.BlockedBy) > 0 {
 		text += "\nBlocked by: #" + strings.Join(t.BlockedBy, ", #")
 	}
@@ -226,7 +228,7 @@ func inFull(t tasks.Task) string {
 // fences, and a model that saw them would quote stale ones.
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
-		ID: t.ID, Subject: t.Subject, Description: t.Description, Status: t.Status,
+		ID: t.ID, Subject: teammate.Defuse(t.Subject), Description: teammate.Defuse(t.Description), Status: t.Status,
 		Owner: t.Owner, Blocks: t.Blocks, BlockedBy: t.BlockedBy, Evidence: t.Evidence,
 	}
 }
@@ -251,8 +253,8 @@ func taskList(ctx context.Context, b *board) teammate.ToolResult {
 		for _, o := range openBlockers(t, all) {
 			by = append(by, o.ID)
 		}
-		rows[i] = row{t.ID, t.Subject, t.Status, t.Owner, by}
-		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, t.Subject)
+		rows[i] = row{t.ID, teammate.Defuse(t.Subject), t.Status, t.Owner, by}
+		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, unbroken(teammate.Defuse(t.Subject)))
 		if t.Owner != "" {
 			lines[i] += " (" + t.Owner + ")"
 		}

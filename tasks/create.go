@@ -115,7 +115,7 @@ func (s *Store) draft(c *job, n New) (draft, error) {
 			return draft{}, err
 		}
 	}
-	rec.Owner = n.Owner
+	rec.Owner, rec.Author = n.Owner, c.actor.Name
 	if err := s.packInto(rec, c, n); err != nil {
 		return draft{}, err
 	}

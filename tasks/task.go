@@ -24,9 +24,10 @@ type Task struct {
 	Description string                     `json:"description"`
 	ActiveForm  string                     `json:"activeForm,omitempty"` // what is shown while it runs
 	Status      Status                     `json:"status"`
-	Owner       string                     `json:"owner"`   // a member's name; empty: nobody
-	Epoch       uint64                     `json:"epoch"`   // rises with every claim, release and resume
-	Version     uint64                     `json:"version"` // rises with every change of the task
+	Owner       string                     `json:"owner"`            // a member's name; empty: nobody
+	Author      string                     `json:"author,omitempty"` // the actor who wrote subject or description last; empty: covey
+	Epoch       uint64                     `json:"epoch"`            // rises with every claim, release and resume
+	Version     uint64                     `json:"version"`          // rises with every change of the task
 	Blocks      []string                   `json:"blocks"`
 	BlockedBy   []string                   `json:"blockedBy"`
 	Labels      []string                   `json:"labels"`

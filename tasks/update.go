@@ -185,6 +185,9 @@ func (t *txn) patched(a Actor, was *taskRecord, p packedPatch, e edges) (*taskRe
 	if shown {
 		fields = append(fields, "evidence")
 	}
+	if slices.Contains(fields, "subject") || slices.Contains(fields, "description") {
+		rec.Author = a.Name
+	}
 	if len(e.blocks) > 0 {
 		fields = append(fields, "blocks")
 	}

@@ -145,11 +145,11 @@ func notification(in agentInput, call string, h teammate.Help) string {
 		status, result = "failed", trouble(h)
 		summary = fmt.Sprintf("Agent %q failed: %s", in.Description, h.Problem)
 	}
-	defuse := strings.NewReplacer("</result", "&lt;/result", "task-notification>", "task-notification&gt;",
-		"</summary", "&lt;/summary")
+	inner := strings.NewReplacer("</result", "&lt;/result", "</summary", "&lt;/summary")
+	defuse := func(s string) string { return inner.Replace(teammate.Defuse(s)) }
 	return fmt.Sprintf("<task-notification>\n<task-id>%s</task-id>\n<tool-use-id>%s</tool-use-id>\n"+
 		"<output-file>%s</output-file>\n<status>%s</status>\n<summary>%s</summary>\n<result>%s</result>\n"+
 		"<usage><subagent_tokens>%d</subagent_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>\n"+
-		"</task-notification>", h.ID, call, h.Transcript, status, defuse.Replace(summary), defuse.Replace(result),
+		"</task-notification>", h.ID, call, h.Transcript, status, defuse(summary), defuse(result),
 		tokens(h), len(h.Tools), h.Took.Milliseconds())
 }
