@@ -30,6 +30,9 @@ type foreigner struct {
 	past programSession
 	bill bill
 	last string // what the member said last, before this run
+	// unasked is the right to the team tools of a program that has said nothing yet; nil:
+	// none, or it has.
+	unasked *grant
 	// stranger says that the program knows nothing of what the member has done:
 	// another one did it.
 	stranger bool
@@ -182,6 +185,7 @@ func (f *foreigner) connect() ([]acp.MCPServer, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.unasked = f.seat.crew.grantOf(f.seat)
 	header := acp.Pair{Name: "Authorization", Value: "Bearer " + token}
 	return []acp.MCPServer{{Name: mcpName, URL: url, Headers: []acp.Pair{header}}}, nil
 }

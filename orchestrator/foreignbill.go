@@ -81,5 +81,6 @@ func (s *seat) billed(next teammate.Sink) teammate.Sink {
 		}
 		s.noteAsked(e.Data)
 		next(e)
+		s.missTools(e.Data)
 	}
 }

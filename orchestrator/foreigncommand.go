@@ -34,6 +34,7 @@ func (f *foreigner) connectCommand() (command.Extra, error) {
 	extra := command.Extra{Env: []string{mcpURLVar + "=" + url, mcpTokenVar + "=" + token}}
 	if connect := f.launch.program.connect; connect != nil {
 		extra.Args = connect(url)
+		f.unasked = f.seat.crew.grantOf(f.seat)
 	}
 	return extra, nil
 }

@@ -235,6 +235,8 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	case "sneak": // COMMAND, without telling anybody
 		out, err := exec.Command("sh", "-c", rest).CombinedOutput()
 		f.log("sneaked %v %s", err == nil, out)
+	case "list": // the team's tools
+		f.log("listed %v", f.list())
 	case "think":
 		f.say(f.think(rest))
 	case "cost": // so much since the session began, in US dollars
@@ -297,13 +299,29 @@ func (f *fakeProgram) workUntilSteered(m rpc, id string) {
 	}
 }
 
-// use calls a team tool over MCP, with a connection of its own.
-func (f *fakeProgram) use(tool, args string) (string, error) {
-	ctx := context.Background()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "fake", Version: "1"}, nil).Connect(ctx,
+// connect opens a connection to the team's MCP server.
+func (f *fakeProgram) connect(ctx context.Context) (*mcp.ClientSession, error) {
+	return mcp.NewClient(&mcp.Implementation{Name: "fake", Version: "1"}, nil).Connect(ctx,
 		&mcp.StreamableClientTransport{
 			Endpoint: f.server.URL, HTTPClient: &http.Client{Transport: bearer{f.token(), http.DefaultTransport}}, MaxRetries: -1,
 		}, nil)
+}
+
+// list asks which team tools there are.
+func (f *fakeProgram) list() error {
+	session, err := f.connect(context.Background())
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	_, err = session.ListTools(context.Background(), nil)
+	return err
+}
+
+// use calls a team tool over MCP, with a connection of its own.
+func (f *fakeProgram) use(tool, args string) (string, error) {
+	ctx := context.Background()
+	session, err := f.connect(ctx)
 	if err != nil {
 		return err.Error(), err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -20,6 +21,8 @@ type grant struct {
 	server *mcp.Server
 	// processes tell whether a connection was made by one of the member's.
 	processes *Processes
+
+	listed atomic.Bool // the tools were asked for (tools/list)
 
 	mu      sync.Mutex
 	revoked bool
@@ -49,6 +52,7 @@ func newGrant(d *toolDesk, token string) *grant {
 		g.tie(h.Get(requestHeader), cancel)
 		return d.call(ctx, c)
 	})
+	g.server.AddReceivingMiddleware(g.heedList)
 	return g
 }
 

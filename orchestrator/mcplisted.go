@@ -1,0 +1,48 @@
+package orchestrator
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// heedList notes that a client has asked which tools there are.
+func (g *grant) heedList(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		if method == "tools/list" {
+			g.listed.Store(true)
+		}
+		return next(ctx, method, r)
+	}
+}
+
+// grantOf is the right to the team tools that a member's program has now; nil: none.
+func (c *crew) grantOf(s *seat) *grant {
+	c.tools.mu.Lock()
+	defer c.tools.mu.Unlock()
+	return c.tools.grants[s.member.Name]
+}
+
+// missTools warns when the member's program answers its first prompt without having
+// asked for the team tools: its model has none of them. What programs do between the
+// prompt and the first word counts, for some connect only then.
+func (s *seat) missTools(e teammate.EventData) {
+	switch e.(type) {
+	case teammate.TextSaid, teammate.ToolCalled:
+	default:
+		return
+	}
+	if s.foreign == nil || s.foreign.unasked == nil {
+		return
+	}
+	listed := s.foreign.unasked.listed.Load()
+	s.foreign.unasked = nil // one warning for each life of the program
+	if !listed {
+		s.crew.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{
+			Text: "the agent program has answered without having asked for the team's tools (tools/list), so its model had none of " +
+				"them; it may connect to MCP servers too late, or not at all",
+		}})
+	}
+}
