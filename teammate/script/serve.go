@@ -47,6 +47,7 @@ type Server struct {
 	began  string
 	count  atomic.Int64
 	unseen unseen
+	bodies bodies
 	mux    *http.ServeMux
 }
 
@@ -161,7 +162,7 @@ func (s *Server) scriptFor(x *exchange) (string, *Script, error) {
 		return x.key, admitted, nil
 	}
 	if len(s.scripts) == 0 {
-		return "", nil, errors.New("no script for this API key; send the one that the agent was started with")
+		return "", nil, errNoKey
 	}
 	for _, name := range []string{x.key, x.model} {
 		if script := s.scripts[name]; script != nil {

@@ -183,10 +183,11 @@ func (anthropic) failure(e *teammate.APIError) (int, object) {
 // token is what English text comes to; agents only want to know whether much is
 // left.
 func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
-	body, err := readBody(w, r)
+	body, done, err := s.readBody(w, r)
 	if err != nil {
 		refuse(w, anthropic{}, err)
 		return
 	}
+	defer done()
 	writeJSON(w, http.StatusOK, object{"input_tokens": len(body) / 4})
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/coveyteam/covey/teammate"
@@ -43,11 +42,12 @@ func (s *Server) api(d dialect) http.Handler {
 
 // serve answers one request in a dialect.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, d dialect) {
-	body, err := readBody(w, r)
+	body, done, err := s.readBody(w, r)
 	if err != nil {
 		refuse(w, d, err)
 		return
 	}
+	defer done()
 	x, err := d.read(body)
 	if err != nil {
 		refuse(w, d, &teammate.APIError{Type: "invalid_request", Message: err.Error()})
@@ -65,22 +65,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d dialect) {
 		return
 	}
 	writeJSON(w, http.StatusOK, d.whole(x, a))
-}
-
-// readBody reads a request's JSON.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxRequest))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, &teammate.APIError{Type: "invalid_request",
-			Message: fmt.Sprintf("the request is larger than %d MiB; begin a new conversation", MaxRequest>>20)}
-	case err != nil:
-		return nil, err
-	case !json.Valid(body):
-		return nil, &teammate.APIError{Type: "invalid_request", Message: "the request's body is not JSON"}
-	}
-	return body, nil
 }
 
 // refuse answers with an error. Nobody is left to read that a request was

@@ -70,11 +70,12 @@ func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
 		d.stream, d.list = sse, !sse
 		s.serve(w, r, d)
 	case "countTokens":
-		body, err := readBody(w, r)
+		body, done, err := s.readBody(w, r)
 		if err != nil {
 			refuse(w, d, err)
 			return
 		}
+		defer done()
 		writeJSON(w, http.StatusOK, object{"totalTokens": len(body) / 4})
 	default:
 		refuse(w, d, &teammate.APIError{Type: "model_not_found", Message: fmt.Sprintf(
