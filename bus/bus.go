@@ -36,6 +36,11 @@ type Options struct {
 	MaxPayload int          // bytes; 0: DefaultMaxPayload
 	Queue      int          // messages per subscription; 0: DefaultQueue
 	MaxConns   int          // connections from outside; 0: DefaultMaxConns
+	// MaxOfCaller is how many of them those of one caller (kind and name) may be; 0: all.
+	MaxOfCaller int
+	// Favoured says for whom some of the connections are kept free, whom MaxOfCaller does
+	// not bind either; nil: for nobody.
+	Favoured func(Identity) bool
 
 	// Version and Protocol are told to whoever connects from outside, before anything
 	// else: the version of the program, and the number of what its requests look like.
@@ -101,6 +106,7 @@ type Bus struct {
 	closed    bool
 	verbs     map[Verb]bool // that have a handler
 	peers     map[ConnID]*peer
+	callers   places
 	subs      map[*nats.Subscription]*Subscription
 	listeners []net.Listener
 }

@@ -107,7 +107,7 @@ func removeStale(path string) error {
 
 // accept serves l until it is closed.
 func (b *Bus) accept(l net.Listener, identify func(net.Conn) (Identity, error)) {
-	slots := make(chan struct{}, b.opts.MaxConns)
+	unknown := make(chan struct{}, maxUnknown)
 	for {
 		c, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -122,29 +122,44 @@ func (b *Bus) accept(l net.Listener, identify func(net.Conn) (Identity, error)) 
 			}
 			continue
 		}
+		// Who it is has to be found out before anybody can be preferred, which does not
+		// take long. Whoever comes meanwhile waits in the kernel's queue, in its order.
 		select {
-		case slots <- struct{}{}:
-			b.work.Go(func() {
-				defer func() { <-slots }()
-				b.serve(c, identify)
-			})
-		default:
-			b.work.Go(func() { refuse(c, fmt.Errorf("more than %d connections at once", b.opts.MaxConns)) })
+		case unknown <- struct{}{}:
+			b.work.Go(func() { b.receive(c, identify, func() { <-unknown }) })
+		case <-b.done:
+			c.Close()
+			return
 		}
 	}
+}
+
+// maxUnknown is for how many connections at a time it is being found out whose they are.
+const maxUnknown = 64
+
+// receive finds out who c is and serves it if there is a place for it. known is called once
+// it is clear what becomes of it.
+func (b *Bus) receive(c net.Conn, identify func(net.Conn) (Identity, error), known func()) {
+	id, err := identify(c)
+	if err == nil {
+		err = b.callers.take(id, b.opts)
+	}
+	if err != nil {
+		defer known()
+		refuse(c, err)
+		return
+	}
+	defer b.callers.leave(id)
+	known()
+	b.serve(c, id)
 }
 
 // acceptPause is how long accepting rests after it failed.
 const acceptPause = 100 * time.Millisecond
 
-// serve finds out who c is, gives it its credentials and connects it to the
-// server until one side hangs up.
-func (b *Bus) serve(c net.Conn, identify func(net.Conn) (Identity, error)) {
-	id, err := identify(c)
-	if err != nil {
-		refuse(c, err)
-		return
-	}
+// serve gives c, which is id's, its credentials and connects it to the server until one
+// side hangs up.
+func (b *Bus) serve(c net.Conn, id Identity) {
 	conn := ConnID(newID())
 	scope, err := controlScope(id, conn)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -190,6 +191,61 @@ func TestConnectionLimit(t *testing.T) {
 		if !errors.Is(err, ErrRefused) || time.Now().After(deadline) {
 			t.Fatal(err)
 		}
+	}
+}
+
+// One caller's idle connections keep neither others nor the favoured ones out, and all callers'
+// together do not keep the favoured ones out.
+func TestConnectionsOfOneCaller(t *testing.T) {
+	b, _ := mustEmbed(t, Options{
+		MaxConns: 16, MaxOfCaller: 6, Favoured: func(id Identity) bool { return id.Kind == "operator" },
+	})
+	var mu sync.Mutex
+	next := Identity{}
+	path := mustListenBy(t, b, func(net.Conn) (Identity, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		next.PID++
+		return next, nil
+	})
+	dial := func(kind, name string) error {
+		mu.Lock()
+		next.Kind, next.Name = kind, name
+		mu.Unlock()
+		c, err := Dial(t.Context(), path)
+		if err == nil {
+			t.Cleanup(func() { _ = c.Close() }) // the bus may have ended before
+		}
+		return err
+	}
+	for i := range 6 {
+		if err := dial("tool", "api"); err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+	}
+	if err := dial("tool", "api"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "tool api has 6 connections") {
+		t.Errorf("one more of the same caller: %v", err)
+	}
+	for i := range 6 {
+		if err := dial("tool", "docs"); err != nil {
+			t.Errorf("connection %d of another caller: %v", i, err)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		if err := dial("tool", name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := dial("tool", "c"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "more than 14 connections") {
+		t.Errorf("when only the places that are kept free are left: %v", err)
+	}
+	for i := range 2 {
+		if err := dial("operator", "_"); err != nil {
+			t.Errorf("connection %d of the operator: %v", i, err)
+		}
+	}
+	if err := dial("operator", "_"); !errors.Is(err, ErrRefused) {
+		t.Errorf("when no place is left: %v", err)
 	}
 }
 

@@ -37,6 +37,10 @@ const (
 	verbTrusted   bus.Verb = "trusted" // whether an entry counts
 )
 
+// maxCallerConns is how many connections to the control socket a member may have, or whoever else is
+// not the operator. A command has one.
+const maxCallerConns = 32
+
 // Requests that only the wire knows.
 type (
 	taskPageAfter struct {

@@ -207,9 +207,12 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	o.readers.open(j.last())
 	defer context.AfterFunc(ctx, j.hurry)()
-	b, err := bus.Embed(bus.Options{Log: o.opts.Log, Version: o.opts.Version, Protocol: controlProtocol, OnError: func(err error) {
-		o.opts.Log.Error("the bus", "err", err)
-	}})
+	b, err := bus.Embed(bus.Options{
+		Log: o.opts.Log, Version: o.opts.Version, Protocol: controlProtocol,
+		OnError:     func(err error) { o.opts.Log.Error("the bus", "err", err) },
+		MaxOfCaller: maxCallerConns,
+		Favoured:    func(id bus.Identity) bool { return callerFrom(id).Kind == Operator },
+	})
 	if err != nil {
 		return Ending{}, errors.Join(err, j.file.Close())
 	}

@@ -1,0 +1,53 @@
+package bus
+
+import (
+	"fmt"
+	"sync"
+)
+
+// places counts the connections from outside. The zero value has none.
+type places struct {
+	mu       sync.Mutex
+	all      int
+	byCaller map[Identity]int // without the process, which may be another one each time
+}
+
+// take counts a connection, or says why there is no place for it.
+func (p *places) take(id Identity, o Options) error {
+	id.PID = 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	most, favoured := o.MaxConns, o.Favoured != nil && o.Favoured(id)
+	if !favoured {
+		if o.Favoured != nil {
+			most -= most / keptFree
+		}
+		if o.MaxOfCaller > 0 && p.byCaller[id] >= o.MaxOfCaller {
+			return fmt.Errorf("%s %s has %d connections, and may have no more at once", id.Kind, id.Name, o.MaxOfCaller)
+		}
+	}
+	if p.all >= most {
+		return fmt.Errorf("more than %d connections at once", most)
+	}
+	if p.byCaller == nil {
+		p.byCaller = map[Identity]int{}
+	}
+	p.all++
+	p.byCaller[id]++
+	return nil
+}
+
+// keptFree is the part of all connections that those who are not favoured leave free, as one
+// in so many.
+const keptFree = 8
+
+// leave is for a connection that has ended.
+func (p *places) leave(id Identity) {
+	id.PID = 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all--
+	if p.byCaller[id]--; p.byCaller[id] == 0 {
+		delete(p.byCaller, id)
+	}
+}
