@@ -62,8 +62,8 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 	c := &launched{run: r, gate: h.Gate, release: func() {}}
 	c.out = &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
 		stderr: capture{limit: r.opts.OutputCap}}
-	if r.depth >= maxDepth {
-		c.fault = fmt.Sprintf("hooks that start covey stand %d deep here: one more is not started", r.depth)
+	if depth := r.depth + r.around; depth >= maxDepth {
+		c.fault = fmt.Sprintf("hooks that start covey stand %d deep here: one more is not started", depth)
 		return c
 	}
 	if h.Gate {
@@ -96,7 +96,7 @@ func (c *launched) process(h *armed, args []string, dir string) Process {
 		p.Crowded = func(warning string) { c.opts.Crowded(c.in, h.label, "what it left behind "+warning) }
 	}
 	if c.opts.Spawned != nil {
-		p.Started = func(pid int) { c.release = c.opts.Spawned(pid, c.in) }
+		p.Started = func(pid int) { c.release = c.opts.Spawned(pid, c.in, c.around+1) }
 	}
 	return p
 }

@@ -73,6 +73,9 @@ func (r *run) eventEnv(in Input) []string {
 // handlerEnv adds what belongs to one handler.
 func (r *run) handlerEnv(h *armed, marker string) []string {
 	env := append(slices.Clip(r.env), r.givenEnv(h)...)
+	if r.around > 0 {
+		env = append(env, depthName+"="+strconv.Itoa(r.depth+r.around+1))
+	}
 	return append(env, marker)
 }
 

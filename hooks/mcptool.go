@@ -33,10 +33,6 @@ type ToolReply struct {
 	Other   bool   // it holds content besides text, which no hook can answer with
 }
 
-// toolDepthKey is how a context tells how many mcp_tool hooks stand around it: a
-// tool that acts on the team runs hooks itself.
-type toolDepthKey struct{}
-
 // NotConnected is the error of a call to a server that is not there, in the
 // words of recorded hosts.
 func NotConnected(server string) error {
@@ -102,10 +98,10 @@ func (r *run) callTool(ctx context.Context, h *armed) (reply ToolReply, err erro
 	if r.opts.Tools == nil {
 		return ToolReply{}, NotConnected(h.Server)
 	}
-	depth, _ := ctx.Value(toolDepthKey{}).(int)
-	if depth >= maxDepth {
+	// A tool that acts on the team runs hooks itself.
+	if r.around >= maxDepth {
 		return ToolReply{}, fmt.Errorf("mcp_tool hooks whose tools run such hooks stand %d deep here: one more is "+
-			"not called", depth)
+			"not called", r.around)
 	}
 	arguments, err := fillInput(h.Input, r.wire)
 	if err != nil {
@@ -116,7 +112,7 @@ func (r *run) callTool(ctx context.Context, h *armed) (reply ToolReply, err erro
 			err = fmt.Errorf("calling the tool broke off: %v", cause)
 		}
 	}()
-	return r.opts.Tools.CallTool(context.WithValue(ctx, toolDepthKey{}, depth+1),
+	return r.opts.Tools.CallTool(Inside(ctx, r.around+1),
 		ToolCall{Server: h.Server, Tool: h.Tool, Arguments: arguments, For: r.in})
 }
 

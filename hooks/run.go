@@ -25,6 +25,7 @@ type run struct {
 	dir     string // where the hooks run
 	env     []string
 	observe func(Progress)
+	around  int // how many hooks of this program stand around the event
 
 	mu       sync.Mutex // guards verdicts and serializes observe
 	verdicts []verdict  // in the order in which the hooks finished
@@ -81,7 +82,7 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 
 // acquire waits for a slot; it fails if ctx has ended first.
 func (r *run) acquire(ctx context.Context, h *armed) bool {
-	if h.inside() {
+	if r.slotless(h) {
 		return ctx.Err() == nil
 	}
 	select {
@@ -98,10 +99,14 @@ func (r *run) acquire(ctx context.Context, h *armed) bool {
 
 // release gives a slot back.
 func (r *run) release(h *armed) {
-	if !h.inside() {
+	if !r.slotless(h) {
 		<-r.slots
 	}
 }
+
+// slotless reports whether a hook runs without a slot: one that runs within the program, and
+// one for whose end another one waits that has a slot. The two would wait for each other.
+func (r *run) slotless(h *armed) bool { return h.inside() || r.around > 0 }
 
 // report tells the observer.
 func (r *run) report(p Progress) {

@@ -56,9 +56,10 @@ type Options struct {
 	// Crowded is told when that happens to what a hook has left behind; else its Result
 	// says so. It is called from any goroutine, also after Run has returned. nil: nobody.
 	Crowded func(in Input, command, warning string)
-	// Spawned is told of each process as soon as it runs, and whose event it is;
+	// Spawned is told of each process as soon as it runs, whose event it is, and how many
+	// hooks of this program stand around it with its own (see Inside);
 	// release is called when it has ended. nil: nobody is told.
-	Spawned   func(pid int, in Input) (release func())
+	Spawned   func(pid int, in Input, depth int) (release func())
 	EnvFile   func(in Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or empty: none
 	Who       func(in Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: what the payload says
 	Policies  func(name string) Policy             // what a gate names (Handler.Policy); nil, or giving nil: there is none
@@ -189,7 +190,7 @@ func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Out
 	known := traitsOf(event)
 	chosen, warnings := r.choose(known, listening, in)
 	chosen = withoutModels(ctx, chosen)
-	run := &run{Runner: r, known: known, in: in, id: id, observe: observe}
+	run := &run{Runner: r, known: known, in: in, id: id, observe: observe, around: around(ctx)}
 	if len(chosen) > 0 {
 		run.all(ctx, chosen)
 	}

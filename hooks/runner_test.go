@@ -437,9 +437,9 @@ func TestGateFeedbackIsTheEnd(t *testing.T) {
 func TestSpawned(t *testing.T) {
 	b := newBench(t)
 	var told, released []int
-	opts := Options{Spawned: func(pid int, in Input) func() {
-		if in.SessionID == "" {
-			t.Error("told without an input")
+	opts := Options{Spawned: func(pid int, in Input, depth int) func() {
+		if in.SessionID == "" || depth != 1 {
+			t.Errorf("told of a hook for session %q at depth %d", in.SessionID, depth)
 		}
 		told = append(told, pid)
 		return func() { released = append(released, pid) }
@@ -447,6 +447,29 @@ func TestSpawned(t *testing.T) {
 	b.fire(t, b.runnerWith(t, opts, Source{Settings: on(Stop, "exit 2")}), StopInput{})
 	if len(told) != 1 || !slices.Equal(told, released) {
 		t.Errorf("told %v, released %v", told, released)
+	}
+}
+
+// TestDepth: a hook within others needs no slot, knows how deep it is, and is not started when it
+// would be one too many.
+func TestDepth(t *testing.T) {
+	b := newBench(t)
+	deepest := 0
+	opts := Options{Parallel: 1, Spawned: func(_ int, _ Input, depth int) func() {
+		deepest = depth
+		return func() {}
+	}}
+	r := b.runnerWith(t, opts, Source{Settings: on(Stop, "echo depth=$COVEY_HOOK_DEPTH >&2; exit 2")})
+	r.slots <- struct{}{} // the hook around it has the only one
+	for depth := 1; depth < maxDepth; depth++ {
+		out, err := r.Run(Inside(t.Context(), depth), b.input(StopInput{}), nil)
+		if err != nil || deepest != depth+1 || !strings.Contains(strings.Join(out.Feedback, ""), fmt.Sprintf("depth=%d", depth+1)) {
+			t.Errorf("within %d hooks: depth %d, %q, %v", depth, deepest, out.Feedback, err)
+		}
+	}
+	out, err := r.Run(Inside(t.Context(), maxDepth), b.input(StopInput{}), nil)
+	if err != nil || len(out.Results) != 1 || !strings.Contains(out.Results[0].Warning, "stand 4 deep here") || deepest != maxDepth {
+		t.Errorf("within %d hooks: %+v, %v", maxDepth, out, err)
 	}
 }
 

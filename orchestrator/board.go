@@ -203,6 +203,9 @@ func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task, shown [
 	if by.force {
 		return nil
 	}
+	if err := notByItsGate(ctx, t); err != nil {
+		return err
+	}
 	if err := b.store.Holds(ctx, by.Actor, t.ID); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ type (
 	}
 )
 
-// Handlers do what requests ask for. All are required but Attached. Who may
+// Handlers do what requests ask for. All are required but Guard, Within and Attached. Who may
 // ask for what has been checked before they are called, and the As of a
 // request is whom to act for: empty means the operator, else it is a member's
 // name that the caller may use. An error's text is shown to the caller.
@@ -89,6 +89,10 @@ type Handlers struct {
 	// member's name; its error refuses. nil: nobody is asked.
 	Guard func(ctx context.Context, member string, req any) error
 
+	// Within is asked for the context of a request that a hook's process makes; its error
+	// refuses. nil: the context stays.
+	Within func(context.Context, Caller) (context.Context, error)
+
 	// Attached is told how many operators are attached when that changes.
 	Attached func(n int)
 }
@@ -113,13 +117,13 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbTask, func(ctx context.Context, _ Caller, r taskID) (tasks.Task, error) {
 			return h.Task(ctx, r.ID)
 		}),
-		handle(b, verbCreate, acting(h.Guard, h.Create)),
-		handle(b, verbUpdate, acting(h.Guard, h.Update)),
-		handle(b, verbClaim, acting(h.Guard, h.Claim)),
-		handle(b, verbSend, acting(h.Guard, h.Send)),
-		handle(b, verbTool, acting(h.Guard, h.Tool)),
+		handle(b, verbCreate, acting(h, h.Create)),
+		handle(b, verbUpdate, acting(h, h.Update)),
+		handle(b, verbClaim, acting(h, h.Claim)),
+		handle(b, verbSend, acting(h, h.Send)),
+		handle(b, verbTool, acting(h, h.Tool)),
 		handle(b, verbInterrupt, telling(h.Interrupt)),
-		handle(b, verbHold, acting(h.Guard, h.Hold)),
+		handle(b, verbHold, acting(h, h.Hold)),
 		handle(b, verbDown, func(ctx context.Context, _ Caller, r Down) (DownReply, error) {
 			return h.Down(ctx, r)
 		}),
@@ -179,19 +183,22 @@ func telling[Req, Rep any](f func(context.Context, Req) (Rep, error)) answerer[R
 }
 
 // acting makes a handler of a function that acts for a member, which it is
-// told in the request's As. guard is Handlers.Guard.
-func acting[Rep any, Req deed[Req]](
-	guard func(context.Context, string, any) error, f func(context.Context, Req) (Rep, error),
-) answerer[Req, Rep] {
+// told in the request's As.
+func acting[Rep any, Req deed[Req]](h Handlers, f func(context.Context, Req) (Rep, error)) answerer[Req, Rep] {
 	return func(ctx context.Context, by Caller, r Req) (Rep, error) {
 		if by.Kind != Operator {
 			r = r.inNameOf(by.Member)
 		}
-		if by.Kind == MemberTool && guard != nil {
-			if err := guard(ctx, by.Member, r); err != nil {
-				var none Rep
-				return none, err
-			}
+		var err error
+		switch {
+		case by.Kind == MemberTool && h.Guard != nil:
+			err = h.Guard(ctx, by.Member, r)
+		case by.Kind == Hook && h.Within != nil:
+			ctx, err = h.Within(ctx, by)
+		}
+		if err != nil {
+			var none Rep
+			return none, err
 		}
 		return f(ctx, r)
 	}

@@ -44,7 +44,8 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Trusted: func(_ context.Context, n TrustNotice) (TrustReply, error) {
 			return TrustReply{Counts: c.trust.counted(n.key(), n.Digest)}, nil
 		},
-		Guard: c.guardCommand,
+		Within: c.processes.within,
+		Guard:  c.guardCommand,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
 		},

@@ -168,12 +168,12 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 			}
 			return o.team().Name, ""
 		},
-		Spawned: func(pid int, in hooks.Input) func() {
+		Spawned: func(pid int, in hooks.Input, depth int) func() {
 			owner := Owner{Kind: Hook}
 			if s, ok := c.bySession(in.SessionID); ok {
 				owner.Member = s.member.Name
 			}
-			return c.processes.Register(pid, owner)
+			return c.processes.RegisterHook(pid, owner, in, depth)
 		},
 		Crowded: c.hookCrowded,
 	})

@@ -41,6 +41,7 @@ type registration struct {
 	owner Owner
 	birth string // tells it apart from a later process with its pid
 	mark  *int   // tells two registrations of one pid apart
+	hook  hookAt // of a hook's process
 }
 
 // process is what the kernel says of a process.
@@ -85,11 +86,15 @@ func NewProcesses() *Processes {
 // all below it belong to owner. Call release once it has been waited for; what
 // it left behind still belongs to owner then. Release may be called twice.
 func (p *Processes) Register(pid int, owner Owner) (release func()) {
-	birth := ""
+	return p.register(pid, registration{owner: owner})
+}
+
+// register notes what is known of a process that was started.
+func (p *Processes) register(pid int, r registration) (release func()) {
 	if info, err := readProcess(pid); err == nil {
-		birth = info.birth // else it has ended already: only its session counts
+		r.birth = info.birth // else it has ended already: only its session counts
 	}
-	r := registration{owner: owner, birth: birth, mark: new(int)}
+	r.mark = new(int)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.live[pid] = r
@@ -236,29 +241,42 @@ func climb(pid, top int, read reader) ([]process, error) {
 
 // judge decides whom the process that a chain begins with belongs to.
 func (p *Processes) judge(chain []process, read reader) Caller {
+	pid := chain[0].pid
+	if r, ok := p.registered(chain, read); ok {
+		return Caller{Kind: r.owner.Kind, Member: r.owner.Member, PID: pid}
+	}
+	if p.isBelow(chain) || p.leftBehind(chain) {
+		return Caller{Kind: Stray, PID: pid}
+	}
+	return Caller{Kind: Operator, PID: pid}
+}
+
+// isBelow reports whether a chain leads from below this process up to it.
+func (p *Processes) isBelow(chain []process) bool {
+	return chain[len(chain)-1].pid == p.self && len(chain) > 1
+}
+
+// registered finds the process nearest in a chain that was started for somebody; false: there
+// is none.
+func (p *Processes) registered(chain []process, read reader) (registration, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	pid := chain[0].pid
 	for _, at := range chain {
 		if r, ok := p.live[at.pid]; ok && r.birth == at.birth {
-			return Caller{Kind: r.owner.Kind, Member: r.owner.Member, PID: pid}
+			return r, true
 		}
 	}
-	below := chain[len(chain)-1].pid == p.self && len(chain) > 1
-	if below || orphansEscape {
+	if p.isBelow(chain) || orphansEscape {
 		for _, at := range chain {
 			if at.pid == p.self {
 				break
 			}
 			if r, ok := p.ofSession(at, read); ok {
-				return Caller{Kind: r.owner.Kind, Member: r.owner.Member, PID: pid}
+				return r, true
 			}
 		}
 	}
-	if below || p.leftBehind(chain) {
-		return Caller{Kind: Stray, PID: pid}
-	}
-	return Caller{Kind: Operator, PID: pid}
+	return registration{}, false
 }
 
 // leftBehind reports whether a chain leads through a process that a run of this

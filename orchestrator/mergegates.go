@@ -174,7 +174,9 @@ func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told str
 			here.Cwd = in.Cwd
 			return d.book.Sitting(ctx, here, gate)
 		},
-		Spawned: func(pid int, _ hooks.Input) func() { return d.c.processes.Register(pid, Owner{Kind: Hook}) },
+		Spawned: func(pid int, in hooks.Input, depth int) func() {
+			return d.c.processes.RegisterHook(pid, Owner{Kind: Hook}, in, depth)
+		},
 	})
 }
 
