@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// knownTools are the tools that members of this version can have.
-func knownTools() []string {
+// Tools are the tools that members of this version can have.
+func Tools() []string {
 	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent",
 		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "ListAgents"}
 }
@@ -28,7 +28,7 @@ func (a Agent) foreign() bool { return a.Kind != Builtin && a.Kind != "" }
 // tools looks at tool names. One that is nearly right is a mistake; another
 // that is not known may be a tool of another program, so it gets a warning.
 func (r *resolver) tools(names list[value[string]], foreign bool) {
-	known := knownTools()
+	known := Tools()
 	if foreign {
 		known = append(known, foreignTools()...)
 	}

@@ -105,7 +105,7 @@ func anyCall(random *rand.Rand, text string, members []string) string {
 	case 4:
 		return fmt.Sprintf(`{tool: TaskUpdate, input: {taskId: "%d", owner: %q}}`, id, pick(append(members, "", "ghost")...))
 	case 5:
-		return fmt.Sprintf(`{tool: %s, input: {taskId: "%d"}}`, pick("TaskGet", "TaskList", "ListMembers", "NoSuchTool"), id)
+		return fmt.Sprintf(`{tool: %s, input: {taskId: "%d"}}`, pick("TaskGet", "TaskList", "ListMembers", "mcp__no__tool"), id)
 	}
 	return fmt.Sprintf(`{tool: TaskUpdate, input: {taskId: "%d", status: %s}}`, id,
 		pick("in_progress", "in_progress", "completed", "completed", "pending", "deleted"))

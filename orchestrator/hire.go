@@ -80,6 +80,9 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 			continue
 		}
 		s, err := script.Load(path)
+		if err == nil && ownScript(team, path) {
+			err = s.CheckTools(scriptTools())
+		}
 		errs = append(errs, err)
 		scripts[path] = s
 	}

@@ -112,14 +112,14 @@ func (d *decoder) step(n ast.Node, of *Script) step {
 	return s
 }
 
-// call reads one tool call. Whether there is such a tool is known only when the
-// step serves, so a script may well try one that is not there.
+// call reads one tool call. Which tools there are is for CheckTools.
 func (d *decoder) call(n ast.Node) call {
 	parts := d.mapping(n, "a call", callKeys)
 	c := call{input: json.RawMessage("{}")}
 	switch {
 	case parts["tool"] != nil:
 		c.tool = d.text(parts["tool"], "tool")
+		c.place = d.place(parts["tool"])
 	case len(parts) > 0 && !has(parts, "tool"):
 		d.atNode(n, "a call needs a tool; write {tool: Bash, input: {command: ls}}")
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Problem is one mistake in a script.
@@ -15,11 +17,50 @@ type Problem struct {
 	Line, Col int
 	// Message says what is wrong, and what to write instead.
 	Message string
+	// Source is the line, or what of a long one stands around Col, without
+	// characters that a terminal would act on; empty: there is none.
+	Source string
+	mark   int // where the caret goes, in characters of Source, from 0
 }
 
-// String is the problem as people read it: file:line:col: message.
+// String is the problem as people read it: place and message, then the source
+// line and a caret below the spot.
 func (p Problem) String() string {
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Message)
+	head := fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Message)
+	if strings.TrimSpace(p.Source) == "" {
+		return head
+	}
+	return head + "\n    " + p.Source + "\n    " + strings.Repeat(" ", p.mark) + "^"
+}
+
+// window is how much of a line stands in a problem, in characters.
+const window = 120
+
+// show fills in the source line of the problem.
+func (p *Problem) show(lines []string) {
+	if p.Line < 1 || p.Line > len(lines) {
+		return
+	}
+	line := []rune(strings.TrimSuffix(lines[p.Line-1], "\r"))
+	start, lead := 0, ""
+	if p.Col > window {
+		start, lead = min(p.Col-window/2, len(line)), "…"
+	}
+	end, tail := len(line), ""
+	if end-start > window {
+		end, tail = start+window, "…"
+	}
+	shown := strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsPrint(r):
+			return r
+		}
+		return unicode.ReplacementChar
+	}, string(line[start:end]))
+	p.Source = lead + strings.TrimRight(shown, " ") + tail
+	p.mark = max(p.Col-1-start, 0) + utf8.RuneCountInString(lead)
 }
 
 // Errors are all the mistakes of one script, sorted by place.
@@ -43,8 +84,9 @@ func (e Errors) Error() string {
 
 // problems collects what is wrong with one file.
 type problems struct {
-	file string
-	list Errors // in the order in which they were found
+	file  string
+	lines []string
+	list  Errors // in the order in which they were found
 }
 
 // err is all problems as one error, or nil. It sorts first: decoding finds
@@ -56,6 +98,10 @@ func (p *problems) err() error {
 	slices.SortStableFunc(p.list, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
+	// Only those are shown that somebody reads.
+	for i := range p.list[:min(len(p.list), listed)] {
+		p.list[i].show(p.lines)
+	}
 	return p.list
 }
 
@@ -70,6 +116,18 @@ func nearest(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+// nearestName is nearest for names with capital letters.
+func nearestName(name string, known []string) string {
+	lower := make([]string, len(known))
+	for i, k := range known {
+		lower[i] = strings.ToLower(k)
+	}
+	if i := slices.Index(lower, nearest(name, lower)); i >= 0 {
+		return known[i]
+	}
+	return ""
 }
 
 // distance is how many letters must be added, dropped or changed to make b of

@@ -45,5 +45,9 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// backend.yaml:2:5: unknown key "sya" in a step; did you mean say?
+	//       - sya: hello
+	//         ^
 	// backend.yaml:3:12: exhausted is "never"; write one of stop, error
+	//     exhausted: never
+	//                ^
 }

@@ -90,7 +90,15 @@ exhausted: halt
 		`21:1: unknown key "usag" in a script; did you mean usage?`,
 		`22:12: exhausted is "halt"`,
 	}
-	lines := strings.Split(err.Error(), "\n")
+	var lines []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if strings.HasPrefix(line, "demo.yaml:") {
+			lines = append(lines, line)
+		}
+	}
+	if head := "demo.yaml:2:5: unknown key \"sya\" in a step; did you mean say?\n      - sya: hello\n        ^\n"; !strings.HasPrefix(err.Error(), head) {
+		t.Errorf("no caret below the place:\n%s", err)
+	}
 	for i, w := range want {
 		if i >= len(lines) {
 			t.Errorf("missing: %s", w)
@@ -100,6 +108,25 @@ exhausted: halt
 	}
 	for _, extra := range lines[min(len(want), len(lines)):] {
 		t.Errorf("not expected: %s", extra)
+	}
+}
+
+// TestUnknownTools: a call of a tool that is not there is told with its place, in
+// helpers too.
+func TestUnknownTools(t *testing.T) {
+	s := parse(t, "steps:\n  - call: [{tool: Raed}, {tool: mcp__x__y}, {tool: Read}]\nhelpers:\n  - steps: [{call: [{tool: Fly}]}]\n")
+	err := s.CheckTools([]string{"Read", "Write"})
+	const want = `demo.yaml:2:19: there is no tool "Raed"; did you mean Read?
+      - call: [{tool: Raed}, {tool: mcp__x__y}, {tool: Read}]
+                      ^
+demo.yaml:4:28: there is no tool "Fly"; the tools are Read, Write
+      - steps: [{call: [{tool: Fly}]}]
+                               ^`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	if err := s.CheckTools([]string{"Read", "Raed", "Fly"}); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -236,7 +263,7 @@ func TestLoad(t *testing.T) {
 
 func TestVeryManyMistakesAreNotAllPrinted(t *testing.T) {
 	_, err := script.Parse("demo.yaml", []byte("steps:\n"+strings.Repeat("  - {nay: x}\n", 1000)))
-	if n := strings.Count(err.Error(), "\n"); n != 50 || !strings.HasSuffix(err.Error(), "and 950 more") {
+	if n := strings.Count(err.Error(), "\ndemo.yaml:"); n != 49 || !strings.HasSuffix(err.Error(), "and 950 more") {
 		t.Errorf("%d lines, the last of %.60q", n, err.Error()[len(err.Error())-30:])
 	}
 }

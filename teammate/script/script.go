@@ -15,6 +15,8 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
@@ -54,6 +56,7 @@ type step struct {
 type call struct {
 	tool  string
 	input json.RawMessage // a JSON object, keys as they were written
+	place Problem         // where tool stands, with no message
 }
 
 // helper is a script for those helpers whose first prompt holds when.
@@ -100,6 +103,41 @@ func Parse(name string, data []byte) (*Script, error) {
 		s.helpers[i].script.name = fmt.Sprintf("%s (helper %d)", name, i+1)
 	}
 	return s, nil
+}
+
+// CheckTools reports the calls of tools that are not known, in steps and helpers,
+// as Errors. A script that is served to a program may call tools that only the
+// program knows, so this is for who knows them all.
+func (s *Script) CheckTools(known []string) error {
+	var list Errors
+	for _, script := range append([]*Script{s}, s.scripts()...) {
+		for _, step := range script.steps {
+			for _, c := range step.calls {
+				if slices.Contains(known, c.tool) || strings.HasPrefix(c.tool, "mcp__") {
+					continue
+				}
+				p := c.place
+				p.Message = fmt.Sprintf("there is no tool %q; the tools are %s", c.tool, strings.Join(known, ", "))
+				if near := nearestName(c.tool, known); near != "" {
+					p.Message = fmt.Sprintf("there is no tool %q; did you mean %s?", c.tool, near)
+				}
+				list = append(list, p)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// scripts are those of the helpers.
+func (s *Script) scripts() []*Script {
+	all := make([]*Script, len(s.helpers))
+	for i, h := range s.helpers {
+		all[i] = h.script
+	}
+	return all
 }
 
 // Helper returns the script of the helper whose first prompt that is: the

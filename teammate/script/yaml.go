@@ -29,6 +29,7 @@ func (p *problems) document(data []byte) ast.Node {
 		p.at(nil, fmt.Sprintf("the script is larger than %d KiB; split it into one script a member", MaxSize>>10))
 		return nil
 	}
+	p.lines = strings.Split(string(data), "\n")
 	tokens := lexer.Tokenize(string(data))
 	if p.hostile(tokens); len(p.list) > 0 {
 		return nil
@@ -95,7 +96,7 @@ func (p *problems) at(t *token.Token, message string) {
 	if t != nil && t.Position != nil {
 		line, col = max(t.Position.Line, 1), max(t.Position.Column, 1)
 	}
-	p.list = append(p.list, Problem{p.file, line, col, shorten(message)})
+	p.list = append(p.list, Problem{File: p.file, Line: line, Col: col, Message: shorten(message)})
 }
 
 // maxMessage is the length of the longest message, in bytes. Messages quote
@@ -119,6 +120,14 @@ func (p *problems) atNode(n ast.Node, format string, args ...any) {
 		n = m.Values[0].Key
 	}
 	p.at(n.GetToken(), fmt.Sprintf(format, args...))
+}
+
+// place is where n begins.
+func (p *problems) place(n ast.Node) Problem {
+	spot := problems{file: p.file}
+	spot.atNode(n, "")
+	spot.list[0].show(p.lines)
+	return spot.list[0]
 }
 
 // kind says in words what n is, for messages. Scalars stand for themselves, as
