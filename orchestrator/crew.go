@@ -74,6 +74,7 @@ type crew struct {
 	merges    *mergeDesk                          // nil: there is nothing to merge
 	writes    *sharedWrites                       // nil: nobody has begun
 	holds     *holds
+	reminded  *reminded
 
 	// completeOnPass says whether tasks in progress are completed when a turn end passes
 	// its gates, as the spec has it by then; nil: they are not.
@@ -296,7 +297,7 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 	case giveClaim:
 		return c.handClaim(ctx, s, m.Tasks[0])
 	case giveQuestions:
-		return c.handQuestions(s, m.Mark)
+		return c.handQuestions(ctx, s, m.Mark)
 	case giveNudge:
 		return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
 			{Kind: teammate.FromCovey, Text: tongueOf(s.agent()).nudgeText(m.Tasks)},

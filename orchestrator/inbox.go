@@ -345,15 +345,23 @@ func (b *inbox) toAnswer(member string) []tasks.Request {
 func (b *inbox) view(seats []seatView) {
 	for i := range seats {
 		seats[i].Awaits, seats[i].AwaitsFrom = b.awaits(seats[i].Name), b.awaitsFrom(seats[i].Name)
-		for _, r := range b.toAnswer(seats[i].Name) {
+		if b == nil {
+			continue
+		}
+		for _, r := range b.c.reminded.due(b.toAnswer(seats[i].Name)) {
 			seats[i].Questions += r.ID + " "
 		}
 	}
 }
 
-// handQuestions reminds an idle member of the questions that it has not answered.
-func (c *crew) handQuestions(s *seat, mark string) error {
-	text := tongueOf(s.agent()).unansweredText(c.asks.toAnswer(s.member.Name))
+// handQuestions reminds an idle member of the questions that it has not answered. It is
+// counted first: a crash in between costs one reminder, and not one more turn.
+func (c *crew) handQuestions(ctx context.Context, s *seat, mark string) error {
+	all := c.asks.toAnswer(s.member.Name)
+	if err := c.reminded.count(ctx, c.reminded.due(all), c.asks.list()); err != nil {
+		return err
+	}
+	text := tongueOf(s.agent()).unansweredText(all)
 	return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
 		{Kind: teammate.FromCovey, Text: text},
 	}}, mark)

@@ -316,3 +316,59 @@ func TestApprovalKey(t *testing.T) {
 		t.Error("an approval is good for something else")
 	}
 }
+
+// TestUnansweredQuestionCostsNoMore: an approver is reminded of a question three times in
+// all. Neither messages nor restarts begin that anew; after that it gets turns for other
+// reasons alone.
+func TestUnansweredQuestionCostsNoMore(t *testing.T) {
+	t.Parallel()
+	files := reviewedTeam("rev", "steps: [{say: hm, times: -1}]\n")
+	files["team.yaml"] += "ask_limit: 1h\n"
+	r := newRig(t, files)
+	reminders := func() (n int) {
+		for _, l := range r.lines.all() {
+			if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "others wait for your answer") {
+				n++
+			}
+		}
+		return n
+	}
+	// The end of the turn for a message, behind which a reminder would come at once.
+	wake := func(u *underway, text string) {
+		t.Helper()
+		if _, err := u.client().Send(t.Context(), Send{To: "rev", Text: text}); err != nil {
+			t.Fatal(err)
+		}
+		begun := u.lines.wait(t, "the turn for "+text, func(l Line) bool {
+			return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), text)
+		})
+		u.lines.wait(t, "its end", func(l Line) bool { return l.Member == "rev" && l.Type == "idle" && l.Seq > begun.Seq })
+	}
+	u := start(r, &handClock{})
+	u.asked(tasks.AskApproval)
+	seen := map[uint64]bool{}
+	last := u.lines.wait(t, "the last reminder", func(l Line) bool {
+		if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "others wait for your answer") {
+			seen[l.Seq] = true
+		}
+		return len(seen) == maxNudges
+	})
+	u.lines.wait(t, "its end", func(l Line) bool { return l.Member == "rev" && l.Type == "idle" && l.Seq > last.Seq })
+	for _, text := range []string{"one word", "another word", "the last word"} {
+		wake(u, text)
+	}
+	if n := reminders(); n != maxNudges {
+		t.Errorf("reminded %d times in the first run", n)
+	}
+	u.stop(errors.New("enough"))
+	u.end()
+	u = start(r, &handClock{})
+	u.lines.wait(t, "rev to be back", func(l Line) bool { return l.Member == "rev" && l.Type == "member_started" })
+	wake(u, "after the restart")
+	wake(u, "and once more")
+	if n := reminders(); n != 0 {
+		t.Errorf("reminded %d times more in the second run", n)
+	}
+	u.stop(errors.New("enough"))
+	u.end()
+}

@@ -49,7 +49,7 @@ func TestAllWait(t *testing.T) {
 	}
 	// The plan comes to it once ben was reminded in vain.
 	s := stuck()
-	s.Seats[2].Questions, s.Seats[2].Nudged = "r1 ", map[string]int{"r1 ": maxNudges}
+	s.Seats[2].Questions = "" // of none of them any more
 	if moves := plan(s); len(moves) != 1 || moves[0].Kind != tellLead || moves[0].Reason != both {
 		t.Errorf("the plan is %+v", moves)
 	}

@@ -194,6 +194,10 @@ func (o *Orchestrator) clearUp() {
 // in reverse order: the bus and the store outlive the actors that use them.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
 	heard := reports{lead: o.team().Lead.Name, open: map[string][]string{}}
+	asked, err := openReminded(ctx, store)
+	if err != nil {
+		return Ending{}, err
+	}
 	held, err := openHolds(ctx, store)
 	if err != nil {
 		return Ending{}, err
@@ -226,7 +230,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
 	}
 	c.lost = o.lost
-	c.holds = held
+	c.holds, c.reminded = held, asked
 	c.asks = newInbox(c, o.team())
 	c.processes.mark = runMark(o.place)
 	c.trust = newTrustGuard(o.place, func(format string, args ...any) {

@@ -60,7 +60,7 @@ type seatView struct {
 	Awaits    string // whose answer it waits for, which comes as mail; empty: nobody's
 	// AwaitsFrom is the member that is to give that answer; empty: a person is.
 	AwaitsFrom string
-	Questions  string // those that others have put to it, as a mark; empty: none
+	Questions  string // those of others that it is to be reminded of, as a mark; empty: none
 	// Nudged counts the reminders of each mark since it last had other work. One count
 	// for all marks would never end where it owes an answer and a task: reminders of the
 	// one would start the count of the other again.
@@ -174,7 +174,7 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 	}
 	// Reminders end like those of tasks. Nobody is given up for it: the question has a
 	// deadline, and whoever waits is told then.
-	if seat.Questions != "" && seat.Attention == "" && seat.Nudged[seat.Questions] < maxNudges {
+	if seat.Questions != "" && seat.Attention == "" {
 		return move{Kind: giveQuestions, Member: seat.Name, Mark: seat.Questions}, true
 	}
 	if seat.Awaits != "" {

@@ -1,0 +1,64 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// keyReminded is where the store has how often members were reminded of questions. In
+// memory alone, each restart and each message would begin the count anew, and a question
+// that nobody answers would cost a turn for ever.
+const keyReminded = "reminded"
+
+// reminded counts the reminders of each question that a member is to answer.
+type reminded struct {
+	store *tasks.Store
+
+	mu    sync.Mutex
+	times map[string]int // by the request's id
+}
+
+// openReminded reads the counts from a team's store.
+func openReminded(ctx context.Context, store *tasks.Store) (*reminded, error) {
+	r := &reminded{store: store, times: map[string]int{}}
+	if err := value(ctx, store, keyReminded, &r.times); err != nil {
+		return nil, fmt.Errorf("who was reminded: %w", err)
+	}
+	return r, nil
+}
+
+// due are those of some questions of which their member is still to be reminded. A nil
+// reminded has reminded nobody.
+func (r *reminded) due(list []tasks.Request) []tasks.Request {
+	if r == nil {
+		return list
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(list), func(q tasks.Request) bool { return r.times[q.ID] >= maxNudges })
+}
+
+// count counts one more reminder of some questions, and forgets those that are not open
+// any more.
+func (r *reminded) count(ctx context.Context, of, open []tasks.Request) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := map[string]int{}
+	for _, q := range open {
+		if n := r.times[q.ID]; n > 0 {
+			next[q.ID] = n
+		}
+	}
+	for _, q := range of {
+		next[q.ID]++
+	}
+	if err := r.store.Put(ctx, keyReminded, raw(next)); err != nil {
+		return fmt.Errorf("keep who was reminded: %w", err)
+	}
+	r.times = next
+	return nil
+}
