@@ -267,6 +267,14 @@ func TestAgentProgramThatAlwaysDies(t *testing.T) {
 	if e.Code == CodeDone || !strings.Contains(strings.Join(e.Problems, "\n"), "died 4 times in a row") {
 		t.Errorf("the team ended with %d: %s: %q", e.Code, e.Reason, e.Problems)
 	}
+	if !strings.Contains(e.Reason, "dev takes no more turns: it failed: ") || !strings.Contains(e.Reason, "died 4 times in a row") ||
+		strings.Contains(e.Reason, "no idle member takes it by itself") {
+		t.Errorf("the end does not name who failed: %s", e.Reason)
+	}
+	restarts := of[teammate.ProgramRestarts](r, "program_restarts")
+	if len(restarts) != 3 || restarts[0].Left != 2 || restarts[2].Left != 0 || !strings.Contains(restarts[0].Reason, "signal: killed") {
+		t.Errorf("the journal tells of the restarts %+v", restarts)
+	}
 	if one := r.list()[0]; one.Owner != "" || one.Status != tasks.Pending {
 		t.Errorf("the task is %+v", one)
 	}

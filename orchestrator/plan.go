@@ -38,10 +38,11 @@ type scene struct {
 type seatView struct {
 	Name      string
 	Lead      bool
-	Idle      bool // waits for work; false: takes a turn, or has just been given one
-	Helped    bool // a helper works beside it, whose result will be mail
-	Awaited   bool // a hook in the background may wake it yet
-	Gone      bool // halted or failed for good: takes no more turns
+	Idle      bool   // waits for work; false: takes a turn, or has just been given one
+	Helped    bool   // a helper works beside it, whose result will be mail
+	Awaited   bool   // a hook in the background may wake it yet
+	Gone      bool   // halted or failed for good: takes no more turns
+	GoneFor   string // why
 	Attention string
 	Held      bool      // somebody keeps it from taking turns
 	HeldCut   bool      // and has broken one off
@@ -122,7 +123,7 @@ func plan(s scene) []move {
 			busy = true
 			continue
 		}
-		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != "" || seat.Lock == lockFailed
+		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != "" || seat.Lock == lockFailed && !seat.Held
 		seat.HeldBy = heldBy(s, seat, working)
 		held[seat.Name] = seat.HeldBy
 		if m, ok := next(s, seat, taken); ok {
@@ -250,7 +251,7 @@ func impasse(s scene, open []tasks.Task) string {
 	for i, t := range open {
 		why[i] = "#" + t.ID + " " + strconv.Quote(subjectLine(t)) + " " + stuck(s, t)
 	}
-	return "nobody can go on: " + strings.Join(why, "; ") + inCircle(s)
+	return "nobody can go on: " + strings.Join(why, "; ") + inCircle(s) + missed(s, open)
 }
 
 // stuck says why one open task does not move while everybody is idle.

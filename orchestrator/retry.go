@@ -97,4 +97,6 @@ func retryText(l lockout, now time.Time) string {
 }
 
 // holdsBack reports whether a member waits to try its last turn again; crew.mu is held.
-func (s *seat) holdsBack(now time.Time) bool { return s.idle && s.lockout.state(now) == lockFailed }
+func (s *seat) holdsBack(now time.Time) bool {
+	return s.idle && !s.held() && s.lockout.state(now) == lockFailed
+}

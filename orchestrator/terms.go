@@ -57,8 +57,41 @@ func untaken(s scene, t tasks.Task) string {
 		}
 		lacks = append(lacks, seat.Name+" lacks "+strings.Join(missing, ", "))
 	}
+	if len(lacks) == 0 && len(couldHave(s, t)) > 0 {
+		return "nobody is left who takes it by itself"
+	}
 	if len(lacks) == 0 {
 		return "no idle member takes it by itself"
 	}
 	return "nobody suits it (" + strings.Join(lacks, "; ") + "); somebody has to give it to a member"
+}
+
+// couldHave are the members who would have taken a task, had they not left.
+func couldHave(s scene, t tasks.Task) []seatView {
+	var gone []seatView
+	for _, seat := range s.Seats {
+		if seat.Gone && seat.GoneFor != "" && !seat.Lead && suits(t, seat.Skills) {
+			gone = append(gone, seat)
+		}
+	}
+	return gone
+}
+
+// missed names the members who would have taken an open task that nobody takes, and why
+// they take no more turns: what they failed of is why the team does not go on.
+func missed(s scene, open []tasks.Task) string {
+	var text strings.Builder
+	told := map[string]bool{}
+	for _, t := range open {
+		if t.Owner != "" || len(openBlockers(t, s.Tasks)) > 0 {
+			continue
+		}
+		for _, seat := range couldHave(s, t) {
+			if !told[seat.Name] {
+				told[seat.Name] = true
+				text.WriteString("; " + seat.Name + " takes no more turns: " + seat.GoneFor)
+			}
+		}
+	}
+	return text.String()
 }

@@ -71,6 +71,14 @@ type CallDetected struct {
 	Broke string `json:"broke,omitempty"` // the deny or ask rule that would have caught it
 }
 
+// ProgramRestarts tells the journal that an agent program has ended, or is of no use any
+// more, and is about to be started again.
+type ProgramRestarts struct {
+	Reason string        `json:"reason"`            // how it ended, with its last words
+	Rest   time.Duration `json:"rest_ns,omitempty"` // until it is started
+	Left   int           `json:"left"`              // how often it may fail again before it is given up
+}
+
 // HeldUp tells people why nothing is heard of a turn that goes on.
 type HeldUp struct {
 	For string `json:"for"` // for people, behind "waits for "
@@ -78,6 +86,9 @@ type HeldUp struct {
 
 // EventType is the journal's name for it.
 func (HeldUp) EventType() string { return "held_up" }
+
+// EventType is the journal's name for it.
+func (ProgramRestarts) EventType() string { return "program_restarts" }
 
 // EventType is the journal's name for it.
 func (Planned) EventType() string { return "plan" }

@@ -157,6 +157,10 @@ func TestStoryOfFailedTurns(t *testing.T) {
 	if s := b.seatOf("api"); s.label() != waiting || !strings.Contains(s.doing, "after: 429 Too Many Requests") {
 		t.Errorf("on the board it is %+v", s)
 	}
+	restarts := lineAt(3, "api", "program_restarts", `{"reason":"the agent program failed (signal: killed)","left":2}`)
+	if e, _ := brief(restarts); e.text != "its program is started again: the agent program failed (signal: killed)" {
+		t.Errorf("a restart is told as %q", e.text)
+	}
 	for data, want := range map[string]string{
 		`{"text":"no such model"}`:                  "turn 2 failed: no such model",
 		`{"text":"busy","passing":true,"failed":9}`: "turn 2 failed, and so did the 8 before it: busy",

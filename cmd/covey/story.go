@@ -94,6 +94,8 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 		return fmt.Sprintf("held by %s until covey resume %s or a text from you", byWhom(p.By), l.Member), yellow
 	case "member_resumed":
 		return "goes on: resumed by " + byWhom(p.By), normal
+	case "program_restarts":
+		return "its program is started again: " + p.Reason, yellow
 	case "schedule":
 		return scheduleText(p), faint
 	case "budget":

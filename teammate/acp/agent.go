@@ -211,7 +211,15 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 	for range min(a.failures-1, 10) {
 		wait = min(2*wait, 20*a.opts.Backoff)
 	}
+	a.tellOfRestart(err.Error(), wait)
 	return sleep(ctx, wait)
+}
+
+// tellOfRestart tells the journal that the program is about to be started again.
+func (a *Agent) tellOfRestart(reason string, rest time.Duration) {
+	if a.eye != nil {
+		a.eye.Observe(teammate.ProgramRestarts{Reason: reason, Rest: rest, Left: max(a.opts.Restarts-a.failures, 0)})
+	}
 }
 
 // compose makes the blocks of a prompt. A new session begins with the system

@@ -54,6 +54,9 @@ func (a *Agent) up(ctx context.Context) error {
 	if a.live != nil && !a.live.dead() {
 		return nil
 	}
+	if a.live != nil { // nobody waited for it when it ended
+		a.tellOfRestart("the agent program ended between two prompts ("+a.live.proc.epitaph()+")", 0)
+	}
 	a.down()
 	leave := func(bool) {}
 	if a.opts.Enter != nil {

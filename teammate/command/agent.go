@@ -150,8 +150,12 @@ func (a *Agent) ask(
 		case !errors.Is(err, errCrash):
 			return later, a.judge(err)
 		}
+		reason := err.Error()
 		if err := a.count(err); err != nil {
 			return later, err
+		}
+		if t.eye != nil {
+			t.eye.Observe(teammate.ProgramRestarts{Reason: reason, Rest: a.rest(), Left: a.opts.Restarts - a.restarts})
 		}
 		// A prompt of which the program has said nothing is just sent again;
 		// otherwise the model has to know.
@@ -217,13 +221,7 @@ func (a *Agent) pause(ctx context.Context) error {
 	if a.restarts == 0 {
 		return nil
 	}
-	wait := a.opts.Backoff
-	// Ten doublings are past any cap; without the limit a large Restarts would
-	// overflow the duration.
-	for range min(a.restarts-1, 10) {
-		wait = min(2*wait, 20*a.opts.Backoff)
-	}
-	timer := time.NewTimer(wait)
+	timer := time.NewTimer(a.rest())
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -231,6 +229,17 @@ func (a *Agent) pause(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// rest is how long a program that was killed rests before it is started again.
+func (a *Agent) rest() time.Duration {
+	wait := a.opts.Backoff
+	// Ten doublings are past any cap; without the limit a large Restarts would
+	// overflow the duration.
+	for range min(a.restarts-1, 10) {
+		wait = min(2*wait, 20*a.opts.Backoff)
+	}
+	return wait
 }
 
 // compose makes the text of a prompt. A session begins with the system prompt

@@ -136,6 +136,9 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	if kind(err) != "broken" || !strings.Contains(err.Error(), "3 times") || len(starts) != 3 {
 		t.Fatalf("%v after %d starts", err, len(starts))
 	}
+	if len(r.host.restarts) != 2 || r.host.restarts[1].Left != 0 || r.host.restarts[0].Left != 1 {
+		t.Errorf("told of the restarts %+v", r.host.restarts)
+	}
 	if len(starts[1].Args) != 1 || len(starts[2].Args) != 0 {
 		t.Errorf("it may be the session that kills it: %q", starts)
 	}

@@ -33,6 +33,8 @@ type host struct {
 	plans  []teammate.Planned
 	warned []string
 	held   []string
+
+	restarts []teammate.ProgramRestarts
 }
 
 func (h *host) Pass(context.Context) ([]teammate.Input, error) {
@@ -51,6 +53,8 @@ func (h *host) Observe(d teammate.EventData) {
 		h.plans = append(h.plans, d)
 	case teammate.Warning:
 		h.warned = append(h.warned, d.Text)
+	case teammate.ProgramRestarts:
+		h.restarts = append(h.restarts, d)
 	case teammate.HeldUp:
 		h.held = append(h.held, d.For)
 	}
