@@ -2,6 +2,7 @@ package configs
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/coveyteam/covey/hooks"
 )
@@ -85,6 +86,7 @@ func (r *resolver) hooks(s *hookSection) hooks.Settings {
 		r.fail(n.at, "%s", p.Text)
 	}
 	r.mandatoryHooks(s)
+	r.actingHooks(s)
 	r.warnSilentEvents(s)
 	return settings
 }
@@ -102,6 +104,23 @@ func (r *resolver) mandatoryHooks(s *hookSection) {
 						"not those on %s; remove it", event)
 				case h.async.v || h.asyncRewake.v:
 					r.fail(h.mandatory.at.at, "a hook that nobody waits for cannot be mandatory; remove async, or this")
+				}
+			}
+		}
+	}
+}
+
+// actingHooks refuses may_act on hooks that are asked about calls: what one does would
+// be a call that it is asked about, without an end.
+func (r *resolver) actingHooks(s *hookSection) {
+	for event, groups := range s.groups {
+		if !slices.Contains([]hooks.Event{hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied}, event) {
+			continue
+		}
+		for _, g := range groups.items {
+			for _, h := range g.hooks.items {
+				if h.mayAct.v {
+					r.fail(h.mayAct.at.at, "a hook on %s cannot act, for it would be asked about its own calls; remove it", event)
 				}
 			}
 		}

@@ -41,7 +41,7 @@ func (r *resolver) gateTimes(event hooks.Event, group hooks.Group, gates list[ga
 // that is its mistake, and nothing is missing.
 func (g *gateSpec) hasOther() bool {
 	for _, p := range g.at.pairs {
-		if p.key.text != "timeout" {
+		if p.key.text != "timeout" && p.key.text != "may_act" {
 			return true
 		}
 	}
@@ -66,7 +66,10 @@ func (r *resolver) gate(g *gateSpec) hooks.Handler {
 	case g.at != nil && given == 0 && !g.hasOther():
 		r.fail(g.at.at, "a gate has a command, a policy or an approver; add run: COMMAND, policy: NAME or approve: NAME")
 	}
-	h := hooks.Handler{Command: g.run.v, Timeout: g.timeout.v.Seconds(), Policy: g.policy.v, Gate: true}
+	h := hooks.Handler{Command: g.run.v, Timeout: g.timeout.v.Seconds(), Policy: g.policy.v, Gate: true, MayAct: g.mayAct.v}
+	if g.mayAct.v && !g.run.given() {
+		r.fail(g.mayAct.at.at, "only a command can act; remove may_act, or write run: COMMAND")
+	}
 	switch {
 	case g.approve.v != "":
 		h.Approver, h.Policy = g.approve.v, approvePolicy+g.approve.v

@@ -166,7 +166,7 @@ func TestKeysOfDesign(t *testing.T) {
 		"teammates.restart":         "max within", "worktree": "setup include base max_disk", "merge": "into via per",
 		"budget": "tokens usd time on_limit prices", "schedules": "name cron zone task to text",
 		"gates":      "task idle stop merge",
-		"gates.task": "run timeout policy approve",
+		"gates.task": "run timeout policy may_act approve",
 	}
 	got := map[string][]string{}
 	walkFields("", (&teamSpec{}).fields(), func(path string, f field) {

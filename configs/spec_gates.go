@@ -27,6 +27,7 @@ type gateSpec struct {
 	timeout value[time.Duration]
 	policy  value[string]
 	approve value[string]
+	mayAct  value[bool]
 }
 
 // gatePart takes a gate; its short form is the command.
@@ -46,6 +47,9 @@ func (g *gateSpec) fields() []field {
 			doc: "How long the gate may take, such as 2m. Default: 10m."},
 		{key: "policy", part: oneOf(&g.policy, Policies()...),
 			doc: "A policy that ships with covey."},
+		{key: "may_act", part: truth(&g.mayAct),
+			doc: "true: `covey` below the command may act for the member, under the member's rules and PreToolUse hooks. " +
+				"Default: false, it may only look."},
 		{key: "approve", part: text(&g.approve),
 			doc: "Who must approve, in gates of task and merge: a member, or person for whoever is at the inbox."},
 	}

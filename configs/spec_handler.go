@@ -25,6 +25,7 @@ type handlerSpec struct {
 	rewakeMessage  value[string]
 	rewakeSummary  value[string]
 	mandatory      value[bool]
+	mayAct         value[bool]
 	mode           value[string]
 	windows        value[string]
 	linux          value[string]
@@ -133,6 +134,9 @@ func (h *handlerSpec) commandFields() []field {
 		{key: "cwd", part: text(&h.cwd),
 			doc: "The folder that the command runs in, relative to the workspace. Default: the member's."},
 		{key: "env", part: headersPart{&h.env, "variables"}, doc: "Variables for the command."},
+		{key: "may_act", part: truth(&h.mayAct),
+			doc: "true: `covey` below the command may act for the member, under the member's rules and PreToolUse hooks. " +
+				"Not on hooks that decide about calls. Default: false, it may only look."},
 		{key: "async", part: truth(&h.async), doc: "Do not wait for the hook; it has no say then."},
 		{key: "asyncRewake", part: truth(&h.asyncRewake),
 			doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
@@ -175,6 +179,7 @@ func (h *handlerSpec) handler() hooks.Handler {
 		RewakeMessage:  h.rewakeMessage.v,
 		RewakeSummary:  h.rewakeSummary.v,
 		Mandatory:      h.mandatory.v,
+		MayAct:         h.mayAct.v,
 		URL:            h.url.v,
 		AllowedEnvVars: words(h.allowedEnvVars),
 		Prompt:         h.prompt.v,

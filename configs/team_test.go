@@ -97,7 +97,7 @@ tasks:
   - subject: Write it up!
 gates:
   task: [go test ./..., {run: ./evidence.sh, timeout: 2m}, {approve: plain}]
-  idle: [{policy: no-open-tasks}]
+  idle: [{policy: no-open-tasks}, {run: ./sweep.sh, may_act: true}]
   stop: []
   merge: [go vet ./..., {approve: person, timeout: 1h}]
 hooks:
@@ -108,6 +108,8 @@ hooks:
       hooks:
         - {type: command, command: ./pre.sh, if: "Bash(git *)", args: ["", a], shell: bash, statusMessage: looking, once: true, onFailure: block, async: true, asyncRewake: true}
         - {type: command, command: ./hold.sh, mandatory: true}
+  PostToolUse:
+    - hooks: [{type: command, command: ./note.sh, may_act: true}]
 settings: [.claude/settings.json]
 worktree: {setup: [npm ci, npm ci], include: [.env.local], base: main, max_disk: 5GB}
 merge: {into: main, via: pr, per: member}
@@ -201,7 +203,8 @@ func everyKeyTeam(dir string) *Team {
 		},
 		Gates: hooks.Settings{
 			hooks.TaskCompleted: {{Hooks: []hooks.Handler{gate("go test ./...", 0), gate("./evidence.sh", 120), approve("plain", 0)}}},
-			hooks.TeammateIdle:  {{Hooks: []hooks.Handler{{Policy: "no-open-tasks", Gate: true}}}},
+			hooks.TeammateIdle: {{Hooks: []hooks.Handler{{Policy: "no-open-tasks", Gate: true},
+				{Type: "command", Command: "./sweep.sh", Gate: true, MayAct: true}}}},
 		},
 		Hooks: hooks.Settings{
 			hooks.TeammateIdle: {{Hooks: []hooks.Handler{command("./policy/no-open-tasks.sh", 30)}}},
@@ -209,6 +212,7 @@ func everyKeyTeam(dir string) *Team {
 				If: "Bash(git *)", Args: []string{"", "a"}, Shell: "bash", StatusMessage: "looking", Once: true,
 				OnFailure: "block", Async: true, AsyncRewake: true},
 				{Type: "command", Command: "./hold.sh", Mandatory: true}}}},
+			hooks.PostToolUse: {{Hooks: []hooks.Handler{{Type: "command", Command: "./note.sh", MayAct: true}}}},
 		},
 		Settings: []string{filepath.Join(dir, ".claude/settings.json")},
 		Keep:     true,

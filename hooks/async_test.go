@@ -335,7 +335,7 @@ func TestAsyncSlots(t *testing.T) {
 	defer release()
 	var mu sync.Mutex
 	running, most := 0, 0
-	opts := Options{Parallel: 2, Spawned: func(int, Input, int) func() {
+	opts := Options{Parallel: 2, Spawned: func(int, Spawn) func() {
 		mu.Lock()
 		defer mu.Unlock()
 		running++

@@ -396,7 +396,7 @@ func TestAttack15ManyAtOnce(t *testing.T) {
 	settings[TaskCompleted], settings[TeammateIdle] = on(TaskCompleted, ":")[TaskCompleted],
 		on(TeammateIdle, ":")[TeammateIdle]
 	var running, most atomic.Int64
-	r := b.runnerWith(t, Options{Parallel: parallel, Spawned: func(int, Input, int) func() {
+	r := b.runnerWith(t, Options{Parallel: parallel, Spawned: func(int, Spawn) func() {
 		n := running.Add(1)
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 		}

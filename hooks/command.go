@@ -76,6 +76,14 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 		return c
 	}
 	process := c.process(h, args, dir)
+	if h.Gate && r.opts.GateEnv != nil {
+		more, err := r.opts.GateEnv()
+		if err != nil {
+			c.fault = err.Error()
+			return c
+		}
+		process.Env = append(process.Env, more...)
+	}
 	if ask != nil {
 		process.Stdout = &herald{to: &c.out.stdout, ask: ask}
 	}
@@ -96,7 +104,9 @@ func (c *launched) process(h *armed, args []string, dir string) Process {
 		p.Crowded = func(warning string) { c.opts.Crowded(c.in, h.label, "what it left behind "+warning) }
 	}
 	if c.opts.Spawned != nil {
-		p.Started = func(pid int) { c.release = c.opts.Spawned(pid, c.in, c.around+1) }
+		p.Started = func(pid int) {
+			c.release = c.opts.Spawned(pid, Spawn{Input: c.in, Hook: h.Handler, Depth: c.around + 1})
+		}
 	}
 	return p
 }

@@ -37,6 +37,13 @@ type Source struct {
 // that panics refuses.
 type Policy func(ctx context.Context, in Input) Result
 
+// Spawn is a process of a hook that has just been started.
+type Spawn struct {
+	Input Input   // of the event
+	Hook  Handler // whose process it is
+	Depth int     // how many hooks of this program stand around it with its own (see Inside)
+}
+
 // Options tune a Runner. The zero value serves; each field says what it means then.
 type Options struct {
 	// Env is the environment that hooks inherit. The caller has taken out what
@@ -56,10 +63,12 @@ type Options struct {
 	// Crowded is told when that happens to what a hook has left behind; else its Result
 	// says so. It is called from any goroutine, also after Run has returned. nil: nobody.
 	Crowded func(in Input, command, warning string)
-	// Spawned is told of each process as soon as it runs, whose event it is, and how many
-	// hooks of this program stand around it with its own (see Inside);
-	// release is called when it has ended. nil: nobody is told.
-	Spawned   func(pid int, in Input, depth int) (release func())
+	// Spawned is told of each process as soon as it runs, and what it is; release is called
+	// when it has ended. nil: nobody is told.
+	Spawned func(pid int, s Spawn) (release func())
+	// GateEnv are further variables of commands that are gates. With an error none is run.
+	// nil: there are none.
+	GateEnv   func() ([]string, error)
 	EnvFile   func(in Input) string                // CLAUDE_ENV_FILE of a SessionStart; nil or empty: none
 	Who       func(in Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: what the payload says
 	Policies  func(name string) Policy             // what a gate names (Handler.Policy); nil, or giving nil: there is none

@@ -437,9 +437,9 @@ func TestGateFeedbackIsTheEnd(t *testing.T) {
 func TestSpawned(t *testing.T) {
 	b := newBench(t)
 	var told, released []int
-	opts := Options{Spawned: func(pid int, in Input, depth int) func() {
-		if in.SessionID == "" || depth != 1 {
-			t.Errorf("told of a hook for session %q at depth %d", in.SessionID, depth)
+	opts := Options{Spawned: func(pid int, s Spawn) func() {
+		if s.Input.SessionID == "" || s.Depth != 1 || s.Hook.Command == "" {
+			t.Errorf("told of %+v", s)
 		}
 		told = append(told, pid)
 		return func() { released = append(released, pid) }
@@ -455,8 +455,8 @@ func TestSpawned(t *testing.T) {
 func TestDepth(t *testing.T) {
 	b := newBench(t)
 	deepest := 0
-	opts := Options{Parallel: 1, Spawned: func(_ int, _ Input, depth int) func() {
-		deepest = depth
+	opts := Options{Parallel: 1, Spawned: func(_ int, s Spawn) func() {
+		deepest = s.Depth
 		return func() {}
 	}}
 	r := b.runnerWith(t, opts, Source{Settings: on(Stop, "echo depth=$COVEY_HOOK_DEPTH >&2; exit 2")})

@@ -81,6 +81,9 @@ type Handler struct {
 	// from a file: a gate that cannot run refuses instead of failing open, and
 	// any exit code but 0 refuses with the end of its output (DESIGN 4).
 	Gate bool `json:"-" yaml:"-"`
+	// MayAct says that what the command starts may act for its member with the covey
+	// command. It is never read from a file either, but comes from the spec.
+	MayAct bool `json:"-" yaml:"-"`
 	// Policy is the name of a policy that ships with covey; only gates have it.
 	Policy string `json:"-" yaml:"-"`
 	// Approver is who must approve: a member's name, or person. Only gates have it,

@@ -225,10 +225,10 @@ func TestHandlerFields(t *testing.T) {
 		}
 	}
 	fields := reflect.TypeFor[Handler]().NumField()
-	if len(good) != fields-3 { // Gate, Policy and Approver are the spec's alone
-		t.Errorf("%d fields are tested of %d", len(good), fields-3)
+	if len(good) != fields-4 { // Gate, MayAct, Policy and Approver are the spec's alone
+		t.Errorf("%d fields are tested of %d", len(good), fields-4)
 	}
-	for _, name := range []string{"Gate", "gate", "Policy", "policy", "Approver", "approver", "Command"} {
+	for _, name := range []string{"Gate", "gate", "MayAct", "may_act", "Policy", "policy", "Approver", "approver", "Command"} {
 		settings, warnings := read(name, "true")
 		h := settings[PreToolUse][0].Hooks[0]
 		if h.Gate || h.Policy != "" || h.Approver != "" || len(warnings) != 1 {

@@ -29,8 +29,8 @@ func (r Send) inNameOf(member string) Send             { r.As = member; return r
 func (r TeamCall) inNameOf(member string) TeamCall     { r.As = member; return r }
 
 // allowed says whether a caller may make this request; its error wraps
-// ErrDenied and says why not. Everybody may look; members and their hooks may
-// act as themselves; only the operator may act for others, override gates and
+// ErrDenied and says why not. Everybody may look; members, and hooks
+// that the spec lets act, may act as themselves; only the operator may act for others, override gates and
 // limits, answer what waits in the inbox, interrupt, and end the team or a member;
 // only members use the team tools. What is not known is refused.
 func allowed(by Caller, v bus.Verb, req any) error {
@@ -64,7 +64,9 @@ func mayAct(by Caller, as string, force bool) error {
 	switch {
 	case by.Kind == Operator:
 		return nil
-	case by.Kind != MemberTool && by.Kind != Hook, by.Member == "":
+	case by.Kind == Hook:
+		return denied(by, "below a gate or hook covey may only look; `may_act: true` on it in the spec lets it act for its member")
+	case by.Kind != MemberTool && by.Kind != ActingHook, by.Member == "":
 		return denied(by, "it belongs to no member, so it may only look")
 	case as != "" && as != by.Member:
 		return denied(by, "it may not act as "+as)
@@ -86,9 +88,9 @@ func (c Caller) String() string {
 		return "the operator"
 	case c.Kind == MemberTool:
 		return fmt.Sprintf("process %d was started by member %s", c.PID, c.Member)
-	case c.Kind == Hook && c.Member != "":
+	case c.isHook() && c.Member != "":
 		return fmt.Sprintf("process %d is a hook for member %s", c.PID, c.Member)
-	case c.Kind == Hook:
+	case c.isHook():
 		return fmt.Sprintf("process %d is a hook", c.PID)
 	case c.Kind == Elsewhere:
 		return fmt.Sprintf("process %d is in another user or PID namespace than the team; call from the one that covey up runs in", c.PID)
@@ -96,6 +98,9 @@ func (c Caller) String() string {
 		return fmt.Sprintf("process %d is left over from a tool or hook, or was started by covey's git", c.PID)
 	}
 }
+
+// isHook reports whether the caller is a process of a hook or gate.
+func (c Caller) isHook() bool { return c.Kind == Hook || c.Kind == ActingHook }
 
 // nobody stands in a bus identity for a caller without a member; no member
 // can have this name.
@@ -114,7 +119,7 @@ func (c Caller) identity() bus.Identity {
 func callerFrom(id bus.Identity) Caller {
 	c := Caller{Kind: CallerKind(id.Kind), PID: id.PID}
 	switch c.Kind {
-	case MemberTool, Hook:
+	case MemberTool, Hook, ActingHook:
 		if id.Name != nobody {
 			c.Member = id.Name
 		}

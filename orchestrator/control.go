@@ -190,11 +190,12 @@ func acting[Rep any, Req deed[Req]](h Handlers, f func(context.Context, Req) (Re
 			r = r.inNameOf(by.Member)
 		}
 		var err error
-		switch {
-		case by.Kind == MemberTool && h.Guard != nil:
-			err = h.Guard(ctx, by.Member, r)
-		case by.Kind == Hook && h.Within != nil:
+		// A hook's call is made inside of the hook: hooks that are asked about it are so, too.
+		if by.isHook() && h.Within != nil {
 			ctx, err = h.Within(ctx, by)
+		}
+		if err == nil && (by.Kind == MemberTool || by.Kind == ActingHook) && h.Guard != nil {
+			err = h.Guard(ctx, by.Member, r)
 		}
 		if err != nil {
 			var none Rep

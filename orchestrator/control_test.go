@@ -26,12 +26,13 @@ var (
 	byAPI      = Caller{Kind: MemberTool, Member: "api", PID: 2}
 	byHook     = Caller{Kind: Hook, Member: "api", PID: 3}
 	byTeamHook = Caller{Kind: Hook, PID: 4}
+	byActing   = Caller{Kind: ActingHook, Member: "api", PID: 7}
 	byStray    = Caller{Kind: Stray, PID: 5}
 )
 
 func TestAllowed(t *testing.T) {
-	everybody := []Caller{byOperator, byAPI, byHook, byTeamHook, byStray}
-	members := []Caller{byOperator, byAPI, byHook}
+	everybody := []Caller{byOperator, byAPI, byHook, byActing, byTeamHook, byStray}
+	members := []Caller{byOperator, byAPI, byActing}
 	operator := []Caller{byOperator}
 	for _, c := range []struct {
 		name string
@@ -62,11 +63,11 @@ func TestAllowed(t *testing.T) {
 		{"claim as another", verbClaim, TaskClaim{ID: "1", As: "docs"}, operator},
 		{"claim by force", verbClaim, TaskClaim{ID: "1", Force: true}, operator},
 		{"send", verbSend, Send{To: "docs"}, members},
-		{"send as itself", verbSend, Send{To: "docs", As: "api"}, []Caller{byAPI, byHook}},
+		{"send as itself", verbSend, Send{To: "docs", As: "api"}, []Caller{byAPI, byActing}},
 		{"send as another", verbSend, Send{To: "api", As: "docs"}, nil},
 		{"send as the operator", verbSend, Send{To: "api", As: "operator"}, operator},
-		{"call a tool", verbTool, TeamCall{Tool: mcpList}, []Caller{byAPI, byHook}},
-		{"call a tool as itself", verbTool, TeamCall{Tool: mcpList, As: "api"}, []Caller{byAPI, byHook}},
+		{"call a tool", verbTool, TeamCall{Tool: mcpList}, []Caller{byAPI, byActing}},
+		{"call a tool as itself", verbTool, TeamCall{Tool: mcpList, As: "api"}, []Caller{byAPI, byActing}},
 		{"call a tool as another", verbTool, TeamCall{Tool: mcpList, As: "docs"}, nil},
 		{"inbox", verbInbox, InboxQuery{}, everybody},
 		{"inbox approve", verbAnswer, InboxAnswer{ID: "x", Approve: true}, operator},
@@ -91,7 +92,7 @@ func TestNobodyActsAsAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"", "api", "docs", "lead", "operator", "API", "api "})
 		by := Caller{
-			Kind:   rapid.SampledFrom([]CallerKind{MemberTool, Hook, Stray, "", "self"}).Draw(t, "kind"),
+			Kind:   rapid.SampledFrom([]CallerKind{MemberTool, Hook, ActingHook, Stray, "", "self"}).Draw(t, "kind"),
 			Member: name.Draw(t, "member"),
 		}
 		as, force := name.Draw(t, "as"), rapid.Bool().Draw(t, "force")

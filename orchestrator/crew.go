@@ -59,6 +59,7 @@ type crew struct {
 	setup     Setup           // what Setup hooks are to do
 	setupOnly bool            // and nothing after it
 	mergeOnly *MergeRequest   // to be merged, and nothing else; nil: the run is one of all members
+	settings  *gateSettings   // that gates go by
 	servers   *hookServers    // of mcp_tool hooks
 	functions *hooks.Registry // the program's hooks, and those that agents register while they run
 	team      string

@@ -112,6 +112,14 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
 	c.servers = o.newHookServers(c, o.hooks().servers)
+	settings, changed, err := newGateSettings(o.place)
+	if err != nil {
+		return err
+	}
+	c.settings = settings
+	for _, text := range changed {
+		o.repairs = append(o.repairs, text)
+	}
 	runner, err := o.hookRunner(c)
 	if err != nil {
 		return err
@@ -171,12 +179,16 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 			}
 			return o.team().Name, ""
 		},
-		Spawned: func(pid int, in hooks.Input, depth int) func() {
+		GateEnv: c.settings.environ,
+		Spawned: func(pid int, h hooks.Spawn) func() {
 			owner := Owner{Kind: Hook}
-			if s, ok := c.bySession(in.SessionID); ok {
+			if h.Hook.MayAct {
+				owner.Kind = ActingHook
+			}
+			if s, ok := c.bySession(h.Input.SessionID); ok {
 				owner.Member = s.member.Name
 			}
-			return c.processes.RegisterHook(pid, owner, in, depth)
+			return c.processes.RegisterHook(pid, owner, h.Input, h.Depth)
 		},
 		Crowded: c.hookCrowded,
 	})

@@ -260,7 +260,7 @@ func TestReleaseIsOfOneRegistration(t *testing.T) {
 
 func TestCallerIdentityRoundTrip(t *testing.T) {
 	for _, c := range []Caller{
-		{Operator, "", 1}, {MemberTool, "api", 2}, {Hook, "docs-2", 3}, {Hook, "", 4}, {Stray, "", 5},
+		{Operator, "", 1}, {MemberTool, "api", 2}, {Hook, "docs-2", 3}, {ActingHook, "docs-2", 6}, {Hook, "", 4}, {Stray, "", 5},
 	} {
 		if got := callerFrom(c.identity()); got != c {
 			t.Errorf("%+v came back as %+v", c, got)

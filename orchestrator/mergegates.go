@@ -174,8 +174,9 @@ func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told str
 			here.Cwd = in.Cwd
 			return d.book.Sitting(ctx, here, gate)
 		},
-		Spawned: func(pid int, in hooks.Input, depth int) func() {
-			return d.c.processes.RegisterHook(pid, Owner{Kind: Hook}, in, depth)
+		GateEnv: d.c.settings.environ,
+		Spawned: func(pid int, h hooks.Spawn) func() {
+			return d.c.processes.RegisterHook(pid, Owner{Kind: Hook}, h.Input, h.Depth)
 		},
 	})
 }

@@ -231,7 +231,7 @@ func forget(p Place) error {
 	if err := tasks.RemoveFiles(p.Store(), p.Blobs()); err != nil {
 		return err
 	}
-	for _, dir := range []string{p.Transcripts(), p.Scratch(), p.Mail()} {
+	for _, dir := range []string{p.Transcripts(), p.Scratch(), p.Mail(), p.GateSettings()} {
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}

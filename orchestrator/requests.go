@@ -12,9 +12,11 @@ type CallerKind string
 
 // The kinds of callers. Which one a caller is, the kernel says, not the caller.
 const (
-	Operator   CallerKind = "operator"  // a person of the user that runs the team, or a script of theirs
-	MemberTool CallerKind = "tool"      // a process that a member's tool started, however deep
-	Hook       CallerKind = "hook"      // a process that a hook started, on behalf of a member
+	Operator   CallerKind = "operator" // a person of the user that runs the team, or a script of theirs
+	MemberTool CallerKind = "tool"     // a process that a member's tool started, however deep
+	Hook       CallerKind = "hook"     // a process that a hook started, on behalf of a member
+	// ActingHook is a Hook of which the spec says that it may act for its member.
+	ActingHook CallerKind = "acting_hook"
 	Stray      CallerKind = "stray"     // a process below covey that belongs to nobody any more
 	Elsewhere  CallerKind = "elsewhere" // a process in another user or PID namespace than the team's
 )

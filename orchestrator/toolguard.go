@@ -54,8 +54,8 @@ func (r Send) asCall() (string, json.RawMessage) {
 }
 
 // guardCommand is asked before a request that a member's process makes; its error says
-// who is against it. What a hook's process asks for is not asked about: hooks that call
-// covey would be asked about themselves for ever. req is whatever came in; only what a
+// who is against it. It is asked for hooks that may act, too: they act under their member's
+// rules. No hook that decides about calls is one of them: it would be asked about itself. req is whatever came in; only what a
 // tool could do is looked at, and the calls of tools have a guard of their own.
 func (c *crew) guardCommand(ctx context.Context, member string, req any) error {
 	call, ok := req.(commandCall)

@@ -1,0 +1,121 @@
+package orchestrator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// GateSettings holds copies of settings of the operator's that gates go by.
+func (p Place) GateSettings() string { return filepath.Join(p.Dir, "gate-settings") }
+
+// gateSettings are settings of tools that lie in the operator's home, where a member can
+// change them for itself: `go env -w GOFLAGS=-run=none` would turn a red gate green. Gates
+// read copies, made when the team first came up. They hold over restarts, since a change
+// in between may be a member's as well.
+type gateSettings struct {
+	dir   string
+	files []gateFile
+}
+
+// gateFile is one file of settings.
+type gateFile struct {
+	name     string // of the copy
+	variable string // names the copy to the tool
+	what     string // for people
+	from     string // the operator's file
+	text     []byte // what counts; empty where there was no such file
+}
+
+// newGateSettings makes the copies that are not there yet, and says which of the
+// operator's files differ from theirs by now. A team without gates needs none, but may get
+// some while it runs.
+func newGateSettings(p Place) (*gateSettings, []string, error) {
+	s := &gateSettings{dir: p.GateSettings(), files: operatorsFiles()}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("settings for gates: %w", err)
+	}
+	var changed []string
+	for i := range s.files {
+		f := &s.files[i]
+		now, err := readIfThere(f.from)
+		if err != nil {
+			return nil, nil, fmt.Errorf("settings for gates: %w", err)
+		}
+		copied := filepath.Join(s.dir, f.name)
+		f.text, err = os.ReadFile(copied)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			f.text = now
+		case err != nil:
+			return nil, nil, fmt.Errorf("settings for gates: %w", err)
+		case !bytes.Equal(f.text, now):
+			changed = append(changed, fmt.Sprintf("%s (%s) has changed since the team first came up, and a member could have "+
+				"done that: gates go by the settings of then; if it was you, covey down, remove %s, covey up", f.from, f.what, copied))
+		}
+	}
+	return s, changed, s.write()
+}
+
+// readIfThere reads a file; one that is not there is empty.
+func readIfThere(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// operatorsFiles are the settings, with the places where tools look for them.
+func operatorsFiles() []gateFile {
+	var files []gateFile
+	config, err := os.UserConfigDir()
+	home, homeErr := os.UserHomeDir()
+	if goenv := os.Getenv("GOENV"); goenv != "off" && (goenv != "" || err == nil) {
+		if goenv == "" {
+			goenv = filepath.Join(config, "go", "env")
+		}
+		files = append(files, gateFile{name: "goenv", variable: "GOENV", what: "go env -w", from: goenv})
+	}
+	if homeErr != nil {
+		return files
+	}
+	files = append(files, gateFile{name: "npmrc", variable: "NPM_CONFIG_USERCONFIG", what: "npm", from: filepath.Join(home, ".npmrc")})
+	pip := []string{filepath.Join(home, ".config", "pip", "pip.conf"), filepath.Join(home, ".pip", "pip.conf")}
+	if err == nil {
+		pip = append([]string{filepath.Join(config, "pip", "pip.conf")}, pip...)
+	}
+	there := slices.IndexFunc(pip, func(path string) bool { _, err := os.Stat(path); return err == nil })
+	return append(files, gateFile{name: "pip.conf", variable: "PIP_CONFIG_FILE", what: "pip", from: pip[max(there, 0)]})
+}
+
+// write writes the copies that are not as they should be: a member may have found them.
+func (s *gateSettings) write() error {
+	for _, f := range s.files {
+		path := filepath.Join(s.dir, f.name)
+		if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, f.text) {
+			continue
+		}
+		if err := os.WriteFile(path, f.text, 0o600); err != nil {
+			return fmt.Errorf("settings for gates: %w", err)
+		}
+	}
+	return nil
+}
+
+// environ are the variables by which a gate finds the copies. The error says that they
+// cannot be as they should: then no gate may run.
+func (s *gateSettings) environ() ([]string, error) {
+	if s == nil {
+		return nil, nil
+	}
+	var env []string
+	for _, f := range s.files {
+		env = append(env, f.variable+"="+filepath.Join(s.dir, f.name))
+	}
+	return env, s.write()
+}
