@@ -41,7 +41,7 @@ func claude() preset {
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
 			Tools: asks("Bash", "Edit", "Write", "Read", "WebFetch", mcpTools),
-			MCP:   "http", Version: "claude-agent-acp 0.100.0", Date: "2026-11",
+			MCP:   "http", Version: "claude-agent-acp 0.101.0", Date: "2026-11",
 		},
 	}
 	// Which version was the first that can be spoken to in mid-turn nobody knows:

@@ -24,8 +24,7 @@ func TestRealAgentsRunTheGauntlet(t *testing.T) {
 			team.checkRules(t)
 			team.checkRefusals(t)
 			team.checkTurnEnds(t)
-			checkFile(t, filepath.Join(team.dir, "workspace", "ledger.txt"), "day: 1\ntotal: 42\n")
-			checkFile(t, filepath.Join(team.dir, "workspace", "sealed", "seal.txt"), "sealed\n")
+			team.checkLedger(t)
 			if _, err := os.Stat(filepath.Join(team.dir, "workspace", "sealed", "early")); err == nil {
 				t.Error("what a rule denied was done")
 			}
@@ -42,6 +41,13 @@ func TestRealAgentsRunTheGauntlet(t *testing.T) {
 			}
 		})
 	}
+}
+
+// checkLedger: the work is done.
+func (team *liveTeam) checkLedger(t *testing.T) {
+	t.Helper()
+	checkFile(t, filepath.Join(team.dir, "workspace", "ledger.txt"), "day: 1\ntotal: 42\n")
+	checkFile(t, filepath.Join(team.dir, "workspace", "sealed", "seal.txt"), "sealed\n")
 }
 
 // checkTools: tasks were claimed and completed, and a message was sent, by

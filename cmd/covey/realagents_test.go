@@ -100,12 +100,12 @@ type liveTeam struct {
 	seen    int // lines that await has passed
 }
 
-// startTeam starts `covey up --json`. The test kills it if it still runs at its
-// end.
-func startTeam(t *testing.T, dir string, env []string) *liveTeam {
+// startTeam starts `covey up --json` with more flags. The test kills it if it still runs
+// at its end.
+func startTeam(t *testing.T, dir string, env []string, flags ...string) *liveTeam {
 	t.Helper()
 	team := &liveTeam{example: example{dir: dir, env: env}, lines: make(chan journalLine, 1000)}
-	team.cmd = exec.Command("covey", "up", "--trust", "--json")
+	team.cmd = exec.Command("covey", append([]string{"up", "--trust", "--json"}, flags...)...)
 	team.cmd.Dir, team.cmd.Env, team.cmd.Stderr = dir, env, &team.errOut
 	out, err := team.cmd.StdoutPipe()
 	if err != nil {
