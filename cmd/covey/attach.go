@@ -22,7 +22,10 @@ func (c *cli) attachCommand() *cobra.Command {
 		Long: `Show the last screen of a member's history, or of the whole team's, and then what
 happens, as it happens. A line that you type goes to that member (without MEMBER:
 to the lead) and is answered "delivered" or "queued". What members ask is answered by
-":approve ID [TEXT]" or ":deny ID [TEXT]". PgUp shows more of the history. Ctrl-D or q leaves; the team goes on. Several may be attached at once.
+":approve ID [TEXT]" or ":deny ID [TEXT]"; ":interrupt", ":hold" and ":resume" do what the
+commands of these names do, and ":help" lists all of them. No line with a colon in front is
+ever sent. PgUp shows more of the history. Ctrl-Z stops attach, Ctrl-D or q leaves; the team
+goes on. Several may be attached at once.
 
 On a pipe it prints what happens until the team ends.`,
 		Example: `  covey attach

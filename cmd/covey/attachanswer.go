@@ -29,11 +29,41 @@ func answerLine(text string) (a orchestrator.InboxAnswer, ok bool) {
 	return a, true
 }
 
+// attachHelp is what :help says. It fits the status line of 80 columns.
+const attachHelp = ":approve ID [TEXT] · :deny ID [TEXT] · :interrupt · :hold · :resume · :help"
+
+// order carries out a line that begins with a colon. None of them is ever a text for the
+// member: a slip in a command must not become a prompt.
+func (a *attachment) order(ctx context.Context, text string) tea.Msg {
+	if with, ok := answerLine(text); ok {
+		return a.answer(ctx, text, with)
+	}
+	word, rest, _ := strings.Cut(text, " ")
+	to := firstOf(strings.TrimSpace(rest), a.who())
+	switch word {
+	case ":help":
+		return sentMsg{text: attachHelp}
+	case ":interrupt":
+		reply, err := a.client.Interrupt(ctx, orchestrator.InterruptRequest{Member: to})
+		if err != nil {
+			return sentMsg{fmt.Sprintf("not interrupted: %v", err), text}
+		}
+		return sentMsg{text: interruptText(to, reply)}
+	case ":hold", ":resume":
+		reply, err := a.client.Hold(ctx, orchestrator.HoldRequest{Member: to, Resume: word == ":resume"})
+		if err != nil {
+			return sentMsg{fmt.Sprintf("not done: %v", err), text}
+		}
+		return sentMsg{text: holdText(reply)}
+	}
+	return sentMsg{"there is no " + word + ": " + attachHelp, text}
+}
+
 // answer answers a question from the typed line. It must be named: while a person
 // types, the question on the screen may have given way to another.
 func (a *attachment) answer(ctx context.Context, text string, with orchestrator.InboxAnswer) tea.Msg {
 	if with.ID == "" {
-		return sentMsg{"not answered: name the request, by its id or the end of it", text}
+		return sentMsg{"not answered: name the request by its id, such as r7", text}
 	}
 	r, err := a.client.AnswerInbox(ctx, with)
 	if err != nil {

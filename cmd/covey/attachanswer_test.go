@@ -41,3 +41,22 @@ func TestRequestText(t *testing.T) {
 		}
 	}
 }
+
+// TestAttachOrders: a line with a colon in front is a command or an error, and never a
+// text for the member; there is no team here that could be asked.
+func TestAttachOrders(t *testing.T) {
+	a := &attachment{member: "ben"}
+	for text, want := range map[string]sentMsg{
+		":help":           {text: attachHelp},
+		":aprove r7":      {"there is no :aprove: " + attachHelp, ":aprove r7"},
+		":":               {"there is no :: " + attachHelp, ":"},
+		":resumé":         {"there is no :resumé: " + attachHelp, ":resumé"},
+		":approve":        {"not answered: name the request by its id, such as r7", ":approve"},
+		":deny   ":        {"not answered: name the request by its id, such as r7", ":deny   "},
+		":D it works now": {"there is no :D: " + attachHelp, ":D it works now"},
+	} {
+		if got := a.send(t.Context(), text); got != want {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+}

@@ -38,6 +38,8 @@ type ask struct {
 	send  string // text for the member
 	older bool   // lines before the oldest entry
 	leave bool
+	// suspend: the shell gets the terminal until fg brings attach back.
+	suspend bool
 	// leaveSoon: the key was a lone q. It leaves unless more is typed at once,
 	// so that a message may begin with that letter.
 	leaveSoon bool
@@ -175,7 +177,7 @@ func (p *pager) heading() string {
 // status is the line between the journal and what is typed.
 func (p *pager) status() string {
 	if p.notice == "" {
-		return p.screen.paint(faint, fit("Enter sends · PgUp shows more · Ctrl-D or q leaves, the team goes on", p.width))
+		return p.screen.paint(faint, fit("Enter sends · :help · PgUp shows more · Ctrl-D or q leaves, the team goes on", p.width))
 	}
 	st := green
 	if p.isBad {
@@ -224,6 +226,8 @@ func (p *pager) key(k tea.KeyPressMsg) ask {
 	switch name := k.String(); name {
 	case "ctrl+c", "ctrl+d":
 		return ask{leave: true}
+	case "ctrl+z":
+		return ask{suspend: true}
 	case "enter":
 		return p.enter()
 	case "backspace":

@@ -33,6 +33,7 @@ func press(p *pager, keys ...string) ask {
 		"enter": {Code: tea.KeyEnter}, "backspace": {Code: tea.KeyBackspace}, "pgup": {Code: tea.KeyPgUp},
 		"pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
 		"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
+		"ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
 		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl},
 		"ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
 	}
@@ -64,6 +65,7 @@ func TestPagerTyping(t *testing.T) {
 		{"q and Enter leave", []string{"q", "enter"}, ask{leave: true}, ""},
 		{"Ctrl-D leaves", []string{"half a", "ctrl+d"}, ask{leave: true}, "half a"},
 		{"Ctrl-C leaves", []string{"ctrl+c"}, ask{leave: true}, ""},
+		{"Ctrl-Z stops it", []string{"half a", "ctrl+z"}, ask{suspend: true}, "half a"},
 		{"backspace takes a character", []string{"aé", "backspace"}, ask{}, "a"},
 		{"backspace on nothing", []string{"backspace"}, ask{}, ""},
 		{"Ctrl-U takes all", []string{"abc def", "ctrl+u"}, ask{}, ""},

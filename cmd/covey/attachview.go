@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -129,6 +130,8 @@ func (m *attachModel) carryOut(a ask) tea.Cmd {
 	switch {
 	case a.leave:
 		return tea.Quit
+	case a.suspend:
+		return tea.Suspend
 	case a.leaveSoon:
 		return tea.Tick(quitDelay, func(time.Time) tea.Msg { return quitSoonMsg{} })
 	case a.older:
@@ -146,8 +149,8 @@ func (m *attachModel) carryOut(a ask) tea.Cmd {
 func (a *attachment) send(ctx context.Context, text string) tea.Msg {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	if with, ok := answerLine(text); ok {
-		return a.answer(ctx, text, with)
+	if strings.HasPrefix(text, ":") {
+		return a.order(ctx, text)
 	}
 	to := a.who()
 	reply, err := a.client.Send(ctx, orchestrator.Send{To: to, Text: text})
