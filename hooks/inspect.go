@@ -140,7 +140,7 @@ func (i *inspection) against(a *armed) (not, only string) {
 	}
 	call, _ := i.in.Call(i.opts.rootOf(*i.in))
 	switch {
-	case len(call.Input) > 0 && !a.rule.Fires(call), !a.rule.names(call.Tool):
+	case len(call.Input) > 0 && !a.rule.Fires(call), !a.rule.concerns(call.Tool, firing):
 		return "its `if` does not hold: " + a.If, ""
 	case len(call.Input) == 0 && a.rule.Spec != "":
 		only = "if " + a.If

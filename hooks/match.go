@@ -172,7 +172,7 @@ func (r *Runner) arm(source *Source) {
 // armOne prepares one handler.
 func (r *Runner) armOne(known *traits, source *Source, m *matcher, h Handler) *armed {
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
-	a.key = strings.Join([]string{source.Root, h.Shell, h.Type, a.label, strings.Join(h.Args, "\x01"), h.If,
+	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label, strings.Join(h.Args, "\x01"), h.If,
 		fmt.Sprint(h.Args != nil, h.Gate), h.placeKey()}, "\x00")
 	a.closed = r.opts.FailClosed
 	switch h.Type {
@@ -236,6 +236,16 @@ func labelOf(h *Handler) string {
 	return h.Command
 }
 
+// shellKey is what a hook's shell counts for when hooks are compared: bash is the
+// same as none. Of hooks that differ in nothing else one runs, by the first one's
+// shell.
+func shellKey(shell string) string {
+	if shell == "bash" {
+		return ""
+	}
+	return shell
+}
+
 // choose returns those of the listening hooks that in calls for, in order, each once: of equal
 // ones the last. Hooks that run once are taken off.
 func (r *Runner) choose(known *traits, listening []*armed, in Input) (chosen []*armed, warnings []string) {
@@ -255,6 +265,11 @@ func (r *Runner) choose(known *traits, listening []*armed, in Input) (chosen []*
 			continue
 		}
 		if i, twice := last[h.key]; twice {
+			if before := chosen[i]; before.Shell != h.Shell {
+				other := *h
+				other.Shell = before.Shell
+				h = &other
+			}
 			chosen[i] = nil
 		}
 		last[h.key] = len(chosen)

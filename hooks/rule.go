@@ -100,7 +100,7 @@ func (q question) doubt() bool { return q != permitting }
 
 // ask answers a question.
 func (r Rule) ask(c Call, q question) bool {
-	if !r.names(c.Tool) {
+	if !r.concerns(c.Tool, q) {
 		return false
 	}
 	switch {
@@ -116,8 +116,14 @@ func (r Rule) ask(c Call, q question) bool {
 	return r.askParameter(c, q)
 }
 
-// names reports whether r is about a tool at all. A rule for Edit is about
-// everything that edits, one for Read about everything that reads files.
+// concerns reports whether a question to r can be about a tool. An `if` for Edit
+// is not about Write: recorded hosts run no hook then.
+func (r Rule) concerns(tool string, q question) bool {
+	return r.names(tool) && (q != firing || r.Tool != "Edit" || tool != "Write")
+}
+
+// names reports whether r is about a tool at all. A permission rule for Edit is
+// about everything that edits, one for Read about everything that reads files.
 func (r Rule) names(tool string) bool {
 	switch {
 	case tool == r.Tool:

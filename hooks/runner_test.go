@@ -47,8 +47,8 @@ func TestDedupe(t *testing.T) {
 		variants[i].Type = "command"
 	}
 	r = b.runner(t, Settings{Stop: {{Hooks: variants}, {Hooks: variants}}})
-	if out := b.fire(t, r, StopInput{}); out.Matched != len(variants) {
-		t.Errorf("%d hooks ran, want %d", out.Matched, len(variants))
+	if out := b.fire(t, r, StopInput{}); out.Matched != len(variants)-1 { // bash is no difference
+		t.Errorf("%d hooks ran, want %d", out.Matched, len(variants)-1)
 	}
 }
 
