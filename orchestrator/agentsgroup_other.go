@@ -10,3 +10,6 @@ import (
 // endWithGroup lets a command be killed when its context ends. Children of it
 // are waited for a second.
 func endWithGroup(cmd *exec.Cmd) { cmd.WaitDelay = time.Second }
+
+// inSession does nothing here.
+func inSession(*exec.Cmd) {}

@@ -44,7 +44,7 @@ type crew struct {
 	settle    func(context.Context) error
 	let       func(*seat)
 	down      chan string // why somebody told the team to stop
-	members   sync.WaitGroup
+	members   gang
 	board     *board
 	lister    teammate.TaskLister // of all members
 	control   *control

@@ -9,15 +9,18 @@ import (
 	"net/http"
 	"os/exec"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // Bounds of MCP servers of plugins.
@@ -185,16 +188,47 @@ func (s *hookServer) connect(ctx context.Context) error {
 		s.session, s.release = session, func() {}
 		return err
 	}
-	// The program outlives the call that started it.
+	// The program outlives the call that started it. In a session of its own it is known with all
+	// that it starts, and a Ctrl-C of the terminal is none of its business.
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
-	cmd.Dir, cmd.Env = s.dir, s.environ
-	transport := &mcp.CommandTransport{Command: cmd, TerminateDuration: hookServerGrace}
-	session, err := client.Connect(ctx, transport, nil)
-	if err != nil {
+	marker := "COVEY_SERVER=" + uuid.NewString()
+	cmd.Dir, cmd.Env = s.dir, append(slices.Clip(s.environ), marker)
+	inSession(cmd)
+	session, err := client.Connect(ctx, registering{
+		Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: hookServerGrace},
+		connected: func() { s.release = s.started(cmd.Process.Pid) },
+	}, nil)
+	if cmd.Process == nil {
 		return err
 	}
-	s.session, s.release = session, s.started(cmd.Process.Pid)
+	forget := s.release
+	s.release = func() {
+		ended := make(chan struct{})
+		close(ended) // the session's end has waited for it
+		teammate.EndTree(cmd.Process.Pid, marker, hookServerGrace, ended)
+		forget()
+	}
+	if err != nil {
+		s.release()
+		return err
+	}
+	s.session = session
 	return nil
+}
+
+// registering is a transport that tells when its program runs, before that can ask for anything.
+type registering struct {
+	mcp.Transport
+	connected func()
+}
+
+// Connect implements mcp.Transport.
+func (r registering) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := r.Transport.Connect(ctx)
+	if err == nil {
+		r.connected()
+	}
+	return c, err
 }
 
 // lost forgets a session that has ended, so that the next call connects anew.

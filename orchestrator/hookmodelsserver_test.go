@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +61,18 @@ func rigServer() *mcp.Server {
 	mcp.AddTool(server, &mcp.Tool{Name: "picture"}, func(context.Context, *mcp.CallToolRequest, in,
 	) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte("x")}}}, nil, nil
+	})
+	mcp.AddTool(server, &mcp.Tool{Name: "breed"}, func(context.Context, *mcp.CallToolRequest, map[string]any,
+	) (*mcp.CallToolResult, any, error) {
+		pids := []string{strconv.Itoa(os.Getpid())}
+		for _, script := range []string{"sleep 600 & echo $!", "setsid sleep 600 >/dev/null & echo $!"} {
+			out, err := exec.Command("sh", "-c", "exec 2>/dev/null; ("+script+") | head -n 1").Output()
+			if err != nil {
+				return nil, nil, err
+			}
+			pids = append(pids, strings.TrimSpace(string(out)))
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(pids, " ")}}}, nil, nil
 	})
 	return server
 }

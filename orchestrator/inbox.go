@@ -254,13 +254,15 @@ func (b *inbox) beside(ctx context.Context) (_ context.Context, done func()) {
 	if over == nil {
 		return ctx, cancel
 	}
-	b.c.members.Go(func() { // ends with done
+	if !b.c.members.Go(func() { // ends with done
 		select {
 		case <-over:
 			cancel()
 		case <-ctx.Done():
 		}
-	})
+	}) {
+		cancel() // the team has ended
+	}
 	return ctx, cancel
 }
 

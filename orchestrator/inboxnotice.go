@@ -29,12 +29,14 @@ func (c *crew) notifyPeople(ctx context.Context, member string, r tasks.Request)
 	}
 	// The hooks may take long, and nobody waits for them but the end of the team.
 	ctx, done := c.asks.beside(ctx)
-	c.members.Go(func() {
+	if !c.members.Go(func() {
 		defer done()
 		if _, err := s.mate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			c.log.Warn("Notification hooks", "member", s.member.Name, "err", err)
 		}
-	})
+	}) {
+		done()
+	}
 }
 
 // troubled puts a member that needs attention into the inbox, once for each

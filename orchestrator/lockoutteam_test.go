@@ -85,12 +85,21 @@ func start(r *rig, clock *handClock, edits ...func(*Orchestrator)) *underway {
 	for _, edit := range edits {
 		edit(u.o)
 	}
+	over := make(chan struct{})
 	go func() {
+		defer close(over)
 		e, err := u.o.Run(ctx)
 		u.ending <- e
 		u.failed <- err
 	}()
-	r.t.Cleanup(func() { stop(errors.New("the test is over")) })
+	r.t.Cleanup(func() { // the team writes into folders that are removed next
+		stop(errors.New("the test is over"))
+		select {
+		case <-over:
+		case <-time.After(testPatience):
+			r.t.Error("the team does not end")
+		}
+	})
 	return u
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -43,6 +44,24 @@ func (c *crew) inLoop(ctx context.Context, do func(context.Context) error) error
 		default:
 			return errOver
 		}
+	}
+}
+
+// toTheEnd is ctx without its end for what must not be cut off by who asked for it: it ends with the
+// crew's loop. done must be called.
+func (c *crew) toTheEnd(ctx context.Context) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-c.over:
+			cancel(errOver)
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		watch.Wait()
 	}
 }
 
@@ -116,7 +135,12 @@ func (o *Orchestrator) settle(ctx context.Context, c *crew) error {
 			continue
 		}
 		if m, stays := findMember(o.team(), s.member.Name); stays {
-			if err := o.seatAgain(ctx, c, s, m); err != nil {
+			err := o.seatAgain(ctx, c, s, m)
+			if errors.Is(err, errUnseated) {
+				c.keepOut(s, err)
+				continue
+			}
+			if err != nil {
 				return err
 			}
 			continue
@@ -178,8 +202,21 @@ func (o *Orchestrator) seatAgain(ctx context.Context, c *crew, old *seat, m conf
 	return nil
 }
 
-// seatOne makes a seat. A member that cannot be seated has a seat all the same, and
-// is gone from it: its tasks and its mail are shown, and a better spec brings it back.
+// errUnseated is why a member has no new seat; the team goes on without it.
+var errUnseated = errors.New("it could not be started")
+
+// keepOut leaves a member that cannot have a new seat in its old one, where it takes no more turns: its
+// tasks and its mail are shown, and a better spec brings it back. In the crew's loop only.
+func (c *crew) keepOut(s *seat, why error) {
+	c.journal.sink(teammate.Event{Member: s.member.Name, Data: teammate.Warning{Text: why.Error()}})
+	c.mu.Lock()
+	s.gone, s.relieved, s.idle, s.ended = why.Error(), false, true, true
+	c.mu.Unlock()
+	c.poke()
+}
+
+// seatOne makes a seat, whole or not at all: whoever goes through the seats may call upon the
+// teammate of each. It fails with errUnseated if that is the member's own trouble.
 func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (*seat, error) {
 	session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
 	if err != nil {
@@ -188,8 +225,8 @@ func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (
 	s := newSeat(c, &m, m.Name == o.team().Lead.Name)
 	s.session, s.late = session, true
 	if err := o.seatMember(ctx, c, s); err != nil {
-		s.gone = "it could not be started: " + err.Error()
-		c.journal.sink(teammate.Event{Member: m.Name, Data: teammate.Warning{Text: s.gone}})
+		c.vacate(s)
+		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
 	var past programSession
 	if err := value(ctx, c.store, programKey(m.Name), &past); err != nil {

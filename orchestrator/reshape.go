@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // Reshape asks a running team to take up another version of its spec.
@@ -53,12 +55,19 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecCha
 	if err != nil {
 		return change, err
 	}
+	change.Members = append(change.Members, c.unseated(next.team, change)...)
 	goal, err := o.foresee(ctx, c, next.team, r.Goal, &change)
 	if err != nil || r.DryRun || change.Empty() {
 		return change, err
 	}
+	// From here on it is done, or undone, to its end, whether who asked waits for it or not: a change
+	// that was cut off in its middle would be one of half a spec.
+	ctx, done := c.toTheEnd(ctx)
+	defer done()
 	before := c.live.now().layers
-	if err := c.reload.adopt(ctx, next.team, next.hooks, o.adopter(c, next.team)); err != nil {
+	if err := c.reload.adopt(ctx, next.team, next.hooks, o.adopter(c, next.team)); errors.Is(err, errOver) {
+		return change, err
+	} else if err != nil {
 		return change, plainly(ErrSpec, "nothing has changed: %v", err)
 	}
 	err = c.inLoop(ctx, func(ctx context.Context) error { return o.takeShape(ctx, c, next, change, goal) })
@@ -179,14 +188,33 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 	}
 	c.journal.tell(change)
 	o.restaff(ctx, c, change)
-	return o.markRunning(c)
+	if err := o.markRunning(c); err != nil {
+		// The spec counts: what run.json says of it is written later (guardState).
+		c.short.note(err)
+		c.journal.tell(teammate.Warning{Text: fmt.Sprintf("the spec was taken up, and run.json does not say so yet: %v", err)})
+	}
+	return nil
+}
+
+// unseated lists the members of a spec that have no place in the team, and of whom a change says
+// nothing: they could not be seated when they came.
+func (c *crew) unseated(team *configs.Team, change SpecChange) []MemberChange {
+	var list []MemberChange
+	for _, m := range team.Members() {
+		_, seated := c.seat(m.Name)
+		if seated || slices.ContainsFunc(change.Members, func(o MemberChange) bool { return o.Name == m.Name }) {
+			continue
+		}
+		list = append(list, MemberChange{Name: m.Name, Change: MemberAdded, Agent: kindOf(m)})
+	}
+	return list
 }
 
 // restaff begins with what a change means for members. Those that are in a turn
 // finish it; settle sees to them then.
 //
-// A member that cannot be seated is logged and the others go on: the spec counts by
-// then, and `covey ps` shows who is missing.
+// A member that cannot be seated is warned of and the others go on: the spec counts by then. The
+// next covey up tries again (unseated).
 func (o *Orchestrator) restaff(ctx context.Context, c *crew, change SpecChange) {
 	for _, m := range change.Members {
 		s, seated := c.seat(m.Name)
@@ -198,7 +226,9 @@ func (o *Orchestrator) restaff(ctx context.Context, c *crew, change SpecChange) 
 		default:
 			member, _ := findMember(o.team(), m.Name)
 			if err := o.seatLate(ctx, c, member); err != nil {
-				c.log.Error("a new member could not be seated", "member", m.Name, "err", err)
+				c.journal.sink(teammate.Event{Member: m.Name, Data: teammate.Warning{
+					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),
+				}})
 			}
 		}
 	}

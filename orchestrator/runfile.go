@@ -89,14 +89,20 @@ func damagedRun(p Place, err error) error {
 
 // Write puts the file into its Place, whole or not at all.
 func (r RunFile) Write(p Place) error {
-	data, err := json.MarshalIndent(r, "", "  ")
+	data, err := r.text()
 	if err != nil {
 		return err
 	}
-	if err := writeAtomic(p.RunFile(), append(data, '\n')); err != nil {
+	if err := writeAtomic(p.RunFile(), data); err != nil {
 		return fmt.Errorf("run file: %w", err)
 	}
 	return nil
+}
+
+// text is what the file holds.
+func (r RunFile) text() ([]byte, error) {
+	data, err := json.MarshalIndent(r, "", "  ")
+	return append(data, '\n'), err
 }
 
 // Running says whether the team runs now, and what its run.json says. A

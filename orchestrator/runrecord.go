@@ -18,19 +18,16 @@ type runRecord struct {
 	written []byte // nil: nothing yet
 }
 
-// write replaces run.json.
+// write replaces run.json. If that fails restore tries again.
 func (r *runRecord) write(p Place, f RunFile) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := f.Write(p); err != nil {
-		return err
-	}
-	data, err := os.ReadFile(p.RunFile())
+	data, err := f.text()
 	if err != nil {
 		return err
 	}
 	r.last, r.written = f, data
-	return nil
+	return f.Write(p)
 }
 
 // current is what was written last; false: nothing was.

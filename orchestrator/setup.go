@@ -58,7 +58,7 @@ func (c *crew) announce(ctx context.Context, m move) {
 		}
 	}
 	lead := c.seats()[0]
-	if lead.gone != "" {
+	if lead.goneReason() != "" {
 		return
 	}
 	// As giveUpOn's: the crew does not wait for hooks, but its end does.

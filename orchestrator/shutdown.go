@@ -168,7 +168,7 @@ func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace 
 		return
 	}
 	ctx, done := c.asks.beside(ctx)
-	c.members.Go(func() { // ends when the member has gone, or with the team
+	if !c.members.Go(func() { // ends when the member has gone, or with the team
 		defer done()
 		for _, step := range []struct {
 			after time.Duration
@@ -186,7 +186,9 @@ func (c *crew) dismissMember(ctx context.Context, s *seat, reason string, grace 
 				step.do()
 			}
 		}
-	})
+	}) {
+		done() // the team has ended, and the member with it
+	}
 }
 
 // own makes the context of one member, and what it takes to see it off.

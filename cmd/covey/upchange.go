@@ -40,6 +40,10 @@ func (c *cli) upRunning(ctx context.Context, team *configs.Team, f upFlags, goal
 		r.Digest = report.Digest()
 	}
 	change, err := client.Reshape(ctx, r)
+	if errors.Is(err, context.Canceled) && !f.dryRun {
+		return true, fmt.Errorf("%w; what the running team has begun to take up it takes up to the end, "+
+			"and covey up --dry-run says whether anything is left", err)
+	}
 	if err != nil {
 		return true, specTrouble(team.File, err)
 	}

@@ -1,0 +1,38 @@
+package orchestrator
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A plugin's server has a session of its own, and what it has started ends with it.
+func TestHookServerEndsWithItsChildren(t *testing.T) {
+	servers, _ := rigServers(t)
+	reply, err := servers.call(t.Context(), rigCall("plugin:p:rig", "breed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, field := range strings.Fields(reply.Text) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(reply.Text)
+		}
+		pids = append(pids, pid)
+	}
+	if sid, err := unix.Getsid(pids[0]); err != nil || sid != pids[0] || len(pids) != 3 {
+		t.Errorf("server %v is in session %d, %v", pids, sid, err)
+	}
+	if err := servers.close(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range pids {
+		if p, err := readProcess(pid); err == nil && !p.zombie {
+			t.Errorf("process %d of %v still runs", pid, pids)
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// warned waits for so many warnings with these words.
+func (l *living) warned(words string, times int) {
+	l.t.Helper()
+	n := 0
+	l.lines.wait(l.t, "a warning: "+words, func(line Line) bool {
+		if line.Type == "warning" && strings.Contains(string(line.Data), words) {
+			n++
+		}
+		return n == times
+	})
+}
+
+// A member that cannot be seated has no seat, so that nothing calls upon it, and gets one by the
+// next covey up after the trouble is over.
+func TestNewMemberCannotBeSeated(t *testing.T) {
+	l := newLiving(t, map[string]string{"ana.yaml": "steps: [{say: Fine., times: -1}]"})
+	blocked := filepath.Join(l.o.Place().Transcripts(), "ana")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	grown := livingSpec + "  ana: {model: {provider: script, script: ana.yaml}}\n"
+	put(t, l.dir, "team.yaml", grown)
+	if _, err := l.ask(Reshape{}); err != nil {
+		t.Fatal(err)
+	}
+	l.warned("no place in the team yet", 1)
+	put(t, l.dir, "team.yaml", strings.Replace(grown, "Ship it.", "Sail it.", 1))
+	if _, err := l.ask(Reshape{}); err != nil {
+		t.Fatal(err)
+	}
+	l.warned("no place in the team yet", 2)
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	if change, err := l.ask(Reshape{}); err != nil || len(change.Members) != 1 || change.Members[0].Name != "ana" {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	l.lines.wait(t, "ana to begin", func(line Line) bool { return line.Type == "member_started" && line.Member == "ana" })
+}
+
+// A member that cannot begin anew stays in its old seat without turns.
+func TestMemberCannotBeginAnew(t *testing.T) {
+	l := newLiving(t, nil)
+	found, err := filepath.Glob(filepath.Join(l.o.Place().Transcripts(), "dev", "*.jsonl"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	if err := errors.Join(os.Remove(found[0]), os.Mkdir(found[0], 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for i, description := range []string{"one", "two"} {
+		put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "{model: dev}", "{model: dev, description: "+description+"}", 1))
+		if _, err := l.ask(Reshape{}); err != nil {
+			t.Fatal(err)
+		}
+		l.warned("it could not be started", i+1)
+	}
+	if err := os.Remove(found[0]); err != nil {
+		t.Fatal(err)
+	}
+	put(t, l.dir, "team.yaml", livingSpec)
+	if _, err := l.ask(Reshape{}); err != nil {
+		t.Fatal(err)
+	}
+	began := 0
+	l.lines.wait(t, "dev to begin anew", func(line Line) bool {
+		if line.Type == "member_started" && line.Member == "dev" {
+			began++
+		}
+		return began == 2
+	})
+}
+
+// A change of the spec that is committed counts, also when run.json cannot be written.
+func TestSpecCountsWithoutItsRunFile(t *testing.T) {
+	l := newLiving(t, map[string]string{"ana.yaml": "steps: [{say: Fine., times: -1}]"})
+	path := l.o.Place().RunFile()
+	put(t, l.dir, "team.yaml", livingSpec+"  ana: {model: {provider: script, script: ana.yaml}}\n")
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.ask(Reshape{}); err != nil {
+		t.Errorf("it was not taken up: %v", err)
+	}
+	l.warned("run.json does not say so yet", 1)
+	l.lines.wait(t, "ana to begin", func(line Line) bool { return line.Type == "member_started" && line.Member == "ana" })
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	l.warned("it was written anew", 1)
+	if run, err := ReadRunFile(l.o.Place()); err != nil || len(run.Members) != 3 {
+		t.Errorf("%+v, %v", run, err)
+	}
+}
+
+// What has begun to change a team goes on when who asked for it has gone, and ends with the team.
+func TestToTheEnd(t *testing.T) {
+	c := &crew{over: make(chan struct{})}
+	asked, cancel := context.WithCancel(t.Context())
+	ctx, done := c.toTheEnd(asked)
+	defer done()
+	cancel()
+	if err := ctx.Err(); err != nil {
+		t.Errorf("it ends with who asked: %v", err)
+	}
+	close(c.over)
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, errOver) {
+		t.Errorf("it ends with %v", err)
+	}
+}
