@@ -19,8 +19,12 @@ import (
 func (c *crew) comfort(s *scene) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	var index *taskIndex // mostly nobody is stuck
 	for i, m := range c.seats() {
-		if m.stuckOn != "" && m.stuckOn != fingerprint(actable(s.Tasks, m.member.Name)) {
+		if m.stuckOn != "" && index == nil {
+			index = indexTasks(s.Tasks)
+		}
+		if m.stuckOn != "" && m.stuckOn != fingerprint(index.actable(m.member.Name)) {
 			m.attention, m.stuckOn = "", ""
 			s.Seats[i].Attention = ""
 		}

@@ -291,12 +291,16 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		st.Up = true
 	default:
 	}
+	owned := map[string][]tasks.Task{}
+	for _, t := range all {
+		owned[t.Owner] = append(owned[t.Owner], t)
+	}
 	for _, s := range c.seats() {
 		unread, err := c.store.Unread(ctx, s.member.Name)
 		if err != nil {
 			return st, err
 		}
-		m := c.memberStatus(s, all)
+		m := c.memberStatus(s, owned[s.member.Name], all)
 		m.Unread = len(unread)
 		st.FailOpen += m.FailedOpen
 		st.Members = append(st.Members, m)
@@ -305,8 +309,8 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 	return st, nil
 }
 
-// memberStatus is one member as `covey ps` shows it.
-func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
+// memberStatus is one member as `covey ps` shows it. own are the tasks that it owns.
+func (c *crew) memberStatus(s *seat, own, all []tasks.Task) MemberStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := MemberStatus{
@@ -319,15 +323,12 @@ func (c *crew) memberStatus(s *seat, all []tasks.Task) MemberStatus {
 	if !s.idle {
 		m.Pass = s.watch.pass
 	}
-	for _, t := range all {
-		if t.Owner != s.member.Name {
-			continue
-		}
+	for _, t := range own {
 		if t.Status == tasks.InProgress && m.Task == "" {
 			m.Task, m.Subject = t.ID, t.Subject
 		}
-		if by := openBlockers(t, all); t.Status == tasks.Pending && len(by) > 0 && m.WaitsFor == "" {
-			m.WaitsFor = "task " + taskNames(by)
+		if t.Status == tasks.Pending && m.WaitsFor == "" && !ready(&t, all) {
+			m.WaitsFor = "task " + taskNames(openBlockers(t, all))
 		}
 	}
 	if m.State != Resting {
@@ -368,7 +369,7 @@ func countTasks(all []tasks.Task) TaskCounts {
 			n.InProgress++
 		default:
 			n.Pending++
-			if ready(t, all) {
+			if ready(&t, all) {
 				n.Ready++
 			} else {
 				n.Blocked++

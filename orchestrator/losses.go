@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/coveyteam/covey/tasks"
 )
@@ -27,8 +26,8 @@ func lossIsMoot(m tasks.Message, all []tasks.Task, member string) bool {
 	if !ok || deletedTask(m) {
 		return false
 	}
-	i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == id })
-	return i < 0 || all[i].Status == tasks.Completed || all[i].Owner == member
+	i, there := tasks.Find(all, id)
+	return !there || all[i].Status == tasks.Completed || all[i].Owner == member
 }
 
 // deletedTask reports whether a message tells the owner of a task in progress that

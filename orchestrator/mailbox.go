@@ -240,12 +240,12 @@ func sortMail(mail []tasks.Message, all []tasks.Task, member string) (show []tas
 			show = append(show, m)
 			continue
 		}
-		i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == id })
-		if last[id] != m.ID || i < 0 || all[i].Owner != member || all[i].Status != tasks.Pending {
+		i, there := tasks.Find(all, id)
+		if last[id] != m.ID || !there || all[i].Owner != member || all[i].Status != tasks.Pending {
 			moot = append(moot, m.ID)
 			continue
 		}
-		news = news || ready(all[i], all)
+		news = news || ready(&all[i], all)
 		show = append(show, m)
 	}
 	// An assignment that waits for a blocker is no reason to wake anybody.

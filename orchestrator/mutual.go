@@ -48,10 +48,8 @@ func idleWaits(s scene, m seatView) []wait {
 	if m.HeldBy != "" {
 		list = append(list, wait{m.Name, m.HeldBy, m.HeldBy + "'s open work, which it depends on"})
 	}
-	for _, own := range openTasks(s.Tasks) {
-		if own.Owner != m.Name {
-			continue
-		}
+	for _, i := range s.openOf(m.Name) {
+		own := s.Tasks[i]
 		for _, by := range openBlockers(own, s.Tasks) {
 			if by.Owner != "" && by.Owner != m.Name {
 				list = append(list, wait{m.Name, by.Owner, by.Owner + "'s task #" + by.ID})
@@ -132,9 +130,12 @@ func allWait(s scene) (move, bool) {
 		}
 		asked = asked || m.AwaitsFrom != ""
 	}
+	if !asked {
+		return move{}, false
+	}
 	waits := waitsOf(s)
 	mark := markWaits + waitText(waits)
-	if !asked || s.Told == mark {
+	if s.Told == mark {
 		return move{}, false
 	}
 	reason := "nobody works: " + waitText(waits)

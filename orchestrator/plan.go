@@ -32,6 +32,8 @@ type scene struct {
 	// Noted: idle members have answered something that the lead has not heard.
 	Noted   bool
 	Digests int // turns in a row that the lead was given for that
+
+	index *taskIndex // of Tasks; plan makes it
 }
 
 // seatView is what plan knows of one member.
@@ -111,10 +113,12 @@ func plan(s scene) []move {
 		return windDown(s)
 	}
 	var moves []move
-	taken, working, held := map[string]bool{}, map[string]bool{}, map[string]string{}
+	working, held := map[string]bool{}, map[string]string{}
 	s.Free = maps.Clone(s.Free)
 	busy := len(s.Merging) > 0 || s.Asked // what comes of it may be news for somebody
-	s.Tasks = withUnmerged(s.Tasks, s.Merging)
+	if s.index == nil {
+		s = indexed(s)
+	}
 	for _, seat := range inOrder(s.Seats) {
 		if seat.Gone {
 			continue
@@ -126,7 +130,7 @@ func plan(s scene) []move {
 		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != "" || seat.Lock == lockFailed && !seat.Held
 		seat.HeldBy = heldBy(s, seat, working)
 		held[seat.Name] = seat.HeldBy
-		if m, ok := next(s, seat, taken); ok {
+		if m, ok := next(s, seat); ok {
 			moves, working[seat.Name] = append(moves, m), true
 			if _, limited := s.Free[seat.Agent]; limited {
 				s.Free[seat.Agent]--
@@ -151,7 +155,7 @@ func plan(s scene) []move {
 }
 
 // next is what an idle member should do now, if anything.
-func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
+func next(s scene, seat seatView) (move, bool) {
 	if seat.Held {
 		return move{}, false
 	}
@@ -186,7 +190,7 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 	if seat.Attention != "" {
 		return move{}, false // only mail, or a person, helps it on
 	}
-	own := actable(s.Tasks, seat.Name)
+	own := s.index.actable(seat.Name)
 	if len(own) > 0 && seat.Helped {
 		return move{}, false // it waits for its helper, and does not forget
 	}
@@ -198,11 +202,8 @@ func next(s scene, seat seatView, taken map[string]bool) (move, bool) {
 	if free, limited := s.Free[seat.Agent]; !seat.SelfClaim || limited && free <= 0 {
 		return move{}, false
 	}
-	for _, t := range s.Tasks {
-		if ready(t, s.Tasks) && t.Owner == "" && !taken[t.ID] && suits(t, seat.Skills) {
-			taken[t.ID] = true
-			return move{Kind: giveClaim, Member: seat.Name, Tasks: []tasks.Task{t}}, true
-		}
+	if t, ok := s.index.take(seat); ok {
+		return move{Kind: giveClaim, Member: seat.Name, Tasks: []tasks.Task{t}}, true
 	}
 	return move{}, false
 }

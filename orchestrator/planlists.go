@@ -13,26 +13,34 @@ import (
 // actable lists the tasks that a member owns and could work on now.
 func actable(all []tasks.Task, member string) []tasks.Task {
 	var own []tasks.Task
-	for _, t := range all {
-		if t.Owner == member && (t.Status == tasks.InProgress || ready(t, all)) {
-			own = append(own, t)
+	for i := range all {
+		if t := &all[i]; t.Owner == member && (t.Status == tasks.InProgress || ready(t, all)) {
+			own = append(own, *t)
 		}
 	}
 	return own
 }
 
 // ready reports whether a task waits for nothing but somebody to do it.
-func ready(t tasks.Task, all []tasks.Task) bool {
-	return t.Status == tasks.Pending && len(openBlockers(t, all)) == 0
+func ready(t *tasks.Task, all []tasks.Task) bool {
+	return t.Status == tasks.Pending && !slices.ContainsFunc(t.BlockedBy, func(id string) bool {
+		i, ok := tasks.Find(all, id)
+		return ok && all[i].Status != tasks.Completed
+	})
 }
 
-// openBlockers lists the tasks that t waits for.
+// openBlockers lists the tasks that t waits for, in list order.
 func openBlockers(t tasks.Task, all []tasks.Task) []tasks.Task {
-	var by []tasks.Task
-	for _, b := range all {
-		if b.Status != tasks.Completed && slices.Contains(t.BlockedBy, b.ID) {
-			by = append(by, b)
+	var places []int
+	for _, id := range t.BlockedBy {
+		if i, ok := tasks.Find(all, id); ok && all[i].Status != tasks.Completed {
+			places = append(places, i)
 		}
+	}
+	slices.Sort(places)
+	var by []tasks.Task
+	for _, i := range slices.Compact(places) {
+		by = append(by, all[i])
 	}
 	return by
 }

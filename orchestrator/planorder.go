@@ -21,6 +21,9 @@ func inOrder(seats []seatView) []seatView {
 		}
 		seen[v.Name] = true // before the others: a ring ends here, should there be one
 		for _, other := range seats {
+			if len(v.DependsOn) == 0 {
+				break
+			}
 			if slices.Contains(v.DependsOn, other.Name) {
 				add(other)
 			}
@@ -42,10 +45,7 @@ func heldBy(s scene, seat seatView, working map[string]bool) string {
 		if i < 0 || s.Seats[i].Gone {
 			continue
 		}
-		owns := slices.ContainsFunc(s.Tasks, func(t tasks.Task) bool {
-			return t.Owner == name && t.Status != tasks.Completed
-		})
-		if owns || !s.Seats[i].Idle || working[name] {
+		if len(s.openOf(name)) > 0 || !s.Seats[i].Idle || working[name] {
 			return name
 		}
 	}

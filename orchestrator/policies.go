@@ -80,7 +80,7 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 		return refuse("You still own %s. Finish with %s, or give it back.", taskNames(own), words.completing())
 	}
 	for _, t := range all {
-		if ready(t, all) && t.Owner == "" && (!ok || suits(t, skillsOf(*s.member))) {
+		if ready(&t, all) && t.Owner == "" && (!ok || suits(t, skillsOf(*s.member))) {
 			return refuse("Task #%s (%s) is ready and nobody has it. Claim it with %s.", t.ID, subjectLine(t), words.claiming(t.ID))
 		}
 	}

@@ -156,8 +156,8 @@ func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
 		return nil, err
 	}
 	last := t.withBlocks(rec)
-	t.tellDeleted(a, rec)
 	t.tell(a, changeRecord{Op: Deleted, Task: rec, Reason: rec.undone()})
+	t.tellDeleted(a, rec)
 	t.unblock(a, id)
 	for _, dependent := range last.Blocks {
 		t.revise(a, dependent, func(list []string) []string { return without(list, id) })

@@ -256,7 +256,7 @@ func TestDelete(t *testing.T) {
 	wantList(t, "as it was", append(ok(t, task, err).Blocks, string(task.Status)), []string{"2", "3", "4", "in_progress"})
 	wantList(t, "task 3 waits", get(t, s, "3").BlockedBy, []string{"2"})
 	wantList(t, "ready", readyIDs(t, s), []string{"4"})
-	wantList(t, "events", told(t, drain(t, s)), []string{"deleted 1 by lead", "task_assignment lead>bob",
+	wantList(t, "events", told(t, drain(t, s)), []string{"deleted 1 by lead", "task_lost lead>ann", "task_assignment lead>bob",
 		"updated 2 by lead", "updated 3 by lead", "updated 4 by lead"})
 	if mail := unread(t, s, "bob"); mail[len(mail)-1] != "task_assignment lead: Task 2 is ready for you: second" {
 		t.Errorf("mail %q", mail)

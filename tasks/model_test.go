@@ -441,6 +441,9 @@ func (m *machine) Delete(t *rapid.T) {
 	}
 	agree(t, err, nil)
 	m.model.event(Deleted, id, by)
+	if was := m.model.tasks[id]; was.status == InProgress && was.owner != by {
+		m.model.send(by, was.owner, TaskLost, "lost "+id)
+	}
 	waiting := m.model.waitingFor(id)
 	delete(m.model.tasks, id)
 	dependents := m.model.filter(func(t *modelTask) bool { return slices.Contains(t.blockedBy, id) })

@@ -1,7 +1,10 @@
 package tasks
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -43,4 +46,12 @@ type Wants struct {
 	Tools  []string `json:"tools,omitempty"`
 	Labels []string `json:"labels,omitempty"`
 	Role   string   `json:"role,omitempty"`
+}
+
+// Find gives the place of a task in a list that is in the order of ids, as List gives it;
+// false if it is not there.
+func Find(list []Task, id string) (int, bool) {
+	return slices.BinarySearchFunc(list, id, func(t Task, id string) int {
+		return cmp.Or(cmp.Compare(len(t.ID), len(id)), strings.Compare(t.ID, id))
+	})
 }

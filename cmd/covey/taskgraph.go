@@ -94,7 +94,7 @@ func followers(list []tasks.Task) map[string][]tasks.Task {
 func blockersOf(task tasks.Task, list []tasks.Task) []string {
 	var ids []string
 	for _, id := range task.BlockedBy {
-		exists := slices.ContainsFunc(list, func(t tasks.Task) bool { return t.ID == id })
+		_, exists := tasks.Find(list, id)
 		if exists && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

@@ -109,7 +109,7 @@ func (c *cli) printTasks(list, all []tasks.Task) {
 func openBlockers(task tasks.Task, all []tasks.Task) []string {
 	var ids []string
 	for _, id := range blockersOf(task, all) {
-		i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == id })
+		i, _ := tasks.Find(all, id)
 		if all[i].Status != tasks.Completed {
 			ids = append(ids, id)
 		}

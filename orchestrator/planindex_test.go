@@ -1,0 +1,80 @@
+package orchestrator
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// idleCrowd is a team of so many idle members. Each has a task in progress, or one is ready
+// for it that nobody has.
+func idleCrowd(members int, owned bool) scene {
+	s := scene{Seats: []seatView{{Name: "lead", Lead: true, Idle: true}}}
+	for i := range members {
+		t := tasks.Task{ID: strconv.Itoa(i + 1), Subject: "Do it", Status: tasks.Pending, Version: 1}
+		seat := seatView{Name: fmt.Sprint("m", i), Idle: true, SelfClaim: true}
+		if owned {
+			t.Status, t.Owner = tasks.InProgress, seat.Name
+		}
+		if i%2 == 1 {
+			t.BlockedBy = []string{"100000"} // deleted since
+		}
+		s.Tasks, s.Seats = append(s.Tasks, t), append(s.Seats, seat)
+	}
+	return s
+}
+
+// TestPlanLooksAtATaskOnce: however many members there are, plan looks at each task a
+// few times, and only through the index.
+func TestPlanLooksAtATaskOnce(t *testing.T) {
+	for _, owned := range []bool{true, false} {
+		for _, members := range []int{100, 1000, 4000} {
+			all := idleCrowd(members, owned)
+			s := indexed(all)
+			s.Tasks = nil // the index is all that is left
+			moves := plan(s)
+			if len(moves) != members {
+				t.Fatalf("%d moves for %d members", len(moves), members)
+			}
+			if looks := float64(s.index.looks) / float64(members); looks > 2.1 {
+				t.Errorf("%d members, owned %v: %.1f looks at a task for each", members, owned, looks)
+			}
+			if members == 100 && !reflect.DeepEqual(moves, plan(all)) {
+				t.Error("the moves are others without an index made before")
+			}
+		}
+	}
+}
+
+// BenchmarkPlan has the time of one plan for each member, which is the same for any number.
+//
+//	go test -run xxx -bench Plan$ ./orchestrator
+func BenchmarkPlan(b *testing.B) {
+	for _, owned := range []bool{true, false} {
+		for _, members := range []int{100, 1000, 4000} {
+			b.Run(fmt.Sprintf("owned=%v/members=%d", owned, members), func(b *testing.B) {
+				s := idleCrowd(members, owned)
+				for b.Loop() {
+					plan(s)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(members), "ns/member")
+			})
+		}
+	}
+}
+
+// BenchmarkCountTasks counts 8,000 tasks that wait for each other in a chain.
+func BenchmarkCountTasks(b *testing.B) {
+	s := idleCrowd(8000, false)
+	for i := 1; i < len(s.Tasks); i++ {
+		s.Tasks[i].BlockedBy = []string{s.Tasks[i-1].ID}
+	}
+	for b.Loop() {
+		if n := countTasks(s.Tasks); n.Blocked != 7999 || n.Ready != 1 {
+			b.Fatalf("%+v", n)
+		}
+	}
+}
