@@ -36,6 +36,8 @@ type Ending struct {
 	Budget   []BudgetUse // what is used of the team's budget, over all runs
 	// Coordination is what the lead has spent on notices in this run.
 	Coordination Coordination
+	// Turns is what the turns of this run have come to.
+	Turns TurnCount
 	// Full says that the run met a disk without room, and the way out; Reason may be no
 	// more than a consequence of that. nil: it did not, or all work is done.
 	Full error
@@ -148,7 +150,7 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 func (c *crew) sumUp(e *Ending) (limited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.Coordination = c.coordination()
+	e.Coordination, e.Turns = c.coordination(), c.turnCount()
 	for _, s := range c.seats() {
 		m := MemberEnding{
 			Name: s.member.Name, Agent: kindOf(s.self()), Turns: s.watch.turns, Passes: s.watch.passes,

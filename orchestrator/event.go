@@ -23,6 +23,7 @@ type (
 		Reason   string         `json:"reason"`
 		ExitCode int            `json:"exit_code"`
 		Tasks    map[string]int `json:"tasks"` // status -> count
+		Turns    TurnCount      `json:"turns"` // of this run
 	}
 )
 

@@ -284,8 +284,8 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 	st.Schedules = c.scheduleStatus()
 	c.mu.Lock()
 	spent := c.coordination()
+	st.Coordination, st.Turns = &spent, c.turnCount()
 	c.mu.Unlock()
-	st.Coordination = &spent
 	select {
 	case <-c.up:
 		st.Up = true
@@ -316,6 +316,7 @@ func (c *crew) memberStatus(s *seat, own, all []tasks.Task) MemberStatus {
 	m := MemberStatus{
 		Name: s.member.Name, Lead: s.lead, Agent: kindOf(s.self()), State: s.state(), Doing: s.watch.doing,
 		Turn: s.watch.turn, Attention: cmp.Or(s.gone, s.attention), Refusals: s.watch.refusals,
+		Turns: s.watch.turns, Empty: s.watch.emptyTurns,
 		FailedOpen: s.watch.hooks.FailedOpen(), Hooks: s.watch.hooks.Noteworthy(),
 		Tokens:        s.watch.usage.Total(),
 		TokensUnknown: s.watch.untold,

@@ -35,6 +35,7 @@ func (c *crew) noteTask(data json.RawMessage) {
 	if s, ok := c.seat(change.Task.Owner); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		s.watch.useful = true
 		s.watch.completed = append(s.watch.completed, change.Task.ID)
 		s.watch.unreported = append(s.watch.unreported, change.Task.ID)
 	}

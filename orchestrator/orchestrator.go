@@ -258,7 +258,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		awaitCallbacks(ctx, c.functions, c)
 	}
 	if err == nil {
-		j.tell(TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts()})
+		j.tell(TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(), Turns: ending.Turns})
 	}
 	err = errors.Join(err, j.close())
 	if ending.Code != CodeDone {

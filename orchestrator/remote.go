@@ -31,7 +31,6 @@ var (
 var remoteKinds = map[bus.Code]error{
 	bus.CodeDenied:    ErrDenied,
 	bus.CodeTooLarge:  ErrTooLarge,
-	bus.CodeUnknown:   ErrOtherVersion,
 	"no_member":       ErrNoMember,
 	"empty":           ErrEmpty,
 	"not_found":       tasks.ErrNotFound,

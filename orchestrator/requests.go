@@ -74,6 +74,7 @@ type Status struct {
 	// Coordination is what the lead has spent on notices in this run; nil for a
 	// team that does not run.
 	Coordination *Coordination `json:"coordination,omitempty"`
+	Turns        TurnCount     `json:"turns"`            // of this run, or of the last one
 	Result       *RunResult    `json:"result,omitempty"` // of the last run; nil while one runs
 	// Schedules are those of the running team, in file order.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
@@ -96,6 +97,8 @@ type MemberStatus struct {
 	Attention  string      `json:"attention,omitempty"` // why it needs attention
 	Held       bool        `json:"held,omitempty"`      // it begins no turn until it is resumed; it may be in one yet
 	Unread     int         `json:"unread"`
+	Turns      int         `json:"turns"`       // in this run
+	Empty      int         `json:"empty_turns"` // those of them that did nothing
 	Refusals   int         `json:"refusals"`    // by gates, in this run
 	FailedOpen int         `json:"failed_open"` // hooks that failed and let it pass, in this run
 	Tokens     int64       `json:"tokens"`

@@ -125,6 +125,8 @@ type watch struct {
 	lastText      string
 	refusals      int
 	hooks         HookTally
+	useful        bool     // this turn has done something
+	emptyTurns    int      // of this run
 	completed     []string // tasks that it completed in this run
 	unreported    []string // tasks that it completed since it last wrote to the lead
 	usage         teammate.Usage
@@ -143,7 +145,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 	return func(e teammate.Event) {
 		// The crew knows before the journal does, because the journal may make the
 		// member wait, and ps must not.
-		e.Data = s.full(c.lock(ctx, s, e.Data))
+		e.Data = c.weighed(ctx, s, s.full(c.lock(ctx, s, e.Data)))
 		c.mu.Lock()
 		s.watch.see(e)
 		c.mu.Unlock()
@@ -243,6 +245,7 @@ func (w *watch) see(e teammate.Event) {
 	switch data := e.Data.(type) {
 	case teammate.TurnStarted:
 		w.turns++
+		w.useful = data.Cause == teammate.ByPerson
 		w.inTurn, w.pass, w.doing, w.open = true, 0, "starting a turn", nil
 	case teammate.PassStarted:
 		w.passes++
@@ -250,6 +253,7 @@ func (w *watch) see(e teammate.Event) {
 	case teammate.TextSaid:
 		w.lastText, w.doing = data.Text, "thinking"
 	case teammate.ToolCalled:
+		w.useful = true
 		w.open = append(w.open, openCall{data.ID, oneLine(data.Name + " " + MainInput(data.Input))})
 		w.doing = w.open[0].text
 	case teammate.ToolReturned:
@@ -270,6 +274,9 @@ func (w *watch) see(e teammate.Event) {
 		w.inTurn, w.doing, w.open = false, "", nil
 		w.usage = w.usage.Plus(data.Usage)
 		w.untold = w.untold || data.UsageUnknown
+		if data.Empty {
+			w.emptyTurns++
+		}
 		w.cost += data.CostUSD
 	}
 }

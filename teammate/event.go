@@ -145,6 +145,9 @@ type (
 		// UsageUnknown says that an agent program did not tell all of its usage:
 		// Usage is the least that it can have been.
 		UsageUnknown bool `json:"usage_unknown,omitempty"`
+		// Empty: it made no tool call, said nothing that anybody needed, and changed no
+		// task. The team's host says so, who knows what the words were for.
+		Empty bool `json:"empty,omitempty"`
 	}
 	// Idle is sent when a turn is over and the member goes on to wait for work.
 	// Reason is one of the Idle constants, TaskIDs are its tasks in progress.

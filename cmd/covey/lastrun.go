@@ -17,6 +17,7 @@ import (
 type lastRun struct {
 	members []*orchestrator.MemberStatus       // in the order in which they appear
 	hooks   map[string]*orchestrator.HookTally // by member
+	turns   orchestrator.TurnCount
 }
 
 // readLastRun reads the last run of a team from its journal. A team without a
@@ -70,6 +71,7 @@ func (r *lastRun) apply(l orchestrator.Line) {
 		return
 	}
 	m.Turn = max(m.Turn, l.Turn)
+	r.count(l, m, p)
 	switch l.Type {
 	case "member_started":
 		m.Agent, m.State = p.Agent, orchestrator.Resting
@@ -93,6 +95,20 @@ func (r *lastRun) apply(l orchestrator.Line) {
 			r.hooks[m.Name] = &orchestrator.HookTally{}
 		}
 		r.hooks[m.Name].Add(p.hookEnd())
+	}
+}
+
+// count takes in what a line says of turns and what they came to.
+func (r *lastRun) count(l orchestrator.Line, m *orchestrator.MemberStatus, p payload) {
+	switch {
+	case l.Type == "turn_started" && l.Helper == "":
+		m.Turns++
+		r.turns = r.turns.Of(1, 0, 0)
+	case l.Type == "turn_ended" && p.Empty && l.Helper == "":
+		m.Empty++
+		r.turns = r.turns.Of(0, 1, 0)
+	case l.Type == "task" && p.Op == "completed":
+		r.turns = r.turns.Of(0, 0, 1)
 	}
 }
 
@@ -145,7 +161,7 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 	}
 	s := orchestrator.Status{
 		Team: place.Team, Goal: file.Goal, Workspace: file.Workspace, Spec: file.Spec,
-		Started: file.Started, FailOpen: run.hooksOfAll().FailedOpen(), Result: file.Result,
+		Started: file.Started, FailOpen: run.hooksOfAll().FailedOpen(), Result: file.Result, Turns: run.turns,
 	}
 	if file.Result != nil {
 		s.Budget = file.Result.Budget

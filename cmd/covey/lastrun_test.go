@@ -49,7 +49,7 @@ func TestReadLastRun(t *testing.T) {
 	}
 	want := orchestrator.MemberStatus{
 		Name: "ana", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8 refusals", Turn: 2,
-		Refusals: 1, Tokens: 1200,
+		Turns: 1, Refusals: 1, Tokens: 1200,
 	}
 	if got := *run.members[1]; !reflect.DeepEqual(got, want) {
 		t.Errorf("ana is %+v, want %+v", got, want)

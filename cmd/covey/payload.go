@@ -24,6 +24,7 @@ type payload struct {
 	Content     string          `json:"content"`
 	Decision    string          `json:"decision"`
 	Description string          `json:"description"`
+	Empty       bool            `json:"empty"`
 	Event       string          `json:"event"`
 	ExitCode    int             `json:"exit_code"`
 	Failed      int             `json:"failed"`

@@ -22,6 +22,9 @@ func (c *cli) report(team string, e orchestrator.Ending, counted *memberHooks) {
 		c.out.printf("\n")
 		endTable(e.Members).print(c.out)
 	}
+	if line := turnsLine(e.Turns); line != "" {
+		c.out.printf("%s\n", c.out.paint(faint, line))
+	}
 	if spent := coordinationLine(e.Coordination); spent != "" {
 		c.out.printf("%s\n", c.out.paint(faint, spent))
 	}
@@ -33,6 +36,22 @@ func (c *cli) report(team string, e orchestrator.Ending, counted *memberHooks) {
 	if hint := endHint(e); hint != "" {
 		c.out.printf("\n%s\n", c.out.paint(faint, hint))
 	}
+}
+
+// turnsLine says how many turns the tasks have taken; empty where none was completed or
+// nothing was done for nothing.
+func turnsLine(n orchestrator.TurnCount) string {
+	if n.Turns == 0 || n.Completed == 0 && n.Empty == 0 {
+		return ""
+	}
+	line := "turns: " + fmt.Sprint(n.Turns)
+	if n.Completed > 0 {
+		line += fmt.Sprintf(" for %s (%.1f each)", plural(n.Completed, "completed task"), n.PerTask)
+	}
+	if n.Empty > 0 {
+		return line + fmt.Sprintf(", %d of them empty", n.Empty)
+	}
+	return line + ", none empty"
 }
 
 // coordinationLine is what it has cost to tell the lead of the others; empty

@@ -1,0 +1,53 @@
+package orchestrator
+
+import (
+	"testing"
+
+	"github.com/coveyteam/covey/teammate"
+)
+
+// A turn is empty that makes no call, says nothing that anybody needs, and changes no task.
+func TestEmptyTurns(t *testing.T) {
+	t.Parallel()
+	const owned = "tasks: [{id: a, subject: A, owner: dev}]\n"
+	const does = `{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: Did., times: -1}`
+	for name, test := range map[string]struct {
+		lead, dev, more string
+		want            TurnCount
+	}{
+		"an answer": {lead: "{say: It is 42.}", want: TurnCount{Turns: 1}},
+		"a word before the work": {
+			lead: "{say: I wait., times: -1}", dev: does, more: owned,
+			want: TurnCount{Turns: 3, Empty: 1, Completed: 1, PerTask: 3},
+		},
+		"a look before the work": {
+			lead: "{call: [{tool: TaskList, input: {}}]}, {say: I wait., times: -1}", dev: does, more: owned,
+			want: TurnCount{Turns: 3, Completed: 1, PerTask: 3},
+		},
+		"a colleague who is told": {
+			lead: `{call: [{tool: SendMessage, input: {to: dev, message: Mind the gap., summary: gap}}]}, {say: Told., times: -1}`,
+			dev:  `{when: Mind, say: Understood.}`,
+			want: TurnCount{Turns: 3}, // its words go to the lead, who has asked for all it knows
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, map[string]string{
+				"team.yaml": pairSpec + test.more, "lead.yaml": "steps: [" + test.lead + "]\n", "dev.yaml": "steps: [" + test.dev + "]\n",
+			})
+			ending := r.run(Options{})
+			if ending.Turns != test.want {
+				t.Errorf("%+v, want %+v:\n%s", ending.Turns, test.want, show(r.lines.all()))
+			}
+			empty := 0
+			for _, e := range of[teammate.TurnEnded](r, "turn_ended") {
+				if e.Empty {
+					empty++
+				}
+			}
+			if ends := of[TeamEnded](r, "team_ended"); empty != test.want.Empty || len(ends) != 1 || ends[0].Turns != test.want {
+				t.Errorf("the journal has %d empty turns, and at the end %+v", empty, ends)
+			}
+		})
+	}
+}
