@@ -24,6 +24,9 @@ func judgeGate(known *traits, found finding) verdict {
 		v.apply(known, found)
 	}
 	why := gateFault(found)
+	if why == "" && v.halt { // it refuses as well, for whoever cannot be stopped
+		why = v.stop
+	}
 	if why == "" || v.refused >= refuses {
 		return v
 	}

@@ -11,6 +11,7 @@ import (
 func TestAwait(t *testing.T) {
 	const quotes = "echo 'this task waits for the approval of rev' >&2; exit 1"
 	const refuses1 = "echo no >&2; exit 1"
+	const halts = `echo '{"continue": false, "stopReason": "enough"}'`
 	waiting := Handler{Policy: "approve:rev", Gate: true}
 	command := func(line string) Handler { return Handler{Type: "command", Command: line, Gate: true} }
 	said := Result{Outcome: Awaiting, Wait: &Wait{For: "the approval of rev"}, Feedback: "end your turn"}
@@ -31,8 +32,8 @@ func TestAwait(t *testing.T) {
 			[]string{"TaskCompleted hook feedback:\n[" + quotes + "]: this task waits for the approval of rev"}, "", 0},
 		"a quotation alone": {[]Handler{command(quotes)}, said, Block,
 			[]string{"TaskCompleted hook feedback:\n[" + quotes + "]: this task waits for the approval of rev"}, "", 0},
-		"beside one that halts": {[]Handler{waiting, command(`echo '{"continue": false, "stopReason": "enough"}'`)}, said, Halt,
-			nil, "", 0},
+		"beside one that halts": {[]Handler{waiting, command(halts)}, said, Halt,
+			[]string{"TaskCompleted hook feedback:\n[" + halts + "]: enough"}, "", 0},
 		"nobody can be asked": {[]Handler{waiting}, Result{Outcome: Blocking, Feedback: "rev has left"}, Block,
 			[]string{"TaskCompleted hook feedback:\nrev has left"}, "", 1},
 		"answered meanwhile": {[]Handler{waiting}, Result{Outcome: Success}, Pass, nil, "", 1},

@@ -50,7 +50,7 @@ type actor struct {
 	// teammate and team stand in the input of task hooks; empty for the lead
 	// and the operator.
 	teammate, team string
-	// halt stops the member for good; nil for the operator.
+	// halt stops the member for good; nil for the lead and the operator.
 	halt func(reason string)
 	// force skips gates and limits; only an operator may.
 	force bool
@@ -227,6 +227,12 @@ func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task, shown [
 	if err != nil || out.Decision == hooks.Pass {
 		return err
 	}
+	if out.Decision == hooks.Halt && by.halt == nil {
+		// Hosts ignore continue:false where nobody can be stopped: for a main agent.
+		if out.Decision = hooks.Block; len(out.Feedback) == 0 {
+			return nil
+		}
+	}
 	refused := &refusedError{feedback: strings.Join(out.Feedback, "\n"), awaits: out.Awaits}
 	if out.Decision == hooks.Await {
 		return errors.Join(b.store.Await(ctx, by.step("await"), t.ID, out.Awaits), refused)
@@ -234,9 +240,7 @@ func (b *board) mayComplete(ctx context.Context, by actor, t tasks.Task, shown [
 	if out.Decision == hooks.Halt {
 		refused.halt = cmp.Or(out.StopReason, "TaskCompleted hook prevented continuation")
 		refused.feedback = cmp.Or(refused.feedback, "TaskCompleted hook stopped continuation: "+refused.halt)
-		if by.halt != nil {
-			by.halt(refused.halt)
-		}
+		by.halt(refused.halt)
 	}
 	return errors.Join(b.store.Refuse(ctx, by.step("refuse"), t.ID, refused.feedback), refused)
 }

@@ -289,10 +289,27 @@ func TestHaltInATaskHook(t *testing.T) {
 			t.Errorf("the model reads %q, want %q", refused.feedback, want)
 		}
 		b.want("1", tasks.Pending, "dev")
-		dev.halt = nil // the operator and the lead cannot be halted by it
-		if _, _, err := b.board.update(t.Context(), dev, "1", to(tasks.Completed)); !errors.As(err, &refused) {
-			t.Errorf("for who cannot be halted: %v", err)
+	}
+}
+
+// TestHaltOfTheLeadsOwnUpdate: continue:false is ignored where nobody can be stopped,
+// and a refusal beside it holds.
+func TestHaltOfTheLeadsOwnUpdate(t *testing.T) {
+	for _, who := range []string{"lead", ""} {
+		b := newTable(t)
+		b.add(tasks.New{Subject: "one"})
+		out := hooks.Outcome{Decision: hooks.Halt, StopReason: "enough", Feedback: []string{"no"}}
+		b.hook = func(hooks.Payload) (hooks.Outcome, error) { return out, nil }
+		_, _, err := b.board.update(t.Context(), b.as(who, ""), "1", to(tasks.Completed))
+		var refused *refusedError
+		if !errors.As(err, &refused) || refused.feedback != "no" || refused.halt != "" {
+			t.Errorf("%q: refused with %v", who, err)
 		}
+		out.Feedback = nil
+		if _, _, err := b.board.update(t.Context(), b.as(who, ""), "1", to(tasks.Completed)); err != nil {
+			t.Errorf("%q: a halt alone: %v", who, err)
+		}
+		b.want("1", tasks.Completed, "")
 	}
 }
 

@@ -80,7 +80,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	case u.deferred != "":
 		return ending{reason: EndToolDeferred, idle: IdleStopped, attention: u.deferred, quiet: true}, true
 	case u.halted != "" || reply.Halted != "":
-		return ending{reason: EndHookStopped, idle: IdleStopped}, true
+		return u.stopped(), true
 	case u.refusal != nil:
 		return u.limited(u.refusal), true
 	case errors.Is(err, ErrMaxTurns), errors.Is(err, ErrMaxTokens):
@@ -167,6 +167,15 @@ func (u *turn) failed(e *APIError) ending {
 		end.owed = u.owed()
 	}
 	return end
+}
+
+// stopped is the end of a turn that a hook of a tool call ended. A PermissionRequest
+// hook that interrupts ends it as a person would (HOOKS.md section 9, reason 5).
+func (u *turn) stopped() ending {
+	if u.interrupted {
+		return ending{reason: EndAbortedTools, idle: IdleStopped}
+	}
+	return ending{reason: EndHookStopped, idle: IdleStopped}
 }
 
 // limited is the end of a turn that used up one of its limits.

@@ -55,6 +55,7 @@ func (u *turn) requestDenied(out hooks.Outcome, more requestDecision, call *Tool
 	}
 	if more.Interrupt {
 		out.StopReason = text
+		u.interrupted = u.interrupted || u.halted == ""
 		u.halt(hooks.PermissionRequest, out)
 	}
 	return text

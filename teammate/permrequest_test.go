@@ -75,7 +75,7 @@ func TestPermissionRequestChangesTheSession(t *testing.T) {
 
 // A no tells the model why, and may end the turn at once.
 func TestPermissionRequestDenies(t *testing.T) {
-	for more, end := range map[string]string{``: EndCompleted, `,"interrupt":true`: EndHookStopped} {
+	for more, end := range map[string]string{``: EndCompleted, `,"interrupt":true`: EndAbortedTools} {
 		r := asksBash(t, requested("deny", "pr says no", more), "echo 1")
 		r.mustRun(t)
 		equal(t, "model", r.agent.seen[1], "error: pr says no")

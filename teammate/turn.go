@@ -39,16 +39,17 @@ type turn struct {
 	outside  bool         // not the member's loop, but something that happens to it
 
 	// One Run of the agent.
-	given    []Input           // inputs that it got and has not recorded yet
-	asked    []Input           // inputs that the transcript shows as given to it
-	answered bool              // it has recorded an assistant message without tool calls
-	calls    int               // tool calls made
-	recorded Usage             // tokens of the messages it recorded
-	refusal  error             // what Pass said when it refused
-	deferred string            // what a hook put off, which ended the turn; empty: nothing
-	inTool   bool              // a tool call was under way when ctx ended
-	halted   string            // why a tool hook stopped the turn; empty: none did
-	batch    []hooks.BatchCall // calls made of the model's last answer
+	given       []Input           // inputs that it got and has not recorded yet
+	asked       []Input           // inputs that the transcript shows as given to it
+	answered    bool              // it has recorded an assistant message without tool calls
+	calls       int               // tool calls made
+	recorded    Usage             // tokens of the messages it recorded
+	refusal     error             // what Pass said when it refused
+	deferred    string            // what a hook put off, which ended the turn; empty: nothing
+	inTool      bool              // a tool call was under way when ctx ended
+	halted      string            // why a tool hook stopped the turn; empty: none did
+	interrupted bool              // halted is the interrupt of a PermissionRequest hook
+	batch       []hooks.BatchCall // calls made of the model's last answer
 
 	// Calls of a foreign agent program, by id; see Supervisor.
 	permitted map[string]bool
