@@ -128,7 +128,7 @@ func TestHeldTeamStaysUp(t *testing.T) {
 func TestInterruptThatGoesOn(t *testing.T) {
 	t.Parallel()
 	files := heldTeam("")
-	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "{when: go on|Go on, call", "{when: You own task, call", 1)
+	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "{when: go on|Go on, call", "{when: you own open tasks, call", 1)
 	u := start(newRig(t, files), &handClock{})
 	u.lines.wait(t, "dev's turn", func(l Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
 	reply, err := u.client().Interrupt(t.Context(), InterruptRequest{Member: "dev", GoOn: true})
