@@ -277,7 +277,7 @@ func TestClientAsksAndIsAnswered(t *testing.T) {
 // The handlers learn whom to act for from the connection, not from the request.
 func TestMembersActAsThemselves(t *testing.T) {
 	f := newFakeTeam(t)
-	for _, by := range []Caller{byAPI, byHook} {
+	for _, by := range []Caller{byAPI, byActing} {
 		c := f.dial(by)
 		for name, ask := range map[string]func() error{
 			"create": func() error { _, err := c.CreateTask(t.Context(), TaskCreate{}); return err },

@@ -113,7 +113,7 @@ func TestEveryKeyCounts(t *testing.T) {
 			t.Errorf("nobody compares Member.%s", member.Field(i).Name)
 		}
 	}
-	known := "File Override Name Goal Workspace Lead Teammates Tasks FailClosed Warnings Merge Budget Worktree"
+	known := "File Override Name Goal Workspace Lead Teammates Tasks FailClosed Warnings Merge Budget Worktree Git"
 	team := reflect.TypeFor[configs.Team]()
 	for i := range team.NumField() {
 		if name := team.Field(i).Name; !strings.Contains(" "+known+" ", " "+name+" ") {
