@@ -43,17 +43,17 @@ func TestAgentsDocIsCurrent(t *testing.T) {
 // agentsMatrix is what each way to run a preset honours, in Markdown.
 func agentsMatrix() string {
 	var b strings.Builder
-	b.WriteString("| preset | program | measured | cancel | steer | resume | system prompt | usage | team tools |")
+	b.WriteString("| preset | program | measured | cancel | steer | resume | system prompt | usage | own hooks off | team tools |")
 	for _, kind := range ToolKinds() {
 		fmt.Fprintf(&b, " %s |", kind)
 	}
-	b.WriteString("\n|" + strings.Repeat("---|", 9+len(ToolKinds())) + "\n")
+	b.WriteString("\n|" + strings.Repeat("---|", 10+len(ToolKinds())) + "\n")
 	for _, p := range presets() {
 		for _, way := range p.programs {
 			h := way.honours
 			bin := "`" + strings.Join(append([]string{way.bin}, firstWord(way.args)...), " ") + "`"
-			fmt.Fprintf(&b, "| %s | %s | %s, %s | %s | %s | %s | %s | %s | %s |", p.name, bin, h.Version, h.Date,
-				h.Cancel, h.Steer, h.Resume, h.System, h.Usage, h.MCP)
+			fmt.Fprintf(&b, "| %s | %s | %s, %s | %s | %s | %s | %s | %s | %s | %s |", p.name, bin, h.Version, h.Date,
+				h.Cancel, h.Steer, h.Resume, h.System, h.Usage, h.Native, h.MCP)
 			for _, kind := range ToolKinds() {
 				hold := h.Tools[kind]
 				if hold == "" {

@@ -29,6 +29,7 @@ type Honours struct {
 	System  Hold            `json:"system"`            // it takes a system prompt as such
 	Usage   Hold            `json:"usage"`             // it tells what it has used
 	Tools   map[string]Hold `json:"tools"`             // rules and PreToolUse hooks, by kind of tool: see ToolKinds
+	Native  Hold            `json:"native_hooks_off"`  // native_hooks: off keeps its own hooks from running
 	MCP     string          `json:"mcp"`               // how it takes the team tools: http, stdio, shell (the covey commands) or builtin
 	Version string          `json:"version,omitempty"` // that was measured
 	Date    string          `json:"date,omitempty"`    // of the measurement, as 2026-11
@@ -92,7 +93,7 @@ func asks(kinds ...string) map[string]Hold {
 func builtinHonours() Honours {
 	return Honours{
 		Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
-		Tools: asks(ToolKinds()...), MCP: "builtin",
+		Native: Enforced, Tools: asks(ToolKinds()...), MCP: "builtin",
 	}
 }
 
@@ -101,7 +102,7 @@ func builtinHonours() Honours {
 func strangerHonours() Honours {
 	return Honours{
 		Gates: Enforced, Cancel: Enforced, Steer: Advisory, Resume: Advisory, System: Advisory, Usage: Advisory,
-		Tools: asks(), MCP: "http",
+		Native: Absent, Tools: asks(), MCP: "http",
 	}
 }
 
@@ -110,7 +111,7 @@ func strangerHonours() Honours {
 func commandHonours() Honours {
 	return Honours{
 		Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Advisory, System: Advisory, Usage: Advisory,
-		Tools: asks(), MCP: "shell",
+		Native: Absent, Tools: asks(), MCP: "shell",
 	}
 }
 

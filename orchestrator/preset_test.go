@@ -39,7 +39,7 @@ func TestPresetsAreWhole(t *testing.T) {
 			if (w.kind == configs.Command) != (w.dialect != "") || (w.kind == configs.Command) != (w.resume != nil) {
 				t.Errorf("%s: %s is %s, with dialect %q and resume %q", p.name, w.bin, w.kind, w.dialect, w.resume)
 			}
-			for _, held := range []Hold{h.Gates, h.Cancel, h.Steer, h.Resume, h.System, h.Usage} {
+			for _, held := range []Hold{h.Gates, h.Cancel, h.Steer, h.Resume, h.System, h.Usage, h.Native} {
 				if !slices.Contains([]Hold{Enforced, Detected, Advisory, Absent}, held) {
 					t.Errorf("%s: %s honours something as %q", p.name, w.bin, held)
 				}

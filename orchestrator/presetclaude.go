@@ -40,8 +40,8 @@ func claude() preset {
 		offline: claudeOffline,
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
-			Tools: asks("Bash", "Edit", "Write", "Read", "WebFetch", mcpTools),
-			MCP:   "http", Version: "claude-agent-acp 0.101.0", Date: "2026-11",
+			Native: Enforced, Tools: asks("Bash", "Edit", "Write", "Read", "WebFetch", mcpTools),
+			MCP: "http", Version: "claude-agent-acp 0.101.0", Date: "2026-11",
 		},
 	}
 	// Which version was the first that can be spoken to in mid-turn nobody knows:
@@ -144,6 +144,6 @@ func claudeOffline(o *offer, url, key, home string) error {
 // and enters its session again.
 func claudeCommandHonours() Honours {
 	h := commandHonours()
-	h.Resume, h.Usage, h.MCP, h.Version, h.Date = Enforced, Enforced, "http", "claude 2.1.330", "2026-11"
+	h.Resume, h.Usage, h.Native, h.MCP, h.Version, h.Date = Enforced, Enforced, Enforced, "http", "claude 2.1.330", "2026-11"
 	return h
 }

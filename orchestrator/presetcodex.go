@@ -26,7 +26,7 @@ func codex() preset {
 		offline: codexOffline("on-request"),
 		honours: Honours{
 			Gates: Enforced, Cancel: Enforced, Steer: Enforced, Resume: Enforced, System: Enforced, Usage: Enforced,
-			Tools: asks(mcpTools), MCP: "http", Version: "codex-acp 2.6.0", Date: "2026-11",
+			Native: Enforced, Tools: asks(mcpTools), MCP: "http", Version: "codex-acp 2.6.0", Date: "2026-11",
 		},
 	}
 	single := adapter
@@ -125,6 +125,6 @@ func codexConnect(url string) []string {
 // and enters its session again.
 func codexCommandHonours() Honours {
 	h := commandHonours()
-	h.Resume, h.Usage, h.MCP, h.Version, h.Date = Enforced, Enforced, "http", "codex 0.169.0", "2026-11"
+	h.Resume, h.Usage, h.Native, h.MCP, h.Version, h.Date = Enforced, Enforced, Enforced, "http", "codex 0.169.0", "2026-11"
 	return h
 }

@@ -22,8 +22,8 @@ func copilot() preset {
 			offline: copilotOffline,
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
-				Tools: asks(mcpTools), // the others were not tried with commands that it may take for harmless
-				MCP:   "http", Version: "copilot 1.0.102", Date: "2026-11",
+				Native: Absent, Tools: asks(mcpTools), // the others were not tried with commands that it may take for harmless
+				MCP: "http", Version: "copilot 1.0.102", Date: "2026-11",
 			},
 		}},
 		// In the order in which the program itself looks for them.

@@ -31,10 +31,13 @@ func gemini() preset {
 				return geminiSettings(o, object{"hooksConfig": object{"enabled": false}})
 			},
 			offline: geminiOffline,
+			// The settings above the user's hold only if they and all folders above them are
+			// root's. For others a session is lost with the second restart, and the user's
+			// own hooks run. The policy holds for everybody.
 			honours: Honours{
-				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
-				Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
-				MCP:   "http", Version: "gemini-cli 0.61.0", Date: "2026-11",
+				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Advisory, System: Advisory, Usage: Enforced,
+				Native: Advisory, Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
+				MCP: "http", Version: "gemini-cli 0.61.0", Date: "2026-11",
 			},
 		}},
 		keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},

@@ -29,8 +29,8 @@ func qwen() preset {
 			offline: qwenOffline,
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Enforced,
-				Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
-				MCP:   "http", Version: "qwen-code 0.24.4", Date: "2026-11",
+				Native: Enforced, Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools),
+				MCP: "http", Version: "qwen-code 0.24.4", Date: "2026-11",
 			},
 		}},
 		keyVars: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY"},
