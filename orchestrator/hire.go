@@ -292,15 +292,6 @@ func (o *Orchestrator) equipment(
 	}
 }
 
-// background lists what the member's tools run beside its turns. Its own goroutine
-// asks, and its helpers, which begin after the tools are there.
-func (s *seat) background() []hooks.BackgroundTask {
-	if s.workspace == nil {
-		return nil
-	}
-	return backgroundTasks(s.workspace.Background())
-}
-
 // kindOf names what thinks behind a member, for people.
 func kindOf(m configs.Member) string {
 	what := string(m.Agent.Model.Provider)
@@ -430,17 +421,6 @@ func permissionsOf(m configs.Member, settings configs.Permissions) (teammate.Per
 	p.Ask = parse(m.Permissions.Ask, settings.Ask)
 	p.Deny = parse(m.Permissions.Deny, settings.Deny, withheld(m))
 	return p, errors.Join(errs...)
-}
-
-// backgroundTasks are a member's background runs as hooks see them.
-func backgroundTasks(runs []builtin.BackgroundRun) []hooks.BackgroundTask {
-	list := make([]hooks.BackgroundTask, len(runs))
-	for i, r := range runs {
-		list[i] = hooks.BackgroundTask{
-			ID: r.ID, Type: "shell", Status: "running", Description: r.Description, Command: r.Command,
-		}
-	}
-	return list
 }
 
 // unseatStrangers gives back the tasks of members that the spec no longer has.

@@ -1,0 +1,49 @@
+package orchestrator
+
+import "github.com/coveyteam/covey/hooks"
+
+// background lists what goes on beside the member's turns, as hooks see it: a lead's
+// teammates, and the commands that its tools run. The member's own goroutine asks, and
+// its helpers, which begin after the tools are there.
+func (s *seat) background() []hooks.BackgroundTask {
+	var list []hooks.BackgroundTask
+	if s.lead {
+		list = s.crew.teammates()
+	}
+	if s.workspace == nil {
+		return list
+	}
+	for _, r := range s.workspace.Background() {
+		list = append(list, hooks.BackgroundTask{
+			ID: r.ID, Type: "shell", Status: "running", Description: r.Description, Command: r.Command,
+		})
+	}
+	return list
+}
+
+// teammates are the teammates that have not ended, as a recorded host lists them among
+// its lead's background tasks: an idle one is running, too.
+func (c *crew) teammates() []hooks.BackgroundTask {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []hooks.BackgroundTask
+	for _, s := range c.seats() {
+		if s.lead || s.gone != "" {
+			continue
+		}
+		what := s.member.Description
+		if what == "" {
+			what = s.member.Name
+		}
+		list = append(list, hooks.BackgroundTask{
+			ID: teammateTask(s.session.Session), Type: "teammate", Status: "running", Description: what,
+		})
+	}
+	return list
+}
+
+// teammateTask is the id of a teammate as a background task: nine characters that begin
+// with t, as recorded. It stays the same over restarts, as the session does.
+func teammateTask(session string) string {
+	return "t" + session[max(len(session)-8, 0):]
+}

@@ -1,0 +1,58 @@
+//go:build unix
+
+package orchestrator
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A lead's Stop lists the teammates that have not ended, as recorded; a teammate's
+// own Stop, as one of a process of its own, lists none.
+func TestStopListsTeammates(t *testing.T) {
+	t.Parallel()
+	const first, second = `[{"id":"ID","type":"teammate","status":"running","description":"worker desc"},` +
+		`{"id":"ID","type":"teammate","status":"running","description":"rev"}]`,
+		`[{"id":"ID","type":"teammate","status":"running","description":"rev"}]`
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n",
+			"  dev: {model: dev, description: worker desc}\n  rev: {model: dev}\n", 1) + `
+tasks: [{id: a, subject: One, owner: dev}]
+hooks:
+  Stop: [{hooks: [{type: command, command: "cat >> stops"}]}]
+  TeammateIdle: [{hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]
+`,
+		"lead.yaml": `steps: [{say: Go.}, {say: Next., times: -1}]`,
+		"dev.yaml":  `steps: [{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: Done.}]`,
+	})
+	r.run(Options{})
+	id := regexp.MustCompile(`"t[0-9a-f]{8}"`)
+	var lead []string
+	ids := map[string]bool{}
+	for line := range strings.Lines(r.read("stops")) {
+		var in struct {
+			Last  string          `json:"last_assistant_message"`
+			Name  string          `json:"teammate_name"`
+			Tasks json.RawMessage `json:"background_tasks"`
+		}
+		if err := json.Unmarshal([]byte(line), &in); err != nil {
+			t.Fatal(err)
+		}
+		if in.Name != "" {
+			if string(in.Tasks) != "[]" {
+				t.Errorf("the Stop of %s lists %s", in.Name, in.Tasks)
+			}
+			continue
+		}
+		for _, one := range id.FindAllString(string(in.Tasks), -1) {
+			ids[one] = true
+		}
+		lead = append(lead, id.ReplaceAllString(string(in.Tasks), `"ID"`))
+	}
+	if len(lead) < 2 || lead[0] != first || lead[len(lead)-1] != second || len(ids) != 2 {
+		t.Errorf("the lead's Stops list %s, ids %v; want %s at first and %s in the end", slices.Compact(lead), ids, first, second)
+	}
+}
