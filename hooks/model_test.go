@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -195,6 +196,31 @@ func TestImpossible(t *testing.T) {
 	prompt.Gate = true
 	if out := judged(t, saying(never), prompt, Input{Payload: StopInput{}}); out.Decision != Block {
 		t.Errorf("a gate that is told no agrees: %+v", out)
+	}
+}
+
+// TestAgentRefusal: an agent hook's reason has a heading of its own, as recorded, and
+// a prompt hook's and a gate's have none.
+func TestAgentRefusal(t *testing.T) {
+	for _, tc := range []struct{ kind, answer, stop, tool string }{
+		{"agent", `{"ok":false,"reason":"tests fail"}`, "Stop hook feedback:\n[look]: Agent hook condition was not met: tests fail",
+			"PreToolUse:Bash hook error: [look]: Agent hook condition was not met: tests fail"},
+		{"agent", `{"ok":false}`, "Stop hook feedback:\n[look]: Agent hook condition was not met: Blocked by hook",
+			"PreToolUse:Bash hook error: [look]: Agent hook condition was not met: Blocked by hook"},
+		{"prompt", `{"ok":false,"reason":"tests fail"}`, "Stop hook feedback:\n[look]: tests fail",
+			"PreToolUse:Bash hook error: [look]: tests fail"},
+	} {
+		h := Handler{Type: tc.kind, Prompt: "look"}
+		for want, in := range map[string]Payload{tc.stop: StopInput{}, tc.tool: PreToolUseInput{ToolName: "Bash"}} {
+			if out := judged(t, saying(tc.answer), h, Input{Payload: in}); !slices.Equal(out.Feedback, []string{want}) {
+				t.Errorf("%s, %s: the model reads %q, want %q", tc.kind, tc.answer, out.Feedback, want)
+			}
+		}
+	}
+	gate := Handler{Type: "agent", Prompt: "look", Gate: true}
+	out := judged(t, saying(`{"ok":false,"reason":"tests fail"}`), gate, Input{Payload: StopInput{}})
+	if len(out.Feedback) != 1 || strings.Contains(out.Feedback[0], "Agent hook") || !strings.Contains(out.Feedback[0], "tests fail") {
+		t.Errorf("of a gate the model reads %q", out.Feedback)
 	}
 }
 

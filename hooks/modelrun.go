@@ -12,6 +12,10 @@ import (
 // the Runner models.
 var errNoModel = errors.New("there is no model here that could answer the hook")
 
+// agentRefusal stands before the reason of an agent hook that refuses, as in recorded
+// hosts; a prompt hook's reason stands alone.
+const agentRefusal = "Agent hook condition was not met: "
+
 // heard is what came of a question, for a Result.
 type heard struct {
 	text string // what the model said
@@ -101,6 +105,9 @@ func (found *finding) take(r *run, h *armed, s said) (note string) {
 	}
 	reason := orElse(strings.TrimSpace(s.reason), noReason)
 	found.code, found.stderr, found.tail = 2, reason, reason
+	if h.Type == "agent" {
+		found.stderr = agentRefusal + reason
+	}
 	if h.haltsOnNo(r.in) {
 		found.answer.fields = &fields{halt: true, stop: reason}
 	}
