@@ -136,6 +136,8 @@ func (c *crew) shutdownSettled(ctx context.Context, r tasks.Request) {
 	grace := lastCall
 	if r.State == tasks.RequestExpired {
 		reason, grace = reason+" (it did not answer)", 0
+	} else {
+		s.mate.Leave()
 	}
 	c.dismissMember(ctx, s, reason, grace)
 }

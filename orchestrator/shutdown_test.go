@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -47,7 +48,10 @@ const agreesToEnd = `steps:
 func TestShutdownIsAgreed(t *testing.T) {
 	t.Parallel()
 	files := parting(agreesToEnd)
-	files["team.yaml"] += "keep: true\n"
+	files["team.yaml"] += "keep: true\nsettings: [hooks.json]\n"
+	files["hooks.json"] = `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "! grep -q teammate_name || { echo stay >&2; exit 2; }"}]}],
+		"TaskCompleted": [{"hooks": [{"type": "command", "command": "true"}]}],
+		"TeammateIdle": [{"hooks": [{"type": "command", "command": "true"}]}]}}`
 	u := start(newRig(t, files), &handClock{})
 	c := u.client2()
 	u.lines.wait(t, "dev at work", func(l Line) bool {
@@ -80,11 +84,32 @@ func TestShutdownIsAgreed(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.end()
+	if got := gatesAfterYes(u.rig, "dev"); !slices.Equal(got, []string{"Stop"}) {
+		t.Errorf("once dev had agreed, it fired %v; want Stop alone", got)
+	}
 	for _, q := range of[tasks.Request](u.rig, "request") {
 		if q.Kind != tasks.AskShutdown || q.Member != "lead" || q.To != "dev" {
 			t.Errorf("asked %+v", q)
 		}
 	}
+}
+
+// gatesAfterYes are the events whose hooks began for a member after it had called
+// SendMessage, which it does here to agree that it ends.
+func gatesAfterYes(r *rig, member string) []string {
+	var all []string
+	agreed := false
+	for _, l := range r.lines.all() {
+		var data struct{ Name, Event string }
+		if l.Member != member || json.Unmarshal(l.Data, &data) != nil {
+			continue
+		}
+		agreed = agreed || l.Type == "tool_call" && data.Name == "SendMessage"
+		if agreed && l.Type == "hook_started" {
+			all = append(all, data.Event)
+		}
+	}
+	return all
 }
 
 // client2 is client for a team that may not listen yet.

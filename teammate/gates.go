@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -126,4 +127,17 @@ func (u *turn) report(out hooks.Outcome, v Verdict) {
 			u.emit(Notified{Kind: "stop-hook-error", Message: "stop hook problem; `covey logs " + u.t.opts.Name + "` shows it"})
 		}
 	}
+}
+
+// decide reads one gate's outcome. A Stop hook's context sends the agent on, too.
+func decide(out hooks.Outcome) Verdict {
+	switch {
+	case out.Decision == hooks.Halt:
+		return Verdict{HaltedBy: out.Event, Halt: haltReason(out), Feedback: said(out)}
+	case out.Decision == hooks.Await:
+		return Verdict{Awaits: cmp.Or(out.Awaits, "an answer")}
+	case out.Continues():
+		return Verdict{Feedback: said(out)}
+	}
+	return Verdict{}
 }

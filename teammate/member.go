@@ -17,6 +17,8 @@ type Teammate struct {
 	tools map[string]*tool
 	begun atomic.Bool // Run runs, or has ended for good
 
+	leaving atomic.Bool // it has agreed to leave the team
+
 	interrupt   sync.Mutex
 	interrupter context.CancelCauseFunc // cancels the running turn; nil between turns
 

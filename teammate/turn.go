@@ -37,6 +37,7 @@ type turn struct {
 	ended    string       // of a helper: why it did, an End constant
 	summary  *HookSummary // of the last Stop run
 	outside  bool         // not the member's loop, but something that happens to it
+	gated    bool         // its gates were asked while the member agreed to leave the team
 
 	// One Run of the agent.
 	given       []Input           // inputs that it got and has not recorded yet
@@ -165,6 +166,7 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 	if end.failure != nil {
 		u.aside(ctx, *end.failure)
 	}
+	u.lastStop(ctx, end)
 	u.usage = u.usage.Plus(u.t.used.settle())
 	u.emit(TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
 	notice := end.notice

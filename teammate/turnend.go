@@ -46,15 +46,21 @@ func (v Verdict) and(w Verdict) Verdict {
 // cannot be read) lets the turn end: the user sees a warning, the model does
 // not, and a member never hangs on a fault of ours.
 func (t *Teammate) endTurn(ctx context.Context, u *turn) (Verdict, error) {
+	if t.leaves() {
+		return Verdict{}, nil // see lastStop
+	}
 	if why := t.onHold(); why != "" {
 		return Verdict{Awaits: why}, nil
 	}
 	v, err := t.askGates(ctx, u)
+	u.gated = t.leaves()
 	if ctx.Err() != nil {
 		return Verdict{}, context.Cause(ctx)
 	}
 	if err != nil {
 		u.warn("Stop hook failed: %v", err)
+	}
+	if err != nil || u.gated {
 		return Verdict{}, nil
 	}
 	return v, nil
@@ -71,7 +77,7 @@ func (t *Teammate) askGates(ctx context.Context, u *turn) (Verdict, error) {
 		return u.ask(ctx, u.subagentStopInput())
 	}
 	v, err := u.ask(ctx, u.stopInput())
-	if err != nil || v.Refused() || v.Halted() || v.Waits() || t.opts.Lead {
+	if err != nil || v.Refused() || v.Halted() || v.Waits() || t.opts.Lead || t.leaves() {
 		return v, err
 	}
 	owned, err := t.opts.Tasks.InProgress(ctx, t.opts.Name)
@@ -79,11 +85,17 @@ func (t *Teammate) askGates(ctx context.Context, u *turn) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("task list: %w", err)
 	}
 	for _, task := range owned {
+		if t.leaves() {
+			return v, nil
+		}
 		w, err := u.ask(ctx, u.taskInput(task))
 		if err != nil {
 			return Verdict{}, err
 		}
 		v = v.and(w)
+	}
+	if t.leaves() {
+		return v, nil
 	}
 	w, err := u.ask(ctx, u.idleInput())
 	return t.passed(ctx, owned, v.and(w), err)
@@ -103,17 +115,4 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 	v := decide(out)
 	u.report(out, v)
 	return v, nil
-}
-
-// decide reads one gate's outcome. A Stop hook's context sends the agent on, too.
-func decide(out hooks.Outcome) Verdict {
-	switch {
-	case out.Decision == hooks.Halt:
-		return Verdict{HaltedBy: out.Event, Halt: haltReason(out), Feedback: said(out)}
-	case out.Decision == hooks.Await:
-		return Verdict{Awaits: cmp.Or(out.Awaits, "an answer")}
-	case out.Continues():
-		return Verdict{Feedback: said(out)}
-	}
-	return Verdict{}
 }
