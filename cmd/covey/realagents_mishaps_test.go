@@ -47,7 +47,7 @@ func TestRealAgentsLiveThroughMishaps(t *testing.T) {
 			second.awaitEnd(t)
 			team.programOf(t, third.await(t))
 
-			team.covey(t, dir, "interrupt", "kim")
+			team.covey(t, dir, "interrupt", "--go-on", "kim")
 			third.awaitEnd(t)
 			team.await(t, "interrupted turn of kim", func(l journalLine) bool {
 				return l.Type == "turn_ended" && l.Member == "kim" && strings.HasPrefix(l.Data.Reason, "aborted")
