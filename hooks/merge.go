@@ -3,6 +3,7 @@ package hooks
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func merge(known *traits, name string, verdicts []verdict) Outcome {
 		v := &verdicts[i]
 		out.Results = append(out.Results, v.Result)
 		out.addTexts(known, name, v)
-		won := out.addPermission(v)
+		won := out.addPermission(known, v)
 		if v.message != "" {
 			out.SystemMessages = append(out.SystemMessages, v.message)
 		}
@@ -104,6 +105,11 @@ func (out *Outcome) addRefusal(known *traits, name string, v *verdict) {
 			name, v.Feedback))
 		return
 	}
+	if v.refused == toTool { // a call has one error: that of the hook that finished last
+		earlier := out.Feedback
+		out.Messages = slices.DeleteFunc(out.Messages, func(m string) bool { return slices.Contains(earlier, m) })
+		out.Feedback = nil
+	}
 	out.Feedback = append(out.Feedback, text)
 	out.Messages = append(out.Messages, text)
 }
@@ -117,10 +123,12 @@ func feedbackHeading(event Event) string {
 	return string(event) + " hook feedback:\n"
 }
 
-// addPermission keeps the strictest say about a tool call; among equals the
-// first one's reason. won says that it is v's from now on.
-func (out *Outcome) addPermission(v *verdict) (won bool) {
-	if rank(v.permission.Decision) <= rank(out.Permission.Decision) {
+// addPermission keeps the strictest say about a tool call; among equals that of the
+// hook that finished last, as recorded, and of a PermissionRequest's hooks the first
+// one's. won says that it is v's from now on.
+func (out *Outcome) addPermission(known *traits, v *verdict) (won bool) {
+	now, before := rank(v.permission.Decision), rank(out.Permission.Decision)
+	if now < before || now == before && (now == 0 || known.event == PermissionRequest) {
 		return false
 	}
 	out.Permission = v.permission

@@ -11,6 +11,13 @@ func refusal(how effect, command, text string) verdict {
 	return verdict{Result: Result{Command: command, Outcome: Blocking, Feedback: text}, refused: how}
 }
 
+// denial is a verdict that denies a tool call.
+func denial(command, text string) verdict {
+	v := refusal(toTool, command, text)
+	v.permission = Permission{Decision: "deny", Reason: text}
+	return v
+}
+
 // TestMerge: what hooks decided one by one becomes one outcome. The verdicts
 // stand in the order in which the hooks finished.
 func TestMerge(t *testing.T) {
@@ -66,9 +73,17 @@ func TestMerge(t *testing.T) {
 			{permission: Permission{"defer", "c"}},
 			{permission: Permission{"ask", "d"}}}, Outcome{Decision: Pass, Permission: Permission{"defer",
 			"c"}}},
-		{"the first reason among equals", PreToolUse, []verdict{{permission: Permission{"ask", "1"}},
-			{permission: Permission{"ask", "2"}}}, Outcome{Decision: Pass, Permission: Permission{"ask",
-			"1"}}},
+		{"the last reason among equals", PreToolUse, []verdict{{permission: Permission{"ask", "1"}},
+			{permission: Permission{"ask", "2"}}, {permission: Permission{"allow", "3"}}}, Outcome{Decision: Pass,
+			Permission: Permission{"ask", "2"}}},
+		{"the first answer to a request", PermissionRequest, []verdict{{permission: Permission{"deny", "1"}},
+			{permission: Permission{"deny", "2"}}}, Outcome{Decision: Pass, Permission: Permission{"deny", "1"}}},
+		{"two deny a call: the last reason alone", PreToolUse, []verdict{denial("c1", "r1"), context, denial("c2", "r2"), {}},
+			Outcome{
+				Decision: Block, Permission: Permission{"deny", "r2"}, Feedback: []string{"PreToolUse hook error: r2"},
+				AdditionalContext: []string{"<system-reminder>\nPreToolUse hook additional context: ctx\n</system-reminder>"},
+				Messages: []string{"<system-reminder>\nPreToolUse hook additional context: ctx\n</system-reminder>",
+					"PreToolUse hook error: r2"}}},
 		{"the last input", PreToolUse, []verdict{{input: json.RawMessage(`{"a":1}`)}, {},
 			{input: json.RawMessage(`{"a":2}`)}},
 			Outcome{Decision: Pass, UpdatedInput: json.RawMessage(`{"a":2}`)}},

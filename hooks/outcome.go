@@ -82,8 +82,9 @@ type Outcome struct {
 	// Awaits is whose answer a Decision Await waits for, for people.
 	Awaits string
 	// Feedback is what the model is to see, one text per blocking hook, each
-	// complete with its heading ("Stop hook feedback:\n…"). With a Decision Await it
-	// says what is waited for.
+	// complete with its heading ("Stop hook feedback:\n…"); of a tool call that is
+	// denied, the text of the hook that finished last alone. With a Decision Await
+	// it says what is waited for.
 	Feedback []string
 	// Messages is everything that the model is to see of this event, in the order
 	// in which the hooks finished: Feedback and AdditionalContext, and the
