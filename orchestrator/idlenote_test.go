@@ -107,12 +107,12 @@ func TestFailureIsToldAtOnce(t *testing.T) {
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: one, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps:
-  - {say: Go., when: Ship it}
   - when: '"idleReason":"failed","failureReason":"[^"]*invalid_request'
     call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: Go., when: Ship it}
   - {say: I did it myself., times: -1}
 `,
-		"dev.yaml": `steps: [{error: {type: invalid_request}, times: -1}]`,
+		"dev.yaml": `steps: [{error: {type: invalid_request}}, {say: Fine., times: -1}]`,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 }

@@ -63,6 +63,7 @@ type journal struct {
 	seq       atomic.Uint64   // of the last line; others may read it
 	outbox    uint64          // last event of the store that has a line, and all before it have
 	told      map[uint64]bool // events behind it that had their lines when the journal was opened
+	reached   uint64          // the last event of the look that left out told
 	settled   uint64          // last event of the store that has left the outbox
 	turns     map[string]int
 	failing   bool      // the last write has failed, and is tried again
@@ -286,7 +287,7 @@ func (j *journal) put(stored []tasks.Event, entries []entry) {
 		return
 	}
 	if len(stored) > 0 {
-		j.outbox = stored[len(stored)-1].ID
+		j.outbox = max(stored[len(stored)-1].ID, j.reached)
 	}
 	j.tellViews(stored, lines)
 }
@@ -348,16 +349,20 @@ func (j *journal) fetch() []tasks.Event {
 	}
 }
 
-// untold leaves out the events that had their lines when the journal was opened.
+// untold leaves out the events that had their lines when the journal was opened. All of
+// them are in the first whole look at the outbox.
 func (j *journal) untold(all []tasks.Event) []tasks.Event {
 	if len(j.told) == 0 || len(all) == 0 {
 		return all
 	}
 	last := all[len(all)-1].ID
 	news := slices.DeleteFunc(all, func(e tasks.Event) bool { return j.told[e.ID] })
+	j.told = nil
 	if len(news) == 0 {
-		j.outbox, j.told = last, nil
+		j.outbox = last
 		j.settleSoon()
+	} else {
+		j.reached = last
 	}
 	return news
 }
