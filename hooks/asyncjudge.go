@@ -70,7 +70,7 @@ func (v *verdict) hear(event Event, stdout string, byLine bool) {
 		return
 	}
 	if text := rawText(specific["additionalContext"]); strings.TrimSpace(text) != "" {
-		v.contexts = []note{{"additional context", text}}
+		v.contexts = []note{{additionalContext, text}}
 	}
 }
 
@@ -110,7 +110,7 @@ func (e *errand) background(known *traits, name string, v *verdict) *Background 
 		b.Messages = append(b.Messages, reminder(fmt.Sprintf("%s hook system message: %s", name, v.message)))
 	}
 	for _, n := range v.contexts {
-		b.Messages = append(b.Messages, reminder(fmt.Sprintf("%s hook %s: %s", name, n.label, n.text)))
+		b.Messages = append(b.Messages, n.shown(known, name))
 	}
 	return b
 }

@@ -75,7 +75,7 @@ func (out *Outcome) addTexts(known *traits, name string, v *verdict) {
 		out.addRefusal(known, name, v)
 	}
 	for _, n := range v.contexts {
-		text := reminder(fmt.Sprintf("%s hook %s: %s", name, n.label, n.text))
+		text := n.shown(known, name)
 		out.AdditionalContext = append(out.AdditionalContext, text)
 		out.Messages = append(out.Messages, text)
 	}

@@ -25,7 +25,7 @@ func TestMerge(t *testing.T) {
 	byJSON.byAnswer = true
 	halt := verdict{Result: Result{Outcome: Success}, halt: true, stop: "enough"}
 	halt2 := verdict{halt: true, stop: "later"}
-	context := verdict{contexts: []note{{"additional context", "ctx"}}}
+	context := verdict{contexts: []note{{additionalContext, "ctx"}}}
 	tests := []struct {
 		name     string
 		event    Event

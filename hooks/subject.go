@@ -92,11 +92,14 @@ func (in Input) member() (team, member string) {
 }
 
 // hookName is how texts for the model call a hook of this event: tool events
-// name their tool.
+// name their tool, and SessionStart names its source.
 func (in Input) hookName() string {
 	event := in.Payload.Event()
 	if use, ok := in.toolUse(); ok && use.name != "" {
 		return string(event) + ":" + use.name
+	}
+	if source := in.subject(); event == SessionStart && source != "" {
+		return string(event) + ":" + source
 	}
 	return string(event)
 }

@@ -44,8 +44,23 @@ type verdict struct {
 
 // note is a text for the model before it is wrapped: plain stdout or context.
 type note struct {
-	label string // "success" or "additional context"
+	label string // plainStdout or additionalContext
 	text  string
+}
+
+// What labels a note.
+const (
+	plainStdout       = "success"
+	additionalContext = "additional context"
+)
+
+// shown is the note as the model reads it. name is that of the hook; beside
+// SessionStart's additional context recorded hosts leave the source out.
+func (n note) shown(known *traits, name string) string {
+	if known.event == SessionStart && n.label == additionalContext {
+		name = string(SessionStart)
+	}
+	return reminder(fmt.Sprintf("%s hook %s: %s", name, n.label, n.text))
 }
 
 // warn adds to what a person should know.
@@ -104,7 +119,7 @@ func judgeEnd(known *traits, h *Handler, found finding) verdict {
 		v.fail(known, h, found, NonBlockingError,
 			fmt.Sprintf("Failed with non-blocking status code %d: %s", found.code, firstLine(found.stderr)))
 	case known.plain && found.answer.plain != "":
-		v.contexts = append(v.contexts, note{"success", found.answer.plain})
+		v.contexts = append(v.contexts, note{plainStdout, found.answer.plain})
 	}
 	return v
 }
@@ -265,7 +280,7 @@ func (v *verdict) applySpecific(known *traits, f *fields) {
 			v.warn("%s takes no hookSpecificOutput.%s", known.event, preview(name, 40))
 		case name == "additionalContext":
 			if text := rawText(raw); strings.TrimSpace(text) != "" {
-				v.contexts = append(v.contexts, note{"additional context", text})
+				v.contexts = append(v.contexts, note{additionalContext, text})
 			}
 		case name == "permissionDecision" || name == "permissionDecisionReason":
 		case name == "updatedInput":
