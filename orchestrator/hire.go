@@ -117,9 +117,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 		return err
 	}
 	c.settings = settings
-	for _, text := range changed {
-		o.repairs = append(o.repairs, text)
-	}
+	o.repairs = append(o.repairs, changed...)
 	runner, err := o.hookRunner(c)
 	if err != nil {
 		return err
