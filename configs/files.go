@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks"
 )
 
 // path resolves a path of the spec and reports a file that is not there. It
@@ -114,6 +116,13 @@ func (r *resolver) pluginFolder(v value[string]) string {
 		r.fail(v.at.at, "the plugin %s is a file; name its folder", quote(v.v))
 	}
 	return dir
+}
+
+// refused reports what keeps a file of hooks that the spec names from being used.
+func (r *resolver) refused(v value[string], warnings []error) {
+	for _, err := range hooks.Refused(warnings) {
+		r.fail(v.at.at, "%v", err)
+	}
 }
 
 // sentence makes an error's text one of ours: no package name before it.

@@ -185,6 +185,8 @@ func HookFileFault(path string, data []byte) string {
 		return warnings[0].Error()
 	case len(file.Permissions.Unreadable) > 0:
 		return file.Permissions.Unreadable[0]
+	case len(hooks.Refused(warnings)) > 0:
+		return hooks.Refused(warnings)[0].Error()
 	}
 	return ""
 }

@@ -75,6 +75,10 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 			return Managed{}, warnings, fmt.Errorf("%w: %s; ask whoever looks after this machine", ErrManaged,
 				strings.Join(file.Permissions.Unreadable, "; "))
 		}
+		if refused := hooks.Refused(errs); len(refused) > 0 {
+			return Managed{}, warnings, fmt.Errorf("%w: %w; ask whoever looks after this machine", ErrManaged,
+				errors.Join(refused...))
+		}
 		warnings = append(warnings, errs...)
 		m.Sources = append(m.Sources, hooks.Source{Name: path, Settings: file.Hooks, Managed: true,
 			Restrictions: file.Restrictions})

@@ -55,10 +55,16 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Hooks = r.hooks(&s.hooks)
 	t.Gates = r.gates(&s.gates)
 	for _, path := range s.settings.items {
-		t.Settings = append(t.Settings, r.path(path, "settings file"))
+		file := r.path(path, "settings file")
+		_, warnings := ReadSettings(file)
+		r.refused(path, warnings)
+		t.Settings = append(t.Settings, file)
 	}
 	for _, path := range s.plugins.items {
-		t.Plugins = append(t.Plugins, r.pluginFolder(path))
+		dir := r.pluginFolder(path)
+		_, warnings := ReadPlugin(dir, nil)
+		r.refused(path, warnings)
+		t.Plugins = append(t.Plugins, dir)
 	}
 	r.teamwork(t, s)
 	return t

@@ -47,6 +47,7 @@ func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
 type launched struct {
 	*run
 	gate           bool
+	dialect        Dialect
 	out            *outputs
 	outEnd, errEnd tail // kept of gates
 	running        *running
@@ -59,7 +60,7 @@ type launched struct {
 // not been started.
 func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration)) *launched {
 	h = r.located(h)
-	c := &launched{run: r, gate: h.Gate, release: func() {}}
+	c := &launched{run: r, gate: h.Gate, dialect: h.Dialect, release: func() {}}
 	c.out = &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
 		stderr: capture{limit: r.opts.OutputCap}}
 	if depth := r.depth + r.around; depth >= maxDepth {
@@ -76,6 +77,10 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 		return c
 	}
 	process := c.process(h, args, dir)
+	if process.Stdin, err = h.Dialect.input(c.wire, c.opts.Now); err != nil {
+		c.fault = fmt.Sprintf("the hook's input cannot be translated for %s: %v", h.Dialect.Program, err)
+		return c
+	}
 	if h.Gate && r.opts.GateEnv != nil {
 		more, err := r.opts.GateEnv()
 		if err != nil {
@@ -97,7 +102,7 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 // is over.
 func (c *launched) process(h *armed, args []string, dir string) Process {
 	marker := markerName + "=" + uuid.NewString()
-	p := Process{Args: args, Dir: dir, Env: c.handlerEnv(h, marker), Stdin: c.wire,
+	p := Process{Args: args, Dir: dir, Env: c.handlerEnv(h, marker),
 		Stdout: &c.out.stdout, Stderr: &c.out.stderr, Grace: c.opts.Grace, Marker: marker,
 		MaxProcesses: c.opts.MaxProcesses}
 	if c.opts.Crowded != nil {
@@ -126,9 +131,10 @@ func (c *launched) wait(ctx context.Context) (finding, *outputs) {
 		found.timedOut = true
 		return found, c.out
 	}
-	found.code = exit.Code
 	found.stderr = c.out.stderr.text(c.opts.OutputCap)
-	found.answer = readAnswer(c.known.event, c.out.stdout.text(answerCap), c.out.stdout.dropped > 0)
+	stdout, code := c.dialect.answer(c.known.event, c.wire, c.out.stdout.text(answerCap), exit.Code)
+	found.code = code
+	found.answer = readAnswer(c.known.event, stdout, c.out.stdout.dropped > 0)
 	if exit.Signal != "" && c.gate {
 		found.fault = "ended by a signal: " + exit.Signal
 	}

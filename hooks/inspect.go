@@ -78,7 +78,7 @@ type inspection struct {
 // source looks at a layer's hooks of one event.
 func (i *inspection) source(known *traits, source *Source) {
 	for g, group := range source.Settings[known.event] {
-		m, err := newMatcher(known, group.Matcher)
+		m, err := group.matcher(known)
 		for h, handler := range group.Hooks {
 			c := Configured{Event: known.event, Matcher: group.Matcher, Group: g, Hook: h, Handler: handler,
 				Source: *source, Label: labelOf(&handler)}

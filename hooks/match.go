@@ -18,6 +18,24 @@ type matcher struct {
 	all   bool
 	exact []string
 	regex *regexp2.Regexp
+	// dialect says what the tools are called where the group was written.
+	dialect Dialect
+}
+
+// matcher reads the group's matcher, in the dialect of its hooks.
+func (g *Group) matcher(known *traits) (*matcher, error) {
+	m, err := newMatcher(known, g.Matcher)
+	if err != nil || len(g.Hooks) == 0 || !known.aboutTool() {
+		return m, err
+	}
+	m.dialect = g.Hooks[0].Dialect
+	if p := m.dialect.Program; m.regex != nil && (p == Copilot || p == CopilotSnake) {
+		// Copilot's expressions are about whole names.
+		if whole, err := newMatcher(known, "^(?:"+g.Matcher+")$"); err == nil {
+			m.regex = whole.regex
+		}
+	}
+	return m, m.dialect.checkMatcher(m, g.Matcher)
 }
 
 // newMatcher reads a matcher of an event's group. Events without a subject
@@ -82,16 +100,24 @@ func (m *matcher) matches(subject string) (yes bool, doubt string) {
 	case m.all:
 		return true, ""
 	case m.regex == nil:
-		return slices.Contains(m.exact, subject) || slices.Contains(m.exact, formerName(subject)), ""
+		others := append(m.dialect.Program.toolNames(subject), formerNames(subject)...)
+		return slices.Contains(m.exact, subject) ||
+			slices.ContainsFunc(others, func(name string) bool { return slices.Contains(m.exact, name) }), ""
 	}
-	yes, err := search(m.regex, subject)
-	if err == nil && !yes && formerName(subject) != "" {
-		yes, err = search(m.regex, formerName(subject))
+	names, only := m.dialect.also(subject, m.regex.String())
+	if !only {
+		names = append([]string{subject}, names...)
 	}
-	if err != nil {
-		return true, fmt.Sprintf("matcher %q could not be decided: the hook ran", preview(m.regex.String(), 80))
+	for _, name := range names {
+		found, err := search(m.regex, name)
+		if err != nil {
+			return true, fmt.Sprintf("matcher %q could not be decided: the hook ran", preview(m.regex.String(), 80))
+		}
+		if found {
+			return true, ""
+		}
 	}
-	return yes, ""
+	return false, ""
 }
 
 // search searches under the engine's time limit. A panic in the engine is a
@@ -103,15 +129,6 @@ func search(regex *regexp2.Regexp, subject string) (found bool, err error) {
 		}
 	}()
 	return regex.MatchString(subject)
-}
-
-// formerName is what a tool was called before, so that old matchers go on
-// working; "" if it always had its name.
-func formerName(tool string) string {
-	if tool == "Agent" {
-		return "Task"
-	}
-	return ""
 }
 
 // armed is a handler ready to run.
@@ -150,7 +167,7 @@ func (r *Runner) arm(source *Source) {
 	for event, groups := range source.Settings {
 		known := traitsOf(event)
 		for _, group := range groups {
-			m, err := newMatcher(known, group.Matcher)
+			m, err := group.matcher(known)
 			if err != nil {
 				r.flaws[event] = append(r.flaws[event], fmt.Sprintf("%s: %v: its hooks never run",
 					source.Name, err))
@@ -173,7 +190,7 @@ func (r *Runner) arm(source *Source) {
 func (r *Runner) armOne(known *traits, source *Source, m *matcher, h Handler) *armed {
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
 	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label, strings.Join(h.Args, "\x01"), h.If,
-		fmt.Sprint(h.Args != nil, h.Gate), h.placeKey()}, "\x00")
+		fmt.Sprint(h.Args != nil, h.Gate), h.placeKey(), string(h.Dialect.Program)}, "\x00")
 	a.closed = r.opts.FailClosed
 	switch h.Type {
 	case "http":

@@ -86,6 +86,8 @@ type Handler struct {
 	MayAct bool `json:"-" yaml:"-"`
 	// Policy is the name of a policy that ships with covey; only gates have it.
 	Policy string `json:"-" yaml:"-"`
+	// Dialect is set for a hook of another agent program's file.
+	Dialect Dialect `json:"-" yaml:"-"`
 	// Approver is who must approve: a member's name, or person. Only gates have it,
 	// and Policy is then approve: and the name.
 	Approver string `json:"-" yaml:"-"`

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,6 +39,20 @@ type Flaw struct {
 	Line int    // in the file; 0: not known
 	Path string // in the file, like hooks.Stop[0].hooks[1].timeout; empty: the file itself
 	Text string // what is wrong, and what comes of it
+	// Refused says that the file must not be used at all: a hook of another program
+	// cannot be translated, and would let everything pass in silence.
+	Refused bool
+}
+
+// Refused picks the flaws for which a file must not be used.
+func Refused(warnings []error) []error {
+	var refused []error
+	for _, w := range warnings {
+		if f := (*Flaw)(nil); errors.As(w, &f) && f.Refused {
+			refused = append(refused, w)
+		}
+	}
+	return refused
 }
 
 // Error is the flaw with its place.
@@ -103,6 +118,12 @@ func (r *settingsReader) warn(path, format string, args ...any) {
 	r.warnings = append(r.warnings, &Flaw{File: r.name, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
+// refuse notes why the file must not be used.
+func (r *settingsReader) refuse(path, format string, args ...any) {
+	r.warnings = append(r.warnings, &Flaw{File: r.name, Line: lineOf(r.data, path), Path: path,
+		Text: fmt.Sprintf(format, args...), Refused: true})
+}
+
 // into decodes one value. It reports whether that worked.
 func (r *settingsReader) into(path string, raw json.RawMessage, target any) bool {
 	if jsonKind(raw) != "null" && json.Unmarshal(raw, target) == nil {
@@ -139,6 +160,10 @@ func (r *settingsReader) hooks(into Settings, raw json.RawMessage) {
 	for _, f := range events {
 		path, event := "hooks."+f.Name, eventOf(f.Name)
 		if problems := checkEvent(event); len(problems) > 0 {
+			if programOf(r.name, f.Name, false, nil) == Copilot {
+				r.refuse(path, "covey has no event that is %s of %s: delete its hooks", f.Name, Copilot)
+				continue
+			}
 			r.warn(path, "%s; its hooks are left out", problems[0].Text)
 			continue
 		}
@@ -147,49 +172,60 @@ func (r *settingsReader) hooks(into Settings, raw json.RawMessage) {
 			continue
 		}
 		for i, raw := range groups {
-			if group, ok := r.group(event, fmt.Sprintf("%s[%d]", path, i), raw); ok {
+			if group, ok := r.group(event, f.Name, fmt.Sprintf("%s[%d]", path, i), raw); ok {
 				into[event] = append(into[event], group)
 			}
 		}
 	}
 }
 
-// group reads one group; ok is false if nothing of it can run.
-func (r *settingsReader) group(event Event, path string, raw json.RawMessage) (group Group, ok bool) {
+// group reads one group, of an event that the file calls written; ok is false if
+// nothing of it can run.
+func (r *settingsReader) group(event Event, written, path string, raw json.RawMessage) (group Group, ok bool) {
 	fields, err := objectFields(raw)
 	if err != nil {
 		r.warn(path, "want an object with hooks, got %s: it is left out", preview(string(raw), 40))
 		return group, false
 	}
-	if bareHandler(fields) {
-		h, ok := r.handler(event, path, raw)
-		return Group{Hooks: []Handler{h}}, ok
-	}
+	bare := bareHandler(fields)
+	program := programOf(r.name, written, bare, fields)
+	at := func(i int) string { return fmt.Sprintf("%s.hooks[%d]", path, i) }
 	var handlers []json.RawMessage
 	for _, f := range fields {
-		switch f.Name {
-		case "matcher":
+		switch {
+		case f.Name == "matcher" && !(bare && program == VSCode): // which reads over it
 			if !r.into(path+".matcher", f.Value, &group.Matcher) {
 				return group, false // without it the hooks would run on everything
 			}
-		case "hooks":
+		case f.Name == "hooks" && !bare:
 			r.into(path+".hooks", f.Value, &handlers)
 		}
 	}
-	if _, err := newMatcher(traitsOf(event), group.Matcher); err != nil {
+	if bare {
+		handlers, at = []json.RawMessage{withoutMatcher(raw, program)}, func(int) string { return path }
+	}
+	m, err := newMatcher(traitsOf(event), group.Matcher)
+	if err != nil {
 		r.warn(path+".matcher", "%v: the group is left out", err)
 		return group, false
 	}
+	if program == "" && traitsOf(event).aboutTool() && namesVSCode(m.exact) {
+		program = VSCode
+	}
 	for i, raw := range handlers {
-		if h, ok := r.handler(event, fmt.Sprintf("%s.hooks[%d]", path, i), raw); ok {
+		if h, ok := r.handler(event, at(i), raw, Dialect{program, m.exact}); ok {
 			group.Hooks = append(group.Hooks, h)
 		}
+	}
+	if _, err := group.matcher(traitsOf(event)); err != nil {
+		r.refuse(path+".matcher", "%v", err)
+		return group, false
 	}
 	return group, len(group.Hooks) > 0
 }
 
 // handler reads one handler; ok is false if it cannot run as it is written.
-func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) (h Handler, ok bool) {
+func (r *settingsReader) handler(event Event, path string, raw json.RawMessage, d Dialect) (h Handler, ok bool) {
 	fields, err := objectFields(raw)
 	if err != nil {
 		r.warn(path, "want an object with a type, got %s: it is left out", preview(string(raw), 40))
@@ -213,6 +249,10 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage) 
 		return h, false
 	}
 	if !other.settle(r, path, &h) {
+		return h, false
+	}
+	if err := h.translate(d); err != nil {
+		r.refuse(path, "%v", err)
 		return h, false
 	}
 	for _, problem := range checkHandler(traitsOf(event), h, Problem{Event: event}) {

@@ -24,6 +24,8 @@ func eventOf(name string) Event {
 		return UserPromptSubmit
 	case "agentStop":
 		return Stop
+	case "errorOccurred":
+		return StopFailure
 	}
 	if event := Event(name); event.Known() || name == "" {
 		return event

@@ -11,18 +11,23 @@ import (
 func TestOtherHosts(t *testing.T) {
 	want := Settings{
 		PreToolUse: {{Matcher: "Bash", Hooks: []Handler{{Type: "command", Command: "guard", Timeout: 5}}}},
-		Stop:       {{Hooks: []Handler{{Type: "command", Command: "done"}}}},
+		Stop:       {{Hooks: []Handler{{Type: "command", Command: "done", Timeout: 600}}}},
 	}
 	for name, text := range map[string]string{
 		"claude.json": `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "guard",
-			"timeout": 5}]}], "Stop": [{"hooks": [{"type": "command", "command": "done"}]}]}}`,
+			"timeout": 5}]}], "Stop": [{"hooks": [{"type": "command", "command": "done", "timeout": 600}]}]}}`,
 		"codex.toml": "model = \"x\"\npermissions = 3\n[hooks.state.\"a\"]\nhash = \"b\"\n[[hooks.PreToolUse]]\nmatcher = \"Bash\"\n" +
 			"[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"guard\"\ncommand_windows = \"guard.exe\"\n" +
-			"timeout = 5\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"done\"\n",
+			"timeout = 5\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"done\"\ntimeout = 600\n",
 		"copilot.json": `{"version": 1, "hooks": {"preToolUse": [{"matcher": "Bash", "hooks": [{"type": "command",
-			"command": "guard", "timeoutSec": 5}]}], "agentStop": [{"type": "command", "command": "done"}]}}`,
+			"command": "guard", "timeoutSec": 5}]}], "agentStop": [{"type": "command", "command": "done", "timeout": 600}]}}`,
 	} {
 		file, warnings := ParseSettings(name, []byte(text))
+		for _, groups := range file.Hooks {
+			for i := range groups {
+				groups[i].Hooks[0].Dialect = Dialect{} // TestWire is about it
+			}
+		}
 		if len(warnings) != 0 || !reflect.DeepEqual(file.Hooks, want) {
 			t.Errorf("%s: %+v, %v", name, file.Hooks, warnings)
 		}

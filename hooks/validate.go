@@ -90,7 +90,7 @@ func checkEvent(event Event) []Problem {
 // checkGroup says what is wrong with a group itself.
 func checkGroup(known *traits, group Group, at Problem) []Problem {
 	var problems []Problem
-	if _, err := newMatcher(known, group.Matcher); err != nil {
+	if _, err := group.matcher(known); err != nil {
 		at.Field, at.Text = "matcher", err.Error()
 		problems = append(problems, at)
 	}

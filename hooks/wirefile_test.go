@@ -8,8 +8,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 )
@@ -82,6 +84,27 @@ func TestWire(t *testing.T) {
 	}
 }
 
+// wireSettings are the hooks of an archive: settings.json holds the section alone, any
+// other file of hooks, such as .github/hooks/guard.json, is one of another program.
+func wireSettings(t *testing.T, archive *txtar.Archive) Settings {
+	for _, f := range archive.Files {
+		if !strings.Contains(f.Name, "/") {
+			continue
+		}
+		file, warnings := ParseSettings(f.Name, f.Data)
+		if len(warnings) > 0 {
+			t.Fatal(warnings)
+		}
+		return file.Hooks
+	}
+	var settings Settings
+	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "settings.json" })
+	if err := json.Unmarshal(archive.Files[i].Data, &settings); err != nil {
+		t.Fatal(err)
+	}
+	return settings
+}
+
 // checkWire runs one archive, or with -update rewrites it.
 func checkWire(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
@@ -92,10 +115,7 @@ func checkWire(t *testing.T, file string) {
 	for _, f := range archive.Files {
 		parts[f.Name] = f.Data
 	}
-	var settings Settings
-	if err := json.Unmarshal(parts["settings.json"], &settings); err != nil {
-		t.Fatal(err)
-	}
+	settings := wireSettings(t, archive)
 	event := Event(strings.TrimSpace(string(parts["event"])))
 	in, err := ParseInput(event, parts["input.json"], Common{SessionID: "5e551011", TranscriptPath: "/t/s.jsonl", Cwd: "/",
 		PromptID: "9a0", PermissionMode: "acceptEdits"})
@@ -103,7 +123,8 @@ func checkWire(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	b := newBench(t)
-	out, err := b.runner(t, settings).Run(t.Context(), in, nil)
+	noon := func() time.Time { return time.Date(2026, 2, 9, 12, 0, 0, 0, time.UTC) }
+	out, err := b.runnerWith(t, Options{Now: noon}, Source{Name: "test", Settings: settings}).Run(t.Context(), in, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,10 @@ func layersOf(team *configs.Team, read configs.ReadFile) (layers, error) {
 		return l, fmt.Errorf("permissions that nobody can read may forbid anything, so the team does not start:\n%s",
 			strings.Join(bad, "\n"))
 	}
+	if refused := hooks.Refused(given.Warnings); len(refused) > 0 {
+		return l, fmt.Errorf("hooks that cannot be translated would let everything pass, so the team does not start:\n%w",
+			errors.Join(refused...))
+	}
 	return l, nil
 }
 

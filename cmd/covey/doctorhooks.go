@@ -216,6 +216,9 @@ func (x *hookExam) warning(warning error) {
 	}
 	out := finding{Check: "hooks", Verdict: isFail, Place: x.at(f.File, x.index(f.File).at(f.Path)),
 		Text: strings.TrimPrefix(f.Path+": "+f.Text, ": "), WayOut: "correct it; until then it does not count"}
+	if f.Refused {
+		out.WayOut = "correct it; until then nothing runs with this file"
+	}
 	if key := f.Path[strings.LastIndex(f.Path, ".")+1:]; strings.Contains(f.Text, "the field is not known") {
 		out.Verdict, out.WayOut = isWarn, "delete it, if no other program reads it"
 		if near := hooks.NearestOf(key, hooks.HandlerFields()); near != "" {

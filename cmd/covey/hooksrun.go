@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"os"
@@ -78,6 +79,9 @@ func (c *cli) fire(ctx context.Context, event hooks.Event, f hookRunFlags) error
 	set, err := c.hookSet(f.hookFlags)
 	if err != nil {
 		return err
+	}
+	if refused := hooks.Refused(set.warnings); len(refused) > 0 {
+		return usagef("%v", errors.Join(refused...))
 	}
 	c.warnAll(set.warnings)
 	raw, err := c.hookInput(f.input)

@@ -1,0 +1,106 @@
+package hooks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRefused: what covey cannot translate makes the file one that must not be used,
+// and says where; what it can makes none.
+func TestRefused(t *testing.T) {
+	hook := `{"type": "command", "bash": "guard"}`
+	for _, c := range []struct{ file, text, want string }{
+		{"f.json", `{"preToolUse": [` + hook + `]}`, ""},
+		{"f.json", `{"preToolUse": [{"type": "command", "bash": "guard", "matcher": "bash|edit"}]}`, ""},
+		{"f.json", `{"preToolUse": [{"matcher": "Bash", "hooks": [` + hook + `]}]}`, ""},
+		{"f.json", `{"preToolUse": [{"matcher": "github-push|mcp__a__b", "hooks": [` + hook + `]}]}`, ""},
+		{"f.json", `{"preToolUse": [{"matcher": "(?!bash).*", "hooks": [` + hook + `]}]}`, ""},
+		{"f.json", `{"preToolUse": [{"matcher": "bash|report_intent", "hooks": [` + hook + `]}]}`,
+			"f.json:1: hooks.preToolUse[0].matcher: the matcher names report_intent, and covey has no tool that Copilot calls so"},
+		{"f.json", `{"preToolUse": [{"matcher": "report.*", "hooks": [` + hook + `]}]}`, `fits no tool of Copilot`},
+		{"f.json", `{"preToolUse": [{"matcher": "ba", "hooks": [` + hook + `]}]}`, `names ba,`},
+		{"f.json", `{"preToolUse": [{"matcher": "b.", "hooks": [` + hook + `]}]}`, `"b." fits no tool`}, // whole names
+		{"f.json", `{"preToolUse": [{"type": "http", "url": "http://localhost:1"}]}`, "hooks.preToolUse[0]: covey translates only commands"},
+		{"f.json", `{"sessionStart": [{"type": "prompt", "prompt": "hi"}]}`, "covey translates only commands"},
+		{"f.json", `{"modelCalled": [` + hook + `]}`, "hooks.modelCalled: covey has no event that is modelCalled of Copilot"},
+		{"f.json", `{"errorOccurred": [` + hook + `]}`, ""},
+		{"f.json", `{"PreToolUse": [{"matcher": "editFiles|nothing", "hooks": [` + hook + `]}]}`, "names nothing,"},
+		{"f.json", `{"PreToolUse": [{"matcher": "nothing", "hooks": [{"type": "command", "command": "x"}]}]}`, ""},
+		{".codex/hooks.json", `{"PreToolUse": [{"matcher": "update_plan", "hooks": [{"type": "command", "command": "x"}]}]}`, ""},
+	} {
+		_, warnings := ParseSettings(c.file, []byte(`{"version": 1, "hooks": `+c.text+`}`))
+		refused := Refused(warnings)
+		switch {
+		case c.want == "" && len(warnings) > 0, c.want != "" && len(refused) != 1:
+			t.Errorf("%s: %v", c.text, warnings)
+		case c.want != "" && !strings.Contains(refused[0].Error(), c.want):
+			t.Errorf("%s: %v, want %s", c.text, refused[0], c.want)
+		}
+	}
+}
+
+// TestDialectMatchers: a group listens to what its program would call the tool.
+func TestDialectMatchers(t *testing.T) {
+	for _, c := range []struct {
+		program Program
+		matcher string
+		yes, no []string
+	}{
+		{"", "apply_patch", []string{"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}, []string{"Bash", "Read"}},
+		{"", "^apply_patch$", []string{"Edit", "Write"}, []string{"Bash"}},
+		{"", "^(?!Edit$).*", []string{"Bash", "Write"}, []string{"Edit"}},
+		{"", "Edit", []string{"Edit"}, []string{"Write"}},
+		{"", "Task", []string{"Agent"}, []string{"Bash"}},
+		{Codex, "Edit", []string{"Edit", "Write"}, []string{"Bash"}},
+		{Copilot, "bash|edit", []string{"Bash", "Edit", "MultiEdit"}, []string{"Write", "Read"}},
+		{Copilot, "Bash", []string{"Bash"}, []string{"Edit"}},
+		{Copilot, "(?!bash).*", []string{"Edit", "mcp__a__b"}, []string{"Bash"}},
+		{Copilot, "git-.*", []string{"mcp__git__push"}, []string{"Bash"}},
+		{Copilot, "e.*t", []string{"Edit"}, []string{"Write", "Agent"}},
+		{VSCode, "editFiles|runCommands", []string{"Edit", "Write", "Bash"}, []string{"Read"}},
+		{VSCode, "^create", []string{"Write"}, []string{"Edit"}},
+	} {
+		group := Group{Matcher: c.matcher, Hooks: []Handler{{Dialect: Dialect{Program: c.program}}}}
+		listens := func(tool string) bool { return group.Listens(PreToolUse, tool) }
+		if i := slices.IndexFunc(c.yes, func(tool string) bool { return !listens(tool) }); i >= 0 {
+			t.Errorf("%s %q does not listen to %s", c.program, c.matcher, c.yes[i])
+		}
+		if i := slices.IndexFunc(c.no, listens); i >= 0 {
+			t.Errorf("%s %q listens to %s", c.program, c.matcher, c.no[i])
+		}
+	}
+}
+
+// TestDialectAnswers: of two decisions in one answer the stricter counts, and what is
+// no answer stays what it is.
+func TestDialectAnswers(t *testing.T) {
+	for _, c := range []struct {
+		program            Program
+		event              Event
+		given, stdout, out string
+	}{
+		{Copilot, PreToolUse, `{}`, `{"permissionDecision":"allow","hookSpecificOutput":{"hookEventName":"preToolUse","permissionDecision":"deny"}}`,
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}}`},
+		{Copilot, PreToolUse, `{}`, `{"permissionDecision":"deny","hookSpecificOutput":{"permissionDecision":"allow"}}`,
+			`{"hookSpecificOutput":{"permissionDecision":"deny","hookEventName":"PreToolUse"}}`},
+		{Copilot, PreToolUse, `{}`, `{"permissionDecision":"no"}`, `{"hookSpecificOutput":{"permissionDecision":"no","hookEventName":"PreToolUse"}}`},
+		{Copilot, PreToolUse, `{}`, `{"permissionDecision":"deny"`, `{"permissionDecision":"deny"`},
+		{Copilot, PreToolUse, `{}`, "", ""},
+		{Copilot, SessionStart, `{}`, "hello", ""},
+		{VSCode, SessionStart, `{}`, "hello", "hello"},
+		{VSCode, Stop, `{}`, `{"hookSpecificOutput":{"hookEventName":"Stop","decision":"allow"}}`, `{"hookSpecificOutput":{"hookEventName":"Stop"}}`},
+		{VSCode, PreToolUse, `{}`, `{"hookSpecificOutput":{"hookEventName":"PostToolUse"}}`, `{"hookSpecificOutput":{"hookEventName":"PostToolUse"}}`},
+		{Copilot, PermissionRequest, `{}`, `{"behavior":"deny","message":"m","interrupt":true}`,
+			`{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"m","interrupt":true},"hookEventName":"PermissionRequest"}}`},
+		{Copilot, PreToolUse, `{"tool_name":"Write","tool_input":{"file_path":"a"}}`, `{"modifiedArgs":"{\"path\":\"b\"}"}`,
+			`{"hookSpecificOutput":{"updatedInput":{"file_path":"b"},"hookEventName":"PreToolUse"}}`},
+		{Copilot, PreToolUse, `{"tool_name":"Write","tool_input":{"file_path":"a"}}`, `{"modifiedArgs":7}`,
+			`{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"the input that the hook wants cannot be had: ` +
+				`it is no JSON object: 7","hookEventName":"PreToolUse"}}`},
+	} {
+		if got, _ := (Dialect{Program: c.program}).answer(c.event, []byte(c.given), c.stdout, 0); got != c.out {
+			t.Errorf("%s %s %s:\n%s, want\n%s", c.program, c.event, c.stdout, got, c.out)
+		}
+	}
+}

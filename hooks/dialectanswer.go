@@ -1,0 +1,170 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// answer is what a hook of the dialect has written to its stdout and its exit code, in
+// Claude Code's words. given is the event in those. What is no JSON object stays as it
+// is.
+func (d Dialect) answer(event Event, given []byte, stdout string, code int) (string, int) {
+	if d.Program == "" {
+		return stdout, code
+	}
+	text := strings.TrimSpace(stdout)
+	top, err := objectFields([]byte(text))
+	refused := d.copilot() && event == PermissionRequest && code == 2
+	switch {
+	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || hiddenAnswer(text) != ""):
+		return stdout, code // nearly an answer, which somebody should know
+	case refused && err != nil:
+		top = nil // a no without a word
+	case err != nil && d.Program == Copilot && (event == SessionStart || event == UserPromptSubmit):
+		return "", code // Copilot's model does not get to see it
+	case err != nil:
+		return stdout, code
+	}
+	t := translation{Dialect: d, event: event, given: given, refused: refused}
+	if raw := fieldOf(top, "hookSpecificOutput"); raw != nil {
+		inner, err := objectFields(raw)
+		if err != nil {
+			return stdout, code
+		}
+		t.inner = inner
+	}
+	if refused {
+		code = 0 // Claude Code says it in the answer alone
+	}
+	return string(objectOf(t.translate(top))), code
+}
+
+// copilot reports whether the hook's program is Copilot.
+func (d Dialect) copilot() bool { return d.Program == Copilot || d.Program == CopilotSnake }
+
+// translation is an answer on its way to Claude Code's words.
+type translation struct {
+	Dialect
+	event Event
+	given []byte
+	inner []Field // of hookSpecificOutput
+	// refused says that the exit code answers a permission request with no.
+	refused bool
+}
+
+// translate gives the answer's fields.
+func (t *translation) translate(top []Field) []Field {
+	var out, request []Field
+	for _, f := range top {
+		switch {
+		case f.Name == "hookSpecificOutput":
+		case f.Name == "decision" && rawText(f.Value) == "allow": // Claude Code says nothing then
+		case f.Name == "permissionDecision":
+			t.inner = stricter(t.inner, f)
+		case f.Name == "modifiedArgs":
+			t.inner = put(t.inner, Field{"updatedInput", f.Value})
+		case f.Name == "permissionDecisionReason", f.Name == "updatedInput", f.Name == "additionalContext":
+			if fieldOf(t.inner, f.Name) == nil {
+				t.inner = append(t.inner, f)
+			}
+		case t.event == PermissionRequest && slices.Contains([]string{"behavior", "message", "interrupt"}, f.Name):
+			request = append(request, f)
+		default:
+			out = append(out, f)
+		}
+	}
+	if t.refused {
+		request = put(request, textField("behavior", "deny"))
+	}
+	if fieldOf(request, "behavior") != nil {
+		t.inner = put(t.inner, Field{"decision", objectOf(request)})
+	}
+	out = t.turnEnd(out)
+	t.input()
+	if len(t.inner) > 0 {
+		name := Event(rawText(fieldOf(t.inner, "hookEventName")))
+		if name == "" || eventOf(string(name)) == t.event {
+			t.inner = put(t.inner, textField("hookEventName", string(t.event)))
+		}
+		out = append(out, Field{"hookSpecificOutput", objectOf(t.inner)})
+	}
+	return out
+}
+
+// turnEnd takes what VS Code says of a turn's end inside of hookSpecificOutput to
+// where Claude Code says it.
+func (t *translation) turnEnd(out []Field) []Field {
+	if t.event == PermissionRequest {
+		return out
+	}
+	decision := rawText(fieldOf(t.inner, "decision"))
+	for _, name := range []string{"decision", "reason"} {
+		value := fieldOf(t.inner, name)
+		if value == nil {
+			continue
+		}
+		t.inner = slices.DeleteFunc(slices.Clone(t.inner), func(f Field) bool { return f.Name == name })
+		if decision == "block" || fieldOf(out, name) == nil && decision != "allow" {
+			out = put(out, Field{name, value})
+		}
+	}
+	return out
+}
+
+// stricter sets a permission unless what is there is stricter.
+func stricter(inner []Field, f Field) []Field {
+	order := []string{"", "allow", "ask", "deny"}
+	had, has := rawText(fieldOf(inner, f.Name)), rawText(f.Value)
+	if fieldOf(inner, f.Name) != nil && slices.Index(order, had) > slices.Index(order, has) && slices.Contains(order, has) {
+		return inner
+	}
+	return put(inner, f)
+}
+
+// input translates the input that the hook wants instead. One that cannot be had is a
+// no: the call must not be made as if the hook had agreed.
+func (t *translation) input() {
+	target := &t.inner
+	var request []Field
+	if t.event == PermissionRequest {
+		request, _ = objectFields(fieldOf(t.inner, "decision")) // of what is no object nothing is taken
+		target = &request
+	}
+	wanted := fieldOf(*target, "updatedInput")
+	if wanted == nil {
+		return
+	}
+	given, _ := objectFields(t.given) // covey's own
+	tool, had := t.call(given)
+	input, err := t.newInput(tool, had, wanted)
+	if err == nil {
+		*target = put(*target, Field{"updatedInput", input})
+	}
+	switch {
+	case t.event == PermissionRequest && err != nil:
+		request = []Field{textField("behavior", "deny"), textField("message", cannotHave(err))}
+	case err != nil:
+		t.inner = slices.DeleteFunc(slices.Clone(t.inner), func(f Field) bool { return f.Name == "updatedInput" })
+		if rawText(fieldOf(t.inner, "permissionDecision")) != "deny" {
+			t.inner = put(put(t.inner, textField("permissionDecision", "deny")),
+				textField("permissionDecisionReason", cannotHave(err)))
+		}
+	}
+	if t.event == PermissionRequest {
+		t.inner = put(t.inner, Field{"decision", objectOf(request)})
+	}
+}
+
+// cannotHave words that a hook's input cannot be had.
+func cannotHave(err error) string {
+	return fmt.Sprintf("the input that the hook wants cannot be had: %v", err)
+}
+
+// call is the tool of the event, by Claude Code's name, and its input in the
+// program's words. given is what covey sent, in Claude Code's.
+func (t *translation) call(given []Field) (tool string, input json.RawMessage) {
+	tool = rawText(fieldOf(given, "tool_name"))
+	return tool, t.toolInput(tool, fieldOf(given, "tool_input"))
+}

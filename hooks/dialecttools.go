@@ -1,0 +1,257 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// patchTool is the tool by which Codex changes files.
+const patchTool = "apply_patch"
+
+// toolWord is what another program calls a tool.
+type toolWord struct {
+	tool   string   // as Claude Code calls it
+	names  []string // as the program does; the first unless a matcher names another
+	fields []string // pairs of names of the input's fields: Claude Code's and the program's
+}
+
+// tools is the table of a program's tools. A tool that is not in it keeps its name.
+func (p Program) tools() []toolWord {
+	switch p {
+	case Copilot, CopilotSnake:
+		return copilotTools()
+	case VSCode:
+		return vscodeTools()
+	case Codex:
+		patch := []string{patchTool}
+		return []toolWord{{"Edit", append(patch, "Write"), nil}, {"Write", append(patch, "Edit"), nil},
+			{"MultiEdit", patch, nil}, {"NotebookEdit", patch, nil}}
+	}
+	return nil
+}
+
+// copilotTools are the tools of Copilot's CLI.
+func copilotTools() []toolWord {
+	return []toolWord{
+		{"Bash", []string{"bash"}, nil},
+		{"BashOutput", []string{"read_bash"}, nil},
+		{"KillShell", []string{"stop_bash"}, nil},
+		{"PowerShell", []string{"powershell"}, nil},
+		{"Read", []string{"view"}, []string{"file_path", "path"}},
+		{"NotebookRead", []string{"view"}, []string{"notebook_path", "path"}},
+		{"LS", []string{"view"}, nil},
+		{"Write", []string{"create"}, []string{"file_path", "path", "content", "file_text"}},
+		{"Edit", []string{"edit"}, []string{"file_path", "path", "old_string", "old_str", "new_string", "new_str"}},
+		{"MultiEdit", []string{"edit"}, []string{"file_path", "path"}},
+		{"NotebookEdit", []string{"edit"}, []string{"notebook_path", "path", "new_source", "new_str"}},
+		{"Glob", []string{"glob"}, nil},
+		{"Grep", []string{"grep"}, nil},
+		{"Agent", []string{"task"}, []string{"subagent_type", "agent_type"}},
+		{"Task", []string{"task"}, []string{"subagent_type", "agent_type"}},
+		{"WebFetch", []string{"web_fetch"}, nil},
+		{"WebSearch", []string{"web_search"}, nil},
+		{"AskUserQuestion", []string{"ask_user"}, nil},
+		{"TodoWrite", []string{"update_todo"}, nil},
+	}
+}
+
+// vscodeTools are the tools of VS Code, which has called them by several names.
+func vscodeTools() []toolWord {
+	edit := []string{"editFiles", "replace_string_in_file", "multi_replace_string_in_file", "insert_edit_into_file"}
+	return []toolWord{
+		{"Bash", []string{"runTerminalCommand", "runCommands", "runInTerminal", "run_in_terminal"}, nil},
+		{"BashOutput", []string{"getTerminalOutput", "get_terminal_output"}, nil},
+		{"Read", []string{"readFile", "read_file"}, []string{"file_path", "filePath"}},
+		{"LS", []string{"listDirectory", "list_dir"}, nil},
+		{"Write", []string{"createFile", "create_file", "editFiles"}, []string{"file_path", "filePath"}},
+		{"Edit", edit, []string{"file_path", "filePath", "old_string", "oldString", "new_string", "newString"}},
+		{"MultiEdit", edit, []string{"file_path", "filePath"}},
+		{"NotebookEdit", []string{"editNotebook", "edit_notebook_file", "editFiles"}, []string{"notebook_path", "filePath"}},
+		{"Glob", []string{"fileSearch", "file_search"}, []string{"pattern", "query"}},
+		{"Grep", []string{"textSearch", "grep_search"}, []string{"pattern", "query"}},
+		{"Agent", []string{"runSubagent"}, nil},
+		{"Task", []string{"runSubagent"}, nil},
+		{"WebFetch", []string{"fetch", "fetch_webpage"}, nil},
+		{"TodoWrite", []string{"todos", "manage_todo_list"}, nil},
+	}
+}
+
+// word is the table's entry for a tool; the zero word: it has none.
+func (p Program) word(tool string) toolWord {
+	tools := p.tools()
+	if i := slices.IndexFunc(tools, func(w toolWord) bool { return w.tool == tool }); i >= 0 {
+		return tools[i]
+	}
+	return toolWord{}
+}
+
+// toolNames are the program's names of a tool; none: it keeps its own.
+func (p Program) toolNames(tool string) []string {
+	if names := p.word(tool).names; len(names) > 0 {
+		return slices.Clone(names)
+	}
+	if rest, mcp := strings.CutPrefix(tool, "mcp__"); mcp && (p == Copilot || p == CopilotSnake) {
+		return []string{strings.Replace(rest, "__", "-", 1)}
+	}
+	return nil
+}
+
+// toolName is what a hook of the dialect reads as the name of a tool.
+func (d Dialect) toolName(tool string) string {
+	names := d.Program.toolNames(tool)
+	for _, name := range names {
+		if d.Program == VSCode && slices.Contains(d.Words, name) {
+			return name
+		}
+	}
+	if len(names) == 0 {
+		return tool
+	}
+	return names[0]
+}
+
+// rename gives fields the names in a list of pairs, or takes those back.
+func rename(fields []Field, pairs []string, back bool) []Field {
+	renamed := slices.Clone(fields)
+	for i, f := range renamed {
+		for j := 0; j+1 < len(pairs); j += 2 {
+			from, to := pairs[j], pairs[j+1]
+			if back {
+				from, to = to, from
+			}
+			if f.Name == from {
+				renamed[i].Name = to
+				break
+			}
+		}
+	}
+	return renamed
+}
+
+// toolInput is a call's input in the program's words.
+func (d Dialect) toolInput(tool string, input json.RawMessage) json.RawMessage {
+	fields, err := objectFields(input)
+	if err != nil {
+		return input
+	}
+	switch d.Program {
+	case Codex:
+		if patch := patchOf(tool, fields); patch != "" {
+			return objectOf(append(fields, textField("command", patch)))
+		}
+		return input
+	case VSCode: // beside Claude Code's fields, which VS Code's scripts may know, too
+		renamed := rename(fields, d.Program.word(tool).fields, false)
+		for i, f := range renamed {
+			if f.Name != fields[i].Name {
+				fields = append(fields, f)
+			}
+			if f.Name == "filePath" {
+				fields = append(fields, Field{"path", f.Value}, Field{"files", json.RawMessage("[" + string(f.Value) + "]")})
+			}
+		}
+		return objectOf(fields)
+	}
+	return objectOf(rename(fields, d.Program.word(tool).fields, false))
+}
+
+// newInput turns an input that a hook wants instead into Claude Code's words. given
+// is the input in the program's words, as the hook got it. The error says why the
+// call cannot be made so.
+func (d Dialect) newInput(tool string, given, wanted json.RawMessage) (json.RawMessage, error) {
+	if text := rawText(wanted); d.Program == Copilot && text != "" {
+		wanted = json.RawMessage(text) // Copilot's arguments are a text that holds JSON
+	}
+	fields, err := objectFields(wanted)
+	if err != nil {
+		return nil, fmt.Errorf("it is no JSON object: %s", preview(string(wanted), 40))
+	}
+	was, err := objectFields(given)
+	if err != nil {
+		return nil, fmt.Errorf("the input of the call: %w", err)
+	}
+	pairs := d.Program.word(tool).fields
+	switch {
+	case d.Program == Codex && slices.Contains(formerNames(tool), patchTool):
+		if !bytes.Equal(fieldOf(fields, "command"), fieldOf(was, "command")) {
+			return nil, fmt.Errorf("it is another patch, which cannot take the place of a call of %s", tool)
+		}
+		fields = slices.DeleteFunc(fields, func(f Field) bool { return f.Name == "command" })
+	case d.Program == VSCode:
+		fields = onlyOwn(fields, was, pairs)
+	default:
+		fields = rename(fields, pairs, true)
+	}
+	return objectOf(fields), nil
+}
+
+// onlyOwn takes VS Code's names out of an input that has Claude Code's beside them.
+// Of two names for one value that one counts which the hook has changed.
+func onlyOwn(fields, was []Field, pairs []string) []Field {
+	if path := fieldOf(fields, "path"); path != nil && !bytes.Equal(path, fieldOf(was, "path")) {
+		fields = put(fields, Field{"filePath", path})
+	}
+	var files []json.RawMessage
+	if list := fieldOf(fields, "files"); json.Unmarshal(list, &files) == nil && len(files) == 1 &&
+		!bytes.Equal(list, fieldOf(was, "files")) {
+		fields = put(fields, Field{"filePath", files[0]})
+	}
+	own := slices.Contains(pairs, "filePath")
+	for j := 0; j+1 < len(pairs); j += 2 {
+		value := fieldOf(fields, pairs[j+1])
+		if value != nil && (fieldOf(fields, pairs[j]) == nil || !bytes.Equal(value, fieldOf(was, pairs[j+1]))) {
+			fields = put(fields, Field{pairs[j], value})
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
+		at := slices.Index(pairs, f.Name)
+		return at%2 == 1 || own && (f.Name == "path" || f.Name == "files")
+	})
+}
+
+// put sets a field.
+func put(fields []Field, f Field) []Field {
+	fields = slices.Clone(fields)
+	if i := slices.IndexFunc(fields, func(g Field) bool { return g.Name == f.Name }); i >= 0 {
+		fields[i] = f
+		return fields
+	}
+	return append(fields, f)
+}
+
+// patchOf is the patch by which Codex would make a change of a file; empty: the tool
+// changes none.
+func patchOf(tool string, fields []Field) string {
+	text := func(name string) string { return rawText(fieldOf(fields, name)) }
+	lines := func(mark, content string) string {
+		if content == "" {
+			return ""
+		}
+		return mark + strings.ReplaceAll(strings.TrimSuffix(content, "\n"), "\n", "\n"+mark) + "\n"
+	}
+	var body string
+	switch tool {
+	case "Write":
+		body = "*** Add File: " + text("file_path") + "\n" + lines("+", text("content"))
+	case "Edit", "MultiEdit":
+		edits := []struct {
+			Old string `json:"old_string"`
+			New string `json:"new_string"`
+		}{{text("old_string"), text("new_string")}}
+		if tool == "MultiEdit" {
+			_ = json.Unmarshal(fieldOf(fields, "edits"), &edits) // of what is none nothing is shown
+		}
+		body = "*** Update File: " + text("file_path") + "\n"
+		for _, e := range edits {
+			body += "@@\n" + lines("-", e.Old) + lines("+", e.New)
+		}
+	case "NotebookEdit":
+		body = "*** Update File: " + text("notebook_path") + "\n@@\n" + lines("+", text("new_source"))
+	default:
+		return ""
+	}
+	return "*** Begin Patch\n" + body + "*** End Patch"
+}
