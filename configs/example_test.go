@@ -160,7 +160,7 @@ func ExampleTeam_Sources() {
 	team, err := configs.Parse(filepath.Join(dir, "team.yaml"), []byte(`
 covey: 1
 lead: {model: {provider: script, script: demo.yaml}}
-gates: {stop: [./gate.sh]}
+gates: {stop: [exit 1]}
 settings: [settings.json]
 `))
 	if err != nil {
@@ -174,7 +174,7 @@ settings: [settings.json]
 	}
 	fmt.Println(len(warnings), "warnings")
 	// Output:
-	// team.yaml ./gate.sh gate: true
+	// team.yaml exit 1 gate: true
 	// settings.json ./stop.sh gate: false
 	// 0 warnings
 }

@@ -111,12 +111,17 @@ func (t *Team) relative(words []string, dir string) map[int]string {
 
 // startsOthers reports whether a word in a command's place runs what follows it.
 func startsOthers(word string) bool {
+	// A variable for env, or the time for timeout.
+	return startsByName(word) || strings.Contains(word, "=") || word != "" && strings.Trim(word, "0123456789.smhd") == ""
+}
+
+// startsByName reports whether a program runs the one that its arguments name.
+func startsByName(word string) bool {
 	switch word {
 	case "env", "timeout", "nice", "nohup", "exec", "command", "time", "setsid":
 		return true
 	}
-	// A variable for env, or the time for timeout.
-	return strings.Contains(word, "=") || word != "" && strings.Trim(word, "0123456789.smhd") == ""
+	return false
 }
 
 // constantWord is what a word of a command line means, if it means the same always.

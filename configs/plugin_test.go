@@ -160,7 +160,7 @@ models: {demo: {provider: script, script: s.yaml}}
 lead: {model: demo, prompt_file: agents/lead.md}
 teammates: {dev: {model: demo, prompt_file: agents/lead.md}, ops: {model: demo}}
 hooks: {Stop: [{hooks: [{type: command, command: spec, linux: spec, osx: spec, windows: spec, cwd: web, env: {A: b}, mode: observe}]}]}
-gates: {stop: [gate]}
+gates: {stop: ["true"]}
 settings: [a.json, .claude/skills/x/SKILL.md, config.toml]
 plugins: [plugins/x]
 fail_closed: true
@@ -192,7 +192,7 @@ fail_closed: true
 func TestLayers(t *testing.T) {
 	team, dir := layersTeam(t)
 	l := team.Layers(nil)
-	want := []string{"spec", "gate", "settings", "skill", "toml", "plugin", "head", "head"}
+	want := []string{"spec", "true", "settings", "skill", "toml", "plugin", "head", "head"}
 	if got := commands(l.Sources, hooks.Stop); !slices.Equal(got, want) {
 		t.Errorf("commands %v, want %v", got, want)
 	}

@@ -67,6 +67,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 		t.Plugins = append(t.Plugins, dir)
 	}
 	r.teamwork(t, s)
+	r.gatePrograms(t, &s.gates)
 	return t
 }
 

@@ -156,9 +156,9 @@ hooks:
 func TestGatesCompile(t *testing.T) {
 	for gate, want := range map[string]hooks.Handler{
 		"go test ./...":                          {Type: "command", Command: "go test ./...", Gate: true},
-		"{run: ./a.sh}":                          {Type: "command", Command: "./a.sh", Gate: true},
-		"{run: ./a.sh, timeout: 90s}":            {Type: "command", Command: "./a.sh", Timeout: 90, Gate: true},
-		"{run: ./a.sh, timeout: 0}":              {Type: "command", Command: "./a.sh", Gate: true},
+		"{run: exit 1}":                          {Type: "command", Command: "exit 1", Gate: true},
+		"{run: exit 1, timeout: 90s}":            {Type: "command", Command: "exit 1", Timeout: 90, Gate: true},
+		"{run: exit 1, timeout: 0}":              {Type: "command", Command: "exit 1", Gate: true},
 		"{policy: work-committed}":               {Policy: "work-committed", Gate: true},
 		"{policy: report-sent, timeout: 1500ms}": {Policy: "report-sent", Timeout: 1.5, Gate: true},
 	} {

@@ -33,7 +33,7 @@ hooks:
 settings: [settings.json]
 `
 
-// runsTeam loads runsSpec. Only gate.sh may be executed; shebang.sh says what
+// runsTeam loads runsSpec. Only gates may be executed; shebang.sh says what
 // runs it; plain.sh and notes.txt are just text.
 func runsTeam(t *testing.T) (*Team, string) {
 	t.Helper()
@@ -42,8 +42,10 @@ func runsTeam(t *testing.T) (*Team, string) {
 		"work/shebang.sh": "#!/bin/sh\n", "work/bin/tool": "", "beside.sh": "#!/bin/sh\n", "work/empty": "", "outside.sh": "",
 		"settings.json": `{"hooks": {"TaskCreated": [{"hooks": [{"type": "command", "command": "${CLAUDE_PROJECT_DIR}/shebang.sh x"}]}]}}`,
 	})
-	if err := os.Chmod(filepath.Join(dir, "work/gate.sh"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"work/gate.sh", "beside.sh"} {
+		if err := os.Chmod(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	team, err := Load(filepath.Join(dir, "team.yaml"))
 	if err != nil {

@@ -18,7 +18,7 @@ const settingsJSON = `{
 
 const settingsSpec = `covey: 1
 lead: {model: {provider: script, script: demo.yaml}}
-gates: {stop: [./gate.sh]}
+gates: {stop: [exit 1]}
 hooks: {Stop: [{hooks: [{type: command, command: ./spec.sh}]}]}
 settings: [one.json, two.json]
 `
@@ -53,7 +53,7 @@ func TestSources(t *testing.T) {
 	if len(warnings) != 0 {
 		t.Errorf("warnings %v", warnings)
 	}
-	if got := commands(sources, hooks.Stop); !reflect.DeepEqual(got, []string{"./spec.sh", "./gate.sh", "./stop.sh", "./two.sh"}) {
+	if got := commands(sources, hooks.Stop); !reflect.DeepEqual(got, []string{"./spec.sh", "exit 1", "./stop.sh", "./two.sh"}) {
 		t.Errorf("commands %v", got)
 	}
 	gates := 0

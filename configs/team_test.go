@@ -96,8 +96,8 @@ tasks:
   - {id: api, subject: Add the endpoint, description: In full, owner: backend, blocked_by: [schema], labels: [go], wants: {tools: [Bash], role: writer, labels: [go]}}
   - subject: Write it up!
 gates:
-  task: [go test ./..., {run: ./evidence.sh, timeout: 2m}, {approve: plain}]
-  idle: [{policy: no-open-tasks}, {run: ./sweep.sh, may_act: true}]
+  task: [go test ./..., {run: ./bin/evidence.sh, timeout: 2m}, {approve: plain}]
+  idle: [{policy: no-open-tasks}, {run: ./bin/sweep.sh, may_act: true}]
   stop: []
   merge: [go vet ./..., {approve: person, timeout: 1h}]
 hooks:
@@ -130,6 +130,8 @@ func everyKeyFiles() map[string]string {
 		"team.yaml":             everyKey,
 		"work/go.mod":           "module x\n",
 		"work/bin/lint.sh":      "#!/bin/sh\n",
+		"work/bin/evidence.sh":  "#!/bin/sh\n",
+		"work/bin/sweep.sh":     "#!/bin/sh\n",
 		"lint.key":              "sk-lint\n",
 		"scripts/demo.yaml":     "steps: []\n",
 		"scripts/inline.yaml":   "steps: []\n",
@@ -202,9 +204,9 @@ func everyKeyTeam(dir string) *Team {
 			{ID: "write-it-up", Subject: "Write it up!"},
 		},
 		Gates: hooks.Settings{
-			hooks.TaskCompleted: {{Hooks: []hooks.Handler{gate("go test ./...", 0), gate("./evidence.sh", 120), approve("plain", 0)}}},
+			hooks.TaskCompleted: {{Hooks: []hooks.Handler{gate("go test ./...", 0), gate("./bin/evidence.sh", 120), approve("plain", 0)}}},
 			hooks.TeammateIdle: {{Hooks: []hooks.Handler{{Policy: "no-open-tasks", Gate: true},
-				{Type: "command", Command: "./sweep.sh", Gate: true, MayAct: true}}}},
+				{Type: "command", Command: "./bin/sweep.sh", Gate: true, MayAct: true}}}},
 		},
 		Hooks: hooks.Settings{
 			hooks.TeammateIdle: {{Hooks: []hooks.Handler{command("./policy/no-open-tasks.sh", 30)}}},

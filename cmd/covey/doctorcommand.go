@@ -13,6 +13,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 )
 
@@ -176,7 +177,7 @@ func (s commandSeen) fill(text string) (filled string, ok bool) {
 // program looks at a program with its arguments.
 func (s commandSeen) program(words []string) []flaw {
 	program := words[0]
-	if s.handler.Args == nil && isBuiltin(program) {
+	if s.handler.Args == nil && configs.IsShellBuiltin(program) {
 		return nil
 	}
 	path, bad := s.find(program)
@@ -306,13 +307,4 @@ func headOfFile(path string) ([]byte, error) {
 func readable(path string) bool {
 	_, err := headOfFile(path)
 	return err == nil
-}
-
-// isBuiltin tells whether a shell knows the word without a program.
-func isBuiltin(word string) bool {
-	return slices.Contains([]string{
-		"", ".", ":", "alias", "break", "case", "cd", "command", "continue", "eval", "exec", "exit", "export", "for", "if",
-		"read", "readonly", "return", "set", "shift", "times", "trap", "umask", "unset", "until", "while", "type", "ulimit",
-		"wait", "[", "test", "echo", "printf", "true", "false", "local", "source", "[[", "declare", "kill", "pwd", "hash",
-	}, word)
 }
