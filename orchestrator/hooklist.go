@@ -2,6 +2,8 @@ package orchestrator
 
 import (
 	"cmp"
+	"fmt"
+	"sync"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
@@ -20,6 +22,9 @@ func (o *Orchestrator) hookInfos(c *crew) ([]HookInfo, error) {
 		infos = append(infos, info)
 	}
 	var tally HookTally
+	if c.merges != nil {
+		c.merges.ran.joinTo(&tally)
+	}
 	c.mu.Lock()
 	for _, s := range c.seats() {
 		tally.Join(&s.watch.hooks)
@@ -66,7 +71,51 @@ func ListHooks(team *configs.Team, sources []hooks.Source, in *hooks.Input) ([]H
 		info.Kind = KindOf(team, h)
 		infos = append(infos, info)
 	}
-	return infos, nil
+	if in != nil { // gates of merges run for no event of a member
+		return infos, nil
+	}
+	merges, err := MergeGates(team)
+	for _, h := range merges {
+		info := hookInfo(h)
+		info.Event, info.Path, info.Kind = AtMerge, fmt.Sprintf("%s[%d]", AtMerge, h.Hook), KindOf(team, h)
+		infos = append(infos, info)
+	}
+	return infos, err
+}
+
+// AtMerge stands in lists for the event of gates that look at merged work.
+const AtMerge = "merge"
+
+// MergeGates are the gates that a team's spec has for merges alone. They get the input of
+// TaskCompleted. team may be nil.
+func MergeGates(team *configs.Team) ([]hooks.Configured, error) {
+	if team == nil || len(team.Merge.Gates) == 0 {
+		return nil, nil
+	}
+	group := []hooks.Group{{Hooks: team.Merge.Gates}}
+	source := hooks.Source{Name: "gates of " + team.File, Settings: hooks.Settings{hooks.TaskCompleted: group}}
+	return hooks.Inspect([]hooks.Source{source}, nil, &hooks.Options{ProjectDir: team.Workspace})
+}
+
+// mergeRuns counts what came of gates at merges. It is safe for concurrent use.
+type mergeRuns struct {
+	mu    sync.Mutex
+	tally HookTally
+}
+
+// add counts one run.
+func (r *mergeRuns) add(end HookEnd) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	end.Event = AtMerge
+	r.tally.Add(end)
+}
+
+// joinTo adds the counts to a tally.
+func (r *mergeRuns) joinTo(all *HookTally) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all.Join(&r.tally)
 }
 
 // hookInfo shows one hook.

@@ -187,9 +187,11 @@ func (d *mergeDesk) observe(p hooks.Progress) {
 		d.c.journal.tell(teammate.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
 		return
 	}
-	d.c.journal.tell(teammate.HookFinished{
+	finished := teammate.HookFinished{
 		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Outcome: string(p.Result.Outcome),
 		ExitCode: p.Result.ExitCode, DurationMS: p.Result.Duration.Milliseconds(),
 		Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Warning: p.Result.Warning,
-	})
+	}
+	d.ran.add(endOf(finished))
+	d.c.journal.tell(finished)
 }

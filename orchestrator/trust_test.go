@@ -131,7 +131,7 @@ func TestAnyChangeEndsTrust(t *testing.T) {
 			put(t, dir, "team.yaml", trustFiles["team.yaml"]+"keep: true\n")
 		}, ItemChanged, "+keep: true\n"},
 		"a new hook in the spec": {func(t *testing.T, dir string) {
-			put(t, dir, "team.yaml", strings.Replace(trustFiles["team.yaml"], "[./check.sh]", "[./check.sh, ./evil.sh]", 1))
+			put(t, dir, "team.yaml", strings.Replace(trustFiles["team.yaml"], "[./check.sh]", "[./check.sh, ./check.sh --evil]", 1))
 		}, ItemNew, ""},
 		"a script that appears": {func(t *testing.T, dir string) {
 			put(t, dir, "settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./new.sh"}]}]}}`)

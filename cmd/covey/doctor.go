@@ -43,14 +43,17 @@ func fail(check, text, wayOut string) finding {
 
 // doctorCommand is `covey doctor`.
 func (c *cli) doctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, gates bool
 	cmd := &cobra.Command{
 		Use:   "doctor [SPEC]",
 		Short: "Check what covey needs on this machine and in this folder",
 		Long: `Check what a team needs: a place for its state, room on the disk, a socket, git, a
 shell, a spec without mistakes, hooks that are there and can run, no runs that
-were cut off, and fresh backups of the store. Each finding that is not "ok" names the way out.`,
+were cut off, and fresh backups of the store. Each finding that is not "ok" names the way out.
+With --gates each gate of the spec runs once, in the workspace as it is now, if what the spec
+would run is trusted; one that refuses is a warning, one that cannot run a failure.`,
 		Example: `  covey doctor
+  covey doctor --gates
   covey doctor examples/quickstart/team.yaml
   covey doctor --json | jq '.[] | select(.verdict != "ok")'`,
 		Args: argCount(0, 1, "at most one spec"),
@@ -61,6 +64,13 @@ were cut off, and fresh backups of the store. Each finding that is not "ok" name
 			}
 			d := &examination{dir: dir, spec: c.specPath(args), managed: c.managed}
 			findings := d.all(cmd.Context())
+			if gates {
+				tried, err := c.tryGates(cmd.Context(), d.spec)
+				if err != nil {
+					return err
+				}
+				findings = append(findings, tried...)
+			}
 			if asJSON {
 				if err := c.out.json(findings); err != nil {
 					return err
@@ -71,6 +81,7 @@ were cut off, and fresh backups of the store. Each finding that is not "ok" name
 			return worst(findings)
 		},
 	}
+	cmd.Flags().BoolVar(&gates, "gates", false, "run each gate once and show its verdict")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

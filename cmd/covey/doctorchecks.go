@@ -191,8 +191,12 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 	if errors.Is(err, fs.ErrNotExist) {
 		return []finding{warn("spec", "there is no "+x.spec, "covey init writes a spec that runs")}
 	}
+	var mistakes configs.Errors
+	if errors.As(err, &mistakes) {
+		return specFindings(mistakes)
+	}
 	if err != nil {
-		return []finding{fail("spec", fmt.Sprintf("%s has mistakes", x.spec), "covey validate lists them")}
+		return []finding{fail("spec", err.Error(), "covey validate tells more")}
 	}
 	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: x.managed}); err != nil {
 		return []finding{fail("spec", err.Error(), "covey validate tells more")}

@@ -35,6 +35,8 @@ type commandSeen struct {
 	source  hooks.Source
 	dir     string // where it runs
 	project string
+	// mayCome names what may bring a file that is not there; nil: nothing does.
+	mayCome func(path string) string
 }
 
 // seeCommand finds out where a hook runs.
@@ -186,6 +188,9 @@ func (s commandSeen) program(words []string) []flaw {
 	}
 	if script, ok := s.scriptOf(program, words[1:]); ok {
 		if !readable(script) {
+			if brings := s.brings(script); brings != "" {
+				return []flaw{{fmt.Sprintf("%s is to run %s, which is not there yet", program, script), "see that " + brings + " brings it", true}}
+			}
 			return []flaw{{fmt.Sprintf("%s is to run %s, which is not there", program, script), "write the script's path", false}}
 		}
 		return scriptFlaws(script, true, false)
@@ -213,6 +218,8 @@ func (s commandSeen) find(program string) (path string, bad flaw) {
 	}
 	info, err := os.Stat(path)
 	switch {
+	case err != nil && s.brings(path) != "":
+		return path, flaw{program + " is not there yet", "see that " + s.brings(path) + " brings it", true}
 	case err != nil:
 		return path, flaw{program + " is not there", wayOut, false}
 	case info.IsDir():
@@ -221,6 +228,14 @@ func (s commandSeen) find(program string) (path string, bad flaw) {
 		return path, flaw{program + " is not executable", "chmod +x " + path, false}
 	}
 	return path, flaw{}
+}
+
+// brings names what may bring a file that is not there; empty: nothing does.
+func (s commandSeen) brings(path string) string {
+	if s.mayCome == nil {
+		return ""
+	}
+	return s.mayCome(path)
 }
 
 // scriptOf is the script that an interpreter is to run, if that is sure.

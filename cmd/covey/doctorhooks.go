@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // probeWithin is how long a server may take to answer a probe.
@@ -48,17 +49,24 @@ func examineHooks(ctx context.Context, set *hookSet, probe bool) (findings []fin
 		x.misspelt(file)
 	}
 	for i := range list {
-		x.hook(ctx, &list[i])
+		x.hook(ctx, &list[i], string(list[i].Event))
 	}
-	return x.found, len(list), nil
+	merges, err := orchestrator.MergeGates(set.team)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range merges {
+		x.hook(ctx, &merges[i], orchestrator.AtMerge)
+	}
+	return x.found, len(list) + len(merges), nil
 }
 
-// hook makes all checks of one hook.
-func (x *hookExam) hook(ctx context.Context, h *hooks.Configured) {
-	place := x.placeOf(h)
-	what := fmt.Sprintf("%s hook %s", h.Event, short(h.Label))
+// hook makes all checks of one hook. moment names its event to people.
+func (x *hookExam) hook(ctx context.Context, h *hooks.Configured, moment string) {
+	place := x.placeOf(h, moment)
+	what := fmt.Sprintf("%s hook %s", moment, short(h.Label))
 	if h.Handler.Gate {
-		what = fmt.Sprintf("gate on %s: %s", h.Event, short(h.Label))
+		what = fmt.Sprintf("gate on %s: %s", moment, short(h.Label))
 	}
 	report := func(f flaw) {
 		if f.text == "" {
@@ -81,7 +89,7 @@ func (x *hookExam) hook(ctx context.Context, h *hooks.Configured) {
 	switch {
 	case h.Handler.Policy != "":
 	case h.Handler.Type == "command":
-		for _, f := range seeCommand(*h, x.set.workspace).flaws() {
+		for _, f := range x.see(h).flaws() {
 			f.wayOut += consequence(h)
 			report(f)
 		}
@@ -269,20 +277,29 @@ func (x *hookExam) settingsFiles() []string {
 	return slices.Compact(files)
 }
 
+// see finds out where a hook runs, and what may come to be there.
+func (x *hookExam) see(h *hooks.Configured) commandSeen {
+	s := seeCommand(*h, x.set.workspace)
+	if h.Handler.Gate && x.set.team != nil {
+		s.mayCome = x.set.team.CopyMayHave
+	}
+	return s
+}
+
 // placeOf is where a hook stands: its file and line.
-func (x *hookExam) placeOf(h *hooks.Configured) string {
+func (x *hookExam) placeOf(h *hooks.Configured, moment string) string {
 	// Indexes do not serve here: entries that were left out are not counted in them,
 	// and a plugin's hooks come from several files.
 	label := h.Label
 	if h.Handler.Type == "mcp_tool" {
 		label = h.Handler.Server // its label stands in no file
 	}
-	key := fmt.Sprintf("%s\x00%s\x00%s", h.Source.Name, h.Event, label)
+	key := fmt.Sprintf("%s\x00%s\x00%s", h.Source.Name, moment, label)
 	nth := x.seen[key]
 	x.seen[key]++
 	if h.Source.Root == "" {
 		file := strings.TrimPrefix(h.Source.Name, "gates of ")
-		return x.at(file, x.index(file).of(label, string(h.Event), nth))
+		return x.at(file, x.index(file).of(label, keyOfGates(h, moment), nth))
 	}
 	for _, name := range []string{"hooks/hooks.json", ".claude-plugin/plugin.json", ".codex-plugin/plugin.json"} {
 		file := filepath.Join(h.Source.Root, name)
@@ -291,6 +308,15 @@ func (x *hookExam) placeOf(h *hooks.Configured) string {
 		}
 	}
 	return "plugin " + h.Source.Name
+}
+
+// keyOfGates is the key below which a hook stands in its file.
+func keyOfGates(h *hooks.Configured, moment string) string {
+	keys := map[string]string{"TaskCompleted": "task", "TeammateIdle": "idle", "Stop": "stop", orchestrator.AtMerge: "merge"}
+	if key := keys[moment]; h.Handler.Gate && key != "" {
+		return "gates." + key
+	}
+	return moment
 }
 
 // index is the line index of a file, read once.
@@ -326,7 +352,7 @@ func specFindings(mistakes configs.Errors) []finding {
 	var findings []finding
 	for _, p := range mistakes {
 		findings = append(findings, finding{Check: "spec", Verdict: isFail, Text: p.Message,
-			Place: fmt.Sprintf("%s:%d", p.File, p.Line), WayOut: "correct the spec; covey validate shows the line"})
+			Place: fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col), WayOut: "correct the spec; covey validate shows the line"})
 	}
 	return findings
 }

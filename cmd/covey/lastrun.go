@@ -17,6 +17,7 @@ import (
 type lastRun struct {
 	members []*orchestrator.MemberStatus       // in the order in which they appear
 	hooks   map[string]*orchestrator.HookTally // by member
+	merges  orchestrator.HookTally             // gates at merges
 	turns   orchestrator.TurnCount
 }
 
@@ -68,6 +69,11 @@ func (r *lastRun) apply(l orchestrator.Line) {
 	}
 	m := r.known(l.Member)
 	if m == nil {
+		if l.Member == "" && l.Type == "hook_finished" { // gates at a merge are no member's
+			end := p.hookEnd()
+			end.Event = orchestrator.AtMerge
+			r.merges.Add(end)
+		}
 		return
 	}
 	m.Turn = max(m.Turn, l.Turn)
@@ -112,7 +118,7 @@ func (r *lastRun) count(l orchestrator.Line, m *orchestrator.MemberStatus, p pay
 	}
 }
 
-// hooksOfAll counts the hooks of all members together.
+// hooksOfAll counts the hooks of all members, and the gates at merges, together.
 func (r *lastRun) hooksOfAll() *orchestrator.HookTally {
 	var all orchestrator.HookTally
 	for _, m := range r.members { // in an order that stays the same
@@ -120,6 +126,7 @@ func (r *lastRun) hooksOfAll() *orchestrator.HookTally {
 			all.Join(tally)
 		}
 	}
+	all.Join(&r.merges)
 	return &all
 }
 

@@ -107,6 +107,8 @@ func runText(team *configs.Team, r configs.Run) string {
 		what = r.Command
 		if r.Event != "" {
 			what = string(r.Event) + ": " + what
+		} else if r.Kind == configs.RunGate {
+			what = orchestrator.AtMerge + ": " + what
 		}
 	}
 	return padded(string(r.Kind), 8) + " " + plainLine(what)

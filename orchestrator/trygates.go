@@ -1,0 +1,69 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Gate is one gate of a spec.
+type Gate struct {
+	hooks.Configured
+	Moment string // the event it stands at, or AtMerge
+}
+
+// Gates lists the gates of a team, those of merges last.
+func Gates(team *configs.Team) ([]Gate, error) {
+	found, err := hooks.Inspect([]hooks.Source{{Name: team.File, Settings: team.Gates}}, nil, &hooks.Options{ProjectDir: team.Workspace})
+	if err != nil {
+		return nil, fmt.Errorf("list gates: %w", err)
+	}
+	merges, err := MergeGates(team)
+	if err != nil {
+		return nil, fmt.Errorf("list gates: %w", err)
+	}
+	var gates []Gate
+	for _, h := range found {
+		gates = append(gates, Gate{h, string(h.Event)})
+	}
+	for _, h := range merges {
+		gates = append(gates, Gate{h, AtMerge})
+	}
+	return gates, nil
+}
+
+// TryGate runs one gate that is a command, by itself and without a team, in the workspace
+// as it is. It gets an input without a task.
+func TryGate(ctx context.Context, team *configs.Team, g Gate, about hooks.Common) (hooks.Outcome, error) {
+	place, err := PlaceOf(team.Name, team.Workspace)
+	if err != nil {
+		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
+	}
+	about.Cwd = team.Workspace
+	in, err := hooks.ParseInput(g.Event, []byte("{}"), about)
+	if err != nil {
+		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
+	}
+	spill, err := os.MkdirTemp("", "covey-gate-*")
+	if err != nil {
+		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
+	}
+	defer os.RemoveAll(spill)
+	settings := hooks.Settings{g.Event: {{Hooks: []hooks.Handler{g.Handler}}}}
+	runner, err := hooks.NewRunner([]hooks.Source{{Name: team.File, Settings: settings}}, &hooks.Options{
+		Env: append(environment(os.Environ()), "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace,
+			"COVEY_STATE_HOME="+place.home()),
+		ProjectDir: team.Workspace, SpillDir: spill,
+	})
+	if err != nil {
+		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
+	}
+	out, err := runner.Run(ctx, in, nil)
+	if err != nil {
+		return out, fmt.Errorf("try a gate: %w", err)
+	}
+	return out, nil
+}
