@@ -200,6 +200,12 @@ func (o *Orchestrator) markRunning(c *crew) error {
 	r := NewRunFile(o.place, o.started)
 	r.Spec, r.Members = o.team().File, o.memberNames()
 	r.Goal, r.Version = c.worksFor(), o.opts.Version
+	if o.opts.Merge != nil {
+		if was, err := ReadRunFile(o.place); err == nil {
+			was = was.LastRun()
+			r.Before = &was
+		}
+	}
 	return o.record.write(o.place, r)
 }
 
@@ -208,6 +214,12 @@ func (o *Orchestrator) markRunning(c *crew) error {
 // whoever looks later has nothing else.
 func (o *Orchestrator) markEnded(e Ending, failed error) error {
 	r, written := o.record.current()
+	if o.opts.Merge != nil && (!written || r.Before != nil) {
+		if !written {
+			return nil
+		}
+		return o.record.write(o.place, *r.Before) // the last run stays the last run
+	}
 	if !written { // a team that was done before it began has never been marked as running
 		var err error
 		if r, err = ReadRunFile(o.place); err == nil {

@@ -12,6 +12,7 @@ type (
 		Resumed bool     `json:"resumed"`
 		Format  int      `json:"format"`            // journalFormat, of the lines of this run
 		Version string   `json:"version,omitempty"` // of covey
+		Merge   string   `json:"merge,omitempty"`   // what `covey merge` merges; such a run has no turns
 	}
 	// TeamWaits is sent when nobody can do anything until a usage limit is over.
 	TeamWaits struct {
@@ -22,8 +23,9 @@ type (
 	TeamEnded struct {
 		Reason   string         `json:"reason"`
 		ExitCode int            `json:"exit_code"`
-		Tasks    map[string]int `json:"tasks"` // status -> count
-		Turns    TurnCount      `json:"turns"` // of this run
+		Tasks    map[string]int `json:"tasks"`           // status -> count
+		Turns    TurnCount      `json:"turns"`           // of this run
+		Merge    string         `json:"merge,omitempty"` // as TeamStarted has it
 	}
 )
 

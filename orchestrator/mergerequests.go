@@ -196,13 +196,25 @@ func (c *crew) atMerge(ctx context.Context) (move, error) {
 func MergeNow(ctx context.Context, team *configs.Team, opts Options, r MergeRequest) (MergeReply, error) {
 	opts.Merge = &r
 	var reply MergeReply
-	opts.merged = func(list []tasks.Merge) { reply.Merges = list }
+	over := false
+	opts.merged = func(list []tasks.Merge) { reply.Merges, over = list, true }
 	o, err := New(team, opts)
 	if err != nil {
 		return reply, err
 	}
-	_, err = o.Run(ctx)
+	ending, err := o.Run(ctx)
+	if err == nil && !over {
+		err = fmt.Errorf("merge %s: cut off: %s; covey review shows how it stands", r, ending.Reason)
+	}
 	return reply, err
+}
+
+// mergesOnly is what a run is only there to merge; empty: it is one of the team.
+func (o *Orchestrator) mergesOnly() string {
+	if o.opts.Merge == nil {
+		return ""
+	}
+	return o.opts.Merge.String()
 }
 
 // owesMerges reports whether finished work is to be merged without being asked for
@@ -221,8 +233,11 @@ func (d *mergeDesk) takeLoose(ctx context.Context, r MergeRequest) error {
 			continue
 		}
 		copy, ok, err := d.copyOf(ctx, s)
-		if err != nil || !ok {
+		if err != nil {
 			return err
+		}
+		if !ok {
+			continue
 		}
 		if !d.c.rests(s) {
 			if r.Member != "" {

@@ -251,14 +251,15 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	defer c.dismiss()
 	// Owned by this function: j.close waits for it.
-	go j.run(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed, Format: journalFormat, Version: o.opts.Version})
+	go j.run(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed, Format: journalFormat, Version: o.opts.Version,
+		Merge: o.mergesOnly()})
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, c, before)
 		awaitCallbacks(ctx, c.functions, c)
 	}
 	if err == nil {
-		j.tell(TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(), Turns: ending.Turns})
+		j.tell(TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(), Turns: ending.Turns, Merge: o.mergesOnly()})
 	}
 	err = errors.Join(err, j.close())
 	if ending.Code != CodeDone {
@@ -306,6 +307,9 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 	}
 	end, err := o.runActors(ctx, c)
 	rest := restOf{end: end, err: err}
+	if o.opts.Merge != nil {
+		c.merges.tidy(context.WithoutCancel(ctx)) // also when it was cut off: no run may follow
+	}
 	if err == nil && end.Done && ctx.Err() == nil {
 		rest.nothing = o.cameToNothing(ctx, c) // before the working copies go
 		c.trees.tidy(ctx)

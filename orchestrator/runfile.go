@@ -32,6 +32,17 @@ type RunFile struct {
 	Protocol  int       `json:"protocol,omitempty"` // that its control socket speaks; 0: it does not say
 
 	Result *RunResult `json:"result,omitempty"` // nil while it runs, and after a crash
+
+	// Before is the team's last run while `covey merge` works in place of the team.
+	Before *RunFile `json:"before,omitempty"`
+}
+
+// LastRun is the last run in which the team itself ran: a `covey merge` that was killed is none.
+func (r RunFile) LastRun() RunFile {
+	if r.Before != nil {
+		return *r.Before
+	}
+	return r
 }
 
 // RunResult is how a run ended.

@@ -241,6 +241,9 @@ func (t *trees) settle(ctx context.Context, s *seat) error {
 		t.leave(ctx, s.member.Name)
 		return nil
 	}
+	if _, had := t.known()[s.member.Name]; !had && t.o.opts.Merge != nil {
+		return nil // nobody works in this run, so there is nothing to make a copy for
+	}
 	t.once.Do(func() { t.tellOfWorkspace(ctx) })
 	own, err := t.plant(ctx, s)
 	if err != nil {

@@ -53,7 +53,7 @@ func lastStart(place orchestrator.Place) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if l.Type == "team_started" {
+		if l.Type == "team_started" && data(l).Merge == "" {
 			return l.Seq - 1, nil
 		}
 	}
@@ -162,6 +162,7 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 	if err != nil {
 		return orchestrator.Status{}, err
 	}
+	file = file.LastRun()
 	run, err := readLastRun(place)
 	if err != nil {
 		return orchestrator.Status{}, err

@@ -50,6 +50,7 @@ type payload struct {
 	Outcome     string          `json:"outcome"`
 	Passes      int             `json:"passes"`
 	Path        string          `json:"path"`
+	Merge       string          `json:"merge"`
 	Problem     string          `json:"problem"`
 	Prompt      string          `json:"prompt"`
 	Reason      string          `json:"reason"`

@@ -43,6 +43,9 @@ func infoOf(p orchestrator.Place) teamInfo {
 		info.State, info.Trouble = teamDamaged, err.Error()
 		return info
 	}
+	if !up {
+		run = run.LastRun()
+	}
 	info.Started, info.Result = run.Started, run.Result
 	switch {
 	case up:

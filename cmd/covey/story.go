@@ -49,11 +49,17 @@ func teller(l orchestrator.Line, p payload) string {
 func briefText(l orchestrator.Line, p payload) (string, style) {
 	switch l.Type {
 	case "team_started":
-		if p.Resumed {
+		switch {
+		case p.Merge != "":
+			return "covey merge begins: " + p.Merge, bold
+		case p.Resumed:
 			return "the team goes on where it was", bold
 		}
 		return "the team starts: " + p.Goal, bold
 	case "team_ended":
+		if p.Merge != "" {
+			return "covey merge ends: " + p.Reason, bold
+		}
 		return "the team ends: " + p.Reason, bold
 	case "member_ended":
 		if p.Reason != endedInOrder {

@@ -1,0 +1,109 @@
+package orchestrator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// mergeNow is `covey merge` of the team while it does not run.
+func (g grove) mergeNow(ctx context.Context, r MergeRequest) (MergeReply, error) {
+	g.t.Helper()
+	team, err := configs.Load(filepath.Join(g.dir, "team.yaml"))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return MergeNow(ctx, team, Options{StateHome: g.home}, r)
+}
+
+// A merge of a stopped team that fails or is cut off makes no working copy and leaves
+// none, says so, and is no run of the team.
+func TestMergeOfAStoppedTeam(t *testing.T) {
+	t.Parallel()
+	begun := filepath.Join(t.TempDir(), "begun")
+	g := newGrove(t, groveFiles("echo a >a.txt", "true",
+		"gates: {merge: ['if test -e "+begun+".hang; then touch "+begun+"; exec sleep 600; fi']}\n"))
+	g.want(g.run(Options{}), 0, "all work is done")
+	copies := g.git("worktree list")
+	run := func() string {
+		data, err := os.ReadFile(g.place().RunFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	last := run()
+	check := func(when string) {
+		t.Helper()
+		if got := run(); got != last {
+			t.Errorf("%s, the last run is\n%s\nwant\n%s", when, got, last)
+		}
+		if got := g.git("worktree list"); got != copies {
+			t.Errorf("%s, the working copies are\n%s\nwant\n%s", when, got, copies)
+		}
+	}
+	if _, err := g.mergeNow(t.Context(), MergeRequest{Task: "2"}); err == nil || !strings.Contains(err.Error(), "no finished work of task 2") {
+		t.Errorf("a task without work: %v", err)
+	}
+	check("after a merge of nothing")
+
+	if err := os.WriteFile(begun+".hang", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { // ends with ctx at the latest
+		for ctx.Err() == nil {
+			if _, err := os.Stat(begun); err == nil {
+				if r, ok := Running(g.place()); !ok || r.LastRun().Result == nil {
+					t.Errorf("while it merges run.json says %+v", r)
+				}
+				cancel()
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	if reply, err := g.mergeNow(ctx, MergeRequest{Task: "1"}); err == nil || !strings.Contains(err.Error(), "cut off: interrupted") {
+		t.Errorf("an interrupted merge: %+v, %v", reply, err)
+	}
+	check("after an interrupted merge")
+
+	if err := os.Remove(begun + ".hang"); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := g.mergeNow(t.Context(), MergeRequest{All: true})
+	if err != nil || len(reply.Merges) == 0 || reply.Merges[0].State != tasks.MergeDone {
+		t.Fatalf("%+v, %v", reply, err)
+	}
+	copies = strings.Split(copies, " ")[0]
+	if got := g.git("worktree list"); strings.Contains(got, "\n") || !strings.HasPrefix(got, copies) {
+		t.Errorf("once all is merged there is more than the workspace:\n%s", got)
+	}
+	if got := run(); got != last {
+		t.Errorf("after the merge, the last run is\n%s\nwant\n%s", got, last)
+	}
+}
+
+// What lies in working copies is taken, whoever has none.
+func TestMergeAllTakesLooseWork(t *testing.T) {
+	t.Parallel()
+	files := groveFiles("true", "true", "")
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "lead: {model: lead}", "lead: {model: lead, tools: [Read]}", 1)
+	files["ben.yaml"] = "steps:\n  - call: [{tool: Bash, input: {command: 'echo b >b.txt'}}]\n  - {say: fine, times: -1}\n"
+	g := newGrove(t, files)
+	g.run(Options{})
+	reply, err := g.mergeNow(t.Context(), MergeRequest{All: true})
+	if err != nil || !slices.ContainsFunc(reply.Merges, func(m tasks.Merge) bool { return m.Member == "ben" && m.State == tasks.MergeDone }) {
+		t.Fatalf("%+v, %v", reply, err)
+	}
+	if got := g.git("show main:b.txt"); got != "b" {
+		t.Error(got)
+	}
+}
