@@ -75,8 +75,7 @@ func TestStarter(t *testing.T) {
 			"", ""},
 		"no test script": {map[string]string{"package.json": `{"name": "x"}`}, "", ""},
 		"broken json":    {map[string]string{"package.json": `{`}, "", ""},
-		"python":         {map[string]string{"pyproject.toml": "[project]\n"}, "python3 -m pytest -q", ""},
-		"pytest.ini":     {map[string]string{"pytest.ini": ""}, "python3 -m pytest -q", ""},
+		"python":         {map[string]string{"pyproject.toml": "[project]\n", "test_a.py": ""}, "python3 -m pytest -q", "found by pyproject.toml"},
 		"not installed":  {map[string]string{"Cargo.toml": "[package]\n"}, "", "# task: [cargo test]              # found by Cargo.toml, but cargo is not installed"},
 		"a folder":       {map[string]string{"go.mod/x": "", "package.json": `{"scripts": {"test": "x"}}`}, "npm test", ""},
 	}

@@ -33,8 +33,6 @@ func toolchains() []toolchain {
 		{"go.mod", goTest},
 		{"package.json", nodeTest},
 		{"Cargo.toml", always("cargo test")},
-		{"pyproject.toml", always("python3 -m pytest -q")},
-		{"pytest.ini", always("python3 -m pytest -q")},
 	}
 }
 
@@ -49,8 +47,8 @@ func TestCommand(dir string) (command, missing string) {
 	return command, missing
 }
 
-// testCommand finds how the project in dir is tested. missing is the program
-// that the command needs and that is not installed.
+// testCommand finds how the project in dir is tested. missing is what the command
+// needs and is not installed: its program, or a module of that.
 func testCommand(dir string) (command, found, missing string) {
 	for _, t := range toolchains() {
 		manifest, err := readBounded(filepath.Join(dir, t.file), maxManifest)
@@ -66,7 +64,7 @@ func testCommand(dir string) (command, found, missing string) {
 		}
 		return command, t.file, missing
 	}
-	return "", "", ""
+	return pythonTest(dir)
 }
 
 var makeTarget = regexp.MustCompile(`(?m)^test\s*:([^=]|$)`)

@@ -67,7 +67,11 @@ func (c *cli) loadSpec(path string) (*configs.Team, error) {
 // installed is a mistake, too.
 func (c *cli) runnableSpec(path string) (*configs.Team, error) {
 	if _, missing, err := readSpec(path, c.managed); err == nil && len(missing) > 0 {
-		return nil, specTrouble(path, fmt.Errorf("%w:\n%w", orchestrator.ErrSpec, errors.Join(missing...)))
+		var mistakes configs.Errors
+		for _, gone := range missing {
+			mistakes = append(mistakes, configs.Problem{File: path, Message: gone.Error()})
+		}
+		return nil, specTrouble(path, mistakes)
 	}
 	return c.loadSpec(path)
 }

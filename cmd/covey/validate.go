@@ -27,15 +27,16 @@ func (c *cli) validateCommand() *cobra.Command {
 		Use:   "validate [SPEC]",
 		Short: "Check a spec and list all its mistakes at once",
 		Long: `Check a spec, and the files that it names, without starting anything. Every
-mistake is listed as file:line:col with what to write instead. The exit code is
-0 for a spec that can run and 2 for one that cannot.`,
+mistake is listed as file:line:col with what to write instead. An agent whose
+program is not installed here is a mistake, too, as it is for covey up. The exit
+code is 0 for a spec that can run and 2 for one that cannot.`,
 		Example: `  covey validate
   covey validate examples/quickstart/team.yaml
   covey validate --json team.yaml`,
 		Args: argCount(0, 1, "at most one spec"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := c.specPath(args)
-			team, err := c.loadSpec(path)
+			team, err := c.runnableSpec(path)
 			if asJSON {
 				return c.printValidation(path, team, err)
 			}
