@@ -66,6 +66,7 @@ type journal struct {
 	reached   uint64          // the last event of the look that left out told
 	settled   uint64          // last event of the store that has left the outbox
 	turns     map[string]int
+	latest    time.Time // of the lines of this run
 	failing   bool      // the last write has failed, and is tried again
 	since     time.Time // when it failed first
 	over      bool      // a write was given up: nothing may be written behind the gap
@@ -320,8 +321,13 @@ func (j *journal) entryLine(e entry) (l Line, ok bool) {
 	}), true
 }
 
-// line gives a line its number.
+// line gives a line its number. Its time is not before that of the line above it: events
+// come from many goroutines, and a change of the store is stamped before it is committed.
 func (j *journal) line(l Line) Line {
+	if l.Time.Before(j.latest) {
+		l.Time = j.latest
+	}
+	j.latest = l.Time
 	l.Seq, l.Team = j.seq.Add(1), j.team
 	return l
 }

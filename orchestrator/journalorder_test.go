@@ -60,6 +60,9 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 		if l.Type != want[i] || l.Seq != uint64(i+1) {
 			t.Errorf("line %d is %s with seq %d, want %s", i+1, l.Type, l.Seq, want[i])
 		}
+		if i > 0 && l.Time.Before(got[i-1].Time) {
+			t.Errorf("line %d (%s) is of %s, before line %d of %s", i+1, l.Type, l.Time, i, got[i-1].Time)
+		}
 		if i > 0 && l.Turn != 3 {
 			t.Errorf("line %d (%s) is of turn %d, want 3", i+1, l.Type, l.Turn)
 		}
