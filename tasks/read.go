@@ -22,13 +22,13 @@ func (s *Store) Task(ctx context.Context, id string) (Task, error) {
 
 // List gives all tasks in the order of their ids.
 func (s *Store) List(ctx context.Context) ([]Task, error) {
-	return s.list(ctx, "all tasks", func(r reader) ([]Task, error) { return r.allTasks(bucketTasks) })
+	return s.list(ctx, "all tasks", reader.allTasks)
 }
 
 // Proposed gives the tasks that wait for Confirm or Discard, in the order of
 // their ids: after a crash, those whose hooks were cut off.
 func (s *Store) Proposed(ctx context.Context) ([]Task, error) {
-	return s.list(ctx, "proposed tasks", func(r reader) ([]Task, error) { return r.allTasks(bucketProposed) })
+	return s.list(ctx, "proposed tasks", reader.proposed)
 }
 
 // Ready gives the tasks that anybody may claim, in the order of their ids:
@@ -68,7 +68,7 @@ func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 	var snap Snapshot
 	err := s.view(ctx, func(r reader) error {
 		var err error
-		if snap.Tasks, err = r.allTasks(bucketTasks); err != nil {
+		if snap.Tasks, err = r.allTasks(); err != nil {
 			return err
 		}
 		if snap.Members, err = r.members(); err != nil {
@@ -103,18 +103,47 @@ func (s *Store) list(ctx context.Context, what string, read func(reader) ([]Task
 	return list, nil
 }
 
-// allTasks reads a whole bucket of tasks. Blocks come from one pass over the
-// dependencies rather than from one search a task.
-func (r reader) allTasks(bucket string) ([]Task, error) {
+// allTasks reads all tasks. Blocks come from one pass over the dependencies rather than
+// from one search a task.
+func (r reader) allTasks() ([]Task, error) {
 	blocks := map[uint64][]string{}
 	each(r.bucket(bucketDeps), nil, func(k, _ []byte) bool {
 		blocker := lastNum(k[:8])
 		blocks[blocker] = append(blocks[blocker], formatID(lastNum(k)))
 		return true
 	})
+	pass := r.decoded.pass()
+	list := make([]Task, 0, len(pass.old))
+	var failed error
+	each(r.bucket(bucketTasks), nil, func(k, v []byte) bool {
+		if failed = r.stopped(len(list)); failed != nil {
+			return false
+		}
+		var rec *taskRecord
+		if rec, failed = pass.record(lastNum(k), v); failed != nil {
+			return false
+		}
+		var t Task
+		if t, failed = rec.open(r.files); failed != nil {
+			return false
+		}
+		if b := blocks[lastNum(k)]; b != nil {
+			t.Blocks = b
+		}
+		list = append(list, t)
+		return true
+	})
+	if failed == nil {
+		pass.end()
+	}
+	return list, failed
+}
+
+// proposed reads the proposed tasks, which are few.
+func (r reader) proposed() ([]Task, error) {
 	list := []Task{}
 	var failed error
-	each(r.bucket(bucket), nil, func(k, v []byte) bool {
+	each(r.bucket(bucketProposed), nil, func(k, v []byte) bool {
 		if failed = r.stopped(len(list)); failed != nil {
 			return false
 		}
@@ -122,9 +151,8 @@ func (r reader) allTasks(bucket string) ([]Task, error) {
 		if rec, failed = decodeTask(fmt.Sprintf("task %d", lastNum(k)), v); failed != nil {
 			return false
 		}
-		rec.Blocks = blocks[lastNum(k)]
 		var t Task
-		if t, failed = rec.open(r.files); failed == nil {
+		if t, failed = r.task(rec); failed == nil {
 			list = append(list, t)
 		}
 		return failed == nil

@@ -8,9 +8,10 @@ import (
 
 // reader reads the buckets within one transaction.
 type reader struct {
-	tx    *bolt.Tx
-	files *blobs
-	stop  func() error // asked now and then on a long way; nil: never stop
+	tx      *bolt.Tx
+	files   *blobs
+	decoded *decodedTasks // of view alone
+	stop    func() error  // asked now and then on a long way; nil: never stop
 }
 
 func (r reader) bucket(name string) bucket { return bucketOf(r.tx, name) }

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -175,12 +176,17 @@ func (r *taskRecord) same(field string, l long) bool {
 	return r.Description == l.text
 }
 
-// clone gives a copy that shares nothing that is changed in place.
+// clone gives a copy that shares nothing: whoever has it may change it.
 func (r *taskRecord) clone() *taskRecord {
 	c := *r
 	c.Files = maps.Clone(r.Files)
 	c.Metadata = maps.Clone(r.Metadata)
-	c.BlockedBy = slices.Clone(r.BlockedBy)
+	for key, value := range c.Metadata {
+		c.Metadata[key] = bytes.Clone(value)
+	}
+	for _, list := range []*[]string{&c.Blocks, &c.BlockedBy, &c.Labels, &c.Wants.Tools, &c.Wants.Labels} {
+		*list = slices.Clone(*list)
+	}
 	c.Evidence = slices.Clone(r.Evidence)
 	c.normalize()
 	return &c

@@ -57,6 +57,8 @@ type Store struct {
 	blobs *blobs
 	wake  chan struct{}
 
+	decoded *decodedTasks
+
 	guard *guard // of the file
 
 	// update is write; tests put failures in its place.
@@ -102,6 +104,7 @@ func Open(path string, opts *Options) (*Store, error) {
 		safe:    make(chan struct{}),
 		watched: make(chan struct{}),
 		guard:   newGuard(path),
+		decoded: newDecodedTasks(),
 	}
 	if opts != nil {
 		s.opts = *opts
@@ -270,6 +273,6 @@ func (s *Store) view(ctx context.Context, fn func(reader) error) error {
 // viewOnce is one attempt of view.
 func (s *Store) viewOnce(ctx context.Context, fn func(reader) error) error {
 	return s.read(func(tx *bolt.Tx) error {
-		return fn(reader{tx: tx, files: s.blobs, stop: ctx.Err})
+		return fn(reader{tx: tx, files: s.blobs, decoded: s.decoded, stop: ctx.Err})
 	})
 }
