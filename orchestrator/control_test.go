@@ -370,7 +370,7 @@ func TestLongTaskLists(t *testing.T) {
 	if all, err := f.dial(byOperator).Tasks(t.Context()); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("no tasks: %v, %v", all, err)
 	}
-	if _, err := cutPage(nil, "x"); !errors.Is(err, tasks.ErrInvalid) {
+	if _, err := cutPage(nil, taskPageAfter{After: "x"}); !errors.Is(err, tasks.ErrInvalid) {
 		t.Errorf("a page after no number: %v", err)
 	}
 }

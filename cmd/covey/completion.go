@@ -65,7 +65,7 @@ func (c *cli) completeTask(cmd *cobra.Command, args []string, _ string) ([]strin
 	if len(args) > 0 || err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list, err := readTasks(cmd.Context(), place)
+	list, err := readOutline(cmd.Context(), place)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

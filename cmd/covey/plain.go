@@ -38,6 +38,9 @@ func plain(s string) string {
 
 // isPlain is the quick way out for text that needs nothing. Nearly all text is.
 func isPlain(s string) bool {
+	if isASCII(s) {
+		return true
+	}
 	if !utf8.ValidString(s) {
 		return false
 	}
@@ -60,6 +63,17 @@ func harmless(r rune) bool {
 		return false
 	}
 	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
+}
+
+// isASCII tells whether a text has nothing but the printable characters of ASCII, each one
+// column wide: nearly all text in a long list, which needs no closer look.
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // plainLine is plain for one line: runs of white space become one space. Cells

@@ -49,9 +49,11 @@ func (t *table) print(s *screen) {
 	for i, h := range t.head {
 		head[i] = cell{h, bold}
 	}
+	var b strings.Builder // a write for each row of a long table would take longer than the table
 	for _, row := range append([][]cell{head}, t.rows...) {
-		s.printf("%s\n", s.row(row, widths))
+		b.WriteString(s.row(row, widths) + "\n")
 	}
+	s.printf("%s", b.String())
 }
 
 // widths are the columns' natural widths. Width is counted in columns of a
@@ -59,14 +61,22 @@ func (t *table) print(s *screen) {
 func (t *table) widths() []int {
 	widths := make([]int, len(t.head))
 	for i, h := range t.head {
-		widths[i] = ansi.StringWidth(h)
+		widths[i] = textWidth(h)
 	}
 	for _, row := range t.rows {
 		for i, c := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(c.text))
+			widths[i] = max(widths[i], textWidth(c.text))
 		}
 	}
 	return widths
+}
+
+// textWidth is how many columns of a terminal one line of text takes.
+func textWidth(text string) int {
+	if isASCII(text) {
+		return len(text)
+	}
+	return ansi.StringWidth(text)
 }
 
 // row lays out one line of a table. The last column is not filled up, so that
@@ -78,7 +88,7 @@ func (s *screen) row(cells []cell, widths []int) string {
 		text := fit(c.text, widths[i])
 		b.WriteString(s.paint(c.style, text))
 		if i < len(cells)-1 {
-			b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(text)+2))
+			b.WriteString(strings.Repeat(" ", widths[i]-textWidth(text)+2))
 		}
 	}
 	return b.String()
@@ -111,5 +121,8 @@ func shrink(widths []int, room int) {
 // was set off is also reset. Nothing is wider than its width, not even the
 // mark.
 func fit(text string, width int) string {
+	if len(text) <= width && isASCII(text) {
+		return text
+	}
 	return ansi.Truncate(text, max(width, 0), "…")
 }

@@ -106,3 +106,23 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+// countedWrites counts the writes to it.
+type countedWrites int
+
+func (n *countedWrites) Write(p []byte) (int, error) {
+	*n++
+	return len(p), nil
+}
+
+func TestLongTableIsOneWrite(t *testing.T) {
+	var writes countedWrites
+	tab := table{head: []string{"ID"}}
+	for range 1000 {
+		tab.add(cell{text: "1"})
+	}
+	tab.print(newScreen(&writes))
+	if writes != 1 {
+		t.Errorf("%d writes for a table of 1,000 rows", writes)
+	}
+}

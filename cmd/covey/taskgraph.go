@@ -108,12 +108,13 @@ func blockersOf(task tasks.Task, list []tasks.Task) []string {
 func taskMermaid(list []tasks.Task) string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
+	quoted := mermaidQuotes()
 	for _, task := range list {
 		label := task.ID + ": " + task.Subject
 		if task.Owner != "" {
 			label += " (" + task.Owner + ")"
 		}
-		fmt.Fprintf(&b, "  t%s[\"%s\"]:::%s\n", task.ID, mermaidText(label), task.Status)
+		fmt.Fprintf(&b, "  t%s[\"%s\"]:::%s\n", task.ID, quoted.Replace(plainLine(label)), task.Status)
 	}
 	for _, task := range list {
 		for _, id := range blockersOf(task, list) {
@@ -126,9 +127,8 @@ func taskMermaid(list []tasks.Task) string {
 	return b.String()
 }
 
-// mermaidText is text as a quoted Mermaid label takes it: one line, and no
-// character that would end the label or begin markup.
-func mermaidText(text string) string {
-	return strings.NewReplacer(`#`, "#35;", `"`, "#quot;", `<`, "#lt;", `>`, "#gt;", "`", "#96;").
-		Replace(plainLine(text))
+// mermaidQuotes makes text of one line what a quoted Mermaid label takes: no character that
+// would end the label or begin markup.
+func mermaidQuotes() *strings.Replacer {
+	return strings.NewReplacer(`#`, "#35;", `"`, "#quot;", `<`, "#lt;", `>`, "#gt;", "`", "#96;")
 }

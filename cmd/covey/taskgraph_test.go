@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -65,5 +67,29 @@ func TestTaskMermaid(t *testing.T) {
 	}
 	if strings.Contains(got, "t99") || strings.Count(got, "t1 --> t3") != 1 {
 		t.Errorf("a link to nowhere, or twice:\n%s", got)
+	}
+}
+
+// BenchmarkTaskList prints 8,000 tasks, of which half wait for another one.
+func BenchmarkTaskList(b *testing.B) {
+	var list []tasks.Task
+	for i := range 8000 {
+		t := tasks.Task{ID: fmt.Sprint(i + 1), Subject: fmt.Sprint("Add the endpoint ", i), Status: tasks.Pending, Owner: "api"}
+		if i%2 == 1 {
+			t.BlockedBy = []string{fmt.Sprint(i)}
+		}
+		list = append(list, t)
+	}
+	c := &cli{out: newScreen(io.Discard)}
+	for name, print := range map[string]func(){
+		"Table":   func() { c.printTasks(list, list) },
+		"Graph":   func() { taskTree(c.out, list) },
+		"Mermaid": func() { taskMermaid(list) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				print()
+			}
+		})
 	}
 }

@@ -56,7 +56,11 @@ func (c *cli) tasksListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := readTasks(cmd.Context(), place)
+			read := readOutline
+			if asJSON {
+				read = readTasks
+			}
+			all, err := read(cmd.Context(), place)
 			if err != nil {
 				return err
 			}
@@ -226,7 +230,11 @@ func (c *cli) tasksGraphCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := readTasks(cmd.Context(), place)
+			read := readOutline
+			if asJSON {
+				read = readTasks
+			}
+			list, err := read(cmd.Context(), place)
 			if err != nil {
 				return err
 			}

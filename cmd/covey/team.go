@@ -42,12 +42,24 @@ func (c *cli) connect(ctx context.Context) (*orchestrator.Client, error) {
 // store. The store cannot be opened while a team runs, which is why its process
 // is asked first.
 func readTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, error) {
+	return readTasksBy(ctx, place, (*orchestrator.Client).Tasks)
+}
+
+// readOutline is readTasks for what needs no more of a task than Client.Outline tells.
+func readOutline(ctx context.Context, place orchestrator.Place) ([]tasks.Task, error) {
+	return readTasksBy(ctx, place, (*orchestrator.Client).Outline)
+}
+
+// readTasksBy asks a running team by ask, and looks into the store of one that does not run.
+func readTasksBy(
+	ctx context.Context, place orchestrator.Place, ask func(*orchestrator.Client, context.Context) ([]tasks.Task, error),
+) ([]tasks.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	client, err := orchestrator.Dial(ctx, place)
 	if err == nil {
 		defer client.Close()
-		return client.Tasks(ctx)
+		return ask(client, ctx)
 	}
 	if !errors.Is(err, orchestrator.ErrNotRunning) {
 		return nil, err
