@@ -83,7 +83,10 @@ func (x *hookExam) hook(ctx context.Context, h *hooks.Configured, moment string)
 	if h.Never == "" {
 		report(x.moment(h, info))
 	}
-	report(matcherFlaw(info, h.Matcher))
+	// A matcher in another program's names was held against those when its file was read.
+	if p := h.Handler.Dialect.Program; p == "" || p == hooks.Codex || info.Matcher != "tool_name" {
+		report(matcherFlaw(info, h.Matcher))
+	}
 	report(x.time(h))
 	report(backgroundFlaw(h, info))
 	switch {
