@@ -141,7 +141,7 @@ func (h *handlerSpec) commandFields() []field {
 		{key: "asyncRewake", part: truth(&h.asyncRewake),
 			doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
 		{key: "rewakeMessage", part: text(&h.rewakeMessage),
-			doc: "With asyncRewake: what the member reads before it. Default: as if the hook had refused."},
+			doc: "With asyncRewake: what the member reads before what the hook wrote."},
 		{key: "rewakeSummary", part: text(&h.rewakeSummary),
 			doc: "With asyncRewake: one line about it for people."},
 	}

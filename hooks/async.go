@@ -46,8 +46,10 @@ type errand struct {
 	id      string
 	session string
 	byLine  bool // it asked for it on its first line
-	end     context.CancelCauseFunc
-	done    chan struct{} // closed once it has ended and its observer knows
+	// interactive is Options.Interactive.
+	interactive bool
+	end         context.CancelCauseFunc
+	done        chan struct{} // closed once it has ended and its observer knows
 }
 
 // errands are the hooks in the background. They have slots of their own, as

@@ -205,6 +205,11 @@ func TestRewakeTexts(t *testing.T) {
 		s[Stop][0].Hooks[0].RewakeMessage, s[Stop][0].Hooks[0].RewakeSummary = message, summary
 		return s
 	}
+	printing := func(stdout string) Settings {
+		s := withWords("Review findings:", "Review")
+		s[Stop][0].Hooks[0].Command = "echo '" + stdout + "'; echo find >&2; exit 2"
+		return s
+	}
 	frame := func(summary, text string) string {
 		return "<task-notification>\n<summary>" + summary + "</summary>\n</task-notification>\n<system-reminder>\n" +
 			text + "\n</system-reminder>"
@@ -224,8 +229,15 @@ func TestRewakeTexts(t *testing.T) {
 		{"nothing said", rewake(Stop, "exit 2"), StopInput{}, "Stop hook feedback:\n[exit 2]: No stderr output",
 			"Stop hook feedback"},
 		{"a tool", rewake(PostToolUse, "echo no >&2; exit 2"), tool,
-			"<system-reminder>\nPostToolUse:Write hook blocking error from command: \"echo no >&2; exit 2\": " +
-				"[echo no >&2; exit 2]: no\n</system-reminder>", "Stop hook feedback"},
+			frame("Stop hook feedback", `Stop hook blocking error from command "PostToolUse:Write": no`), "Stop hook feedback"},
+		{"a session", rewake(SessionStart, "echo no >&2; exit 2"), SessionStartInput{Source: "resume"},
+			frame("Stop hook feedback", `Stop hook blocking error from command "SessionStart:resume": no`), "Stop hook feedback"},
+		{"a printed summary", rewake(Stop, `echo '{"rewakeSummary":"Two bugs"}'; echo no >&2; exit 2`), StopInput{},
+			frame("Two bugs", `Stop hook blocking error from command "Stop": no`), "Two bugs"},
+		{"a printed summary before a configured one", printing(`{"rewakeSummary":"Two bugs"}`), StopInput{},
+			frame("Two bugs", "Review findings: find"), "Two bugs"},
+		{"a printed summary that is none", printing(`{"rewakeSummary":2}`), StopInput{},
+			frame("Review", "Review findings: find"), "Review"},
 		{"words of its own", withWords("Review findings:", "Review"), StopInput{},
 			frame("Review", "Review findings: find"), "Review"},
 		{"a message of its own", withWords("Review findings:", ""), StopInput{},
@@ -256,6 +268,23 @@ func TestRewakeTexts(t *testing.T) {
 				t.Errorf("feedback %v on %s", behind.Feedback, late[0].Event)
 			}
 		})
+	}
+}
+
+// TestRewakeOfASessionThatStays: there a turn end's hook notifies, as any other does.
+func TestRewakeOfASessionThatStays(t *testing.T) {
+	b := newBench(t)
+	r := b.runnerWith(t, Options{Interactive: true}, Source{Name: "test", Settings: rewake(Stop, "echo no >&2; exit 2")})
+	var w watcher
+	if _, err := r.Run(t.Context(), b.input(StopInput{}), w.see); err != nil {
+		t.Fatal(err)
+	}
+	r.Settle(t.Context(), "")
+	late := w.late()
+	if len(late) != 1 || !late[0].Background.Feedback || !slices.Equal(late[0].Background.Messages, []string{
+		"<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>\n<system-reminder>\n" +
+			"Stop hook blocking error from command \"Stop\": no\n</system-reminder>"}) {
+		t.Errorf("late %+v", late)
 	}
 }
 

@@ -52,8 +52,8 @@ func (found finding) lateText() string {
 	return orElse(text, noStderr)
 }
 
-// hear takes in what a hook in the background may say besides waking: its
-// systemMessage and its additionalContext. Fields of a wrong type do not count;
+// hear takes in what a hook in the background may say on stdout: systemMessage,
+// additionalContext and, in place of the configured one, rewakeSummary. Fields of a wrong type do not count;
 // the others do. stdout is all that it printed.
 func (v *verdict) hear(event Event, stdout string, byLine bool) {
 	if v.Outcome == Cancelled {
@@ -63,6 +63,7 @@ func (v *verdict) hear(event Event, stdout string, byLine bool) {
 		_, stdout, _ = strings.Cut(stdout, "\n")
 	}
 	answer := fieldsOf(stdout)
+	v.summary = strings.TrimSpace(rawText(answer["rewakeSummary"]))
 	v.message = rawText(answer["systemMessage"])
 	specific := fieldsOf(string(answer["hookSpecificOutput"]))
 	if name := rawText(specific["hookEventName"]); name != "" && Event(name) != event {
@@ -100,8 +101,8 @@ func (e *errand) background(known *traits, name string, v *verdict) *Background 
 	}
 	if v.Outcome == Blocking {
 		b.Wakes, b.Feedback = true, known.endsTurn()
-		b.Messages = []string{e.wakeText(known, name, v.Feedback)}
-		b.Summary = orElse(e.RewakeSummary, defaultRewakeSummary)
+		b.Messages = []string{e.wakeText(known, name, v)}
+		b.Summary = orElse(e.summary(v), defaultRewakeSummary)
 	}
 	if e.byLine {
 		return b
@@ -115,18 +116,20 @@ func (e *errand) background(known *traits, name string, v *verdict) *Background 
 	return b
 }
 
-// wakeText is what the model reads of a hook that wakes it: what it would have
-// read had the hook been waited for or, where the hook has words of its own for
-// the moment, those.
-func (e *errand) wakeText(known *traits, name, text string) string {
-	said := fmt.Sprintf("[%s]: %s", e.label, text)
-	switch {
-	case e.RewakeMessage != "" || e.RewakeSummary != "":
-		heading := orElse(e.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
-		return "<task-notification>\n<summary>" + orElse(e.RewakeSummary, defaultRewakeSummary) +
-			"</summary>\n</task-notification>\n" + reminder(heading+" "+text)
-	case known.endsTurn():
-		return feedbackHeading(known.event) + said
+// summary is the hook's own line about a wake: the one that it printed, else the
+// configured one; empty: it has none.
+func (e *errand) summary(v *verdict) string { return orElse(v.summary, e.RewakeSummary) }
+
+// wakeText is what the model reads of a hook that wakes it: a notification, as
+// recorded of sessions that wait for more. A headless host waits for a hook of the
+// turn end before it leaves and gives its feedback as if it had not been in the
+// background, unless the hook has words of its own for the moment.
+func (e *errand) wakeText(known *traits, name string, v *verdict) string {
+	summary := e.summary(v)
+	if known.endsTurn() && !e.interactive && e.RewakeMessage == "" && summary == "" {
+		return fmt.Sprintf("%s[%s]: %s", feedbackHeading(known.event), e.label, v.Feedback)
 	}
-	return reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, e.label, said))
+	heading := orElse(e.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
+	return "<task-notification>\n<summary>" + orElse(summary, defaultRewakeSummary) +
+		"</summary>\n</task-notification>\n" + reminder(heading+" "+v.Feedback)
 }

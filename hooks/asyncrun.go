@@ -141,7 +141,7 @@ func (r *run) mayGo(w *work) (limit time.Duration, asks bool) {
 // leave notes that a hook goes on in the background, and tells the observer.
 func (r *run) leave(h *armed, end context.CancelCauseFunc, byLine bool) *errand {
 	e := r.errands.add(h, r.in.SessionID, end)
-	e.byLine = byLine
+	e.byLine, e.interactive = byLine, r.opts.Interactive
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left++

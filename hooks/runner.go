@@ -81,6 +81,10 @@ type Options struct {
 	// Locate is asked before each command hook, gates too, what to run for it. nil: what
 	// is configured.
 	Locate Locate
+	// Interactive says that sessions stay when their work is done. A Stop hook that wakes
+	// an agent from the background is a notification then; in a headless run its words
+	// are the turn end's feedback.
+	Interactive bool
 	// Root is where the path rules of an `if` begin for an event. nil or empty: at
 	// ProjectDir.
 	Root func(in Input) string

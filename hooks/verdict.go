@@ -37,6 +37,7 @@ type verdict struct {
 	stop       string
 	contexts   []note
 	message    string // systemMessage
+	summary    string // rewakeSummary, of a hook in the background
 	permission Permission
 	input      json.RawMessage // updatedInput
 	output     map[string]json.RawMessage

@@ -52,6 +52,30 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 	}
 }
 
+// One of another event wakes it with a notification, which reaches the model as it is;
+// the Stop hooks of the turn that it causes see stop_hook_active.
+func TestAsyncRewakeOfAnotherEvent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{
+		"team.yaml": behindSpec("SessionStart", "{type: command, command: ./watch.sh, asyncRewake: true}") +
+			"  Stop: [{hooks: [{type: command, command: 'cat >> inputs; touch ended'}]}]\n",
+		"watch.sh": "#!/bin/sh\nwhile ! [ -e ended ]; do sleep 0.05; done\n" +
+			"echo '{\"rewakeSummary\":\"a letter\"}'\necho new mail >&2\nexit 2\n",
+		"lead.yaml": `steps:
+  - {when: "^Ship it.$", say: first answer}
+  - when: "^<task-notification>\\n<summary>a letter</summary>\\n</task-notification>\\n<system-reminder>\\n\
+      Stop hook blocking error from command \"SessionStart:startup\": new mail\\n</system-reminder>$"
+    say: second answer
+`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	inputs := strings.Split(strings.TrimSpace(r.read("inputs")), "\n")
+	if len(inputs) != 2 || !strings.Contains(inputs[0], `"stop_hook_active":false`) ||
+		!strings.Contains(inputs[1], `"stop_hook_active":true`) || !strings.Contains(inputs[1], `"second answer"`) {
+		t.Errorf("the hook got %q", inputs)
+	}
+}
+
 // What such a hook of a tool finds comes between the tool calls of the same turn.
 func TestAsyncRewakeInTheMiddleOfATurn(t *testing.T) {
 	r := newRig(t, map[string]string{

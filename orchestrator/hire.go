@@ -166,9 +166,9 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 		Callbacks:  c.functions,
 		Models:     &hookModels{o: o, c: c, asked: map[askedBy]*script.Model{}},
 		Tools:      &hookTools{c: c, servers: c.servers},
-		FailClosed: o.team().FailClosed,
-		Locate:     c.locate(o),
-		Root:       c.rootOf,
+		FailClosed: o.team().FailClosed, Interactive: c.keep,
+		Locate: c.locate(o),
+		Root:   c.rootOf,
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := c.bySession(in.SessionID); ok {
 				return o.envFile(s)

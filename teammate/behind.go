@@ -66,8 +66,9 @@ func (t *Teammate) putBy() {
 	u.keep(t.later.take())
 }
 
-// goesOn takes up a turn end that a hook has found fault with from the background:
-// the turn that this causes goes on from it, as if it had been refused. The count
+// goesOn takes up what a hook has found fault with from the background: the Stop hooks
+// of the turn that this causes see stop_hook_active. If it was a turn end, the turn
+// goes on from it, as if it had been refused. The count
 // of refusals goes on with it if nothing else has come in.
 func (u *turn) goesOn(inputs []Input) {
 	late := 0
@@ -76,6 +77,9 @@ func (u *turn) goesOn(inputs []Input) {
 			late++
 		}
 	}
+	// A turn that a hook of another event causes counts as one that goes on, too, but
+	// not as refused: it takes a tool call, a prompt or a session to fire that again.
+	u.refused = u.cause == ByHook
 	if late == 0 {
 		return
 	}

@@ -92,6 +92,7 @@ func TestConformanceAsyncRewake(t *testing.T) {
 // What a turn end's hook says late sets stop_hook_active, and counts on; whatever
 // comes along with it starts the count again.
 func TestLateRefusals(t *testing.T) {
+	found := Input{Kind: FromContext, Text: "<task-notification>", MessageID: "n"} // by a hook of another event
 	late := func(id string) Input { return Input{Kind: FromHook, Text: "Stop hook feedback:\nno", MessageID: id} }
 	mail := Input{Kind: FromMail, Text: "hello", MessageID: "m"}
 	for _, test := range []struct {
@@ -103,6 +104,9 @@ func TestLateRefusals(t *testing.T) {
 		end    string // what needs attention; empty: nothing
 	}{
 		{"one", [][]Input{{mail}, {late("1")}}, nil, []bool{false, true}, 2, ""},
+		{"a hook of another event", [][]Input{{mail}, {found}, {{Kind: FromMail, Text: "x", MessageID: "x"}}}, nil, []bool{false, true, false}, 3, ""},
+		{"which is no refusal", [][]Input{{mail}, {late("1")}, {late("2")}, {found}, {late("3")}}, nil,
+			[]bool{false, true, true, true, true}, 5, ""},
 		{"as many as may be", [][]Input{{mail}, {late("1")}, {late("2")}}, nil, []bool{false, true, true}, 3, ""},
 		{"one too many", [][]Input{{mail}, {late("1")}, {late("2")}, {late("3")}}, nil, []bool{false, true, true}, 3,
 			"the gates refused its turn end 3 times in a row"},
@@ -122,7 +126,11 @@ func TestLateRefusals(t *testing.T) {
 			r := newRig(t, script...)
 			r.inbox.work = nil
 			for _, inputs := range test.work {
-				r.inbox.work = append(r.inbox.work, Work{Cause: ByHook, Inputs: inputs})
+				cause := ByMessage
+				if inputs[0].Kind != FromMail {
+					cause = ByHook
+				}
+				r.inbox.work = append(r.inbox.work, Work{Cause: cause, Inputs: inputs})
 			}
 			r.opts.Limits.StopBlockCap = 2
 			r.mustRun(t)

@@ -137,7 +137,7 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
 	}
 	u := &turn{
 		t: t, no: cut.Turn, start: time.Now(), cause: cut.Cause, promptID: cut.PromptID,
-		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused, lastText: cut.LastText,
+		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused || cut.Cause == ByHook, lastText: cut.LastText,
 	}
 	t.current.Store(u)
 	defer t.current.Store(nil)
