@@ -99,7 +99,9 @@ func (c recordedTeam) replay(t *testing.T) {
 	}
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "fired")
 	rec := "#!/bin/sh\nin=$(cat)\nprintf '%s\\t%s\\n' \"$1\" \"$in\" >>" + log +
-		"\ncase $2 in *sleep*5*) sleep 5;; *0.2*) sleep 0.2;; esac\n"
+		"\ncase $2 in *sleep*5*) sleep 5;; *0.2*) sleep 0.2;; esac\n" +
+		"case $2 in *'\"decision\": {\"behavior\": \"allow\"}'*) printf %s " +
+		`'{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'` + ";; esac\n"
 	if err := os.WriteFile(filepath.Join(bin, "REC"), []byte(rec), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -249,6 +251,9 @@ func (c recordedTeam) aside(line string) string {
 // callID is the id of a tool call, there as here.
 var callID = regexp.MustCompile(`<TOOLUSE-\d+>|toolu_[a-z0-9_]+`)
 
+// denial is what a model is told of a call that was denied, in each host's own words.
+var denial = regexp.MustCompile(`Permission to use \w+ (has been|was not)[^\]]*\.`)
+
 // describe writes the fields of input that the recording has.
 func describe(handler string, input, fields map[string]any, cwd string) string {
 	var b strings.Builder
@@ -257,7 +262,8 @@ func describe(handler string, input, fields map[string]any, cwd string) string {
 			fmt.Fprintf(&b, " %s=%v", name, value)
 		}
 	}
-	return handler + callID.ReplaceAllString(strings.ReplaceAll(b.String(), cwd, "<CWD>"), "<ID>")
+	text := callID.ReplaceAllString(strings.ReplaceAll(b.String(), cwd, "<CWD>"), "<ID>")
+	return handler + denial.ReplaceAllString(text, "<DENIED>")
 }
 
 // own names fields whose values are the host's own: ids, and what it thinks of its

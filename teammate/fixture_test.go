@@ -245,6 +245,7 @@ type say struct {
 	calls []ToolCall
 	err   error
 	do    func(ctx context.Context) // before the answer is given
+	loop  bool                      // it is the answer to all that follows
 }
 
 func callTool(id, name, input string) ToolCall {
@@ -288,7 +289,9 @@ func (s *scribe) work(ctx context.Context, h Host) (reply Reply, err error) {
 		}
 		var answer say
 		if len(s.script) > 0 {
-			answer, s.script = s.script[0], s.script[1:]
+			if answer = s.script[0]; !answer.loop {
+				s.script = s.script[1:]
+			}
 		} else {
 			answer.text = fmt.Sprintf("end %d", len(s.seen))
 		}

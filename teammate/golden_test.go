@@ -93,6 +93,7 @@ type goldenCase struct {
 	Prompt      string
 	Script      []struct {
 		Text  string
+		Loop  bool // it is said again and again
 		Tools []struct {
 			Name  string
 			Input json.RawMessage
@@ -110,7 +111,9 @@ type goldenCase struct {
 	Teammate bool           // the member is no lead
 	Tasks    []tasks.Task   // what it takes into progress
 	Called   map[string]int // calls of REC by tag that others have made before
-	Then     []string       // what the person says after the first turn
+	Then     []string       // what the person says, or is in the mail, after the first turn
+	Blocks   string         // reason with which a callback on Stop refuses once
+	Endless  bool           // no limit of refusals; the recorded host was killed
 	// Deviation is the number of the deviation on purpose: 1, teammates fire Stop; 2,
 	// a halt of TaskCompleted or TeammateIdle ends the member.
 	Deviation int
@@ -119,7 +122,7 @@ type goldenCase struct {
 func replay(t *testing.T, c goldenCase) {
 	r := newRig(t)
 	for i, s := range c.Script {
-		answer := say{text: s.Text}
+		answer := say{text: s.Text, loop: s.Loop}
 		for j, call := range s.Tools {
 			answer.calls = append(answer.calls, ToolCall{ID: fmt.Sprintf("c%d.%d", i, j), Name: call.Name, Input: call.Input})
 		}
@@ -133,16 +136,28 @@ func replay(t *testing.T, c goldenCase) {
 		r.inbox.work = append(r.inbox.work, Work{Cause: ByGoal, Inputs: []Input{person(more, more)}})
 	}
 	if c.Teammate {
-		r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{{Kind: FromMail, Text: c.Prompt, MessageID: "m1"}}}}
+		r.inbox.work = nil
+		for i, text := range append([]string{c.Prompt}, c.Then...) {
+			mail := Input{Kind: FromMail, Text: text, MessageID: fmt.Sprint("m", i)}
+			r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{mail}})
+		}
 	}
-	r.opts.Lead, r.opts.Hooks, r.opts.Tools = !c.Teammate, goldenRunner(t, c), []Tool{shellTool(), r.taskTool(c), mailTool()}
+	ears := &listening{HookRunner: goldenRunner(t, c)}
+	r.opts.Lead, r.opts.Hooks, r.opts.Tools = !c.Teammate, ears, []Tool{shellTool(), r.taskTool(c), mailTool()}
 	r.opts.Limits.MaxTurns = c.MaxTurns
 	r.opts.Permissions = Permissions{
 		Mode: c.Mode, Allow: rules(t, c.Permissions.Allow...), Ask: rules(t, c.Permissions.Ask...),
 		Deny: rules(t, c.Permissions.Deny...),
 	}
 	r.opts.Workdir = NewWorkdir(t.TempDir())
-	if err := r.run(t); err != nil && !(c.Deviation == 2 && errors.Is(err, ErrHalted)) {
+	want, listed := recordedInputs(t)[c.Name]
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	if c.Endless {
+		r.opts.Limits.StopBlockCap = 0
+		ears.after, ears.then = len(want), kill
+	}
+	if err := r.member(t).Run(ctx); err != nil && !c.Endless && !(c.Deviation == 2 && errors.Is(err, ErrHalted)) {
 		t.Fatal(err)
 	} else if c.Deviation == 2 && err == nil {
 		t.Error("the member goes on after a halt")
@@ -150,6 +165,9 @@ func replay(t *testing.T, c goldenCase) {
 
 	if c.Model != nil {
 		checkSeen(t, r.agent.seen, c)
+	}
+	if listed {
+		ears.check(t, want, r.opts.Workdir.Dir())
 	}
 	if c.Fired == nil {
 		return
@@ -213,7 +231,8 @@ func (r *rig) taskTool(c goldenCase) Tool {
 		task.Owner, task.Status = "api", tasks.InProgress
 		r.tasks.list = append(r.tasks.list, task)
 		text := "Updated task #" + in.TaskID + " owner, status"
-		return ToolResult{Content: text, Response: json.RawMessage(`{}`)}
+		return ToolResult{Content: text, Response: json.RawMessage(
+			`{"success":true,"taskId":"` + in.TaskID + `","updatedFields":["owner","status"],"statusChange":{"from":"pending","to":"in_progress"}}`)}
 	}}
 }
 
@@ -247,9 +266,19 @@ func goldenRunner(t *testing.T, c goldenCase) HookRunner {
 			}
 		}
 	}
+	callbacks := &hooks.Registry{}
+	if c.Blocks != "" {
+		once := hooks.Callback{Once: true, Do: func(context.Context, hooks.Input) (hooks.Answer, error) {
+			return hooks.Answer{Decision: hooks.Block, Reason: c.Blocks}, nil
+		}}
+		if _, err := callbacks.Add(hooks.Stop, once); err != nil {
+			t.Fatal(err)
+		}
+	}
 	runner, err := hooks.NewRunner([]hooks.Source{{Name: "spec", Settings: settings.Hooks}}, &hooks.Options{
-		SpillDir: t.TempDir(),
-		Env:      append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "REC_DIR="+dir),
+		Callbacks: callbacks,
+		SpillDir:  t.TempDir(),
+		Env:       append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "REC_DIR="+dir),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +308,8 @@ func shellTool() Tool {
 		if err != nil {
 			return failure("%s", strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", cmd.ProcessState.ExitCode(), text)))
 		}
-		response, err := marshal(map[string]any{"stdout": text})
+		response, err := marshal(map[string]any{
+			"stdout": text, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false})
 		if err != nil {
 			return failure("%v", err)
 		}
