@@ -71,8 +71,6 @@ func waitsFor(event Event) string {
 		return "members that change their model, which come with model providers"
 	case Elicitation, ElicitationResult:
 		return "MCP servers of members"
-	case MessageDisplay:
-		return "text that is shown while it is written"
 	}
 	return "a moment of its own"
 }

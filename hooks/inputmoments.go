@@ -98,6 +98,16 @@ type DirectoryAddedInput struct {
 	Source    string `json:"source"` // slash_command or register_repo_root
 }
 
+// MessageDisplayInput is the payload of MessageDisplay. Hosts that show text while it is
+// written tell of it in parts; covey tells of each message once, as a whole.
+type MessageDisplayInput struct {
+	TurnID    string `json:"turn_id"`
+	MessageID string `json:"message_id"`
+	Index     int    `json:"index"` // of the part
+	Final     bool   `json:"final"` // it is the last part
+	Delta     string `json:"delta"` // its text
+}
+
 // FileChangedInput is the payload of FileChanged.
 type FileChangedInput struct {
 	FilePath string `json:"file_path"`
@@ -127,6 +137,9 @@ func (CwdChangedInput) Event() Event { return CwdChanged }
 
 // Event names the moment.
 func (DirectoryAddedInput) Event() Event { return DirectoryAdded }
+
+// Event names the moment.
+func (MessageDisplayInput) Event() Event { return MessageDisplay }
 
 // Event names the moment.
 func (FileChangedInput) Event() Event { return FileChanged }

@@ -76,6 +76,10 @@ func moments() []struct {
 			`"hook_event_name":"DirectoryAdded","directory":"/lib","source":"slash_command"}`,
 		},
 		{
+			MessageDisplayInput{TurnID: "n", MessageID: "m", Final: true, Delta: "hi"}, "",
+			`"hook_event_name":"MessageDisplay","turn_id":"n","message_id":"m","index":0,"final":true,"delta":"hi"}`,
+		},
+		{
 			FileChangedInput{FilePath: "/w/a/.envrc", Change: "change"}, ".envrc",
 			`"hook_event_name":"FileChanged","file_path":"/w/a/.envrc","event":"change"}`,
 		},

@@ -65,7 +65,7 @@ func catalog() []traits {
 		{event: PostToolBatch, exit2: toResult, decision: toResult, halts: true, mode: true, fires: true, handlers: "A",
 			outputs: context},
 		{event: Notification, field: "notification_type", discards: true, handlers: "B", fires: true},
-		{event: MessageDisplay, exit2: ignored, handlers: "B", outputs: []string{"displayContent"}},
+		{event: MessageDisplay, exit2: ignored, handlers: "B", fires: true, outputs: []string{"displayContent"}},
 		{event: SubagentStart, field: "agent_type", exit2: toUser, handlers: "B", fires: true, outputs: context},
 		{event: SubagentStop, field: "agent_type", exit2: toFeedback, decision: toFeedback, halts: true,
 			mode:     true,

@@ -242,7 +242,7 @@ func (c recordedTeam) shown(fired []firing, dir string) []string {
 
 // aside is what such an event is sorted by; others keep their order.
 func (c recordedTeam) aside(line string) string {
-	if c.Loose || slices.ContainsFunc(beside, func(event string) bool { return strings.Contains(line, `"`+event+`"`) }) {
+	if c.Loose || slices.ContainsFunc(beside, func(event string) bool { return strings.Contains(line+" ", " hook_event_name="+event+" ") }) {
 		return line
 	}
 	return "~"

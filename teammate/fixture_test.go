@@ -20,13 +20,19 @@ import (
 type fakeRunner struct {
 	answer func(ctx context.Context, in hooks.Input) (hooks.Outcome, error) // nil: all pass
 
-	mu    sync.Mutex
-	fired []hooks.Input
-	ids   []string
+	mu        sync.Mutex
+	fired     []hooks.Input
+	displayed []hooks.Input // of MessageDisplay
+	ids       []string
 }
 
 func (r *fakeRunner) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
 	r.mu.Lock()
+	if in.Payload.Event() == hooks.MessageDisplay { // its place among the others is chance
+		r.displayed = append(r.displayed, in)
+		r.mu.Unlock()
+		return hooks.Outcome{}, ctx.Err()
+	}
 	r.fired = append(r.fired, in)
 	id := fmt.Sprintf("run-%d", len(r.fired))
 	r.ids = append(r.ids, id)

@@ -89,6 +89,7 @@ func (u *turn) Record(m Record) error {
 		return err
 	}
 	u.publish(m.Message)
+	u.display(m.Message)
 	u.t.ledger.add(m.Message)
 	if m.Message.Role == Assistant {
 		u.count(m, ln.CostUSD)

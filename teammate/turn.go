@@ -27,17 +27,18 @@ type turn struct {
 	cause    Cause
 	promptID string
 
-	passes   int          // model requests so far
-	refusals int          // refused turn ends in a row
-	refused  bool         // some turn end was refused: stop_hook_active
-	lastText string       // last assistant text, trimmed
-	usage    Usage        // tokens of the turn
-	last     Usage        // of the last model request
-	uses     []string     // tools called, one entry a call
-	ended    string       // of a helper: why it did, an End constant
-	summary  *HookSummary // of the last Stop run
-	outside  bool         // not the member's loop, but something that happens to it
-	gated    bool         // its gates were asked while the member agreed to leave the team
+	passes    int          // model requests so far
+	refusals  int          // refused turn ends in a row
+	refused   bool         // some turn end was refused: stop_hook_active
+	lastText  string       // last assistant text, trimmed
+	usage     Usage        // tokens of the turn
+	last      Usage        // of the last model request
+	uses      []string     // tools called, one entry a call
+	ended     string       // of a helper: why it did, an End constant
+	summary   *HookSummary // of the last Stop run
+	outside   bool         // not the member's loop, but something that happens to it
+	displayID string       // of the turn, for MessageDisplay; empty: none has fired
+	gated     bool         // its gates were asked while the member agreed to leave the team
 
 	// One Run of the agent.
 	given       []Input           // inputs that it got and has not recorded yet

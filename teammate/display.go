@@ -1,0 +1,25 @@
+package teammate
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// display fires MessageDisplay for a message of the member's model that has text, once
+// a message and beside the turn. What the hooks want shown in its place (displayContent)
+// concerns a host's screen, and the journal keeps what was said. Nobody is shown what a
+// helper says.
+func (u *turn) display(m Message) {
+	text := m.Text()
+	if m.Role != Assistant || text == "" || u.t.helper != nil {
+		return
+	}
+	u.displayID = cmp.Or(u.displayID, uuid.NewString())
+	u.aside(context.Background(), hooks.MessageDisplayInput{
+		TurnID: u.displayID, MessageID: uuid.NewString(), Final: true, Delta: text,
+	})
+}
