@@ -40,6 +40,7 @@ type scene struct {
 type seatView struct {
 	Name      string
 	Lead      bool
+	Began     bool   // it has taken a turn, in this run or an earlier one
 	Idle      bool   // waits for work; false: takes a turn, or has just been given one
 	Helped    bool   // a helper works beside it, whose result will be mail
 	Awaited   bool   // a hook in the background may wake it yet
@@ -151,7 +152,7 @@ func plan(s scene) []move {
 	if m, ok := waits(s); ok {
 		return []move{m}
 	}
-	return atRest(s)
+	return withMail(s, atRest(s))
 }
 
 // next is what an idle member should do now, if anything.
@@ -174,7 +175,8 @@ func next(s scene, seat seatView) (move, bool) {
 	if seat.HeldBy != "" {
 		return onlyMail(s, seat)
 	}
-	if show, moot := sortMail(seat.Unread, s.Tasks, seat.Name); len(show)+len(moot) > 0 {
+	show, moot := sortMail(seat.Unread, s.Tasks, seat.Name)
+	if len(show)+len(moot) > 0 && !(len(moot) == 0 && leadWaits(s, seat, show)) {
 		return move{Kind: giveMail, Member: seat.Name}, true
 	}
 	// Reminders end like those of tasks. Nobody is given up for it: the question has a

@@ -10,19 +10,24 @@ import (
 func TestEmptyTurns(t *testing.T) {
 	t.Parallel()
 	const owned = "tasks: [{id: a, subject: A, owner: dev}]\n"
+	const both = "tasks: [{id: a, subject: A, owner: dev}, {id: b, subject: B, owner: lead}]\n"
+	const later = `, {say: I wait.}, {call: [{tool: TaskUpdate, input: {taskId: "2", status: completed}}]}, {say: Did., times: -1}`
 	const does = `{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: Did., times: -1}`
 	for name, test := range map[string]struct {
 		lead, dev, more string
 		want            TurnCount
 	}{
 		"an answer": {lead: "{say: It is 42.}", want: TurnCount{Turns: 1}},
-		"a word before the work": {
+		"all tasks have owners": {
 			lead: "{say: I wait., times: -1}", dev: does, more: owned,
-			want: TurnCount{Turns: 3, Empty: 1, Completed: 1, PerTask: 3},
+			want: TurnCount{Turns: 2, Completed: 1, PerTask: 2},
+		},
+		"a word before the work": {
+			lead: later[2:], dev: does, more: both, want: TurnCount{Turns: 4, Empty: 1, Completed: 2, PerTask: 2},
 		},
 		"a look before the work": {
-			lead: "{call: [{tool: TaskList, input: {}}]}, {say: I wait., times: -1}", dev: does, more: owned,
-			want: TurnCount{Turns: 3, Completed: 1, PerTask: 3},
+			lead: "{call: [{tool: TaskList, input: {}}]}" + later, dev: does, more: both,
+			want: TurnCount{Turns: 4, Completed: 2, PerTask: 2},
 		},
 		"a colleague who is told": {
 			lead: `{call: [{tool: SendMessage, input: {to: dev, message: Mind the gap., summary: gap}}]}, {say: Told., times: -1}`,

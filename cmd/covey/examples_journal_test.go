@@ -25,6 +25,7 @@ type journalLine struct {
 		ToolUseID                             string `json:"tool_use_id"`
 
 		From, To, Kind, Text, Reason, Decision, By string
+		Turns                                      json.RawMessage
 		ExitCode                                   int  `json:"exit_code"`
 		IsError                                    bool `json:"is_error"`
 	}
@@ -32,7 +33,7 @@ type journalLine struct {
 
 // journalTask is the task of a line: as a whole where the line is about it, by
 // its id alone where a verdict names it.
-type journalTask struct{ ID, Owner string }
+type journalTask struct{ ID, Owner, Description string }
 
 func (j *journalTask) UnmarshalJSON(data []byte) error {
 	if data[0] == '"' {
@@ -110,14 +111,6 @@ func (e example) completedBy(id string) string {
 		return e.line[i].Data.Task.Owner
 	}
 	return "nobody"
-}
-
-// other is the other one of the quickstart's teammates.
-func (e example) other(member string) string {
-	if member == "ana" {
-		return "ben"
-	}
-	return "ana"
 }
 
 // callText is the command of a member's tool call.
@@ -310,4 +303,35 @@ func (e example) members() []string {
 		}
 	}
 	return names
+}
+
+// told fits a change by which a member wrote a text into a task.
+func told(member, id, text string) func(journalLine) bool {
+	return func(l journalLine) bool {
+		return l.Type == "task" && l.Member == member && l.Data.Task.ID == id && strings.Contains(l.Data.Task.Description, text)
+	}
+}
+
+// checkTurns finds that no turn was for nothing, whoever was faster: the numbers are those
+// that the journal ends with.
+func (e example) checkTurns(t *testing.T) {
+	t.Helper()
+	const most = 1.3 // turns for each completed task
+	var n struct {
+		Turns, Empty, Completed int
+		PerTask                 float64 `json:"per_task"`
+	}
+	if err := json.Unmarshal(e.line[len(e.line)-1].Data.Turns, &n); err != nil {
+		t.Fatalf("team_ended has no turns: %v", err)
+	}
+	if n.Empty > 0 || n.Completed == 0 || n.PerTask > most {
+		t.Errorf("%+v, want no empty turn and at most %v a task", n, most)
+	}
+	for _, l := range e.line {
+		if l.Type == "turn_started" && e.count(func(c journalLine) bool {
+			return c.Type == "tool_call" && c.Member == l.Member && c.Turn == l.Turn
+		}) == 0 {
+			t.Errorf("%s called nothing in its turn %d", l.Member, l.Turn)
+		}
+	}
 }

@@ -20,9 +20,10 @@ func checkMixedTeam(t *testing.T, e example) {
 			t.Errorf("%s did not report to the lead", member)
 		}
 	}
-	if e.find(0, mail("clay", "opal")) < 0 {
-		t.Error("clay did not write to opal")
+	if e.find(0, told("clay", "5", "minutes FILE prints")) < 0 {
+		t.Error("clay did not write into task 5 what opal needs")
 	}
+	e.checkTurns(t)
 	for _, want := range []struct{ member, event, text string }{
 		{"cora", "TaskCompleted", `slug "Hello, World!" prints "hello-world-"`},
 		{"clay", "Stop", "tells nobody anything"},

@@ -190,10 +190,14 @@ func checkQuickstart(t *testing.T, e example) {
 		if e.find(refused, taskOp("completed", id)) < 0 || refused < 0 {
 			t.Errorf("no TaskCompleted refusal of %s (task %s) before its completion", worker, id)
 		}
-		if e.find(0, mail(worker, e.other(worker))) < 0 {
-			t.Errorf("%s never wrote to %s", worker, e.other(worker))
-		}
 	}
+	if e.find(0, mail("ana", "ben")) < 0 {
+		t.Error("ana never wrote to ben")
+	}
+	if e.find(0, told("ben", "4", "the discount already")) < 0 {
+		t.Error("ben did not write into task 4 what its owner needs")
+	}
+	e.checkTurns(t)
 	last := e.completedBy("4")
 	refused := e.find(0, feedback(last, "TeammateIdle", "#4"))
 	if claimed := e.find(refused, taskOp("claimed", "4")); refused < 0 || claimed < 0 || e.line[claimed].Member != last {

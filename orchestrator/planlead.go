@@ -1,0 +1,52 @@
+package orchestrator
+
+import (
+	"slices"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// leadWaits reports whether a lead's mail begins no turn yet, because the lead could only
+// say that it waits: the mail is its first goal or reports of members, and members who can
+// act own all open tasks. The mail goes along with what the lead is given next: a message,
+// what has gone wrong, or the request for its report.
+func leadWaits(s scene, lead seatView, show []tasks.Message) bool {
+	if !lead.Lead || len(show) == 0 || len(s.Tasks) == 0 {
+		return false
+	}
+	for _, m := range show {
+		if !isReport(m) && (m.Kind != kindGoal || lead.Began) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.Tasks, func(t tasks.Task) bool {
+		if t.Status == tasks.Completed {
+			return false
+		}
+		i := slices.IndexFunc(s.Seats, func(v seatView) bool { return v.Name == t.Owner })
+		if i < 0 {
+			return true
+		}
+		owner := s.Seats[i]
+		return owner.Lead || owner.Gone || owner.Held || owner.Spent != "" || owner.Attention != "" || owner.Lock != ""
+	})
+}
+
+// isReport reports whether a member has sent m with team_report: it asks for nothing.
+func isReport(m tasks.Message) bool {
+	return m.Kind == tasks.TextMessage && m.From != "" && m.Summary == reportSummary
+}
+
+// withMail is what a team at rest does: before it ends, the lead is given the mail that
+// has waited and has not gone along with anything else.
+func withMail(s scene, moves []move) []move {
+	lead := s.Seats[0]
+	if len(moves) != 1 || moves[0].Kind != finish || len(lead.Unread) == 0 ||
+		lead.Gone || lead.Held || lead.Attention != "" || lead.Spent != "" || lead.Lock != "" || lead.HeldBy != "" {
+		return moves
+	}
+	if show, _ := sortMail(lead.Unread, s.Tasks, lead.Name); len(show) == 0 {
+		return moves
+	}
+	return []move{{Kind: giveMail, Member: lead.Name}}
+}

@@ -1,0 +1,56 @@
+package orchestrator
+
+import (
+	"testing"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// A lead is not woken to say that it waits: for its first goal and for reports, while
+// members who can act own all open tasks.
+func TestLeadWaits(t *testing.T) {
+	t.Parallel()
+	goal, report := tasks.Message{ID: "g", Kind: kindGoal}, tasks.Message{ID: "r", Kind: tasks.TextMessage, From: "a", Summary: reportSummary}
+	for name, test := range map[string]struct {
+		edit func(*scene)
+		want string
+	}{
+		"the goal, all tasks owned": {func(*scene) {}, ""},
+		"a report":                  {func(s *scene) { s.Seats[0].Unread, s.Seats[0].Began = []tasks.Message{report}, true }, ""},
+		"the goal and a report":     {func(s *scene) { s.Seats[0].Unread = []tasks.Message{goal, report} }, ""},
+		"a message beside them": {func(s *scene) {
+			s.Seats[0].Unread = []tasks.Message{goal, report, {ID: "m", Kind: tasks.TextMessage, From: "a"}}
+		}, "mail lead"},
+		"a goal that is not the first": {func(s *scene) { s.Seats[0].Began = true }, "mail lead"},
+		"no task":                      {func(s *scene) { s.Tasks, s.Seats[1].Idle = nil, true }, "mail lead"},
+		"a task of nobody":             {func(s *scene) { s.Tasks[1].Owner = "" }, "mail lead"},
+		"a task of its own":            {func(s *scene) { s.Tasks[1].Owner = "lead" }, "mail lead"},
+		"an owner who is no member":    {func(s *scene) { s.Tasks[1].Owner = "x" }, "mail lead"},
+		"an owner who is gone":         {func(s *scene) { s.Seats[2].Gone = true }, "mail lead"},
+		"an owner who is held":         {func(s *scene) { s.Seats[2].Held = true }, "mail lead"},
+		"an owner in trouble":          {func(s *scene) { s.Seats[2].Attention = "it failed" }, "mail lead"},
+		"an owner at a vendor's limit": {func(s *scene) { s.Seats[2].Lock = lockUsedUp }, "mail lead"},
+		"the last task is done, its owner not yet": {func(s *scene) {
+			s.Tasks[0].Status, s.Tasks[1].Status = tasks.Completed, tasks.Completed
+		}, ""},
+		"all rest, and the report is due": {func(s *scene) {
+			s.Tasks[0].Status, s.Tasks[1].Status, s.Seats[1].Idle = tasks.Completed, tasks.Completed, true
+		}, "report lead"},
+		"all rest, and nothing else is left": {func(s *scene) {
+			s.Tasks[0].Status, s.Tasks[1].Status, s.Seats[1].Idle = tasks.Completed, tasks.Completed, true
+			s.Reports = fingerprint(s.Tasks)
+		}, "mail lead"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := scene{Seats: crewOf("a", "b"), Tasks: []tasks.Task{
+				task("1", tasks.InProgress, "a"), task("2", tasks.Pending, "b", "1"),
+			}}
+			s.Seats[0].Unread, s.Seats[1].Idle = []tasks.Message{goal}, false
+			test.edit(&s)
+			if got := told(plan(s)); got != test.want {
+				t.Errorf("plan gives %q, want %q", got, test.want)
+			}
+		})
+	}
+}
