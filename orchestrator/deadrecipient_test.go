@@ -124,12 +124,15 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 		ended <- e
 	}()
 	log.wait(t, "dev's death", func(l Line) bool { return l.Type == "member_restarts" })
-	close(dead)
 	c, err := Dial(t.Context(), o.Place())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "Write to dev."}); err != nil {
+		t.Fatal(err)
+	}
+	close(dead)
 	for _, key := range numbered("person", letters) {
 		if _, err := c.Send(t.Context(), Send{To: "dev", Text: "mail " + key + "."}); err != nil {
 			t.Fatal(err)

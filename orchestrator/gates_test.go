@@ -64,7 +64,7 @@ hooks:
 	if len(unique) != len(ids) {
 		t.Errorf("tool-use ids are shared between runs: %v", ids)
 	}
-	if events, _ := r.fired("lead"); !slices.Equal(events, []string{"Stop", "Stop"}) {
+	if events, _ := r.fired("lead"); !slices.Equal(events, []string{"Stop"}) {
 		t.Errorf("the lead's hooks ran as %v; it has Stop alone", events)
 	}
 }

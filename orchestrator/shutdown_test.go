@@ -22,7 +22,6 @@ func parting(dev string) map[string]string {
 			"  ops: {model: ops, self_claim: false}\ndefaults: {permission_mode: bypassPermissions}\n" +
 			"tasks: [{id: a, subject: Make it, owner: dev}]\n",
 		"lead.yaml": `steps:
-  - say: well
   - when: end dev
     call: [{tool: SendMessage, input: {to: dev, message: {type: shutdown_request, reason: "no more work"}}}]
   - when: open again
