@@ -272,7 +272,7 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 		if !m.Idle || m.Gone {
 			continue
 		}
-		if s.Seats[i].Unread, err = c.store.Unread(ctx, m.Name); err != nil {
+		if s.Seats[i].Unread, s.Seats[i].MailWaits, err = c.unread(ctx, m.Name); err != nil {
 			return s, err
 		}
 	}

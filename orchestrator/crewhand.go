@@ -13,7 +13,7 @@ import (
 
 // handMail gives an idle member all its mail as one prompt.
 func (c *crew) handMail(ctx context.Context, s *seat) error {
-	mail, err := c.store.Unread(ctx, s.member.Name)
+	mail, _, err := c.unread(ctx, s.member.Name)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
 	if err != nil {
 		return SendReply{}, err
 	}
-	w, err := readMessage(sendMessageInput{To: r.To, Message: raw(r.Text), Summary: r.Summary})
+	w, err := readMessage(sendMessageInput{To: r.To, Message: raw(r.Text), Summary: r.Summary, WaitFor: r.WaitFor})
 	if err != nil {
 		return SendReply{}, err
 	}
@@ -147,12 +147,12 @@ func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
 		return SendReply{}, err
 	}
 	reply := SendReply{Delivery: Delivered, RequestID: a.Request}
-	if len(a.sent) == 0 {
+	if len(a.sent) == 0 || len(r.WaitFor) > 0 {
 		reply.Message = a.Message
 	}
 	for _, m := range a.sent {
 		reply.IDs = append(reply.IDs, m.ID)
-		if !takes[m.To] {
+		if !takes[m.To] || len(r.WaitFor) > 0 {
 			reply.Delivery = Queued
 		}
 	}

@@ -137,7 +137,7 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 
 // Waiting returns the mail that may be shown in the middle of a turn.
 func (s *seat) Waiting(ctx context.Context) ([]teammate.Input, error) {
-	mail, err := s.crew.store.Unread(ctx, s.member.Name)
+	mail, _, err := s.crew.unread(ctx, s.member.Name)
 	if err != nil || len(mail) == 0 {
 		return nil, err
 	}

@@ -61,7 +61,8 @@ type seatView struct {
 	HeldBy    string   // the one of them that has some; plan finds it out
 	Skills    tasks.Skills
 	Unread    []tasks.Message
-	Awaits    string // whose answer it waits for, which comes as mail; empty: nobody's
+	MailWaits []tasks.Task // open tasks that other mail for it waits for
+	Awaits    string       // whose answer it waits for, which comes as mail; empty: nobody's
 	// AwaitsFrom is the member that is to give that answer; empty: a person is.
 	AwaitsFrom string
 	Questions  string // those of others that it is to be reminded of, as a mark; empty: none
@@ -254,7 +255,7 @@ func impasse(s scene, open []tasks.Task) string {
 	for i, t := range open {
 		why[i] = "#" + t.ID + " " + strconv.Quote(subjectLine(t)) + " " + stuck(s, t)
 	}
-	return "nobody can go on: " + strings.Join(why, "; ") + inCircle(s) + missed(s, open)
+	return "nobody can go on: " + strings.Join(why, "; ") + inCircle(s) + missed(s, open) + keptMail(s)
 }
 
 // stuck says why one open task does not move while everybody is idle.

@@ -190,6 +190,8 @@ type Send struct {
 	To      string `json:"to"` // a member, or "*" for all but the sender
 	Text    string `json:"text"`
 	Summary string `json:"summary,omitempty"`
+	// WaitFor are ids of tasks: the text is read once all of them are done.
+	WaitFor []string `json:"wait_for,omitempty"`
 	// As must be empty or the caller's own name: a message is from who sends
 	// it. A Handler finds the sender's name here.
 	As string `json:"as,omitempty"`

@@ -29,7 +29,9 @@ const shutdownAnswered tasks.Kind = "shutdown_response"
 type spelling map[string]string
 
 // callSpelling is for the call, wordSpelling for a message object in it.
-func callSpelling() spelling { return spelling{"recipient": "to", "content": "message"} }
+func callSpelling() spelling {
+	return spelling{"recipient": "to", "content": "message", "waitFor": "wait_for"}
+}
 
 func wordSpelling() spelling {
 	return spelling{
@@ -113,6 +115,7 @@ type wish struct {
 	text    string // of a TextMessage; the reason of a ShutdownAsked
 	summary string
 	answer  requestAnswer // of an answer
+	waitFor []string      // of a TextMessage: ids of tasks, see tasks.Message
 }
 
 // words is a message object.
@@ -131,7 +134,7 @@ type words struct {
 // shells write it so, and it must not reach anybody as words that look like
 // covey's.
 func readMessage(in sendMessageInput) (wish, error) {
-	w := wish{kind: tasks.TextMessage, to: in.To, summary: in.Summary}
+	w := wish{kind: tasks.TextMessage, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
 	if len(in.Message) == 0 {
 		return w, nil // an empty text, which is refused for what it is
 	}
@@ -145,6 +148,9 @@ func readMessage(in sendMessageInput) (wish, error) {
 	said, err := readWords(object)
 	if err != nil {
 		return w, err
+	}
+	if len(w.waitFor) > 0 {
+		return w, plainly(ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", said.Type)
 	}
 	return w.of(said)
 }

@@ -19,6 +19,7 @@ type sendMessageInput struct {
 	To      string          `json:"to,omitempty" jsonschema:"a member's name, or * for all others"`
 	Message json.RawMessage `json:"message,omitempty" jsonschema:"what to say; or an object that a request asks for"`
 	Summary string          `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
+	WaitFor []string        `json:"wait_for,omitempty" jsonschema:"ids of tasks: the message is read once all of them are done"`
 }
 
 // messageTool makes the builtin agent's tool that sends messages.
@@ -39,6 +40,8 @@ type foreignMessage struct {
 	To      string `json:"to" jsonschema:"a member's name, or * for all others"`
 	Message string `json:"message" jsonschema:"what to say; or the JSON object that a request asks for"`
 	Summary string `json:"summary,omitempty" jsonschema:"five to ten words, shown as a preview"`
+	// It is the same as that of sendMessageInput.
+	WaitFor []string `json:"wait_for,omitempty" jsonschema:"ids of tasks: the message is read once all of them are done"`
 }
 
 // foreignMessageTool makes the tool of agent programs that sends messages.
@@ -47,7 +50,7 @@ func foreignMessageTool(
 ) (teammate.Tool, error) {
 	t, err := newTeamTool(mcpSend, description, nil,
 		func(ctx context.Context, id string, in foreignMessage) teammate.ToolResult {
-			return run(ctx, id, sendMessageInput{To: in.To, Message: raw(in.Message), Summary: in.Summary})
+			return run(ctx, id, sendMessageInput{To: in.To, Message: raw(in.Message), Summary: in.Summary, WaitFor: in.WaitFor})
 		})
 	if err != nil {
 		return nil, err
@@ -99,13 +102,13 @@ var errNoProtocol = errors.New("requests cannot be sent: this board only carries
 // the protocol.
 func (b *board) say(ctx context.Context, me actor, w wish) (sentAnswer, error) {
 	if w.kind == tasks.TextMessage || w.kind == kindPerson {
-		out := tasks.Outgoing{Text: w.text, Summary: w.summary}
+		out := tasks.Outgoing{Text: w.text, Summary: w.summary, WaitFor: w.waitFor}
 		if w.kind == kindPerson {
 			out.Kind = kindPerson
 		}
 		sent, err := b.send(ctx, me, w.to, out)
 		a := textAnswer(me.Name, sent)
-		a.Message += b.absence(sent)
+		a.Message += readAfter(w.waitFor) + b.absence(sent)
 		return a, err
 	}
 	if b.protocol == nil {

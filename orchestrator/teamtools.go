@@ -113,7 +113,7 @@ func taskRepairs() map[string]string {
 // teamTools makes the team tools of one member.
 func teamTools(b *board, me func(callID string) actor, roster func() []rosterEntry) ([]teammate.Tool, error) {
 	create, err1 := newTeamTool("TaskCreate",
-		"Add a task to the team's list. It begins as pending and without an owner.", taskRepairs(),
+		"Add a task to the team's list. It begins as pending and without an owner; what it waits for is set with TaskUpdate.", taskRepairs(),
 		func(ctx context.Context, id string, in taskCreateInput) teammate.ToolResult {
 			return taskCreate(ctx, b, me(id), in)
 		})

@@ -50,7 +50,7 @@ func (r TaskClaim) asCall() (string, json.RawMessage) {
 }
 
 func (r Send) asCall() (string, json.RawMessage) {
-	return mcpSend, raw(sendMessageInput{To: r.To, Message: raw(r.Text), Summary: r.Summary})
+	return mcpSend, raw(sendMessageInput{To: r.To, Message: raw(r.Text), Summary: r.Summary, WaitFor: r.WaitFor})
 }
 
 // guardCommand is asked before a request that a member's process makes; its error says

@@ -36,6 +36,9 @@ type Message struct {
 	Summary string          `json:"summary"`
 	Data    json.RawMessage `json:"data,omitempty"`
 	Sent    time.Time       `json:"sent"`
+	// WaitFor are tasks: the message is for the time when all of them are completed or
+	// deleted, and its receiver is not shown it before.
+	WaitFor []string `json:"wait_for,omitempty"`
 }
 
 // Assignment is the Data of a task_assignment message.
@@ -59,6 +62,7 @@ type Outgoing struct {
 	Texts   []string
 	Summary string // one line; default: the start of Text
 	Data    json.RawMessage
+	WaitFor []string // ids of tasks, see Message.WaitFor; each must be there
 }
 
 // maxSummary is how many characters of a text make its default summary.
@@ -68,7 +72,8 @@ const maxSummary = 200
 // not know who is a member: mail for a name that never attaches stays unread.
 //
 // It fails with ErrInvalid for what cannot be stored or has no recipient, and
-// with ErrFull when a recipient has Options.MaxUnread messages to read.
+// with ErrFull when a recipient has Options.MaxUnread messages to read, and with
+// ErrNotFound when there is no task that it is to wait for.
 func (s *Store) Send(ctx context.Context, a Actor, o Outgoing) ([]Message, error) {
 	c := s.job("send", a)
 	template, err := s.packMessage(c, &o)
@@ -94,6 +99,9 @@ func (s *Store) packMessage(c *job, o *Outgoing) (messageRecord, error) {
 		if err := checkName("recipient", to); err != nil {
 			return m, err
 		}
+	}
+	if m.WaitFor = unique(o.WaitFor); len(m.WaitFor) > maxList {
+		return m, fmt.Errorf("%w: a message that waits for %d tasks, at most %d are allowed", ErrInvalid, len(m.WaitFor), maxList)
 	}
 	if m.Kind = o.Kind; m.Kind == "" {
 		m.Kind = TextMessage
@@ -172,6 +180,11 @@ func (t *txn) send(template messageRecord, to []string) (*receiptRecord, error) 
 // sendEach looks at all mailboxes before it fills the first one. texts are
 // those of single recipients; nil: the template's is for all.
 func (t *txn) sendEach(template messageRecord, to, texts []string) (*receiptRecord, error) {
+	for _, id := range template.WaitFor {
+		if !t.exists(id) {
+			return nil, fmt.Errorf("%w: there is no task %q that the message could wait for", ErrNotFound, clip(id))
+		}
+	}
 	for _, name := range to {
 		if n := lastNum(t.bucket(bucketUnread).Get(nameKey(name))); n >= uint64(t.unread) {
 			return nil, fmt.Errorf("%w: %s has %d unread messages; wait until it reads them", ErrFull, name, n)

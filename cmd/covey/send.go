@@ -14,6 +14,7 @@ import (
 func (c *cli) sendCommand() *cobra.Command {
 	var as string
 	var asJSON, answered bool
+	var waitFor []string
 	cmd := &cobra.Command{
 		Use:   "send MEMBER TEXT...",
 		Short: "Give a member a text, as its next prompt",
@@ -23,6 +24,9 @@ later, as when it is in the middle of a tool call. Either way the text is stored
 a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody. Of a text over 32 KiB
 the member gets the start, and the file that has all of it.
 
+With --wait-for the text is read once all of those tasks are completed or deleted: a member
+is woken once for the work of several others.
+
 A TEXT that is a JSON object with a type asks for more than to be read, or answers who asked:
 shutdown_request, shutdown_response, plan_approval_response and approval_response.
 
@@ -31,7 +35,8 @@ to a goal that was a question.`,
 		Example: `  covey send backend "use the v2 API"
   covey send backend '{"type":"shutdown_request","reason":"we are done"}'
   covey send lead - < plan.md
-  covey send '*' "we ship at four"`,
+  covey send '*' "we ship at four"
+  covey send ana --wait-for 2,3 "both parts are in: put them together"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if answered {
 				return argCount(1, -1, "an answer")(cmd, args)
@@ -51,7 +56,7 @@ to a goal that was a question.`,
 				return err
 			}
 			defer client.Close()
-			reply, err := client.Send(cmd.Context(), orchestrator.Send{To: args[0], Text: text, As: as})
+			reply, err := client.Send(cmd.Context(), orchestrator.Send{To: args[0], Text: text, As: as, WaitFor: waitFor})
 			if err != nil {
 				return err
 			}
@@ -68,6 +73,7 @@ to a goal that was a question.`,
 		ValidArgsFunction: c.completeMember,
 	}
 	cmd.Flags().StringVar(&as, "as", "", "send it in the name of `MEMBER`")
+	cmd.Flags().StringSliceVar(&waitFor, "wait-for", nil, "it is read once these `TASKS` are done: ids with commas between")
 	cmd.Flags().BoolVar(&answered, "answered", false, "for the lead's agent: TEXT answers the goal, which was a question")
 	jsonFlag(cmd, &asJSON)
 	return cmd

@@ -1,0 +1,93 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Mail may wait for tasks: whoever sends it wants its receiver to be woken once, when all
+// of them are done. It lies in the mailbox all the time and is left out of what is read,
+// so that it becomes readable in the transaction that completes or deletes the last task.
+
+// unread gives the mail that a member may be shown, and the tasks that other mail for it
+// waits for.
+func (c *crew) unread(ctx context.Context, member string) (due []tasks.Message, waits []tasks.Task, err error) {
+	mail, err := c.store.Unread(ctx, member)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range mail {
+		open, err := c.openAmong(ctx, m.WaitFor)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(open) == 0 {
+			due = append(due, m)
+		}
+		waits = append(waits, open...)
+	}
+	return due, waits, nil
+}
+
+// openAmong are those of some tasks that are neither completed nor deleted.
+func (c *crew) openAmong(ctx context.Context, ids []string) (open []tasks.Task, err error) {
+	for _, id := range ids {
+		t, err := c.store.Task(ctx, id)
+		if errors.Is(err, tasks.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.Status != tasks.Completed {
+			open = append(open, t)
+		}
+	}
+	return open, nil
+}
+
+// keptMail says in an impasse whose mail waits for tasks that nobody does.
+func keptMail(s scene) string {
+	var text strings.Builder
+	for _, seat := range s.Seats {
+		if len(seat.MailWaits) > 0 {
+			text.WriteString("; mail for " + seat.Name + " waits for " + taskNames(onceEach(seat.MailWaits)))
+		}
+	}
+	return text.String()
+}
+
+// onceEach drops repeated tasks.
+func onceEach(list []tasks.Task) (once []tasks.Task) {
+	for _, t := range list {
+		if !slices.ContainsFunc(once, func(o tasks.Task) bool { return o.ID == t.ID }) {
+			once = append(once, t)
+		}
+	}
+	return once
+}
+
+// readAfter tells a sender when its message is read.
+func readAfter(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	list := make([]tasks.Task, len(ids))
+	for i, id := range ids {
+		list[i].ID = id
+	}
+	return "; it is read once all of this is done: " + taskNames(list)
+}
+
+// taskIDs are ids as models and people write them: "#2" is task 2.
+func taskIDs(ids []string) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = strings.TrimPrefix(strings.TrimSpace(id), "#")
+	}
+	return out
+}
