@@ -2,6 +2,8 @@ package tasks
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,5 +165,32 @@ func TestDeliverOfAnEarlierLife(t *testing.T) {
 	wantList(t, "mail", unread(t, s, "ann"), nil)
 	if notes, err = s.Notes(t.Context(), "ann"); err != nil || len(notes) != 0 {
 		t.Errorf("notes %v, %v", notes, err)
+	}
+}
+
+// A message knows which tasks it waits for, in each mailbox and over a restart. One for
+// tasks that are not there, or no more, reaches nobody.
+func TestSendWaitsFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := openAt(t, path, nil)
+	one, two := add(t, s, New{Subject: "one"}), add(t, s, New{Subject: "two"})
+	gone := add(t, s, New{Subject: "gone"})
+	_, err := s.Delete(t.Context(), Actor{}, gone.ID)
+	ok(t, gone, err)
+	for _, id := range []string{gone.ID, "9", "01", ""} {
+		_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: "x", WaitFor: []string{one.ID, id}})
+		wantError(t, err, ErrNotFound)
+	}
+	_, err = s.Send(t.Context(), as("ann"), Outgoing{
+		To: []string{"bob", "cy"}, Text: "join", WaitFor: []string{one.ID, two.ID, one.ID},
+	})
+	ok(t, one, err)
+	ok(t, s, s.Close())
+	s = openAt(t, path, nil)
+	for _, name := range []string{"bob", "cy"} {
+		mail, err := s.Unread(t.Context(), name)
+		if ok(t, mail, err); len(mail) != 1 || !slices.Equal(mail[0].WaitFor, []string{one.ID, two.ID}) {
+			t.Errorf("%s has %+v", name, mail)
+		}
 	}
 }
