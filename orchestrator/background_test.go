@@ -20,12 +20,12 @@ func TestStopListsTeammates(t *testing.T) {
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n",
 			"  dev: {model: dev, description: worker desc}\n  rev: {model: dev}\n", 1) + `
-tasks: [{id: a, subject: One, owner: dev}]
+tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: lead}]
 hooks:
   Stop: [{hooks: [{type: command, command: "cat >> stops"}]}]
   TeammateIdle: [{hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]
 `,
-		"lead.yaml": `steps: [{say: Go.}, {say: Next., times: -1}]`,
+		"lead.yaml": `steps: [{call: [{tool: TaskUpdate, input: {taskId: "2", status: completed}}]}, {say: Next., times: -1}]`,
 		"dev.yaml":  `steps: [{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: Done.}]`,
 	})
 	r.run(Options{})
