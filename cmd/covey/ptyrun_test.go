@@ -36,7 +36,7 @@ func TestTerminalRunAsks(t *testing.T) {
 
 	c = newConsole(t, folder, "run", "say hello", "--with", "claude")
 	c.waits("Gate (")
-	c.types("make check\n")
+	c.types("true\n")
 	c.waits("Go on without? [y/N] ")
 	c.waits("This installs claude-agent-acp: npm i -g @agentclientprotocol/claude-agent-acp")
 	c.types("\n")
