@@ -100,7 +100,10 @@ func (s *Store) packMessage(c *job, o *Outgoing) (messageRecord, error) {
 			return m, err
 		}
 	}
-	if m.WaitFor = unique(o.WaitFor); len(m.WaitFor) > maxList {
+	if len(o.WaitFor) > 0 { // nil stays nil: the receipt gives back just what was returned
+		m.WaitFor = unique(o.WaitFor)
+	}
+	if len(m.WaitFor) > maxList {
 		return m, fmt.Errorf("%w: a message that waits for %d tasks, at most %d are allowed", ErrInvalid, len(m.WaitFor), maxList)
 	}
 	if m.Kind = o.Kind; m.Kind == "" {
