@@ -203,6 +203,9 @@ func noteOwned(owned map[string]bool, call, result journalLine) {
 		if result.Data.IsError || about == nil {
 			return
 		}
+		if strings.HasSuffix(call.Data.Name, "update") && !strings.Contains(strings.ToLower(said), "status") {
+			return // it changed something else
+		}
 		id, status = about[1], "in_progress" // not every program tells what it has called a tool with
 		if strings.HasSuffix(call.Data.Name, "update") && strings.Contains(said, "completed") {
 			status = "completed"
