@@ -60,7 +60,7 @@ func faultyRun(t *testing.T, f fault, patience time.Duration) (*rig, Ending, str
 	}
 	o := r.orchestrator(Options{})
 	o.patience, o.backoff = impatient(patience), 5*time.Millisecond
-	e := r.finish(30*time.Second, o)
+	e := r.finish(testPatience, o)
 	noneRuns(t, workersOf(t, dir))
 	r.completedOnce()
 	for _, path := range globAll(t, o.Place().Transcripts()) {
@@ -239,7 +239,7 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 			}
 		}
 	})
-	r.want(r.finish(30*time.Second, o), CodeDone, "all work is done")
+	r.want(r.finish(testPatience, o), CodeDone, "all work is done")
 	person.Wait()
 	t.Logf("interrupted %d times", interrupted)
 	if interrupted == 0 {

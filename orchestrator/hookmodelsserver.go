@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"reflect"
 	"slices"
@@ -267,7 +268,7 @@ func (s *hookServer) close() (err error) {
 	if s.session != nil {
 		var left *exec.ExitError
 		err = s.session.Close()
-		if err != nil && (errors.As(err, &left) || errors.Is(err, mcp.ErrConnectionClosed)) {
+		if errors.As(err, &left) || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, os.ErrProcessDone) {
 			err = nil // that is how programs end
 		} else if err != nil {
 			err = fmt.Errorf("MCP server '%s': %w", s.Name, err)
