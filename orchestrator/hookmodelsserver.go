@@ -268,7 +268,8 @@ func (s *hookServer) close() (err error) {
 	if s.session != nil {
 		var left *exec.ExitError
 		err = s.session.Close()
-		if errors.As(err, &left) || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, os.ErrProcessDone) {
+		ended := errors.As(err, &left) || errors.Is(err, os.ErrProcessDone)
+		if ended || errors.Is(err, mcp.ErrConnectionClosed) {
 			err = nil // that is how programs end
 		} else if err != nil {
 			err = fmt.Errorf("MCP server '%s': %w", s.Name, err)
