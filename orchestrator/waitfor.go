@@ -76,11 +76,7 @@ func readAfter(ids []string) string {
 	if len(ids) == 0 {
 		return ""
 	}
-	list := make([]tasks.Task, len(ids))
-	for i, id := range ids {
-		list[i].ID = id
-	}
-	return "; it is read once all of this is done: " + taskNames(list)
+	return "; it is read once these tasks are completed or deleted: " + strings.Join(ids, ", ")
 }
 
 // taskIDs are ids as models and people write them: "#2" is task 2.
