@@ -84,6 +84,30 @@ func sameDir(path, dir string) bool {
 	return err == nil && real == dir
 }
 
+// FindRunning is the Place of the team that runs with a spec file, whatever name and
+// workspace the file gives it by now. ok is false if there is none. Links to the file
+// from other folders are other specs: relative paths in them lead elsewhere.
+func FindRunning(spec string) (p Place, ok bool, err error) {
+	dir, err := realPath(filepath.Dir(spec))
+	if err != nil {
+		return Place{}, false, err
+	}
+	all, err := surveys()
+	if err != nil {
+		return Place{}, false, err
+	}
+	for _, s := range all {
+		if s.specDir == "" || !sameDir(s.specDir, dir) {
+			continue
+		}
+		run, up := Running(s.Place)
+		if up && filepath.Base(run.Spec) == filepath.Base(spec) {
+			return s.Place, true, nil
+		}
+	}
+	return Place{}, false, nil
+}
+
 // choose takes the only place, or the only one that runs.
 func choose(found []Place) (Place, error) {
 	if len(found) == 1 {

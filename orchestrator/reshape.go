@@ -55,6 +55,10 @@ func (o *Orchestrator) reshape(ctx context.Context, c *crew, r Reshape) (SpecCha
 	if err != nil {
 		return change, err
 	}
+	// The same path may be a link that leads elsewhere by now.
+	if dir, err := realPath(next.team.Workspace); err == nil && dir != o.place.Workspace {
+		return change, cannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
+	}
 	change.Members = append(change.Members, c.unseated(next.team, change)...)
 	goal, err := o.foresee(ctx, c, next.team, r.Goal, &change)
 	if err != nil || r.DryRun || change.Empty() {

@@ -55,8 +55,7 @@ const (
 func compareTeams(was, now *configs.Team) (SpecChange, error) {
 	change := SpecChange{Team: was.Name, Running: true, Members: []MemberChange{}, Tasks: []string{}, Settings: []string{}}
 	if fixed := fixedKeys(was, now); len(fixed) > 0 {
-		return change, plainly(ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` "+
-			"starts it with the new spec", strings.Join(fixed, ", "))
+		return change, cannotChange(fixed...)
 	}
 	for _, m := range now.Members() {
 		old, known := findMember(was, m.Name)
@@ -74,6 +73,12 @@ func compareTeams(was, now *configs.Team) (SpecChange, error) {
 	}
 	change.Settings = append(change.Settings, teamKeys(was, now)...)
 	return change, nil
+}
+
+// cannotChange refuses changes of keys that hold as long as the team runs.
+func cannotChange(keys ...string) error {
+	return plainly(ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` "+
+		"starts it with the new spec", strings.Join(keys, ", "))
 }
 
 // fixedKeys names what must not differ: all that the state of a team lies under, and

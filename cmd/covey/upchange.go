@@ -11,17 +11,23 @@ import (
 )
 
 // upRunning has a team that runs take up its spec. done is false if it has to be
-// started after all, because it has ended meanwhile.
+// started after all. If the file gives the team another name or workspace now, the team that
+// runs with the file is asked, and refuses: a start would make a second team beside it.
 func (c *cli) upRunning(ctx context.Context, team *configs.Team, f upFlags, goal string) (done bool, err error) {
 	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return false, err
 	}
+	_, up := orchestrator.Running(place)
 	// Who wants to begin anew, or to have the workspace set up, cannot have it of a
 	// team that runs; starting says so.
-	_, up := orchestrator.Running(place)
-	if !up || (f.fresh || f.init || f.initOnly || f.maintenance) && !f.dryRun {
+	if up && (f.fresh || f.init || f.initOnly || f.maintenance) && !f.dryRun {
 		return false, nil
+	}
+	if !up {
+		if place, up, err = orchestrator.FindRunning(team.File); !up || err != nil {
+			return false, err
+		}
 	}
 	client, err := orchestrator.Dial(ctx, place)
 	if errors.Is(err, orchestrator.ErrNotRunning) {
