@@ -329,7 +329,7 @@ func (c *crew) memberStatus(s *seat, own, all []tasks.Task) MemberStatus {
 			m.Task, m.Subject = t.ID, t.Subject
 		}
 		if t.Status == tasks.Pending && m.WaitsFor == "" && !ready(&t, all) {
-			m.WaitsFor = "task " + taskNames(openBlockers(t, all))
+			m.WaitsFor = taskNames(openBlockers(t, all))
 		}
 	}
 	if m.State != Resting {

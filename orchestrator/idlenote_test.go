@@ -80,7 +80,7 @@ func TestNotesGoAlong(t *testing.T) {
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: one, subject: One, owner: dev}, {id: two, subject: Two, owner: dev, blocked_by: [one]}]\n",
 		"lead.yaml": `steps:
-  - {say: All done., when: 'Since you last looked: dev completed #1 and #2\.$'}
+  - {say: All done., when: 'Since you last looked: dev completed tasks 1 and 2\.$'}
 `,
 		"dev.yaml": `steps:
   - {when: "task #1", call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
@@ -228,7 +228,7 @@ func TestNotesInOnePrompt(t *testing.T) {
 	}
 	for i, want := range []string{
 		`>hello</teammate-message>`, `"result":"words of dev","completedTaskId":"5"`,
-		"Since you last looked: ana completed #1, #2 and #3; cy completed #4.",
+		"Since you last looked: ana completed tasks 1, 2 and 3; cy completed task 4.",
 	} {
 		if !strings.Contains(in[i].Text, want) {
 			t.Errorf("input %d is %q, want %q in it", i, in[i].Text, want)

@@ -49,7 +49,7 @@ func subjectOf(r tasks.Request) string {
 	case tasks.AskPermission:
 		return cmp.Or(p.Tool, "a tool")
 	case tasks.AskApproval:
-		return "task #" + p.TaskID
+		return tasks.Named(p.TaskID)
 	case tasks.AskMerge:
 		if !asksToKeep(r) {
 			return "its merge"

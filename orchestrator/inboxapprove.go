@@ -87,7 +87,7 @@ func (c *crew) approvedBy(approver string) hooks.Policy {
 		if asked && r.State == tasks.RequestApproved {
 			return agree()
 		}
-		waits := await("the approval of "+answererName(approver), "task #%s needs the approval of %s", t.ID, answererName(approver))
+		waits := await("the approval of "+answererName(approver), "task %s needs the approval of %s", t.ID, answererName(approver))
 		waits.Wait.Ask = func(ctx context.Context) hooks.Result { return c.awaitApproval(ctx, member, t.ID, approver) }
 		return waits
 	}
@@ -127,9 +127,9 @@ func (c *crew) awaitApproval(ctx context.Context, member, id, approver string) h
 	r, err := c.askApproval(ctx, member, id, approver)
 	who := answererName(approver)
 	if err != nil {
-		return refuse("Task #%s needs the approval of %s, who could not be asked: %v", id, who, err)
+		return refuse("Task %s needs the approval of %s, who could not be asked: %v", id, who, err)
 	}
-	return await("the approval of "+who, "Task #%s is not completed yet: it waits for the approval of %s (request %s). A message "+
+	return await("the approval of "+who, "Task %s is not completed yet: it waits for the approval of %s (request %s). A message "+
 		"will tell you the answer; there is nothing more to do for this task until then, so end your turn.", id, who, r.ID)
 }
 
@@ -177,7 +177,7 @@ func (c *crew) askApproval(ctx context.Context, member, id, approver string) (ta
 // seekingText is what whoever is to approve reads: whose task it is, and as which tree its
 // files stand, by which `covey tasks show` has the verdicts of gates on the same files.
 func seekingText(member string, t tasks.Task, files string) string {
-	text := fmt.Sprintf("%s has finished task #%s (%s) and asks for approval", member, t.ID, clipped(t.Subject, 500))
+	text := fmt.Sprintf("%s has finished task %s (%s) and asks for approval", member, t.ID, clipped(t.Subject, 500))
 	if files != "" { // those of a working copy, of which there is a difference to look at
 		text += fmt.Sprintf("; covey diff %s shows its work, and the answer is for the files as they are now (tree %.10s)",
 			member, files)
@@ -208,11 +208,11 @@ func (c *crew) mootApprovals(ctx context.Context) error {
 		why := ""
 		switch {
 		case errors.Is(err, tasks.ErrNotFound):
-			why = "task #" + id + " is gone"
+			why = "task " + id + " is gone"
 		case err != nil:
 			return fmt.Errorf("look at task %s: %w", id, err)
 		case t.Status == tasks.Completed:
-			why = "task #" + id + " is completed"
+			why = "task " + id + " is completed"
 		default:
 			continue
 		}

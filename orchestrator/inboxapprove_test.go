@@ -86,7 +86,7 @@ func TestApprovalByAMember(t *testing.T) {
 	}
 	var waits int
 	for _, back := range of[teammate.ToolReturned](r, "tool_result") {
-		if strings.Contains(back.Content, "Task #1 is not completed yet: it waits for the approval of rev") {
+		if strings.Contains(back.Content, "Task 1 is not completed yet: it waits for the approval of rev") {
 			waits++
 		}
 		if strings.Contains(back.Content, "needs the approval") {
@@ -106,11 +106,11 @@ func TestApprovalByAPerson(t *testing.T) {
 	u.lines.wait(t, "dev at rest", func(l Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "I wait.")
 	})
-	if r.To != tasks.Person || !strings.Contains(r.Text, "task #1 (Make it)") {
+	if r.To != tasks.Person || !strings.Contains(r.Text, "task 1 (Make it)") {
 		t.Errorf("asked %+v", r)
 	}
 	eventually(t, "dev to wait in ps", func() bool {
-		return u.member("dev").WaitsFor == "a person's approval of task #1"
+		return u.member("dev").WaitsFor == "a person's approval of task 1"
 	})
 	before := len(of[teammate.TurnStarted](u.rig, "turn_started"))
 	time.Sleep(100 * time.Millisecond) // a reminder would come at once
@@ -189,7 +189,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 		return ok && q.State == tasks.RequestExpired
 	})
 	u.lines.wait(t, "the news", func(l Line) bool {
-		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "rev has not answered about task #1 in time")
+		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "rev has not answered about task 1 in time")
 	})
 	u.want(u.end(), CodeUnfinished, "")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/coveyteam/covey/tasks"
 )
@@ -65,11 +64,7 @@ func (d *mergeDesk) tidy(ctx context.Context) {
 
 // describeMerge says in a line what a piece of work is and how it stands.
 func describeMerge(m tasks.Merge) string {
-	about := m.Title
-	if len(m.Tasks) > 0 {
-		about = "#" + strings.Join(m.Tasks, ", #") + " " + about
-	}
-	line := fmt.Sprintf("%s of %s (%s) is %s", about, m.Member, m.Branch, mergeWords(m.State))
+	line := fmt.Sprintf("%s of %s (%s) is %s", m.Name(), m.Member, m.Branch, mergeWords(m.State))
 	if m.Reason != "" {
 		line += ": " + m.Reason
 	}

@@ -95,7 +95,7 @@ func TestWorkWaitsUnasked(t *testing.T) {
 	if one.Unchanged || len(one.Merges) != 1 || !two.Unchanged || len(two.Merges) != 0 {
 		t.Errorf("they stand as %+v and %+v", one, two)
 	}
-	if len(e.Unmerged) != 1 || e.Unmerged[0] != "#1 A of ana (covey/crew/task_1) is not merged" {
+	if len(e.Unmerged) != 1 || e.Unmerged[0] != "task 1 (A) of ana (covey/crew/task_1) is not merged" {
 		t.Errorf("%q", e.Unmerged)
 	}
 	if _, err := os.Stat(filepath.Join(g.dir, "a.txt")); err == nil {
@@ -132,7 +132,7 @@ func TestConflictBecomesATask(t *testing.T) {
 	if got := g.git("status --porcelain; cat shared.txt"); got != "one\nana\nben\nthree" {
 		t.Errorf("%s", got)
 	}
-	if list := g.list(); len(list) != 3 || !strings.HasPrefix(list[2].Subject, "Resolve the merge conflict of #") {
+	if list := g.list(); len(list) != 3 || !strings.HasPrefix(list[2].Subject, "Resolve the merge conflict of task ") {
 		t.Errorf("%+v", list)
 	}
 }

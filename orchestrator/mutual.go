@@ -10,7 +10,7 @@ import (
 // wait is one member that can do nothing until another has done something.
 type wait struct {
 	Who, For string // members
-	What     string // for people: "ben's task #3"
+	What     string // for people: "ben's task 3"
 }
 
 // waitsOf are the waits of members that do not work, in the order of the seats.
@@ -52,7 +52,7 @@ func idleWaits(s scene, m seatView) []wait {
 		own := s.Tasks[i]
 		for _, by := range openBlockers(own, s.Tasks) {
 			if by.Owner != "" && by.Owner != m.Name {
-				list = append(list, wait{m.Name, by.Owner, by.Owner + "'s task #" + by.ID})
+				list = append(list, wait{m.Name, by.Owner, by.Owner + "'s task " + by.ID})
 			}
 		}
 	}

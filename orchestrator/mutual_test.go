@@ -21,7 +21,7 @@ func TestAllWait(t *testing.T) {
 		s.Seats[1].Awaits, s.Seats[1].AwaitsFrom = "ben's approval of its plan", "ben"
 		return s
 	}
-	const both = "members wait for each other: ana waits for ben's approval of its plan, ben waits for ana's task #3"
+	const both = "members wait for each other: ana waits for ben's approval of its plan, ben waits for ana's task 3"
 	for name, tt := range map[string]struct {
 		edit func(*scene)
 		want string // empty: nobody is told
@@ -37,7 +37,7 @@ func TestAllWait(t *testing.T) {
 		"the lead is in trouble": {func(s *scene) { s.Seats[0].Attention = "x" }, ""},
 		"nobody waits":           {func(s *scene) { s.Seats[1].Awaits, s.Seats[1].AwaitsFrom = "", "" }, ""},
 		"told before": {func(s *scene) {
-			s.Told = "waits: ana waits for ben's approval of its plan, ben waits for ana's task #3"
+			s.Told = "waits: ana waits for ben's approval of its plan, ben waits for ana's task 3"
 		}, ""},
 	} {
 		s := stuck()
@@ -62,7 +62,7 @@ func TestImpasseNamesCircles(t *testing.T) {
 		task("1", tasks.Pending, "ana"), task("2", tasks.Pending, "ben", "1"),
 	}}
 	s.Seats[1].HeldBy = "ben"
-	want := "they wait for each other: ana waits for ben's open work, which it depends on, ben waits for ana's task #1"
+	want := "they wait for each other: ana waits for ben's open work, which it depends on, ben waits for ana's task 1"
 	if got := impasse(s, s.Tasks); !strings.HasSuffix(got, want) {
 		t.Errorf("the impasse is %q", got)
 	}

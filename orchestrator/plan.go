@@ -253,7 +253,7 @@ func atRest(s scene) []move {
 func impasse(s scene, open []tasks.Task) string {
 	why := make([]string, len(open))
 	for i, t := range open {
-		why[i] = "#" + t.ID + " " + strconv.Quote(subjectLine(t)) + " " + stuck(s, t)
+		why[i] = tasks.Named(t.ID) + " " + strconv.Quote(subjectLine(t)) + " " + stuck(s, t)
 	}
 	return "nobody can go on: " + strings.Join(why, "; ") + inCircle(s) + missed(s, open) + keptMail(s)
 }

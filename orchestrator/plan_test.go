@@ -159,9 +159,9 @@ func TestPlanSaysWhatBlocksWhom(t *testing.T) {
 		t.Fatalf("plan = %s, want the lead told", told(moves))
 	}
 	for _, want := range []string{
-		`#1 "do 1" belongs to a, who needs attention: its gates refused 9 times`,
-		`#2 "do 2" is blocked by #1`,
-		`#3 "do 3" belongs to ghost, who is no member`,
+		`task 1 "do 1" belongs to a, who needs attention: its gates refused 9 times`,
+		`task 2 "do 2" is blocked by task 1`,
+		`task 3 "do 3" belongs to ghost, who is no member`,
 	} {
 		if !strings.Contains(moves[0].Reason, want) {
 			t.Errorf("the reason lacks %q:\n%s", want, moves[0].Reason)

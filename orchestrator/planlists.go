@@ -66,14 +66,11 @@ func fingerprint(list []tasks.Task) string {
 	return b.String()
 }
 
-// taskNames lists tasks for people: #1, #2 and #3.
+// taskNames lists tasks in a sentence: "task 1", "tasks 1, 2 and 3".
 func taskNames(list []tasks.Task) string {
-	names := make([]string, len(list))
+	ids := make([]string, len(list))
 	for i, t := range list {
-		names[i] = "#" + t.ID
+		ids[i] = t.ID
 	}
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return tasks.Named(ids...)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // policies are the gates that ship with covey (DESIGN 4). Each refuses with
@@ -81,7 +82,7 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	}
 	for _, t := range all {
 		if ready(&t, all) && t.Owner == "" && (!ok || suits(t, skillsOf(*s.member))) {
-			return refuse("Task #%s (%s) is ready and nobody has it. Claim it with %s.", t.ID, subjectLine(t), words.claiming(t.ID))
+			return refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID, subjectLine(t), words.claiming(t.ID))
 		}
 	}
 	return agree()
@@ -122,8 +123,8 @@ func (c *crew) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if open := s.watch.unreported; len(open) > 0 {
-		return refuse("You have completed #%s and the lead has not heard of it. Send %s a message about the result first.",
-			strings.Join(open, ", #"), c.seats()[0].member.Name)
+		return refuse("You have completed %s and the lead has not heard of it. Send %s a message about the result first.",
+			tasks.Named(open...), c.seats()[0].member.Name)
 	}
 	return agree()
 }

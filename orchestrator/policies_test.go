@@ -176,14 +176,14 @@ func TestNoOpenTasks(t *testing.T) {
 		want   string // part of the feedback; empty: it agrees
 	}{
 		{"no tasks", nil, "dev", ""},
-		{"an own one", []tasks.New{{Subject: "one", Owner: "dev"}}, "dev", "You still own #1"},
-		{"two own ones", []tasks.New{{Subject: "one", Owner: "dev"}, {Subject: "two", Owner: "dev"}}, "dev", "#1 and #2"},
+		{"an own one", []tasks.New{{Subject: "one", Owner: "dev"}}, "dev", "You still own task 1"},
+		{"two own ones", []tasks.New{{Subject: "one", Owner: "dev"}, {Subject: "two", Owner: "dev"}}, "dev", "tasks 1 and 2"},
 		{"one of somebody else", []tasks.New{{Subject: "one", Owner: "ops"}}, "dev", ""},
-		{"one of nobody", []tasks.New{{Subject: "one"}}, "dev", "Task #1 (one) is ready and nobody has it"},
+		{"one of nobody", []tasks.New{{Subject: "one"}}, "dev", "Task 1 (one) is ready and nobody has it"},
 		{"one that waits", []tasks.New{{Key: "a", Subject: "one", Owner: "ops"}, {Subject: "two", Owner: "dev",
 			BlockedBy: []string{"a"}}}, "dev", ""},
 		{"one for other hands", []tasks.New{{Subject: "one", Wants: bash}}, "ops", ""},
-		{"one for these hands", []tasks.New{{Subject: "one", Wants: bash}}, "dev", "Task #1"},
+		{"one for these hands", []tasks.New{{Subject: "one", Wants: bash}}, "dev", "Task 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -221,11 +221,11 @@ func TestMemberOf(t *testing.T) {
 func TestNoOpenTasksOfTheLead(t *testing.T) {
 	stop := hooks.Input{Common: hooks.Common{SessionID: "session-lead"}, Payload: hooks.StopInput{}}
 	c := policyCrew(t, tasks.New{Subject: "one", Owner: "ops"}, tasks.New{Subject: "two"})
-	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback, "Task #2 (two) is ready and nobody has it") {
+	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback, "Task 2 (two) is ready and nobody has it") {
 		t.Errorf("a task of nobody's: %+v", got)
 	}
 	c = policyCrew(t, tasks.New{Subject: "one", Owner: "lead"})
-	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback, "You still own #1") {
+	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback, "You still own task 1") {
 		t.Errorf("a task of its own: %+v", got)
 	}
 	c = policyCrew(t, tasks.New{Subject: "one", Owner: "ops"})
@@ -252,7 +252,7 @@ func TestReportSent(t *testing.T) {
 	completed("3", "ghost")
 	completed("4", "lead")
 	c.noteTask(raw(tasks.Change{Op: tasks.Claimed, Task: tasks.Task{ID: "5", Owner: "ops"}}))
-	want("dev", "You have completed #1, #2 and the lead has not heard of it. Send lead a message")
+	want("dev", "You have completed tasks 1 and 2 and the lead has not heard of it. Send lead a message")
 	want("ops", "")
 	want("ghost", "")
 	want("lead", "") // it has nobody to report to
@@ -293,7 +293,7 @@ func TestReportIsOwedAfterARestart(t *testing.T) {
 	for _, f := range of[teammate.HookFeedback](r, "hook_feedback") {
 		feedback = append(feedback, f.Text)
 	}
-	if len(feedback) != 1 || !strings.Contains(feedback[0], "You have completed #1 and the lead has not heard of it") {
+	if len(feedback) != 1 || !strings.Contains(feedback[0], "You have completed task 1 and the lead has not heard of it") {
 		t.Errorf("the policy said %q; it should want the report on task 1 once", feedback)
 	}
 }

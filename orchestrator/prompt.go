@@ -95,6 +95,8 @@ func (t tongue) assignmentText(m tasks.Message, all []tasks.Task) string {
 
 // taskText is a task in full, as the member called reader sees it. What another member
 // wrote is framed as a message of that member: it is no order of covey or of a person.
+// The task is written #7, as in the lists and results of the task tools, which agents
+// know from elsewhere; what the operator reads has tasks.Named.
 func taskText(t tasks.Task, reader string) string {
 	text := teammate.Defuse(t.Subject)
 	if t.Description != "" {

@@ -165,7 +165,7 @@ func (c *crew) depart(ctx context.Context, s *seat) error {
 	}
 	text := fmt.Sprintf("Teammate %s has left the team: the spec has it no more.", s.member.Name)
 	if len(released) > 0 {
-		text += "\nIts tasks are open again: " + taskNames(released)
+		text += "\nOpen again: " + taskNames(released)
 	}
 	c.poke()
 	return c.tellLeadOf(ctx, s, text)

@@ -96,7 +96,7 @@ func TestRestartOfALife(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", name, ending, told)
 		}
 		if breaks > 2 && (ending.Code != CodeUnfinished || !strings.Contains(told, "it was started again 2 times in 5m0s, and is not any more") ||
-			!strings.Contains(told, "Its tasks are open again: #1")) {
+			!strings.Contains(told, "Open again: task 1")) {
 			t.Errorf("%s: %+v\n%s", name, ending, told)
 		}
 	}

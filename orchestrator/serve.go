@@ -77,7 +77,7 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 	released, err := c.release(ctx, s.member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)
 	if len(released) > 0 {
-		text += "\nIts tasks are open again: " + taskNames(released)
+		text += "\nOpen again: " + taskNames(released)
 	}
 	c.act(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), c.parted(ctx, s, reason, released),
 		c.asks.forget(ctx, s.member.Name)))

@@ -40,7 +40,7 @@ func TestDamagedTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.rewrite("team.yaml", "owner: dev}]", "owner: dev}, {id: b, subject: Second thing, owner: ops}, {id: c, subject: Third thing, owner: dev}]")
-	r.want(r.run(Options{}), CodeUnfinished, "#3 \"Third thing\" belongs to dev, who takes no more turns")
+	r.want(r.run(Options{}), CodeUnfinished, "task 3 \"Third thing\" belongs to dev, who takes no more turns")
 	if got := of[teammate.NeedsAttention](r, "needs_attention"); len(got) != 1 || !strings.Contains(got[0].Reason, list[0]+": the transcript is damaged: line 2") {
 		t.Errorf("attention %+v", got)
 	}

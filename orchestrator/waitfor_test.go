@@ -49,7 +49,7 @@ func TestMailWaitsForNothing(t *testing.T) {
 	})
 	for range 2 {
 		ending := r.run(Options{})
-		if want := "mail for dev waits for #1 and #2"; ending.Code != 1 || !strings.Contains(ending.Reason, want) {
+		if want := "mail for dev waits for tasks 1 and 2"; ending.Code != 1 || !strings.Contains(ending.Reason, want) {
 			t.Errorf("the team ends with %+v, want code 1 and %q", ending, want)
 		}
 	}

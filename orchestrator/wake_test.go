@@ -110,7 +110,7 @@ func TestNudgesAndThenAttention(t *testing.T) {
   - {say: Hm., times: -1}
 `,
 	})
-	r.want(r.run(Options{}), CodeUnfinished, `#1 "Add it" belongs to dev, who needs attention`)
+	r.want(r.run(Options{}), CodeUnfinished, `task 1 "Add it" belongs to dev, who needs attention`)
 	var causes []teammate.Cause
 	for _, l := range r.lines.all() {
 		if l.Member == "dev" && l.Type == "turn_started" {
@@ -144,7 +144,7 @@ tasks: [{id: a, subject: Nobody's}, {id: b, subject: After it, blocked_by: [a]}]
 		"dev.yaml":  `steps: []`,
 	})
 	e := r.run(Options{})
-	r.want(e, CodeUnfinished, `#1 "Nobody's" is ready, but no idle member takes it by itself; #2 "After it" is blocked by #1`)
+	r.want(e, CodeUnfinished, `task 1 "Nobody's" is ready, but no idle member takes it by itself; task 2 "After it" is blocked by task 1`)
 }
 
 func TestLeadMendsADeadlock(t *testing.T) {
@@ -255,7 +255,7 @@ func TestManyTasks(t *testing.T) {
 		"team.yaml": soloSpec + "tasks:\n" + list.String(),
 		"lead.yaml": `steps: [{say: Go., when: Ship it}, {say: Not mine., when: "Everyone is idle and open tasks remain"}]`,
 	})
-	r.want(r.run(Options{}), CodeUnfinished, `#120 "Task 119" is ready, but no idle member takes it by itself`)
+	r.want(r.run(Options{}), CodeUnfinished, `task 120 "Task 119" is ready, but no idle member takes it by itself`)
 }
 
 func TestSecondUpIsRefused(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -342,4 +343,25 @@ func (m Merge) Subject() string {
 		return m.Tasks[0]
 	}
 	return m.Branch
+}
+
+// Name is what the merge's work is called: "task 3 (Add it)", or the title of work that
+// belongs to no task.
+func (m Merge) Name() string {
+	if len(m.Tasks) == 0 {
+		return m.Title
+	}
+	return Named(m.Tasks...) + " (" + m.Title + ")"
+}
+
+// Named writes tasks in a sentence: "task 3", "tasks 3, 4 and 7". No "#" stands before an
+// id, because a commit or a pull request would link it to an issue of the repository.
+func Named(ids ...string) string {
+	switch last := len(ids) - 1; {
+	case last < 0:
+		return "no task"
+	case last > 0:
+		return "tasks " + strings.Join(ids[:last], ", ") + " and " + ids[last]
+	}
+	return "task " + ids[0]
 }

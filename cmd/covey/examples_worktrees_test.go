@@ -27,10 +27,10 @@ func checkWorktrees(t *testing.T, e example) {
 		t.Fatalf("main's own commits are %q, want one merge at once and one after the conflict", subjects)
 	}
 	second, author := "1", "ana"
-	if strings.HasPrefix(subjects[1], "Merge #1:") {
+	if strings.HasPrefix(subjects[1], "Merge task 1:") {
 		second, author = "2", "ben"
 	}
-	if want := "Merge #3: Resolve the merge conflict of #" + second; subjects[0] != want {
+	if want := "Merge task 3: Resolve the merge conflict of task " + second; subjects[0] != want {
 		t.Errorf("main ends with %q, want %q", subjects[0], want)
 	}
 	if got := e.completedBy("3"); got != author {

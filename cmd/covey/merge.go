@@ -168,7 +168,7 @@ func mergeName(m tasks.Merge) string {
 	if len(m.Tasks) == 0 {
 		return m.Branch
 	}
-	return "#" + strings.Join(m.Tasks, ", #") + " " + m.Title
+	return m.Name()
 }
 
 // mergeState is a merge's state with what belongs to it.

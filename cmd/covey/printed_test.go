@@ -93,7 +93,7 @@ func TestPrintedReview(t *testing.T) {
 		want   string
 	}{
 		{bare, "covey/crew/ana\nby         ana\nbranch     covey/crew/ana for main\nstate      waiting\n"},
-		{full, `#3 Add it
+		{full, `task 3 (Add it)
 by         ben
 branch     covey/crew/task-3 for main
 state      back with its author as task 7: it conflicts with main

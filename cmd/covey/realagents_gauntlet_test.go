@@ -30,7 +30,7 @@ func TestRealAgentsRunTheGauntlet(t *testing.T) {
 			}
 			told := team.transcriptOf(t, "kim")
 			for _, want := range []string{
-				"has been denied", "Done says nothing", "must say total: 42", "#2 (Seal the ledger)", "The ledger is sealed.",
+				"has been denied", "Done says nothing", "must say total: 42", "Task 2 (Seal the ledger)", "The ledger is sealed.",
 			} {
 				if !strings.Contains(told, want) {
 					t.Errorf("the transcript of kim lacks %q", want)
@@ -120,13 +120,13 @@ func (team *liveTeam) checkRefusals(t *testing.T) {
 	t.Helper()
 	stop := team.find(0, feedback("kim", "Stop", "Done says nothing"))
 	task := team.find(stop, feedback("kim", "TaskCompleted", "must say total: 42"))
-	idle := team.find(task, feedback("kim", "TeammateIdle", "#2 (Seal the ledger)"))
+	idle := team.find(task, feedback("kim", "TeammateIdle", "Task 2 (Seal the ledger)"))
 	if stop < 0 || task < 0 || idle < 0 || team.find(idle, taskOp("claimed", "2")) < 0 {
 		t.Errorf("refusals of Stop, TaskCompleted and TeammateIdle stand at %d, %d, %d; all must be there, in this order",
 			stop, task, idle)
 	}
 	for event, text := range map[string]string{
-		"Stop": "", "TaskCompleted": "", "TeammateIdle": "#2 (Seal the ledger)",
+		"Stop": "", "TaskCompleted": "", "TeammateIdle": "Task 2 (Seal the ledger)",
 	} {
 		if n := team.count(feedback("kim", event, text)); n != 1 {
 			t.Errorf("%s refused %d times, want once", event, n)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
@@ -17,10 +16,7 @@ func mergeOf(l orchestrator.Line) (m tasks.Merge, ok bool) {
 
 // mergeText tells how far a piece of finished work has come.
 func mergeText(m tasks.Merge) (string, style) {
-	work := m.Title
-	if len(m.Tasks) > 0 {
-		work = "task " + strings.Join(m.Tasks, ", ") + " (" + m.Title + ")"
-	}
+	work := m.Name()
 	switch m.State {
 	case tasks.MergeWaiting:
 		return work + " can be merged into " + m.Into + ": covey review " + m.Subject() + ", then covey merge " + m.Subject(), normal

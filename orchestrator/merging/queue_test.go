@@ -116,7 +116,7 @@ func TestWorkIsMerged(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	if got := sh(t, s.Repo.Top, "git log --format=%s --first-parent main"); got !=
-		"Merge #2: echo ben >y; git add y; git commit -qm mine\nMerge #1: echo ana >x\nfirst" {
+		"Merge task 2: echo ben >y; git add y; git commit -qm mine\nMerge task 1: echo ana >x\nfirst" {
 		t.Errorf("%s", got)
 	}
 	// What landed is what was tested, tree by tree.
@@ -357,7 +357,7 @@ func TestPullRequest(t *testing.T) {
 	must(t, err)
 	body, err := os.ReadFile(p.Body)
 	must(t, err)
-	if string(title) != "#1: echo ana >x\n" || !strings.Contains(string(body), "| `go test \\| tail` | agrees |") {
+	if string(title) != "task 1: echo ana >x\n" || !strings.Contains(string(body), "| `go test \\| tail` | agrees |") {
 		t.Errorf("%s\n%s", title, body)
 	}
 	if got := strings.Join(p.Open, " "); !strings.Contains(got, "--base main --head covey/crew/task_1") {

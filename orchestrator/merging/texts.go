@@ -210,7 +210,7 @@ func name(m tasks.Merge) string {
 	if len(m.Tasks) == 0 {
 		return "your branch"
 	}
-	return "#" + strings.Join(m.Tasks, ", #")
+	return tasks.Named(m.Tasks...)
 }
 
 // subject is the first line of what is said about a merge.

@@ -34,8 +34,8 @@ func TestSetbacks(t *testing.T) {
 		todo          []string
 	}{
 		"conflict": {
-			conflict(taskWork, files), "it conflicts with main", "Resolve the merge conflict of #3, #4",
-			[]string{"(#3, #4: Add it)", "- a.go\n- it's.go", "`git merge main`"},
+			conflict(taskWork, files), "it conflicts with main", "Resolve the merge conflict of tasks 3 and 4",
+			[]string{"(tasks 3 and 4: Add it)", "- a.go\n- it's.go", "`git merge main`"},
 		},
 		"conflict of a branch": {
 			conflict(branchWork, files), "it conflicts with main", "Resolve the merge conflict of your branch",
@@ -43,29 +43,29 @@ func TestSetbacks(t *testing.T) {
 		},
 		"gates": {
 			refused(taskWork, "\n  two tests fail\nTestA\nTestB\n\n"),
-			"the gates refuse the merged state: two tests fail", "Mend what the merge gates refuse in #3, #4",
+			"the gates refuse the merged state: two tests fail", "Mend what the merge gates refuse in tasks 3 and 4",
 			[]string{"two tests fail\nTestA\nTestB\n\nIn your", "`git merge main`"},
 		},
 		"silent gates": {
 			refused(taskWork, ""), "the gates refuse the merged state: ",
-			"Mend what the merge gates refuse in #3, #4", []string{"refuse the result"},
+			"Mend what the merge gates refuse in tasks 3 and 4", []string{"refuse the result"},
 		},
 		"trespass": {
 			trespass(taskWork, files, []string{"docs/**", "*.md"}), "ana may not write there",
-			"Take back what is not yours in #3, #4", []string{"You may write to docs/**, *.md.", `'a.go' 'it'\''s.go'`},
+			"Take back what is not yours in tasks 3 and 4", []string{"You may write to docs/**, *.md.", `'a.go' 'it'\''s.go'`},
 		},
 		"protected": {
 			denied(taskWork, files, "ask first"), "these files are not to be changed: ask first",
-			"Take back protected files in #3, #4",
+			"Take back protected files in tasks 3 and 4",
 			[]string{"- a.go", "This was refused: these files", "git checkout"},
 		},
 		"protected, no word": {
 			denied(taskWork, files, ""), "these files are not to be changed",
-			"Take back protected files in #3, #4", []string{"not to be changed\nTake that back"},
+			"Take back protected files in tasks 3 and 4", []string{"not to be changed\nTake that back"},
 		},
 		"not approved": {
 			denied(taskWork, nil, "too big"), "approval was refused: too big",
-			"Mend #3, #4, which was not approved", []string{"not approved for main: too big\n"},
+			"Mend tasks 3 and 4, which was not approved", []string{"not approved for main: too big\n"},
 		},
 		"not approved, no word": {
 			denied(branchWork, nil, ""), "approval was refused: ",
@@ -124,8 +124,8 @@ func TestTakeBackIsReadBack(t *testing.T) {
 // TestMessage: git finds the trailers that say whose work a merge commit brings.
 func TestMessage(t *testing.T) {
 	for want, m := range map[string]tasks.Merge{
-		"Merge #3, #4: Add it\n\nCovey-Member: ana\nCovey-Branch: b\nCovey-Task: 3\nCovey-Task: 4\n": taskWork,
-		"Merge work of ben\n\nCovey-Member: ben\nCovey-Branch: covey/crew/ben\n":                     branchWork,
+		"Merge tasks 3 and 4: Add it\n\nCovey-Member: ana\nCovey-Branch: b\nCovey-Task: 3\nCovey-Task: 4\n": taskWork,
+		"Merge work of ben\n\nCovey-Member: ben\nCovey-Branch: covey/crew/ben\n":                            branchWork,
 	} {
 		if got := message(m); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -146,7 +146,7 @@ func TestEvidence(t *testing.T) {
 	if table != want {
 		t.Errorf("%s\nwant\n%s", table, want)
 	}
-	if !strings.HasPrefix(got, "#3, #4: Add it\n\nMade by ana in a covey team, branch `b`.\n") {
+	if !strings.HasPrefix(got, "tasks 3 and 4: Add it\n\nMade by ana in a covey team, branch `b`.\n") {
 		t.Error(got)
 	}
 }
