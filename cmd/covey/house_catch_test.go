@@ -118,8 +118,17 @@ func houseBreaches() map[string][]breakage {
 			{inHooks("const Bare = 1"), "Bare is exported"},
 			{inHooks("func (r *Runner) Bare() {} // Bare has its comment where go doc does not look."), "Bare is exported"},
 		},
-		"files are short":                        {{inHooks(strings.Repeat("//\n", 501)), "hooks/more.go: 504 lines"}},
-		"functions are short":                    {{inHooks(longFunction("long", 81)), "hooks/more.go:3: long has 81 lines"}},
+		"files are short":     {{inHooks(strings.Repeat("//\n", 501)), "hooks/more.go: 504 lines"}},
+		"functions are short": {{inHooks(longFunction("long", 81)), "hooks/more.go:3: long has 81 lines"}},
+		"packages fit a reader's mind": {
+			{map[string]string{"bus/bus.go": "package bus\n\n" + longFunction("long", 3201)}, "bus: 3202 lines of code, more than 3200"},
+		},
+		"types have few methods": {
+			{inHooks("type busy struct{}\n" + strings.Repeat("func (*busy) f() {}\n", 41)), "hooks.busy: 41 methods, more than 40"},
+		},
+		"structs have few fields": {
+			{inHooks("type wide struct {\n" + strings.Repeat("a, b, c int\n", 11) + "}\nfunc (wide) f() {}"), "hooks.wide: 33 fields, more than 32"},
+		},
 		"few functions are longer than a screen": {{inHooks(longFunction("long", 61)), "long is longer than 60 lines"}},
 		"few functions have many parameters":     {{inHooks("func wide(a, b, c int, d, e string) {}"), "wide takes more than 4"}},
 		"few functions nest deeply": {

@@ -1,0 +1,133 @@
+package main_test
+
+import (
+	"go/ast"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+)
+
+// ceiling is how much of something a package, a type or a struct may hold.
+// What is named in above holds more than most; its figure there only falls.
+type ceiling struct {
+	unit, advice string
+	most         int
+	slack        int // how far a figure of above may be from the truth before it has to be lowered
+	above        map[string]int
+	count        func(*tree) map[string]int
+}
+
+// ceilings are the sizes at which a reader can still hold a package, a type
+// and a struct in mind. Tests and generated files do not count.
+func ceilings() (packageLines, typeMethods, structFields ceiling) {
+	packageLines = ceiling{
+		unit: "lines of code", most: 3200, slack: 200, count: linesOfPackages,
+		advice: "move a part that knows little of the rest to a package of its own",
+		above: map[string]int{
+			"cmd/covey": 9450, "configs": 6600, "hooks": 9350, "orchestrator": 24100, "tasks": 7400, "teammate": 5750,
+			"teammate/builtin": 3650,
+		},
+	}
+	typeMethods = ceiling{
+		unit: "methods", most: 40, slack: 5, count: methodsOfTypes,
+		advice: "give a part of its state, with its methods, a type of its own",
+		above: map[string]int{
+			"cmd/covey.cli": 137, "configs.resolver": 59, "orchestrator.Orchestrator": 78, "orchestrator.crew": 210,
+			"orchestrator.seat": 70, "orchestrator.trees": 51, "orchestrator/worktree.Repo": 60, "tasks.Store": 116,
+			"tasks.txn": 80, "teammate.Teammate": 46, "teammate.turn": 115, "teammate/builtin.Tools": 48,
+		},
+	}
+	structFields = ceiling{
+		unit: "fields", most: 32, slack: 3, count: fieldsOfStructs,
+		advice: "give the fields that belong together a type of their own",
+		above:  map[string]int{"cmd/covey.payload": 57, "orchestrator.crew": 60, "orchestrator.seat": 53},
+	}
+	return packageLines, typeMethods, structFields
+}
+
+func (c ceiling) breaches(t *tree) []string {
+	var out []string
+	figures := c.count(t)
+	for _, name := range slices.Sorted(maps.Keys(figures)) {
+		if most := max(c.most, c.above[name]); figures[name] > most {
+			out = append(out, breach(name, "%d %s, more than %d; %s", figures[name], c.unit, most, c.advice))
+		}
+	}
+	return out
+}
+
+func bigPackages(t *tree) []string {
+	lines, _, _ := ceilings()
+	return lines.breaches(t)
+}
+
+func typesWithManyMethods(t *tree) []string {
+	_, methods, _ := ceilings()
+	return methods.breaches(t)
+}
+
+func structsWithManyFields(t *tree) []string {
+	_, _, fields := ceilings()
+	return fields.breaches(t)
+}
+
+// TestCeilingsFall keeps the figures of above near the truth, so that what was
+// won is not lost again unseen.
+func TestCeilingsFall(t *testing.T) {
+	module, err := loadTree(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, methods, fields := ceilings()
+	for _, c := range []ceiling{lines, methods, fields} {
+		figures := c.count(module)
+		for name, above := range c.above {
+			switch n := figures[name]; {
+			case n <= c.most:
+				t.Errorf("%s: %d %s are within the limit of %d; take its row out", name, n, c.unit, c.most)
+			case n < above-c.slack:
+				t.Errorf("%s: %d %s; lower its row from %d", name, n, c.unit, above)
+			}
+		}
+	}
+}
+
+func linesOfPackages(t *tree) map[string]int {
+	lines := map[string]int{}
+	for _, f := range t.code() {
+		code, _ := t.density(f)
+		lines[f.folder()] += code
+	}
+	return lines
+}
+
+// methodsOfTypes names each type as folder.Type.
+func methodsOfTypes(t *tree) map[string]int {
+	count := map[string]int{}
+	for _, f := range t.code() {
+		for _, d := range f.syntax.Decls {
+			if fd, ok := d.(*ast.FuncDecl); ok && fd.Recv != nil {
+				count[f.folder()+"."+receiverType(fd)]++
+			}
+		}
+	}
+	return count
+}
+
+// fieldsOfStructs leaves records alone: a struct without methods may be as flat
+// as its wire format.
+func fieldsOfStructs(t *tree) map[string]int {
+	methods, fields := methodsOfTypes(t), map[string]int{}
+	t.types(func(_ string, f *goFile, spec *ast.TypeSpec, _ bool) {
+		name := f.folder() + "." + spec.Name.Name
+		st, ok := spec.Type.(*ast.StructType)
+		if !ok || methods[name] == 0 {
+			return
+		}
+		for _, field := range st.Fields.List {
+			fields[name] += max(len(field.Names), 1)
+		}
+	})
+	return fields
+}
