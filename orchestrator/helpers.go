@@ -76,12 +76,16 @@ func helperPrompt(workspace string, m configs.Member, kind builtin.HelperType) s
 	return text
 }
 
+// kindHelper is mail about a helper that worked beside its member. It is told apart from
+// other notices because UserPromptSubmit hooks are asked about it.
+const kindHelper tasks.Kind = "helper"
+
 // later puts a notice into a member's own mailbox, once per id: what a helper
 // that worked beside it came to.
 func (s *seat) later(ctx context.Context, id, text string) error {
 	by := tasks.Actor{CallID: onceID("helper", s.member.Name+" "+id)}
 	_, err := s.crew.store.Send(ctx, by, tasks.Outgoing{
-		To: []string{s.member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+		To: []string{s.member.Name}, Kind: kindHelper, Text: text, Summary: preview(firstLine(text)),
 	})
 	return err
 }

@@ -84,10 +84,16 @@ func TestHelperInBackgroundOfTeam(t *testing.T) {
 	t.Parallel()
 	files := helperTeam(strings.Replace(noteIt, "scribe}", "scribe, run_in_background: true}", 1))
 	files["lead.yaml"] = strings.Replace(files["lead.yaml"], "echo one >>made", "sleep 0.2; echo one >>made", 1)
+	files["team.yaml"] += "  UserPromptSubmit: [{hooks: [{type: command, command: cat >>submitted}]}]\n"
 	r := newRig(t, files)
 	r.want(r.run(Options{}), 0, "all work is done")
 	if got := r.read("made"); got != "one\ntwo\n" {
 		t.Errorf("it wrote %q", got)
+	}
+	// A hook finds the frame of the notice as it is in other hosts.
+	if got := r.read("submitted"); strings.Count(got, `"hook_event_name":"UserPromptSubmit"`) != 2 ||
+		!strings.Contains(got, `"prompt":"<task-notification>\n<task-id>a`) {
+		t.Errorf("UserPromptSubmit hooks read %s", got)
 	}
 	turns := of[teammate.TurnStarted](r, "turn_started")
 	if len(turns) != 2 || !strings.Contains(turns[1].Prompt, "<result>I wrote two</result>") {

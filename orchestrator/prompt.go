@@ -36,6 +36,9 @@ func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input 
 			in = append(in, teammate.Input{Kind: teammate.FromPerson, Text: m.Text, MessageID: m.ID})
 		case kindHook:
 			in = append(in, callInput(m))
+		case kindHelper:
+			// Its frame is the host's; whoever wrote the notice has defused the helper's words in it.
+			in = append(in, teammate.Input{Kind: teammate.FromHelper, Text: m.Text, MessageID: m.ID})
 		case tasks.Notice:
 			// It may quote what a member has written.
 			in = append(in, teammate.Input{Kind: teammate.FromCovey, Text: teammate.Defuse(m.Text), MessageID: m.ID})

@@ -83,14 +83,15 @@ func (t *Teammate) unseen(ctx context.Context, inputs []Input) []Input {
 	return fresh
 }
 
-// submit asks the UserPromptSubmit hooks about each prompt of a person among
-// inputs; mail and notices pass by (DESIGN 10.1). A refused prompt is erased.
+// submit asks the UserPromptSubmit hooks about each prompt of a person and each notice of
+// a helper in the background among inputs; mail and other notices pass by (DESIGN 10.1).
+// A refused prompt is erased.
 // What hooks add stands before the prompt. A halt ends the turn, u.halted says
 // why, but the prompt stays: what is returned is for the next turn then.
 func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
 	var passed []Input
 	for i, in := range inputs {
-		if in.Kind != FromPerson {
+		if in.Kind != FromPerson && in.Kind != FromHelper {
 			passed = append(passed, in)
 			continue
 		}
@@ -106,7 +107,11 @@ func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
 		default:
 			u.heed(out)
 			passed = append(passed, contexts(out)...)
-			passed = append(passed, u.expand(ctx, in)...)
+			if in.Kind == FromPerson { // a helper types no commands
+				passed = append(passed, u.expand(ctx, in)...)
+			} else {
+				passed = append(passed, in)
+			}
 		}
 		if out.Decision == hooks.Halt {
 			u.halt(hooks.UserPromptSubmit, out)

@@ -87,6 +87,7 @@ const (
 	FromContext InputKind = "context"  // additional context given by a hook
 	FromCovey   InputKind = "notice"   // a notice or nudge of covey itself
 	FromCaller  InputKind = "errand"   // what a member wants of its helper
+	FromHelper  InputKind = "helper"   // what became of a helper in the background
 )
 
 // Input is one piece of a prompt: it becomes one text block of a user message.

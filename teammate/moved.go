@@ -19,7 +19,7 @@ func (u *turn) moved(ctx context.Context, from string) {
 		u.warn("CwdChanged hook failed: %v", err)
 	}
 	if !u.watchPaths(out) {
-		u.rewatch() // the names that matchers have are looked for in the new directory
+		u.rewatch() // the names that matchers have are looked for in the new directory, too
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/hooks"
 )
@@ -80,6 +81,50 @@ func TestRestingEnds(t *testing.T) {
 	}
 	equal(t, "fired", len(r.runner.of(hooks.SessionEnd)), 1)
 	equal(t, "ended", one[MemberEnded](t, r.journal).Reason, "stopped")
+}
+
+// TestChangesAtRootAfterCd: a member that has gone to another folder hears of changes of a
+// name there, and of the one in its root as before.
+func TestChangesAtRootAfterCd(t *testing.T) {
+	r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "there"})
+	root := r.opts.Workdir.Root()
+	sub := filepath.Join(root, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: "Bash"}, run: func(context.Context, ToolCall) ToolResult {
+		r.opts.Workdir.Move(sub)
+		return ToolResult{Content: "moved"}
+	}}}
+	r.inbox.rests = true
+	files := NewWatcher()
+	t.Cleanup(func() { _ = files.Close() })
+	fired := make(chan string, 8)
+	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
+		if p, ok := in.Payload.(hooks.FileChangedInput); ok {
+			fired <- p.FilePath + " " + p.Change
+		}
+		return hooks.Outcome{}, nil
+	}
+	r.opts.Files, r.opts.WatchNames = files, func() []string { return []string{".env"} }
+	m := r.member(t)
+	if err := m.Run(t.Context()); !errors.Is(err, ErrResting) {
+		t.Fatal(err)
+	}
+	equal(t, "cwd", r.opts.Workdir.Dir(), sub)
+	for _, path := range []string{filepath.Join(root, ".env"), filepath.Join(sub, ".env")} {
+		put(t, path, "A=1")
+		select {
+		case got := <-fired:
+			equal(t, "heard", got, path+" add")
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("nobody heard of %s", path)
+		}
+	}
+	r.inbox.rests = false
+	if err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestRestingHearsOfFiles: FileChanged hooks fire for a member that rests, and none after

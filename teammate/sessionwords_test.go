@@ -3,6 +3,7 @@ package teammate
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,38 @@ func TestPromptExpansion(t *testing.T) {
 			if c.want == nil && seen != "" {
 				t.Errorf("the model saw %q", seen)
 			}
+		})
+	}
+}
+
+// UserPromptSubmit hooks are asked about the notice of a helper in the background as about
+// a prompt, and about no other notice. It names no command.
+func TestHelperNoticeIsSubmitted(t *testing.T) {
+	const notice = "/mycmd <task-notification>"
+	for name, c := range map[string]struct {
+		answer hooks.Outcome
+		seen   []string
+		ends   string
+	}{
+		"passes":  {pass, []string{"user: a notice", "user: " + notice, "assistant: end 2"}, EndCompleted},
+		"refused": {hooks.Outcome{Decision: hooks.Block}, []string{"user: a notice", "assistant: end 1"}, EndCompleted},
+		"halts":   {haltFor("not now"), nil, EndHookStopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.opts.Commands = func(string) (PromptCommand, bool) { return PromptCommand{Text: "expanded"}, true }
+			r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{
+				{Kind: FromCovey, Text: "a notice", MessageID: "n1"}, {Kind: FromHelper, Text: notice, MessageID: "n2"},
+			}}}
+			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {c.answer}})
+			r.mustRun(t)
+			equal(t, "model", r.agent.seen, c.seen)
+			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, c.ends)
+			submitted := r.runner.of(hooks.UserPromptSubmit)
+			equal(t, "times", len(submitted), 1)
+			equal(t, "prompt", submitted[0].Payload.(hooks.UserPromptSubmitInput).Prompt, notice)
+			slices.Sort(r.inbox.taken)
+			equal(t, "taken", r.inbox.taken, []string{"n1", "n2"})
 		})
 	}
 }

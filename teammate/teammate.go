@@ -114,7 +114,8 @@ type Options struct {
 	Asker      Asker                         // optional; nil denies what would have to ask
 	Purse      Purse                         // optional; what the member may use in its life
 	Background func() []hooks.BackgroundTask // optional; work that goes on beside the turn, for Stop hooks
-	// Later puts a notice into the member's own mailbox, once per id; optional.
+	// Later puts a notice of a helper into the member's own mailbox, once per id; optional.
+	// It comes in as an input of kind FromHelper, with the text as it is.
 	// Without it no helper can work beside the member.
 	Later func(ctx context.Context, id, text string) error
 	// Behind is told of each hook that goes on in the background and of its end, in

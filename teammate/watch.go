@@ -94,8 +94,8 @@ func (h *Watch) Next(ctx context.Context) (FileChange, error) {
 	}
 }
 
-// watching is what a member has watched: the names that its FileChanged hooks
-// listen to, in the directory that it is in, and what hooks have asked for.
+// watching is what a member has watched: the names that its FileChanged hooks listen to,
+// in its workspace's root and in the directory that it is in, and what hooks have asked for.
 type watching struct {
 	mu    sync.Mutex
 	asked []string // by watchPaths
@@ -171,16 +171,15 @@ func (u *turn) rewatch() {
 	if t.watching.listen == nil {
 		return
 	}
-	paths := slices.Clone(t.watching.asked)
-	if t.opts.WatchNames != nil {
-		paths = append(paths, t.opts.WatchNames()...)
+	root, dir := t.opts.Workdir.Root(), t.opts.Workdir.Dir()
+	var paths []string
+	for _, path := range t.watching.asked {
+		paths = append(paths, within(dir, path))
 	}
-	dir := t.opts.Workdir.Dir()
-	for i, path := range paths {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
+	if t.opts.WatchNames != nil {
+		for _, name := range t.opts.WatchNames() {
+			paths = append(paths, within(root, name), within(dir, name))
 		}
-		paths[i] = filepath.Clean(path)
 	}
 	if t.watching.watch == nil {
 		if len(paths) == 0 {
@@ -192,4 +191,12 @@ func (u *turn) rewatch() {
 	if err := t.watching.watch.Set(paths); err != nil {
 		u.warn("FileChanged: %v", err)
 	}
+}
+
+// within is path as an absolute one; a relative path starts at dir.
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
 }

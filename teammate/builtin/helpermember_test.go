@@ -219,24 +219,21 @@ func (m *member) fired() []string {
 	return all
 }
 
-// wanted is a recorded hook run; empty where covey fires none on purpose: what a
-// helper came to is no prompt of a person (DESIGN 10.1).
-func (m *member) wanted(t *testing.T, handler string, in map[string]any) string {
-	t.Helper()
-	if prompt, _ := in["prompt"].(string); strings.HasPrefix(prompt, "<task-notification>") {
-		return ""
-	}
-	return m.line(handler, in)
-}
-
 // line is a hook run without what differs between any two runs.
 func (m *member) line(handler string, in map[string]any) string {
-	for field, as := range map[string]string{
-		"session_id": "<UUID-1>", "cwd": "<CWD>", "agent_transcript_path": "<FILE>", "tool_use_id": "<TOOLUSE-1>",
-	} {
+	for field, as := range map[string]string{"agent_transcript_path": "<FILE>", "tool_use_id": "<TOOLUSE-1>"} {
 		if in[field] != nil {
 			in[field] = as
 		}
+	}
+	if in["session_id"] == "s1" {
+		in["session_id"] = "<UUID-1>"
+	}
+	if in["cwd"] == m.dir {
+		in["cwd"] = "<CWD>"
+	}
+	if prompt, ok := in["prompt"].(string); ok {
+		in["prompt"] = notice(prompt)
 	}
 	text, err := json.Marshal(in)
 	if err != nil {
@@ -291,7 +288,7 @@ func (m *member) later(_ context.Context, id, text string) error {
 	if !m.told[id] {
 		m.told[id] = true
 		m.work = append(m.work, teammate.Work{Cause: teammate.ByMessage, Inputs: []teammate.Input{
-			{Kind: teammate.FromCovey, Text: text},
+			{Kind: teammate.FromHelper, Text: text},
 		}})
 	}
 	return nil
