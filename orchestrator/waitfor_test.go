@@ -1,6 +1,11 @@
 package orchestrator
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,5 +84,141 @@ func TestWaitForMistakes(t *testing.T) {
 		if text := show(r.lines.all()); !strings.Contains(text, want) {
 			t.Errorf("%s: nothing says %q:\n%s", in, want, text)
 		}
+	}
+}
+
+// Mail for tasks 2 and 3 is there once, and no turn begins for it earlier, though covey is
+// killed before they are done, between them, and while its receiver has just read it.
+func TestMailWaitsOverKills(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, waitForKills())
+	for _, moment := range []string{"sent", "between", "read"} {
+		if r.runAndKill(1, func() { waitFor(t, filepath.Join(r.dir, moment)) }) {
+			t.Fatalf("the team ended before the moment %q", moment)
+		}
+	}
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	r.checkJoined()
+}
+
+// The last of the tasks is done and covey is killed before it has told anybody: the next run
+// finds the mail readable.
+func TestMailWaitsWhileCoveyIsDown(t *testing.T) {
+	t.Parallel()
+	files := waitForKills()
+	files["dev.yaml"] = "steps: [{say: I put them together., times: -1}]\n"
+	r := newRig(t, files)
+	for _, moment := range []string{"sent", "between"} {
+		if r.runAndKill(1, func() { waitFor(t, filepath.Join(r.dir, moment)) }) {
+			t.Fatalf("the team ended before the moment %q", moment)
+		}
+	}
+	store, err := tasks.Open(r.place().Store(), &tasks.Options{BlobDir: r.place().Blobs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := tasks.Completed
+	_, _, err = store.Update(t.Context(), tasks.Actor{Name: "lead"}, "3", tasks.Patch{Status: &done})
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	r.checkJoined()
+}
+
+// waitForKills is a lead whose message to dev waits for tasks 2 and 3 of its own. It comes to
+// rest where a test kills covey: the file of a moment says that it has come there.
+func waitForKills() map[string]string {
+	rest := func(moment string) string {
+		return fmt.Sprintf(`{call: [{tool: Bash, input: {command: "touch %s; sleep 600"}}]}`, moment)
+	}
+	done := func(id string) string {
+		return fmt.Sprintf(`{call: [{tool: TaskUpdate, input: {taskId: %q, status: completed}}]}`, id)
+	}
+	lead := []string{strings.Replace(tellsLater, `["1", "#2"]`, `["2", "#3"]`, 1), rest("sent"), done("1"), done("2"),
+		rest("between"), done("3"), "{say: Done., times: -1}"}
+	return map[string]string{
+		"team.yaml": pairSpec + "defaults: {permission_mode: bypassPermissions}\n" +
+			"tasks: [{id: a, subject: A, owner: lead}, {id: b, subject: B, owner: lead}, {id: c, subject: C, owner: lead}]\n",
+		"lead.yaml": "steps:\n  - " + strings.Join(lead, "\n  - ") + "\n",
+		"dev.yaml":  "steps:\n  - " + rest("read") + "\n  - {say: I put them together., times: -1}\n",
+	}
+}
+
+// checkJoined looks at all lives of such a team: dev takes its first turn when tasks 2 and 3
+// are done, each of them once, and reads the message once.
+func (r *rig) checkJoined() {
+	r.t.Helper()
+	data, err := os.ReadFile(r.place().Journal())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var done []string
+	turns := 0
+	for text := range strings.Lines(string(data)) {
+		var l Line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			r.t.Fatalf("a torn line in the journal: %q", text)
+		}
+		var change tasks.Change
+		if l.Type == "task" && json.Unmarshal(l.Data, &change) == nil && change.Op == tasks.TaskCompleted {
+			done = append(done, change.Task.ID)
+		}
+		if l.Type == "turn_started" && l.Member == "dev" {
+			if turns++; len(done) != 3 {
+				r.t.Errorf("turn %d of dev begins when tasks %q are done", turns, done)
+			}
+		}
+	}
+	if got := strings.Join(done, " "); got != "1 2 3" {
+		r.t.Errorf("tasks were completed as %q, want each once", got)
+	}
+	shown := map[string]int{}
+	for _, path := range globAll(r.t, r.place().Transcripts()) {
+		r.checkTranscript(path, shown)
+	}
+	if n := shown["Put them together.</teammate-message>"]; n != 1 {
+		r.t.Errorf("dev was shown the message %d times: %v", n, shown)
+	}
+}
+
+// Agent programs have it as wait_for of team_send_message, refused or kept as SendMessage's.
+func TestMailWaitsByMCP(t *testing.T) {
+	t.Parallel()
+	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: A, owner: dev}, {id: b, subject: B, owner: dev}, {id: c, subject: C, owner: dev}]\n"))
+	a := r.connect("dev")
+	unread := func(want int) {
+		t.Helper()
+		due, _, err := r.crew.unread(t.Context(), "docs")
+		texts := 0
+		for _, m := range due {
+			if m.Kind == tasks.TextMessage {
+				texts++
+			}
+		}
+		if err != nil || texts != want {
+			t.Errorf("docs may read %+v (%v), want %d texts", due, err, want)
+		}
+	}
+	for in, want := range map[string]string{
+		`{"to":"docs","message":"hi","wait_for":["2","9"]}`:                          "there is no task",
+		`{"to":"docs","message":"{\"type\":\"shutdown_request\"}","wait_for":["2"]}`: "only a text can wait",
+		`{"to":"docs","message":"hi","wait_for":"2"}`:                                "wait_for",
+	} {
+		if f := a.use("team_send_message", in); !f.isError || !strings.Contains(f.text, want) {
+			t.Errorf("%s: the answer is %+v, want an error with %q", in, f, want)
+		}
+	}
+	for range 2 { // the same call again, as after a connection that broke
+		a.use("team_send_message", `{"to":"docs","message":"join","wait_for":["2","#3"]}`, "call-1").want(t, false,
+			"it is read once these tasks are completed or deleted: 2, 3")
+	}
+	unread(0)
+	for _, step := range []struct {
+		task  string
+		texts int
+	}{{"1", 0}, {"2", 0}, {"3", 1}} {
+		a.use("team_task_update", `{"taskId":"`+step.task+`","status":"completed"}`)
+		unread(step.texts)
 	}
 }
