@@ -11,6 +11,7 @@ type EventInfo struct {
 	Event    Event    `json:"event"`
 	Matcher  string   `json:"matcher"`  // the input field that matchers are held against; "": matchers are ignored
 	Values   []string `json:"values"`   // what that field can be; empty: anything, or there is none
+	Fired    []string `json:"-"`        // those of Values that a team fires by itself; empty: all
 	Exit2    string   `json:"exit_2"`   // what exit code 2 does
 	Decision string   `json:"decision"` // what {"decision":"block"} does
 	Blocks   bool     `json:"blocks"`   // exit 2 or decision:block refuses something
@@ -35,7 +36,7 @@ func Events() []EventInfo {
 
 // info describes the event.
 func (t *traits) info() EventInfo {
-	info := EventInfo{Event: t.event, Matcher: t.field, Values: valuesOf(t.event), Exit2: t.exit2.words(),
+	info := EventInfo{Event: t.event, Matcher: t.field, Values: valuesOf(t.event), Fired: firedOf(t.event), Exit2: t.exit2.words(),
 		Decision: t.decision.words(), Blocks: t.exit2 >= refuses, Halts: t.halts, Context: t.plain,
 		Types: t.handlers, Fires: t.fires, Outputs: append([]string{}, t.outputs...)}
 	if !t.fires {
@@ -73,6 +74,24 @@ func waitsFor(event Event) string {
 		return "MCP servers of members"
 	}
 	return "a moment of its own"
+}
+
+// firedOf lists the values of an event's matcher field that this version fires, where
+// some of them have no moment yet. nil: all have one, or nobody can tell.
+func firedOf(event Event) []string {
+	switch event {
+	case SessionStart:
+		return []string{"startup", "resume"}
+	case SessionEnd:
+		return []string{"other"}
+	case Notification:
+		return []string{"permission_prompt", "idle_prompt", "agent_needs_input", "agent_completed"}
+	case InstructionsLoaded:
+		return []string{"session_start", "nested_traversal", "include"}
+	case DirectoryAdded:
+		return []string{"slash_command"}
+	}
+	return nil
 }
 
 // valuesOf lists what the matcher's field of an event can be. nil: names that

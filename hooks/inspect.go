@@ -161,7 +161,7 @@ func (i *inspection) overrule(c *Configured, a *armed) {
 	if !c.Runs() {
 		return
 	}
-	key := a.key + "\x00" + a.source.Member
+	key := string(c.Event) + "\x00" + a.key + "\x00" + a.source.Member
 	if i.in == nil { // with one, those that do not fit it are out already
 		key += "\x00" + c.Matcher
 	}

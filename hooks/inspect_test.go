@@ -37,6 +37,8 @@ func TestInspect(t *testing.T) {
 		{"equal ones with other matchers", []Source{{Name: "a", Settings: Settings{PreToolUse: {
 			{Matcher: "Bash", Hooks: []Handler{command("x")}}, {Matcher: "Edit", Hooks: []Handler{command("x")}}}}}},
 			[]string{"x|||", "x|||"}},
+		{"equal ones of other events", []Source{{Name: "a", Settings: Settings{
+			PreToolUse: {{Hooks: []Handler{command("x")}}}, Stop: {{Hooks: []Handler{command("x")}}}}}}, []string{"x|||", "x|||"}},
 		{"equal ones of other members", []Source{{Name: "a", Member: "ana", Settings: stop(command("x"))},
 			{Name: "b", Member: "ben", Settings: stop(command("x"))}}, []string{"x|||", "x|||"}},
 		{"managed ones come last", []Source{{Name: "m", Managed: true, Settings: stop(command("x"))},

@@ -122,6 +122,9 @@ func (r Rule) concerns(tool string, q question) bool {
 	return r.names(tool) && (q != firing || r.Tool != "Edit" || tool != "Write")
 }
 
+// Concerns reports whether a hook with r as its `if` can run for calls of a tool.
+func (r Rule) Concerns(tool string) bool { return r.concerns(tool, firing) }
+
 // names reports whether r is about a tool at all. A permission rule for Edit is
 // about everything that edits, one for Read about everything that reads files.
 func (r Rule) names(tool string) bool {

@@ -28,7 +28,9 @@ type hookExam struct {
 	lines map[string]*lineIndex // by file
 	seen  map[string]int        // how often a text of a source and event was met
 	infos map[hooks.Event]hooks.EventInfo
-	found []finding
+	// triggers are what members can fire, by event; none without a team.
+	triggers map[hooks.Event][]orchestrator.Trigger
+	found    []finding
 }
 
 // examineHooks looks at all hooks of a set.
@@ -40,6 +42,9 @@ func examineHooks(ctx context.Context, set *hookSet, probe bool) (findings []fin
 	}
 	list, err := hooks.Inspect(set.sources, nil, &hooks.Options{ProjectDir: set.workspace})
 	if err != nil {
+		return nil, 0, err
+	}
+	if err := x.teamTriggers(list); err != nil {
 		return nil, 0, err
 	}
 	for _, warning := range set.warnings {
@@ -84,9 +89,14 @@ func (x *hookExam) hook(ctx context.Context, h *hooks.Configured, moment string)
 		report(x.moment(h, info))
 	}
 	// A matcher in another program's names was held against those when its file was read.
+	f := flaw{}
 	if p := h.Handler.Dialect.Program; p == "" || p == hooks.Codex || info.Matcher != "tool_name" {
-		report(matcherFlaw(info, h.Matcher))
+		f = matcherFlaw(info, h.Matcher)
 	}
+	if f.text == "" {
+		f = x.untriggered(h, info)
+	}
+	report(f)
 	report(x.time(h))
 	report(backgroundFlaw(h, info))
 	switch {

@@ -24,10 +24,10 @@ func (c *cli) hooksDoctorCommand() *cobra.Command {
 		Long: `Look at all hooks of a spec (team.yaml by default), or of settings files and
 plugins, without running any: commands that are not there or may not be run,
 scripts without an interpreter, misspelt events, fields and keys, matchers that
-fit nothing, an "if" that is never asked, time-outs that are too long, hooks that
-others or a policy keep from running, and hooks that only seem to decide. Each
-finding names the place and what to write instead. The exit code is 1 if
-something is wrong.`,
+fit nothing, matchers and an "if" that no agent of this team can ever trigger, an
+"if" that is never asked, time-outs that are too long, hooks that others or a
+policy keep from running, and hooks that only seem to decide. Each finding names
+the place and what to write instead. The exit code is 1 if something is wrong.`,
 		Example: `  covey hooks doctor
   covey hooks doctor --settings .claude/settings.json
   covey hooks doctor --probe     # try whether http hooks' servers answer, too

@@ -88,10 +88,10 @@ func with(m tasks.Merge, state tasks.MergeState, reason string) tasks.Merge {
 }
 
 func TestFewFiles(t *testing.T) {
-	if got := fewFiles(strings.Fields("a b c")); got != "a, b, c" {
+	if got := fewNames(strings.Fields("a b c")); got != "a, b, c" {
 		t.Error(got)
 	}
-	if got := fewFiles(strings.Fields("a b c d e f g h i j k l")); got != "a, b, c, d, e, f, g, h, i, j and 2 more" {
+	if got := fewNames(strings.Fields("a b c d e f g h i j k l")); got != "a, b, c, d, e, f, g, h, i, j and 2 more" {
 		t.Error(got)
 	}
 }

@@ -123,10 +123,10 @@ func (c *cli) printReview(r orchestrator.Review) {
 		state += ": " + r.Reason
 	}
 	line("state", state, mergeStyle(r.State))
-	line("changes", fewFiles(r.Changes), normal)
-	line("conflicts", fewFiles(r.Conflicts), red)
-	line("not its own", fewFiles(r.Outside), red)
-	line("protected", fewFiles(r.Protected), yellow)
+	line("changes", fewNames(r.Changes), normal)
+	line("conflicts", fewNames(r.Conflicts), red)
+	line("not its own", fewNames(r.Outside), red)
+	line("protected", fewNames(r.Protected), yellow)
 	for _, e := range r.Evidence {
 		line("evidence", e, normal)
 	}
@@ -156,11 +156,11 @@ func indented(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(plain(text), "\n"), "\n", "\n    ")
 }
 
-// fewFiles names the first of some files.
-func fewFiles(files []string) string {
+// fewNames is the first of some names, of files or members.
+func fewNames(names []string) string {
 	const shown = 10
-	text := strings.Join(files[:min(len(files), shown)], ", ")
-	if more := len(files) - shown; more > 0 {
+	text := strings.Join(names[:min(len(names), shown)], ", ")
+	if more := len(names) - shown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -1,0 +1,168 @@
+package orchestrator
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/builtin"
+)
+
+// Trigger says what of one event a member's agent can fire.
+type Trigger struct {
+	Member string
+	// Open: the agent may fire the event with values that nobody can list, as an agent
+	// program does that brings tools of its own. Values is nil then.
+	Open bool
+	// Values are all that the event's matcher field can be; none: the agent never fires
+	// the event.
+	Values []string
+	Why    string // why nothing else comes from the member, for people
+}
+
+// Triggers says what of an event each member of a team can fire, in the order of the
+// members. Where that is not certain a trigger is open. agentHooks says that some hook
+// of the team is of type agent: its agent calls tools in the member's name.
+func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger, error) {
+	var list []Trigger
+	for i, m := range team.Members() {
+		t := Trigger{Member: m.Name}
+		var why []string
+		for _, a := range agentsOfMember(team, m) {
+			values, open, err := firedBy(m, a, event)
+			if err != nil {
+				return nil, err
+			}
+			if i == 0 && isOwn(a) && aboutTools(event) {
+				values = append(values, mcpReport)
+			}
+			t.Open = t.Open || open
+			t.Values = append(t.Values, values...)
+			why = append(why, lackWords(a, event, values))
+		}
+		if agentHooks && aboutTools(event) {
+			for _, tool := range verifierTools() {
+				if mayUse(m.Tools, tool) {
+					t.Values = append(t.Values, tool)
+				}
+			}
+		}
+		slices.Sort(t.Values)
+		slices.Sort(why)
+		t.Values, t.Why = slices.Compact(t.Values), strings.Join(slices.Compact(why), ", or ")
+		if t.Open {
+			t.Values = nil
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// firedBy says what of an event an agent of a member can fire, as the table in
+// docs/hooks.md has it.
+func firedBy(m configs.Member, a configs.Agent, event hooks.Event) (values []string, open bool, err error) {
+	own := isOwn(a)
+	switch event {
+	case hooks.SubagentStart, hooks.SubagentStop:
+		return nil, a.Kind == configs.Builtin && mayUse(m.Tools, builtin.AgentTool), nil
+	case hooks.UserPromptExpansion, hooks.InstructionsLoaded, hooks.PostToolBatch:
+		return nil, own, nil
+	case hooks.CwdChanged:
+		return nil, own && mayUse(m.Tools, "Bash"), nil
+	case hooks.DirectoryAdded:
+		return nil, a.Kind != configs.Command, nil
+	}
+	switch {
+	case !aboutTools(event):
+		return nil, true, nil
+	case own:
+		values, err = ownTools(m, a)
+		return values, false, err
+	case a.Kind != configs.Command, event == hooks.PostToolUse, event == hooks.PostToolUseFailure:
+		return nil, true, nil
+	}
+	// A program that is run once for each prompt tells of its calls when they are made.
+	// Only the team's tools are asked about before, since covey carries them out.
+	if event == hooks.PreToolUse {
+		values, err = programTeamTools()
+	}
+	switch {
+	case m.PlanRequired && event == hooks.PreToolUse:
+		values = append(values, mcpTool(mcpPlan))
+	case m.PlanRequired && event == hooks.PermissionRequest:
+		values = append(values, planTool)
+	}
+	return values, false, err
+}
+
+// isOwn reports whether covey runs an agent's tools itself.
+func isOwn(a configs.Agent) bool {
+	return a.Kind == configs.Builtin || a.Kind == configs.Given || a.Kind == ""
+}
+
+// aboutTools reports whether an event is about one call of a tool.
+func aboutTools(event hooks.Event) bool {
+	return slices.Contains([]hooks.Event{hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied,
+		hooks.PostToolUse, hooks.PostToolUseFailure}, event)
+}
+
+// ownTools are the tools that Orchestrator.tools gives a member, but for the lead's
+// team_report.
+func ownTools(m configs.Member, a configs.Agent) ([]string, error) {
+	team, err := teamTools(nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	names := namesOf(team)
+	for _, name := range namesOf(builtin.NewTools(builtin.Env{}).List()) {
+		if mayUse(m.Tools, name) {
+			names = append(names, name)
+		}
+	}
+	if a.Kind != configs.Given && mayUse(m.Tools, builtin.AgentTool) {
+		names = append(names, builtin.AgentTool)
+	}
+	if m.PlanRequired {
+		names = append(names, planTool)
+	}
+	return names, nil
+}
+
+// programTeamTools are the team tools as hooks know them that an agent program calls.
+func programTeamTools() ([]string, error) {
+	list, err := foreignTools(nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list))
+	for i, t := range list {
+		names[i] = mcpTool(t.Spec().Name)
+	}
+	return names, nil
+}
+
+// namesOf are the names of tools.
+func namesOf(tools []teammate.Tool) []string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Spec().Name
+	}
+	return names
+}
+
+// lackWords says for people why no other values of an event come from an agent.
+func lackWords(a configs.Agent, event hooks.Event, values []string) string {
+	switch {
+	case !isOwn(a) && len(values) > 0:
+		return agentTitle(a) + " is run once a prompt, and hooks are asked about its team tools alone"
+	case !isOwn(a):
+		return "the program " + agentTitle(a) + " never fires it"
+	case event == hooks.SubagentStart, event == hooks.SubagentStop:
+		return "without the tool Agent"
+	case event == hooks.CwdChanged:
+		return "without the tool Bash"
+	}
+	return "no such tool"
+}
