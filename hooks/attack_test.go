@@ -62,6 +62,24 @@ func limitTo(seconds float64, settings Settings) Settings {
 	return settings
 }
 
+// untilEnough calls f with a time-out that grows until it was enough for what f starts to
+// come as far as it must: how long that takes depends on the machine.
+func untilEnough(came func() bool, f func(seconds float64)) {
+	for seconds := 0.3; ; seconds *= 4 {
+		if f(seconds); came() || seconds > 60 {
+			return
+		}
+	}
+}
+
+// has says whether a hook has written a file of the bench.
+func (b *bench) has(name string) func() bool {
+	return func() bool {
+		info, err := os.Stat(filepath.Join(b.dir, name))
+		return err == nil && info.Size() > 0
+	}
+}
+
 // eventually polls for something that another process does.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
@@ -100,8 +118,8 @@ func TestAttack01NeverExits(t *testing.T) {
 func TestAttack02IgnoresTerm(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.runner(t, limitTo(0.3, on(Stop, `trap "" TERM; echo $$ >$REC_DIR/pid; while :; do sleep 1; done`)))
-	timed(t, 1500*time.Millisecond, func() {
+	untilEnough(b.has("pid"), func(seconds float64) {
+		r := b.runner(t, limitTo(seconds, on(Stop, `trap "" TERM; echo $$ >$REC_DIR/pid; while :; do sleep 1; done`)))
 		if got := onlyResult(t, b.fire(t, r, StopInput{})).Outcome; got != Cancelled {
 			t.Errorf("outcome %s", got)
 		}
@@ -114,8 +132,10 @@ func TestAttack02IgnoresTerm(t *testing.T) {
 func TestAttack02TermComesFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.runner(t, limitTo(0.3, on(Stop, `trap "echo term >$REC_DIR/term; exit 0" TERM; sleep 30 & wait`)))
-	b.fire(t, r, StopInput{})
+	untilEnough(b.has("ready"), func(seconds float64) {
+		b.fire(t, b.runner(t, limitTo(seconds, on(Stop,
+			`trap "echo term >$REC_DIR/term; exit 0" TERM; echo >$REC_DIR/ready; sleep 600 & wait`))), StopInput{})
+	})
 	if data, err := os.ReadFile(filepath.Join(b.dir, "term")); err != nil || string(data) != "term\n" {
 		t.Errorf("the hook was not asked first: %q, %v", data, err)
 	}
@@ -139,8 +159,10 @@ func TestAttack04Daemon(t *testing.T) {
 		t.Skip("children that left the session are found by /proc")
 	}
 	b := newBench(t)
-	r := b.runner(t, limitTo(0.5, on(Stop, `DAEMON & sleep 60`)))
-	result := onlyResult(t, b.fire(t, r, StopInput{}))
+	var result Result
+	untilEnough(b.has("daemon.pid"), func(seconds float64) {
+		result = onlyResult(t, b.fire(t, b.runner(t, limitTo(seconds, on(Stop, `DAEMON & sleep 600`))), StopInput{}))
+	})
 	pid := pidIn(t, filepath.Join(b.dir, "daemon.pid"))
 	if !gone(pid) {
 		t.Errorf("daemon %d goes on", pid)
@@ -157,12 +179,12 @@ func TestAttack05ForkBomb(t *testing.T) {
 	// Each child makes the next two for as long as it can; the depth alone is
 	// bounded, so that a failure of this test does not take the machine with it.
 	bomb := filepath.Join(b.dir, "bomb")
-	script := "#!/bin/sh\necho $$ >>$REC_DIR/pids\n[ $1 -gt 0 ] || exec sleep 60\nsh $0 $(($1 - 1)) & sh $0 $(($1 - 1)) & wait\n"
+	script := "#!/bin/sh\necho $$ >>$REC_DIR/pids\n[ $1 -gt 0 ] || exec sleep 600\nsh $0 $(($1 - 1)) & sh $0 $(($1 - 1)) & wait\n"
 	if err := os.WriteFile(bomb, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r := b.runner(t, limitTo(1, on(Stop, "sh "+bomb+" 5")))
-	timed(t, 2500*time.Millisecond, func() {
+	untilEnough(b.has("pids"), func(seconds float64) {
+		r := b.runner(t, limitTo(seconds, on(Stop, "sh "+bomb+" 5")))
 		if got := onlyResult(t, b.fire(t, r, StopInput{})).Outcome; got != Cancelled {
 			t.Errorf("outcome %s", got)
 		}

@@ -50,7 +50,9 @@ func TestHTTPLeavesNothing(t *testing.T) {
 	for name, do := range ways {
 		s := httptest.NewServer(do)
 		settings := httpOn(PreToolUse, s.URL)
-		settings[PreToolUse][0].Hooks[0].Timeout = 0.15
+		if strings.HasPrefix(want[name], "timed") { // the others are to come to their end, however slow the machine
+			settings[PreToolUse][0].Hooks[0].Timeout = 0.15
+		}
 		out := post(t, posting(t, nil, Source{Settings: settings}), PreToolUseInput{ToolName: "Bash"})
 		r := out.Results[0]
 		if !strings.Contains(r.Warning, want[name]) || (r.Outcome == Success) != (want[name] == "") || out.Decision != Pass {

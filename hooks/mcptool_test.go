@@ -107,12 +107,13 @@ func TestToolResults(t *testing.T) {
 }
 
 func TestToolTrouble(t *testing.T) {
-	h := Handler{Type: "mcp_tool", Server: "s", Tool: "t", Timeout: 0.05}
+	h := Handler{Type: "mcp_tool", Server: "s", Tool: "t"}
 	in := Input{Payload: StopInput{}}
 	broken := &toolbox{answer: func(context.Context, ToolCall) (ToolReply, error) { panic("oh") }}
 	if out := called(t, broken, in, h); out.FailedOpen() != 1 || !strings.Contains(out.Results[0].Stderr, "broke off: oh") {
 		t.Errorf("%+v", out.Results)
 	}
+	h.Timeout = 0.05
 	slow := &toolbox{answer: func(ctx context.Context, _ ToolCall) (ToolReply, error) {
 		<-ctx.Done()
 		return ToolReply{}, ctx.Err()
@@ -120,7 +121,7 @@ func TestToolTrouble(t *testing.T) {
 	if out := called(t, slow, in, h); out.Results[0].Outcome != Cancelled || out.Decision != Pass {
 		t.Errorf("%+v", out.Results)
 	}
-	h.Gate = true
+	h.Gate, h.Timeout = true, 0
 	if out := called(t, nil, in, h); out.Decision != Block || !strings.Contains(out.Feedback[0], "not connected") {
 		t.Errorf("a gate without its server: %+v", out)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -427,9 +428,11 @@ func TestGateFeedbackIsTheEnd(t *testing.T) {
 		len(text) > tailCap+200 {
 		t.Errorf("feedback of %d bytes: %q … %q", len(text), text[:200], text[len(text)-40:])
 	}
-	if limited := onlyResult(t, b.fire(t, b.runner(t, limitTo(0.2, gateOn(Stop, "echo so far; sleep 9"))),
-		StopInput{})); limited.Outcome != Blocking ||
-		!strings.Contains(limited.Feedback, "timed out after 200ms\nso far") {
+	var limited Result
+	untilEnough(func() bool { return limited.Stdout != "" }, func(seconds float64) {
+		limited = onlyResult(t, b.fire(t, b.runner(t, limitTo(seconds, gateOn(Stop, "echo so far; sleep 600"))), StopInput{}))
+	})
+	if limited.Outcome != Blocking || !regexp.MustCompile(`timed out after \S+\nso far`).MatchString(limited.Feedback) {
 		t.Errorf("a gate that hangs: %+v", limited)
 	}
 }

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -48,7 +47,7 @@ func TestVersionOf(t *testing.T) {
 	}
 	program := func(text string) string {
 		path := filepath.Join(t.TempDir(), "program")
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+		if err := writeProgram(path, []byte("#!/bin/sh\n"+text)); err != nil {
 			t.Fatal(err)
 		}
 		return path

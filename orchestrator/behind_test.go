@@ -226,16 +226,14 @@ func TestStatusShowsHooksInTheBackground(t *testing.T) {
 	c := r.up()
 	r.lines.wait(t, "the lead to be idle", func(l Line) bool { return l.Type == "idle" })
 	var m MemberStatus
-	for range 200 {
+	eventually(t, "the lead to rest", func() bool { // between the journal's line and its waiting for work
 		st, err := c.Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m = st.Members[0]; m.State == Resting {
-			break
-		}
-		time.Sleep(5 * time.Millisecond) // between the journal's line and its waiting for work
-	}
+		m = st.Members[0]
+		return m.State == Resting
+	})
 	if want := []string{"./watch.sh 1", "sleep 301"}; m.WaitsFor != "hook ./watch.sh 1" || !slices.Equal(m.Background, want) {
 		t.Errorf("%+v", m)
 	}

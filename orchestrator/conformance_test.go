@@ -102,7 +102,7 @@ func (c recordedTeam) replay(t *testing.T) {
 		"\ncase $2 in *sleep*5*) sleep 5;; *0.2*) sleep 0.2;; esac\n" +
 		"case $2 in *'\"decision\": {\"behavior\": \"allow\"}'*) printf %s " +
 		`'{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'` + ";; esac\n"
-	if err := os.WriteFile(filepath.Join(bin, "REC"), []byte(rec), 0o700); err != nil {
+	if err := writeProgram(filepath.Join(bin, "REC"), []byte(rec)); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

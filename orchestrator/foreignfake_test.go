@@ -242,10 +242,7 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	case "cost": // so much since the session began, in US dollars
 		f.update(`{"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":%s,"currency":"USD"}}`, rest)
 	case "die":
-		if p, err := os.FindProcess(os.Getpid()); err == nil {
-			_ = p.Kill()
-		}
-		select {}
+		killSelf()
 	case "forget":
 		_ = os.Remove(filepath.Join(f.dir, "state.json"))
 	case "error": // code and message of the prompt's end
@@ -259,8 +256,7 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 		select {}
 	case "stop": // as SIGSTOP does, until somebody has it continue
 		f.log("stopped %d", os.Getpid())
-		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-		time.Sleep(300 * time.Millisecond) // the kernel may stop another thread first
+		stopSelf()
 	case "await": // FILE of the fake's folder; is heard of meanwhile
 		for _, err := os.Stat(filepath.Join(f.dir, rest)); err != nil; _, err = os.Stat(filepath.Join(f.dir, rest)) {
 			f.send(`{"jsonrpc":"2.0","method":"vendor/news","params":{}}`)

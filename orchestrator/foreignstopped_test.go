@@ -1,8 +1,13 @@
+//go:build unix
+
 package orchestrator
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,11 +30,36 @@ var stoppedPlay = []act{
 // something that it has left behind could.
 func oldVoice(t *testing.T, dir string) *mcpByHand {
 	t.Helper()
-	voice := &mcpByHand{url: toldFake(t, dir, "url")[0], bearer: "Bearer " + toldFake(t, dir, "token")[0]}
-	if list, err := voice.call(mcpList, "", "{}"); err != nil || !strings.Contains(list, "#1 [in_progress]") {
-		t.Fatalf("the program's tools say %q (%v) while it is stopped", list, err)
+	return &mcpByHand{url: toldFake(t, dir, "url")[0], bearer: "Bearer " + toldFake(t, dir, "token")[0]}
+}
+
+// stoppedAt begins a team whose program is stopped and has somebody notice it after some
+// time. before is the task as it was meanwhile. It is nil, and the team is down again, if
+// that time was over before the program was stopped and looked at: the machine is slow.
+func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(Line) bool) (u *underway, dir string, before *tasks.Task) {
+	t.Helper()
+	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
+	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, "+member+"}")
+	u = start(r, &handClock{}, func(o *Orchestrator) { o.patience, o.backoff = waits, time.Millisecond })
+	early := func() bool { return slices.ContainsFunc(u.lines.all(), noticed) }
+	eventually(t, "the program to be stopped", func() bool {
+		log, err := os.ReadFile(filepath.Join(dir, "log"))
+		return early() || err == nil && strings.Contains(string(log), "stopped ")
+	})
+	list, err := "", error(nil)
+	if !early() {
+		list, err = oldVoice(t, dir).call(mcpList, "", "{}")
 	}
-	return voice
+	task, bad := u.client().Task(t.Context(), "1")
+	if early() {
+		u.stop(errors.New("too slow"))
+		u.end()
+		return nil, "", nil
+	}
+	if err != nil || !strings.Contains(list, "#1 [in_progress]") || bad != nil {
+		t.Fatalf("while it is stopped the program's tools say %q (%v, %v)", list, err, bad)
+	}
+	return u, dir, &task
 }
 
 // TestStoppedProgram (ADVERSARIAL 21): an agent program is stopped in the middle of its
@@ -38,32 +68,34 @@ func oldVoice(t *testing.T, dir string) *mcpByHand {
 // token is refused: the task is as its next life has it.
 func TestStoppedProgram(t *testing.T) {
 	t.Parallel()
-	const short, soon = 300 * time.Millisecond, 50 * time.Millisecond
+	const soon = 50 * time.Millisecond
 	for name, tc := range map[string]struct {
-		member  string       // what the spec has of dev besides its agent
-		waits   acp.Timeouts // for the program
-		noticed string       // type of the line that says so
-		restart bool         // the member begins anew by itself, under a new epoch
+		within  func(time.Duration) (member string, waits acp.Timeouts) // what has it noticed in time
+		noticed string                                                  // type of the line that says so
+		restart bool                                                    // the member begins anew by itself, under a new epoch
 	}{
-		"silent": {
-			"restart: {max: 2, within: 5m}",
-			acp.Timeouts{Silence: short, Tool: short, Cancel: soon, Grace: soon}, "member_restarts", true,
-		},
-		"turn timeout": {
-			"limits: {turn_timeout: 800ms}", acp.Timeouts{Cancel: soon, Grace: soon}, "needs_attention", false,
-		},
+		"silent": {func(d time.Duration) (string, acp.Timeouts) {
+			return "restart: {max: 20, within: 5m}", acp.Timeouts{Silence: d, Tool: d, Cancel: soon, Grace: soon}
+		}, "member_restarts", true},
+		"turn timeout": {func(d time.Duration) (string, acp.Timeouts) {
+			return fmt.Sprintf("limits: {turn_timeout: %v}", d), acp.Timeouts{Cancel: soon, Grace: soon}
+		}, "needs_attention", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
-			r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, "+tc.member+"}")
-			u := start(r, &handClock{}, func(o *Orchestrator) { o.patience, o.backoff = tc.waits, time.Millisecond })
-			awaitFile(t, filepath.Join(dir, "log"), "stopped ")
-			voice, c := oldVoice(t, dir), u.client()
-			before, err := c.Task(t.Context(), "1")
-			if err != nil {
-				t.Fatal(err)
+			t.Parallel()
+			noticed := func(l Line) bool { return l.Type == tc.noticed && l.Member == "dev" }
+			var u *underway
+			var dir string
+			var before *tasks.Task
+			for d := time.Second; before == nil; d *= 4 {
+				if d > time.Minute {
+					t.Fatal("it is never stopped in time")
+				}
+				member, waits := tc.within(d)
+				u, dir, before = stoppedAt(t, member, waits, noticed)
 			}
-			u.lines.wait(t, "that somebody notices", func(l Line) bool { return l.Type == tc.noticed && l.Member == "dev" })
+			r, c, voice := u.rig, u.client(), oldVoice(t, dir)
+			u.lines.wait(t, "that somebody notices", noticed)
 			if tc.restart {
 				awaitStarts(t, dir, 2)
 			}
@@ -104,13 +136,7 @@ func TestStoppedProgram(t *testing.T) {
 // awaitStarts waits until the fake was started n times.
 func awaitStarts(t *testing.T, dir string, n int) {
 	t.Helper()
-	for range 4000 {
-		if len(toldFake(t, dir, "start")) >= n {
-			return
-		}
-		time.Sleep(5 * time.Millisecond) // nobody tells of it
-	}
-	t.Fatalf("the program was started %d times", len(toldFake(t, dir, "start")))
+	eventually(t, fmt.Sprintf("start %d of the program", n), func() bool { return len(toldFake(t, dir, "start")) >= n })
 }
 
 // TestStoppedProgramLosesItsTask (ADVERSARIAL 21): a program that is stopped keeps its

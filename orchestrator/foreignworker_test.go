@@ -326,8 +326,7 @@ func (w *worker) fail(kind string) {
 		fmt.Fprintln(os.Stderr, "failing as told")
 		os.Exit(1)
 	case "killed":
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		w.hang()
+		killSelf()
 	case "hang":
 		w.hang()
 	case "deaf":

@@ -223,7 +223,7 @@ func TestIdentifyRefusesOtherUsers(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	bin := filepath.Join(dir, "caller")
-	if err := errors.Join(os.WriteFile(bin, data, 0o755), os.Chmod(dir, 0o755)); err != nil {
+	if err := errors.Join(writeProgram(bin, data), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	as := func(path string) string {

@@ -124,7 +124,7 @@ func TestWorkCommittedRunsNothingOfTheRepository(t *testing.T) {
 			r := newRepo(t)
 			ran := filepath.Join(t.TempDir(), "ran")
 			program := filepath.Join(t.TempDir(), "trap.sh")
-			if err := os.WriteFile(program, []byte("#!/bin/sh\ntouch '"+ran+"'\ncat\n"), 0o700); err != nil {
+			if err := writeProgram(program, []byte("#!/bin/sh\ntouch '"+ran+"'\ncat\n")); err != nil {
 				t.Fatal(err)
 			}
 			set(r, program)

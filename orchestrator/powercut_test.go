@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -58,7 +57,7 @@ func (r *rig) cutPower(random *rand.Rand) (lost int64) {
 	r.t.Helper()
 	place := r.place()
 	// A hook that was being started when covey was killed has its files until it is.
-	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, BlobDir: place.Blobs(), LockTimeout: 5 * time.Second})
+	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, BlobDir: place.Blobs(), LockTimeout: testPatience})
 	if errors.Is(err, os.ErrNotExist) {
 		return 0 // killed before there was one
 	}

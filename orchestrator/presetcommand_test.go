@@ -33,7 +33,7 @@ echo
 func TestClaudeOnceForEachPrompt(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "claude")
-	if err := os.WriteFile(program, []byte(claudeFake), 0o700); err != nil {
+	if err := writeProgram(program, []byte(claudeFake)); err != nil {
 		t.Fatal(err)
 	}
 	r := newRig(t, map[string]string{"lead.yaml": "steps: [{say: I wait., times: -1}]", "team.yaml": `covey: 1

@@ -82,7 +82,7 @@ func TestWithoutRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(dir, "orchestrator.test")
-	if err := errors.Join(os.WriteFile(bin, data, 0o755), os.Chown(dir, nobodyID, nobodyID)); err != nil {
+	if err := errors.Join(writeProgram(bin, data), os.Chown(dir, nobodyID, nobodyID)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), bin, "-test.v", "-test.run=^(TestHiddenMemory|TestTokenCountsOnlyBelowItsMember|"+

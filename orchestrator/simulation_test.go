@@ -411,7 +411,7 @@ func TestSimulationFindsLostReceipts(t *testing.T) {
 
 // emptied empties buckets of a store.
 func emptied(path string, buckets ...string) error {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: testPatience, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		return err
 	}

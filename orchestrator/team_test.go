@@ -90,7 +90,7 @@ func newRig(t *testing.T, files map[string]string) *rig {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		if err := writeProgram(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -191,7 +191,7 @@ func (g grove) write(name, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		g.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+	if err := writeProgram(path, []byte(text)); err != nil {
 		g.t.Fatal(err)
 	}
 }

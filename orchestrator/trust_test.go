@@ -47,7 +47,7 @@ func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	mustMkdir(t, filepath.Dir(path))
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+	if err := writeProgram(path, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -21,13 +21,18 @@ func openSafe(t testing.TB, path string) *Store {
 	t.Helper()
 	opts := withBackups
 	s := openAt(t, path, &opts)
+	awaitBackup(s)
+	return s
+}
+
+// awaitBackup waits until the first backup of a store is made.
+func awaitBackup(s *Store) {
 	for made := false; !made; runtime.Gosched() {
 		s.saving.Lock()
 		n, _, _ := s.backups.log.state()
 		made = slices.Contains(s.backups.numbers(), n)
 		s.saving.Unlock()
 	}
-	return s
 }
 
 // closed closes a store in the middle of a test.

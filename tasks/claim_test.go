@@ -139,7 +139,7 @@ func TestScramble(t *testing.T) {
 		}
 		add(t, s, n)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var done sync.Map
 	var left atomic.Int32

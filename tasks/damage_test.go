@@ -81,6 +81,7 @@ func damageRound(t *testing.T, seed uint64) {
 	s, err := Open(path, &opts)
 	ok(t, s, err)
 	defer s.Close()
+	awaitBackup(s)
 	for i := range 30 {
 		add(t, s, New{Subject: fmt.Sprint("subject of task ", i+1), Description: strings.Repeat("lorem ipsum ", 1+rng.IntN(40))})
 	}
@@ -149,6 +150,7 @@ func TestDamagedEventIsNotPassedOn(t *testing.T) {
 	opts := withBackups
 	s, err := Open(path, &opts)
 	ok(t, s, err)
+	awaitBackup(s)
 	add(t, s, New{Subject: "as it was written"})
 	harm(t, path, "as it was written")
 	_, err = s.Events(t.Context(), 0, 0)
@@ -193,6 +195,7 @@ func TestOverwrittenWhileOpen(t *testing.T) {
 			opts := withBackups
 			s, err := Open(path, &opts)
 			ok(t, s, err)
+			awaitBackup(s)
 			for i := range 60 {
 				add(t, s, New{Subject: fmt.Sprint("task ", i), Description: strings.Repeat("x", 2000)})
 			}
@@ -234,6 +237,7 @@ func TestOverwrittenAtWork(t *testing.T) {
 		opts := withBackups
 		s, err := Open(path, &opts)
 		ok(t, s, err)
+		awaitBackup(s)
 		for i := range 40 {
 			add(t, s, New{Subject: fmt.Sprint("task ", i), Description: strings.Repeat("x", 2000)})
 		}

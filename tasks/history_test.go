@@ -139,6 +139,10 @@ func historyModel() porcupine.Model {
 
 const historyTasks = 60
 
+// callsBeforeKill is how many calls of a child at least are whole before it is killed. It
+// is counted, not timed: a slow machine makes few calls in a fixed time.
+const callsBeforeKill = 25
+
 // TestHistory: the history of a process that is killed again and again is linearizable,
 // and a forged second claim in it is found out.
 func TestHistory(t *testing.T) {
@@ -172,7 +176,7 @@ func TestHistory(t *testing.T) {
 	if have := porcupine.CheckOperationsTimeout(model, history, time.Minute); have != porcupine.Ok {
 		t.Errorf("the history of %d calls is %s", len(history), have)
 	}
-	if len(history) < 20*n {
+	if len(history) < callsBeforeKill*n {
 		t.Errorf("%d calls in %d rounds: that proves little", len(history), n)
 	}
 	t.Logf("%d calls in %d rounds, %d of them cut off", len(history), n, cut)
@@ -188,7 +192,8 @@ func TestHistory(t *testing.T) {
 // is the time when it begins, end when it has.
 func historyOf(t *testing.T, path string, base int64) (ops []porcupine.Operation, end int64) {
 	t.Helper()
-	lines := killChild(t, "history", path, time.Duration(rand.IntN(60))*time.Millisecond)
+	// Each of its six clients may be in a call, which is one line then; a whole call is two.
+	lines := killChild(t, "history", path, 6+2*callsBeforeKill+rand.IntN(120), time.Duration(rand.IntN(4))*time.Millisecond)
 	open := map[int]*porcupine.Operation{}
 	for _, text := range lines {
 		var l historyLine

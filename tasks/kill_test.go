@@ -93,12 +93,12 @@ func TestKill(t *testing.T) {
 // loadAndKill runs a child until a random moment and gives its whole lines.
 func loadAndKill(t *testing.T, path string) []string {
 	t.Helper()
-	return killChild(t, "load", path, time.Duration(rand.IntN(150))*time.Millisecond)
+	return killChild(t, "load", path, 1, time.Duration(rand.IntN(150))*time.Millisecond)
 }
 
-// killChild runs a child in a role, kills it that long after its first line, and gives
-// its whole lines.
-func killChild(t *testing.T, role, path string, after time.Duration) []string {
+// killChild runs a child in a role, kills it some time after its nth line, and gives its
+// whole lines.
+func killChild(t *testing.T, role, path string, nth int, after time.Duration) []string {
 	t.Helper()
 	cmd := child(t.Context(), role, path)
 	out, err := cmd.StdoutPipe()
@@ -113,7 +113,7 @@ func killChild(t *testing.T, role, path string, after time.Duration) []string {
 		if err != nil {
 			break // what follows the last newline was cut off
 		}
-		if lines = append(lines, strings.TrimSuffix(line, "\n")); len(lines) == 1 {
+		if lines = append(lines, strings.TrimSuffix(line, "\n")); len(lines) == nth {
 			time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 		}
 	}

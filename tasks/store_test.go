@@ -233,7 +233,7 @@ func TestOpenRefusesOtherFiles(t *testing.T) {
 // rawBolt changes a bbolt file behind the store's back.
 func rawBolt(t testing.TB, path string, change func(*bolt.Tx) error) {
 	t.Helper()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Minute, NoFreelistSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func (c *crashTeam) round(n int) {
 		case <-loaded:
 			moment /= 10
 		case <-time.After(scriptPatience):
-			c.t.Errorf("seed %d, round %d: %d calls were accepted in 20 s: %s", c.seed, n, accepts.Load(), c.log())
+			c.t.Errorf("seed %d, round %d: %d calls were accepted: %s", c.seed, n, accepts.Load(), c.log())
 		}
 	}
 	time.Sleep(moment)
@@ -167,7 +167,7 @@ func (c *crashTeam) round(n int) {
 func (c *crashTeam) rest() {
 	cmd := c.start()
 	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }()
-	ctx, stop := context.WithTimeout(c.t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(c.t.Context(), scriptPatience)
 	defer stop()
 	client := dialCrash(ctx, c.place)
 	if client == nil {

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -44,7 +43,7 @@ func (f crashFigures) String() string {
 func (c *crashTeam) store() (*tasks.Store, bool) {
 	c.t.Helper()
 	// A command that was being started when covey was killed has its files until it is.
-	s, err := tasks.Open(c.place.Store(), &tasks.Options{ReadOnly: true, BlobDir: c.place.Blobs(), LockTimeout: 5 * time.Second})
+	s, err := tasks.Open(c.place.Store(), &tasks.Options{ReadOnly: true, BlobDir: c.place.Blobs(), LockTimeout: scriptPatience})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false // killed before it had a store
 	}

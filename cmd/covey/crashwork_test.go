@@ -196,7 +196,7 @@ func (c *branchCrash) unlock() {
 // miss has the store forget that the schedule came: each moment is due in two lives, as
 // if the note of it had been lost in the crash.
 func (c *branchCrash) miss(n int) {
-	s, err := tasks.Open(c.place.Store(), &tasks.Options{BlobDir: c.place.Blobs(), LockTimeout: 5 * time.Second})
+	s, err := tasks.Open(c.place.Store(), &tasks.Options{BlobDir: c.place.Blobs(), LockTimeout: scriptPatience})
 	if err != nil {
 		return // there is none before the first life
 	}

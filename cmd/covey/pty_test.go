@@ -167,7 +167,7 @@ steps:
   - {say: "All is \u001b[31mwell\u001b[0m.", times: -1}
 `
 	sleepScript = `exhausted: stop
-steps: [{call: [{tool: Bash, input: {command: "trap '' TERM; touch sleeping; sleep 27.1828"}}], times: -1}]
+steps: [{call: [{tool: Bash, input: {command: "trap '' TERM; touch sleeping; sleep 271.828"}}], times: -1}]
 `
 )
 
@@ -225,14 +225,10 @@ func TestTerminalInterrupt(t *testing.T) {
 	dir := teamDir(t, sleepScript)
 	c := newConsole(t, dir, "up", "--trust")
 	appears(t, dir, "sleeping")
-	c.waits("sleep 27.1828")
-	start := time.Now()
+	c.waits("sleep 271.828")
 	c.types("\x03")
-	c.ends(exitInterrupted)
+	c.ends(exitInterrupted) // long before the command does
 	c.waits("crew: interrupted")
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("it took %v", took)
-	}
 }
 
 // TestTerminalInterruptTwice: the second Ctrl-C ends everything at once, leaves
@@ -242,12 +238,12 @@ func TestTerminalInterruptTwice(t *testing.T) {
 	dir := teamDir(t, sleepScript)
 	c := newConsole(t, dir, "up", "--trust")
 	appears(t, dir, "sleeping")
-	c.waits("sleep 27.1828")
+	c.waits("sleep 271.828")
 	c.types("\x03")
 	time.Sleep(2 * twice) // a second wish, and not the same one
 	c.types("\x03")
 	c.ends(exitInterrupted)
-	if out, err := exec.Command("pgrep", "-f", fmt.Sprintf("%s.*27.1828", dir)).Output(); err == nil {
+	if out, err := exec.Command("pgrep", "-f", fmt.Sprintf("%s.*271.828", dir)).Output(); err == nil {
 		t.Errorf("left behind: %s", out)
 	}
 }

@@ -140,7 +140,7 @@ func newRig(tb testing.TB, lives ...life) *rig {
 	r.opts = Options{
 		Command: []string{exe}, Dir: r.dir, Env: []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + r.dir},
 		Backoff:  time.Millisecond,
-		Timeouts: Timeouts{Start: 20 * time.Second, Cancel: 5 * time.Second, Grace: 2 * time.Second},
+		Timeouts: Timeouts{Start: 2 * time.Minute, Cancel: 2 * time.Minute, Grace: 2 * time.Second},
 	}
 	return r
 }
@@ -162,7 +162,7 @@ func (r *rig) turn(tb testing.TB) (teammate.Reply, error) {
 	if r.Agent == nil {
 		r.start(tb)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	return r.Run(ctx, goPrompt(), r.host)
 }

@@ -119,7 +119,7 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 func TestHostIsNoSupervisor(t *testing.T) {
 	r := newRig(t, life{Prompts: [][]string{{"ask c1 ls", "end end_turn"}}})
 	r.start(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	reply, err := r.Run(ctx, goPrompt(), bare{r.host})
 	if err != nil || reply.Text != "[selected no]" {

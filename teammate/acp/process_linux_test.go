@@ -35,7 +35,7 @@ func TestStopFindsWhatHasLeft(t *testing.T) {
 	}
 	<-p.ended
 	p.stop()
-	if err := alive.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := alive.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if said, err := io.ReadAll(alive); err != nil || string(said) != "up\n" { // to the end: its last writer is gone

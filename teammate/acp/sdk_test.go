@@ -21,6 +21,9 @@ type peer struct {
 	loaded    bool
 }
 
+// saysWaiting is a file that a peer makes in its folder once it has said that it waits.
+const saysWaiting = "waiting"
+
 // peerMain runs a peer on stdin and stdout.
 func peerMain() {
 	p := &peer{}
@@ -55,6 +58,9 @@ func (p *peer) Cancel(context.Context, sdk.CancelNotification) error { return ni
 func (p *peer) Prompt(ctx context.Context, in sdk.PromptRequest) (sdk.PromptResponse, error) {
 	if in.Prompt[0].Text.Text == "cancel" {
 		if err := p.say(ctx, in.SessionId, "waiting"); err != nil {
+			return sdk.PromptResponse{}, err
+		}
+		if err := os.WriteFile(saysWaiting, nil, 0o600); err != nil {
 			return sdk.PromptResponse{}, err
 		}
 		<-ctx.Done() // the library ends it with session/cancel
@@ -113,10 +119,18 @@ func TestPublicLibraryCancel(t *testing.T) {
 	r := newRig(t)
 	r.opts.Env = []string{"ACP_FAKE=sdk"}
 	r.start(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(r.dir, saysWaiting)); err == nil {
+				cancel()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	prompt := []teammate.Input{{Kind: teammate.FromPerson, Text: "cancel"}}
-	if _, err := r.Run(ctx, prompt, r.host); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := r.Run(ctx, prompt, r.host); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v", err)
 	}
 	r.host.wants("user: cancel", "assistant: waiting")

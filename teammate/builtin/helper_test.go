@@ -345,7 +345,7 @@ func TestHelperInterrupted(t *testing.T) {
 	}
 	began := time.Now()
 	m.run(t, "go")
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 	if end := all[teammate.TurnEnded](m); len(end) != 1 || end[0].Reason != teammate.EndAbortedTools {

@@ -222,7 +222,7 @@ func TestGlobsThatWouldTakeForEver(t *testing.T) {
 	}
 	b.shows("Glob", fields{"pattern": strings.Repeat("*a", 40) + "b"}, "No files found")
 	b.shows("Glob", fields{"pattern": strings.Repeat("**/", 200) + "b"}, "No files found")
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 	for pattern, want := range map[string]int{

@@ -154,7 +154,7 @@ func newRig(tb testing.TB, lives ...life) *rig {
 // turn runs one prompt.
 func (r *rig) turn(tb testing.TB) (teammate.Reply, error) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Minute)
 	defer cancel()
 	return r.start(tb).Run(ctx, goPrompt(), r.host)
 }
