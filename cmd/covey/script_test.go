@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,7 +32,8 @@ func setUpScript(env *testscript.Env) error {
 	return nil
 }
 
-// killTeams kills the teams that run in a state home.
+// killTeams kills the teams that run in a state home, and waits until their processes and
+// those of teams that have just ended are gone: until then they write there.
 func killTeams(home string) {
 	files, err := filepath.Glob(home + "/*/run.json")
 	if err != nil {
@@ -42,12 +45,30 @@ func killTeams(home string) {
 			Result *struct{}
 		}
 		data, err := os.ReadFile(file)
-		if err == nil && json.Unmarshal(data, &run) == nil && run.Result == nil && run.PID > 1 {
-			if p, err := os.FindProcess(run.PID); err == nil {
-				_ = p.Kill()
-			}
+		if err != nil || json.Unmarshal(data, &run) != nil || run.PID <= 1 {
+			continue
+		}
+		p, err := os.FindProcess(run.PID)
+		if err != nil {
+			continue
+		}
+		if run.Result == nil {
+			_ = p.Kill()
+		}
+		for end := time.Now().Add(time.Minute); lives(p) && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
 		}
 	}
+}
+
+// lives says whether a process of somebody else's still runs. One that nobody has waited
+// for yet does not.
+func lives(p *os.Process) bool {
+	if p.Signal(syscall.Signal(0)) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
+	return err != nil || !bytes.Contains(stat, []byte(") Z "))
 }
 
 // scriptCommands are what scripts can do beside running covey.

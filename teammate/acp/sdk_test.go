@@ -119,12 +119,12 @@ func TestPublicLibraryCancel(t *testing.T) {
 	r := newRig(t)
 	r.opts.Env = []string{"ACP_FAKE=sdk"}
 	r.start(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
 	go func() {
 		for ctx.Err() == nil {
 			if _, err := os.Stat(filepath.Join(r.dir, saysWaiting)); err == nil {
-				cancel()
+				cancel(teammate.ErrInterrupted)
 			}
 			time.Sleep(time.Millisecond)
 		}
