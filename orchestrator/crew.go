@@ -334,7 +334,7 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 // setIdle says that a member waits for work.
 func (c *crew) setIdle(s *seat) {
 	c.mu.Lock()
-	s.idle = !s.relieved // who is to leave gets nothing more
+	s.idle = s.relieved == staysSeated // who is to leave gets nothing more
 	c.mu.Unlock()
 	c.poke()
 }

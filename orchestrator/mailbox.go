@@ -55,7 +55,7 @@ type seat struct {
 	home         bool           // there will be no more work
 	resting      bool           // it has no goroutine: resume gives it one
 	resume       func()         // nil until it has begun
-	relieved     bool           // it is to leave its seat, for another life or for good
+	relieved     relief         // whether it is to leave its seat
 	vacant       bool           // it has, and nothing of it is left
 	rest         time.Duration  // how long it rests before it begins anew
 	ended        bool           // its goroutine has ended, or never began
@@ -118,8 +118,11 @@ func (s *seat) view(now time.Time) seatView {
 // has something for it calls rouse.
 func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 	if !s.settled {
-		if s.haltReason() != "" || s.isRelieved() {
+		if s.haltReason() != "" {
 			return teammate.Work{}, io.EOF
+		}
+		if how := s.isRelieved(); how != staysSeated {
+			return teammate.Work{}, how.lastWork()
 		}
 		s.crew.merges.settle(ctx, s)
 		s.settled = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sync"
@@ -65,15 +66,34 @@ func (c *crew) toTheEnd(ctx context.Context) (_ context.Context, done func()) {
 	}
 }
 
+// relief says whether a member is to leave its seat.
+type relief int
+
+const (
+	staysSeated   relief = iota
+	beginsAnew           // its session goes on in another seat
+	leavesForGood        // the spec has it no more
+)
+
+// lastWork is what its Inbox tells a member that leaves its seat.
+func (r relief) lastWork() error {
+	if r == beginsAnew {
+		return teammate.ErrAnew
+	}
+	return io.EOF
+}
+
 // relieve has a member leave its seat: at once if it waits for work, else when its
 // turn is over. It gets no more work there. In the crew's loop only.
-func (c *crew) relieve(s *seat) {
+func (c *crew) relieve(s *seat, how relief) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.relieved {
+	before := s.relieved
+	s.relieved = how
+	if before != staysSeated {
 		return
 	}
-	s.relieved, s.idle = true, false
+	s.idle = false
 	s.rouse()
 }
 
@@ -99,8 +119,8 @@ func (c *crew) setGoal(goal string) {
 	c.goal = goal
 }
 
-// isRelieved reports whether the member is to leave its seat.
-func (s *seat) isRelieved() bool {
+// isRelieved says whether the member is to leave its seat.
+func (s *seat) isRelieved() relief {
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()
 	return s.relieved
@@ -129,7 +149,7 @@ func (c *crew) vacate(s *seat) {
 func (o *Orchestrator) settle(ctx context.Context, c *crew) error {
 	for _, s := range c.seats() {
 		c.mu.Lock()
-		free := s.relieved && (s.vacant || s.gone != "" && s.ended)
+		free := s.relieved != staysSeated && (s.vacant || s.gone != "" && s.ended)
 		c.mu.Unlock()
 		if !free {
 			continue
@@ -210,7 +230,7 @@ var errUnseated = errors.New("it could not be started")
 func (c *crew) keepOut(s *seat, why error) {
 	c.journal.sink(teammate.Event{Member: s.member.Name, Data: teammate.Warning{Text: why.Error()}})
 	c.mu.Lock()
-	s.gone, s.relieved, s.idle, s.ended = why.Error(), false, true, true
+	s.gone, s.relieved, s.idle, s.ended = why.Error(), staysSeated, true, true
 	c.mu.Unlock()
 	c.poke()
 }

@@ -223,10 +223,10 @@ func (o *Orchestrator) restaff(ctx context.Context, c *crew, change SpecChange) 
 	for _, m := range change.Members {
 		s, seated := c.seat(m.Name)
 		switch {
-		case m.Change != MemberAdded && seated:
-			c.relieve(s)
-		case m.Change == MemberAdded && seated: // it was retired, and is still in its turn
-			c.relieve(s)
+		case m.Change == MemberRetires && seated:
+			c.relieve(s, leavesForGood)
+		case seated: // it changes, or it was retired and is still in its turn
+			c.relieve(s, beginsAnew)
 		default:
 			member, _ := findMember(o.team(), m.Name)
 			if err := o.seatLate(ctx, c, member); err != nil {

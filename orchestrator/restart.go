@@ -105,7 +105,7 @@ func (c *crew) fall(ctx context.Context, s *seat, reason string) {
 		return
 	}
 	c.mu.Lock()
-	s.relieved, s.idle, s.rest = true, false, rest
+	s.relieved, s.idle, s.rest = beginsAnew, false, rest
 	c.mu.Unlock()
 	c.vacateRested(ctx, s)
 }
@@ -160,7 +160,10 @@ func (c *crew) stumble(ctx context.Context, s *seat, reason string) bool {
 	}
 	c.mu.Lock()
 	s.rest = rest
+	retired := s.relieved == leavesForGood
 	c.mu.Unlock()
-	c.relieve(s)
+	if !retired {
+		c.relieve(s, beginsAnew)
+	}
 	return true
 }

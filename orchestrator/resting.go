@@ -49,8 +49,10 @@ func (s *seat) offer(ctx context.Context) (teammate.Work, error) {
 		return teammate.Work{}, io.EOF
 	case s.next != nil:
 		return *s.next, nil
-	case s.home, s.relieved:
+	case s.home:
 		return teammate.Work{}, io.EOF
+	case s.relieved != staysSeated:
+		return teammate.Work{}, s.relieved.lastWork()
 	}
 	return teammate.Work{}, teammate.ErrResting
 }

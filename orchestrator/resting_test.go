@@ -35,9 +35,10 @@ func TestOffer(t *testing.T) {
 	}{
 		"nothing":                            {&seat{}, t.Context(), teammate.ErrResting},
 		"work":                               {&seat{next: work}, t.Context(), nil},
-		"work, then relieved":                {&seat{next: work, relieved: true}, t.Context(), nil},
+		"work, then relieved":                {&seat{next: work, relieved: beginsAnew}, t.Context(), nil},
 		"work, and the team is at its end":   {&seat{next: work, home: true}, t.Context(), nil},
-		"relieved":                           {&seat{relieved: true}, t.Context(), io.EOF},
+		"relieved":                           {&seat{relieved: leavesForGood}, t.Context(), io.EOF},
+		"relieved, to begin anew":            {&seat{relieved: beginsAnew}, t.Context(), teammate.ErrAnew},
 		"the team is at its end":             {&seat{home: true}, t.Context(), io.EOF},
 		"it leaves":                          {&seat{leaving: "done"}, t.Context(), io.EOF},
 		"it leaves, and has been given work": {&seat{leaving: "done", next: work}, t.Context(), io.EOF},

@@ -33,7 +33,7 @@ func (c *crew) lived(ctx context.Context, s *seat, err error) {
 	case s.leaves():
 		c.seeOff(ctx, s)
 	case ctx.Err() != nil:
-	case err == nil && s.isRelieved() && s.haltReason() == "":
+	case err == nil && s.isRelieved() != staysSeated && s.haltReason() == "":
 		c.vacateRested(ctx, s)
 	case err == nil && s.haltReason() == "":
 	case err == nil:

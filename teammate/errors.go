@@ -40,6 +40,10 @@ var ErrDamaged = errors.New("the transcript is damaged")
 // wrapped nor told to anybody.
 var ErrResting = errors.New("the member rests until Run is called again")
 
+// ErrAnew is what an Inbox may answer with in Next, in place of io.EOF, when another Teammate
+// goes on with the member's session: SessionEnd hooks read the reason resume then.
+var ErrAnew = errors.New("the session goes on in another Teammate")
+
 // APIError is a model request that failed. Type is one of the StopFailure
 // errors of HOOKS.md section 6.
 type APIError struct {

@@ -131,6 +131,7 @@ type fakeInbox struct {
 	taken   []string
 	hold    bool  // wait for ctx instead of io.EOF
 	rests   bool  // say ErrResting instead of io.EOF
+	anew    bool  // say ErrAnew instead of io.EOF
 	broken  error // what Waiting and Taken fail with
 	idle    func()
 	onTaken func()
@@ -149,10 +150,13 @@ func (b *fakeInbox) Next(ctx context.Context) (Work, error) {
 		b.mu.Unlock()
 		return w, nil
 	}
-	hold, rests := b.hold, b.rests
+	hold, rests, anew := b.hold, b.rests, b.anew
 	b.mu.Unlock()
 	if rests {
 		return Work{}, ErrResting
+	}
+	if anew {
+		return Work{}, ErrAnew
 	}
 	if !hold {
 		return Work{}, io.EOF

@@ -12,6 +12,7 @@ import (
 // History is what a transcript held when it was opened. The zero value is a
 // new conversation.
 type History struct {
+	New       bool                   // there was no transcript, not even an empty one
 	Messages  []Message              // the conversation, oldest first
 	Turns     int                    // number of the last turn begun; 0: none yet
 	Steps     map[int]int            // step of the member's own script -> how often it has served

@@ -56,16 +56,18 @@ func TestPromptContexts(t *testing.T) {
 }
 
 func TestSessionEvents(t *testing.T) {
-	for source, resumed := range map[string]bool{"startup": false, "resume": true} {
+	for source, reason := range map[string]string{"startup": "other", "resume": "resume", "clear": "other"} {
 		r := newRig(t)
-		r.opts.Resumed = resumed
-		r.inbox.work = nil
+		resumed := source != "startup"
+		r.opts.Resumed, r.opts.History.New = resumed, source != "resume"
+		r.inbox.work, r.inbox.anew = nil, reason == "resume"
 		r.mustRun(t)
 		equal(t, "fired", r.runner.events(), []string{"SessionStart", "SessionEnd"})
 		start := r.runner.of(hooks.SessionStart)[0]
 		equal(t, "source", start.Payload.(hooks.SessionStartInput).Source, source)
 		equal(t, "common", []string{start.SessionID, start.TranscriptPath, start.Cwd, start.PromptID, start.PermissionMode},
 			[]string{"s", r.path, r.opts.Workdir.Dir(), "", ""})
+		equal(t, "reason", r.runner.of(hooks.SessionEnd)[0].Payload.(hooks.SessionEndInput).Reason, reason)
 		equal(t, "resumed", one[MemberStarted](t, r.journal).Resumed, resumed)
 		equal(t, "ended", one[MemberEnded](t, r.journal).Reason, "done")
 	}

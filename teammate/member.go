@@ -108,7 +108,7 @@ func (o Options) check() error {
 	return o.Permissions.check()
 }
 
-// Run takes turns until the inbox says io.EOF (it returns nil), ctx ends (it
+// Run takes turns until the inbox says io.EOF or ErrAnew (it returns nil), ctx ends (it
 // returns ctx's cause) or a hook halts the member for good (it returns an error
 // that wraps ErrHalted). Any other error means that the member cannot go on:
 // its transcript cannot be written, its inbox cannot be read, or its agent is
@@ -128,11 +128,15 @@ func (t *Teammate) Run(ctx context.Context) error {
 		t.begun.Store(false)
 		return err
 	}
+	why := "other"
+	if errors.Is(err, ErrAnew) {
+		why, err = "resume", nil
+	}
 	t.unwatch()
 	t.beside.stop()
 	t.asides.end(ctx)
 	t.settle(ctx)
-	t.endSession(ctx)
+	t.endSession(ctx, why)
 	t.settle(ctx) // those of the session's end itself
 	t.putBy()
 	reason := endReason(ctx, err)
@@ -184,6 +188,8 @@ func (t *Teammate) work(ctx context.Context) error {
 			return nil
 		case errors.Is(err, ErrResting):
 			return ErrResting
+		case errors.Is(err, ErrAnew):
+			return ErrAnew
 		case err != nil:
 			return fmt.Errorf("inbox: %w", err)
 		case len(work.Inputs) == 0:

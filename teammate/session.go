@@ -18,13 +18,9 @@ const sessionEndLimit = 60 * time.Second
 // startSession runs the SessionStart hooks. What they say goes with the first
 // prompt; they cannot refuse anything (HOOKS.md section 1).
 func (t *Teammate) startSession(ctx context.Context) error {
-	source := "startup"
-	if t.opts.Resumed {
-		source = "resume"
-	}
 	u := &turn{t: t, no: t.turns}
 	u.tellInstructions(ctx, false)
-	out, err := u.fire(ctx, hooks.SessionStartInput{Source: source})
+	out, err := u.fire(ctx, hooks.SessionStartInput{Source: t.opts.source()})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -38,8 +34,20 @@ func (t *Teammate) startSession(ctx context.Context) error {
 	return nil
 }
 
+// source says how the session begins. One whose transcript somebody has taken away goes on
+// without its conversation: what earlier SessionStart hooks told the model is gone with it.
+func (o *Options) source() string {
+	switch {
+	case !o.Resumed:
+		return "startup"
+	case o.History.New:
+		return "clear"
+	}
+	return "resume"
+}
+
 // endSession runs the SessionEnd hooks, also when ctx is over, but not for long.
-func (t *Teammate) endSession(ctx context.Context) {
+func (t *Teammate) endSession(ctx context.Context, reason string) {
 	limit := sessionEndLimit
 	if ctx.Err() != nil {
 		limit = lastWords
@@ -47,7 +55,7 @@ func (t *Teammate) endSession(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	u := &turn{t: t, no: t.turns}
-	if _, err := u.fire(ctx, hooks.SessionEndInput{Reason: "other"}); err != nil {
+	if _, err := u.fire(ctx, hooks.SessionEndInput{Reason: reason}); err != nil {
 		u.warn("SessionEnd hook failed: %v", err)
 	}
 }

@@ -88,7 +88,7 @@ type Options struct {
 	Sink  Sink
 
 	SessionID  string
-	Resumed    bool // the session existed before: SessionStart says resume
+	Resumed    bool // the session existed before: SessionStart says resume, or clear if its transcript is gone
 	Turn       int  // turns taken so far
 	Transcript *Transcript
 	History    History // what OpenTranscript gave with it

@@ -44,6 +44,7 @@ func OpenTranscript(path string) (*Transcript, History, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, History{}, fmt.Errorf("transcript: %w", err)
 	}
+	_, missing := os.Lstat(path)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, History{}, fmt.Errorf("transcript: %w", err)
@@ -59,7 +60,9 @@ func OpenTranscript(path string) (*Transcript, History, error) {
 		file.Close()
 		return nil, History{}, fmt.Errorf("transcript %s: %w", path, err)
 	}
-	return &Transcript{path: path, file: file, size: past.end, last: past.last}, past.history(), nil
+	history := past.history()
+	history.New = errors.Is(missing, os.ErrNotExist)
+	return &Transcript{path: path, file: file, size: past.end, last: past.last}, history, nil
 }
 
 // Path is where the transcript lies.
