@@ -5,6 +5,7 @@ package orchestrator
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,7 +13,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
 )
 
 // recordedTeam is one recording of a real host that needs more around a member than a
@@ -40,6 +45,7 @@ type recordedTeam struct {
 	Before string // the goal of a run before, without hooks
 	Loose  bool   // the order is chance
 	More   bool   // the team goes on where the recording ends
+	Trusts string // a file: once it is there, the operator trusts all that has changed; then the file trusted is made
 }
 
 // recordedTeams reads the recordings; the list of all of them, with what of each is a
@@ -113,15 +119,64 @@ func (c recordedTeam) replay(t *testing.T) {
 	case "maintenance":
 		opts.Setup = SetupMaintenance
 	}
+	var trusting sync.WaitGroup
+	if c.Trusts != "" {
+		trusting.Go(func() {
+			if err := r.trustOnce(c.Trusts); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	r.run(opts)
+	trusting.Wait()
 	c.compare(t, r, firedIn(t, log))
+}
+
+// trustOnce waits for a file, and trusts what a running team has changed by then. The file
+// trusted is there once the team has looked at that.
+func (r *rig) trustOnce(file string) (err error) {
+	deadline := time.Now().Add(testPatience)
+	for {
+		if _, err := os.Stat(filepath.Join(r.dir, file)); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s did not come", file)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	// The command that waits is let go whatever happens, so that the team comes to its end.
+	defer func() { err = errors.Join(err, os.WriteFile(filepath.Join(r.dir, "trusted"), nil, 0o600)) }()
+	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
+	if err != nil {
+		return err
+	}
+	report, err := CheckTrust(r.t.Context(), team)
+	if err != nil {
+		return err
+	}
+	if err := RememberTrust(r.t.Context(), team, report); err != nil {
+		return err
+	}
+	client, err := Dial(r.t.Context(), r.place())
+	if err != nil {
+		return err
+	}
+	_, err = client.Reload(r.t.Context())
+	return errors.Join(err, client.Close())
 }
 
 // spec is a team of one whose goal is what the person said.
 func (c recordedTeam) spec(t *testing.T, goal string) string {
 	t.Helper()
+	settings := []string{"hooks.json"}
+	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
+		if strings.HasPrefix(name, ".claude/settings.") {
+			settings = append(settings, name)
+		}
+	}
 	text, err := json.Marshal(map[string]any{
-		"covey": 1, "name": "crew", "goal": goal, "settings": []string{"hooks.json"},
+		"covey": 1, "name": "crew", "goal": goal, "settings": settings,
 		"models": map[string]any{"demo": map[string]string{"provider": "script", "script": "lead.yaml"}},
 		"lead":   map[string]string{"model": "demo", "permission_mode": c.Mode},
 	})
@@ -190,6 +245,7 @@ func (c recordedTeam) compare(t *testing.T, r *rig, fired []firing) {
 		got = got[:len(want)]
 	}
 	for _, list := range [][]string{want, got} {
+		sortRuns(list, " hook_event_name=ConfigChange ") // files that changed together
 		slices.SortStableFunc(list, func(a, b string) int { return strings.Compare(c.aside(a), c.aside(b)) })
 	}
 	if !slices.Equal(got, want) {
@@ -202,6 +258,18 @@ func (c recordedTeam) compare(t *testing.T, r *rig, fired []firing) {
 		if role == "user" && !strings.Contains(transcript, strings.Trim(jsonText(t, text), `"`)) {
 			t.Errorf("the model did not read %q in\n%s", text, transcript)
 		}
+	}
+}
+
+// sortRuns sorts what stands next to each other and has these words.
+func sortRuns(list []string, words string) {
+	for i := 0; i < len(list); {
+		j := i
+		for j < len(list) && strings.Contains(list[j], words) {
+			j++
+		}
+		slices.Sort(list[i:j])
+		i = max(j, i+1)
 	}
 }
 
