@@ -24,8 +24,12 @@ happens, as it happens. A line that you type goes to that member (without MEMBER
 to the lead) and is answered "delivered" or "queued". What members ask is answered by
 ":approve ID [TEXT]" or ":deny ID [TEXT]"; ":interrupt", ":hold" and ":resume" do what the
 commands of these names do, and ":help" lists all of them. No line with a colon in front is
-ever sent. PgUp shows more of the history. Ctrl-Z stops attach, Ctrl-D or q leaves; the team
-goes on. Several may be attached at once.
+ever sent.
+
+The line is edited with the keys of a shell's line; Up and Down bring back lines that you sent.
+PgUp and PgDn scroll what happened, Shift-Up and Shift-Down by one line, Home and End, while
+nothing is typed, to its ends. Ctrl-Z stops attach. On an empty line Ctrl-D or q leaves, Ctrl-C
+always does; the team goes on. Several may be attached at once.
 
 On a pipe it prints what happens until the team ends.`,
 		Example: `  covey attach

@@ -3,10 +3,8 @@ package main
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -26,7 +24,8 @@ type pager struct {
 	height  int
 	entries []*told // oldest first; only lines that tell something
 	below   int     // lines between the screen's bottom and the end; 0: follows
-	typed   string
+	line    typing
+	keys    int    // how many keys were pressed
 	notice  string // the answer to what was typed last
 	isBad   bool   // notice is bad news
 	top     bool   // there is nothing older than entries
@@ -40,8 +39,8 @@ type ask struct {
 	leave bool
 	// suspend: the shell gets the terminal until fg brings attach back.
 	suspend bool
-	// leaveSoon: the key was a lone q. It leaves unless more is typed at once,
-	// so that a message may begin with that letter.
+	// leaveSoon: the key was a q on an empty line. It leaves unless another key
+	// follows at once, so that a message may begin with that letter.
 	leaveSoon bool
 }
 
@@ -155,7 +154,8 @@ func (p *pager) view() string {
 	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	typed := fit("> ", p.width) + tail(p.typed, p.width-3)
+	line, _ := p.line.view(p.width - 2)
+	typed := fit("> ", p.width) + line
 	switch {
 	case p.height >= 5:
 		lines = append([]string{p.screen.paint(bold, fit(p.heading(), p.width))}, lines...)
@@ -177,7 +177,7 @@ func (p *pager) heading() string {
 // status is the line between the journal and what is typed.
 func (p *pager) status() string {
 	if p.notice == "" {
-		return p.screen.paint(faint, fit("Enter sends · :help · PgUp shows more · Ctrl-D or q leaves, the team goes on", p.width))
+		return p.screen.paint(faint, fit("Enter sends · Up recalls · PgUp scrolls · :help · Ctrl-D or q leaves, not the team", p.width))
 	}
 	st := green
 	if p.isBad {
@@ -220,43 +220,42 @@ func (p *pager) atTop(room int) bool {
 	return true
 }
 
-// key does what a key asks for. The keys are those of a shell's line, as far as
-// one line without a cursor in the middle needs them.
+// key does what a key asks for. Keys that do nothing here edit the typed line.
 func (p *pager) key(k tea.KeyPressMsg) ask {
+	p.keys++
+	before := p.line.text()
 	switch name := k.String(); name {
-	case "ctrl+c", "ctrl+d":
+	case "ctrl+c":
 		return ask{leave: true}
 	case "ctrl+z":
 		return ask{suspend: true}
 	case "enter":
 		return p.enter()
-	case "backspace":
-		_, size := utf8.DecodeLastRuneInString(p.typed)
-		p.typed = p.typed[:len(p.typed)-size]
-	case "ctrl+u":
-		p.typed = ""
-	case "ctrl+w":
-		p.typed = p.typed[:strings.LastIndex(strings.TrimRight(p.typed, " "), " ")+1]
-	case "pgup", "up", "pgdown", "down", "home", "end":
+	case "pgup", "pgdown", "shift+up", "shift+down", "ctrl+home", "ctrl+end":
 		return p.scroll(name)
-	default:
-		p.insert(k.Text)
-		return ask{leaveSoon: p.typed == quitLine}
+	case "up", "ctrl+p":
+		p.line.recall(-1)
+		return ask{}
+	case "down", "ctrl+n":
+		p.line.recall(1)
+		return ask{}
+	case "home", "end": // of the line, if there is one
+		if before == "" || name == "end" && p.below > 0 {
+			return p.scroll("ctrl+" + name)
+		}
+	case "ctrl+d": // as in a shell: it deletes where there is something
+		if before == "" {
+			return ask{leave: true}
+		}
 	}
-	return ask{}
-}
-
-// insert puts text at the end of what is typed. Pasted lines stay lines.
-func (p *pager) insert(text string) {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	p.typed += text
+	p.line.key(k)
+	return ask{leaveSoon: before == "" && p.line.text() == quitLine}
 }
 
 // enter sends what is typed, if it says anything. Empty lines are not sent:
 // Enter is also what people press to see whether anything is alive.
 func (p *pager) enter() ask {
-	text := strings.TrimSpace(p.typed)
-	p.typed = ""
+	text := p.line.take()
 	if text == quitLine {
 		return ask{leave: true}
 	}
@@ -271,15 +270,15 @@ func (p *pager) scroll(key string) ask {
 	switch key {
 	case "pgup":
 		p.below += max(1, room-1)
-	case "up":
+	case "shift+up":
 		p.below++
 	case "pgdown":
 		p.below = max(0, p.below-max(1, room-1))
-	case "down":
+	case "shift+down":
 		p.below = max(0, p.below-1)
-	case "home":
+	case "ctrl+home":
 		p.below += 1 << 20
-	case "end":
+	case "ctrl+end":
 		p.below = 0
 	}
 	if p.top || p.reading || p.below == 0 || !p.atTop(room) {
@@ -299,14 +298,7 @@ func (p *pager) say(text string, bad bool) {
 // to be tried again, unless something else is typed by now.
 func (p *pager) answer(text, unsent string) {
 	p.say(text, unsent != "")
-	if p.typed == "" {
-		p.typed = unsent
+	if unsent != "" && p.line.text() == "" {
+		p.line.set(unsent)
 	}
-}
-
-// tail is the end of what is typed, as much as fits into width columns. The end
-// is what counts, for that is where the next letter appears.
-func tail(text string, width int) string {
-	text = plain(strings.NewReplacer("\n", "⏎", "\t", " ").Replace(text))
-	return ansi.TruncateLeft(text, max(0, ansi.StringWidth(text)-max(width, 0)), "")
 }

@@ -20,7 +20,7 @@ func textLine(n int) orchestrator.Line {
 // pagerOf is a pager of a terminal with lines from to to.
 func pagerOf(width, height, from, to int) *pager {
 	s, _ := pipeScreen()
-	p := &pager{screen: s, title: "api of crew", width: width, height: height}
+	p := &pager{screen: s, title: "api of crew", width: width, height: height, line: newTyping()}
 	for i := from; i <= to; i++ {
 		p.add(textLine(i))
 	}
@@ -32,7 +32,9 @@ func press(p *pager, keys ...string) ask {
 	named := map[string]tea.KeyPressMsg{
 		"enter": {Code: tea.KeyEnter}, "backspace": {Code: tea.KeyBackspace}, "pgup": {Code: tea.KeyPgUp},
 		"pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
-		"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
+		"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft}, "delete": {Code: tea.KeyDelete},
+		"shift+up": {Code: tea.KeyUp, Mod: tea.ModShift}, "shift+down": {Code: tea.KeyDown, Mod: tea.ModShift},
+		"ctrl+a": {Code: 'a', Mod: tea.ModCtrl}, "ctrl+k": {Code: 'k', Mod: tea.ModCtrl},
 		"ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
 		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl},
 		"ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
@@ -63,7 +65,11 @@ func TestPagerTyping(t *testing.T) {
 		{"q leaves soon", []string{"q"}, ask{leaveSoon: true}, "q"},
 		{"more than q stays", []string{"quick"}, ask{}, "quick"},
 		{"q and Enter leave", []string{"q", "enter"}, ask{leave: true}, ""},
-		{"Ctrl-D leaves", []string{"half a", "ctrl+d"}, ask{leave: true}, "half a"},
+		{"q within a line is a letter", []string{"x", "left", "q"}, ask{}, "qx"},
+		{"q that is left of a line is none", []string{"xq", "home", "delete"}, ask{}, "q"},
+		{"Ctrl-D leaves an empty line", []string{"a", "backspace", "ctrl+d"}, ask{leave: true}, ""},
+		{"Ctrl-D deletes what is there", []string{"half a", "ctrl+a", "ctrl+d"}, ask{}, "alf a"},
+		{"Ctrl-D at the end of a line", []string{"half a", "ctrl+d"}, ask{}, "half a"},
 		{"Ctrl-C leaves", []string{"ctrl+c"}, ask{leave: true}, ""},
 		{"Ctrl-Z stops it", []string{"half a", "ctrl+z"}, ask{suspend: true}, "half a"},
 		{"backspace takes a character", []string{"aé", "backspace"}, ask{}, "a"},
@@ -71,11 +77,22 @@ func TestPagerTyping(t *testing.T) {
 		{"Ctrl-U takes all", []string{"abc def", "ctrl+u"}, ask{}, ""},
 		{"Ctrl-W takes a word", []string{"abc def ", "ctrl+w"}, ask{}, "abc "},
 		{"Ctrl-W on one word", []string{"abc", "ctrl+w"}, ask{}, ""},
+		{"Ctrl-K takes the rest", []string{"abc", "left", "left", "ctrl+k"}, ask{}, "a"},
+		{"a letter goes where the cursor is", []string{"ac", "left", "b", "end", "d"}, ask{}, "abcd"},
+		{"Home goes to the line's beginning", []string{"bc", "home", "a"}, ask{}, "abc"},
+		{"Up brings the last line back", []string{"one", "enter", "two", "enter", "up"}, ask{}, "two"},
+		{"Up again the one before", []string{"one", "enter", "two", "enter", "up", "up", "up"}, ask{}, "one"},
+		{"Down brings back what was typed", []string{"one", "enter", "two", "up", "down", "down"}, ask{}, "two"},
+		{"a line that came back can be edited and sent", []string{"one", "enter", "up", "s", "enter"}, ask{send: "ones"}, ""},
+		{"an edited line leaves the old one", []string{"one", "enter", "up", "s", "enter", "up", "up"}, ask{}, "one"},
+		{"equal lines are one", []string{"one", "enter", "one", "enter", "two", "enter", "up", "up", "up"}, ask{}, "one"},
+		{"empty lines are none", []string{"one", "enter", "enter", "up"}, ask{}, "one"},
+		{"nothing was sent", []string{"half", "up", "down"}, ask{}, "half"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := pagerOf(60, 10, 1, 3)
-			if got := press(p, tc.keys...); got != tc.want || p.typed != tc.typed {
-				t.Errorf("%+v with %q typed, want %+v with %q", got, p.typed, tc.want, tc.typed)
+			if got := press(p, tc.keys...); got != tc.want || p.line.text() != tc.typed {
+				t.Errorf("%+v with %q typed, want %+v with %q", got, p.line.text(), tc.want, tc.typed)
 			}
 		})
 	}
@@ -83,9 +100,9 @@ func TestPagerTyping(t *testing.T) {
 
 func TestPagerPaste(t *testing.T) {
 	p := pagerOf(60, 10, 1, 1)
-	p.insert("one\r\ntwo\rthree")
-	if p.typed != "one\ntwo\nthree" {
-		t.Errorf("typed %q", p.typed)
+	p.line.insert("one\r\ntwo\rthree")
+	if p.line.text() != "one\ntwo\nthree" {
+		t.Errorf("typed %q", p.line.text())
 	}
 	if view := p.view(); !strings.Contains(view, "> one⏎two⏎three") {
 		t.Errorf("view\n%s", view)
@@ -108,8 +125,8 @@ func TestPagerScrolls(t *testing.T) {
 	for _, step := range []struct{ key, want string }{
 		{"", "16 17 18 19 20"},
 		{"pgup", "12 13 14 15 16"},
-		{"up", "11 12 13 14 15"},
-		{"down", "12 13 14 15 16"},
+		{"shift+up", "11 12 13 14 15"},
+		{"shift+down", "12 13 14 15 16"},
 		{"pgdown", "16 17 18 19 20"},
 		{"home", "1 2 3 4 5"},
 		{"end", "16 17 18 19 20"},
@@ -192,7 +209,8 @@ func TestPagerFits(t *testing.T) {
 			text := strings.ToValidUTF8(rapid.String().Draw(t, "text"), "?")
 			p.add(lineAt(i, "api", "text", fmt.Sprintf(`{"text":%q}`, text)))
 		}
-		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]string{"pgup", "pgdown", "home", "end", "up", "down", "some words 世界"}),
+		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]string{"pgup", "pgdown", "home", "end", "up", "down", "left",
+			"shift+up", "enter", "some words 世界"}),
 			0, 8).Draw(t, "keys") {
 			press(p, key)
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -32,7 +31,7 @@ type (
 		unsent string // what was typed, if it was not sent
 	}
 	overMsg     struct{ err error } // the journal ends; err: because it cannot be read
-	quitSoonMsg struct{}            // a lone q has waited
+	quitSoonMsg struct{ keys int }  // a q on an empty line has waited; keys: how many there were by then
 )
 
 // attachModel runs a pager in the terminal library. All that reaches outside is
@@ -57,7 +56,7 @@ func (a *attachment) onTerminal(ctx context.Context, tail []orchestrator.Line, f
 		title += " · " + a.member
 	}
 	m := &attachModel{
-		pager: &pager{screen: a.cli.out, title: title},
+		pager: &pager{screen: a.cli.out, title: title, line: newTyping()},
 		send:  func(text string) tea.Msg { return a.send(ctx, text) },
 		older: a.older,
 	}
@@ -100,9 +99,10 @@ func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.carryOut(m.pager.key(msg))
 	case tea.PasteMsg:
-		m.pager.insert(msg.Content)
+		m.pager.keys++
+		m.pager.line.insert(msg.Content)
 	case quitSoonMsg:
-		if m.pager.typed == quitLine {
+		if m.pager.keys == msg.keys && m.pager.line.text() == quitLine {
 			return m, tea.Quit
 		}
 	case lineMsg:
@@ -133,7 +133,8 @@ func (m *attachModel) carryOut(a ask) tea.Cmd {
 	case a.suspend:
 		return tea.Suspend
 	case a.leaveSoon:
-		return tea.Tick(quitDelay, func(time.Time) tea.Msg { return quitSoonMsg{} })
+		msg := quitSoonMsg{m.pager.keys}
+		return tea.Tick(quitDelay, func(time.Time) tea.Msg { return msg })
 	case a.older:
 		before := m.pager.oldest()
 		return func() tea.Msg { return m.older(before) }
@@ -180,14 +181,13 @@ func (a *attachment) older(before uint64) tea.Msg {
 	return lines
 }
 
-// View draws the pager, with the cursor behind what is typed. The cursor is
-// kept on the screen even where what is typed fills the line.
+// View draws the pager, with the cursor where it stands in what is typed.
 func (m *attachModel) View() tea.View {
 	p := m.pager
 	view := tea.View{AltScreen: true, Content: p.view()}
 	if p.width > 0 && p.height >= 2 {
-		x := min(2+ansi.StringWidth(tail(p.typed, p.width-3)), p.width-1)
-		view.Cursor = tea.NewCursor(x, p.height-1)
+		_, at := p.line.view(p.width - 2)
+		view.Cursor = tea.NewCursor(min(2+at, p.width-1), p.height-1)
 	}
 	return view
 }

@@ -36,6 +36,7 @@ var dependencies = map[string]string{
 	"github.com/oklog/ulid/v2":               "ids that sort by time and are safe as file names",
 	"github.com/rogpeppe/go-internal":        "testscript: the command line tested as a user sees it",
 	"github.com/spf13/cobra":                 "the command line, with completion of names from the team",
+	"charm.land/bubbles/v2":                  "the line that is typed in attach: its keys",
 	"charm.land/bubbletea/v2":                "the live view and attach",
 	"github.com/charmbracelet/x/ansi":        "widths of what terminals show, escapes disarmed",
 	"github.com/creack/pty":                  "a pseudo terminal for tests of what needs one",

@@ -311,6 +311,8 @@ func TestTerminalAttach(t *testing.T) {
 	one.types("quick question\r")
 	one.waits("delivered to lead", "queued for lead")
 	two.waits("quick question")
+	one.types("\x1b[A\x1b[D\x1b[D!\x05?\r") // Up, twice to the left, Ctrl-E
+	two.waits("quick questi!on?")
 	one.resize(30, 6)
 	one.resize(1, 1)
 	one.types("\x1b[5~\x1b[6~") // PgUp, PgDn

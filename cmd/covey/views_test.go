@@ -135,13 +135,13 @@ func TestAttachSends(t *testing.T) {
 func TestAttachKeepsWhatWasNotSent(t *testing.T) {
 	a := newAttached(sentMsg{text: "not sent: no such member", unsent: "hello"})
 	a.types("hello\r")
-	if a.pager.typed != "hello" || !a.pager.isBad {
-		t.Errorf("typed %q, bad %t", a.pager.typed, a.pager.isBad)
+	if a.pager.line.text() != "hello" || !a.pager.isBad {
+		t.Errorf("typed %q, bad %t", a.pager.line.text(), a.pager.isBad)
 	}
-	a.pager.typed = "something else"
+	a.pager.line.set("something else")
 	a.does(sentMsg{text: "not sent", unsent: "hello"})
-	if a.pager.typed != "something else" {
-		t.Errorf("typed %q", a.pager.typed)
+	if a.pager.line.text() != "something else" {
+		t.Errorf("typed %q", a.pager.line.text())
 	}
 }
 
@@ -160,9 +160,18 @@ func TestAttachLeaves(t *testing.T) {
 		t.Error("q does not leave")
 	}
 	a = newAttached(nil)
-	a.pager.typed = "qu"
+	a.pager.line.set("qu")
 	if quits(a.does(quitSoonMsg{})) {
 		t.Error("a word that begins with q leaves")
+	}
+	a = newAttached(nil)
+	a.pager.key(tea.KeyPressMsg{Code: 'q', Text: "q"})
+	waited := quitSoonMsg{a.pager.keys}
+	for _, k := range []tea.KeyPressMsg{{Code: 'u', Text: "u"}, {Code: tea.KeyBackspace}} {
+		a.pager.key(k)
+	}
+	if quits(a.does(waited)) {
+		t.Error("a q leaves though keys came after it")
 	}
 }
 
