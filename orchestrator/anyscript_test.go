@@ -16,8 +16,11 @@ import (
 // order.
 func TestAnyScriptsComeToAnEnd(t *testing.T) {
 	t.Parallel()
-	seeds := 25
-	if testing.Short() {
+	seeds := 12
+	switch {
+	case *allRounds:
+		seeds = 50
+	case testing.Short():
 		seeds = 8
 	}
 	ends := map[int]int{}

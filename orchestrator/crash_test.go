@@ -54,6 +54,13 @@ func alone(m *testing.M) int {
 			return 2
 		}
 	}
+	// Cases of a property are for the long rounds as well: some begin a store or a journal.
+	if c := flag.Lookup("rapid.checks"); c.Value.String() == c.DefValue {
+		if err := c.Value.Set("40"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
 	home, err := os.MkdirTemp("", "covey-state")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

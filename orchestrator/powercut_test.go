@@ -22,8 +22,11 @@ import (
 // file loses as much as it could, whatever the others keep.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	rounds := 4
-	if testing.Short() {
+	rounds := 2
+	switch {
+	case *allRounds:
+		rounds = 8
+	case testing.Short():
 		rounds = 1
 	}
 	for round := range rounds {

@@ -39,7 +39,7 @@ var (
 )
 
 // simSeeds is how many seeds every test run simulates.
-const simSeeds = 40
+const simSeeds = 20
 
 // simFaults are the faults of one simulation.
 type simFaults struct {
@@ -324,8 +324,10 @@ func TestSimulation(t *testing.T) {
 		first, rounds = *simSeed, 1
 	case *simRounds > 0:
 		rounds = *simRounds
+	case *allRounds:
+		rounds = 4 * simSeeds
 	case testing.Short():
-		rounds = simSeeds / 4
+		rounds = simSeeds / 2
 	}
 	crashes := 0
 	for seed := first; seed < first+uint64(rounds); seed++ {

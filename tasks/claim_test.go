@@ -86,7 +86,7 @@ func TestListsAreInNumericOrder(t *testing.T) {
 }
 
 // races is how often TestClaimRace races; a night's worth is 10,000.
-var races = flag.Int("races", 30, "how many rounds TestClaimRace has")
+var races = flag.Int("races", 15, "how many rounds TestClaimRace has")
 
 // TestClaimRace (ADVERSARIAL 22): of 64 members that claim the same task at once, one gets it;
 // again and again, with tasks that are given back in between.

@@ -21,7 +21,7 @@ import (
 // rounds is how often TestHistory kills its child; the proof of docs/reliability.md is
 //
 //	go test ./tasks -run TestHistory -rounds 1000
-var rounds = flag.Int("rounds", 15, "how often TestHistory kills the process whose history it checks")
+var rounds = flag.Int("rounds", 8, "how often TestHistory kills the process whose history it checks")
 
 // A history is what callers of a store have asked and been told, with the times of both,
 // over many lives of the process that has it open. It is linearizable if all of it could

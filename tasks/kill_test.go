@@ -31,7 +31,7 @@ const (
 func TestMain(m *testing.M) {
 	switch os.Getenv(childEnv) {
 	case "":
-		os.Exit(m.Run())
+		os.Exit(quickly(m))
 	case "load":
 		exitWith(loadChild(os.Getenv(pathEnv)))
 	case "history":
@@ -43,6 +43,19 @@ func TestMain(m *testing.M) {
 	case "file limit":
 		exitWith(fileLimitChild(os.Getenv(pathEnv)))
 	}
+}
+
+// quickly runs the tests with fewer cases of each property than rapid has by default,
+// unless it is told how many: each opens a store.
+func quickly(m *testing.M) int {
+	flag.Parse()
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set("30"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return m.Run()
 }
 
 func exitWith(err error) {
@@ -93,7 +106,8 @@ func TestKill(t *testing.T) {
 // loadAndKill runs a child until a random moment and gives its whole lines.
 func loadAndKill(t *testing.T, path string) []string {
 	t.Helper()
-	return killChild(t, "load", path, 1, time.Duration(rand.IntN(150))*time.Millisecond)
+	// At least so many lines, counted because a slow machine writes few in a fixed time.
+	return killChild(t, "load", path, 20+rand.IntN(200), time.Duration(rand.IntN(10))*time.Millisecond)
 }
 
 // killChild runs a child in a role, kills it some time after its nth line, and gives its

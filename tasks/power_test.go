@@ -19,7 +19,7 @@ import (
 // docs/reliability.md is
 //
 //	go test ./tasks -run TestPowerLoss -images 5000
-var images = flag.Int("images", 150, "how many images of a power loss TestPowerLoss opens")
+var images = flag.Int("images", 80, "how many images of a power loss TestPowerLoss opens")
 
 // A commit of bbolt writes the pages that are new, syncs them, writes one meta page, and
 // syncs that. What the power leaves of it is what was synced before, and any part of the

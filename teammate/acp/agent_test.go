@@ -300,13 +300,14 @@ func TestReopenAfterCancel(t *testing.T) {
 }
 
 func TestWatchdog(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{
 		{"say a", "sleep 60ms", "update {}", "sleep 60ms", "raw {\"method\":\"x\"}", "sleep 60ms", "say b", "cancelled", "end end_turn"}, {"end end_turn"},
 	}})
-	r.opts.Timeouts.Silence = 600 * time.Millisecond
+	r.opts.Timeouts.Silence = 3 * time.Second
 	_, err := r.turn(t)
 	var api *teammate.APIError
-	if !errors.As(err, &api) || api.Type != "server_error" || !strings.Contains(api.Message, "600ms") {
+	if !errors.As(err, &api) || api.Type != "server_error" || !strings.Contains(api.Message, "3s") {
 		t.Fatalf("error %v", err)
 	}
 	r.host.wants("assistant: ab")
@@ -316,14 +317,15 @@ func TestWatchdog(t *testing.T) {
 // TestQuiet: people are told, once, of a program that answers a prompt with
 // silence, and of none that says something.
 func TestQuiet(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{
-		{"sleep 900ms", "say late", "end end_turn"}, {"say soon", "sleep 900ms", "end end_turn"},
+		{"sleep 3s", "say late", "end end_turn"}, {"say soon", "sleep 3s", "end end_turn"},
 	}})
-	r.opts.Timeouts.Quiet = 600 * time.Millisecond
+	r.opts.Timeouts.Quiet = 2 * time.Second
 	for range 2 {
 		r.mustTurn(t)
 	}
-	if want := []teammate.EventData{teammate.HeldUp{For: "the agent program, which has said nothing for 600ms"}}; !reflect.DeepEqual(r.host.events, want) {
+	if want := []teammate.EventData{teammate.HeldUp{For: "the agent program, which has said nothing for 2s"}}; !reflect.DeepEqual(r.host.events, want) {
 		t.Errorf("observed %+v", r.host.events)
 	}
 }

@@ -23,10 +23,10 @@ func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, life{Prompts: [][]string{{"repeat " + tt.words, "end cancelled"}, {"end end_turn"}}})
-			r.opts.Timeouts.Silence = 600 * time.Millisecond
+			r.opts.Timeouts.Silence = 3 * time.Second
 			_, err := r.turn(t)
 			var api *teammate.APIError
-			if !errors.As(err, &api) || !strings.Contains(api.Message, "has not said anything for 600ms") {
+			if !errors.As(err, &api) || !strings.Contains(api.Message, "has not said anything for 3s") {
 				t.Fatalf("error %v", err)
 			}
 			var want []teammate.EventData
