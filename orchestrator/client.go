@@ -59,35 +59,6 @@ func (c *Client) WaitUp(ctx context.Context) (Status, error) {
 	return ask[Status](ctx, c, verbReady, struct{}{})
 }
 
-// Tasks lists all tasks in list order, however many there are.
-func (c *Client) Tasks(ctx context.Context) ([]tasks.Task, error) {
-	return c.pages(ctx, taskPageAfter{})
-}
-
-// Outline is Tasks with no more of each task than its id, subject, status, owner and
-// BlockedBy; a long list comes several times as fast.
-func (c *Client) Outline(ctx context.Context) ([]tasks.Task, error) {
-	return c.pages(ctx, taskPageAfter{Outline: true})
-}
-
-// pages asks for all tasks.
-func (c *Client) pages(ctx context.Context, r taskPageAfter) ([]tasks.Task, error) {
-	all := []tasks.Task{}
-	for {
-		// Page by page, because one answer may not be larger than the bus allows; tasks
-		// that are made meanwhile come at the end and are seen.
-		page, err := ask[taskPage](ctx, c, verbTasks, r)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page.Tasks...)
-		if !page.More || len(page.Tasks) == 0 {
-			return all, nil
-		}
-		r.After = page.Tasks[len(page.Tasks)-1].ID
-	}
-}
-
 // Task is one task.
 func (c *Client) Task(ctx context.Context, id string) (tasks.Task, error) {
 	return ask[tasks.Task](ctx, c, verbTask, taskID{ID: id})

@@ -2,10 +2,8 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/coveyteam/covey/bus"
@@ -43,18 +41,7 @@ const maxCallerConns = 32
 
 // Requests that only the wire knows.
 type (
-	taskPageAfter struct {
-		After   string `json:"after"`
-		Outline bool   `json:"outline,omitempty"` // each task is a taskOutline
-	}
-	// taskPageOf is a taskPage or, where it is made, one of tasks that are JSON already:
-	// encoding them tells how many fit.
-	taskPageOf[T any] struct {
-		Tasks []T  `json:"tasks"`
-		More  bool `json:"more"`
-	}
-	taskPage = taskPageOf[tasks.Task]
-	taskID   struct {
+	taskID struct {
 		ID string `json:"id"`
 	}
 )
@@ -67,6 +54,7 @@ type Handlers struct {
 	Status    func(context.Context) (Status, error)
 	Ready     func(context.Context) error // waits until all members have started
 	Tasks     func(context.Context) ([]tasks.Task, error)
+	Outline   func(context.Context) ([]tasks.Outline, error)
 	Task      func(ctx context.Context, id string) (tasks.Task, error)
 	Create    func(context.Context, TaskCreate) (TaskReply, error)
 	Update    func(context.Context, TaskUpdate) (TaskReply, error)
@@ -281,63 +269,4 @@ func (c *control) tell() {
 	if c.h.Attached != nil {
 		c.h.Attached(len(c.attached))
 	}
-}
-
-// pageBytes is about how much of a task list one answer holds.
-const pageBytes = 1 << 20
-
-// taskOutline is what lists and drawings show of a task, in the words of its JSON. It is a
-// quarter of a small task, and a list of thousands is read in a fraction of the time.
-type taskOutline struct {
-	ID        string       `json:"id"`
-	Subject   string       `json:"subject"`
-	Status    tasks.Status `json:"status"`
-	Owner     string       `json:"owner,omitempty"`
-	BlockedBy []string     `json:"blockedBy,omitempty"`
-}
-
-// page answers with the tasks after one, as many as fit.
-func (c *control) page(ctx context.Context, _ Caller, r taskPageAfter) (taskPageOf[json.RawMessage], error) {
-	all, err := c.h.Tasks(ctx)
-	if err != nil {
-		return taskPageOf[json.RawMessage]{}, err
-	}
-	return cutPage(all, r)
-}
-
-// cutPage takes the tasks after the one with this id, up to pageBytes but at
-// least one. all is in list order, which is that of the ids' numbers.
-func cutPage(all []tasks.Task, r taskPageAfter) (taskPageOf[json.RawMessage], error) {
-	page := taskPageOf[json.RawMessage]{Tasks: []json.RawMessage{}}
-	var last uint64
-	if r.After != "" {
-		n, err := strconv.ParseUint(r.After, 10, 64)
-		if err != nil {
-			return page, fmt.Errorf("task id %q: %w", r.After, tasks.ErrInvalid)
-		}
-		last = n
-	}
-	size := 0
-	// By number and not by place in the list: a task may have been deleted between
-	// two pages, and the one to go on behind with it.
-	for i := range all {
-		t := &all[i]
-		if n, err := strconv.ParseUint(t.ID, 10, 64); err == nil && n <= last {
-			continue
-		}
-		var shown any = t
-		if r.Outline {
-			shown = taskOutline{t.ID, t.Subject, t.Status, t.Owner, t.BlockedBy}
-		}
-		data, err := json.Marshal(shown)
-		if err != nil {
-			return page, err
-		}
-		if size += len(data); size > pageBytes && len(page.Tasks) > 0 {
-			page.More = true
-			break
-		}
-		page.Tasks = append(page.Tasks, data)
-	}
-	return page, nil
 }

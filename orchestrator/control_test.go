@@ -111,7 +111,7 @@ func TestNobodyActsAsAnother(t *testing.T) {
 
 // fakeTeam answers requests and notes what its handlers were asked.
 type fakeTeam struct {
-	t       *testing.T
+	t       testing.TB
 	bus     *bus.Bus
 	control *control
 	path    string
@@ -126,7 +126,7 @@ type fakeTeam struct {
 	up       chan struct{}
 }
 
-func newFakeTeam(t *testing.T) *fakeTeam {
+func newFakeTeam(t testing.TB) *fakeTeam {
 	t.Helper()
 	b, err := bus.Embed(bus.Options{OnError: func(err error) { t.Logf("bus: %v", err) }})
 	if err != nil {
@@ -177,7 +177,10 @@ func (f *fakeTeam) handlers() Handlers {
 				return ctx.Err()
 			}
 		},
-		Tasks:  func(context.Context) ([]tasks.Task, error) { return did(f, "tasks", f.tasks) },
+		Tasks: func(context.Context) ([]tasks.Task, error) { return did(f, "tasks", f.tasks) },
+		Outline: func(context.Context) ([]tasks.Outline, error) {
+			return did(f, "outline", tasks.Outlines(f.tasks))
+		},
 		Task:   func(_ context.Context, id string) (tasks.Task, error) { return did(f, id, one) },
 		Create: func(_ context.Context, r TaskCreate) (TaskReply, error) { return did(f, r, TaskReply{Task: one}) },
 		Update: func(_ context.Context, r TaskUpdate) (TaskReply, error) {
@@ -370,7 +373,7 @@ func TestLongTaskLists(t *testing.T) {
 	if all, err := f.dial(byOperator).Tasks(t.Context()); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("no tasks: %v, %v", all, err)
 	}
-	if _, err := cutPage(nil, taskPageAfter{After: "x"}); !errors.Is(err, tasks.ErrInvalid) {
+	if _, err := placeAfter([]tasks.Outline{}, nil, "x"); !errors.Is(err, tasks.ErrInvalid) {
 		t.Errorf("a page after no number: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Status:    func(ctx context.Context) (Status, error) { return o.status(ctx, c) },
 		Ready:     c.allStarted,
 		Tasks:     c.store.List,
+		Outline:   c.store.Outline,
 		Task:      c.store.Task,
 		Create:    c.createFor,
 		Update:    c.updateFor,
@@ -271,13 +272,17 @@ func (s *seat) state() MemberState {
 
 // status is the team as `covey ps` shows it.
 func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
-	all, err := c.store.List(ctx)
+	all, err := c.store.Outline(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	unread, err := c.store.UnreadCounts(ctx)
 	if err != nil {
 		return Status{}, err
 	}
 	st := Status{
 		Team: o.team().Name, Goal: c.worksFor(), Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
-		Started: o.started, Elapsed: time.Since(o.started), Tasks: countTasks(all), Seq: c.journal.last(),
+		Started: o.started, Elapsed: time.Since(o.started), Tasks: CountTasks(all), Seq: c.journal.last(),
 		Attached: c.control.Attached(), Requests: c.asks.forPeople(),
 	}
 	st.Budget = c.ledger.report()
@@ -291,17 +296,13 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 		st.Up = true
 	default:
 	}
-	owned := map[string][]tasks.Task{}
-	for _, t := range all {
-		owned[t.Owner] = append(owned[t.Owner], t)
+	owned := map[string][]int{} // the places of each member's tasks
+	for i := range all {
+		owned[all[i].Owner] = append(owned[all[i].Owner], i)
 	}
 	for _, s := range c.seats() {
-		unread, err := c.store.Unread(ctx, s.member.Name)
-		if err != nil {
-			return st, err
-		}
 		m := c.memberStatus(s, owned[s.member.Name], all)
-		m.Unread = len(unread)
+		m.Unread = unread[s.member.Name]
 		st.FailOpen += m.FailedOpen
 		st.Members = append(st.Members, m)
 	}
@@ -309,8 +310,9 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 	return st, nil
 }
 
-// memberStatus is one member as `covey ps` shows it. own are the tasks that it owns.
-func (c *crew) memberStatus(s *seat, own, all []tasks.Task) MemberStatus {
+// memberStatus is one member as `covey ps` shows it. own are the places of the tasks that
+// it owns.
+func (c *crew) memberStatus(s *seat, own []int, all []tasks.Outline) MemberStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := MemberStatus{
@@ -324,12 +326,16 @@ func (c *crew) memberStatus(s *seat, own, all []tasks.Task) MemberStatus {
 	if !s.idle {
 		m.Pass = s.watch.pass
 	}
-	for _, t := range own {
+	for _, i := range own {
+		t := &all[i]
 		if t.Status == tasks.InProgress && m.Task == "" {
 			m.Task, m.Subject = t.ID, t.Subject
 		}
-		if t.Status == tasks.Pending && m.WaitsFor == "" && !ready(&t, all) {
-			m.WaitsFor = taskNames(openBlockers(t, all))
+		if t.Status != tasks.Pending || m.WaitsFor != "" {
+			continue
+		}
+		if by := t.OpenBlockers(all); len(by) > 0 {
+			m.WaitsFor = tasks.Named(by...)
 		}
 	}
 	if m.State != Resting {
@@ -359,18 +365,18 @@ func (c *crew) memberStatus(s *seat, own, all []tasks.Task) MemberStatus {
 	return m
 }
 
-// countTasks counts tasks by status.
-func countTasks(all []tasks.Task) TaskCounts {
+// CountTasks counts tasks by what can be done about them.
+func CountTasks(all []tasks.Outline) TaskCounts {
 	var n TaskCounts
-	for _, t := range all {
-		switch t.Status {
+	for i := range all {
+		switch all[i].Status {
 		case tasks.Completed:
 			n.Completed++
 		case tasks.InProgress:
 			n.InProgress++
 		default:
 			n.Pending++
-			if ready(&t, all) {
+			if len(all[i].OpenBlockers(all)) == 0 {
 				n.Ready++
 			} else {
 				n.Blocked++

@@ -1,31 +1,41 @@
 package orchestrator
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
 )
+
+// longList puts n tasks into a team, of which half wait for another one, and gives their
+// outlines.
+func (f *fakeTeam) longList(n int) []tasks.Outline {
+	for i := range n {
+		one := tasks.Task{ID: fmt.Sprint(i + 1), Subject: fmt.Sprint("Do it ", i), Status: tasks.Pending}
+		if i%2 == 1 {
+			one.Owner, one.BlockedBy = "api", []string{fmt.Sprint(i)}
+		}
+		one.Description, one.Version, one.Labels = strings.Repeat("d", 500), 7, []string{"l"}
+		one.Metadata = map[string]json.RawMessage{"k": json.RawMessage("1")}
+		f.tasks = append(f.tasks, one)
+	}
+	return tasks.Outlines(f.tasks)
+}
 
 // TestOutline: an outline has what a list shows of each task, and 8,000 tasks whose
 // descriptions would fill many answers come in one.
 func TestOutline(t *testing.T) {
 	t.Parallel()
 	f := newFakeTeam(t)
-	var want []tasks.Task
-	for i := range 8000 {
-		one := tasks.Task{ID: fmt.Sprint(i + 1), Subject: fmt.Sprint("Do it ", i), Status: tasks.Pending}
-		if i%2 == 1 {
-			one.Owner, one.BlockedBy = "api", []string{fmt.Sprint(i)}
-		}
-		want = append(want, one)
-		one.Description, one.Version, one.Labels = strings.Repeat("d", 500), 7, []string{"l"}
-		one.Metadata = map[string]json.RawMessage{"k": json.RawMessage("1")}
-		f.tasks = append(f.tasks, one)
-	}
+	want := f.longList(8000)
 	have, err := f.dial(byStray).Outline(t.Context())
 	if err != nil || !reflect.DeepEqual(have, want) {
 		t.Errorf("%d of %d tasks came, or others: %v", len(have), len(want), err)
@@ -34,5 +44,127 @@ func TestOutline(t *testing.T) {
 	defer f.mu.Unlock()
 	if len(f.seen) != 1 {
 		t.Errorf("the list was read %d times", len(f.seen))
+	}
+}
+
+// TestOutlineOfManyPages: outlines that do not fit into one answer come in several, and
+// those of no tasks are an empty list.
+func TestOutlineOfManyPages(t *testing.T) {
+	t.Parallel()
+	f := newFakeTeam(t)
+	client := f.dial(byOperator)
+	if have, err := client.Outline(t.Context()); err != nil || have == nil || len(have) > 0 {
+		t.Errorf("no tasks: %v, %v", have, err)
+	}
+	want := f.longList(100)
+	for i := range f.tasks {
+		want[i].Subject = strings.Repeat("<\u2028\x01", 20_000) // six bytes in JSON for each character
+		f.tasks[i].Subject = want[i].Subject
+	}
+	have, err := client.Outline(t.Context())
+	if err != nil || !reflect.DeepEqual(have, want) {
+		t.Errorf("%d of %d tasks came, or others: %v", len(have), len(want), err)
+	}
+}
+
+// TestOutlineBetweenBuilds: a client that knows no columns gets objects from a team that
+// does, and a team that knows none is understood by a client that asks for them.
+func TestOutlineBetweenBuilds(t *testing.T) {
+	t.Parallel()
+	f := newFakeTeam(t)
+	want := f.longList(10)
+	r := map[string]any{"after": "4", "outline": true}
+	page, err := ask[map[string]any](t.Context(), f.dial(byOperator), verbTasks, r)
+	list, _ := page["tasks"].([]any)
+	if _, columns := page["columns"]; err != nil || columns || len(list) != 6 {
+		t.Fatalf("an older client gets %v, %v", page, err)
+	}
+	sixth := map[string]any{"id": "6", "subject": "Do it 5", "status": "pending", "owner": "api", "blockedBy": []any{"5"}}
+	if !reflect.DeepEqual(list[1], sixth) {
+		t.Errorf("an older client gets %v", list[1])
+	}
+
+	b, err := bus.Embed(bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	err = handle(b, verbTasks, func(_ context.Context, _ Caller, r struct{ After string }) (map[string]any, error) {
+		if r.After != "" {
+			return map[string]any{"tasks": f.tasks[7:], "more": false}, nil // whole tasks, as before there were outlines
+		}
+		return map[string]any{"tasks": want[:7], "more": true}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := &fakeTeam{t: t, bus: b, path: f.path + "old"}
+	if err := b.Listen(older.path, NewProcesses().Identify); err != nil {
+		t.Fatal(err)
+	}
+	have, err := older.dial(byOperator).Outline(t.Context())
+	if err != nil || !reflect.DeepEqual(have, want) {
+		t.Errorf("of an older team come %v, %v", have, err)
+	}
+}
+
+// TestColumns: what is put into columns comes out of them as it was, and columns that do
+// not fit together are an error.
+func TestColumns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOf(rapid.StringMatching(`[1-9][0-9]{0,3}`))
+		want := rapid.SliceOf(rapid.Custom(func(t *rapid.T) tasks.Outline {
+			one := tasks.Outline{
+				ID: rapid.StringMatching(`[1-9][0-9]{0,3}`).Draw(t, "id"), Subject: rapid.String().Draw(t, "subject"),
+				Status: rapid.SampledFrom([]tasks.Status{tasks.Pending, tasks.Completed}).Draw(t, "status"),
+				Owner:  rapid.SampledFrom([]string{"", "api", "pending"}).Draw(t, "owner"),
+			}
+			if by := words.Draw(t, "blockers"); len(by) > 0 {
+				one.BlockedBy = by
+			}
+			return one
+		})).Draw(t, "tasks")
+		c := columnsOf(want)
+		if have, err := c.rows(); err != nil || len(have) != len(want) || len(want) > 0 && !reflect.DeepEqual(have, want) {
+			t.Fatalf("%+v became %+v, %v", want, have, err)
+		}
+		if len(want) == 0 {
+			return
+		}
+		odd := *c
+		place := rapid.IntRange(0, len(want)-1).Draw(t, "place")
+		switch rapid.IntRange(0, 4).Draw(t, "fault") {
+		case 0:
+			odd.Subjects = odd.Subjects[1:]
+		case 1:
+			odd.Status = slices.Clone(odd.Status)
+			odd.Status[place] = len(odd.Words)
+		case 2:
+			odd.Owner = slices.Clone(odd.Owner)
+			odd.Owner[place] = -1
+		case 3:
+			odd.Blockers = slices.Clone(odd.Blockers)
+			odd.Blockers[place]++
+		case 4:
+			odd.BlockedBy = append(slices.Clone(odd.BlockedBy), "1")
+		}
+		if have, err := odd.rows(); err == nil {
+			t.Fatalf("%+v is read as %+v", odd, have)
+		}
+	})
+}
+
+// BenchmarkOutline asks a team for the outlines of 8,000 tasks, over its socket.
+//
+//	go test -run xxx -bench Outline ./orchestrator
+func BenchmarkOutline(b *testing.B) {
+	f := newFakeTeam(b)
+	f.longList(8000)
+	client := f.dial(byOperator)
+	b.ReportAllocs()
+	for b.Loop() {
+		if have, err := client.Outline(b.Context()); err != nil || len(have) != 8000 {
+			b.Fatalf("%d tasks: %v", len(have), err)
+		}
 	}
 }

@@ -110,7 +110,7 @@ func TestListIsTheCallers(t *testing.T) {
 }
 
 // BenchmarkList reads 8,000 tasks of which none has changed since the last read; Decode is
-// what a read costs that finds nothing decoded.
+// what a read costs that finds nothing decoded, Outline one of outlines alone.
 func BenchmarkList(b *testing.B) {
 	s := open(b, nil)
 	manyTasks(b, s, 8000)
@@ -128,4 +128,12 @@ func BenchmarkList(b *testing.B) {
 			}
 		})
 	}
+	b.Run("Outline", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if list, err := s.Outline(b.Context()); err != nil || len(list) != 8000 {
+				b.Fatal(err)
+			}
+		}
+	})
 }

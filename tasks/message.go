@@ -272,6 +272,32 @@ func (s *Store) Unread(ctx context.Context, member string) ([]Message, error) {
 	return list, nil
 }
 
+// UnreadCounts gives the number of unread messages by member, of those that have some. It
+// is one read for any number of members.
+func (s *Store) UnreadCounts(ctx context.Context) (map[string]int, error) {
+	var counts map[string]int
+	err := s.view(ctx, func(r reader) error {
+		counts = r.unreadCounts()
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count unread mail: %w", err)
+	}
+	return counts, nil
+}
+
+// unreadCounts reads the numbers of unread messages.
+func (r reader) unreadCounts() map[string]int {
+	counts := map[string]int{}
+	each(r.bucket(bucketUnread), nil, func(k, v []byte) bool {
+		if name, _, ok := splitName(k); ok {
+			counts[name] = int(lastNum(v))
+		}
+		return true
+	})
+	return counts
+}
+
 // message puts a message together again: long texts lie in files beside the
 // store, so that pages stay small.
 func (r reader) message(key, stored []byte) (Message, error) {

@@ -74,13 +74,7 @@ func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 		if snap.Members, err = r.members(); err != nil {
 			return err
 		}
-		snap.Unread = map[string]int{}
-		each(r.bucket(bucketUnread), nil, func(k, v []byte) bool {
-			if name, _, ok := splitName(k); ok {
-				snap.Unread[name] = int(lastNum(v))
-			}
-			return true
-		})
+		snap.Unread = r.unreadCounts()
 		return nil
 	})
 	if err != nil {

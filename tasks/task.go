@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -51,7 +52,16 @@ type Wants struct {
 // Find gives the place of a task in a list that is in the order of ids, as List gives it;
 // false if it is not there.
 func Find(list []Task, id string) (int, bool) {
-	return sort.Find(len(list), func(i int) int { // slices' search would copy each task it looks at
-		return cmp.Or(cmp.Compare(len(id), len(list[i].ID)), strings.Compare(id, list[i].ID))
+	return find(len(list), id, func(i int) string { return list[i].ID }) // slices' search would copy each task it looks at
+}
+
+// find looks for an id in a list of n that is in the order of ids. Where no task was
+// deleted, the id says the place.
+func find(n int, id string, at func(int) string) (int, bool) {
+	if number, err := strconv.Atoi(id); err == nil && 0 < number && number <= n && at(number-1) == id {
+		return number - 1, true
+	}
+	return sort.Find(n, func(i int) int {
+		return cmp.Or(cmp.Compare(len(id), len(at(i))), strings.Compare(id, at(i)))
 	})
 }

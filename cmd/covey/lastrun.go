@@ -191,7 +191,7 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 	if err != nil {
 		return s, err
 	}
-	s.Tasks = countTasks(snapshot.Tasks)
+	s.Tasks = orchestrator.CountTasks(tasks.Outlines(snapshot.Tasks))
 	for _, m := range run.members {
 		m.Unread = snapshot.Unread[m.Name]
 		if slices.Contains(held, m.Name) {
@@ -208,25 +208,4 @@ func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.St
 		s.Members = append(s.Members, *m)
 	}
 	return s, nil
-}
-
-// countTasks counts tasks by what can be done about them. Ready and Blocked are
-// parts of Pending, not of the sum.
-func countTasks(list []tasks.Task) (c orchestrator.TaskCounts) {
-	for _, t := range list {
-		switch t.Status {
-		case tasks.Completed:
-			c.Completed++
-		case tasks.InProgress:
-			c.InProgress++
-		case tasks.Pending:
-			c.Pending++
-			if len(openBlockers(t, list)) > 0 {
-				c.Blocked++
-			} else {
-				c.Ready++
-			}
-		}
-	}
-	return c
 }

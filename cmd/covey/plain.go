@@ -80,6 +80,9 @@ func isASCII(s string) bool {
 // of tables and one-line entries go through it, so that nobody can forge a row
 // with a newline.
 func plainLine(s string) string {
+	if isASCII(s) && s == strings.TrimSpace(s) && !strings.Contains(s, "  ") {
+		return s // nearly all lines of a long list
+	}
 	return strings.Join(strings.Fields(plain(s)), " ")
 }
 

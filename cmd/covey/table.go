@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"bufio"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -49,11 +49,14 @@ func (t *table) print(s *screen) {
 	for i, h := range t.head {
 		head[i] = cell{h, bold}
 	}
-	var b strings.Builder // a write for each row of a long table would take longer than the table
-	for _, row := range append([][]cell{head}, t.rows...) {
-		b.WriteString(s.row(row, widths) + "\n")
+	// A write for each row of a long table would take longer than the table, and one for
+	// all of it would hold it a second time.
+	w := bufio.NewWriterSize(s.w, 1<<16)
+	s.row(w, head, widths)
+	for _, row := range t.rows {
+		s.row(w, row, widths)
 	}
-	s.printf("%s", b.String())
+	_ = w.Flush() // as printf: only who prints for long needs to know that nobody reads
 }
 
 // widths are the columns' natural widths. Width is counted in columns of a
@@ -82,16 +85,15 @@ func textWidth(text string) int {
 // row lays out one line of a table. The last column is not filled up, so that
 // no line ends in blanks. Cells are cut before they are painted, so that no
 // escape sequence is cut off.
-func (s *screen) row(cells []cell, widths []int) string {
-	var b strings.Builder
+func (s *screen) row(w *bufio.Writer, cells []cell, widths []int) {
 	for i, c := range cells {
 		text := fit(c.text, widths[i])
-		b.WriteString(s.paint(c.style, text))
-		if i < len(cells)-1 {
-			b.WriteString(strings.Repeat(" ", widths[i]-textWidth(text)+2))
+		w.WriteString(s.paint(c.style, text))
+		for n := textWidth(text) - 2; i < len(cells)-1 && n < widths[i]; n++ {
+			w.WriteByte(' ')
 		}
 	}
-	return b.String()
+	w.WriteByte('\n')
 }
 
 // shrink takes columns from the widest one until all fit into room, but makes

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
@@ -12,10 +11,10 @@ import (
 // it. A task that several block is drawn with all that follows below the first
 // of them, and named below the others. Drawing it whole each time would make a
 // diamond of ten tasks a page long.
-func taskTree(s *screen, list []tasks.Task) []string {
+func taskTree(s *screen, list []tasks.Outline) []string {
 	t := &treeDrawing{screen: s, follow: followers(list), drawn: map[string]bool{}}
 	for _, task := range list {
-		if len(blockersOf(task, list)) == 0 {
+		if len(task.Blockers(list)) == 0 {
 			t.draw(task, "", "")
 		}
 	}
@@ -31,14 +30,14 @@ func taskTree(s *screen, list []tasks.Task) []string {
 // kept, which also makes a circle end.
 type treeDrawing struct {
 	screen *screen
-	follow map[string][]tasks.Task
+	follow map[string][]tasks.Outline
 	drawn  map[string]bool
 	lines  []string
 }
 
 // draw appends a task and all that follows it. first stands before its own
 // line, rest before the lines below.
-func (t *treeDrawing) draw(task tasks.Task, first, rest string) {
+func (t *treeDrawing) draw(task tasks.Outline, first, rest string) {
 	if t.drawn[task.ID] {
 		t.lines = append(t.lines, first+t.screen.paint(faint, task.ID+" (above)"))
 		return
@@ -57,7 +56,7 @@ func (t *treeDrawing) draw(task tasks.Task, first, rest string) {
 
 // taskTitle is a task in one line of a tree. Foreign text in it is plain and on
 // one line, or it could draw branches.
-func taskTitle(s *screen, task tasks.Task) string {
+func taskTitle(s *screen, task tasks.Outline) string {
 	title := fmt.Sprintf("%s %s  %s", task.ID, s.paint(statusStyle(task.Status), string(task.Status)),
 		plainLine(task.Subject))
 	if task.Owner != "" {
@@ -80,32 +79,20 @@ func statusStyle(status tasks.Status) style {
 
 // followers maps a task's id to the tasks that it blocks, in list order. It
 // turns the links around: tasks know what blocks them, a tree what follows.
-func followers(list []tasks.Task) map[string][]tasks.Task {
-	next := map[string][]tasks.Task{}
+func followers(list []tasks.Outline) map[string][]tasks.Outline {
+	next := map[string][]tasks.Outline{}
 	for _, task := range list {
-		for _, id := range blockersOf(task, list) {
+		for _, id := range task.Blockers(list) {
 			next[id] = append(next[id], task)
 		}
 	}
 	return next
 }
 
-// blockersOf are the ids that block a task and still exist, without repeats.
-func blockersOf(task tasks.Task, list []tasks.Task) []string {
-	var ids []string
-	for _, id := range task.BlockedBy {
-		_, exists := tasks.Find(list, id)
-		if exists && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // taskMermaid is the task graph as a Mermaid flowchart, to be pasted into
 // Markdown. Colours are given so that they can be read on light and on dark
 // pages.
-func taskMermaid(list []tasks.Task) string {
+func taskMermaid(list []tasks.Outline) string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
 	quoted := mermaidQuotes()
@@ -117,7 +104,7 @@ func taskMermaid(list []tasks.Task) string {
 		fmt.Fprintf(&b, "  t%s[\"%s\"]:::%s\n", task.ID, quoted.Replace(plainLine(label)), task.Status)
 	}
 	for _, task := range list {
-		for _, id := range blockersOf(task, list) {
+		for _, id := range task.Blockers(list) {
 			fmt.Fprintf(&b, "  t%s --> t%s\n", id, task.ID)
 		}
 	}

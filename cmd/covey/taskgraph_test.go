@@ -11,8 +11,8 @@ import (
 
 // graphTasks is a diamond with a tail, a loner, and a link to a task that is
 // gone.
-func graphTasks() []tasks.Task {
-	return []tasks.Task{
+func graphTasks() []tasks.Outline {
+	return []tasks.Outline{
 		{ID: "1", Subject: "Design", Status: tasks.Completed, Owner: "lead"},
 		{ID: "2", Subject: "Server", Status: tasks.InProgress, Owner: "api", BlockedBy: []string{"1", "99"}},
 		{ID: "3", Subject: "Page", Status: tasks.Pending, BlockedBy: []string{"1", "1"}},
@@ -42,7 +42,7 @@ func TestTaskTree(t *testing.T) {
 // with must not hang the program, and no task may be missing.
 func TestTaskTreeOfACycle(t *testing.T) {
 	s, _ := pipeScreen()
-	list := []tasks.Task{
+	list := []tasks.Outline{
 		{ID: "1", Subject: "a", Status: tasks.Pending, BlockedBy: []string{"2"}},
 		{ID: "2", Subject: "b", Status: tasks.Pending, BlockedBy: []string{"1"}},
 	}
@@ -72,9 +72,9 @@ func TestTaskMermaid(t *testing.T) {
 
 // BenchmarkTaskList prints 8,000 tasks, of which half wait for another one.
 func BenchmarkTaskList(b *testing.B) {
-	var list []tasks.Task
+	var list []tasks.Outline
 	for i := range 8000 {
-		t := tasks.Task{ID: fmt.Sprint(i + 1), Subject: fmt.Sprint("Add the endpoint ", i), Status: tasks.Pending, Owner: "api"}
+		t := tasks.Outline{ID: fmt.Sprint(i + 1), Subject: fmt.Sprint("Add the endpoint ", i), Status: tasks.Pending, Owner: "api"}
 		if i%2 == 1 {
 			t.BlockedBy = []string{fmt.Sprint(i)}
 		}

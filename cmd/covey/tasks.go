@@ -56,20 +56,21 @@ func (c *cli) tasksListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			read := readOutline
-			if asJSON {
-				read = readTasks
+			left := func(has tasks.Status, of string) bool {
+				return status != "" && string(has) != status || owner != "" && of != owner
 			}
-			all, err := read(cmd.Context(), place)
+			if asJSON {
+				all, err := readTasks(cmd.Context(), place)
+				if err != nil {
+					return err
+				}
+				return c.out.json(taskViews(slices.DeleteFunc(all, func(t tasks.Task) bool { return left(t.Status, t.Owner) })))
+			}
+			all, err := readOutline(cmd.Context(), place)
 			if err != nil {
 				return err
 			}
-			list := slices.DeleteFunc(slices.Clone(all), func(t tasks.Task) bool {
-				return status != "" && string(t.Status) != status || owner != "" && t.Owner != owner
-			})
-			if asJSON {
-				return c.out.json(taskViews(list))
-			}
+			list := slices.DeleteFunc(slices.Clone(all), func(t tasks.Outline) bool { return left(t.Status, t.Owner) })
 			c.printTasks(list, all)
 			return nil
 		},
@@ -94,7 +95,7 @@ func checkStatus(status string, deleting bool) error {
 }
 
 // printTasks prints a list of tasks, some or all of all, as a table.
-func (c *cli) printTasks(list, all []tasks.Task) {
+func (c *cli) printTasks(list, all []tasks.Outline) {
 	if len(list) == 0 {
 		c.out.printf("no tasks\n")
 		return
@@ -102,23 +103,9 @@ func (c *cli) printTasks(list, all []tasks.Task) {
 	t := table{head: []string{"ID", "STATUS", "OWNER", "WAITS FOR", "SUBJECT"}}
 	for _, task := range list {
 		t.add(cell{text: task.ID}, cell{string(task.Status), statusStyle(task.Status)}, cell{text: task.Owner},
-			cell{text: strings.Join(openBlockers(task, all), ", ")}, cell{text: task.Subject})
+			cell{text: strings.Join(task.OpenBlockers(all), ", ")}, cell{text: task.Subject})
 	}
 	t.print(c.out)
-}
-
-// openBlockers are the ids of tasks that a task still waits for. A task may
-// name a blocker that was deleted; that one holds nothing up. An empty list
-// means that the task can be taken up now.
-func openBlockers(task tasks.Task, all []tasks.Task) []string {
-	var ids []string
-	for _, id := range blockersOf(task, all) {
-		i, _ := tasks.Find(all, id)
-		if all[i].Status != tasks.Completed {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }
 
 // tasksShowCommand is `covey tasks show ID`.
@@ -158,6 +145,11 @@ func (c *cli) tasksShowCommand() *cobra.Command {
 	return cmd
 }
 
+// waitsFor are the ids of the tasks that a task still waits for.
+func waitsFor(task tasks.Task, all []tasks.Task) []string {
+	return (&tasks.Outline{BlockedBy: task.BlockedBy}).OpenBlockers(tasks.Outlines(all))
+}
+
 // taskID is the id that somebody writes for a task: 7, or #7 as messages name it.
 func taskID(text string) string { return strings.TrimPrefix(text, "#") }
 
@@ -182,7 +174,7 @@ func (c *cli) showTask(task shownTask, all []tasks.Task) {
 	line("status", c.out.paint(statusStyle(task.Status), string(task.Status)))
 	line("owner", plainLine(task.Owner))
 	line("blocked by", plainLine(strings.Join(task.BlockedBy, ", ")))
-	line("waits for", plainLine(strings.Join(openBlockers(task.Task, all), ", ")))
+	line("waits for", plainLine(strings.Join(waitsFor(task.Task, all), ", ")))
 	for _, r := range task.Requests {
 		line("awaits", plainLine(orchestrator.Awaited(r)+" ("+r.ID+"; covey inbox show "+r.ID+")"))
 	}
@@ -230,17 +222,18 @@ func (c *cli) tasksGraphCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			read := readOutline
 			if asJSON {
-				read = readTasks
+				list, err := readTasks(cmd.Context(), place)
+				if err != nil {
+					return err
+				}
+				return c.out.json(taskViews(list))
 			}
-			list, err := read(cmd.Context(), place)
+			list, err := readOutline(cmd.Context(), place)
 			if err != nil {
 				return err
 			}
 			switch {
-			case asJSON:
-				return c.out.json(taskViews(list))
 			case mermaid:
 				c.out.printf("%s", taskMermaid(list))
 			case len(list) == 0:

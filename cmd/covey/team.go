@@ -42,18 +42,18 @@ func (c *cli) connect(ctx context.Context) (*orchestrator.Client, error) {
 // store. The store cannot be opened while a team runs, which is why its process
 // is asked first.
 func readTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, error) {
-	return readTasksBy(ctx, place, (*orchestrator.Client).Tasks)
+	return readList(ctx, place, (*orchestrator.Client).Tasks, (*tasks.Store).List)
 }
 
-// readOutline is readTasks for what needs no more of a task than Client.Outline tells.
-func readOutline(ctx context.Context, place orchestrator.Place) ([]tasks.Task, error) {
-	return readTasksBy(ctx, place, (*orchestrator.Client).Outline)
+// readOutline is readTasks for what needs no more of a task than its outline.
+func readOutline(ctx context.Context, place orchestrator.Place) ([]tasks.Outline, error) {
+	return readList(ctx, place, (*orchestrator.Client).Outline, (*tasks.Store).Outline)
 }
 
-// readTasksBy asks a running team by ask, and looks into the store of one that does not run.
-func readTasksBy(
-	ctx context.Context, place orchestrator.Place, ask func(*orchestrator.Client, context.Context) ([]tasks.Task, error),
-) ([]tasks.Task, error) {
+// readList asks a running team by ask, and looks into the store of one that does not run.
+func readList[T any](ctx context.Context, place orchestrator.Place,
+	ask func(*orchestrator.Client, context.Context) ([]T, error), look func(*tasks.Store, context.Context) ([]T, error),
+) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	client, err := orchestrator.Dial(ctx, place)
@@ -64,19 +64,12 @@ func readTasksBy(
 	if !errors.Is(err, orchestrator.ErrNotRunning) {
 		return nil, err
 	}
-	snapshot, err := readStore(ctx, place)
-	return snapshot.Tasks, err
-}
-
-// readStore reads the store of a team that does not run. It is opened
-// read-only: looking at a team changes nothing, not even a file's time.
-func readStore(ctx context.Context, place orchestrator.Place) (tasks.Snapshot, error) {
 	store, err := openStore(place)
 	if err != nil {
-		return tasks.Snapshot{}, err
+		return nil, err
 	}
 	defer store.Close()
-	return store.Snapshot(ctx)
+	return look(store, ctx)
 }
 
 // openStore opens it for readers, who close it.

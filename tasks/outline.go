@@ -1,0 +1,93 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Outline is what lists and drawings show of a task, and all that counting tasks takes. It
+// is a quarter of a Task: whoever looks through thousands of tasks pays for their size.
+type Outline struct {
+	ID        string   `json:"id"`
+	Subject   string   `json:"subject"`
+	Status    Status   `json:"status"`
+	Owner     string   `json:"owner,omitempty"`
+	BlockedBy []string `json:"blockedBy,omitempty"` // nil if there are none
+}
+
+// Outlines are the outlines of a list of tasks. They share the tasks' BlockedBy.
+func Outlines(list []Task) []Outline {
+	out := make([]Outline, len(list))
+	for i := range list {
+		t := &list[i]
+		out[i] = Outline{ID: t.ID, Subject: t.Subject, Status: t.Status, Owner: t.Owner}
+		if len(t.BlockedBy) > 0 {
+			out[i].BlockedBy = t.BlockedBy
+		}
+	}
+	return out
+}
+
+// Outline gives the outlines of all tasks in the order of their ids. It is List for who
+// needs no more of a task, and reads no text that lies in a file of its own.
+func (s *Store) Outline(ctx context.Context) ([]Outline, error) {
+	var list []Outline
+	err := s.view(ctx, func(r reader) error {
+		var err error
+		list, err = r.outlines()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the outlines of all tasks: %w", err)
+	}
+	return list, nil
+}
+
+// outlines reads all outlines. The ids of all blockers stand in one array, because an array
+// for each task would be most of what a long list takes.
+func (r reader) outlines() ([]Outline, error) {
+	pass := r.decoded.pass()
+	list := make([]Outline, 0, len(pass.old))
+	var blockers []string
+	var failed error
+	each(r.bucket(bucketTasks), nil, func(k, v []byte) bool {
+		if failed = r.stopped(len(list)); failed != nil {
+			return false
+		}
+		var rec *taskRecord
+		if rec, failed = pass.record(lastNum(k), v); failed != nil {
+			return false
+		}
+		o := Outline{ID: rec.ID, Subject: rec.Subject, Status: rec.Status, Owner: rec.Owner}
+		if len(rec.BlockedBy) > 0 {
+			first := len(blockers)
+			blockers = append(blockers, rec.BlockedBy...)
+			o.BlockedBy = blockers[first:len(blockers):len(blockers)]
+		}
+		list = append(list, o)
+		return true
+	})
+	if failed == nil {
+		pass.end()
+	}
+	return list, failed
+}
+
+// Blockers are the ids of the tasks that o names as its blockers and that are in the list,
+// each once. The list is in the order of ids.
+func (o *Outline) Blockers(all []Outline) []string { return o.blockers(all, false) }
+
+// OpenBlockers are those of Blockers that are not completed: what o waits for.
+func (o *Outline) OpenBlockers(all []Outline) []string { return o.blockers(all, true) }
+
+func (o *Outline) blockers(all []Outline, open bool) []string {
+	var ids []string
+	for _, id := range o.BlockedBy {
+		i, ok := find(len(all), id, func(i int) string { return all[i].ID })
+		if ok && !(open && all[i].Status == Completed) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
