@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -57,6 +58,38 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // WaitUp waits until all members have started and tells how the team is then.
 func (c *Client) WaitUp(ctx context.Context) (Status, error) {
 	return ask[Status](ctx, c, verbReady, struct{}{})
+}
+
+// Tasks lists all tasks in list order, however many there are.
+func (c *Client) Tasks(ctx context.Context) ([]tasks.Task, error) {
+	return pages(ctx, c, taskpage.After{}, func(t *tasks.Task) string { return t.ID })
+}
+
+// Outline is Tasks with no more of each task than its outline; a long list comes many
+// times as fast.
+func (c *Client) Outline(ctx context.Context) ([]tasks.Outline, error) {
+	r := taskpage.After{Outline: true, Columns: true}
+	return pages(ctx, c, r, func(t *tasks.Outline) string { return t.ID })
+}
+
+// pages asks for all tasks.
+func pages[T any](ctx context.Context, c *Client, r taskpage.After, id func(*T) string) ([]T, error) {
+	all := []T{}
+	for {
+		page, err := ask[taskpage.Page[T]](ctx, c, verbTasks, r)
+		if err != nil {
+			return nil, err
+		}
+		list, err := page.List()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+		if !page.More || len(list) == 0 {
+			return all, nil
+		}
+		r.ID = id(&list[len(list)-1])
+	}
 }
 
 // Task is one task.

@@ -2,11 +2,13 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -269,4 +271,23 @@ func (c *control) tell() {
 	if c.h.Attached != nil {
 		c.h.Attached(len(c.attached))
 	}
+}
+
+// page answers with the tasks after one, as many as fit.
+func (c *control) page(ctx context.Context, _ Caller, r taskpage.After) (taskpage.Page[json.RawMessage], error) {
+	if !r.Outline {
+		all, err := c.h.Tasks(ctx)
+		if err != nil {
+			return taskpage.Page[json.RawMessage]{}, err
+		}
+		return taskpage.Cut(all, func(t *tasks.Task) string { return t.ID }, r)
+	}
+	all, err := c.h.Outline(ctx)
+	if err != nil {
+		return taskpage.Page[json.RawMessage]{}, err
+	}
+	if r.Columns {
+		return taskpage.CutColumns(all, r)
+	}
+	return taskpage.Cut(all, func(t *tasks.Outline) string { return t.ID }, r)
 }

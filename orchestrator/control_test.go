@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -42,7 +43,7 @@ func TestAllowed(t *testing.T) {
 	}{
 		{"ps", verbStatus, struct{}{}, everybody},
 		{"wait", verbReady, struct{}{}, everybody},
-		{"tasks list", verbTasks, taskPageAfter{}, everybody},
+		{"tasks list", verbTasks, taskpage.After{}, everybody},
 		{"tasks show", verbStanding, taskID{ID: "1"}, everybody},
 		{"tasks show", verbTask, taskID{"1"}, everybody},
 		{"hooks list", verbHooks, struct{}{}, everybody},
@@ -362,7 +363,7 @@ func TestLongTaskLists(t *testing.T) {
 	for i := range 3000 {
 		f.tasks = append(f.tasks, tasks.Task{ID: fmt.Sprint(2*i + 1), Description: strings.Repeat("d", 3000)})
 	}
-	f.tasks[7].Description = strings.Repeat("d", 3*pageBytes) // alone over a page, below what the bus carries
+	f.tasks[7].Description = strings.Repeat("d", 3*taskpage.Bytes) // alone over a page, below what the bus carries
 	all, err := f.dial(byStray).Tasks(t.Context())
 	if err != nil || !reflect.DeepEqual(all, f.tasks) {
 		t.Errorf("%d of %d tasks came, %v", len(all), len(f.tasks), err)
@@ -372,9 +373,6 @@ func TestLongTaskLists(t *testing.T) {
 	f.mu.Unlock()
 	if all, err := f.dial(byOperator).Tasks(t.Context()); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("no tasks: %v, %v", all, err)
-	}
-	if _, err := placeAfter([]tasks.Outline{}, nil, "x"); !errors.Is(err, tasks.ErrInvalid) {
-		t.Errorf("a page after no number: %v", err)
 	}
 }
 

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -79,7 +77,9 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 	if _, columns := page["columns"]; err != nil || columns || len(list) != 6 {
 		t.Fatalf("an older client gets %v, %v", page, err)
 	}
-	sixth := map[string]any{"id": "6", "subject": "Do it 5", "status": "pending", "owner": "api", "blockedBy": []any{"5"}}
+	sixth := map[string]any{
+		"id": "6", "subject": "Do it 5", "status": "pending", "owner": "api", "blockedBy": []any{"5"},
+	}
 	if !reflect.DeepEqual(list[1], sixth) {
 		t.Errorf("an older client gets %v", list[1])
 	}
@@ -89,9 +89,10 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	err = handle(b, verbTasks, func(_ context.Context, _ Caller, r struct{ After string }) (map[string]any, error) {
-		if r.After != "" {
-			return map[string]any{"tasks": f.tasks[7:], "more": false}, nil // whole tasks, as before there were outlines
+	err = handle(b, verbTasks, func(_ context.Context, _ Caller, r taskpage.After) (map[string]any, error) {
+		if r.ID != "" {
+			// Whole tasks, as before there were outlines.
+			return map[string]any{"tasks": f.tasks[7:], "more": false}, nil
 		}
 		return map[string]any{"tasks": want[:7], "more": true}, nil
 	})
@@ -106,52 +107,6 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(have, want) {
 		t.Errorf("of an older team come %v, %v", have, err)
 	}
-}
-
-// TestColumns: what is put into columns comes out of them as it was, and columns that do
-// not fit together are an error.
-func TestColumns(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOf(rapid.StringMatching(`[1-9][0-9]{0,3}`))
-		want := rapid.SliceOf(rapid.Custom(func(t *rapid.T) tasks.Outline {
-			one := tasks.Outline{
-				ID: rapid.StringMatching(`[1-9][0-9]{0,3}`).Draw(t, "id"), Subject: rapid.String().Draw(t, "subject"),
-				Status: rapid.SampledFrom([]tasks.Status{tasks.Pending, tasks.Completed}).Draw(t, "status"),
-				Owner:  rapid.SampledFrom([]string{"", "api", "pending"}).Draw(t, "owner"),
-			}
-			if by := words.Draw(t, "blockers"); len(by) > 0 {
-				one.BlockedBy = by
-			}
-			return one
-		})).Draw(t, "tasks")
-		c := columnsOf(want)
-		if have, err := c.rows(); err != nil || len(have) != len(want) || len(want) > 0 && !reflect.DeepEqual(have, want) {
-			t.Fatalf("%+v became %+v, %v", want, have, err)
-		}
-		if len(want) == 0 {
-			return
-		}
-		odd := *c
-		place := rapid.IntRange(0, len(want)-1).Draw(t, "place")
-		switch rapid.IntRange(0, 4).Draw(t, "fault") {
-		case 0:
-			odd.Subjects = odd.Subjects[1:]
-		case 1:
-			odd.Status = slices.Clone(odd.Status)
-			odd.Status[place] = len(odd.Words)
-		case 2:
-			odd.Owner = slices.Clone(odd.Owner)
-			odd.Owner[place] = -1
-		case 3:
-			odd.Blockers = slices.Clone(odd.Blockers)
-			odd.Blockers[place]++
-		case 4:
-			odd.BlockedBy = append(slices.Clone(odd.BlockedBy), "1")
-		}
-		if have, err := odd.rows(); err == nil {
-			t.Fatalf("%+v is read as %+v", odd, have)
-		}
-	})
 }
 
 // BenchmarkOutline asks a team for the outlines of 8,000 tasks, over its socket.

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"fmt"
 	"slices"
 )
 
@@ -32,16 +31,7 @@ func Outlines(list []Task) []Outline {
 // Outline gives the outlines of all tasks in the order of their ids. It is List for who
 // needs no more of a task, and reads no text that lies in a file of its own.
 func (s *Store) Outline(ctx context.Context) ([]Outline, error) {
-	var list []Outline
-	err := s.view(ctx, func(r reader) error {
-		var err error
-		list, err = r.outlines()
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the outlines of all tasks: %w", err)
-	}
-	return list, nil
+	return readList(ctx, s, "the outlines of all tasks", reader.outlines)
 }
 
 // outlines reads all outlines. The ids of all blockers stand in one array, because an array

@@ -22,19 +22,19 @@ func (s *Store) Task(ctx context.Context, id string) (Task, error) {
 
 // List gives all tasks in the order of their ids.
 func (s *Store) List(ctx context.Context) ([]Task, error) {
-	return s.list(ctx, "all tasks", reader.allTasks)
+	return readList(ctx, s, "all tasks", reader.allTasks)
 }
 
 // Proposed gives the tasks that wait for Confirm or Discard, in the order of
 // their ids: after a crash, those whose hooks were cut off.
 func (s *Store) Proposed(ctx context.Context) ([]Task, error) {
-	return s.list(ctx, "proposed tasks", reader.proposed)
+	return readList(ctx, s, "proposed tasks", reader.proposed)
 }
 
 // Ready gives the tasks that anybody may claim, in the order of their ids:
 // pending, without owner, with all blockers completed.
 func (s *Store) Ready(ctx context.Context) ([]Task, error) {
-	return s.list(ctx, "ready tasks", func(r reader) ([]Task, error) {
+	return readList(ctx, s, "ready tasks", func(r reader) ([]Task, error) {
 		return r.tasks(suffixes(r.bucket(bucketReady), nil, 0))
 	})
 }
@@ -42,7 +42,7 @@ func (s *Store) Ready(ctx context.Context) ([]Task, error) {
 // Owned gives the open tasks (pending or in progress) that a member owns, in
 // the order of their ids.
 func (s *Store) Owned(ctx context.Context, member string) ([]Task, error) {
-	return s.list(ctx, "tasks of "+clip(member), func(r reader) ([]Task, error) {
+	return readList(ctx, s, "tasks of "+clip(member), func(r reader) ([]Task, error) {
 		return r.tasks(suffixes(r.bucket(bucketOwner), nameKey(member), 0))
 	})
 }
@@ -50,7 +50,7 @@ func (s *Store) Owned(ctx context.Context, member string) ([]Task, error) {
 // InProgress gives the tasks that a member has in progress, in the order of
 // their ids.
 func (s *Store) InProgress(ctx context.Context, member string) ([]Task, error) {
-	return s.list(ctx, "tasks in progress of "+clip(member), func(r reader) ([]Task, error) {
+	return readList(ctx, s, "tasks in progress of "+clip(member), func(r reader) ([]Task, error) {
 		return r.tasks(suffixes(r.bucket(bucketProgress), nameKey(member), 0))
 	})
 }
@@ -83,9 +83,9 @@ func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 	return snap, nil
 }
 
-// list runs one of the reads above.
-func (s *Store) list(ctx context.Context, what string, read func(reader) ([]Task, error)) ([]Task, error) {
-	var list []Task
+// readList runs one of the reads of lists.
+func readList[T any](ctx context.Context, s *Store, what string, read func(reader) ([]T, error)) ([]T, error) {
+	var list []T
 	err := s.view(ctx, func(r reader) error {
 		var err error
 		list, err = read(r)

@@ -262,17 +262,12 @@ func (s *Store) view(ctx context.Context, fn func(reader) error) error {
 		if err = ctx.Err(); err != nil {
 			return err
 		}
-		err = s.viewOnce(ctx, fn)
+		err = s.read(func(tx *bolt.Tx) error {
+			return fn(reader{tx: tx, files: s.blobs, decoded: s.decoded, stop: ctx.Err})
+		})
 		if !errors.Is(err, errBlobGone) {
 			return err
 		}
 	}
 	return err
-}
-
-// viewOnce is one attempt of view.
-func (s *Store) viewOnce(ctx context.Context, fn func(reader) error) error {
-	return s.read(func(tx *bolt.Tx) error {
-		return fn(reader{tx: tx, files: s.blobs, decoded: s.decoded, stop: ctx.Err})
-	})
 }

@@ -21,9 +21,10 @@ var mayImport = map[string][]string{
 	// What becomes of finished work: it knows the store and git, and neither crew nor spec.
 	"orchestrator/merging": {"hooks", "tasks", "orchestrator/worktree"},
 	// What was really written in a folder, and by whom: it knows files and git, and neither members nor spec.
-	"orchestrator/written": {"orchestrator/worktree"},
+	"orchestrator/written":  {"orchestrator/worktree"},
+	"orchestrator/taskpage": {"tasks"},
 	"orchestrator": {"hooks", "tasks", "bus", "configs", "teammate", "teammate/*", "orchestrator/worktree", "orchestrator/merging",
-		"orchestrator/written"},
+		"orchestrator/written", "orchestrator/taskpage"},
 	"cmd/covey": {"orchestrator", "configs", "tasks", "hooks"},
 }
 

@@ -64,14 +64,16 @@ func (c *cli) tasksListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.out.json(taskViews(slices.DeleteFunc(all, func(t tasks.Task) bool { return left(t.Status, t.Owner) })))
+				list := slices.DeleteFunc(all, func(t tasks.Task) bool { return left(t.Status, t.Owner) })
+				return c.out.json(taskViews(list))
 			}
 			all, err := readOutline(cmd.Context(), place)
 			if err != nil {
 				return err
 			}
-			list := slices.DeleteFunc(slices.Clone(all), func(t tasks.Outline) bool { return left(t.Status, t.Owner) })
-			c.printTasks(list, all)
+			c.printTasks(slices.DeleteFunc(slices.Clone(all), func(t tasks.Outline) bool {
+				return left(t.Status, t.Owner)
+			}), all)
 			return nil
 		},
 	}

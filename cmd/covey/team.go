@@ -52,7 +52,8 @@ func readOutline(ctx context.Context, place orchestrator.Place) ([]tasks.Outline
 
 // readList asks a running team by ask, and looks into the store of one that does not run.
 func readList[T any](ctx context.Context, place orchestrator.Place,
-	ask func(*orchestrator.Client, context.Context) ([]T, error), look func(*tasks.Store, context.Context) ([]T, error),
+	ask func(*orchestrator.Client, context.Context) ([]T, error),
+	look func(*tasks.Store, context.Context) ([]T, error),
 ) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
