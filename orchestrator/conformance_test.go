@@ -273,25 +273,29 @@ func sortRuns(list []string, words string) {
 	}
 }
 
-// wanted are the hooks of the recording.
+// wanted are the hooks of the recording, and the Notification of its end that a team that
+// works fires besides (DESIGN 10.4).
 func (c recordedTeam) wanted() []string {
 	var all []string
+	cwd := any("<CWD>")
 	for _, f := range c.Fired {
 		all = append(all, describe(f.Handler, f.Input, f.Input, "<CWD>"))
+		cwd = f.Input["cwd"]
+	}
+	if c.Flag != "init-only" && bytes.Contains(c.Hooks, []byte("REC all.Notification ")) {
+		done := map[string]any{"hook_event_name": "Notification", "cwd": cwd,
+			"message": "crew has completed its work", "notification_type": "agent_completed"}
+		all = append(all, describe("all.Notification", done, done, "<CWD>"))
 	}
 	return all
 }
 
 // shown are the hooks that ran, each with the fields that the next one of its name has
-// in the recording. Notifications are left out: the host's own are not recorded (DESIGN
-// 10.4).
+// in the recording.
 func (c recordedTeam) shown(fired []firing, dir string) []string {
 	var all []string
 	seen := map[string]int{}
 	for _, f := range fired {
-		if f.input["hook_event_name"] == "Notification" {
-			continue
-		}
 		fields, n := f.input, 0
 		for _, w := range c.Fired {
 			if w.Handler != f.handler {
