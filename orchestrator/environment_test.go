@@ -134,7 +134,7 @@ func TestPromptsNameWhatIsMeant(t *testing.T) {
 	all := []tasks.Task{one, two}
 	wants := map[string][]string{
 		byTools.assignmentText(assignment("m", "1"), all):                                         {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
-		byTools.assignmentText(assignment("m", "2"), all):                                         {"You own task #2: do 2", "It waits for #1; you will be told"},
+		byTools.assignmentText(assignment("m", "2"), all):                                         {"You own task #2: do 2", "It waits for task 1; you will be told"},
 		byTools.assignmentText(tasks.Message{Text: "as it was", Kind: tasks.TaskAssignment}, all): {"as it was"},
 		byTools.claimText(one): {"claimed task #1: do 1\nin full", "set it to completed"},
 		byTools.nudgeText(all): {"- #1 do 1 (pending)\n- #2 do 2 (in_progress)\n", "give them back"},

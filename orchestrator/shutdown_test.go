@@ -24,7 +24,7 @@ func parting(dev string) map[string]string {
 		"lead.yaml": `steps:
   - when: end dev
     call: [{tool: SendMessage, input: {to: dev, message: {type: shutdown_request, reason: "no more work"}}}]
-  - when: open again
+  - when: Open again
     call: [{tool: TaskUpdate, input: {taskId: "1", status: deleted}}]
   - {say: well, times: -1}
 `,

@@ -3,6 +3,7 @@ package acp
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -28,6 +29,14 @@ func TestMain(m *testing.M) {
 	default:
 		(&fake{}).main(script)
 		os.Exit(0)
+	}
+	flag.Parse()
+	// The tests wait more than they work, so more of them run at once than there are cores.
+	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
+		if err := p.Value.Set("8"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
