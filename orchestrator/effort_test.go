@@ -88,6 +88,10 @@ func TestRunMustShowSomething(t *testing.T) {
 			lead:   `{call: [{tool: team_report, input: {answered: true, report: It is 42.}}]}, {say: ""}`,
 			reason: "all work is done", answer: "It is 42.",
 		},
+		"an answer and last words": {
+			lead:   `{call: [{tool: team_report, input: {answered: true, report: It is 42.}}]}, {say: "I have answered."}`,
+			reason: "all work is done", answer: "It is 42.",
+		},
 		"an empty answer": {
 			lead: `{call: [{tool: team_report, input: {answered: true, report: " "}}]}, {say: "Hm."}`,
 			code: CodeUnfinished, reason: fruitless, answer: "Hm.",

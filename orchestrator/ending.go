@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,12 +130,12 @@ func (o *Orchestrator) ending(ctx context.Context, c *crew, rest restOf, before 
 			return e, err
 		}
 	}
-	if e.Answer == "" {
-		var err error
-		if e.Answer, err = answeredText(context.WithoutCancel(ctx), c.store); err != nil {
-			return e, err
-		}
+	// What the lead has reported as the answer is more than its last words.
+	said, err := answeredText(context.WithoutCancel(ctx), c.store)
+	if err != nil {
+		return e, err
 	}
+	e.Answer = cmp.Or(said, e.Answer)
 	// Only a team that is done leaves a record, for the next run goes by it: all
 	// others are taken up where they stopped. The context may be the reason for the
 	// end, so it must not keep this from being written.

@@ -40,7 +40,7 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 			}
 			t.Open = t.Open || open
 			t.Values = append(t.Values, values...)
-			why = append(why, lackWords(a, event, values))
+			why = append(why, lackWords(a, values))
 		}
 		if agentHooks && aboutTools(event) {
 			for _, tool := range verifierTools() {
@@ -152,17 +152,15 @@ func namesOf(tools []teammate.Tool) []string {
 	return names
 }
 
-// lackWords says for people why no other values of an event come from an agent.
-func lackWords(a configs.Agent, event hooks.Event, values []string) string {
+// lackWords says for people why no other values come from an agent.
+func lackWords(a configs.Agent, values []string) string {
 	switch {
 	case !isOwn(a) && len(values) > 0:
 		return agentTitle(a) + " is run once a prompt, and hooks are asked about its team tools alone"
 	case !isOwn(a):
 		return "the program " + agentTitle(a) + " never fires it"
-	case event == hooks.SubagentStart, event == hooks.SubagentStop:
-		return "without the tool Agent"
-	case event == hooks.CwdChanged:
-		return "without the tool Bash"
+	case len(values) == 0:
+		return "without the tool for it"
 	}
 	return "no such tool"
 }

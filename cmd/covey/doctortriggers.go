@@ -38,18 +38,14 @@ func (x *hookExam) untriggered(h *hooks.Configured, info hooks.EventInfo) flaw {
 		all = append(all, t)
 	}
 	values := func(t orchestrator.Trigger) bool { return slices.ContainsFunc(t.Values, fits) }
-	some := func(t orchestrator.Trigger) bool { return len(t.Values) > 0 }
 	switch {
 	case len(all) == 0:
 		return flaw{}
 	case slices.ContainsFunc(all, values):
 		return flaw{fmt.Sprintf("its if %q never holds: %s", h.Handler.If, lacks(all)),
 			"give a member the tool, or correct the if", true}
-	case !slices.ContainsFunc(all, some):
+	case !slices.ContainsFunc(all, func(t orchestrator.Trigger) bool { return len(t.Values) > 0 }):
 		return flaw{"nothing fires it in this team: " + lacks(all), "delete it, or leave it if another host reads it", true}
-	case strings.Contains(h.Matcher, "mcp__"):
-		return flaw{fmt.Sprintf("the matcher %q never fits: %s", h.Matcher, lacks(all)),
-			"builtin agents have no MCP servers: correct the matcher, or delete the hook", true}
 	}
 	return flaw{fmt.Sprintf("the matcher %q never fits: %s", h.Matcher, lacks(all)),
 		"give a member the tool, correct the matcher, or delete the hook", true}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 )
 
@@ -48,6 +49,11 @@ func fakeagent() {
 			}
 		case "session/prompt":
 			for _, part := range m.Params.Prompt {
+				if strings.Contains(part.Text, "what is six times seven") {
+					answer := exec.Command("mcpcall", "team_report", `{"answered":true,"report":"It is 42."}`)
+					answer.Stderr = os.Stderr
+					_ = answer.Run()
+				}
 				if strings.Contains(part.Text, "write a file") {
 					_ = os.WriteFile("hello.txt", []byte(name+"\n"), 0o600)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,14 @@ it from standard input.`,
 	}
 }
 
+// insteadOf says what the operator does, who has no team tools.
+func insteadOf(tool string) string {
+	if tool == orchestrator.PlanToolName {
+		return "only an agent of the team submits a plan; covey inbox shows those that wait for your answer"
+	}
+	return "only an agent of the team answers its goal; covey send MEMBER TEXT tells a member, covey down ends the team"
+}
+
 // callTool calls a team tool in the name of the member below which this process runs.
 func (c *cli) callTool(ctx context.Context, tool string, in map[string]any) error {
 	client, err := c.connect(ctx)
@@ -43,6 +52,9 @@ func (c *cli) callTool(ctx context.Context, tool string, in map[string]any) erro
 		return err
 	}
 	a, err := client.CallTool(ctx, orchestrator.TeamCall{Tool: tool, Input: input})
+	if errors.Is(err, orchestrator.ErrDenied) && notFromInside(tool) == nil {
+		return fmt.Errorf("%w: %s", orchestrator.ErrDenied, insteadOf(tool))
+	}
 	if err != nil {
 		return err
 	}
