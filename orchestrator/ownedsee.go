@@ -24,9 +24,17 @@ type announced struct {
 // see takes in what a member does: when it could write, and which files it said it would.
 // The member's goroutine calls it, and its helpers' do, before anything follows.
 func (w *sharedWrites) see(ctx context.Context, s *seat, e teammate.Event) {
-	if w == nil || ownCopy(s) {
+	if w == nil {
 		return
 	}
+	if !ownCopy(s) {
+		w.seeShared(ctx, s, e)
+	}
+	w.changes.see(ctx, s, e)
+}
+
+// seeShared is see for a member that shares its folder.
+func (w *sharedWrites) seeShared(ctx context.Context, s *seat, e teammate.Event) {
 	l, who, now := w.ledger(s), s.member.Name, time.Now()
 	switch d := e.Data.(type) {
 	case teammate.TurnStarted:

@@ -40,6 +40,8 @@ type sharedWrites struct {
 	calls   map[string]announced       // by member and call
 	lingers map[string][]string        // calls that have left something running, by member
 	said    map[string]bool            // warnings that people have had
+
+	changes *changedFiles
 }
 
 // mark is what is known of the writing of one member.
@@ -65,6 +67,7 @@ func newSharedWrites(o *Orchestrator, c *crew, past *pastWrites) *sharedWrites {
 		ledgers: map[string]*written.Ledger{}, marks: map[string]*mark{}, calls: map[string]announced{},
 		lingers: map[string][]string{}, said: map[string]bool{},
 	}
+	w.changes = newChangedFiles(w, c)
 	if c.asks != nil {
 		c.asks.closed[tasks.AskAttention] = w.acquit
 	}
@@ -124,11 +127,20 @@ func (w *sharedWrites) ground(ctx context.Context, s *seat) (*written.Ground, er
 	if g, ok := w.grounds[s.dir]; ok {
 		return g, nil
 	}
+	g, err := w.newGround(ctx, s, filepath.Join(w.scratch, fmt.Sprintf("shared%d.index", len(w.grounds))))
+	if err == nil {
+		w.grounds[s.dir] = g
+	}
+	return g, err
+}
+
+// newGround looks at a member's folder as it is now. index is a file of the ground's own.
+func (w *sharedWrites) newGround(ctx context.Context, s *seat, index string) (*written.Ground, error) {
 	dir, err := filepath.EvalSymlinks(s.dir)
 	if err != nil {
 		return nil, fmt.Errorf("look at what was written: %w", err)
 	}
-	g := &written.Ground{Dir: dir, Index: filepath.Join(w.scratch, fmt.Sprintf("shared%d.index", len(w.grounds)))}
+	g := &written.Ground{Dir: dir, Index: index}
 	if home, err := filepath.EvalSymlinks(w.home); err == nil { // it may lie in a workspace such as a home folder
 		if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
 			g.Except = filepath.ToSlash(rel)
@@ -147,7 +159,6 @@ func (w *sharedWrites) ground(ctx context.Context, s *seat) (*written.Ground, er
 			return nil, err
 		}
 	}
-	w.grounds[s.dir] = g
 	return g, nil
 }
 
@@ -174,17 +185,22 @@ func (w *sharedWrites) file(s *seat) string {
 
 // save keeps a mark; its lock is held.
 func (w *sharedWrites) save(s *seat, m *mark) error {
-	data, err := json.Marshal(m)
-	if err == nil {
-		err = os.WriteFile(w.file(s)+".new", data, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(w.file(s)+".new", w.file(s))
-	}
-	if err != nil {
+	if err := saveMark(w.file(s), m); err != nil {
 		return fmt.Errorf("keep what %s has written: %w", s.member.Name, err)
 	}
 	return nil
+}
+
+// saveMark writes a file whole or not at all.
+func saveMark(file string, m any) error {
+	data, err := json.Marshal(m)
+	if err == nil {
+		err = os.WriteFile(file+".new", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	return err
 }
 
 // begin takes down how things stand when a turn begins. Of one that goes on after a crash
@@ -227,28 +243,8 @@ func (w *sharedWrites) renew(ctx context.Context, s *seat, m *mark, known bool) 
 			return err
 		}
 	}
-	w.ledger(s).Forget(w.oldest(m))
+	w.ledger(s).Keep(s.member.Name, m.From.Time)
 	return w.save(s, m)
-}
-
-// oldest is the moment before which no mark asks who could write.
-func (w *sharedWrites) oldest(mine *mark) time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	at := mine.From.Time
-	for _, m := range w.marks {
-		if m == mine || !m.mu.TryLock() { // who is just being looked at keeps what there is
-			if m != mine {
-				return time.Time{}
-			}
-			continue
-		}
-		if m.From.Time.Before(at) {
-			at = m.From.Time
-		}
-		m.mu.Unlock()
-	}
-	return at
 }
 
 // collect takes in what was written since the mark was last looked at, whose lock is held.
@@ -278,6 +274,19 @@ func (w *sharedWrites) collect(ctx context.Context, s *seat, m *mark) error {
 	return w.save(s, m)
 }
 
+// beside are the members that work in a member's folder, itself among them, by name. The
+// ledger knows of their earlier runs then.
+func (w *sharedWrites) beside(s *seat) map[string]*seat {
+	beside := map[string]*seat{}
+	for _, other := range w.c.seats() {
+		if other.dir == s.dir {
+			beside[other.member.Name] = other
+			w.ledger(s).Add(w.past.of(other))
+		}
+	}
+	return beside
+}
+
 // change is one path that was written to.
 type change struct {
 	path     string
@@ -289,13 +298,7 @@ type change struct {
 // judge charges a member with a change, if it is nobody else's. What cannot be told apart
 // is told to people, and held against nobody.
 func (w *sharedWrites) judge(s *seat, m *mark, ch change) {
-	beside := map[string]*seat{}
-	for _, other := range w.c.seats() {
-		if other.dir == s.dir {
-			beside[other.member.Name] = other
-			w.ledger(s).Add(w.past.of(other))
-		}
-	}
+	beside := w.beside(s)
 	r := w.ledger(s).Judge(written.Question{
 		Path: ch.path, Print: ch.print, At: ch.at, Me: s.member.Name,
 		May: func(who string) bool { o, ok := beside[who]; return ok && w.mayWrite(o, ch.path) },

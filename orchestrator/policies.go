@@ -14,10 +14,10 @@ import (
 // what the member should do instead.
 func (c *crew) policies() map[string]hooks.Policy {
 	return map[string]hooks.Policy{
-		"no-open-tasks":  c.noOpenTasks,
-		"work-committed": c.workCommitted,
-		"report-sent":    c.reportSent,
-		ownedFiles:       c.ownFiles,
+		"no-open-tasks": c.noOpenTasks,
+		workCommitted:   c.workCommitted,
+		"report-sent":   c.reportSent,
+		ownedFiles:      c.ownFiles,
 	}
 }
 
@@ -86,28 +86,6 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 		}
 	}
 	return agree()
-}
-
-// workCommitted refuses while git sees changes in the repository that the member
-// is in.
-func (c *crew) workCommitted(ctx context.Context, in hooks.Input) hooks.Result {
-	repo, err := c.git().Open(ctx, in.Cwd)
-	if err != nil {
-		return broken(err)
-	}
-	dirty, err := repo.Dirty(ctx)
-	if err != nil {
-		return broken(err)
-	}
-	if len(dirty) == 0 {
-		return agree()
-	}
-	const shown = 50 // a model has no use for more
-	text := strings.Join(dirty[:min(len(dirty), shown)], "\n")
-	if more := len(dirty) - shown; more > 0 {
-		text += fmt.Sprintf("\n… and %d more", more)
-	}
-	return refuse("There are changes that are not committed:\n%s\nCommit what belongs to your task, or take it back.", text)
 }
 
 // reportSent refuses while the member has completed a task since it last wrote

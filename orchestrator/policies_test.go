@@ -14,24 +14,48 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// repo is a git repository for tests.
+// repo is a git repository for tests, in which dev works alone.
 type repo struct {
 	t   *testing.T
 	dir string
+	c   *crew
 }
 
 func newRepo(t *testing.T) repo {
 	t.Helper()
 	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	r := repo{t, t.TempDir()}
+	r := repo{t: t, dir: t.TempDir()}
 	r.git("init", "-q")
 	r.git("config", "user.email", "dev@example.invalid")
 	r.git("config", "user.name", "dev")
 	r.write("a.txt", "one\n")
 	r.git("add", ".")
 	r.git("commit", "-q", "-m", "first")
+	return r.begin(1)
+}
+
+// begin begins a turn of dev's in another run of its team.
+func (r repo) begin(turn int) repo {
+	r.t.Helper()
+	place := Place{Dir: r.dir + ".state"}
+	if err := os.MkdirAll(place.Scratch(), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	r.c = &crew{}
+	o := (&Orchestrator{place: place}).designed(design{team: &configs.Team{Workspace: r.dir}})
+	r.c.writes = newSharedWrites(o, r.c, nil)
+	r.c.writes.changes.asked = func() bool { return true }
+	s := &seat{member: &configs.Member{Name: "dev"}, crew: r.c, dir: r.dir, tree: &ownTree{Branch: "b"}}
+	r.c.sit(s)
+	r.see(turn, teammate.TurnStarted{})
 	return r
+}
+
+// see tells of something in a turn of dev's.
+func (r repo) see(turn int, d teammate.EventData) {
+	s, _ := r.c.seat("dev")
+	r.c.writes.changes.see(r.t.Context(), s, teammate.Event{Turn: turn, Data: d})
 }
 
 func (r repo) git(args ...string) {
@@ -52,7 +76,8 @@ func (r repo) write(name, text string) {
 
 // ask asks the policy about the repository.
 func (r repo) ask() hooks.Result {
-	return (&crew{}).workCommitted(r.t.Context(), hooks.Input{Common: hooks.Common{Cwd: r.dir}, Payload: hooks.StopInput{}})
+	in := hooks.Input{Common: hooks.Common{Cwd: r.dir}, Payload: hooks.StopInput{TeammateName: "dev"}}
+	return r.c.workCommitted(r.t.Context(), in)
 }
 
 func TestWorkCommitted(t *testing.T) {
@@ -85,7 +110,7 @@ func TestWorkCommitted(t *testing.T) {
 
 func TestWorkCommittedOutsideOfARepository(t *testing.T) {
 	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
-	r := repo{t, t.TempDir()}
+	r := repo{t: t, dir: t.TempDir()}.begin(1)
 	if got := r.ask(); got.Outcome != hooks.NonBlockingError || !strings.Contains(got.Warning, "not a git repository") {
 		t.Errorf("no repository: %+v", got)
 	}

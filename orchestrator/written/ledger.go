@@ -18,7 +18,8 @@ const Hooks = ""
 type Ledger struct {
 	mu    sync.Mutex
 	spans []span
-	deeds map[string]deed // by path
+	deeds map[string]deed      // by path
+	kept  map[string]time.Time // by key; see Keep
 }
 
 // Span is a time in which somebody could write, and that is over.
@@ -102,11 +103,28 @@ func (l *Ledger) Drop(path string) {
 	delete(l.deeds, path)
 }
 
-// Forget lets go of what was over before a moment that nobody will ask about.
-func (l *Ledger) Forget(before time.Time) {
+// Keep notes that somebody will ask about changes since a moment, and no earlier ones. What
+// was over before all such moments is forgotten. Each key stands for one asker.
+func (l *Ledger) Keep(key string, since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return !s.to.IsZero() && s.to.Before(before) })
+	if l.kept == nil {
+		l.kept = map[string]time.Time{}
+	}
+	l.kept[key] = since
+	for _, at := range l.kept {
+		if at.Before(since) {
+			since = at
+		}
+	}
+	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return !s.to.IsZero() && s.to.Before(since) })
+}
+
+// Release notes that an asker of Keep will not ask.
+func (l *Ledger) Release(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.kept, key)
 }
 
 // Question is whose doing a change was.
@@ -132,10 +150,10 @@ type Ruling struct {
 func (l *Ledger) Judge(q Question) Ruling {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if d, ok := l.deeds[q.Path]; ok && (!d.known || d.print.Same(q.Print)) {
+	if d, ok := l.said(q.Path, q.Print); ok {
 		return Ruling{Mine: d.who == q.Me && !d.leave}
 	}
-	suspects := l.suspects(q)
+	suspects := l.suspects(q.At)
 	if !slices.Contains(suspects, q.Me) {
 		return Ruling{}
 	}
@@ -150,11 +168,37 @@ func (l *Ledger) Judge(q Question) Ruling {
 	return Ruling{Suspects: suspects}
 }
 
-// suspects are those who could write at the moment of a question, by name.
-func (l *Ledger) suspects(q Question) []string {
+// Trace is what is left of a change.
+type Trace struct {
+	Print Print     // of the path as it is now
+	At    time.Time // when it was written to
+}
+
+// Only reports whether a change of a path was somebody's doing and no other member's: it
+// said it would write there and the path is as it left it, or no other one could write at
+// that moment. Hooks are nobody's excuse: they run when a member does something.
+func (l *Ledger) Only(who, path string, t Trace) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d, ok := l.said(path, t.Print); ok {
+		return d.who == who
+	}
+	suspects := slices.DeleteFunc(l.suspects(t.At), func(name string) bool { return name == Hooks })
+	return slices.Equal(suspects, []string{who})
+}
+
+// said is what somebody said it would write to a path, if the path is as it left it, or
+// that is not over.
+func (l *Ledger) said(path string, now Print) (deed, bool) {
+	d, ok := l.deeds[path]
+	return d, ok && (!d.known || d.print.Same(now))
+}
+
+// suspects are those who could write at a moment, by name.
+func (l *Ledger) suspects(at time.Time) []string {
 	var list []string
 	for _, s := range l.spans {
-		if !q.At.Before(s.from.Add(-lag)) && (s.to.IsZero() || !q.At.After(s.to)) {
+		if !at.Before(s.from.Add(-lag)) && (s.to.IsZero() || !at.After(s.to)) {
 			list = append(list, s.who)
 		}
 	}

@@ -88,7 +88,7 @@ func TestLedgerForgets(t *testing.T) {
 	l.Begin("ana", "2", at(200))
 	l.Begin(Hooks, "h", at(0))
 	l.Void(Hooks, "h")
-	l.Forget(at(150))
+	l.Keep("ana", at(150))
 	mine := func(ms int) bool {
 		return l.Judge(Question{Path: "p", At: at(ms), Me: "ana", May: func(string) bool { return false }}).Mine
 	}
@@ -101,5 +101,55 @@ func TestLedgerForgets(t *testing.T) {
 	}
 	if d := time.Duration(0); l.Judge(Question{At: at(0).Add(d), Me: "ben"}).Mine {
 		t.Error("ben was never there")
+	}
+}
+
+// TestLedgerOnly: what somebody said it would write is its doing, and what it alone could
+// write; hooks that run meanwhile excuse nobody, other members do.
+func TestLedgerOnly(t *testing.T) {
+	left, other := Print{Mode: 0o600, Sum: "a"}, Print{Mode: 0o600, Sum: "b"}
+	var l Ledger
+	for who, span := range map[string][2]int{"ana": {0, 1000}, "ben": {500, 2000}, Hooks: {100, 2500}} {
+		l.Begin(who, "1", at(span[0]))
+		l.End(who, "1", at(span[1]))
+	}
+	l.Wrote("ana", "said", left, true)
+	for name, tt := range map[string]struct {
+		path string
+		now  Print
+		at   int
+		want string // who it was
+	}{
+		"alone":               {"p", left, 50, "ana"},
+		"a hook beside":       {"p", left, 300, "ana"},
+		"a member beside":     {"p", left, 700, ""},
+		"said":                {"said", left, 700, "ana"},
+		"said and changed":    {"said", other, 1500, "ben"},
+		"a hook and no other": {"p", left, 2400, ""},
+		"nobody":              {"p", left, 9000, ""},
+	} {
+		for _, who := range []string{"ana", "ben"} {
+			if got := l.Only(who, tt.path, Trace{Print: tt.now, At: at(tt.at)}); got != (who == tt.want) {
+				t.Errorf("%s: %s: %v", name, who, got)
+			}
+		}
+	}
+}
+
+// TestLedgerKeeps: what is over is kept as long as one of several askers may ask about it.
+func TestLedgerKeeps(t *testing.T) {
+	var l Ledger
+	l.Begin("ana", "1", at(0))
+	l.End("ana", "1", at(100))
+	known := func() bool { return l.Only("ana", "p", Trace{At: at(50)}) }
+	l.Keep("early", at(0))
+	if l.Keep("late", at(200)); !known() {
+		t.Error("forgotten though one may ask")
+	}
+	if l.Release("early"); !known() {
+		t.Error("forgotten before anybody has asked for later times")
+	}
+	if l.Keep("late", at(300)); known() {
+		t.Error("kept though nobody may ask")
 	}
 }
