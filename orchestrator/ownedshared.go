@@ -185,22 +185,10 @@ func (w *sharedWrites) file(s *seat) string {
 
 // save keeps a mark; its lock is held.
 func (w *sharedWrites) save(s *seat, m *mark) error {
-	if err := saveMark(w.file(s), m); err != nil {
+	if err := written.Save(w.file(s), m); err != nil {
 		return fmt.Errorf("keep what %s has written: %w", s.member.Name, err)
 	}
 	return nil
-}
-
-// saveMark writes a file whole or not at all.
-func saveMark(file string, m any) error {
-	data, err := json.Marshal(m)
-	if err == nil {
-		err = os.WriteFile(file+".new", data, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(file+".new", file)
-	}
-	return err
 }
 
 // begin takes down how things stand when a turn begins. Of one that goes on after a crash
