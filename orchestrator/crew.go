@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -55,13 +56,13 @@ type crew struct {
 	reload    *reloader
 	trust     *trustGuard
 	around    surroundings
-	trees     *trees          // nil before anybody is hired
-	setup     Setup           // what Setup hooks are to do
-	setupOnly bool            // and nothing after it
-	mergeOnly *MergeRequest   // to be merged, and nothing else; nil: the run is one of all members
-	settings  *gateSettings   // that gates go by
-	servers   *hookServers    // of mcp_tool hooks
-	functions *hooks.Registry // the program's hooks, and those that agents register while they run
+	trees     *trees               // nil before anybody is hired
+	setup     Setup                // what Setup hooks are to do
+	setupOnly bool                 // and nothing after it
+	mergeOnly *MergeRequest        // to be merged, and nothing else; nil: the run is one of all members
+	settings  *gatesettings.Copies // that gates go by
+	servers   *hookServers         // of mcp_tool hooks
+	functions *hooks.Registry      // the program's hooks, and those that agents register while they run
 	team      string
 	goal      string // set by setGoal, read by worksFor
 	pid       int

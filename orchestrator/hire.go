@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -116,7 +117,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	// All seats stand before the runner is made: a hook's member is found by its
 	// session among them.
 	c.servers = o.newHookServers(c, o.hooks().servers)
-	settings, changed, err := newGateSettings(o.place)
+	settings, changed, err := gatesettings.Open(o.place.GateSettings())
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 			}
 			return o.team().Name, ""
 		},
-		GateEnv: c.settings.environ,
+		GateEnv: c.settings.Environ,
 		Spawned: func(pid int, h hooks.Spawn) func() {
 			owner := Owner{Kind: Hook}
 			if h.Hook.MayAct {

@@ -174,7 +174,7 @@ func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told str
 			here.Cwd = in.Cwd
 			return d.book.Sitting(ctx, here, gate)
 		},
-		GateEnv: d.c.settings.environ,
+		GateEnv: d.c.settings.Environ,
 		Spawned: func(pid int, h hooks.Spawn) func() {
 			return d.c.processes.RegisterHook(pid, Owner{Kind: Hook}, h.Input, h.Depth)
 		},

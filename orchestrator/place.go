@@ -51,6 +51,9 @@ func (p Place) Scratch() string { return filepath.Join(p.Dir, "scratch") }
 // Mail holds a folder per member, with messages that were too long to show.
 func (p Place) Mail() string { return filepath.Join(p.Dir, "mail") }
 
+// GateSettings holds copies of settings of the operator's that gates go by.
+func (p Place) GateSettings() string { return filepath.Join(p.Dir, "gate-settings") }
+
 // Transcript is the file of one session of a member.
 func (p Place) Transcript(member, session string) string {
 	return filepath.Join(p.Transcripts(), member, session+".jsonl")

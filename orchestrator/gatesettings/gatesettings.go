@@ -1,4 +1,9 @@
-package orchestrator
+// Package gatesettings keeps copies of settings of tools that lie in the operator's home,
+// where a member can change them for itself: `go env -w GOFLAGS=-run=none` would turn a red
+// gate green. Gates read the copies.
+//
+// It knows nothing of gates: a caller hands them Environ.
+package gatesettings
 
 import (
 	"bytes"
@@ -10,20 +15,15 @@ import (
 	"slices"
 )
 
-// GateSettings holds copies of settings of the operator's that gates go by.
-func (p Place) GateSettings() string { return filepath.Join(p.Dir, "gate-settings") }
-
-// gateSettings are settings of tools that lie in the operator's home, where a member can
-// change them for itself: `go env -w GOFLAGS=-run=none` would turn a red gate green. Gates
-// read copies, made when the team first came up. They hold over restarts, since a change
-// in between may be a member's as well.
-type gateSettings struct {
+// Copies are those of one team, made when it first came up. They hold over restarts, since a
+// change in between may be a member's as well. A nil one has no files.
+type Copies struct {
 	dir   string
-	files []gateFile
+	files []file
 }
 
-// gateFile is one file of settings.
-type gateFile struct {
+// file is one file of settings.
+type file struct {
 	name     string // of the copy
 	variable string // names the copy to the tool
 	what     string // for people
@@ -31,11 +31,10 @@ type gateFile struct {
 	text     []byte // what counts; empty where there was no such file
 }
 
-// newGateSettings makes the copies that are not there yet, and says which of the
-// operator's files differ from theirs by now. A team without gates needs none, but may get
-// some while it runs.
-func newGateSettings(p Place) (*gateSettings, []string, error) {
-	s := &gateSettings{dir: p.GateSettings(), files: operatorsFiles()}
+// Open makes the copies in a folder that are not there yet, and says which of the
+// operator's files differ from theirs by now.
+func Open(dir string) (*Copies, []string, error) {
+	s := &Copies{dir: dir, files: operatorsFiles()}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("settings for gates: %w", err)
 	}
@@ -71,30 +70,30 @@ func readIfThere(path string) ([]byte, error) {
 }
 
 // operatorsFiles are the settings, with the places where tools look for them.
-func operatorsFiles() []gateFile {
-	var files []gateFile
+func operatorsFiles() []file {
+	var files []file
 	config, err := os.UserConfigDir()
 	home, homeErr := os.UserHomeDir()
 	if goenv := os.Getenv("GOENV"); goenv != "off" && (goenv != "" || err == nil) {
 		if goenv == "" {
 			goenv = filepath.Join(config, "go", "env")
 		}
-		files = append(files, gateFile{name: "goenv", variable: "GOENV", what: "go env -w", from: goenv})
+		files = append(files, file{name: "goenv", variable: "GOENV", what: "go env -w", from: goenv})
 	}
 	if homeErr != nil {
 		return files
 	}
-	files = append(files, gateFile{name: "npmrc", variable: "NPM_CONFIG_USERCONFIG", what: "npm", from: filepath.Join(home, ".npmrc")})
+	files = append(files, file{name: "npmrc", variable: "NPM_CONFIG_USERCONFIG", what: "npm", from: filepath.Join(home, ".npmrc")})
 	pip := []string{filepath.Join(home, ".config", "pip", "pip.conf"), filepath.Join(home, ".pip", "pip.conf")}
 	if err == nil {
 		pip = append([]string{filepath.Join(config, "pip", "pip.conf")}, pip...)
 	}
 	there := slices.IndexFunc(pip, func(path string) bool { _, err := os.Stat(path); return err == nil })
-	return append(files, gateFile{name: "pip.conf", variable: "PIP_CONFIG_FILE", what: "pip", from: pip[max(there, 0)]})
+	return append(files, file{name: "pip.conf", variable: "PIP_CONFIG_FILE", what: "pip", from: pip[max(there, 0)]})
 }
 
 // write writes the copies that are not as they should be: a member may have found them.
-func (s *gateSettings) write() error {
+func (s *Copies) write() error {
 	for _, f := range s.files {
 		path := filepath.Join(s.dir, f.name)
 		if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, f.text) {
@@ -107,9 +106,9 @@ func (s *gateSettings) write() error {
 	return nil
 }
 
-// environ are the variables by which a gate finds the copies. The error says that they
+// Environ are the variables by which a gate finds the copies. The error says that they
 // cannot be as they should: then no gate may run.
-func (s *gateSettings) environ() ([]string, error) {
+func (s *Copies) Environ() ([]string, error) {
 	if s == nil {
 		return nil, nil
 	}
