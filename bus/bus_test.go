@@ -15,7 +15,7 @@ import (
 
 func TestEmbedIsReadyQuickly(t *testing.T) {
 	best := time.Hour
-	for range 5 {
+	for first := time.Now(); best > 500*time.Millisecond && time.Since(first) < patience; {
 		begin := time.Now()
 		b, err := Embed(Options{})
 		if err != nil {
@@ -28,7 +28,7 @@ func TestEmbedIsReadyQuickly(t *testing.T) {
 	}
 	// The goal is 20 ms, which BenchmarkEmbed measures; here only what is far off fails.
 	if best > 500*time.Millisecond {
-		t.Errorf("the quickest of five starts took %v", best)
+		t.Errorf("the quickest start of a minute took %v", best)
 	}
 }
 

@@ -183,7 +183,7 @@ func TestBudgetOfTime(t *testing.T) {
 	r := newRig(t, files)
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "budget.time is used up")
-	if e.Elapsed > 10*time.Second || e.Budget[0].What != useTime {
+	if e.Elapsed > testPatience || e.Budget[0].What != useTime {
 		t.Errorf("after %v: %+v", e.Elapsed, e.Budget)
 	}
 	r.rewrite("team.yaml", "time: 1s", "time: 1h")
