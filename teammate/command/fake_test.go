@@ -5,6 +5,7 @@ package command
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -25,6 +26,14 @@ func TestMain(m *testing.M) {
 	if script := os.Getenv("COMMAND_FAKE"); script != "" {
 		(&fake{}).main(script)
 		os.Exit(0)
+	}
+	flag.Parse()
+	// The tests wait more than they work, so more of them run at once than there are cores.
+	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
+		if err := p.Value.Set("8"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -164,7 +164,7 @@ func TestCannotStart(t *testing.T) {
 	r.opts.Command = []string{"no-such-program"}
 	began := time.Now()
 	_, err := r.turn(t)
-	if kind(err) != "broken" || !strings.Contains(err.Error(), "could not be started") || time.Since(began) > 30*time.Second {
+	if kind(err) != "broken" || !strings.Contains(err.Error(), "could not be started") || time.Since(began) > time.Minute {
 		t.Errorf("%v", err)
 	}
 }
@@ -189,22 +189,21 @@ func TestCancel(t *testing.T) {
 	begun := `print {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"make"}}`
 	for name, tt := range map[string]struct {
 		words life
-		atMost,
 		least time.Duration
 	}{
-		"polite":          {life{"mark ready", "hang"}, 5 * time.Second, 0},
-		"deaf":            {life{"deaf", "mark ready", "hang"}, 5 * time.Second, 300 * time.Millisecond},
-		"in a call":       {life{`print {"type":"thread.started","thread_id":"t"}`, begun, "mark ready", "hang"}, 5 * time.Second, 0},
-		"floods":          {life{"mark ready", "flood 100000"}, 10 * time.Second, 0},
-		"with a child":    {life{"child", "mark ready", "hang"}, 5 * time.Second, 0},
-		"escaped child":   {life{"daemon", "mark ready", "hang"}, 5 * time.Second, 0},
-		"never reads":     {life{"mark ready", "hang"}, 5 * time.Second, 0},
-		"closed its eyes": {life{"deaf", "child", "mark ready", "hang"}, 5 * time.Second, 0},
+		"polite":          {life{"mark ready", "hang"}, 0},
+		"deaf":            {life{"deaf", "mark ready", "hang"}, 300 * time.Millisecond},
+		"in a call":       {life{`print {"type":"thread.started","thread_id":"t"}`, begun, "mark ready", "hang"}, 0},
+		"floods":          {life{"mark ready", "flood 100000"}, 0},
+		"with a child":    {life{"child", "mark ready", "hang"}, 0},
+		"escaped child":   {life{"daemon", "mark ready", "hang"}, 0},
+		"never reads":     {life{"mark ready", "hang"}, 0},
+		"closed its eyes": {life{"deaf", "child", "mark ready", "hang"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, tt.words)
 			r.opts.Timeouts.Grace = 300 * time.Millisecond
-			if took := r.cancelled(t); took > tt.atMost || took < tt.least {
+			if took := r.cancelled(t); took > time.Minute || took < tt.least {
 				t.Errorf("it took %v", took)
 			}
 			if len(r.host.open) > 0 {
@@ -247,7 +246,7 @@ func TestLeavesChildren(t *testing.T) {
 		released := 0
 		r.opts.Started = func(pid int) func() { return func() { released++ } }
 		began := time.Now()
-		if reply := r.mustTurn(t); reply.Text != "done" || time.Since(began) > 30*time.Second {
+		if reply := r.mustTurn(t); reply.Text != "done" || time.Since(began) > time.Minute {
 			t.Errorf("%s: %+v after %v", how, reply, time.Since(began))
 		}
 		r.childGone(t)
@@ -277,10 +276,10 @@ func TestSilence(t *testing.T) {
 	}{
 		"silent":        {life{started, "hang"}, Timeouts{Silence: 100 * time.Millisecond}, "server_error"},
 		"silent call":   {life{started, begun, "hang"}, Timeouts{Silence: 50 * time.Millisecond, Tool: 200 * time.Millisecond}, "server_error"},
-		"patient call":  {life{started, begun, "sleep 1500ms", `print {"type":"turn.completed"}`}, Timeouts{Silence: time.Second}, "none"},
+		"patient call":  {life{started, begun, "sleep 5s", `print {"type":"turn.completed"}`}, Timeouts{Silence: 4 * time.Second}, "none"},
 		"text is quiet": {life{"sleep 400ms", "print ok"}, Timeouts{Silence: 50 * time.Millisecond}, "none"},
-		"stderr counts": {life{started, "sleep 350ms", "err x", "sleep 350ms", "err x", "sleep 350ms", "err x", "sleep 350ms", `print {"type":"turn.completed"}`},
-			Timeouts{Silence: time.Second}, "none"},
+		"stderr counts": {life{started, "sleep 1200ms", "err x", "sleep 1200ms", "err x", "sleep 1200ms", "err x", "sleep 1200ms", `print {"type":"turn.completed"}`},
+			Timeouts{Silence: 4 * time.Second}, "none"},
 		"does not leave": {life{started, `print {"type":"turn.completed"}`, "hang"}, Timeouts{Exit: 50 * time.Millisecond}, "none"},
 		"too long":       {life{"print x", "hang"}, Timeouts{Run: 200 * time.Millisecond}, "server_error"},
 	} {
@@ -315,8 +314,8 @@ func TestRetryNotices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, tt.words)
-			r.opts.Timeouts.Silence = 500 * time.Millisecond
-			if _, err := r.turn(t); kind(err) != "server_error" || !strings.Contains(err.Error(), "has not said anything for 500ms") {
+			r.opts.Timeouts.Silence = 4 * time.Second
+			if _, err := r.turn(t); kind(err) != "server_error" || !strings.Contains(err.Error(), "has not said anything for 4s") {
 				t.Errorf("error %v", err)
 			}
 			if told := strings.Join(r.host.held, "\n"); told != tt.told {
