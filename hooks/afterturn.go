@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +61,7 @@ type afterTurn struct {
 // first, and one after another. An error or a panic is told, and the next is
 // called all the same. name is for people. remove is as that of Add.
 func (r *Registry) AfterTurn(name string, do AfterTurn) (remove func()) {
-	a := &afterTurn{name: orElse(name, "without a name"), do: do}
+	a := &afterTurn{name: cmp.Or(name, "without a name"), do: do}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.after = append(slices.Clone(r.after), a)
@@ -109,7 +110,8 @@ func (r *Registry) callAfter(ctx context.Context, a *afterTurn, turn Turn) (note
 	ctx, cancel := context.WithTimeout(ctx, afterTurnLimit)
 	defer cancel()
 	var n Note
-	c := r.start("callback "+a.name, func() bool { return !a.removed }, func(c *call) { n, c.err = a.do(ctx, turn) })
+	c := r.start("callback "+a.name, func() bool { return !a.removed },
+		func(c *call) { n, c.err = a.do(ctx, turn) })
 	switch {
 	case c == nil:
 		return note, false, nil

@@ -2,10 +2,11 @@ package hooks
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // answer is what a hook's stdout says (HOOKS.md section 5).
@@ -38,7 +39,7 @@ func readAnswer(event Event, stdout string, cut bool) answer {
 	if !strings.HasPrefix(text, "{") {
 		return answer{plain: text, note: hiddenAnswer(text)}
 	}
-	raw, err := objectFields([]byte(text))
+	raw, err := rawjson.Fields([]byte(text))
 	switch {
 	case err != nil && asyncFirstLine(text):
 		return answer{fields: &fields{async: true}}
@@ -47,19 +48,10 @@ func readAnswer(event Event, stdout string, cut bool) answer {
 			note: "stdout is too long to be read as a JSON answer"}
 	case err != nil:
 		return answer{plain: text, broken: !isReport(text, cut),
-			note: "stdout begins like a JSON answer but is none: " + reasonOf(err)}
+			note: "stdout begins like a JSON answer but is none: " + rawjson.Reason(err)}
 	}
 	f, flaw := checkAnswer(event, raw)
 	return answer{fields: f, flaw: flaw}
-}
-
-// reasonOf is why a text is no JSON object, without the sentence that
-// ErrNotObject begins with.
-func reasonOf(err error) string {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "it ends in the middle"
-	}
-	return strings.TrimPrefix(err.Error(), ErrNotObject.Error()+": ")
 }
 
 // hiddenAnswer notices a JSON answer that other output stands before: a shell
@@ -70,7 +62,7 @@ func hiddenAnswer(text string) string {
 		return ""
 	}
 	return fmt.Sprintf("stdout ends with a JSON object but begins with %q: it counts as plain text",
-		preview(text, 40))
+		wording.Preview(text, 40))
 }
 
 // asyncFirstLine reports whether the first line alone says {"async":true}.
@@ -88,7 +80,7 @@ func asyncFirstLine(text string) bool {
 // checkAnswer checks the object's known fields. Unknown ones are left alone, as
 // recorded hosts do; a wrong type voids the whole answer, and flaw says which
 // field it was and what was expected there.
-func checkAnswer(event Event, raw []Field) (f *fields, flaw string) {
+func checkAnswer(event Event, raw []rawjson.Field) (f *fields, flaw string) {
 	object := make(map[string]json.RawMessage, len(raw))
 	for _, field := range raw {
 		object[field.Name] = field.Value
@@ -115,7 +107,7 @@ func checkAnswer(event Event, raw []Field) (f *fields, flaw string) {
 // voids the answer, unless the answer refuses or halts by itself: what it says
 // there must not be lost by a slip elsewhere.
 func (c *checker) specific(event Event, f *fields, raw json.RawMessage) {
-	inner, err := objectFields(raw)
+	inner, err := rawjson.Fields(raw)
 	if err != nil {
 		c.wrong("hookSpecificOutput", "object", raw)
 		return

@@ -1,12 +1,16 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // ended notes why a hook in the background was ended, if it was.
@@ -49,7 +53,7 @@ func (found finding) lateText() string {
 	if text == "" {
 		text = found.answer.plain
 	}
-	return orElse(text, noStderr)
+	return cmp.Or(text, noStderr)
 }
 
 // hear takes in what a hook in the background may say on stdout: systemMessage,
@@ -63,21 +67,21 @@ func (v *verdict) hear(event Event, stdout string, byLine bool) {
 		_, stdout, _ = strings.Cut(stdout, "\n")
 	}
 	answer := fieldsOf(stdout)
-	v.summary = strings.TrimSpace(rawText(answer["rewakeSummary"]))
-	v.message = rawText(answer["systemMessage"])
+	v.summary = strings.TrimSpace(rawjson.Text(answer["rewakeSummary"]))
+	v.message = rawjson.Text(answer["systemMessage"])
 	specific := fieldsOf(string(answer["hookSpecificOutput"]))
-	if name := rawText(specific["hookEventName"]); name != "" && Event(name) != event {
-		v.warn("hookSpecificOutput is for %s, not for %s: it was left out", preview(name, 40), event)
+	if name := rawjson.Text(specific["hookEventName"]); name != "" && Event(name) != event {
+		v.warn("hookSpecificOutput is for %s, not for %s: it was left out", wording.Preview(name, 40), event)
 		return
 	}
-	if text := rawText(specific["additionalContext"]); strings.TrimSpace(text) != "" {
+	if text := rawjson.Text(specific["additionalContext"]); strings.TrimSpace(text) != "" {
 		v.contexts = []note{{additionalContext, text}}
 	}
 }
 
 // fieldsOf are the fields of a JSON object; none if text is no such thing.
 func fieldsOf(text string) map[string]json.RawMessage {
-	raw, err := objectFields([]byte(text))
+	raw, err := rawjson.Fields([]byte(text))
 	if err != nil {
 		return nil
 	}
@@ -102,7 +106,7 @@ func (e *errand) background(known *traits, name string, v *verdict) *Background 
 	if v.Outcome == Blocking {
 		b.Wakes, b.Feedback = true, known.endsTurn()
 		b.Messages = []string{e.wakeText(known, name, v)}
-		b.Summary = orElse(e.summary(v), defaultRewakeSummary)
+		b.Summary = cmp.Or(e.summary(v), defaultRewakeSummary)
 	}
 	if e.byLine {
 		return b
@@ -118,7 +122,7 @@ func (e *errand) background(known *traits, name string, v *verdict) *Background 
 
 // summary is the hook's own line about a wake: the one that it printed, else the
 // configured one; empty: it has none.
-func (e *errand) summary(v *verdict) string { return orElse(v.summary, e.RewakeSummary) }
+func (e *errand) summary(v *verdict) string { return cmp.Or(v.summary, e.RewakeSummary) }
 
 // wakeText is what the model reads of a hook that wakes it: a notification, as
 // recorded of sessions that wait for more. A headless host waits for a hook of the
@@ -129,7 +133,7 @@ func (e *errand) wakeText(known *traits, name string, v *verdict) string {
 	if known.endsTurn() && !e.interactive && e.RewakeMessage == "" && summary == "" {
 		return fmt.Sprintf("%s[%s]: %s", feedbackHeading(known.event), e.label, v.Feedback)
 	}
-	heading := orElse(e.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
-	return "<task-notification>\n<summary>" + orElse(summary, defaultRewakeSummary) +
+	heading := cmp.Or(e.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
+	return "<task-notification>\n<summary>" + cmp.Or(summary, defaultRewakeSummary) +
 		"</summary>\n</task-notification>\n" + reminder(heading+" "+v.Feedback)
 }

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // Func is a hook that is written in Go. It gets what a command finds on its
@@ -169,7 +172,7 @@ func armCallback(event Event, c Callback) (*armed, error) {
 	if err != nil {
 		return nil, fail(err.Error())
 	}
-	name := orElse(c.Name, functionName(c.Do))
+	name := cmp.Or(c.Name, functionName(c.Do))
 	a := &armed{Handler: h, source: &Source{Name: "callbacks"}, matcher: m, label: "callback " + name,
 		callback: &callback{do: c.Do}}
 	if c.If != "" {
@@ -203,7 +206,7 @@ func As[P Payload](in Input) (P, error) {
 		return p, fmt.Errorf("the event is %s, not %s", in.Payload.Event(), p.Event())
 	}
 	// Fired by hand: the fields came as JSON.
-	data, err := marshal(in.Payload)
+	data, err := rawjson.Marshal(in.Payload)
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}

@@ -20,6 +20,8 @@ import (
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // registered is a runner of one callback, beside what sources configure.
@@ -97,7 +99,7 @@ func told(out Outcome) string {
 		if len(texts) == 0 {
 			return "[]"
 		}
-		data, err := marshal(texts)
+		data, err := rawjson.Marshal(texts)
 		return fmt.Sprint(string(data), errText(err))
 	}
 	text := fmt.Sprintf("%s %s %s %s", out.Decision, list(out.Feedback), list(out.AdditionalContext), r.Outcome)
@@ -399,7 +401,7 @@ func TestAs(t *testing.T) {
 			t.Errorf("as another event: %v", err)
 		}
 	}
-	bad := Input{Payload: RawPayload{Name: Stop, Fields: []Field{{"stop_hook_active", json.RawMessage(`"x"`)}}}}
+	bad := Input{Payload: RawPayload{Name: Stop, Fields: []rawjson.Field{{Name: "stop_hook_active", Value: json.RawMessage(`"x"`)}}}}
 	if _, err := As[StopInput](bad); err == nil || !strings.Contains(err.Error(), "input of Stop: ") {
 		t.Errorf("a wrong field: %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // callback is the function behind an armed handler of type callback.
@@ -124,7 +126,7 @@ func (found finding) answered(known *traits, h *armed, a Answer) (_ finding, std
 	}
 	if a.Decision == Block && known.decision < refuses && (known.exit2 >= refuses || h.Gate) {
 		// Such an event is refused by exit code alone.
-		found.code, found.stderr, found.tail = 2, a.Reason, orElse(a.Reason, noReason)
+		found.code, found.stderr, found.tail = 2, a.Reason, cmp.Or(a.Reason, noReason)
 	}
 	if object == nil {
 		return found, "", ""
@@ -170,7 +172,7 @@ func (a Answer) wire(known *traits) ([]byte, error) {
 	if len(object) == 0 {
 		return nil, nil
 	}
-	return marshal(object)
+	return rawjson.Marshal(object)
 }
 
 // decide adds what an answer says about a tool call, where its event wants it.

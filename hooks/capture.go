@@ -124,18 +124,3 @@ func endOf(stdout, stderr *tail) string {
 	}
 	return text + "\n" + errors
 }
-
-// preview is the beginning of s on one line, at most limit bytes of it.
-func preview(s string, limit int) string {
-	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
-	if line, _, more := strings.Cut(s, "\n"); more {
-		s = line + " …"
-	}
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
-}

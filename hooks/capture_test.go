@@ -7,6 +7,9 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // TestCaptureKeepsTheBeginning: however the bytes arrive, the first ones stay
@@ -157,7 +160,7 @@ func TestPreview(t *testing.T) {
 		{"", 5, ""}, {"abc", 5, "abc"}, {"abcdef", 5, "abcde…"}, {" a\nb ", 5, "a …"}, {"aüü", 4, "aü…"}, {"\xff", 5, "\uFFFD"},
 		{"üü", 1, "…"},
 	} {
-		if got := preview(test.text, test.n); got != test.want {
+		if got := wording.Preview(test.text, test.n); got != test.want {
 			t.Errorf("%q, %d: %q, want %q", test.text, test.n, got, test.want)
 		}
 	}
@@ -169,7 +172,7 @@ func TestFirstRunes(t *testing.T) {
 		n    int
 		want string
 	}{{"", 3, ""}, {"abc", 0, ""}, {"abc", 2, "ab"}, {"üöä", 2, "üö"}, {"ab", 5, "ab"}} {
-		if got := firstRunes(test.text, test.n); got != test.want {
+		if got := wording.Runes(test.text, test.n); got != test.want {
 			t.Errorf("%q, %d: %q", test.text, test.n, got)
 		}
 	}
@@ -256,7 +259,7 @@ func TestHookDepth(t *testing.T) {
 // a refusal's reason never is: the model has to read it.
 func TestSpillReachesEveryText(t *testing.T) {
 	long := strings.Repeat("x", maxText+1)
-	quoted, err := marshal(long)
+	quoted, err := rawjson.Marshal(long)
 	if err != nil {
 		t.Fatal(err)
 	}

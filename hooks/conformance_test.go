@@ -4,6 +4,7 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -125,7 +126,7 @@ func TestConformance(t *testing.T) {
 		if ran {
 			fmt.Fprintf(&table, "%-38s %-14s %s\n", p.name, p.kind, strings.TrimSpace(verdictWord(agrees)+" "+p.note))
 		} else {
-			fmt.Fprintf(&table, "%-38s %-14s %s\n", p.name, p.kind, orElse(p.note, "replayed elsewhere"))
+			fmt.Fprintf(&table, "%-38s %-14s %s\n", p.name, p.kind, cmp.Or(p.note, "replayed elsewhere"))
 		}
 	}
 	t.Logf("\n%sengine: %d of %d agree; %s", &table, got.sum(), len(got.all), kindCounts(places(t)))

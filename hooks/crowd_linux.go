@@ -45,7 +45,8 @@ func thin(pid int, marker string, limit int) (size int, killed []int) {
 		killed = append(killed, k.pid)
 	}
 	more := family.kill()
-	return size, append(killed, slices.DeleteFunc(more, func(pid int) bool { return slices.Contains(killed, pid) })...)
+	return size, append(killed, slices.DeleteFunc(more,
+		func(pid int) bool { return slices.Contains(killed, pid) })...)
 }
 
 // room is how many processes this program may have below it as far as it can tell: the

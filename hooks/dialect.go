@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // Dialect says for which agent program a hook was written, where that is not
@@ -41,9 +43,12 @@ const otherTimeout = 30
 
 // programOf says whose words a hook uses. name is its file, event the event as it
 // is written there, and bare that no group stands around the hook.
-func programOf(name, event string, bare bool, fields []Field) Program {
+func programOf(name, event string, bare bool, fields []rawjson.Field) Program {
 	has := func(names ...string) bool {
-		return slices.ContainsFunc(fields, func(f Field) bool { return slices.Contains(names, f.Name) })
+		return slices.ContainsFunc(fields, func(f rawjson.Field) bool {
+			return slices.Contains(names,
+				f.Name)
+		})
 	}
 	slashed := "/" + strings.ReplaceAll(name, `\`, "/")
 	switch {
@@ -115,7 +120,8 @@ func (d Dialect) checkMatcher(m *matcher, text string) error {
 	if slices.ContainsFunc(ToolNames(), fits) || fits("mcp__server__tool") || foreign(m.regex.String()) {
 		return nil
 	}
-	return fmt.Errorf("the matcher %q fits no tool of %s that covey has: write the tool's whole name", text, d.Program)
+	return fmt.Errorf("the matcher %q fits no tool of %s that covey has: write the tool's whole name", text,
+		d.Program)
 }
 
 // translate marks a hook as one that was written in a dialect. The error says why
@@ -139,18 +145,21 @@ func (h *Handler) translate(d Dialect) error {
 // withoutMatcher takes the matcher out of a hook that has no group around it, where
 // its program goes by it.
 func withoutMatcher(raw json.RawMessage, p Program) json.RawMessage {
-	fields, err := objectFields(raw)
+	fields, err := rawjson.Fields(raw)
 	if err != nil || p == VSCode {
 		return raw
 	}
-	fields = slices.DeleteFunc(fields, func(f Field) bool { return f.Name == "matcher" })
-	return objectOf(fields)
+	fields = slices.DeleteFunc(fields, func(f rawjson.Field) bool { return f.Name == "matcher" })
+	return rawjson.Object(fields)
 }
 
 // namesVSCode reports whether words name a tool that VS Code alone has.
 func namesVSCode(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return !slices.Contains(ToolNames(), word) &&
-			slices.ContainsFunc(vscodeTools(), func(w toolWord) bool { return slices.Contains(w.names, word) })
+			slices.ContainsFunc(vscodeTools(), func(w toolWord) bool {
+				return slices.Contains(w.names,
+					word)
+			})
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // answer is what a hook of the dialect has written to its stdout and its exit code, in
@@ -15,7 +17,7 @@ func (d Dialect) answer(event Event, given []byte, stdout string, code int) (str
 		return stdout, code
 	}
 	text := strings.TrimSpace(stdout)
-	top, err := objectFields([]byte(text))
+	top, err := rawjson.Fields([]byte(text))
 	refused := d.copilot() && event == PermissionRequest && code == 2
 	switch {
 	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || hiddenAnswer(text) != ""):
@@ -28,8 +30,8 @@ func (d Dialect) answer(event Event, given []byte, stdout string, code int) (str
 		return stdout, code
 	}
 	t := translation{Dialect: d, event: event, given: given, refused: refused}
-	if raw := fieldOf(top, "hookSpecificOutput"); raw != nil {
-		inner, err := objectFields(raw)
+	if raw := rawjson.Get(top, "hookSpecificOutput"); raw != nil {
+		inner, err := rawjson.Fields(raw)
 		if err != nil {
 			return stdout, code
 		}
@@ -38,7 +40,7 @@ func (d Dialect) answer(event Event, given []byte, stdout string, code int) (str
 	if refused {
 		code = 0 // Claude Code says it in the answer alone
 	}
-	return string(objectOf(t.translate(top))), code
+	return string(rawjson.Object(t.translate(top))), code
 }
 
 // copilot reports whether the hook's program is Copilot.
@@ -49,111 +51,116 @@ type translation struct {
 	Dialect
 	event Event
 	given []byte
-	inner []Field // of hookSpecificOutput
+	inner []rawjson.Field // of hookSpecificOutput
 	// refused says that the exit code answers a permission request with no.
 	refused bool
 }
 
 // translate gives the answer's fields.
-func (t *translation) translate(top []Field) []Field {
-	var out, request []Field
+func (t *translation) translate(top []rawjson.Field) []rawjson.Field {
+	var out, request []rawjson.Field
 	for _, f := range top {
 		switch {
 		case f.Name == "hookSpecificOutput":
-		case f.Name == "decision" && rawText(f.Value) == "allow": // Claude Code says nothing then
+		case f.Name == "decision" && rawjson.Text(f.Value) == "allow": // Claude Code says nothing then
 		case f.Name == "permissionDecision":
 			t.inner = stricter(t.inner, f)
 		case f.Name == "modifiedArgs":
-			t.inner = put(t.inner, Field{"updatedInput", f.Value})
+			t.inner = rawjson.Put(t.inner, rawjson.Field{Name: "updatedInput", Value: f.Value})
 		case f.Name == "permissionDecisionReason", f.Name == "updatedInput", f.Name == "additionalContext":
-			if fieldOf(t.inner, f.Name) == nil {
+			if rawjson.Get(t.inner, f.Name) == nil {
 				t.inner = append(t.inner, f)
 			}
-		case t.event == PermissionRequest && slices.Contains([]string{"behavior", "message", "interrupt"}, f.Name):
+		case t.event == PermissionRequest && slices.Contains([]string{"behavior", "message", "interrupt"},
+			f.Name):
 			request = append(request, f)
 		default:
 			out = append(out, f)
 		}
 	}
 	if t.refused {
-		request = put(request, textField("behavior", "deny"))
+		request = rawjson.Put(request, rawjson.TextField("behavior", "deny"))
 	}
-	if fieldOf(request, "behavior") != nil {
-		t.inner = put(t.inner, Field{"decision", objectOf(request)})
+	if rawjson.Get(request, "behavior") != nil {
+		t.inner = rawjson.Put(t.inner, rawjson.Field{Name: "decision", Value: rawjson.Object(request)})
 	}
 	out = t.turnEnd(out)
 	t.input()
 	if len(t.inner) > 0 {
-		name := Event(rawText(fieldOf(t.inner, "hookEventName")))
+		name := Event(rawjson.Text(rawjson.Get(t.inner, "hookEventName")))
 		if name == "" || eventOf(string(name)) == t.event {
-			t.inner = put(t.inner, textField("hookEventName", string(t.event)))
+			t.inner = rawjson.Put(t.inner, rawjson.TextField("hookEventName", string(t.event)))
 		}
-		out = append(out, Field{"hookSpecificOutput", objectOf(t.inner)})
+		out = append(out, rawjson.Field{Name: "hookSpecificOutput", Value: rawjson.Object(t.inner)})
 	}
 	return out
 }
 
 // turnEnd takes what VS Code says of a turn's end inside of hookSpecificOutput to
 // where Claude Code says it.
-func (t *translation) turnEnd(out []Field) []Field {
+func (t *translation) turnEnd(out []rawjson.Field) []rawjson.Field {
 	if t.event == PermissionRequest {
 		return out
 	}
-	decision := rawText(fieldOf(t.inner, "decision"))
+	decision := rawjson.Text(rawjson.Get(t.inner, "decision"))
 	for _, name := range []string{"decision", "reason"} {
-		value := fieldOf(t.inner, name)
+		value := rawjson.Get(t.inner, name)
 		if value == nil {
 			continue
 		}
-		t.inner = slices.DeleteFunc(slices.Clone(t.inner), func(f Field) bool { return f.Name == name })
-		if decision == "block" || fieldOf(out, name) == nil && decision != "allow" {
-			out = put(out, Field{name, value})
+		t.inner = slices.DeleteFunc(slices.Clone(t.inner),
+			func(f rawjson.Field) bool { return f.Name == name })
+		if decision == "block" || rawjson.Get(out, name) == nil && decision != "allow" {
+			out = rawjson.Put(out, rawjson.Field{Name: name, Value: value})
 		}
 	}
 	return out
 }
 
 // stricter sets a permission unless what is there is stricter.
-func stricter(inner []Field, f Field) []Field {
+func stricter(inner []rawjson.Field, f rawjson.Field) []rawjson.Field {
 	order := []string{"", "allow", "ask", "deny"}
-	had, has := rawText(fieldOf(inner, f.Name)), rawText(f.Value)
-	if fieldOf(inner, f.Name) != nil && slices.Index(order, had) > slices.Index(order, has) && slices.Contains(order, has) {
+	had, has := rawjson.Text(rawjson.Get(inner, f.Name)), rawjson.Text(f.Value)
+	if rawjson.Get(inner, f.Name) != nil && slices.Index(order, had) > slices.Index(order, has) &&
+		slices.Contains(order, has) {
 		return inner
 	}
-	return put(inner, f)
+	return rawjson.Put(inner, f)
 }
 
 // input translates the input that the hook wants instead. One that cannot be had is a
 // no: the call must not be made as if the hook had agreed.
 func (t *translation) input() {
 	target := &t.inner
-	var request []Field
+	var request []rawjson.Field
 	if t.event == PermissionRequest {
-		request, _ = objectFields(fieldOf(t.inner, "decision")) // of what is no object nothing is taken
+		request, _ = rawjson.Fields(rawjson.Get(t.inner, "decision")) // of what is no object nothing is taken
 		target = &request
 	}
-	wanted := fieldOf(*target, "updatedInput")
+	wanted := rawjson.Get(*target, "updatedInput")
 	if wanted == nil {
 		return
 	}
-	given, _ := objectFields(t.given) // covey's own
+	given, _ := rawjson.Fields(t.given) // covey's own
 	tool, had := t.call(given)
 	input, err := t.newInput(tool, had, wanted)
 	if err == nil {
-		*target = put(*target, Field{"updatedInput", input})
+		*target = rawjson.Put(*target, rawjson.Field{Name: "updatedInput", Value: input})
 	}
 	switch {
 	case t.event == PermissionRequest && err != nil:
-		request = []Field{textField("behavior", "deny"), textField("message", cannotHave(err))}
+		request = []rawjson.Field{rawjson.TextField("behavior", "deny"),
+			rawjson.TextField("message", cannotHave(err))}
 	case err != nil:
-		t.inner = slices.DeleteFunc(slices.Clone(t.inner), func(f Field) bool { return f.Name == "updatedInput" })
-		if rawText(fieldOf(t.inner, "permissionDecision")) != "deny" {
-			t.inner = put(put(t.inner, textField("permissionDecision", "deny")),
-				textField("permissionDecisionReason", cannotHave(err)))
+		t.inner = slices.DeleteFunc(slices.Clone(t.inner),
+			func(f rawjson.Field) bool { return f.Name == "updatedInput" })
+		if rawjson.Text(rawjson.Get(t.inner, "permissionDecision")) != "deny" {
+			t.inner = rawjson.Put(rawjson.Put(t.inner, rawjson.TextField("permissionDecision", "deny")),
+				rawjson.TextField("permissionDecisionReason", cannotHave(err)))
 		}
 	}
 	if t.event == PermissionRequest {
-		t.inner = put(t.inner, Field{"decision", objectOf(request)})
+		t.inner = rawjson.Put(t.inner, rawjson.Field{Name: "decision", Value: rawjson.Object(request)})
 	}
 }
 
@@ -164,7 +171,7 @@ func cannotHave(err error) string {
 
 // call is the tool of the event, by Claude Code's name, and its input in the
 // program's words. given is what covey sent, in Claude Code's.
-func (t *translation) call(given []Field) (tool string, input json.RawMessage) {
-	tool = rawText(fieldOf(given, "tool_name"))
-	return tool, t.toolInput(tool, fieldOf(given, "tool_input"))
+func (t *translation) call(given []rawjson.Field) (tool string, input json.RawMessage) {
+	tool = rawjson.Text(rawjson.Get(given, "tool_name"))
+	return tool, t.toolInput(tool, rawjson.Get(given, "tool_input"))
 }

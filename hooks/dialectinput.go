@@ -2,11 +2,14 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // input is what a hook of the dialect finds on its stdin, where Claude Code's would
@@ -15,17 +18,18 @@ func (d Dialect) input(wire []byte, clock func() time.Time) ([]byte, error) {
 	if d.Program == "" {
 		return wire, nil
 	}
-	fields, err := objectFields(wire)
+	fields, err := rawjson.Fields(wire)
 	if err != nil {
 		return nil, err
 	}
-	event, tool := rawText(fieldOf(fields, "hook_event_name")), rawText(fieldOf(fields, "tool_name"))
+	event, tool := rawjson.Text(rawjson.Get(fields, "hook_event_name")),
+		rawjson.Text(rawjson.Get(fields, "tool_name"))
 	now := clock()
-	var out []Field
+	var out []rawjson.Field
 	for _, f := range fields {
 		switch f.Name {
 		case "tool_name":
-			f = textField(f.Name, d.toolName(tool))
+			f = rawjson.TextField(f.Name, d.toolName(tool))
 		case "tool_input":
 			f.Value = d.toolInput(tool, f.Value)
 		case "tool_response":
@@ -39,37 +43,22 @@ func (d Dialect) input(wire []byte, clock func() time.Time) ([]byte, error) {
 	case Copilot:
 		out = camel(Event(event), out, now)
 	case CopilotSnake:
-		out = append(out, textField("timestamp", now.UTC().Format(time.RFC3339Nano)))
+		out = append(out, rawjson.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)))
 		if event == string(Stop) || event == string(SubagentStop) {
-			out = append(out, textField("stop_reason", "end_turn"))
+			out = append(out, rawjson.TextField("stop_reason", "end_turn"))
 		}
 	case VSCode:
-		out = append(out, textField("timestamp", now.UTC().Format(time.RFC3339Nano)),
-			Field{"sessionId", fieldOf(fields, "session_id")}, textField("hookEventName", event))
+		out = append(out, rawjson.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)),
+			rawjson.Field{Name: "sessionId", Value: rawjson.Get(fields, "session_id")},
+			rawjson.TextField("hookEventName", event))
 	}
-	return append(objectOf(out), '\n'), nil
-}
-
-// objectOf is the object with these fields, whose values are JSON.
-func objectOf(fields []Field) json.RawMessage {
-	raw, _ := RawPayload{Fields: fields}.MarshalJSON() // names always marshal
-	return raw
-}
-
-// fieldOf is the value of a field, or nil.
-func fieldOf(fields []Field, name string) json.RawMessage {
-	return RawPayload{Fields: fields}.field(name)
-}
-
-// textField is a field with a text.
-func textField(name, text string) Field {
-	value, _ := marshal(text) // texts always marshal
-	return Field{name, value}
+	return append(rawjson.Object(out), '\n'), nil
 }
 
 // camel makes Copilot's fields of Claude Code's.
-func camel(event Event, fields []Field, now time.Time) []Field {
-	out := []Field{{"sessionId", fieldOf(fields, "session_id")}, {"timestamp", json.RawMessage(fmt.Sprint(now.UnixMilli()))}}
+func camel(event Event, fields []rawjson.Field, now time.Time) []rawjson.Field {
+	out := []rawjson.Field{{Name: "sessionId", Value: rawjson.Get(fields, "session_id")},
+		{Name: "timestamp", Value: json.RawMessage(fmt.Sprint(now.UnixMilli()))}}
 	for _, f := range fields {
 		switch f.Name {
 		case "session_id", "hook_event_name":
@@ -77,35 +66,38 @@ func camel(event Event, fields []Field, now time.Time) []Field {
 		case "tool_input": // a text that holds JSON, as Copilot's scripts expect it
 			var compact bytes.Buffer
 			if json.Compact(&compact, f.Value) == nil {
-				f = textField("toolArgs", compact.String())
+				f = rawjson.TextField("toolArgs", compact.String())
 			}
 		case "agent_type":
 			f.Name = "agentName"
 		case "reason":
 			if event == SessionEnd {
-				f = textField("reason", "complete") // Copilot's own word for an end without trouble
+				f = rawjson.TextField("reason", "complete") // Copilot's own word for an end without trouble
 			}
 		case "error":
 			if event == StopFailure {
 				f = failure(fields)
 			}
 		}
-		out = append(out, Field{camelName(f.Name), f.Value})
+		out = append(out, rawjson.Field{Name: camelName(f.Name), Value: f.Value})
 	}
 	switch event {
 	case Stop, SubagentStop:
-		out = append(out, textField("stopReason", "end_turn"))
+		out = append(out, rawjson.TextField("stopReason", "end_turn"))
 	case StopFailure:
-		out = append(out, textField("errorContext", "model_call"), Field{"recoverable", json.RawMessage("false")})
+		out = append(out, rawjson.TextField("errorContext", "model_call"),
+			rawjson.Field{Name: "recoverable", Value: json.RawMessage("false")})
 	}
 	return out
 }
 
 // failure is the error of Copilot's errorOccurred.
-func failure(fields []Field) Field {
-	name, message := rawText(fieldOf(fields, "error")), rawText(fieldOf(fields, "error_details"))
-	value, _ := marshal(map[string]string{"name": name, "message": orElse(message, name)}) // texts always marshal
-	return Field{"error", value}
+func failure(fields []rawjson.Field) rawjson.Field {
+	name, message := rawjson.Text(rawjson.Get(fields, "error")),
+		rawjson.Text(rawjson.Get(fields, "error_details"))
+	value, _ := rawjson.Marshal(map[string]string{"name": name,
+		"message": cmp.Or(message, name)}) // texts always marshal
+	return rawjson.Field{Name: "error", Value: value}
 }
 
 // camelName turns tool_use_id into toolUseId.
@@ -124,21 +116,22 @@ func camelName(name string) string {
 
 // copilotResult is a tool's result as Copilot tells it: the text in what Claude
 // Code's tools answer, or all of it.
-func copilotResult(p Program, response json.RawMessage) Field {
+func copilotResult(p Program, response json.RawMessage) rawjson.Field {
 	var parts struct {
 		Stdout string `json:"stdout"`
 		Stderr string `json:"stderr"`
 	}
-	text := rawText(response)
+	text := rawjson.Text(response)
 	if json.Unmarshal(response, &parts) == nil {
 		text = strings.TrimSpace(parts.Stdout + "\n" + parts.Stderr)
 	}
 	if text == "" && string(response) != `""` {
 		text = string(response)
 	}
-	result := []Field{textField("result_type", "success"), textField("text_result_for_llm", text)}
+	result := []rawjson.Field{rawjson.TextField("result_type", "success"),
+		rawjson.TextField("text_result_for_llm", text)}
 	if p == Copilot {
 		result[0].Name, result[1].Name = camelName(result[0].Name), camelName(result[1].Name)
 	}
-	return Field{"tool_result", objectOf(result)}
+	return rawjson.Field{Name: "tool_result", Value: rawjson.Object(result)}
 }

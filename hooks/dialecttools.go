@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // patchTool is the tool by which Codex changes files.
@@ -44,7 +47,8 @@ func copilotTools() []toolWord {
 		{"NotebookRead", []string{"view"}, []string{"notebook_path", "path"}},
 		{"LS", []string{"view"}, nil},
 		{"Write", []string{"create"}, []string{"file_path", "path", "content", "file_text"}},
-		{"Edit", []string{"edit"}, []string{"file_path", "path", "old_string", "old_str", "new_string", "new_str"}},
+		{"Edit", []string{"edit"}, []string{"file_path", "path", "old_string", "old_str", "new_string",
+			"new_str"}},
 		{"MultiEdit", []string{"edit"}, []string{"file_path", "path"}},
 		{"NotebookEdit", []string{"edit"}, []string{"notebook_path", "path", "new_source", "new_str"}},
 		{"Glob", []string{"glob"}, nil},
@@ -60,16 +64,19 @@ func copilotTools() []toolWord {
 
 // vscodeTools are the tools of VS Code, which has called them by several names.
 func vscodeTools() []toolWord {
-	edit := []string{"editFiles", "replace_string_in_file", "multi_replace_string_in_file", "insert_edit_into_file"}
+	edit := []string{"editFiles", "replace_string_in_file", "multi_replace_string_in_file",
+		"insert_edit_into_file"}
 	return []toolWord{
 		{"Bash", []string{"runTerminalCommand", "runCommands", "runInTerminal", "run_in_terminal"}, nil},
 		{"BashOutput", []string{"getTerminalOutput", "get_terminal_output"}, nil},
 		{"Read", []string{"readFile", "read_file"}, []string{"file_path", "filePath"}},
 		{"LS", []string{"listDirectory", "list_dir"}, nil},
 		{"Write", []string{"createFile", "create_file", "editFiles"}, []string{"file_path", "filePath"}},
-		{"Edit", edit, []string{"file_path", "filePath", "old_string", "oldString", "new_string", "newString"}},
+		{"Edit", edit, []string{"file_path", "filePath", "old_string", "oldString", "new_string",
+			"newString"}},
 		{"MultiEdit", edit, []string{"file_path", "filePath"}},
-		{"NotebookEdit", []string{"editNotebook", "edit_notebook_file", "editFiles"}, []string{"notebook_path", "filePath"}},
+		{"NotebookEdit", []string{"editNotebook", "edit_notebook_file", "editFiles"},
+			[]string{"notebook_path", "filePath"}},
 		{"Glob", []string{"fileSearch", "file_search"}, []string{"pattern", "query"}},
 		{"Grep", []string{"textSearch", "grep_search"}, []string{"pattern", "query"}},
 		{"Agent", []string{"runSubagent"}, nil},
@@ -114,7 +121,7 @@ func (d Dialect) toolName(tool string) string {
 }
 
 // rename gives fields the names in a list of pairs, or takes those back.
-func rename(fields []Field, pairs []string, back bool) []Field {
+func rename(fields []rawjson.Field, pairs []string, back bool) []rawjson.Field {
 	renamed := slices.Clone(fields)
 	for i, f := range renamed {
 		for j := 0; j+1 < len(pairs); j += 2 {
@@ -133,14 +140,14 @@ func rename(fields []Field, pairs []string, back bool) []Field {
 
 // toolInput is a call's input in the program's words.
 func (d Dialect) toolInput(tool string, input json.RawMessage) json.RawMessage {
-	fields, err := objectFields(input)
+	fields, err := rawjson.Fields(input)
 	if err != nil {
 		return input
 	}
 	switch d.Program {
 	case Codex:
 		if patch := patchOf(tool, fields); patch != "" {
-			return objectOf(append(fields, textField("command", patch)))
+			return rawjson.Object(append(fields, rawjson.TextField("command", patch)))
 		}
 		return input
 	case VSCode: // beside Claude Code's fields, which VS Code's scripts may know, too
@@ -150,82 +157,74 @@ func (d Dialect) toolInput(tool string, input json.RawMessage) json.RawMessage {
 				fields = append(fields, f)
 			}
 			if f.Name == "filePath" {
-				fields = append(fields, Field{"path", f.Value}, Field{"files", json.RawMessage("[" + string(f.Value) + "]")})
+				fields = append(fields, rawjson.Field{Name: "path", Value: f.Value},
+					rawjson.Field{Name: "files", Value: json.RawMessage("[" + string(f.Value) + "]")})
 			}
 		}
-		return objectOf(fields)
+		return rawjson.Object(fields)
 	}
-	return objectOf(rename(fields, d.Program.word(tool).fields, false))
+	return rawjson.Object(rename(fields, d.Program.word(tool).fields, false))
 }
 
 // newInput turns an input that a hook wants instead into Claude Code's words. given
 // is the input in the program's words, as the hook got it. The error says why the
 // call cannot be made so.
 func (d Dialect) newInput(tool string, given, wanted json.RawMessage) (json.RawMessage, error) {
-	if text := rawText(wanted); d.Program == Copilot && text != "" {
+	if text := rawjson.Text(wanted); d.Program == Copilot && text != "" {
 		wanted = json.RawMessage(text) // Copilot's arguments are a text that holds JSON
 	}
-	fields, err := objectFields(wanted)
+	fields, err := rawjson.Fields(wanted)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON object: %s", preview(string(wanted), 40))
+		return nil, fmt.Errorf("it is no JSON object: %s", wording.Preview(string(wanted), 40))
 	}
-	was, err := objectFields(given)
+	was, err := rawjson.Fields(given)
 	if err != nil {
 		return nil, fmt.Errorf("the input of the call: %w", err)
 	}
 	pairs := d.Program.word(tool).fields
 	switch {
 	case d.Program == Codex && slices.Contains(formerNames(tool), patchTool):
-		if !bytes.Equal(fieldOf(fields, "command"), fieldOf(was, "command")) {
+		if !bytes.Equal(rawjson.Get(fields, "command"), rawjson.Get(was, "command")) {
 			return nil, fmt.Errorf("it is another patch, which cannot take the place of a call of %s", tool)
 		}
-		fields = slices.DeleteFunc(fields, func(f Field) bool { return f.Name == "command" })
+		fields = slices.DeleteFunc(fields, func(f rawjson.Field) bool { return f.Name == "command" })
 	case d.Program == VSCode:
 		fields = onlyOwn(fields, was, pairs)
 	default:
 		fields = rename(fields, pairs, true)
 	}
-	return objectOf(fields), nil
+	return rawjson.Object(fields), nil
 }
 
 // onlyOwn takes VS Code's names out of an input that has Claude Code's beside them.
 // Of two names for one value that one counts which the hook has changed.
-func onlyOwn(fields, was []Field, pairs []string) []Field {
-	if path := fieldOf(fields, "path"); path != nil && !bytes.Equal(path, fieldOf(was, "path")) {
-		fields = put(fields, Field{"filePath", path})
+func onlyOwn(fields, was []rawjson.Field, pairs []string) []rawjson.Field {
+	if path := rawjson.Get(fields, "path"); path != nil && !bytes.Equal(path, rawjson.Get(was, "path")) {
+		fields = rawjson.Put(fields, rawjson.Field{Name: "filePath", Value: path})
 	}
 	var files []json.RawMessage
-	if list := fieldOf(fields, "files"); json.Unmarshal(list, &files) == nil && len(files) == 1 &&
-		!bytes.Equal(list, fieldOf(was, "files")) {
-		fields = put(fields, Field{"filePath", files[0]})
+	if list := rawjson.Get(fields, "files"); json.Unmarshal(list, &files) == nil && len(files) == 1 &&
+		!bytes.Equal(list, rawjson.Get(was, "files")) {
+		fields = rawjson.Put(fields, rawjson.Field{Name: "filePath", Value: files[0]})
 	}
 	own := slices.Contains(pairs, "filePath")
 	for j := 0; j+1 < len(pairs); j += 2 {
-		value := fieldOf(fields, pairs[j+1])
-		if value != nil && (fieldOf(fields, pairs[j]) == nil || !bytes.Equal(value, fieldOf(was, pairs[j+1]))) {
-			fields = put(fields, Field{pairs[j], value})
+		value := rawjson.Get(fields, pairs[j+1])
+		if value != nil && (rawjson.Get(fields, pairs[j]) == nil ||
+			!bytes.Equal(value, rawjson.Get(was, pairs[j+1]))) {
+			fields = rawjson.Put(fields, rawjson.Field{Name: pairs[j], Value: value})
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(fields), func(f Field) bool {
+	return slices.DeleteFunc(slices.Clone(fields), func(f rawjson.Field) bool {
 		at := slices.Index(pairs, f.Name)
 		return at%2 == 1 || own && (f.Name == "path" || f.Name == "files")
 	})
 }
 
-// put sets a field.
-func put(fields []Field, f Field) []Field {
-	fields = slices.Clone(fields)
-	if i := slices.IndexFunc(fields, func(g Field) bool { return g.Name == f.Name }); i >= 0 {
-		fields[i] = f
-		return fields
-	}
-	return append(fields, f)
-}
-
 // patchOf is the patch by which Codex would make a change of a file; empty: the tool
 // changes none.
-func patchOf(tool string, fields []Field) string {
-	text := func(name string) string { return rawText(fieldOf(fields, name)) }
+func patchOf(tool string, fields []rawjson.Field) string {
+	text := func(name string) string { return rawjson.Text(rawjson.Get(fields, name)) }
 	lines := func(mark, content string) string {
 		if content == "" {
 			return ""
@@ -242,7 +241,7 @@ func patchOf(tool string, fields []Field) string {
 			New string `json:"new_string"`
 		}{{text("old_string"), text("new_string")}}
 		if tool == "MultiEdit" {
-			_ = json.Unmarshal(fieldOf(fields, "edits"), &edits) // of what is none nothing is shown
+			_ = json.Unmarshal(rawjson.Get(fields, "edits"), &edits) // of what is none nothing is shown
 		}
 		body = "*** Update File: " + text("file_path") + "\n"
 		for _, e := range edits {

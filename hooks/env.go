@@ -31,9 +31,7 @@ func (r *Runner) baseEnv() []string {
 		env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.ProjectDir)
 	}
 	return append(env,
-		"CLAUDECODE=1",
-		"CLAUDE_CODE_CHILD_SESSION=1",
-		"CLAUDE_PID="+strconv.Itoa(os.Getpid()),
+		"CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1", "CLAUDE_PID="+strconv.Itoa(os.Getpid()),
 		depthName+"="+strconv.Itoa(r.depth+1))
 }
 
@@ -42,8 +40,7 @@ func (r *Runner) baseEnv() []string {
 func ownNames() []string {
 	return []string{"CLAUDE_PROJECT_DIR", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_PID",
 		"CLAUDE_CODE_SESSION_ID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_ROOT",
-		"CLAUDE_PLUGIN_DATA",
-		"COVEY_TEAM", "COVEY_MEMBER", depthName, markerName, "PWD", "OLDPWD"}
+		"CLAUDE_PLUGIN_DATA", "COVEY_TEAM", "COVEY_MEMBER", depthName, markerName, "PWD", "OLDPWD"}
 }
 
 // eventEnv adds what belongs to one event.

@@ -3,9 +3,6 @@ package hooks
 import "errors"
 
 var (
-	// ErrNotObject is returned by ParseInput when the input is not one JSON object.
-	ErrNotObject = errors.New("hook input is not one JSON object")
-
 	// ErrRule is returned by ParseRule when the text is not `Tool` or `Tool(specifier)`.
 	ErrRule = errors.New("not a permission rule")
 

@@ -112,8 +112,8 @@ func valuesOf(event Event) []string {
 			"agent_completed"}
 	case StopFailure:
 		return []string{"rate_limit", "overloaded", "authentication_failed", "oauth_org_not_allowed",
-			"billing_error", "invalid_request", "model_not_found", "server_error", "max_output_tokens", "unknown",
-			"account_on_hold", "verification_required", "cloud_credential_error"}
+			"billing_error", "invalid_request", "model_not_found", "server_error", "max_output_tokens",
+			"unknown", "account_on_hold", "verification_required", "cloud_credential_error"}
 	case PreCompact, PostCompact:
 		return []string{"manual", "auto"}
 	case ConfigChange:

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -48,7 +49,7 @@ func (s *Session) AtStop(name string, do Func) (remove func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("function hook: %w", err)
 	}
-	h.Type, h.label = "function", "function "+orElse(name, functionName(do))
+	h.Type, h.label = "function", "function "+cmp.Or(name, functionName(do))
 	h.source = &Source{Name: "functions"}
 	r := s.registry
 	r.mu.Lock()

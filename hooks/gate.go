@@ -2,11 +2,14 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // judgeGate decides what the end of a gate means (DESIGN 4). A gate agrees by
@@ -76,7 +79,7 @@ func isReport(text string, cut bool) bool {
 		case !bytes.HasPrefix(value, []byte("{")):
 			continue
 		}
-		fields, err := objectFields(value)
+		fields, err := rawjson.Fields(value)
 		if err != nil {
 			return false
 		}
@@ -115,6 +118,6 @@ func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
 		return verdict{Result: result}
 	}
 	v.Result = result
-	v.refuse(r.known, max(r.known.exit2, refuses), orElse(result.Feedback, noReason))
+	v.refuse(r.known, max(r.known.exit2, refuses), cmp.Or(result.Feedback, noReason))
 	return v
 }

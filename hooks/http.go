@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Bounds of an http hook besides its time-out.
@@ -101,17 +103,9 @@ func (rp *reply) read(known *traits, found *finding) {
 		return
 	}
 	found.code, found.answer = -1, answer{}
-	rp.trouble = "HTTP hook must return JSON, but got non-JSON response body: " + clip(text, bodyPreview)
+	rp.trouble = "HTTP hook must return JSON, but got non-JSON response body: " +
+		wording.Clip(text, bodyPreview)
 	found.fault = rp.trouble
-}
-
-// clip is the beginning of text, at most limit characters of it.
-func clip(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	return string(runes[:limit]) + "…"
 }
 
 // call makes one request over a connection of its own, which is closed when it

@@ -6,6 +6,8 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // checkHTTP finds what is wrong with an http handler, which at names. What is
@@ -41,7 +43,8 @@ func checkHTTP(h *Handler, at Problem) []Problem {
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		switch {
 		case !isToken(name):
-			add(false, "headers", "%q cannot name a header: use letters, digits and -", preview(name, 40))
+			add(false, "headers", "%q cannot name a header: use letters, digits and -",
+				wording.Preview(name, 40))
 		case slices.Contains(ownHeaders(), key):
 			add(true, "headers", "%s is not for hooks to set: it is left out", key)
 		}
@@ -50,13 +53,15 @@ func checkHTTP(h *Handler, at Problem) []Problem {
 		// it in the list.
 		for _, found := range variableForm.FindAllString(h.Headers[name], -1) {
 			if variable := strings.Trim(found, "${}"); !slices.Contains(h.AllowedEnvVars, variable) {
-				add(true, "headers", "%s: $%s will be empty: name it in allowedEnvVars", preview(name, 40), variable)
+				add(true, "headers", "%s: $%s will be empty: name it in allowedEnvVars",
+					wording.Preview(name, 40), variable)
 			}
 		}
 	}
 	for _, name := range h.AllowedEnvVars {
 		if variableForm.FindString("${"+name+"}") != "${"+name+"}" {
-			add(true, "allowedEnvVars", "%q cannot name a variable: use letters, digits and _", preview(name, 40))
+			add(true, "allowedEnvVars", "%q cannot name a variable: use letters, digits and _",
+				wording.Preview(name, 40))
 		}
 	}
 	return problems

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"syscall"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // reach says who may lead an http hook to an address.
@@ -34,7 +36,7 @@ func (e *blockedError) Error() string { return e.text }
 func (g guard) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return &blockedError{fmt.Sprintf("%s is no address", preview(address, 60))}
+		return &blockedError{fmt.Sprintf("%s is no address", wording.Preview(address, 60))}
 	}
 	return g.check(at.Addr())
 }

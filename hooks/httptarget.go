@@ -1,12 +1,15 @@
 package hooks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // target is where an http hook posts to, in the parts that patterns are held
@@ -30,13 +33,13 @@ func parseTarget(text string) (*target, error) {
 	var fault *url.Error
 	switch {
 	case errors.As(err, &fault):
-		return nil, fmt.Errorf("%q is no URL: %w", preview(text, 80), fault.Err)
+		return nil, fmt.Errorf("%q is no URL: %w", wording.Preview(text, 80), fault.Err)
 	case err != nil:
-		return nil, fmt.Errorf("%q is no URL: %w", preview(text, 80), err)
+		return nil, fmt.Errorf("%q is no URL: %w", wording.Preview(text, 80), err)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%q begins with neither http:// nor https://", preview(text, 80))
+		return nil, fmt.Errorf("%q begins with neither http:// nor https://", wording.Preview(text, 80))
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q names no host: write it behind %s://", preview(text, 80), u.Scheme)
+		return nil, fmt.Errorf("%q names no host: write it behind %s://", wording.Preview(text, 80), u.Scheme)
 	}
 	t := &target{scheme: u.Scheme, port: u.Port(), host: canonicalHost(u.Hostname())}
 	if err := t.checkHost(); err != nil {
@@ -51,7 +54,7 @@ func parseTarget(text string) (*target, error) {
 	}
 	t.url, err = withoutDots(u)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no URL: %w", preview(text, 80), err)
+		return nil, fmt.Errorf("%q is no URL: %w", wording.Preview(text, 80), err)
 	}
 	t.rest = t.url.RequestURI()
 	return t, nil
@@ -61,7 +64,7 @@ func parseTarget(text string) (*target, error) {
 // them take for an address, and ports that are none.
 func (t *target) checkHost() error {
 	if n, err := strconv.Atoi(t.port); t.port != "" && (err != nil || n < 1 || n > 65535) {
-		return fmt.Errorf("there is no port %s: write 1 to 65535", preview(t.port, 20))
+		return fmt.Errorf("there is no port %s: write 1 to 65535", wording.Preview(t.port, 20))
 	}
 	if addr, err := netip.ParseAddr(strings.Trim(t.host, "[]")); err == nil {
 		t.addr = addr
@@ -73,7 +76,7 @@ func (t *target) checkHost() error {
 	last := t.host[strings.LastIndexByte(t.host, '.')+1:]
 	if looksNumeric(last) {
 		return fmt.Errorf("the host %s is a number that may mean an address: write four decimal numbers, as in 127.0.0.1",
-			preview(t.host, 60))
+			wording.Preview(t.host, 60))
 	}
 	return nil
 }
@@ -96,11 +99,12 @@ func looksNumeric(label string) bool {
 // do it: the URL that is checked must be the one that is called.
 func withoutDots(u *url.URL) (*url.URL, error) {
 	path := strings.NewReplacer("%2e", ".", "%2E", ".").Replace(u.EscapedPath())
-	plain, err := url.PathUnescape(orElse(path, "/"))
+	plain, err := url.PathUnescape(cmp.Or(path, "/"))
 	if err != nil {
 		return nil, err
 	}
-	return u.ResolveReference(&url.URL{Path: plain, RawPath: path, RawQuery: u.RawQuery, ForceQuery: u.ForceQuery}), nil
+	return u.ResolveReference(&url.URL{Path: plain, RawPath: path, RawQuery: u.RawQuery,
+		ForceQuery: u.ForceQuery}), nil
 }
 
 // local reports whether the URL itself names this machine.

@@ -1,6 +1,10 @@
 package hooks
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+)
 
 // Common holds the fields that every hook input begins with, in wire order
 // (HOOKS.md section 2). Zero optional fields are left out of the JSON.
@@ -213,5 +217,5 @@ func (p StopInput) MarshalJSON() ([]byte, error) {
 	if p.SessionCrons == nil {
 		p.SessionCrons = []SessionCron{}
 	}
-	return marshal(plain(p))
+	return rawjson.Marshal(plain(p))
 }

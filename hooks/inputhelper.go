@@ -1,6 +1,10 @@
 package hooks
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+)
 
 // SubagentStartInput is the payload of SubagentStart. Who begins stands in the
 // common fields: agent_id and agent_type.
@@ -38,5 +42,5 @@ func (p SubagentStopInput) MarshalJSON() ([]byte, error) {
 	if p.SessionCrons == nil {
 		p.SessionCrons = []SessionCron{}
 	}
-	return marshal(plain(p))
+	return rawjson.Marshal(plain(p))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Configured is one configured hook, where it stands, and what becomes of it.
@@ -131,7 +133,7 @@ func (i *inspection) against(a *armed) (not, only string) {
 	case !yes && subject == "":
 		return "its matcher needs a subject, and there is none", ""
 	case !yes:
-		return fmt.Sprintf("its matcher does not fit %s", preview(subject, 60)), ""
+		return fmt.Sprintf("its matcher does not fit %s", wording.Preview(subject, 60)), ""
 	case doubt != "":
 		only = doubt
 	}
@@ -169,18 +171,6 @@ func (i *inspection) overrule(c *Configured, a *armed) {
 		i.found[before].Never = fmt.Sprintf("an equal hook of %s runs in its place", c.Source.Name)
 	}
 	i.last[key] = len(i.found)
-}
-
-// NearestOf returns the word of a list that is most like what somebody wrote, or
-// "" if none is near enough to be what was meant.
-func NearestOf(written string, words []string) string {
-	best, distance := "", 2+len(written)/5
-	for _, word := range words {
-		if d := editDistance(written, word); d < distance {
-			best, distance = word, d
-		}
-	}
-	return best
 }
 
 // Subject is what matchers of the input's event are held against, such as the

@@ -182,12 +182,3 @@ func TestRegistryList(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
-
-func TestNearestOf(t *testing.T) {
-	words := []string{"timeout", "command", "Bash"}
-	for written, want := range map[string]string{"timout": "timeout", "bash": "Bash", "comand": "command", "zzz": "", "": ""} {
-		if got := NearestOf(written, words); got != want {
-			t.Errorf("%q: %q, want %q", written, got, want)
-		}
-	}
-}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/dlclark/regexp2"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // matchTimeout bounds one search: JavaScript's expressions can take exponential
@@ -111,7 +113,8 @@ func (m *matcher) matches(subject string) (yes bool, doubt string) {
 	for _, name := range names {
 		found, err := search(m.regex, name)
 		if err != nil {
-			return true, fmt.Sprintf("matcher %q could not be decided: the hook ran", preview(m.regex.String(), 80))
+			return true, fmt.Sprintf("matcher %q could not be decided: the hook ran",
+				wording.Preview(m.regex.String(), 80))
 		}
 		if found {
 			return true, ""
@@ -189,7 +192,8 @@ func (r *Runner) arm(source *Source) {
 // armOne prepares one handler.
 func (r *Runner) armOne(known *traits, source *Source, m *matcher, h Handler) *armed {
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
-	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label, strings.Join(h.Args, "\x01"), h.If,
+	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label,
+		strings.Join(h.Args, "\x01"), h.If,
 		fmt.Sprint(h.Args != nil, h.Gate), h.placeKey(), string(h.Dialect.Program)}, "\x00")
 	a.closed = r.opts.FailClosed
 	switch h.Type {

@@ -1,11 +1,15 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Tools makes the calls of mcp_tool hooks. Whoever makes a Runner fills it
@@ -47,9 +51,9 @@ type toolTrouble struct {
 
 // describe puts the call into a Result, as recorded hosts do.
 func (t toolTrouble) describe(v *verdict, limit int) {
-	v.Stdout = clip(strings.ToValidUTF8(t.text, "\uFFFD"), limit)
+	v.Stdout = wording.Clip(strings.ToValidUTF8(t.text, "\uFFFD"), limit)
 	if t.fault != "" {
-		v.ExitCode, v.Stdout, v.Stderr = 1, "", clip(t.fault, limit)
+		v.ExitCode, v.Stdout, v.Stderr = 1, "", wording.Clip(t.fault, limit)
 	}
 }
 
@@ -65,9 +69,10 @@ func (r *run) runTool(ctx context.Context, h *armed) (finding, toolTrouble) {
 	case err != nil:
 		found.fault = err.Error()
 	case reply.IsError:
-		found.fault = orElse(strings.TrimSpace(reply.Text), "the tool failed and does not say why")
+		found.fault = cmp.Or(strings.TrimSpace(reply.Text), "the tool failed and does not say why")
 	case h.OnFailure == "block" && !decides(r.known.event, reply):
-		found.fault = "the tool's result is no answer of a hook: " + orElse(preview(reply.Text, bodyPreview), "no text")
+		found.fault = "the tool's result is no answer of a hook: " +
+			cmp.Or(wording.Preview(reply.Text, bodyPreview), "no text")
 	default:
 		found.code = 0
 		found.answer = readAnswer(r.known.event, reply.Text, false)
@@ -86,8 +91,8 @@ func decides(event Event, reply ToolReply) bool {
 	if text == "" {
 		return !reply.Other
 	}
-	object, err := objectFields([]byte(text))
-	return err == nil && slices.ContainsFunc(object, func(f Field) bool {
+	object, err := rawjson.Fields([]byte(text))
+	return err == nil && slices.ContainsFunc(object, func(f rawjson.Field) bool {
 		return slices.Contains([]string{"continue", "stopReason", "suppressOutput", "systemMessage",
 			"terminalSequence", "decision", "reason", "hookSpecificOutput"}, f.Name)
 	})

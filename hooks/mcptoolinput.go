@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // fillInput makes the arguments of an mcp_tool hook's call: its input, in the
@@ -20,16 +23,16 @@ func fillInput(input map[string]json.RawMessage, wire []byte) (json.RawMessage, 
 	for name, raw := range input {
 		var value any
 		if err := decodeExact(raw, &value); err != nil {
-			return nil, fmt.Errorf("input.%s is no JSON: %w", preview(name, 40), err)
+			return nil, fmt.Errorf("input.%s is no JSON: %w", wording.Preview(name, 40), err)
 		}
 		filled[name] = fillValue(value, event)
 	}
-	return marshal(filled)
+	return rawjson.Marshal(filled)
 }
 
 // inputKey tells the inputs of two hooks on one tool apart.
 func inputKey(input map[string]json.RawMessage) string {
-	text, err := marshal(input)
+	text, err := rawjson.Marshal(input)
 	if err != nil { // one of them is no JSON, and never runs
 		return fmt.Sprint(input)
 	}
@@ -101,7 +104,7 @@ func textAt(value any, path string) string {
 	if text, ok := value.(string); ok {
 		return text
 	}
-	raw, err := marshal(value)
+	raw, err := rawjson.Marshal(value)
 	if err != nil { // what was decoded can be encoded
 		return ""
 	}

@@ -1,10 +1,13 @@
 package hooks
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // reminder wraps a text as recorded hosts show it to the model.
@@ -56,7 +59,7 @@ func (out *Outcome) addWaits(verdicts []verdict) {
 		if v := &verdicts[i]; v.waits() {
 			out.Decision = Await
 			whose = append(whose, v.Wait.For)
-			text := orElse(v.Feedback, "This waits for "+v.Wait.For+".")
+			text := cmp.Or(v.Feedback, "This waits for "+v.Wait.For+".")
 			out.Feedback, out.Messages = append(out.Feedback, text), append(out.Messages, text)
 		}
 	}
@@ -107,7 +110,8 @@ func (out *Outcome) addRefusal(known *traits, name string, v *verdict) {
 	}
 	if v.refused == toTool { // a call has one error: that of the hook that finished last
 		earlier := out.Feedback
-		out.Messages = slices.DeleteFunc(out.Messages, func(m string) bool { return slices.Contains(earlier, m) })
+		out.Messages = slices.DeleteFunc(out.Messages,
+			func(m string) bool { return slices.Contains(earlier, m) })
 		out.Feedback = nil
 	}
 	out.Feedback = append(out.Feedback, text)
@@ -159,7 +163,7 @@ func (out *Outcome) addOutput(field string, raw json.RawMessage) {
 	before, twice := out.Output[field]
 	switch {
 	case twice && field == "customInstructions":
-		raw, _ = json.Marshal(rawText(before) + "\n\n" + rawText(raw)) // strings always marshal
+		raw, _ = json.Marshal(rawjson.Text(before) + "\n\n" + rawjson.Text(raw)) // strings always marshal
 	case twice && field == "watchPaths":
 		var all, more []string
 		if json.Unmarshal(before, &all) == nil && json.Unmarshal(raw, &more) == nil {

@@ -90,7 +90,8 @@ func questionOf(h *Handler, in Input, wire string) Question {
 	case q.Agent:
 		q.System = agentSystem
 		if in.TranscriptPath != "" {
-			q.System += " The conversation so far is in the file " + in.TranscriptPath + ", one JSON object a line."
+			q.System += " The conversation so far is in the file " + in.TranscriptPath +
+				", one JSON object a line."
 		}
 	case stops:
 		q.System, q.Transcript = promptSystem+impossibleSystem, true

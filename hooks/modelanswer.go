@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // said is what a model answered to a hook.
@@ -29,9 +32,9 @@ func readSaid(text string) (said, error) {
 	if text == "" {
 		return said{}, errors.New("the model's answer is empty")
 	}
-	fields, err := objectFields([]byte(text))
+	fields, err := rawjson.Fields([]byte(text))
 	if err != nil {
-		return said{}, fmt.Errorf("the model's answer is no JSON object: %s", reasonOf(err))
+		return said{}, fmt.Errorf("the model's answer is no JSON object: %s", rawjson.Reason(err))
 	}
 	var s said
 	var judged bool
@@ -47,13 +50,13 @@ func readSaid(text string) (said, error) {
 		default:
 			continue
 		}
-		kind := jsonKind(f.Value)
+		kind := rawjson.Kind(f.Value)
 		if kind == "null" && f.Name != "ok" { // as good as not there
 			continue
 		}
 		if kind == "null" || json.Unmarshal(f.Value, target) != nil {
 			return said{}, fmt.Errorf("the model's answer has %s: %s, want %s", f.Name,
-				preview(string(f.Value), 40), wanted(target))
+				wording.Preview(string(f.Value), 40), wanted(target))
 		}
 	}
 	if !judged {

@@ -1,11 +1,14 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // errNoModel is why prompt and agent hooks do not run where nobody has given
@@ -24,7 +27,7 @@ type heard struct {
 
 // describe puts it into a Result.
 func (a heard) describe(v *verdict, limit int) {
-	v.Stdout = clip(strings.ToValidUTF8(a.text, "\uFFFD"), limit)
+	v.Stdout = wording.Clip(strings.ToValidUTF8(a.text, "\uFFFD"), limit)
 	if a.note != "" {
 		v.warn("%s", a.note)
 	}
@@ -98,12 +101,13 @@ func (found *finding) take(r *run, h *armed, s said) (note string) {
 	case s.ok:
 		return ""
 	case r.known.exit2 < refuses && !h.Gate:
-		return fmt.Sprintf("the model said no, which has no effect on %s: %s", event, orElse(s.reason, noReason))
+		return fmt.Sprintf("the model said no, which has no effect on %s: %s", event,
+			cmp.Or(s.reason, noReason))
 	case s.impossible && h.Type == "prompt" && (event == Stop || event == SubagentStop) && !h.Gate:
 		return "the model said that the condition can never be met, so the turn may end: " +
-			orElse(s.reason, noReason)
+			cmp.Or(s.reason, noReason)
 	}
-	reason := orElse(strings.TrimSpace(s.reason), noReason)
+	reason := cmp.Or(strings.TrimSpace(s.reason), noReason)
 	found.code, found.stderr, found.tail = 2, reason, reason
 	if h.Type == "agent" {
 		found.stderr = agentRefusal + reason

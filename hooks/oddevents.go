@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -38,7 +39,7 @@ func (v *verdict) applyWorktree(known *traits, found finding) {
 		return
 	}
 	if found.code != 0 || found.fault != "" {
-		why := orElse(found.fault, fmt.Sprintf("exit code %d: %s", found.code, firstLine(found.stderr)))
+		why := cmp.Or(found.fault, fmt.Sprintf("exit code %d: %s", found.code, firstLine(found.stderr)))
 		v.refuse(known, known.exit2, "["+found.command+"]: "+why)
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Restrictions are the keys by which a settings file limits hooks, its own and
@@ -113,7 +115,7 @@ func (l *Limits) compile() {
 			p, err := parseURLPattern(text)
 			if err != nil {
 				l.notes = append(l.notes, fmt.Sprintf("%s: allowedHttpHookUrls: %q matches nothing: %v",
-					strings.Join(list.from, ", "), preview(text, 80), err))
+					strings.Join(list.from, ", "), wording.Preview(text, 80), err))
 				continue
 			}
 			list.patterns = append(list.patterns, p)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // anyVerdict draws a verdict as judging makes them.
@@ -124,7 +126,7 @@ func TestInputRoundTrip(t *testing.T) {
 			if (&Input{}).commonField(name) != nil {
 				value = values.Draw(t, "value")
 			}
-			quoted, err := marshal(name)
+			quoted, err := rawjson.Marshal(name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,64 +1,36 @@
 package hooks
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // RawPayload is a payload that was read from outside. It keeps all fields, also
 // those that covey does not know, in their order.
 type RawPayload struct {
 	Name   Event
-	Fields []Field
-}
-
-// Field is one field of a JSON object.
-type Field struct {
-	Name  string
-	Value json.RawMessage
+	Fields []rawjson.Field
 }
 
 // Event names the moment.
 func (p RawPayload) Event() Event { return p.Name }
 
 // MarshalJSON gives the fields as they were read.
-func (p RawPayload) MarshalJSON() ([]byte, error) {
-	buf := bytes.NewBufferString("{")
-	for i, f := range p.Fields {
-		if i > 0 {
-			buf.WriteByte(',')
-		}
-		name, err := marshal(f.Name)
-		if err != nil {
-			return nil, err
-		}
-		buf.Write(name)
-		buf.WriteByte(':')
-		buf.Write(f.Value)
-	}
-	buf.WriteByte('}')
-	return buf.Bytes(), nil
-}
+func (p RawPayload) MarshalJSON() ([]byte, error) { return rawjson.Object(p.Fields), nil }
 
 // field returns the value of a field, or nil.
-func (p RawPayload) field(name string) json.RawMessage {
-	for _, f := range p.Fields {
-		if f.Name == name {
-			return f.Value
-		}
-	}
-	return nil
-}
+func (p RawPayload) field(name string) json.RawMessage { return rawjson.Get(p.Fields, name) }
 
 // ParseInput reads the hook input of any event, known or not: raw is one JSON
 // object. Common fields that it lacks are taken from defaults. The error names
-// the field that is wrong; it is ErrNotObject if raw is something else.
+// the field that is wrong; it wraps rawjson.ErrNotObject if raw is something else.
 func ParseInput(event Event, raw []byte, defaults Common) (Input, error) {
-	fields, err := objectFields(raw)
+	fields, err := rawjson.Fields(raw)
 	if err != nil {
-		return Input{}, err
+		return Input{}, fmt.Errorf("hook input is %w", err)
 	}
 	in := Input{Common: defaults}
 	payload := RawPayload{Name: event}
@@ -69,12 +41,12 @@ func ParseInput(event Event, raw []byte, defaults Common) (Input, error) {
 			var name Event
 			if json.Unmarshal(f.Value, &name) != nil || name != event {
 				return Input{}, fmt.Errorf("hook_event_name is %s, but %s is to be fired: make it fit, or leave it out",
-					preview(string(f.Value), 40), event)
+					wording.Preview(string(f.Value), 40), event)
 			}
 		case target == nil:
 			payload.Fields = append(payload.Fields, f)
 		case json.Unmarshal(f.Value, target) != nil:
-			return Input{}, fmt.Errorf("%s is %s: want %s", f.Name, preview(string(f.Value), 40),
+			return Input{}, fmt.Errorf("%s is %s: want %s", f.Name, wording.Preview(string(f.Value), 40),
 				kindWanted(target))
 		}
 	}
@@ -111,38 +83,4 @@ func kindWanted(target any) string {
 		return "a string"
 	}
 	return `an object like {"level":"high"}`
-}
-
-// objectFields splits one JSON object into its fields, in order. Of two fields
-// with one name the last counts, as in JavaScript.
-func objectFields(raw []byte) ([]Field, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return nil, fmt.Errorf("%w: it begins with %q", ErrNotObject, preview(string(raw), 40))
-	}
-	var fields []Field
-	at := map[string]int{}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrNotObject, err)
-		}
-		f := Field{Name: name.(string)} // More and the decoder vouch for it: a key is a string
-		if err := dec.Decode(&f.Value); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrNotObject, err)
-		}
-		if i, twice := at[f.Name]; twice {
-			fields[i] = f
-			continue
-		}
-		at[f.Name] = len(fields)
-		fields = append(fields, f)
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotObject, err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("%w: there is more after the object", ErrNotObject)
-	}
-	return fields, nil
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Rule is one permission rule, `Tool` or `Tool(specifier)`. It serves as the
@@ -40,21 +42,23 @@ func ParseRule(s string) (Rule, error) {
 	tool, spec, bracket := strings.Cut(text, "(")
 	if bracket {
 		if !strings.HasSuffix(spec, ")") || escaped(spec, len(spec)-1) {
-			return Rule{}, fmt.Errorf("%w: %q lacks a closing bracket at its end", ErrRule, preview(s, 80))
+			return Rule{}, fmt.Errorf("%w: %q lacks a closing bracket at its end", ErrRule,
+				wording.Preview(s, 80))
 		}
 		spec = spec[:len(spec)-1]
 	}
 	switch {
 	case tool == "":
-		return Rule{}, fmt.Errorf("%w: %q names no tool: write Tool or Tool(specifier)", ErrRule, preview(s,
-			80))
+		return Rule{}, fmt.Errorf("%w: %q names no tool: write Tool or Tool(specifier)", ErrRule,
+			wording.Preview(s,
+				80))
 	case tool == "*":
 		return Rule{}, fmt.Errorf("%w: * stands for no tool: write one rule for each tool", ErrRule)
 	case !toolName.MatchString(tool):
 		return Rule{}, fmt.Errorf("%w: %q cannot be a tool: write Tool or Tool(specifier)", ErrRule,
-			preview(tool, 80))
+			wording.Preview(tool, 80))
 	case strings.ContainsRune(spec, 0):
-		return Rule{}, fmt.Errorf("%w: %q holds the character NUL", ErrRule, preview(s, 80))
+		return Rule{}, fmt.Errorf("%w: %q holds the character NUL", ErrRule, wording.Preview(s, 80))
 	}
 	spec = strings.NewReplacer(`\(`, `(`, `\)`, `)`).Replace(strings.TrimSpace(spec))
 	if spec == "*" || spec == ":*" {

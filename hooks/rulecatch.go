@@ -88,7 +88,8 @@ func (p pattern) meets(words []word, plain bool) bool {
 	if len(p.literal) > 0 {
 		return (p.literal[0] == words[0].value || p.literal[0] == name) && m.from(1, 1)
 	}
-	return m.rest(0) || name != words[0].value && mayFit(p.rest, textOfWords(append([]word{{value: name}}, words[1:]...)))
+	return m.rest(0) || name != words[0].value && mayFit(p.rest,
+		textOfWords(append([]word{{value: name}}, words[1:]...)))
 }
 
 // program is the name of the program that a word starts, without its folder.
@@ -192,11 +193,12 @@ func valueOfOption(program string, option word) (alone, pair bool) {
 	}
 	if program == "git" {
 		switch option.value {
-		case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source":
+		case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env",
+			"--attr-source":
 			return false, true
 		case "-p", "--paginate", "-P", "--no-pager", "--bare", "--no-replace-objects", "--no-lazy-fetch",
-			"--no-optional-locks", "--no-advice", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs",
-			"--icase-pathspecs", "-v", "--version", "-h", "--help":
+			"--no-optional-locks", "--no-advice", "--literal-pathspecs", "--glob-pathspecs",
+			"--noglob-pathspecs", "--icase-pathspecs", "-v", "--version", "-h", "--help":
 			return true, false
 		}
 	}

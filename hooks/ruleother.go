@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // askDomain answers a question about a tool that opens a URL. What forbids a
@@ -35,7 +37,7 @@ func (r Rule) askParameter(c Call, q question) bool {
 	if !found && (c.Tool == "Agent" || c.Tool == "Task") {
 		name, value, found = "subagent_type", r.Spec, true
 	}
-	fields, err := objectFields(c.Input)
+	fields, err := rawjson.Fields(c.Input)
 	if !found || err != nil {
 		return q.doubt()
 	}
@@ -43,8 +45,8 @@ func (r Rule) askParameter(c Call, q question) bool {
 		if f.Name != name {
 			continue
 		}
-		text := rawText(f.Value)
-		if jsonKind(f.Value) != "string" {
+		text := rawjson.Text(f.Value)
+		if rawjson.Kind(f.Value) != "string" {
 			text = string(f.Value)
 		}
 		return wild(value, text)

@@ -109,7 +109,10 @@ func (w *walker) visit(node syntax.Node) bool {
 
 // parameter notes the expansions that evaluate what a variable holds.
 func (w *walker) parameter(n *syntax.ParamExp) {
-	at := func(word string) bool { return word == "@" || word == "*" || strings.Trim(word, "0123456789") == "" }
+	at := func(word string) bool {
+		return word == "@" || word == "*" ||
+			strings.Trim(word, "0123456789") == ""
+	}
 	if n.Index != nil {
 		word, ok := n.Index.(*syntax.Word)
 		w.line.computes = w.line.computes || !ok || !at(word.Lit())

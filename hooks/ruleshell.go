@@ -151,10 +151,10 @@ func anyWrapper(program string) bool {
 // not listed may be a wrapper.
 func takesData(program string) bool {
 	switch program {
-	case "echo", "printf", "grep", "egrep", "fgrep", "rg", "git", "cat", "ls", "cd", "touch", "mkdir", "rmdir",
-		"cp", "mv", "rm", "ln", "test", "[", "head", "tail", "wc", "sort", "uniq", "cut", "tr", "diff", "jq", "pwd",
-		"true", "false", "sleep", "date", "which", "type", "export", "go", "basename", "dirname", "stat", "chmod",
-		"chown", "kill":
+	case "echo", "printf", "grep", "egrep", "fgrep", "rg", "git", "cat", "ls", "cd", "touch", "mkdir",
+		"rmdir", "cp", "mv", "rm", "ln", "test", "[", "head", "tail", "wc", "sort", "uniq", "cut", "tr",
+		"diff", "jq", "pwd", "true", "false", "sleep", "date", "which", "type", "export", "go", "basename",
+		"dirname", "stat", "chmod", "chown", "kill":
 		return true
 	}
 	return false

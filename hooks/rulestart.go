@@ -47,7 +47,8 @@ func (w *walker) starts(c command, depth int) {
 	}
 	w.wrapped(c, depth)
 	if !isShell(name) {
-		if at := slices.IndexFunc(c.words, func(word word) bool { return word.static && isShell(word.value) }); at >= 0 {
+		at := slices.IndexFunc(c.words, func(word word) bool { return word.static && isShell(word.value) })
+		if at >= 0 {
 			w.shell(c.words[at+1:], c, anyWrapper(name))
 		}
 	}
@@ -159,7 +160,8 @@ func isFile(w word) bool {
 		return !isInput(w.value)
 	}
 	base := w.value[strings.LastIndexByte(w.value, '/')+1:]
-	return !w.splits && strings.Contains(w.value, "/") && !strings.ContainsRune(base, unknown) && base != "" &&
+	return !w.splits && strings.Contains(w.value, "/") && !strings.ContainsRune(base, unknown) &&
+		base != "" &&
 		base != "stdin" && strings.Trim(base, "0123456789") != ""
 }
 
@@ -257,7 +259,8 @@ func isAlias(key string) bool { return strings.HasPrefix(strings.ToLower(key), "
 func gitRuns(c command) bool {
 	return slices.ContainsFunc(c.words[1:], func(w word) bool {
 		switch w.value {
-		case "bisect", "submodule", "rebase", "difftool", "mergetool", "filter-branch", "for-each-repo", "config", "-c":
+		case "bisect", "submodule", "rebase", "difftool", "mergetool", "filter-branch", "for-each-repo",
+			"config", "-c":
 			return w.static
 		}
 		return false
@@ -275,7 +278,8 @@ func (w *walker) gitStarts(c command) {
 			w.line.doubtful = true
 		case before == "-c" && set && isAlias(key):
 			w.gitAlias(word{value: value, static: arg.static})
-		case strings.HasPrefix(arg.value, "--config-env") && isAlias(strings.TrimPrefix(arg.value, "--config-env=")),
+		case strings.HasPrefix(arg.value, "--config-env") &&
+			isAlias(strings.TrimPrefix(arg.value, "--config-env=")),
 			before == "--config-env" && isAlias(arg.value):
 			w.line.doubtful = true
 		case isAlias(arg.value) && i+2 < len(c.words) && slices.ContainsFunc(c.words[:i+1],

@@ -6,19 +6,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // ToolNames lists the tools that rules and matchers may be about: those of
 // covey's own agent, and those that agent programs are known to bring. Tools of
 // MCP servers (mcp__SERVER__TOOL) are known to the servers alone.
 func ToolNames() []string {
-	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent", "Task",
-		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "ListAgents",
-		"WebFetch", "WebSearch",
-		"NotebookEdit", "NotebookRead", "MultiEdit", "LS", "TodoWrite", "ExitPlanMode", "EnterPlanMode", "Skill",
-		"SlashCommand", "AskUserQuestion", "StructuredOutput", "TaskOutput", "TaskStop", "LSP", "PowerShell",
-		"ListMcpResourcesTool", "ReadMcpResourceTool", "ToolSearch", "Monitor", "EnterWorktree", "ExitWorktree",
-		"apply_patch", "shell", "other"}
+	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent",
+		"Task", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "ListAgents",
+		"WebFetch", "WebSearch", "NotebookEdit", "NotebookRead", "MultiEdit", "LS", "TodoWrite",
+		"ExitPlanMode", "EnterPlanMode", "Skill", "SlashCommand", "AskUserQuestion", "StructuredOutput",
+		"TaskOutput", "TaskStop", "LSP", "PowerShell", "ListMcpResourcesTool", "ReadMcpResourceTool",
+		"ToolSearch", "Monitor", "EnterWorktree", "ExitWorktree", "apply_patch", "shell", "other"}
 }
 
 // KnownTool reports whether a name is that of a tool which covey knows, or may
@@ -34,7 +35,7 @@ func KnownTool(name string) (known bool, near string) {
 			return false, tool
 		}
 	}
-	return false, NearestOf(name, names)
+	return false, wording.Typo(name, names)
 }
 
 // sameLetters reports whether two words are made of the same letters, as one is

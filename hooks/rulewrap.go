@@ -22,8 +22,8 @@ func wrapperOf(name string) (wrapper, bool) {
 	case "env":
 		return wrapper{short: "uCS", long: []string{"unset", "chdir", "split-string"}, assigns: true}, true
 	case "sudo", "doas":
-		return wrapper{short: "aCcDghpRrtTUu", long: []string{"user", "group", "prompt", "host", "chdir", "role", "type",
-			"other-user", "chroot", "close-from", "command-timeout"}, assigns: true}, true
+		return wrapper{short: "aCcDghpRrtTUu", long: []string{"user", "group", "prompt", "host", "chdir",
+			"role", "type", "other-user", "chroot", "close-from", "command-timeout"}, assigns: true}, true
 	case "exec":
 		return wrapper{short: "a"}, true
 	case "command", "builtin", "nohup", "setsid", "busybox", "toybox":
@@ -39,8 +39,8 @@ func wrapperOf(name string) (wrapper, bool) {
 	case "stdbuf":
 		return wrapper{short: "ioe", long: []string{"input", "output", "error"}}, true
 	case "xargs":
-		return wrapper{short: "aEILnPsd", long: []string{"arg-file", "delimiter", "max-args", "max-procs", "max-chars",
-			"process-slot-var"}, appends: true}, true
+		return wrapper{short: "aEILnPsd", long: []string{"arg-file", "delimiter", "max-args", "max-procs",
+			"max-chars", "process-slot-var"}, appends: true}, true
 	case "watch":
 		return wrapper{short: "nqs", long: []string{"interval", "equexit"}}, true
 	case "ssh":
@@ -66,7 +66,8 @@ func (w *walker) wrapped(c command, depth int) {
 	switch {
 	case !known && anyWrapper(name):
 		// Its options are not known: an argument that is not may be the command.
-		w.line.doubtful = w.line.doubtful || slices.ContainsFunc(c.words[1:], func(w word) bool { return !w.static })
+		w.line.doubtful = w.line.doubtful || slices.ContainsFunc(c.words[1:],
+			func(w word) bool { return !w.static })
 		return
 	case !known || name == "command" && lists(c):
 		return
@@ -255,7 +256,8 @@ func (w *walker) parallel(c command, depth int) {
 		if arg := c.words[at]; !arg.static {
 			w.line.doubtful = true
 		} else if !strings.HasPrefix(arg.value, "-") {
-			w.line.started = append(w.line.started, command{words: c.words[at:i]}.filled("{}").with(anyWords()))
+			w.line.started = append(w.line.started,
+				command{words: c.words[at:i]}.filled("{}").with(anyWords()))
 		}
 	}
 	for _, arg := range c.words[min(i+1, len(c.words)):] {
@@ -293,9 +295,9 @@ func (c command) codeFor(name, line string) string {
 // shell's that stands in its arguments.
 func interprets(name string) bool {
 	switch strings.TrimRight(name, "0123456789.") {
-	case "python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "awk", "gawk", "mawk",
-		"nawk", "tclsh", "expect", "osascript", "pwsh", "powershell", "Rscript", "julia", "guile", "emacs", "vim", "vi",
-		"nvim", "ex", "ed", "gdb", "sqlite", "make", "gmake", "tmux", "screen":
+	case "python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "awk",
+		"gawk", "mawk", "nawk", "tclsh", "expect", "osascript", "pwsh", "powershell", "Rscript", "julia",
+		"guile", "emacs", "vim", "vi", "nvim", "ex", "ed", "gdb", "sqlite", "make", "gmake", "tmux", "screen":
 		return true
 	}
 	return false

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // checker checks the types of an object's fields and keeps the first flaw.
@@ -19,7 +21,7 @@ type checker struct {
 // often follows from it.
 func (c *checker) wrong(name, want string, raw json.RawMessage) {
 	if c.flaw == "" {
-		c.flaw = fmt.Sprintf("%s%s: expected %s, received %s", c.prefix, name, want, jsonKind(raw))
+		c.flaw = fmt.Sprintf("%s%s: expected %s, received %s", c.prefix, name, want, rawjson.Kind(raw))
 	}
 }
 
@@ -29,11 +31,11 @@ func (c *checker) text(name string) string {
 	if !ok {
 		return ""
 	}
-	if jsonKind(raw) != "string" {
+	if rawjson.Kind(raw) != "string" {
 		c.wrong(name, "string", raw)
 		return ""
 	}
-	return rawText(raw)
+	return rawjson.Text(raw)
 }
 
 // boolean reads an optional boolean.
@@ -42,7 +44,7 @@ func (c *checker) boolean(name string, absent bool) bool {
 	if !ok {
 		return absent
 	}
-	if jsonKind(raw) != "boolean" {
+	if rawjson.Kind(raw) != "boolean" {
 		c.wrong(name, "boolean", raw)
 		return absent
 	}
@@ -57,7 +59,7 @@ func (c *checker) option(name string, words ...string) string {
 	if !ok {
 		return ""
 	}
-	word := rawText(raw)
+	word := rawjson.Text(raw)
 	if !slices.Contains(words, word) && c.flaw == "" {
 		c.flaw = fmt.Sprintf("%s%s: Invalid option: expected one of \"%s\"", c.prefix, name,
 			strings.Join(words, `"|"`))
@@ -67,7 +69,7 @@ func (c *checker) option(name string, words ...string) string {
 
 // kind checks that an optional field has one JSON type.
 func (c *checker) kind(name, want string) {
-	if raw, ok := c.object[name]; ok && jsonKind(raw) != want {
+	if raw, ok := c.object[name]; ok && rawjson.Kind(raw) != want {
 		c.wrong(name, want, raw)
 	}
 }
@@ -84,7 +86,7 @@ func (c *checker) texts(name string) {
 		return
 	}
 	for _, item := range list {
-		if jsonKind(item) != "string" {
+		if rawjson.Kind(item) != "string" {
 			c.wrong(name, "array of strings", item)
 		}
 	}
@@ -124,7 +126,7 @@ func (c *checker) request(raw json.RawMessage) {
 	if raw == nil {
 		return
 	}
-	inner, err := objectFields(raw)
+	inner, err := rawjson.Fields(raw)
 	if err != nil {
 		c.wrong("decision", "object", raw)
 		return
@@ -143,24 +145,4 @@ func (c *checker) request(raw json.RawMessage) {
 	if c.flaw == "" {
 		c.flaw = sub.flaw
 	}
-}
-
-// jsonKind names the type of a JSON value as JavaScript programmers do.
-func jsonKind(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return "undefined"
-	}
-	switch raw[0] {
-	case '"':
-		return "string"
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	return "number"
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // TestPreModelSwitchRunsInOrder: its hooks run one after another, in the order in which
@@ -23,7 +25,7 @@ func TestPreModelSwitchRunsInOrder(t *testing.T) {
 		Source{Name: "first", Settings: on(PreModelSwitch, say("a", "exit 0"), say("b", "echo no >&2; exit 2"))},
 		Source{Name: "second", Settings: on(PreModelSwitch, say("c", "exit 1"), say("d",
 			`printf '{"hookSpecificOutput":{"hookEventName":"PreModelSwitch","permissionDecision":"allow"}}'`))})
-	out := b.fire(t, r, RawPayload{Name: PreModelSwitch, Fields: []Field{{Name: "to_model", Value: []byte(`"two"`)}}})
+	out := b.fire(t, r, RawPayload{Name: PreModelSwitch, Fields: []rawjson.Field{{Name: "to_model", Value: []byte(`"two"`)}}})
 	data, err := os.ReadFile(filepath.Join(b.dir, "log"))
 	want := "begin a\nend a\nbegin b\nend b\nbegin c\nend c\nbegin d\nend d\n"
 	if err != nil || string(data) != want {

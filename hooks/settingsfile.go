@@ -7,6 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // SettingsFile is what covey reads of a Claude Code settings file or of a
@@ -85,10 +88,10 @@ func ParseSettings(name string, data []byte) (SettingsFile, []error) {
 	} else {
 		r.data = data
 	}
-	top, err := objectFields(data)
+	top, err := rawjson.Fields(data)
 	if err != nil {
 		file.Broken = true
-		r.warn("", "the file is left out: it is not one JSON object: %s", reasonOf(err))
+		r.warn("", "the file is left out: it is not one JSON object: %s", rawjson.Reason(err))
 		return file, r.warnings
 	}
 	for _, f := range top {
@@ -126,10 +129,10 @@ func (r *settingsReader) refuse(path, format string, args ...any) {
 
 // into decodes one value. It reports whether that worked.
 func (r *settingsReader) into(path string, raw json.RawMessage, target any) bool {
-	if jsonKind(raw) != "null" && json.Unmarshal(raw, target) == nil {
+	if rawjson.Kind(raw) != "null" && json.Unmarshal(raw, target) == nil {
 		return true
 	}
-	r.warn(path, "want %s, got %s", wanted(target), preview(string(raw), 40))
+	r.warn(path, "want %s, got %s", wanted(target), wording.Preview(string(raw), 40))
 	return false
 }
 
@@ -152,9 +155,9 @@ func wanted(target any) string {
 
 // hooks reads the hooks section.
 func (r *settingsReader) hooks(into Settings, raw json.RawMessage) {
-	events, err := objectFields(raw)
+	events, err := rawjson.Fields(raw)
 	if err != nil {
-		r.warn("hooks", "want an object of events, got %s", preview(string(raw), 40))
+		r.warn("hooks", "want an object of events, got %s", wording.Preview(string(raw), 40))
 		return
 	}
 	for _, f := range events {
@@ -182,9 +185,9 @@ func (r *settingsReader) hooks(into Settings, raw json.RawMessage) {
 // group reads one group, of an event that the file calls written; ok is false if
 // nothing of it can run.
 func (r *settingsReader) group(event Event, written, path string, raw json.RawMessage) (group Group, ok bool) {
-	fields, err := objectFields(raw)
+	fields, err := rawjson.Fields(raw)
 	if err != nil {
-		r.warn(path, "want an object with hooks, got %s: it is left out", preview(string(raw), 40))
+		r.warn(path, "want an object with hooks, got %s: it is left out", wording.Preview(string(raw), 40))
 		return group, false
 	}
 	bare := bareHandler(fields)
@@ -226,9 +229,9 @@ func (r *settingsReader) group(event Event, written, path string, raw json.RawMe
 
 // handler reads one handler; ok is false if it cannot run as it is written.
 func (r *settingsReader) handler(event Event, path string, raw json.RawMessage, d Dialect) (h Handler, ok bool) {
-	fields, err := objectFields(raw)
+	fields, err := rawjson.Fields(raw)
 	if err != nil {
-		r.warn(path, "want an object with a type, got %s: it is left out", preview(string(raw), 40))
+		r.warn(path, "want an object with a type, got %s: it is left out", wording.Preview(string(raw), 40))
 		return h, false
 	}
 	ok = true
@@ -239,7 +242,7 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage, 
 			target = other.field(f.Name)
 		}
 		if target == nil {
-			r.warn(path+"."+preview(f.Name, 40), "the field is not known and has no effect")
+			r.warn(path+"."+wording.Preview(f.Name, 40), "the field is not known and has no effect")
 			continue
 		}
 		ok = r.into(path+"."+f.Name, f.Value, target) && ok

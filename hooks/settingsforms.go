@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // Other agent programs keep their hooks in files that differ a little from
@@ -40,7 +42,7 @@ func eventOf(name string) Event {
 
 // bareHandler reports whether an entry of an event's list is a hook without a
 // group around it. It then listens to everything, as in VS Code.
-func bareHandler(fields []Field) bool {
+func bareHandler(fields []rawjson.Field) bool {
 	bare := false
 	for _, f := range fields {
 		switch f.Name {

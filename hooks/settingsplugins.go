@@ -3,19 +3,22 @@ package hooks
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // pluginConfigs reads what the user has set for plugins: by plugin, whose name may
 // have its market behind an @, the values of its options.
 func (r *settingsReader) pluginConfigs(raw json.RawMessage) map[string]map[string]string {
-	plugins, err := objectFields(raw)
+	plugins, err := rawjson.Fields(raw)
 	if err != nil {
-		r.warn("pluginConfigs", "want an object of plugins, got %s", preview(string(raw), 40))
+		r.warn("pluginConfigs", "want an object of plugins, got %s", wording.Preview(string(raw), 40))
 		return nil
 	}
 	out := map[string]map[string]string{}
 	for _, p := range plugins {
-		path := "pluginConfigs." + preview(p.Name, 60)
+		path := "pluginConfigs." + wording.Preview(p.Name, 60)
 		var config struct {
 			Options map[string]json.RawMessage `json:"options"`
 		}

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Bounds on one text that a hook hands to the model or to people.
@@ -39,7 +41,7 @@ func (r *run) shorten(v *verdict, text string) string {
 	}
 	return fmt.Sprintf("<persisted-output>\nOutput too large (%.1fKB). Full output saved to: %s\n\n"+
 		"Preview (first 2KB):\n%s\n...\n</persisted-output>", float64(len(text))/1024, place,
-		firstRunes(text, previewText))
+		wording.Runes(text, previewText))
 }
 
 // keep writes text to a new file of the spill folder and returns its path.
@@ -52,15 +54,4 @@ func (r *run) keep(text string) (string, error) {
 	}
 	path := filepath.Join(r.opts.SpillDir, "hook-"+uuid.NewString()+"-stdout.txt")
 	return path, os.WriteFile(path, []byte(text), 0o600)
-}
-
-// firstRunes is the beginning of s, n characters of it.
-func firstRunes(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

@@ -1,6 +1,10 @@
 package hooks
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+)
 
 // toolUse is what the payloads of tool events have in common.
 type toolUse struct {
@@ -24,8 +28,8 @@ func (in Input) toolUse() (use toolUse, ok bool) {
 		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
 	case RawPayload:
 		if traitsOf(p.Name).aboutTool() {
-			return toolUse{rawText(p.field("tool_name")), p.field("tool_input"),
-				rawText(p.field("tool_use_id"))}, true
+			return toolUse{rawjson.Text(p.field("tool_name")), p.field("tool_input"),
+				rawjson.Text(p.field("tool_use_id"))}, true
 		}
 	}
 	return toolUse{}, false
@@ -69,9 +73,9 @@ func (in Input) rawSubject(p RawPayload, known *traits) string {
 	case known.field == "agent_type":
 		return in.AgentType // it stands among the common fields
 	case known.event == FileChanged:
-		return baseName(rawText(p.field(known.field)))
+		return baseName(rawjson.Text(p.field(known.field)))
 	}
-	return rawText(p.field(known.field))
+	return rawjson.Text(p.field(known.field))
 }
 
 // member says whose event it is, if the payload says so.
@@ -86,7 +90,7 @@ func (in Input) member() (team, member string) {
 	case TaskCompletedInput:
 		return p.TeamName, p.TeammateName
 	case RawPayload:
-		return rawText(p.field("team_name")), rawText(p.field("teammate_name"))
+		return rawjson.Text(p.field("team_name")), rawjson.Text(p.field("teammate_name"))
 	}
 	return "", ""
 }
@@ -102,13 +106,4 @@ func (in Input) hookName() string {
 		return string(event) + ":" + source
 	}
 	return string(event)
-}
-
-// rawText is the string in a JSON value, or "" if it is none.
-func rawText(value json.RawMessage) string {
-	var s string
-	if len(value) == 0 || json.Unmarshal(value, &s) != nil {
-		return ""
-	}
-	return s
 }

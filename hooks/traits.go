@@ -3,6 +3,8 @@ package hooks
 import (
 	"slices"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // effect says what becomes of a hook that refuses: who gets to see why, and
@@ -47,26 +49,30 @@ func catalog() []traits {
 			fires:    true, outputs: []string{"additionalContext", "sessionTitle", "suppressOriginalPrompt"}},
 		{event: UserPromptExpansion, field: "command_name", exit2: refuses, decision: refuses, halts: true,
 			plain: true,
-			mode:  true, fires: true, handlers: "A", outputs: []string{"additionalContext", "suppressOriginalPrompt"}},
+			mode:  true, fires: true, handlers: "A",
+			outputs: []string{"additionalContext", "suppressOriginalPrompt"}},
 		{event: PreToolUse, field: "tool_name", exit2: toTool, decision: toTool, halts: true, mode: true,
 			handlers: "A",
 			fires:    true, outputs: []string{"additionalContext", "permissionDecision",
-				"permissionDecisionReason",
-				"updatedInput"}},
+				"permissionDecisionReason", "updatedInput"}},
 		{event: PermissionRequest, field: "tool_name", mode: true, fires: true, handlers: "A",
 			outputs: []string{"decision"}},
-		{event: PermissionDenied, field: "tool_name", mode: true, fires: true, handlers: "A", outputs: []string{"retry"}},
+		{event: PermissionDenied, field: "tool_name", mode: true, fires: true, handlers: "A",
+			outputs: []string{"retry"}},
 		{event: PostToolUse, field: "tool_name", exit2: toResult, decision: toResult, halts: true, mode: true,
 			handlers: "A", fires: true, outputs: []string{"additionalContext", "updatedToolOutput",
 				"updatedMCPToolOutput", "classifierContext"}},
 		{event: PostToolUseFailure, field: "tool_name", exit2: toResult, decision: toResult, halts: true,
 			mode:     true,
 			handlers: "A", fires: true, outputs: context},
-		{event: PostToolBatch, exit2: toResult, decision: toResult, halts: true, mode: true, fires: true, handlers: "A",
-			outputs: context},
+		{event: PostToolBatch, exit2: toResult, decision: toResult, halts: true, mode: true, fires: true,
+			handlers: "A",
+			outputs:  context},
 		{event: Notification, field: "notification_type", discards: true, handlers: "B", fires: true},
-		{event: MessageDisplay, exit2: ignored, handlers: "B", fires: true, outputs: []string{"displayContent"}},
-		{event: SubagentStart, field: "agent_type", exit2: toUser, handlers: "B", fires: true, outputs: context},
+		{event: MessageDisplay, exit2: ignored, handlers: "B", fires: true,
+			outputs: []string{"displayContent"}},
+		{event: SubagentStart, field: "agent_type", exit2: toUser, handlers: "B", fires: true,
+			outputs: context},
 		{event: SubagentStop, field: "agent_type", exit2: toFeedback, decision: toFeedback, halts: true,
 			mode:     true,
 			handlers: "A", fires: true, outputs: context},
@@ -80,7 +86,8 @@ func catalog() []traits {
 		{event: TaskCompleted, exit2: toFeedback, decision: toFeedback, halts: true, mode: true,
 			handlers: "A",
 			fires:    true},
-		{event: PreCompact, field: "trigger", exit2: refuses, decision: refuses, discards: true, handlers: "B"},
+		{event: PreCompact, field: "trigger", exit2: refuses, decision: refuses, discards: true,
+			handlers: "B"},
 		{event: PostCompact, field: "trigger", exit2: toUser, handlers: "B"},
 		{event: PreModelSwitch, field: "to_model", exit2: refuses, decision: refuses, handlers: "B",
 			outputs: []string{"permissionDecision", "permissionDecisionReason"}},
@@ -91,7 +98,8 @@ func catalog() []traits {
 		{event: DirectoryAdded, field: "source", fires: true, handlers: "B"},
 		{event: FileChanged, field: "file_path", exit2: toUser, fires: true, handlers: "B",
 			outputs: []string{"watchPaths"}},
-		{event: WorktreeCreate, exit2: refuses, handlers: "B", fires: true, outputs: []string{"worktreePath"}},
+		{event: WorktreeCreate, exit2: refuses, handlers: "B", fires: true,
+			outputs: []string{"worktreePath"}},
 		{event: WorktreeRemove, handlers: "B", fires: true},
 		{event: Elicitation, field: "mcp_server_name", exit2: refuses, handlers: "B",
 			outputs: []string{"action", "content"}},
@@ -178,32 +186,9 @@ func (e Event) Known() bool { return table[e] != nil }
 // Nearest returns the event whose name is most like name, or "" if none is
 // near enough to be what was meant.
 func Nearest(name string) Event {
-	best, distance := Event(""), len(name)/2+1
+	var names []string
 	for _, t := range catalog() {
-		if d := editDistance(name, string(t.event)); d < distance {
-			best, distance = t.event, d
-		}
+		names = append(names, string(t.event))
 	}
-	return best
-}
-
-// editDistance counts the letters to add, drop or change to turn a into b;
-// upper and lower case count as the same letter.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i]|0x20 == b[j]|0x20 {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return Event(wording.Nearest(name, names, len(name)/2))
 }

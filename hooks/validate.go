@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Problem is a mistake in configured hooks, with its place.
@@ -80,7 +82,7 @@ func checkEvent(event Event) []Problem {
 	if event.Known() {
 		return nil
 	}
-	text := fmt.Sprintf("there is no event %q", preview(string(event), 60))
+	text := fmt.Sprintf("there is no event %q", wording.Preview(string(event), 60))
 	if near := Nearest(string(event)); near != "" {
 		text += fmt.Sprintf(": did you mean %s?", near)
 	}
@@ -194,7 +196,8 @@ func checkIf(known *traits, text string) string {
 		return ""
 	}
 	if !known.aboutTool() {
-		return fmt.Sprintf("only tool events evaluate `if`: on %s the hook would never run; delete it", known.event)
+		return fmt.Sprintf("only tool events evaluate `if`: on %s the hook would never run; delete it",
+			known.event)
 	}
 	if _, err := ParseRule(text); err != nil {
 		return err.Error()

@@ -1,10 +1,14 @@
 package hooks
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // What the model reads where a hook gives no text of its own.
@@ -130,7 +134,7 @@ func firstLine(stderr string) string {
 	if strings.TrimSpace(stderr) == "" {
 		return noStderr
 	}
-	return preview(stderr, 300)
+	return wording.Preview(stderr, 300)
 }
 
 // fail notes that a hook gave no verdict. Hooks fail open, as in the original;
@@ -175,7 +179,8 @@ func (v *verdict) refuseFault(known *traits, found finding, why string) {
 // of the model, and what a callback of the host program was to guard before it
 // begins (HOOKS.md section 5, rule 5). A program that embeds an agent relies on that.
 func (h *Handler) timesOutClosed(event Event) bool {
-	return event == PreModelSwitch || h.Type == "callback" && (event == PreToolUse || event == UserPromptSubmit)
+	return event == PreModelSwitch || h.Type == "callback" &&
+		(event == PreToolUse || event == UserPromptSubmit)
 }
 
 // refuseByExit applies exit code 2. The text is that of the hook's own JSON
@@ -231,7 +236,7 @@ func (v *verdict) apply(known *traits, found finding) {
 	switch {
 	case f.decision == "block" && known.decision >= refuses:
 		v.byAnswer = true
-		v.refuse(known, known.decision, orElse(f.reason, noReason))
+		v.refuse(known, known.decision, cmp.Or(f.reason, noReason))
 	case f.decision == "block":
 		v.warn("decision: block refuses nothing on %s", known.event)
 	case f.decision == "approve" && known.event == PreToolUse && v.permission.Decision == "":
@@ -249,15 +254,7 @@ func (v *verdict) applyHalt(known *traits, f *fields) {
 	if event == SubagentStop {
 		event = Stop
 	}
-	v.halt, v.stop = true, orElse(f.stop, fmt.Sprintf("%s hook prevented continuation", event))
-}
-
-// orElse is text, or instead if text is empty.
-func orElse(text, instead string) string {
-	if text == "" {
-		return instead
-	}
-	return text
+	v.halt, v.stop = true, cmp.Or(f.stop, fmt.Sprintf("%s hook prevented continuation", event))
 }
 
 // setOutput notes a field of the answer that has no field of its own here.
@@ -278,9 +275,9 @@ func (v *verdict) applySpecific(known *traits, f *fields) {
 		switch {
 		case name == "hookEventName":
 		case !known.allows(name):
-			v.warn("%s takes no hookSpecificOutput.%s", known.event, preview(name, 40))
+			v.warn("%s takes no hookSpecificOutput.%s", known.event, wording.Preview(name, 40))
 		case name == "additionalContext":
-			if text := rawText(raw); strings.TrimSpace(text) != "" {
+			if text := rawjson.Text(raw); strings.TrimSpace(text) != "" {
 				v.contexts = append(v.contexts, note{additionalContext, text})
 			}
 		case name == "permissionDecision" || name == "permissionDecisionReason":
@@ -300,13 +297,13 @@ func (v *verdict) applySpecific(known *traits, f *fields) {
 // applyPermission takes over what the hook says about a tool call. A deny is a
 // refusal like any other, and more: no other hook's allow outweighs it.
 func (v *verdict) applyPermission(known *traits, f *fields) {
-	decision := rawText(f.specific["permissionDecision"])
-	reason := rawText(f.specific["permissionDecisionReason"])
+	decision := rawjson.Text(f.specific["permissionDecision"])
+	reason := rawjson.Text(f.specific["permissionDecisionReason"])
 	switch {
 	case decision == "":
 	case decision == "deny":
 		v.byAnswer = true
-		v.refuse(known, known.exit2, orElse(reason, noReason))
+		v.refuse(known, known.exit2, cmp.Or(reason, noReason))
 		v.permission = Permission{Decision: "deny", Reason: v.Feedback}
 	default:
 		v.permission = Permission{Decision: decision, Reason: reason}

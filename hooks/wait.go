@@ -1,6 +1,9 @@
 package hooks
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // waits reports whether the hook waits for somebody's answer.
 func (r Result) waits() bool { return r.Outcome == Awaiting && r.Wait != nil }
@@ -25,7 +28,7 @@ func (r *run) askAwaited(ctx context.Context) {
 			v.Result = said
 		default: // the question could not be put, and nobody will answer it
 			v.Result = said
-			v.refuse(r.known, max(r.known.exit2, refuses), orElse(said.Feedback, noReason))
+			v.refuse(r.known, max(r.known.exit2, refuses), cmp.Or(said.Feedback, noReason))
 		}
 	}
 }

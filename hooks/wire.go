@@ -3,6 +3,8 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // MarshalJSON gives the input as hooks read it: the common fields in wire
@@ -36,15 +38,6 @@ func (in Input) Wire() ([]byte, error) {
 	w.text("hook_event_name", known.event)
 	w.text("", in.Payload)
 	return buf.Bytes(), w.err
-}
-
-// marshal is json.Marshal without HTML escapes.
-func marshal(value any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(value)
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
 
 // objectWriter writes one flat JSON object field by field, so that the order
@@ -95,7 +88,7 @@ func (w *objectWriter) text(name string, value any) {
 func (w *objectWriter) splice(start int) {
 	payload := w.buf.Bytes()[start:]
 	if len(payload) < 3 || payload[0] != '{' {
-		w.err = ErrNotObject
+		w.err = rawjson.ErrNotObject
 		return
 	}
 	if payload[1] == '}' {

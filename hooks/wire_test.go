@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // recordedInput is one stdin that a real host gave to a command hook.
@@ -183,7 +185,7 @@ func TestParseInputErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %q", raw, err, want)
 		}
 	}
-	if _, err := ParseInput(Stop, []byte(`[]`), Common{}); !errors.Is(err, ErrNotObject) {
+	if _, err := ParseInput(Stop, []byte(`[]`), Common{}); !errors.Is(err, rawjson.ErrNotObject) {
 		t.Errorf("%v is not ErrNotObject", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // teamServer is the name under which mcp_tool hooks reach the team's own tools.
@@ -23,8 +24,8 @@ func (x *hookExam) server(h *hooks.Configured) flaw {
 	if slices.Contains(known, name) {
 		return flaw{}
 	}
-	wayOut := "write " + hooks.NearestOf(name, known)
-	if hooks.NearestOf(name, known) == "" {
+	wayOut := "write " + wording.Typo(name, known)
+	if wording.Typo(name, known) == "" {
 		wayOut = "list the plugin that brings it under plugins; there are " + strings.Join(known, ", ")
 	}
 	return flaw{fmt.Sprintf("there is no MCP server %q", name), wayOut + consequence(h), x.set.team == nil}

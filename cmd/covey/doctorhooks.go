@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -242,7 +243,7 @@ func (x *hookExam) warning(warning error) {
 	}
 	if key := f.Path[strings.LastIndex(f.Path, ".")+1:]; strings.Contains(f.Text, "the field is not known") {
 		out.Verdict, out.WayOut = isWarn, "delete it, if no other program reads it"
-		if near := hooks.NearestOf(key, hooks.HandlerFields()); near != "" {
+		if near := wording.Typo(key, hooks.HandlerFields()); near != "" {
 			out.Verdict, out.WayOut = isFail, "write "+near
 		}
 	}
@@ -262,7 +263,7 @@ func (x *hookExam) misspelt(file string) {
 		if strings.ContainsAny(path, ".[") || slices.Contains(known, path) {
 			continue
 		}
-		if near := hooks.NearestOf(path, known); near != "" && !otherKeys(path) {
+		if near := wording.Typo(path, known); near != "" && !otherKeys(path) {
 			x.found = append(x.found, finding{Check: "hooks", Verdict: isFail, Place: x.at(file, line),
 				Text: fmt.Sprintf("the key %q means nothing to covey", path), WayOut: "write " + near})
 		}

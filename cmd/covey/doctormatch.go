@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // subjectsOf lists what a matcher of an event can be held against; nil: nobody can
@@ -48,7 +49,7 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 			continue
 		}
 		wayOut := "write one of: " + strings.Join(subjects, ", ")
-		if near := hooks.NearestOf(name, subjects); near != "" {
+		if near := wording.Typo(name, subjects); near != "" {
 			return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name, info.Matcher),
 				"write " + near, false}
 		}
@@ -69,7 +70,7 @@ func expressionFlaw(info hooks.EventInfo, matcher string, subjects []string) fla
 		return flaw{text, fmt.Sprintf("a matcher is a name or an expression: write matcher %q and `if: %s`", tool, matcher), false}
 	}
 	bare := strings.Trim(matcher, "^$ ")
-	if near := hooks.NearestOf(bare, subjects); near != "" {
+	if near := wording.Typo(bare, subjects); near != "" {
 		return flaw{text, "write " + near, false}
 	}
 	return flaw{text, "write a name such as " + subjects[0] + ", or an expression that is found in one", false}

@@ -1,0 +1,82 @@
+// Package wording shortens and compares short texts for messages that people
+// read. It makes no promise of compatibility to programs outside covey.
+package wording
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Preview returns the first line of s, at most limit bytes of it, with an
+// ellipsis if something is missing. Invalid UTF-8 is replaced.
+func Preview(s string, limit int) string {
+	s = strings.ToValidUTF8(strings.TrimSpace(s), "\uFFFD")
+	if line, _, more := strings.Cut(s, "\n"); more {
+		s = line + " …"
+	}
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}
+
+// Clip returns the first limit characters of s, with an ellipsis if there are more.
+func Clip(s string, limit int) string {
+	if first := Runes(s, limit); len(first) < len(s) {
+		return first + "…"
+	}
+	return s
+}
+
+// Runes returns the first n characters of s.
+func Runes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// Nearest returns the known word that takes the fewest edits to make of
+// written, or "" if each takes more than most.
+func Nearest(written string, known []string, most int) string {
+	best, least := "", most+1
+	for _, word := range known {
+		if d := distance(written, word); d < least {
+			best, least = word, d
+		}
+	}
+	return best
+}
+
+// Typo returns the known word that written is probably a misspelling of, or ""
+// if none is near enough.
+func Typo(written string, known []string) string {
+	return Nearest(written, known, 1+len(written)/5)
+}
+
+// distance counts the letters to add, drop or change to turn a into b;
+// upper and lower case count as the same letter.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i]|0x20 == b[j]|0x20 {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
