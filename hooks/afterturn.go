@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // afterTurnLimit is how long one callback behind a turn may take: as long as a
@@ -115,7 +117,7 @@ func (r *Registry) callAfter(ctx context.Context, a *afterTurn, turn Turn) (note
 	switch {
 	case c == nil:
 		return note, false, nil
-	case !c.finished(ctx, defaultGrace):
+	case !c.finished(ctx, proc.DefaultGrace):
 		return note, true, fmt.Errorf("it does not heed its context, and still runs: %w", ctx.Err())
 	case c.fault != "":
 		return note, true, errors.New(c.fault)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // transcriptOf writes a transcript of two turns; the second one calls two tools.
@@ -129,7 +131,7 @@ func TestAfterTurnDeaf(t *testing.T) {
 			told = append(told, fmt.Sprint(name, n, err))
 		})
 		want := "deaf{ map[]} it does not heed its context, and still runs: context deadline exceeded"
-		if took := time.Since(began); took != afterTurnLimit+defaultGrace || told[0] != want || len(calls) != 1 {
+		if took := time.Since(began); took != afterTurnLimit+proc.DefaultGrace || told[0] != want || len(calls) != 1 {
 			t.Errorf("after %v: %q, %q", took, told, calls)
 		}
 		close(release)

@@ -102,7 +102,7 @@ func (w *work) follow(ctx context.Context, c *launched) {
 	slow := time.NewTimer(quick)
 	defer slow.Stop()
 	select {
-	case <-c.running.plumbing.drained:
+	case <-c.running.Drained():
 		wait()
 	case limit := <-w.asked:
 		w.asked <- limit // it has one place, and is asked once

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // The tests of this file are the hook attacks of ADVERSARIAL.md section 5, each by
@@ -92,12 +94,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 // gone reports whether no process of that pid runs.
-func gone(pid int) bool {
-	if runtime.GOOS == "linux" {
-		return startTimeOf(pid) == ""
-	}
-	return syscall.Kill(pid, 0) != nil
-}
+func gone(pid int) bool { return !proc.Alive(pid) }
 
 func TestAttack01NeverExits(t *testing.T) {
 	t.Parallel()

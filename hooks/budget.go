@@ -3,6 +3,8 @@ package hooks
 import (
 	"strconv"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // maxSessionEndBudget bounds what settings may make the end of a session wait.
@@ -12,7 +14,7 @@ const maxSessionEndBudget = 60 * time.Second
 // the longest time-out that a settings file gives one of them (a plugin's does
 // not count), up to a minute. CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS beats both.
 func budgetOf(sources []Source, env []string) time.Duration {
-	if ms, err := strconv.ParseInt(lookupEnv(env, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS"), 10,
+	if ms, err := strconv.ParseInt(proc.Getenv(env, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS"), 10,
 		32); err == nil && ms > 0 {
 		return time.Duration(ms) * time.Millisecond
 	}

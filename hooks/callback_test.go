@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
@@ -222,7 +223,7 @@ func TestCallbackDeadline(t *testing.T) {
 					r, reg := registered(t, tc.on.Event(), Callback{Name: "slow", Timeout: time.Second, Gate: tc.gate, Do: do})
 					began := time.Now()
 					out := outcome(t, r, tc.on)
-					if took := time.Since(began); took > time.Second+defaultGrace {
+					if took := time.Since(began); took > time.Second+proc.DefaultGrace {
 						t.Errorf("it took %v", took)
 					}
 					if out.Decision != tc.want || !strings.Contains(fmt.Sprint(out), "timed out after 1s") {

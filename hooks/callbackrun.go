@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
@@ -102,7 +103,7 @@ func (r *run) runCallback(ctx context.Context, h *armed) (found finding, stdout,
 	case c == nil:
 		found.code = 0
 		return found, "", "it was removed before its turn came, and not called"
-	case !c.finished(ctx, cmp.Or(r.opts.Grace, defaultGrace)):
+	case !c.finished(ctx, cmp.Or(r.opts.Grace, proc.DefaultGrace)):
 		found.timedOut = true
 		return found, "", "it does not heed its context, and still runs"
 	case ctx.Err() != nil && (c.err != nil || c.fault != ""):

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 )
@@ -237,7 +238,7 @@ func TestShellWords(t *testing.T) {
 func TestLookupEnv(t *testing.T) {
 	env := []string{"A=1", "AB=2", "A=3", "C", "=x"}
 	for name, want := range map[string]string{"A": "3", "AB": "2", "C": "", "D": "", "": "x"} {
-		if got := lookupEnv(env, name); got != want {
+		if got := proc.Getenv(env, name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

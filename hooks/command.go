@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // maxTimeout bounds what a setting may ask for; more would overflow a Duration.
@@ -50,7 +52,7 @@ type launched struct {
 	dialect        Dialect
 	out            *outputs
 	outEnd, errEnd tail // kept of gates
-	running        *running
+	running        *proc.Running
 	release        func()
 	fault          string // why it does not run; empty: it does
 }
@@ -92,7 +94,7 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 	if ask != nil {
 		process.Stdout = &herald{to: &c.out.stdout, ask: ask}
 	}
-	if c.running, err = process.launch(ctx); err != nil {
+	if c.running, err = process.Start(ctx); err != nil {
 		c.fault = err.Error() + startHint(err)
 	}
 	return c
@@ -100,9 +102,9 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 
 // process is the command's run. What it leaves behind may be told of after the event
 // is over.
-func (c *launched) process(h *armed, args []string, dir string) Process {
+func (c *launched) process(h *armed, args []string, dir string) proc.Process {
 	marker := markerName + "=" + uuid.NewString()
-	p := Process{Args: args, Dir: dir, Env: c.handlerEnv(h, marker),
+	p := proc.Process{Args: args, Dir: dir, Env: c.handlerEnv(h, marker),
 		Stdout: &c.out.stdout, Stderr: &c.out.stderr, Grace: c.opts.Grace, Marker: marker,
 		MaxProcesses: c.opts.MaxProcesses}
 	if c.opts.Crowded != nil {
@@ -123,7 +125,7 @@ func (c *launched) wait(ctx context.Context) (finding, *outputs) {
 		found.timedOut = ctx.Err() != nil
 		return found, c.out
 	}
-	exit := c.running.wait()
+	exit := c.running.Wait()
 	c.release()
 	found.tail = endOf(&c.outEnd, &c.errEnd)
 	c.out.note = exitNote(exit, c.opts.MaxProcesses)
@@ -154,10 +156,10 @@ func startHint(err error) string {
 
 // exitNote tells people of children that a hook left behind, or of too many, where it
 // may be limit processes.
-func exitNote(exit Exit, limit int) string {
+func exitNote(exit proc.Exit, limit int) string {
 	switch {
 	case exit.Crowded:
-		return overgrown(limit)
+		return proc.CrowdNote(limit)
 	case exit.Stopped && len(exit.Left) > 0:
 		return fmt.Sprintf("killed with its children %s", pids(exit.Left))
 	case exit.Held && len(exit.Left) > 0:

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // Hooks that start covey, whose hooks start covey, are stopped at maxDepth.
@@ -16,7 +18,7 @@ const (
 // hookDepth is how many hooks this program runs inside of. The caller may have
 // filtered the environment it gives to hooks, so our own is asked too.
 func hookDepth(env []string) int {
-	given, _ := strconv.Atoi(lookupEnv(env, depthName))
+	given, _ := strconv.Atoi(proc.Getenv(env, depthName))
 	own, _ := strconv.Atoi(os.Getenv(depthName))
 	return max(given, own, 0)
 }
@@ -87,7 +89,7 @@ func (r *run) lookup(name string) string {
 // workDir is where hooks of the event run: the member's folder, and if that has
 // been deleted the project's, and if that has too, home.
 func (r *run) workDir() string {
-	for _, dir := range []string{r.in.Cwd, r.opts.ProjectDir, lookupEnv(r.Runner.env, "HOME")} {
+	for _, dir := range []string{r.in.Cwd, r.opts.ProjectDir, proc.Getenv(r.Runner.env, "HOME")} {
 		if isDir(dir) {
 			return dir
 		}
@@ -124,17 +126,6 @@ func isShellWord(s string) bool {
 		}
 		return true
 	})
-}
-
-// lookupEnv returns the value of name in env; as for a program, the last entry
-// counts.
-func lookupEnv(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(env[i], name); ok && strings.HasPrefix(value, "=") {
-			return value[1:]
-		}
-	}
-	return ""
 }
 
 // isDir reports whether path is a folder that is there.

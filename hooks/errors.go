@@ -12,7 +12,4 @@ var (
 
 	// ErrNotConnected is the error of an mcp_tool hook whose server is not there.
 	ErrNotConnected = errors.New("not connected")
-
-	// ErrProgram is returned by Process.Run when the program cannot be found or started.
-	ErrProgram = errors.New("cannot start")
 )

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // A hook refuses a teammate's turn end; its words are ready for the model.
@@ -161,7 +162,7 @@ func ExampleProcess_Run() {
 		fmt.Print(line)
 		cancel()
 	}()
-	exit, err := hooks.Process{Args: []string{"/bin/sh", "-c", "echo waiting; sleep 600"}, Stdout: stdout}.Run(ctx)
+	exit, err := proc.Process{Args: []string{"/bin/sh", "-c", "echo waiting; sleep 600"}, Stdout: stdout}.Run(ctx)
 	fmt.Println(exit.Code, exit.Signal, exit.Stopped, err)
 	// Output:
 	// waiting

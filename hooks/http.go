@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -46,7 +47,7 @@ func (r *Runner) armHTTP(source *Source, h *Handler) *endpoint {
 	why, listed := r.limits.url(source.Managed, to)
 	may := func(name string) bool { return r.limits.variable(source.Managed, name) }
 	return &endpoint{to: to, fault: why,
-		header: headersOf(h, may, func(name string) string { return lookupEnv(r.opts.Env, name) }),
+		header: headersOf(h, may, func(name string) string { return proc.Getenv(r.opts.Env, name) }),
 		guard:  guard{local: to.local(), listed: listed || source.Managed}}
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // Source is one layer of configured hooks: the spec, a settings file or a plugin.
@@ -171,7 +173,7 @@ func (o *Options) complete() error {
 		o.Parallel = 3 * runtime.GOMAXPROCS(0)
 	}
 	if o.MaxProcesses == 0 {
-		o.MaxProcesses = mostProcesses(room())
+		o.MaxProcesses = proc.DefaultLimit()
 	}
 	if o.Now == nil {
 		o.Now = time.Now

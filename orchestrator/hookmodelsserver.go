@@ -21,7 +21,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // Bounds of MCP servers of plugins.
@@ -206,7 +206,7 @@ func (s *hookServer) connect(ctx context.Context) error {
 	s.release = func() {
 		ended := make(chan struct{})
 		close(ended) // the session's end has waited for it
-		teammate.EndTree(cmd.Process.Pid, marker, hookServerGrace, ended)
+		proc.EndTree(cmd.Process.Pid, marker, hookServerGrace, ended)
 		forget()
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // Bounds on what a new working copy gets besides its commit.
@@ -73,7 +74,7 @@ func (t *trees) setup(ctx context.Context, s *seat, r setupRun) error {
 	var release func()
 	end := &lastBytes{limit: saidAtMost}
 	both := io.MultiWriter(file, end)
-	exit, err := hooks.Process{
+	exit, err := proc.Process{
 		Args: []string{shell, "-c", t.o.team().LocatedLine(r.command)}, Dir: r.dir, Reap: true,
 		Env:    append(childEnvironment(t.o.opts, t.o.place), "PWD="+r.dir, "COVEY_MEMBER="+s.member.Name),
 		Stdout: both, Stderr: both,

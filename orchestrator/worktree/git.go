@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // How long git may take. What writes out files takes as long as the repository
@@ -89,7 +89,7 @@ func (g Git) once(ctx context.Context, c call) ([]byte, error) {
 	marker := "COVEY_GIT=" + strconv.FormatUint(rand.Uint64(), 36)
 	var out, said bytes.Buffer
 	ended := func() {}
-	exit, err := hooks.Process{
+	exit, err := proc.Process{
 		Args: append(append([]string{"git"}, calm()...), c.args...), Dir: c.dir, Env: g.environ(c, marker),
 		Stdin: c.stdin, Stdout: &out, Stderr: &said, Grace: goodbye, Marker: marker, Reap: true,
 		Started: func(pid int) {

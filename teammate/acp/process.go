@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -95,7 +96,7 @@ func (p *process) wait() {
 // sessions of their own, and those would write to the workspace behind the next
 // turn's back.
 func (p *process) stop() {
-	teammate.EndTree(p.cmd.Process.Pid, p.marker, p.grace, p.ended)
+	proc.EndTree(p.cmd.Process.Pid, p.marker, p.grace, p.ended)
 	<-p.ended
 }
 

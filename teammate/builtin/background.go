@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -39,7 +40,7 @@ type run struct {
 	killed atomic.Bool
 	// ended is closed when exit and err are set; they are not read before.
 	ended chan struct{}
-	exit  teammate.Exit
+	exit  proc.Exit
 	err   error
 	// read is how much of the output BashOutput has shown, in bytes. Only tool
 	// calls touch it, and they come one at a time.
@@ -145,7 +146,7 @@ func (t *Tools) newRun(in bashInput) (*run, error) {
 
 // attend runs p to its end. Both streams go to one file, in the order in which
 // they come: that is how people would see them in a terminal.
-func (t *Tools) attend(ctx context.Context, r *run, p teammate.Process) {
+func (t *Tools) attend(ctx context.Context, r *run, p proc.Process) {
 	p.Stdout, p.Stderr = r.output, r.output
 	release := func() {}
 	p.Started = func(pid int) { release = t.track(pid) }

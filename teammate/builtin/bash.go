@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -173,9 +174,9 @@ const callPrefix = "COVEY_CALL="
 
 // process is the shell that runs s. Its marker finds what it starts, wherever
 // that went.
-func (t *Tools) process(s *script) teammate.Process {
+func (t *Tools) process(s *script) proc.Process {
 	marker := fmt.Sprintf("%s%s-%d.", callPrefix, t.id, t.calls.Add(1))
-	return teammate.Process{
+	return proc.Process{
 		Args:   s.args(),
 		Dir:    t.env.Workdir.Dir(),
 		Env:    append(append([]string{}, t.env.Environ...), marker),
@@ -208,7 +209,7 @@ func (t *Tools) follow(dir string) (note string) {
 type finished struct {
 	in             bashInput
 	stdout, stderr spool
-	exit           teammate.Exit
+	exit           proc.Exit
 	interrupted    bool
 	timedOut       time.Duration // how long it was given
 	notes          []string

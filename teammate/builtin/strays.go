@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // stray is a process that a command has left running, such as a server that
@@ -22,7 +22,7 @@ type stray struct {
 
 // leftBehind keeps book of what a command has left running, and says so to the
 // model. The host hears of each process, so that it knows whose they are.
-func (t *Tools) leftBehind(exit teammate.Exit, marker string) (note string) {
+func (t *Tools) leftBehind(exit proc.Exit, marker string) (note string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sweep()
@@ -125,7 +125,7 @@ func hasEntry(pid int, prefix string) bool {
 
 // exitCode is the exit code as a shell would tell it: 128 and the signal's
 // number for a program that a signal ended.
-func exitCode(e teammate.Exit) int {
+func exitCode(e proc.Exit) int {
 	if e.Code >= 0 {
 		return e.Code
 	}

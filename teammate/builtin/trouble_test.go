@@ -17,6 +17,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -203,7 +204,7 @@ func TestCause(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
-	for want, exit := range map[int]teammate.Exit{
+	for want, exit := range map[int]proc.Exit{
 		0: {}, 7: {Code: 7}, 137: {Code: -1, Signal: "killed"}, 143: {Code: -1, Signal: "terminated"},
 		1: {Code: -1, Signal: "something odd"},
 	} {

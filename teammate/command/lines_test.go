@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -189,7 +190,7 @@ func FuzzLines(f *testing.F) {
 				t.Errorf("%q", said)
 			}
 		}
-		_ = talk.verdict(t.Context(), talk.read.end(1), teammate.Exit{Code: 1})
+		_ = talk.verdict(t.Context(), talk.read.end(1), proc.Exit{Code: 1})
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -25,22 +26,22 @@ const maxArgument = 120 << 10
 const markerName = "COVEY_PROGRAM="
 
 // process is the run of the program for one prompt.
-func (a *Agent) process(prompt string, stdout, stderr io.Writer) (teammate.Process, error) {
+func (a *Agent) process(prompt string, stdout, stderr io.Writer) (proc.Process, error) {
 	var extra Extra
 	if a.opts.Connect != nil {
 		var err error
 		if extra, err = a.opts.Connect(); err != nil {
-			return teammate.Process{}, fmt.Errorf("command: what connects the agent program: %w", err)
+			return proc.Process{}, fmt.Errorf("command: what connects the agent program: %w", err)
 		}
 	}
 	args, asArgument := a.commandLine(prompt, extra.Args)
 	if asArgument && len(prompt) > maxArgument {
-		return teammate.Process{}, &teammate.APIError{Type: "invalid_request", Message: fmt.Sprintf(
+		return proc.Process{}, &teammate.APIError{Type: "invalid_request", Message: fmt.Sprintf(
 			"the prompt has %d bytes, and as an argument %d is the most; a command without %s gets it on its stdin",
 			len(prompt), maxArgument, promptMark)}
 	}
 	marker := markerName + rand.Text()
-	p := teammate.Process{
+	p := proc.Process{
 		Args: args, Dir: a.opts.Dir, Env: slices.Concat(a.opts.Env, extra.Env, []string{marker}), Marker: marker,
 		Stdout: stdout, Stderr: stderr, Grace: a.opts.Timeouts.Grace, Reap: true,
 	}

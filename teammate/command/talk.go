@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -51,7 +52,7 @@ func (w *lastWords) Write(data []byte) (int, error) {
 
 // ended is how a process ended.
 type ended struct {
-	exit teammate.Exit
+	exit proc.Exit
 	err  error // it could not be started
 }
 
@@ -70,7 +71,7 @@ func (a *Agent) talk(h teammate.Host) *talk {
 // run runs the program and takes in what it prints until it has ended and all
 // of that is taken in. When ctx ends, or the prompt is given up, the program is
 // ended; what it prints on its way out counts.
-func (t *talk) run(ctx context.Context, p teammate.Process) ended {
+func (t *talk) run(ctx context.Context, p proc.Process) ended {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
 	t.stop = stop

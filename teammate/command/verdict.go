@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -141,7 +142,7 @@ func (t *talk) book(reply *teammate.Reply, spent Spent) {
 
 // verdict says what the end of a run means for the turn. The program's own word
 // comes before its exit code, and both before what it printed beside.
-func (t *talk) verdict(ctx context.Context, end ending, exit teammate.Exit) error {
+func (t *talk) verdict(ctx context.Context, end ending, exit proc.Exit) error {
 	switch {
 	case t.err != nil: // the prompt was given up, whatever the program says to it
 		return t.err
@@ -160,7 +161,7 @@ func (t *talk) verdict(ctx context.Context, end ending, exit teammate.Exit) erro
 }
 
 // failure is what it means that the program says that its prompt has failed.
-func (t *talk) failure(end ending, exit teammate.Exit) error {
+func (t *talk) failure(end ending, exit proc.Exit) error {
 	now := t.a.opts.Clock()
 	switch {
 	case end.lost || lostText.MatchString(end.said):
@@ -205,7 +206,7 @@ func (t *talk) classify(end ending, now time.Time) error {
 
 // trust keeps a text that only looks like a dialect from putting a member to
 // sleep: a program whose dialect was guessed must also fail by its exit code.
-func (t *talk) trust(err error, end ending, exit teammate.Exit) error {
+func (t *talk) trust(err error, end ending, exit proc.Exit) error {
 	if isAPIError(err) || !end.guessed || exit.Code != 0 {
 		return err
 	}
@@ -219,7 +220,7 @@ var lostText = regexp.MustCompile(`(?i)no conversation found with session|no rol
 // unexplained is a program that ended with an exit code, or without the line
 // that its dialect ends with. Its last words on stderr may tell why; what it
 // printed does, if that is nothing but such a word.
-func (t *talk) unexplained(end ending, exit teammate.Exit) error {
+func (t *talk) unexplained(end ending, exit proc.Exit) error {
 	now := t.a.opts.Clock()
 	words := lastLines(t.errs.Text(), 3)
 	if end.said != "" {

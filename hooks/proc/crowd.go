@@ -1,4 +1,4 @@
-package hooks
+package proc
 
 import (
 	"fmt"
@@ -114,7 +114,7 @@ func (c *crowd) due(now time.Time, load uint16) bool {
 // count counts the tree and kills it if there are too many.
 func (c *crowd) count() {
 	late := !c.ended.IsZero()
-	if late && taken(c.pid) {
+	if late && Alive(c.pid) {
 		c.done = true // the pid is somebody else's by now, and so the tree is gone
 		return
 	}
@@ -126,7 +126,7 @@ func (c *crowd) count() {
 	}
 	c.killed, c.over, c.done = killed, true, true
 	if late && c.late != nil {
-		c.late(overgrown(c.limit))
+		c.late(CrowdNote(c.limit))
 	}
 }
 
@@ -135,15 +135,18 @@ func (c *crowd) count() {
 // process table, and so the last few before the limit are not counted one by one.
 func stepTo(room int) int { return max(room/2, 8) }
 
-// overgrown says for people that a tree was killed.
-func overgrown(limit int) string {
+// CrowdNote says for people that a tree was killed.
+func CrowdNote(limit int) string {
 	return fmt.Sprintf("started more than %d processes and was killed with all of them", limit)
 }
 
-// mostProcesses is the default limit where room is how many there may be at all, or 0.
+// DefaultLimit is how many processes a hook may have where nobody says.
+func DefaultLimit() int { return limitIn(room()) }
+
+// limitIn is the default limit where room is how many there may be at all, or 0.
 // A bomb that fills up the whole room would never pass a limit above it, and covey
 // itself must be able to start what it needs.
-func mostProcesses(room int) int {
+func limitIn(room int) int {
 	if room <= 0 {
 		return defaultProcesses
 	}

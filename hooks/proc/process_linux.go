@@ -1,4 +1,4 @@
-package hooks
+package proc
 
 import (
 	"bytes"
@@ -17,74 +17,60 @@ const deathWait = 200 * time.Millisecond
 // what forks faster than that is for a limit on the number of processes to stop.
 const rounds = 50
 
-// kin is one process of a family. Its start time tells it from a later process
-// that was given the same pid.
-type kin struct {
-	pid     int
-	started string
+// Stat is what /proc/PID/stat says of one process. The start time tells it
+// from a later process with the same pid.
+type Stat struct {
+	PID     int
+	Started string // in the kernel's ticks
+	Parent  int
+	Session int
+	Dead    bool // it has ended, and nobody has waited for it yet
 }
 
 // family is everything that descends from one program, as far as it can be
 // found: by parent, by session, and by a marker in the environment.
 type family struct {
 	root    int
-	marker  []byte
-	members []kin
+	marker  string
+	members []Stat
 }
 
-// status is what /proc/PID/stat says of one process.
-type status struct {
-	kin
-	parent, session int
-	dead            bool
-}
-
-// familyOf writes down who descends from pid now.
+// familyOf notes who descends from pid now.
 func familyOf(pid int, marker string) *family {
-	f := &family{root: pid}
-	if marker != "" {
-		f.marker = []byte(marker)
-	}
+	f := &family{root: pid, marker: marker}
 	f.members = f.search()
 	return f
 }
 
 // search returns the family's living processes without the root.
-func (f *family) search() []kin {
-	all := processes()
+func (f *family) search() []Stat {
+	all := Table()
 	below := map[int]bool{f.root: true}
 	for grown := true; grown; {
 		grown = false
 		for _, s := range all {
-			if !below[s.pid] && (below[s.parent] || s.session == f.root) {
-				below[s.pid], grown = true, true
+			if !below[s.PID] && (below[s.Parent] || s.Session == f.root) {
+				below[s.PID], grown = true, true
 			}
 		}
 	}
-	var found []kin
-	for _, s := range all {
-		if s.dead || s.pid == f.root || s.pid == os.Getpid() {
-			continue
-		}
-		if below[s.pid] || f.marked(s.pid) {
-			found = append(found, s.kin)
-		}
-	}
-	return found
+	return slices.DeleteFunc(all, func(s Stat) bool {
+		return s.Dead || s.PID == f.root || s.PID == os.Getpid() || !below[s.PID] && !Carries(s.PID, f.marker)
+	})
 }
 
-// marked reports whether a process has the family's marker in its environment.
-// That of other users' processes cannot be read; they are not ours.
-func (f *family) marked(pid int) bool {
-	if f.marker == nil {
+// Carries reports whether a process was started with this entry, NAME=value, in
+// its environment. One that cannot be read is another user's, and does not.
+func Carries(pid int, entry string) bool {
+	if entry == "" {
 		return false
 	}
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return false
 	}
-	for entry := range bytes.SplitSeq(env, []byte{0}) {
-		if bytes.Equal(entry, f.marker) {
+	for e := range bytes.SplitSeq(env, []byte{0}) {
+		if string(e) == entry {
 			return true
 		}
 	}
@@ -93,7 +79,7 @@ func (f *family) marked(pid int) bool {
 
 // alive reports whether one of those written down still runs.
 func (f *family) alive() bool {
-	return slices.ContainsFunc(f.members, func(k kin) bool { return startTime(k.pid) == k.started })
+	return slices.ContainsFunc(f.members, Stat.alive)
 }
 
 // kill kills the family until nobody new is found, and returns who was killed
@@ -103,12 +89,12 @@ func (f *family) kill() []int {
 	victims := f.members
 	for range rounds {
 		for _, k := range victims {
-			if startTime(k.pid) == k.started && syscall.Kill(k.pid, syscall.SIGKILL) == nil {
-				killed = append(killed, k.pid)
+			if k.alive() && syscall.Kill(k.PID, syscall.SIGKILL) == nil {
+				killed = append(killed, k.PID)
 			}
 		}
 		f.members = slices.Concat(f.members, victims)
-		victims = slices.DeleteFunc(f.search(), func(k kin) bool { return slices.Contains(killed, k.pid) })
+		victims = slices.DeleteFunc(f.search(), func(s Stat) bool { return slices.Contains(killed, s.PID) })
 		if len(victims) == 0 {
 			break
 		}
@@ -123,13 +109,13 @@ func (f *family) kill() []int {
 func sessionOf(pid int, marker string) []int {
 	var pids []int
 	for _, k := range familyOf(pid, marker).members {
-		pids = append(pids, k.pid)
+		pids = append(pids, k.PID)
 	}
 	return pids
 }
 
-// processes reads the process table.
-func processes() []status {
+// Table reads the process table.
+func Table() []Stat {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -139,10 +125,10 @@ func processes() []status {
 	if err != nil {
 		return nil
 	}
-	var all []status
+	var all []Stat
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if s, ok := statusOf(pid); ok {
+			if s, ok := Read(pid); ok {
 				all = append(all, s)
 			}
 		}
@@ -150,31 +136,32 @@ func processes() []status {
 	return all
 }
 
-// statusOf reads /proc/PID/stat. The name in brackets may hold anything, so the
-// fields are counted from the last bracket.
-func statusOf(pid int) (status, bool) {
+// Read reads /proc/PID/stat; ok is false if there is no such process. The name
+// in brackets may hold anything, so the fields are counted from the last bracket.
+func Read(pid int) (s Stat, ok bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return status{}, false
+		return Stat{}, false
 	}
 	const state, parent, session, started = 0, 1, 3, 19
 	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 	if len(fields) <= started {
-		return status{}, false
+		return Stat{}, false
 	}
-	s := status{kin: kin{pid: pid, started: string(fields[started])}}
-	s.parent, _ = strconv.Atoi(string(fields[parent]))
-	s.session, _ = strconv.Atoi(string(fields[session]))
-	s.dead = fields[state][0] == 'Z' || fields[state][0] == 'X'
+	s = Stat{PID: pid, Started: string(fields[started]), Dead: fields[state][0] == 'Z' || fields[state][0] == 'X'}
+	s.Parent, _ = strconv.Atoi(string(fields[parent]))
+	s.Session, _ = strconv.Atoi(string(fields[session]))
 	return s, true
 }
 
-// startTime is when a process started, in the kernel's own ticks, or "" if
-// there is no such process any more.
-func startTime(pid int) string {
-	s, ok := statusOf(pid)
-	if !ok || s.dead {
-		return ""
-	}
-	return s.started
+// alive reports whether the very process of s still runs.
+func (s Stat) alive() bool {
+	now, ok := Read(s.PID)
+	return ok && !now.Dead && now.Started == s.Started
+}
+
+// Alive reports whether a process with that pid runs.
+func Alive(pid int) bool {
+	s, ok := Read(pid)
+	return ok && !s.Dead
 }

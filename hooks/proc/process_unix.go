@@ -1,6 +1,6 @@
 //go:build unix
 
-package hooks
+package proc
 
 import (
 	"os"
@@ -18,13 +18,18 @@ const familyPoll = 10 * time.Millisecond
 // ask on or to write escape sequences to, and its group can be killed whole.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// killTree ends the tree below pid, politely for as long as grace, and returns
-// the pids that had to be killed besides pid. The caller closes ended when pid
-// itself has been waited for.
+// EndTree ends a program that was started in a session of its own, and whatever
+// descends from it, also what has left its session: TERM to its group, and KILL
+// to all that is left after grace. pid is the program's; it may have ended
+// before. marker is the entry NAME=value of its environment that no other
+// process has; children whose parents are gone are found by it (on Linux).
+// ended must be closed when the program has been waited for. EndTree returns
+// once everything that it could find is gone, and names what it had to kill
+// besides pid.
 //
-// The tree is written down before the first signal: once its parent is dead, a
-// child hangs below init and only the marker tells whose it was.
-func killTree(pid int, marker string, grace time.Duration, ended <-chan struct{}) []int {
+// The tree is noted before the first signal: once its parent is dead, a child
+// hangs below init and only the marker tells whose it was.
+func EndTree(pid int, marker string, grace time.Duration, ended <-chan struct{}) []int {
 	family := familyOf(pid, marker)
 	_ = syscall.Kill(-pid, syscall.SIGTERM)
 	waitFamily(family, pid, grace, ended)
@@ -73,7 +78,7 @@ func lookPath(name string, env []string) (string, error) {
 		return name, nil
 	}
 	denied := false
-	for _, dir := range filepath.SplitList(lookupEnv(env, "PATH")) {
+	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}

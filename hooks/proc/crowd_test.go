@@ -1,4 +1,4 @@
-package hooks
+package proc
 
 import (
 	"testing"
@@ -83,7 +83,7 @@ func TestCrowdStepIsSafe(t *testing.T) {
 		if step := stepTo(room); step < 8 || step > 8 && step > room {
 			r.Fatalf("room %d: step %d", room, step)
 		}
-		limit := mostProcesses(room)
+		limit := limitIn(room)
 		if limit < 1 || limit > defaultProcesses || room > 1 && limit > max(room/2, 1) {
 			r.Fatalf("room %d: limit %d", room, limit)
 		}

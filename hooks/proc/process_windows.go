@@ -1,4 +1,4 @@
-package hooks
+package proc
 
 import (
 	"os"
@@ -13,9 +13,9 @@ func ownSession() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 }
 
-// killTree ends the tree below pid. Windows has no TERM, so there is no grace;
+// EndTree ends the tree below pid. Windows has no TERM, so there is no grace;
 // taskkill is the documented way to end a tree without a job object.
-func killTree(pid int, _ string, _ time.Duration, _ <-chan struct{}) []int {
+func EndTree(pid int, _ string, _ time.Duration, _ <-chan struct{}) []int {
 	if exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(pid)).Run() != nil {
 		if process, err := os.FindProcess(pid); err == nil {
 			_ = process.Kill()

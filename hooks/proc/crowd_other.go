@@ -1,13 +1,11 @@
 //go:build !linux
 
-package hooks
+package proc
 
 // Without /proc nobody can say how many processes descend from a program.
 const canCount = false
 
 func machineLoad() uint16 { return 0 }
-
-func taken(int) bool { return false }
 
 func thin(int, string, int) (size int, killed []int) { return 0, nil }
 

@@ -1,4 +1,4 @@
-package hooks
+package proc
 
 import (
 	"context"
@@ -11,12 +11,9 @@ import (
 	"time"
 )
 
-// startTimeOf is when a process started, or "" if it does not run.
-func startTimeOf(pid int) string { return startTime(pid) }
-
-// TestStatusOfHostileNames: a program may be called anything, brackets and
+// TestReadHostileNames: a program may be called anything, brackets and
 // blanks included, and is still found.
-func TestStatusOfHostileNames(t *testing.T) {
+func TestReadHostileNames(t *testing.T) {
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Skip("no sleep")
@@ -34,12 +31,12 @@ func TestStatusOfHostileNames(t *testing.T) {
 		defer cancel()
 		p := Process{Args: []string{file, "30"}}
 		p.Started = func(pid int) {
-			s, ok := statusOf(pid)
-			if !ok || s.pid != pid || s.parent != os.Getpid() || s.session != pid || s.dead {
+			s, ok := Read(pid)
+			if !ok || s.PID != pid || s.Parent != os.Getpid() || s.Session != pid || s.Dead {
 				t.Errorf("%q: %+v, %v", name, s, ok)
 			}
-			if ticks, err := strconv.ParseUint(s.started, 10, 64); err != nil || ticks == 0 {
-				t.Errorf("%q: started at %q", name, s.started)
+			if ticks, err := strconv.ParseUint(s.Started, 10, 64); err != nil || ticks == 0 {
+				t.Errorf("%q: started at %q", name, s.Started)
 			}
 			cancel()
 		}
@@ -49,16 +46,16 @@ func TestStatusOfHostileNames(t *testing.T) {
 	}
 }
 
-func TestStatusOfNobody(t *testing.T) {
+func TestReadNobody(t *testing.T) {
 	for _, pid := range []int{0, -1, 1 << 30} {
-		if s, ok := statusOf(pid); ok {
+		if s, ok := Read(pid); ok {
 			t.Errorf("%d: %+v", pid, s)
 		}
-		if got := startTime(pid); got != "" {
-			t.Errorf("%d started at %q", pid, got)
+		if Alive(pid) {
+			t.Errorf("%d runs", pid)
 		}
 	}
-	if s, ok := statusOf(os.Getpid()); !ok || s.parent != os.Getppid() {
+	if s, ok := Read(os.Getpid()); !ok || s.Parent != os.Getppid() {
 		t.Errorf("this process: %+v, %v", s, ok)
 	}
 }
@@ -93,14 +90,14 @@ func TestFamilyKnowsItsOwn(t *testing.T) {
 	}
 	found := map[int]bool{}
 	for _, k := range familyOf(root, marker).members {
-		found[k.pid] = true
+		found[k.PID] = true
 	}
 	if !found[child] || !found[marked.Process.Pid] || found[stranger.Process.Pid] || found[root] || found[os.Getpid()] {
 		t.Errorf("family %v of %d: child %d, marked %d, stranger %d", found, root, child, marked.Process.Pid, stranger.Process.Pid)
 	}
 	cancel()
 	<-done
-	if !gone(child) || !gone(root) {
+	if Alive(child) || Alive(root) {
 		t.Error("the family goes on")
 	}
 }
@@ -114,7 +111,7 @@ func TestKillIsNotFooledByReusedPids(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- other.Wait() }()
-	f := &family{root: 1 << 29, members: []kin{{pid: other.Process.Pid, started: "1"}}}
+	f := &family{root: 1 << 29, members: []Stat{{PID: other.Process.Pid, Started: "1"}}}
 	if killed := f.kill(); killed != nil {
 		t.Errorf("killed %v", killed)
 	}

@@ -1,4 +1,4 @@
-package hooks
+package proc
 
 import (
 	"bufio"
@@ -26,15 +26,12 @@ func machineLoad() uint16 {
 	return info.Procs
 }
 
-// taken reports whether a process of that pid runs.
-func taken(pid int) bool { return startTime(pid) != "" }
-
 // thin counts the tree below pid, pid itself included, and kills it if it has more than
 // limit processes. Nobody is asked to end first: each moment of grace doubles a bomb.
 func thin(pid int, marker string, limit int) (size int, killed []int) {
 	family := familyOf(pid, marker)
 	size = len(family.members)
-	if taken(pid) {
+	if Alive(pid) {
 		size++
 	}
 	if size <= limit {
@@ -42,7 +39,7 @@ func thin(pid int, marker string, limit int) (size int, killed []int) {
 	}
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
 	for _, k := range family.members { // most die of the signal to the group
-		killed = append(killed, k.pid)
+		killed = append(killed, k.PID)
 	}
 	more := family.kill()
 	return size, append(killed, slices.DeleteFunc(more,

@@ -1,6 +1,6 @@
 //go:build unix
 
-package hooks
+package proc
 
 import (
 	"bytes"
@@ -100,7 +100,7 @@ func TestProcessCannotStart(t *testing.T) {
 			exec.ErrNotFound},
 	} {
 		exit, err := test.p.Run(t.Context())
-		if !errors.Is(err, ErrProgram) || exit.Code != -1 || test.want != nil && !errors.Is(err, test.want) {
+		if !errors.Is(err, ErrStart) || exit.Code != -1 || test.want != nil && !errors.Is(err, test.want) {
 			t.Errorf("%s: %+v, %v", name, exit, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestProcessIsStopped(t *testing.T) {
 	if rest != "bye\n" {
 		t.Errorf("it was not asked to end: %q", out.String())
 	}
-	if pid, err := strconv.Atoi(first); err != nil || !gone(pid) {
+	if pid, err := strconv.Atoi(first); err != nil || Alive(pid) {
 		t.Errorf("child %q goes on", first)
 	}
 }
@@ -180,7 +180,7 @@ func TestProcessEscapes(t *testing.T) {
 			go func() { pidIn(t, filepath.Join(dir, "pid")); cancel() }()
 			exit, err := p.Run(ctx)
 			pid := pidIn(t, filepath.Join(dir, "pid"))
-			if !gone(pid) {
+			if Alive(pid) {
 				t.Errorf("child %d goes on: %+v, %v", pid, exit, err)
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
@@ -196,7 +196,7 @@ func TestProcessLeavesChildren(t *testing.T) {
 	exit, err := sh("sleep 1.5 >/dev/null 2>&1 & echo $!", &out).Run(t.Context())
 	pid, convErr := strconv.Atoi(strings.TrimSpace(out.String()))
 	if err != nil || convErr != nil || exit.Code != 0 || exit.Held || len(exit.Left) != 1 ||
-		exit.Left[0] != pid || gone(pid) {
+		exit.Left[0] != pid || !Alive(pid) {
 		t.Errorf("%+v, %v, child %s", exit, err, out.String())
 	}
 }
@@ -285,7 +285,7 @@ func TestProcessReap(t *testing.T) {
 			t.Errorf("%s: %+v, %v, child %s", name, exit, err, out.String())
 			continue
 		}
-		if !gone(pid) {
+		if Alive(pid) {
 			t.Errorf("%s: child %d goes on: %+v", name, pid, exit)
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}

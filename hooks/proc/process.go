@@ -1,4 +1,8 @@
-package hooks
+// Package proc runs programs and keeps hold of their process trees: it starts a
+// program in a session of its own, feeds and drains its pipes, limits how many
+// processes it becomes, and ends all of them. It makes no promise of
+// compatibility to programs outside covey.
+package proc
 
 import (
 	"context"
@@ -13,7 +17,8 @@ import (
 
 // How long Run waits for what a program leaves behind.
 const (
-	defaultGrace = 500 * time.Millisecond
+	// DefaultGrace is the time from TERM to KILL where a Process does not say.
+	DefaultGrace = 500 * time.Millisecond
 	// lingerDelay is how long a child may hold an output open after the program
 	// itself has ended. It bounds the result of a hook that exits at once and
 	// leaves a daemon (0.5 s), and leaves room for a slow machine to drain a pipe.
@@ -22,6 +27,9 @@ const (
 	// still open for writing in a child that another goroutine is forking.
 	busyRetries = 6
 )
+
+// ErrStart is returned by Process.Run when the program cannot be found or started.
+var ErrStart = errors.New("cannot start")
 
 // Process is one run of a program, in a session of its own and without a
 // terminal. When its context ends, the whole tree below it is ended: TERM to
@@ -76,15 +84,15 @@ type Exit struct {
 // second. The error is ErrProgram with its reason if p could not be started,
 // or the context's if it had ended before; nil in every other case.
 func (p Process) Run(ctx context.Context) (Exit, error) {
-	running, err := p.launch(ctx)
+	running, err := p.Start(ctx)
 	if err != nil {
 		return Exit{Code: -1}, err
 	}
-	return running.wait(), nil
+	return running.Wait(), nil
 }
 
-// running is a program that has been started. Somebody has to wait for it.
-type running struct {
+// Running is a program that has been started. Somebody has to wait for it.
+type Running struct {
 	Process
 	cmd      *exec.Cmd
 	plumbing *plumbing
@@ -96,34 +104,34 @@ type running struct {
 	crowd   *crowd
 }
 
-// launch starts p, with the errors of Run, and from then on kills it when ctx
+// Start starts p, with the errors of Run, and from then on kills it when ctx
 // ends. Killing runs beside the waiting, so that a program which ends by itself
 // costs no goroutine for it.
-func (p Process) launch(ctx context.Context) (*running, error) {
+func (p Process) Start(ctx context.Context) (*Running, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if len(p.Args) == 0 {
-		return nil, fmt.Errorf("%w: no program given", ErrProgram)
+		return nil, fmt.Errorf("%w: no program given", ErrStart)
 	}
 	if p.Env == nil {
 		p.Env = os.Environ()
 	}
 	if p.Grace <= 0 {
-		p.Grace = defaultGrace
+		p.Grace = DefaultGrace
 	}
 	cmd, plumbing, err := p.start()
 	if err != nil {
-		return nil, fmt.Errorf("%w %s: %w", ErrProgram, p.Args[0], err)
+		return nil, fmt.Errorf("%w %s: %w", ErrStart, p.Args[0], err)
 	}
 	if p.Started != nil {
 		p.Started(cmd.Process.Pid)
 	}
-	r := &running{Process: p, cmd: cmd, plumbing: plumbing, ended: make(chan struct{}),
+	r := &Running{Process: p, cmd: cmd, plumbing: plumbing, ended: make(chan struct{}),
 		killing: make(chan struct{}), crowd: watchCrowd(&p, cmd.Process.Pid)}
 	r.cancel = context.AfterFunc(ctx, func() {
 		defer close(r.killing)
-		r.killed = killTree(cmd.Process.Pid, p.Marker, p.Grace, r.ended)
+		r.killed = EndTree(cmd.Process.Pid, p.Marker, p.Grace, r.ended)
 	})
 	return r, nil
 }
@@ -155,8 +163,11 @@ func (p Process) start() (*exec.Cmd, *plumbing, error) {
 	}
 }
 
-// wait waits for the program.
-func (r *running) wait() Exit {
+// Drained returns a channel that is closed once the outputs of the program have ended.
+func (r *Running) Drained() <-chan struct{} { return r.plumbing.drained }
+
+// Wait waits for the program, and says how it ended.
+func (r *Running) Wait() Exit {
 	pid := r.cmd.Process.Pid
 	err := r.cmd.Wait()
 	close(r.ended)
@@ -167,7 +178,7 @@ func (r *running) wait() Exit {
 	r.crowd.settle()
 	if r.Reap && !stopped && groupAlive(pid) {
 		// Before the outputs are read to their end, or the children would hold them.
-		r.killed = killTree(pid, r.Marker, r.Grace, r.ended)
+		r.killed = EndTree(pid, r.Marker, r.Grace, r.ended)
 	}
 	exit := exitOf(r.cmd, err)
 	exit.Stopped = stopped
@@ -176,7 +187,7 @@ func (r *running) wait() Exit {
 	case stopped:
 		exit.Left = r.killed
 	case r.Reap && exit.Held: // they have left the group
-		exit.Left = append(r.killed, killTree(pid, r.Marker, r.Grace, r.ended)...)
+		exit.Left = append(r.killed, EndTree(pid, r.Marker, r.Grace, r.ended)...)
 	case r.Reap:
 		exit.Left = r.killed
 	case exit.Held || groupAlive(pid):

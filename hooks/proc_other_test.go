@@ -1,5 +1,0 @@
-//go:build unix && !linux
-
-package hooks
-
-func startTimeOf(int) string { return "" }
