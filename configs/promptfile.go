@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // maxPrompt is the size of the largest prompt file, in bytes: more than any
@@ -108,11 +108,11 @@ func (r *resolver) headTools(file value[string], root *node) {
 	}
 	for _, list := range lists {
 		for i, name := range headTools(list) {
-			rule, err := hooks.ParseRule(name)
+			rule, err := rules.Parse(name)
 			if err != nil {
 				continue
 			}
-			known, near := hooks.KnownTool(rule.Tool)
+			known, near := rules.KnownTool(rule.Tool)
 			if known || near == "" {
 				continue
 			}

@@ -3,7 +3,7 @@ package configs
 import (
 	"slices"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // permissionSpec holds a member's permission rules.
@@ -15,7 +15,7 @@ type permissionSpec struct {
 // fields are the three lists; no list is also no rule.
 func (p *permissionSpec) fields() []field {
 	return []field{
-		{key: "allow", part: rules(&p.allow), doc: "Calls that need no asking, such as \"Bash(go test *)\"."},
+		{key: "allow", part: ruleList(&p.allow), doc: "Calls that need no asking, such as \"Bash(go test *)\"."},
 		{key: "ask", part: holdingRules{listPart[ruleSpec]{&p.ask, rulePart, wantRules}},
 			doc: "Calls that need a person's word. A rule may be a mapping, to say that it is mandatory."},
 		{key: "deny", part: holdingRules{listPart[ruleSpec]{&p.deny, rulePart, wantRules}},
@@ -29,8 +29,8 @@ const wantRules = "a list of permission rules"
 // nothing, so it must not pass.
 type rulesPart struct{ uniqueTexts }
 
-// rules takes a list of permission rules.
-func rules(to *list[value[string]]) part {
+// ruleList takes a list of permission rules.
+func ruleList(to *list[value[string]]) part {
 	return rulesPart{uniqueTexts{listPart[value[string]]{to, text, wantRules}}}
 }
 
@@ -48,14 +48,14 @@ func (d *decoder) checkRule(rule value[string]) {
 	if rule.v == "" {
 		return
 	}
-	parsed, err := hooks.ParseRule(rule.v)
+	parsed, err := rules.Parse(rule.v)
 	if err != nil {
 		d.fail(rule.at.at, "%s", sentence(err))
 		return
 	}
 	// A rule for a tool that is none forbids nothing. Of a name that is like no
 	// tool's a program may have one that covey does not know.
-	switch known, near := hooks.KnownTool(parsed.Tool); {
+	switch known, near := rules.KnownTool(parsed.Tool); {
 	case known:
 	case near != "":
 		d.fail(rule.at.at, "there is no tool %s; write %s", quote(parsed.Tool), near)

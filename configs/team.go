@@ -96,7 +96,7 @@ const (
 )
 
 // Permissions are lists of permission rules, each one readable by
-// hooks.ParseRule. Deny beats ask, ask beats allow.
+// rules.Parse. Deny beats ask, ask beats allow.
 type Permissions struct {
 	Allow []string
 	Ask   []string

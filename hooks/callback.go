@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // Func is a hook that is written in Go. It gets what a command finds on its
@@ -168,7 +169,7 @@ func armCallback(event Event, c Callback) (*armed, error) {
 			return nil, fail(p.Field + ": " + p.Text)
 		}
 	}
-	m, err := newMatcher(known, c.Matcher)
+	m, err := known.newMatcher(c.Matcher, nil)
 	if err != nil {
 		return nil, fail(err.Error())
 	}
@@ -176,7 +177,7 @@ func armCallback(event Event, c Callback) (*armed, error) {
 	a := &armed{Handler: h, source: &Source{Name: "callbacks"}, matcher: m, label: "callback " + name,
 		callback: &callback{do: c.Do}}
 	if c.If != "" {
-		rule, err := ParseRule(c.If)
+		rule, err := rules.Parse(c.If)
 		if err != nil {
 			return nil, fail(err.Error())
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // Dialect says for which agent program a hook was written, where that is not
@@ -64,64 +65,78 @@ func programOf(name, event string, bare bool, fields []rawjson.Field) Program {
 	return ""
 }
 
-// also lists what else than its own name a matcher's expression is held against for
-// a tool. only says that the tool's own name is none of the program's.
-func (d Dialect) also(tool, expression string) (names []string, only bool) {
+// otherNames gives the dialect's names of a tool.
+func (d Dialect) otherNames(tool string) (names []string, only bool) {
 	names = d.Program.toolNames(tool)
-	for _, former := range formerNames(tool) {
-		// An expression that takes all but some tools is not meant by a patch.
-		if former != patchTool || strings.Contains(expression, "patch") {
-			names = append(names, former)
-		}
-	}
-	return names, d.Program != Codex && len(d.Program.toolNames(tool)) > 0
-}
-
-// formerNames are other names under which a tool is known to matchers: what it was
-// called before, and for what changes a file Codex's patch.
-func formerNames(tool string) []string {
-	switch tool {
-	case "Agent":
-		return []string{"Task"}
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		return []string{patchTool}
-	}
-	return nil
+	return names, d.Program != Codex && len(names) > 0
 }
 
 // Tools lists the names of tools that matchers of the dialect may be about.
 func (d Dialect) Tools() []string {
-	names := ToolNames()
+	names := rules.ToolNames()
 	for _, w := range d.Program.tools() {
 		names = append(names, w.names...)
 	}
 	return names
 }
 
+// matcher reads the group's matcher, in the dialect of its hooks.
+func (g *Group) matcher(known *traits) (*rules.Matcher, error) {
+	if len(g.Hooks) == 0 || !known.aboutTool() {
+		return known.newMatcher(g.Matcher, nil)
+	}
+	d := g.Hooks[0].Dialect
+	m, err := known.newMatcher(g.Matcher, d.otherNames)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := m.Expression(); ok && d.copilot() {
+		// Copilot's expressions are about whole names.
+		if whole, err := known.newMatcher("^(?:"+g.Matcher+")$", d.otherNames); err == nil {
+			m = whole
+		}
+	}
+	return m, d.checkMatcher(m, g.Matcher)
+}
+
+// newMatcher reads a matcher of an event's group. Events without a subject
+// ignore theirs.
+func (t *traits) newMatcher(text string, other rules.OtherNames) (*rules.Matcher, error) {
+	switch {
+	case t.field == "":
+		return rules.AllSubjects(), nil
+	case t.event == FileChanged || t.event == StopFailure:
+		return rules.NewMatcher(text, "|", other)
+	}
+	return rules.NewMatcher(text, "|,", other)
+}
+
 // checkMatcher says why a matcher on a tool event would never fire: it uses a name
 // that covey cannot translate. Hooks that listen to nothing let everything pass.
-func (d Dialect) checkMatcher(m *matcher, text string) error {
-	if m.all || d.Program == "" || d.Program == Codex {
+func (d Dialect) checkMatcher(m *rules.Matcher, text string) error {
+	if m.All() || d.Program == "" || d.Program == Codex {
 		return nil
 	}
 	// Copilot's names of MCP tools are SERVER-TOOL; nobody can list them.
 	foreign := func(name string) bool {
 		return strings.HasPrefix(name, "mcp__") || d.Program != VSCode && strings.Contains(name, "-")
 	}
-	if m.regex == nil {
-		for _, name := range m.exact {
+	expression, ok := m.Expression()
+	if !ok {
+		for _, name := range m.List() {
 			if !slices.Contains(d.Tools(), name) && !foreign(name) {
-				return fmt.Errorf("the matcher names %s, and covey has no tool that %s calls so: correct or delete the name", name, d.Program)
+				return fmt.Errorf("the matcher names %s, and covey has no tool that %s calls so: "+
+					"correct or delete the name", name, d.Program)
 			}
 		}
 		return nil
 	}
-	fits := func(name string) bool { yes, _ := m.matches(name); return yes }
-	if slices.ContainsFunc(ToolNames(), fits) || fits("mcp__server__tool") || foreign(m.regex.String()) {
+	fits := func(name string) bool { yes, _ := m.Matches(name); return yes }
+	if slices.ContainsFunc(rules.ToolNames(), fits) || fits("mcp__server__tool") || foreign(expression) {
 		return nil
 	}
-	return fmt.Errorf("the matcher %q fits no tool of %s that covey has: write the tool's whole name", text,
-		d.Program)
+	return fmt.Errorf("the matcher %q fits no tool of %s that covey has: write the tool's whole name",
+		text, d.Program)
 }
 
 // translate marks a hook as one that was written in a dialect. The error says why
@@ -156,7 +171,7 @@ func withoutMatcher(raw json.RawMessage, p Program) json.RawMessage {
 // namesVSCode reports whether words name a tool that VS Code alone has.
 func namesVSCode(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
-		return !slices.Contains(ToolNames(), word) &&
+		return !slices.Contains(rules.ToolNames(), word) &&
 			slices.ContainsFunc(vscodeTools(), func(w toolWord) bool {
 				return slices.Contains(w.names,
 					word)

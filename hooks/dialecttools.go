@@ -8,11 +8,9 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/wording"
 )
-
-// patchTool is the tool by which Codex changes files.
-const patchTool = "apply_patch"
 
 // toolWord is what another program calls a tool.
 type toolWord struct {
@@ -29,7 +27,7 @@ func (p Program) tools() []toolWord {
 	case VSCode:
 		return vscodeTools()
 	case Codex:
-		patch := []string{patchTool}
+		patch := []string{rules.PatchTool}
 		return []toolWord{{"Edit", append(patch, "Write"), nil}, {"Write", append(patch, "Edit"), nil},
 			{"MultiEdit", patch, nil}, {"NotebookEdit", patch, nil}}
 	}
@@ -183,7 +181,7 @@ func (d Dialect) newInput(tool string, given, wanted json.RawMessage) (json.RawM
 	}
 	pairs := d.Program.word(tool).fields
 	switch {
-	case d.Program == Codex && slices.Contains(formerNames(tool), patchTool):
+	case d.Program == Codex && d.Program.word(tool).tool != "":
 		if !bytes.Equal(rawjson.Get(fields, "command"), rawjson.Get(was, "command")) {
 			return nil, fmt.Errorf("it is another patch, which cannot take the place of a call of %s", tool)
 		}

@@ -3,9 +3,6 @@ package hooks
 import "errors"
 
 var (
-	// ErrRule is returned by ParseRule when the text is not `Tool` or `Tool(specifier)`.
-	ErrRule = errors.New("not a permission rule")
-
 	// ErrCallback is returned by Registry.Add for a callback that could never run
 	// as it is.
 	ErrCallback = errors.New("not a callback")

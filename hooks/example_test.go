@@ -3,14 +3,11 @@
 package hooks_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // A hook refuses a teammate's turn end; its words are ready for the model.
@@ -76,39 +73,6 @@ func ExampleProgress() {
 	// <nil>
 }
 
-// One rule, asked in the three ways that differ in doubt.
-func ExampleRule() {
-	rule, err := hooks.ParseRule("Bash(git push *)")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, input := range []string{`{"command":"git push origin"}`, `{"command":"cd x && git push"}`, `{"command":"$TOOL push"}`} {
-		call := hooks.Call{Tool: "Bash", Input: []byte(input), Cwd: "/w", Root: "/w"}
-		fmt.Println(input, "permits:", rule.Permits(call), "forbids:", rule.Forbids(call))
-	}
-	// Output:
-	// {"command":"git push origin"} permits: true forbids: true
-	// {"command":"cd x && git push"} permits: false forbids: true
-	// {"command":"$TOOL push"} permits: false forbids: true
-}
-
-// Several rules can allow a command line together.
-func ExamplePermittedBy() {
-	var rules []hooks.Rule
-	for _, text := range []string{"Bash(cd *)", "Bash(go test *)"} {
-		rule, err := hooks.ParseRule(text)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		rules = append(rules, rule)
-	}
-	rule, ok := hooks.PermittedBy(rules, hooks.Call{Tool: "Bash", Input: []byte(`{"command":"cd api && go test ./..."}`)})
-	fmt.Println(rule, ok)
-	// Output: Bash(cd *) true
-}
-
 // Mistakes are found with their place and with what to write instead.
 func ExampleValidate() {
 	for _, problem := range hooks.Validate(hooks.Settings{
@@ -150,21 +114,4 @@ func ExampleParseInput() {
 	// Output:
 	// {"session_id":"by-hand","transcript_path":"","cwd":"/work","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}
 	// <nil>
-}
-
-// A process is ended with everything that it started.
-func ExampleProcess_Run() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	out, stdout := io.Pipe()
-	go func() {
-		line, _ := bufio.NewReader(out).ReadString('\n')
-		fmt.Print(line)
-		cancel()
-	}()
-	exit, err := proc.Process{Args: []string{"/bin/sh", "-c", "echo waiting; sleep 600"}, Stdout: stdout}.Run(ctx)
-	fmt.Println(exit.Code, exit.Signal, exit.Stopped, err)
-	// Output:
-	// waiting
-	// -1 terminated true <nil>
 }

@@ -3,7 +3,6 @@ package hooks
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/coveyteam/covey/hooks/wording"
 )
@@ -128,7 +127,7 @@ func (i *inspection) against(a *armed) (not, only string) {
 		only = "for " + a.source.Member
 	}
 	subject := i.in.subject()
-	yes, doubt := a.matcher.matches(subject)
+	yes, doubt := a.matcher.Matches(subject)
 	switch {
 	case !yes && subject == "":
 		return "its matcher needs a subject, and there is none", ""
@@ -142,7 +141,7 @@ func (i *inspection) against(a *armed) (not, only string) {
 	}
 	call, _ := i.in.Call(i.opts.rootOf(*i.in))
 	switch {
-	case len(call.Input) > 0 && !a.rule.Fires(call), !a.rule.concerns(call.Tool, firing):
+	case len(call.Input) > 0 && !a.rule.Fires(call), !a.rule.MayFire(call.Tool):
 		return "its `if` does not hold: " + a.If, ""
 	case len(call.Input) == 0 && a.rule.Spec != "":
 		only = "if " + a.If
@@ -183,20 +182,9 @@ func (r *Registry) List() []Configured {
 	var list []Configured
 	for _, t := range catalog() {
 		for _, a := range slices.Clone(r.of(t.event)) {
-			list = append(list, Configured{Event: t.event, Matcher: a.matcher.text(), Handler: a.Handler,
+			list = append(list, Configured{Event: t.event, Matcher: a.matcher.String(), Handler: a.Handler,
 				Source: *a.source, Label: a.label})
 		}
 	}
 	return list
-}
-
-// text is a matcher as people read it.
-func (m *matcher) text() string {
-	switch {
-	case m.all:
-		return ""
-	case m.regex != nil:
-		return m.regex.String()
-	}
-	return strings.Join(m.exact, "|")
 }

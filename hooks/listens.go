@@ -8,6 +8,6 @@ func (g Group) Listens(event Event, subject string) bool {
 	if err != nil {
 		return true
 	}
-	yes, _ := m.matches(subject)
+	yes, _ := m.Matches(subject)
 	return yes
 }

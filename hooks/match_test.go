@@ -38,14 +38,14 @@ func TestMatcher(t *testing.T) {
 		{SessionStart, "startup", []string{"startup"}, []string{"resume"}},
 	}
 	for _, test := range tests {
-		m, err := newMatcher(traitsOf(test.event), test.matcher)
+		m, err := traitsOf(test.event).newMatcher(test.matcher, nil)
 		if err != nil {
 			t.Errorf("%s %q: %v", test.event, test.matcher, err)
 			continue
 		}
 		for want, subjects := range map[bool][]string{true: test.yes, false: test.no} {
 			for _, subject := range subjects {
-				if got, doubt := m.matches(subject); got != want || doubt != "" {
+				if got, doubt := m.Matches(subject); got != want || doubt != "" {
 					t.Errorf("%s %q on %q: %v %s", test.event, test.matcher, subject, got, doubt)
 				}
 			}
@@ -55,7 +55,7 @@ func TestMatcher(t *testing.T) {
 
 func TestMatcherErrors(t *testing.T) {
 	for _, bad := range []string{"[", "(", "a{2,1}", "*x", `\`, "(?<n>a)(?<n"} {
-		if _, err := newMatcher(traitsOf(PreToolUse), bad); err == nil || !strings.Contains(err.Error(),
+		if _, err := traitsOf(PreToolUse).newMatcher(bad, nil); err == nil || !strings.Contains(err.Error(),
 			"no JavaScript expression") {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -65,12 +65,12 @@ func TestMatcherErrors(t *testing.T) {
 // TestMatcherTakesTooLong: an expression that explodes is cut off, and its hook
 // runs, as one that guards something must not be lost.
 func TestMatcherTakesTooLong(t *testing.T) {
-	m, err := newMatcher(traitsOf(PreToolUse), "^(a+)+$")
+	m, err := traitsOf(PreToolUse).newMatcher("^(a+)+$", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	yes, doubt := m.matches(strings.Repeat("a", 60) + "!")
+	yes, doubt := m.Matches(strings.Repeat("a", 60) + "!")
 	if took := time.Since(start); !yes || doubt == "" || took > time.Minute {
 		t.Errorf("%v %q after %v", yes, doubt, took)
 	}
@@ -161,18 +161,18 @@ func FuzzMatcher(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, subject string) {
 		for _, event := range []Event{PreToolUse, StopFailure, Stop} {
-			m, err := newMatcher(traitsOf(event), text)
+			m, err := traitsOf(event).newMatcher(text, nil)
 			if err != nil {
 				continue
 			}
-			yes, _ := m.matches(subject)
-			if m.all && !yes {
+			yes, _ := m.Matches(subject)
+			if m.All() && !yes {
 				t.Fatalf("%s %q does not match %q", event, text, subject)
 			}
 		}
-		if m, err := newMatcher(traitsOf(PreToolUse), text); err == nil && len(m.exact) > 0 {
-			if yes, _ := m.matches(m.exact[0]); !yes {
-				t.Fatalf("%q does not match its own %q", text, m.exact[0])
+		if m, err := traitsOf(PreToolUse).newMatcher(text, nil); err == nil && len(m.List()) > 0 {
+			if yes, _ := m.Matches(m.List()[0]); !yes {
+				t.Fatalf("%q does not match its own %q", text, m.List()[0])
 			}
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // urlPattern is a pattern of allowedHttpHookUrls, in the parts of a URL. A "*"
@@ -39,7 +41,7 @@ func parseURLPattern(text string) (urlPattern, error) {
 	switch {
 	case p.host == "" || strings.ContainsAny(p.host, "@#\\ "):
 		return urlPattern{}, errors.New("it names no host")
-	case !wild(p.scheme, "http") && !wild(p.scheme, "https"):
+	case !rules.Wild(p.scheme, "http") && !rules.Wild(p.scheme, "https"):
 		return urlPattern{}, errors.New("its scheme is neither http nor https")
 	case p.rest == "" && strings.HasSuffix(authority, "*"):
 		p.rest = "*" // https://example.com:* means all that is there
@@ -84,7 +86,7 @@ func defaultPort(scheme string) string {
 
 // matches reports whether the pattern matches all of u.
 func (p urlPattern) matches(u *target) bool {
-	return wild(p.scheme, u.scheme) && wild(p.host, u.host) && wild(p.port, u.port) && wild(p.rest, u.rest)
+	return rules.Wild(p.scheme, u.scheme) && rules.Wild(p.host, u.host) && rules.Wild(p.port, u.port) && rules.Wild(p.rest, u.rest)
 }
 
 // literalHost reports whether the pattern names one host.

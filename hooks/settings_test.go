@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // TestParseSettings: what is right in a file counts, whatever stands beside it,
@@ -186,7 +188,7 @@ func FuzzSettings(f *testing.F) {
 		}
 		for _, rule := range slices.Concat(file.Permissions.Allow, file.Permissions.Ask,
 			file.Permissions.Deny) {
-			if _, err := ParseRule(rule); err != nil {
+			if _, err := rules.Parse(rule); err != nil {
 				t.Fatalf("kept a rule that is none: %v", err)
 			}
 		}

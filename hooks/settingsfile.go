@@ -207,16 +207,16 @@ func (r *settingsReader) group(event Event, written, path string, raw json.RawMe
 	if bare {
 		handlers, at = []json.RawMessage{withoutMatcher(raw, program)}, func(int) string { return path }
 	}
-	m, err := newMatcher(traitsOf(event), group.Matcher)
+	m, err := traitsOf(event).newMatcher(group.Matcher, nil)
 	if err != nil {
 		r.warn(path+".matcher", "%v: the group is left out", err)
 		return group, false
 	}
-	if program == "" && traitsOf(event).aboutTool() && namesVSCode(m.exact) {
+	if program == "" && traitsOf(event).aboutTool() && namesVSCode(m.List()) {
 		program = VSCode
 	}
 	for i, raw := range handlers {
-		if h, ok := r.handler(event, at(i), raw, Dialect{program, m.exact}); ok {
+		if h, ok := r.handler(event, at(i), raw, Dialect{program, m.List()}); ok {
 			group.Hooks = append(group.Hooks, h)
 		}
 	}

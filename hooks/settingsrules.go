@@ -1,12 +1,14 @@
 package hooks
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -53,7 +55,7 @@ func (r *settingsReader) unreadable(into *Permissions, path, format string, args
 // allowed reads the list of what is allowed, entry by entry.
 func (r *settingsReader) allowed(path string, raw json.RawMessage) []string {
 	var entries []json.RawMessage
-	var rules []string
+	var list []string
 	if !r.into(path, raw, &entries) {
 		return nil
 	}
@@ -63,14 +65,14 @@ func (r *settingsReader) allowed(path string, raw json.RawMessage) []string {
 		if !r.into(at, entry, &text) {
 			continue
 		}
-		if _, err := ParseRule(text); err != nil {
+		if _, err := rules.Parse(text); err != nil {
 			r.warn(at, "%v: it is left out", err)
 			continue
 		}
 		r.misspelt(at, text)
-		rules = append(rules, text)
+		list = append(list, text)
 	}
-	return rules
+	return list
 }
 
 // forbidden reads a list of what is denied or asked for, entry by entry. Nothing
@@ -84,7 +86,7 @@ func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawM
 		r.unreadable(into, path, "want a list of rules, got %s", wording.Preview(string(raw), 40))
 		return nil
 	}
-	var rules []string
+	var list []string
 	for i, entry := range entries {
 		var text string
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -92,19 +94,82 @@ func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawM
 			r.unreadable(into, at, "want a rule, got %s", wording.Preview(string(entry), 40))
 			continue
 		}
-		_, err := ParseRule(text)
+		_, err := rules.Parse(text)
 		if err == nil {
 			r.misspelt(at, text)
-			rules = append(rules, text)
+			list = append(list, text)
 			continue
 		}
-		tool, _, bracket := strings.Cut(strings.TrimSpace(text), "(")
-		if _, bare := ParseRule(tool); !bracket || bare != nil {
+		whole, ok := rules.WholeTool(text)
+		if !ok {
 			r.unreadable(into, at, "%v", err)
 			continue
 		}
-		r.warn(at, "%v: until this is put right the rule counts for all of %s", err, tool)
-		rules = append(rules, tool)
+		r.warn(at, "%v: until this is put right the rule counts for all of %s", err, whole.Tool)
+		list = append(list, whole.Tool)
 	}
-	return rules
+	return list
+}
+
+// misspelt warns of a rule whose tool is none. It stays in its list: it may be
+// about a tool of a program that covey does not know.
+func (r *settingsReader) misspelt(path, text string) {
+	rule, err := rules.Parse(text)
+	if err != nil {
+		return
+	}
+	known, near := rules.KnownTool(rule.Tool)
+	if known {
+		return
+	}
+	if near == "" {
+		r.warn(path, "%s is no tool that covey knows, so the rule %q may be about nothing", rule.Tool, text)
+	} else {
+		r.warn(path, "there is no tool %s, so the rule %q is about nothing: write %s", rule.Tool, text, near)
+	}
+	if flaw, ok := r.warnings[len(r.warnings)-1].(*Flaw); ok {
+		flaw.Line = lineOf(r.data, path)
+	}
+}
+
+// lineOf is the line of a JSON text where the value at a path such as
+// permissions.deny[1] begins; 0: there is none.
+func lineOf(data []byte, path string) int {
+	d := json.NewDecoder(bytes.NewReader(data))
+	at := -1
+	var value func(here string) bool
+	value = func(here string) bool {
+		token, err := d.Token()
+		if err != nil {
+			return false
+		}
+		if here == path {
+			at = int(d.InputOffset())
+			return false
+		}
+		switch token {
+		case json.Delim('{'):
+			for d.More() {
+				key, err := d.Token()
+				if err != nil || !value(strings.TrimPrefix(fmt.Sprintf("%s.%v", here, key), ".")) {
+					return false
+				}
+			}
+		case json.Delim('['):
+			for i := 0; d.More(); i++ {
+				if !value(fmt.Sprintf("%s[%d]", here, i)) {
+					return false
+				}
+			}
+		default:
+			return true
+		}
+		_, err = d.Token() // the closing bracket
+		return err == nil
+	}
+	value("")
+	if at < 0 {
+		return 0
+	}
+	return 1 + bytes.Count(data[:at], []byte("\n"))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // toolUse is what the payloads of tool events have in common.
@@ -37,9 +38,9 @@ func (in Input) toolUse() (use toolUse, ok bool) {
 
 // Call returns the tool call that in is about, to hold rules against. root is
 // the member's workspace. Its second result is false if in is about no call.
-func (in Input) Call(root string) (Call, bool) {
+func (in Input) Call(root string) (rules.Call, bool) {
 	use, ok := in.toolUse()
-	return Call{Tool: use.name, Input: use.input, Cwd: in.Cwd, Root: root}, ok
+	return rules.Call{Tool: use.name, Input: use.input, Cwd: in.Cwd, Root: root}, ok
 }
 
 // subject is the value that matchers of the event are held against.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -144,8 +145,8 @@ func checkHandler(known *traits, h Handler, at Problem) []Problem {
 		add("mode", "a hook that only observes cannot be mandatory: remove one of the two")
 	}
 	if text := checkIf(known, h.If); text != "" {
-		_, never := wholeTool(h.If)
-		at.odd = known.aboutTool() && !never // it runs all the same, for every call of the tool
+		_, whole := rules.WholeTool(h.If)
+		at.odd = known.aboutTool() && whole // it runs all the same, for every call of the tool
 		add("if", "%s", text)
 		at.odd = false
 	}
@@ -199,7 +200,7 @@ func checkIf(known *traits, text string) string {
 		return fmt.Sprintf("only tool events evaluate `if`: on %s the hook would never run; delete it",
 			known.event)
 	}
-	if _, err := ParseRule(text); err != nil {
+	if _, err := rules.Parse(text); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"slices"
-	"strings"
 )
 
 // WatchNames are the names that the matchers of FileChanged groups spell out:
@@ -11,18 +10,7 @@ import (
 func (r *Runner) WatchNames() []string {
 	var names []string
 	for _, h := range slices.Concat(r.armed[FileChanged], r.opts.Callbacks.of(FileChanged)) {
-		names = append(names, h.matcher.names()...)
+		names = append(names, h.matcher.Names()...)
 	}
 	return slices.Compact(slices.Sorted(slices.Values(names)))
-}
-
-// names are the parts of a matcher that are plain names. A dot is meant as one:
-// few write `\.envrc`.
-func (m *matcher) names() []string {
-	if m.regex == nil {
-		return m.exact
-	}
-	return slices.DeleteFunc(strings.Split(m.regex.String(), "|"), func(part string) bool {
-		return part == "" || strings.ContainsAny(part, `\^$*+?()[]{}`)
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -84,13 +85,13 @@ func (s *seat) rulesNow() teammate.Permissions {
 	return s.permissions
 }
 
-// catches names the first of rules that catches a call of a team tool. A rule may
+// catches names the first rule of list that catches a call of a team tool. A rule may
 // name it as agent programs do or as the builtin agent does: one that is meant for
 // all members should hold for all.
-func catches(rules []hooks.Rule, tool string, input json.RawMessage) (rule string, yes bool) {
+func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string, yes bool) {
 	for _, name := range []string{mcpTool(tool), twins()[tool]} {
-		for _, r := range rules {
-			if r.Forbids(hooks.Call{Tool: name, Input: input}) {
+		for _, r := range list {
+			if r.Forbids(rules.Call{Tool: name, Input: input}) {
 				return r.String(), true
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -318,7 +319,7 @@ func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdi
 		EnvFile:   o.envFile(s),
 		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
 		Withheld: func(tool string, dir *teammate.Workdir, file string) bool {
-			return s.rulesNow().Withhold(hooks.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
+			return s.rulesNow().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		},
 		Started: func(pid int) func() {
 			return c.processes.Register(pid, Owner{Kind: MemberTool, Member: s.member.Name})
@@ -408,17 +409,17 @@ func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate
 func permissionsOf(m configs.Member, settings configs.Permissions) (teammate.Permissions, error) {
 	p := teammate.Permissions{Mode: string(cmp.Or(m.PermissionMode, configs.Default))}
 	var errs []error
-	parse := func(lists ...[]string) []hooks.Rule {
-		var rules []hooks.Rule
+	parse := func(lists ...[]string) []rules.Rule {
+		var all []rules.Rule
 		for _, text := range slices.Concat(lists...) {
-			r, err := hooks.ParseRule(text)
+			r, err := rules.Parse(text)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("permission rule %q: %w", text, err))
 				continue
 			}
-			rules = append(rules, r)
+			all = append(all, r)
 		}
-		return rules
+		return all
 	}
 	p.Allow = parse(m.Permissions.Allow, settings.Allow)
 	p.Ask = parse(m.Permissions.Ask, settings.Ask)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -13,7 +13,7 @@ import (
 // TestGuardAsksPeople: a team tool of an agent program that a rule wants asked
 // goes to the inbox where somebody may answer, and is refused where nobody can.
 func TestGuardAsksPeople(t *testing.T) {
-	rule, err := hooks.ParseRule("SendMessage")
+	rule, err := rules.Parse("SendMessage")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestGuardAsksPeople(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &crew{store: openStore(t), poked: make(chan struct{}, 1)}
 			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk})
-			s := &seat{crew: c, member: &configs.Member{Name: "dev"}, permissions: teammate.Permissions{Ask: []hooks.Rule{rule}}}
+			s := &seat{crew: c, member: &configs.Member{Name: "dev"}, permissions: teammate.Permissions{Ask: []rules.Rule{rule}}}
 			c.sit(s)
 			stop, err := c.asks.begin(t.Context())
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // demand is something in a spec that must hold before a call runs.
@@ -64,7 +65,7 @@ func (d demand) unheld(h Honours) []string {
 func ruleDemands(m configs.Member) []demand {
 	var list []demand
 	for _, text := range m.Permissions.Mandatory {
-		rule, err := hooks.ParseRule(text)
+		rule, err := rules.Parse(text)
 		if err != nil {
 			continue // permissionsOf tells of it
 		}
@@ -109,7 +110,7 @@ func hookDemands(sources []hooks.Source, member string, counts func(hooks.Handle
 // its `if` let through to it.
 func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
 	d := demand{what: fmt.Sprintf("%s hook %q", event, clipped(cmp.Or(h.Command, h.URL, h.Prompt, h.Tool), 60))}
-	if rule, err := hooks.ParseRule(h.If); err == nil {
+	if rule, err := rules.Parse(h.If); err == nil {
 		d.about(rule)
 	} else {
 		d.kinds, d.elsewhere = ToolKinds(), true
@@ -125,13 +126,13 @@ func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
 
 // about makes a demand one about the tools of a rule. Rules for team tools ask
 // for nothing: covey itself carries those out.
-func (d *demand) about(rule hooks.Rule) {
-	bare, err := hooks.ParseRule(rule.Tool)
+func (d *demand) about(rule rules.Rule) {
+	bare, err := rules.Parse(rule.Tool)
 	if err != nil || isTeamTool(rule.Tool) {
 		return
 	}
 	for _, kind := range ToolKinds() {
-		if slices.ContainsFunc(toolsOf(kind), func(tool string) bool { return bare.Forbids(hooks.Call{Tool: tool}) }) {
+		if slices.ContainsFunc(toolsOf(kind), func(tool string) bool { return bare.Forbids(rules.Call{Tool: tool}) }) {
 			d.kinds = append(d.kinds, kind)
 		}
 	}

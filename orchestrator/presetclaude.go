@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -102,15 +102,15 @@ func claudeConnect(url string) []string {
 
 // claudeRules are a member's rules as Claude Code's settings have them. What is to be
 // asked about is denied: `claude -p` can ask nobody.
-func claudeRules(rules teammate.Permissions) object {
-	texts := func(list []hooks.Rule) []string {
+func claudeRules(p teammate.Permissions) object {
+	texts := func(list []rules.Rule) []string {
 		all := []string{}
 		for _, rule := range list {
 			all = append(all, rule.String())
 		}
 		return all
 	}
-	return object{"allow": texts(rules.Allow), "ask": texts(rules.Ask), "deny": texts(rules.Deny)}
+	return object{"allow": texts(p.Allow), "ask": texts(p.Ask), "deny": texts(p.Deny)}
 }
 
 // claudeArgument adds to the settings among the arguments of `claude -p`, which stand

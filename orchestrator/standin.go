@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // StandIn is a program that serves an agent of a spec only because the one that would
@@ -116,7 +117,7 @@ func unheld(whose string, demands []demand, held Honours) []string {
 func rulesOf(kind string, texts []string) []demand {
 	var list []demand
 	for _, text := range texts {
-		rule, err := hooks.ParseRule(text)
+		rule, err := rules.Parse(text)
 		if err != nil {
 			continue // permissionsOf tells of it
 		}

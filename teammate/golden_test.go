@@ -146,8 +146,8 @@ func replay(t *testing.T, c goldenCase) {
 	r.opts.Lead, r.opts.Hooks, r.opts.Tools = !c.Teammate, ears, []Tool{shellTool(), r.taskTool(c), mailTool()}
 	r.opts.Limits.MaxTurns = c.MaxTurns
 	r.opts.Permissions = Permissions{
-		Mode: c.Mode, Allow: rules(t, c.Permissions.Allow...), Ask: rules(t, c.Permissions.Ask...),
-		Deny: rules(t, c.Permissions.Deny...),
+		Mode: c.Mode, Allow: ruleList(t, c.Permissions.Allow...), Ask: ruleList(t, c.Permissions.Ask...),
+		Deny: ruleList(t, c.Permissions.Deny...),
 	}
 	r.opts.Workdir = NewWorkdir(t.TempDir())
 	want, listed := recordedInputs(t)[c.Name]

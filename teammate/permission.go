@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // The permission modes of a member.
@@ -47,7 +48,7 @@ const (
 // question is a tool call that waits for permission.
 type question struct {
 	spec   Spec
-	call   hooks.Call
+	call   rules.Call
 	hook   behavior // what PreToolUse hooks decided; empty: nothing
 	inside bool     // all that the call reaches lies in the workspace
 }
@@ -82,7 +83,7 @@ func (p Permissions) decide(q question) ruling {
 	if q.hook == allow {
 		return ruling{behavior: allow, by: "hook"}
 	}
-	if r, ok := hooks.PermittedBy(p.Allow, q.call); ok {
+	if r, ok := rules.PermittedBy(p.Allow, q.call); ok {
 		return ruling{behavior: allow, by: "rule", rule: r.String()}
 	}
 	if p.modeAllows(q) {
@@ -111,7 +112,7 @@ func (p Permissions) asked(r ruling) ruling {
 }
 
 // forbiddenBy names the first of rules, deny or ask rules, that catches call.
-func forbiddenBy(rules []hooks.Rule, call hooks.Call) (string, bool) {
+func forbiddenBy(rules []rules.Rule, call rules.Call) (string, bool) {
 	for _, r := range rules {
 		if r.Forbids(call) {
 			return r.String(), true
@@ -163,9 +164,9 @@ func (u *turn) permit(ctx context.Context, tl *tool, call *ToolCall, pre hooks.O
 }
 
 // callOf is a call as rules look at it.
-func (u *turn) callOf(call ToolCall) hooks.Call {
+func (u *turn) callOf(call ToolCall) rules.Call {
 	w := u.t.opts.Workdir
-	return hooks.Call{Tool: call.Name, Input: call.Input, Cwd: w.Dir(), Root: w.Root()}
+	return rules.Call{Tool: call.Name, Input: call.Input, Cwd: w.Dir(), Root: w.Root()}
 }
 
 // inside reports whether all that a call reaches lies in the workspace, or in a

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
-func rules(tb testing.TB, texts ...string) []hooks.Rule {
+func ruleList(tb testing.TB, texts ...string) []rules.Rule {
 	tb.Helper()
-	var all []hooks.Rule
+	var all []rules.Rule
 	for _, text := range texts {
-		r, err := hooks.ParseRule(text)
+		r, err := rules.Parse(text)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func kinds() map[string]question {
 
 // Every combination of mode, kind of tool, hook and rules.
 func TestDecide(t *testing.T) {
-	rule := rules(t, "Thing")
+	rule := ruleList(t, "Thing")
 	asks := func(mode string) behavior {
 		if mode == modeNoAsk {
 			return deny
@@ -60,7 +61,7 @@ func TestDecide(t *testing.T) {
 		for kind, base := range byKind {
 			for n := range 4 * 8 {
 				q := kinds()[kind]
-				q.call = hooks.Call{Tool: "Thing", Input: json.RawMessage(`{}`)}
+				q.call = rules.Call{Tool: "Thing", Input: json.RawMessage(`{}`)}
 				q.hook = []behavior{"", allow, ask, deny}[n%4]
 				p := Permissions{Mode: mode}
 				denyRule, askRule, allowRule := n/4&1 > 0, n/4&2 > 0, n/4&4 > 0
@@ -103,8 +104,8 @@ func TestDecide(t *testing.T) {
 // may allow a command line together, one deny rule forbids all of it.
 func TestDecideByInput(t *testing.T) {
 	p := Permissions{
-		Allow: rules(t, "Bash(go test *)", "Bash(git status)"),
-		Deny:  rules(t, "Bash(git push*)"),
+		Allow: ruleList(t, "Bash(go test *)", "Bash(git status)"),
+		Deny:  ruleList(t, "Bash(git push*)"),
 	}
 	for command, want := range map[string]behavior{
 		"go test ./...":               allow,
@@ -118,7 +119,7 @@ func TestDecideByInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := p.decide(question{call: hooks.Call{Tool: "Bash", Input: input}}).behavior
+		got := p.decide(question{call: rules.Call{Tool: "Bash", Input: input}}).behavior
 		equal(t, command, got, want)
 	}
 }
@@ -205,7 +206,7 @@ func TestPermissionTexts(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{"command":"touch x && echo y"}`)}})
-			r.opts.Permissions = Permissions{Mode: test.mode, Ask: rules(t, test.ask...), Deny: rules(t, test.den...)}
+			r.opts.Permissions = Permissions{Mode: test.mode, Ask: ruleList(t, test.ask...), Deny: ruleList(t, test.den...)}
 			if test.asker != nil {
 				r.opts.Asker = test.asker
 			}

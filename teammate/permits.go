@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // Permits brings the input of a call into its one form and asks the rules and
@@ -26,7 +27,7 @@ func (p Permissions) Permits(t Tool, call *ToolCall, dir *Workdir, says hooks.Ou
 	}
 	r := p.decide(question{
 		spec:   spec,
-		call:   hooks.Call{Tool: call.Name, Input: call.Input, Cwd: dir.Dir(), Root: dir.Root()},
+		call:   rules.Call{Tool: call.Name, Input: call.Input, Cwd: dir.Dir(), Root: dir.Root()},
 		hook:   hook,
 		inside: inWorkspace(dir, tl, call.Input),
 	})

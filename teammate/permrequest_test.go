@@ -94,7 +94,7 @@ func TestPermissionRequestInput(t *testing.T) {
 		yes := requested("allow", "", "")
 		yes.UpdatedInput = json.RawMessage(input)
 		r := asksBash(t, yes, "echo 1")
-		r.opts.Permissions.Deny = rules(t, "Bash(rm *)")
+		r.opts.Permissions.Deny = ruleList(t, "Bash(rm *)")
 		r.mustRun(t)
 		equal(t, "model", r.agent.seen[1], want)
 		for _, in := range r.runner.of(hooks.PostToolUse) {

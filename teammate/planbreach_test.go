@@ -38,7 +38,7 @@ func TestPlanBreach(t *testing.T) {
 			r.opts.Tools = []Tool{fakeTool{spec: team}}
 			r.opts.Permissions.Mode = tt.mode
 			if tt.deny != "" {
-				r.opts.Permissions.Deny = rules(t, tt.deny)
+				r.opts.Permissions.Deny = ruleList(t, tt.deny)
 			}
 			r.mustRun(t)
 			equal(t, "turn end", one[TurnEnded](t, r.journal).Reason, tt.ended)

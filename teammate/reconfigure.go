@@ -3,7 +3,7 @@ package teammate
 import (
 	"slices"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // Reconfigure puts other configured rules in the place of those that the member
@@ -21,8 +21,8 @@ func (t *Teammate) Reconfigure(was, now Permissions) {
 }
 
 // rebase is now, with what was added to was and without what was removed from it.
-func rebase(have, was, now []hooks.Rule) []hooks.Rule {
-	out := slices.DeleteFunc(slices.Clone(now), func(r hooks.Rule) bool {
+func rebase(have, was, now []rules.Rule) []rules.Rule {
+	out := slices.DeleteFunc(slices.Clone(now), func(r rules.Rule) bool {
 		return hasRule(was, r) && !hasRule(have, r)
 	})
 	for _, r := range have {
@@ -34,6 +34,6 @@ func rebase(have, was, now []hooks.Rule) []hooks.Rule {
 }
 
 // hasRule reports whether a list has a rule of that text.
-func hasRule(list []hooks.Rule, rule hooks.Rule) bool {
-	return slices.ContainsFunc(list, func(r hooks.Rule) bool { return r.String() == rule.String() })
+func hasRule(list []rules.Rule, rule rules.Rule) bool {
+	return slices.ContainsFunc(list, func(r rules.Rule) bool { return r.String() == rule.String() })
 }

@@ -5,27 +5,27 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // rulesOf reads rules that stand in one text.
-func rulesOf(t *testing.T, text string) []hooks.Rule {
+func rulesOf(t *testing.T, text string) []rules.Rule {
 	t.Helper()
-	var rules []hooks.Rule
+	var list []rules.Rule
 	for _, word := range strings.Fields(text) {
-		r, err := hooks.ParseRule(word)
+		r, err := rules.Parse(word)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rules = append(rules, r)
+		list = append(list, r)
 	}
-	return rules
+	return list
 }
 
 // textOf is the rules in one text.
-func textOf(rules []hooks.Rule) string {
+func textOf(list []rules.Rule) string {
 	var words []string
-	for _, r := range rules {
+	for _, r := range list {
 		words = append(words, r.String())
 	}
 	return strings.Join(words, " ")

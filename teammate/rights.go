@@ -8,12 +8,13 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // Withhold reports whether a deny rule keeps a search, a call of Glob or Grep,
 // from a file that it comes to.
-func (p Permissions) Withhold(call hooks.Call, file string) bool {
-	return slices.ContainsFunc(p.Deny, func(r hooks.Rule) bool { return r.ForbidsFile(call, file) })
+func (p Permissions) Withhold(call rules.Call, file string) bool {
+	return slices.ContainsFunc(p.Deny, func(r rules.Rule) bool { return r.ForbidsFile(call, file) })
 }
 
 // rights are what a member may do in this session: its Permissions, and the
@@ -70,27 +71,27 @@ func (r *rights) change(u hooks.PermissionUpdate) (added []string, err error) {
 
 // changeRules changes the list that u names.
 func (r *rights) changeRules(u hooks.PermissionUpdate) error {
-	lists := map[string]*[]hooks.Rule{"allow": &r.p.Allow, "ask": &r.p.Ask, "deny": &r.p.Deny}
+	lists := map[string]*[]rules.Rule{"allow": &r.p.Allow, "ask": &r.p.Ask, "deny": &r.p.Deny}
 	list := lists[u.Behavior]
 	if list == nil {
 		return fmt.Errorf("behavior %q: write allow, ask or deny", u.Behavior)
 	}
-	var rules []hooks.Rule
+	var changed []rules.Rule
 	for _, text := range u.Rules {
-		rule, err := hooks.ParseRule(text.String())
+		rule, err := rules.Parse(text.String())
 		if err != nil {
 			return fmt.Errorf("permission rule %q: %w", text, err)
 		}
-		rules = append(rules, rule)
+		changed = append(changed, rule)
 	}
 	switch u.Type {
 	case "addRules":
-		*list = slices.Concat(*list, rules)
+		*list = slices.Concat(*list, changed)
 	case "replaceRules":
-		*list = rules
+		*list = changed
 	default:
-		*list = slices.DeleteFunc(slices.Clone(*list), func(old hooks.Rule) bool {
-			return slices.ContainsFunc(rules, func(gone hooks.Rule) bool { return gone.String() == old.String() })
+		*list = slices.DeleteFunc(slices.Clone(*list), func(old rules.Rule) bool {
+			return slices.ContainsFunc(changed, func(gone rules.Rule) bool { return gone.String() == old.String() })
 		})
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 )
 
 // Supervisor is a Host that looks after tool calls which it does not run: those
@@ -221,7 +222,7 @@ func (u *turn) detect(call ToolCall, team bool) {
 	o := &u.t.opts
 	rule, broke := "", false
 	c, may := u.callOf(call), u.t.rights.now()
-	for _, rules := range [][]hooks.Rule{may.Deny, may.Ask} {
+	for _, rules := range [][]rules.Rule{may.Deny, may.Ask} {
 		if rule, broke = forbiddenBy(rules, c); broke {
 			break
 		}

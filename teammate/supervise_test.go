@@ -85,7 +85,7 @@ func TestPermitDecides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, f := foreignRig(t, ToolCall{})
 			f.call = callTool("c1", tt.tool, strings.ReplaceAll(tt.input, "IN", r.opts.Workdir.Root()))
-			r.opts.Permissions = Permissions{Mode: tt.mode, Allow: rules(t, tt.allow...), Deny: rules(t, tt.deny...)}
+			r.opts.Permissions = Permissions{Mode: tt.mode, Allow: ruleList(t, tt.allow...), Deny: ruleList(t, tt.deny...)}
 			r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: "mcp__covey__team_report", Team: true}}}
 			r.mustRun(t)
 			if f.answer.Allow != tt.want || (f.answer.Reason == "") != tt.want {
@@ -162,7 +162,7 @@ func TestReport(t *testing.T) {
 			f.ask, f.fails = tt.ask, tt.fails
 			r.opts.Permissions = Permissions{Mode: modeBypass}
 			if tt.deny != "" {
-				r.opts.Permissions.Deny = rules(t, tt.deny)
+				r.opts.Permissions.Deny = ruleList(t, tt.deny)
 			}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{tt.event: {refuse("format it")}})
 			r.mustRun(t)
@@ -243,7 +243,7 @@ func TestReadsByCommand(t *testing.T) {
 	for _, ask := range []bool{true, false} {
 		r, f := foreignRig(t, call)
 		f.ask = ask
-		r.opts.Permissions = Permissions{Mode: modeBypass, Deny: rules(t, "Bash(head *)")}
+		r.opts.Permissions = Permissions{Mode: modeBypass, Deny: ruleList(t, "Bash(head *)")}
 		r.mustRun(t)
 		if ask {
 			decided := one[PermissionDecided](t, r.journal)
@@ -258,7 +258,7 @@ func TestReadsByCommand(t *testing.T) {
 	}
 	r, f := foreignRig(t, callTool("c1", "Bash", `{"command":"rm x"}`))
 	f.ask, f.rejects = false, true
-	r.opts.Permissions = Permissions{Mode: modeBypass, Deny: rules(t, "Bash(rm *)")}
+	r.opts.Permissions = Permissions{Mode: modeBypass, Deny: ruleList(t, "Bash(rm *)")}
 	r.mustRun(t)
 	if n := len(all[CallDetected](r.journal)) + len(all[Warning](r.journal)) + len(r.runner.of(hooks.PostToolUseFailure)); n != 0 {
 		t.Errorf("a call that was not made is told of: %v", r.runner.events())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -65,9 +66,9 @@ type Limits struct {
 // beats allow, whatever a hook says (HOOKS.md 5.10).
 type Permissions struct {
 	Mode  string // default, plan, acceptEdits, dontAsk or bypassPermissions
-	Allow []hooks.Rule
-	Ask   []hooks.Rule
-	Deny  []hooks.Rule
+	Allow []rules.Rule
+	Ask   []rules.Rule
+	Deny  []rules.Rule
 }
 
 // Options make a Teammate. Fields are required unless they say otherwise.

@@ -130,7 +130,7 @@ func TestUpdatedInput(t *testing.T) {
 
 	// A rule sees what will run, not what was asked for.
 	r = calls(t, callTool("c1", "Read", `{"file_path":"a"}`), tl)
-	r.opts.Permissions.Deny = rules(t, "Read(//etc/**)")
+	r.opts.Permissions.Deny = ruleList(t, "Read(//etc/**)")
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.PreToolUse: {{
 		UpdatedInput: json.RawMessage(`{"file_path":"/etc/shadow"}`), Permission: hooks.Permission{Decision: "allow"},
 	}}})

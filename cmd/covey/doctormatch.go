@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -13,7 +14,7 @@ import (
 // list it.
 func subjectsOf(info hooks.EventInfo) []string {
 	if info.Matcher == "tool_name" {
-		return hooks.ToolNames()
+		return rules.ToolNames()
 	}
 	return info.Values
 }

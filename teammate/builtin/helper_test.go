@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -151,11 +152,11 @@ func (j judge) Run(ctx context.Context, in hooks.Input, _ func(hooks.Progress)) 
 func TestHelperPermissions(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Bash, input: {command: rm x}}, {tool: Bash, input: {command: echo two}}]}, {say: done}`))
 	m.cut = func(o *teammate.Options) {
-		rule, err := hooks.ParseRule("Bash(rm *)")
+		rule, err := rules.Parse("Bash(rm *)")
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Permissions = teammate.Permissions{Mode: "plan", Deny: []hooks.Rule{rule}}
+		o.Permissions = teammate.Permissions{Mode: "plan", Deny: []rules.Rule{rule}}
 	}
 	var who []string
 	m.runner = judge(func(in hooks.Input) hooks.Outcome {
@@ -369,7 +370,7 @@ func TestHelperInterrupted(t *testing.T) {
 // rules are reloaded, and hooks change them.
 func TestHelperRightsChange(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Bash, input: {command: echo hi}}]}, {say: done}`))
-	rule, err := hooks.ParseRule("Bash(echo *)")
+	rule, err := rules.Parse("Bash(echo *)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +378,7 @@ func TestHelperRightsChange(t *testing.T) {
 		if _, ok := e.Data.(teammate.HelperStarted); ok {
 			was := m.mate.Permissions()
 			now := was
-			now.Deny = []hooks.Rule{rule}
+			now.Deny = []rules.Rule{rule}
 			m.mate.Reconfigure(was, now)
 		}
 	}

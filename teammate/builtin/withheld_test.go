@@ -5,7 +5,7 @@ package builtin
 import (
 	"testing"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestSearchLeavesOut(t *testing.T) {
 	var deny teammate.Permissions
 	for _, text := range []string{"Read(secret/**)", "Read(*.pem)", "Grep(notes.txt)", "Bash(x)", "Read"} {
-		rule, err := hooks.ParseRule(text)
+		rule, err := rules.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +22,7 @@ func TestSearchLeavesOut(t *testing.T) {
 	}
 	b := newBench(t, func(e *Env) {
 		e.Withheld = func(tool string, dir *teammate.Workdir, file string) bool {
-			return deny.Withhold(hooks.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
+			return deny.Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		}
 	})
 	b.write("a.txt", "word\n")

@@ -1,4 +1,4 @@
-package hooks
+package rules
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 // in a return sign.
 func commandsOf(t *testing.T, file string) []string {
 	t.Helper()
-	data, err := os.ReadFile("testdata/rules/" + file)
+	data, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,7 @@
-package hooks
+package rules
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -47,65 +45,17 @@ func sameLetters(a, b string) bool {
 	return bytes.Equal(x, y)
 }
 
-// misspelt warns of a rule whose tool is none. It stays in its list: it may be
-// about a tool of a program that covey does not know.
-func (r *settingsReader) misspelt(path, text string) {
-	rule, err := ParseRule(text)
-	if err != nil {
-		return
-	}
-	known, near := KnownTool(rule.Tool)
-	if known {
-		return
-	}
-	if near == "" {
-		r.warn(path, "%s is no tool that covey knows, so the rule %q may be about nothing", rule.Tool, text)
-	} else {
-		r.warn(path, "there is no tool %s, so the rule %q is about nothing: write %s", rule.Tool, text, near)
-	}
-	if flaw, ok := r.warnings[len(r.warnings)-1].(*Flaw); ok {
-		flaw.Line = lineOf(r.data, path)
-	}
-}
+// PatchTool is the tool by which Codex changes files.
+const PatchTool = "apply_patch"
 
-// lineOf is the line of a JSON text where the value at a path such as
-// permissions.deny[1] begins; 0: there is none.
-func lineOf(data []byte, path string) int {
-	d := json.NewDecoder(bytes.NewReader(data))
-	at := -1
-	var value func(here string) bool
-	value = func(here string) bool {
-		token, err := d.Token()
-		if err != nil {
-			return false
-		}
-		if here == path {
-			at = int(d.InputOffset())
-			return false
-		}
-		switch token {
-		case json.Delim('{'):
-			for d.More() {
-				key, err := d.Token()
-				if err != nil || !value(strings.TrimPrefix(fmt.Sprintf("%s.%v", here, key), ".")) {
-					return false
-				}
-			}
-		case json.Delim('['):
-			for i := 0; d.More(); i++ {
-				if !value(fmt.Sprintf("%s[%d]", here, i)) {
-					return false
-				}
-			}
-		default:
-			return true
-		}
-		_, err = d.Token() // the closing bracket
-		return err == nil
+// formerNames are other names under which a tool is known to matchers: what it was
+// called before, and for what changes a file Codex's patch.
+func formerNames(tool string) []string {
+	switch tool {
+	case "Agent":
+		return []string{"Task"}
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		return []string{PatchTool}
 	}
-	value("")
-	if at < 0 {
-		return 0
-	}
-	return 1 + bytes.Count(data[:at], []byte("\n"))
+	return nil
 }

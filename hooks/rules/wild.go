@@ -1,4 +1,4 @@
-package hooks
+package rules
 
 import "strings"
 
@@ -10,9 +10,9 @@ const unknown = '\x00'
 // the answer is a doubt.
 const intersectLimit = 1 << 22
 
-// wild reports whether text as a whole fits pattern, in which * stands for any
+// Wild reports whether text as a whole fits pattern, in which * stands for any
 // run of characters.
-func wild(pattern, text string) bool {
+func Wild(pattern, text string) bool {
 	head, rest, more := strings.Cut(pattern, "*")
 	if !more {
 		return pattern == text
@@ -38,7 +38,7 @@ func wild(pattern, text string) bool {
 // something suitable.
 func mayFit(pattern, text string) bool {
 	if !strings.ContainsRune(text, unknown) {
-		return wild(pattern, text)
+		return Wild(pattern, text)
 	}
 	if len(pattern)*len(text) > intersectLimit {
 		return true

@@ -1,4 +1,4 @@
-package hooks
+package rules
 
 import (
 	"encoding/json"
@@ -21,14 +21,14 @@ func bashCall(command string) Call {
 // mustRule parses a rule that is one.
 func mustRule(tb testing.TB, text string) Rule {
 	tb.Helper()
-	r, err := ParseRule(text)
+	r, err := Parse(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return r
 }
 
-func TestParseRule(t *testing.T) {
+func TestParse(t *testing.T) {
 	for text, want := range map[string]Rule{
 		"Bash":                    {Tool: "Bash"},
 		" Bash(*) ":               {Tool: "Bash"},
@@ -43,7 +43,7 @@ func TestParseRule(t *testing.T) {
 		"Bash(echo ünïcode *)":    {Tool: "Bash", Spec: "echo ünïcode *"},
 		"Bash(touch a && echo b)": {Tool: "Bash", Spec: "touch a && echo b"},
 	} {
-		got, err := ParseRule(text)
+		got, err := Parse(text)
 		if err != nil || got.Tool != want.Tool || got.Spec != want.Spec ||
 			got.String() != strings.TrimSpace(text) {
 			t.Errorf("%q: %+v, %v", text, got, err)
@@ -51,7 +51,7 @@ func TestParseRule(t *testing.T) {
 	}
 	for _, bad := range []string{"", " ", "*", "(x)", "Bash(", "Bash(x", "bogus((", "Bash(x)y", "Bash (x)",
 		"a b", "*(x)", `Bash(x\)`, "B*sh", "Bash(\x00)"} {
-		if r, err := ParseRule(bad); !errors.Is(err, ErrRule) {
+		if r, err := Parse(bad); !errors.Is(err, Err) {
 			t.Errorf("%q: %+v, %v", bad, r, err)
 		}
 	}
@@ -377,7 +377,7 @@ func TestRuleNeverBoth(t *testing.T) {
 		"{a,b}", ">f", "#", "sudo", "eval", "X=1", "\r", "$(", "<<E", "\t"})
 	specs := rapid.SampledFrom([]string{"git *", "git push", "git push:*", "*push*", "sh *", "git*"})
 	rapid.Check(t, func(t *rapid.T) {
-		r, err := ParseRule("Bash(" + specs.Draw(t, "spec") + ")")
+		r, err := Parse("Bash(" + specs.Draw(t, "spec") + ")")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,7 +447,7 @@ func FuzzRule(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, rule, text string) {
-		r, err := ParseRule(rule)
+		r, err := Parse(rule)
 		if err != nil {
 			return
 		}

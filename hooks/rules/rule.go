@@ -1,7 +1,13 @@
-package hooks
+// Package rules reads what says which tool calls and events something is for:
+// permission rules such as Bash(git push *), which serve in permission lists and
+// as the `if` of hooks, the shell lines that they are held against, and the
+// matchers of hooks. It makes no promise of compatibility to programs outside
+// covey.
+package rules
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,38 +39,49 @@ type Call struct {
 // String is the rule as it was written.
 func (r Rule) String() string { return r.text }
 
+// Err is returned by Parse when the text is not `Tool` or `Tool(specifier)`.
+var Err = errors.New("not a permission rule")
+
 // toolName is what a rule may name: a tool, or MCP tools by "*".
 var toolName = regexp.MustCompile(`^(mcp__[\w.:*-]+|[A-Za-z_][\w.:-]*)$`)
 
-// ParseRule reads one permission rule. The error is ErrRule with what is wrong.
-func ParseRule(s string) (Rule, error) {
+// Parse reads one permission rule. The error is Err with what is wrong.
+func Parse(s string) (Rule, error) {
 	text := strings.TrimSpace(s)
 	tool, spec, bracket := strings.Cut(text, "(")
 	if bracket {
 		if !strings.HasSuffix(spec, ")") || escaped(spec, len(spec)-1) {
-			return Rule{}, fmt.Errorf("%w: %q lacks a closing bracket at its end", ErrRule,
+			return Rule{}, fmt.Errorf("%w: %q lacks a closing bracket at its end", Err,
 				wording.Preview(s, 80))
 		}
 		spec = spec[:len(spec)-1]
 	}
 	switch {
 	case tool == "":
-		return Rule{}, fmt.Errorf("%w: %q names no tool: write Tool or Tool(specifier)", ErrRule,
+		return Rule{}, fmt.Errorf("%w: %q names no tool: write Tool or Tool(specifier)", Err,
 			wording.Preview(s,
 				80))
 	case tool == "*":
-		return Rule{}, fmt.Errorf("%w: * stands for no tool: write one rule for each tool", ErrRule)
+		return Rule{}, fmt.Errorf("%w: * stands for no tool: write one rule for each tool", Err)
 	case !toolName.MatchString(tool):
-		return Rule{}, fmt.Errorf("%w: %q cannot be a tool: write Tool or Tool(specifier)", ErrRule,
+		return Rule{}, fmt.Errorf("%w: %q cannot be a tool: write Tool or Tool(specifier)", Err,
 			wording.Preview(tool, 80))
 	case strings.ContainsRune(spec, 0):
-		return Rule{}, fmt.Errorf("%w: %q holds the character NUL", ErrRule, wording.Preview(s, 80))
+		return Rule{}, fmt.Errorf("%w: %q holds the character NUL", Err, wording.Preview(s, 80))
 	}
 	spec = strings.NewReplacer(`\(`, `(`, `\)`, `)`).Replace(strings.TrimSpace(spec))
 	if spec == "*" || spec == ":*" {
 		spec = ""
 	}
 	return Rule{Tool: tool, Spec: spec, text: text}, nil
+}
+
+// WholeTool is what remains of a rule with a mistake in its brackets: a rule for
+// every call of its tool. ok is false if s names no tool, or has no brackets.
+func WholeTool(s string) (rule Rule, ok bool) {
+	tool, _, bracket := strings.Cut(strings.TrimSpace(s), "(")
+	rule, err := Parse(tool)
+	return rule, bracket && err == nil
 }
 
 // escaped reports whether the byte at i has an odd number of backslashes before it.
@@ -79,6 +96,9 @@ func escaped(s string, i int) bool {
 // Fires reports whether a hook with r as its `if` runs for c: also when that
 // cannot be told.
 func (r Rule) Fires(c Call) bool { return r.ask(c, firing) }
+
+// MayFire reports whether a hook with r as its `if` can run for calls of a tool.
+func (r Rule) MayFire(tool string) bool { return r.concerns(tool, firing) }
 
 // Permits reports whether r, standing in an allow list, allows c all by itself
 // and for certain. A command line made of several commands can also be allowed
@@ -143,7 +163,7 @@ func (r Rule) names(tool string) bool {
 		return tool == "Task" || tool == "Agent"
 	case strings.HasPrefix(r.Tool, "mcp__"):
 		server := !strings.Contains(r.Tool[len("mcp__"):], "__")
-		return server && strings.HasPrefix(tool, r.Tool+"__") || wild(r.Tool, tool)
+		return server && strings.HasPrefix(tool, r.Tool+"__") || Wild(r.Tool, tool)
 	}
 	return false
 }

@@ -1,4 +1,4 @@
-package hooks
+package rules
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ func (r Rule) askDomain(c Call, q question) bool {
 	if q == permitting && (target.User != nil || strings.ContainsAny(input.URL, "\\\t\r\n ")) {
 		return false // readers of URLs disagree on where the host of such a one ends
 	}
-	return wild(domain, host) || q == forbidding && strings.HasSuffix(host, "."+domain)
+	return Wild(domain, host) || q == forbidding && strings.HasSuffix(host, "."+domain)
 }
 
 // askParameter answers a question about any other tool. The specifier is
@@ -49,7 +49,7 @@ func (r Rule) askParameter(c Call, q question) bool {
 		if rawjson.Kind(f.Value) != "string" {
 			text = string(f.Value)
 		}
-		return wild(value, text)
+		return Wild(value, text)
 	}
 	// A parameter that is left out has its default, which is not known here.
 	return false

@@ -1,0 +1,162 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// matchTimeout bounds one search: JavaScript's expressions can take exponential
+// time, and what they are held against comes from an agent.
+const matchTimeout = 100 * time.Millisecond
+
+// Matcher decides which subjects a group of hooks listens to (HOOKS.md section
+// 4): all of them, a list of names, or what a JavaScript expression fits.
+type Matcher struct {
+	list  []string
+	regex *regexp2.Regexp // nil: the list decides
+	all   bool
+	other OtherNames
+}
+
+// OtherNames gives the names that another agent program has for a tool. only
+// says that the tool's own name is none of that program's.
+type OtherNames func(tool string) (names []string, only bool)
+
+// AllSubjects is the matcher of a group that listens to everything.
+func AllSubjects() *Matcher { return &Matcher{all: true} }
+
+// NewMatcher reads a matcher, in which the separators stand between names. other
+// may be nil. The error says why an expression cannot be one.
+func NewMatcher(text, separators string, other OtherNames) (*Matcher, error) {
+	if other == nil {
+		other = func(string) ([]string, bool) { return nil, false }
+	}
+	if trimmed := strings.TrimSpace(text); trimmed == "" || trimmed == "*" {
+		return AllSubjects(), nil
+	}
+	m := &Matcher{other: other}
+	if isList(text, separators) {
+		for word := range strings.FieldsFuncSeq(text,
+			func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+			if word = strings.TrimSpace(word); word != "" {
+				m.list = append(m.list, word)
+			}
+		}
+		return m, nil
+	}
+	regex, err := regexp2.Compile(text, regexp2.ECMAScript)
+	if err != nil {
+		return nil, fmt.Errorf("matcher %q is no JavaScript expression: %s", text, regexFault(err))
+	}
+	regex.MatchTimeout = matchTimeout
+	m.regex = regex
+	return m, nil
+}
+
+// regexFault is what the engine says, without repeating the expression.
+func regexFault(err error) string {
+	_, fault, found := strings.Cut(err.Error(), "error parsing regexp: ")
+	if !found {
+		return err.Error()
+	}
+	if i := strings.LastIndex(fault, " in `"); i > 0 {
+		return fault[:i]
+	}
+	return fault
+}
+
+// isList reports whether text is plain names: letters, digits and what stands
+// between them. Events that split on "|" alone take fewer characters.
+func isList(text, separators string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+			return false
+		case strings.ContainsRune(separators, r):
+			return false
+		}
+		return separators == "|" || r != ' ' && r != '-'
+	})
+}
+
+// Matches reports whether a subject is listened to. doubt says why that cannot
+// be told; then the answer is yes, so that a policy is not lost.
+func (m *Matcher) Matches(subject string) (yes bool, doubt string) {
+	if m.all {
+		return true, ""
+	}
+	names, only := m.other(subject)
+	if !only || m.regex == nil {
+		names = append([]string{subject}, names...)
+	}
+	for _, former := range formerNames(subject) {
+		// An expression that takes all but some tools is not about a patch.
+		if former != PatchTool || m.regex == nil || strings.Contains(m.regex.String(), "patch") {
+			names = append(names, former)
+		}
+	}
+	if m.regex == nil {
+		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(m.list, name) }), ""
+	}
+	for _, name := range names {
+		found, err := search(m.regex, name)
+		if err != nil {
+			return true, fmt.Sprintf("matcher %q could not be decided: the hook ran",
+				wording.Preview(m.regex.String(), 80))
+		}
+		if found {
+			return true, ""
+		}
+	}
+	return false, ""
+}
+
+// All reports whether the matcher takes every subject.
+func (m *Matcher) All() bool { return m.all }
+
+// List returns the names of a matcher that is a list.
+func (m *Matcher) List() []string { return m.list }
+
+// Expression returns the expression, and whether the matcher is one.
+func (m *Matcher) Expression() (text string, ok bool) {
+	if m.regex == nil {
+		return "", false
+	}
+	return m.regex.String(), true
+}
+
+// Names returns the parts of the matcher that are plain names. A dot counts as
+// one: few write `\.envrc`.
+func (m *Matcher) Names() []string {
+	if m.regex == nil {
+		return m.list
+	}
+	return slices.DeleteFunc(strings.Split(m.regex.String(), "|"), func(part string) bool {
+		return part == "" || strings.ContainsAny(part, `\^$*+?()[]{}`)
+	})
+}
+
+// String is the matcher as people read it; empty: it takes everything.
+func (m *Matcher) String() string {
+	if m.regex != nil {
+		return m.regex.String()
+	}
+	return strings.Join(m.list, "|")
+}
+
+// search searches under the engine's time limit. A panic in the engine is a
+// doubt like any other.
+func search(regex *regexp2.Regexp, subject string) (found bool, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("the expression engine broke off: %v", cause)
+		}
+	}()
+	return regex.MatchString(subject)
+}
