@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -23,7 +24,7 @@ func (x *hookExam) untriggered(h *hooks.Configured, info hooks.EventInfo) flaw {
 		return flaw{fmt.Sprintf("the matcher %q never fits: covey fires %s only with %s", h.Matcher, h.Event, strings.Join(info.Fired, ", ")),
 			"correct the matcher, or leave it if another host reads it", true}
 	}
-	rule, err := hooks.ParseRule(h.Handler.If)
+	rule, err := rules.Parse(h.Handler.If)
 	holds := func(tool string) bool {
 		return fits(tool) && (h.Handler.If == "" || err != nil || rule.Concerns(tool))
 	}

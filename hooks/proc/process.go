@@ -2,6 +2,13 @@
 // program in a session of its own, feeds and drains its pipes, limits how many
 // processes it becomes, and ends all of them. It makes no promise of
 // compatibility to programs outside covey.
+//
+// A tree is what descends from a program, what shares its session, and what
+// carries its marker in the environment. On Linux all three are read from /proc;
+// on other systems only the process group can be ended, and nothing is counted.
+//
+// Whoever starts a program with Start owes it a Wait: the outputs are read, and
+// the tree is ended when the context is over, until Wait has returned.
 package proc
 
 import (

@@ -1,6 +1,9 @@
 // Package rawjson takes JSON objects apart and puts them together field by
 // field, so that the order of the fields and the bytes of their values stay. It
 // makes no promise of compatibility to programs outside covey.
+//
+// Hooks of other programs read what covey writes, and some of them compare
+// texts. A map would sort the fields, and a struct would lose unknown ones.
 package rawjson
 
 import (

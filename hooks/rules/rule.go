@@ -3,6 +3,9 @@
 // as the `if` of hooks, the shell lines that they are held against, and the
 // matchers of hooks. It makes no promise of compatibility to programs outside
 // covey.
+//
+// Nothing here runs or decides anything: a Rule answers questions about a Call,
+// and the caller decides what follows from the answer.
 package rules
 
 import (
