@@ -14,7 +14,7 @@ func watched(t *testing.T, names ...string) (dir string, watch *Watch) {
 	t.Helper()
 	dir = t.TempDir()
 	w := NewWatcher()
-	w.settle = 20 * time.Millisecond
+	w.settle = 300 * time.Millisecond // a busy machine may stop between two writes
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -64,6 +64,7 @@ func put(t *testing.T, path, text string) {
 // A file comes, is written to, is replaced as editors do it, and goes. Its
 // neighbours are nobody's business.
 func TestWatcherTellsChanges(t *testing.T) {
+	t.Parallel()
 	dir, watch := watched(t, "a")
 	path := filepath.Join(dir, "a")
 	put(t, path, "1")
@@ -84,6 +85,7 @@ func TestWatcherTellsChanges(t *testing.T) {
 
 // Many writes close together are one change.
 func TestWatcherPutsTogether(t *testing.T) {
+	t.Parallel()
 	dir, watch := watched(t, "a", "z")
 	for i := range 50 {
 		put(t, filepath.Join(dir, "a"), fmt.Sprint(i))
@@ -100,6 +102,7 @@ func TestWatcherPutsTogether(t *testing.T) {
 
 // A folder that is made later, taken away and made again is watched all the same.
 func TestWatcherFollowsFolders(t *testing.T) {
+	t.Parallel()
 	dir, watch := watched(t, "x/y/a")
 	path := filepath.Join(dir, "x", "y", "a")
 	for range 2 {
@@ -117,6 +120,7 @@ func TestWatcherFollowsFolders(t *testing.T) {
 // What is watched can be changed and changed back, and two who watch the same
 // file do not get in each other's way.
 func TestWatchSet(t *testing.T) {
+	t.Parallel()
 	dir, first := watched(t, "a")
 	second := first.watcher.Watch()
 	setWatched(t, second, dir, "a")
@@ -138,6 +142,7 @@ func TestWatchSet(t *testing.T) {
 
 // A member's shell goes to a folder and comes back.
 func TestWatchBackAndForth(t *testing.T) {
+	t.Parallel()
 	dir, watch := watched(t, "a")
 	for range 3 {
 		setWatched(t, watch, dir, "sub/a")

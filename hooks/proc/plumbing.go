@@ -154,7 +154,8 @@ func pump(out output) {
 }
 
 // finish waits for the pumps after the program has ended, for lingerDelay at
-// most, and closes everything. It reports whether somebody still held an
+// most, and closes everything. What the program itself has written is taken in any case.
+// It reports whether somebody still held an
 // output open.
 func (pl *plumbing) finish() (held bool) {
 	if pl.input != nil {
@@ -166,13 +167,17 @@ func (pl *plumbing) finish() (held bool) {
 	select {
 	case <-pl.drained:
 	case <-timer.C:
-		held = true
 		for _, out := range pl.outputs {
 			if out.from.SetReadDeadline(time.Now()) != nil {
 				_ = out.from.Close() // where pipes have no deadlines, closing ends the read
 			}
 		}
 		<-pl.drained
+		// On a busy machine the pumps may not have run at all: a read past its deadline
+		// takes nothing, also of what the program had written before it ended.
+		for _, out := range pl.outputs {
+			held = !takeRest(out) || held
+		}
 	}
 	for _, out := range pl.outputs {
 		_ = out.from.Close()
