@@ -13,10 +13,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// kindHook is mail from a hook that wakes its member; Data is a hookCall.
-const kindHook tasks.Kind = "hook"
-
-// hookCall says what mail of kindHook is about.
+// hookCall is the Data of a tasks.HookMessage: the call of the hook that it came from.
 type hookCall struct {
 	Event     hooks.Event `json:"event"`
 	ToolUseID string      `json:"tool_use_id"`
@@ -85,7 +82,7 @@ func (s *seat) call(ctx context.Context, p hooks.Progress) {
 	data := hookCall{Event: p.Event, ToolUseID: p.ToolUseID, Command: p.Command, Feedback: b.Feedback}
 	by := tasks.Actor{CallID: onceID("hook", s.member.Name+" "+b.ID)}
 	_, err := s.crew.store.Send(ctx, by, tasks.Outgoing{
-		To: []string{s.member.Name}, Kind: kindHook, Text: strings.Join(b.Messages, "\n"),
+		To: []string{s.member.Name}, Kind: tasks.HookMessage, Text: strings.Join(b.Messages, "\n"),
 		Summary: preview(firstLine(b.Summary)), Data: raw(data),
 	})
 	if err != nil {

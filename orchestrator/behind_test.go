@@ -43,7 +43,7 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 		t.Errorf("the hook got %q", inputs)
 	}
 	mail := of[tasks.Message](r, "message")
-	if len(mail) != 2 || mail[1].Kind != kindHook || mail[1].To != "lead" || mail[1].Summary != "Stop hook feedback" {
+	if len(mail) != 2 || mail[1].Kind != tasks.HookMessage || mail[1].To != "lead" || mail[1].Summary != "Stop hook feedback" {
 		t.Errorf("mail %+v", mail)
 	}
 	done := of[teammate.HookFinished](r, "hook_finished")

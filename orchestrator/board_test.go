@@ -53,7 +53,7 @@ func newTable(t *testing.T) *table {
 func (b *table) as(member, callID string) actor {
 	a := actor{Actor: tasks.Actor{Name: member, CallID: callID}, fire: b.fire}
 	if member == "" {
-		a.Name = fromPerson
+		a.Name = tasks.Operator
 		return a
 	}
 	m, err := b.board.store.Attach(b.t.Context(), member, func() string { return "session-" + member })

@@ -55,7 +55,7 @@ type costs struct {
 
 // isNotice reports whether a message is covey's or an idle note's.
 func isNotice(m tasks.Message) bool {
-	return m.From == "" && m.Kind != kindGoal || m.Kind == tasks.IdleNotification || m.Kind == tasks.Terminated
+	return m.From == "" && m.Kind != tasks.GoalMessage || m.Kind == tasks.IdleNotification || m.Kind == tasks.Terminated
 }
 
 // showing notes what the lead is about to be shown: all that is told of mail

@@ -147,8 +147,8 @@ func TestIsNotice(t *testing.T) {
 		{tasks.Message{Kind: tasks.IdleNotification, From: "ana"}, true},
 		{tasks.Message{Kind: tasks.Terminated, From: "ana"}, true},
 		{tasks.Message{Kind: tasks.TextMessage, From: "ana"}, false},
-		{tasks.Message{Kind: kindGoal}, false},
-		{tasks.Message{Kind: kindPerson, From: fromPerson}, false},
+		{tasks.Message{Kind: tasks.GoalMessage}, false},
+		{tasks.Message{Kind: tasks.OperatorMessage, From: tasks.Operator}, false},
 		{tasks.Message{Kind: tasks.PlanAsked, From: "ana"}, false},
 	} {
 		if got := isNotice(tt.m); got != tt.want {

@@ -26,7 +26,7 @@ func (c *crew) handMail(ctx context.Context, s *seat) error {
 		return nil
 	}
 	if _, held := c.holds.of(s.member.Name); held { // and called by the operator: see holds.view
-		if err := c.unhold(ctx, s, fromPerson); err != nil {
+		if err := c.unhold(ctx, s, tasks.Operator); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 // changes run the task hooks in the lead's session.
 func (c *crew) actorFor(as string, force bool) (actor, error) {
 	if as == "" {
-		return actor{Actor: tasks.Actor{Name: fromPerson}, fire: c.seats()[0].mate.Fire, force: force}, nil
+		return actor{Actor: tasks.Actor{Name: tasks.Operator}, fire: c.seats()[0].mate.Fire, force: force}, nil
 	}
 	s, ok := c.seat(as)
 	if !ok {
@@ -139,7 +139,7 @@ func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
 		return SendReply{}, err
 	}
 	if r.As == "" && w.kind == tasks.TextMessage {
-		w.kind = kindPerson
+		w.kind = tasks.OperatorMessage
 	}
 	// Asked before: a member may be in its turn with the text by the time it is sent.
 	takes := c.takingMail(r.As == "")
@@ -186,7 +186,7 @@ func (c *crew) interrupt(ctx context.Context, r InterruptRequest) (InterruptRepl
 	c.mu.Unlock()
 	reply.Retries = c.tryNow(s)
 	if !r.GoOn && !reply.Retries && s.goneReason() == "" {
-		if err := c.hold(ctx, s, hold{By: fromPerson, Cut: reply.Interrupted}); err != nil {
+		if err := c.hold(ctx, s, hold{By: tasks.Operator, Cut: reply.Interrupted}); err != nil {
 			return reply, err
 		}
 		reply.Held = true

@@ -143,7 +143,7 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	if !ok {
 		return HoldReply{}, c.board.known(r.Member)
 	}
-	by, lead := fromPerson, c.seats()[0].member.Name
+	by, lead := tasks.Operator, c.seats()[0].member.Name
 	held, is := c.holds.of(r.Member)
 	switch {
 	case r.As == "":
@@ -151,7 +151,7 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 		return HoldReply{}, bus.Errorf(bus.CodeDenied, "only the operator and the lead hold members and resume them")
 	case r.Member == lead:
 		return HoldReply{}, bus.Errorf(bus.CodeDenied, "the lead cannot hold or resume itself; end the turn instead")
-	case r.Resume && is && held.By == fromPerson:
+	case r.Resume && is && held.By == tasks.Operator:
 		return HoldReply{}, bus.Errorf(bus.CodeDenied, "the operator holds %s, and only the operator can resume it", r.Member)
 	default:
 		by = r.As
@@ -166,7 +166,7 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	if r.Resume {
 		return reply, c.resume(ctx, s, by)
 	}
-	if is && (held.By == fromPerson || by != fromPerson) {
+	if is && (held.By == tasks.Operator || by != tasks.Operator) {
 		return reply, nil
 	}
 	return reply, c.hold(ctx, s, hold{By: by})
@@ -211,8 +211,8 @@ func (c *crew) unhold(ctx context.Context, s *seat, by string) error {
 
 // sendGoOn has a member go on with what it was interrupted in.
 func sendGoOn(ctx context.Context, store *tasks.Store, member string) error {
-	_, err := store.Send(ctx, tasks.Actor{Name: fromPerson}, tasks.Outgoing{
-		To: []string{member}, Kind: kindPerson, Text: goOnText,
+	_, err := store.Send(ctx, tasks.Actor{Name: tasks.Operator}, tasks.Outgoing{
+		To: []string{member}, Kind: tasks.OperatorMessage, Text: goOnText,
 	})
 	if err != nil {
 		return fmt.Errorf("resume %s: %w", member, err)
@@ -245,7 +245,7 @@ func HoldStopped(ctx context.Context, p Place, r HoldRequest) (reply HoldReply, 
 	reply.Changed = is == r.Resume
 	switch {
 	case !r.Resume:
-		return reply, h.set(ctx, r.Member, hold{By: fromPerson, Since: time.Now()})
+		return reply, h.set(ctx, r.Member, hold{By: tasks.Operator, Since: time.Now()})
 	case is && held.Cut:
 		if err := sendGoOn(ctx, store, r.Member); err != nil {
 			return reply, err

@@ -13,7 +13,7 @@ import (
 // could only go on with held members comes to rest and says so.
 func TestPlanOfHeldMembers(t *testing.T) {
 	now := time.Now()
-	person := []tasks.Message{{ID: "m1", Kind: kindPerson, From: fromPerson, Text: "go", Sent: now}}
+	person := []tasks.Message{{ID: "m1", Kind: tasks.OperatorMessage, From: tasks.Operator, Text: "go", Sent: now}}
 	own := tasks.Task{ID: "1", Subject: "One", Status: tasks.InProgress, Owner: "ben"}
 	behind := tasks.Task{ID: "2", Subject: "Two", Status: tasks.Pending, Owner: "ana", BlockedBy: []string{"1"}}
 	free := tasks.Task{ID: "3", Subject: "Three", Status: tasks.Pending}

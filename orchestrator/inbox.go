@@ -316,7 +316,7 @@ func (b *inbox) awaits(member string) string {
 // answerOf names an answer that somebody waits for: "lead's approval of its plan".
 func answerOf(r tasks.Request) string {
 	who := r.To + "'s"
-	if r.To == tasks.Person {
+	if r.To == tasks.Operator {
 		who = "a person's"
 	}
 	switch r.Kind {
@@ -378,7 +378,7 @@ func (b *inbox) holds(t tasks.Task) bool {
 }
 
 // forPeople counts the questions that a person is to answer.
-func (b *inbox) forPeople() int { return len(b.toAnswer(tasks.Person)) }
+func (b *inbox) forPeople() int { return len(b.toAnswer(tasks.Operator)) }
 
 // unansweredText reminds a member of the questions that wait for it.
 func (t tongue) unansweredText(list []tasks.Request) string {

@@ -89,7 +89,7 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 				t.Errorf("dev is %s and waits for %q", m.State, m.WaitsFor)
 			}
 			list, err := c.Inbox(t.Context(), InboxQuery{})
-			if err != nil || len(list) != 1 || list[0].ID != r.ID || list[0].To != tasks.Person ||
+			if err != nil || len(list) != 1 || list[0].ID != r.ID || list[0].To != tasks.Operator ||
 				!strings.Contains(list[0].Text, "echo ran >>made") {
 				t.Fatalf("the inbox has %+v (%v)", list, err)
 			}

@@ -98,7 +98,7 @@ func (b *inbox) answer(
 func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error) {
 	r, err := b.c.store.FindRequest(ctx, id)
 	_, member := b.c.seat(id)
-	member = member || id == tasks.Person
+	member = member || id == tasks.Operator
 	if err == nil || !member {
 		return r, err
 	}
@@ -158,7 +158,7 @@ func (b *inbox) mayGrant(by tasks.Actor, r tasks.Request, a requestAnswer) error
 	if r.Kind != tasks.AskPlan {
 		return plainly(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
 	}
-	return b.c.mayHaveMode(by.Name == tasks.Person, r.Member, a.Mode)
+	return b.c.mayHaveMode(by.Name == tasks.Operator, r.Member, a.Mode)
 }
 
 // mayHaveMode refuses a mode that there is not, or that only a person may give a member.
@@ -251,7 +251,7 @@ func answerMail(r tasks.Request, now time.Time) tasks.Outgoing {
 func closingMail(r tasks.Request, now time.Time) tasks.Outgoing {
 	yes := r.Approved()
 	answer := tasks.Answer{
-		RequestRef: tasks.Ref(r.ID), From: cmp.Or(r.By, fromCovey), Approved: yes, PermissionMode: r.Mode, Timestamp: now,
+		RequestRef: tasks.Ref(r.ID), From: cmp.Or(r.By, tasks.Covey), Approved: yes, PermissionMode: r.Mode, Timestamp: now,
 	}
 	out := tasks.Outgoing{Text: closingText(r)}
 	switch r.Kind {
@@ -267,7 +267,7 @@ func closingMail(r tasks.Request, now time.Time) tasks.Outgoing {
 			out.Kind = tasks.ShutdownApproved
 		}
 	case tasks.AskAttention:
-		return tasks.Outgoing{Kind: kindPerson, Text: cmp.Or(r.Feedback, "Go on.")}
+		return tasks.Outgoing{Kind: tasks.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on.")}
 	}
 	answer.Type = out.Kind
 	out.Data, out.Summary = raw(answer), preview(firstLine(out.Text))
@@ -278,7 +278,7 @@ func closingMail(r tasks.Request, now time.Time) tasks.Outgoing {
 // member sees of an answer that nobody gave.
 func closingText(r tasks.Request) string {
 	who, what := r.By, subjectOf(r)
-	if who == tasks.Person {
+	if who == tasks.Operator {
 		who = "a person"
 	}
 	said := ""

@@ -23,7 +23,7 @@ const approvePolicy = "approve:"
 // approverOf is who answers for the name in a spec: a member, or a person.
 func approverOf(name string) string {
 	if name == "person" {
-		return tasks.Person
+		return tasks.Operator
 	}
 	return name
 }
@@ -144,7 +144,7 @@ func (c *crew) askApproval(ctx context.Context, member, id, approver string) (ta
 		return tasks.Request{}, fmt.Errorf("read the task to approve: %w", err)
 	}
 	switch s, ok := c.seat(approver); {
-	case !ok && approver != tasks.Person: // its spec is taken up in this moment
+	case !ok && approver != tasks.Operator: // its spec is taken up in this moment
 		return tasks.Request{}, fmt.Errorf("%s is not in the team; try again in a moment", approver)
 	case ok && s.goneReason() != "":
 		return tasks.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, s.goneReason())
@@ -158,11 +158,11 @@ func (c *crew) askApproval(ctx context.Context, member, id, approver string) (ta
 		Key: approvalKey(t, approver, files), Wait: c.asks.limit, Text: seekingText(member, t, files),
 		Payload: raw(requestPayload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
 	}
-	if approver != tasks.Person {
+	if approver != tasks.Operator {
 		n.Mail = func(r tasks.Request) tasks.Outgoing { return approvalMail(r, t, c) }
 	}
 	r, err := c.asks.ask(ctx, tasks.Actor{Name: n.Member}, n)
-	if err == nil && approver == tasks.Person {
+	if err == nil && approver == tasks.Operator {
 		c.notifyPeople(ctx, member, r)
 	}
 	if err != nil {

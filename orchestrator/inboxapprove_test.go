@@ -106,7 +106,7 @@ func TestApprovalByAPerson(t *testing.T) {
 	u.lines.wait(t, "dev at rest", func(l Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "I wait.")
 	})
-	if r.To != tasks.Person || !strings.Contains(r.Text, "task 1 (Make it)") {
+	if r.To != tasks.Operator || !strings.Contains(r.Text, "task 1 (Make it)") {
 		t.Errorf("asked %+v", r)
 	}
 	eventually(t, "dev to wait in ps", func() bool {

@@ -91,7 +91,7 @@ func permissionRequest(member string, q teammate.Question, b *inbox) tasks.NewRe
 		text += ": " + clipped(input, 2000)
 	}
 	return tasks.NewRequest{
-		Kind: tasks.AskPermission, Member: member, To: tasks.Person, Key: questionKey(q.Call.Name, q.Call.Input),
+		Kind: tasks.AskPermission, Member: member, To: tasks.Operator, Key: questionKey(q.Call.Name, q.Call.Input),
 		Text: text + " (" + clipped(q.Reason, 500) + ")", Wait: b.limit,
 		Payload: raw(requestPayload{
 			Tool: q.Call.Name, Call: q.Call.ID, Input: asJSON(q.Call.Input), Reason: q.Reason,

@@ -43,7 +43,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			}()
 			if tc.answer != nil {
 				eventually(t, "the question", func() bool { return len(c.asks.list()) == 1 })
-				_, err := c.asks.answer(t.Context(), tasks.Actor{Name: tasks.Person},
+				_, err := c.asks.answer(t.Context(), tasks.Actor{Name: tasks.Operator},
 					requestAnswer{ID: c.asks.list()[0].ID, Approve: tc.answer.Approve, Text: tc.answer.Feedback})
 				if err != nil {
 					t.Fatal(err)

@@ -46,7 +46,7 @@ func (c *crew) troubled(ctx context.Context, s *seat, reason string) error {
 		return nil
 	}
 	_, err := c.asks.ask(ctx, tasks.Actor{Name: s.member.Name}, tasks.NewRequest{
-		Kind: tasks.AskAttention, Member: s.member.Name, To: tasks.Person, Key: "attention",
+		Kind: tasks.AskAttention, Member: s.member.Name, To: tasks.Operator, Key: "attention",
 		Text: fmt.Sprintf("%s needs attention: %s", s.member.Name, clipped(reason+c.writes.blame(s), 4000)),
 	})
 	return err

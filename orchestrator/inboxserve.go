@@ -57,7 +57,7 @@ const maxPayload = 4 << 10
 // inboxFor answers an InboxQuery.
 func (c *crew) inboxFor(ctx context.Context, q InboxQuery) ([]tasks.Request, error) {
 	if q.ID != "" {
-		r, err := c.asks.find(ctx, tasks.Person, q.ID)
+		r, err := c.asks.find(ctx, tasks.Operator, q.ID)
 		return []tasks.Request{r}, err
 	}
 	return inboxList(ctx, c.store, q.All)
@@ -93,7 +93,7 @@ func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (tasks.Request, err
 	if err := mayAnswer(r, a); err != nil {
 		return r, err
 	}
-	return c.asks.answer(ctx, tasks.Actor{Name: tasks.Person}, requestAnswer{
+	return c.asks.answer(ctx, tasks.Actor{Name: tasks.Operator}, requestAnswer{
 		ID: r.ID, Approve: a.Approve, Text: a.Feedback, Mode: a.Mode,
 	})
 }
@@ -103,7 +103,7 @@ func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (tasks.Request, err
 // It blocks for as long as the member may take to answer, and then until it has gone; ctx
 // ends with the connection of whoever asks, and what was begun goes on without them.
 func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
-	by := tasks.Actor{Name: tasks.Person}
+	by := tasks.Actor{Name: tasks.Operator}
 	if e.Now {
 		if err := c.mayEnd(by, e.Member); err != nil {
 			return EndReply{}, err
@@ -181,7 +181,7 @@ func RequestText(r tasks.Request) string {
 }
 
 // ForPerson reports whether a person is to answer a request.
-func ForPerson(r tasks.Request) bool { return r.To == tasks.Person }
+func ForPerson(r tasks.Request) bool { return r.To == tasks.Operator }
 
 // indented is JSON as people read it: with its own signs, not with those that make
 // it safe for web pages. Empty: it is no JSON.

@@ -38,7 +38,7 @@ func AnswerStopped(ctx context.Context, p Place, a InboxAnswer) (r tasks.Request
 	if err := mayAnswer(r, a); err != nil {
 		return r, err
 	}
-	return store.Answer(ctx, tasks.Actor{Name: tasks.Person}, r.ID, tasks.Ruling{
+	return store.Answer(ctx, tasks.Actor{Name: tasks.Operator}, r.ID, tasks.Ruling{
 		Approve: a.Approve, Feedback: a.Feedback, Mode: a.Mode,
 		Mail: func(r tasks.Request) tasks.Outgoing { return answerMail(r, time.Now()) },
 	})

@@ -297,7 +297,7 @@ func (j *journal) put(stored []tasks.Event, entries []entry) {
 // member is in. A person is no member: the data say who it was.
 func (j *journal) storedLine(e tasks.Event) Line {
 	member := e.Member
-	if member == fromPerson {
+	if member == tasks.Operator {
 		member = ""
 	}
 	return j.line(Line{

@@ -28,7 +28,7 @@ func (d *mergeDesk) ask(ctx context.Context, m tasks.Merge, files []string) (mer
 		}
 	}
 	if len(files) > 0 {
-		approvers = append(approvers, tasks.Person)
+		approvers = append(approvers, tasks.Operator)
 	}
 	for i, approver := range approvers {
 		if slices.Contains(approvers[:i], approver) || approver == m.Member {
@@ -50,14 +50,14 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 	}
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
-	if len(files) > 0 && to == tasks.Person {
+	if len(files) > 0 && to == tasks.Operator {
 		text += "; it changes protected files: " + clipped(strings.Join(files, ", "), 2000)
 	}
 	n := tasks.NewRequest{
 		Kind: tasks.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.c.asks.limit,
 		Key: questionKey(m.Branch, m.Commit, to), Payload: raw(requestPayload{TaskID: m.Subject(), Subject: m.Title}),
 	}
-	if to != tasks.Person {
+	if to != tasks.Operator {
 		n.Mail = func(r tasks.Request) tasks.Outgoing {
 			return tasks.Outgoing{
 				Kind: tasks.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
@@ -72,7 +72,7 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 	if err != nil {
 		return merging.Answer{}, fmt.Errorf("ask whether to merge: %w", err)
 	}
-	if r.Open() && to == tasks.Person {
+	if r.Open() && to == tasks.Operator {
 		d.c.notifyPeople(ctx, m.Member, r)
 	}
 	return mergeAnswer(r), nil

@@ -293,7 +293,7 @@ func TestProtectedWorkWaits(t *testing.T) {
 	clock := &handClock{}
 	u := start(g.rig, clock)
 	r := u.asked(tasks.AskMerge)
-	if r.To != tasks.Person || !strings.Contains(r.Text, "covey diff 1 shows it") || r.Deadline.IsZero() {
+	if r.To != tasks.Operator || !strings.Contains(r.Text, "covey diff 1 shows it") || r.Deadline.IsZero() {
 		t.Errorf("asked %+v", r)
 	}
 	clock.forward(59 * time.Minute)
@@ -341,7 +341,7 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	got, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: strings.ToUpper(r.ID), Approve: true, Feedback: "fine"})
-	if err != nil || got.State != tasks.RequestApproved || got.By != tasks.Person {
+	if err != nil || got.State != tasks.RequestApproved || got.By != tasks.Operator {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID}); !errors.Is(err, tasks.ErrAnswered) {

@@ -15,7 +15,7 @@ import (
 // The mode counts before it is stored and told: of a crash in between, and of a disk that
 // is full, the call's error tells, and made again it comes to the same.
 func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
-	person := by.Name == tasks.Person
+	person := by.Name == tasks.Operator
 	if !person && by.Name != c.seats()[0].member.Name {
 		return plainly(ErrDenied, "only %s, who leads the team, or a person can change a permission mode", c.seats()[0].member.Name)
 	}

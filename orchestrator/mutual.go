@@ -161,7 +161,7 @@ func tellText(m move) string {
 // a person's.
 func (b *inbox) awaitsFrom(member string) string {
 	for _, r := range b.list() {
-		if r.Member == member && holdsUp(r) && r.To != tasks.Person {
+		if r.Member == member && holdsUp(r) && r.To != tasks.Operator {
 			return r.To
 		}
 	}

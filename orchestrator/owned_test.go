@@ -111,7 +111,7 @@ func TestProtectedInAWorktree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = store.Answer(t.Context(), tasks.Actor{Name: tasks.Person}, m.Asked, tasks.Ruling{Approve: true})
+	_, err = store.Answer(t.Context(), tasks.Actor{Name: tasks.Operator}, m.Asked, tasks.Ruling{Approve: true})
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,7 @@ func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (
 	}
 	if !asked || !r.Open() {
 		r, err = asks.ask(ctx, tasks.Actor{Name: who}, tasks.NewRequest{
-			Kind: tasks.AskMerge, Member: who, To: tasks.Person, Lasting: true, Key: key, Wait: asks.limit,
+			Kind: tasks.AskMerge, Member: who, To: tasks.Operator, Lasting: true, Key: key, Wait: asks.limit,
 			Text:    fmt.Sprintf("%s has changed protected files: %s; may they stay?", who, clipped(strings.Join(files, ", "), 2000)),
 			Payload: raw(requestPayload{Files: files}),
 		})

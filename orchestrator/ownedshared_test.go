@@ -246,7 +246,7 @@ func TestSharedProtected(t *testing.T) {
 	t.Run("yes", func(t *testing.T) {
 		u := start(newGrove(t, sharing(steps(yes), "protect: [docs/p*]\non_ask: wait\n")).rig, &handClock{})
 		r := u.asked(tasks.AskMerge)
-		if r.To != tasks.Person || !strings.Contains(r.Text, "dev has changed protected files: docs/p.md; may they stay?") {
+		if r.To != tasks.Operator || !strings.Contains(r.Text, "dev has changed protected files: docs/p.md; may they stay?") {
 			t.Errorf("asked %+v", r)
 		}
 		eventually(t, "dev to wait in ps", func() bool {

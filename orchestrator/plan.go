@@ -313,7 +313,7 @@ func needed(s scene, seat seatView) bool {
 }
 
 // fromOperator reports whether a person sent m.
-func fromOperator(m tasks.Message) bool { return m.Kind == kindPerson }
+func fromOperator(m tasks.Message) bool { return m.Kind == tasks.OperatorMessage }
 
 // causeOf says why a turn begins that is made of this mail: what a person
 // sent comes first, then a task, then a message.
@@ -321,11 +321,11 @@ func causeOf(mail []tasks.Message) teammate.Cause {
 	cause := teammate.ByTask
 	for _, m := range mail {
 		switch m.Kind {
-		case kindGoal:
+		case tasks.GoalMessage:
 			return teammate.ByGoal
-		case kindPerson:
+		case tasks.OperatorMessage:
 			return teammate.ByPerson
-		case kindHook:
+		case tasks.HookMessage:
 			if cause == teammate.ByTask {
 				cause = teammate.ByHook
 			}

@@ -59,7 +59,7 @@ func TestPlan(t *testing.T) {
 	}{
 		{"nothing at all is done", func(s *scene) {}, "finish done"},
 		{"the goal goes to the lead", func(s *scene) {
-			s.Seats[0].Unread = []tasks.Message{{ID: "m", Kind: kindGoal}}
+			s.Seats[0].Unread = []tasks.Message{{ID: "m", Kind: tasks.GoalMessage}}
 		}, "mail lead"},
 		{"nobody decides while somebody works", func(s *scene) { s.Seats[1].Idle = false }, ""},
 		{"each ready task goes to one idle member", func(s *scene) {
@@ -305,8 +305,8 @@ func TestCauseOf(t *testing.T) {
 	}{
 		{of(tasks.TaskAssignment), teammate.ByTask},
 		{of(tasks.TaskAssignment, tasks.TextMessage), teammate.ByMessage},
-		{of(tasks.TextMessage, kindPerson), teammate.ByPerson},
-		{of(kindGoal, kindPerson), teammate.ByGoal},
+		{of(tasks.TextMessage, tasks.OperatorMessage), teammate.ByPerson},
+		{of(tasks.GoalMessage, tasks.OperatorMessage), teammate.ByGoal},
 		{of(tasks.Notice), teammate.ByMessage},
 	} {
 		if tt.got != tt.want {

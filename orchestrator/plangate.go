@@ -161,7 +161,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) team
 		return toolError(err)
 	}
 	who := answererName(r.To)
-	if s.lead || r.To == tasks.Person {
+	if s.lead || r.To == tasks.Operator {
 		c.notifyPeople(ctx, s.member.Name, r)
 	}
 	return teammate.ToolResult{
@@ -169,7 +169,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) team
 			"before the answer: a message will tell you. If the plan is approved, carry it out. If it is refused, revise it "+
 			"by what is said and submit it again.", who, r.ID),
 		Response: raw(planOutput{
-			Plan: in.Plan, IsAgent: !s.lead, Awaiting: r.To != tasks.Person, RequestRef: tasks.Ref(r.ID),
+			Plan: in.Plan, IsAgent: !s.lead, Awaiting: r.To != tasks.Operator, RequestRef: tasks.Ref(r.ID),
 		}),
 	}
 }
@@ -240,7 +240,7 @@ func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (tasks
 		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", s.member.Name, clipped(plan, 500)),
 		Payload: raw(requestPayload{Plan: plan, Session: s.session.Session}),
 	}
-	if to != tasks.Person {
+	if to != tasks.Operator {
 		n.Mail = func(r tasks.Request) tasks.Outgoing { return c.planMail(r, plan) }
 	}
 	// A plan that is submitted while another one waits takes its place.
@@ -260,7 +260,7 @@ func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (tasks
 func (c *crew) planApprover(s *seat) string {
 	lead := c.seats()[0]
 	if s.lead || lead.goneReason() != "" {
-		return tasks.Person
+		return tasks.Operator
 	}
 	return lead.member.Name
 }

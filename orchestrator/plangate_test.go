@@ -184,7 +184,7 @@ func TestPlanOfTheLead(t *testing.T) {
 	files["dev.yaml"] = "steps: [{call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}, {say: done, times: -1}]\n"
 	u := start(newRig(t, files), &handClock{})
 	r := u.asked(tasks.AskPlan)
-	if r.Member != "lead" || r.To != tasks.Person {
+	if r.Member != "lead" || r.To != tasks.Operator {
 		t.Errorf("asked %+v", r)
 	}
 	if text := RequestText(r); text != "lead on" {
@@ -211,9 +211,9 @@ func TestMayGrant(t *testing.T) {
 		{"lead", "default", tasks.AskPlan, ""},
 		{"lead", "acceptEdits", tasks.AskPlan, ""},
 		{"lead", "bypassPermissions", tasks.AskPlan, "only a person can give it bypassPermissions"},
-		{tasks.Person, "bypassPermissions", tasks.AskPlan, ""},
-		{tasks.Person, "all", tasks.AskPlan, `permission mode "all"`},
-		{tasks.Person, "default", tasks.AskApproval, "goes with the approval of a plan alone"},
+		{tasks.Operator, "bypassPermissions", tasks.AskPlan, ""},
+		{tasks.Operator, "all", tasks.AskPlan, `permission mode "all"`},
+		{tasks.Operator, "default", tasks.AskApproval, "goes with the approval of a plan alone"},
 	} {
 		r := plan
 		r.Kind = tc.kind

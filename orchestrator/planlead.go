@@ -15,7 +15,7 @@ func leadWaits(s scene, lead seatView, show []tasks.Message) bool {
 		return false
 	}
 	for _, m := range show {
-		if !isReport(m) && (m.Kind != kindGoal || lead.Began) {
+		if !isReport(m) && (m.Kind != tasks.GoalMessage || lead.Began) {
 			return false
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // members who can act own all open tasks.
 func TestLeadWaits(t *testing.T) {
 	t.Parallel()
-	goal, report := tasks.Message{ID: "g", Kind: kindGoal}, tasks.Message{ID: "r", Kind: tasks.TextMessage, From: "a", Summary: reportSummary}
+	goal, report := tasks.Message{ID: "g", Kind: tasks.GoalMessage}, tasks.Message{ID: "r", Kind: tasks.TextMessage, From: "a", Summary: reportSummary}
 	for name, test := range map[string]struct {
 		edit func(*scene)
 		want string

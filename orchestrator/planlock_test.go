@@ -17,7 +17,7 @@ func usedUp(v *seatView) { v.Lock, v.Until = lockUsedUp, atThree }
 
 func TestPlanOfLockouts(t *testing.T) {
 	text := []tasks.Message{{ID: "m", Kind: tasks.TextMessage}}
-	fromPerson := []tasks.Message{{ID: "m", Kind: tasks.TextMessage}, {ID: "n", Kind: kindPerson}}
+	fromPerson := []tasks.Message{{ID: "m", Kind: tasks.TextMessage}, {ID: "n", Kind: tasks.OperatorMessage}}
 	mine := func(s *scene) { s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")} }
 	tests := []struct {
 		name string
@@ -29,7 +29,7 @@ func TestPlanOfLockouts(t *testing.T) {
 		{"a person makes it try", func(s *scene) { mine(s); usedUp(&s.Seats[1]); s.Seats[1].Unread = fromPerson }, "go on a"},
 		{"the goal of a new run does not", func(s *scene) {
 			usedUp(&s.Seats[0])
-			s.Seats[0].Unread = []tasks.Message{{ID: "g", Kind: kindGoal}}
+			s.Seats[0].Unread = []tasks.Message{{ID: "g", Kind: tasks.GoalMessage}}
 		}, "wait"},
 		{"the limit is over", func(s *scene) { mine(s); s.Seats[1].Lock = lockOver }, "go on a"},
 		{"and its mail goes along", func(s *scene) { mine(s); s.Seats[1].Lock, s.Seats[1].Unread = lockOver, text }, "go on a"},
@@ -147,7 +147,7 @@ func TestPlanOfLockoutsProperties(t *testing.T) {
 		for i := range s.Seats {
 			s.Seats[i].Lock = rapid.SampledFrom([]lockState{"", "", lockUsedUp, lockLogin, lockFailed, lockOver}).Draw(t, "lock")
 			if rapid.Bool().Draw(t, "person") {
-				s.Seats[i].Unread = []tasks.Message{{ID: "p", Kind: kindPerson}}
+				s.Seats[i].Unread = []tasks.Message{{ID: "p", Kind: tasks.OperatorMessage}}
 			}
 		}
 		moves := plan(s)

@@ -174,10 +174,10 @@ func (o *Orchestrator) bringIn(ctx context.Context, c *crew, n novelty) error {
 	if err != nil {
 		return err
 	}
-	l := tasks.Loading{Tasks: list, From: fromPerson}
+	l := tasks.Loading{Tasks: list, From: tasks.Operator}
 	if n.goal != nil && strings.TrimSpace(n.goal.Given) != "" {
 		l.Mail = []tasks.Outgoing{{
-			To: []string{o.team().Lead.Name}, Kind: kindGoal, Text: n.goal.Given, Summary: preview(firstLine(n.goal.Given)),
+			To: []string{o.team().Lead.Name}, Kind: tasks.GoalMessage, Text: n.goal.Given, Summary: preview(firstLine(n.goal.Given)),
 		}}
 	}
 	l.Values = func(ids []string) map[string]json.RawMessage {

@@ -45,7 +45,7 @@ func TestNextGoal(t *testing.T) {
 func (r *rig) goals() []string {
 	var all []string
 	for _, m := range of[tasks.Message](r, "message") {
-		if m.Kind == kindGoal {
+		if m.Kind == tasks.GoalMessage {
 			all = append(all, m.Text)
 		}
 	}

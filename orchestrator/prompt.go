@@ -12,29 +12,15 @@ import (
 	"github.com/coveyteam/covey/teammate"
 )
 
-// Kinds of mail that covey itself puts into a mailbox, beside the store's own
-// and the members' text. The names stand in the journal.
-const (
-	kindGoal   tasks.Kind = "goal"   // the goal, for the lead
-	kindPerson tasks.Kind = "person" // what a person sent with `covey send` or typed in attach
-)
-
-// fromPerson and fromCovey are senders that are no members; specs cannot use
-// the names for members.
-const (
-	fromPerson = "operator"
-	fromCovey  = "covey"
-)
-
 // inputs turns mail into the pieces of one prompt, one piece a message, for an
 // agent that knows the team's tools as t says.
 func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input {
 	var in []teammate.Input
 	for _, m := range mail {
 		switch m.Kind {
-		case kindGoal, kindPerson:
+		case tasks.GoalMessage, tasks.OperatorMessage:
 			in = append(in, teammate.Input{Kind: teammate.FromPerson, Text: m.Text, MessageID: m.ID})
-		case kindHook:
+		case tasks.HookMessage:
 			in = append(in, callInput(m))
 		case kindHelper:
 			// Its frame is the host's; whoever wrote the notice has defused the helper's words in it.
@@ -111,7 +97,7 @@ func taskText(t tasks.Task, reader string) string {
 // framed is a text of a task, as a message of the member who wrote it. Words of the
 // operator, of the spec and of the reader need no frame.
 func framed(t tasks.Task, reader, text string) string {
-	if text == "" || t.Author == "" || t.Author == fromPerson || t.Author == reader {
+	if text == "" || t.Author == "" || t.Author == tasks.Operator || t.Author == reader {
 		return text
 	}
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="task %s">%s</teammate-message>`, attribute(t.Author), t.ID, text)

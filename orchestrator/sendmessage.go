@@ -101,10 +101,10 @@ var errNoProtocol = errors.New("requests cannot be sent: this board only carries
 // say carries out what a message wants: text goes into mailboxes, all else to
 // the protocol.
 func (b *board) say(ctx context.Context, me actor, w wish) (sentAnswer, error) {
-	if w.kind == tasks.TextMessage || w.kind == kindPerson {
+	if w.kind == tasks.TextMessage || w.kind == tasks.OperatorMessage {
 		out := tasks.Outgoing{Text: w.text, Summary: w.summary, WaitFor: w.waitFor}
-		if w.kind == kindPerson {
-			out.Kind = kindPerson
+		if w.kind == tasks.OperatorMessage {
+			out.Kind = tasks.OperatorMessage
 		}
 		sent, err := b.send(ctx, me, w.to, out)
 		a := textAnswer(me.Name, sent)

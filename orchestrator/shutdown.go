@@ -89,7 +89,7 @@ func (c *crew) mayEnd(by tasks.Actor, to string) error {
 	case s.lead:
 		return plainly(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
-	case by.Name != lead.member.Name && by.Name != tasks.Person:
+	case by.Name != lead.member.Name && by.Name != tasks.Operator:
 		return plainly(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
 			lead.member.Name, to)
 	case s.goneReason() != "":
@@ -111,7 +111,7 @@ func shutdownRequest(r tasks.Request) tasks.ShutdownRequest {
 // A yes is the member's word that its work may be left as it is; nobody else can give
 // it. The way for people is to end it without asking, which the error names.
 func (c *crew) answerShutdown(ctx context.Context, by actor, a requestAnswer) error {
-	if by.Name == tasks.Person {
+	if by.Name == tasks.Operator {
 		return plainly(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
 			"`covey down --member NAME --now` does not ask", a.ID)
 	}
@@ -144,7 +144,7 @@ func (c *crew) shutdownSettled(ctx context.Context, r tasks.Request) {
 
 // answererName is a name of the store's for people.
 func answererName(name string) string {
-	if name == tasks.Person {
+	if name == tasks.Operator {
 		return "a person"
 	}
 	return name

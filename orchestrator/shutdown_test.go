@@ -197,7 +197,7 @@ func TestMayEnd(t *testing.T) {
 	gone.gone = "it failed"
 	for _, tc := range []struct{ by, to, says string }{
 		{"lead", "dev", ""},
-		{tasks.Person, "dev", ""},
+		{tasks.Operator, "dev", ""},
 		{"dev", "ops", "only the lead and people may ask"},
 		{"lead", "lead", "`covey down` ends the team"},
 		{"lead", "ops", "ops has left already: it failed"},

@@ -46,7 +46,7 @@ func (a actor) mayChange(t tasks.Task) error {
 }
 
 // operator says whether a person acts, and for no member.
-func (a actor) operator() bool { return a.Session == 0 && a.Name == fromPerson }
+func (a actor) operator() bool { return a.Session == 0 && a.Name == tasks.Operator }
 
 // remove deletes a task. Its owner is told if it had the task in progress.
 func (b *board) remove(ctx context.Context, by actor, id string) (tasks.Task, error) {

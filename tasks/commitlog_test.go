@@ -96,7 +96,7 @@ func workAll(t testing.TB, s *Store) {
 	must(t, s.Put(ctx, "gone", []byte(`1`)))
 	must(t, s.Put(ctx, "gone", nil))
 	must(t, s.Judge(ctx, Verdict{VerdictKey: VerdictKey{Tree: "t", Gate: "g", Subject: "2"}, Log: long, Pass: true}))
-	_, err = s.Ask(ctx, as("ann"), NewRequest{Kind: AskPlan, Member: "ann", To: Person, Text: "a plan", Key: "plan"})
+	_, err = s.Ask(ctx, as("ann"), NewRequest{Kind: AskPlan, Member: "ann", To: Operator, Text: "a plan", Key: "plan"})
 	must(t, err)
 	_, err = s.ProposeMerge(ctx, Actor{}, Merge{
 		Branch: "ann", Member: "ann", Commit: "c", Into: "main", State: MergeWaiting, Title: "work",

@@ -22,6 +22,16 @@ const (
 	TaskAssignment Kind = "task_assignment" // Data is an Assignment
 	TaskLost       Kind = "task_lost"       // Data is a Loss
 	Notice         Kind = "notice"
+
+	GoalMessage     Kind = "goal"   // the team's goal, for the lead
+	OperatorMessage Kind = "person" // what the operator sent with `covey send` or typed in attach
+	HookMessage     Kind = "hook"   // what a hook in the background wakes its member with
+)
+
+// Senders that are no members; specs cannot use these names for members.
+const (
+	Operator = "operator"
+	Covey    = "covey"
 )
 
 // Message is a message from one member to another. Its id and sender come from

@@ -21,10 +21,6 @@ const (
 	AskApproval   RequestKind = "approval"   // to complete a task
 )
 
-// Person is whom a request is put to that a person is to answer. No member can
-// have the name.
-const Person = "operator"
-
 // RequestState says what has become of a request.
 type RequestState string
 
@@ -43,7 +39,7 @@ type Request struct {
 	ID      string          `json:"id"` // "r1", "r2", …; of an older covey a ULID
 	Kind    RequestKind     `json:"kind"`
 	Member  string          `json:"member"` // whom it is about: who waits for the answer
-	To      string          `json:"to"`     // who is to answer: a member's name, or Person
+	To      string          `json:"to"`     // who is to answer: a member's name, or Operator
 	Text    string          `json:"text"`   // for whoever answers
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Created time.Time       `json:"created"`
@@ -86,7 +82,7 @@ func (r Request) settles() bool {
 type NewRequest struct {
 	Kind    RequestKind
 	Member  string // whom it is about; never To
-	To      string // a member's name, or Person
+	To      string // a member's name, or Operator
 	Text    string // 16 KiB at most
 	Payload json.RawMessage
 	Wait    time.Duration // until Request.Deadline; 0: for ever
@@ -145,7 +141,7 @@ type Ruling struct {
 
 // Answer answers a request. The first answer counts: a second one fails with
 // ErrAnswered and says whose the first was. It fails with ErrNotAsked when the
-// actor is neither To nor Person nor covey itself, and with ErrNotFound when
+// actor is neither To nor Operator nor covey itself, and with ErrNotFound when
 // there is no such request.
 func (s *Store) Answer(ctx context.Context, a Actor, id string, w Ruling) (Request, error) {
 	c := s.job("answer", a)

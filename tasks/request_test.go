@@ -96,7 +96,7 @@ func TestRequestIsAnsweredOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
-			_, err := s.Answer(context.Background(), as(Person), r.ID, Ruling{Approve: i%2 == 0, Mail: answerMail})
+			_, err := s.Answer(context.Background(), as(Operator), r.ID, Ruling{Approve: i%2 == 0, Mail: answerMail})
 			switch {
 			case err == nil:
 				yes.Add(1)
@@ -318,7 +318,7 @@ func TestRequestOfALongPayload(t *testing.T) {
 // without end is stopped.
 func TestRequestsAreBounded(t *testing.T) {
 	s := open(t, nil)
-	plain := NewRequest{Kind: AskPermission, Member: "ann", To: Person, Key: "same"}
+	plain := NewRequest{Kind: AskPermission, Member: "ann", To: Operator, Key: "same"}
 	first := ""
 	for i := range maxClosedRequests + 3 {
 		r := askFor(t, s, plain)

@@ -248,7 +248,7 @@ func (s *Store) conclude(ctx context.Context, c *job, id string, how closing) (R
 // it believes that it counts.
 func (r *requestRecord) admits(a Actor, state RequestState) (done bool, err error) {
 	answers := state == RequestApproved || state == RequestDenied
-	if answers && a.Name != r.To && a.Name != Person && a.Name != "" {
+	if answers && a.Name != r.To && a.Name != Operator && a.Name != "" {
 		return false, fmt.Errorf("request %s of %s is %w: it was put to %s", r.ID, r.Member, ErrNotAsked, r.To)
 	}
 	if r.Open() || !answers {

@@ -15,7 +15,7 @@ func TestRequestIDs(t *testing.T) {
 	var ids []string
 	ask := func(s *Store) Request {
 		t.Helper()
-		r, err := s.Ask(t.Context(), Actor{Name: "dev"}, NewRequest{Kind: AskPermission, Member: "dev", To: Person, Text: "may I?"})
+		r, err := s.Ask(t.Context(), Actor{Name: "dev"}, NewRequest{Kind: AskPermission, Member: "dev", To: Operator, Text: "may I?"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestRefillKeepsRequestNumbers(t *testing.T) {
 	if _, err := s.Refill(t.Context(), []Event{lost}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Ask(t.Context(), Actor{Name: "dev"}, NewRequest{Kind: AskPermission, Member: "dev", To: Person, Text: "may I?"})
+	r, err := s.Ask(t.Context(), Actor{Name: "dev"}, NewRequest{Kind: AskPermission, Member: "dev", To: Operator, Text: "may I?"})
 	if err != nil || r.ID != "r8" {
 		t.Errorf("asked as %q (%v)", r.ID, err)
 	}

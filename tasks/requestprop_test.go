@@ -113,11 +113,11 @@ func (m *requestMachine) one(t *rapid.T) (string, *modelRequest) {
 // Answer answers a request, in anybody's name.
 func (m *requestMachine) Answer(t *rapid.T) {
 	id, want := m.one(t)
-	by := rapid.SampledFrom([]string{"lead", Person, "ann", "bob"}).Draw(t, "by")
+	by := rapid.SampledFrom([]string{"lead", Operator, "ann", "bob"}).Draw(t, "by")
 	yes := rapid.Bool().Draw(t, "yes")
 	_, err := m.store.Answer(context.Background(), Actor{Name: by}, id, Ruling{Approve: yes, Mail: answerMail})
 	switch {
-	case by != "lead" && by != Person:
+	case by != "lead" && by != Operator:
 		if !errors.Is(err, ErrNotAsked) {
 			t.Fatalf("%s answered: %v", by, err)
 		}

@@ -257,7 +257,7 @@ func leftText(r tasks.Request, now time.Time) string {
 // answeredText says what became of a request.
 func answeredText(r tasks.Request) string {
 	text := fmt.Sprintf("%s of %s: %s", r.Kind, plainLine(r.Member), r.State)
-	if r.By != "" && r.By != tasks.Person {
+	if r.By != "" && r.By != tasks.Operator {
 		text += " by " + plainLine(r.By)
 	}
 	if r.Feedback != "" {

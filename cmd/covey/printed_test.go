@@ -192,7 +192,7 @@ func TestPrintedMergeFails(t *testing.T) {
 
 // TestPrintedInbox: the table, and how to answer if there is something for a person.
 func TestPrintedInbox(t *testing.T) {
-	mine := tasks.Request{ID: "r7", Kind: tasks.AskPermission, Member: "ana", To: tasks.Person,
+	mine := tasks.Request{ID: "r7", Kind: tasks.AskPermission, Member: "ana", To: tasks.Operator,
 		Text: "may I?\nmore", State: tasks.RequestOpen, Deadline: noon.Add(90 * time.Second)}
 	leads := tasks.Request{ID: "r12", Kind: tasks.AskPlan, Member: "ben", To: "lead", Text: "the plan",
 		State: tasks.RequestOpen, Deadline: noon.Add(-time.Hour)}
@@ -228,7 +228,7 @@ func TestPrintedInbox(t *testing.T) {
 // TestPrintedInboxFits: on 80 columns each request has one line, which says what it is
 // about and can be answered by what stands there.
 func TestPrintedInboxFits(t *testing.T) {
-	long := tasks.Request{ID: "r1234", Kind: tasks.AskPermission, Member: "documentation", To: tasks.Person, State: tasks.RequestOpen,
+	long := tasks.Request{ID: "r1234", Kind: tasks.AskPermission, Member: "documentation", To: tasks.Operator, State: tasks.RequestOpen,
 		Text: "documentation asks to use Bash: " + strings.Repeat("go test ./... ", 20), Deadline: noon.Add(599 * time.Second)}
 	out := onTerminal(t, 80, func(c *cli) { c.printInbox([]tasks.Request{long}, noon) })
 	for line := range strings.Lines(out) {

@@ -118,7 +118,7 @@ func briefText(l orchestrator.Line, p payload) (string, style) {
 
 // byWhom names who did something.
 func byWhom(name string) string {
-	if name == tasks.Person {
+	if name == tasks.Operator {
 		return "a person"
 	}
 	return name

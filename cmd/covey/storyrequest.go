@@ -13,7 +13,7 @@ func requestText(_ orchestrator.Line, p payload) (string, style) {
 	who := byWhom(p.By)
 	switch tasks.RequestState(p.State) {
 	case tasks.RequestOpen:
-		if p.To == tasks.Person {
+		if p.To == tasks.Operator {
 			return fmt.Sprintf("asks you: %s\n  :approve %s or :deny %s answers in attach; covey inbox elsewhere",
 				p.Text, p.ID, p.ID), yellow
 		}

@@ -166,7 +166,7 @@ func TestShowTask(t *testing.T) {
 	standing := orchestrator.Standing{
 		Verdicts: verdicts, Unchanged: true,
 		Merges:   []tasks.Merge{{State: tasks.MergeDone, Into: "main", Result: "fedcba9876543", Commit: "00"}, {State: tasks.MergeHeld, Reason: "in the\x1b[2J way"}},
-		Requests: []tasks.Request{{ID: "r7", Kind: tasks.AskMerge, To: tasks.Person, Member: "api"}},
+		Requests: []tasks.Request{{ID: "r7", Kind: tasks.AskMerge, To: tasks.Operator, Member: "api"}},
 	}
 	c.showTask(shownTask{task, standing}, []tasks.Task{{ID: "1", Status: tasks.Pending}, task})
 	want := `task 2: Server
