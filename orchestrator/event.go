@@ -1,6 +1,14 @@
 package orchestrator
 
-import "time"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNewer is returned for files that a newer covey wrote.
+var ErrNewer = errors.New("written by a newer covey; update covey")
 
 // The events of the team as a whole (DESIGN 7). Members' events are in package
 // teammate; those of tasks and messages come out of the store.
@@ -37,3 +45,40 @@ func (TeamWaits) EventType() string { return "team_waits" }
 
 // EventType is the journal's name for it.
 func (TeamEnded) EventType() string { return "team_ended" }
+
+// TurnCount says what a team's turns have come to in one run.
+type TurnCount struct {
+	Turns int `json:"turns"`
+	// Empty are turns without a tool call, a message that anybody needed, or a change of
+	// a task: they have cost a request for nothing.
+	Empty     int `json:"empty"`
+	Completed int `json:"completed"` // tasks
+	// PerTask is Turns for each completed task; 0 where there is none.
+	PerTask float64 `json:"per_task"`
+}
+
+// Of is the count with its ratio.
+func (n TurnCount) Of(turns, empty, completed int) TurnCount {
+	n = TurnCount{Turns: n.Turns + turns, Empty: n.Empty + empty, Completed: n.Completed + completed}
+	if n.Completed > 0 {
+		n.PerTask = float64(n.Turns) / float64(n.Completed)
+	}
+	return n
+}
+
+// journalFormat is the number of what the journal's lines look like; a run's first line
+// carries it. New types and fields need no other one.
+const journalFormat = 1
+
+// newerJournal refuses a line that begins a run of a newer format.
+func newerJournal(l Line) error {
+	if l.Type != (TeamStarted{}).EventType() {
+		return nil
+	}
+	var begun TeamStarted
+	if json.Unmarshal(l.Data, &begun) != nil || begun.Format <= journalFormat {
+		return nil
+	}
+	return fmt.Errorf("the run that begins with line %d was %w (format %d, this one reads up to %d)",
+		l.Seq, ErrNewer, begun.Format, journalFormat)
+}

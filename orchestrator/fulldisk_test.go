@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/teammate"
 )
@@ -103,5 +106,96 @@ func TestShortage(t *testing.T) {
 	}
 	if got := s.outOf(p, syscall.ENOSPC).Error(); strings.Contains(got, "first") || !strings.Contains(got, "make room") {
 		t.Errorf("an error that says it itself becomes %s", got)
+	}
+}
+
+// brokenDisk is a journal's file on a disk that is full while room is false. A
+// write to it gets half way, as on a real one.
+type brokenDisk struct {
+	journalFile
+	room   atomic.Bool
+	failed chan struct{} // gets a value for each failed write
+}
+
+func newBrokenDisk(f journalFile) *brokenDisk {
+	return &brokenDisk{journalFile: f, failed: make(chan struct{}, 1)}
+}
+
+func (d *brokenDisk) WriteAt(p []byte, off int64) (int, error) {
+	if d.room.Load() {
+		return d.journalFile.WriteAt(p, off)
+	}
+	n, err := d.journalFile.WriteAt(p[:len(p)/2], off)
+	signalOne(d.failed)
+	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
+}
+
+// TestEndOnAFullDisk ends a whole team that cannot write its journal, while
+// its member waits because the queue is full.
+func TestEndOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	ends := map[string]struct {
+		end  func(t *testing.T, p Place, cancel func())
+		code int
+	}{
+		"interrupted": {func(_ *testing.T, _ Place, cancel func()) { cancel() }, CodeInterrupted},
+		"told to stop": {func(t *testing.T, p Place, _ func()) {
+			c, err := Dial(context.Background(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := c.Down(context.Background(), ""); err != nil {
+				t.Error(err)
+			}
+		}, CodeUnfinished},
+	}
+	for name, tt := range ends {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps:
+  - {say: Working., call: [{tool: TaskList, input: {}}], times: -1}
+`})
+			o := r.orchestrator(Options{})
+			var disk *brokenDisk
+			o.journalFile = func(f journalFile) journalFile {
+				disk = newBrokenDisk(f)
+				disk.room.Store(true)
+				return disk
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			done := make(chan Ending, 1)
+			go func() {
+				e, err := o.Run(ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				done <- e
+			}()
+			r.lines.wait(t, "the first pass", func(l Line) bool { return l.Type == "pass_started" })
+			disk.room.Store(false)
+			for range 3 { // in the pauses between them the member fills the queue
+				<-disk.failed
+			}
+			tt.end(t, o.Place(), cancel)
+			select {
+			case e := <-done:
+				r.want(e, tt.code, name)
+				wantWayOut(t, o, e.Full)
+			case <-time.After(testPatience):
+				t.Fatal("the team does not end while its journal cannot be written")
+			}
+			again := r.orchestrator(Options{Goal: "Paint it."})
+			ctx, cancel = context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				r.lines.wait(t, "the next run", func(l Line) bool { return l.Type == "pass_started" })
+				cancel()
+			}()
+			if _, err := again.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			r.checkJournal(again.Place())
+		})
 	}
 }

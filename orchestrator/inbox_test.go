@@ -233,9 +233,9 @@ func TestPermissionOverARestart(t *testing.T) {
 // the same login.
 func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
-	over := make(chan struct{})
-	close(over) // nobody reads this journal
-	c := &crew{poked: make(chan struct{}, 1), journal: &journal{done: over}, slots: allotment{byLogin: map[string]*slots{"one": {free: 1}}}}
+	journal, end := runTestJournal(t, openStore(t))
+	defer end()
+	c := &crew{poked: make(chan struct{}, 1), journal: journal, slots: allotment{byLogin: map[string]*slots{"one": {free: 1}}}}
 	s := &seat{crew: c, member: &configs.Member{}}
 	s.member.Agent.Name = "one"
 	release, err := s.Admit(ctx)

@@ -44,9 +44,8 @@ type journal struct {
 	store  *tasks.Store
 	file   journalFile
 	log    *slog.Logger
-	views  journalViews
-	short  *shortage // notes a disk that is full; nil: nobody asks
-	mended string    // what was damaged in the file and is not any more; empty: nothing
+	failed func(error) // is told of each write that failed
+	mended string      // what was damaged in the file and is not any more; empty: nothing
 
 	events chan entry
 	// syncs are asked for by catchUp; each is closed once the views know of all
@@ -59,6 +58,7 @@ type journal struct {
 	done   chan struct{} // closed by run when it has stopped
 
 	// All below belongs to run.
+	views     journalViews
 	size      int64           // bytes of the file that hold whole lines
 	seq       atomic.Uint64   // of the last line; others may read it
 	outbox    uint64          // last event of the store that has a line, and all before it have
@@ -84,11 +84,11 @@ type journalFile interface {
 }
 
 // journalViews are told of what was written, by run and in order. They must
-// not block. Nil fields are not called.
+// not block. All are required.
 type journalViews struct {
-	Line   func(Line)
-	Stored func(tasks.Event)
-	Grew   func(seq uint64)
+	Line   func(Line)        // each line
+	Stored func(tasks.Event) // each committed event of the store, before its line is told
+	Grew   func(seq uint64)  // the number of the last line, after each write
 }
 
 // entry is an event on its way into the journal.
@@ -97,28 +97,28 @@ type entry struct {
 	event teammate.Event
 }
 
-// journalOptions are what a journal works with. All are required but see.
+// journalOptions are what a journal works with. All are required but Wrap.
 type journalOptions struct {
-	team  string
-	store *tasks.Store
-	log   *slog.Logger
-	see   func(Line) // is shown the lines of earlier runs, in order
+	Team   string
+	Store  *tasks.Store
+	Log    *slog.Logger
+	See    func(Line)                    // is shown the lines of earlier runs, in order
+	Failed func(error)                   // is told of each write that failed; any goroutine may call it
+	Wrap   func(journalFile) journalFile // puts another file in place of the one that was opened, for tests
 }
 
 // openJournal opens the journal at path or makes a new one, cuts off what a crash or
 // a power cut has torn, takes out lines that are damaged, and finds out which committed
 // events have their lines already.
 func openJournal(path string, o journalOptions) (*journal, error) {
-	waits, err := firstWaiting(o.store)
+	waits, err := firstWaiting(o.Store)
 	if err != nil {
 		return nil, err
 	}
 	var newer error
 	scan, err := scanJournal(path, waits, func(l Line) {
 		newer = cmp.Or(newer, newerJournal(l))
-		if o.see != nil {
-			o.see(l)
-		}
+		o.See(l)
 	})
 	if err != nil {
 		return nil, err
@@ -142,8 +142,12 @@ func openJournal(path string, o journalOptions) (*journal, error) {
 	if err := f.Truncate(scan.size); err != nil {
 		return nil, fmt.Errorf("cut the torn end of %s: %w", path, err)
 	}
+	var file journalFile = f
+	if o.Wrap != nil {
+		file = o.Wrap(f)
+	}
 	j := &journal{
-		team: o.team, store: o.store, file: f, log: o.log, size: scan.size, mended: mended,
+		team: o.Team, store: o.Store, file: file, log: o.Log, failed: o.Failed, size: scan.size, mended: mended,
 		outbox: scan.outbox(), settled: scan.outbox(), told: scan.told, turns: map[string]int{},
 		events: make(chan entry, 1024), syncs: make(chan chan struct{}), quit: make(chan struct{}),
 		rush: make(chan struct{}), done: make(chan struct{}), stuck: make(chan error, 1),
@@ -191,10 +195,14 @@ func (j *journal) close() error {
 	return j.file.Close()
 }
 
-// run writes until close; first is the run's first line. It must run for sink
-// not to block for ever.
-func (j *journal) run(first teammate.EventData) {
+// abandon closes a journal that run was not called for.
+func (j *journal) abandon() error { return j.file.Close() }
+
+// run writes until close, and tells the views of it; first is the run's first line.
+// Without it sink blocks once its queue is full.
+func (j *journal) run(first teammate.EventData, views journalViews) {
 	defer close(j.done)
+	j.views = views
 	j.unsettled = time.NewTimer(settleAfter)
 	defer j.unsettled.Stop()
 	j.settling = true
@@ -406,7 +414,7 @@ func (j *journal) append(lines []Line) bool {
 // giveWay takes a half-written line back and waits for better times; false
 // means that there is no time for that.
 func (j *journal) giveWay(cause error) bool {
-	j.short.note(cause)
+	j.failed(cause)
 	if !j.failing {
 		j.failing, j.since = true, time.Now()
 		j.log.Error("the journal cannot be written; the team waits for room", "at_most", fullDiskPatience, "err", cause)
@@ -439,19 +447,13 @@ func (j *journal) giveUp(cause error) {
 // told of a line may read the file for it. The crew hears of the store's events
 // first, so that whoever is woken for a message finds the team's picture of it.
 func (j *journal) tellViews(stored []tasks.Event, lines []Line) {
-	if j.views.Stored != nil {
-		for _, e := range stored {
-			j.views.Stored(e)
-		}
+	for _, e := range stored {
+		j.views.Stored(e)
 	}
-	if j.views.Line != nil {
-		for _, l := range lines {
-			j.views.Line(l)
-		}
+	for _, l := range lines {
+		j.views.Line(l)
 	}
-	if j.views.Grew != nil {
-		j.views.Grew(j.last())
-	}
+	j.views.Grew(j.last())
 	if len(stored) > 0 {
 		j.settleSoon()
 	}

@@ -40,7 +40,10 @@ func (d *fullDisk) WriteAt(p []byte, off int64) (int, error) {
 		return d.journalFile.WriteAt(p, off)
 	}
 	n, err := d.journalFile.WriteAt(p[:len(p)/2], off)
-	signalOne(d.failed)
+	select {
+	case d.failed <- struct{}{}:
+	default:
+	}
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
 
@@ -52,12 +55,40 @@ type desk struct {
 }
 
 func newDesk(t *testing.T) *desk {
-	return &desk{t: t, store: openStore(t), path: filepath.Join(t.TempDir(), "journal.jsonl")}
+	return &desk{t: t, store: newStore(t), path: filepath.Join(t.TempDir(), "journal.jsonl")}
+}
+
+// newStore makes a store that is closed when the test is over.
+func newStore(t *testing.T) *tasks.Store {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := tasks.Open(filepath.Join(dir, "tasks.db"), &tasks.Options{BlobDir: filepath.Join(dir, "blobs")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+// options are those of a journal that nobody watches.
+func options(store *tasks.Store) journalOptions {
+	return journalOptions{
+		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(Line) {}, Failed: func(error) {},
+	}
+}
+
+// unwatched are views that look at nothing.
+func unwatched() journalViews {
+	return journalViews{Line: func(Line) {}, Stored: func(tasks.Event) {}, Grew: func(uint64) {}}
 }
 
 func (d *desk) open() *journal {
 	d.t.Helper()
-	j, err := openJournal(d.path, journalOptions{team: "crew", store: d.store, log: slog.New(slog.DiscardHandler)})
+	j, err := openJournal(d.path, options(d.store))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -106,7 +137,7 @@ func TestFullDiskMakesWritersWait(t *testing.T) {
 		j := d.open()
 		disk := newFullDisk(j.file)
 		j.file = disk
-		go j.run(TeamStarted{})
+		go j.run(TeamStarted{}, unwatched())
 		const many = 3000 // more than the queue holds
 		var writer sync.WaitGroup
 		var written atomic.Int64
@@ -147,7 +178,7 @@ func TestHurryOnAFullDisk(t *testing.T) {
 		disk := newFullDisk(j.file)
 		disk.room.Store(true)
 		j.file = disk
-		go j.run(TeamStarted{})
+		go j.run(TeamStarted{}, unwatched())
 		d.add(1)
 		synctest.Wait()
 		disk.room.Store(false)
@@ -173,7 +204,7 @@ func TestHurryOnAFullDisk(t *testing.T) {
 		}
 		d.check(1)
 		next := d.open()
-		go next.run(TeamStarted{Resumed: true})
+		go next.run(TeamStarted{Resumed: true}, unwatched())
 		if err := next.close(); err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +219,7 @@ func TestCloseWaitsForRoom(t *testing.T) {
 		j := d.open()
 		disk := newFullDisk(j.file)
 		j.file = disk
-		go j.run(TeamStarted{})
+		go j.run(TeamStarted{}, unwatched())
 		closed := make(chan error)
 		go func() { closed <- j.close() }()
 		select {
@@ -215,7 +246,7 @@ func TestPatienceWithAFullDisk(t *testing.T) {
 		j.file = newFullDisk(j.file)
 		d.add(3)
 		begun := time.Now()
-		go j.run(TeamStarted{})
+		go j.run(TeamStarted{}, unwatched())
 		err := j.broken(t.Context())
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make room") {
 			t.Errorf("broken: %v", err)
@@ -227,7 +258,7 @@ func TestPatienceWithAFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		next := d.open()
-		go next.run(TeamStarted{Resumed: true})
+		go next.run(TeamStarted{Resumed: true}, unwatched())
 		if err := next.close(); err != nil {
 			t.Fatal(err)
 		}
@@ -238,76 +269,6 @@ func TestPatienceWithAFullDisk(t *testing.T) {
 			t.Errorf("a journal that works: %v", err)
 		}
 	})
-}
-
-// TestEndOnAFullDisk ends a whole team that cannot write its journal, while
-// its member waits because the queue is full.
-func TestEndOnAFullDisk(t *testing.T) {
-	t.Parallel()
-	ends := map[string]struct {
-		end  func(t *testing.T, p Place, cancel func())
-		code int
-	}{
-		"interrupted": {func(_ *testing.T, _ Place, cancel func()) { cancel() }, CodeInterrupted},
-		"told to stop": {func(t *testing.T, p Place, _ func()) {
-			c, err := Dial(context.Background(), p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			if _, err := c.Down(context.Background(), ""); err != nil {
-				t.Error(err)
-			}
-		}, CodeUnfinished},
-	}
-	for name, tt := range ends {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps:
-  - {say: Working., call: [{tool: TaskList, input: {}}], times: -1}
-`})
-			o := r.orchestrator(Options{})
-			var disk *fullDisk
-			o.journalFile = func(f journalFile) journalFile {
-				disk = newFullDisk(f)
-				disk.room.Store(true)
-				return disk
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			done := make(chan Ending, 1)
-			go func() {
-				e, err := o.Run(ctx)
-				if err != nil {
-					t.Error(err)
-				}
-				done <- e
-			}()
-			r.lines.wait(t, "the first pass", func(l Line) bool { return l.Type == "pass_started" })
-			disk.room.Store(false)
-			for range 3 { // in the pauses between them the member fills the queue
-				<-disk.failed
-			}
-			tt.end(t, o.Place(), cancel)
-			select {
-			case e := <-done:
-				r.want(e, tt.code, name)
-				wantWayOut(t, o, e.Full)
-			case <-time.After(testPatience):
-				t.Fatal("the team does not end while its journal cannot be written")
-			}
-			again := r.orchestrator(Options{Goal: "Paint it."})
-			ctx, cancel = context.WithCancel(context.Background())
-			defer cancel()
-			go func() {
-				r.lines.wait(t, "the next run", func(l Line) bool { return l.Type == "pass_started" })
-				cancel()
-			}()
-			if _, err := again.Run(ctx); err != nil {
-				t.Fatal(err)
-			}
-			r.checkJournal(again.Place())
-		})
-	}
 }
 
 // TestJournalCutAnywhere runs a journal again and again. In between, the file
@@ -347,7 +308,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 			}
 		}
 		j := d.open()
-		go j.run(TeamStarted{})
+		go j.run(TeamStarted{}, unwatched())
 		if err := j.close(); err != nil {
 			rt.Fatal(err)
 		}
@@ -364,7 +325,7 @@ func TestJournalWithDamagedLines(t *testing.T) {
 	d := newDesk(t)
 	d.add(2)
 	j := d.open()
-	go j.run(TeamStarted{})
+	go j.run(TeamStarted{}, unwatched())
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +351,7 @@ func TestJournalWithDamagedLines(t *testing.T) {
 	if text, err := os.ReadFile(kept[0]); err != nil || string(text) != torn {
 		t.Errorf("the copy holds %q, %v", text, err)
 	}
-	go again.run(TeamStarted{Resumed: true})
+	go again.run(TeamStarted{Resumed: true}, unwatched())
 	if err := again.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -435,8 +396,9 @@ func TestJournalDamagedBeforeItWasSynced(t *testing.T) {
 	}
 	again := d.open()
 	var shown []string
-	again.views.Stored = func(e tasks.Event) { shown = append(shown, fmt.Sprint(e.ID)) }
-	go again.run(TeamStarted{Resumed: true})
+	views := unwatched()
+	views.Stored = func(e tasks.Event) { shown = append(shown, fmt.Sprint(e.ID)) }
+	go again.run(TeamStarted{Resumed: true}, views)
 	if err := again.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -469,7 +431,7 @@ func TestJournalIsSyncedUnderSteadyWork(t *testing.T) {
 		defer store.Close()
 		d := &desk{t: t, store: store, path: filepath.Join(dir, "journal.jsonl")}
 		j := d.open()
-		go j.run(TeamStarted{})
+		go j.run(TeamStarted{}, unwatched())
 		for range 30 {
 			d.add(1)
 			time.Sleep(settleAfter / 10)
@@ -490,7 +452,7 @@ func TestJournalThatCannotBeOpened(t *testing.T) {
 	if err := os.Mkdir(d.path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openJournal(d.path, journalOptions{team: "crew", store: d.store, log: slog.New(slog.DiscardHandler)}); err == nil {
+	if _, err := openJournal(d.path, options(d.store)); err == nil {
 		t.Error("a folder was taken for a journal")
 	}
 }
@@ -505,10 +467,11 @@ func TestEventThatCannotBeWritten(t *testing.T) {
 	d := newDesk(t)
 	j := d.open()
 	var shown []string
-	j.views.Line = func(l Line) { shown = append(shown, l.Type) }
+	views := unwatched()
+	views.Line = func(l Line) { shown = append(shown, l.Type) }
 	j.tell(unwritable{})
 	j.sink(said("<b> & more"))
-	go j.run(TeamStarted{})
+	go j.run(TeamStarted{}, views)
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"log/slog"
 	"path/filepath"
 	"testing"
 
@@ -19,7 +18,7 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 	}
 	defer store.Close()
 	path := filepath.Join(dir, "journal.jsonl")
-	j, err := openJournal(path, journalOptions{team: "crew", store: store, log: slog.New(slog.DiscardHandler)})
+	j, err := openJournal(path, options(store))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +38,7 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 	add("three")
 	tell(teammate.ToolReturned{ID: "b"})
 
-	go j.run(TeamStarted{}) // close waits for it
+	go j.run(TeamStarted{}, unwatched()) // close waits for it
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}

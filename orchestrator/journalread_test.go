@@ -216,7 +216,7 @@ func nextSeq(t *testing.T, lines <-chan Line) uint64 {
 			t.Fatal("the journal is not followed any more")
 		}
 		return l.Seq
-	case <-time.After(testPatience):
+	case <-time.After(time.Minute):
 		t.Fatal("no line came")
 		return 0
 	}

@@ -47,10 +47,7 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(o.place.Journal(), journalOptions{team: o.team().Name, store: store, log: o.opts.Log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := openTestJournal(t, o.place.Journal(), store)
 	b, err := bus.Embed(bus.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -60,11 +57,12 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 		store:     store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(), team: o.team().Name,
 		poked: make(chan struct{}, 1), up: make(chan struct{}), over: make(chan struct{}), orders: make(chan order),
 	}
-	j.views = journalViews{Line: o.opts.OnLine, Stored: c.stored}
 	if _, err := o.assemble(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	go j.run(TeamStarted{Members: o.memberNames()})
+	views := viewsOf(o.opts.OnLine)
+	views.Stored = c.stored
+	go j.run(TeamStarted{Members: o.memberNames()}, views)
 	stopped := false
 	stop := func() {
 		if stopped {

@@ -95,6 +95,9 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+	if opts.OnLine == nil {
+		opts.OnLine = func(Line) {}
+	}
 	if opts.Bin == "" {
 		bin, err := os.Executable()
 		if err != nil {
@@ -206,9 +209,6 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, err
 	}
-	if o.journalFile != nil {
-		j.file = o.journalFile(j.file)
-	}
 	o.readers.open(j.last())
 	defer context.AfterFunc(ctx, j.hurry)()
 	b, err := bus.Embed(bus.Options{
@@ -218,7 +218,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		Favoured:    func(id bus.Identity) bool { return callerFrom(id).Kind == Operator },
 	})
 	if err != nil {
-		return Ending{}, errors.Join(err, j.file.Close())
+		return Ending{}, errors.Join(err, j.abandon())
 	}
 	c := &crew{
 		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
@@ -239,7 +239,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}
 	}
-	j.views = journalViews{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
+	views := journalViews{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("nobody heard that the journal grew", "err", err)
@@ -252,7 +252,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	defer c.dismiss()
 	// Owned by this function: j.close waits for it.
 	go j.run(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed, Format: journalFormat, Version: o.opts.Version,
-		Merge: o.mergesOnly()})
+		Merge: o.mergesOnly()}, views)
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, c, before)

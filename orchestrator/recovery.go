@@ -166,7 +166,8 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	}
 	o.past = newPastWrites()
 	j, err := openJournal(o.place.Journal(), journalOptions{
-		team: o.team().Name, store: store, log: o.opts.Log, see: func(l Line) {
+		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.note, Wrap: o.journalFile,
+		See: func(l Line) {
 			heard.recall(l)
 			o.past.see(l)
 			lost.see(l)
@@ -176,12 +177,11 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 		return nil, err
 	}
 	if o.repairs, err = lost.refill(ctx, store); err != nil {
-		return nil, errors.Join(err, j.file.Close())
+		return nil, errors.Join(err, j.abandon())
 	}
-	if j.mended != "" {
-		o.repairs = append(o.repairs, j.mended)
+	if said := j.mended; said != "" {
+		o.repairs = append(o.repairs, said)
 	}
-	j.short = &o.short
 	return j, nil
 }
 

@@ -15,8 +15,6 @@ var (
 	ErrRunning = errors.New("already run")
 	// ErrNoTeam is returned by Find when no team fits.
 	ErrNoTeam = errors.New("no team")
-	// ErrNewer is returned for files that a newer covey wrote.
-	ErrNewer = errors.New("written by a newer covey; update covey")
 	// ErrOtherVersion is returned for a team that another version of covey runs, which
 	// cannot be asked for that.
 	ErrOtherVersion = errors.New("run by another version of covey")

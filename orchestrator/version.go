@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,23 +15,6 @@ import (
 // raised with each change that a program of another version could misunderstand; a new
 // kind of request needs none, for who does not know it says so.
 const controlProtocol = 1
-
-// journalFormat is the number of what the journal's lines look like; a run's first line
-// carries it. New types and fields need no other one.
-const journalFormat = 1
-
-// newerJournal refuses a line that begins a run of a newer format.
-func newerJournal(l Line) error {
-	if l.Type != (TeamStarted{}).EventType() {
-		return nil
-	}
-	var begun TeamStarted
-	if json.Unmarshal(l.Data, &begun) != nil || begun.Format <= journalFormat {
-		return nil
-	}
-	return fmt.Errorf("the run that begins with line %d was %w (format %d, this one reads up to %d)",
-		l.Seq, ErrNewer, begun.Format, journalFormat)
-}
 
 // otherWithin is how long a team that another version runs may take for an answer: it may
 // wait for words that never come. With starting the program it stays below two seconds.
