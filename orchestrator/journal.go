@@ -292,7 +292,7 @@ func (j *journal) put(stored []tasks.Event, entries []entry) {
 		}
 		entries = entries[1:]
 	}
-	if len(lines) == 0 || !j.append(lines) {
+	if len(lines) == 0 || !j.writeLines(lines) {
 		return
 	}
 	if len(stored) > 0 {
@@ -381,10 +381,10 @@ func (j *journal) untold(all []tasks.Event) []tasks.Event {
 	return news
 }
 
-// append writes lines with one write, trying until it succeeds; false means
+// writeLines writes lines with one write, trying until it succeeds; false means
 // that they were given up. Nothing is written after that: a later line would
 // say that all events of the store before it have theirs.
-func (j *journal) append(lines []Line) bool {
+func (j *journal) writeLines(lines []Line) bool {
 	if j.over {
 		return false
 	}

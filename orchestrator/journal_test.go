@@ -92,6 +92,7 @@ func (d *desk) open() *journal {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	j.views = unwatched()
 	return j
 }
 
