@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,7 +75,7 @@ func TestOwnJournal(t *testing.T) {
 		read := make([][]uint64, 4)
 		reader := func(i int, pause time.Duration) func() {
 			return func() {
-				got, errs := seqs(func(yield func(Line, error) bool) {
+				got, errs := seqsOf(func(yield func(Line, error) bool) {
 					for l, err := range o.Journal(t.Context()) {
 						if time.Sleep(pause); !yield(l, err) {
 							return
@@ -149,7 +150,7 @@ func TestOwnJournalEnds(t *testing.T) {
 	})
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, errs := seqs(o.Journal(over)); len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
+	if got, errs := seqsOf(o.Journal(over)); len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
 		t.Errorf("before the run: %v, %v", got, errs)
 	}
 	var run sync.WaitGroup
@@ -168,7 +169,7 @@ func TestOwnJournalEnds(t *testing.T) {
 	}
 	within, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	got, errs := seqs(func(yield func(Line, error) bool) {
+	got, errs := seqsOf(func(yield func(Line, error) bool) {
 		for line, err := range o.Journal(within) {
 			if line.Type == "turn_started" { // the last line for now: the member waits
 				cancel()
@@ -183,7 +184,7 @@ func TestOwnJournalEnds(t *testing.T) {
 	}
 	second, _ := solo(t, dir, quiet)
 	var loop sync.WaitGroup
-	loop.Go(func() { wantSeqs(t, second.Journal(t.Context())) })
+	loop.Go(func() { wantNumbers(t, second.Journal(t.Context())) })
 	if _, err := second.Run(t.Context()); !errors.Is(err, ErrRunning) {
 		t.Errorf("a second run: %v", err)
 	}
@@ -211,7 +212,7 @@ func TestJournalOfRunningTeam(t *testing.T) {
 		}
 	})
 	<-up
-	now, errs := seqs(Journal(t.Context(), o.Place(), JournalOptions{}))
+	now, errs := seqsOf(Journal(t.Context(), o.Place(), JournalOptions{}))
 	if len(errs) > 0 {
 		t.Error(errs)
 	}
@@ -230,7 +231,7 @@ func TestJournalOfRunningTeam(t *testing.T) {
 	if !slices.Equal(got, want) || len(now) >= len(want) {
 		t.Errorf("%d lines followed, %d read at once, of %d", len(got), len(now), len(want))
 	}
-	wantSeqs(t, Journal(t.Context(), o.Place(), JournalOptions{Follow: true, After: want[len(want)-2]}), want[len(want)-1])
+	wantNumbers(t, Journal(t.Context(), o.Place(), JournalOptions{Follow: true, After: want[len(want)-2]}), want[len(want)-1])
 }
 
 // TestJournalFails: a loop over a journal that is not there, or damaged, says so.
@@ -238,22 +239,22 @@ func TestJournalFails(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		place := Place{Dir: t.TempDir(), Team: "crew"}
 		opts := JournalOptions{Follow: follow, Member: "api"}
-		got, errs := seqs(Journal(t.Context(), place, opts))
+		got, errs := seqsOf(Journal(t.Context(), place, opts))
 		if len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0], fs.ErrNotExist) {
 			t.Errorf("no journal: %v, %v", got, errs)
 		}
-		text := lineText(1, 5) + "{oops\n" + lineText(2, 5)
+		text := `{"seq":1}` + "\n{oops\n" + `{"seq":2}` + "\n"
 		if err := os.WriteFile(filepath.Join(place.Dir, "journal.jsonl"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, errs = seqs(Journal(t.Context(), place, opts))
+		got, errs = seqsOf(Journal(t.Context(), place, opts))
 		var damaged *LineError
 		if !slices.Equal(got, []uint64{1, 2}) || len(errs) != 1 || !errors.As(errs[0], &damaged) {
 			t.Errorf("damaged: %v, %v", got, errs)
 		}
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, errs := seqs(Journal(over, place, opts)); len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
+		if _, errs := seqsOf(Journal(over, place, opts)); len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
 			t.Errorf("over before it began: %v", errs)
 		}
 	}
@@ -311,10 +312,29 @@ func TestOwnJournalsApart(t *testing.T) {
 			}
 		})
 		teams.Go(func() {
-			if got, errs := seqs(o.Journal(t.Context())); len(errs) > 0 || len(got) != len(log.all()) || len(got) < 100 {
+			if got, errs := seqsOf(o.Journal(t.Context())); len(errs) > 0 || len(got) != len(log.all()) || len(got) < 100 {
 				t.Errorf("team %d: %d lines of %d, %v", i, len(got), len(log.all()), errs)
 			}
 		})
 	}
 	teams.Wait()
+}
+
+// seqsOf gathers the numbers of the lines, and the errors.
+func seqsOf(lines iter.Seq2[Line, error]) (out []uint64, errs []error) {
+	for l, err := range lines {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out = append(out, l.Seq)
+	}
+	return out, errs
+}
+
+func wantNumbers(t *testing.T, lines iter.Seq2[Line, error], want ...uint64) {
+	t.Helper()
+	if got, errs := seqsOf(lines); !slices.Equal(got, want) || len(errs) > 0 {
+		t.Errorf("got lines %v, %v; want %v", got, errs, want)
+	}
 }
