@@ -65,8 +65,8 @@ func (c *crew) giveUpOn(ctx context.Context, s *seat, reason string) error {
 		Message: s.member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
 	turn := s.turn()
-	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: turn, Data: teammate.NeedsAttention{Reason: reason}})
-	c.journal.sink(teammate.Event{
+	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: turn, Data: teammate.NeedsAttention{Reason: reason}})
+	c.journal.Append(teammate.Event{
 		Member: s.member.Name, Turn: turn, Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	// The hooks may take long, and the crew must not wait: other members have work.

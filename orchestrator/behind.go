@@ -86,7 +86,7 @@ func (s *seat) call(ctx context.Context, p hooks.Progress) {
 		Summary: preview(firstLine(b.Summary)), Data: raw(data),
 	})
 	if err != nil {
-		s.crew.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{
+		s.crew.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{
 			Text: fmt.Sprintf("what the hook %s was to wake %s with could not be stored: %v", p.Command, s.member.Name, err),
 		}})
 	}

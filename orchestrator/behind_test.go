@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -224,7 +225,7 @@ func TestStatusShowsHooksInTheBackground(t *testing.T) {
 		"lead.yaml": "steps: [{say: done, times: -1}]",
 	})
 	c := r.up()
-	r.lines.wait(t, "the lead to be idle", func(l Line) bool { return l.Type == "idle" })
+	r.lines.wait(t, "the lead to be idle", func(l journal.Line) bool { return l.Type == "idle" })
 	var m MemberStatus
 	eventually(t, "the lead to rest", func() bool { // between the journal's line and its waiting for work
 		st, err := c.Status(t.Context())

@@ -32,9 +32,9 @@ type overrun struct {
 // goroutine has spent something.
 func (c *crew) tellOfUse(u BudgetUse) {
 	if u.Member == "" {
-		c.journal.tell(u)
+		c.journal.Tell(u)
 	} else {
-		c.journal.sink(teammate.Event{Member: u.Member, Data: u})
+		c.journal.Append(teammate.Event{Member: u.Member, Data: u})
 	}
 	c.poke()
 }
@@ -141,5 +141,5 @@ func (c *crew) noteUnknown(s *seat, end teammate.TurnEnded) {
 	if what == "" {
 		return
 	}
-	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{Text: what}})
+	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{Text: what}})
 }

@@ -55,7 +55,7 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 // taskLister is what a member's turn end knows of its tasks.
 func (c *crew) taskLister() teammate.TaskLister {
 	return completer{store: c.store, on: c.completes, closed: c.closed, warn: func(text string) {
-		c.journal.tell(teammate.Warning{Text: text})
+		c.journal.Tell(teammate.Warning{Text: text})
 	}}
 }
 

@@ -138,7 +138,7 @@ func (c *crew) coordinated(s *seat, e teammate.Event) {
 	over, ok := c.costs.see(e.Data)
 	c.mu.Unlock()
 	if ok {
-		c.journal.sink(teammate.Event{Member: e.Member, Turn: e.Turn, Data: over})
+		c.journal.Append(teammate.Event{Member: e.Member, Turn: e.Turn, Data: over})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -85,7 +86,7 @@ func runForCrash(spec string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	o, err := New(team, Options{StateHome: os.Getenv(crashHomeVariable), OnLine: func(l Line) { fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type) }})
+	o, err := New(team, Options{StateHome: os.Getenv(crashHomeVariable), OnLine: func(l journal.Line) { fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type) }})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -283,7 +284,7 @@ func (r *rig) checkJournal(place Place) (completed map[string]int) {
 	stored := map[uint64]int{}
 	completed = map[string]int{}
 	for text := range strings.Lines(string(data)) {
-		var l Line
+		var l journal.Line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			r.t.Fatalf("a torn line in the journal: %q", text)
 		}

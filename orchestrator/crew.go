@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -29,7 +30,7 @@ const (
 // has a goroutine of its own.
 type crew struct {
 	store     *tasks.Store
-	journal   *journal
+	journal   *journal.Journal
 	short     *shortage // notes that members have failed on a full disk
 	bus       *bus.Bus
 	processes *Processes
@@ -128,7 +129,7 @@ func (c *crew) run(ctx context.Context) (move, error) {
 	}
 	defer woken.Close()
 	// Members that wait for a journal that cannot be written could not end.
-	defer context.AfterFunc(ctx, c.journal.hurry)()
+	defer context.AfterFunc(ctx, c.journal.Hurry)()
 	if err := c.setUp(ctx); err != nil {
 		return move{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -123,7 +124,7 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 		}
 		ended <- e
 	}()
-	log.wait(t, "dev's death", func(l Line) bool { return l.Type == "member_restarts" })
+	log.wait(t, "dev's death", func(l journal.Line) bool { return l.Type == "member_restarts" })
 	c, err := Dial(t.Context(), o.Place())
 	if err != nil {
 		t.Fatal(err)

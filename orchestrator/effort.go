@@ -120,7 +120,7 @@ func (o *Orchestrator) cameToNothing(ctx context.Context, c *crew) bool {
 	}
 	nothing, err := o.nothingSince(ctx, c)
 	if err != nil {
-		c.journal.tell(teammate.Warning{Text: fmt.Sprintf("whether the run has changed anything is not known: %v", err)})
+		c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("whether the run has changed anything is not known: %v", err)})
 	}
 	return err == nil && nothing
 }

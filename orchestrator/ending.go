@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -38,7 +39,7 @@ type Ending struct {
 	// Coordination is what the lead has spent on notices in this run.
 	Coordination Coordination
 	// Turns is what the turns of this run have come to.
-	Turns TurnCount
+	Turns journal.TurnCount
 	// Full says that the run met a disk without room, and the way out; Reason may be no
 	// more than a consequence of that. nil: it did not, or all work is done.
 	Full error

@@ -141,7 +141,7 @@ func (c *crew) reseat(s *seat) {
 	if voice != "" {
 		changed.Until = used[s.member.Agent.Name]
 	}
-	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: changed})
+	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: changed})
 }
 
 // recallFallback reads which agents of a member were used up in an earlier run,

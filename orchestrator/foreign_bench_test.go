@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -192,7 +193,7 @@ func startTimed(b *testing.B, dir string) *timedTeam {
 }
 
 // see takes in a line of the journal. Lines come one after another.
-func (t *timedTeam) see(l Line) {
+func (t *timedTeam) see(l journal.Line) {
 	switch {
 	case l.Member != "m0":
 	case l.Type == "turn_started":

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -417,7 +418,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	if _, err := c.Interrupt(t.Context(), InterruptRequest{Member: "dev", GoOn: true}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the next turn", func(l Line) bool { return strings.Contains(string(l.Data), "So I was interrupted.") })
+	r.lines.wait(t, "the next turn", func(l journal.Line) bool { return strings.Contains(string(l.Data), "So I was interrupted.") })
 	if starts := toldFake(t, dir, "start"); len(starts) != 1 {
 		t.Errorf("the program was started %d times", len(starts))
 	}
@@ -428,7 +429,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	if _, err := c.Down(t.Context(), "enough"); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the end", func(l Line) bool { return l.Type == "team_ended" })
+	r.lines.wait(t, "the end", func(l journal.Line) bool { return l.Type == "team_ended" })
 	pid := fakePID(t, dir)
 	if p, err := readProcess(pid); err == nil && !p.zombie {
 		t.Errorf("process %d still runs", pid)
@@ -443,7 +444,7 @@ hooks:
   TeammateIdle: [{hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]
 `, act{When: "You own task #1", Do: []string{"say I looked at it."}})
 	_ = r.up()
-	r.lines.wait(t, "the lead's notice", func(l Line) bool {
+	r.lines.wait(t, "the lead's notice", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "takes no more turns")
 	})
 	if code := send(t, newPost(t.Context(), toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0], `{}`)).StatusCode; code != http.StatusUnauthorized {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -124,7 +125,7 @@ func (r *rig) mailOf(place Place, from string) (sent map[string][]string, delive
 	}
 	sent, delivered = map[string][]string{}, map[string]int{}
 	for text := range strings.Lines(string(data)) {
-		var l Line
+		var l journal.Line
 		var m struct {
 			ID, From, Text string
 		}

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -202,7 +203,7 @@ func TestFaultsInEveryLife(t *testing.T) {
 				t.Errorf("task %s is %s, owned by %q", task.ID, task.Status, task.Owner)
 			}
 		}
-		told := slices.ContainsFunc(r.lines.all(), func(l Line) bool {
+		told := slices.ContainsFunc(r.lines.all(), func(l journal.Line) bool {
 			return l.Type == "message" && strings.Contains(string(l.Data), "Teammate dev")
 		})
 		if !told {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -141,7 +142,7 @@ func (r *rig) checkCrowd(members, each int) {
 			r.t.Errorf("%s: %s", l.Member, l.Data)
 		}
 	}
-	for _, m := range of[TeamEnded](r, "team_ended") {
+	for _, m := range of[journal.TeamEnded](r, "team_ended") {
 		if m.ExitCode != CodeDone {
 			r.t.Errorf("the journal says %+v", m)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -121,10 +122,10 @@ func TestProgramBreaksItsPlanMode(t *testing.T) {
 	r, dir := planningRig(t, leadLetsWork, "keep: true\n",
 		act{When: "You own task #1", Do: []string{claims, "edit early x", "hang"}})
 	u := start(r, &handClock{})
-	u.lines.wait(t, "the breach", func(l Line) bool {
+	u.lines.wait(t, "the breach", func(l journal.Line) bool {
 		return l.Type == "call_detected" && strings.Contains(string(l.Data), `"broke":"permission mode plan"`)
 	})
-	u.lines.wait(t, "the turn to end", func(l Line) bool {
+	u.lines.wait(t, "the turn to end", func(l journal.Line) bool {
 		return l.Member == "dev" && l.Type == "turn_ended" && strings.Contains(string(l.Data), "aborted")
 	})
 	eventually(t, "the program to hear of it", func() bool { return len(toldFakeAll(t, dir, "cancelled")) == 1 })

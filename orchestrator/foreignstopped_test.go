@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -36,7 +37,7 @@ func oldVoice(t *testing.T, dir string) *mcpByHand {
 // stoppedAt begins a team whose program is stopped and has somebody notice it after some
 // time. before is the task as it was meanwhile. It is nil, and the team is down again, if
 // that time was over before the program was stopped and looked at: the machine is slow.
-func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(Line) bool) (u *underway, dir string, before *tasks.Task) {
+func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(journal.Line) bool) (u *underway, dir string, before *tasks.Task) {
 	t.Helper()
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
 	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, "+member+"}")
@@ -83,7 +84,7 @@ func TestStoppedProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			noticed := func(l Line) bool { return l.Type == tc.noticed && l.Member == "dev" }
+			noticed := func(l journal.Line) bool { return l.Type == tc.noticed && l.Member == "dev" }
 			var u *underway
 			var dir string
 			var before *tasks.Task
@@ -121,7 +122,7 @@ func TestStoppedProgram(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			u.lines.wait(t, "the task's end", func(l Line) bool {
+			u.lines.wait(t, "the task's end", func(l journal.Line) bool {
 				return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 			})
 			if _, err := c.Down(t.Context(), "enough"); err != nil {

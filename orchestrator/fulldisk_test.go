@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -112,20 +113,20 @@ func TestShortage(t *testing.T) {
 // brokenDisk is a journal's file on a disk that is full while room is false. A
 // write to it gets half way, as on a real one.
 type brokenDisk struct {
-	journalFile
+	journal.File
 	room   atomic.Bool
 	failed chan struct{} // gets a value for each failed write
 }
 
-func newBrokenDisk(f journalFile) *brokenDisk {
-	return &brokenDisk{journalFile: f, failed: make(chan struct{}, 1)}
+func newBrokenDisk(f journal.File) *brokenDisk {
+	return &brokenDisk{File: f, failed: make(chan struct{}, 1)}
 }
 
 func (d *brokenDisk) WriteAt(p []byte, off int64) (int, error) {
 	if d.room.Load() {
-		return d.journalFile.WriteAt(p, off)
+		return d.File.WriteAt(p, off)
 	}
-	n, err := d.journalFile.WriteAt(p[:len(p)/2], off)
+	n, err := d.File.WriteAt(p[:len(p)/2], off)
 	signalOne(d.failed)
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
@@ -157,7 +158,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 `})
 			o := r.orchestrator(Options{})
 			var disk *brokenDisk
-			o.journalFile = func(f journalFile) journalFile {
+			o.journalFile = func(f journal.File) journal.File {
 				disk = newBrokenDisk(f)
 				disk.room.Store(true)
 				return disk
@@ -172,7 +173,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 				}
 				done <- e
 			}()
-			r.lines.wait(t, "the first pass", func(l Line) bool { return l.Type == "pass_started" })
+			r.lines.wait(t, "the first pass", func(l journal.Line) bool { return l.Type == "pass_started" })
 			disk.room.Store(false)
 			for range 3 { // in the pauses between them the member fills the queue
 				<-disk.failed
@@ -189,7 +190,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 			ctx, cancel = context.WithCancel(context.Background())
 			defer cancel()
 			go func() {
-				r.lines.wait(t, "the next run", func(l Line) bool { return l.Type == "pass_started" })
+				r.lines.wait(t, "the next run", func(l journal.Line) bool { return l.Type == "pass_started" })
 				cancel()
 			}()
 			if _, err := again.Run(ctx); err != nil {

@@ -48,7 +48,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Within: c.processes.within,
 		Guard:  c.guardCommand,
 		Attach: func(context.Context) (AttachReply, error) {
-			return AttachReply{Seq: c.journal.last(), Journal: o.place.Journal()}, nil
+			return AttachReply{Seq: c.journal.Last(), Journal: o.place.Journal()}, nil
 		},
 	}
 }
@@ -282,7 +282,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 	}
 	st := Status{
 		Team: o.team().Name, Goal: c.worksFor(), Workspace: o.place.Workspace, Spec: o.team().File, PID: c.pid,
-		Started: o.started, Elapsed: time.Since(o.started), Tasks: CountTasks(all), Seq: c.journal.last(),
+		Started: o.started, Elapsed: time.Since(o.started), Tasks: CountTasks(all), Seq: c.journal.Last(),
 		Attached: c.control.Attached(), Requests: c.asks.forPeople(),
 	}
 	st.Budget = c.ledger.report()

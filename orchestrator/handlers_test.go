@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -36,7 +37,7 @@ func (r *rig) up() *Client {
 			r.t.Error("the team does not end")
 		}
 	})
-	r.lines.wait(r.t, "the team to be up", func(l Line) bool { return l.Type == "member_started" })
+	r.lines.wait(r.t, "the team to be up", func(l journal.Line) bool { return l.Type == "member_started" })
 	c, err := Dial(context.Background(), o.Place())
 	if err != nil {
 		r.t.Fatal(err)
@@ -111,7 +112,7 @@ func TestSendAndInterrupt(t *testing.T) {
 		"dev.yaml": `steps: [{say: Yes., times: -1}]`,
 	})
 	c, ctx := r.up(), context.Background()
-	r.lines.wait(t, "the goal's turn to end", func(l Line) bool { return l.Type == "idle" && l.Member == "lead" })
+	r.lines.wait(t, "the goal's turn to end", func(l journal.Line) bool { return l.Type == "idle" && l.Member == "lead" })
 	for { // the line comes a moment before the member waits for work again
 		st, err := c.Status(ctx)
 		if err != nil {
@@ -124,7 +125,7 @@ func TestSendAndInterrupt(t *testing.T) {
 	if rep, err := c.Send(ctx, Send{To: "lead", Text: "a slow one"}); err != nil || rep.Delivery != Delivered {
 		t.Fatalf("send to an idle member: %+v, %v", rep, err)
 	}
-	r.lines.wait(t, "the slow pass", func(l Line) bool { return l.Type == "pass_started" && l.Turn == 2 })
+	r.lines.wait(t, "the slow pass", func(l journal.Line) bool { return l.Type == "pass_started" && l.Turn == 2 })
 	if rep, err := c.Send(ctx, Send{To: "lead", Text: "what now?"}); err != nil || rep.Delivery != Queued {
 		t.Fatalf("send to a busy member: %+v, %v", rep, err)
 	}
@@ -134,7 +135,7 @@ func TestSendAndInterrupt(t *testing.T) {
 	if rep, err := c.Interrupt(ctx, InterruptRequest{Member: "lead"}); err != nil || !rep.Interrupted {
 		t.Fatalf("interrupt: %+v, %v", rep, err)
 	}
-	r.lines.wait(t, "the next turn", func(l Line) bool {
+	r.lines.wait(t, "the next turn", func(l journal.Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "All is well.")
 	})
 	if rep, err := c.Interrupt(ctx, InterruptRequest{Member: "dev"}); err != nil || rep.Interrupted {
@@ -153,7 +154,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 		}
 		done <- e
 	}()
-	r.lines.wait(t, "the pass", func(l Line) bool { return l.Type == "pass_started" })
+	r.lines.wait(t, "the pass", func(l journal.Line) bool { return l.Type == "pass_started" })
 	c, err := Dial(context.Background(), o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +187,7 @@ func TestAttentionEndsWithItsCause(t *testing.T) {
 `,
 	})
 	c, ctx := r.up(), context.Background()
-	r.lines.wait(t, "dev to need attention", func(l Line) bool { return l.Type == "needs_attention" })
+	r.lines.wait(t, "dev to need attention", func(l journal.Line) bool { return l.Type == "needs_attention" })
 	done := tasks.Completed
 	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done}); !errors.Is(err, tasks.ErrOwned) {
 		t.Errorf("the operator completed dev's task without force: %v", err)
@@ -194,7 +195,7 @@ func TestAttentionEndsWithItsCause(t *testing.T) {
 	if _, err := c.UpdateTask(ctx, TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the lead's report", func(l Line) bool {
+	r.lines.wait(t, "the lead's report", func(l journal.Line) bool {
 		return l.Type == "turn_started" && strings.Contains(string(l.Data), "All tasks are completed")
 	})
 	st, err := c.Status(ctx)

@@ -178,7 +178,7 @@ func (c *crew) hold(ctx context.Context, s *seat, h hold) error {
 	if err := c.holds.set(ctx, s.member.Name, h); err != nil {
 		return err
 	}
-	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberHeld{By: h.By, Cut: h.Cut}})
+	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberHeld{By: h.By, Cut: h.Cut}})
 	c.poke()
 	return nil
 }
@@ -204,7 +204,7 @@ func (c *crew) unhold(ctx context.Context, s *seat, by string) error {
 	if err := c.holds.lift(ctx, s.member.Name); err != nil {
 		return err
 	}
-	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberResumed{By: by}})
+	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberResumed{By: by}})
 	c.poke()
 	return nil
 }
@@ -324,7 +324,7 @@ func (s *seat) held() bool {
 func (c *crew) reportHolds() {
 	for _, s := range c.seats() {
 		if h, held := c.holds.of(s.member.Name); held {
-			c.journal.sink(teammate.Event{Member: s.member.Name, Data: MemberHeld{By: h.By, Cut: h.Cut}})
+			c.journal.Append(teammate.Event{Member: s.member.Name, Data: MemberHeld{By: h.By, Cut: h.Cut}})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -71,7 +72,7 @@ func heldTeam(more string) map[string]string {
 // interrupted brings a heldTeam to where its dev has been interrupted.
 func interrupted(t *testing.T, r *rig) *underway {
 	u := start(r, &handClock{})
-	u.lines.wait(t, "dev's turn", func(l Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
+	u.lines.wait(t, "dev's turn", func(l journal.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
 	reply, err := u.client().Interrupt(t.Context(), InterruptRequest{Member: "dev"})
 	if err != nil || !reply.Interrupted || !reply.Held {
 		t.Fatalf("interrupt: %+v, %v", reply, err)
@@ -115,7 +116,7 @@ func TestHeldTeamStaysUp(t *testing.T) {
 	if _, err := c.Send(t.Context(), Send{To: "dev", Text: "go on"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "dev to be resumed", func(l Line) bool { return l.Type == "member_resumed" && l.Member == "dev" })
+	u.lines.wait(t, "dev to be resumed", func(l journal.Line) bool { return l.Type == "member_resumed" && l.Member == "dev" })
 	eventually(t, "the task to be done", func() bool {
 		st, err := c.Status(t.Context())
 		return err == nil && st.Tasks.Completed == 1 && !u.member("dev").Held
@@ -130,7 +131,7 @@ func TestInterruptThatGoesOn(t *testing.T) {
 	files := heldTeam("")
 	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "{when: go on|Go on, call", "{when: you own open tasks, call", 1)
 	u := start(newRig(t, files), &handClock{})
-	u.lines.wait(t, "dev's turn", func(l Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
+	u.lines.wait(t, "dev's turn", func(l journal.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
 	reply, err := u.client().Interrupt(t.Context(), InterruptRequest{Member: "dev", GoOn: true})
 	if err != nil || !reply.Interrupted || reply.Held {
 		t.Fatalf("interrupt: %+v, %v", reply, err)

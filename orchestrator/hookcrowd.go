@@ -12,5 +12,5 @@ func (c *crew) hookCrowded(in hooks.Input, command, warning string) {
 	if s, ok := c.bySession(in.SessionID); ok {
 		e.Member, e.Turn = s.member.Name, s.turn()
 	}
-	c.journal.sink(e)
+	c.journal.Append(e)
 }

@@ -171,7 +171,7 @@ func (m *hookModels) bill(s *seat, asked HookModelAsked) {
 	if err := s.mate.Spend(asked.Usage); err != nil {
 		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", s.member.Name, "err", err)
 	}
-	m.c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: asked})
+	m.c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: asked})
 }
 
 // hookScripts are the scripts of the models that hooks may name, beside those

@@ -20,6 +20,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // hookServerName, set in the environment, makes the test binary an MCP server.
@@ -275,7 +276,7 @@ func TestLivingPluginServer(t *testing.T) {
 	if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the hook's word", func(line Line) bool {
+	l.lines.wait(t, "the hook's word", func(line journal.Line) bool {
 		return line.Type == "hook_finished" && line.Member == "dev" && strings.Contains(string(line.Data), `"stdout":"hello`)
 	})
 	if _, err := l.rewrite(livingSpec); err != nil {

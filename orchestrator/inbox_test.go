@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -44,7 +45,7 @@ func (u *underway) client() *Client {
 // asked waits for the next open request of a kind.
 func (u *underway) asked(kind tasks.RequestKind) tasks.Request {
 	u.t.Helper()
-	l := u.lines.wait(u.t, "a request of kind "+string(kind), func(l Line) bool {
+	l := u.lines.wait(u.t, "a request of kind "+string(kind), func(l journal.Line) bool {
 		r, ok := requestOf(l)
 		return ok && r.Kind == kind && r.Open()
 	})
@@ -53,7 +54,7 @@ func (u *underway) asked(kind tasks.RequestKind) tasks.Request {
 }
 
 // requestOf reads a journal line about a request.
-func requestOf(l Line) (tasks.Request, bool) {
+func requestOf(l journal.Line) (tasks.Request, bool) {
 	var r tasks.Request
 	if l.Type != string(tasks.RequestEvent) || decodeLine(l, &r) != nil {
 		return r, false
@@ -151,7 +152,7 @@ func TestPermissionOfWhoIsAttached(t *testing.T) {
 	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: u.asked(tasks.AskPermission).ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the command", func(l Line) bool { return u.made() != "" })
+	u.lines.wait(t, "the command", func(l journal.Line) bool { return u.made() != "" })
 	if _, err := c.Down(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestPermissionOfAnInterruptedTurn(t *testing.T) {
 	if reply, err := c.Interrupt(t.Context(), InterruptRequest{Member: "dev"}); err != nil || !reply.Interrupted {
 		t.Fatalf("interrupted %+v (%v)", reply, err)
 	}
-	u.lines.wait(t, "the end of the question", func(l Line) bool {
+	u.lines.wait(t, "the end of the question", func(l journal.Line) bool {
 		now, ok := requestOf(l)
 		return ok && now.ID == r.ID && now.State == tasks.RequestWithdrawn
 	})
@@ -215,7 +216,7 @@ func TestPermissionOverARestart(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(rig, &handClock{})
-	u.lines.wait(t, "the call once more", func(l Line) bool { return l.Type == "tool_call" && strings.Contains(string(l.Data), "Bash") })
+	u.lines.wait(t, "the call once more", func(l journal.Line) bool { return l.Type == "tool_call" && strings.Contains(string(l.Data), "Bash") })
 	list, err := u.client().Inbox(t.Context(), InboxQuery{})
 	if err != nil || len(list) != 1 || list[0].ID != r.ID {
 		t.Fatalf("the inbox has %+v (%v), want %s alone", list, err, r.ID)
@@ -285,7 +286,7 @@ func TestTroubleIsInTheInbox(t *testing.T) {
 	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true, Feedback: "try it so"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the task's end", func(l Line) bool {
+	u.lines.wait(t, "the task's end", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if list, err := c.Inbox(t.Context(), InboxQuery{}); err != nil || len(list) != 0 {
@@ -317,4 +318,4 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
-func decodeLine(l Line, into any) error { return json.Unmarshal(l.Data, into) }
+func decodeLine(l journal.Line, into any) error { return json.Unmarshal(l.Data, into) }

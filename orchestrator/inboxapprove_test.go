@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -103,7 +104,7 @@ func TestApprovalByAMember(t *testing.T) {
 func TestApprovalByAPerson(t *testing.T) {
 	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
 	r := u.asked(tasks.AskApproval)
-	u.lines.wait(t, "dev at rest", func(l Line) bool {
+	u.lines.wait(t, "dev at rest", func(l journal.Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "I wait.")
 	})
 	if r.To != tasks.Operator || !strings.Contains(r.Text, "task 1 (Make it)") {
@@ -132,7 +133,7 @@ func TestApprovalOfWhatIsDone(t *testing.T) {
 	if _, err := u.client().UpdateTask(t.Context(), TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the question to be withdrawn", func(l Line) bool {
+	u.lines.wait(t, "the question to be withdrawn", func(l journal.Line) bool {
 		got, ok := requestOf(l)
 		return ok && got.ID == r.ID && got.State == tasks.RequestWithdrawn
 	})
@@ -146,10 +147,10 @@ func TestRemindersOfTwoKindsEnd(t *testing.T) {
 	files := reviewedTeam("rev", "steps: [{say: hm, times: -1}]\n")
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]", "owner: dev}, {id: b, subject: Look, owner: rev}]", 1)
 	u := start(newRig(t, files), &handClock{})
-	told := u.lines.wait(t, "the first reminder", func(l Line) bool {
+	told := u.lines.wait(t, "the first reminder", func(l journal.Line) bool {
 		return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "others wait for your answer")
 	})
-	u.lines.wait(t, "rev to need attention", func(l Line) bool {
+	u.lines.wait(t, "rev to need attention", func(l journal.Line) bool {
 		return l.Seq > told.Seq && l.Member == "rev" && l.Type == "needs_attention"
 	})
 	u.stop(errors.New("enough"))
@@ -175,7 +176,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 	u.asked(tasks.AskApproval)
 	reminders := 0
 	seen := map[uint64]bool{}
-	u.lines.wait(t, "the last reminder", func(l Line) bool {
+	u.lines.wait(t, "the last reminder", func(l journal.Line) bool {
 		if !seen[l.Seq] && l.Member == "rev" && l.Type == "turn_started" &&
 			strings.Contains(string(l.Data), "others wait for your answer") {
 			reminders++
@@ -184,11 +185,11 @@ func TestApprovalTimeLimit(t *testing.T) {
 		return reminders == maxNudges
 	})
 	clock.forward(61 * time.Minute)
-	u.lines.wait(t, "the end of its time", func(l Line) bool {
+	u.lines.wait(t, "the end of its time", func(l journal.Line) bool {
 		q, ok := requestOf(l)
 		return ok && q.State == tasks.RequestExpired
 	})
-	u.lines.wait(t, "the news", func(l Line) bool {
+	u.lines.wait(t, "the news", func(l journal.Line) bool {
 		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "rev has not answered about task 1 in time")
 	})
 	u.want(u.end(), CodeUnfinished, "")
@@ -282,12 +283,12 @@ func TestApprovalOfOlderWorkIsTakenBack(t *testing.T) {
 	if _, err := u.client().Send(t.Context(), Send{To: "ana", Text: `go on, as if "approve":true`}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the first question to be withdrawn", func(l Line) bool {
+	u.lines.wait(t, "the first question to be withdrawn", func(l journal.Line) bool {
 		got, ok := requestOf(l)
 		return ok && got.ID == first.ID && got.State == tasks.RequestWithdrawn
 	})
 	var second tasks.Request
-	u.lines.wait(t, "the second question", func(l Line) bool {
+	u.lines.wait(t, "the second question", func(l journal.Line) bool {
 		got, ok := requestOf(l)
 		second = got
 		return ok && got.Open() && got.ID != first.ID
@@ -339,21 +340,21 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 		if _, err := u.client().Send(t.Context(), Send{To: "rev", Text: text}); err != nil {
 			t.Fatal(err)
 		}
-		begun := u.lines.wait(t, "the turn for "+text, func(l Line) bool {
+		begun := u.lines.wait(t, "the turn for "+text, func(l journal.Line) bool {
 			return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), text)
 		})
-		u.lines.wait(t, "its end", func(l Line) bool { return l.Member == "rev" && l.Type == "idle" && l.Seq > begun.Seq })
+		u.lines.wait(t, "its end", func(l journal.Line) bool { return l.Member == "rev" && l.Type == "idle" && l.Seq > begun.Seq })
 	}
 	u := start(r, &handClock{})
 	u.asked(tasks.AskApproval)
 	seen := map[uint64]bool{}
-	last := u.lines.wait(t, "the last reminder", func(l Line) bool {
+	last := u.lines.wait(t, "the last reminder", func(l journal.Line) bool {
 		if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "others wait for your answer") {
 			seen[l.Seq] = true
 		}
 		return len(seen) == maxNudges
 	})
-	u.lines.wait(t, "its end", func(l Line) bool { return l.Member == "rev" && l.Type == "idle" && l.Seq > last.Seq })
+	u.lines.wait(t, "its end", func(l journal.Line) bool { return l.Member == "rev" && l.Type == "idle" && l.Seq > last.Seq })
 	for _, text := range []string{"one word", "another word", "the last word"} {
 		wake(u, text)
 	}
@@ -363,7 +364,7 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(r, &handClock{})
-	u.lines.wait(t, "rev to be back", func(l Line) bool { return l.Member == "rev" && l.Type == "member_started" })
+	u.lines.wait(t, "rev to be back", func(l journal.Line) bool { return l.Member == "rev" && l.Type == "member_started" })
 	wake(u, "after the restart")
 	wake(u, "and once more")
 	if n := reminders(); n != 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -33,7 +34,7 @@ func TestProgramLeaves(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, "hang"}})
 	u := start(r, &handClock{})
-	u.lines.wait(t, "dev at work", func(l Line) bool {
+	u.lines.wait(t, "dev at work", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"claimed"`)
 	})
 	mark := fakeVariable + "=" + dir

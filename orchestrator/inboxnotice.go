@@ -21,7 +21,7 @@ func (c *crew) notifyPeople(ctx context.Context, member string, r tasks.Request)
 		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", firstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
-	c.journal.sink(teammate.Event{
+	c.journal.Append(teammate.Event{
 		Member: member, Turn: s.turn(), Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	if s.mate == nil {

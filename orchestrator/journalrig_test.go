@@ -5,15 +5,16 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // openTestJournal opens a journal at path for a team called crew. The caller runs it and
 // closes it.
-func openTestJournal(t *testing.T, path string, store *tasks.Store) *journal {
+func openTestJournal(t *testing.T, path string, store *tasks.Store) *journal.Journal {
 	t.Helper()
-	j, err := openJournal(path, journalOptions{
-		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(Line) {}, Failed: func(error) {},
+	j, err := journal.Open(path, journal.Options{
+		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(journal.Line) {}, Failed: func(error) {},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -22,18 +23,18 @@ func openTestJournal(t *testing.T, path string, store *tasks.Store) *journal {
 }
 
 // viewsOf are views that tell line of each line, and look at nothing else.
-func viewsOf(line func(Line)) journalViews {
-	return journalViews{Line: line, Stored: func(tasks.Event) {}, Grew: func(uint64) {}}
+func viewsOf(line func(journal.Line)) journal.Views {
+	return journal.Views{Line: line, Stored: func(tasks.Event) {}, Grew: func(uint64) {}}
 }
 
 // runTestJournal runs a journal until end is called, which returns its lines but the first.
-func runTestJournal(t *testing.T, store *tasks.Store) (j *journal, end func() []Line) {
+func runTestJournal(t *testing.T, store *tasks.Store) (j *journal.Journal, end func() []journal.Line) {
 	t.Helper()
 	j = openTestJournal(t, filepath.Join(t.TempDir(), "journal.jsonl"), store)
-	var lines []Line
-	go j.run(TeamStarted{}, viewsOf(func(l Line) { lines = append(lines, l) }))
-	return j, func() []Line {
-		if err := j.close(); err != nil {
+	var lines []journal.Line
+	go j.Run(journal.TeamStarted{}, viewsOf(func(l journal.Line) { lines = append(lines, l) }))
+	return j, func() []journal.Line {
+		if err := j.Close(); err != nil {
 			t.Error(err)
 		}
 		return lines[1:]

@@ -87,6 +87,6 @@ func awaitCallbacks(ctx context.Context, registry *hooks.Registry, c *crew) {
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackPatience)
 	defer cancel()
 	if err := registry.Wait(patience); err != nil {
-		c.journal.tell(teammate.Warning{Text: err.Error()})
+		c.journal.Tell(teammate.Warning{Text: err.Error()})
 	}
 }

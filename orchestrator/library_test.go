@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -59,7 +60,7 @@ func given(t *testing.T, dir, spec string, opts Options) (*Orchestrator, *lineLo
 }
 
 // runGiven runs such a team to its end.
-func runGiven(t *testing.T, spec string, opts Options) (Ending, []Line) {
+func runGiven(t *testing.T, spec string, opts Options) (Ending, []journal.Line) {
 	t.Helper()
 	o, log, err := given(t, t.TempDir(), spec, opts)
 	if err != nil {
@@ -288,7 +289,7 @@ func TestCallbackDeafInTeam(t *testing.T) {
 	}
 	ending, lines := runGiven(t, "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n",
 		Options{Hooks: &reg, Agents: map[string]AgentMaker{"boss": made(quiet)}})
-	warned := slices.ContainsFunc(lines, func(l Line) bool {
+	warned := slices.ContainsFunc(lines, func(l journal.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "callback deaf")
 	})
 	if ending.Code != CodeDone || ending.FailedOpen == 0 || !warned {

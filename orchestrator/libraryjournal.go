@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"iter"
 	"sync"
 )
@@ -24,18 +25,18 @@ type JournalOptions struct {
 // A damaged line comes as a *LineError, and the loop goes on behind it; any
 // other error is the last thing yielded. That is one that matches
 // fs.ErrNotExist for a team that has no journal, and ctx's if it ends first.
-func Journal(ctx context.Context, place Place, opts JournalOptions) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
-		lines := ReadJournal(place.Journal(), opts.After)
+func Journal(ctx context.Context, place Place, opts JournalOptions) iter.Seq2[journal.Line, error] {
+	return func(yield func(journal.Line, error) bool) {
+		lines := journal.Read(place.Journal(), opts.After)
 		if opts.Follow {
 			wake, hangUp, err := wakeOf(ctx, place)
 			if err != nil {
-				yield(Line{}, err)
+				yield(journal.Line{}, err)
 				return
 			}
 			if wake != nil {
 				defer hangUp()
-				lines = FollowJournal(ctx, place.Journal(), opts.After, wake)
+				lines = journal.Follow(ctx, place.Journal(), opts.After, wake)
 			}
 		}
 		only(ctx, lines, opts.Member)(yield)
@@ -65,11 +66,11 @@ func wakeOf(ctx context.Context, place Place) (wake <-chan struct{}, hangUp func
 }
 
 // only yields the lines of one member, or all, and stops when ctx has ended.
-func only(ctx context.Context, lines iter.Seq2[Line, error], member string) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
+func only(ctx context.Context, lines iter.Seq2[journal.Line, error], member string) iter.Seq2[journal.Line, error] {
+	return func(yield func(journal.Line, error) bool) {
 		for line, err := range lines {
 			if err == nil && ctx.Err() != nil {
-				yield(Line{}, ctx.Err())
+				yield(journal.Line{}, ctx.Err())
 				return
 			}
 			if err == nil && member != "" && line.Member != member {
@@ -91,12 +92,12 @@ func only(ctx context.Context, lines iter.Seq2[Line, error], member string) iter
 // It reads the file, at the pace of the loop: a loop that is slow loses nothing
 // and holds nobody up. Errors are those of the function Journal. When ctx ends,
 // so does the loop; to see how a team winds down, give it a ctx of its own.
-func (o *Orchestrator) Journal(ctx context.Context) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
+func (o *Orchestrator) Journal(ctx context.Context) iter.Seq2[journal.Line, error] {
+	return func(yield func(journal.Line, error) bool) {
 		select {
 		case <-o.readers.begun:
 		case <-ctx.Done():
-			yield(Line{}, ctx.Err())
+			yield(journal.Line{}, ctx.Err())
 			return
 		}
 		after, wake, leave, ok := o.readers.join()
@@ -104,7 +105,7 @@ func (o *Orchestrator) Journal(ctx context.Context) iter.Seq2[Line, error] {
 			return
 		}
 		defer leave()
-		only(ctx, FollowJournal(ctx, o.place.Journal(), after, wake), "")(yield)
+		only(ctx, journal.Follow(ctx, o.place.Journal(), after, wake), "")(yield)
 	}
 }
 

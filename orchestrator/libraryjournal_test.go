@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -48,7 +49,7 @@ func chatty(texts int) agentFunc {
 }
 
 // numbers are the sequence numbers of lines.
-func numbers(lines []Line) (out []uint64) {
+func numbers(lines []journal.Line) (out []uint64) {
 	for _, l := range lines {
 		out = append(out, l.Seq)
 	}
@@ -75,7 +76,7 @@ func TestOwnJournal(t *testing.T) {
 		read := make([][]uint64, 4)
 		reader := func(i int, pause time.Duration) func() {
 			return func() {
-				got, errs := seqsOf(func(yield func(Line, error) bool) {
+				got, errs := seqsOf(func(yield func(journal.Line, error) bool) {
 					for l, err := range o.Journal(t.Context()) {
 						if time.Sleep(pause); !yield(l, err) {
 							return
@@ -169,7 +170,7 @@ func TestOwnJournalEnds(t *testing.T) {
 	}
 	within, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	got, errs := seqsOf(func(yield func(Line, error) bool) {
+	got, errs := seqsOf(func(yield func(journal.Line, error) bool) {
 		for line, err := range o.Journal(within) {
 			if line.Type == "turn_started" { // the last line for now: the member waits
 				cancel()
@@ -248,7 +249,7 @@ func TestJournalFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, errs = seqsOf(Journal(t.Context(), place, opts))
-		var damaged *LineError
+		var damaged *journal.LineError
 		if !slices.Equal(got, []uint64{1, 2}) || len(errs) != 1 || !errors.As(errs[0], &damaged) {
 			t.Errorf("damaged: %v, %v", got, errs)
 		}
@@ -321,7 +322,7 @@ func TestOwnJournalsApart(t *testing.T) {
 }
 
 // seqsOf gathers the numbers of the lines, and the errors.
-func seqsOf(lines iter.Seq2[Line, error]) (out []uint64, errs []error) {
+func seqsOf(lines iter.Seq2[journal.Line, error]) (out []uint64, errs []error) {
 	for l, err := range lines {
 		if err != nil {
 			errs = append(errs, err)
@@ -332,7 +333,7 @@ func seqsOf(lines iter.Seq2[Line, error]) (out []uint64, errs []error) {
 	return out, errs
 }
 
-func wantNumbers(t *testing.T, lines iter.Seq2[Line, error], want ...uint64) {
+func wantNumbers(t *testing.T, lines iter.Seq2[journal.Line, error], want ...uint64) {
 	t.Helper()
 	if got, errs := seqsOf(lines); !slices.Equal(got, want) || len(errs) > 0 {
 		t.Errorf("got lines %v, %v; want %v", got, errs, want)

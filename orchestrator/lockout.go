@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -318,7 +319,7 @@ func (c *crew) waitFor(m move) {
 	c.waiting = m.Mark
 	c.mu.Unlock()
 	if !told {
-		c.journal.tell(TeamWaits{Until: m.Until, Members: m.Names})
+		c.journal.Tell(journal.TeamWaits{Until: m.Until, Members: m.Names})
 	}
 }
 

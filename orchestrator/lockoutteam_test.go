@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -124,7 +125,7 @@ func (u *underway) end() Ending {
 func (u *underway) until(typ string, n int) {
 	u.t.Helper()
 	seen := map[uint64]bool{}
-	u.lines.wait(u.t, fmt.Sprintf("%s number %d", typ, n), func(l Line) bool {
+	u.lines.wait(u.t, fmt.Sprintf("%s number %d", typ, n), func(l journal.Line) bool {
 		if l.Type == typ {
 			seen[l.Seq] = true
 		}
@@ -382,7 +383,7 @@ func TestStopWhileWaitingForASlot(t *testing.T) {
 		act{When: "You own task", Do: []string{"hang"}})
 	r.rewrite("team.yaml", "{use: acp,", "{use: acp, parallel: 1,")
 	u := start(r, &handClock{})
-	line := u.lines.wait(t, "a wait", func(l Line) bool { return l.Type == "waiting" })
+	line := u.lines.wait(t, "a wait", func(l journal.Line) bool { return l.Type == "waiting" })
 	if m := u.member(line.Member); m.State != Waiting || m.WaitsFor != "a slot of fake" {
 		t.Errorf("%s is %+v", line.Member, m)
 	}

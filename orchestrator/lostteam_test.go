@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -26,7 +27,7 @@ func TestStoreOverwrittenInRun(t *testing.T) {
 		_, err := o.Run(t.Context())
 		ended <- err
 	}()
-	r.lines.wait(t, "the task is completed", func(l Line) bool {
+	r.lines.wait(t, "the task is completed", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if err := os.Truncate(o.Place().Store(), 0); err != nil {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -62,7 +63,7 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 	}
 	views := viewsOf(o.opts.OnLine)
 	views.Stored = c.stored
-	go j.run(TeamStarted{Members: o.memberNames()}, views)
+	go j.Run(journal.TeamStarted{Members: o.memberNames()}, views)
 	stopped := false
 	stop := func() {
 		if stopped {
@@ -70,7 +71,7 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 		}
 		stopped = true
 		c.dismiss()
-		if err := errors.Join(j.close(), b.Close(), store.Close()); err != nil {
+		if err := errors.Join(j.Close(), b.Close(), store.Close()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -230,10 +231,10 @@ func TestTeamToolsOverHTTP(t *testing.T) {
 	dev.use(mcpSend, `{"to":"nobody","message":"hello"}`).want(t, true, "nobody")
 	dev.use(mcpSend, `{"recipient":"dev","content":"hello"}`).want(t, true, "dev")
 	dev.use(mcpMembers, `{}`).want(t, false, "lead", "dev", "docs", "writes", "starting", "builtin/script")
-	r.lines.wait(t, "dev's message", func(l Line) bool {
+	r.lines.wait(t, "dev's message", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"from":"dev","to":"docs"`)
 	})
-	r.lines.wait(t, "what dev did with task 1", func(l Line) bool {
+	r.lines.wait(t, "what dev did with task 1", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"by":"dev"`) && strings.Contains(string(l.Data), "completed")
 	})
 }
@@ -249,14 +250,16 @@ func TestReportIsForTheLead(t *testing.T) {
 		defer r.crew.mu.Unlock()
 		return len(r.seat("dev").watch.unreported)
 	}
-	r.lines.wait(t, "the completion", func(l Line) bool {
+	r.lines.wait(t, "the completion", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if n := unreported(); n != 1 {
 		t.Fatalf("%d completed tasks are to be reported, want 1", n)
 	}
 	dev.use(mcpReport, `{"report":"One is done."}`).want(t, false, "lead")
-	line := r.lines.wait(t, "the report", func(l Line) bool { return l.Type == "message" && strings.Contains(string(l.Data), "One is done") })
+	line := r.lines.wait(t, "the report", func(l journal.Line) bool {
+		return l.Type == "message" && strings.Contains(string(l.Data), "One is done")
+	})
 	var m tasks.Message
 	if err := decode(line.Data, &m); err != nil || m.From != "dev" || m.To != "lead" || m.Kind != tasks.TextMessage || m.Summary != "report" {
 		t.Errorf("the report is %+v, %v", m, err)
@@ -334,7 +337,7 @@ func TestGatesHoldOverMCP(t *testing.T) {
 	if all := r.stored(); all[0].Status != tasks.Completed {
 		t.Errorf("the task is %s", all[0].Status)
 	}
-	r.lines.wait(t, "the refusal in dev's name", func(l Line) bool {
+	r.lines.wait(t, "the refusal in dev's name", func(l journal.Line) bool {
 		return l.Type == "hook_feedback" && l.Member == "dev" && strings.Contains(string(l.Data), "no proof yet")
 	})
 }
@@ -384,7 +387,7 @@ func TestCancelledCallDoesNotHalfDo(t *testing.T) {
 				r.callAndHangUp(url, token, mcpUpdate, done)
 			}
 			r.write("go", "")
-			r.lines.wait(t, "the completion that goes on", func(l Line) bool {
+			r.lines.wait(t, "the completion that goes on", func(l journal.Line) bool {
 				return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 			})
 			dialMCP(t, url, token).use(mcpUpdate, done).want(t, false, "completed", "pending") // the first one's answer
@@ -397,7 +400,7 @@ func TestCancelledCallDoesNotHalfDo(t *testing.T) {
 
 // whenRun calls f once the gate runs.
 func (r *crewRig) whenRun(f func()) {
-	r.lines.wait(r.t, "the gate to run", func(l Line) bool { return l.Type == "hook_started" })
+	r.lines.wait(r.t, "the gate to run", func(l journal.Line) bool { return l.Type == "hook_started" })
 	f()
 }
 
@@ -737,7 +740,7 @@ func TestRevokedMemberIsDropped(t *testing.T) {
 		t.Error("a revoked member still gets answers")
 	}
 	r.write("go", "") // what had begun goes on to its end
-	r.lines.wait(t, "the completion", func(l Line) bool {
+	r.lines.wait(t, "the completion", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 }

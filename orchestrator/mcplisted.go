@@ -40,7 +40,7 @@ func (s *seat) missTools(e teammate.EventData) {
 	listed := s.foreign.unasked.listed.Load()
 	s.foreign.unasked = nil // one warning for each life of the program
 	if !listed {
-		s.crew.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{
+		s.crew.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{
 			Text: "the agent program has answered without having asked for the team's tools (tools/list), so its model had none of " +
 				"them; it may connect to MCP servers too late, or not at all",
 		}})

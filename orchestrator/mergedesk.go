@@ -337,7 +337,7 @@ func (d *mergeDesk) note(t tasks.Task, m *tasks.Merge, err error) {
 
 // reused tells that a gate was not run.
 func (d *mergeDesk) reused(v tasks.Verdict) {
-	d.c.journal.sink(teammate.Event{Member: v.Member, Data: VerdictReused{
+	d.c.journal.Append(teammate.Event{Member: v.Member, Data: VerdictReused{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
 	}})
 }
@@ -352,7 +352,7 @@ func (d *mergeDesk) warn(err error) {
 	d.warned[err.Error()] = true
 	d.mu.Unlock()
 	if !said {
-		d.c.journal.tell(teammate.Warning{Text: err.Error()})
+		d.c.journal.Tell(teammate.Warning{Text: err.Error()})
 	}
 }
 

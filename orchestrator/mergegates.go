@@ -184,7 +184,7 @@ func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told str
 // observe tells the journal of gates of merges as of any hook.
 func (d *mergeDesk) observe(p hooks.Progress) {
 	if p.Result == nil {
-		d.c.journal.tell(teammate.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
+		d.c.journal.Tell(teammate.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
 		return
 	}
 	finished := teammate.HookFinished{
@@ -193,5 +193,5 @@ func (d *mergeDesk) observe(p hooks.Progress) {
 		Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Warning: p.Result.Warning,
 	}
 	d.ran.add(endOf(finished))
-	d.c.journal.tell(finished)
+	d.c.journal.Tell(finished)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -65,7 +66,7 @@ func TestFinishedWorkIsMerged(t *testing.T) {
 	if lines := of[tasks.Merge](g.rig, "merge"); len(lines) < 6 {
 		t.Errorf("the journal tells %d times of merges", len(lines))
 	}
-	if !slices.ContainsFunc(g.lines.all(), func(l Line) bool {
+	if !slices.ContainsFunc(g.lines.all(), func(l journal.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "test -f shared.txt")
 	}) {
 		t.Error("the journal does not tell of the gate")
@@ -207,7 +208,7 @@ func TestMergeIsResumed(t *testing.T) {
 	o := g.orchestrator(Options{})
 	ended := make(chan error, 1)
 	go func() { _, err := o.Run(ctx); ended <- err }()
-	g.lines.wait(t, "the merge's gate", func(l Line) bool {
+	g.lines.wait(t, "the merge's gate", func(l journal.Line) bool {
 		return l.Type == "hook_started" && strings.Contains(string(l.Data), ".asked")
 	})
 	cancel()
@@ -315,7 +316,7 @@ func TestProtectedWorkIsNotAnswered(t *testing.T) {
 	u := start(g.rig, clock)
 	r := u.asked(tasks.AskMerge)
 	clock.forward(61 * time.Minute)
-	u.lines.wait(t, "the end of its time", func(l Line) bool {
+	u.lines.wait(t, "the end of its time", func(l journal.Line) bool {
 		got, ok := requestOf(l)
 		return ok && got.ID == r.ID && got.State == tasks.RequestExpired
 	})
@@ -335,7 +336,7 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID, Approve: true}); !errors.Is(err, ErrRunning) {
 		t.Errorf("while it runs: %v", err)
 	}
-	u.lines.wait(t, "the work to be held", func(l Line) bool {
+	u.lines.wait(t, "the work to be held", func(l journal.Line) bool {
 		return l.Type == "merge" && strings.Contains(string(l.Data), `"asked":"`+r.ID+`"`)
 	})
 	u.stop(errors.New("enough"))

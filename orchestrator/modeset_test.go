@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"errors"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"strings"
 	"testing"
 )
@@ -29,7 +30,7 @@ func modal(devMode string) map[string]string {
 func (l *living) result(member string, n int) string {
 	l.t.Helper()
 	var all []string
-	l.lines.wait(l.t, "a result", func(line Line) bool {
+	l.lines.wait(l.t, "a result", func(line journal.Line) bool {
 		if line.Type == "tool_result" && line.Member == member {
 			all = append(all, string(line.Data))
 		}
@@ -73,7 +74,7 @@ func TestModeIsSet(t *testing.T) {
 	if err := again.tell("lead", "give dontAsk"); err != nil {
 		t.Fatal(err)
 	}
-	again.lines.wait(t, "dev to be refused", func(line Line) bool {
+	again.lines.wait(t, "dev to be refused", func(line journal.Line) bool {
 		return line.Type == "tool_result" && line.Member == "dev" && strings.Contains(string(line.Data), "dontAsk asks nobody")
 	})
 	again.stop(errors.New("enough"))

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"encoding/json"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -66,7 +67,7 @@ type reports struct {
 
 // recall takes in a line of an earlier run. What is in the store's outbox still
 // has no line; it comes by noteTask and noteMessage.
-func (r reports) recall(l Line) {
+func (r reports) recall(l journal.Line) {
 	switch tasks.EventType(l.Type) {
 	case tasks.TaskEvent:
 		var c tasks.Change

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -47,7 +48,7 @@ type Options struct {
 	Log        *slog.Logger // takes covey's own troubles; default: nowhere
 	// OnLine is told of every line of the journal of this run, in order. It
 	// must not block.
-	OnLine func(Line)
+	OnLine func(journal.Line)
 	// Agents are agents of the program's own, by the names that the spec's members
 	// have for them (configs.Options.Given).
 	Agents map[string]AgentMaker
@@ -85,7 +86,7 @@ type Orchestrator struct {
 	clock     clock       // the machine's, but in tests
 	lost      func() bool // likewise: whether the crew loses a poke; nil: never
 	// journalFile wraps the journal's file; tests put failures in its place.
-	journalFile func(journalFile) journalFile
+	journalFile func(journal.File) journal.File
 }
 
 // New checks that a team can run: every file that its spec names can be read
@@ -96,7 +97,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	if opts.OnLine == nil {
-		opts.OnLine = func(Line) {}
+		opts.OnLine = func(journal.Line) {}
 	}
 	if opts.Bin == "" {
 		bin, err := os.Executable()
@@ -209,8 +210,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, err
 	}
-	o.readers.open(j.last())
-	defer context.AfterFunc(ctx, j.hurry)()
+	o.readers.open(j.Last())
+	defer context.AfterFunc(ctx, j.Hurry)()
 	b, err := bus.Embed(bus.Options{
 		Log: o.opts.Log, Version: o.opts.Version, Protocol: controlProtocol,
 		OnError:     func(err error) { o.opts.Log.Error("the bus", "err", err) },
@@ -218,7 +219,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		Favoured:    func(id bus.Identity) bool { return callerFrom(id).Kind == Operator },
 	})
 	if err != nil {
-		return Ending{}, errors.Join(err, j.abandon())
+		return Ending{}, errors.Join(err, j.Abandon())
 	}
 	c := &crew{
 		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
@@ -234,12 +235,12 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	c.asks = newInbox(c, o.team())
 	c.processes.mark = runMark(o.place)
 	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
-		j.tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
+		j.Tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
 	})
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}
 	}
-	views := journalViews{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
+	views := journal.Views{Line: o.opts.OnLine, Stored: c.stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("nobody heard that the journal grew", "err", err)
@@ -251,7 +252,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	defer c.dismiss()
 	// Owned by this function: j.close waits for it.
-	go j.run(TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed, Format: journalFormat, Version: o.opts.Version,
+	go j.Run(journal.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed, Format: journal.Format, Version: o.opts.Version,
 		Merge: o.mergesOnly()}, views)
 	var ending Ending
 	if err == nil {
@@ -259,9 +260,9 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		awaitCallbacks(ctx, c.functions, c)
 	}
 	if err == nil {
-		j.tell(TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(), Turns: ending.Turns, Merge: o.mergesOnly()})
+		j.Tell(journal.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(), Turns: ending.Turns, Merge: o.mergesOnly()})
 	}
-	err = errors.Join(err, j.close())
+	err = errors.Join(err, j.Close())
 	if ending.Code != CodeDone {
 		ending.Full = wayOut(o.place, o.short.cause())
 	}
@@ -294,16 +295,16 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 // withCrew lets the members work.
 func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (Ending, error) {
 	for _, said := range o.repairs {
-		c.journal.tell(teammate.Warning{Text: said})
+		c.journal.Tell(teammate.Warning{Text: said})
 	}
 	if before.done {
 		return o.alreadyDone(ctx, c, before)
 	}
 	if o.leftovers != "" {
-		c.journal.tell(teammate.Warning{Text: o.leftovers})
+		c.journal.Tell(teammate.Warning{Text: o.leftovers})
 	}
 	for _, w := range o.hooks().warnings {
-		c.journal.tell(teammate.Warning{Text: w.Error()})
+		c.journal.Tell(teammate.Warning{Text: w.Error()})
 	}
 	end, err := o.runActors(ctx, c)
 	rest := restOf{end: end, err: err}
@@ -349,7 +350,7 @@ func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err er
 		return err
 	}, func(cause error) { stopCrew(cause) })
 	g.Add(func() error { return c.waitDown(crewCtx) }, func(error) {})
-	g.Add(func() error { return c.journal.broken(crewCtx) }, func(error) {})
+	g.Add(func() error { return c.journal.Broken(crewCtx) }, func(error) {})
 	g.Add(func() error { return c.reloads(crewCtx) }, func(error) {})
 	g.Add(func() error { return o.guardState(crewCtx, c) }, func(error) {})
 	g.Add(func() error { return c.reclaim(crewCtx) }, func(error) {})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -97,7 +98,7 @@ func TestProtectedInAWorktree(t *testing.T) {
 	g := newGrove(t, owning(`  - call: [{tool: Write, input: {file_path: docs/p/x, content: x}}]
 `+completesOne+"  - {say: done, times: -1}\n", "merge: {into: main}\nprotect: [docs/p/**]\non_ask: wait\n"))
 	u := start(g.rig, &handClock{}) // its clock stands, so the question stays open
-	u.lines.wait(t, "the question", func(l Line) bool {
+	u.lines.wait(t, "the question", func(l journal.Line) bool {
 		return l.Type == "merge" && strings.Contains(string(l.Data), `"state":"held"`)
 	})
 	u.stop(errors.New("enough"))

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -42,8 +43,8 @@ func newPastWrites() *pastWrites {
 }
 
 // see takes in a line of an earlier run.
-func (p *pastWrites) see(l Line) {
-	if l.Type == (TeamStarted{}).EventType() {
+func (p *pastWrites) see(l journal.Line) {
+	if l.Type == (journal.TeamStarted{}).EventType() {
 		p.cutOff(l.Time)
 	}
 	p.last = l.Time
@@ -93,12 +94,12 @@ func (p *pastWrites) cutOff(next time.Time) {
 }
 
 // begin opens a time of who in the life of a line's member.
-func (s pastSpans) begin(l Line, who, key string) {
+func (s pastSpans) begin(l journal.Line, who, key string) {
 	s.open[l.Member+"/"+key] = written.Span{Who: who, From: l.Time}
 }
 
 // end ends it, if it was begun.
-func (s pastSpans) end(l Line, key string) {
+func (s pastSpans) end(l journal.Line, key string) {
 	if span, ok := s.open[l.Member+"/"+key]; ok {
 		delete(s.open, l.Member+"/"+key)
 		span.To = l.Time

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -18,7 +19,7 @@ func TestPastWrites(t *testing.T) {
 	p := newPastWrites()
 	p.began = time.Unix(2000, 0)
 	line := func(sec int64, member, typ, data string) {
-		p.see(Line{Time: time.Unix(sec, 0), Member: member, Type: typ, Data: json.RawMessage(data)})
+		p.see(journal.Line{Time: time.Unix(sec, 0), Member: member, Type: typ, Data: json.RawMessage(data)})
 	}
 	line(10, "", "team_started", "{}")
 	line(11, "dev", "turn_started", "{}")

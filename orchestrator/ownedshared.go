@@ -341,7 +341,7 @@ func (w *sharedWrites) warn(s *seat, format string, args ...any) {
 	w.said[text] = true
 	w.mu.Unlock()
 	if !known {
-		w.c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{Text: text}})
+		w.c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{Text: text}})
 	}
 }
 

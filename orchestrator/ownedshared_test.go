@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -150,7 +151,7 @@ func TestSharedWithoutAnEnd(t *testing.T) {
 	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true, Feedback: "You may go on."}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the task's end", func(l Line) bool {
+	u.lines.wait(t, "the task's end", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if _, err := u.client().Down(t.Context(), "enough"); err != nil {
@@ -217,7 +218,7 @@ func TestSharedPerson(t *testing.T) {
 		"  - {delay: 1s, call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n" + restOfScript
 	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
 		u := start(r, &handClock{})
-		u.lines.wait(t, "dev to think about what the shell said", func(l Line) bool {
+		u.lines.wait(t, "dev to think about what the shell said", func(l journal.Line) bool {
 			return l.Type == "pass_started" && l.Member == "dev" && strings.Contains(string(l.Data), "2")
 		})
 		time.Sleep(50 * time.Millisecond) // nobody is so fast that the file's clock could not tell
@@ -322,8 +323,8 @@ func TestSharedKilled(t *testing.T) {
 	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
 		t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 		u := start(r, &handClock{})
-		u.lines.wait(t, "dev's shell", func(l Line) bool { return l.Type == "tool_result" && l.Member == "dev" })
-		n := slices.IndexFunc(u.lines.all(), func(l Line) bool { return l.Type == "tool_result" && l.Member == "dev" })
+		u.lines.wait(t, "dev's shell", func(l journal.Line) bool { return l.Type == "tool_result" && l.Member == "dev" })
+		n := slices.IndexFunc(u.lines.all(), func(l journal.Line) bool { return l.Type == "tool_result" && l.Member == "dev" })
 		u.end()
 		r2 := newRig(t, sharing(steps, ""))
 		if _, err := os.Stat(filepath.Join(r.dir, ".git")); err == nil {

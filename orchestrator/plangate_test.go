@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -161,7 +162,7 @@ func TestPlanOverARestart(t *testing.T) {
 	rig := newRig(t, planned("steps: [{say: well, times: -1}]\n", ""))
 	u := start(rig, &handClock{})
 	r := u.asked(tasks.AskPlan)
-	u.lines.wait(t, "dev to wait", func(l Line) bool { return l.Type == "text" && strings.Contains(string(l.Data), "I wait.") })
+	u.lines.wait(t, "dev to wait", func(l journal.Line) bool { return l.Type == "text" && strings.Contains(string(l.Data), "I wait.") })
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(rig, &handClock{})

@@ -96,7 +96,7 @@ func (c *crew) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
 		return agree() // the lead reports to nobody
 	}
 	if c.journal != nil {
-		c.journal.catchUp(ctx) // a report that was just sent counts
+		c.journal.CatchUp(ctx) // a report that was just sent counts
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

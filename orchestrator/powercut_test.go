@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -166,7 +167,7 @@ func durableJournal(t *testing.T, store *tasks.Store, path string) (durable int)
 	at := 0
 	for text := range bytes.Lines(data) {
 		at += len(text)
-		var l Line
+		var l journal.Line
 		if json.Unmarshal(text, &l) == nil && l.Store > 0 && l.Store < waits {
 			durable = at
 		}

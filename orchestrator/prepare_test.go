@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -169,7 +170,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 		}
 		done <- e
 	}()
-	r.lines.wait(t, "rest", func(l Line) bool { return l.Type == "idle" })
+	r.lines.wait(t, "rest", func(l journal.Line) bool { return l.Type == "idle" })
 	c, err := Dial(t.Context(), o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +179,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "more"}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the next turn to end", func(l Line) bool { return l.Type == "idle" && l.Turn == 2 })
+	r.lines.wait(t, "the next turn to end", func(l journal.Line) bool { return l.Type == "idle" && l.Turn == 2 })
 	if _, err := c.Down(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ usage: {input_tokens: 100, output_tokens: 7}
 		t.Errorf("ending: %+v", e)
 	}
 	last := r.lines.all()[len(r.lines.all())-1]
-	var ended TeamEnded
+	var ended journal.TeamEnded
 	if err := decode(last.Data, &ended); err != nil || last.Type != "team_ended" || ended.ExitCode != 0 || ended.Tasks["completed"] != 2 {
 		t.Errorf("the last line is %s %s, %v", last.Type, last.Data, err)
 	}

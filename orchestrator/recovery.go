@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -38,7 +39,7 @@ func (p Place) identity() tasks.Identity {
 func (c *crew) watchStore(ctx context.Context) error {
 	select {
 	case <-c.store.Lost():
-		c.journal.hurry()
+		c.journal.Hurry()
 		return c.store.Cause()
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -80,7 +81,7 @@ func newSalvage(ctx context.Context, store *tasks.Store) (*salvage, error) {
 }
 
 // see takes in a line of the journal.
-func (s *salvage) see(l Line) {
+func (s *salvage) see(l journal.Line) {
 	if l.Store > s.after {
 		s.events = append(s.events, tasks.Event{
 			ID: l.Store, Time: l.Time, Type: tasks.EventType(l.Type), Member: l.Member, Data: l.Data,
@@ -159,15 +160,15 @@ func (s *salvage) report(got tasks.Refilled) []string {
 
 // journalOf opens the journal, shows its lines to heard, and makes up for what the store
 // has lost.
-func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard reports) (*journal, error) {
+func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard reports) (*journal.Journal, error) {
 	lost, err := newSalvage(ctx, store)
 	if err != nil {
 		return nil, fmt.Errorf("ask the store what it knows: %w", err)
 	}
 	o.past = newPastWrites()
-	j, err := openJournal(o.place.Journal(), journalOptions{
+	j, err := journal.Open(o.place.Journal(), journal.Options{
 		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.note, Wrap: o.journalFile,
-		See: func(l Line) {
+		See: func(l journal.Line) {
 			heard.recall(l)
 			o.past.see(l)
 			lost.see(l)
@@ -177,9 +178,9 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 		return nil, err
 	}
 	if o.repairs, err = lost.refill(ctx, store); err != nil {
-		return nil, errors.Join(err, j.abandon())
+		return nil, errors.Join(err, j.Abandon())
 	}
-	if said := j.mended; said != "" {
+	if said := j.Mended; said != "" {
 		o.repairs = append(o.repairs, said)
 	}
 	return j, nil
@@ -199,11 +200,11 @@ func (c *crew) watchBackups(ctx context.Context) error {
 		switch {
 		case trouble != nil && !told:
 			c.log.Warn("the store is not backed up", "err", trouble)
-			c.journal.tell(teammate.Warning{Text: fmt.Sprintf("the team's store is not backed up at present; work goes on, "+
+			c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("the team's store is not backed up at present; work goes on, "+
 				"and covey doctor says how old the last backup is: %v", trouble)})
 		case trouble == nil && told:
 			c.log.Info("the store is backed up again")
-			c.journal.tell(teammate.Warning{Text: "the team's store is backed up again"})
+			c.journal.Tell(teammate.Warning{Text: "the team's store is backed up again"})
 		}
 		told = trouble != nil
 	}

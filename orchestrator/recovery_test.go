@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -137,8 +138,8 @@ func TestDamagedStoreIsRestored(t *testing.T) {
 func (r *rig) checkStoreNumbers(place Place) {
 	r.t.Helper()
 	seen := map[uint64]bool{}
-	for l, err := range ReadJournal(place.Journal(), 0) {
-		if damaged := new(LineError); err != nil && !errors.As(err, &damaged) {
+	for l, err := range journal.Read(place.Journal(), 0) {
+		if damaged := new(journal.LineError); err != nil && !errors.As(err, &damaged) {
 			r.t.Error(err)
 		}
 		if l.Store > 0 && seen[l.Store] {
@@ -203,7 +204,7 @@ func TestFailingBackupsAreTold(t *testing.T) {
 	defer store.Close()
 	j := openTestJournal(t, filepath.Join(t.TempDir(), "journal.jsonl"), store)
 	said := make(chan string, 9)
-	go j.run(TeamStarted{}, viewsOf(func(l Line) {
+	go j.Run(journal.TeamStarted{}, viewsOf(func(l journal.Line) {
 		if l.Type == "warning" {
 			said <- string(l.Data)
 		}
@@ -237,7 +238,7 @@ func TestFailingBackupsAreTold(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := j.close(); err != nil || !errors.Is(<-over, context.Canceled) {
+	if err := j.Close(); err != nil || !errors.Is(<-over, context.Canceled) {
 		t.Error(err)
 	}
 	if len(said) > 0 {

@@ -55,7 +55,7 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 			return c.seats()[0].mate.Fire(ctx, p)
 		},
 		tell: func(format string, args ...any) {
-			c.journal.tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
+			c.journal.Tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
 		},
 		apply:   func(l layers) error { return o.takeUp(c, l) },
 		trusted: c.trust.counted,

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,7 @@ import (
 func (l *living) warned(words string, times int) {
 	l.t.Helper()
 	n := 0
-	l.lines.wait(l.t, "a warning: "+words, func(line Line) bool {
+	l.lines.wait(l.t, "a warning: "+words, func(line journal.Line) bool {
 		if line.Type == "warning" && strings.Contains(string(line.Data), words) {
 			n++
 		}
@@ -46,7 +47,7 @@ func TestNewMemberCannotBeSeated(t *testing.T) {
 	if change, err := l.ask(Reshape{}); err != nil || len(change.Members) != 1 || change.Members[0].Name != "ana" {
 		t.Fatalf("%+v, %v", change, err)
 	}
-	l.lines.wait(t, "ana to begin", func(line Line) bool { return line.Type == "member_started" && line.Member == "ana" })
+	l.lines.wait(t, "ana to begin", func(line journal.Line) bool { return line.Type == "member_started" && line.Member == "ana" })
 }
 
 // A member that cannot begin anew stays in its old seat without turns.
@@ -74,7 +75,7 @@ func TestMemberCannotBeginAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := 0
-	l.lines.wait(t, "dev to begin anew", func(line Line) bool {
+	l.lines.wait(t, "dev to begin anew", func(line journal.Line) bool {
 		if line.Type == "member_started" && line.Member == "dev" {
 			began++
 		}
@@ -94,7 +95,7 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 		t.Errorf("it was not taken up: %v", err)
 	}
 	l.warned("run.json does not say so yet", 1)
-	l.lines.wait(t, "ana to begin", func(line Line) bool { return line.Type == "member_started" && line.Member == "ana" })
+	l.lines.wait(t, "ana to begin", func(line journal.Line) bool { return line.Type == "member_started" && line.Member == "ana" })
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

@@ -190,12 +190,12 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 	if change.Goal != "" {
 		c.setGoal(change.Goal)
 	}
-	c.journal.tell(change)
+	c.journal.Tell(change)
 	o.restaff(ctx, c, change)
 	if err := o.markRunning(c); err != nil {
 		// The spec counts: what run.json says of it is written later (guardState).
 		c.short.note(err)
-		c.journal.tell(teammate.Warning{Text: fmt.Sprintf("the spec was taken up, and run.json does not say so yet: %v", err)})
+		c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("the spec was taken up, and run.json does not say so yet: %v", err)})
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (o *Orchestrator) restaff(ctx context.Context, c *crew, change SpecChange) 
 		default:
 			member, _ := findMember(o.team(), m.Name)
 			if err := o.seatLate(ctx, c, member); err != nil {
-				c.journal.sink(teammate.Event{Member: m.Name, Data: teammate.Warning{
+				c.journal.Append(teammate.Event{Member: m.Name, Data: teammate.Warning{
 					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),
 				}})
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -49,7 +50,7 @@ func livingOn(r *rig) *living {
 	t.Helper()
 	l := &living{underway: start(r, &handClock{})}
 	l.until("team_started", 1)
-	l.lines.wait(t, "the lead's first turn", func(line Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
+	l.lines.wait(t, "the lead's first turn", func(line journal.Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
 	client, err := Dial(t.Context(), l.o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestLivingMembers(t *testing.T) {
 		!slices.Equal(change.Tasks, []string{"Look around"}) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
-	l.lines.wait(t, "ana's words", func(line Line) bool {
+	l.lines.wait(t, "ana's words", func(line journal.Line) bool {
 		return line.Member == "ana" && strings.Contains(string(line.Data), "I am new.")
 	})
 	if got := l.members(); got != "lead dev ana" {
@@ -123,7 +124,7 @@ func TestLivingMembers(t *testing.T) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
 	l.until("member_started", 4) // the lead, ana, and dev twice
-	l.lines.wait(t, "the release", func(line Line) bool {
+	l.lines.wait(t, "the release", func(line journal.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"owner":""`) && strings.Contains(string(line.Data), `"op":"updated"`) ||
 			line.Type == "task" && strings.Contains(string(line.Data), `"op":"released"`)
 	})
@@ -131,7 +132,7 @@ func TestLivingMembers(t *testing.T) {
 	if _, err := l.client.Send(t.Context(), Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Error(err)
 	}
-	l.lines.wait(t, "dev's answer", func(line Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
+	l.lines.wait(t, "dev's answer", func(line journal.Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
 	if _, err := l.client.Send(t.Context(), Send{To: "ana", Text: "Hello?"}); !errors.Is(err, ErrNoMember) {
 		t.Errorf("a message to who has left: %v", err)
 	}
@@ -273,7 +274,7 @@ func TestLivingApprover(t *testing.T) {
 		"gates: {task: [{approve: rev}]}\ntasks: [{id: a, subject: Make it, owner: dev}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the task to be completed", func(line Line) bool {
+	l.lines.wait(t, "the task to be completed", func(line journal.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
 	})
 	var states []string
@@ -304,7 +305,7 @@ func TestLivingOwns(t *testing.T) {
 	if _, err := l.rewrite(owning + "tasks: [{id: a, subject: Make it, owner: ana}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the refusal", func(line Line) bool {
+	l.lines.wait(t, "the refusal", func(line journal.Line) bool {
 		return line.Type == "hook_feedback" && strings.Contains(string(line.Data), "shared.txt")
 	})
 	l.down()
@@ -322,7 +323,7 @@ func TestLivingAllOrNothing(t *testing.T) {
 	if err := send(); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the lead to be busy", func(line Line) bool {
+	l.lines.wait(t, "the lead to be busy", func(line journal.Line) bool {
 		return line.Type == "turn_started" && line.Member == "lead" && strings.Contains(string(line.Data), "Hello?")
 	})
 	var senders sync.WaitGroup

@@ -86,7 +86,7 @@ func (c *crew) failed(s *seat, reason string) (rest time.Duration, ok bool) {
 	c.falls[s.member.Name] = falls
 	c.mu.Unlock()
 	if ok {
-		c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberRestarts{
+		c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberRestarts{
 			Reason: reason, Rest: rest, Left: policy.Max - len(falls),
 		}})
 	}

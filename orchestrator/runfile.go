@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,7 +82,7 @@ func ReadRunFile(p Place) (RunFile, error) {
 	}
 	if format.Format > runFormat {
 		return RunFile{}, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
-			p.RunFile(), ErrNewer, format.Format, runFormat)
+			p.RunFile(), journal.ErrNewer, format.Format, runFormat)
 	}
 	var r RunFile
 	if err := json.Unmarshal(data, &r); err != nil {

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +41,7 @@ func TestReadRunFileRefuses(t *testing.T) {
 		text string
 		want error
 	}{
-		"newer":        {`{"format":2,"team":"crew","pid":"a new meaning"}`, ErrNewer},
+		"newer":        {`{"format":2,"team":"crew","pid":"a new meaning"}`, journal.ErrNewer},
 		"torn":         {`{"format":1,"team":"cr`, nil},
 		"empty":        {``, nil},
 		"another team": {`{"format":1,"team":"other"}`, nil},

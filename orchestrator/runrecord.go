@@ -72,6 +72,6 @@ func (o *Orchestrator) lookAtState(c *crew) {
 		c.short.note(err)
 		c.log.Error("run.json is not as the team has written it, and cannot be written anew", "err", err)
 	case restored:
-		c.journal.tell(teammate.Warning{Text: "something other than this team has changed its run.json; it was written anew"})
+		c.journal.Tell(teammate.Warning{Text: "something other than this team has changed its run.json; it was written anew"})
 	}
 }

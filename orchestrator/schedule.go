@@ -205,7 +205,7 @@ func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, 
 		return fmt.Errorf("schedule %s: %w", s.Name, err)
 	default: // such as a mailbox that is full: the next time it may fit
 		told.Skipped = err.Error()
-		c.journal.tell(teammate.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
+		c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
 	}
 	if told.Skipped == "" {
 		r.Last = due
@@ -217,7 +217,7 @@ func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, 
 	if err := c.store.Put(ctx, keySchedules, raw(c.times.records)); err != nil {
 		return fmt.Errorf("store the schedules: %w", err)
 	}
-	c.journal.tell(told)
+	c.journal.Tell(told)
 	c.poke()
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -116,7 +117,7 @@ func TestSchedulesInATeam(t *testing.T) {
 	u.until("turn_ended", 1)
 	clock.forward(61 * time.Minute)
 	u.until("schedule", 2)
-	u.lines.wait(t, "the task's end", func(l Line) bool {
+	u.lines.wait(t, "the task's end", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if told := u.schedulesTold(); told[0].Task != "1" || told[1].To != "dev" || told[1].Skipped != "" {

@@ -150,7 +150,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 		s.watch.see(e)
 		c.mu.Unlock()
 		c.writes.see(ctx, s, e) // first, for it looks at the clock
-		c.journal.sink(e)
+		c.journal.Append(e)
 		c.coordinated(s, e)
 		switch data := e.Data.(type) {
 		case teammate.MemberStarted:
@@ -361,6 +361,6 @@ func (s *seat) moment() moment {
 // The context that ended the team must not end this.
 func (c *crew) killStrays(ctx context.Context) {
 	if killed := c.processes.KillStrays(context.WithoutCancel(ctx)); len(killed) > 0 {
-		c.journal.tell(teammate.Warning{Text: fmt.Sprintf("processes that tools had left running were killed: %v", killed)})
+		c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("processes that tools had left running were killed: %v", killed)})
 	}
 }

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"encoding/json"
 	"errors"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ func TestSessionReasons(t *testing.T) {
 		t.Helper()
 		lives++
 		seen := map[uint64]bool{}
-		l.lines.wait(t, "another life of dev", func(line Line) bool {
+		l.lines.wait(t, "another life of dev", func(line journal.Line) bool {
 			if line.Type == "member_started" && line.Member == "dev" {
 				seen[line.Seq] = true
 			}
@@ -49,7 +50,7 @@ func TestSessionReasons(t *testing.T) {
 		if step.comes {
 			begins()
 		} else {
-			l.lines.wait(t, "the farewell", func(line Line) bool {
+			l.lines.wait(t, "the farewell", func(line journal.Line) bool {
 				return strings.Contains(string(line.Data), "Teammate dev has left the team")
 			})
 		}

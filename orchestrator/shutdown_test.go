@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -53,7 +54,7 @@ func TestShutdownIsAgreed(t *testing.T) {
 		"TeammateIdle": [{"hooks": [{"type": "command", "command": "true"}]}]}}`
 	u := start(newRig(t, files), &handClock{})
 	c := u.client2()
-	u.lines.wait(t, "dev at work", func(l Line) bool {
+	u.lines.wait(t, "dev at work", func(l journal.Line) bool {
 		return l.Member == "dev" && l.Type == "tool_result" && strings.Contains(string(l.Data), "running in background")
 	})
 	eventually(t, "the stray's number", func() bool {
@@ -63,10 +64,10 @@ func TestShutdownIsAgreed(t *testing.T) {
 	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the news", func(l Line) bool {
+	u.lines.wait(t, "the news", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"kind":"teammate_terminated"`)
 	})
-	u.lines.wait(t, "the lead to give up the task", func(l Line) bool {
+	u.lines.wait(t, "the lead to give up the task", func(l journal.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"deleted"`)
 	})
 	dev := u.member("dev")
@@ -171,7 +172,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 		t.Errorf("it may take %v, and then the answer is %t", wait, r.Default)
 	}
 	clock.forward(shutdownLimit + time.Second)
-	u.lines.wait(t, "the news", func(l Line) bool {
+	u.lines.wait(t, "the news", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"kind":"teammate_terminated"`) &&
 			strings.Contains(string(l.Data), "it did not answer")
 	})

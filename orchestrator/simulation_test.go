@@ -21,6 +21,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -188,7 +189,7 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 	if s.faults.lost > 0 {
 		o.lost, o.clock.after = func() bool { return s.draw(100) < s.faults.lost }, hurriedWatchdog
 	}
-	o.journalFile = func(f journalFile) journalFile { return &scarceDisk{journalFile: f, s: s} }
+	o.journalFile = func(f journal.File) journal.File { return &scarceDisk{File: f, s: s} }
 	e, runErr := o.withStore(late, store)
 	o.readers.end()
 	fileLimit(s.t, 0)
@@ -281,16 +282,16 @@ func (s *simulation) mayRefuse(task string) bool {
 
 // scarceDisk is a journal on a disk that is full at times.
 type scarceDisk struct {
-	journalFile
+	journal.File
 	s *simulation
 }
 
 // WriteAt writes a part of p, or nothing, when the disk is full.
 func (d *scarceDisk) WriteAt(p []byte, off int64) (int, error) {
 	if d.s.faults.full == 0 || d.s.draw(100) >= d.s.faults.full {
-		return d.journalFile.WriteAt(p, off)
+		return d.File.WriteAt(p, off)
 	}
-	n, err := d.journalFile.WriteAt(p[:d.s.draw(len(p))], off)
+	n, err := d.File.WriteAt(p[:d.s.draw(len(p))], off)
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -105,7 +106,7 @@ func (s *simulation) judgeJournal() (sent map[string]tasks.Message, err error) {
 	sent = map[string]tasks.Message{}
 	words := map[string]string{} // id of the message with a text of a member's
 	for text := range bytes.Lines(data) {
-		var l Line
+		var l journal.Line
 		if err := json.Unmarshal(text, &l); err != nil || l.Seq <= seq {
 			return nil, fmt.Errorf("journal line after %d: %q (%v)", seq, text, err)
 		}

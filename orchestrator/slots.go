@@ -174,7 +174,7 @@ func (s *seat) takeSlot(ctx context.Context) error {
 	agent := agentName(s.self())
 	release, err := s.crew.slots.of(loginOf(s.agent())).take(ctx, func() {
 		s.setWaits("a slot of " + agent)
-		s.crew.journal.sink(teammate.Event{
+		s.crew.journal.Append(teammate.Event{
 			Member: s.member.Name, Turn: s.turn(), Data: teammate.Waiting{For: "a slot of " + agent},
 		})
 	})

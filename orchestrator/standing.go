@@ -93,6 +93,6 @@ func (d *mergeDesk) unchanged(ctx context.Context, t tasks.Task) error {
 	if err := d.c.store.Put(ctx, keyUnchanged(t.ID), raw(t.Version)); err != nil {
 		return fmt.Errorf("note that task %s changed nothing: %w", t.ID, err)
 	}
-	d.c.journal.sink(teammate.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
+	d.c.journal.Append(teammate.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
 	return nil
 }

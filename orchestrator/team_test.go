@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -30,11 +31,11 @@ type rig struct {
 // lineLog gathers the journal's lines of a run and lets a test wait for one.
 type lineLog struct {
 	mu    sync.Mutex
-	lines []Line
+	lines []journal.Line
 	more  chan struct{}
 }
 
-func (l *lineLog) add(line Line) {
+func (l *lineLog) add(line journal.Line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, line)
@@ -42,20 +43,20 @@ func (l *lineLog) add(line Line) {
 	l.more = make(chan struct{})
 }
 
-func (l *lineLog) all() []Line {
+func (l *lineLog) all() []journal.Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.lines)
 }
 
 // wait returns the first line that matches, as soon as there is one.
-func (l *lineLog) wait(t *testing.T, what string, match func(Line) bool) Line {
+func (l *lineLog) wait(t *testing.T, what string, match func(journal.Line) bool) journal.Line {
 	t.Helper()
 	deadline := time.After(testPatience)
 	for {
 		l.mu.Lock()
 		i, more := slices.IndexFunc(l.lines, match), l.more
-		var found Line
+		var found journal.Line
 		if i >= 0 {
 			found = l.lines[i]
 		}
@@ -72,7 +73,7 @@ func (l *lineLog) wait(t *testing.T, what string, match func(Line) bool) Line {
 }
 
 // show writes lines for a failure message.
-func show(lines []Line) string {
+func show(lines []journal.Line) string {
 	var b strings.Builder
 	for _, l := range lines {
 		fmt.Fprintf(&b, "%d %s/%d %s %s\n", l.Seq, l.Member, l.Turn, l.Type, l.Data)

@@ -288,7 +288,7 @@ func (t *trees) tell(member string, data teammate.EventData) {
 	}
 	t.mu.Unlock()
 	if !waits {
-		t.c.journal.sink(e)
+		t.c.journal.Append(e)
 	}
 }
 
@@ -302,7 +302,7 @@ func (t *trees) report() {
 	t.early, t.heard = nil, true
 	t.mu.Unlock()
 	for _, e := range waiting {
-		t.c.journal.sink(e)
+		t.c.journal.Append(e)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -206,7 +207,9 @@ func TestGrowsLive(t *testing.T) {
 	files["ben.yaml"] = strings.ReplaceAll(files["ben.yaml"], `taskId: "2"`, `taskId: "1"`)
 	g := newGrove(t, files)
 	l := &living{underway: start(g.rig, &handClock{})}
-	g.lines.wait(t, "ben's task", func(l Line) bool { return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`) })
+	g.lines.wait(t, "ben's task", func(l journal.Line) bool {
+		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
+	})
 	if g.ops() != nil {
 		t.Errorf("one writer: %q", g.ops())
 	}
@@ -222,7 +225,7 @@ func TestGrowsLive(t *testing.T) {
 	if _, err := l.rewrite(both); err != nil {
 		t.Fatal(err)
 	}
-	g.lines.wait(t, "ana's task", func(l Line) bool {
+	g.lines.wait(t, "ana's task", func(l journal.Line) bool {
 		return l.Type == "task" && l.Member == "ana" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if got := read(t, g.tree("ana", "copy")); got != "later\n" {
@@ -234,7 +237,7 @@ func TestGrowsLive(t *testing.T) {
 	if _, err := l.rewrite(strings.NewReplacer("  ana: {model: ana}\n", "", ", {id: a, subject: A, owner: ana}", "").Replace(both)); err != nil {
 		t.Fatal(err)
 	}
-	g.lines.wait(t, "what becomes of ana's copy", func(l Line) bool {
+	g.lines.wait(t, "what becomes of ana's copy", func(l journal.Line) bool {
 		return l.Type == "worktree" && l.Member == "ana" && strings.Contains(string(l.Data), `"op":"kept"`)
 	})
 	l.down()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -114,7 +115,7 @@ func TestMaxDiskInARun(t *testing.T) {
 	files := groveFiles("head -c 300000 /dev/zero >big", "true", "worktree: {max_disk: 100kB}\nkeep: true\n")
 	u := start(newGrove(t, files).rig, &handClock{})
 	g := grove{u.rig}
-	u.lines.wait(t, "ana to need attention", func(l Line) bool {
+	u.lines.wait(t, "ana to need attention", func(l journal.Line) bool {
 		return l.Member == "ana" && l.Type == "needs_attention"
 	})
 	eventually(t, "ps to show it", func() bool { return u.member("ana").Attention != "" })
@@ -128,7 +129,7 @@ func TestMaxDiskInARun(t *testing.T) {
 	} else if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the lead to be told", func(l Line) bool {
+	u.lines.wait(t, "the lead to be told", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"to":"lead"`) &&
 			strings.Contains(string(l.Data), "worktree.max_disk")
 	})

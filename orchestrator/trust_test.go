@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // trustFiles is a team whose spec names a script, a gate, a hook and settings.
@@ -281,7 +282,7 @@ func TestTrustFileThatCannotBeRead(t *testing.T) {
 		text string
 		want error
 	}{
-		"newer": {`{"format":2,"trusted":"all"}`, ErrNewer}, "torn": {`{"format":1,"trus`, nil},
+		"newer": {`{"format":2,"trusted":"all"}`, journal.ErrNewer}, "torn": {`{"format":1,"trus`, nil},
 		"wrong": {`{"format":1,"trusted":7}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -80,7 +81,7 @@ func readTrust() (*trustFile, error) {
 	}
 	if format.Format > trustFormat {
 		return nil, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
-			path, ErrNewer, format.Format, trustFormat)
+			path, journal.ErrNewer, format.Format, trustFormat)
 	}
 	f := &trustFile{}
 	if err := json.Unmarshal(data, f); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // guardedRig is a team that runs, whose state home is where trust.json is.
@@ -36,7 +37,7 @@ func forge(t *testing.T, change func(*trustFile)) {
 func undone(t *testing.T, r *rig, times int) {
 	t.Helper()
 	n := 0
-	r.lines.wait(t, "a warning that trust.json was changed", func(l Line) bool {
+	r.lines.wait(t, "a warning that trust.json was changed", func(l journal.Line) bool {
 		if l.Type == "warning" && strings.Contains(string(l.Data), "without the operator") {
 			n++
 		}
@@ -176,7 +177,7 @@ func TestForgedRunFile(t *testing.T) {
 	if err := os.WriteFile(place.RunFile(), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "a warning that run.json was changed", func(l Line) bool {
+	r.lines.wait(t, "a warning that run.json was changed", func(l journal.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "run.json")
 	})
 	if _, up := Running(place); !up {
@@ -186,7 +187,7 @@ func TestForgedRunFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	r.lines.wait(t, "a second warning", func(l Line) bool {
+	r.lines.wait(t, "a second warning", func(l journal.Line) bool {
 		if l.Type == "warning" && strings.Contains(string(l.Data), "run.json") {
 			n++
 		}

@@ -3,12 +3,13 @@ package orchestrator
 import (
 	"context"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
 // turnCount is that of this run so far. crew.mu is held.
-func (c *crew) turnCount() TurnCount {
-	var n TurnCount
+func (c *crew) turnCount() journal.TurnCount {
+	var n journal.TurnCount
 	for _, s := range c.seats() {
 		n = n.Of(s.watch.turns, s.watch.emptyTurns, len(s.watch.completed))
 	}

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -15,24 +16,24 @@ func TestEmptyTurns(t *testing.T) {
 	const does = `{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: Did., times: -1}`
 	for name, test := range map[string]struct {
 		lead, dev, more string
-		want            TurnCount
+		want            journal.TurnCount
 	}{
-		"an answer": {lead: "{say: It is 42.}", want: TurnCount{Turns: 1}},
+		"an answer": {lead: "{say: It is 42.}", want: journal.TurnCount{Turns: 1}},
 		"all tasks have owners": {
 			lead: "{say: I wait., times: -1}", dev: does, more: owned,
-			want: TurnCount{Turns: 2, Completed: 1, PerTask: 2},
+			want: journal.TurnCount{Turns: 2, Completed: 1, PerTask: 2},
 		},
 		"a word before the work": {
-			lead: later[2:], dev: does, more: both, want: TurnCount{Turns: 4, Empty: 1, Completed: 2, PerTask: 2},
+			lead: later[2:], dev: does, more: both, want: journal.TurnCount{Turns: 4, Empty: 1, Completed: 2, PerTask: 2},
 		},
 		"a look before the work": {
 			lead: "{call: [{tool: TaskList, input: {}}]}" + later, dev: does, more: both,
-			want: TurnCount{Turns: 4, Completed: 2, PerTask: 2},
+			want: journal.TurnCount{Turns: 4, Completed: 2, PerTask: 2},
 		},
 		"a colleague who is told": {
 			lead: `{call: [{tool: SendMessage, input: {to: dev, message: Mind the gap., summary: gap}}]}, {say: Told., times: -1}`,
 			dev:  `{when: Mind, say: Understood.}`,
-			want: TurnCount{Turns: 3}, // its words go to the lead, who has asked for all it knows
+			want: journal.TurnCount{Turns: 3}, // its words go to the lead, who has asked for all it knows
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +51,7 @@ func TestEmptyTurns(t *testing.T) {
 					empty++
 				}
 			}
-			if ends := of[TeamEnded](r, "team_ended"); empty != test.want.Empty || len(ends) != 1 || ends[0].Turns != test.want {
+			if ends := of[journal.TeamEnded](r, "team_ended"); empty != test.want.Empty || len(ends) != 1 || ends[0].Turns != test.want {
 				t.Errorf("the journal has %d empty turns, and at the end %+v", empty, ends)
 			}
 		})

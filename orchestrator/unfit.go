@@ -44,7 +44,7 @@ func (c *crew) keepAway(ctx context.Context, s *seat, reason string) {
 	if ctx.Err() != nil {
 		return
 	}
-	c.journal.sink(teammate.Event{Member: s.member.Name, Data: teammate.NeedsAttention{Reason: reason}})
+	c.journal.Append(teammate.Event{Member: s.member.Name, Data: teammate.NeedsAttention{Reason: reason}})
 	c.act(ctx, s, c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.member.Name, reason)))
 	c.mu.Lock()
 	s.gone, s.idle = reason, true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // controlProtocol is the number of what requests at the control socket look like. It is
@@ -57,7 +58,7 @@ func dialSocket(ctx context.Context, p Place, run RunFile) (*bus.Bus, error) {
 // newerRun tells of a team whose run.json a newer covey has written, which Running takes
 // for one that does not run.
 func newerRun(p Place) error {
-	if _, err := ReadRunFile(p); errors.Is(err, ErrNewer) && lockHeld(p.Lock()) {
+	if _, err := ReadRunFile(p); errors.Is(err, journal.ErrNewer) && lockHeld(p.Lock()) {
 		return plainly(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
 	}
 	return nil

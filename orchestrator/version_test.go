@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // otherTeam is a process of another version: it has run.json say so, and answers whoever
@@ -189,8 +190,8 @@ func TestJournalSaysItsFormat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Done.}]\n"})
 	r.want(r.run(Options{Version: "1.2.3"}), CodeDone, "all work is done")
-	begun := of[TeamStarted](r, "team_started")
-	if len(begun) != 1 || begun[0].Format != journalFormat || begun[0].Version != "1.2.3" {
+	begun := of[journal.TeamStarted](r, "team_started")
+	if len(begun) != 1 || begun[0].Format != journal.Format || begun[0].Version != "1.2.3" {
 		t.Fatalf("the run began with %+v", begun)
 	}
 	run, err := ReadRunFile(r.place())
@@ -209,17 +210,17 @@ func TestJournalSaysItsFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := mustRead(t, path)
-	if _, err := r.orchestrator(Options{Goal: "More."}).Run(t.Context()); !errors.Is(err, ErrNewer) {
+	if _, err := r.orchestrator(Options{Goal: "More."}).Run(t.Context()); !errors.Is(err, journal.ErrNewer) {
 		t.Errorf("it goes on: %v", err)
 	}
 	if after := mustRead(t, path); after != before {
 		t.Error("the newer journal was changed")
 	}
 	var last error
-	for _, err := range ReadJournal(path, 0) {
+	for _, err := range journal.Read(path, 0) {
 		last = err
 	}
-	if !errors.Is(last, ErrNewer) {
+	if !errors.Is(last, journal.ErrNewer) {
 		t.Errorf("reading it: %v", last)
 	}
 }

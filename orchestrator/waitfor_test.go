@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -156,7 +157,7 @@ func (r *rig) checkJoined() {
 	var done []string
 	turns := 0
 	for text := range strings.Lines(string(data)) {
-		var l Line
+		var l journal.Line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			r.t.Fatalf("a torn line in the journal: %q", text)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -126,7 +127,7 @@ func TestNudgesAndThenAttention(t *testing.T) {
 	}
 }
 
-func causeIn(t *testing.T, l Line) teammate.Cause {
+func causeIn(t *testing.T, l journal.Line) teammate.Cause {
 	t.Helper()
 	var data teammate.TurnStarted
 	if err := decode(l.Data, &data); err != nil {
@@ -188,7 +189,7 @@ func TestInterruptionOfTheRun(t *testing.T) {
 	o := r.orchestrator(Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		r.lines.wait(t, "the pass", func(l Line) bool { return l.Type == "pass_started" })
+		r.lines.wait(t, "the pass", func(l journal.Line) bool { return l.Type == "pass_started" })
 		cancel()
 	}()
 	begun := time.Now()
@@ -269,7 +270,7 @@ func TestSecondUpIsRefused(t *testing.T) {
 		_, err := first.Run(ctx)
 		done <- err
 	}()
-	lines.wait(t, "the first run", func(l Line) bool { return l.Type == "pass_started" })
+	lines.wait(t, "the first run", func(l journal.Line) bool { return l.Type == "pass_started" })
 	_, err := r.orchestrator(Options{}).Run(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "by process") {
 		t.Errorf("the second run: %v", err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -122,7 +123,7 @@ func newWakeBench(b *testing.B, members int) *wakeBench {
 	}
 	w := &wakeBench{began: make(chan string, 1<<16)}
 	up := make(chan Place, 1)
-	o, err := New(team, Options{OnUp: func(p Place) { up <- p }, OnLine: func(l Line) {
+	o, err := New(team, Options{OnUp: func(p Place) { up <- p }, OnLine: func(l journal.Line) {
 		if l.Type == "turn_started" {
 			w.began <- l.Member
 		}

@@ -230,7 +230,7 @@ func (c *crew) owing(s scene, moves []move) {
 // dies over it. What the member is to go on with is stored before the interrupt: a crash
 // between the two leaves a notice too many, never a member that has lost its work.
 func (c *crew) rouse(ctx context.Context, s *seat, f finding) error {
-	c.journal.sink(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: Watchdog(f)})
+	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: Watchdog(f)})
 	switch f.Did {
 	case didLook:
 		return nil // guard has poked the crew

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -96,7 +97,7 @@ func quickClock(log *lineLog) clock {
 }
 
 // count counts the lines of dev of one type that hold all of words.
-func count(lines []Line, typ string, words ...string) int {
+func count(lines []journal.Line, typ string, words ...string) int {
 	n := 0
 	for _, l := range lines {
 		if l.Member == "dev" && l.Type == typ && !slices.ContainsFunc(words, func(w string) bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // attachCommand is `covey attach`. Without a member it shows the whole team,
@@ -42,7 +43,7 @@ On a pipe it prints what happens until the team ends.`,
 			if err != nil {
 				return err
 			}
-			a := &attachment{cli: c, place: place, want: func(orchestrator.Line) bool { return true }, lines: lines, json: asJSON}
+			a := &attachment{cli: c, place: place, want: func(journal.Line) bool { return true }, lines: lines, json: asJSON}
 			if len(args) > 0 {
 				if err := knownMember(place, args[0]); err != nil {
 					return err
@@ -68,7 +69,7 @@ type attachment struct {
 	cli    *cli
 	place  orchestrator.Place
 	member string // whose history is shown and who is talked to; empty: all, and the lead
-	want   func(orchestrator.Line) bool
+	want   func(journal.Line) bool
 	lines  int  // entries to begin with; 0: as many as fit
 	json   bool // print the journal's lines instead of showing them
 	client *orchestrator.Client
@@ -93,7 +94,7 @@ func (a *attachment) run(ctx context.Context) error {
 		return err
 	}
 	a.client, a.path = client, reply.Journal
-	tail, err := orchestrator.TailJournal(a.path, a.tailLength(), a.tells)
+	tail, err := journal.Tail(a.path, a.tailLength(), a.tells)
 	if err != nil {
 		return err
 	}
@@ -105,9 +106,9 @@ func (a *attachment) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	follow := func(ctx context.Context, f func(orchestrator.Line) error) error {
-		for l, err := range orchestrator.FollowJournal(ctx, a.path, after, wake) {
-			var damaged *orchestrator.LineError
+	follow := func(ctx context.Context, f func(journal.Line) error) error {
+		for l, err := range journal.Follow(ctx, a.path, after, wake) {
+			var damaged *journal.LineError
 			switch {
 			case errors.As(err, &damaged) || err == nil && !a.tells(l):
 				continue
@@ -129,12 +130,12 @@ func (a *attachment) run(ctx context.Context) error {
 // follower calls a function with each line of the journal that is wanted, until
 // the team ends, the function fails, or the context ends. It hides the journal
 // from those who show it, who are tested without one.
-type follower func(ctx context.Context, f func(orchestrator.Line) error) error
+type follower func(ctx context.Context, f func(journal.Line) error) error
 
 // tells accepts the lines that are wanted and tell something. Lines that tell
 // nothing must not count as history: of twenty last lines, nineteen may be
 // those of hooks that started.
-func (a *attachment) tells(l orchestrator.Line) bool {
+func (a *attachment) tells(l journal.Line) bool {
 	if !a.want(l) {
 		return false
 	}
@@ -157,7 +158,7 @@ func (a *attachment) tailLength() int {
 // onPipe prints the tail and then all that happens until the team ends. Nothing
 // is cut here, and standard input is not looked at: covey send is for scripts.
 // An error of writing ends it, so that head ends attach, too.
-func (a *attachment) onPipe(ctx context.Context, tail []orchestrator.Line, follow follower) error {
+func (a *attachment) onPipe(ctx context.Context, tail []journal.Line, follow follower) error {
 	show := a.cli.linePrinter(a.json)
 	for _, l := range tail {
 		if err := show(l); err != nil {

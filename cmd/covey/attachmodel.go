@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // maxScroll is how many entries a pager keeps; older ones are read again from
@@ -55,7 +54,7 @@ type told struct {
 }
 
 // tellLine puts a line of the journal into words; nil if it tells nothing.
-func tellLine(l orchestrator.Line) *told {
+func tellLine(l journal.Line) *told {
 	e, ok := full(l)
 	if !ok {
 		return nil
@@ -66,7 +65,7 @@ func tellLine(l orchestrator.Line) *told {
 // add appends a new line of the journal. Who has scrolled up keeps what is on
 // the screen. Old entries are dropped only while the end is on the screen, for
 // who has scrolled up is reading them.
-func (p *pager) add(l orchestrator.Line) {
+func (p *pager) add(l journal.Line) {
 	t := tellLine(l)
 	if t == nil {
 		return
@@ -83,7 +82,7 @@ func (p *pager) add(l orchestrator.Line) {
 
 // addOlder puts older lines before all others; none means the top is reached.
 // What is on the screen is counted from the end, so it stays where it is.
-func (p *pager) addOlder(older []orchestrator.Line) {
+func (p *pager) addOlder(older []journal.Line) {
 	p.reading = false
 	p.top = len(older) == 0
 	var before []*told

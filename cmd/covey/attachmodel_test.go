@@ -7,13 +7,12 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"pgregory.net/rapid"
-
-	"github.com/coveyteam/covey/orchestrator"
 )
 
 // textLine is a journal line that says "word N".
-func textLine(n int) orchestrator.Line {
+func textLine(n int) journal.Line {
 	return lineAt(n, "api", "text", fmt.Sprintf(`{"text":"word %d."}`, n))
 }
 
@@ -170,7 +169,7 @@ func TestPagerAsksForOlderLines(t *testing.T) {
 	if a := press(p, "pgup"); a.older {
 		t.Error("asked twice")
 	}
-	p.addOlder([]orchestrator.Line{textLine(9), textLine(10)})
+	p.addOlder([]journal.Line{textLine(9), textLine(10)})
 	if a := press(p, "home"); !a.older {
 		t.Error("did not ask at the new top")
 	}

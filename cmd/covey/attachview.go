@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // quitDelay is how long a lone q waits for more to be typed before it leaves.
@@ -23,8 +24,8 @@ const olderLines = 200
 
 // The messages of the attach view.
 type (
-	lineMsg    orchestrator.Line   // the journal grew
-	olderMsg   []orchestrator.Line // lines before the oldest one here
+	lineMsg    journal.Line        // the journal grew
+	olderMsg   []journal.Line      // lines before the oldest one here
 	noOlderMsg struct{ err error } // they cannot be read
 	sentMsg    struct {            // a typed line was answered
 		text   string
@@ -48,7 +49,7 @@ type attachModel struct {
 // reader of the journal end with this function: leaving the screen ends the
 // reader, while the end of the journal leaves the screen up, for there is
 // something to read on it.
-func (a *attachment) onTerminal(ctx context.Context, tail []orchestrator.Line, follow follower) error {
+func (a *attachment) onTerminal(ctx context.Context, tail []journal.Line, follow follower) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	title := "covey: " + a.place.Team
@@ -67,7 +68,7 @@ func (a *attachment) onTerminal(ctx context.Context, tail []orchestrator.Line, f
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		err := follow(ctx, func(l orchestrator.Line) error {
+		err := follow(ctx, func(l journal.Line) error {
 			program.Send(lineMsg(l))
 			return nil
 		})
@@ -106,7 +107,7 @@ func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return m, tea.Quit
 		}
 	case lineMsg:
-		m.pager.add(orchestrator.Line(msg))
+		m.pager.add(journal.Line(msg))
 	case olderMsg:
 		m.pager.addOlder(msg)
 	case noOlderMsg:
@@ -166,7 +167,7 @@ func (a *attachment) send(ctx context.Context, text string) tea.Msg {
 // journal does not matter.
 func (a *attachment) older(before uint64) tea.Msg {
 	var lines olderMsg
-	for l, err := range orchestrator.JournalBackwards(a.path, before) {
+	for l, err := range journal.Backwards(a.path, before) {
 		if err != nil {
 			return noOlderMsg{err}
 		}

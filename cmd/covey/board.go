@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // maxNews is how many noteworthy entries a board keeps. More than fits on any
@@ -91,7 +92,7 @@ func (b *board) seatOf(name string) *seat {
 // apply takes the next line of the journal in. Lines of types that it does not
 // know change nothing, so that an older covey can look at the journal of a
 // newer one.
-func (b *board) apply(l orchestrator.Line) {
+func (b *board) apply(l journal.Line) {
 	p := data(l)
 	b.applyTeam(l, p)
 	if s := b.seatOf(l.Member); s != nil {
@@ -113,7 +114,7 @@ func (b *board) addNews(e entry) {
 // applyTeam takes in what concerns the team as a whole. A start begins a run:
 // refusals, the clock and the members' states are of one run, while tasks stay
 // over all of them.
-func (b *board) applyTeam(l orchestrator.Line, p payload) {
+func (b *board) applyTeam(l journal.Line, p payload) {
 	switch l.Type {
 	case "team_started":
 		b.refused, b.ended, b.waits, b.started = 0, "", "", l.Time
@@ -149,7 +150,7 @@ func (b *board) applyTask(p payload) {
 // applyMember takes in what one member did. The state follows from the last
 // thing that happened; nothing is remembered beyond that, and so a board that
 // begins in the middle is soon right.
-func (b *board) applyMember(s *seat, l orchestrator.Line, p payload) {
+func (b *board) applyMember(s *seat, l journal.Line, p payload) {
 	if l.Helper != "" {
 		b.applyHelper(s, l, p)
 		return

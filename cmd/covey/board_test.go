@@ -7,19 +7,18 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"pgregory.net/rapid"
-
-	"github.com/coveyteam/covey/orchestrator"
 )
 
 // playedBoard is a board in the middle of a run.
 func playedBoard() *board {
 	b := newBoard("crew", []string{"lead", "api", "docs"}, lineAt(0, "", "", "").Time)
-	task := func(op, id, status, owner, blockedBy string) orchestrator.Line {
+	task := func(op, id, status, owner, blockedBy string) journal.Line {
 		return lineAt(3, "", "task", fmt.Sprintf(
 			`{"op":%q,"task":{"id":%q,"subject":"S%s","status":%q,"owner":%q,"blockedBy":[%s]}}`, op, id, id, status, owner, blockedBy))
 	}
-	for _, l := range []orchestrator.Line{
+	for _, l := range []journal.Line{
 		lineAt(1, "", "team_started", `{"goal":"Ship it"}`),
 		task("created", "1", "pending", "", ""),
 		task("created", "2", "pending", "docs", `"1"`),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // printBudget prints what is used of the team's budget, if it has one.
@@ -51,7 +52,7 @@ func levelStyle(level int) style {
 }
 
 // budgetText tells of a limit or a budget that is used to a certain share.
-func budgetText(l orchestrator.Line) (string, style) {
+func budgetText(l journal.Line) (string, style) {
 	var u orchestrator.BudgetUse
 	if json.Unmarshal(l.Data, &u) != nil || u.Limit <= 0 {
 		return "", normal
@@ -64,7 +65,7 @@ func budgetText(l orchestrator.Line) (string, style) {
 }
 
 // fallbackText tells of a member that goes on with another agent.
-func fallbackText(l orchestrator.Line) string {
+func fallbackText(l journal.Line) string {
 	var a orchestrator.AgentChanged
 	if json.Unmarshal(l.Data, &a) != nil {
 		return ""

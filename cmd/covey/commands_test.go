@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // TestConcerns: a member's log has its own lines, mail for it, and its tasks.
@@ -18,7 +19,7 @@ func TestConcerns(t *testing.T) {
 	mine := concerns("ana")
 	for _, tc := range []struct {
 		name string
-		line orchestrator.Line
+		line journal.Line
 		want bool
 	}{
 		{"its own", lineAt(1, "ana", "text", `{"text":"x"}`), true},
@@ -43,7 +44,7 @@ func TestLogsOfATail(t *testing.T) {
 	writeJournal(t, place,
 		lineAt(0, "ana", "text", `{"text":"one"}`), lineAt(0, "ana", "text", `{"text":"two"}`),
 		lineAt(0, "ana", "hook_started", `{"event":"Stop"}`), lineAt(0, "ana", "message_delivered", `{"id":"m"}`))
-	all := func(orchestrator.Line) bool { return true }
+	all := func(journal.Line) bool { return true }
 	for _, tc := range []struct {
 		name  string
 		flags logFlags
@@ -78,7 +79,7 @@ func TestLogsOfDamage(t *testing.T) {
 	stateHome(t)
 	place := newPlace(t, "crew")
 	c, _, _ := printer()
-	all := func(orchestrator.Line) bool { return true }
+	all := func(journal.Line) bool { return true }
 	if err := c.logs(t.Context(), place, logFlags{}, all); err == nil || !strings.Contains(err.Error(), "no journal yet") {
 		t.Errorf("no journal: %v", err)
 	}

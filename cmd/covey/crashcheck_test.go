@@ -16,7 +16,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -153,7 +153,7 @@ func (c *crashTeam) checkJournal() (events int) {
 	}
 	seq, stored, completed := uint64(0), map[uint64]int{}, map[string]int{}
 	for text := range strings.Lines(string(data)) {
-		var l orchestrator.Line
+		var l journal.Line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			c.t.Errorf("seed %d: a torn line in the journal: %q", c.seed, text)
 		}

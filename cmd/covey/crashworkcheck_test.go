@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -66,7 +66,7 @@ func (c *branchCrash) checkRequests() {
 	}
 	asked, closed, ticks, plans := map[string]int{}, map[string]string{}, 0, 0
 	for text := range strings.Lines(string(data)) {
-		var l orchestrator.Line
+		var l journal.Line
 		var r tasks.Request
 		var m tasks.Message
 		if json.Unmarshal([]byte(text), &l) != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // troubled is what a person should know of one member's hooks.
@@ -21,7 +22,7 @@ type memberHooks struct {
 }
 
 // note takes a line of the journal in.
-func (m *memberHooks) note(l orchestrator.Line) {
+func (m *memberHooks) note(l journal.Line) {
 	if l.Type != "hook_finished" {
 		return
 	}

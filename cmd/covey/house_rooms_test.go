@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -70,6 +71,19 @@ func typesWithManyMethods(t *tree) []string {
 func structsWithManyFields(t *tree) []string {
 	_, _, fields := ceilings()
 	return fields.breaches(t)
+}
+
+// TestFloors holds the list of arrows to its order, so that no circle can get into it.
+func TestFloors(t *testing.T) {
+	above := map[string]bool{}
+	for _, f := range floors {
+		for _, to := range strings.Fields(f.to) {
+			if folder, all := strings.CutSuffix(to, "/*"); !above[to] && !(all && folder == f.from) {
+				t.Errorf("%s may import %s, which does not stand above it", f.from, to)
+			}
+		}
+		above[f.from] = true
+	}
 }
 
 // TestCeilingsFall keeps the figures of above near the truth, so that what was

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -18,7 +19,7 @@ type lastRun struct {
 	members []*orchestrator.MemberStatus       // in the order in which they appear
 	hooks   map[string]*orchestrator.HookTally // by member
 	merges  orchestrator.HookTally             // gates at merges
-	turns   orchestrator.TurnCount
+	turns   journal.TurnCount
 }
 
 // readLastRun reads the last run of a team from its journal. A team without a
@@ -33,8 +34,8 @@ func readLastRun(place orchestrator.Place) (*lastRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	for l, err := range orchestrator.ReadJournal(place.Journal(), begin) {
-		var damaged *orchestrator.LineError
+	for l, err := range journal.Read(place.Journal(), begin) {
+		var damaged *journal.LineError
 		switch {
 		case err == nil:
 			run.apply(l)
@@ -49,7 +50,7 @@ func readLastRun(place orchestrator.Place) (*lastRun, error) {
 // there is none. The journal is read backwards, so the runs before the last one
 // cost nothing. Damaged lines are passed over; an error is that of the file.
 func lastStart(place orchestrator.Place) (uint64, error) {
-	for l, err := range orchestrator.JournalBackwards(place.Journal(), 0) {
+	for l, err := range journal.Backwards(place.Journal(), 0) {
 		if err != nil {
 			return 0, err
 		}
@@ -62,7 +63,7 @@ func lastStart(place orchestrator.Place) (uint64, error) {
 
 // apply takes the next line in. A member that needed attention and then took
 // another turn was helped on.
-func (r *lastRun) apply(l orchestrator.Line) {
+func (r *lastRun) apply(l journal.Line) {
 	p := data(l)
 	for _, name := range p.Members {
 		r.member(name)
@@ -105,7 +106,7 @@ func (r *lastRun) apply(l orchestrator.Line) {
 }
 
 // count takes in what a line says of turns and what they came to.
-func (r *lastRun) count(l orchestrator.Line, m *orchestrator.MemberStatus, p payload) {
+func (r *lastRun) count(l journal.Line, m *orchestrator.MemberStatus, p payload) {
 	switch {
 	case l.Type == "turn_started" && l.Helper == "":
 		m.Turns++

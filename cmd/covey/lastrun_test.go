@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // twoRuns are the lines of two runs of a team.
-func twoRuns() []orchestrator.Line {
-	finished := func(outcome string) orchestrator.Line {
+func twoRuns() []journal.Line {
+	finished := func(outcome string) journal.Line {
 		return lineAt(0, "ana", "hook_finished", `{"event":"Stop","command":"./x","outcome":"`+outcome+
 			fmt.Sprintf(`","failed_open":%t}`, outcome == "cancelled" || outcome == "non_blocking_error"))
 	}
-	return []orchestrator.Line{
+	return []journal.Line{
 		lineAt(0, "", "team_started", `{"goal":"Ship","members":["lead","old"]}`),
 		lineAt(0, "old", "member_started", `{"agent":"builtin/script"}`),
 		finished("non_blocking_error"),

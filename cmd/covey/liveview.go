@@ -7,9 +7,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"golang.org/x/term"
-
-	"github.com/coveyteam/covey/orchestrator"
 )
 
 // redraw is how often the live view looks whether its board has changed. Faster
@@ -45,7 +44,7 @@ func newLiveView(s *screen, b *board, interrupt func()) *liveView {
 
 // apply takes a line of the journal in. It is called by whoever reads the
 // journal and takes the lock for as long as it takes to change a few fields.
-func (v *liveView) apply(l orchestrator.Line) {
+func (v *liveView) apply(l journal.Line) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.board.apply(l)

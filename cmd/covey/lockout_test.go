@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // The lines of a member that reached its limit at noon, and one that is logged
 // out.
-func lockedLines() []orchestrator.Line {
+func lockedLines() []journal.Line {
 	until := time.Date(2026, 11, 21, 15, 4, 0, 0, time.Local).Format(time.RFC3339)
-	return []orchestrator.Line{
+	return []journal.Line{
 		lineAt(0, "", "team_started", `{"goal":"Ship","members":["lead","api","docs"]}`),
 		lineAt(1, "lead", "member_started", `{"agent":"acp/codex"}`),
 		lineAt(1, "api", "member_started", `{"agent":"acp/codex"}`),
@@ -133,7 +134,7 @@ func TestLastRunOfLockouts(t *testing.T) {
 // of the turn is not told beside it, and does not take the words off the board.
 func TestStoryOfFailedTurns(t *testing.T) {
 	until := lineAt(6, "", "", "").Time.Format(time.RFC3339)
-	lines := []orchestrator.Line{
+	lines := []journal.Line{
 		lineAt(0, "", "team_started", `{"goal":"Ship","members":["lead","api"]}`),
 		lineAt(1, "api", "turn_started", `{"cause":"task"}`),
 		lineAt(2, "api", "turn_failed", `{"text":"429 Too Many Requests","passing":true,"failed":3,"until":"`+until+`","left":6}`),

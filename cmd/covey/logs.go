@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // logFlags are the flags of `covey logs`. lines counts entries, not lines of a
@@ -37,7 +38,7 @@ journal's own lines, one object a line, of all runs.`,
 			if err != nil {
 				return err
 			}
-			want := func(orchestrator.Line) bool { return true }
+			want := func(journal.Line) bool { return true }
 			if len(args) > 0 {
 				if err := knownMember(place, args[0]); err != nil {
 					return err
@@ -57,8 +58,8 @@ journal's own lines, one object a line, of all runs.`,
 // concerns accepts the lines of a member, and the messages and tasks that it is
 // named in. Mail for a member and its tasks are part of its story, whoever
 // caused them.
-func concerns(member string) func(orchestrator.Line) bool {
-	return func(l orchestrator.Line) bool {
+func concerns(member string) func(journal.Line) bool {
+	return func(l journal.Line) bool {
 		if l.Member == member {
 			return true
 		}
@@ -73,11 +74,11 @@ func concerns(member string) func(orchestrator.Line) bool {
 // logs prints the journal's lines that are wanted. With a tail it goes on
 // behind the tail's last line, so that nothing is missing in between and
 // nothing is told twice.
-func (c *cli) logs(ctx context.Context, place orchestrator.Place, f logFlags, want func(orchestrator.Line) bool) error {
+func (c *cli) logs(ctx context.Context, place orchestrator.Place, f logFlags, want func(journal.Line) bool) error {
 	show := c.linePrinter(f.json)
 	after := uint64(0)
 	if f.lines > 0 {
-		tail, err := orchestrator.TailJournal(place.Journal(), f.lines, func(l orchestrator.Line) bool {
+		tail, err := journal.Tail(place.Journal(), f.lines, func(l journal.Line) bool {
 			_, told := full(l)
 			return want(l) && (told || f.json)
 		})
@@ -94,7 +95,7 @@ func (c *cli) logs(ctx context.Context, place orchestrator.Place, f logFlags, wa
 			return nil
 		}
 	}
-	err := c.eachLine(ctx, place, after, f.follow, func(l orchestrator.Line) error {
+	err := c.eachLine(ctx, place, after, f.follow, func(l journal.Line) error {
 		if !want(l) {
 			return nil
 		}
@@ -115,8 +116,8 @@ func noJournal(place orchestrator.Place, err error) error {
 // with all that come until the team ends. Damaged lines are told of on stderr.
 // Following a team that does not run is reading it to the end.
 func (c *cli) eachLine(ctx context.Context, place orchestrator.Place, after uint64, follow bool,
-	f func(orchestrator.Line) error) error {
-	lines := orchestrator.ReadJournal(place.Journal(), after)
+	f func(journal.Line) error) error {
+	lines := journal.Read(place.Journal(), after)
 	if follow {
 		client, err := orchestrator.Dial(ctx, place)
 		if err == nil {
@@ -125,13 +126,13 @@ func (c *cli) eachLine(ctx context.Context, place orchestrator.Place, after uint
 			if err != nil {
 				return err
 			}
-			lines = orchestrator.FollowJournal(ctx, place.Journal(), after, wake)
+			lines = journal.Follow(ctx, place.Journal(), after, wake)
 		} else if !errors.Is(err, orchestrator.ErrNotRunning) {
 			return err
 		}
 	}
 	for l, err := range lines {
-		var damaged *orchestrator.LineError
+		var damaged *journal.LineError
 		if errors.As(err, &damaged) {
 			c.err.printf("%s\n", plainLine("covey: "+damaged.Error()))
 			continue
@@ -149,8 +150,8 @@ func (c *cli) eachLine(ctx context.Context, place orchestrator.Place, after uint
 // linePrinter prints lines of the journal as they are, or in words. JSON is one
 // object a line, as the journal has it, and complete; words leave out what
 // tells a person nothing.
-func (c *cli) linePrinter(asJSON bool) func(orchestrator.Line) error {
-	return func(l orchestrator.Line) error {
+func (c *cli) linePrinter(asJSON bool) func(journal.Line) error {
+	return func(l journal.Line) error {
 		if asJSON {
 			text, err := compactJSON(l)
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // payload is the data of a journal line of any type (DESIGN 7). A field that
@@ -97,7 +98,7 @@ type taskNews struct {
 
 // data decodes a line's payload. What cannot be read is shown as an empty line
 // of its type rather than hidden.
-func data(l orchestrator.Line) payload {
+func data(l journal.Line) payload {
 	var p payload
 	if json.Unmarshal(l.Data, &p) != nil {
 		return payload{}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // stateHome gives a test a state home of its own.
@@ -43,7 +44,7 @@ func writeRun(t *testing.T, place orchestrator.Place, change func(*orchestrator.
 }
 
 // writeJournal writes a journal of these lines.
-func writeJournal(t *testing.T, place orchestrator.Place, lines ...orchestrator.Line) {
+func writeJournal(t *testing.T, place orchestrator.Place, lines ...journal.Line) {
 	t.Helper()
 	var text []byte
 	for i, l := range lines {

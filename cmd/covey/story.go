@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -27,7 +28,7 @@ const maxBrief = 200
 // are left out: there are hundreds of them, and a person who wants them looks
 // at logs. What is told is who works on what, what was refused, and what went
 // wrong.
-func brief(l orchestrator.Line) (entry, bool) {
+func brief(l journal.Line) (entry, bool) {
 	p := data(l)
 	text, st := briefText(l, p)
 	if text == "" {
@@ -38,7 +39,7 @@ func brief(l orchestrator.Line) (entry, bool) {
 
 // teller is whom an entry is about: a member; the person who did it, whose
 // lines have no member; or else the team.
-func teller(l orchestrator.Line, p payload) string {
+func teller(l journal.Line, p payload) string {
 	if m, ok := mergeOf(l); ok {
 		return plainLine(m.Member)
 	}
@@ -46,7 +47,7 @@ func teller(l orchestrator.Line, p payload) string {
 }
 
 // briefText is the text of a brief entry; empty: not noteworthy.
-func briefText(l orchestrator.Line, p payload) (string, style) {
+func briefText(l journal.Line, p payload) (string, style) {
 	switch l.Type {
 	case "team_started":
 		switch {
@@ -131,7 +132,7 @@ func isLockout(reason string) bool {
 }
 
 // limitText tells of a usage limit, and how long it makes whom wait.
-func limitText(l orchestrator.Line, p payload) string {
+func limitText(l journal.Line, p payload) string {
 	at := orchestrator.ShortTime(p.Until.Local(), l.Time.Local())
 	switch {
 	case l.Type == "team_waits":
@@ -146,7 +147,7 @@ func limitText(l orchestrator.Line, p payload) string {
 const idleFailed = "failed"
 
 // failureText tells that a turn failed, and when it is tried again.
-func failureText(l orchestrator.Line, p payload) string {
+func failureText(l journal.Line, p payload) string {
 	switch {
 	case !p.Until.IsZero():
 		return fmt.Sprintf("turn %d failed; it is tried again in %s (%d tries left): %s", l.Turn,
@@ -158,7 +159,7 @@ func failureText(l orchestrator.Line, p payload) string {
 }
 
 // troubleText is briefText for what went wrong or was refused.
-func troubleText(l orchestrator.Line, p payload) (string, style) {
+func troubleText(l journal.Line, p payload) (string, style) {
 	switch l.Type {
 	case "needs_attention":
 		if p.Kind == "login" { // it says itself what is to be done
@@ -209,7 +210,7 @@ func complaint(event, text string) string {
 
 // taskText tells what happened to a task. Changes that are neither a step of
 // its life nor a refusal are not noteworthy.
-func taskText(l orchestrator.Line, p payload) string {
+func taskText(l journal.Line, p payload) string {
 	if p.Task == nil {
 		return ""
 	}
@@ -242,7 +243,7 @@ func taskStyle(op string) style {
 
 // full tells a line of the journal with all that a person may want to read:
 // what `covey logs` and `covey attach` show.
-func full(l orchestrator.Line) (entry, bool) {
+func full(l journal.Line) (entry, bool) {
 	p := data(l)
 	e := entry{at: l.Time, who: teller(l, p)}
 	switch l.Type {

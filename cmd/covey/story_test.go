@@ -3,17 +3,16 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/orchestrator"
 )
 
 // lineAt makes a line of the journal from JSON data, seq seconds after noon.
-func lineAt(seq int, member, kind, data string) orchestrator.Line {
+func lineAt(seq int, member, kind, data string) journal.Line {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local).Add(time.Duration(seq) * time.Second)
-	return orchestrator.Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind, Data: json.RawMessage(data)}
+	return journal.Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind, Data: json.RawMessage(data)}
 }
 
 // TestStory tells every type of journal line, briefly and in full. An empty
@@ -110,7 +109,7 @@ func TestStoryIsDisarmed(t *testing.T) {
 			"message":"E","last_text":"E","to":"E","summary":"E","op":"claimed","task":{"id":"E","subject":"E","owner":"E"},
 			"tool":"E","decision":"deny","by":"E","rule":"E"}`, "E", evil)
 		l := lineAt(1, "m\x1b[2J", kind, data)
-		for name, tell := range map[string]func(orchestrator.Line) (entry, bool){"brief": brief, "full": full} {
+		for name, tell := range map[string]func(journal.Line) (entry, bool){"brief": brief, "full": full} {
 			e, ok := tell(l)
 			if !ok && name == "full" {
 				t.Errorf("%s: nothing told", kind)

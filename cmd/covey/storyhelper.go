@@ -2,8 +2,7 @@ package main
 
 import (
 	"fmt"
-
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // helperName is how a line tells whose it is that is not the member's own: by the
@@ -16,7 +15,7 @@ func helperName(id string) string {
 
 // named puts a helper's name before what a line tells of it. A member's own lines
 // stay as they are.
-func named(l orchestrator.Line, text string) string {
+func named(l journal.Line, text string) string {
 	if l.Helper == "" || text == "" {
 		return text
 	}
@@ -42,7 +41,7 @@ func helperEnds(p payload) (string, style) {
 
 // applyHelper takes in what a helper of the member did: it is what the member
 // does, while the member waits for it.
-func (b *board) applyHelper(s *seat, l orchestrator.Line, p payload) {
+func (b *board) applyHelper(s *seat, l journal.Line, p payload) {
 	switch l.Type {
 	case "tool_call":
 		if s.state == working {

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // mergeOf is the piece of work that a line of type merge tells of.
-func mergeOf(l orchestrator.Line) (m tasks.Merge, ok bool) {
+func mergeOf(l journal.Line) (m tasks.Merge, ok bool) {
 	return m, l.Type == "merge" && json.Unmarshal(l.Data, &m) == nil
 }
 

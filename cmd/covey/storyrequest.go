@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 
-	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // requestText tells of a question, and how a person answers it. One that was
 // withdrawn was never anybody's business.
-func requestText(_ orchestrator.Line, p payload) (string, style) {
+func requestText(_ journal.Line, p payload) (string, style) {
 	who := byWhom(p.By)
 	switch tasks.RequestState(p.State) {
 	case tasks.RequestOpen:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // teamRun shows a run of a team while it happens. What it shows it reads from
@@ -50,7 +51,7 @@ func newTeamRun(c *cli, team *configs.Team, f upFlags) *teamRun {
 // onLine is told of every line of this run. The orchestrator calls it from the
 // goroutine that writes the journal, so it leaves a word and goes; a word that
 // is still there says the same.
-func (r *teamRun) onLine(l orchestrator.Line) {
+func (r *teamRun) onLine(l journal.Line) {
 	r.once.Do(func() { r.first <- l.Seq })
 	select {
 	case r.wake <- struct{}{}:
@@ -92,7 +93,7 @@ func (r *teamRun) startView() {
 	r.view = newLiveView(r.cli.out, newBoard(r.team.Name, names, time.Now()), r.stopper.press)
 	r.stopper.show(r.view.tell, r.view.force)
 	r.view.start(r.cli.in)
-	r.read(func(l orchestrator.Line) error {
+	r.read(func(l journal.Line) error {
 		r.view.apply(l)
 		return nil
 	}, func(uint64) uint64 { return 0 })
@@ -103,7 +104,7 @@ func (r *teamRun) skipEarlier(first uint64) uint64 { return first - 1 }
 
 // printBrief prints what is noteworthy about a line. An error means that nobody
 // reads any more, and ends the run in order.
-func (r *teamRun) printBrief(l orchestrator.Line) error {
+func (r *teamRun) printBrief(l journal.Line) error {
 	e, ok := brief(l)
 	if !ok {
 		return nil
@@ -115,13 +116,13 @@ func (r *teamRun) printBrief(l orchestrator.Line) error {
 // the number of the run's first line. hide waits for it. It starts with the
 // first line of this run, which is when the journal is there and its numbers
 // are known.
-func (r *teamRun) read(show func(orchestrator.Line) error, from func(first uint64) uint64) {
+func (r *teamRun) read(show func(journal.Line) error, from func(first uint64) uint64) {
 	r.reading.Go(func() {
 		first, ok := <-r.first
 		if !ok {
 			return // it failed before it began
 		}
-		for l, err := range orchestrator.FollowJournal(context.Background(), r.place.Journal(), from(first), r.wake) {
+		for l, err := range journal.Follow(context.Background(), r.place.Journal(), from(first), r.wake) {
 			if err != nil {
 				r.log.Error("the journal cannot be read", "err", err)
 				continue

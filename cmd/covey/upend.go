@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -40,7 +41,7 @@ func (c *cli) report(team string, e orchestrator.Ending, counted *memberHooks) {
 
 // turnsLine says how many turns the tasks have taken; empty where none was completed or
 // nothing was done for nothing.
-func turnsLine(n orchestrator.TurnCount) string {
+func turnsLine(n journal.TurnCount) string {
 	if n.Turns == 0 || n.Completed == 0 && n.Empty == 0 {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // TestLiveModel: keys, sizes and looks of the live view, without a terminal.
@@ -234,7 +235,7 @@ func TestAttachCursor(t *testing.T) {
 func TestAttachmentOlder(t *testing.T) {
 	stateHome(t)
 	place := newPlace(t, "crew")
-	var lines []orchestrator.Line
+	var lines []journal.Line
 	for i := range 2 * olderLines {
 		lines = append(lines, textLine(i), lineAt(0, "ben", "text", `{"text":"other"}`), lineAt(0, "ana", "hook_summary", `{}`))
 	}

@@ -1,4 +1,4 @@
-package orchestrator
+package journal
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 // pollEvery is how often a journal is looked at when nobody says that it grew.
 const pollEvery = 250 * time.Millisecond
 
-// FollowJournal yields like ReadJournal, and at the end of the whole lines
+// Follow yields like ReadJournal, and at the end of the whole lines
 // waits for more. wake tells that the journal grew (Client.JournalWake); when
 // it is closed, what is there is yielded and the loop ends. A nil wake has the
 // file looked at four times a second. When ctx ends, its error is yielded last.
-func FollowJournal(
+func Follow(
 	ctx context.Context, path string, after uint64, wake <-chan struct{},
 ) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {

@@ -1,6 +1,7 @@
-package orchestrator
+package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,9 +67,9 @@ func (n TurnCount) Of(turns, empty, completed int) TurnCount {
 	return n
 }
 
-// journalFormat is the number of what the journal's lines look like; a run's first line
+// Format is the number of what the journal's lines look like; a run's first line
 // carries it. New types and fields need no other one.
-const journalFormat = 1
+const Format = 1
 
 // newerJournal refuses a line that begins a run of a newer format.
 func newerJournal(l Line) error {
@@ -76,9 +77,20 @@ func newerJournal(l Line) error {
 		return nil
 	}
 	var begun TeamStarted
-	if json.Unmarshal(l.Data, &begun) != nil || begun.Format <= journalFormat {
+	if json.Unmarshal(l.Data, &begun) != nil || begun.Format <= Format {
 		return nil
 	}
 	return fmt.Errorf("the run that begins with line %d was %w (format %d, this one reads up to %d)",
-		l.Seq, ErrNewer, begun.Format, journalFormat)
+		l.Seq, ErrNewer, begun.Format, Format)
+}
+
+// encode is compact JSON without HTML escapes, as people and scripts read it.
+func encode(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package journal
 
 import (
 	"path/filepath"
@@ -18,11 +18,11 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 	}
 	defer store.Close()
 	path := filepath.Join(dir, "journal.jsonl")
-	j, err := openJournal(path, options(store))
+	j, err := Open(path, options(store))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell := func(data teammate.EventData) { j.sink(teammate.Event{Member: "ana", Turn: 3, Data: data}) }
+	tell := func(data teammate.EventData) { j.Append(teammate.Event{Member: "ana", Turn: 3, Data: data}) }
 	add := func(subject string) {
 		t.Helper()
 		if _, err := store.Add(t.Context(), tasks.Actor{Name: "ana"}, []tasks.New{{Subject: subject}}); err != nil {
@@ -38,15 +38,15 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 	add("three")
 	tell(teammate.ToolReturned{ID: "b"})
 
-	go j.run(TeamStarted{}, unwatched()) // close waits for it
-	if err := j.close(); err != nil {
+	go j.Run(TeamStarted{}, unwatched()) // close waits for it
+	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		"team_started", "turn_started", "tool_call", "task", "tool_result", "tool_call", "task", "task", "tool_result",
 	}
 	var got []Line
-	for l, err := range ReadJournal(path, 0) {
+	for l, err := range Read(path, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package orchestrator
+package journal
 
 import (
 	"bytes"
@@ -26,25 +26,30 @@ import (
 // fullDisk is a journal's file on a disk that is full while room is false. A
 // write to it gets half way, as on a real one.
 type fullDisk struct {
-	journalFile
+	File
 	room   atomic.Bool
 	failed chan struct{} // gets a value for each failed write
 }
 
-func newFullDisk(f journalFile) *fullDisk {
-	return &fullDisk{journalFile: f, failed: make(chan struct{}, 1)}
+func newFullDisk(f File) *fullDisk {
+	return &fullDisk{File: f, failed: make(chan struct{}, 1)}
 }
 
 func (d *fullDisk) WriteAt(p []byte, off int64) (int, error) {
 	if d.room.Load() {
-		return d.journalFile.WriteAt(p, off)
+		return d.File.WriteAt(p, off)
 	}
-	n, err := d.journalFile.WriteAt(p[:len(p)/2], off)
+	n, err := d.File.WriteAt(p[:len(p)/2], off)
+	signal(d.failed)
+	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
+}
+
+// signal puts one value into a channel that has room for one.
+func signal(c chan<- struct{}) {
 	select {
-	case d.failed <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
-	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
 
 // desk is a journal over a store, without a team.
@@ -75,20 +80,20 @@ func newStore(t *testing.T) *tasks.Store {
 }
 
 // options are those of a journal that nobody watches.
-func options(store *tasks.Store) journalOptions {
-	return journalOptions{
+func options(store *tasks.Store) Options {
+	return Options{
 		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(Line) {}, Failed: func(error) {},
 	}
 }
 
 // unwatched are views that look at nothing.
-func unwatched() journalViews {
-	return journalViews{Line: func(Line) {}, Stored: func(tasks.Event) {}, Grew: func(uint64) {}}
+func unwatched() Views {
+	return Views{Line: func(Line) {}, Stored: func(tasks.Event) {}, Grew: func(uint64) {}}
 }
 
-func (d *desk) open() *journal {
+func (d *desk) open() *Journal {
 	d.t.Helper()
-	j, err := openJournal(d.path, options(d.store))
+	j, err := Open(d.path, options(d.store))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -111,7 +116,7 @@ func (d *desk) add(n int) {
 func (d *desk) check(n int) (types []string) {
 	d.t.Helper()
 	var seq, last uint64
-	for l, err := range ReadJournal(d.path, 0) {
+	for l, err := range Read(d.path, 0) {
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -138,13 +143,13 @@ func TestFullDiskMakesWritersWait(t *testing.T) {
 		j := d.open()
 		disk := newFullDisk(j.file)
 		j.file = disk
-		go j.run(TeamStarted{}, unwatched())
+		go j.Run(TeamStarted{}, unwatched())
 		const many = 3000 // more than the queue holds
 		var writer sync.WaitGroup
 		var written atomic.Int64
 		writer.Go(func() {
 			for i := range many {
-				j.sink(said(fmt.Sprint(i)))
+				j.Append(said(fmt.Sprint(i)))
 				written.Add(1)
 			}
 		})
@@ -158,7 +163,7 @@ func TestFullDiskMakesWritersWait(t *testing.T) {
 		}
 		disk.room.Store(true)
 		writer.Wait()
-		if err := j.close(); err != nil {
+		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if types := d.check(3); len(types) != 1+3+many {
@@ -179,7 +184,7 @@ func TestHurryOnAFullDisk(t *testing.T) {
 		disk := newFullDisk(j.file)
 		disk.room.Store(true)
 		j.file = disk
-		go j.run(TeamStarted{}, unwatched())
+		go j.Run(TeamStarted{}, unwatched())
 		d.add(1)
 		synctest.Wait()
 		disk.room.Store(false)
@@ -188,25 +193,25 @@ func TestHurryOnAFullDisk(t *testing.T) {
 		var writer sync.WaitGroup
 		writer.Go(func() {
 			for i := range 5000 {
-				j.sink(said(fmt.Sprint(i)))
+				j.Append(said(fmt.Sprint(i)))
 			}
 		})
 		begun := time.Now()
-		j.hurry()
-		j.hurry() // twice is once
+		j.Hurry()
+		j.Hurry() // twice is once
 		writer.Wait()
 		if took := time.Since(begun); took > time.Second {
 			t.Errorf("the writers were held for %v", took)
 		}
 		disk.room.Store(true)
 		d.add(1) // would leave events 2 and 3 without lines
-		if err := j.close(); err != nil {
+		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 		d.check(1)
 		next := d.open()
-		go next.run(TeamStarted{Resumed: true}, unwatched())
-		if err := next.close(); err != nil {
+		go next.Run(TeamStarted{Resumed: true}, unwatched())
+		if err := next.Close(); err != nil {
 			t.Fatal(err)
 		}
 		d.check(4)
@@ -220,9 +225,9 @@ func TestCloseWaitsForRoom(t *testing.T) {
 		j := d.open()
 		disk := newFullDisk(j.file)
 		j.file = disk
-		go j.run(TeamStarted{}, unwatched())
+		go j.Run(TeamStarted{}, unwatched())
 		closed := make(chan error)
-		go func() { closed <- j.close() }()
+		go func() { closed <- j.Close() }()
 		select {
 		case err := <-closed:
 			t.Fatalf("closed on a full disk: %v", err)
@@ -247,26 +252,26 @@ func TestPatienceWithAFullDisk(t *testing.T) {
 		j.file = newFullDisk(j.file)
 		d.add(3)
 		begun := time.Now()
-		go j.run(TeamStarted{}, unwatched())
-		err := j.broken(t.Context())
+		go j.Run(TeamStarted{}, unwatched())
+		err := j.Broken(t.Context())
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make room") {
 			t.Errorf("broken: %v", err)
 		}
 		if took := time.Since(begun); took < fullDiskPatience || took > fullDiskPatience+2*retryAfter {
 			t.Errorf("it took %v", took)
 		}
-		if err := j.close(); err != nil {
+		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 		next := d.open()
-		go next.run(TeamStarted{Resumed: true}, unwatched())
-		if err := next.close(); err != nil {
+		go next.Run(TeamStarted{Resumed: true}, unwatched())
+		if err := next.Close(); err != nil {
 			t.Fatal(err)
 		}
 		d.check(3)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := next.broken(ctx); !errors.Is(err, context.Canceled) {
+		if err := next.Broken(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("a journal that works: %v", err)
 		}
 	})
@@ -309,8 +314,8 @@ func TestJournalCutAnywhere(t *testing.T) {
 			}
 		}
 		j := d.open()
-		go j.run(TeamStarted{}, unwatched())
-		if err := j.close(); err != nil {
+		go j.Run(TeamStarted{}, unwatched())
+		if err := j.Close(); err != nil {
 			rt.Fatal(err)
 		}
 		d.check(committed)
@@ -326,8 +331,8 @@ func TestJournalWithDamagedLines(t *testing.T) {
 	d := newDesk(t)
 	d.add(2)
 	j := d.open()
-	go j.run(TeamStarted{}, unwatched())
-	if err := j.close(); err != nil {
+	go j.Run(TeamStarted{}, unwatched())
+	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(d.path)
@@ -342,8 +347,8 @@ func TestJournalWithDamagedLines(t *testing.T) {
 	}
 	d.add(1)
 	again := d.open()
-	if !strings.Contains(again.mended, "2 lines of the journal were damaged, from byte 0 on") {
-		t.Errorf("said %q", again.mended)
+	if !strings.Contains(again.Mended, "2 lines of the journal were damaged, from byte 0 on") {
+		t.Errorf("said %q", again.Mended)
 	}
 	kept, err := filepath.Glob(d.path + ".damaged-*")
 	if err != nil || len(kept) != 1 {
@@ -352,14 +357,14 @@ func TestJournalWithDamagedLines(t *testing.T) {
 	if text, err := os.ReadFile(kept[0]); err != nil || string(text) != torn {
 		t.Errorf("the copy holds %q, %v", text, err)
 	}
-	go again.run(TeamStarted{Resumed: true}, unwatched())
-	if err := again.close(); err != nil {
+	go again.Run(TeamStarted{Resumed: true}, unwatched())
+	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var seqs []uint64
 	stored := map[uint64]int{}
 	damaged := 0
-	for l, err := range ReadJournal(d.path, 0) {
+	for l, err := range Read(d.path, 0) {
 		if err != nil {
 			damaged++
 			continue
@@ -399,12 +404,12 @@ func TestJournalDamagedBeforeItWasSynced(t *testing.T) {
 	var shown []string
 	views := unwatched()
 	views.Stored = func(e tasks.Event) { shown = append(shown, fmt.Sprint(e.ID)) }
-	go again.run(TeamStarted{Resumed: true}, views)
-	if err := again.close(); err != nil {
+	go again.Run(TeamStarted{Resumed: true}, views)
+	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var order []string
-	for l, err := range ReadJournal(d.path, 0) {
+	for l, err := range Read(d.path, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,7 +437,7 @@ func TestJournalIsSyncedUnderSteadyWork(t *testing.T) {
 		defer store.Close()
 		d := &desk{t: t, store: store, path: filepath.Join(dir, "journal.jsonl")}
 		j := d.open()
-		go j.run(TeamStarted{}, unwatched())
+		go j.Run(TeamStarted{}, unwatched())
 		for range 30 {
 			d.add(1)
 			time.Sleep(settleAfter / 10)
@@ -442,7 +447,7 @@ func TestJournalIsSyncedUnderSteadyWork(t *testing.T) {
 		if err != nil || len(list) > 15 {
 			t.Errorf("after %v of steady work %d of 30 events wait for their lines to be synced, %v", 3*settleAfter, len(list), err)
 		}
-		if err := j.close(); err != nil {
+		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -453,7 +458,7 @@ func TestJournalThatCannotBeOpened(t *testing.T) {
 	if err := os.Mkdir(d.path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openJournal(d.path, options(d.store)); err == nil {
+	if _, err := Open(d.path, options(d.store)); err == nil {
 		t.Error("a folder was taken for a journal")
 	}
 }
@@ -470,13 +475,13 @@ func TestEventThatCannotBeWritten(t *testing.T) {
 	var shown []string
 	views := unwatched()
 	views.Line = func(l Line) { shown = append(shown, l.Type) }
-	j.tell(unwritable{})
-	j.sink(said("<b> & more"))
-	go j.run(TeamStarted{}, views)
-	if err := j.close(); err != nil {
+	j.Tell(unwritable{})
+	j.Append(said("<b> & more"))
+	go j.Run(TeamStarted{}, views)
+	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	j.sink(said("too late")) // comes back though nobody writes any more
+	j.Append(said("too late")) // comes back though nobody writes any more
 	data, err := os.ReadFile(d.path)
 	if err != nil || !strings.Contains(string(data), `{"text":"<b> & more"}`) || strings.Contains(string(data), "unwritable") {
 		t.Errorf("the journal holds %s, %v", data, err)

@@ -1,16 +1,16 @@
-package orchestrator
+// Package journal appends everything that happens in a team to one file, line by line,
+// and reads it back: forwards, backwards, and while it grows (DESIGN 7). It makes no
+// promise of compatibility to programs outside covey.
+package journal
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,7 +31,7 @@ const retryAfter = 500 * time.Millisecond
 // helps nobody, and the next run loses nothing that was committed.
 const fullDiskPatience = 10 * time.Second
 
-// journal appends everything that happens to journal.jsonl. One goroutine, run,
+// Journal appends everything that happens to journal.jsonl. One goroutine, run,
 // writes and gives the sequence numbers. Members' events come through sink;
 // what the store has committed is fetched from its outbox before each of them
 // and merged in by time, so that a line never stands before its cause. A
@@ -39,13 +39,13 @@ const fullDiskPatience = 10 * time.Second
 // says which event it is, so that after a crash the journal holds every
 // committed change exactly once. While the disk is full, writers wait: nothing
 // is dropped, until somebody is in a hurry to end the team or patience is over.
-type journal struct {
+type Journal struct {
 	team   string
 	store  *tasks.Store
-	file   journalFile
+	file   File
 	log    *slog.Logger
 	failed func(error) // is told of each write that failed
-	mended string      // what was damaged in the file and is not any more; empty: nothing
+	Mended string      // what was damaged in the file and is not any more; empty: nothing
 
 	events chan entry
 	// syncs are asked for by catchUp; each is closed once the views know of all
@@ -58,7 +58,7 @@ type journal struct {
 	done   chan struct{} // closed by run when it has stopped
 
 	// All below belongs to run.
-	views     journalViews
+	views     Views
 	size      int64           // bytes of the file that hold whole lines
 	seq       atomic.Uint64   // of the last line; others may read it
 	outbox    uint64          // last event of the store that has a line, and all before it have
@@ -74,18 +74,18 @@ type journal struct {
 	settling  bool // unsettled runs
 }
 
-// journalFile is what a journal writes to: an *os.File, but for tests of what
+// File is what a journal writes to: an *os.File, but for tests of what
 // happens when the disk is full.
-type journalFile interface {
+type File interface {
 	io.WriterAt
 	io.Closer
 	Truncate(size int64) error
 	Sync() error
 }
 
-// journalViews are told of what was written, by run and in order. They must
+// Views are told of what was written, by run and in order. They must
 // not block. All are required.
-type journalViews struct {
+type Views struct {
 	Line   func(Line)        // each line
 	Stored func(tasks.Event) // each committed event of the store, before its line is told
 	Grew   func(seq uint64)  // the number of the last line, after each write
@@ -97,20 +97,20 @@ type entry struct {
 	event teammate.Event
 }
 
-// journalOptions are what a journal works with. All are required but Wrap.
-type journalOptions struct {
+// Options are what a journal works with. All are required but Wrap.
+type Options struct {
 	Team   string
 	Store  *tasks.Store
 	Log    *slog.Logger
-	See    func(Line)                    // is shown the lines of earlier runs, in order
-	Failed func(error)                   // is told of each write that failed; any goroutine may call it
-	Wrap   func(journalFile) journalFile // puts another file in place of the one that was opened, for tests
+	See    func(Line)      // is shown the lines of earlier runs, in order
+	Failed func(error)     // is told of each write that failed; any goroutine may call it
+	Wrap   func(File) File // puts another file in place of the one that was opened, for tests
 }
 
-// openJournal opens the journal at path or makes a new one, cuts off what a crash or
+// Open opens the journal at path or makes a new one, cuts off what a crash or
 // a power cut has torn, takes out lines that are damaged, and finds out which committed
 // events have their lines already.
-func openJournal(path string, o journalOptions) (*journal, error) {
+func Open(path string, o Options) (*Journal, error) {
 	waits, err := firstWaiting(o.Store)
 	if err != nil {
 		return nil, err
@@ -142,12 +142,12 @@ func openJournal(path string, o journalOptions) (*journal, error) {
 	if err := f.Truncate(scan.size); err != nil {
 		return nil, fmt.Errorf("cut the torn end of %s: %w", path, err)
 	}
-	var file journalFile = f
+	var file File = f
 	if o.Wrap != nil {
 		file = o.Wrap(f)
 	}
-	j := &journal{
-		team: o.Team, store: o.Store, file: file, log: o.Log, failed: o.Failed, size: scan.size, mended: mended,
+	j := &Journal{
+		team: o.Team, store: o.Store, file: file, log: o.Log, failed: o.Failed, size: scan.size, Mended: mended,
 		outbox: scan.outbox(), settled: scan.outbox(), told: scan.told, turns: map[string]int{},
 		events: make(chan entry, 1024), syncs: make(chan chan struct{}), quit: make(chan struct{}),
 		rush: make(chan struct{}), done: make(chan struct{}), stuck: make(chan error, 1),
@@ -156,29 +156,30 @@ func openJournal(path string, o journalOptions) (*journal, error) {
 	return j, nil
 }
 
-// last is the number of the last line.
-func (j *journal) last() uint64 { return j.seq.Load() }
+// Last is the number of the last line.
+func (j *Journal) Last() uint64 { return j.seq.Load() }
 
-// sink takes one event. It blocks while the queue is full.
-func (j *journal) sink(e teammate.Event) {
+// Append takes one event of a member. It blocks while the queue is full, and does nothing
+// once Close has returned. Any goroutine may call it.
+func (j *Journal) Append(e teammate.Event) {
 	select {
 	case j.events <- entry{time.Now(), e}:
 	case <-j.done:
 	}
 }
 
-// team events have no member.
-func (j *journal) tell(data teammate.EventData) { j.sink(teammate.Event{Data: data}) }
+// Tell appends an event of the team, which has no member.
+func (j *Journal) Tell(data teammate.EventData) { j.Append(teammate.Event{Data: data}) }
 
-// hurry makes the journal give up on a disk that is full instead of waiting
+// Hurry makes the journal give up on a disk that is full instead of waiting
 // for room, because members that wait for it could not end. What the store has
 // committed stays in its outbox and gets its lines in the next run; members'
 // events that have no line by then are lost. It may be called at any time.
-func (j *journal) hurry() { j.rushed.Do(func() { close(j.rush) }) }
+func (j *Journal) Hurry() { j.rushed.Do(func() { close(j.rush) }) }
 
-// broken waits until the journal has given up on a disk that is full or on an outbox that
+// Broken waits until the journal has given up on a disk that is full or on an outbox that
 // is damaged, and says so; without that it returns ctx's error when ctx ends.
-func (j *journal) broken(ctx context.Context) error {
+func (j *Journal) Broken(ctx context.Context) error {
 	select {
 	case cause := <-j.stuck:
 		return cause
@@ -187,20 +188,20 @@ func (j *journal) broken(ctx context.Context) error {
 	}
 }
 
-// close writes what is queued, makes it durable, and closes the file. While the
-// disk is full it waits, until hurry is called or patience is over.
-func (j *journal) close() error {
+// Close writes what is queued, makes it durable, and closes the file. While the
+// disk is full it waits, until Hurry is called or patience is over.
+func (j *Journal) Close() error {
 	close(j.quit)
 	<-j.done
 	return j.file.Close()
 }
 
-// abandon closes a journal that run was not called for.
-func (j *journal) abandon() error { return j.file.Close() }
+// Abandon closes a journal that Run was not called for.
+func (j *Journal) Abandon() error { return j.file.Close() }
 
-// run writes until close, and tells the views of it; first is the run's first line.
-// Without it sink blocks once its queue is full.
-func (j *journal) run(first teammate.EventData, views journalViews) {
+// Run writes until close, and tells the views of it; first is the run's first line.
+// Without it Append blocks once its queue is full.
+func (j *Journal) Run(first teammate.EventData, views Views) {
 	defer close(j.done)
 	j.views = views
 	j.unsettled = time.NewTimer(settleAfter)
@@ -227,9 +228,9 @@ func (j *journal) run(first teammate.EventData, views journalViews) {
 	}
 }
 
-// catchUp comes back when the views have been told of all that the store has
+// CatchUp comes back when the views have been told of all that the store has
 // committed by now, or when that cannot be waited for.
-func (j *journal) catchUp(ctx context.Context) {
+func (j *Journal) CatchUp(ctx context.Context) {
 	caughtUp := make(chan struct{})
 	select {
 	case j.syncs <- caughtUp:
@@ -246,7 +247,7 @@ func (j *journal) catchUp(ctx context.Context) {
 }
 
 // take adds to first what else is queued by now, without waiting.
-func (j *journal) take(first []entry) []entry {
+func (j *Journal) take(first []entry) []entry {
 	for {
 		select {
 		case e := <-j.events:
@@ -261,7 +262,7 @@ func (j *journal) take(first []entry) []entry {
 // tells the views. It comes back only when all of it is written or was given
 // up. An entry that came after the store was asked for its news waits for
 // the next round: its cause may be among what the store has committed since.
-func (j *journal) write(first ...entry) {
+func (j *Journal) write(first ...entry) {
 	for {
 		now := time.Now()
 		stored := j.fetch()
@@ -279,7 +280,7 @@ func (j *journal) write(first ...entry) {
 
 // put writes the store's news and these entries, in the order in which they
 // happened: a claim stands behind the call that made it and before its result.
-func (j *journal) put(stored []tasks.Event, entries []entry) {
+func (j *Journal) put(stored []tasks.Event, entries []entry) {
 	var lines []Line
 	for news := stored; len(news)+len(entries) > 0; {
 		if len(entries) == 0 || len(news) > 0 && !news[0].Time.After(entries[0].at) {
@@ -303,7 +304,7 @@ func (j *journal) put(stored []tasks.Event, entries []entry) {
 
 // storedLine is the line of a committed event; the turn is the one that its
 // member is in. A person is no member: the data say who it was.
-func (j *journal) storedLine(e tasks.Event) Line {
+func (j *Journal) storedLine(e tasks.Event) Line {
 	member := e.Member
 	if member == tasks.Operator {
 		member = ""
@@ -314,7 +315,7 @@ func (j *journal) storedLine(e tasks.Event) Line {
 }
 
 // entryLine is the line of an entry; ok is false for one that cannot be written.
-func (j *journal) entryLine(e entry) (l Line, ok bool) {
+func (j *Journal) entryLine(e entry) (l Line, ok bool) {
 	if e.event.Turn > 0 {
 		j.turns[e.event.Member] = e.event.Turn
 	}
@@ -331,7 +332,7 @@ func (j *journal) entryLine(e entry) (l Line, ok bool) {
 
 // line gives a line its number. Its time is not before that of the line above it: events
 // come from many goroutines, and a change of the store is stamped before it is committed.
-func (j *journal) line(l Line) Line {
+func (j *Journal) line(l Line) Line {
 	if l.Time.Before(j.latest) {
 		l.Time = j.latest
 	}
@@ -340,51 +341,10 @@ func (j *journal) line(l Line) Line {
 	return l
 }
 
-// fetch returns the committed events that have no line yet.
-func (j *journal) fetch() []tasks.Event {
-	var all []tasks.Event
-	for after := j.outbox; ; after = all[len(all)-1].ID {
-		events, err := j.store.Events(context.Background(), after, 512)
-		switch {
-		case err == nil:
-		case errors.Is(err, tasks.ErrReplaced): // watchStore says so
-			return all
-		case errors.Is(err, tasks.ErrCorrupt):
-			j.giveUp(fmt.Errorf("%w; run covey up again: it restores all that was committed", err))
-			return all
-		default:
-			j.log.Error("the store's outbox cannot be read; its events come later", "err", err)
-			return all
-		}
-		if len(events) == 0 {
-			return j.untold(all)
-		}
-		all = append(all, events...)
-	}
-}
-
-// untold leaves out the events that had their lines when the journal was opened. All of
-// them are in the first whole look at the outbox.
-func (j *journal) untold(all []tasks.Event) []tasks.Event {
-	if len(j.told) == 0 || len(all) == 0 {
-		return all
-	}
-	last := all[len(all)-1].ID
-	news := slices.DeleteFunc(all, func(e tasks.Event) bool { return j.told[e.ID] })
-	j.told = nil
-	if len(news) == 0 {
-		j.outbox = last
-		j.settleSoon()
-	} else {
-		j.reached = last
-	}
-	return news
-}
-
 // writeLines writes lines with one write, trying until it succeeds; false means
 // that they were given up. Nothing is written after that: a later line would
 // say that all events of the store before it have theirs.
-func (j *journal) writeLines(lines []Line) bool {
+func (j *Journal) writeLines(lines []Line) bool {
 	if j.over {
 		return false
 	}
@@ -413,7 +373,7 @@ func (j *journal) writeLines(lines []Line) bool {
 
 // giveWay takes a half-written line back and waits for better times; false
 // means that there is no time for that.
-func (j *journal) giveWay(cause error) bool {
+func (j *Journal) giveWay(cause error) bool {
 	j.failed(cause)
 	if !j.failing {
 		j.failing, j.since = true, time.Now()
@@ -436,7 +396,7 @@ func (j *journal) giveWay(cause error) bool {
 }
 
 // giveUp ends the team for a cause, the first that there is.
-func (j *journal) giveUp(cause error) {
+func (j *Journal) giveUp(cause error) {
 	select {
 	case j.stuck <- cause:
 	default:
@@ -446,56 +406,15 @@ func (j *journal) giveUp(cause error) {
 // tellViews comes after the lines are in the file, never before: a view that is
 // told of a line may read the file for it. The crew hears of the store's events
 // first, so that whoever is woken for a message finds the team's picture of it.
-func (j *journal) tellViews(stored []tasks.Event, lines []Line) {
+func (j *Journal) tellViews(stored []tasks.Event, lines []Line) {
 	for _, e := range stored {
 		j.views.Stored(e)
 	}
 	for _, l := range lines {
 		j.views.Line(l)
 	}
-	j.views.Grew(j.last())
+	j.views.Grew(j.Last())
 	if len(stored) > 0 {
 		j.settleSoon()
 	}
-}
-
-// settleSoon has the timer of settle run. It is not started again while it runs, or it
-// would never end under steady work.
-func (j *journal) settleSoon() {
-	if !j.settling {
-		j.settling = true
-		j.unsettled.Reset(settleAfter)
-	}
-}
-
-// settle makes the lines durable and only then lets their events leave the
-// outbox.
-func (j *journal) settle() {
-	if j.outbox == j.settled {
-		return
-	}
-	if err := j.file.Sync(); err != nil {
-		j.log.Error("the journal cannot be synced", "err", err)
-		j.settleSoon()
-		return
-	}
-	if err := j.store.Settle(context.Background(), j.outbox); errors.Is(err, tasks.ErrReplaced) {
-		return
-	} else if err != nil {
-		j.log.Error("the store's outbox cannot be emptied", "err", err)
-		j.settleSoon()
-		return
-	}
-	j.settled = j.outbox
-}
-
-// encode is compact JSON without HTML escapes, as people and scripts read it.
-func encode(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package journal
 
 import (
 	"bufio"
@@ -51,11 +51,11 @@ var (
 	errNoSeq    = errors.New("no seq")
 )
 
-// ReadJournal yields the lines of the journal at path whose Seq is greater
+// Read yields the lines of the journal at path whose Seq is greater
 // than after, as far as they are whole: a last line that is still being
 // written, or was torn by a crash, is left out. A damaged line is yielded as a
 // *LineError and reading goes on; any other error is the last thing yielded.
-func ReadJournal(path string, after uint64) iter.Seq2[Line, error] {
+func Read(path string, after uint64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		r, err := openLines(path, after)
 		if err != nil {

@@ -1,4 +1,4 @@
-package orchestrator
+package journal
 
 import (
 	"bytes"
@@ -13,11 +13,11 @@ import (
 // backChunk is how many bytes are read at a time from the end of a journal.
 const backChunk = 64 << 10
 
-// JournalBackwards yields the lines of the journal at path from the last to
+// Backwards yields the lines of the journal at path from the last to
 // the first, reading no more of the file than it yields. With before it begins
 // in front of that line; 0 means the end. A torn last line and damaged lines
 // are left out; an error is the last thing yielded.
-func JournalBackwards(path string, before uint64) iter.Seq2[Line, error] {
+func Backwards(path string, before uint64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
@@ -38,14 +38,14 @@ func JournalBackwards(path string, before uint64) iter.Seq2[Line, error] {
 	}
 }
 
-// TailJournal returns the last n lines that want accepts, in the order of the
+// Tail returns the last n lines that want accepts, in the order of the
 // journal. A nil want accepts all.
-func TailJournal(path string, n int, want func(Line) bool) ([]Line, error) {
+func Tail(path string, n int, want func(Line) bool) ([]Line, error) {
 	var tail []Line
 	if n <= 0 {
 		return nil, nil
 	}
-	for line, err := range JournalBackwards(path, 0) {
+	for line, err := range Backwards(path, 0) {
 		if err != nil {
 			return nil, err
 		}
