@@ -67,7 +67,8 @@ func handshake(c net.Conn) (*Bus, error) {
 		return nil, fmt.Errorf("%w: %s", ErrRefused, h.Error)
 	}
 	if h.Format != helloFormat {
-		return nil, fmt.Errorf("control socket: %w: it begins with format %d, and ours is %d", ErrForeign, h.Format, helloFormat)
+		return nil, fmt.Errorf("control socket: %w: it begins with format %d, and ours is %d", ErrForeign,
+			h.Format, helloFormat)
 	}
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return nil, err

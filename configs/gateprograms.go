@@ -251,7 +251,8 @@ func (p *programReader) simple(cmd *syntax.CallExpr) {
 func (p *programReader) program(meanings []string) {
 	var missing *lack
 	for _, word := range meanings {
-		if word != "[" && word != "[[" && strings.ContainsAny(word, unknownText+"*?[{~") || IsShellBuiltin(word) || p.known[word] {
+		if word != "[" && word != "[[" && strings.ContainsAny(word, unknownText+"*?[{~") ||
+			IsShellBuiltin(word) || p.known[word] {
 			return
 		}
 		l := p.look(word)

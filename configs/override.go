@@ -38,7 +38,8 @@ func (d *decoder) override(name string, data []byte) {
 		return
 	}
 	if over.root.kind != kindMapping {
-		d.problems = append(d.problems, over.src.problem(over.root.at, "the override must be a mapping with keys of a spec"))
+		d.problems = append(d.problems, over.src.problem(over.root.at,
+			"the override must be a mapping with keys of a spec"))
 		return
 	}
 	d.src.over = over.src

@@ -121,7 +121,8 @@ func (r *resolver) headTools(file value[string], root *node) {
 				at = list.items[i].at
 			}
 			// The head begins in the file's second line.
-			r.fail(file.at.at, "%s:%d:%d: there is no tool %s; write %s", file.v, at.line+1, at.col, quote(rule.Tool), near)
+			r.fail(file.at.at, "%s:%d:%d: there is no tool %s; write %s", file.v, at.line+1, at.col,
+				quote(rule.Tool), near)
 		}
 	}
 }

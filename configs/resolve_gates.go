@@ -32,7 +32,8 @@ func (r *resolver) gateGroup(out hooks.Settings, event hooks.Event, gates list[g
 func (r *resolver) gateTimes(event hooks.Event, group hooks.Group, gates list[gateSpec]) {
 	for _, p := range hooks.Validate(hooks.Settings{event: []hooks.Group{group}}) {
 		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.items) {
-			r.fail(gates.items[p.Hook].timeout.at.at, "the timeout is longer than a gate may take; write less, such as 10m")
+			r.fail(gates.items[p.Hook].timeout.at.at,
+				"the timeout is longer than a gate may take; write less, such as 10m")
 		}
 	}
 }
@@ -66,7 +67,8 @@ func (r *resolver) gate(g *gateSpec) hooks.Handler {
 	case g.at != nil && given == 0 && !g.hasOther():
 		r.fail(g.at.at, "a gate has a command, a policy or an approver; add run: COMMAND, policy: NAME or approve: NAME")
 	}
-	h := hooks.Handler{Command: g.run.v, Timeout: g.timeout.v.Seconds(), Policy: g.policy.v, Gate: true, MayAct: g.mayAct.v}
+	h := hooks.Handler{Command: g.run.v, Timeout: g.timeout.v.Seconds(), Policy: g.policy.v, Gate: true,
+		MayAct: g.mayAct.v}
 	if g.mayAct.v && !g.run.given() {
 		r.fail(g.mayAct.at.at, "only a command can act; remove may_act, or write run: COMMAND")
 	}

@@ -193,7 +193,8 @@ func takesValue(family, option string) bool {
 		"jq": "fL", "php": "dcfrzS", "lua": "le", "make": "fCIoW",
 	}[family]
 	if name, ok := strings.CutPrefix(option, "--"); ok {
-		return slices.Contains([]string{"rcfile", "init-file", "require", "import", "loader", "experimental-loader", "eval",
+		return slices.Contains([]string{"rcfile", "init-file", "require", "import", "loader",
+			"experimental-loader", "eval",
 			"print", "conditions", "env-file", "file", "from-file", "include", "expression"}, name)
 	}
 	return strings.ContainsRune(letters, rune(option[len(option)-1]))

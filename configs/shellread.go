@@ -121,8 +121,9 @@ func (r *shellReader) call(n *syntax.CallExpr) {
 		// An argument of several words may be a script: sh -c './gate.sh --fast'.
 		for _, word := range c.words[1:] {
 			for _, meaning := range word.meanings {
-				if strings.ContainsAny(meaning, " \t\n;&|") && !strings.Contains(meaning, unknownText) || slices.ContainsFunc(
-					c.words, func(w shellWord) bool { return w.literal == "-c" || w.literal == "eval" }) {
+				if strings.ContainsAny(meaning, " \t\n;&|") && !strings.Contains(meaning, unknownText) ||
+					slices.ContainsFunc(
+						c.words, func(w shellWord) bool { return w.literal == "-c" || w.literal == "eval" }) {
 					r.depth++
 					r.read(meaning)
 					r.depth--

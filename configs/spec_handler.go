@@ -70,7 +70,8 @@ func (h *handlerSpec) fields(kind string, own []field) []field {
 		for _, key := range other.keys {
 			known := slices.ContainsFunc(all, func(f field) bool { return f.key == key })
 			if !known {
-				all = append(all, field{key: key, part: elsewhere{other.kind}, doc: "Belongs to hooks of type " + other.kind + "."})
+				all = append(all, field{key: key, part: elsewhere{other.kind},
+					doc: "Belongs to hooks of type " + other.kind + "."})
 			}
 		}
 	}
@@ -81,7 +82,8 @@ func (h *handlerSpec) fields(kind string, own []field) []field {
 // stands beside them.
 func (h *handlerSpec) commonFields(kind string) []field {
 	return []field{
-		{key: "type", need: true, part: typePart{textPart: textPart{to: &h.kind, desc: "command, http, mcp_tool, prompt or agent",
+		{key: "type", need: true, part: typePart{textPart: textPart{to: &h.kind,
+			desc: "command, http, mcp_tool, prompt or agent",
 			enum: []string{"command", "http", "mcp_tool", "prompt", "agent"}}, own: kind},
 			doc: "The kind of hook: command runs a program, http posts to a URL, mcp_tool calls a tool, prompt asks a " +
 				"model, agent lets one find out."},

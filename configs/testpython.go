@@ -122,7 +122,8 @@ func findPythonTests(dir string) (tests pythonTests) {
 
 // ignoredByPytest reports whether pytest does not go into a folder.
 func ignoredByPytest(name, path string) bool {
-	if strings.HasPrefix(name, ".") || slices.Contains([]string{"build", "dist", "node_modules", "venv", "_darcs", "CVS"}, name) {
+	if strings.HasPrefix(name, ".") || slices.Contains([]string{"build", "dist", "node_modules", "venv",
+		"_darcs", "CVS"}, name) {
 		return true
 	}
 	_, err := os.Lstat(filepath.Join(path, "pyvenv.cfg"))

@@ -36,7 +36,8 @@ func Events() []EventInfo {
 
 // info describes the event.
 func (t *traits) info() EventInfo {
-	info := EventInfo{Event: t.event, Matcher: t.field, Values: valuesOf(t.event), Fired: firedOf(t.event), Exit2: t.exit2.words(),
+	info := EventInfo{Event: t.event, Matcher: t.field, Values: valuesOf(t.event), Fired: firedOf(t.event),
+		Exit2:    t.exit2.words(),
 		Decision: t.decision.words(), Blocks: t.exit2 >= refuses, Halts: t.halts, Context: t.plain,
 		Types: t.handlers, Fires: t.fires, Outputs: append([]string{}, t.outputs...)}
 	if !t.fires {

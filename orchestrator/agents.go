@@ -177,7 +177,8 @@ func (p preset) loginState(env func(string) string, there func(string) bool) (Lo
 	case p.sure && runtime.GOOS != "darwin":
 		return LoginNo, "there is no " + strings.Join(missing, " and no ") + "; " + way
 	}
-	return LoginUnknown, "there is no " + strings.Join(missing, " and no ") + ", but it may keep its login elsewhere; " + way
+	return LoginUnknown, "there is no " + strings.Join(missing,
+		" and no ") + ", but it may keep its login elsewhere; " + way
 }
 
 // at is where a login's file lies, and how to write that for people. path is

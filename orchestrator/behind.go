@@ -87,7 +87,8 @@ func (s *seat) call(ctx context.Context, p hooks.Progress) {
 	})
 	if err != nil {
 		s.crew.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{
-			Text: fmt.Sprintf("what the hook %s was to wake %s with could not be stored: %v", p.Command, s.member.Name, err),
+			Text: fmt.Sprintf("what the hook %s was to wake %s with could not be stored: %v", p.Command,
+				s.member.Name, err),
 		}})
 	}
 }

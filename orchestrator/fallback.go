@@ -186,7 +186,8 @@ func (o *Orchestrator) clearForAnother(s *seat, past *teammate.History) (teammat
 	}
 	s.renewed = true
 	if err := s.endProgram(); err != nil {
-		o.opts.Log.Warn("ending the program of a member that goes on with another agent", "member", s.member.Name, "err", err)
+		o.opts.Log.Warn("ending the program of a member that goes on with another agent", "member",
+			s.member.Name, "err", err)
 	}
 	s.program, s.foreign = nil, nil
 	return teammate.ReadHistory(o.place.Transcript(s.member.Name, s.session.Session))

@@ -143,7 +143,8 @@ func (l launch) readKey(a configs.Agent) (configs.EnvVar, error) {
 		names = []string{a.KeyVar}
 	}
 	if len(names) == 0 {
-		return configs.EnvVar{}, plainly(ErrSpec, "%s: which variable holds its API key? Write auth: {key: VARIABLE}", a.Name)
+		return configs.EnvVar{}, plainly(ErrSpec,
+			"%s: which variable holds its API key? Write auth: {key: VARIABLE}", a.Name)
 	}
 	if a.KeyFile != "" {
 		data, err := os.ReadFile(a.KeyFile)

@@ -314,8 +314,9 @@ func kindOf(m configs.Member) string {
 // workspaceTools are the tools by which a builtin agent works in the workspace.
 func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdir) *builtin.Tools {
 	t := builtin.NewTools(builtin.Env{
-		Workdir:   workdir,
-		Environ:   slices.Concat(childEnvironment(o.opts, o.place), c.trees.nameless(s), []string{"COVEY_MEMBER=" + s.member.Name}),
+		Workdir: workdir,
+		Environ: slices.Concat(childEnvironment(o.opts, o.place), c.trees.nameless(s),
+			[]string{"COVEY_MEMBER=" + s.member.Name}),
 		EnvFile:   o.envFile(s),
 		OutputDir: filepath.Join(o.place.Scratch(), s.member.Name),
 		Withheld: func(tool string, dir *teammate.Workdir, file string) bool {

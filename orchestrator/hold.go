@@ -152,7 +152,8 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	case r.Member == lead:
 		return HoldReply{}, bus.Errorf(bus.CodeDenied, "the lead cannot hold or resume itself; end the turn instead")
 	case r.Resume && is && held.By == tasks.Operator:
-		return HoldReply{}, bus.Errorf(bus.CodeDenied, "the operator holds %s, and only the operator can resume it", r.Member)
+		return HoldReply{}, bus.Errorf(bus.CodeDenied,
+			"the operator holds %s, and only the operator can resume it", r.Member)
 	default:
 		by = r.As
 	}
@@ -289,7 +290,8 @@ func heldWork(s scene) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%s is held; `covey resume %s`, or a message to it, lets it go on", strings.Join(names, " and "), names[0])
+	return fmt.Sprintf("%s is held; `covey resume %s`, or a message to it, lets it go on",
+		strings.Join(names, " and "), names[0])
 }
 
 // leftTo reports whether a held member has something to do.

@@ -251,7 +251,8 @@ func answerMail(r tasks.Request, now time.Time) tasks.Outgoing {
 func closingMail(r tasks.Request, now time.Time) tasks.Outgoing {
 	yes := r.Approved()
 	answer := tasks.Answer{
-		RequestRef: tasks.Ref(r.ID), From: cmp.Or(r.By, tasks.Covey), Approved: yes, PermissionMode: r.Mode, Timestamp: now,
+		RequestRef: tasks.Ref(r.ID), From: cmp.Or(r.By,
+			tasks.Covey), Approved: yes, PermissionMode: r.Mode, Timestamp: now,
 	}
 	out := tasks.Outgoing{Text: closingText(r)}
 	switch r.Kind {

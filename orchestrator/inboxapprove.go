@@ -87,7 +87,8 @@ func (c *crew) approvedBy(approver string) hooks.Policy {
 		if asked && r.State == tasks.RequestApproved {
 			return agree()
 		}
-		waits := await("the approval of "+answererName(approver), "task %s needs the approval of %s", t.ID, answererName(approver))
+		waits := await("the approval of "+answererName(approver), "task %s needs the approval of %s", t.ID,
+			answererName(approver))
 		waits.Wait.Ask = func(ctx context.Context) hooks.Result { return c.awaitApproval(ctx, member, t.ID, approver) }
 		return waits
 	}

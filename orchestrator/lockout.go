@@ -265,7 +265,8 @@ func (c *crew) tellOfLimit(ctx context.Context, s *seat, e teammate.Limited) err
 	text := fmt.Sprintf("Teammate %s waits: %s.", s.member.Name,
 		limitText(s.self(), lockout{Until: e.Until, Known: e.Known}, c.now()))
 	if l := s.locked(); l.Until.IsZero() {
-		text = fmt.Sprintf("Teammate %s has reached the usage limit of %s and goes on with another agent.", s.member.Name, e.Agent)
+		text = fmt.Sprintf("Teammate %s has reached the usage limit of %s and goes on with another agent.",
+			s.member.Name, e.Agent)
 		owned = nil
 	}
 	open := slices.DeleteFunc(owned, func(t tasks.Task) bool { return t.Status == tasks.Completed })
@@ -333,7 +334,8 @@ const maxSleep = time.Minute
 func (c *crew) nextRetry(seats []seatView) <-chan time.Time {
 	var next time.Time
 	for _, s := range seats {
-		if !s.Gone && !s.Held && (s.Lock == lockUsedUp || s.Lock == lockFailed) && (next.IsZero() || s.Until.Before(next)) {
+		if !s.Gone && !s.Held && (s.Lock == lockUsedUp || s.Lock == lockFailed) && (next.IsZero() ||
+			s.Until.Before(next)) {
 			next = s.Until
 		}
 	}

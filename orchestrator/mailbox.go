@@ -98,7 +98,8 @@ func (s *seat) by() tasks.Actor {
 // back one after another, and it must not be handed the first of them again.
 func (s *seat) view(now time.Time) seatView {
 	v := seatView{
-		Name: s.member.Name, Lead: s.lead, Began: s.watch.turn > 0, Idle: s.idle && s.leaving == "", Gone: s.gone != "", GoneFor: s.gone, Attention: s.attention,
+		Name: s.member.Name, Lead: s.lead, Began: s.watch.turn > 0, Idle: s.idle &&
+			s.leaving == "", Gone: s.gone != "", GoneFor: s.gone, Attention: s.attention,
 		Agent: loginOf(s.agent()), Lock: s.lockout.state(now),
 		SelfClaim: s.member.SelfClaim, DependsOn: s.member.DependsOn, Skills: skillsOf(*s.member),
 		Nudged: s.nudged,

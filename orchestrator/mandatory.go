@@ -37,7 +37,8 @@ func checkDemands(team *configs.Team, sources []hooks.Source, look func(string) 
 	var errs []error
 	for _, m := range team.Members() {
 		held := honoursOf(m.Agent, look)
-		for _, d := range slices.Concat(ruleDemands(m), planDemands(m), everybody, hookDemands(sources, m.Name, mandatory)) {
+		for _, d := range slices.Concat(ruleDemands(m), planDemands(m), everybody, hookDemands(sources,
+			m.Name, mandatory)) {
 			if open := d.unheld(held); len(open) > 0 {
 				d.what = "mandatory " + d.what
 				errs = append(errs, plainly(ErrSpec, "%s", refusal(team, m, d, look)))

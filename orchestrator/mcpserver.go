@@ -158,7 +158,8 @@ func (c *crew) toolFor(ctx context.Context, call TeamCall) (TeamAnswer, error) {
 // the kernel says whose process it is.
 func mcpCommand(opts Options, p Place) (argv, env []string) {
 	for _, kv := range childEnvironment(opts, p) {
-		if name, _, _ := strings.Cut(kv, "="); slices.Contains([]string{"COVEY_STATE_HOME", "XDG_STATE_HOME", "HOME"}, name) {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains([]string{"COVEY_STATE_HOME",
+			"XDG_STATE_HOME", "HOME"}, name) {
 			env = append(env, kv)
 		}
 	}

@@ -122,7 +122,8 @@ func counted(n int, thing string) string {
 // merge queues what a person asks for, and merges it if the team runs.
 func (d *mergeDesk) merge(ctx context.Context, r MergeRequest) (MergeReply, error) {
 	if d == nil {
-		return MergeReply{}, bus.Errorf(bus.CodeInvalid, "the workspace is no git repository, so there is nothing to merge")
+		return MergeReply{}, bus.Errorf(bus.CodeInvalid,
+			"the workspace is no git repository, so there is nothing to merge")
 	}
 	if r.Member != "" || r.All {
 		if err := d.takeLoose(ctx, r); err != nil {

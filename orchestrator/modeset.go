@@ -17,7 +17,8 @@ import (
 func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	person := by.Name == tasks.Operator
 	if !person && by.Name != c.seats()[0].member.Name {
-		return plainly(ErrDenied, "only %s, who leads the team, or a person can change a permission mode", c.seats()[0].member.Name)
+		return plainly(ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
+			c.seats()[0].member.Name)
 	}
 	if err := c.mayHaveMode(person, to, mode); err != nil {
 		return err

@@ -228,7 +228,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
 		mergeOnly:      o.opts.Merge,
 		completeOnPass: func() bool { return o.team().CompleteOnPass },
-		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{}, 1), down: make(chan string, 1), up: make(chan struct{}),
+		orders:         make(chan order), over: make(chan struct{}), poked: make(chan struct{},
+			1), down: make(chan string, 1), up: make(chan struct{}),
 	}
 	c.lost = o.lost
 	c.holds, c.reminded = held, asked
@@ -252,7 +253,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	defer c.dismiss()
 	// Owned by this function: j.close waits for it.
-	go j.Run(journal.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed, Format: journal.Format, Version: o.opts.Version,
+	go j.Run(journal.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,
+		Format: journal.Format, Version: o.opts.Version,
 		Merge: o.mergesOnly()}, views)
 	var ending Ending
 	if err == nil {
@@ -260,7 +262,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		awaitCallbacks(ctx, c.functions, c)
 	}
 	if err == nil {
-		j.Tell(journal.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(), Turns: ending.Turns, Merge: o.mergesOnly()})
+		j.Tell(journal.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(),
+			Turns: ending.Turns, Merge: o.mergesOnly()})
 	}
 	err = errors.Join(err, j.Close())
 	if ending.Code != CodeDone {

@@ -136,7 +136,8 @@ func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (
 	if !asked || !r.Open() {
 		r, err = asks.ask(ctx, tasks.Actor{Name: who}, tasks.NewRequest{
 			Kind: tasks.AskMerge, Member: who, To: tasks.Operator, Lasting: true, Key: key, Wait: asks.limit,
-			Text:    fmt.Sprintf("%s has changed protected files: %s; may they stay?", who, clipped(strings.Join(files, ", "), 2000)),
+			Text: fmt.Sprintf("%s has changed protected files: %s; may they stay?", who,
+				clipped(strings.Join(files, ", "), 2000)),
 			Payload: raw(requestPayload{Files: files}),
 		})
 		if err != nil {
@@ -144,8 +145,9 @@ func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (
 		}
 		w.c.notifyPeople(ctx, who, r)
 	}
-	return await("a person's word on protected files", "You have changed protected files, which a person has been asked about "+
-		"(request %s):\n%s\nA message will tell you the answer; end your turn until then.", r.ID, list), nil
+	return await("a person's word on protected files",
+		"You have changed protected files, which a person has been asked about "+
+			"(request %s):\n%s\nA message will tell you the answer; end your turn until then.", r.ID, list), nil
 }
 
 // keeping is the key of a question: files as they are now.
@@ -169,7 +171,8 @@ func keepingText(r tasks.Request) string {
 	case r.Approved():
 		return fmt.Sprintf("Your change of %s may stay. Go on.", what)
 	case r.Feedback != "":
-		return fmt.Sprintf("Your change of %s is not allowed: %s. Take it back.", what, strings.TrimRight(r.Feedback, ". \n"))
+		return fmt.Sprintf("Your change of %s is not allowed: %s. Take it back.", what,
+			strings.TrimRight(r.Feedback, ". \n"))
 	}
 	return fmt.Sprintf("Your change of %s is not allowed: take it back.", what)
 }

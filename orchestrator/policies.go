@@ -82,7 +82,8 @@ func (c *crew) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
 	}
 	for _, t := range all {
 		if ready(&t, all) && t.Owner == "" && (!ok || suits(t, skillsOf(*s.member))) {
-			return refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID, subjectLine(t), words.claiming(t.ID))
+			return refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
+				subjectLine(t), words.claiming(t.ID))
 		}
 	}
 	return agree()

@@ -55,7 +55,8 @@ func claude() preset {
 		name: configs.Claude,
 		programs: []program{adapter, older, former, {
 			bin: "claude", kind: configs.Command, dialect: "claude", env: env,
-			args:           []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"},
+			args: []string{"-p", "--output-format", "stream-json", "--verbose",
+				"--permission-mode", "acceptEdits"},
 			resume:         []string{"--resume", "{session}"},
 			connect:        claudeConnect,
 			settle:         func(o *offer) error { return o.claudeArgument(object{"permissions": claudeRules(o.rules)}) },

@@ -25,7 +25,8 @@ func openCode() preset {
 			offline: openCodeOffline,
 			honours: Honours{
 				Gates: Enforced, Cancel: Enforced, Steer: Absent, Resume: Enforced, System: Advisory, Usage: Advisory,
-				Native: Absent, Tools: asks("Bash", "Edit", "Write", "WebFetch", mcpTools), MCP: "http", Version: "opencode 1.18.33", Date: "2026-11",
+				Native: Absent, Tools: asks("Bash", "Edit", "Write", "WebFetch",
+					mcpTools), MCP: "http", Version: "opencode 1.18.33", Date: "2026-11",
 			},
 		}},
 		pass:    []string{"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"},

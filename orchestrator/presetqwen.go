@@ -21,7 +21,8 @@ func qwen() preset {
 			quirks: acp.Quirks{Usage: acp.UsageChunks, ReopenAfterCancel: true},
 			// Commands that it takes for harmless would run unasked otherwise.
 			settle: func(o *offer) error {
-				return qwenSettings(o, object{"permissions": object{"ask": []string{"Bash", "Edit", "Write", "WebFetch", "mcp__*"}}})
+				return qwenSettings(o, object{"permissions": object{"ask": []string{"Bash", "Edit", "Write",
+					"WebFetch", "mcp__*"}}})
 			},
 			nativeHooksOff: func(o *offer) error {
 				return qwenSettings(o, object{"disableAllHooks": true})

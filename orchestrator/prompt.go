@@ -100,7 +100,8 @@ func framed(t tasks.Task, reader, text string) string {
 	if text == "" || t.Author == "" || t.Author == tasks.Operator || t.Author == reader {
 		return text
 	}
-	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="task %s">%s</teammate-message>`, attribute(t.Author), t.ID, text)
+	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="task %s">%s</teammate-message>`,
+		attribute(t.Author), t.ID, text)
 }
 
 // unbroken is a text where one line is one thing.

@@ -50,7 +50,8 @@ func foreignMessageTool(
 ) (teammate.Tool, error) {
 	t, err := newTeamTool(mcpSend, description, nil,
 		func(ctx context.Context, id string, in foreignMessage) teammate.ToolResult {
-			return run(ctx, id, sendMessageInput{To: in.To, Message: raw(in.Message), Summary: in.Summary, WaitFor: in.WaitFor})
+			return run(ctx, id, sendMessageInput{To: in.To, Message: raw(in.Message), Summary: in.Summary,
+				WaitFor: in.WaitFor})
 		})
 	if err != nil {
 		return nil, err
@@ -154,7 +155,8 @@ func (b *board) changeMode(ctx context.Context, me actor, w wish) (sentAnswer, e
 	if err != nil {
 		return sentAnswer{}, err
 	}
-	return sentAnswer{Success: true, Message: fmt.Sprintf("%s has permission mode %s now.", to, w.answer.Mode), Target: to}, nil
+	return sentAnswer{Success: true, Message: fmt.Sprintf("%s has permission mode %s now.", to,
+		w.answer.Mode), Target: to}, nil
 }
 
 // shutdownAnswerText tells a member what its answer to a request to end means.

@@ -36,7 +36,8 @@ func StandIns(team *configs.Team) []StandIn {
 		}
 		if s, held, ok := standIn(a, team.Workspace); ok {
 			for _, m := range team.Members() {
-				if !slices.ContainsFunc(agentsOfMember(team, m), func(b configs.Agent) bool { return agentTitle(b) == s.Agent }) {
+				if !slices.ContainsFunc(agentsOfMember(team, m),
+					func(b configs.Agent) bool { return agentTitle(b) == s.Agent }) {
 					continue
 				}
 				s.Members = append(s.Members, m.Name)
@@ -80,12 +81,14 @@ func unenforcedOf(m configs.Member, l configs.Layers, held Honours) []string {
 	var list []demand
 	if m.PermissionMode != configs.BypassPermissions {
 		list = append(list, demand{
-			what:  fmt.Sprintf("permission_mode %s (what nobody has allowed is not held up)", cmp.Or(m.PermissionMode, configs.Default)),
+			what: fmt.Sprintf("permission_mode %s (what nobody has allowed is not held up)",
+				cmp.Or(m.PermissionMode, configs.Default)),
 			kinds: ToolKinds(), elsewhere: true,
 		})
 	}
 	if m.Tools != nil {
-		list = append(list, demand{what: "tools [" + strings.Join(m.Tools, ", ") + "]", kinds: ToolKinds(), elsewhere: true})
+		list = append(list, demand{what: "tools [" + strings.Join(m.Tools, ", ") + "]", kinds: ToolKinds(),
+			elsewhere: true})
 	}
 	list = slices.Concat(list, rulesOf("deny", m.Permissions.Deny), rulesOf("ask", m.Permissions.Ask),
 		hookDemands(l.Sources, m.Name, decides))

@@ -68,7 +68,8 @@ func newTeamTool[In any](
 		return nil, fmt.Errorf("schema of %s: %w", name, err)
 	}
 	spec := teammate.Spec{Name: name, Description: description, Schema: text, Team: true}
-	return &teamTool{spec: spec, repair: repair, run: func(ctx context.Context, call teammate.ToolCall) teammate.ToolResult {
+	return &teamTool{spec: spec, repair: repair, run: func(ctx context.Context,
+		call teammate.ToolCall) teammate.ToolResult {
 		var in In
 		if err := json.Unmarshal(call.Input, &in); err != nil {
 			return toolError(fmt.Errorf("input of %s: %w", name, err))

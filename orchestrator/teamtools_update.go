@@ -90,7 +90,8 @@ func (in taskUpdateInput) patch(b *board) (tasks.Patch, error) {
 	case tasks.Pending, tasks.InProgress, tasks.Completed:
 		p.Status = &s
 	default:
-		return p, fmt.Errorf("status %q is none of pending, in_progress, completed, deleted: %w", in.Status, tasks.ErrTransition)
+		return p, fmt.Errorf("status %q is none of pending, in_progress, completed, deleted: %w", in.Status,
+			tasks.ErrTransition)
 	}
 	return withEvidence(p, in.Evidence)
 }

@@ -39,7 +39,8 @@ func (t *trees) byHook(ctx context.Context, s *seat) (own ownTree, made bool, er
 		return own, false, fmt.Errorf("the WorktreeCreate hook's folder %s: %w", path, err)
 	}
 	if other, taken := t.holder(own.Root, s.member.Name); taken {
-		return own, false, fmt.Errorf("the WorktreeCreate hook gave %s the folder of %s, %s", s.member.Name, other, own.Root)
+		return own, false, fmt.Errorf("the WorktreeCreate hook gave %s the folder of %s, %s", s.member.Name,
+			other, own.Root)
 	}
 	t.tell(s.member.Name, WorktreeChanged{Op: "created", Path: own.Top, Branch: own.Branch, Base: own.Base})
 	return own, true, nil

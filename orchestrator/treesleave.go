@@ -251,7 +251,8 @@ func (t *trees) rescue(ctx context.Context, c worktree.Copy) error {
 		return err
 	}
 	ref := rescues + t.o.team().Name + "/" + member + "/" + time.Now().UTC().Format("20060102T150405.000")
-	message := fmt.Sprintf("What %s of the team %s had not committed\n\nKept by covey up --fresh.", member, t.o.team().Name)
+	message := fmt.Sprintf("What %s of the team %s had not committed\n\nKept by covey up --fresh.", member,
+		t.o.team().Name)
 	if _, err := repo.Rescue(ctx, ref, message); err != nil {
 		return err
 	}
@@ -275,7 +276,8 @@ func leftBehind(ctx context.Context, p Place) remains {
 	if _, err := os.Stat(p.Store()); err != nil {
 		return remains{}
 	}
-	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups, Identity: p.identity(), LockTimeout: readersWait})
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: storeBackups,
+		Identity: p.identity(), LockTimeout: readersWait})
 	if err != nil {
 		return remains{}
 	}

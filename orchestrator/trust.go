@@ -65,7 +65,10 @@ type TrustReport struct {
 // that runs in the workspace does not count, because its operator has not announced it, does not
 // count here either.
 func CheckTrust(ctx context.Context, team *configs.Team) (TrustReport, error) {
-	return checkTrust(team, func(key trustKey, digest string) (bool, error) { return countsWhereRunning(ctx, key, digest) })
+	return checkTrust(team, func(key trustKey, digest string) (bool, error) {
+		return countsWhereRunning(ctx,
+			key, digest)
+	})
 }
 
 // checkTrust is CheckTrust with another way to find out whether an entry counts.

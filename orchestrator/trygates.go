@@ -17,7 +17,8 @@ type Gate struct {
 
 // Gates lists the gates of a team, those of merges last.
 func Gates(team *configs.Team) ([]Gate, error) {
-	found, err := hooks.Inspect([]hooks.Source{{Name: team.File, Settings: team.Gates}}, nil, &hooks.Options{ProjectDir: team.Workspace})
+	found, err := hooks.Inspect([]hooks.Source{{Name: team.File, Settings: team.Gates}}, nil,
+		&hooks.Options{ProjectDir: team.Workspace})
 	if err != nil {
 		return nil, fmt.Errorf("list gates: %w", err)
 	}

@@ -192,7 +192,8 @@ func (s *seat) pulse() (p pulse, ended int) {
 	defer s.crew.mu.Unlock()
 	w := s.watch
 	return pulse{
-		Beats: w.beats, InTurn: s.sessionBegun && !s.idle, Turn: w.turn, Mail: s.crew.owed[s.member.Name], Busy: w.calls+w.hooking > 0 || helped,
+		Beats: w.beats, InTurn: s.sessionBegun &&
+			!s.idle, Turn: w.turn, Mail: s.crew.owed[s.member.Name], Busy: w.calls+w.hooking > 0 || helped,
 		Waits:  s.waits != "" || awaits || s.gone != "" || s.leaving != "",
 		Silent: w.heldUp || !speaksByWire(*s.member), Limit: s.member.Limits.TurnTimeout,
 	}, w.endedWell

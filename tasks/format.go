@@ -97,7 +97,8 @@ func establish(db *bolt.DB, now int, steps map[int]migration) error {
 	case have > now:
 		return fmt.Errorf("%w: the file has format %d, this covey knows up to %d; use a newer covey", ErrFormat, have, now)
 	case db.IsReadOnly():
-		return fmt.Errorf("%w: the file has format %d, not %d; open it for writing once to migrate it", ErrFormat, have, now)
+		return fmt.Errorf("%w: the file has format %d, not %d; open it for writing once to migrate it",
+			ErrFormat, have, now)
 	case have == 0:
 		return db.Update(func(tx *bolt.Tx) error { return lay(tx, now) })
 	}

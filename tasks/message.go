@@ -114,7 +114,8 @@ func (s *Store) packMessage(c *job, o *Outgoing) (messageRecord, error) {
 		m.WaitFor = unique(o.WaitFor)
 	}
 	if len(m.WaitFor) > maxList {
-		return m, fmt.Errorf("%w: a message that waits for %d tasks, at most %d are allowed", ErrInvalid, len(m.WaitFor), maxList)
+		return m, fmt.Errorf("%w: a message that waits for %d tasks, at most %d are allowed", ErrInvalid,
+			len(m.WaitFor), maxList)
 	}
 	if m.Kind = o.Kind; m.Kind == "" {
 		m.Kind = TextMessage

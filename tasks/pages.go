@@ -110,7 +110,8 @@ func (im *image) check() error {
 		return err
 	}
 	if im.empty && im.txid > firstCommit {
-		return fmt.Errorf("its content is not what was committed: after %d commits there is nothing in it", im.txid-firstCommit)
+		return fmt.Errorf("its content is not what was committed: after %d commits there is nothing in it",
+			im.txid-firstCommit)
 	}
 	// The format is as old as the store, and its digest lies beside it: a root page that is
 	// left of an older, larger tree may lead to neither.

@@ -44,8 +44,9 @@ type counters struct {
 
 // byName gives the counters by their keys in bucketMeta.
 func (c *counters) byName() map[string]*uint64 {
-	return map[string]*uint64{"task": &c.task, "event": &c.event, "merge": &c.merge, "mail": &c.mail, "request": &c.request,
-		"asked": &c.asked}
+	return map[string]*uint64{"task": &c.task, "event": &c.event, "merge": &c.merge, "mail": &c.mail,
+		"request": &c.request,
+		"asked":   &c.asked}
 }
 
 // readCounters finds where the numbering had come to. Numbers are never used

@@ -124,7 +124,8 @@ func (u *turn) report(out hooks.Outcome, v Verdict) {
 		}
 		u.emit(*s)
 		if len(s.Errors) > 0 {
-			u.emit(Notified{Kind: "stop-hook-error", Message: "stop hook problem; `covey logs " + u.t.opts.Name + "` shows it"})
+			u.emit(Notified{Kind: "stop-hook-error",
+				Message: "stop hook problem; `covey logs " + u.t.opts.Name + "` shows it"})
 		}
 	}
 }

@@ -257,7 +257,8 @@ func (u *turn) keepInterruption(ctx context.Context) {
 	case errors.Is(cause, ErrInterrupted):
 		u.keep([]Input{{Kind: FromCovey, Text: "[Request interrupted by user]"}})
 	case errors.Is(cause, errTurnTimeout):
-		u.keep([]Input{{Kind: FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]", u.t.opts.Limits.TurnTimeout)}})
+		u.keep([]Input{{Kind: FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
+			u.t.opts.Limits.TurnTimeout)}})
 	}
 }
 

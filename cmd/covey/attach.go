@@ -43,7 +43,8 @@ On a pipe it prints what happens until the team ends.`,
 			if err != nil {
 				return err
 			}
-			a := &attachment{cli: c, place: place, want: func(journal.Line) bool { return true }, lines: lines, json: asJSON}
+			a := &attachment{cli: c, place: place, want: func(journal.Line) bool { return true },
+				lines: lines, json: asJSON}
 			if len(args) > 0 {
 				if err := knownMember(place, args[0]); err != nil {
 					return err

@@ -189,9 +189,11 @@ func (s commandSeen) program(words []string) []flaw {
 	if script, ok := s.scriptOf(program, words[1:]); ok {
 		if !readable(script) {
 			if brings := s.brings(script); brings != "" {
-				return []flaw{{fmt.Sprintf("%s is to run %s, which is not there yet", program, script), "see that " + brings + " brings it", true}}
+				return []flaw{{fmt.Sprintf("%s is to run %s, which is not there yet", program, script),
+					"see that " + brings + " brings it", true}}
 			}
-			return []flaw{{fmt.Sprintf("%s is to run %s, which is not there", program, script), "write the script's path", false}}
+			return []flaw{{fmt.Sprintf("%s is to run %s, which is not there", program, script),
+				"write the script's path", false}}
 		}
 		return scriptFlaws(script, true, false)
 	}

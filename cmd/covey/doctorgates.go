@@ -60,7 +60,8 @@ func tryGate(ctx context.Context, team *configs.Team, g orchestrator.Gate) (find
 	if len(out.Results) > 0 {
 		// What the shell says when there is no such program, or it may not be run.
 		if code := out.Results[0].ExitCode; code == 126 || code == 127 || code < 0 {
-			return fail("gates", fmt.Sprintf("%s: cannot run (%s): %s", what, took, said), "correct the gate, or install what it needs"), nil
+			return fail("gates", fmt.Sprintf("%s: cannot run (%s): %s", what, took, said),
+				"correct the gate, or install what it needs"), nil
 		}
 	}
 	return warn("gates", fmt.Sprintf("%s: refuses (%s): %s", what, took, said),

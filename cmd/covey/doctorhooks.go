@@ -82,7 +82,8 @@ func (x *hookExam) hook(ctx context.Context, h *hooks.Configured, moment string)
 		if f.mild {
 			v = isWarn
 		}
-		x.found = append(x.found, finding{Check: "hooks", Verdict: v, Place: place, Text: what + ": " + f.text, WayOut: f.wayOut})
+		x.found = append(x.found, finding{Check: "hooks", Verdict: v, Place: place,
+			Text: what + ": " + f.text, WayOut: f.wayOut})
 	}
 	info := x.infos[h.Event]
 	report(x.never(h))
@@ -169,7 +170,8 @@ func (x *hookExam) time(h *hooks.Configured) flaw {
 		return flaw{fmt.Sprintf("a time-out of %v s in a plugin does not make the end of a session wait longer than 1.5 s", t),
 			"set it in a settings file, for a hook on SessionEnd, or set CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", true}
 	case t >= oddTimeout:
-		return flaw{fmt.Sprintf("a time-out of %v s is %s: time-outs are in seconds", t, elapsed(time.Duration(t)*time.Second)),
+		return flaw{fmt.Sprintf("a time-out of %v s is %s: time-outs are in seconds", t,
+			elapsed(time.Duration(t)*time.Second)),
 			fmt.Sprintf("write %v if milliseconds were meant", t/1000), true}
 	}
 	if limit, member := x.shortestTurn(h); limit > 0 && t > limit.Seconds() && !h.Handler.Async && !h.Handler.AsyncRewake {
@@ -201,7 +203,8 @@ func backgroundFlaw(h *hooks.Configured, info hooks.EventInfo) flaw {
 	}
 	switch {
 	case h.Handler.Mandatory:
-		return flaw{"it is mandatory and runs in the background, where it decides nothing", "remove async or mandatory", false}
+		return flaw{"it is mandatory and runs in the background, where it decides nothing",
+			"remove async or mandatory", false}
 	case h.Handler.OnFailure == "block":
 		return flaw{"onFailure: block has no effect on a hook in the background", "remove one of the two", false}
 	case h.Handler.AsyncRewake || !info.Blocks || info.Exit2 == "beside":
@@ -326,7 +329,8 @@ func (x *hookExam) placeOf(h *hooks.Configured, moment string) string {
 
 // keyOfGates is the key below which a hook stands in its file.
 func keyOfGates(h *hooks.Configured, moment string) string {
-	keys := map[string]string{"TaskCompleted": "task", "TeammateIdle": "idle", "Stop": "stop", orchestrator.AtMerge: "merge"}
+	keys := map[string]string{"TaskCompleted": "task", "TeammateIdle": "idle", "Stop": "stop",
+		orchestrator.AtMerge: "merge"}
 	if key := keys[moment]; h.Handler.Gate && key != "" {
 		return "gates." + key
 	}
@@ -366,7 +370,8 @@ func specFindings(mistakes configs.Errors) []finding {
 	var findings []finding
 	for _, p := range mistakes {
 		findings = append(findings, finding{Check: "spec", Verdict: isFail, Text: p.Message,
-			Place: fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col), WayOut: "correct the spec; covey validate shows the line"})
+			Place: fmt.Sprintf("%s:%d:%d", p.File, p.Line,
+				p.Col), WayOut: "correct the spec; covey validate shows the line"})
 	}
 	return findings
 }

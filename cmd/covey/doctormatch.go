@@ -58,7 +58,8 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 			return flaw{fmt.Sprintf("the matcher %q names %s, which is no tool that covey knows", matcher, name),
 				"leave it if an agent program of yours has it; a matcher of letters is a whole name, not a part of one", true}
 		}
-		return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name, info.Matcher), wayOut, false}
+		return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name,
+			info.Matcher), wayOut, false}
 	}
 	return flaw{}
 }
@@ -68,7 +69,8 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 func expressionFlaw(info hooks.EventInfo, matcher string, subjects []string) flaw {
 	text := fmt.Sprintf("the matcher %q fits no %s", matcher, info.Matcher)
 	if tool, _, found := strings.Cut(matcher, "("); found && slices.Contains(subjects, tool) {
-		return flaw{text, fmt.Sprintf("a matcher is a name or an expression: write matcher %q and `if: %s`", tool, matcher), false}
+		return flaw{text, fmt.Sprintf("a matcher is a name or an expression: write matcher %q and `if: %s`",
+			tool, matcher), false}
 	}
 	bare := strings.Trim(matcher, "^$ ")
 	if near := wording.Typo(bare, subjects); near != "" {

@@ -216,7 +216,8 @@ func (c *cli) printInbox(list []tasks.Request, now time.Time) {
 	}
 	t.print(c.out)
 	if mine {
-		c.out.printf("%s\n", c.out.paint(faint, "covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID tells all"))
+		c.out.printf("%s\n", c.out.paint(faint,
+			"covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID tells all"))
 	}
 }
 
@@ -224,7 +225,8 @@ func (c *cli) printInbox(list []tasks.Request, now time.Time) {
 func (c *cli) printRequest(r tasks.Request, now time.Time) {
 	c.out.printf("%s %s from %s, for %s, %s\n", r.Kind, r.ID, plainLine(r.Member), answererText(r), r.State)
 	if left := leftText(r, now); left != "" {
-		c.out.printf("%s left; without an answer it counts as %s\n", left, map[bool]string{true: "yes", false: "no"}[r.Default])
+		c.out.printf("%s left; without an answer it counts as %s\n", left, map[bool]string{true: "yes",
+			false: "no"}[r.Default])
 	}
 	c.out.printf("\n%s\n", plain(r.Text))
 	if more := orchestrator.RequestText(r); more != "" {

@@ -50,7 +50,8 @@ overwritten.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.force, "force", false, "overwrite the files that are there")
-	flags.StringSliceVar(&f.with, "with", nil, "the agent `PROGRAMS` of the team, separated by commas; the first one leads")
+	flags.StringSliceVar(&f.with, "with", nil,
+		"the agent `PROGRAMS` of the team, separated by commas; the first one leads")
 	flags.BoolVar(&f.offline, "offline", false, "a team that plays scripts, and needs no agent program")
 	_ = cmd.RegisterFlagCompletionFunc("with", completeAgent)
 	jsonFlag(cmd, &f.json)

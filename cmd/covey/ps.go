@@ -82,13 +82,16 @@ func (c *cli) printStatus(s orchestrator.Status, now time.Time) {
 		case m.State == orchestrator.LoggedOut: // it says itself what is to be done
 			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s: %s", name, plainLine(m.Attention))))
 		case m.State == orchestrator.Ended: // nothing that is sent to it helps it on
-			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s takes no more turns: %s", name, plainLine(m.Attention))))
+			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s takes no more turns: %s", name,
+				plainLine(m.Attention))))
 			c.out.printf("%s\n", c.out.paint(faint, fmt.Sprintf("  covey logs %s tells what happened; "+
 				"the team's next start brings it back", name)))
 		default:
-			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s needs attention: %s", name, plainLine(m.Attention))))
-			c.out.printf("%s\n", c.out.paint(faint, fmt.Sprintf("  covey logs %s tells what happened; covey send %s TEXT helps it on",
-				name, name)))
+			c.out.printf("%s\n", c.out.paint(yellow, fmt.Sprintf("! %s needs attention: %s", name,
+				plainLine(m.Attention))))
+			c.out.printf("%s\n", c.out.paint(faint,
+				fmt.Sprintf("  covey logs %s tells what happened; covey send %s TEXT helps it on",
+					name, name)))
 		}
 	}
 	c.printWorktrees(s.Members)

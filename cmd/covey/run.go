@@ -56,7 +56,8 @@ covey init writes a spec, which can say more.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.with, "with", nil, "the agent `PROGRAMS` of the team, separated by commas")
 	flags.StringVar(&f.lead, "lead", "", "the agent `PROGRAM` of the lead; default: the first of --with")
-	flags.StringArrayVar(&f.gates, "gate", nil, "a `COMMAND` that must succeed before a task is completed; may be repeated;\ndefault: this folder's test command")
+	flags.StringArrayVar(&f.gates, "gate", nil,
+		"a `COMMAND` that must succeed before a task is completed; may be repeated;\ndefault: this folder's test command")
 	flags.BoolVar(&f.noGate, "no-gate", false, "nothing needs to succeed before a task is completed")
 	flags.StringArrayVar(&f.allow, "allow", nil, `a permission `+"`RULE`"+` such as "Bash(go test *)"; may be repeated`)
 	flags.StringVar(&f.mode, "permission-mode", string(configs.AcceptEdits),
@@ -175,7 +176,8 @@ func programNamed(name string) (orchestrator.AgentInfo, error) {
 	a, ok := orchestrator.PresetInfo(configs.Preset(name))
 	switch {
 	case !ok:
-		return a, usagef("covey knows no agent program %q; it knows %s", name, strings.Join(orchestrator.PresetNames(), ", "))
+		return a, usagef("covey knows no agent program %q; it knows %s", name,
+			strings.Join(orchestrator.PresetNames(), ", "))
 	case !a.Installed():
 		return a, usagef("%s is not installed; `%s` installs it", name, a.Install)
 	}

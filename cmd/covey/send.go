@@ -73,7 +73,8 @@ to a goal that was a question.`,
 		ValidArgsFunction: c.completeMember,
 	}
 	cmd.Flags().StringVar(&as, "as", "", "send it in the name of `MEMBER`")
-	cmd.Flags().StringSliceVar(&waitFor, "wait-for", nil, "it is read once these `TASKS` are done: ids with commas between")
+	cmd.Flags().StringSliceVar(&waitFor, "wait-for", nil,
+		"it is read once these `TASKS` are done: ids with commas between")
 	cmd.Flags().BoolVar(&answered, "answered", false, "for the lead's agent: TEXT answers the goal, which was a question")
 	jsonFlag(cmd, &asJSON)
 	return cmd

@@ -271,7 +271,8 @@ several claims of one task, one wins and the others end with code 1.`,
 				return err
 			}
 			defer client.Close()
-			reply, err := client.ClaimTask(cmd.Context(), orchestrator.TaskClaim{ID: taskID(args[0]), As: f.as, Force: f.force})
+			reply, err := client.ClaimTask(cmd.Context(), orchestrator.TaskClaim{ID: taskID(args[0]),
+				As: f.as, Force: f.force})
 			if err != nil {
 				return err
 			}

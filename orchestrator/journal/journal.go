@@ -1,6 +1,3 @@
-// Package journal appends everything that happens in a team to one file, line by line,
-// and reads it back: forwards, backwards, and while it grows (DESIGN 7). It makes no
-// promise of compatibility to programs outside covey.
 package journal
 
 import (

@@ -142,7 +142,8 @@ func (s *journalScan) mend(path string) (said string, err error) {
 	if s.damaged > 1 {
 		lines = fmt.Sprintf("%d lines of the journal were damaged", s.damaged)
 	}
-	return fmt.Sprintf("%s, from byte %d on; all other lines are kept, and the file as it was is %s", lines, s.first, kept),
+	return fmt.Sprintf("%s, from byte %d on; all other lines are kept, and the file as it was is %s", lines,
+			s.first, kept),
 		trimDamaged(path)
 }
 

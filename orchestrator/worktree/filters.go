@@ -20,7 +20,8 @@ type Filter struct {
 // String is the definition for people, in one line.
 func (f Filter) String() string {
 	text := f.Name
-	for _, part := range []struct{ what, command string }{{"clean", f.Clean}, {"smudge", f.Smudge}, {"process", f.Process}} {
+	for _, part := range []struct{ what, command string }{{"clean", f.Clean}, {"smudge", f.Smudge},
+		{"process", f.Process}} {
 		if part.command != "" {
 			text += fmt.Sprintf(" %s=%q", part.what, part.command)
 		}
@@ -88,7 +89,8 @@ func filterIn(entries []entry, name string) Filter {
 	of := func(variable string) string { return last(entries, "filter."+name+"."+variable) }
 	return Filter{
 		Name: name, Clean: of("clean"), Smudge: of("smudge"), Process: of("process"),
-		Required: slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(of("required"))) || bare(entries, name),
+		Required: slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(of("required"))) ||
+			bare(entries, name),
 	}
 }
 
@@ -103,7 +105,8 @@ func bare(entries []entry, name string) bool {
 func (g *guard) filters(outer, own []entry, allowed []Filter) {
 	for _, e := range own {
 		name, variable, ok := e.part("filter")
-		if !ok || variable != "clean" && variable != "smudge" && variable != "process" || slices.Contains(g.forbidden, name) {
+		if !ok || variable != "clean" && variable != "smudge" && variable != "process" ||
+			slices.Contains(g.forbidden, name) {
 			continue
 		}
 		may := filterIn(outer, name)
@@ -139,13 +142,15 @@ func (r *Repo) tell(g *guard, files []string) {
 // forbidden filter, and lists those of them that are there. It goes by the attributes as
 // they are and as the last commit has them, and by the marks of withhold: what was not
 // checked out is not deleted.
-func (w writer) leaveOut(ctx context.Context, gone, changed []string) (stillGone, stillChanged, withheld []string, err error) {
+func (w writer) leaveOut(ctx context.Context, gone, changed []string) (stillGone, stillChanged,
+	withheld []string, err error) {
 	if len(w.guard.forbidden) == 0 || len(gone)+len(changed) == 0 {
 		return gone, changed, nil, nil
 	}
 	out := map[string]bool{}
 	for _, source := range [][]string{nil, {"--cached"}} {
-		if err := w.repo.filtered(ctx, filterQuery{w.guard, w.index, slices.Concat(gone, changed), source}, out); err != nil {
+		if err := w.repo.filtered(ctx, filterQuery{w.guard, w.index, slices.Concat(gone, changed), source},
+			out); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -263,7 +268,8 @@ func (r *Repo) brings(ctx context.Context, commit string) (*Withheld, error) {
 	}
 	defer os.RemoveAll(dir)
 	index := filepath.Join(dir, "index")
-	if _, err := r.guarded(ctx, call{args: []string{"read-tree", commit}, index: index, guard: g, limit: slow}); err != nil {
+	if _, err := r.guarded(ctx, call{args: []string{"read-tree", commit}, index: index, guard: g,
+		limit: slow}); err != nil {
 		return nil, err
 	}
 	files, err := r.withFilter(ctx, g, index)

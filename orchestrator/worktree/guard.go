@@ -81,7 +81,8 @@ func (r *Repo) hiddenEntries(ctx context.Context, own []entry) ([]entry, error) 
 	var all []entry
 	for i := 0; i < len(files); i++ {
 		if i == maxConfigFiles {
-			return nil, fmt.Errorf("the configuration of the repository %s includes more than %d files", r.Common, maxConfigFiles)
+			return nil, fmt.Errorf("the configuration of the repository %s includes more than %d files",
+				r.Common, maxConfigFiles)
 		}
 		entries, more, err := r.readConfig(ctx, files[i])
 		if err != nil {
@@ -109,7 +110,8 @@ func (r *Repo) readConfig(ctx context.Context, file string) (entries []entry, in
 		return nil, nil, fmt.Errorf("%s is no regular file", file)
 	}
 	config := func(args ...string) ([]byte, error) {
-		return r.git.run(ctx, call{args: append([]string{"config", "--file", file, "--no-includes", "-z"}, args...), dir: r.Top})
+		return r.git.run(ctx, call{args: append([]string{"config", "--file", file, "--no-includes", "-z"},
+			args...), dir: r.Top})
 	}
 	out, err := config("--list")
 	if err != nil {

@@ -157,7 +157,8 @@ func (o *Options) check() error {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&t.Start, 40 * time.Second}, {&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute},
+		{&t.Start, 40 * time.Second}, {&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool,
+			30 * time.Minute},
 		{&t.Cancel, 5 * time.Second}, {&t.Grace, 2 * time.Second}, {&o.Backoff, 500 * time.Millisecond},
 	} {
 		if *limit.field <= 0 {

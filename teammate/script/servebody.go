@@ -61,7 +61,8 @@ type countedBody struct {
 }
 
 // errCrowded refuses a body that there is no room for beside others.
-var errCrowded = &teammate.APIError{Type: "overloaded", Message: "the requests under way are too large together; send it again later"}
+var errCrowded = &teammate.APIError{Type: "overloaded",
+	Message: "the requests under way are too large together; send it again later"}
 
 // Read implements io.Reader.
 func (c *countedBody) Read(p []byte) (int, error) {

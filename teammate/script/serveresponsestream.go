@@ -36,7 +36,8 @@ func responseOutput(a answer) []responseOut {
 // only field.
 func responseCall(c toolCall, id string) responseOut {
 	item := responseOut{field: "arguments", topic: "response.function_call_arguments", text: string(c.input)}
-	item.done = object{"id": "fc_" + id, "type": "function_call", "status": "completed", "call_id": c.id, "name": c.tool.name}
+	item.done = object{"id": "fc_" + id, "type": "function_call", "status": "completed", "call_id": c.id,
+		"name": c.tool.name}
 	if c.tool.freeform {
 		item.field, item.topic, item.text = "input", "response.custom_tool_call_input", freeText(c.input)
 		item.done["id"], item.done["type"] = "ctc_"+id, "custom_tool_call"
