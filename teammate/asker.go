@@ -68,13 +68,6 @@ func (t *Teammate) SetMode(mode string) error {
 	return nil
 }
 
-// awaited is the end of a turn whose member waits for somebody's answer. The
-// gates are not asked, or one of them waits: there is nothing that the agent could
-// mend, and another pass would only say so again. The answer comes as mail.
-func awaited(why string) ending {
-	return ending{reason: EndAwaiting, idle: IdleAwaiting, lastText: "it waits for " + why}
-}
-
 // onHold is what the member waits for before its turn end is anything to judge.
 func (t *Teammate) onHold() string {
 	if t.opts.OnHold == nil || t.helper != nil {

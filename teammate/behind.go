@@ -88,10 +88,3 @@ func (u *turn) goesOn(inputs []Input) {
 		u.refusals = u.t.refusals + 1
 	}
 }
-
-// overdone reports whether a turn has nothing to go by but one refusal more than
-// may come in a row.
-func (u *turn) overdone() bool {
-	limit := u.t.opts.Limits.StopBlockCap
-	return limit > 0 && u.refusals > limit
-}

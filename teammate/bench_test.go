@@ -61,8 +61,8 @@ func benchMember(b *testing.B, settings hooks.Settings) *Teammate {
 }
 
 func endOnce(b *testing.B, m *Teammate) {
-	v, err := m.endTurn(context.Background(), &turn{t: m, no: 1, lastText: "done"})
-	if err != nil || v.Refused() || v.Halted() {
+	v, err := (&turn{t: m, no: 1, lastText: "done"}).endTurn(context.Background())
+	if err != nil || v.Decision != Passed {
 		b.Fatal(v, err)
 	}
 }

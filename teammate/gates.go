@@ -1,14 +1,28 @@
 package teammate
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 )
+
+// ask runs one gate. The runner gives each run a tool-use id of its own. A turn
+// that is aborted meanwhile is noticed after each gate; only after Stop is the model
+// told of it (HOOKS.md section 8, rules 15 and 20).
+func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
+	out, err := u.fire(ctx, gate)
+	if err != nil {
+		if ctx.Err() != nil && gate.Event() == hooks.Stop {
+			u.keepInterruption(ctx)
+		}
+		return Verdict{}, err
+	}
+	v := decide(out)
+	u.report(out, v)
+	return v, nil
+}
 
 // stopInput is what the Stop hooks get. A teammate's says whose it is.
 func (u *turn) stopInput() hooks.StopInput {
@@ -46,19 +60,6 @@ func EvidenceOf(list []tasks.Evidence) []hooks.TaskEvidence {
 		out = append(out, hooks.TaskEvidence{By: e.By, Text: e.Text, File: e.File})
 	}
 	return out
-}
-
-// passed ends the gates of a turn end: it tells the task list which tasks' gates have
-// agreed, if that wants to know and all the others have agreed too.
-func (t *Teammate) passed(ctx context.Context, owned []tasks.Task, v Verdict, err error) (Verdict, error) {
-	list, ok := t.opts.Tasks.(TaskCloser)
-	if !ok || err != nil || v.Refused() || v.Halted() || v.Waits() || len(owned) == 0 {
-		return v, err
-	}
-	if err := list.Passed(ctx, owned); err != nil {
-		return Verdict{}, fmt.Errorf("after the gates: %w", err)
-	}
-	return v, nil
 }
 
 // idleInput is what the TeammateIdle hooks get. The team's name is out of use
@@ -100,23 +101,26 @@ func haltReason(out hooks.Outcome) string {
 // them up.
 func (u *turn) report(out hooks.Outcome, v Verdict) {
 	texts := out.Feedback
-	if v.Waits() { // hook_finished tells of it, and the model reads nothing
+	if v.Decision == Awaits { // hook_finished tells of it, and the model reads nothing
 		texts = nil
 	}
-	if len(texts) == 0 && v.Refused() { // by a Stop hook's context, or without a word
+	if len(texts) == 0 && v.Decision == Refused { // by a Stop hook's context, or without a word
 		texts = inputTexts(v.Feedback)
 	}
 	for _, text := range texts {
 		u.emit(HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end"})
 	}
-	if v.Halted() {
-		u.emit(HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Halt})
+	halted := v.Decision == Halted
+	if halted {
+		u.emit(HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Why})
 	}
 	// TaskCompleted and TeammateIdle have no summary and no notification
 	// (HOOKS.md section 8, rule 20).
 	if s := u.summary; out.Event == hooks.Stop && s != nil && s.Count > 0 {
 		s.ToolUseID = out.ToolUseID
-		s.Prevented, s.StopReason = v.Halted(), v.Halt
+		if s.Prevented = halted; halted {
+			s.StopReason = v.Why
+		}
 		// A negative duration marks a hook that never said how long it took;
 		// the mark serves the pairing in rule 12 and is nobody else's business.
 		for i := range s.Hooks {
@@ -128,17 +132,4 @@ func (u *turn) report(out hooks.Outcome, v Verdict) {
 				Message: "stop hook problem; `covey logs " + u.t.opts.Name + "` shows it"})
 		}
 	}
-}
-
-// decide reads one gate's outcome. A Stop hook's context sends the agent on, too.
-func decide(out hooks.Outcome) Verdict {
-	switch {
-	case out.Decision == hooks.Halt:
-		return Verdict{HaltedBy: out.Event, Halt: haltReason(out), Feedback: said(out)}
-	case out.Decision == hooks.Await:
-		return Verdict{Awaits: cmp.Or(out.Awaits, "an answer")}
-	case out.Continues():
-		return Verdict{Feedback: said(out)}
-	}
-	return Verdict{}
 }

@@ -23,11 +23,11 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 				return end
 			}
 		}
-		v, err := u.t.endTurn(ctx, u)
+		v, err := u.endTurn(ctx)
 		if err != nil {
 			return u.aborted(ctx)
 		}
-		if end, over := u.judge(v); over {
+		if end, over := u.conclude(v); over {
 			return end
 		}
 		mail := u.mail(ctx)
@@ -105,26 +105,23 @@ func safely(ctx context.Context, next step) (reply Reply, err error) {
 	return next(ctx)
 }
 
-// judge turns a verdict into the end of the turn, or into another pass.
-func (u *turn) judge(v Verdict) (end ending, over bool) {
-	switch {
-	case v.HaltedBy == hooks.Stop, v.HaltedBy == hooks.SubagentStop:
-		u.keep(v.Feedback)
-		return ending{reason: EndStopPrevented, idle: IdleStopped}, true
-	case v.Halted():
-		u.keep(v.Feedback)
-		return ending{reason: EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.HaltedBy, v.Halt)}, true
-	case v.Waits():
-		return awaited(v.Awaits), true
-	case !v.Refused():
-		return ending{reason: EndCompleted, idle: IdleAvailable}, true
-	}
-	u.refusals++
-	u.refused = true
-	if !u.overdone() {
+// conclude is how a turn with this verdict ends. over is false if it goes on.
+func (u *turn) conclude(v Verdict) (end ending, over bool) {
+	switch v.Decision {
+	case Refused:
 		return ending{}, false
+	case Capped:
+		return u.override(v.Feedback), true
+	case Awaits:
+		return ending{reason: EndAwaiting, idle: IdleAwaiting, lastText: "it waits for " + v.Why}, true
+	case Halted:
+		u.keep(v.Feedback)
+		if v.By == hooks.Stop || v.By == hooks.SubagentStop {
+			return ending{reason: EndStopPrevented, idle: IdleStopped}, true
+		}
+		return ending{reason: EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.By, v.Why)}, true
 	}
-	return u.override(v.Feedback), true
+	return ending{reason: EndCompleted, idle: IdleAvailable}, true
 }
 
 // override ends a turn that was refused too often in a row all the same. What the

@@ -168,7 +168,10 @@ func (u *turn) Permit(ctx context.Context, call ToolCall) Permission {
 	}
 	p.Allow = p.Reason == "" && ctx.Err() == nil
 	if p.Allow {
-		u.allowed(call.ID)
+		if u.permitted == nil {
+			u.permitted = permitted{}
+		}
+		u.permitted[call.ID] = time.Now()
 	}
 	return p
 }
@@ -179,21 +182,21 @@ func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks 
 	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
 		call.Input = sound(nil) // hooks get an object, whatever the program sent
 	}
-	if r.Rejected && !u.permitted[call.ID] {
+	if r.Rejected && !u.permitted.has(call.ID) {
 		return Remarks{Halted: u.halted} // it did not run, so there is nothing to look at
 	}
-	if !u.permitted[call.ID] {
+	if !u.permitted.has(call.ID) {
 		u.detect(call, tl.spec.Team)
 	}
 	r.Content = middle(r.Content, maxFailure)
 	var after hooks.Payload = hooks.PostToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-		ToolResponse: r.response(), DurationMS: u.since(call.ID),
+		ToolResponse: r.response(), DurationMS: u.permitted.since(call.ID),
 	}
 	if r.IsError {
 		after = hooks.PostToolUseFailureInput{
 			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Error: r.Content,
-			IsInterrupt: ctx.Err() != nil, DurationMS: u.since(call.ID),
+			IsInterrupt: ctx.Err() != nil, DurationMS: u.permitted.since(call.ID),
 		}
 	}
 	if ctx.Err() != nil { // the hooks still hear of it, but nobody waits for long
@@ -314,21 +317,19 @@ func namesFile(input json.RawMessage) bool {
 	return json.Unmarshal(input, &in) == nil && in.FilePath != ""
 }
 
-// allowed notes that a call was permitted, and when.
-func (u *turn) allowed(id string) {
-	if u.permitted == nil {
-		u.permitted, u.began = map[string]bool{}, map[string]time.Time{}
-	}
-	u.permitted[id], u.began[id] = true, time.Now()
-}
+// permitted are the calls that an agent program may make by itself, by id, and
+// when each was permitted.
+type permitted map[string]time.Time
 
-// since is how many milliseconds ago a call was permitted; 0: not known.
-func (u *turn) since(id string) int64 {
-	began, ok := u.began[id]
-	if !ok {
+// has reports whether a call was permitted.
+func (p permitted) has(id string) bool { return !p[id].IsZero() }
+
+// since is how many milliseconds ago a call was permitted; 0: it was not.
+func (p permitted) since(id string) int64 {
+	if !p.has(id) {
 		return 0
 	}
-	return time.Since(began).Milliseconds()
+	return time.Since(p[id]).Milliseconds()
 }
 
 // sameJSON reports whether two values differ in white space alone, or not at all.

@@ -53,9 +53,7 @@ type turn struct {
 	interrupted bool              // halted is the interrupt of a PermissionRequest hook
 	batch       []hooks.BatchCall // calls made of the model's last answer
 
-	// Calls of a foreign agent program, by id; see Supervisor.
-	permitted map[string]bool
-	began     map[string]time.Time // when they were permitted
+	permitted permitted // calls of an agent program; see Supervisor
 }
 
 // ending is how a turn came to its end.
@@ -118,7 +116,7 @@ func (u *turn) begin(ctx context.Context, inputs []Input) ending {
 		return ending{reason: EndHookStopped, idle: IdleStopped}
 	case len(inputs) == 0:
 		return ending{reason: EndHookStopped, idle: IdleStopped}
-	case u.overdone():
+	case u.overCap(): // by a refusal from the background
 		return u.override(inputs)
 	}
 	started := u.line(systemLine)

@@ -13,7 +13,99 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/tasks"
 )
+
+// closingTasks is a task list that hears which tasks have passed their gates.
+type closingTasks struct {
+	fakeTasks
+	passed []string
+}
+
+func (c *closingTasks) Passed(_ context.Context, list []tasks.Task) error {
+	for _, t := range list {
+		c.passed = append(c.passed, t.ID)
+	}
+	return nil
+}
+
+// TestTurnEnd is all ways in which a turn ends, for a member with tasks 1 and 2 in
+// progress: which gates are asked, what they decide together, and what comes of it.
+func TestTurnEnd(t *testing.T) {
+	no := func(event hooks.Event) hooks.Outcome { return refuse(string(event) + " says no") }
+	stop, task, idle := hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle
+	asked := []string{"Stop", "TaskCompleted 1", "TaskCompleted 2", "TeammateIdle"}
+	for name, tc := range map[string]struct {
+		set      func(*rig)
+		refusals int // before this one, in a row
+		stop     hooks.Outcome
+		task     []hooks.Outcome
+		idle     hooks.Outcome
+
+		asked    []string
+		decision Decision
+		feedback []string
+		why      string // for people
+		passed   []string
+		reason   string // of TurnEnded; empty: the agent goes on
+		idles    string // of Idle
+	}{
+		"all pass, and the tasks are completed": {asked: asked, decision: Passed, passed: []string{"1", "2"},
+			reason: EndCompleted, idles: IdleAvailable},
+		"a lead has Stop alone": {set: func(r *rig) { r.opts.Lead = true }, asked: asked[:1], decision: Passed,
+			reason: EndCompleted, idles: IdleAvailable},
+		"no gate is asked about a member on hold": {set: func(r *rig) {
+			r.opts.OnHold = func() string { return "the plan's approval" }
+		}, decision: Awaits, why: "the plan's approval", reason: EndAwaiting, idles: IdleAwaiting},
+		"Stop refuses, which skips the rest": {stop: no(stop), asked: asked[:1], decision: Refused,
+			feedback: []string{"Stop says no"}},
+		"Stop awaits, which skips the rest": {stop: awaiting("wait"), asked: asked[:1], decision: Awaits,
+			why: "ben's approval", reason: EndAwaiting, idles: IdleAwaiting},
+		"Stop halts the turn, not the member": {stop: haltFor("enough"), asked: asked[:1], decision: Halted,
+			why: "enough", reason: EndStopPrevented, idles: IdleStopped},
+		"a refused task skips nothing": {task: []hooks.Outcome{no(task), pass}, idle: no(idle), asked: asked,
+			decision: Refused, feedback: []string{"TaskCompleted says no", "TeammateIdle says no"}},
+		"one refusal keeps all tasks open": {task: []hooks.Outcome{pass, no(task)}, asked: asked, decision: Refused,
+			feedback: []string{"TaskCompleted says no"}},
+		"a refusal outweighs a wait": {task: []hooks.Outcome{awaiting("wait"), pass}, idle: no(idle), asked: asked,
+			decision: Refused, feedback: []string{"TeammateIdle says no"}},
+		"a wait keeps all tasks open": {task: []hooks.Outcome{pass, awaiting("wait")}, asked: asked, decision: Awaits,
+			why: "ben's approval", reason: EndAwaiting, idles: IdleAwaiting},
+		"a halt outweighs all and ends the member": {task: []hooks.Outcome{no(task), haltFor("enough")},
+			idle: awaiting("wait"), asked: asked, decision: Halted, why: "enough",
+			feedback: []string{"TaskCompleted says no"}, reason: EndStopPrevented},
+		"the last refusal below the cap": {refusals: 7, stop: no(stop), asked: asked[:1], decision: Refused,
+			feedback: []string{"Stop says no"}},
+		"one refusal more than the cap": {refusals: 8, stop: no(stop), asked: asked[:1], decision: Capped,
+			feedback: []string{"Stop says no"}, reason: EndCompleted, idles: IdleLimited},
+		"covey cannot read the tasks": {set: func(r *rig) { r.tasks.err = errors.New("disk on fire") },
+			asked: asked[:1], decision: Passed, reason: EndCompleted, idles: IdleAvailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.inProgress("1", "2")
+			if tc.set != nil {
+				tc.set(r)
+			}
+			list := &closingTasks{fakeTasks: fakeTasks{list: r.tasks.list, err: r.tasks.err}}
+			r.opts.Tasks = list
+			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{stop: {tc.stop}, task: tc.task, idle: {tc.idle}})
+			u := &turn{t: r.member(t), no: 1, refusals: tc.refusals}
+			v, err := u.endTurn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "asked", r.runner.events(), tc.asked)
+			equal(t, "verdict", []any{v.Decision, v.Why}, []any{tc.decision, tc.why})
+			equal(t, "feedback", inputTexts(v.Feedback), append([]string{}, tc.feedback...))
+			equal(t, "completed", list.passed, tc.passed)
+			end, over := u.conclude(v)
+			equal(t, "end", []any{over, end.reason, end.idle}, []any{tc.reason != "", tc.reason, tc.idles})
+			equal(t, "member ends", end.err != nil, v.Decision == Halted && v.By != stop)
+			equal(t, "stop_hook_active", u.refused, v.Decision == Refused || v.Decision == Capped)
+		})
+	}
+}
 
 // The tests of the 24 rules of HOOKS.md section 8. Where a rule is about a
 // part that covey does not have, the test holds covey to what the rule is for.
@@ -88,8 +180,8 @@ func TestRule04(t *testing.T) {
 	m := r.member(t)
 	u := &turn{t: m, no: 1, lastText: "done", refusals: 3, refused: true}
 	before := *u
-	v, err := m.endTurn(t.Context(), u)
-	if err != nil || v.Refused() || v.Halted() {
+	v, err := u.endTurn(t.Context())
+	if err != nil || v.Decision != Passed {
 		t.Fatal(v, err)
 	}
 	u.summary, before.summary = nil, nil
@@ -437,7 +529,7 @@ func TestRule19(t *testing.T) {
 			r.inProgress("1", "2")
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.TaskCompleted: {out, pass}})
 			m := r.member(t)
-			if _, err := m.endTurn(t.Context(), &turn{t: m, no: 1}); err != nil {
+			if _, err := (&turn{t: m, no: 1}).endTurn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			equal(t, "fired", r.gates(), []string{"Stop", "TaskCompleted 1", "TaskCompleted 2", "TeammateIdle"})
@@ -515,13 +607,13 @@ func TestRule21(t *testing.T) {
 				hooks.TaskCompleted: {test.task}, hooks.TeammateIdle: {test.idle},
 			})
 			m := r.member(t)
-			v, err := m.endTurn(t.Context(), &turn{t: m, no: 1})
+			v, err := (&turn{t: m, no: 1}).endTurn(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "halted by", v.HaltedBy, test.halted)
-			equal(t, "refused", v.Refused(), test.feedback != nil)
-			if v.Refused() {
+			equal(t, "halted by", v.By, test.halted)
+			equal(t, "refused", v.Decision == Refused, test.feedback != nil)
+			if v.Decision == Refused {
 				equal(t, "feedback", inputTexts(v.Feedback), test.feedback)
 			}
 		})
