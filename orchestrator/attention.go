@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -42,8 +43,8 @@ func (c *crew) tellLeadOf(ctx context.Context, s *seat, text string) error {
 	if s.lead {
 		return nil
 	}
-	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
-		To: []string{c.seats()[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+		To: []string{c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: preview(firstLine(text)),
 	})
 	return err
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -80,9 +81,9 @@ func (s *seat) call(ctx context.Context, p hooks.Progress) {
 	defer cancel()
 	b := p.Background
 	data := hookCall{Event: p.Event, ToolUseID: p.ToolUseID, Command: p.Command, Feedback: b.Feedback}
-	by := tasks.Actor{CallID: onceID("hook", s.member.Name+" "+b.ID)}
-	_, err := s.crew.store.Send(ctx, by, tasks.Outgoing{
-		To: []string{s.member.Name}, Kind: tasks.HookMessage, Text: strings.Join(b.Messages, "\n"),
+	by := actors.Actor{CallID: onceID("hook", s.member.Name+" "+b.ID)}
+	_, err := s.crew.store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{s.member.Name}, Kind: mail.HookMessage, Text: strings.Join(b.Messages, "\n"),
 		Summary: preview(firstLine(b.Summary)), Data: raw(data),
 	})
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *seat) call(ctx context.Context, p hooks.Progress) {
 }
 
 // callInput is such mail as an input.
-func callInput(m tasks.Message) teammate.Input {
+func callInput(m mail.Message) teammate.Input {
 	in := teammate.Input{Kind: teammate.FromContext, Text: m.Text, MessageID: m.ID}
 	var call hookCall
 	if json.Unmarshal(m.Data, &call) == nil && call.Feedback {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -43,9 +44,9 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 		!strings.Contains(inputs[1], `"stop_hook_active":true`) || !strings.Contains(inputs[1], `"second answer"`) {
 		t.Errorf("the hook got %q", inputs)
 	}
-	mail := of[tasks.Message](r, "message")
-	if len(mail) != 2 || mail[1].Kind != tasks.HookMessage || mail[1].To != "lead" || mail[1].Summary != "Stop hook feedback" {
-		t.Errorf("mail %+v", mail)
+	letters := of[mail.Message](r, "message")
+	if len(letters) != 2 || letters[1].Kind != mail.HookMessage || letters[1].To != "lead" || letters[1].Summary != "Stop hook feedback" {
+		t.Errorf("mail %+v", letters)
 	}
 	done := of[teammate.HookFinished](r, "hook_finished")
 	if len(done) != 2 || done[0].Outcome != "blocking" || done[0].ExitCode != 2 || done[1].Outcome != "success" {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -34,7 +36,7 @@ type board struct {
 	letters  letters // where long messages go
 	// heard is told of texts that have gone out, closed of tasks that are completed;
 	// nil: nobody is.
-	heard  func(sent []tasks.Message)
+	heard  func(sent []mail.Message)
 	closed func(t tasks.Task)
 	// answered notes that the lead's goal was a question, and its answer.
 	answered func(ctx context.Context, text string) error
@@ -44,7 +46,7 @@ type board struct {
 
 // actor is on whose behalf a change is made.
 type actor struct {
-	tasks.Actor
+	actors.Actor
 	// fire runs the hooks of one event in the actor's name.
 	fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
 	// teammate and team stand in the input of task hooks; empty for the lead
@@ -118,7 +120,7 @@ func (b *board) createdBefore(ctx context.Context, by actor) (t tasks.Task, know
 }
 
 // step is the actor for a further change of the same call.
-func (a actor) step(name string) tasks.Actor {
+func (a actor) step(name string) actors.Actor {
 	next := a.Actor
 	if next.CallID != "" {
 		next.CallID += "/" + name
@@ -179,7 +181,7 @@ func (b *board) updateOnce(ctx context.Context, by actor, id string, p tasks.Pat
 	if !by.force {
 		p.Terms = b.terms.of
 	}
-	by.May = by.may(p)
+	p.May = by.may(p)
 	if p.Status == nil || *p.Status == t.Status {
 		return b.store.Update(ctx, by.Actor, id, p)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // table is a board over a real store, with hooks that a test plays.
@@ -51,12 +53,12 @@ func newTable(t *testing.T) *table {
 
 // as is the actor of a member, or the operator for "".
 func (b *table) as(member, callID string) actor {
-	a := actor{Actor: tasks.Actor{Name: member, CallID: callID}, fire: b.fire}
+	a := actor{Actor: actors.Actor{Name: member, CallID: callID}, fire: b.fire}
 	if member == "" {
-		a.Name = tasks.Operator
+		a.Name = actors.Operator
 		return a
 	}
-	m, err := b.board.store.Attach(b.t.Context(), member, func() string { return "session-" + member })
+	m, err := b.board.store.Members().Attach(b.t.Context(), member, func() string { return "session-" + member })
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func (b *table) fire(_ context.Context, p hooks.Payload) (hooks.Outcome, error) 
 // add stores tasks, in order, without asking hooks.
 func (b *table) add(list ...tasks.New) {
 	b.t.Helper()
-	if _, err := b.board.store.Add(b.t.Context(), tasks.Actor{}, list); err != nil {
+	if _, err := b.board.store.Add(b.t.Context(), actors.Actor{}, list); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -167,7 +169,7 @@ func TestCompletionOfATaskThatChangesMeanwhile(t *testing.T) {
 		seen = append(seen, p.(hooks.TaskCompletedInput).TaskSubject)
 		if len(seen) == 1 {
 			now := "new"
-			_, _, err := b.board.store.Update(t.Context(), tasks.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &now})
+			_, _, err := b.board.store.Update(t.Context(), actors.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &now})
 			return hooks.Outcome{Decision: hooks.Pass}, err
 		}
 		return hooks.Outcome{Decision: hooks.Pass}, nil
@@ -187,7 +189,7 @@ func TestCompletionWhoseHookChangesTheTaskEachTime(t *testing.T) {
 	b.add(tasks.New{Subject: "one", Owner: "dev"})
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
 		note := fmt.Sprint("asked ", len(b.fired))
-		_, _, err := b.board.store.Update(t.Context(), tasks.Actor{}, "1", tasks.Patch{ActiveForm: &note})
+		_, _, err := b.board.store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{ActiveForm: &note})
 		return hooks.Outcome{Decision: hooks.Pass}, err
 	}
 	_, _, err := b.board.update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
@@ -205,7 +207,7 @@ func TestCompletionOfATaskThatIsGone(t *testing.T) {
 	b := newTable(t)
 	b.add(tasks.New{Subject: "one", Owner: "dev"})
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
-		_, err := b.board.store.Delete(t.Context(), tasks.Actor{Name: "lead"}, "1")
+		_, err := b.board.store.Delete(t.Context(), actors.Actor{Name: "lead"}, "1", nil)
 		return hooks.Outcome{Decision: hooks.Pass}, err
 	}
 	_, _, err := b.board.update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
@@ -353,7 +355,7 @@ func TestOldSessionsAreFencedOff(t *testing.T) {
 	if _, _, err := b.board.update(t.Context(), old, "1", to(tasks.InProgress)); !errors.Is(err, tasks.ErrStale) {
 		t.Errorf("a claim by an earlier session: %v", err)
 	}
-	if _, err := b.board.send(t.Context(), old, "lead", tasks.Outgoing{Text: "hi"}); !errors.Is(err, tasks.ErrStale) {
+	if _, err := b.board.send(t.Context(), old, "lead", mail.Outgoing{Text: "hi"}); !errors.Is(err, tasks.ErrStale) {
 		t.Errorf("a message by an earlier session: %v", err)
 	}
 }
@@ -378,7 +380,7 @@ func TestSendKnowsItsReceivers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.from+" to "+tt.to, func(t *testing.T) {
 			b := newTable(t)
-			sent, err := b.board.send(t.Context(), b.as(tt.from, ""), tt.to, tasks.Outgoing{Text: tt.text})
+			sent, err := b.board.send(t.Context(), b.as(tt.from, ""), tt.to, mail.Outgoing{Text: tt.text})
 			if tt.kind != nil {
 				if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("err = %v, want %q", err, tt.want)
@@ -388,7 +390,7 @@ func TestSendKnowsItsReceivers(t *testing.T) {
 			var got []string
 			for _, m := range sent {
 				got = append(got, m.To)
-				if mail, err := b.board.store.Unread(t.Context(), m.To); err != nil || len(mail) != 1 || mail[0].ID != m.ID {
+				if mail, err := b.board.store.Mail().Unread(t.Context(), m.To); err != nil || len(mail) != 1 || mail[0].ID != m.ID {
 					t.Errorf("the mailbox of %s holds %+v, %v", m.To, mail, err)
 				}
 			}
@@ -406,7 +408,7 @@ func TestSummaryIsOneShortLine(t *testing.T) {
 		"\n  first line\nsecond": "first line",
 		long:                     strings.Repeat("ä", maxSummary-1) + "…",
 	} {
-		sent, err := b.board.send(t.Context(), b.as("dev", ""), "lead", tasks.Outgoing{Text: text})
+		sent, err := b.board.send(t.Context(), b.as("dev", ""), "lead", mail.Outgoing{Text: text})
 		if err != nil || sent[0].Summary != want || sent[0].Text != text {
 			t.Errorf("%+v, %v", sent, err)
 		}

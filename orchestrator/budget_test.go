@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -196,7 +197,7 @@ func TestPlanOfBudgets(t *testing.T) {
 		"the team is to be stopped":       {func(s *scene) { s.Stopped, s.Tasks = "x", inProgress }, "finish"},
 		"stopped, and somebody is at it":  {func(s *scene) { s.Stopped = "x"; s.Seats[1].Idle = false }, ""},
 		"who is locked out has no word":   {func(s *scene) { s.Broke = "x"; s.Seats[0].Lock = lockUsedUp }, "finish"},
-		"mail does not help it on either": {func(s *scene) { s.Seats[1].Spent = "x"; s.Seats[1].Unread = []tasks.Message{{ID: "m"}} }, "used up a"},
+		"mail does not help it on either": {func(s *scene) { s.Seats[1].Spent = "x"; s.Seats[1].Unread = []mail.Message{{ID: "m"}} }, "used up a"},
 	} {
 		s := scene{Seats: []seatView{{Name: "lead", Lead: true, Idle: true}, {Name: "a", Idle: true}}}
 		tt.edit(&s)

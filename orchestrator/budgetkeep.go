@@ -33,7 +33,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, c *crew) error {
 	if err := value(ctx, c.store, keyUpTime, &up); err != nil {
 		return err
 	}
-	known, err := c.store.Members(ctx)
+	known, err := c.store.Members().List(ctx)
 	if err != nil {
 		return fmt.Errorf("list members: %w", err)
 	}

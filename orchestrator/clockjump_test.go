@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // setClock is the machine's clock, which somebody sets: its time of day jumps, while
@@ -137,7 +138,7 @@ func TestClockJumps(t *testing.T) {
 	u := start(newRig(t, clockTeam), &handClock{}, func(o *Orchestrator) {
 		o.clock.now, o.clock.after = clock.now, clock.after
 	})
-	asked, c := u.asked(tasks.AskPermission), u.client()
+	asked, c := u.asked(requests.AskPermission), u.client()
 	for st, err := c.Status(t.Context()); st.Requests == 0 && err == nil; st, err = c.Status(t.Context()) {
 		time.Sleep(time.Millisecond) // the inbox takes note of it
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -37,7 +38,7 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 	completed := tasks.Completed
 	var errs []error
 	for _, t := range list {
-		done, _, err := c.store.Update(ctx, tasks.Actor{}, t.ID, tasks.Patch{
+		done, _, err := c.store.Update(ctx, actors.Actor{}, t.ID, tasks.Patch{
 			Version: t.Version, Epoch: t.Epoch, Status: &completed, Reason: "its member's turn end passed all gates",
 		})
 		switch {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // changes lists what happened to tasks: "op id by reason".
@@ -82,11 +83,11 @@ func TestNoCompletionWithoutTheKey(t *testing.T) {
 // progress, and people are told.
 func TestCompletedAsItWasSeen(t *testing.T) {
 	store := openStore(t)
-	if _, err := store.Add(t.Context(), tasks.Actor{}, []tasks.New{{Subject: "a"}, {Subject: "b"}, {Subject: "c"}}); err != nil {
+	if _, err := store.Add(t.Context(), actors.Actor{}, []tasks.New{{Subject: "a"}, {Subject: "b"}, {Subject: "c"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"1", "2", "3"} {
-		if _, err := store.Claim(t.Context(), tasks.Actor{Name: "dev"}, id, tasks.Claim{}); err != nil {
+		if _, err := store.Claim(t.Context(), actors.Actor{Name: "dev"}, id, tasks.Claim{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,10 +98,10 @@ func TestCompletedAsItWasSeen(t *testing.T) {
 		t.Fatal(seen, err)
 	}
 	subject := "a, and more"
-	if _, _, err := store.Update(t.Context(), tasks.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &subject}); err != nil {
+	if _, _, err := store.Update(t.Context(), actors.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &subject}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Delete(t.Context(), tasks.Actor{Name: "lead"}, "2"); err != nil {
+	if _, err := store.Delete(t.Context(), actors.Actor{Name: "lead"}, "2", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Passed(t.Context(), seen); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // The requests that a running team answers.
@@ -72,8 +73,8 @@ type Handlers struct {
 	Merge     func(context.Context, MergeRequest) (MergeReply, error)
 	Review    func(context.Context, ReviewRequest) (ReviewReply, error)
 	Standing  func(ctx context.Context, task string) (Standing, error)
-	Inbox     func(context.Context, InboxQuery) ([]tasks.Request, error)
-	Answer    func(context.Context, InboxAnswer) (tasks.Request, error)
+	Inbox     func(context.Context, InboxQuery) ([]requests.Request, error)
+	Answer    func(context.Context, InboxAnswer) (requests.Request, error)
 	End       func(context.Context, EndMember) (EndReply, error)
 	Reshape   func(context.Context, Reshape) (SpecChange, error) // takes up another version of the spec
 	Trust     func(context.Context, TrustNotice) (TrustReply, error)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -54,8 +54,8 @@ type costs struct {
 }
 
 // isNotice reports whether a message is covey's or an idle note's.
-func isNotice(m tasks.Message) bool {
-	return m.From == "" && m.Kind != tasks.GoalMessage || m.Kind == tasks.IdleNotification || m.Kind == tasks.Terminated
+func isNotice(m mail.Message) bool {
+	return m.From == "" && m.Kind != mail.Goal || m.Kind == mail.IdleNotification || m.Kind == mail.Terminated
 }
 
 // showing notes what the lead is about to be shown: all that is told of mail
@@ -63,15 +63,15 @@ func isNotice(m tasks.Message) bool {
 //
 // It is called before the input is handed over; wasShown counts it when the transcript
 // holds it. What never gets that far costs nothing and is not counted.
-func (s *seat) showing(mail []tasks.Message, in []teammate.Input) {
+func (s *seat) showing(letters []mail.Message, in []teammate.Input) {
 	if !s.lead {
 		return
 	}
 	s.crew.mu.Lock()
 	defer s.crew.mu.Unlock()
 	for _, i := range in {
-		own := slices.IndexFunc(mail, func(m tasks.Message) bool { return m.ID == i.MessageID })
-		if strings.HasPrefix(i.MessageID, tasks.NoteID) || own >= 0 && isNotice(mail[own]) {
+		own := slices.IndexFunc(letters, func(m mail.Message) bool { return m.ID == i.MessageID })
+		if strings.HasPrefix(i.MessageID, mail.NoteID) || own >= 0 && isNotice(letters[own]) {
 			if s.crew.costs.shown == nil {
 				s.crew.costs.shown = map[string]int64{}
 			}

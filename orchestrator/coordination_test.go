@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -140,16 +142,16 @@ func TestCoordinationCounts(t *testing.T) {
 
 func TestIsNotice(t *testing.T) {
 	for _, tt := range []struct {
-		m    tasks.Message
+		m    mail.Message
 		want bool
 	}{
-		{tasks.Message{Kind: tasks.Notice}, true},
-		{tasks.Message{Kind: tasks.IdleNotification, From: "ana"}, true},
-		{tasks.Message{Kind: tasks.Terminated, From: "ana"}, true},
-		{tasks.Message{Kind: tasks.TextMessage, From: "ana"}, false},
-		{tasks.Message{Kind: tasks.GoalMessage}, false},
-		{tasks.Message{Kind: tasks.OperatorMessage, From: tasks.Operator}, false},
-		{tasks.Message{Kind: tasks.PlanAsked, From: "ana"}, false},
+		{mail.Message{Kind: mail.Notice}, true},
+		{mail.Message{Kind: mail.IdleNotification, From: "ana"}, true},
+		{mail.Message{Kind: mail.Terminated, From: "ana"}, true},
+		{mail.Message{Kind: mail.Text, From: "ana"}, false},
+		{mail.Message{Kind: mail.Goal}, false},
+		{mail.Message{Kind: mail.OperatorMessage, From: actors.Operator}, false},
+		{mail.Message{Kind: mail.PlanAsked, From: "ana"}, false},
 	} {
 		if got := isNotice(tt.m); got != tt.want {
 			t.Errorf("%s from %q: %v", tt.m.Kind, tt.m.From, got)

@@ -6,6 +6,8 @@ import (
 	"maps"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -26,7 +28,7 @@ func (c *crew) handMail(ctx context.Context, s *seat) error {
 		return nil
 	}
 	if _, held := c.holds.of(s.member.Name); held { // and called by the operator: see holds.view
-		if err := c.unhold(ctx, s, tasks.Operator); err != nil {
+		if err := c.unhold(ctx, s, actors.Operator); err != nil {
 			return err
 		}
 	}
@@ -80,11 +82,11 @@ func (c *crew) hand(s *seat, w teammate.Work, mark string) error {
 
 // note puts a notice into the lead's mailbox once per mark.
 func (c *crew) note(ctx context.Context, key, mark, text string) error {
-	by := tasks.Actor{CallID: onceID(key, mark)}
-	out := tasks.Outgoing{
-		To: []string{c.seats()[0].member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+	by := actors.Actor{CallID: onceID(key, mark)}
+	out := mail.Outgoing{
+		To: []string{c.seats()[0].member.Name}, Kind: mail.Notice, Text: text, Summary: preview(firstLine(text)),
 	}
-	if _, err := c.store.Send(ctx, by, out); err != nil {
+	if _, err := c.store.Mail().Send(ctx, by, out); err != nil {
 		return err
 	}
 	// The notice comes first: a crash in between sends it again under the same call

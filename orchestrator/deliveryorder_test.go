@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -23,7 +24,7 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 	actors := map[string]actor{"lead": b.as("lead", ""), "dev": b.as("dev", "")}
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++ // each has call ids of its own, and a mailbox that is empty
-		left, err := b.board.store.Unread(t.Context(), "ops")
+		left, err := b.board.store.Mail().Unread(t.Context(), "ops")
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -66,14 +67,14 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 				by := actors["dev"]
 				by.CallID = fmt.Sprint("call ", runs, " ", n)
 				for range 2 {
-					if _, err := b.board.send(t.Context(), by, "ops", tasks.Outgoing{Text: fmt.Sprint(n)}); err != nil {
+					if _, err := b.board.send(t.Context(), by, "ops", mail.Outgoing{Text: fmt.Sprint(n)}); err != nil {
 						rt.Fatal(err)
 					}
 				}
 				sent["dev"] = append(sent["dev"], fmt.Sprint(n))
 			default:
 				from := rapid.SampledFrom([]string{"lead", "dev"}).Draw(rt, "from")
-				if _, err := b.board.send(t.Context(), actors[from], "ops", tasks.Outgoing{Text: fmt.Sprint(n)}); err != nil {
+				if _, err := b.board.send(t.Context(), actors[from], "ops", mail.Outgoing{Text: fmt.Sprint(n)}); err != nil {
 					rt.Fatal(err)
 				}
 				sent[from] = append(sent[from], fmt.Sprint(n))
@@ -96,21 +97,21 @@ func TestFullMailbox(t *testing.T) {
 	var all sync.WaitGroup
 	for range 1000 { // at once: one commit takes many
 		all.Go(func() {
-			out := tasks.Outgoing{To: []string{"ops"}, Text: "x"}
-			if _, err := b.board.store.Send(t.Context(), tasks.Actor{Name: "x"}, out); err != nil {
+			out := mail.Outgoing{To: []string{"ops"}, Text: "x"}
+			if _, err := b.board.store.Mail().Send(t.Context(), actors.Actor{Name: "x"}, out); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
 	for _, to := range []string{"ops", "*"} {
-		_, err := b.board.send(t.Context(), dev, to, tasks.Outgoing{Text: "one more"})
+		_, err := b.board.send(t.Context(), dev, to, mail.Outgoing{Text: "one more"})
 		const want = "nothing was sent: mailbox full: ops has 1000 unread messages; wait until it reads them, or do without the message"
 		if err == nil || err.Error() != want {
 			t.Errorf("to %s: %v", to, err)
 		}
 	}
-	if mail, err := b.board.store.Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
+	if mail, err := b.board.store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
 		t.Errorf("the lead has %d messages, %v", len(mail), err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -133,9 +134,9 @@ func TestPromptsNameWhatIsMeant(t *testing.T) {
 	one.Description = "in full"
 	all := []tasks.Task{one, two}
 	wants := map[string][]string{
-		byTools.assignmentText(assignment("m", "1"), all):                                         {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
-		byTools.assignmentText(assignment("m", "2"), all):                                         {"You own task #2: do 2", "It waits for task 1; you will be told"},
-		byTools.assignmentText(tasks.Message{Text: "as it was", Kind: tasks.TaskAssignment}, all): {"as it was"},
+		byTools.assignmentText(assignment("m", "1"), all):                                       {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
+		byTools.assignmentText(assignment("m", "2"), all):                                       {"You own task #2: do 2", "It waits for task 1; you will be told"},
+		byTools.assignmentText(mail.Message{Text: "as it was", Kind: mail.TaskAssignment}, all): {"as it was"},
 		byTools.claimText(one): {"claimed task #1: do 1\nin full", "set it to completed"},
 		byTools.nudgeText(all): {"- #1 do 1 (pending)\n- #2 do 2 (in_progress)\n", "give them back"},
 		reportText([]tasks.Task{task("3", tasks.Completed, "ops"), task("4", tasks.Completed, "")}): {
@@ -150,11 +151,11 @@ func TestPromptsNameWhatIsMeant(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{"taskId":""}`, `{"taskId":1}`, `nonsense`, ``} {
-		if id, ok := assigned(tasks.Message{Kind: tasks.TaskAssignment, Data: []byte(bad)}); ok {
+		if id, ok := assigned(mail.Message{Kind: mail.TaskAssignment, Data: []byte(bad)}); ok {
 			t.Errorf("the assignment %q is of task %q", bad, id)
 		}
 	}
-	if _, ok := assigned(tasks.Message{Kind: tasks.TextMessage, Data: []byte(`{"taskId":"1"}`)}); ok {
+	if _, ok := assigned(mail.Message{Kind: mail.Text, Data: []byte(`{"taskId":"1"}`)}); ok {
 		t.Error("a text was taken for an assignment")
 	}
 }

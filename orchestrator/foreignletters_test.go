@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -119,7 +119,7 @@ func TestLongPlan(t *testing.T) {
 	if whole := read(t, r.letterOf("lead", long)); whole != long {
 		t.Errorf("the lead's file has %d bytes of %d", len(whole), len(long))
 	}
-	asked := of[tasks.Request](r, "request")[0]
+	asked := of[requests.Request](r, "request")[0]
 	if got := RequestText(asked); got != long {
 		t.Errorf("a person reads %d bytes of %d", len(got), len(long))
 	}

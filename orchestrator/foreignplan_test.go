@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -73,7 +74,7 @@ func TestProgramPlans(t *testing.T) {
 		t.Errorf("it was not told why its plan was refused: %q", prompts)
 	}
 	var states []string
-	for _, q := range of[tasks.Request](r, "request") {
+	for _, q := range of[requests.Request](r, "request") {
 		states = append(states, string(q.State)+" "+q.By)
 	}
 	if got := strings.Join(states, ", "); got != "open , denied lead, open , approved lead" {
@@ -100,7 +101,7 @@ func TestProgramsPlanIsEmpty(t *testing.T) {
 			t.Errorf("answer %d is %q, want %q", i, results[i], words)
 		}
 	}
-	if n := len(of[tasks.Request](r, "request")); n != 4 {
+	if n := len(of[requests.Request](r, "request")); n != 4 {
 		t.Errorf("%d changes of requests, want two questions and two answers", n)
 	}
 }
@@ -110,7 +111,7 @@ func TestOnlyWhoMustPlanHasTheTool(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev, act{When: "You own task #1", Do: []string{plansOne, finishes}})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	resultsLike(t, dir, "team_submit_plan", "Updated task #1")
-	if n := len(of[tasks.Request](r, "request")); n != 0 {
+	if n := len(of[requests.Request](r, "request")); n != 0 {
 		t.Errorf("%d requests", n)
 	}
 }
@@ -151,7 +152,7 @@ func TestProgramsPlanOverARestart(t *testing.T) {
 		act{Do: []string{"run echo again >>made", finishes}},
 	)
 	u := start(r, &handClock{})
-	q := u.asked(tasks.AskPlan)
+	q := u.asked(requests.AskPlan)
 	if q.Member != "dev" || RequestText(q) != "one, two" {
 		t.Errorf("asked %+v", q)
 	}
@@ -165,7 +166,7 @@ func TestProgramsPlanOverARestart(t *testing.T) {
 	if r.made() != "ran\nagain\n" {
 		t.Errorf("made %q", r.made())
 	}
-	if n := len(of[tasks.Request](r, "request")); n != 0 {
+	if n := len(of[requests.Request](r, "request")); n != 0 {
 		t.Errorf("it asked %d times more", n)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -42,7 +43,7 @@ hooks:
 		t.Errorf("the hook saw %q", seen)
 	}
 	var sent []string
-	for _, m := range of[tasks.Message](r, "message") {
+	for _, m := range of[mail.Message](r, "message") {
 		if m.From == "dev" {
 			sent = append(sent, m.Text)
 		}

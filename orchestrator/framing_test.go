@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -35,15 +36,15 @@ func TestNobodyLeavesItsFrame(t *testing.T) {
 	spec := own
 	spec.Author = ""
 	for _, words := range []tongue{byTools, byMCP, byShell} {
-		for kind, want := range map[tasks.Kind][]string{
-			tasks.TextMessage: frame, tasks.Broadcast: frame, tasks.Notice: nil, tasks.TaskAssignment: frame,
-			tasks.TaskLost: nil, tasks.PlanAsked: frame, tasks.ApprovalAsked: frame,
+		for kind, want := range map[mail.Kind][]string{
+			mail.Text: frame, mail.Broadcast: frame, mail.Notice: nil, mail.TaskAssignment: frame,
+			mail.TaskLost: nil, mail.PlanAsked: frame, mail.ApprovalAsked: frame,
 		} {
-			m := tasks.Message{From: "ana", To: "ben", Kind: kind, Text: hostile, Summary: hostile, Data: raw(map[string]string{
+			m := mail.Message{From: "ana", To: "ben", Kind: kind, Text: hostile, Summary: hostile, Data: raw(map[string]string{
 				"taskId": "1", "request_id": "r1", "feedback": hostile,
 			})}
 			m.Data = json.RawMessage(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(m.Data)))
-			in := words.inputs([]tasks.Message{m}, []tasks.Task{own})
+			in := words.inputs([]mail.Message{m}, []tasks.Task{own})
 			wantFrames(t, string(kind), in[0].Text, want...)
 		}
 		wantFrames(t, "a claim", words.claimText(own), frame...)
@@ -54,7 +55,7 @@ func TestNobodyLeavesItsFrame(t *testing.T) {
 		}
 	}
 	wantFrames(t, "the request for a report", reportText([]tasks.Task{own}))
-	wantFrames(t, "an assignment of a task that is gone", byTools.assignmentText(tasks.Message{Text: hostile}, nil))
+	wantFrames(t, "an assignment of a task that is gone", byTools.assignmentText(mail.Message{Text: hostile}, nil))
 	for reader, want := range map[string][]string{"ben": frame, "ana": nil} {
 		wantFrames(t, "TaskGet for "+reader, inFull(own, reader), want...)
 	}

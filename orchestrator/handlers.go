@@ -9,6 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // handlers answer what other processes ask of the running team. Who may ask
@@ -57,7 +59,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 // changes run the task hooks in the lead's session.
 func (c *crew) actorFor(as string, force bool) (actor, error) {
 	if as == "" {
-		return actor{Actor: tasks.Actor{Name: tasks.Operator}, fire: c.seats()[0].mate.Fire, force: force}, nil
+		return actor{Actor: actors.Actor{Name: actors.Operator}, fire: c.seats()[0].mate.Fire, force: force}, nil
 	}
 	s, ok := c.seat(as)
 	if !ok {
@@ -138,8 +140,8 @@ func (c *crew) sendFor(ctx context.Context, r Send) (SendReply, error) {
 	if err != nil {
 		return SendReply{}, err
 	}
-	if r.As == "" && w.kind == tasks.TextMessage {
-		w.kind = tasks.OperatorMessage
+	if r.As == "" && w.kind == mail.Text {
+		w.kind = mail.OperatorMessage
 	}
 	// Asked before: a member may be in its turn with the text by the time it is sent.
 	takes := c.takingMail(r.As == "")
@@ -186,7 +188,7 @@ func (c *crew) interrupt(ctx context.Context, r InterruptRequest) (InterruptRepl
 	c.mu.Unlock()
 	reply.Retries = c.tryNow(s)
 	if !r.GoOn && !reply.Retries && s.goneReason() == "" {
-		if err := c.hold(ctx, s, hold{By: tasks.Operator, Cut: reply.Interrupted}); err != nil {
+		if err := c.hold(ctx, s, hold{By: actors.Operator, Cut: reply.Interrupted}); err != nil {
 			return reply, err
 		}
 		reply.Held = true
@@ -276,7 +278,7 @@ func (o *Orchestrator) status(ctx context.Context, c *crew) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	unread, err := c.store.UnreadCounts(ctx)
+	unread, err := c.store.Mail().UnreadCounts(ctx)
 	if err != nil {
 		return Status{}, err
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/script"
@@ -78,13 +79,13 @@ func helperPrompt(workspace string, m configs.Member, kind builtin.HelperType) s
 
 // kindHelper is mail about a helper that worked beside its member. It is told apart from
 // other notices because UserPromptSubmit hooks are asked about it.
-const kindHelper tasks.Kind = "helper"
+const kindHelper mail.Kind = "helper"
 
 // later puts a notice into a member's own mailbox, once per id: what a helper
 // that worked beside it came to.
 func (s *seat) later(ctx context.Context, id, text string) error {
-	by := tasks.Actor{CallID: onceID("helper", s.member.Name+" "+id)}
-	_, err := s.crew.store.Send(ctx, by, tasks.Outgoing{
+	by := actors.Actor{CallID: onceID("helper", s.member.Name+" "+id)}
+	_, err := s.crew.store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{s.member.Name}, Kind: kindHelper, Text: text, Summary: preview(firstLine(text)),
 	})
 	return err

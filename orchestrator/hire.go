@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/script"
@@ -107,7 +107,7 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 	c.settle, c.lister = func(ctx context.Context) error { return o.settle(ctx, c) }, c.taskLister()
 	for _, m := range spots(o.team()) {
 		c.board.terms.set(*m)
-		session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
+		session, err := c.store.Members().Attach(ctx, m.Name, uuid.NewString)
 		if err != nil {
 			return err
 		}
@@ -371,7 +371,7 @@ func mayUse(named []string, tool string) bool {
 // actor is the member as it changes the team.
 func (s *seat) actor(callID string) actor {
 	a := actor{
-		Actor: tasks.Actor{Name: s.member.Name, Session: s.session.Epoch, CallID: callID},
+		Actor: actors.Actor{Name: s.member.Name, Session: s.session.Epoch, CallID: callID},
 		fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			return s.mate.Fire(ctx, p)
 		},
@@ -432,7 +432,7 @@ func permissionsOf(m configs.Member, settings configs.Permissions) (teammate.Per
 // Nobody would ever be woken for them. A name that comes back into the spec later
 // finds its session again, and its mail.
 func (c *crew) unseatStrangers(ctx context.Context) error {
-	known, err := c.store.Members(ctx)
+	known, err := c.store.Members().List(ctx)
 	if err != nil {
 		return err
 	}

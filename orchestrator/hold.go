@@ -13,6 +13,8 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -34,8 +36,8 @@ type hold struct {
 
 // calledBy reports whether the operator has written since. What was written before an
 // interrupt and not read by then counts as well: it is what the member is to do instead.
-func (h hold) calledBy(mail []tasks.Message) bool {
-	return slices.ContainsFunc(mail, func(m tasks.Message) bool {
+func (h hold) calledBy(letters []mail.Message) bool {
+	return slices.ContainsFunc(letters, func(m mail.Message) bool {
 		return fromOperator(m) && (h.Cut || m.Sent.After(h.Since))
 	})
 }
@@ -143,7 +145,7 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	if !ok {
 		return HoldReply{}, c.board.known(r.Member)
 	}
-	by, lead := tasks.Operator, c.seats()[0].member.Name
+	by, lead := actors.Operator, c.seats()[0].member.Name
 	held, is := c.holds.of(r.Member)
 	switch {
 	case r.As == "":
@@ -151,7 +153,7 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 		return HoldReply{}, bus.Errorf(bus.CodeDenied, "only the operator and the lead hold members and resume them")
 	case r.Member == lead:
 		return HoldReply{}, bus.Errorf(bus.CodeDenied, "the lead cannot hold or resume itself; end the turn instead")
-	case r.Resume && is && held.By == tasks.Operator:
+	case r.Resume && is && held.By == actors.Operator:
 		return HoldReply{}, bus.Errorf(bus.CodeDenied,
 			"the operator holds %s, and only the operator can resume it", r.Member)
 	default:
@@ -167,7 +169,7 @@ func (c *crew) holdFor(ctx context.Context, r HoldRequest) (HoldReply, error) {
 	if r.Resume {
 		return reply, c.resume(ctx, s, by)
 	}
-	if is && (held.By == tasks.Operator || by != tasks.Operator) {
+	if is && (held.By == actors.Operator || by != actors.Operator) {
 		return reply, nil
 	}
 	return reply, c.hold(ctx, s, hold{By: by})
@@ -212,8 +214,8 @@ func (c *crew) unhold(ctx context.Context, s *seat, by string) error {
 
 // sendGoOn has a member go on with what it was interrupted in.
 func sendGoOn(ctx context.Context, store *tasks.Store, member string) error {
-	_, err := store.Send(ctx, tasks.Actor{Name: tasks.Operator}, tasks.Outgoing{
-		To: []string{member}, Kind: tasks.OperatorMessage, Text: goOnText,
+	_, err := store.Mail().Send(ctx, actors.Actor{Name: actors.Operator}, mail.Outgoing{
+		To: []string{member}, Kind: mail.OperatorMessage, Text: goOnText,
 	})
 	if err != nil {
 		return fmt.Errorf("resume %s: %w", member, err)
@@ -246,7 +248,7 @@ func HoldStopped(ctx context.Context, p Place, r HoldRequest) (reply HoldReply, 
 	reply.Changed = is == r.Resume
 	switch {
 	case !r.Resume:
-		return reply, h.set(ctx, r.Member, hold{By: tasks.Operator, Since: time.Now()})
+		return reply, h.set(ctx, r.Member, hold{By: actors.Operator, Since: time.Now()})
 	case is && held.Cut:
 		if err := sendGoOn(ctx, store, r.Member); err != nil {
 			return reply, err

@@ -8,13 +8,15 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestPlanOfHeldMembers: a held member gets nothing, the others go on, and a team that
 // could only go on with held members comes to rest and says so.
 func TestPlanOfHeldMembers(t *testing.T) {
 	now := time.Now()
-	person := []tasks.Message{{ID: "m1", Kind: tasks.OperatorMessage, From: tasks.Operator, Text: "go", Sent: now}}
+	person := []mail.Message{{ID: "m1", Kind: mail.OperatorMessage, From: actors.Operator, Text: "go", Sent: now}}
 	own := tasks.Task{ID: "1", Subject: "One", Status: tasks.InProgress, Owner: "ben"}
 	behind := tasks.Task{ID: "2", Subject: "Two", Status: tasks.Pending, Owner: "ana", BlockedBy: []string{"1"}}
 	free := tasks.Task{ID: "3", Subject: "Three", Status: tasks.Pending}
@@ -22,7 +24,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tasks []tasks.Task
 		ben   hold
-		mail  []tasks.Message
+		mail  []mail.Message
 		want  moveKind
 		who   string
 		says  string
@@ -33,7 +35,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 		"a task of nobody's":       {tasks: []tasks.Task{own, lost}, want: tellLead, who: "lead"},
 		"no task at all":           {want: finish, says: "all work is done"},
 		"a turn that was cut off":  {ben: hold{Cut: true}, want: finish, says: "ben is held"},
-		"mail of another":          {mail: []tasks.Message{{ID: "m2", From: "ana", Text: "hi", Sent: now.Add(time.Hour)}}, want: finish, says: "ben is held"},
+		"mail of another":          {mail: []mail.Message{{ID: "m2", From: "ana", Text: "hi", Sent: now.Add(time.Hour)}}, want: finish, says: "ben is held"},
 		"an older word":            {ben: hold{Since: now.Add(time.Hour)}, mail: person, want: finish, says: "ben is held"},
 		"a word of the operator's": {ben: hold{Since: now.Add(-time.Hour)}, mail: person, want: giveMail, who: "ben"},
 		"unread when it was cut":   {ben: hold{Cut: true, Since: now.Add(time.Hour)}, mail: person, want: giveMail, who: "ben"},

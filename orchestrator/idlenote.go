@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -36,8 +38,8 @@ type stint struct {
 // Only texts count: notices, answers to requests and assignments are covey's own, and
 // nobody waits for an answer to them. The lead is never asked in this sense, for there is
 // nobody whom its note would go to.
-func (s *seat) asking(mail []tasks.Message) {
-	if s.lead || !slices.ContainsFunc(mail, func(m tasks.Message) bool { return m.Kind == tasks.TextMessage }) {
+func (s *seat) asking(letters []mail.Message) {
+	if s.lead || !slices.ContainsFunc(letters, func(m mail.Message) bool { return m.Kind == mail.Text }) {
 		return
 	}
 	s.crew.mu.Lock()
@@ -49,7 +51,7 @@ func (s *seat) asking(mail []tasks.Message) {
 //
 // Any message clears it, to whomever: who writes after it was asked has said what it
 // wants to be said, and a second word from covey would cost a turn of the lead's.
-func (c *crew) heard(sent []tasks.Message) {
+func (c *crew) heard(sent []mail.Message) {
 	for _, m := range sent {
 		if s, ok := c.seat(m.From); ok {
 			c.mu.Lock()
@@ -76,9 +78,9 @@ func (c *crew) closed(t tasks.Task) {
 // The member's goroutine calls it once for each turn that ends. It takes the stint away
 // under the same lock under which others add to it, so that a task which is completed at
 // that moment stands in this note or in the next one, in exactly one.
-func (s *seat) noteOf(idle teammate.Idle) tasks.Note {
-	n := tasks.Note{IdleNote: tasks.IdleNote{
-		Type: tasks.IdleNotification, From: s.member.Name, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
+func (s *seat) noteOf(idle teammate.Idle) mail.Note {
+	n := mail.Note{IdleNote: mail.IdleNote{
+		Type: mail.IdleNotification, From: s.member.Name, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
 		Background: idle.Background,
 	}}
 	words := shortened(idle.LastText, maxResult)
@@ -125,8 +127,8 @@ func (s *seat) full(data teammate.EventData) teammate.EventData {
 //
 // The note is in the store before anybody is poked: the loop that wakes up reads it
 // there. A note that wakes nobody needs no poke; it goes along with the next turn.
-func (c *crew) putNote(ctx context.Context, s *seat, n tasks.Note) error {
-	if err := c.store.PutNote(ctx, c.seats()[0].member.Name, n); err != nil {
+func (c *crew) putNote(ctx context.Context, s *seat, n mail.Note) error {
+	if err := c.store.Mail().PutNote(ctx, c.seats()[0].member.Name, n); err != nil {
 		return err
 	}
 	if n.Wakes {
@@ -142,10 +144,10 @@ func (c *crew) putNote(ctx context.Context, s *seat, n tasks.Note) error {
 //
 // It is mail and no note, because the lead can do something about it now, and mail
 // begins a turn. Text and summary are for people; the model gets Data.
-func (c *crew) sendNote(ctx context.Context, s *seat, n tasks.Note) error {
+func (c *crew) sendNote(ctx context.Context, s *seat, n mail.Note) error {
 	n.Timestamp = c.now().UTC()
-	_, err := c.store.Send(ctx, tasks.Actor{Name: s.member.Name}, tasks.Outgoing{
-		To: []string{c.seats()[0].member.Name}, Kind: tasks.IdleNotification, Data: n.Shown(),
+	_, err := c.store.Mail().Send(ctx, actors.Actor{Name: s.member.Name}, mail.Outgoing{
+		To: []string{c.seats()[0].member.Name}, Kind: mail.IdleNotification, Data: n.Shown(),
 		Text:    "Teammate " + s.member.Name + " is idle: " + n.FailureReason,
 		Summary: preview(s.member.Name + " is idle: " + n.FailureReason),
 	})
@@ -156,8 +158,8 @@ func (c *crew) sendNote(ctx context.Context, s *seat, n tasks.Note) error {
 //
 // It runs once before the loop begins, so it needs no lock.
 func (c *crew) recallNotes(ctx context.Context) error {
-	notes, err := c.store.Notes(ctx, c.seats()[0].member.Name)
-	c.noted = slices.ContainsFunc(notes, func(n tasks.Note) bool { return n.Wakes })
+	notes, err := c.store.Mail().Notes(ctx, c.seats()[0].member.Name)
+	c.noted = slices.ContainsFunc(notes, func(n mail.Note) bool { return n.Wakes })
 	return err
 }
 
@@ -172,12 +174,12 @@ func (s *seat) notes(ctx context.Context) ([]teammate.Input, error) {
 	if !s.lead {
 		return nil, nil
 	}
-	notes, err := s.crew.store.Notes(ctx, s.member.Name)
+	notes, err := s.crew.store.Mail().Notes(ctx, s.member.Name)
 	if err != nil {
 		return nil, err
 	}
 	var in []teammate.Input
-	var rest []tasks.Note
+	var rest []mail.Note
 	for _, n := range notes {
 		switch {
 		case n.Wakes:
@@ -198,7 +200,7 @@ func (s *seat) notes(ctx context.Context) ([]teammate.Input, error) {
 const maxNoted = 100
 
 // doneText tells in one line what members have completed.
-func doneText(notes []tasks.Note) string {
+func doneText(notes []mail.Note) string {
 	who := make([]string, len(notes))
 	for i, n := range notes {
 		list := make([]tasks.Task, len(n.Completed))
@@ -212,7 +214,7 @@ func doneText(notes []tasks.Note) string {
 
 // joinedID is the id of a line that tells of several notes: a repeat of it is
 // known by it, and what it tells of is done with when it is seen.
-func joinedID(notes []tasks.Note) string {
+func joinedID(notes []mail.Note) string {
 	ids := make([]string, len(notes))
 	for i, n := range notes {
 		ids[i] = n.ID
@@ -221,7 +223,7 @@ func joinedID(notes []tasks.Note) string {
 }
 
 // noteText is a note as a model sees it that is to hear of it for itself.
-func noteText(n tasks.Note) string {
+func noteText(n mail.Note) string {
 	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + teammate.Defuse(string(n.Shown())) +
 		"\n</teammate-message>"
 }
@@ -264,23 +266,23 @@ func (s *seat) taken(ctx context.Context, ids []string) error {
 	s.crew.mu.Lock()
 	s.crew.costs.wasShown(ids, s.watch.pass)
 	s.crew.mu.Unlock()
-	var mail, notes []string
+	var letters, notes []string
 	for _, id := range ids {
-		if strings.HasPrefix(id, tasks.NoteID) {
+		if strings.HasPrefix(id, mail.NoteID) {
 			notes = append(notes, strings.Split(id, ",")...)
 		} else {
-			mail = append(mail, id)
+			letters = append(letters, id)
 		}
 	}
 	if len(notes) > 0 {
-		if err := s.crew.store.DropNotes(ctx, s.by(), notes); err != nil {
+		if err := s.crew.store.Mail().DropNotes(ctx, s.by(), notes); err != nil {
 			return err
 		}
 	}
-	if len(mail) == 0 && len(notes) > 0 {
+	if len(letters) == 0 && len(notes) > 0 {
 		return nil
 	}
-	return s.crew.store.Deliver(ctx, s.by(), mail)
+	return s.crew.store.Mail().Deliver(ctx, s.by(), letters)
 }
 
 // unlessNoted is how a team at rest ends: the lead hears first what nobody has

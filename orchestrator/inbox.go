@@ -12,10 +12,12 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
-// inbox has the team's open questions (tasks.Request): who waits for whose
+// inbox has the team's open questions (requests.Request): who waits for whose
 // answer, and when the time for it is up. The questions themselves are in the
 // store, and what stands here can be made of them again: so they survive what
 // asked them.
@@ -30,10 +32,10 @@ type inbox struct {
 	completeOnPass bool
 	// closed is what other parts do once a request of a kind is closed, before it is
 	// taken; it may be called again after a crash. Fixed before begin.
-	closed map[tasks.RequestKind]func(context.Context, tasks.Request) error
+	closed map[requests.Kind]func(context.Context, requests.Request) error
 
 	mu      sync.Mutex
-	open    []tasks.Request      // in the order in which they were asked
+	open    []requests.Request   // in the order in which they were asked
 	due     map[string]time.Time // by id; of the clock that cannot be set
 	changed chan struct{}        // closed and replaced whenever open changes
 	poked   chan struct{}        // something may have changed that nobody looked at
@@ -48,7 +50,7 @@ func newInbox(c *crew, team *configs.Team) *inbox {
 	return &inbox{
 		c: c, onAsk: team.OnAsk, limit: cmp.Or(team.AskLimit, defaultAskLimit),
 		completeOnPass: team.CompleteOnPass,
-		closed:         map[tasks.RequestKind]func(context.Context, tasks.Request) error{},
+		closed:         map[requests.Kind]func(context.Context, requests.Request) error{},
 		due:            map[string]time.Time{}, changed: make(chan struct{}), poked: make(chan struct{}, 1),
 	}
 }
@@ -76,15 +78,15 @@ func (b *inbox) begin(ctx context.Context) (stop func(), err error) {
 
 // recover brings the inbox to where the last run left it.
 func (b *inbox) recover(ctx context.Context) error {
-	all, err := b.c.store.Requests(ctx)
+	all, err := b.c.store.Requests().List(ctx)
 	if err != nil {
 		return fmt.Errorf("what earlier runs have asked: %w", err)
 	}
 	for _, r := range all {
 		switch {
 		// Trouble of an earlier run is looked at anew: the member begins afresh.
-		case r.Open() && r.Kind == tasks.AskAttention:
-			_, err = b.c.store.Withdraw(ctx, tasks.Actor{}, r.ID, "the team was started again")
+		case r.Open() && r.Kind == requests.AskAttention:
+			_, err = b.c.store.Requests().Withdraw(ctx, actors.Actor{}, r.ID, "the team was started again")
 		case !r.Open() && !r.Taken && settledAtOnce(r):
 			err = b.settle(ctx, r)
 		default:
@@ -102,7 +104,7 @@ func (b *inbox) look(ctx context.Context) error {
 	// Under the lock, so that of two looks the later one is what stands here.
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	open, err := b.c.store.OpenRequests(ctx, "")
+	open, err := b.c.store.Requests().Open(ctx, "")
 	if err != nil {
 		return fmt.Errorf("what is open: %w", err)
 	}
@@ -114,7 +116,7 @@ func (b *inbox) look(ctx context.Context) error {
 			due[r.ID] = b.c.now().Add(timeLeft(r, b.c.now()))
 		}
 	}
-	if !slices.EqualFunc(open, b.open, func(x, y tasks.Request) bool { return x.ID == y.ID }) {
+	if !slices.EqualFunc(open, b.open, func(x, y requests.Request) bool { return x.ID == y.ID }) {
 		close(b.changed)
 		b.changed = make(chan struct{})
 	}
@@ -125,7 +127,7 @@ func (b *inbox) look(ctx context.Context) error {
 
 // timeLeft is how long a question may still wait by the clock on the wall. That
 // may have been set since, so it is never more than the question had.
-func timeLeft(r tasks.Request, now time.Time) time.Duration {
+func timeLeft(r requests.Request, now time.Time) time.Duration {
 	return max(0, min(r.Deadline.Sub(now.Round(0)), r.Deadline.Sub(r.Created)))
 }
 
@@ -173,7 +175,7 @@ func (b *inbox) next() (id string, wait time.Duration) {
 
 // expire lets the default of a question hold.
 func (b *inbox) expire(ctx context.Context, id string) error {
-	r, err := b.c.store.Expire(ctx, id, b.tell)
+	r, err := b.c.store.Requests().Expire(ctx, id, b.tell)
 	if err != nil {
 		return fmt.Errorf("end request %s, whose time is up: %w", id, err)
 	}
@@ -192,7 +194,7 @@ func (b *inbox) fault(ctx context.Context, err error) {
 }
 
 // list are the questions that are open.
-func (b *inbox) list() []tasks.Request {
+func (b *inbox) list() []requests.Request {
 	if b == nil {
 		return nil
 	}
@@ -204,7 +206,7 @@ func (b *inbox) list() []tasks.Request {
 // pending reports whether a question is open whose time may run out. Until it has, the
 // team does not end. Trouble that nobody has looked at has no such time.
 func (b *inbox) pending() bool {
-	return slices.ContainsFunc(b.list(), func(r tasks.Request) bool { return !r.Deadline.IsZero() })
+	return slices.ContainsFunc(b.list(), func(r requests.Request) bool { return !r.Deadline.IsZero() })
 }
 
 // present reports whether a person may answer: somebody is attached, or
@@ -214,12 +216,12 @@ func (b *inbox) present() bool {
 }
 
 // wait waits until a question is closed. It fails when ctx ends.
-func (b *inbox) wait(ctx context.Context, id string) (tasks.Request, error) {
+func (b *inbox) wait(ctx context.Context, id string) (requests.Request, error) {
 	for {
 		b.mu.Lock()
 		changed := b.changed
 		b.mu.Unlock()
-		r, err := b.c.store.Request(ctx, id)
+		r, err := b.c.store.Requests().Get(ctx, id)
 		if err != nil || !r.Open() {
 			return r, err
 		}
@@ -267,8 +269,8 @@ func (b *inbox) beside(ctx context.Context) (_ context.Context, done func()) {
 }
 
 // ask puts a question and tells whoever has to know of it.
-func (b *inbox) ask(ctx context.Context, a tasks.Actor, n tasks.NewRequest) (tasks.Request, error) {
-	r, err := b.c.store.Ask(ctx, a, n)
+func (b *inbox) ask(ctx context.Context, a actors.Actor, n requests.New) (requests.Request, error) {
+	r, err := b.c.store.Requests().Ask(ctx, a, n)
 	if err != nil {
 		return r, err
 	}
@@ -277,14 +279,14 @@ func (b *inbox) ask(ctx context.Context, a tasks.Actor, n tasks.NewRequest) (tas
 
 // withdraw closes a question that nobody wants an answer to any more.
 func (b *inbox) withdraw(ctx context.Context, id, reason string) error {
-	if _, err := b.c.store.Withdraw(ctx, tasks.Actor{}, id, reason); err != nil {
+	if _, err := b.c.store.Requests().Withdraw(ctx, actors.Actor{}, id, reason); err != nil {
 		return fmt.Errorf("withdraw request %s: %w", id, err)
 	}
 	return b.look(ctx)
 }
 
 // withdrawAll withdraws the open questions that want accepts.
-func (b *inbox) withdrawAll(ctx context.Context, reason string, want func(tasks.Request) bool) error {
+func (b *inbox) withdrawAll(ctx context.Context, reason string, want func(requests.Request) bool) error {
 	for _, r := range b.list() {
 		if !want(r) {
 			continue
@@ -298,8 +300,8 @@ func (b *inbox) withdrawAll(ctx context.Context, reason string, want func(tasks.
 
 // holdsUp reports whether a member has nothing to do before a question about it
 // is answered. Trouble that nobody has looked at holds up nobody else.
-func holdsUp(r tasks.Request) bool {
-	return r.Kind == tasks.AskPlan || r.Kind == tasks.AskApproval || r.Kind == tasks.AskPermission || asksToKeep(r)
+func holdsUp(r requests.Request) bool {
+	return r.Kind == requests.AskPlan || r.Kind == requests.AskApproval || r.Kind == requests.AskPermission || asksToKeep(r)
 }
 
 // awaits says for whose answer a member waits, for people, behind "waits for ";
@@ -314,27 +316,27 @@ func (b *inbox) awaits(member string) string {
 }
 
 // answerOf names an answer that somebody waits for: "lead's approval of its plan".
-func answerOf(r tasks.Request) string {
+func answerOf(r requests.Request) string {
 	who := r.To + "'s"
-	if r.To == tasks.Operator {
+	if r.To == actors.Operator {
 		who = "a person's"
 	}
 	switch r.Kind {
-	case tasks.AskPlan:
+	case requests.AskPlan:
 		return who + " approval of its plan"
-	case tasks.AskApproval:
+	case requests.AskApproval:
 		return who + " approval of " + subjectOf(r)
-	case tasks.AskPermission:
+	case requests.AskPermission:
 		return who + " permission to use " + subjectOf(r)
-	case tasks.AskMerge:
+	case requests.AskMerge:
 		return who + " approval of " + subjectOf(r)
 	}
 	return who + " answer"
 }
 
 // toAnswer are the questions that a member is to answer.
-func (b *inbox) toAnswer(member string) []tasks.Request {
-	var list []tasks.Request
+func (b *inbox) toAnswer(member string) []requests.Request {
+	var list []requests.Request
 	for _, r := range b.list() {
 		if r.To == member {
 			list = append(list, r)
@@ -372,16 +374,16 @@ func (c *crew) handQuestions(ctx context.Context, s *seat, mark string) error {
 // holds reports whether a task waits for approval: its owner can do nothing for
 // it until then.
 func (b *inbox) holds(t tasks.Task) bool {
-	return slices.ContainsFunc(b.list(), func(r tasks.Request) bool {
-		return r.Kind == tasks.AskApproval && r.Member == t.Owner && payloadOf(r).TaskID == t.ID
+	return slices.ContainsFunc(b.list(), func(r requests.Request) bool {
+		return r.Kind == requests.AskApproval && r.Member == t.Owner && payloadOf(r).TaskID == t.ID
 	})
 }
 
 // forPeople counts the questions that a person is to answer.
-func (b *inbox) forPeople() int { return len(b.toAnswer(tasks.Operator)) }
+func (b *inbox) forPeople() int { return len(b.toAnswer(actors.Operator)) }
 
 // unansweredText reminds a member of the questions that wait for it.
-func (t tongue) unansweredText(list []tasks.Request) string {
+func (t tongue) unansweredText(list []requests.Request) string {
 	lines := make([]string, len(list))
 	for i, r := range list {
 		lines[i] = fmt.Sprintf("- %s (request_id %s)", firstLine(r.Text), r.ID)

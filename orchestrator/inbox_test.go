@@ -13,6 +13,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -43,7 +45,7 @@ func (u *underway) client() *Client {
 }
 
 // asked waits for the next open request of a kind.
-func (u *underway) asked(kind tasks.RequestKind) tasks.Request {
+func (u *underway) asked(kind requests.Kind) requests.Request {
 	u.t.Helper()
 	l := u.lines.wait(u.t, "a request of kind "+string(kind), func(l journal.Line) bool {
 		r, ok := requestOf(l)
@@ -54,8 +56,8 @@ func (u *underway) asked(kind tasks.RequestKind) tasks.Request {
 }
 
 // requestOf reads a journal line about a request.
-func requestOf(l journal.Line) (tasks.Request, bool) {
-	var r tasks.Request
+func requestOf(l journal.Line) (requests.Request, bool) {
+	var r requests.Request
 	if l.Type != string(tasks.RequestEvent) || decodeLine(l, &r) != nil {
 		return r, false
 	}
@@ -84,13 +86,13 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
-			r := u.asked(tasks.AskPermission)
+			r := u.asked(requests.AskPermission)
 			c := u.client()
 			if m := u.member("dev"); m.State != Waiting || m.WaitsFor != "permission to use Bash" {
 				t.Errorf("dev is %s and waits for %q", m.State, m.WaitsFor)
 			}
 			list, err := c.Inbox(t.Context(), InboxQuery{})
-			if err != nil || len(list) != 1 || list[0].ID != r.ID || list[0].To != tasks.Operator ||
+			if err != nil || len(list) != 1 || list[0].ID != r.ID || list[0].To != actors.Operator ||
 				!strings.Contains(list[0].Text, "echo ran >>made") {
 				t.Fatalf("the inbox has %+v (%v)", list, err)
 			}
@@ -126,7 +128,7 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 func TestPermissionWithNobodyThere(t *testing.T) {
 	r := newRig(t, asksFirst(""))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if r.made() != "" || len(of[tasks.Request](r, "request")) != 0 {
+	if r.made() != "" || len(of[requests.Request](r, "request")) != 0 {
 		t.Errorf("it ran, or was asked about: %q", r.made())
 	}
 	if decided := of[teammate.PermissionDecided](r, "permission"); decided[1].By != "nobody" {
@@ -149,7 +151,7 @@ func TestPermissionOfWhoIsAttached(t *testing.T) {
 	if _, err := c.Send(t.Context(), Send{To: "dev", Text: "look now"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: u.asked(tasks.AskPermission).ID, Approve: true}); err != nil {
+	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: u.asked(requests.AskPermission).ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the command", func(l journal.Line) bool { return u.made() != "" })
@@ -164,7 +166,7 @@ func TestPermissionOfWhoIsAttached(t *testing.T) {
 func TestPermissionTimeLimit(t *testing.T) {
 	clock := &handClock{}
 	u := start(newRig(t, asksFirst("on_ask: wait\nask_limit: 1h\n")), clock)
-	r := u.asked(tasks.AskPermission)
+	r := u.asked(requests.AskPermission)
 	if left := r.Deadline.Sub(r.Created); left != time.Hour {
 		t.Errorf("it may wait %v", left)
 	}
@@ -186,14 +188,14 @@ func TestPermissionTimeLimit(t *testing.T) {
 // back.
 func TestPermissionOfAnInterruptedTurn(t *testing.T) {
 	u := start(newRig(t, asksFirst("on_ask: wait\n")), &handClock{})
-	r := u.asked(tasks.AskPermission)
+	r := u.asked(requests.AskPermission)
 	c := u.client()
 	if reply, err := c.Interrupt(t.Context(), InterruptRequest{Member: "dev"}); err != nil || !reply.Interrupted {
 		t.Fatalf("interrupted %+v (%v)", reply, err)
 	}
 	u.lines.wait(t, "the end of the question", func(l journal.Line) bool {
 		now, ok := requestOf(l)
-		return ok && now.ID == r.ID && now.State == tasks.RequestWithdrawn
+		return ok && now.ID == r.ID && now.State == requests.Withdrawn
 	})
 	_, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true})
 	if !errors.Is(err, tasks.ErrAnswered) || !strings.Contains(err.Error(), "withdrawn") {
@@ -212,7 +214,7 @@ func TestPermissionOverARestart(t *testing.T) {
 		"echo ran >>made\"}}]\n    times: 2\n", 1)
 	rig := newRig(t, files)
 	u := start(rig, &handClock{})
-	r := u.asked(tasks.AskPermission)
+	r := u.asked(requests.AskPermission)
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(rig, &handClock{})
@@ -278,7 +280,7 @@ func TestTroubleIsInTheInbox(t *testing.T) {
   - {say: I do not know how, times: -1}
 `,
 	}), &handClock{})
-	r := u.asked(tasks.AskAttention)
+	r := u.asked(requests.AskAttention)
 	if r.Member != "dev" || !r.Deadline.IsZero() || !strings.Contains(r.Text, "reminded 3 times") {
 		t.Errorf("asked %+v", r)
 	}
@@ -302,7 +304,7 @@ func TestTroubleIsInTheInbox(t *testing.T) {
 // to the clock.
 func TestTimeLeft(t *testing.T) {
 	asked := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	r := tasks.Request{Created: asked, Deadline: asked.Add(10 * time.Minute)}
+	r := requests.Request{Created: asked, Deadline: asked.Add(10 * time.Minute)}
 	for name, tc := range map[string]struct {
 		now  time.Duration
 		want time.Duration

@@ -11,6 +11,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // requestPayload is the Payload of the requests that covey makes. What a kind
@@ -35,7 +38,7 @@ type requestPayload struct {
 }
 
 // payloadOf reads it; what is no payload of ours is empty.
-func payloadOf(r tasks.Request) requestPayload {
+func payloadOf(r requests.Request) requestPayload {
 	var p requestPayload
 	if json.Unmarshal(r.Payload, &p) != nil {
 		return requestPayload{}
@@ -44,13 +47,13 @@ func payloadOf(r tasks.Request) requestPayload {
 }
 
 // subjectOf is what a request is about, in a few words.
-func subjectOf(r tasks.Request) string {
+func subjectOf(r requests.Request) string {
 	switch p := payloadOf(r); r.Kind {
-	case tasks.AskPermission:
+	case requests.AskPermission:
 		return cmp.Or(p.Tool, "a tool")
-	case tasks.AskApproval:
+	case requests.AskApproval:
 		return tasks.Named(p.TaskID)
-	case tasks.AskMerge:
+	case requests.AskMerge:
 		if !asksToKeep(r) {
 			return "its merge"
 		}
@@ -67,8 +70,8 @@ func subjectOf(r tasks.Request) string {
 // in which the answer is written; here only what the store cannot know is looked at.
 // When it returns without an error, what follows from the answer has been done.
 func (b *inbox) answer(
-	ctx context.Context, by tasks.Actor, a requestAnswer, kinds ...tasks.RequestKind,
-) (tasks.Request, error) {
+	ctx context.Context, by actors.Actor, a requestAnswer, kinds ...requests.Kind,
+) (requests.Request, error) {
 	r, err := b.find(ctx, by.Name, a.ID)
 	if err != nil {
 		return r, err
@@ -79,7 +82,7 @@ func (b *inbox) answer(
 	if err := b.mayGrant(by, r, a); err != nil {
 		return r, err
 	}
-	r, err = b.c.store.Answer(ctx, by, r.ID, tasks.Ruling{
+	r, err = b.c.store.Requests().Answer(ctx, by, r.ID, requests.Ruling{
 		Approve: a.Approve, Feedback: a.Text, Mode: a.Mode, Mail: b.tell,
 	})
 	if err != nil {
@@ -95,15 +98,15 @@ func (b *inbox) answer(
 // An id finds closed requests too, so that a second answer hears that there was a first
 // one. Names look among the open ones alone, and what they leave open is an error that
 // lists the ids: a guess might approve the wrong plan.
-func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error) {
-	r, err := b.c.store.FindRequest(ctx, id)
+func (b *inbox) find(ctx context.Context, who, id string) (requests.Request, error) {
+	r, err := b.c.store.Requests().Find(ctx, id)
 	_, member := b.c.seat(id)
-	member = member || id == tasks.Operator
+	member = member || id == actors.Operator
 	if err == nil || !member {
 		return r, err
 	}
 	unread := b.unreadOf(ctx, who)
-	var found []tasks.Request
+	var found []requests.Request
 	for _, r := range b.list() {
 		if r.Member == id && r.To == who && !unread[r.ID] {
 			found = append(found, r)
@@ -124,12 +127,12 @@ func (b *inbox) find(ctx context.Context, who, id string) (tasks.Request, error)
 // be known nothing is held back: the answer itself is checked.
 func (b *inbox) unreadOf(ctx context.Context, who string) map[string]bool {
 	unread := map[string]bool{}
-	mail, err := b.c.store.Unread(ctx, who)
+	letters, err := b.c.store.Mail().Unread(ctx, who)
 	if err != nil {
 		return unread
 	}
-	for _, m := range mail {
-		var ref tasks.RequestRef
+	for _, m := range letters {
+		var ref mail.RequestRef
 		if json.Unmarshal(m.Data, &ref) == nil && ref.RequestID != "" {
 			unread[ref.RequestID] = true
 		}
@@ -138,7 +141,7 @@ func (b *inbox) unreadOf(ctx context.Context, who string) map[string]bool {
 }
 
 // requestIDs lists ids for people.
-func requestIDs(list []tasks.Request) string {
+func requestIDs(list []requests.Request) string {
 	ids := make([]string, len(list))
 	for i, r := range list {
 		ids[i] = r.ID
@@ -151,14 +154,14 @@ func requestIDs(list []tasks.Request) string {
 //
 // The modes stand in the order of what they allow. A lead that a text has talked into
 // it may give a member less than its spec, or as much, and never more.
-func (b *inbox) mayGrant(by tasks.Actor, r tasks.Request, a requestAnswer) error {
+func (b *inbox) mayGrant(by actors.Actor, r requests.Request, a requestAnswer) error {
 	if a.Mode == "" {
 		return nil
 	}
-	if r.Kind != tasks.AskPlan {
+	if r.Kind != requests.AskPlan {
 		return plainly(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
 	}
-	return b.c.mayHaveMode(by.Name == tasks.Operator, r.Member, a.Mode)
+	return b.c.mayHaveMode(by.Name == actors.Operator, r.Member, a.Mode)
 }
 
 // mayHaveMode refuses a mode that there is not, or that only a person may give a member.
@@ -189,7 +192,7 @@ func noSuchMode(mode string) error {
 
 // concluded is for a request that was closed just now: what follows from it is
 // done, and whoever waits for it goes on.
-func (b *inbox) concluded(ctx context.Context, r tasks.Request) error {
+func (b *inbox) concluded(ctx context.Context, r requests.Request) error {
 	if settledAtOnce(r) {
 		if err := b.settle(ctx, r); err != nil {
 			return err
@@ -201,22 +204,22 @@ func (b *inbox) concluded(ctx context.Context, r tasks.Request) error {
 // settledAtOnce reports whether covey acts on an answer as soon as it is there.
 // A permission is taken by whoever waits with the call, and may be asked for
 // once more if a crash took that away.
-func settledAtOnce(r tasks.Request) bool { return r.Kind != tasks.AskPermission }
+func settledAtOnce(r requests.Request) bool { return r.Kind != requests.AskPermission }
 
 // settle does what follows from an answer, and notes that it was done. It may
 // be done twice, after a crash in between.
 //
 // Take is last: until then the request counts as not acted on, and recover does it
 // again. So everything that is hung in here must bear to be done twice.
-func (b *inbox) settle(ctx context.Context, r tasks.Request) error {
+func (b *inbox) settle(ctx context.Context, r requests.Request) error {
 	switch r.Kind {
-	case tasks.AskPlan:
+	case requests.AskPlan:
 		if err := b.c.planSettled(ctx, r); err != nil {
 			return fmt.Errorf("let %s carry out its plan: %w", r.Member, err)
 		}
-	case tasks.AskShutdown:
+	case requests.AskShutdown:
 		b.c.shutdownSettled(ctx, r)
-	case tasks.AskAttention:
+	case requests.AskAttention:
 		b.c.reassured(r)
 	}
 	if act := b.closed[r.Kind]; act != nil {
@@ -224,51 +227,51 @@ func (b *inbox) settle(ctx context.Context, r tasks.Request) error {
 			return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
 		}
 	}
-	return b.c.store.Take(ctx, r.ID)
+	return b.c.store.Requests().Take(ctx, r.ID)
 }
 
 // tell is what the member that a request is about is told of its end.
 //
 // An Outgoing without a text means that nobody is told. It is called before the commit,
 // with the request as it will be.
-func (b *inbox) tell(r tasks.Request) tasks.Outgoing {
+func (b *inbox) tell(r requests.Request) mail.Outgoing {
 	if _, member := b.c.seat(r.Member); !member {
-		return tasks.Outgoing{}
+		return mail.Outgoing{}
 	}
 	return answerMail(r, b.c.now())
 }
 
 // answerMail is tell for a member that there is.
-func answerMail(r tasks.Request, now time.Time) tasks.Outgoing {
-	silent := r.Kind == tasks.AskPermission || r.Kind == tasks.AskMerge && !asksToKeep(r) // who waits asks for the answer
-	if silent || r.Kind == tasks.AskAttention && !r.Approved() {
-		return tasks.Outgoing{}
+func answerMail(r requests.Request, now time.Time) mail.Outgoing {
+	silent := r.Kind == requests.AskPermission || r.Kind == requests.AskMerge && !asksToKeep(r) // who waits asks for the answer
+	if silent || r.Kind == requests.AskAttention && !r.Approved() {
+		return mail.Outgoing{}
 	}
 	return closingMail(r, now)
 }
 
 // closingMail words it.
-func closingMail(r tasks.Request, now time.Time) tasks.Outgoing {
+func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	yes := r.Approved()
-	answer := tasks.Answer{
-		RequestRef: tasks.Ref(r.ID), From: cmp.Or(r.By,
-			tasks.Covey), Approved: yes, PermissionMode: r.Mode, Timestamp: now,
+	answer := mail.Answer{
+		RequestRef: mail.Ref(r.ID), From: cmp.Or(r.By,
+			actors.Covey), Approved: yes, PermissionMode: r.Mode, Timestamp: now,
 	}
-	out := tasks.Outgoing{Text: closingText(r)}
+	out := mail.Outgoing{Text: closingText(r)}
 	switch r.Kind {
-	case tasks.AskPlan:
-		out.Kind, answer.Feedback = tasks.PlanAnswered, r.Feedback
-	case tasks.AskApproval:
-		out.Kind, answer.Feedback = tasks.ApprovalAnswered, r.Feedback
-	case tasks.AskMerge:
-		return tasks.Outgoing{Kind: tasks.Notice, Text: out.Text, Summary: preview(firstLine(out.Text))}
-	case tasks.AskShutdown:
-		out.Kind, answer.Reason = tasks.ShutdownRejected, r.Feedback
+	case requests.AskPlan:
+		out.Kind, answer.Feedback = mail.PlanAnswered, r.Feedback
+	case requests.AskApproval:
+		out.Kind, answer.Feedback = mail.ApprovalAnswered, r.Feedback
+	case requests.AskMerge:
+		return mail.Outgoing{Kind: mail.Notice, Text: out.Text, Summary: preview(firstLine(out.Text))}
+	case requests.AskShutdown:
+		out.Kind, answer.Reason = mail.ShutdownRejected, r.Feedback
 		if yes {
-			out.Kind = tasks.ShutdownApproved
+			out.Kind = mail.ShutdownApproved
 		}
-	case tasks.AskAttention:
-		return tasks.Outgoing{Kind: tasks.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on.")}
+	case requests.AskAttention:
+		return mail.Outgoing{Kind: mail.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on.")}
 	}
 	answer.Type = out.Kind
 	out.Data, out.Summary = raw(answer), preview(firstLine(out.Text))
@@ -277,9 +280,9 @@ func closingMail(r tasks.Request, now time.Time) tasks.Outgoing {
 
 // closingText says it in words. It stands in the journal, and is all that the
 // member sees of an answer that nobody gave.
-func closingText(r tasks.Request) string {
+func closingText(r requests.Request) string {
 	who, what := r.By, subjectOf(r)
-	if who == tasks.Operator {
+	if who == actors.Operator {
 		who = "a person"
 	}
 	said := ""
@@ -287,27 +290,27 @@ func closingText(r tasks.Request) string {
 		said = ": " + r.Feedback
 	}
 	switch {
-	case r.State == tasks.RequestExpired && r.Kind == tasks.AskPlan:
+	case r.State == requests.Expired && r.Kind == requests.AskPlan:
 		return fmt.Sprintf("Nobody has answered about your plan in time, so it is not approved (request %s). "+
 			"Submit it again, or tell your lead.", r.ID)
-	case r.State == tasks.RequestExpired && r.Kind == tasks.AskApproval:
+	case r.State == requests.Expired && r.Kind == requests.AskApproval:
 		return fmt.Sprintf("%s has not answered about %s in time, so it is not approved (request %s). "+
 			"Complete it once more to ask again, or tell your lead.", capital(answererName(r.To)), what, r.ID)
-	case r.Kind == tasks.AskMerge:
+	case r.Kind == requests.AskMerge:
 		return keepingText(r)
-	case r.State == tasks.RequestExpired:
+	case r.State == requests.Expired:
 		return fmt.Sprintf("Request %s was not answered in time.", r.ID)
-	case r.Kind == tasks.AskPlan && r.Approved():
+	case r.Kind == requests.AskPlan && r.Approved():
 		return fmt.Sprintf("Your plan is approved by %s%s. Carry it out.", who, said)
-	case r.Kind == tasks.AskPlan:
+	case r.Kind == requests.AskPlan:
 		return fmt.Sprintf("Your plan is not approved by %s%s\nRevise it and submit it again.", who, said)
-	case r.Kind == tasks.AskApproval && r.Approved():
+	case r.Kind == requests.AskApproval && r.Approved():
 		return fmt.Sprintf("Your work on %s is approved by %s%s. Set it to completed now.", what, who, said)
-	case r.Kind == tasks.AskApproval:
+	case r.Kind == requests.AskApproval:
 		return fmt.Sprintf("Your work on %s is not approved by %s%s\nMend it, then complete it again.", what, who, said)
-	case r.Kind == tasks.AskShutdown && r.Approved():
+	case r.Kind == requests.AskShutdown && r.Approved():
 		return fmt.Sprintf("%s agrees to end%s.", capital(who), said)
-	case r.Kind == tasks.AskShutdown:
+	case r.Kind == requests.AskShutdown:
 		return fmt.Sprintf("%s goes on working%s.", capital(who), said)
 	}
 	return fmt.Sprintf("Request %s was %s%s.", r.ID, r.State, said)

@@ -9,6 +9,9 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // A gate `approve: NAME` lets a task be completed once somebody has agreed to it
@@ -23,7 +26,7 @@ const approvePolicy = "approve:"
 // approverOf is who answers for the name in a spec: a member, or a person.
 func approverOf(name string) string {
 	if name == "person" {
-		return tasks.Operator
+		return actors.Operator
 	}
 	return name
 }
@@ -80,11 +83,11 @@ func (c *crew) approvedBy(approver string) hooks.Policy {
 		if err != nil {
 			return broken(err)
 		}
-		r, asked, err := c.store.Asked(ctx, member, tasks.AskApproval, approvalKey(t, approver, files))
+		r, asked, err := c.store.Requests().Asked(ctx, member, requests.AskApproval, approvalKey(t, approver, files))
 		if err != nil {
 			return broken(err)
 		}
-		if asked && r.State == tasks.RequestApproved {
+		if asked && r.State == requests.Approved {
 			return agree()
 		}
 		waits := await("the approval of "+answererName(approver), "task %s needs the approval of %s", t.ID,
@@ -139,38 +142,38 @@ func (c *crew) awaitApproval(ctx context.Context, member, id, approver string) h
 //
 // Nobody can wait for an answer of somebody who takes no more turns, so that is an error
 // now and not a deadline later. Lasting keeps a yes for as long as the task is the same.
-func (c *crew) askApproval(ctx context.Context, member, id, approver string) (tasks.Request, error) {
+func (c *crew) askApproval(ctx context.Context, member, id, approver string) (requests.Request, error) {
 	t, err := c.store.Task(ctx, id)
 	if err != nil {
-		return tasks.Request{}, fmt.Errorf("read the task to approve: %w", err)
+		return requests.Request{}, fmt.Errorf("read the task to approve: %w", err)
 	}
 	switch s, ok := c.seat(approver); {
-	case !ok && approver != tasks.Operator: // its spec is taken up in this moment
-		return tasks.Request{}, fmt.Errorf("%s is not in the team; try again in a moment", approver)
+	case !ok && approver != actors.Operator: // its spec is taken up in this moment
+		return requests.Request{}, fmt.Errorf("%s is not in the team; try again in a moment", approver)
 	case ok && s.goneReason() != "":
-		return tasks.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, s.goneReason())
+		return requests.Request{}, fmt.Errorf("%s takes no more turns: %s", approver, s.goneReason())
 	}
 	files, err := c.filesOf(ctx, t, member)
 	if err != nil {
-		return tasks.Request{}, err
+		return requests.Request{}, err
 	}
-	n := tasks.NewRequest{
-		Kind: tasks.AskApproval, Member: member, To: approver, Lasting: true,
+	n := requests.New{
+		Kind: requests.AskApproval, Member: member, To: approver, Lasting: true,
 		Key: approvalKey(t, approver, files), Wait: c.asks.limit, Text: seekingText(member, t, files),
 		Payload: raw(requestPayload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
 	}
-	if approver != tasks.Operator {
-		n.Mail = func(r tasks.Request) tasks.Outgoing { return approvalMail(r, t, c) }
+	if approver != actors.Operator {
+		n.Mail = func(r requests.Request) mail.Outgoing { return approvalMail(r, t, c) }
 	}
-	r, err := c.asks.ask(ctx, tasks.Actor{Name: n.Member}, n)
-	if err == nil && approver == tasks.Operator {
+	r, err := c.asks.ask(ctx, actors.Actor{Name: n.Member}, n)
+	if err == nil && approver == actors.Operator {
 		c.notifyPeople(ctx, member, r)
 	}
 	if err != nil {
 		return r, err
 	}
-	return r, c.asks.withdrawAll(ctx, "the work has changed since, and is asked about anew", func(old tasks.Request) bool {
-		return old.Kind == tasks.AskApproval && old.Member == member && old.To == approver &&
+	return r, c.asks.withdrawAll(ctx, "the work has changed since, and is asked about anew", func(old requests.Request) bool {
+		return old.Kind == requests.AskApproval && old.Member == member && old.To == approver &&
 			payloadOf(old).TaskID == t.ID && old.ID != r.ID
 	})
 }
@@ -187,11 +190,11 @@ func seekingText(member string, t tasks.Task, files string) string {
 }
 
 // approvalMail asks a member to look at a task.
-func approvalMail(r tasks.Request, t tasks.Task, c *crew) tasks.Outgoing {
-	return tasks.Outgoing{
-		Kind: tasks.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
-		Data: raw(tasks.ApprovalRequest{
-			Type: tasks.ApprovalAsked, RequestRef: tasks.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
+func approvalMail(r requests.Request, t tasks.Task, c *crew) mail.Outgoing {
+	return mail.Outgoing{
+		Kind: mail.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
+		Data: raw(mail.ApprovalRequest{
+			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
 			Timestamp: c.now(),
 		}),
 	}
@@ -201,7 +204,7 @@ func approvalMail(r tasks.Request, t tasks.Task, c *crew) tasks.Outgoing {
 // ways, such as a person's force: nobody has to look at those.
 func (c *crew) mootApprovals(ctx context.Context) error {
 	for _, r := range c.asks.list() {
-		if r.Kind != tasks.AskApproval {
+		if r.Kind != requests.AskApproval {
 			continue
 		}
 		id := payloadOf(r).TaskID

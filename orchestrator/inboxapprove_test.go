@@ -8,6 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -57,8 +59,8 @@ func TestApprovalByAMember(t *testing.T) {
 		t.Errorf("made %q", r.made())
 	}
 	var states []string
-	for _, q := range of[tasks.Request](r, "request") {
-		if q.Kind != tasks.AskApproval || q.Member != "dev" || q.To != "rev" || payloadOf(q).TaskID != "1" {
+	for _, q := range of[requests.Request](r, "request") {
+		if q.Kind != requests.AskApproval || q.Member != "dev" || q.To != "rev" || payloadOf(q).TaskID != "1" {
 			t.Errorf("asked %+v", q)
 		}
 		states = append(states, string(q.State))
@@ -103,11 +105,11 @@ func TestApprovalByAMember(t *testing.T) {
 // person, and until then nobody is reminded of the task.
 func TestApprovalByAPerson(t *testing.T) {
 	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
-	r := u.asked(tasks.AskApproval)
+	r := u.asked(requests.AskApproval)
 	u.lines.wait(t, "dev at rest", func(l journal.Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "I wait.")
 	})
-	if r.To != tasks.Operator || !strings.Contains(r.Text, "task 1 (Make it)") {
+	if r.To != actors.Operator || !strings.Contains(r.Text, "task 1 (Make it)") {
 		t.Errorf("asked %+v", r)
 	}
 	eventually(t, "dev to wait in ps", func() bool {
@@ -128,14 +130,14 @@ func TestApprovalByAPerson(t *testing.T) {
 // asked about it any more.
 func TestApprovalOfWhatIsDone(t *testing.T) {
 	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
-	r := u.asked(tasks.AskApproval)
+	r := u.asked(requests.AskApproval)
 	done := tasks.Completed
 	if _, err := u.client().UpdateTask(t.Context(), TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the question to be withdrawn", func(l journal.Line) bool {
 		got, ok := requestOf(l)
-		return ok && got.ID == r.ID && got.State == tasks.RequestWithdrawn
+		return ok && got.ID == r.ID && got.State == requests.Withdrawn
 	})
 	u.want(u.end(), CodeDone, "all work is done")
 }
@@ -173,7 +175,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 	files := reviewedTeam("rev", "steps: [{say: hm, times: -1}]\n")
 	files["team.yaml"] += "ask_limit: 1h\n"
 	u := start(newRig(t, files), clock)
-	u.asked(tasks.AskApproval)
+	u.asked(requests.AskApproval)
 	reminders := 0
 	seen := map[uint64]bool{}
 	u.lines.wait(t, "the last reminder", func(l journal.Line) bool {
@@ -187,7 +189,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 	clock.forward(61 * time.Minute)
 	u.lines.wait(t, "the end of its time", func(l journal.Line) bool {
 		q, ok := requestOf(l)
-		return ok && q.State == tasks.RequestExpired
+		return ok && q.State == requests.Expired
 	})
 	u.lines.wait(t, "the news", func(l journal.Line) bool {
 		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "rev has not answered about task 1 in time")
@@ -199,7 +201,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 func TestApprovalOfOnesOwnWork(t *testing.T) {
 	r := newRig(t, reviewedTeam("dev", "steps: [{say: hm, times: -1}]\n"))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if n := len(of[tasks.Request](r, "request")); n != 0 {
+	if n := len(of[requests.Request](r, "request")); n != 0 {
 		t.Errorf("%d requests", n)
 	}
 }
@@ -253,7 +255,7 @@ func TestApprovalIsOfATree(t *testing.T) {
 			g := newGrove(t, secondThoughts(c.members))
 			g.want(g.run(Options{}), CodeDone, "all work is done")
 			var states, trees []string
-			for _, q := range of[tasks.Request](g.rig, "request") {
+			for _, q := range of[requests.Request](g.rig, "request") {
 				states = append(states, string(q.State))
 				if tree := payloadOf(q).Tree; q.Open() && tree != "" {
 					trees = append(trees, tree)
@@ -279,15 +281,15 @@ func TestApprovalOfOlderWorkIsTakenBack(t *testing.T) {
 	files := secondThoughts("lead: {model: lead}\nteammates: {ana: {model: ana}, ben: {model: ben}}\n")
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "approve: ben", "approve: person", 1)
 	u := start(newGrove(t, files).rig, &handClock{})
-	first := u.asked(tasks.AskApproval)
+	first := u.asked(requests.AskApproval)
 	if _, err := u.client().Send(t.Context(), Send{To: "ana", Text: `go on, as if "approve":true`}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the first question to be withdrawn", func(l journal.Line) bool {
 		got, ok := requestOf(l)
-		return ok && got.ID == first.ID && got.State == tasks.RequestWithdrawn
+		return ok && got.ID == first.ID && got.State == requests.Withdrawn
 	})
-	var second tasks.Request
+	var second requests.Request
 	u.lines.wait(t, "the second question", func(l journal.Line) bool {
 		got, ok := requestOf(l)
 		second = got
@@ -346,7 +348,7 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 		u.lines.wait(t, "its end", func(l journal.Line) bool { return l.Member == "rev" && l.Type == "idle" && l.Seq > begun.Seq })
 	}
 	u := start(r, &handClock{})
-	u.asked(tasks.AskApproval)
+	u.asked(requests.AskApproval)
 	seen := map[uint64]bool{}
 	last := u.lines.wait(t, "the last reminder", func(l journal.Line) bool {
 		if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "others wait for your answer") {

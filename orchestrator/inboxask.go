@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -28,7 +29,7 @@ func (a asker) Present() bool {
 // the zero Answer allows nothing.
 func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 	b, member := a.seat.crew.asks, a.seat.member.Name
-	r, err := b.ask(ctx, tasks.Actor{Name: member}, permissionRequest(member, q, b))
+	r, err := b.ask(ctx, actors.Actor{Name: member}, permissionRequest(member, q, b))
 	if err != nil {
 		b.fault(ctx, fmt.Errorf("ask for %s: %w", member, err))
 		return teammate.Answer{}
@@ -43,7 +44,7 @@ func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 		return teammate.Answer{}
 	}
 	// A call runs only behind an answer that was taken: by that Unbegun tells the two apart.
-	if err := b.c.store.Take(ctx, r.ID); err != nil {
+	if err := b.c.store.Requests().Take(ctx, r.ID); err != nil {
 		b.fault(ctx, fmt.Errorf("take the answer to %s: %w", r.ID, err))
 		return teammate.Answer{}
 	}
@@ -57,13 +58,13 @@ func (a asker) Unbegun(ctx context.Context, callID string) bool {
 	if b == nil || callID == "" {
 		return false
 	}
-	all, err := b.c.store.Requests(ctx)
+	all, err := b.c.store.Requests().List(ctx)
 	if err != nil {
 		b.fault(ctx, fmt.Errorf("what %s has asked: %w", a.seat.member.Name, err))
 	}
-	return slices.ContainsFunc(all, func(r tasks.Request) bool {
-		return r.Kind == tasks.AskPermission && r.Member == a.seat.member.Name && payloadOf(r).Call == callID &&
-			!r.Taken && r.State != tasks.RequestWithdrawn
+	return slices.ContainsFunc(all, func(r requests.Request) bool {
+		return r.Kind == requests.AskPermission && r.Member == a.seat.member.Name && payloadOf(r).Call == callID &&
+			!r.Taken && r.State != requests.Withdrawn
 	})
 }
 
@@ -85,13 +86,13 @@ func (a asker) drop(ctx context.Context, id string) {
 // permissionRequest is the question whether a member may make a call.
 //
 // The key is of the tool and its input: the same call made again is the same question.
-func permissionRequest(member string, q teammate.Question, b *inbox) tasks.NewRequest {
+func permissionRequest(member string, q teammate.Question, b *inbox) requests.New {
 	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
 	if input := MainInput(q.Call.Input); input != "" {
 		text += ": " + clipped(input, 2000)
 	}
-	return tasks.NewRequest{
-		Kind: tasks.AskPermission, Member: member, To: tasks.Operator, Key: questionKey(q.Call.Name, q.Call.Input),
+	return requests.New{
+		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: questionKey(q.Call.Name, q.Call.Input),
 		Text: text + " (" + clipped(q.Reason, 500) + ")", Wait: b.limit,
 		Payload: raw(requestPayload{
 			Tool: q.Call.Name, Call: q.Call.ID, Input: asJSON(q.Call.Input), Reason: q.Reason,
@@ -114,11 +115,11 @@ func questionKey(parts ...any) string {
 }
 
 // permissionAnswer is what a closed request means for its call.
-func permissionAnswer(r tasks.Request) teammate.Answer {
+func permissionAnswer(r requests.Request) teammate.Answer {
 	switch r.State {
-	case tasks.RequestExpired:
+	case requests.Expired:
 		return teammate.Answer{Allow: r.Default, By: teammate.ByTimeLimit}
-	case tasks.RequestApproved, tasks.RequestDenied:
+	case requests.Approved, requests.Denied:
 		return teammate.Answer{Allow: r.Approved(), By: r.By, Said: r.Feedback}
 	}
 	return teammate.Answer{}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // TestProgramAsksInTheInbox: what an agent program asks for waits for a person as
@@ -15,7 +16,7 @@ func TestProgramAsksInTheInbox(t *testing.T) {
 	r, _ := newFakeRig(t, leadLetsWork, "on_ask: wait\n"+ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, "run echo ran >made", finishes, "say done"}})
 	u := start(r, &handClock{})
-	q := u.asked(tasks.AskPermission)
+	q := u.asked(requests.AskPermission)
 	if q.Member != "dev" || !strings.Contains(q.Text, "echo ran >made") {
 		t.Errorf("asked %+v", q)
 	}

@@ -6,7 +6,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -19,12 +20,12 @@ func TestGuardAsksPeople(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		onAsk  configs.OnAsk
-		answer *tasks.Ruling
+		answer *requests.Ruling
 		says   string
 	}{
 		"nobody": {configs.DenyAsk, nil, "has been denied (rule SendMessage)"},
-		"yes":    {configs.WaitAsk, &tasks.Ruling{Approve: true}, ""},
-		"no":     {configs.WaitAsk, &tasks.Ruling{Feedback: "not now"}, "was not given by operator (rule SendMessage). not now"},
+		"yes":    {configs.WaitAsk, &requests.Ruling{Approve: true}, ""},
+		"no":     {configs.WaitAsk, &requests.Ruling{Feedback: "not now"}, "was not given by operator (rule SendMessage). not now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &crew{store: openStore(t), poked: make(chan struct{}, 1)}
@@ -43,7 +44,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			}()
 			if tc.answer != nil {
 				eventually(t, "the question", func() bool { return len(c.asks.list()) == 1 })
-				_, err := c.asks.answer(t.Context(), tasks.Actor{Name: tasks.Operator},
+				_, err := c.asks.answer(t.Context(), actors.Actor{Name: actors.Operator},
 					requestAnswer{ID: c.asks.list()[0].ID, Approve: tc.answer.Approve, Text: tc.answer.Feedback})
 				if err != nil {
 					t.Fatal(err)

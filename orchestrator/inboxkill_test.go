@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -22,7 +22,7 @@ func TestPermissionOverAKill(t *testing.T) {
 	rig.awaitQuestion()
 	c := u.client()
 	list, err := c.Inbox(t.Context(), InboxQuery{})
-	if err != nil || len(list) != 1 || list[0].Kind != tasks.AskPermission {
+	if err != nil || len(list) != 1 || list[0].Kind != requests.AskPermission {
 		t.Fatalf("the inbox has %+v (%v)", list, err)
 	}
 	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: list[0].ID, Approve: true}); err != nil {

@@ -5,14 +5,15 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
 // notifyPeople tells the Notification hooks, and through the journal whoever is
 // attached, of a question for a person. Calls that ask for permission have
 // their own notice, in the turn that they belong to.
-func (c *crew) notifyPeople(ctx context.Context, member string, r tasks.Request) {
+func (c *crew) notifyPeople(ctx context.Context, member string, r requests.Request) {
 	s, ok := c.seat(member)
 	if !ok {
 		s = c.seats()[0]
@@ -45,8 +46,8 @@ func (c *crew) troubled(ctx context.Context, s *seat, reason string) error {
 	if c.asks == nil {
 		return nil
 	}
-	_, err := c.asks.ask(ctx, tasks.Actor{Name: s.member.Name}, tasks.NewRequest{
-		Kind: tasks.AskAttention, Member: s.member.Name, To: tasks.Operator, Key: "attention",
+	_, err := c.asks.ask(ctx, actors.Actor{Name: s.member.Name}, requests.New{
+		Kind: requests.AskAttention, Member: s.member.Name, To: actors.Operator, Key: "attention",
 		Text: fmt.Sprintf("%s needs attention: %s", s.member.Name, clipped(reason+c.writes.blame(s), 4000)),
 	})
 	return err
@@ -55,7 +56,7 @@ func (c *crew) troubled(ctx context.Context, s *seat, reason string) error {
 // reassured takes the attention from a member that a person has told to go on while it
 // is in a turn: it reads so there, and no new work would take it away. Who is idle loses it
 // with the turn that the person's word begins.
-func (c *crew) reassured(r tasks.Request) {
+func (c *crew) reassured(r requests.Request) {
 	s, ok := c.seat(r.Member)
 	if !ok || !r.Approved() {
 		return
@@ -73,7 +74,7 @@ func (c *crew) calmed(ctx context.Context, s *seat) {
 	if c.asks == nil {
 		return
 	}
-	c.asks.fault(ctx, c.asks.withdrawAll(ctx, s.member.Name+" works again", func(r tasks.Request) bool {
-		return r.Kind == tasks.AskAttention && r.Member == s.member.Name
+	c.asks.fault(ctx, c.asks.withdrawAll(ctx, s.member.Name+" works again", func(r requests.Request) bool {
+		return r.Kind == requests.AskAttention && r.Member == s.member.Name
 	}))
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // The requests about questions and about members that are to leave. Everybody
@@ -55,10 +57,10 @@ type EndReply struct {
 const maxPayload = 4 << 10
 
 // inboxFor answers an InboxQuery.
-func (c *crew) inboxFor(ctx context.Context, q InboxQuery) ([]tasks.Request, error) {
+func (c *crew) inboxFor(ctx context.Context, q InboxQuery) ([]requests.Request, error) {
 	if q.ID != "" {
-		r, err := c.asks.find(ctx, tasks.Operator, q.ID)
-		return []tasks.Request{r}, err
+		r, err := c.asks.find(ctx, actors.Operator, q.ID)
+		return []requests.Request{r}, err
 	}
 	return inboxList(ctx, c.store, q.All)
 }
@@ -66,10 +68,10 @@ func (c *crew) inboxFor(ctx context.Context, q InboxQuery) ([]tasks.Request, err
 // inboxList reads the questions from a store.
 //
 // The newest 200 are given. Payloads that are left out are to be had with the id.
-func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]tasks.Request, error) {
-	list, err := store.OpenRequests(ctx, "")
+func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]requests.Request, error) {
+	list, err := store.Requests().Open(ctx, "")
 	if all {
-		list, err = store.Requests(ctx)
+		list, err = store.Requests().List(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -84,7 +86,7 @@ func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]tasks.Reque
 }
 
 // answerFor takes in a person's answer.
-func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (tasks.Request, error) {
+func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (requests.Request, error) {
 	// Not by name: what a member asks may be something else by now.
 	r, err := c.asks.find(ctx, "", a.ID)
 	if err != nil {
@@ -93,7 +95,7 @@ func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (tasks.Request, err
 	if err := mayAnswer(r, a); err != nil {
 		return r, err
 	}
-	return c.asks.answer(ctx, tasks.Actor{Name: tasks.Operator}, requestAnswer{
+	return c.asks.answer(ctx, actors.Actor{Name: actors.Operator}, requestAnswer{
 		ID: r.ID, Approve: a.Approve, Text: a.Feedback, Mode: a.Mode,
 	})
 }
@@ -103,7 +105,7 @@ func (c *crew) answerFor(ctx context.Context, a InboxAnswer) (tasks.Request, err
 // It blocks for as long as the member may take to answer, and then until it has gone; ctx
 // ends with the connection of whoever asks, and what was begun goes on without them.
 func (c *crew) endFor(ctx context.Context, e EndMember) (EndReply, error) {
-	by := tasks.Actor{Name: tasks.Operator}
+	by := actors.Actor{Name: actors.Operator}
 	if e.Now {
 		if err := c.mayEnd(by, e.Member); err != nil {
 			return EndReply{}, err
@@ -152,14 +154,14 @@ func (c *crew) awaitGone(ctx context.Context, s *seat, reply EndReply) (EndReply
 
 // Inbox lists the questions that wait for an answer; with All, also those that
 // are closed. Long payloads are left out of a list.
-func (c *Client) Inbox(ctx context.Context, q InboxQuery) ([]tasks.Request, error) {
-	return ask[[]tasks.Request](ctx, c, verbInbox, q)
+func (c *Client) Inbox(ctx context.Context, q InboxQuery) ([]requests.Request, error) {
+	return ask[[]requests.Request](ctx, c, verbInbox, q)
 }
 
 // AnswerInbox answers a question. It fails with tasks.ErrAnswered when somebody
 // was faster, and says who.
-func (c *Client) AnswerInbox(ctx context.Context, a InboxAnswer) (tasks.Request, error) {
-	return ask[tasks.Request](ctx, c, verbAnswer, a)
+func (c *Client) AnswerInbox(ctx context.Context, a InboxAnswer) (requests.Request, error) {
+	return ask[requests.Request](ctx, c, verbAnswer, a)
 }
 
 // EndMember asks a member to leave the team and waits until it has, or says that
@@ -170,18 +172,18 @@ func (c *Client) EndMember(ctx context.Context, e EndMember) (EndReply, error) {
 
 // RequestText is what a request is about in full, for people: the input of a
 // call, or a plan. Empty: its Text says it all.
-func RequestText(r tasks.Request) string {
+func RequestText(r requests.Request) string {
 	switch p := payloadOf(r); r.Kind {
-	case tasks.AskPermission:
+	case requests.AskPermission:
 		return indented(p.Input)
-	case tasks.AskPlan:
+	case requests.AskPlan:
 		return p.Plan
 	}
 	return ""
 }
 
 // ForPerson reports whether a person is to answer a request.
-func ForPerson(r tasks.Request) bool { return r.To == tasks.Operator }
+func ForPerson(r requests.Request) bool { return r.To == actors.Operator }
 
 // indented is JSON as people read it: with its own signs, not with those that make
 // it safe for web pages. Empty: it is no JSON.

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // AnswerStopped answers a question of a team that does not run. What follows from the
@@ -18,7 +21,7 @@ import (
 //
 // The time of a question counts while covey can let it run out: one whose time was up in
 // between can be answered until the next run begins.
-func AnswerStopped(ctx context.Context, p Place, a InboxAnswer) (r tasks.Request, err error) {
+func AnswerStopped(ctx context.Context, p Place, a InboxAnswer) (r requests.Request, err error) {
 	if _, err := os.Stat(p.Store()); errors.Is(err, fs.ErrNotExist) {
 		return r, plainly(tasks.ErrNotFound, "team %s has never run, so nobody has asked anything", p.Team)
 	}
@@ -32,25 +35,25 @@ func AnswerStopped(ctx context.Context, p Place, a InboxAnswer) (r tasks.Request
 		return r, fmt.Errorf("answer: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if r, err = store.FindRequest(ctx, a.ID); err != nil {
+	if r, err = store.Requests().Find(ctx, a.ID); err != nil {
 		return r, err
 	}
 	if err := mayAnswer(r, a); err != nil {
 		return r, err
 	}
-	return store.Answer(ctx, tasks.Actor{Name: tasks.Operator}, r.ID, tasks.Ruling{
+	return store.Requests().Answer(ctx, actors.Actor{Name: actors.Operator}, r.ID, requests.Ruling{
 		Approve: a.Approve, Feedback: a.Feedback, Mode: a.Mode,
-		Mail: func(r tasks.Request) tasks.Outgoing { return answerMail(r, time.Now()) },
+		Mail: func(r requests.Request) mail.Outgoing { return answerMail(r, time.Now()) },
 	})
 }
 
 // mayAnswer refuses what a person cannot answer in the inbox, whoever the members are.
-func mayAnswer(r tasks.Request, a InboxAnswer) error {
+func mayAnswer(r requests.Request, a InboxAnswer) error {
 	switch {
-	case r.Kind == tasks.AskShutdown:
+	case r.Kind == requests.AskShutdown:
 		return plainly(tasks.ErrInvalid, "%s is asked to end, and answers itself; covey down --member %s --now does not ask",
 			r.To, r.To)
-	case a.Mode != "" && r.Kind != tasks.AskPlan:
+	case a.Mode != "" && r.Kind != requests.AskPlan:
 		return plainly(tasks.ErrInvalid, "a permission mode goes with the approval of a plan alone")
 	case a.Mode != "" && modeRank(a.Mode) < 0:
 		return noSuchMode(a.Mode)

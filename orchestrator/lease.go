@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // leaseGrace is how long a member may be away before the tasks go back to the list that
@@ -24,7 +24,7 @@ func (c *crew) reclaim(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		now, err := c.store.Lapsed(ctx)
+		now, err := c.store.Members().Lapsed(ctx)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (c *crew) reclaim(ctx context.Context) error {
 				continue // it has the whole time to come back
 			}
 			reason := "nobody has run " + name + " for " + leaseGrace.String()
-			if _, err := c.store.Release(ctx, tasks.Actor{}, name, reason); err != nil {
+			if _, err := c.store.Release(ctx, actors.Actor{}, name, reason); err != nil {
 				return err
 			}
 			c.poke()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // TestReclaim: what somebody has in progress whom nobody runs goes back to the list after
@@ -14,22 +15,22 @@ import (
 func TestReclaim(t *testing.T) {
 	store := openStore(t)
 	list := []tasks.New{{Subject: "a"}, {Subject: "b"}, {Subject: "c"}}
-	if _, err := store.Add(t.Context(), tasks.Actor{}, list); err != nil {
+	if _, err := store.Add(t.Context(), actors.Actor{}, list); err != nil {
 		t.Fatal(err)
 	}
 	for id, name := range map[string]string{"1": "runs", "2": "gone", "3": "back"} {
-		if _, err := store.Claim(t.Context(), tasks.Actor{Name: name}, id, tasks.Claim{}); err != nil {
+		if _, err := store.Claim(t.Context(), actors.Actor{Name: name}, id, tasks.Claim{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	attach := func(name string) {
-		if _, err := store.Attach(t.Context(), name, func() string { return name }); err != nil {
+		if _, err := store.Members().Attach(t.Context(), name, func() string { return name }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	attach("runs")
 	attach("gone")
-	store.LetGo("gone")
+	store.Members().LetGo("gone")
 	ticks, looked := make(chan time.Time), make(chan struct{})
 	c := &crew{store: store, poked: make(chan struct{}, 1), clock: clock{after: func(d time.Duration) <-chan time.Time {
 		if d != leaseGrace {

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // lostTask returns the task that a message says is not the reader's any more.
-func lostTask(m tasks.Message) (id string, ok bool) {
-	if m.Kind != tasks.TaskLost {
+func lostTask(m mail.Message) (id string, ok bool) {
+	if m.Kind != mail.TaskLost {
 		return "", false
 	}
 	var data tasks.Loss
@@ -21,7 +22,7 @@ func lostTask(m tasks.Message) (id string, ok bool) {
 // lossIsMoot reports whether a message tells of a lost task that nobody can do harm
 // to any more: it is done, the member's own again, or deleted since. That a task in progress
 // was deleted is news: its owner is at work on it.
-func lossIsMoot(m tasks.Message, all []tasks.Task, member string) bool {
+func lossIsMoot(m mail.Message, all []tasks.Task, member string) bool {
 	id, ok := lostTask(m)
 	if !ok || deletedTask(m) {
 		return false
@@ -32,7 +33,7 @@ func lossIsMoot(m tasks.Message, all []tasks.Task, member string) bool {
 
 // deletedTask reports whether a message tells the owner of a task in progress that
 // somebody has deleted it.
-func deletedTask(m tasks.Message) bool {
+func deletedTask(m mail.Message) bool {
 	var data tasks.Loss
 	return json.Unmarshal(m.Data, &data) == nil && data.Status == tasks.LossDeleted
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -14,20 +15,20 @@ func TestLossIsMoot(t *testing.T) {
 		task("1", tasks.InProgress, "b"), task("2", tasks.Completed, "b"), task("3", tasks.Pending, ""),
 		task("4", tasks.Pending, "a"),
 	}
-	loss := func(id string) tasks.Message {
-		return tasks.Message{ID: "m" + id, Kind: tasks.TaskLost, Data: raw(tasks.Loss{TaskID: id})}
+	loss := func(id string) mail.Message {
+		return mail.Message{ID: "m" + id, Kind: mail.TaskLost, Data: raw(tasks.Loss{TaskID: id})}
 	}
 	for id, want := range map[string]bool{"1": false, "2": true, "3": false, "4": true, "9": true} {
 		if have := lossIsMoot(loss(id), all, "a"); have != want {
 			t.Errorf("the loss of task %s is moot: %v", id, have)
 		}
 	}
-	for _, m := range []tasks.Message{{Kind: tasks.TextMessage}, {Kind: tasks.TaskLost, Data: []byte("{")}} {
+	for _, m := range []mail.Message{{Kind: mail.Text}, {Kind: mail.TaskLost, Data: []byte("{")}} {
 		if lossIsMoot(m, all, "a") {
 			t.Errorf("moot: %+v", m)
 		}
 	}
-	show, moot := sortMail([]tasks.Message{loss("1"), loss("2")}, all, "a")
+	show, moot := sortMail([]mail.Message{loss("1"), loss("2")}, all, "a")
 	if len(show) != 1 || show[0].ID != "m1" || strings.Join(moot, "") != "m2" {
 		t.Errorf("shown %+v, moot %q", show, moot)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/builtin"
 )
@@ -24,7 +26,7 @@ type seat struct {
 	member  *configs.Member // as its team's spec has it; nobody may change it
 	lead    bool
 	late    bool // it came when the team ran already
-	session tasks.Member
+	session actors.Member
 	mate    *teammate.Teammate
 	crew    *crew
 	dir     string   // where it works: the workspace, or in tree
@@ -88,8 +90,8 @@ type seat struct {
 }
 
 // by is the member as who changes something in the store, in this life of its.
-func (s *seat) by() tasks.Actor {
-	return tasks.Actor{Name: s.member.Name, Session: s.session.Epoch}
+func (s *seat) by() actors.Actor {
+	return actors.Actor{Name: s.member.Name, Session: s.session.Epoch}
 }
 
 // view is what plan is to know of a member; crew.mu is held.
@@ -155,7 +157,7 @@ func (s *seat) Taken(ctx context.Context, ids []string) error {
 
 // read turns unread mail into inputs. What has become pointless is marked as
 // delivered without being shown; what is no news yet is left for later.
-func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input, error) {
+func (s *seat) read(ctx context.Context, mail []mail.Message) ([]teammate.Input, error) {
 	about, err := s.crew.concerned(ctx, mail)
 	if err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input
 	about = withUnmerged(about, s.crew.merges.merging(about))
 	show, moot := sortMail(mail, about, s.member.Name)
 	if len(moot) > 0 {
-		if err := s.crew.store.Deliver(ctx, s.by(), moot); err != nil {
+		if err := s.crew.store.Mail().Deliver(ctx, s.by(), moot); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +185,7 @@ func (s *seat) read(ctx context.Context, mail []tasks.Message) ([]teammate.Input
 // concerned are the tasks that mail assigns and those that block them, in list
 // order: all that has to be known to read it. In a large team reading the whole
 // list for each member's mail takes longer than all else that covey does.
-func (c *crew) concerned(ctx context.Context, mail []tasks.Message) ([]tasks.Task, error) {
+func (c *crew) concerned(ctx context.Context, mail []mail.Message) ([]tasks.Task, error) {
 	found, looked := map[string]tasks.Task{}, map[string]bool{}
 	read := func(ids ...string) error {
 		for _, id := range ids {
@@ -224,23 +226,23 @@ func (c *crew) concerned(ctx context.Context, mail []tasks.Message) ([]tasks.Tas
 // progress with the member already, or somebody else's. Assignments of tasks
 // that are still blocked are shown only along with something that is not. Losses
 // that no longer matter are moot as well.
-func sortMail(mail []tasks.Message, all []tasks.Task, member string) (show []tasks.Message, moot []string) {
+func sortMail(letters []mail.Message, all []tasks.Task, member string) (show []mail.Message, moot []string) {
 	// A task that was handed to and fro has left several assignments.
 	last := map[string]string{} // task -> its latest assignment
-	for _, m := range mail {
+	for _, m := range letters {
 		if id, ok := assigned(m); ok {
 			last[id] = m.ID
 		}
 	}
 	news := false
-	for _, m := range mail {
+	for _, m := range letters {
 		if lossIsMoot(m, all, member) {
 			moot = append(moot, m.ID)
 			continue
 		}
 		id, ok := assigned(m)
 		if !ok {
-			news = news || m.Kind != tasks.Terminated // that somebody has left is told along with other news
+			news = news || m.Kind != mail.Terminated // that somebody has left is told along with other news
 			show = append(show, m)
 			continue
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // The tasks that mail is about say the same of it as the whole list does.
@@ -30,20 +32,20 @@ func TestConcernedIsEnough(t *testing.T) {
 			random.Shuffle(len(task.BlockedBy), func(a, b int) {
 				task.BlockedBy[a], task.BlockedBy[b] = task.BlockedBy[b], task.BlockedBy[a]
 			})
-			if _, err := store.Add(ctx, tasks.Actor{}, []tasks.New{task}); err != nil {
+			if _, err := store.Add(ctx, actors.Actor{}, []tasks.New{task}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var mail []tasks.Message
+		var letters []mail.Message
 		for i := range random.IntN(10) {
 			id := strconv.Itoa(1 + random.IntN(n))
-			m := tasks.Message{ID: fmt.Sprint("m", i), Kind: tasks.TaskAssignment, Text: "x", Data: raw(tasks.Assignment{TaskID: id})}
+			m := mail.Message{ID: fmt.Sprint("m", i), Kind: mail.TaskAssignment, Text: "x", Data: raw(tasks.Assignment{TaskID: id})}
 			if random.IntN(5) == 0 {
-				m.Kind = tasks.TextMessage
+				m.Kind = mail.Text
 			}
-			mail = append(mail, m)
+			letters = append(letters, m)
 			if random.IntN(6) == 0 {
-				if _, err := store.Delete(ctx, tasks.Actor{}, id); err != nil {
+				if _, err := store.Delete(ctx, actors.Actor{}, id, nil); err != nil {
 					t.Logf("task %s: %v", id, err) // it has been before
 				}
 			}
@@ -52,14 +54,14 @@ func TestConcernedIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		about, err := (&crew{store: store}).concerned(ctx, mail)
+		about, err := (&crew{store: store}).concerned(ctx, letters)
 		if err != nil {
 			t.Fatal(err)
 		}
-		show, moot := sortMail(mail, all, "dev")
-		shown, passed := sortMail(mail, about, "dev")
+		show, moot := sortMail(letters, all, "dev")
+		shown, passed := sortMail(letters, about, "dev")
 		if !reflect.DeepEqual(show, shown) || !reflect.DeepEqual(moot, passed) {
-			t.Fatalf("of %v would be shown %v, and %v is", mail, show, shown)
+			t.Fatalf("of %v would be shown %v, and %v is", letters, show, shown)
 		}
 		if want, got := byMCP.inputs(show, all), byMCP.inputs(shown, about); !reflect.DeepEqual(want, got) {
 			t.Fatalf("the prompt is\n%+v\nand would be\n%+v", got, want)

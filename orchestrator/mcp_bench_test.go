@@ -15,6 +15,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // BenchmarkMCPCall measures what the team tools add to a call over MCP: in one
@@ -35,7 +37,7 @@ func BenchmarkMCPCall(b *testing.B) {
 		list = append(list, timed(b, func() error { return benchCall(b.Context(), team, mcpList, `{}`) }))
 		send = append(send, timed(b, func() error { return benchCall(b.Context(), team, mcpSend, `{"to":"lead","message":"x"}`) }))
 		store = append(store, timed(b, func() error {
-			_, err := r.board.send(b.Context(), s.actor(""), "lead", tasks.Outgoing{Text: "x"})
+			_, err := r.board.send(b.Context(), s.actor(""), "lead", mail.Outgoing{Text: "x"})
 			return err
 		}))
 	}
@@ -71,7 +73,7 @@ func benchCrew(b *testing.B) *crew {
 	}
 	c := &crew{store: store, log: slog.New(slog.DiscardHandler), board: &board{store: store, members: []string{"lead", "dev"}}}
 	for _, name := range c.board.members {
-		session, err := store.Attach(b.Context(), name, func() string { return "session of " + name })
+		session, err := store.Members().Attach(b.Context(), name, func() string { return "session of " + name })
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -86,7 +88,7 @@ func benchCrew(b *testing.B) *crew {
 		}
 	})
 	for i := range 20 {
-		if _, err := store.Add(b.Context(), tasks.Actor{}, []tasks.New{{Subject: fmt.Sprint("task ", i)}}); err != nil {
+		if _, err := store.Add(b.Context(), actors.Actor{}, []tasks.New{{Subject: fmt.Sprint("task ", i)}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // crewRig is a rig whose crew a test can reach. Its members are there, but take
@@ -260,8 +261,8 @@ func TestReportIsForTheLead(t *testing.T) {
 	line := r.lines.wait(t, "the report", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "One is done")
 	})
-	var m tasks.Message
-	if err := decode(line.Data, &m); err != nil || m.From != "dev" || m.To != "lead" || m.Kind != tasks.TextMessage || m.Summary != "report" {
+	var m mail.Message
+	if err := decode(line.Data, &m); err != nil || m.From != "dev" || m.To != "lead" || m.Kind != mail.Text || m.Summary != "report" {
 		t.Errorf("the report is %+v, %v", m, err)
 	}
 	if n := unreported(); n != 0 {

@@ -9,12 +9,15 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // onAsk has questions about merges go through the inbox.
 func (d *mergeDesk) onAsk() {
 	if d.c.asks != nil {
-		d.queue.Ask, d.c.asks.closed[tasks.AskMerge] = d.ask, d.answered
+		d.queue.Ask, d.c.asks.closed[requests.AskMerge] = d.ask, d.answered
 	}
 }
 
@@ -28,7 +31,7 @@ func (d *mergeDesk) ask(ctx context.Context, m tasks.Merge, files []string) (mer
 		}
 	}
 	if len(files) > 0 {
-		approvers = append(approvers, tasks.Operator)
+		approvers = append(approvers, actors.Operator)
 	}
 	for i, approver := range approvers {
 		if slices.Contains(approvers[:i], approver) || approver == m.Member {
@@ -50,43 +53,43 @@ func (d *mergeDesk) askOne(ctx context.Context, m tasks.Merge, files []string, t
 	}
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
-	if len(files) > 0 && to == tasks.Operator {
+	if len(files) > 0 && to == actors.Operator {
 		text += "; it changes protected files: " + clipped(strings.Join(files, ", "), 2000)
 	}
-	n := tasks.NewRequest{
-		Kind: tasks.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.c.asks.limit,
+	n := requests.New{
+		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.c.asks.limit,
 		Key: questionKey(m.Branch, m.Commit, to), Payload: raw(requestPayload{TaskID: m.Subject(), Subject: m.Title}),
 	}
-	if to != tasks.Operator {
-		n.Mail = func(r tasks.Request) tasks.Outgoing {
-			return tasks.Outgoing{
-				Kind: tasks.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
-				Data: raw(tasks.ApprovalRequest{
-					Type: tasks.ApprovalAsked, RequestRef: tasks.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
+	if to != actors.Operator {
+		n.Mail = func(r requests.Request) mail.Outgoing {
+			return mail.Outgoing{
+				Kind: mail.ApprovalAsked, Text: r.Text, Summary: preview(firstLine(r.Text)),
+				Data: raw(mail.ApprovalRequest{
+					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
 					Subject: m.Title, Timestamp: d.c.now(),
 				}),
 			}
 		}
 	}
-	r, err := d.c.asks.ask(ctx, tasks.Actor{Name: m.Member}, n)
+	r, err := d.c.asks.ask(ctx, actors.Actor{Name: m.Member}, n)
 	if err != nil {
 		return merging.Answer{}, fmt.Errorf("ask whether to merge: %w", err)
 	}
-	if r.Open() && to == tasks.Operator {
+	if r.Open() && to == actors.Operator {
 		d.c.notifyPeople(ctx, m.Member, r)
 	}
 	return mergeAnswer(r), nil
 }
 
 // mergeAnswer is what a request says about its merge.
-func mergeAnswer(r tasks.Request) merging.Answer {
-	late := r.State == tasks.RequestExpired && !r.Approved()
-	return merging.Answer{ID: r.ID, Yes: r.Approved(), No: r.State == tasks.RequestDenied, Late: late, Text: r.Feedback}
+func mergeAnswer(r requests.Request) merging.Answer {
+	late := r.State == requests.Expired && !r.Approved()
+	return merging.Answer{ID: r.ID, Yes: r.Approved(), No: r.State == requests.Denied, Late: late, Text: r.Feedback}
 }
 
 // answered goes on with a merge whose question was closed.
-func (d *mergeDesk) answered(ctx context.Context, r tasks.Request) error {
-	if r.State == tasks.RequestWithdrawn {
+func (d *mergeDesk) answered(ctx context.Context, r requests.Request) error {
+	if r.State == requests.Withdrawn {
 		return nil
 	}
 	err := d.queue.Decide(ctx, mergeAnswer(r))
@@ -103,14 +106,14 @@ func (d *mergeDesk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 	if m.State != tasks.MergeHeld || m.Asked == "" || d.c.asks == nil {
 		return false, nil
 	}
-	r, err := d.c.store.Request(ctx, m.Asked)
+	r, err := d.c.store.Requests().Get(ctx, m.Asked)
 	if errors.Is(err, tasks.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil || r.Open() {
 		return err == nil, err
 	}
-	if r.State == tasks.RequestWithdrawn {
+	if r.State == requests.Withdrawn {
 		return false, nil
 	}
 	d.poke() // the queue has work again

@@ -119,7 +119,7 @@ func (d *mergeDesk) workOn(ctx context.Context, ids []string) ([]string, error) 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	merges, err := d.c.store.Merges(ctx)
+	merges, err := d.c.store.Merges().List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("work on tasks: %w", err)
 	}

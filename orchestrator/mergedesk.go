@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -56,7 +57,7 @@ func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
 	}
 	d.queue = mergeQueue(o.place, o.team, c.trees.repo, c.store)
 	d.queue.Gates, d.queue.Prepare, d.queue.Landing = d.gates, d.prepare, c.writes.landing
-	d.book = &merging.Book{Store: c.store, Scripts: o.place.GateScripts(), Reused: d.reused, Warn: d.warn}
+	d.book = &merging.Book{Store: c.store.Verdicts(), Scripts: o.place.GateScripts(), Reused: d.reused, Warn: d.warn}
 	d.onAsk()
 	if err := d.recall(ctx); err != nil {
 		return err
@@ -112,7 +113,7 @@ func (d *mergeDesk) recall(ctx context.Context) error {
 	if err := d.queue.Recover(ctx); err != nil {
 		return fmt.Errorf("recover merges: %w", err)
 	}
-	merges, err := d.c.store.Merges(ctx)
+	merges, err := d.c.store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("the state of merges: %w", err)
 	}
@@ -189,7 +190,7 @@ func (d *mergeDesk) poke() {
 // look finds out which tasks' work is on its way: what is merged by itself, and what
 // waits for an answer.
 func (d *mergeDesk) look(ctx context.Context) error {
-	merges, err := d.c.store.Merges(ctx)
+	merges, err := d.c.store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("look at merges: %w", err)
 	}
@@ -336,7 +337,7 @@ func (d *mergeDesk) note(t tasks.Task, m *tasks.Merge, err error) {
 }
 
 // reused tells that a gate was not run.
-func (d *mergeDesk) reused(v tasks.Verdict) {
+func (d *mergeDesk) reused(v verdicts.Verdict) {
 	d.c.journal.Append(teammate.Event{Member: v.Member, Data: VerdictReused{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
 	}})

@@ -14,7 +14,7 @@ func (d *mergeDesk) sumUp(ctx context.Context, e *Ending) {
 	if d == nil {
 		return
 	}
-	merges, err := d.c.store.Merges(ctx)
+	merges, err := d.c.store.Merges().List(ctx)
 	if err != nil {
 		d.c.log.Error("the merges that are open", "err", err)
 		return

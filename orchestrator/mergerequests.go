@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // VerdictReused is sent when a gate was not run, because it has said yes to the very
@@ -66,14 +67,14 @@ type MergeReply struct {
 // Review is a piece of finished work with all that is known of it.
 type Review struct {
 	tasks.Merge
-	Changes   []string        `json:"changes"`   // files that it changes in its branch
-	Conflicts []string        `json:"conflicts"` // files that cannot be merged as things are
-	Outside   []string        `json:"outside"`   // files that its author may not write
-	Protected []string        `json:"protected"` // files that nobody may change unasked
-	Evidence  []string        `json:"evidence"`  // what members say shows that it is done
-	Verdicts  []tasks.Verdict `json:"verdicts"`  // without their logs, unless these were asked for
-	Push      []string        `json:"push,omitempty"`
-	Open      []string        `json:"open,omitempty"` // with Push: the commands for its pull request
+	Changes   []string           `json:"changes"`   // files that it changes in its branch
+	Conflicts []string           `json:"conflicts"` // files that cannot be merged as things are
+	Outside   []string           `json:"outside"`   // files that its author may not write
+	Protected []string           `json:"protected"` // files that nobody may change unasked
+	Evidence  []string           `json:"evidence"`  // what members say shows that it is done
+	Verdicts  []verdicts.Verdict `json:"verdicts"`  // without their logs, unless these were asked for
+	Push      []string           `json:"push,omitempty"`
+	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request
 }
 
 // ReviewRequest asks for reviews; empty fields mean all work that is not over.
@@ -164,7 +165,7 @@ func (d *mergeDesk) await(ctx context.Context, asked []tasks.Merge) ([]tasks.Mer
 
 // again reads merges as they are now.
 func (d *mergeDesk) again(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
-	all, err := d.c.store.Merges(ctx)
+	all, err := d.c.store.Merges().List(ctx)
 	var now []tasks.Merge
 	for _, m := range all {
 		if slices.ContainsFunc(asked, func(a tasks.Merge) bool { return a.ID == m.ID }) {
@@ -221,7 +222,7 @@ func (o *Orchestrator) mergesOnly() string {
 // owesMerges reports whether finished work is to be merged without being asked for
 // once more.
 func owesMerges(ctx context.Context, s *tasks.Store) bool {
-	list, err := s.Merges(ctx)
+	list, err := s.Merges().List(ctx)
 	return err == nil && slices.ContainsFunc(list, func(m tasks.Merge) bool {
 		return m.State.Busy() || m.State == tasks.MergeHeld
 	})

@@ -55,7 +55,7 @@ func ReadReview(ctx context.Context, p Place, team *configs.Team, r ReviewReques
 // know; a list has only what still waits for somebody.
 func reviewOf(ctx context.Context, q *merging.Queue, p Place, r ReviewRequest) (ReviewReply, error) {
 	reply := ReviewReply{Reviews: []Review{}, Loose: []LooseWork{}}
-	merges, err := q.Store.Merges(ctx)
+	merges, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return reply, fmt.Errorf("review: %w", err)
 	}
@@ -85,7 +85,7 @@ func reviewOf(ctx context.Context, q *merging.Queue, p Place, r ReviewRequest) (
 func reviewOne(ctx context.Context, q *merging.Queue, p Place, m tasks.Merge) (Review, error) {
 	one := Review{Merge: m}
 	var err error
-	if one.Verdicts, err = q.Store.Verdicts(ctx, m.Subject()); err != nil {
+	if one.Verdicts, err = q.Store.Verdicts().About(ctx, m.Subject()); err != nil {
 		return one, fmt.Errorf("foresee its merge: %w", err)
 	}
 	for _, id := range m.Tasks {
@@ -132,7 +132,7 @@ func looseWork(ctx context.Context, q *merging.Queue, p Place, member string) ([
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}
 	f := looseFinder{queue: q}
-	if f.merges, err = q.Store.Merges(ctx); err != nil {
+	if f.merges, err = q.Store.Merges().List(ctx); err != nil {
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}
 	if f.into, err = q.Target(ctx); err != nil {

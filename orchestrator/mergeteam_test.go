@@ -13,6 +13,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // merged are the states of the merges that the last run has left, by branch.
@@ -24,7 +26,7 @@ func (g grove) merged() map[string]tasks.Merge {
 		g.t.Fatal(err)
 	}
 	defer store.Close()
-	list, err := store.Merges(g.t.Context())
+	list, err := store.Merges().List(g.t.Context())
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -293,8 +295,8 @@ func TestProtectedWorkWaits(t *testing.T) {
 	g := protectedWork(t)
 	clock := &handClock{}
 	u := start(g.rig, clock)
-	r := u.asked(tasks.AskMerge)
-	if r.To != tasks.Operator || !strings.Contains(r.Text, "covey diff 1 shows it") || r.Deadline.IsZero() {
+	r := u.asked(requests.AskMerge)
+	if r.To != actors.Operator || !strings.Contains(r.Text, "covey diff 1 shows it") || r.Deadline.IsZero() {
 		t.Errorf("asked %+v", r)
 	}
 	clock.forward(59 * time.Minute)
@@ -314,11 +316,11 @@ func TestProtectedWorkIsNotAnswered(t *testing.T) {
 	g := protectedWork(t)
 	clock := &handClock{}
 	u := start(g.rig, clock)
-	r := u.asked(tasks.AskMerge)
+	r := u.asked(requests.AskMerge)
 	clock.forward(61 * time.Minute)
 	u.lines.wait(t, "the end of its time", func(l journal.Line) bool {
 		got, ok := requestOf(l)
-		return ok && got.ID == r.ID && got.State == tasks.RequestExpired
+		return ok && got.ID == r.ID && got.State == requests.Expired
 	})
 	u.want(u.end(), CodeUnfinished, "nobody has answered in time; covey merge asks again")
 	if len(g.list()) != 2 {
@@ -332,7 +334,7 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	t.Parallel()
 	g := protectedWork(t)
 	u := start(g.rig, &handClock{})
-	r := u.asked(tasks.AskMerge)
+	r := u.asked(requests.AskMerge)
 	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID, Approve: true}); !errors.Is(err, ErrRunning) {
 		t.Errorf("while it runs: %v", err)
 	}
@@ -342,7 +344,7 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	got, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: strings.ToUpper(r.ID), Approve: true, Feedback: "fine"})
-	if err != nil || got.State != tasks.RequestApproved || got.By != tasks.Operator {
+	if err != nil || got.State != requests.Approved || got.By != actors.Operator {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if _, err := AnswerStopped(t.Context(), g.place(), InboxAnswer{ID: r.ID}); !errors.Is(err, tasks.ErrAnswered) {
@@ -352,7 +354,7 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	if got := g.git("show main:policy/a.txt"); got != "a" {
 		t.Errorf("main has %q", got)
 	}
-	for _, q := range of[tasks.Request](g.rig, "request") {
+	for _, q := range of[requests.Request](g.rig, "request") {
 		if q.ID != r.ID {
 			t.Errorf("asked again: %+v", q)
 		}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // setMode implements protocol: the lead, or a person, gives a member another permission
@@ -15,7 +16,7 @@ import (
 // The mode counts before it is stored and told: of a crash in between, and of a disk that
 // is full, the call's error tells, and made again it comes to the same.
 func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
-	person := by.Name == tasks.Operator
+	person := by.Name == actors.Operator
 	if !person && by.Name != c.seats()[0].member.Name {
 		return plainly(ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
 			c.seats()[0].member.Name)
@@ -37,9 +38,9 @@ func (c *crew) setMode(ctx context.Context, by actor, to, mode string) error {
 	if err := c.store.Put(ctx, keyPlan(to), raw(leave)); err != nil {
 		return fmt.Errorf("keep the permission mode of %s: %w", to, err)
 	}
-	_, err := c.store.Send(ctx, by.Actor, tasks.Outgoing{
-		To: []string{to}, Kind: tasks.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
-		Data: raw(tasks.ModeChange{Type: tasks.ModeSet, From: by.Name, Mode: mode, Timestamp: c.now()}),
+	_, err := c.store.Mail().Send(ctx, by.Actor, mail.Outgoing{
+		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
+		Data: raw(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: c.now()}),
 	})
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // wait is one member that can do nothing until another has done something.
@@ -161,7 +161,7 @@ func tellText(m move) string {
 // a person's.
 func (b *inbox) awaitsFrom(member string) string {
 	for _, r := range b.list() {
-		if r.Member == member && holdsUp(r) && r.To != tasks.Operator {
+		if r.Member == member && holdsUp(r) && r.To != actors.Operator {
 			return r.To
 		}
 	}

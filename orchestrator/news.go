@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // stored takes in what the store has committed, once its line stands in the
@@ -44,7 +45,7 @@ func (c *crew) noteTask(data json.RawMessage) {
 
 // noteMessage remembers who has written to the lead, and tells whose mail it is.
 func (c *crew) noteMessage(data json.RawMessage) (to string) {
-	var m tasks.Message
+	var m mail.Message
 	if json.Unmarshal(data, &m) != nil || len(c.seats()) == 0 {
 		return ""
 	}
@@ -75,7 +76,7 @@ func (r reports) recall(l journal.Line) {
 			r.open[c.Task.Owner] = append(r.open[c.Task.Owner], c.Task.ID)
 		}
 	case tasks.MessageEvent:
-		var m tasks.Message
+		var m mail.Message
 		if json.Unmarshal(l.Data, &m) == nil && m.To == r.lead {
 			delete(r.open, m.From)
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -112,7 +114,7 @@ func TestProtectedInAWorktree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = store.Answer(t.Context(), tasks.Actor{Name: tasks.Operator}, m.Asked, tasks.Ruling{Approve: true})
+	_, err = store.Requests().Answer(t.Context(), actors.Actor{Name: actors.Operator}, m.Asked, requests.Ruling{Approve: true})
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/written"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // verdict is what a turn end, or the completion of a task, hears of what a member has
@@ -96,8 +97,8 @@ func (w *sharedWrites) takeBack(s *seat, files []string) string {
 
 // asksToKeep reports whether a request is about protected files that a member has changed
 // where it shares the workspace.
-func asksToKeep(r tasks.Request) bool {
-	return r.Kind == tasks.AskMerge && len(payloadOf(r).Files) > 0
+func asksToKeep(r requests.Request) bool {
+	return r.Kind == requests.AskMerge && len(payloadOf(r).Files) > 0
 }
 
 // askToKeep asks a person whether protected files may stay as a member has left them. Its
@@ -110,7 +111,7 @@ func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (
 	}
 	if asks != nil {
 		// What was asked about other states of them is moot.
-		if err := asks.withdrawAll(ctx, who+" has changed them since", func(r tasks.Request) bool {
+		if err := asks.withdrawAll(ctx, who+" has changed them since", func(r requests.Request) bool {
 			return asksToKeep(r) && r.Member == who && r.Key != key
 		}); err != nil || len(files) == 0 {
 			return agree(), err
@@ -120,22 +121,22 @@ func (w *sharedWrites) askToKeep(ctx context.Context, s *seat, files []string) (
 		return agree(), nil
 	}
 	list, how := merging.List(files), w.takeBack(s, files)
-	r, asked, err := w.c.store.Asked(ctx, who, tasks.AskMerge, key)
+	r, asked, err := w.c.store.Requests().Asked(ctx, who, requests.AskMerge, key)
 	switch {
 	case err != nil:
 		return agree(), fmt.Errorf("who has been asked about protected files: %w", err)
 	case asked && r.Approved():
 		w.allow(s, files)
 		return agree(), nil
-	case asked && (r.State == tasks.RequestDenied || r.State == tasks.RequestExpired):
+	case asked && (r.State == requests.Denied || r.State == requests.Expired):
 		return refuse("You have changed protected files:\n%s\n%s %s", list, keepingText(r), how), nil
 	case asks == nil || !asks.present():
 		return refuse("You have changed protected files:\n%s\nA person has to allow that, and there is nobody to ask now. %s",
 			list, how), nil
 	}
 	if !asked || !r.Open() {
-		r, err = asks.ask(ctx, tasks.Actor{Name: who}, tasks.NewRequest{
-			Kind: tasks.AskMerge, Member: who, To: tasks.Operator, Lasting: true, Key: key, Wait: asks.limit,
+		r, err = asks.ask(ctx, actors.Actor{Name: who}, requests.New{
+			Kind: requests.AskMerge, Member: who, To: actors.Operator, Lasting: true, Key: key, Wait: asks.limit,
 			Text: fmt.Sprintf("%s has changed protected files: %s; may they stay?", who,
 				clipped(strings.Join(files, ", "), 2000)),
 			Payload: raw(requestPayload{Files: files}),
@@ -163,10 +164,10 @@ func (w *sharedWrites) keeping(s *seat, files []string) string {
 }
 
 // keepingText words the answer.
-func keepingText(r tasks.Request) string {
+func keepingText(r requests.Request) string {
 	what := subjectOf(r)
 	switch {
-	case r.State == tasks.RequestExpired && !r.Approved():
+	case r.State == requests.Expired && !r.Approved():
 		return fmt.Sprintf("Nobody has allowed your change of %s in time (request %s): take it back.", what, r.ID)
 	case r.Approved():
 		return fmt.Sprintf("Your change of %s may stay. Go on.", what)
@@ -191,7 +192,7 @@ func (w *sharedWrites) allow(s *seat, files []string) {
 
 // acquit is for a member in trouble that a person has let go on: what it is charged with
 // then may stay.
-func (w *sharedWrites) acquit(_ context.Context, r tasks.Request) error {
+func (w *sharedWrites) acquit(_ context.Context, r requests.Request) error {
 	s, ok := w.c.seat(r.Member)
 	if ok && r.Approved() && w.watches(s) {
 		w.allow(s, w.charged(s))

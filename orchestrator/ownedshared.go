@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/orchestrator/written"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/builtin"
 )
@@ -69,7 +69,7 @@ func newSharedWrites(o *Orchestrator, c *crew, past *pastWrites) *sharedWrites {
 	}
 	w.changes = newChangedFiles(w, c)
 	if c.asks != nil {
-		c.asks.closed[tasks.AskAttention] = w.acquit
+		c.asks.closed[requests.AskAttention] = w.acquit
 	}
 	return w
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -144,7 +145,7 @@ func TestSharedWithoutAnEnd(t *testing.T) {
 	files := sharing(steps, "keep: true\n")
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "owns: [docs/**]", "owns: [docs/**], limits: {stop_block_cap: 2}", 1)
 	u := start(newRig(t, files), &handClock{})
-	r := u.asked(tasks.AskAttention)
+	r := u.asked(requests.AskAttention)
 	if !strings.Contains(r.Text, "refused its turn end 3 times in a row") || !strings.Contains(r.Text, "what it may not: main.go") {
 		t.Errorf("the inbox says %q", r.Text)
 	}
@@ -246,8 +247,8 @@ func TestSharedProtected(t *testing.T) {
 	no := "  - when: not allowed\n" + strings.Replace(shell("rm docs/p.md"), "  - call", "    call", 1) + completesOne
 	t.Run("yes", func(t *testing.T) {
 		u := start(newGrove(t, sharing(steps(yes), "protect: [docs/p*]\non_ask: wait\n")).rig, &handClock{})
-		r := u.asked(tasks.AskMerge)
-		if r.To != tasks.Operator || !strings.Contains(r.Text, "dev has changed protected files: docs/p.md; may they stay?") {
+		r := u.asked(requests.AskMerge)
+		if r.To != actors.Operator || !strings.Contains(r.Text, "dev has changed protected files: docs/p.md; may they stay?") {
 			t.Errorf("asked %+v", r)
 		}
 		eventually(t, "dev to wait in ps", func() bool {
@@ -263,7 +264,7 @@ func TestSharedProtected(t *testing.T) {
 	})
 	t.Run("no", func(t *testing.T) {
 		u := start(newRig(t, sharing(steps(no), "protect: [docs/p*]\non_ask: wait\n")), &handClock{})
-		r := u.asked(tasks.AskMerge)
+		r := u.asked(requests.AskMerge)
 		if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Feedback: "it is the law"}); err != nil {
 			t.Fatal(err)
 		}

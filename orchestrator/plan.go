@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -60,7 +61,7 @@ type seatView struct {
 	DependsOn []string // members whose open work it waits for
 	HeldBy    string   // the one of them that has some; plan finds it out
 	Skills    tasks.Skills
-	Unread    []tasks.Message
+	Unread    []mail.Message
 	MailWaits []tasks.Task // open tasks that other mail for it waits for
 	Awaits    string       // whose answer it waits for, which comes as mail; empty: nobody's
 	// AwaitsFrom is the member that is to give that answer; empty: a person is.
@@ -313,23 +314,23 @@ func needed(s scene, seat seatView) bool {
 }
 
 // fromOperator reports whether a person sent m.
-func fromOperator(m tasks.Message) bool { return m.Kind == tasks.OperatorMessage }
+func fromOperator(m mail.Message) bool { return m.Kind == mail.OperatorMessage }
 
 // causeOf says why a turn begins that is made of this mail: what a person
 // sent comes first, then a task, then a message.
-func causeOf(mail []tasks.Message) teammate.Cause {
+func causeOf(letters []mail.Message) teammate.Cause {
 	cause := teammate.ByTask
-	for _, m := range mail {
+	for _, m := range letters {
 		switch m.Kind {
-		case tasks.GoalMessage:
+		case mail.Goal:
 			return teammate.ByGoal
-		case tasks.OperatorMessage:
+		case mail.OperatorMessage:
 			return teammate.ByPerson
-		case tasks.HookMessage:
+		case mail.HookMessage:
 			if cause == teammate.ByTask {
 				cause = teammate.ByHook
 			}
-		case tasks.TaskAssignment, tasks.TaskLost:
+		case mail.TaskAssignment, mail.TaskLost:
 		default:
 			cause = teammate.ByMessage
 		}

@@ -10,6 +10,9 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -93,7 +96,7 @@ func (s *seat) onHold() string {
 		return ""
 	}
 	for _, r := range s.crew.asks.list() {
-		if r.Kind == tasks.AskPlan && r.Member == s.member.Name {
+		if r.Kind == requests.AskPlan && r.Member == s.member.Name {
 			return answerOf(r)
 		}
 	}
@@ -111,7 +114,7 @@ type planOutput struct {
 	IsAgent  bool   `json:"isAgent"`
 	FilePath string `json:"filePath,omitempty"`
 	Awaiting bool   `json:"awaitingLeaderApproval,omitempty"`
-	tasks.RequestRef
+	mail.RequestRef
 }
 
 // planDescription says what the tool is for.
@@ -161,7 +164,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) team
 		return toolError(err)
 	}
 	who := answererName(r.To)
-	if s.lead || r.To == tasks.Operator {
+	if s.lead || r.To == actors.Operator {
 		c.notifyPeople(ctx, s.member.Name, r)
 	}
 	return teammate.ToolResult{
@@ -169,7 +172,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) team
 			"before the answer: a message will tell you. If the plan is approved, carry it out. If it is refused, revise it "+
 			"by what is said and submit it again.", who, r.ID),
 		Response: raw(planOutput{
-			Plan: in.Plan, IsAgent: !s.lead, Awaiting: r.To != tasks.Operator, RequestRef: tasks.Ref(r.ID),
+			Plan: in.Plan, IsAgent: !s.lead, Awaiting: r.To != actors.Operator, RequestRef: mail.Ref(r.ID),
 		}),
 	}
 }
@@ -217,8 +220,8 @@ func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) te
 	if err := s.crew.leavePlanning(ctx, s, mode); err != nil {
 		return toolError(err)
 	}
-	if err := s.crew.asks.withdrawAll(ctx, "a hook has approved another plan", func(r tasks.Request) bool {
-		return r.Kind == tasks.AskPlan && r.Member == s.member.Name
+	if err := s.crew.asks.withdrawAll(ctx, "a hook has approved another plan", func(r requests.Request) bool {
+		return r.Kind == requests.AskPlan && r.Member == s.member.Name
 	}); err != nil {
 		s.crew.log.Error("a plan that nobody need look at is still asked about", "member", s.member.Name, "err", err)
 	}
@@ -233,21 +236,21 @@ func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) te
 // Two open plans of one member would let an old one be approved while the member means
 // the new one. Therefore all with another key are withdrawn first; if covey dies in
 // between, the member has no plan open and submits it again.
-func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (tasks.Request, error) {
+func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (requests.Request, error) {
 	to := c.planApprover(s)
-	n := tasks.NewRequest{
-		Kind: tasks.AskPlan, Member: s.member.Name, To: to, Key: questionKey(s.session.Session, plan), Wait: c.asks.limit,
+	n := requests.New{
+		Kind: requests.AskPlan, Member: s.member.Name, To: to, Key: questionKey(s.session.Session, plan), Wait: c.asks.limit,
 		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", s.member.Name, clipped(plan, 500)),
 		Payload: raw(requestPayload{Plan: plan, Session: s.session.Session}),
 	}
-	if to != tasks.Operator {
-		n.Mail = func(r tasks.Request) tasks.Outgoing { return c.planMail(r, plan) }
+	if to != actors.Operator {
+		n.Mail = func(r requests.Request) mail.Outgoing { return c.planMail(r, plan) }
 	}
 	// A plan that is submitted while another one waits takes its place.
-	if err := c.asks.withdrawAll(ctx, "another plan was submitted", func(r tasks.Request) bool {
-		return r.Kind == tasks.AskPlan && r.Member == s.member.Name && r.Key != n.Key
+	if err := c.asks.withdrawAll(ctx, "another plan was submitted", func(r requests.Request) bool {
+		return r.Kind == requests.AskPlan && r.Member == s.member.Name && r.Key != n.Key
 	}); err != nil {
-		return tasks.Request{}, err
+		return requests.Request{}, err
 	}
 	by := s.actor(callID).Actor
 	return c.asks.ask(ctx, by, n)
@@ -260,15 +263,15 @@ func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (tasks
 func (c *crew) planApprover(s *seat) string {
 	lead := c.seats()[0]
 	if s.lead || lead.goneReason() != "" {
-		return tasks.Operator
+		return actors.Operator
 	}
 	return lead.member.Name
 }
 
 // planMail asks the lead. A plan that is too long for a message is in a file.
-func (c *crew) planMail(r tasks.Request, plan string) tasks.Outgoing {
-	data := tasks.PlanRequest{
-		Type: tasks.PlanAsked, RequestRef: tasks.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: c.now(),
+func (c *crew) planMail(r requests.Request, plan string) mail.Outgoing {
+	data := mail.PlanRequest{
+		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: c.now(),
 	}
 	if len(plan) > maxBody {
 		if text, err := c.board.letters.keep(r.To, plan); err == nil {
@@ -277,14 +280,14 @@ func (c *crew) planMail(r tasks.Request, plan string) tasks.Outgoing {
 			data.Plan = head(plan, maxBody) + "\n[the rest could not be kept: " + err.Error() + "]"
 		}
 	}
-	return tasks.Outgoing{
-		Kind: tasks.PlanAsked, Text: r.Text, Summary: preview(firstLine(r.Text)), Data: raw(data),
+	return mail.Outgoing{
+		Kind: mail.PlanAsked, Text: r.Text, Summary: preview(firstLine(r.Text)), Data: raw(data),
 	}
 }
 
 // answerPlan implements protocol.
 func (c *crew) answerPlan(ctx context.Context, by actor, a requestAnswer) error {
-	_, err := c.asks.answer(ctx, by.Actor, a, tasks.AskPlan, tasks.AskApproval, tasks.AskMerge)
+	_, err := c.asks.answer(ctx, by.Actor, a, requests.AskPlan, requests.AskApproval, requests.AskMerge)
 	return err
 }
 
@@ -292,7 +295,7 @@ func (c *crew) answerPlan(ctx context.Context, by actor, a requestAnswer) error 
 //
 // A plan of another session, or a refusal, changes no mode; the member hears of both by
 // the mail that went with the answer.
-func (c *crew) planSettled(ctx context.Context, r tasks.Request) error {
+func (c *crew) planSettled(ctx context.Context, r requests.Request) error {
 	s, ok := c.seat(r.Member)
 	if !ok || !r.Approved() || payloadOf(r).Session != s.session.Session {
 		return nil

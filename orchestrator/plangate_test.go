@@ -8,7 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -62,7 +63,7 @@ func TestPlanIsAGate(t *testing.T) {
 		}
 	}
 	var states []string
-	for _, q := range of[tasks.Request](r, "request") {
+	for _, q := range of[requests.Request](r, "request") {
 		states = append(states, string(q.State)+" "+q.By)
 	}
 	if got := strings.Join(states, ", "); got != "open , denied lead, open , approved lead" {
@@ -107,8 +108,8 @@ fi
 `
 	r := newRig(t, files)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if r.made() != "ran\n" || len(of[tasks.Request](r, "request")) != 0 {
-		t.Errorf("made %q, %d requests", r.made(), len(of[tasks.Request](r, "request")))
+	if r.made() != "ran\n" || len(of[requests.Request](r, "request")) != 0 {
+		t.Errorf("made %q, %d requests", r.made(), len(of[requests.Request](r, "request")))
 	}
 }
 
@@ -138,7 +139,7 @@ fi
 			r := newRig(t, files)
 			r.want(r.run(Options{}), CodeDone, "all work is done")
 			asked := 0
-			for _, q := range of[tasks.Request](r, "request") {
+			for _, q := range of[requests.Request](r, "request") {
 				if q.Open() {
 					asked++
 				}
@@ -161,7 +162,7 @@ fi
 func TestPlanOverARestart(t *testing.T) {
 	rig := newRig(t, planned("steps: [{say: well, times: -1}]\n", ""))
 	u := start(rig, &handClock{})
-	r := u.asked(tasks.AskPlan)
+	r := u.asked(requests.AskPlan)
 	u.lines.wait(t, "dev to wait", func(l journal.Line) bool { return l.Type == "text" && strings.Contains(string(l.Data), "I wait.") })
 	u.stop(errors.New("enough"))
 	u.end()
@@ -184,8 +185,8 @@ func TestPlanOfTheLead(t *testing.T) {
 	files["team.yaml"] = strings.Replace(files["team.yaml"], ", plan: required}\ndefaults", "}\ndefaults", 1)
 	files["dev.yaml"] = "steps: [{call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}, {say: done, times: -1}]\n"
 	u := start(newRig(t, files), &handClock{})
-	r := u.asked(tasks.AskPlan)
-	if r.Member != "lead" || r.To != tasks.Operator {
+	r := u.asked(requests.AskPlan)
+	if r.Member != "lead" || r.To != actors.Operator {
 		t.Errorf("asked %+v", r)
 	}
 	if text := RequestText(r); text != "lead on" {
@@ -202,23 +203,23 @@ func TestMayGrant(t *testing.T) {
 	c := &crew{}
 	c.sit(&seat{member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}, crew: c})
 	b := newInbox(c, &configs.Team{})
-	plan := tasks.Request{Kind: tasks.AskPlan, Member: "dev", To: "lead"}
+	plan := requests.Request{Kind: requests.AskPlan, Member: "dev", To: "lead"}
 	for _, tc := range []struct {
 		by, mode string
-		kind     tasks.RequestKind
+		kind     requests.Kind
 		says     string
 	}{
-		{"lead", "", tasks.AskPlan, ""},
-		{"lead", "default", tasks.AskPlan, ""},
-		{"lead", "acceptEdits", tasks.AskPlan, ""},
-		{"lead", "bypassPermissions", tasks.AskPlan, "only a person can give it bypassPermissions"},
-		{tasks.Operator, "bypassPermissions", tasks.AskPlan, ""},
-		{tasks.Operator, "all", tasks.AskPlan, `permission mode "all"`},
-		{tasks.Operator, "default", tasks.AskApproval, "goes with the approval of a plan alone"},
+		{"lead", "", requests.AskPlan, ""},
+		{"lead", "default", requests.AskPlan, ""},
+		{"lead", "acceptEdits", requests.AskPlan, ""},
+		{"lead", "bypassPermissions", requests.AskPlan, "only a person can give it bypassPermissions"},
+		{actors.Operator, "bypassPermissions", requests.AskPlan, ""},
+		{actors.Operator, "all", requests.AskPlan, `permission mode "all"`},
+		{actors.Operator, "default", requests.AskApproval, "goes with the approval of a plan alone"},
 	} {
 		r := plan
 		r.Kind = tc.kind
-		err := b.mayGrant(tasks.Actor{Name: tc.by}, r, requestAnswer{Mode: tc.mode})
+		err := b.mayGrant(actors.Actor{Name: tc.by}, r, requestAnswer{Mode: tc.mode})
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s gives %q: %v, want %q", tc.by, tc.mode, err, tc.says)
 		}

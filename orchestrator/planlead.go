@@ -4,18 +4,19 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // leadWaits reports whether a lead's mail begins no turn yet, because the lead could only
 // say that it waits: the mail is its first goal or reports of members, and members who can
 // act own all open tasks. The mail goes along with what the lead is given next: a message,
 // what has gone wrong, or the request for its report.
-func leadWaits(s scene, lead seatView, show []tasks.Message) bool {
+func leadWaits(s scene, lead seatView, show []mail.Message) bool {
 	if !lead.Lead || len(show) == 0 || len(s.Tasks) == 0 {
 		return false
 	}
 	for _, m := range show {
-		if !isReport(m) && (m.Kind != tasks.GoalMessage || lead.Began) {
+		if !isReport(m) && (m.Kind != mail.Goal || lead.Began) {
 			return false
 		}
 	}
@@ -33,8 +34,8 @@ func leadWaits(s scene, lead seatView, show []tasks.Message) bool {
 }
 
 // isReport reports whether a member has sent m with team_report: it asks for nothing.
-func isReport(m tasks.Message) bool {
-	return m.Kind == tasks.TextMessage && m.From != "" && m.Summary == reportSummary
+func isReport(m mail.Message) bool {
+	return m.Kind == mail.Text && m.From != "" && m.Summary == reportSummary
 }
 
 // withMail is what a team at rest does: before it ends, the lead is given the mail that

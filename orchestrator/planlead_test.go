@@ -4,22 +4,23 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // A lead is not woken to say that it waits: for its first goal and for reports, while
 // members who can act own all open tasks.
 func TestLeadWaits(t *testing.T) {
 	t.Parallel()
-	goal, report := tasks.Message{ID: "g", Kind: tasks.GoalMessage}, tasks.Message{ID: "r", Kind: tasks.TextMessage, From: "a", Summary: reportSummary}
+	goal, report := mail.Message{ID: "g", Kind: mail.Goal}, mail.Message{ID: "r", Kind: mail.Text, From: "a", Summary: reportSummary}
 	for name, test := range map[string]struct {
 		edit func(*scene)
 		want string
 	}{
 		"the goal, all tasks owned": {func(*scene) {}, ""},
-		"a report":                  {func(s *scene) { s.Seats[0].Unread, s.Seats[0].Began = []tasks.Message{report}, true }, ""},
-		"the goal and a report":     {func(s *scene) { s.Seats[0].Unread = []tasks.Message{goal, report} }, ""},
+		"a report":                  {func(s *scene) { s.Seats[0].Unread, s.Seats[0].Began = []mail.Message{report}, true }, ""},
+		"the goal and a report":     {func(s *scene) { s.Seats[0].Unread = []mail.Message{goal, report} }, ""},
 		"a message beside them": {func(s *scene) {
-			s.Seats[0].Unread = []tasks.Message{goal, report, {ID: "m", Kind: tasks.TextMessage, From: "a"}}
+			s.Seats[0].Unread = []mail.Message{goal, report, {ID: "m", Kind: mail.Text, From: "a"}}
 		}, "mail lead"},
 		"a goal that is not the first": {func(s *scene) { s.Seats[0].Began = true }, "mail lead"},
 		"no task":                      {func(s *scene) { s.Tasks, s.Seats[1].Idle = nil, true }, "mail lead"},
@@ -46,7 +47,7 @@ func TestLeadWaits(t *testing.T) {
 			s := scene{Seats: crewOf("a", "b"), Tasks: []tasks.Task{
 				task("1", tasks.InProgress, "a"), task("2", tasks.Pending, "b", "1"),
 			}}
-			s.Seats[0].Unread, s.Seats[1].Idle = []tasks.Message{goal}, false
+			s.Seats[0].Unread, s.Seats[1].Idle = []mail.Message{goal}, false
 			test.edit(&s)
 			if got := told(plan(s)); got != test.want {
 				t.Errorf("plan gives %q, want %q", got, test.want)

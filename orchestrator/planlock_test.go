@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // atThree is when limits in these tests are over.
@@ -16,8 +17,8 @@ var atThree = time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC)
 func usedUp(v *seatView) { v.Lock, v.Until = lockUsedUp, atThree }
 
 func TestPlanOfLockouts(t *testing.T) {
-	text := []tasks.Message{{ID: "m", Kind: tasks.TextMessage}}
-	fromPerson := []tasks.Message{{ID: "m", Kind: tasks.TextMessage}, {ID: "n", Kind: tasks.OperatorMessage}}
+	text := []mail.Message{{ID: "m", Kind: mail.Text}}
+	fromPerson := []mail.Message{{ID: "m", Kind: mail.Text}, {ID: "n", Kind: mail.OperatorMessage}}
 	mine := func(s *scene) { s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")} }
 	tests := []struct {
 		name string
@@ -29,7 +30,7 @@ func TestPlanOfLockouts(t *testing.T) {
 		{"a person makes it try", func(s *scene) { mine(s); usedUp(&s.Seats[1]); s.Seats[1].Unread = fromPerson }, "go on a"},
 		{"the goal of a new run does not", func(s *scene) {
 			usedUp(&s.Seats[0])
-			s.Seats[0].Unread = []tasks.Message{{ID: "g", Kind: tasks.GoalMessage}}
+			s.Seats[0].Unread = []mail.Message{{ID: "g", Kind: mail.Goal}}
 		}, "wait"},
 		{"the limit is over", func(s *scene) { mine(s); s.Seats[1].Lock = lockOver }, "go on a"},
 		{"and its mail goes along", func(s *scene) { mine(s); s.Seats[1].Lock, s.Seats[1].Unread = lockOver, text }, "go on a"},
@@ -112,11 +113,11 @@ func TestPlanOfSlots(t *testing.T) {
 		{"none without a slot", func(s *scene) { s.Seats[0].Idle = false }, ""},
 		{"other agents go on", func(s *scene) { s.Seats[2].Agent = "y" }, "claim b 1"},
 		{"mail is handed out and waits in the member's hands", func(s *scene) {
-			s.Seats[1].Unread = []tasks.Message{{ID: "m", Kind: tasks.TextMessage}}
+			s.Seats[1].Unread = []mail.Message{{ID: "m", Kind: mail.Text}}
 		}, "mail a"},
 		{"what is handed out takes a slot", func(s *scene) {
 			s.Free["x"] = 1
-			s.Seats[1].Unread = []tasks.Message{{ID: "m", Kind: tasks.TextMessage}}
+			s.Seats[1].Unread = []mail.Message{{ID: "m", Kind: mail.Text}}
 		}, "mail a"},
 	}
 	for _, tt := range tests {
@@ -147,7 +148,7 @@ func TestPlanOfLockoutsProperties(t *testing.T) {
 		for i := range s.Seats {
 			s.Seats[i].Lock = rapid.SampledFrom([]lockState{"", "", lockUsedUp, lockLogin, lockFailed, lockOver}).Draw(t, "lock")
 			if rapid.Bool().Draw(t, "person") {
-				s.Seats[i].Unread = []tasks.Message{{ID: "p", Kind: tasks.OperatorMessage}}
+				s.Seats[i].Unread = []mail.Message{{ID: "p", Kind: mail.OperatorMessage}}
 			}
 		}
 		moves := plan(s)

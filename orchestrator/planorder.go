@@ -3,7 +3,7 @@ package orchestrator
 import (
 	"slices"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // inOrder are the seats with those first that others wait for (depends_on), and else
@@ -56,7 +56,7 @@ func heldBy(s scene, seat seatView, working map[string]bool) string {
 // to it, and no work.
 func onlyMail(s scene, seat seatView) (move, bool) {
 	show, _ := sortMail(seat.Unread, s.Tasks, seat.Name)
-	if slices.ContainsFunc(show, func(m tasks.Message) bool { return m.Kind != tasks.TaskAssignment }) {
+	if slices.ContainsFunc(show, func(m mail.Message) bool { return m.Kind != mail.TaskAssignment }) {
 		return move{Kind: giveMail, Member: seat.Name}, true
 	}
 	return move{}, false

@@ -11,6 +11,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -181,7 +183,7 @@ func policyCrew(t *testing.T, list ...tasks.New) *crew {
 		c.sit(s)
 	}
 	if len(list) > 0 {
-		if _, err := c.store.Add(t.Context(), tasks.Actor{}, list); err != nil {
+		if _, err := c.store.Add(t.Context(), actors.Actor{}, list); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -281,13 +283,13 @@ func TestReportSent(t *testing.T) {
 	want("ops", "")
 	want("ghost", "")
 	want("lead", "") // it has nobody to report to
-	if to := c.noteMessage(raw(tasks.Message{From: "dev", To: "ops"})); to != "ops" {
+	if to := c.noteMessage(raw(mail.Message{From: "dev", To: "ops"})); to != "ops" {
 		t.Errorf("the mail is for %q", to)
 	}
 	want("dev", "You have completed")
-	c.noteMessage(raw(tasks.Message{From: "ops", To: "lead"}))
+	c.noteMessage(raw(mail.Message{From: "ops", To: "lead"}))
 	want("dev", "You have completed")
-	c.noteMessage(raw(tasks.Message{From: "dev", To: "lead"}))
+	c.noteMessage(raw(mail.Message{From: "dev", To: "lead"}))
 	want("dev", "")
 	for _, bad := range []string{"null", "[]", "{"} {
 		c.noteTask([]byte(bad))

@@ -120,7 +120,7 @@ func durableTranscript(t *testing.T, store *tasks.Store, path string) (durable i
 		t.Fatal(err)
 	}
 	member := filepath.Base(filepath.Dir(path))
-	unread, err := store.Unread(context.Background(), member)
+	unread, err := store.Mail().Unread(context.Background(), member)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func durableJournal(t *testing.T, store *tasks.Store, path string) (durable int)
 		t.Fatal(err)
 	}
 	waits := ^uint64(0)
-	if list, err := store.Events(context.Background(), 0, 1); err != nil {
+	if list, err := store.Outbox().Events(context.Background(), 0, 1); err != nil {
 		t.Fatal(err)
 	} else if len(list) > 0 {
 		waits = list[0].ID

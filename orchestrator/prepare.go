@@ -13,6 +13,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/backup"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Keys of the store under which a run leaves what the next one must know.
@@ -47,7 +50,7 @@ type earlier struct {
 // Doing it again after a crash adds nothing twice.
 func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	var e earlier
-	known, err := c.store.Members(ctx)
+	known, err := c.store.Members().List(ctx)
 	if err != nil {
 		return e, err
 	}
@@ -72,7 +75,7 @@ func (o *Orchestrator) prepare(ctx context.Context, c *crew) (earlier, error) {
 	e.goal = next.Given
 	newGoal := next.Given != goal.Given
 	fresh := slices.ContainsFunc(o.memberNames(), func(name string) bool {
-		return !slices.ContainsFunc(known, func(m tasks.Member) bool { return m.Name == name })
+		return !slices.ContainsFunc(known, func(m actors.Member) bool { return m.Name == name })
 	})
 	nothingNew := !newGoal && !fresh && len(newTasks(o.team(), loaded)) == 0 && len(o.team().Schedules) == 0
 	if ended != nil && nothingNew && atPeace(ctx, c.store, known) && !owesMerges(ctx, c.store) {
@@ -101,13 +104,13 @@ func value(ctx context.Context, s *tasks.Store, key string, v any) error {
 }
 
 // atPeace reports whether nothing has come in since the team ended.
-func atPeace(ctx context.Context, s *tasks.Store, members []tasks.Member) bool {
+func atPeace(ctx context.Context, s *tasks.Store, members []actors.Member) bool {
 	all, err := s.List(ctx)
 	if err != nil || len(openTasks(all)) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(members, func(m tasks.Member) bool {
-		mail, err := s.Unread(ctx, m.Name)
+	return !slices.ContainsFunc(members, func(m actors.Member) bool {
+		mail, err := s.Mail().Unread(ctx, m.Name)
 		return err != nil || len(mail) > 0
 	})
 }
@@ -174,10 +177,10 @@ func (o *Orchestrator) bringIn(ctx context.Context, c *crew, n novelty) error {
 	if err != nil {
 		return err
 	}
-	l := tasks.Loading{Tasks: list, From: tasks.Operator}
+	l := tasks.Loading{Tasks: list, From: actors.Operator}
 	if n.goal != nil && strings.TrimSpace(n.goal.Given) != "" {
-		l.Mail = []tasks.Outgoing{{
-			To: []string{o.team().Lead.Name}, Kind: tasks.GoalMessage, Text: n.goal.Given, Summary: preview(firstLine(n.goal.Given)),
+		l.Mail = []mail.Outgoing{{
+			To: []string{o.team().Lead.Name}, Kind: mail.Goal, Text: n.goal.Given, Summary: preview(firstLine(n.goal.Given)),
 		}}
 	}
 	l.Values = func(ids []string) map[string]json.RawMessage {
@@ -228,7 +231,7 @@ func forget(p Place) error {
 		}
 	}
 	// With its backups: one of them must never take the place of a new store.
-	if err := tasks.RemoveFiles(p.Store(), p.Blobs()); err != nil {
+	if err := backup.RemoveFiles(p.Store(), p.Blobs()); err != nil {
 		return err
 	}
 	for _, dir := range []string{p.Transcripts(), p.Scratch(), p.Mail(), p.GateSettings()} {

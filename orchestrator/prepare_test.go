@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -45,8 +46,8 @@ func TestNextGoal(t *testing.T) {
 // goals lists what the lead was given as goals in the last run.
 func (r *rig) goals() []string {
 	var all []string
-	for _, m := range of[tasks.Message](r, "message") {
-		if m.Kind == tasks.GoalMessage {
+	for _, m := range of[mail.Message](r, "message") {
+		if m.Kind == mail.Goal {
 			all = append(all, m.Text)
 		}
 	}

@@ -9,29 +9,31 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
 // inputs turns mail into the pieces of one prompt, one piece a message, for an
 // agent that knows the team's tools as t says.
-func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input {
+func (t tongue) inputs(letters []mail.Message, all []tasks.Task) []teammate.Input {
 	var in []teammate.Input
-	for _, m := range mail {
+	for _, m := range letters {
 		switch m.Kind {
-		case tasks.GoalMessage, tasks.OperatorMessage:
+		case mail.Goal, mail.OperatorMessage:
 			in = append(in, teammate.Input{Kind: teammate.FromPerson, Text: m.Text, MessageID: m.ID})
-		case tasks.HookMessage:
+		case mail.HookMessage:
 			in = append(in, callInput(m))
 		case kindHelper:
 			// Its frame is the host's; whoever wrote the notice has defused the helper's words in it.
 			in = append(in, teammate.Input{Kind: teammate.FromHelper, Text: m.Text, MessageID: m.ID})
-		case tasks.Notice:
+		case mail.Notice:
 			// It may quote what a member has written.
 			in = append(in, teammate.Input{Kind: teammate.FromCovey, Text: teammate.Defuse(m.Text), MessageID: m.ID})
-		case tasks.TaskAssignment:
+		case mail.TaskAssignment:
 			text := t.assignmentText(m, all)
 			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: text, MessageID: m.ID})
-		case tasks.TaskLost:
+		case mail.TaskLost:
 			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: teammate.Defuse(m.Text), MessageID: m.ID})
 		default:
 			in = append(in, t.protocolInput(m))
@@ -42,7 +44,7 @@ func (t tongue) inputs(mail []tasks.Message, all []tasks.Task) []teammate.Input 
 
 // mailText is a message as a model sees it: data from a named member
 // (DESIGN 10.2). What could end the frame early is defused.
-func mailText(m tasks.Message) string {
+func mailText(m mail.Message) string {
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
 		attribute(m.From), attribute(m.Summary), teammate.Defuse(m.Text))
 }
@@ -53,8 +55,8 @@ func attribute(s string) string {
 }
 
 // assigned returns the task that an assignment is about.
-func assigned(m tasks.Message) (id string, ok bool) {
-	if m.Kind != tasks.TaskAssignment {
+func assigned(m mail.Message) (id string, ok bool) {
+	if m.Kind != mail.TaskAssignment {
 		return "", false
 	}
 	var data tasks.Assignment
@@ -67,7 +69,7 @@ func assigned(m tasks.Message) (id string, ok bool) {
 // assignmentText tells a member of a task that it was given, by the task's
 // state now: it may have changed since the mail was written.
 // Of a task that is gone the mail itself is all there is.
-func (t tongue) assignmentText(m tasks.Message, all []tasks.Task) string {
+func (t tongue) assignmentText(m mail.Message, all []tasks.Task) string {
 	id, _ := assigned(m)
 	for _, own := range all {
 		if own.ID != id {
@@ -97,7 +99,7 @@ func taskText(t tasks.Task, reader string) string {
 // framed is a text of a task, as a message of the member who wrote it. Words of the
 // operator, of the spec and of the reader need no frame.
 func framed(t tasks.Task, reader, text string) string {
-	if text == "" || t.Author == "" || t.Author == tasks.Operator || t.Author == reader {
+	if text == "" || t.Author == "" || t.Author == actors.Operator || t.Author == reader {
 		return text
 	}
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="task %s">%s</teammate-message>`,

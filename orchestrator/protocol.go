@@ -3,7 +3,7 @@ package orchestrator
 import (
 	"context"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // protocol carries out the messages by which members ask each other for more
@@ -14,7 +14,7 @@ import (
 type protocol interface {
 	// shutdown asks the member called to, who is one, to end. It gives the
 	// request as it was stored and sent. It fails when by may not ask for it.
-	shutdown(ctx context.Context, by actor, to, reason string) (tasks.ShutdownRequest, error)
+	shutdown(ctx context.Context, by actor, to, reason string) (mail.ShutdownRequest, error)
 	// answerShutdown is the asked member's answer. One that agrees ends once the
 	// call that says so is over.
 	answerShutdown(ctx context.Context, by actor, a requestAnswer) error

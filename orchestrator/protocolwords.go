@@ -4,17 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
 // protocolInput is a message of TEAMS.md 4 as a model sees it: what members
 // tell each other is framed as theirs, with the JSON that models know from
 // other hosts; what covey tells is plain words.
-func (t tongue) protocolInput(m tasks.Message) teammate.Input {
+func (t tongue) protocolInput(m mail.Message) teammate.Input {
 	in := teammate.Input{Kind: teammate.FromMail, MessageID: m.ID}
 	switch {
-	case m.Kind == tasks.TextMessage, m.Kind == tasks.Broadcast, len(m.Data) == 0:
+	case m.Kind == mail.Text, m.Kind == mail.Broadcast, len(m.Data) == 0:
 		in.Text = mailText(m)
 	case m.From == "":
 		in.Kind, in.Text = teammate.FromCovey, m.Text
@@ -26,23 +26,23 @@ func (t tongue) protocolInput(m tasks.Message) teammate.Input {
 }
 
 // howToAnswer tells what a request wants; empty for what is none.
-func (t tongue) howToAnswer(m tasks.Message) string {
-	var ref tasks.RequestRef
+func (t tongue) howToAnswer(m mail.Message) string {
+	var ref mail.RequestRef
 	if json.Unmarshal(m.Data, &ref) != nil || ref.RequestID == "" {
 		return ""
 	}
 	switch m.Kind {
-	case tasks.ShutdownAsked:
+	case mail.ShutdownAsked:
 		return "\n\nThis is a shutdown request. To approve it, " + t.answering(m.From, shutdownAnswered, ref) +
 			" Approving ends you once this call is over; words alone do not. To decline, because you are in the " +
 			`middle of something, say the same with "approve": false and a "reason".`
-	case tasks.PlanAsked:
+	case mail.PlanAsked:
 		return "\n\nThis plan waits for you: its author may only read until you answer. To approve it, " +
-			t.answering(m.From, tasks.PlanAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
+			t.answering(m.From, mail.PlanAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
 			`"feedback" on what to change.`
-	case tasks.ApprovalAsked:
+	case mail.ApprovalAsked:
 		return "\n\nThis task's completion waits for you. Look at the work. To approve it, " +
-			t.answering(m.From, tasks.ApprovalAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
+			t.answering(m.From, mail.ApprovalAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
 			`"feedback" on what to mend.`
 	}
 	return ""
@@ -50,11 +50,11 @@ func (t tongue) howToAnswer(m tasks.Message) string {
 
 // answering is the call that says yes to a request. The message is an object
 // here, not text.
-func (t tongue) answering(to string, kind tasks.Kind, ref tasks.RequestRef) string {
+func (t tongue) answering(to string, kind mail.Kind, ref mail.RequestRef) string {
 	object := string(raw(struct {
-		Type    tasks.Kind `json:"type"`
-		Request string     `json:"request_id"`
-		Approve bool       `json:"approve"`
+		Type    mail.Kind `json:"type"`
+		Request string    `json:"request_id"`
+		Approve bool      `json:"approve"`
 	}{kind, ref.RequestID, true}))
 	if t == byShell {
 		return fmt.Sprintf("run: %s send %s '%s'.", coveyShell, to, object)

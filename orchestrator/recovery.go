@@ -9,6 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/backup"
+	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -27,11 +29,11 @@ func (p Place) OpenStore() (*tasks.Store, error) {
 
 // identity is what the team's store must bear; the zero value if the folder does not
 // say what its workspace is.
-func (p Place) identity() tasks.Identity {
+func (p Place) identity() kv.Identity {
 	if p.Workspace == "" {
-		return tasks.Identity{}
+		return kv.Identity{}
 	}
-	return tasks.Identity{Team: p.Team, Workspace: p.Workspace}
+	return kv.Identity{Team: p.Team, Workspace: p.Workspace}
 }
 
 // watchStore waits until the store's file is overwritten or replaced, which ends the team:
@@ -76,7 +78,7 @@ type salvage struct {
 
 // newSalvage asks the store what it knows.
 func newSalvage(ctx context.Context, store *tasks.Store) (*salvage, error) {
-	last, err := store.LastEvent(ctx)
+	last, err := store.Outbox().LastEvent(ctx)
 	return &salvage{after: last}, err
 }
 
@@ -97,7 +99,7 @@ func (s *salvage) refill(ctx context.Context, store *tasks.Store) ([]string, err
 	if restored == nil && len(s.events) == 0 {
 		return nil, nil
 	}
-	got, err := store.Refill(ctx, s.events)
+	got, err := store.Outbox().Refill(ctx, s.events)
 	if err != nil {
 		return nil, fmt.Errorf("make up for what the store has lost: %w", err)
 	}
@@ -116,7 +118,7 @@ func (s *salvage) refill(ctx context.Context, store *tasks.Store) ([]string, err
 }
 
 // givenBack says what a restored store has of what was committed since the backup.
-func givenBack(r *tasks.Restoration) string {
+func givenBack(r *backup.Restoration) string {
 	text := fmt.Sprintf("and %d commits since were made again from their log", r.Commits)
 	switch {
 	case r.Whole():
@@ -192,11 +194,11 @@ func (c *crew) watchBackups(ctx context.Context) error {
 	told := false
 	for {
 		select {
-		case <-c.store.BackupNews():
+		case <-c.store.Backups().News():
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		trouble := c.store.BackupTrouble()
+		trouble := c.store.Backups().Trouble()
 		switch {
 		case trouble != nil && !told:
 			c.log.Warn("the store is not backed up", "err", trouble)

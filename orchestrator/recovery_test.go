@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -228,7 +229,7 @@ func TestFailingBackupsAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if _, err := store.Add(ctx, tasks.Actor{}, []tasks.New{{Subject: "do it"}}); err != nil {
+			if _, err := store.Add(ctx, actors.Actor{}, []tasks.New{{Subject: "do it"}}); err != nil {
 				t.Fatal(err)
 			}
 			_ = store.Backup(ctx)

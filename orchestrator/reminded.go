@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // keyReminded is where the store has how often members were reminded of questions. In
@@ -33,18 +34,18 @@ func openReminded(ctx context.Context, store *tasks.Store) (*reminded, error) {
 
 // due are those of some questions of which their member is still to be reminded. A nil
 // reminded has reminded nobody.
-func (r *reminded) due(list []tasks.Request) []tasks.Request {
+func (r *reminded) due(list []requests.Request) []requests.Request {
 	if r == nil {
 		return list
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(list), func(q tasks.Request) bool { return r.times[q.ID] >= maxNudges })
+	return slices.DeleteFunc(slices.Clone(list), func(q requests.Request) bool { return r.times[q.ID] >= maxNudges })
 }
 
 // count counts one more reminder of some questions, and forgets those that are not open
 // any more.
-func (r *reminded) count(ctx context.Context, of, open []tasks.Request) error {
+func (r *reminded) count(ctx context.Context, of, open []requests.Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := map[string]int{}

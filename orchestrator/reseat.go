@@ -238,7 +238,7 @@ func (c *crew) keepOut(s *seat, why error) {
 // seatOne makes a seat, whole or not at all: whoever goes through the seats may call upon the
 // teammate of each. It fails with errUnseated if that is the member's own trouble.
 func (o *Orchestrator) seatOne(ctx context.Context, c *crew, m configs.Member) (*seat, error) {
-	session, err := c.store.Attach(ctx, m.Name, uuid.NewString)
+	session, err := c.store.Members().Attach(ctx, m.Name, uuid.NewString)
 	if err != nil {
 		return nil, fmt.Errorf("member %s: %w", m.Name, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 const livingSpec = `covey: 1
@@ -278,7 +279,7 @@ func TestLivingApprover(t *testing.T) {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
 	})
 	var states []string
-	for _, q := range of[tasks.Request](l.rig, "request") {
+	for _, q := range of[requests.Request](l.rig, "request") {
 		states = append(states, string(q.State)+" by "+q.To)
 	}
 	if got := strings.Join(states, ", "); got != "open by rev, approved by rev" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -200,8 +201,8 @@ func TestPlanOfPauses(t *testing.T) {
 	}{
 		{"it is not reminded, and the team does not end", mine, ""},
 		{"nor does a team without tasks", func(s *scene) { failed(&s.Seats[0]) }, ""},
-		{"a member's mail waits", func(s *scene) { mine(s); s.Seats[1].Unread = []tasks.Message{{ID: "m", Kind: tasks.TextMessage}} }, ""},
-		{"a person's does not", func(s *scene) { mine(s); s.Seats[1].Unread = []tasks.Message{{ID: "m", Kind: tasks.OperatorMessage}} }, "go on a"},
+		{"a member's mail waits", func(s *scene) { mine(s); s.Seats[1].Unread = []mail.Message{{ID: "m", Kind: mail.Text}} }, ""},
+		{"a person's does not", func(s *scene) { mine(s); s.Seats[1].Unread = []mail.Message{{ID: "m", Kind: mail.OperatorMessage}} }, "go on a"},
 		{"others go on", func(s *scene) { mine(s); s.Tasks = append(s.Tasks, task("2", tasks.Pending, "")) }, "claim b 2"},
 		{"the budget ends it", func(s *scene) { mine(s); s.Broke = "all is spent" }, "last lead"},
 		{"so does its own", func(s *scene) { mine(s); s.Seats[1].Spent = "limits.max_tokens" }, "used up a"},

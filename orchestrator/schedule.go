@@ -8,6 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -195,8 +197,8 @@ func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, 
 		told.Task, told.Skipped, err = c.makeScheduled(ctx, s, r.Task, call)
 	} else {
 		text := fmt.Sprintf("Schedule %s (%s): %s", s.Name, s.Cron, s.Text)
-		_, err = c.store.Send(ctx, tasks.Actor{CallID: call}, tasks.Outgoing{
-			To: []string{s.To}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+		_, err = c.store.Mail().Send(ctx, actors.Actor{CallID: call}, mail.Outgoing{
+			To: []string{s.To}, Kind: mail.Notice, Text: text, Summary: preview(firstLine(text)),
 		})
 	}
 	switch {
@@ -236,7 +238,7 @@ func (c *crew) makeScheduled(
 			return "", "", fmt.Errorf("task %s of the time before: %w", last, err)
 		}
 	}
-	made, err := c.store.Add(ctx, tasks.Actor{CallID: call}, []tasks.New{{
+	made, err := c.store.Add(ctx, actors.Actor{CallID: call}, []tasks.New{{
 		Subject: s.Task.Subject, Description: s.Task.Description, Owner: s.Task.Owner, Labels: s.Task.Labels,
 		Wants: tasks.Wants{Tools: s.Task.WantsTools, Role: s.Task.WantsRole, Labels: s.Task.WantsLabels},
 	}})

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // SendMessage has had three forms (TEAMS.md 2). They are brought into the
@@ -23,7 +23,7 @@ import (
 
 // shutdownAnswered is the type of a message object that answers a request to
 // end. What is sent on says how: ShutdownApproved or ShutdownRejected.
-const shutdownAnswered tasks.Kind = "shutdown_response"
+const shutdownAnswered mail.Kind = "shutdown_response"
 
 // spelling maps how keys of a message are written to how we write them.
 type spelling map[string]string
@@ -67,8 +67,8 @@ func foldMessage(input json.RawMessage) json.RawMessage {
 	}
 	delete(fields, "type")
 	switch typ {
-	case "", "message", string(tasks.TextMessage):
-	case string(tasks.Broadcast):
+	case "", "message", string(mail.Text):
+	case string(mail.Broadcast):
 		fields["to"] = raw("*")
 	default:
 		fields["message"] = foldTyped(typ, fields)
@@ -110,12 +110,12 @@ func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
 type wish struct {
 	// kind is TextMessage, or what is asked of the protocol: ShutdownAsked,
 	// shutdownAnswered, PlanAnswered or ApprovalAnswered.
-	kind    tasks.Kind
+	kind    mail.Kind
 	to      string // as the sender wrote it; may be empty in answers
 	text    string // of a TextMessage; the reason of a ShutdownAsked
 	summary string
 	answer  requestAnswer // of an answer
-	waitFor []string      // of a TextMessage: ids of tasks, see tasks.Message
+	waitFor []string      // of a TextMessage: ids of tasks, see mail.Message
 }
 
 // words is a message object.
@@ -134,7 +134,7 @@ type words struct {
 // shells write it so, and it must not reach anybody as words that look like
 // covey's.
 func readMessage(in sendMessageInput) (wish, error) {
-	w := wish{kind: tasks.TextMessage, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
+	w := wish{kind: mail.Text, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
 	if len(in.Message) == 0 {
 		return w, nil // an empty text, which is refused for what it is
 	}
@@ -163,7 +163,7 @@ func isTyped(text json.RawMessage) bool {
 	if len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &object) != nil {
 		return false
 	}
-	return mayAsk(tasks.Kind(object.Type)) || oursAlone(tasks.Kind(object.Type))
+	return mayAsk(mail.Kind(object.Type)) || oursAlone(mail.Kind(object.Type))
 }
 
 // readWords decodes a message object.
@@ -194,39 +194,39 @@ func readWords(object json.RawMessage) (words, error) {
 func shorten(value json.RawMessage) string { return oneLine(string(value)) }
 
 // mayAsk reports whether members may send messages of this type, as objects.
-func mayAsk(k tasks.Kind) bool {
-	return slices.Contains([]tasks.Kind{
-		tasks.ShutdownAsked, shutdownAnswered, tasks.ShutdownApproved, tasks.ShutdownRejected,
-		tasks.PlanAnswered, tasks.ApprovalAnswered, tasks.ModeSet,
+func mayAsk(k mail.Kind) bool {
+	return slices.Contains([]mail.Kind{
+		mail.ShutdownAsked, shutdownAnswered, mail.ShutdownApproved, mail.ShutdownRejected,
+		mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet,
 	}, k)
 }
 
 // oursAlone reports whether covey alone sends messages of this type: a member
 // that could would tell others what has not happened.
-func oursAlone(k tasks.Kind) bool {
-	return slices.Contains([]tasks.Kind{
-		tasks.TaskAssignment, tasks.IdleNotification, tasks.PlanAsked, tasks.ApprovalAsked,
-		tasks.PermissionAsked, tasks.PermissionAnswered, tasks.Terminated,
+func oursAlone(k mail.Kind) bool {
+	return slices.Contains([]mail.Kind{
+		mail.TaskAssignment, mail.IdleNotification, mail.PlanAsked, mail.ApprovalAsked,
+		mail.PermissionAsked, mail.PermissionAnswered, mail.Terminated,
 	}, k)
 }
 
 // of is the wish that a message object expresses.
 func (w wish) of(said words) (wish, error) {
-	switch kind := tasks.Kind(said.Type); {
-	case said.Type == "message", kind == tasks.TextMessage:
+	switch kind := mail.Kind(said.Type); {
+	case said.Type == "message", kind == mail.Text:
 		w.text = said.Text
-	case kind == tasks.Broadcast:
+	case kind == mail.Broadcast:
 		w.to, w.text = "*", said.Text
-	case kind == tasks.ShutdownAsked:
+	case kind == mail.ShutdownAsked:
 		w.kind, w.text = kind, cmp.Or(said.Reason, said.Text)
 		return w, w.toOne()
-	case kind == tasks.ModeSet:
+	case kind == mail.ModeSet:
 		if w.kind, w.answer.Mode = kind, said.Mode; said.Mode == "" {
 			return w, plainly(ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
 		}
 		return w, w.toOne()
-	case kind == tasks.ShutdownApproved, kind == tasks.ShutdownRejected:
-		yes := kind == tasks.ShutdownApproved
+	case kind == mail.ShutdownApproved, kind == mail.ShutdownRejected:
+		yes := kind == mail.ShutdownApproved
 		said.Approve, kind = &yes, shutdownAnswered
 		return w.answering(kind, said)
 	case mayAsk(kind):
@@ -235,13 +235,13 @@ func (w wish) of(said words) (wish, error) {
 		return w, plainly(ErrDenied, "covey alone sends messages of type %q; tell it in words", said.Type)
 	default:
 		return w, plainly(ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
-			said.Type, tasks.ShutdownAsked, shutdownAnswered, tasks.PlanAnswered, tasks.ApprovalAnswered, tasks.ModeSet)
+			said.Type, mail.ShutdownAsked, shutdownAnswered, mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet)
 	}
 	return w, nil
 }
 
 // answering is the wish to answer a request.
-func (w wish) answering(kind tasks.Kind, said words) (wish, error) {
+func (w wish) answering(kind mail.Kind, said words) (wish, error) {
 	w.kind = kind
 	w.answer = requestAnswer{ID: said.RequestID, Text: cmp.Or(said.Reason, said.Feedback, said.Text), Mode: said.Mode}
 	var missing []string

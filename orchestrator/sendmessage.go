@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -86,7 +87,7 @@ type sentAnswer struct {
 	Target  string   `json:"target,omitempty"`
 	Routing *routing `json:"routing,omitempty"`
 
-	sent []tasks.Message
+	sent []mail.Message
 }
 
 // routing says from whom to whom a text went.
@@ -102,10 +103,10 @@ var errNoProtocol = errors.New("requests cannot be sent: this board only carries
 // say carries out what a message wants: text goes into mailboxes, all else to
 // the protocol.
 func (b *board) say(ctx context.Context, me actor, w wish) (sentAnswer, error) {
-	if w.kind == tasks.TextMessage || w.kind == tasks.OperatorMessage {
-		out := tasks.Outgoing{Text: w.text, Summary: w.summary, WaitFor: w.waitFor}
-		if w.kind == tasks.OperatorMessage {
-			out.Kind = tasks.OperatorMessage
+	if w.kind == mail.Text || w.kind == mail.OperatorMessage {
+		out := mail.Outgoing{Text: w.text, Summary: w.summary, WaitFor: w.waitFor}
+		if w.kind == mail.OperatorMessage {
+			out.Kind = mail.OperatorMessage
 		}
 		sent, err := b.send(ctx, me, w.to, out)
 		a := textAnswer(me.Name, sent)
@@ -116,9 +117,9 @@ func (b *board) say(ctx context.Context, me actor, w wish) (sentAnswer, error) {
 		return sentAnswer{}, errNoProtocol
 	}
 	switch w.kind {
-	case tasks.ShutdownAsked:
+	case mail.ShutdownAsked:
 		return b.askToEnd(ctx, me, w)
-	case tasks.ModeSet:
+	case mail.ModeSet:
 		return b.changeMode(ctx, me, w)
 	}
 	a := sentAnswer{Success: true, Request: w.answer.ID, RefID: w.answer.ID}
@@ -170,7 +171,7 @@ func shutdownAnswerText(me, lead string, a requestAnswer) string {
 // approvalText tells who approves what came of it.
 func approvalText(w wish) string {
 	what := "Plan"
-	if w.kind == tasks.ApprovalAnswered {
+	if w.kind == mail.ApprovalAnswered {
 		what = "Work"
 	}
 	switch {
@@ -183,7 +184,7 @@ func approvalText(w wish) string {
 }
 
 // textAnswer is the answer to a text that is on its way.
-func textAnswer(from string, sent []tasks.Message) sentAnswer {
+func textAnswer(from string, sent []mail.Message) sentAnswer {
 	a := sentAnswer{Success: true, Message: "Message sent to " + recipients(sent), sent: sent}
 	for _, m := range sent {
 		a.IDs = append(a.IDs, m.ID)
@@ -197,7 +198,7 @@ func textAnswer(from string, sent []tasks.Message) sentAnswer {
 
 // absence tells a sender who of the receivers will not read a message in this run, because
 // "sent" alone would let it wait for an answer.
-func (b *board) absence(sent []tasks.Message) string {
+func (b *board) absence(sent []mail.Message) string {
 	var text strings.Builder
 	for _, m := range sent {
 		if b.gone == nil {
@@ -211,7 +212,7 @@ func (b *board) absence(sent []tasks.Message) string {
 }
 
 // recipients names whose mailboxes got a message.
-func recipients(sent []tasks.Message) string {
+func recipients(sent []mail.Message) string {
 	names := make([]string, len(sent))
 	for i, m := range sent {
 		names[i] = m.To + "'s inbox"
@@ -220,7 +221,7 @@ func recipients(sent []tasks.Message) string {
 }
 
 // send puts a text into the mailbox of a member, or of all others for "*".
-func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoing) ([]tasks.Message, error) {
+func (b *board) send(ctx context.Context, by actor, to string, out mail.Outgoing) ([]mail.Message, error) {
 	if to != "*" {
 		one, err := b.recipient(by, to)
 		if err != nil {
@@ -238,9 +239,9 @@ func (b *board) send(ctx context.Context, by actor, to string, out tasks.Outgoin
 			return nil, plainly(ErrNoMember, "there is nobody else in the team")
 		}
 		out.Summary = "[to all] " + out.Summary
-		out.Kind = cmp.Or(out.Kind, tasks.Broadcast)
+		out.Kind = cmp.Or(out.Kind, mail.Broadcast)
 	}
-	out.Kind, out.Summary = cmp.Or(out.Kind, tasks.TextMessage), preview(out.Summary)
+	out.Kind, out.Summary = cmp.Or(out.Kind, mail.Text), preview(out.Summary)
 	sent, err := b.post(ctx, by, out)
 	if errors.Is(err, tasks.ErrFull) {
 		return nil, fmt.Errorf("nothing was sent: %w, or do without the message", err)
@@ -268,9 +269,9 @@ func (b *board) recipient(by actor, name string) (string, error) {
 
 // post stores a text for its receivers. One that is too long to be read in a
 // piece goes to files, and a pointer into the mailboxes.
-func (b *board) post(ctx context.Context, by actor, out tasks.Outgoing) ([]tasks.Message, error) {
+func (b *board) post(ctx context.Context, by actor, out mail.Outgoing) ([]mail.Message, error) {
 	if len(out.Text) <= maxBody {
-		return b.store.Send(ctx, by.Actor, out)
+		return b.store.Mail().Send(ctx, by.Actor, out)
 	}
 	whole := out.Text
 	out.Text = head(whole, headBody)
@@ -281,5 +282,5 @@ func (b *board) post(ctx context.Context, by actor, out tasks.Outgoing) ([]tasks
 		}
 		out.Texts = append(out.Texts, text)
 	}
-	return b.store.Send(ctx, by.Actor, out)
+	return b.store.Mail().Send(ctx, by.Actor, out)
 }

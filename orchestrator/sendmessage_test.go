@@ -11,14 +11,15 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // spyProtocol notes what it was asked for.
 type spyProtocol struct{ said []string }
 
-func (p *spyProtocol) shutdown(_ context.Context, by actor, to, reason string) (tasks.ShutdownRequest, error) {
+func (p *spyProtocol) shutdown(_ context.Context, by actor, to, reason string) (mail.ShutdownRequest, error) {
 	p.said = append(p.said, fmt.Sprintf("%s asks %s to end: %q", by.Name, to, reason))
-	return tasks.ShutdownRequest{RequestRef: tasks.Ref("r1"), From: by.Name, Reason: reason}, nil
+	return mail.ShutdownRequest{RequestRef: mail.Ref("r1"), From: by.Name, Reason: reason}, nil
 }
 
 func (p *spyProtocol) answerShutdown(_ context.Context, by actor, a requestAnswer) error {
@@ -90,7 +91,7 @@ func TestGenerationsOfSendMessage(t *testing.T) {
 			t.Errorf("%s answers %+v, want %q", tt.input, answer, want)
 		}
 		for i, name := range names {
-			mail, err := b.board.store.Unread(t.Context(), name)
+			mail, err := b.board.store.Mail().Unread(t.Context(), name)
 			if err != nil || len(mail) != 1 || mail[0].Text != tt.text || mail[0].From != "dev" || mail[0].ID != answer.IDs[i] {
 				t.Errorf("%s: %s got %+v, %v", tt.input, name, mail, err)
 			}
@@ -162,7 +163,7 @@ func TestStructuredMessages(t *testing.T) {
 			t.Errorf("%s\nasked for %q\nwant      %q\nand answers %s", tt.input, spy.said, tt.said, r.Content)
 		}
 		for _, m := range b.board.members {
-			if mail, _ := b.board.store.Unread(t.Context(), m); len(mail) > 0 {
+			if mail, _ := b.board.store.Mail().Unread(t.Context(), m); len(mail) > 0 {
 				t.Errorf("%s left mail to %s: %+v", tt.input, m, mail)
 			}
 		}
@@ -201,11 +202,11 @@ func TestLongMessages(t *testing.T) {
 	b := newTable(t)
 	b.board.letters = letters(t.TempDir())
 	long := strings.Repeat("ä line of it\n", maxBody/10)
-	sent, err := b.board.send(t.Context(), b.as("dev", "c1"), "*", tasks.Outgoing{Text: long})
+	sent, err := b.board.send(t.Context(), b.as("dev", "c1"), "*", mail.Outgoing{Text: long})
 	if err != nil || len(sent) != 2 {
 		t.Fatalf("sent %d, %v", len(sent), err)
 	}
-	again, err := b.board.send(t.Context(), b.as("dev", "c2"), "ops", tasks.Outgoing{Text: long})
+	again, err := b.board.send(t.Context(), b.as("dev", "c2"), "ops", mail.Outgoing{Text: long})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +227,7 @@ func TestLongMessages(t *testing.T) {
 		t.Errorf("the same text twice makes %v, %v", files, err)
 	}
 	short := strings.Repeat("x", maxBody)
-	if sent, err := b.board.send(t.Context(), b.as("dev", "c3"), "ops", tasks.Outgoing{Text: short}); err != nil || sent[0].Text != short {
+	if sent, err := b.board.send(t.Context(), b.as("dev", "c3"), "ops", mail.Outgoing{Text: short}); err != nil || sent[0].Text != short {
 		t.Errorf("a text of 32 KiB is not shown whole: %v", err)
 	}
 }
@@ -239,11 +240,11 @@ func TestLongMessageWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.board.letters = letters(file)
-	_, err := b.board.send(t.Context(), b.as("dev", ""), "ops", tasks.Outgoing{Text: strings.Repeat("x", maxBody+1)})
+	_, err := b.board.send(t.Context(), b.as("dev", ""), "ops", mail.Outgoing{Text: strings.Repeat("x", maxBody+1)})
 	if err == nil || !strings.Contains(err.Error(), "goes to a file, which cannot be written") {
 		t.Errorf("err = %v", err)
 	}
-	if mail, _ := b.board.store.Unread(t.Context(), "ops"); len(mail) > 0 {
+	if mail, _ := b.board.store.Mail().Unread(t.Context(), "ops"); len(mail) > 0 {
 		t.Errorf("ops got %d messages", len(mail))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -50,7 +51,7 @@ func (c *crew) lived(ctx context.Context, s *seat, err error) {
 // the team is started again.
 func (c *crew) halted(ctx context.Context, s *seat, reason string) {
 	s.session.State, s.session.Reason = stateHalted, reason
-	c.act(ctx, s, c.store.SetMember(ctx, s.session))
+	c.act(ctx, s, c.store.Members().Set(ctx, s.session))
 	c.leave(ctx, s, reason)
 }
 
@@ -73,7 +74,7 @@ func (s *seat) haltReason() string {
 // go back to the list, and the lead is told.
 func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 	c.mcpRevoke(s) // what is left of its agent must not act for it any more
-	c.store.LetGo(s.member.Name)
+	c.store.Members().LetGo(s.member.Name)
 	released, err := c.release(ctx, s.member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.member.Name, reason)
 	if len(released) > 0 {
@@ -92,7 +93,7 @@ func (c *crew) leave(ctx context.Context, s *seat, reason string) {
 // release gives back all open tasks of a member that is not started again:
 // what it had in progress is pending again, and none of it is its own.
 func (c *crew) release(ctx context.Context, member, reason string) ([]tasks.Task, error) {
-	released, err := c.store.Release(ctx, tasks.Actor{}, member, reason)
+	released, err := c.store.Release(ctx, actors.Actor{}, member, reason)
 	if err != nil {
 		return released, err
 	}
@@ -102,7 +103,7 @@ func (c *crew) release(ctx context.Context, member, reason string) ([]tasks.Task
 	}
 	nobody := ""
 	for _, t := range owned {
-		t, _, err := c.store.Update(ctx, tasks.Actor{}, t.ID, tasks.Patch{Owner: &nobody})
+		t, _, err := c.store.Update(ctx, actors.Actor{}, t.ID, tasks.Patch{Owner: &nobody})
 		if err != nil {
 			return released, err
 		}
@@ -111,7 +112,7 @@ func (c *crew) release(ctx context.Context, member, reason string) ([]tasks.Task
 	return released, nil
 }
 
-// stateHalted is the tasks.Member.State of a member that a hook has stopped
+// stateHalted is the actors.Member.State of a member that a hook has stopped
 // for good.
 const stateHalted = "halted"
 

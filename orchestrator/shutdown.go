@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // A member leaves the team when it agrees to a shutdown request of its lead or
@@ -30,10 +33,10 @@ const (
 )
 
 // shutdown implements protocol.
-func (c *crew) shutdown(ctx context.Context, by actor, to, reason string) (tasks.ShutdownRequest, error) {
+func (c *crew) shutdown(ctx context.Context, by actor, to, reason string) (mail.ShutdownRequest, error) {
 	r, err := c.askToEnd(ctx, by.Actor, to, farewell{Reason: reason})
 	if err != nil {
-		return tasks.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
+		return mail.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
 	}
 	return shutdownRequest(r), nil
 }
@@ -50,26 +53,26 @@ type farewell struct {
 // is yes: a member that does not answer by the deadline leaves all the same, which is
 // what tells a shutdown from a plea. The mail is built by a function,
 // because the request has its id only once it is stored.
-func (c *crew) askToEnd(ctx context.Context, by tasks.Actor, to string, f farewell) (tasks.Request, error) {
+func (c *crew) askToEnd(ctx context.Context, by actors.Actor, to string, f farewell) (requests.Request, error) {
 	if err := c.mayEnd(by, to); err != nil {
-		return tasks.Request{}, err
+		return requests.Request{}, err
 	}
 	if f.Wait < 0 {
-		return tasks.Request{}, plainly(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
+		return requests.Request{}, plainly(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
 	}
 	why := ""
 	if f.Reason != "" {
 		why = ": " + clipped(f.Reason, 4000)
 	}
-	return c.asks.ask(ctx, by, tasks.NewRequest{
-		Kind: tasks.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
+	return c.asks.ask(ctx, by, requests.New{
+		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
 		Payload: raw(requestPayload{Reason: f.Reason}),
-		Mail: func(r tasks.Request) tasks.Outgoing {
+		Mail: func(r requests.Request) mail.Outgoing {
 			now := c.now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
-			return tasks.Outgoing{
-				Kind: tasks.ShutdownAsked, Text: r.Text, Summary: preview(r.Text), Data: raw(shutdownRequest(r)),
+			return mail.Outgoing{
+				Kind: mail.ShutdownAsked, Text: r.Text, Summary: preview(r.Text), Data: raw(shutdownRequest(r)),
 			}
 		},
 	})
@@ -80,7 +83,7 @@ func (c *crew) askToEnd(ctx context.Context, by tasks.Actor, to string, f farewe
 //
 // Members may not end each other, only the lead and people may: the one has given out
 // the work, the others own the team. Each refusal says what to do in its place.
-func (c *crew) mayEnd(by tasks.Actor, to string) error {
+func (c *crew) mayEnd(by actors.Actor, to string) error {
 	s, ok := c.seat(to)
 	lead := c.seats()[0]
 	switch {
@@ -89,7 +92,7 @@ func (c *crew) mayEnd(by tasks.Actor, to string) error {
 	case s.lead:
 		return plainly(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
-	case by.Name != lead.member.Name && by.Name != tasks.Operator:
+	case by.Name != lead.member.Name && by.Name != actors.Operator:
 		return plainly(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
 			lead.member.Name, to)
 	case s.goneReason() != "":
@@ -99,9 +102,9 @@ func (c *crew) mayEnd(by tasks.Actor, to string) error {
 }
 
 // shutdownRequest is a request in the form in which it is sent.
-func shutdownRequest(r tasks.Request) tasks.ShutdownRequest {
-	return tasks.ShutdownRequest{
-		Type: tasks.ShutdownAsked, RequestRef: tasks.Ref(r.ID), From: r.Member, Reason: payloadOf(r).Reason,
+func shutdownRequest(r requests.Request) mail.ShutdownRequest {
+	return mail.ShutdownRequest{
+		Type: mail.ShutdownAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Reason: payloadOf(r).Reason,
 		Deadline: r.Deadline, Timestamp: r.Created,
 	}
 }
@@ -111,11 +114,11 @@ func shutdownRequest(r tasks.Request) tasks.ShutdownRequest {
 // A yes is the member's word that its work may be left as it is; nobody else can give
 // it. The way for people is to end it without asking, which the error names.
 func (c *crew) answerShutdown(ctx context.Context, by actor, a requestAnswer) error {
-	if by.Name == tasks.Operator {
+	if by.Name == actors.Operator {
 		return plainly(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
 			"`covey down --member NAME --now` does not ask", a.ID)
 	}
-	_, err := c.asks.answer(ctx, by.Actor, a, tasks.AskShutdown)
+	_, err := c.asks.answer(ctx, by.Actor, a, requests.AskShutdown)
 	return err
 }
 
@@ -124,7 +127,7 @@ func (c *crew) answerShutdown(ctx context.Context, by actor, a requestAnswer) er
 // The inbox calls it whenever such a request is settled, also one of an earlier run; a
 // seat without a mate has nothing that could be ended yet. A refusal changes nothing:
 // whoever asked is told of it by mail (closingMail).
-func (c *crew) shutdownSettled(ctx context.Context, r tasks.Request) {
+func (c *crew) shutdownSettled(ctx context.Context, r requests.Request) {
 	s, ok := c.seat(r.To)
 	if !ok || !r.Approved() || s.mate == nil {
 		return
@@ -134,7 +137,7 @@ func (c *crew) shutdownSettled(ctx context.Context, r tasks.Request) {
 		reason += ": " + clipped(why, 500)
 	}
 	grace := lastCall
-	if r.State == tasks.RequestExpired {
+	if r.State == requests.Expired {
 		reason, grace = reason+" (it did not answer)", 0
 	} else {
 		s.mate.Leave()
@@ -144,7 +147,7 @@ func (c *crew) shutdownSettled(ctx context.Context, r tasks.Request) {
 
 // answererName is a name of the store's for people.
 func answererName(name string) string {
-	if name == tasks.Operator {
+	if name == actors.Operator {
 		return "a person"
 	}
 	return name
@@ -284,10 +287,10 @@ func (c *crew) parted(ctx context.Context, s *seat, reason string, released []ta
 		ids[i] = t.ID
 	}
 	text := fmt.Sprintf("Member %s has left the team: %s", s.member.Name, reason)
-	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
-		To: others, Kind: tasks.Terminated, Text: text, Summary: preview(firstLine(text)),
-		Data: raw(tasks.Termination{
-			Type: tasks.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.now(),
+	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+		To: others, Kind: mail.Terminated, Text: text, Summary: preview(firstLine(text)),
+		Data: raw(mail.Termination{
+			Type: mail.Terminated, From: s.member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.now(),
 		}),
 	})
 	return err
@@ -304,5 +307,5 @@ func (b *inbox) forget(ctx context.Context, member string) error {
 			return err
 		}
 	}
-	return b.withdrawAll(ctx, member+" has left the team", func(r tasks.Request) bool { return r.Member == member })
+	return b.withdrawAll(ctx, member+" has left the team", func(r requests.Request) bool { return r.Member == member })
 }

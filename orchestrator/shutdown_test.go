@@ -13,6 +13,9 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -87,8 +90,8 @@ func TestShutdownIsAgreed(t *testing.T) {
 	if got := gatesAfterYes(u.rig, "dev"); !slices.Equal(got, []string{"Stop"}) {
 		t.Errorf("once dev had agreed, it fired %v; want Stop alone", got)
 	}
-	for _, q := range of[tasks.Request](u.rig, "request") {
-		if q.Kind != tasks.AskShutdown || q.Member != "lead" || q.To != "dev" {
+	for _, q := range of[requests.Request](u.rig, "request") {
+		if q.Kind != requests.AskShutdown || q.Member != "lead" || q.To != "dev" {
 			t.Errorf("asked %+v", q)
 		}
 	}
@@ -134,14 +137,14 @@ func TestShutdownIsRefused(t *testing.T) {
 	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
-	u.asked(tasks.AskShutdown)
+	u.asked(requests.AskShutdown)
 	if err := os.WriteFile(filepath.Join(u.dir, "asked"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
-	var answers []tasks.Message
-	for _, m := range of[tasks.Message](u.rig, "message") {
-		if m.Kind == tasks.ShutdownRejected {
+	var answers []mail.Message
+	for _, m := range of[mail.Message](u.rig, "message") {
+		if m.Kind == mail.ShutdownRejected {
 			answers = append(answers, m)
 		}
 	}
@@ -167,7 +170,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 	if _, err := c.Send(t.Context(), Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
-	r := u.asked(tasks.AskShutdown)
+	r := u.asked(requests.AskShutdown)
 	if wait := r.Deadline.Sub(r.Created); wait != shutdownLimit || !r.Default {
 		t.Errorf("it may take %v, and then the answer is %t", wait, r.Default)
 	}
@@ -198,13 +201,13 @@ func TestMayEnd(t *testing.T) {
 	gone.gone = "it failed"
 	for _, tc := range []struct{ by, to, says string }{
 		{"lead", "dev", ""},
-		{tasks.Operator, "dev", ""},
+		{actors.Operator, "dev", ""},
 		{"dev", "ops", "only the lead and people may ask"},
 		{"lead", "lead", "`covey down` ends the team"},
 		{"lead", "ops", "ops has left already: it failed"},
 		{"lead", "devv", "did you mean dev?"},
 	} {
-		err := c.mayEnd(tasks.Actor{Name: tc.by}, tc.to)
+		err := c.mayEnd(actors.Actor{Name: tc.by}, tc.to)
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s ends %s: %v, want %q", tc.by, tc.to, err, tc.says)
 		}
@@ -219,7 +222,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 		s.member.Name = name
 		c.sit(s)
 	}
-	_, err := c.askToEnd(t.Context(), tasks.Actor{Name: "lead"}, "dev", farewell{Wait: -time.Second})
+	_, err := c.askToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", farewell{Wait: -time.Second})
 	if !errors.Is(err, tasks.ErrInvalid) || !strings.Contains(err.Error(), "-1s") {
 		t.Errorf("asked with -1s: %v", err)
 	}
@@ -245,12 +248,12 @@ func TestWhoLeavesGetsNothing(t *testing.T) {
 
 // TestPartingWakesNobody: that somebody has left is told with the next news.
 func TestPartingWakesNobody(t *testing.T) {
-	left := tasks.Message{ID: "1", Kind: tasks.Terminated}
-	text := tasks.Message{ID: "2", Kind: tasks.TextMessage}
-	if show, moot := sortMail([]tasks.Message{left}, nil, "dev"); len(show)+len(moot) != 0 {
+	left := mail.Message{ID: "1", Kind: mail.Terminated}
+	text := mail.Message{ID: "2", Kind: mail.Text}
+	if show, moot := sortMail([]mail.Message{left}, nil, "dev"); len(show)+len(moot) != 0 {
 		t.Errorf("alone: %v, %v", show, moot)
 	}
-	if show, _ := sortMail([]tasks.Message{left, text}, nil, "dev"); len(show) != 2 {
+	if show, _ := sortMail([]mail.Message{left, text}, nil, "dev"); len(show) != 2 {
 		t.Errorf("with a text: %v", show)
 	}
 }

@@ -7,14 +7,16 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/verdicts"
 	"github.com/coveyteam/covey/teammate"
 )
 
 // Standing is what is known of a task beside the task itself.
 type Standing struct {
-	Verdicts []tasks.Verdict `json:"verdicts"` // of gates, without their logs
-	Merges   []tasks.Merge   `json:"merges"`   // the pieces of its work, oldest first
-	Requests []tasks.Request `json:"requests"` // open questions about it
+	Verdicts []verdicts.Verdict `json:"verdicts"` // of gates, without their logs
+	Merges   []tasks.Merge      `json:"merges"`   // the pieces of its work, oldest first
+	Requests []requests.Request `json:"requests"` // open questions about it
 	// Unchanged says that it was completed in a working copy in which no file had
 	// changed, so that there is nothing to merge.
 	Unchanged bool `json:"unchanged"`
@@ -22,13 +24,13 @@ type Standing struct {
 
 // StandingOf reads the standing of a task from a team's store.
 func StandingOf(ctx context.Context, store *tasks.Store, task string) (Standing, error) {
-	st := Standing{Verdicts: []tasks.Verdict{}, Merges: []tasks.Merge{}, Requests: []tasks.Request{}}
+	st := Standing{Verdicts: []verdicts.Verdict{}, Merges: []tasks.Merge{}, Requests: []requests.Request{}}
 	verdicts, err := VerdictsOn(ctx, store, task)
 	if err != nil {
 		return st, err
 	}
 	st.Verdicts = append(st.Verdicts, verdicts...)
-	merges, err := store.Merges(ctx)
+	merges, err := store.Merges().List(ctx)
 	if err != nil {
 		return st, fmt.Errorf("the work on task %s: %w", task, err)
 	}
@@ -37,7 +39,7 @@ func StandingOf(ctx context.Context, store *tasks.Store, task string) (Standing,
 			st.Merges = append(st.Merges, m)
 		}
 	}
-	open, err := store.OpenRequests(ctx, "")
+	open, err := store.Requests().Open(ctx, "")
 	if err != nil {
 		return st, fmt.Errorf("the questions about task %s: %w", task, err)
 	}
@@ -56,7 +58,7 @@ func StandingOf(ctx context.Context, store *tasks.Store, task string) (Standing,
 }
 
 // Awaited names the answer that somebody waits for: "lead's approval of its plan".
-func Awaited(r tasks.Request) string { return answerOf(r) }
+func Awaited(r requests.Request) string { return answerOf(r) }
 
 // TaskUnchanged is sent when a task was completed and its member's working copy holds no
 // change for it: there is nothing to merge.

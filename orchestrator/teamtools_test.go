@@ -173,7 +173,7 @@ func TestRepeatedCallsHappenOnce(t *testing.T) {
 		}
 	}
 	all, err := b.board.store.List(t.Context())
-	mail, err2 := b.board.store.Unread(t.Context(), "lead")
+	mail, err2 := b.board.store.Mail().Unread(t.Context(), "lead")
 	if err != nil || err2 != nil || len(all) != 1 || len(mail) != 1 {
 		t.Errorf("%d tasks and %d messages, %v, %v; each call happens once", len(all), len(mail), err, err2)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/worktree"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -124,7 +124,7 @@ func TestMaxDiskInARun(t *testing.T) {
 			t.Errorf("ps says %q, want %q in it", why, want)
 		}
 	}
-	if r := u.asked(tasks.AskAttention); r.Member != "ana" || !strings.Contains(r.Text, "worktree.max_disk") {
+	if r := u.asked(requests.AskAttention); r.Member != "ana" || !strings.Contains(r.Text, "worktree.max_disk") {
 		t.Errorf("the inbox has %+v", r)
 	} else if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // maxVerdictsShown is how many verdicts on a task are told of. A task that has been
@@ -19,11 +20,11 @@ func (c *Client) Standing(ctx context.Context, task string) (Standing, error) {
 // VerdictsOn gives the latest of what gates have said about a task, oldest first and
 // without their output, which a review has. Only gates that looked at a working copy
 // or a merge have verdicts.
-func VerdictsOn(ctx context.Context, s *tasks.Store, task string) ([]tasks.Verdict, error) {
+func VerdictsOn(ctx context.Context, s *tasks.Store, task string) ([]verdicts.Verdict, error) {
 	if task == "" {
-		return []tasks.Verdict{}, nil // which the store would take for every task
+		return []verdicts.Verdict{}, nil // which the store would take for every task
 	}
-	list, err := s.Verdicts(ctx, task)
+	list, err := s.Verdicts().About(ctx, task)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Mail may wait for tasks: whoever sends it wants its receiver to be woken once, when all
@@ -15,8 +16,8 @@ import (
 
 // unread gives the mail that a member may be shown, and the tasks that other mail for it
 // waits for.
-func (c *crew) unread(ctx context.Context, member string) (due []tasks.Message, waits []tasks.Task, err error) {
-	mail, err := c.store.Unread(ctx, member)
+func (c *crew) unread(ctx context.Context, member string) (due []mail.Message, waits []tasks.Task, err error) {
+	mail, err := c.store.Mail().Unread(ctx, member)
 	if err != nil {
 		return nil, nil, err
 	}

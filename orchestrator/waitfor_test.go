@@ -11,6 +11,8 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // tellsLater is a lead whose message to dev waits for two tasks of its own.
@@ -77,8 +79,8 @@ func TestWaitForMistakes(t *testing.T) {
 			"dev.yaml": "steps: [{say: Read., times: -1}]\n",
 		})
 		r.run(Options{})
-		for _, m := range of[tasks.Message](r, "message") {
-			if m.To == "dev" && m.Kind == tasks.TextMessage {
+		for _, m := range of[mail.Message](r, "message") {
+			if m.To == "dev" && m.Kind == mail.Text {
 				t.Errorf("%s is stored: %+v", in, m)
 			}
 		}
@@ -119,7 +121,7 @@ func TestMailWaitsWhileCoveyIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := tasks.Completed
-	_, _, err = store.Update(t.Context(), tasks.Actor{Name: "lead"}, "3", tasks.Patch{Status: &done})
+	_, _, err = store.Update(t.Context(), actors.Actor{Name: "lead"}, "3", tasks.Patch{Status: &done})
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +195,7 @@ func TestMailWaitsByMCP(t *testing.T) {
 		due, _, err := r.crew.unread(t.Context(), "docs")
 		texts := 0
 		for _, m := range due {
-			if m.Kind == tasks.TextMessage {
+			if m.Kind == mail.Text {
 				texts++
 			}
 		}

@@ -17,6 +17,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // BenchmarkWakeup measures how long it takes from a call at the control socket until
@@ -175,7 +177,7 @@ func (w *wakeBench) run(b *testing.B, wake func(ctx context.Context, c *Client, 
 		}
 		took = append(took, time.Since(begun))
 		begun = time.Now()
-		_, err := w.store.Send(b.Context(), tasks.Actor{}, tasks.Outgoing{To: []string{to}, Text: "Are you there?"})
+		_, err := w.store.Mail().Send(b.Context(), actors.Actor{}, mail.Outgoing{To: []string{to}, Text: "Are you there?"})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -254,8 +255,8 @@ func (c *crew) rouse(ctx context.Context, s *seat, f finding) error {
 func (c *crew) onceMore(ctx context.Context, s *seat, reason string) error {
 	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
 		"does not come to an end, do without."
-	_, err := c.store.Send(ctx, tasks.Actor{}, tasks.Outgoing{
-		To: []string{s.member.Name}, Kind: tasks.Notice, Text: text, Summary: preview(firstLine(text)),
+	_, err := c.store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+		To: []string{s.member.Name}, Kind: mail.Notice, Text: text, Summary: preview(firstLine(text)),
 	})
 	return err
 }

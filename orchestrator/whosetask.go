@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // A task that a member has in progress is that member's (DESIGN 10.11): the gates look at
 // its files, so nobody else can say that it is done. The store asks within the change, so
 // that a task which was claimed a moment ago counts as well.
 
-// may gives the check of a patch by this actor, for tasks.Actor.May.
+// may gives the check of a patch by this actor, for tasks.Patch.May.
 func (a actor) may(p tasks.Patch) func(tasks.Task) error {
 	return func(t tasks.Task) error {
 		if p.Status != nil && *p.Status == tasks.Completed {
@@ -46,10 +47,9 @@ func (a actor) mayChange(t tasks.Task) error {
 }
 
 // operator says whether a person acts, and for no member.
-func (a actor) operator() bool { return a.Session == 0 && a.Name == tasks.Operator }
+func (a actor) operator() bool { return a.Session == 0 && a.Name == actors.Operator }
 
 // remove deletes a task. Its owner is told if it had the task in progress.
 func (b *board) remove(ctx context.Context, by actor, id string) (tasks.Task, error) {
-	by.May = by.mayChange
-	return b.store.Delete(ctx, by.Actor, id)
+	return b.store.Delete(ctx, by.Actor, id, by.mayChange)
 }

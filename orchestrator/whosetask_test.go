@@ -9,6 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestWhoseTask: what each member and the operator may do with a task that dev has in
@@ -43,7 +45,7 @@ func TestWhoseTask(t *testing.T) {
 					t.Fatal(err)
 				}
 				id := all[len(all)-1].ID
-				if _, err := b.board.store.Claim(t.Context(), tasks.Actor{}, id, tasks.Claim{Member: "dev"}); err != nil {
+				if _, err := b.board.store.Claim(t.Context(), actors.Actor{}, id, tasks.Claim{Member: "dev"}); err != nil {
 					t.Fatal(err)
 				}
 				b.fired = nil
@@ -74,7 +76,7 @@ func TestWhoseTaskIsAskedInTheChange(t *testing.T) {
 	b.add(tasks.New{Subject: "one"})
 	ops := b.as("ops", "")
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
-		_, err := b.board.store.Claim(t.Context(), tasks.Actor{}, "1", tasks.Claim{Member: "dev"})
+		_, err := b.board.store.Claim(t.Context(), actors.Actor{}, "1", tasks.Claim{Member: "dev"})
 		return hooks.Outcome{Decision: hooks.Pass}, err
 	}
 	if _, _, err := b.board.update(t.Context(), ops, "1", to(tasks.Completed)); !errors.Is(err, tasks.ErrOwned) {
@@ -101,14 +103,14 @@ func TestOwnerIsToldOfItsTask(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mail, err := b.board.store.Unread(t.Context(), "dev")
+	letters, err := b.board.store.Mail().Unread(t.Context(), "dev")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var told []string
 	all, _ := b.board.store.List(t.Context())
-	for _, m := range mail {
-		if m.Kind == tasks.TaskLost && !lossIsMoot(m, all, "dev") {
+	for _, m := range letters {
+		if m.Kind == mail.TaskLost && !lossIsMoot(m, all, "dev") {
 			told = append(told, m.Text)
 		}
 	}
@@ -117,7 +119,7 @@ func TestOwnerIsToldOfItsTask(t *testing.T) {
 		t.Errorf("dev is told %q", told)
 	}
 	var loss tasks.Loss
-	if json.Unmarshal(mail[len(mail)-1].Data, &loss) != nil || loss.By != "lead" || loss.Status != tasks.LossDeleted {
+	if json.Unmarshal(letters[len(letters)-1].Data, &loss) != nil || loss.By != "lead" || loss.Status != tasks.LossDeleted {
 		t.Errorf("the data say %+v", loss)
 	}
 }

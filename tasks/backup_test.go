@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 var withBackups = Options{Backups: 2, BackupEvery: time.Hour}
@@ -21,18 +22,8 @@ func openSafe(t testing.TB, path string) *Store {
 	t.Helper()
 	opts := withBackups
 	s := openAt(t, path, &opts)
-	awaitBackup(s)
+	awaitBackup(t, s)
 	return s
-}
-
-// awaitBackup waits until the first backup of a store is made.
-func awaitBackup(s *Store) {
-	for made := false; !made; runtime.Gosched() {
-		s.saving.Lock()
-		n, _, _ := s.backups.log.state()
-		made = slices.Contains(s.backups.numbers(), n)
-		s.saving.Unlock()
-	}
 }
 
 // closed closes a store in the middle of a test.
@@ -107,10 +98,10 @@ func TestRestore(t *testing.T) {
 	image, err := os.ReadFile(path)
 	ok(t, image, err)
 	payload := dirNames(t, path+".blobs")
-	_, err = s.Delete(t.Context(), Actor{}, "1") // and its payload with it
+	_, err = s.Delete(t.Context(), actors.Actor{}, "1", nil) // and its payload with it
 	ok(t, 0, err)
 	closed(t, s)
-	for _, n := range (&backups{dir: path + ".backups"}).numbers()[:1] { // the one of this Close
+	for _, n := range backupNumbers(t, path)[:1] { // the one of this Close
 		if err := os.Remove(filepath.Join(path+".backups", fmt.Sprintf("%06d.db", n))); err != nil {
 			t.Fatal(err)
 		}
@@ -188,14 +179,14 @@ func TestBackupsAreFew(t *testing.T) {
 			}
 		}
 	}
-	if list := s.backups.numbers(); len(list) != 2 {
+	if list := backupNumbers(t, path); len(list) != 2 {
 		t.Errorf("backups %v", list)
 	}
-	before := s.backups.numbers()[0]
-	if err := s.Backup(t.Context()); err != nil || s.backups.numbers()[0] != before {
-		t.Errorf("backups %v, %v", s.backups.numbers(), err)
+	before := backupNumbers(t, path)[0]
+	if err := s.Backup(t.Context()); err != nil || backupNumbers(t, path)[0] != before {
+		t.Errorf("backups %v, %v", backupNumbers(t, path), err)
 	}
-	if err := os.WriteFile(s.backups.path(99)+".part", nil, 0o600); err != nil {
+	if err := os.WriteFile(backupPath(path, 99)+".part", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	add(t, s, New{})
@@ -203,7 +194,7 @@ func TestBackupsAreFew(t *testing.T) {
 	if names := dirNames(t, path+".backups"); len(names) != 4 { // with a log each
 		t.Errorf("left in the folder: %q", names)
 	}
-	if err := RemoveFiles(path, ""); err != nil {
+	if err := backup.RemoveFiles(path, ""); err != nil {
 		t.Fatal(err)
 	}
 	if names := dirNames(t, filepath.Dir(path)); len(names) != 0 {
@@ -216,15 +207,16 @@ func TestBackupsInTime(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		opts := withBackups
-		s, err := Open(filepath.Join(dir, "tasks.db"), &opts)
+		path := filepath.Join(dir, "tasks.db")
+		s, err := Open(path, &opts)
 		ok(t, s, err)
 		defer s.Close()
 		synctest.Wait()
-		first := s.backups.numbers()[0]
+		first := backupNumbers(t, path)[0]
 		add(t, s, New{})
 		time.Sleep(opts.BackupEvery)
 		synctest.Wait()
-		if now := s.backups.numbers()[0]; now != first+1 {
+		if now := backupNumbers(t, path)[0]; now != first+1 {
 			t.Errorf("backup %d after %d", now, first)
 		}
 	})

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -69,17 +72,16 @@ func (s series) median() float64 {
 	return s[len(s)/2]
 }
 
-// countCommits makes the store count its commits.
-func countCommits(s *Store) *atomic.Int64 {
+// counting gives options for a store that counts its commits.
+func counting() (*Options, *atomic.Int64) {
 	n := new(atomic.Int64)
-	s.update = func(fn func(*bolt.Tx) error) error {
-		err := s.db.Update(fn)
+	return &Options{commit: func(tx *bolt.Tx) error {
+		err := tx.Commit()
 		if err == nil {
 			n.Add(1)
 		}
 		return err
-	}
-	return n
+	}}, n
 }
 
 // parallel runs op from so many callers, total times in all, and gives how
@@ -109,8 +111,8 @@ func perRound(callers int) int { return min(max(callers*20, 60), 6000) }
 func BenchmarkCommit(b *testing.B) {
 	for _, callers := range []int{1, 8, 64, 1000} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			s, raw := open(b, nil), newRawDisk(b)
-			commits := countCommits(s)
+			opts, commits := counting()
+			s, raw := open(b, opts), newRawDisk(b)
 			keys := make([]string, callers)
 			for i := range keys {
 				keys[i] = fmt.Sprint("key-", i)
@@ -135,11 +137,11 @@ func BenchmarkCommit(b *testing.B) {
 // BenchmarkClaim: members claim from a long list, two of them after each task,
 // and no task may have two winners.
 func BenchmarkClaim(b *testing.B) {
-	s, raw := open(b, nil), newRawDisk(b)
+	opts, commits := counting()
+	s, raw := open(b, opts), newRawDisk(b)
 	furnish(b, s, *stored)
 	for _, callers := range []int{1, 8, 64, 1000} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			commits := countCommits(s)
 			var ratios, rates series
 			total := min(perRound(callers), *stored) * 2
 			for b.Loop() {
@@ -162,7 +164,7 @@ func claimRound(b *testing.B, s *Store, callers, total int) float64 {
 	winner := make([]atomic.Int64, total/2+1)
 	rate := parallel(b, callers, total, func(c, i int) error {
 		id := (i + 1) / 2
-		task, err := s.Claim(context.Background(), as(memberName(c)), formatID(uint64(id)), Claim{})
+		task, err := s.Claim(context.Background(), as(memberName(c)), kv.FormatID(uint64(id)), Claim{})
 		if errors.Is(err, ErrOwned) {
 			return nil
 		}
@@ -174,7 +176,7 @@ func claimRound(b *testing.B, s *Store, callers, total int) float64 {
 	})
 	for id := 1; id < len(winner); id++ {
 		want := memberName(int(winner[id].Load() - 1))
-		if task := get(b, s, formatID(uint64(id))); task.Status != InProgress || task.Owner != want {
+		if task := get(b, s, kv.FormatID(uint64(id))); task.Status != InProgress || task.Owner != want {
 			b.Fatalf("task %d: %+v, want it with %s", id, task, want)
 		}
 	}
@@ -184,7 +186,7 @@ func claimRound(b *testing.B, s *Store, callers, total int) float64 {
 func giveUp(b *testing.B, s *Store, callers int) {
 	b.Helper()
 	parallel(b, callers, callers, func(_, i int) error { // at once, because each commit has a sync
-		_, err := s.Release(context.Background(), Actor{}, memberName(i-1), "")
+		_, err := s.Release(context.Background(), actors.Actor{}, memberName(i-1), "")
 		return err
 	})
 	drain(b, s)
@@ -199,7 +201,7 @@ func furnish(b *testing.B, s *Store, n int) {
 		for i := range list {
 			list[i] = New{Subject: "Add the endpoint", Description: "GET /changelog with paging and an ETag"}
 		}
-		if _, err := s.Add(b.Context(), Actor{}, list); err != nil {
+		if _, err := s.Add(b.Context(), actors.Actor{}, list); err != nil {
 			b.Fatal(err)
 		}
 		drain(b, s)

@@ -10,11 +10,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 func countFiles(t testing.TB, s *Store) int {
 	t.Helper()
-	files, err := os.ReadDir(s.blobs.dir)
+	files, err := os.ReadDir(blobDir(t, s))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0
 	}
@@ -25,8 +28,8 @@ func countFiles(t testing.TB, s *Store) int {
 func TestLongPayloads(t *testing.T) {
 	s := open(t, &Options{BlobDir: filepath.Join(t.TempDir(), "deep", "payloads")})
 	long := func(c string, n int) string { return strings.Repeat(c, n) }
-	edge, over := long("e", inlineLimit), long("ü", 5<<20)
-	inJSON := json.RawMessage(`"` + long("j", inlineLimit) + `"`)
+	edge, over := long("e", kv.InlineLimit), long("ü", 5<<20)
+	inJSON := json.RawMessage(`"` + long("j", kv.InlineLimit) + `"`)
 
 	add(t, s, New{Description: edge})
 	if n := countFiles(t, s); n != 0 {
@@ -39,7 +42,7 @@ func TestLongPayloads(t *testing.T) {
 	if task := claim(t, s, "2", "bob"); task.Description != over || string(task.Metadata["k"]) != string(inJSON) {
 		t.Error("claim gives other payloads")
 	}
-	_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob", "cy"}, Text: over, Data: inJSON})
+	_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob", "cy"}, Text: over, Data: inJSON})
 	ok(t, 0, err)
 	if err := s.Put(t.Context(), "goal", inJSON); err != nil {
 		t.Fatal(err)
@@ -47,7 +50,7 @@ func TestLongPayloads(t *testing.T) {
 	if n := countFiles(t, s); n != 5 {
 		t.Errorf("%d files: several recipients share one", n)
 	}
-	mail, err := s.Unread(t.Context(), "bob")
+	mail, err := s.mail.Unread(t.Context(), "bob")
 	if last := ok(t, mail, err)[len(mail)-1]; last.Text != over || string(last.Data) != string(inJSON) {
 		t.Error("mail gives other payloads")
 	}
@@ -79,25 +82,25 @@ func TestLongPayloads(t *testing.T) {
 
 func deliverAll(t testing.TB, s *Store, member string) {
 	t.Helper()
-	list, err := s.Unread(t.Context(), member)
+	list, err := s.mail.Unread(t.Context(), member)
 	var ids []string
 	for _, m := range ok(t, list, err) {
 		ids = append(ids, m.ID)
 	}
-	if err := s.Deliver(t.Context(), as(member), ids); err != nil {
+	if err := s.mail.Deliver(t.Context(), as(member), ids); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestLongAssignment(t *testing.T) {
 	s := open(t, nil)
-	add(t, s, New{Subject: strings.Repeat("ä", maxSubject/2), Description: strings.Repeat("x", inlineLimit+1), Owner: "bob"})
-	list, err := s.Unread(t.Context(), "bob")
+	add(t, s, New{Subject: strings.Repeat("ä", kv.MaxShort/2), Description: strings.Repeat("x", kv.InlineLimit+1), Owner: "bob"})
+	list, err := s.mail.Unread(t.Context(), "bob")
 	m := ok(t, list, err)[0]
-	if n := unmarshal[Assignment](t, m.Data); n.Description != "" || len(n.Subject) != maxSubject {
+	if n := unmarshal[Assignment](t, m.Data); n.Description != "" || len(n.Subject) != kv.MaxShort {
 		t.Errorf("assignment with a description of %d bytes", len(n.Description))
 	}
-	if len(m.Summary) > 2*maxSummary {
+	if len(m.Summary) > 2*mail.MaxSummary {
 		t.Errorf("summary of %d bytes", len(m.Summary))
 	}
 }
@@ -105,18 +108,18 @@ func TestLongAssignment(t *testing.T) {
 // TestRefusedPayloadsAreRemoved, whatever the refusal.
 func TestRefusedPayloadsAreRemoved(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 1})
-	long := strings.Repeat("x", inlineLimit+1)
-	_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: "x"})
+	long := strings.Repeat("x", kv.InlineLimit+1)
+	_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x"})
 	ok(t, 0, err)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, call := range map[string]func() error{
 		"by the store": func() error {
-			_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: long})
+			_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: long})
 			return err
 		},
 		"by a check": func() error {
-			_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"cy"}, Text: long, Data: []byte("{")})
+			_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"cy"}, Text: long, Data: []byte("{")})
 			return err
 		},
 		"by the actor's name": func() error {
@@ -148,12 +151,10 @@ func TestRefusedPayloadsAreRemoved(t *testing.T) {
 func TestOpenSweepsWhatACrashLeft(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openAt(t, path, nil)
-	long := strings.Repeat("x", inlineLimit+1)
+	long := strings.Repeat("x", kv.InlineLimit+1)
 	add(t, s, New{Description: long})
-	if _, err := s.blobs.write("nobody refers to this"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(s.blobs.dir, "folder"), 0o700); err != nil {
+	must(t, os.WriteFile(filepath.Join(blobDir(t, s), "STRAY"), []byte("nobody refers to this"), 0o600))
+	if err := os.Mkdir(filepath.Join(blobDir(t, s), "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -177,8 +178,8 @@ func TestOpenSweepsWhatACrashLeft(t *testing.T) {
 
 func TestMissingAndCutPayload(t *testing.T) {
 	s := open(t, nil)
-	add(t, s, New{Description: strings.Repeat("x", inlineLimit+1)})
-	files, err := filepath.Glob(filepath.Join(s.blobs.dir, "*"))
+	add(t, s, New{Description: strings.Repeat("x", kv.InlineLimit+1)})
+	files, err := filepath.Glob(filepath.Join(blobDir(t, s), "*"))
 	ok(t, files, err)
 	whole, err := os.ReadFile(files[0])
 	ok(t, whole, err)
@@ -224,7 +225,7 @@ func TestReadersWhilePayloadsGo(t *testing.T) {
 		})
 	}
 	for i := range 60 {
-		long := strings.Repeat(fmt.Sprint(i%10), inlineLimit+i+1)
+		long := strings.Repeat(fmt.Sprint(i%10), kv.InlineLimit+i+1)
 		_, _, err := s.Update(t.Context(), as("ann"), "1", Patch{Description: &long})
 		ok(t, 0, err)
 		drain(t, s)
@@ -236,25 +237,14 @@ func TestReadersWhilePayloadsGo(t *testing.T) {
 	}
 }
 
-func TestUnwritableBlobDir(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(file, "blobs")
-	s := &Store{opts: Options{BlobDir: dir}, blobs: &blobs{dir: dir}}
-	_, err := s.Create(t.Context(), as("ann"), New{Subject: "s", Description: strings.Repeat("x", inlineLimit+1)})
-	wantError(t, err, ErrDisk, file, "try again")
-}
-
 // TestViewLooksAgain when a payload went away under it, but not for ever.
 func TestViewLooksAgain(t *testing.T) {
 	s := open(t, nil)
 	for _, tt := range []struct{ gone, attempts int }{{0, 1}, {3, 4}, {100, 8}} {
 		attempts := 0
-		err := s.view(t.Context(), func(reader) error {
+		err := s.db.View(t.Context(), func(kv.Reader) error {
 			if attempts++; attempts <= tt.gone {
-				return fmt.Errorf("task 1: %w", errBlobGone)
+				return fmt.Errorf("task 1: %w", kv.ErrBlobGone)
 			}
 			return nil
 		})
@@ -269,7 +259,7 @@ func TestViewLooksAgain(t *testing.T) {
 func TestRepeatedCallLeavesNoPayload(t *testing.T) {
 	s := open(t, nil)
 	for range 3 {
-		_, err := s.Create(t.Context(), call("c"), New{Subject: "s", Description: strings.Repeat("x", inlineLimit+1)})
+		_, err := s.Create(t.Context(), call("c"), New{Subject: "s", Description: strings.Repeat("x", kv.InlineLimit+1)})
 		ok(t, 0, err)
 		if n := countFiles(t, s); n != 1 {
 			t.Errorf("%d files", n)

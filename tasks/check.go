@@ -1,18 +1,17 @@
 package tasks
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
-
-// maxFaults is where Check stops listing: a store with more is damaged as a whole.
-const maxFaults = 100
 
 // Check walks everything that is stored and reports what breaks an invariant:
 //
@@ -28,123 +27,46 @@ const maxFaults = 100
 // All faults are joined into one error that is ErrCorrupt. The walk holds one
 // read transaction and keeps the tasks in memory, so it is for tests, doctors
 // and starts, not for every turn.
-func (s *Store) Check(ctx context.Context) error {
-	var faults []error
-	err := s.view(ctx, func(r reader) error {
-		c := &checker{reader: r, want: map[string]map[string]bool{}}
-		err := c.run()
-		faults = c.faults
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("check: %w", errors.Join(err, errors.Join(faults...)))
-	}
-	return errors.Join(faults...)
-}
+func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx, indexNames(), walks()...) }
 
-// checker collects what is wrong, and what the indexes ought to hold.
-type checker struct {
-	reader
-	faults []error
-	counts counters
-	tasks  map[uint64]*taskRecord
-	want   map[string]map[string]bool // index bucket -> keys
-	gone   bool                       // a payload file is missing
-	lost   map[string]int64           // their sizes by name, for who asks; nil: nobody does
-}
-
-// run walks everything. The order matters in two places: tasks come before what
-// is said about them, and the indexes come when all has been noted.
-func (c *checker) run() error {
-	for _, name := range bucketNames() {
-		if c.bucket(name).Bucket == nil {
-			c.fault("bucket %s is missing", name)
-			return nil
-		}
-	}
-	c.counts = readCounters(c.bucket(bucketMeta))
-	for _, walk := range []func(){
-		c.strangers, c.checkDigest, c.readTasks, c.checkTasks, c.checkGraph, c.checkLosses, c.checkMail, c.checkMembers,
-		c.checkOutbox, c.checkReceipts, c.checkValues, c.checkVerdicts, c.checkMerges, c.checkRequests, c.checkNotes,
-		c.checkIndexes,
-	} {
-		if c.stop != nil && c.stop() != nil {
-			return c.stop()
-		}
-		walk()
-	}
-	if c.gone { // by a commit since this transaction began, or for good: look again
-		return errBlobGone
-	}
-	return nil
-}
-
-// fault notes one thing that is wrong, as an error that is ErrCorrupt.
-func (c *checker) fault(format string, args ...any) {
-	if len(c.faults) < maxFaults {
-		c.faults = append(c.faults, fmt.Errorf("%w: "+format, slices.Concat([]any{ErrCorrupt}, args)...))
+// walks look at all records. Tasks come before what is said about them.
+func walks() []kv.Walk {
+	w := &taskWalk{}
+	return []kv.Walk{
+		w.readTasks, w.checkTasks, w.checkGraph, w.checkLosses, mail.Check, actors.CheckMembers, checkOutbox,
+		actors.CheckReceipts[receiptRecord], checkValues, verdicts.Check, checkMerges, requests.Check, mail.CheckNotes,
 	}
 }
 
-// note says that an index must hold a key.
-func (c *checker) note(bucket string, key []byte) {
-	if c.want[bucket] == nil {
-		c.want[bucket] = map[string]bool{}
-	}
-	c.want[bucket][string(key)] = true
-}
-
-// needs notes the payload files of a record.
-func (c *checker) needs(p place, refs []blobRef) {
-	for _, ref := range refs {
-		c.note(bucketRefs, nameKey(ref.Name, p.owner()...))
-		if err := c.files.check(ref); err != nil {
-			c.gone = c.gone || errors.Is(err, errBlobGone)
-			if c.lost != nil && errors.Is(err, errBlobGone) {
-				c.lost[ref.Name] = ref.Size
-			}
-			c.fault("%v", err)
-		}
-	}
-}
-
-// strangers looks for buckets that are not ours.
-func (c *checker) strangers() {
-	known := bucketNames()
-	err := c.tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
-		if !slices.Contains(known, string(name)) {
-			c.fault("unknown bucket %q", name)
-		}
-		return nil
-	})
-	if err != nil {
-		c.fault("list of buckets: %v", err)
-	}
+// taskWalk holds the tasks that a check has read.
+type taskWalk struct {
+	tasks map[uint64]*taskRecord
 }
 
 // readTasks decodes both task buckets and keeps the confirmed tasks.
-func (c *checker) readTasks() {
-	c.tasks = map[uint64]*taskRecord{}
+func (w *taskWalk) readTasks(c *kv.Checker) {
+	w.tasks = map[uint64]*taskRecord{}
+	last := c.Count(kv.TaskCounter)
 	for _, bucket := range []string{bucketTasks, bucketProposed} {
-		each(c.bucket(bucket), nil, func(k, v []byte) bool {
+		c.Bucket(bucket).Each(nil, func(k, v []byte) bool {
 			rec, err := decodeTask(fmt.Sprintf("%s %x", bucket, k), v)
 			switch {
 			case err != nil:
-				c.fault("%v", err)
+				c.Fault("%v", err)
 				return true
-			case len(k) != 8 || rec.ID != formatID(lastNum(k)):
-				c.fault("%s: key %x holds task %q", bucket, k, rec.ID)
+			case len(k) != 8 || rec.ID != kv.FormatID(kv.LastNum(k)):
+				c.Fault("%s: key %x holds task %q", bucket, k, rec.ID)
 				return true
-			case lastNum(k) > c.counts.task:
-				c.fault("task %s is above the high-water mark %d", rec.ID, c.counts.task)
+			case kv.LastNum(k) > last:
+				c.Fault("task %s is above the high-water mark %d", rec.ID, last)
 			case (rec.Status == Proposed) != (bucket == bucketProposed):
-				c.fault("task %s with status %s is in bucket %s", rec.ID, rec.Status, bucket)
+				c.Fault("task %s with status %s is in bucket %s", rec.ID, rec.Status, bucket)
 			}
-			c.needs(place{bucket, k}, rec.blobs())
+			c.Needs(kv.Place{Bucket: bucket, Key: k}, rec.Files.Blobs())
 			if bucket == bucketTasks {
-				c.tasks[lastNum(k)] = rec
-			} else if c.bucket(bucketTasks).Get(k) != nil {
-				c.fault("task %s is both proposed and confirmed", rec.ID)
+				w.tasks[kv.LastNum(k)] = rec
+			} else if c.Bucket(bucketTasks).Get(k) != nil {
+				c.Fault("task %s is both proposed and confirmed", rec.ID)
 			}
 			return true
 		})
@@ -152,48 +74,48 @@ func (c *checker) readTasks() {
 }
 
 // checkTasks looks at each task and notes what the indexes must say about it.
-func (c *checker) checkTasks() {
-	for _, n := range slices.Sorted(maps.Keys(c.tasks)) {
-		rec := c.tasks[n]
+func (w *taskWalk) checkTasks(c *kv.Checker) {
+	for _, n := range slices.Sorted(maps.Keys(w.tasks)) {
+		rec := w.tasks[n]
 		if !rec.Status.open() && rec.Status != Completed {
-			c.fault("task %s has status %q", rec.ID, rec.Status)
+			c.Fault("task %s has status %q", rec.ID, rec.Status)
 		}
 		if rec.Status == InProgress && rec.Owner == "" {
-			c.fault("task %s is in progress and has no owner", rec.ID)
+			c.Fault("task %s is in progress and has no owner", rec.ID)
 		}
 		if rec.Version == 0 || len(rec.Blocks) > 0 {
-			c.fault("task %s is stored with version %d and blocks %v", rec.ID, rec.Version, rec.Blocks)
+			c.Fault("task %s is stored with version %d and blocks %v", rec.ID, rec.Version, rec.Blocks)
 		}
-		if waits := c.checkBlockers(rec); rec.Status == Pending && rec.Owner == "" && !waits {
-			c.note(bucketReady, numKey(n))
+		if waits := w.checkBlockers(c, rec); rec.Status == Pending && rec.Owner == "" && !waits {
+			c.Note(bucketReady, kv.NumKey(n))
 		}
 		if key := rec.ownerKey(); key != nil {
-			c.note(bucketOwner, key)
+			c.Note(bucketOwner, key)
 		}
 		if key := rec.progressKey(); key != nil {
-			c.note(bucketProgress, key)
+			c.Note(bucketProgress, key)
 		}
 	}
 }
 
 // checkBlockers looks at what a task waits for, and says whether it still does.
-func (c *checker) checkBlockers(rec *taskRecord) (waits bool) {
+func (w *taskWalk) checkBlockers(c *kv.Checker, rec *taskRecord) (waits bool) {
 	seen := map[string]bool{}
 	for _, id := range rec.BlockedBy {
-		b, ok := parseID(id)
-		blocker := c.tasks[b]
+		b, ok := kv.ParseID(id)
+		blocker := w.tasks[b]
 		if !ok || blocker == nil {
-			c.fault("task %s waits for %q, which is no task", rec.ID, id)
+			c.Fault("task %s waits for %q, which is no task", rec.ID, id)
 			continue
 		}
 		if seen[id] {
-			c.fault("task %s names blocker %s twice", rec.ID, id)
+			c.Fault("task %s names blocker %s twice", rec.ID, id)
 		}
 		seen[id] = true
-		c.note(bucketDeps, pairKey(b, rec.number()))
+		c.Note(bucketDeps, kv.PairKey(b, rec.number()))
 		if blocker.Status != Completed {
 			waits = true
-			c.note(bucketWaits, pairKey(rec.number(), b))
+			c.Note(bucketWaits, kv.PairKey(rec.number(), b))
 		}
 	}
 	return waits
@@ -201,52 +123,24 @@ func (c *checker) checkBlockers(rec *taskRecord) (waits bool) {
 
 // checkGraph looks for cycles in the tasks themselves, not in the index that the
 // changes rely on.
-func (c *checker) checkGraph() {
-	order := formatIDs(slices.Sorted(maps.Keys(c.tasks)))
+func (w *taskWalk) checkGraph(c *kv.Checker) {
+	order := kv.FormatIDs(slices.Sorted(maps.Keys(w.tasks)))
 	blockers := func(id string) []string {
-		n, _ := parseID(id)
-		if rec := c.tasks[n]; rec != nil {
+		n, _ := kv.ParseID(id)
+		if rec := w.tasks[n]; rec != nil {
 			return rec.BlockedBy
 		}
 		return nil
 	}
 	if cycle := acyclic(order, blockers); cycle != nil {
 		slices.Reverse(cycle)
-		c.fault("%v", cycleError(cycle))
+		c.Fault("%v", cycleError(cycle))
 	}
 }
 
-// checkIndexes compares each index with what was noted for it.
-func (c *checker) checkIndexes() {
-	for _, bucket := range []string{
-		bucketReady, bucketOwner, bucketProgress, bucketDeps, bucketWaits, bucketMailID, bucketCalls, bucketRefs,
-		bucketJudged,
-		bucketOpen, bucketClosed,
-	} {
-		want := c.want[bucket]
-		found := 0
-		each(c.bucket(bucket), nil, func(k, _ []byte) bool {
-			if want[string(k)] {
-				found++
-			} else {
-				c.fault("index %s holds %q, which nothing backs", bucket, k)
-			}
-			return true
-		})
-		if found == len(want) {
-			continue
-		}
-		for key := range want {
-			if c.bucket(bucket).Get([]byte(key)) == nil {
-				c.fault("index %s lacks %q", bucket, key)
-			}
-		}
-	}
-}
-
-// sameKey reports a record that stands under another key than its own.
-func (c *checker) sameKey(what string, have, want []byte) {
-	if !bytes.Equal(have, want) {
-		c.fault("%s stands under key %q instead of %q", what, have, want)
-	}
+// checkValues decodes what Put stored.
+func checkValues(c *kv.Checker) {
+	kv.CheckAll(c, bucketValues, "value %s", func(k []byte, rec *valueRecord) {
+		c.Needs(kv.Place{Bucket: bucketValues, Key: k}, rec.Files.Blobs())
+	})
 }

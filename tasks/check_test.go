@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -17,7 +21,7 @@ func furnished(t *testing.T) (s *Store, path string) {
 	path = filepath.Join(t.TempDir(), "tasks.db")
 	s = openAt(t, path, nil)
 	attach(t, s, "ann")
-	long := strings.Repeat("x", inlineLimit+1)
+	long := strings.Repeat("x", kv.InlineLimit+1)
 	add(t, s, New{})
 	add(t, s, New{BlockedBy: []string{"1"}})
 	add(t, s, New{Owner: "bob", Description: long})
@@ -25,7 +29,7 @@ func furnished(t *testing.T) (s *Store, path string) {
 	add(t, s, New{})
 	_, err := s.Create(t.Context(), call("c"), New{Subject: "s"})
 	ok(t, 0, err)
-	_, err = s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: "x"})
+	_, err = s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x"})
 	ok(t, 0, err)
 	if err := s.Put(t.Context(), "k", []byte("1")); err != nil {
 		t.Fatal(err)
@@ -64,47 +68,47 @@ func TestCheckSeesDamage(t *testing.T) {
 		do   func(*bolt.Tx) error
 		says string
 	}{
-		"garbage task":        {put(bucketTasks, numKey(2), "{"), "tasks 0000000000000002"},
-		"task elsewhere":      {edit(bucketTasks, numKey(2), `"id":"2"`, `"id":"7"`), `holds task "7"`},
-		"no owner":            {edit(bucketTasks, numKey(1), `"owner":"ann"`, `"owner":""`), "task 1 is in progress and has no owner"},
-		"odd status":          {edit(bucketTasks, numKey(1), `"in_progress"`, `"paused"`), `status "paused"`},
-		"proposed among all":  {edit(bucketTasks, numKey(4), `"pending"`, `"proposed"`), "in bucket tasks"},
-		"version 0":           {edit(bucketTasks, numKey(4), `"version":1`, `"version":0`), "version 0"},
-		"stored blocks":       {edit(bucketTasks, numKey(4), `"blocks":null`, `"blocks":["1"]`), "blocks [1]"},
-		"twice":               {put(bucketProposed, numKey(4), `{"id":"4","status":"proposed"}`), "both proposed and confirmed"},
-		"garbage proposal":    {put(bucketProposed, numKey(5), "x"), "proposed 0000000000000005"},
-		"high-water mark":     {put(bucketMeta, []byte("task"), string(numKey(3))), "above the high-water mark 3"},
-		"unknown blocker":     {edit(bucketTasks, numKey(2), `["1"]`, `["9"]`), `waits for "9", which is no task`},
-		"blocker twice":       {edit(bucketTasks, numKey(2), `["1"]`, `["1","1"]`), "blocker 1 twice"},
-		"cycle":               {edit(bucketTasks, numKey(1), `"blockedBy":[]`, `"blockedBy":["2"]`), "dependency cycle: task 1 blocks 2 blocks 1"},
-		"not ready":           {put(bucketReady, numKey(2), ""), "index ready holds"},
-		"ready lost":          {del(bucketReady, numKey(4)), "index ready lacks"},
-		"owner lost":          {del(bucketOwner, nameNumKey("bob", 3)), "index owner lacks"},
-		"wrong owner":         {put(bucketOwner, nameNumKey("cy", 3), ""), "index owner holds"},
-		"progress lost":       {del(bucketProgress, nameNumKey("ann", 1)), "index progress lacks"},
-		"wrong progress":      {put(bucketProgress, nameNumKey("bob", 3), ""), "index progress holds"},
-		"dependency lost":     {del(bucketDeps, pairKey(1, 2)), "index deps lacks"},
-		"wrong dependency":    {put(bucketDeps, pairKey(1, 3), ""), "index deps holds"},
-		"wait lost":           {del(bucketWaits, pairKey(2, 1)), "index waits lacks"},
-		"wrong wait":          {put(bucketWaits, pairKey(2, 3), ""), "index waits holds"},
-		"garbage message":     {put(bucketMail, nameNumKey("bob", 1), "x"), "message"},
-		"message elsewhere":   {edit(bucketMail, nameNumKey("bob", 1), `"to":"bob"`, `"to":"cy"`), "instead of"},
-		"message from future": {edit(bucketMail, nameNumKey("bob", 2), `"seq":2`, `"seq":9`), "sequence number 9 of 2"},
-		"message lost":        {del(bucketMail, nameNumKey("bob", 2)), "counted as 2"},
-		"count lost":          {del(bucketUnread, nameKey("bob")), "2 unread messages of \"bob\" are not counted"},
-		"count of nothing":    {put(bucketUnread, nameKey("cy"), string(numKey(1))), "has 0 unread messages, counted as 1"},
-		"stray message id":    {put(bucketMailID, nameKey("bob", 'x'), string(numKey(1))), "index mailid holds"},
+		"garbage task":        {put(bucketTasks, kv.NumKey(2), "{"), "tasks 0000000000000002"},
+		"task elsewhere":      {edit(bucketTasks, kv.NumKey(2), `"id":"2"`, `"id":"7"`), `holds task "7"`},
+		"no owner":            {edit(bucketTasks, kv.NumKey(1), `"owner":"ann"`, `"owner":""`), "task 1 is in progress and has no owner"},
+		"odd status":          {edit(bucketTasks, kv.NumKey(1), `"in_progress"`, `"paused"`), `status "paused"`},
+		"proposed among all":  {edit(bucketTasks, kv.NumKey(4), `"pending"`, `"proposed"`), "in bucket tasks"},
+		"version 0":           {edit(bucketTasks, kv.NumKey(4), `"version":1`, `"version":0`), "version 0"},
+		"stored blocks":       {edit(bucketTasks, kv.NumKey(4), `"blocks":null`, `"blocks":["1"]`), "blocks [1]"},
+		"twice":               {put(bucketProposed, kv.NumKey(4), `{"id":"4","status":"proposed"}`), "both proposed and confirmed"},
+		"garbage proposal":    {put(bucketProposed, kv.NumKey(5), "x"), "proposed 0000000000000005"},
+		"high-water mark":     {put(bucketMeta, []byte("task"), string(kv.NumKey(3))), "above the high-water mark 3"},
+		"unknown blocker":     {edit(bucketTasks, kv.NumKey(2), `["1"]`, `["9"]`), `waits for "9", which is no task`},
+		"blocker twice":       {edit(bucketTasks, kv.NumKey(2), `["1"]`, `["1","1"]`), "blocker 1 twice"},
+		"cycle":               {edit(bucketTasks, kv.NumKey(1), `"blockedBy":[]`, `"blockedBy":["2"]`), "dependency cycle: task 1 blocks 2 blocks 1"},
+		"not ready":           {put(bucketReady, kv.NumKey(2), ""), "index ready holds"},
+		"ready lost":          {del(bucketReady, kv.NumKey(4)), "index ready lacks"},
+		"owner lost":          {del(bucketOwner, kv.NameNumKey("bob", 3)), "index owner lacks"},
+		"wrong owner":         {put(bucketOwner, kv.NameNumKey("cy", 3), ""), "index owner holds"},
+		"progress lost":       {del(bucketProgress, kv.NameNumKey("ann", 1)), "index progress lacks"},
+		"wrong progress":      {put(bucketProgress, kv.NameNumKey("bob", 3), ""), "index progress holds"},
+		"dependency lost":     {del(bucketDeps, kv.PairKey(1, 2)), "index deps lacks"},
+		"wrong dependency":    {put(bucketDeps, kv.PairKey(1, 3), ""), "index deps holds"},
+		"wait lost":           {del(bucketWaits, kv.PairKey(2, 1)), "index waits lacks"},
+		"wrong wait":          {put(bucketWaits, kv.PairKey(2, 3), ""), "index waits holds"},
+		"garbage message":     {put(bucketMail, kv.NameNumKey("bob", 1), "x"), "message"},
+		"message elsewhere":   {edit(bucketMail, kv.NameNumKey("bob", 1), `"to":"bob"`, `"to":"cy"`), "instead of"},
+		"message from future": {edit(bucketMail, kv.NameNumKey("bob", 2), `"seq":2`, `"seq":9`), "sequence number 9 of 2"},
+		"message lost":        {del(bucketMail, kv.NameNumKey("bob", 2)), "counted as 2"},
+		"count lost":          {del(bucketUnread, kv.NameKey("bob")), "2 unread messages of \"bob\" are not counted"},
+		"count of nothing":    {put(bucketUnread, kv.NameKey("cy"), string(kv.NumKey(1))), "has 0 unread messages, counted as 1"},
+		"stray message id":    {put(bucketMailID, kv.NameKey("bob", 'x'), string(kv.NumKey(1))), "index mailid holds"},
 		"garbage member":      {put(bucketMembers, []byte("ann"), "[]"), "member ann"},
 		"member elsewhere":    {put(bucketMembers, []byte("cy"), `{"name":"bob","epoch":1}`), "member bob stands under"},
 		"member of epoch 0":   {put(bucketMembers, []byte("ann"), `{"name":"ann"}`), "never attached"},
-		"garbage event":       {put(bucketOutbox, numKey(1), "x"), "event 1"},
-		"event from future":   {put(bucketOutbox, numKey(99), `{"delivered":"x"}`), "event 0000000000000063 of"},
-		"empty event":         {put(bucketOutbox, numKey(1), `{}`), "tells nothing"},
+		"garbage event":       {put(bucketOutbox, kv.NumKey(1), "x"), "event 1"},
+		"event from future":   {put(bucketOutbox, kv.NumKey(99), `{"delivered":"x"}`), "event 0000000000000063 of"},
+		"empty event":         {put(bucketOutbox, kv.NumKey(1), `{}`), "tells nothing"},
 		"garbage receipt":     {put(bucketReceipts, callKey("ann", "c", "create"), "12345678{"), "receipt"},
 		"receipt lost":        {del(bucketReceipts, callKey("ann", "c", "create")), "index calls holds"},
-		"call lost":           {del(bucketCalls, nameNumKey("ann", 1)), "index calls lacks"},
+		"call lost":           {del(bucketCalls, kv.NameNumKey("ann", 1)), "index calls lacks"},
 		"garbage value":       {put(bucketValues, []byte("k"), "1"), "value k"},
-		"stray reference":     {put(bucketRefs, nameKey("FILE", 'x'), ""), "index references holds"},
+		"stray reference":     {put(bucketRefs, kv.NameKey("FILE", 'x'), ""), "index references holds"},
 		"unknown bucket":      {func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("x")); return err }, `unknown bucket "x"`},
 		"missing bucket":      {func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(bucketWaits)) }, "bucket waits is missing"},
 	} {
@@ -127,9 +131,9 @@ func TestCheckSeesDamage(t *testing.T) {
 
 func TestCheckStopsListing(t *testing.T) {
 	s := open(t, nil)
-	err := s.db.Update(func(tx *bolt.Tx) error {
+	err := raw(t, s).Update(func(tx *bolt.Tx) error {
 		for i := range uint64(500) {
-			if err := plant(tx, bucketReady, numKey(i), ""); err != nil {
+			if err := plant(tx, bucketReady, kv.NumKey(i), ""); err != nil {
 				return err
 			}
 		}
@@ -143,7 +147,7 @@ func TestCheckStopsListing(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	wantError(t, s.Check(cancelled), context.Canceled)
-	if err := s.db.Update(func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(bucketReady)) }); err != nil {
+	if err := raw(t, s).Update(func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(bucketReady)) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil { // before the last check of open
@@ -160,8 +164,8 @@ func TestDamagedRecordsAreErrors(t *testing.T) {
 	}
 	rawBolt(t, path, func(tx *bolt.Tx) error {
 		for bucket, key := range map[string][]byte{
-			bucketTasks: numKey(1), bucketMembers: []byte("ann"), bucketValues: []byte("k"), bucketOutbox: numKey(1),
-			bucketMail: nameNumKey("bob", 1), bucketReceipts: callKey("ann", "c", "create"),
+			bucketTasks: kv.NumKey(1), bucketMembers: []byte("ann"), bucketValues: []byte("k"), bucketOutbox: kv.NumKey(1),
+			bucketMail: kv.NameNumKey("bob", 1), bucketReceipts: callKey("ann", "c", "create"),
 		} {
 			if err := tx.Bucket([]byte(bucket)).Put(key, []byte(`12345678"blob":"`)); err != nil {
 				return err
@@ -179,16 +183,16 @@ func TestDamagedRecordsAreErrors(t *testing.T) {
 		"Snapshot":   func() error { _, err := d.Snapshot(ctx); return err },
 		"InProgress": func() error { _, err := d.InProgress(ctx, "ann"); return err },
 		"Claim":      func() error { _, err := d.Claim(ctx, as("ann"), "1", Claim{}); return err },
-		"Release":    func() error { _, err := d.Release(ctx, Actor{}, "ann", ""); return err },
-		"Attach":     func() error { _, err := d.Attach(ctx, "ann", nil); return err },
-		"SetMember":  func() error { return d.SetMember(ctx, Member{Name: "ann"}) },
-		"Members":    func() error { _, err := d.Members(ctx); return err },
-		"session":    func() error { return d.Refuse(ctx, Actor{Name: "ann", Session: 1}, "2", "") },
+		"Release":    func() error { _, err := d.Release(ctx, actors.Actor{}, "ann", ""); return err },
+		"Attach":     func() error { _, err := d.members.Attach(ctx, "ann", nil); return err },
+		"SetMember":  func() error { return d.members.Set(ctx, actors.Member{Name: "ann"}) },
+		"Members":    func() error { _, err := d.members.List(ctx); return err },
+		"session":    func() error { return d.Refuse(ctx, actors.Actor{Name: "ann", Session: 1}, "2", "") },
 		"Value":      func() error { _, _, err := d.Value(ctx, "k"); return err },
 		"Put":        func() error { return d.Put(ctx, "k", nil) },
-		"Events":     func() error { _, err := d.Events(ctx, 0, 0); return err },
-		"Settle":     func() error { return d.Settle(ctx, 1) },
-		"Unread":     func() error { _, err := d.Unread(ctx, "bob"); return err },
+		"Events":     func() error { _, err := d.outbox.Events(ctx, 0, 0); return err },
+		"Settle":     func() error { return d.outbox.Settle(ctx, 1) },
+		"Unread":     func() error { _, err := d.mail.Unread(ctx, "bob"); return err },
 		"Receipt":    func() error { _, _, err := d.Receipt(ctx, "ann", "c"); return err },
 		"repeat":     func() error { _, err := d.Create(ctx, call("c"), New{Subject: "s"}); return err },
 	} {

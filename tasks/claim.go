@@ -3,6 +3,9 @@ package tasks
 import (
 	"context"
 	"fmt"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // Claim says who takes a task, and how many that member may have.
@@ -23,20 +26,20 @@ func (c Claim) terms() Terms { return Terms{Max: c.Max, Skills: c.Skills} }
 //
 // It fails with ErrNotFound, ErrDone, ErrOwned, ErrBlocked, ErrUnsuited or ErrBusy,
 // whichever of them comes first.
-func (s *Store) Claim(ctx context.Context, a Actor, id string, c Claim) (Task, error) {
+func (s *Store) Claim(ctx context.Context, a actors.Actor, id string, c Claim) (Task, error) {
 	if c.Member == "" {
 		c.Member = a.Name
 	}
-	if err := checkName("member to claim for", c.Member); err != nil {
+	if err := kv.CheckName("member to claim for", c.Member); err != nil {
 		return Task{}, err
 	}
-	r, err := s.act(ctx, s.job("claim", a), func(t *txn) (*receiptRecord, error) { return t.claim(a, id, c) })
+	r, err := act(ctx, s.db.Job("claim"), a, func(t *txn) (*receiptRecord, error) { return t.claim(a, id, c) })
 	return r.task(), err
 }
 
 // claim reads what the decision needs, at most c.Max entries of an index, and
 // leaves the decision to claimable.
-func (t *txn) claim(a Actor, id string, c Claim) (*receiptRecord, error) {
+func (t *txn) claim(a actors.Actor, id string, c Claim) (*receiptRecord, error) {
 	was, err := t.load(id)
 	if err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func (t *txn) claim(a Actor, id string, c Claim) (*receiptRecord, error) {
 	rec.Status, rec.Owner = InProgress, c.Member
 	rec.Epoch++
 	t.save(was, rec)
-	t.regain(rec)
+	losses{t}.regain(rec)
 	t.tell(a, changeRecord{Op: Claimed, Task: rec})
 	t.assign(a, rec, false)
 	return &receiptRecord{Task: t.withBlocks(rec)}, nil
@@ -69,29 +72,29 @@ func (t *txn) claim(a Actor, id string, c Claim) (*receiptRecord, error) {
 func (t *txn) next(was *taskRecord) *taskRecord {
 	rec := was.clone()
 	rec.Version++
-	rec.Updated = t.now
+	rec.Updated = t.tx.Now()
 	return rec
 }
 
 // Release takes the tasks that a member has in progress away from it: they
 // become pending, without owner, under a new epoch. It is for members that are
 // not started again. Tasks that the member owns but has not begun stay its own.
-func (s *Store) Release(ctx context.Context, a Actor, member, reason string) ([]Task, error) {
-	if err := checkName("member", member); err != nil {
+func (s *Store) Release(ctx context.Context, a actors.Actor, member, reason string) ([]Task, error) {
+	if err := kv.CheckName("member", member); err != nil {
 		return nil, err
 	}
-	reason = clean(reason)
-	r, err := s.act(ctx, s.job("release", a), func(t *txn) (*receiptRecord, error) {
+	reason = kv.Clean(reason)
+	r, err := act(ctx, s.db.Job("release"), a, func(t *txn) (*receiptRecord, error) {
 		return t.release(a, member, reason)
 	})
 	return r.Tasks, err
 }
 
 // release goes by the index of what the member has in progress, in list order.
-func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
+func (t *txn) release(a actors.Actor, member, reason string) (*receiptRecord, error) {
 	list := []taskRecord{}
-	for _, n := range suffixes(t.bucket(bucketProgress), nameKey(member), 0) {
-		was, err := t.load(formatID(n))
+	for _, n := range t.Bucket(bucketProgress).Numbers(kv.NameKey(member), 0) {
+		was, err := t.load(kv.FormatID(n))
 		if err != nil {
 			return nil, fmt.Errorf("in progress by %s: %w", member, err)
 		}
@@ -99,7 +102,7 @@ func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
 		rec.Status, rec.Owner = Pending, ""
 		rec.Epoch++
 		t.save(was, rec)
-		t.lose(a, was, rec, reason)
+		losses{t}.lose(a, was, rec, reason)
 		t.tell(a, changeRecord{Op: Released, Task: rec, Reason: reason})
 		list = append(list, *t.withBlocks(rec))
 	}
@@ -108,26 +111,26 @@ func (t *txn) release(a Actor, member, reason string) (*receiptRecord, error) {
 
 // Refuse notes that hooks did not agree to a task's completion, for the reason
 // given. The task stays as it is. It fails with ErrNotFound when there is none.
-func (s *Store) Refuse(ctx context.Context, a Actor, id, reason string) error {
-	return s.remark(ctx, s.job("refuse", a), a, id, changeRecord{Op: Refused, Reason: clean(reason)})
+func (s *Store) Refuse(ctx context.Context, a actors.Actor, id, reason string) error {
+	return remark(ctx, s.db.Job("refuse"), a, id, changeRecord{Op: Refused, Reason: kv.Clean(reason)})
 }
 
 // Await notes that a task's completion waits for an answer, and for whose. The task
 // stays as it is. It fails with ErrNotFound when there is none.
-func (s *Store) Await(ctx context.Context, a Actor, id, whose string) error {
-	return s.remark(ctx, s.job("await", a), a, id, changeRecord{Op: Awaits, Reason: clean(whose)})
+func (s *Store) Await(ctx context.Context, a actors.Actor, id, whose string) error {
+	return remark(ctx, s.db.Job("await"), a, id, changeRecord{Op: Awaits, Reason: kv.Clean(whose)})
 }
 
 // remark tells of something about a task that does not change it.
-func (s *Store) remark(ctx context.Context, j *job, a Actor, id string, c changeRecord) error {
-	_, err := s.act(ctx, j, func(t *txn) (*receiptRecord, error) {
+func remark(ctx context.Context, c *kv.Job, a actors.Actor, id string, change changeRecord) error {
+	_, err := act(ctx, c, a, func(t *txn) (*receiptRecord, error) {
 		rec, err := t.load(id)
 		if err != nil {
 			return nil, err
 		}
-		c.Task = rec
-		t.tell(a, c)
-		return &receiptRecord{Task: t.withBlocks(rec), Error: c.Reason}, nil
+		change.Task = rec
+		t.tell(a, change)
+		return &receiptRecord{Task: t.withBlocks(rec), Error: change.Reason}, nil
 	})
 	return err
 }
@@ -136,15 +139,16 @@ func (s *Store) remark(ctx context.Context, j *job, a Actor, id string, c change
 // BlockedBy of others; the owners of those that thereby have nothing to wait
 // for any more get a task assignment. Who had it in progress, unless it is the actor, gets
 // a TaskLost message. It returns the task as it last was, and
-// fails with ErrNotFound when there is none, and with ErrStale as Update does.
-func (s *Store) Delete(ctx context.Context, a Actor, id string) (Task, error) {
-	r, err := s.act(ctx, s.job("delete", a), func(t *txn) (*receiptRecord, error) { return t.remove(a, id) })
+// fails with ErrNotFound when there is none, and with ErrStale as Update does. may is
+// as Patch.May.
+func (s *Store) Delete(ctx context.Context, a actors.Actor, id string, may func(Task) error) (Task, error) {
+	r, err := act(ctx, s.db.Job("delete"), a, func(t *txn) (*receiptRecord, error) { return t.remove(a, id, may) })
 	return r.task(), err
 }
 
 // remove takes a task out in an order in which each step finds what it needs:
 // dependents are let go while the dependency still says who they are.
-func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
+func (t *txn) remove(a actors.Actor, id string, may func(Task) error) (*receiptRecord, error) {
 	rec, err := t.load(id)
 	if err != nil {
 		return nil, err
@@ -152,12 +156,14 @@ func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
 	if err := t.holds(a, rec); err != nil {
 		return nil, err
 	}
-	if err := a.may(rec.Task); err != nil {
-		return nil, err
+	if may != nil {
+		if err := may(rec.Task); err != nil {
+			return nil, err
+		}
 	}
 	last := t.withBlocks(rec)
 	t.tell(a, changeRecord{Op: Deleted, Task: rec, Reason: rec.undone()})
-	t.tellDeleted(a, rec)
+	losses{t}.tellDeleted(a, rec)
 	t.unblock(a, id)
 	for _, dependent := range last.Blocks {
 		t.revise(a, dependent, func(list []string) []string { return without(list, id) })
@@ -166,8 +172,8 @@ func (t *txn) remove(a Actor, id string) (*receiptRecord, error) {
 		t.unlink(rec.number(), blocker)
 	}
 	t.indexOwner(rec, nil)
-	t.mark(bucketReady, numKey(rec.number()), false)
-	t.erase(rec.place(), rec.blobs())
+	t.tx.Mark(bucketReady, kv.NumKey(rec.number()), false)
+	t.tx.Erase(rec.place(), rec.Files.Blobs())
 	return &receiptRecord{Task: last}, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 func TestClaim(t *testing.T) {
@@ -34,7 +36,7 @@ func TestClaim(t *testing.T) {
 		_, err = s.Claim(t.Context(), as("bob"), id, Claim{})
 		wantError(t, err, ErrNotFound)
 	}
-	_, err = s.Claim(t.Context(), Actor{}, "1", Claim{})
+	_, err = s.Claim(t.Context(), actors.Actor{}, "1", Claim{})
 	wantError(t, err, ErrInvalid, "member to claim for")
 }
 
@@ -202,7 +204,7 @@ func TestRelease(t *testing.T) {
 	claim(t, s, "2", "bob")
 	claim(t, s, "3", "ann")
 	drain(t, s)
-	list, err := s.Release(t.Context(), Actor{}, "ann", "it did not come back")
+	list, err := s.Release(t.Context(), actors.Actor{}, "ann", "it did not come back")
 	wantList(t, "released", ids(ok(t, list, err)), []string{"1", "3"})
 	for _, task := range list {
 		if task.Status != Pending || task.Owner != "" || task.Epoch != 2 {
@@ -217,7 +219,7 @@ func TestRelease(t *testing.T) {
 	if c := unmarshal[Change](t, events[0].Data); c.Reason != "it did not come back" {
 		t.Errorf("reason %q", c.Reason)
 	}
-	list, err = s.Release(t.Context(), Actor{}, "nobody", "")
+	list, err = s.Release(t.Context(), actors.Actor{}, "nobody", "")
 	if err != nil || list != nil {
 		t.Errorf("nothing to release: %v, %v", list, err)
 	}
@@ -252,7 +254,7 @@ func TestDelete(t *testing.T) {
 	add(t, s, New{BlockedBy: []string{"1"}})
 	claim(t, s, "1", "ann")
 	drain(t, s)
-	task, err := s.Delete(t.Context(), as("lead"), "1")
+	task, err := s.Delete(t.Context(), as("lead"), "1", nil)
 	wantList(t, "as it was", append(ok(t, task, err).Blocks, string(task.Status)), []string{"2", "3", "4", "in_progress"})
 	wantList(t, "task 3 waits", get(t, s, "3").BlockedBy, []string{"2"})
 	wantList(t, "ready", readyIDs(t, s), []string{"4"})
@@ -263,9 +265,9 @@ func TestDelete(t *testing.T) {
 	}
 	_, err = s.Task(t.Context(), "1")
 	wantError(t, err, ErrNotFound)
-	_, err = s.Delete(t.Context(), as("lead"), "1")
+	_, err = s.Delete(t.Context(), as("lead"), "1", nil)
 	wantError(t, err, ErrNotFound)
-	_, err = s.Delete(t.Context(), as("lead"), "3") // a task that waits
+	_, err = s.Delete(t.Context(), as("lead"), "3", nil) // a task that waits
 	ok(t, 0, err)
 	wantList(t, "task 2 blocks", get(t, s, "2").Blocks, []string{})
 	if id := add(t, s, New{}).ID; id != "5" {

@@ -8,8 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/backup"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/verdicts"
 
 	bolt "go.etcd.io/bbolt"
 	"pgregory.net/rapid"
@@ -27,7 +32,7 @@ func must(t testing.TB, err error) {
 func content(t testing.TB, s *Store) (entries map[string]string, transaction int) {
 	t.Helper()
 	entries = map[string]string{}
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := raw(t, s).View(func(tx *bolt.Tx) error {
 		transaction = tx.ID()
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 			return b.ForEach(func(k, v []byte) error {
@@ -43,13 +48,11 @@ func content(t testing.TB, s *Store) (entries map[string]string, transaction int
 // leave copies all files of a store as they are now: what a kill -9 leaves.
 func leave(t testing.TB, s *Store) (path string) {
 	t.Helper()
-	s.saving.Lock() // no backup is being made meanwhile
-	defer s.saving.Unlock()
 	path = filepath.Join(t.TempDir(), "tasks.db")
-	err := s.db.View(func(tx *bolt.Tx) error { return tx.CopyFile(path, 0o600) })
+	err := raw(t, s).View(func(tx *bolt.Tx) error { return tx.CopyFile(path, 0o600) })
 	ok(t, path, err)
 	for _, dir := range []string{".blobs", backupDirSuffix} {
-		from := s.db.Path() + dir
+		from := raw(t, s).Path() + dir
 		if _, err := os.Stat(from); err != nil {
 			continue
 		}
@@ -58,23 +61,6 @@ func leave(t testing.TB, s *Store) (path string) {
 		}
 	}
 	return path
-}
-
-// spoil empties one page of a store's tree.
-func spoil(t testing.TB, path string) {
-	t.Helper()
-	im, err := readImage(path)
-	ok(t, im, err)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	ok(t, f, err)
-	defer f.Close()
-	for page, used := range im.seen {
-		if used {
-			_, err := f.WriteAt(make([]byte, im.size), int64(page*im.size))
-			must(t, err)
-			return
-		}
-	}
 }
 
 // logsOf are the parts of a store's log, oldest first.
@@ -90,22 +76,22 @@ func workAll(t testing.TB, s *Store) {
 	ctx, long := t.Context(), strings.Repeat("long ", 20_000)
 	add(t, s, New{Subject: "one", Description: long})
 	add(t, s, New{Subject: "two"})
-	_, err := s.Claim(ctx, Actor{Name: "ann", CallID: "call-1"}, "2", Claim{})
+	_, err := s.Claim(ctx, actors.Actor{Name: "ann", CallID: "call-1"}, "2", Claim{})
 	must(t, err)
 	must(t, s.Put(ctx, "goal", []byte(`"ship it"`)))
 	must(t, s.Put(ctx, "gone", []byte(`1`)))
 	must(t, s.Put(ctx, "gone", nil))
-	must(t, s.Judge(ctx, Verdict{VerdictKey: VerdictKey{Tree: "t", Gate: "g", Subject: "2"}, Log: long, Pass: true}))
-	_, err = s.Ask(ctx, as("ann"), NewRequest{Kind: AskPlan, Member: "ann", To: Operator, Text: "a plan", Key: "plan"})
+	must(t, s.verdicts.Add(ctx, verdicts.Verdict{Key: verdicts.Key{Tree: "t", Gate: "g", Subject: "2"}, Log: long, Pass: true}))
+	_, err = s.requests.Ask(ctx, as("ann"), requests.New{Kind: requests.AskPlan, Member: "ann", To: actors.Operator, Text: "a plan", Key: "plan"})
 	must(t, err)
-	_, err = s.ProposeMerge(ctx, Actor{}, Merge{
+	_, err = s.Merges().Propose(ctx, actors.Actor{}, Merge{
 		Branch: "ann", Member: "ann", Commit: "c", Into: "main", State: MergeWaiting, Title: "work",
 	})
 	must(t, err)
-	_, err = s.Attach(ctx, "ann", func() string { return "a-session" })
+	_, err = s.members.Attach(ctx, "ann", func() string { return "a-session" })
 	must(t, err)
-	must(t, s.PutNote(ctx, "lead", Note{IdleNote: IdleNote{From: "ann", Summary: "rests"}}))
-	_, err = s.Delete(ctx, Actor{}, "1") // its payload was made and dropped since the backup
+	must(t, s.mail.PutNote(ctx, "lead", mail.Note{IdleNote: mail.IdleNote{From: "ann", Summary: "rests"}}))
+	_, err = s.Delete(ctx, actors.Actor{}, "1", nil) // its payload was made and dropped since the backup
 	must(t, err)
 }
 
@@ -129,7 +115,7 @@ func TestLogGivesBackAll(t *testing.T) {
 		if !maps.Equal(have, want) {
 			t.Fatalf("life %d: %d entries are not the %d that were", life, len(have), len(want))
 		}
-		task, err := s.Claim(t.Context(), Actor{Name: "ann", CallID: "call-1"}, "2", Claim{})
+		task, err := s.Claim(t.Context(), actors.Actor{Name: "ann", CallID: "call-1"}, "2", Claim{})
 		if ok(t, task, err); task.Epoch != 1 {
 			t.Errorf("a call that was cut off was made twice: %+v", task)
 		}
@@ -278,7 +264,7 @@ func TestLogProperty(t *testing.T) {
 			case 0:
 				must(t, s.Backup(t.Context()))
 			case 1:
-				path := s.db.Path()
+				path := raw(t, s).Path()
 				closed(t, s)
 				s = openSafe(t, path)
 			default:
@@ -291,9 +277,9 @@ func TestLogProperty(t *testing.T) {
 		logs := logsOf(t, path)
 		part := logs[rapid.IntRange(0, len(logs)-1).Draw(rt, "part")]
 		hurt(t, rt, part)
-		for _, backup := range (&backups{dir: path + backupDirSuffix}).numbers()[1:] {
+		for _, backup := range backupNumbers(t, path)[1:] {
 			if rapid.Bool().Draw(rt, "older") { // restore from an older one
-				_ = os.Remove((&backups{dir: path + backupDirSuffix}).path(backup + 1))
+				_ = os.Remove(backupPath(path, backup+1))
 			}
 		}
 		spoil(t, path)
@@ -326,55 +312,20 @@ func hurt(t *testing.T, rt *rapid.T, path string) {
 	must(t, os.WriteFile(path, data, 0o600))
 }
 
-// TestBrokenLog: a log that cannot be written fails no change; it is said, and the next
-// backup makes up for it.
-func TestBrokenLog(t *testing.T) {
-	path, left := filepath.Join(t.TempDir(), "tasks.db"), filepath.Join(t.TempDir(), "left")
-	synctest.Test(t, func(t *testing.T) {
-		opts := withBackups
-		s, err := Open(path, &opts)
-		ok(t, s, err)
-		synctest.Wait() // for the first backup
-		must(t, s.backups.log.file.Close())
-		must(t, s.Put(t.Context(), "n", []byte("1")))
-		if _, _, broken := s.backups.log.state(); !errors.Is(broken, os.ErrClosed) {
-			t.Fatalf("broken: %v", broken)
-		}
-		before := s.backups.numbers()[0]
-		time.Sleep(syncEvery) // not BackupEvery
-		synctest.Wait()
-		if now := s.backups.numbers()[0]; now != before+1 || s.BackupTrouble() != nil {
-			t.Errorf("backup %d after %d, trouble %v", now, before, s.BackupTrouble())
-		}
-		<-s.BackupNews()
-		must(t, s.Put(t.Context(), "n", []byte("2")))
-		must(t, os.CopyFS(left, os.DirFS(filepath.Dir(path))))
-		must(t, s.Close())
-	})
-	path = filepath.Join(left, "tasks.db")
-	spoil(t, path)
-	s := openSafe(t, path)
-	if value, _, err := s.Value(t.Context(), "n"); err != nil || string(value) != "2" || !s.Restored().Whole() {
-		t.Errorf("value %s, %v, restored %+v", value, err, s.Restored())
-	}
-}
-
 // TestBackupNews: that backups fail is told once, and that they are made again as well.
 func TestBackupNews(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openSafe(t, path)
 	must(t, s.Backup(t.Context()))
-	s.saving.Lock()
 	must(t, os.RemoveAll(path+backupDirSuffix))
 	must(t, os.WriteFile(path+backupDirSuffix, nil, 0o600)) // no folder can be made there
-	s.saving.Unlock()
 	for i := range 3 {
 		must(t, s.Put(t.Context(), "n", []byte(fmt.Sprint(i))))
-		if err := s.Backup(t.Context()); err == nil || s.BackupTrouble() == nil {
-			t.Fatalf("backup: %v, trouble: %v", err, s.BackupTrouble())
+		if err := s.Backup(t.Context()); err == nil || s.backups.Trouble() == nil {
+			t.Fatalf("backup: %v, trouble: %v", err, s.backups.Trouble())
 		}
 		select {
-		case <-s.BackupNews():
+		case <-s.backups.News():
 			if i > 0 {
 				t.Error("told again")
 			}
@@ -386,8 +337,8 @@ func TestBackupNews(t *testing.T) {
 	}
 	must(t, os.Remove(path+backupDirSuffix))
 	must(t, s.Backup(t.Context()))
-	<-s.BackupNews()
-	if err := s.BackupTrouble(); err != nil {
+	<-s.backups.News()
+	if err := s.backups.Trouble(); err != nil {
 		t.Error(err)
 	}
 }
@@ -405,28 +356,30 @@ func TestTooBig(t *testing.T) {
 	if s.Restored() != nil {
 		t.Error("it was looked through")
 	}
-	wantError(t, s.Backup(t.Context()), errTooBig, "covey up --fresh")
-	wantError(t, s.BackupTrouble(), errTooBig)
+	wantError(t, s.Backup(t.Context()), backup.ErrTooBig, "covey up --fresh")
+	wantError(t, s.backups.Trouble(), backup.ErrTooBig)
 	must(t, s.Put(t.Context(), "n", []byte("1")))
-	if _, size, _ := s.backups.log.state(); size > 0 {
-		t.Errorf("%d bytes are logged", size)
+	for _, log := range logsOf(t, path) {
+		if info, err := os.Stat(log); err != nil || info.Size() > 0 && log == logsOf(t, path)[len(logsOf(t, path))-1] {
+			t.Errorf("%s: %v is logged", log, info)
+		}
 	}
-	wantError(t, s.Close(), errTooBig)
+	wantError(t, s.Close(), backup.ErrTooBig)
 }
 
 // TestReadBackups: what a doctor can see from outside.
 func TestReadBackups(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
-	_, err := ReadBackups(path)
+	_, err := backup.Look(path)
 	wantError(t, err, os.ErrNotExist)
 	bare := openAt(t, path, nil)
-	if b, err := ReadBackups(path); err != nil || b.Count != 0 || !b.Newest.IsZero() || b.Size == 0 {
+	if b, err := backup.Look(path); err != nil || b.Count != 0 || !b.Newest.IsZero() || b.Size == 0 {
 		t.Errorf("%+v, %v", b, err)
 	}
 	closed(t, bare)
 	s := openSafe(t, path)
 	must(t, s.Backup(t.Context()))
-	b, err := ReadBackups(path)
+	b, err := backup.Look(path)
 	if err != nil || b.Count != 1 || time.Since(b.Newest) > time.Minute || b.TooBig {
 		t.Errorf("%+v, %v", b, err)
 	}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // New is a task to be made.
@@ -33,30 +36,26 @@ type draft struct {
 //
 // It fails with ErrInvalid for what cannot be stored and with ErrDependency
 // for a blocker that does not exist.
-func (s *Store) Create(ctx context.Context, a Actor, n New) (Task, error) {
-	c := s.job("create", a)
-	d, err := s.draft(c, n)
+func (s *Store) Create(ctx context.Context, a actors.Actor, n New) (Task, error) {
+	c := s.db.Job("create")
+	d, err := newDraft(c, a.Name, n)
 	if err != nil {
-		return Task{}, s.abandon(c, err)
+		return Task{}, c.Abandon(err)
 	}
-	r, err := s.act(ctx, c, func(t *txn) (*receiptRecord, error) { return t.propose(d) })
+	r, err := act(ctx, c, a, func(t *txn) (*receiptRecord, error) { return t.propose(d) })
 	return r.task(), err
 }
 
 // Add creates and confirms several tasks in one change, with ids in the order
 // of the list. Each owner but the actor gets a task assignment. Errors are
 // those of Create, and ErrCycle.
-func (s *Store) Add(ctx context.Context, a Actor, list []New) ([]Task, error) {
-	c := s.job("add", a)
-	drafts := make([]draft, 0, len(list))
-	for i, n := range list {
-		d, err := s.draft(c, n)
-		if err != nil {
-			return nil, s.abandon(c, fmt.Errorf("entry %d of %d: %w", i+1, len(list), err))
-		}
-		drafts = append(drafts, d)
+func (s *Store) Add(ctx context.Context, a actors.Actor, list []New) ([]Task, error) {
+	c := s.db.Job("add")
+	drafts, err := newDrafts(c, a.Name, list)
+	if err != nil {
+		return nil, c.Abandon(err)
 	}
-	r, err := s.act(ctx, c, func(t *txn) (*receiptRecord, error) { return t.addAll(a, drafts) })
+	r, err := act(ctx, c, a, func(t *txn) (*receiptRecord, error) { return t.addAll(a, drafts) })
 	return r.Tasks, err
 }
 
@@ -64,76 +63,78 @@ func (s *Store) Add(ctx context.Context, a Actor, list []New) ([]Task, error) {
 // a task assignment unless the actor is the owner. Blockers that were deleted
 // meanwhile no longer count. It fails with ErrNotFound when there is no such
 // proposed task.
-func (s *Store) Confirm(ctx context.Context, a Actor, id string) (Task, error) {
-	r, err := s.act(ctx, s.job("confirm", a), func(t *txn) (*receiptRecord, error) { return t.confirm(a, id) })
+func (s *Store) Confirm(ctx context.Context, a actors.Actor, id string) (Task, error) {
+	r, err := act(ctx, s.db.Job("confirm"), a, func(t *txn) (*receiptRecord, error) { return t.confirm(a, id) })
 	return r.task(), err
 }
 
 // Discard deletes a proposed task because it was refused, for the reason given.
 // Its id is not used again. It fails with ErrNotFound as Confirm does.
-func (s *Store) Discard(ctx context.Context, a Actor, id, reason string) error {
-	reason = clean(reason)
-	_, err := s.act(ctx, s.job("discard", a), func(t *txn) (*receiptRecord, error) {
+func (s *Store) Discard(ctx context.Context, a actors.Actor, id, reason string) error {
+	reason = kv.Clean(reason)
+	_, err := act(ctx, s.db.Job("discard"), a, func(t *txn) (*receiptRecord, error) {
 		rec, err := t.loadFrom(bucketProposed, id)
 		if err != nil {
 			return nil, err
 		}
-		t.erase(rec.proposedPlace(), rec.blobs())
+		t.tx.Erase(rec.proposedPlace(), rec.Files.Blobs())
 		t.tell(a, changeRecord{Op: Refused, Task: rec, Reason: reason})
 		return &receiptRecord{Task: rec, Error: reason}, nil
 	})
 	return err
 }
 
-// task gives the receipt's task, or none.
-func (r Receipt) task() Task {
-	if r.Task == nil {
-		return Task{}
+// newDrafts checks and packs new tasks of an author.
+func newDrafts(c *kv.Job, author string, list []New) ([]draft, error) {
+	drafts := make([]draft, len(list))
+	for i, n := range list {
+		var err error
+		if drafts[i], err = newDraft(c, author, n); err != nil {
+			return nil, fmt.Errorf("entry %d of %d: %w", i+1, len(list), err)
+		}
 	}
-	return *r.Task
+	return drafts, nil
 }
 
-// draft checks and packs a new task.
-func (s *Store) draft(c *job, n New) (draft, error) {
+// newDraft checks and packs a new task.
+func newDraft(c *kv.Job, author string, n New) (draft, error) {
 	rec := &taskRecord{}
 	rec.normalize()
 	var err error
 	if rec.Subject, err = cleanSubject(n.Subject); err != nil {
 		return draft{}, err
 	}
-	if rec.ActiveForm, err = cleanShort("active form", n.ActiveForm); err != nil {
+	if rec.ActiveForm, err = kv.CleanShort("active form", n.ActiveForm); err != nil {
 		return draft{}, err
 	}
-	if rec.Labels, err = cleanList("label", n.Labels); err != nil {
+	if rec.Labels, err = kv.CleanList("label", n.Labels); err != nil {
 		return draft{}, err
 	}
 	if rec.Wants, err = n.Wants.clean(); err != nil {
 		return draft{}, err
 	}
 	if n.Owner != "" {
-		if err := checkName("owner", n.Owner); err != nil {
+		if err := kv.CheckName("owner", n.Owner); err != nil {
 			return draft{}, err
 		}
 	}
-	rec.Owner, rec.Author = n.Owner, c.actor.Name
-	if err := s.packInto(rec, c, n); err != nil {
-		return draft{}, err
-	}
-	return draft{key: n.Key, blockedBy: slices.Clone(n.BlockedBy), rec: rec}, nil
+	rec.Owner, rec.Author = n.Owner, author
+	err = rec.pack(c, n.Description, n.Metadata)
+	return draft{key: n.Key, blockedBy: slices.Clone(n.BlockedBy), rec: rec}, err
 }
 
-// packInto puts what may be long into the record.
-func (s *Store) packInto(rec *taskRecord, c *job, n New) error {
-	description, err := s.pack(c, n.Description)
+// pack puts what may be long into the record.
+func (r *taskRecord) pack(c *kv.Job, description string, metadata map[string]json.RawMessage) error {
+	text, err := c.Pack(description)
 	if err != nil {
 		return err
 	}
-	rec.set("description", description)
-	metadata, err := s.packMetadata(c, n.Metadata)
+	r.set("description", text)
+	packed, err := packMetadata(c, metadata)
 	if err != nil {
 		return err
 	}
-	_, err = rec.mergeMetadata(metadata)
+	_, err = r.mergeMetadata(packed)
 	return err
 }
 
@@ -142,13 +143,13 @@ func cleanSubject(subject string) (string, error) {
 	if strings.TrimSpace(subject) == "" {
 		return "", fmt.Errorf("%w: a task needs a subject", ErrInvalid)
 	}
-	return cleanShort("subject", subject)
+	return kv.CleanShort("subject", subject)
 }
 
 // clean checks the names in w.
 func (w Wants) clean() (Wants, error) {
 	if w.Role != "" {
-		if err := checkName("role", w.Role); err != nil {
+		if err := kv.CheckName("role", w.Role); err != nil {
 			return Wants{}, err
 		}
 	}
@@ -162,7 +163,7 @@ func (w Wants) clean() (Wants, error) {
 			continue // none, and not an empty list: a task without wishes shows none
 		}
 		var err error
-		if *list.to, err = cleanList(list.what, list.from); err != nil {
+		if *list.to, err = kv.CleanList(list.what, list.from); err != nil {
 			return Wants{}, err
 		}
 	}
@@ -171,12 +172,11 @@ func (w Wants) clean() (Wants, error) {
 
 // number gives a draft its id and its first version.
 func (t *txn) number(d draft, status Status) *taskRecord {
-	t.counts.task++
 	rec := d.rec.clone()
-	rec.ID = formatID(t.counts.task)
+	rec.ID = kv.FormatID(t.tx.Next(kv.TaskCounter))
 	rec.Status = status
 	rec.Version = 1
-	rec.Created, rec.Updated = t.now, t.now
+	rec.Created, rec.Updated = t.tx.Now(), t.tx.Now()
 	return rec
 }
 
@@ -189,30 +189,30 @@ func (t *txn) propose(d draft) (*receiptRecord, error) {
 		}
 	}
 	rec := t.number(d, Proposed)
-	rec.BlockedBy = unique(d.blockedBy)
-	t.store(rec.proposedPlace(), rec, rec.blobs(), nil)
+	rec.BlockedBy = kv.Unique(d.blockedBy)
+	t.tx.Store(rec.proposedPlace(), rec, rec.Files.Blobs(), nil)
 	return &receiptRecord{Task: rec}, nil
 }
 
 // confirm moves a proposed task among the others. It cannot close a cycle:
 // no task can have come to wait for one that nobody saw.
-func (t *txn) confirm(a Actor, id string) (*receiptRecord, error) {
+func (t *txn) confirm(a actors.Actor, id string) (*receiptRecord, error) {
 	rec, err := t.loadFrom(bucketProposed, id)
 	if err != nil {
 		return nil, err
 	}
-	had := rec.blobs()
+	had := rec.Files.Blobs()
 	rec.BlockedBy = slices.DeleteFunc(rec.BlockedBy, func(b string) bool { return !t.exists(b) })
 	rec.Status = Pending
 	rec.Version++
-	rec.Updated = t.now
-	t.erase(rec.proposedPlace(), had)
+	rec.Updated = t.tx.Now()
+	t.tx.Erase(rec.proposedPlace(), had)
 	t.admitTask(a, rec)
 	return &receiptRecord{Task: t.withBlocks(rec)}, nil
 }
 
 // addAll checks the whole list before it writes the first task.
-func (t *txn) addAll(a Actor, drafts []draft) (*receiptRecord, error) {
+func (t *txn) addAll(a actors.Actor, drafts []draft) (*receiptRecord, error) {
 	ids, err := t.keyIDs(drafts)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (t *txn) addAll(a Actor, drafts []draft) (*receiptRecord, error) {
 	for i, d := range drafts {
 		blockedBy, err := t.resolve(d.blockedBy, ids)
 		if err != nil {
-			return nil, fmt.Errorf("%w (wanted by %q)", err, clip(d.rec.Subject))
+			return nil, fmt.Errorf("%w (wanted by %q)", err, kv.Clip(d.rec.Subject))
 		}
 		recs[i] = t.number(d, Pending)
 		recs[i].BlockedBy = blockedBy
@@ -248,9 +248,9 @@ func (t *txn) keyIDs(drafts []draft) (map[string]string, error) {
 			continue
 		}
 		if _, twice := ids[d.key]; twice {
-			return nil, fmt.Errorf("%w: two tasks with the key %q", ErrInvalid, clip(d.key))
+			return nil, fmt.Errorf("%w: two tasks with the key %q", ErrInvalid, kv.Clip(d.key))
 		}
-		ids[d.key] = formatID(t.counts.task + uint64(i) + 1)
+		ids[d.key] = kv.FormatID(t.tx.Count(kv.TaskCounter) + uint64(i) + 1)
 	}
 	return ids, nil
 }
@@ -268,7 +268,7 @@ func (t *txn) resolve(names []string, ids map[string]string) ([]string, error) {
 		}
 		list = append(list, id)
 	}
-	return unique(list), nil
+	return kv.Unique(list), nil
 }
 
 // checkNewGraph looks for cycles among new tasks: no older task can depend on them.
@@ -288,7 +288,7 @@ func checkNewGraph(recs []*taskRecord) error {
 }
 
 // admitTask makes a new pending task visible: record, indexes, event, mail.
-func (t *txn) admitTask(a Actor, rec *taskRecord) {
+func (t *txn) admitTask(a actors.Actor, rec *taskRecord) {
 	t.save(nil, rec)
 	t.tell(a, changeRecord{Op: Created, Task: rec})
 	t.assign(a, rec, false)
@@ -296,18 +296,5 @@ func (t *txn) admitTask(a Actor, rec *taskRecord) {
 
 // dependencyError shortens the id, which may be anything.
 func dependencyError(id string) error {
-	return fmt.Errorf("%w: there is no task %q to wait for", ErrDependency, clip(id))
-}
-
-// unique drops repetitions and keeps the order. The result is never nil.
-func unique(list []string) []string {
-	seen := make(map[string]bool, len(list))
-	out := make([]string, 0, len(list))
-	for _, s := range list {
-		if !seen[s] {
-			seen[s] = true
-			out = append(out, s)
-		}
-	}
-	return out
+	return fmt.Errorf("%w: there is no task %q to wait for", ErrDependency, kv.Clip(id))
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 func TestCreateIsInvisibleUntilConfirmed(t *testing.T) {
@@ -93,7 +96,7 @@ func TestConfirmForgetsDeletedBlockers(t *testing.T) {
 	if blocks := get(t, s, "1").Blocks; len(blocks) != 0 {
 		t.Errorf("a proposed task is seen in blocks: %v", blocks)
 	}
-	_, err = s.Delete(t.Context(), as("lead"), "1")
+	_, err = s.Delete(t.Context(), as("lead"), "1", nil)
 	ok(t, 0, err)
 	task, err := s.Confirm(t.Context(), as("lead"), "3")
 	wantList(t, "blockedBy", ok(t, task, err).BlockedBy, []string{"2"})
@@ -103,7 +106,7 @@ func TestConfirmForgetsDeletedBlockers(t *testing.T) {
 func TestAddResolvesKeys(t *testing.T) {
 	s := open(t, nil)
 	add(t, s, New{})
-	list, err := s.Add(t.Context(), Actor{}, []New{
+	list, err := s.Add(t.Context(), actors.Actor{}, []New{
 		{Key: "api", Subject: "api", Owner: "backend", BlockedBy: []string{"schema", "1"}},
 		{Key: "schema", Subject: "schema"},
 		{Subject: "docs", Owner: "docs", BlockedBy: []string{"api", "schema", "api"}},
@@ -136,7 +139,7 @@ func TestAddRefusesTheWholeList(t *testing.T) {
 		{"no subject", []New{{Subject: "a"}, {Subject: " \n"}}, ErrInvalid, []string{"entry 2 of 2", "subject"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := s.Add(t.Context(), Actor{}, tt.list)
+			_, err := s.Add(t.Context(), actors.Actor{}, tt.list)
 			wantError(t, err, tt.err, tt.words...)
 			if list, err := s.List(t.Context()); err != nil || len(list) != 0 {
 				t.Errorf("%v, %v", ids(list), err)
@@ -152,17 +155,17 @@ func TestCreateRefusesBadInput(t *testing.T) {
 	s := open(t, nil)
 	tooMany := map[string]json.RawMessage{}
 	for _, k := range slices.Repeat([]string{"k"}, 2) {
-		for i := range maxList {
+		for i := range kv.MaxList {
 			tooMany[k+strings.Repeat("x", i%200)+string(rune('a'+i/200))] = []byte("1")
 		}
 	}
 	tooMany["one more"] = []byte("1")
 	for name, n := range map[string]New{
 		"no subject":      {},
-		"long subject":    {Subject: strings.Repeat("x", maxSubject+1)},
-		"long form":       {Subject: "s", ActiveForm: strings.Repeat("x", maxSubject+1)},
+		"long subject":    {Subject: strings.Repeat("x", kv.MaxShort+1)},
+		"long form":       {Subject: "s", ActiveForm: strings.Repeat("x", kv.MaxShort+1)},
 		"owner with NUL":  {Subject: "s", Owner: "a\x00b"},
-		"long owner":      {Subject: "s", Owner: strings.Repeat("x", maxName+1)},
+		"long owner":      {Subject: "s", Owner: strings.Repeat("x", kv.MaxName+1)},
 		"empty label":     {Subject: "s", Labels: []string{""}},
 		"bad tool":        {Subject: "s", Wants: Wants{Tools: []string{"\n"}}},
 		"bad role":        {Subject: "s", Wants: Wants{Role: "\n"}},

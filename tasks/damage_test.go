@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -24,11 +27,11 @@ func flipTask(t *testing.T, s *Store, id string, rng *rand.Rand) (hit []int) {
 	t.Helper()
 	var places []int
 	var size int
-	must(t, s.db.View(func(tx *bolt.Tx) error {
-		n, _ := parseID(id)
+	must(t, raw(t, s).View(func(tx *bolt.Tx) error {
+		n, _ := kv.ParseID(id)
 		c := tx.Bucket([]byte(bucketTasks)).Cursor()
-		k, v := c.Seek(numKey(n))
-		data, err := os.ReadFile(s.db.Path())
+		k, v := c.Seek(kv.NumKey(n))
+		data, err := os.ReadFile(raw(t, s).Path())
 		size = len(k) + len(v)
 		for at := 0; at+size <= len(data); at++ { // pages of before may hold it as well
 			if bytes.HasPrefix(data[at:], k) && bytes.Equal(data[at+len(k):at+size], v) {
@@ -40,7 +43,7 @@ func flipTask(t *testing.T, s *Store, id string, rng *rand.Rand) (hit []int) {
 	if len(places) == 0 {
 		t.Fatalf("the file does not hold task %s in one piece", id)
 	}
-	f, err := os.OpenFile(s.db.Path(), os.O_RDWR, 0)
+	f, err := os.OpenFile(raw(t, s).Path(), os.O_RDWR, 0)
 	ok(t, f, err)
 	defer f.Close()
 	for range 1 + rng.IntN(3) {
@@ -81,12 +84,12 @@ func damageRound(t *testing.T, seed uint64) {
 	s, err := Open(path, &opts)
 	ok(t, s, err)
 	defer s.Close()
-	awaitBackup(s)
+	awaitBackup(t, s)
 	for i := range 30 {
 		add(t, s, New{Subject: fmt.Sprint("subject of task ", i+1), Description: strings.Repeat("lorem ipsum ", 1+rng.IntN(40))})
 	}
-	id := formatID(1 + rng.Uint64N(30))
-	other := formatID(31 - mustNumber(id))
+	id := kv.FormatID(1 + rng.Uint64N(30))
+	other := kv.FormatID(31 - mustNumber(id))
 	if rng.IntN(2) == 0 { // with the record in the log, and without
 		must(t, s.Backup(t.Context()))
 	}
@@ -95,12 +98,12 @@ func damageRound(t *testing.T, seed uint64) {
 	wantOther := get(t, s, other)
 	hit := flipTask(t, s, id, rng)
 
-	_, _, err = s.Update(t.Context(), Actor{}, id, Patch{ActiveForm: ptr("working")})
+	_, _, err = s.Update(t.Context(), actors.Actor{}, id, Patch{ActiveForm: ptr("working")})
 	if err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("bytes %v flipped: update says %v", hit, err)
 	}
 	wantError(t, err, ErrCorrupt)
-	if err := s.Backup(t.Context()); s.backups.numbers() != nil && err == nil && readsDamaged(t, s) {
+	if err := s.Backup(t.Context()); backupNumbers(t, path) != nil && err == nil && readsDamaged(t, path) {
 		t.Error("a backup was made of a damaged store")
 	}
 	if id != other {
@@ -124,23 +127,23 @@ func damageRound(t *testing.T, seed uint64) {
 	if get(t, s, later.ID).Subject != "made after" {
 		t.Errorf("the task of after the damage: %+v", get(t, s, later.ID))
 	}
-	if _, _, err := s.Update(t.Context(), Actor{}, id, Patch{ActiveForm: ptr("working")}); err != nil {
+	if _, _, err := s.Update(t.Context(), actors.Actor{}, id, Patch{ActiveForm: ptr("working")}); err != nil {
 		t.Error(err)
 	}
 }
 
-func mustNumber(id string) uint64 { n, _ := parseID(id); return n }
+func mustNumber(id string) uint64 { n, _ := kv.ParseID(id); return n }
 
 // readsDamaged says that a store's newest backup is not sound.
-func readsDamaged(t *testing.T, s *Store) bool {
+func readsDamaged(t *testing.T, path string) bool {
 	t.Helper()
-	_, err := readImage(s.backups.path(s.backups.numbers()[0]))
+	_, err := kv.ReadImage(backupPath(path, backupNumbers(t, path)[0]))
 	return err != nil
 }
 
 func setSubject(t *testing.T, s *Store, id, subject string) Task {
 	t.Helper()
-	task, _, err := s.Update(t.Context(), Actor{}, id, Patch{Subject: &subject})
+	task, _, err := s.Update(t.Context(), actors.Actor{}, id, Patch{Subject: &subject})
 	return ok(t, task, err)
 }
 
@@ -150,12 +153,12 @@ func TestDamagedEventIsNotPassedOn(t *testing.T) {
 	opts := withBackups
 	s, err := Open(path, &opts)
 	ok(t, s, err)
-	awaitBackup(s)
+	awaitBackup(t, s)
 	add(t, s, New{Subject: "as it was written"})
 	harm(t, path, "as it was written")
-	_, err = s.Events(t.Context(), 0, 0)
+	_, err = s.outbox.Events(t.Context(), 0, 0)
 	wantError(t, err, ErrCorrupt, "event 1 is not what was written")
-	wantError(t, s.Settle(t.Context(), 1), ErrCorrupt, "event 1")
+	wantError(t, s.outbox.Settle(t.Context(), 1), ErrCorrupt, "event 1")
 	_ = s.Close()
 	s = openSafe(t, path)
 	if get(t, s, "1").Subject != "as it was written" || len(drain(t, s)) != 1 {
@@ -185,7 +188,7 @@ func TestOverwrittenWhileOpen(t *testing.T) {
 			return errors.Join(os.WriteFile(path+".x", big, 0o600), os.Rename(path+".x", path))
 		},
 		"older": func(path string) error {
-			old, err := os.ReadFile((&backups{dir: path + backupDirSuffix}).path(1))
+			old, err := os.ReadFile(backupPath(path, 1))
 			return errors.Join(err, os.WriteFile(path, old, 0o600))
 		},
 	} {
@@ -195,7 +198,7 @@ func TestOverwrittenWhileOpen(t *testing.T) {
 			opts := withBackups
 			s, err := Open(path, &opts)
 			ok(t, s, err)
-			awaitBackup(s)
+			awaitBackup(t, s)
 			for i := range 60 {
 				add(t, s, New{Subject: fmt.Sprint("task ", i), Description: strings.Repeat("x", 2000)})
 			}
@@ -207,7 +210,7 @@ func TestOverwrittenWhileOpen(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatal("nobody noticed")
 			}
-			_, _, err = s.Update(t.Context(), Actor{}, "1", Patch{ActiveForm: ptr("x")})
+			_, _, err = s.Update(t.Context(), actors.Actor{}, "1", Patch{ActiveForm: ptr("x")})
 			wantError(t, err, ErrReplaced, path)
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("more than a line: %v", err)
@@ -237,7 +240,7 @@ func TestOverwrittenAtWork(t *testing.T) {
 		opts := withBackups
 		s, err := Open(path, &opts)
 		ok(t, s, err)
-		awaitBackup(s)
+		awaitBackup(t, s)
 		for i := range 40 {
 			add(t, s, New{Subject: fmt.Sprint("task ", i), Description: strings.Repeat("x", 2000)})
 		}
@@ -248,7 +251,7 @@ func TestOverwrittenAtWork(t *testing.T) {
 				for ; ; n++ {
 					var err error
 					if w%2 == 0 {
-						_, err = s.Add(t.Context(), Actor{}, []New{{Subject: fmt.Sprint(w, " more ", n)}})
+						_, err = s.Add(t.Context(), actors.Actor{}, []New{{Subject: fmt.Sprint(w, " more ", n)}})
 					} else {
 						_, err = s.List(t.Context())
 					}
@@ -284,7 +287,7 @@ func TestOverwrittenAtWork(t *testing.T) {
 // TestForeignStore: the store of another team is refused in one line, and left as it is.
 func TestForeignStore(t *testing.T) {
 	dir := t.TempDir()
-	ours, theirs := Identity{Team: "ours", Workspace: "/w/ours"}, Identity{Team: "theirs", Workspace: "/w/theirs"}
+	ours, theirs := kv.Identity{Team: "ours", Workspace: "/w/ours"}, kv.Identity{Team: "theirs", Workspace: "/w/theirs"}
 	path := filepath.Join(dir, "tasks.db")
 	closed(t, openAt(t, path, &Options{Identity: ours}))
 	closed(t, openAt(t, path, &Options{Identity: ours}))

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // manyTasks puts n tasks into a store, of which a third wait for another one.
@@ -24,7 +26,7 @@ func manyTasks(tb testing.TB, s *Store, n int) {
 			}
 			list = append(list, task)
 		}
-		if _, err := s.Add(tb.Context(), Actor{}, list); err != nil {
+		if _, err := s.Add(tb.Context(), actors.Actor{}, list); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -54,18 +56,18 @@ func TestListDecodesWhatChanged(t *testing.T) {
 	list(30)
 	list(0)
 	subject := "Something else"
-	_, _, err := s.Update(t.Context(), Actor{}, "7", Patch{Subject: &subject})
+	_, _, err := s.Update(t.Context(), actors.Actor{}, "7", Patch{Subject: &subject})
 	must(t, err)
 	if all := list(1); all[6].Subject != subject {
 		t.Errorf("task 7 is %+v", all[6])
 	}
 	// Task 3 goes away, and with it what blocks task 4.
-	_, err = s.Delete(t.Context(), Actor{}, "3")
+	_, err = s.Delete(t.Context(), actors.Actor{}, "3", nil)
 	must(t, err)
 	if all := list(1); len(all) != 29 || all[2].ID != "4" || len(all[2].BlockedBy) != 0 {
 		t.Errorf("%d tasks, the third is %+v", len(all), all[2])
 	}
-	ok1(t)(s.Add(t.Context(), Actor{}, []New{{Subject: "The last", BlockedBy: []string{"30"}}}))
+	ok1(t)(s.Add(t.Context(), actors.Actor{}, []New{{Subject: "The last", BlockedBy: []string{"30"}}}))
 	if all := list(1); all[28].Blocks[0] != "31" || all[29].Subject != "The last" {
 		t.Errorf("the last two are %+v", all[28:])
 	}
@@ -75,7 +77,7 @@ func TestListDecodesWhatChanged(t *testing.T) {
 func TestListIsTheCallers(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	ok1(t)(s.Add(t.Context(), Actor{}, []New{
+	ok1(t)(s.Add(t.Context(), actors.Actor{}, []New{
 		{Key: "a", Subject: "First"},
 		{
 			Key: "b", Subject: "Second", BlockedBy: []string{"a"}, Labels: []string{"one"},
@@ -84,7 +86,7 @@ func TestListIsTheCallers(t *testing.T) {
 		},
 		{Key: "c", Subject: "Third", BlockedBy: []string{"b"}},
 	}))
-	_, _, err := s.Update(t.Context(), Actor{}, "2", Patch{Evidence: []Evidence{{Text: "it runs"}}})
+	_, _, err := s.Update(t.Context(), actors.Actor{}, "2", Patch{Evidence: []Evidence{{Text: "it runs"}}})
 	must(t, err)
 	want := ok1(t)(s.List(t.Context()))
 	var wg sync.WaitGroup

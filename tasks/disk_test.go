@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // TestFullDisk fills a small file system of its own, in a private namespace.
@@ -83,7 +85,7 @@ func withoutSpace(dir string, cause error, room func() error) error {
 		return err
 	}
 	text := strings.Repeat("d", 30_000)
-	if _, err := s.Add(ctx, Actor{}, []New{{Subject: "the one to claim", Description: text}}); err != nil {
+	if _, err := s.Add(ctx, actors.Actor{}, []New{{Subject: "the one to claim", Description: text}}); err != nil {
 		return err
 	}
 	acked, err := fill(ctx, s, cause)
@@ -96,7 +98,7 @@ func withoutSpace(dir string, cause error, room func() error) error {
 	if err := room(); err != nil {
 		return err
 	}
-	if _, err := s.Release(ctx, Actor{}, "bob", ""); err != nil {
+	if _, err := s.Release(ctx, actors.Actor{}, "bob", ""); err != nil {
 		return err
 	}
 	if task, err := s.Claim(ctx, as("ann"), "1", Claim{}); err != nil || task.Owner != "ann" {
@@ -121,7 +123,7 @@ func withoutSpace(dir string, cause error, room func() error) error {
 func fill(ctx context.Context, s *Store, cause error) (acked int, err error) {
 	for _, size := range []int{20_000, 100} {
 		for refused := 0; refused < 4; {
-			_, err := s.Add(ctx, Actor{}, []New{{Subject: "s", Description: strings.Repeat("x", size)}})
+			_, err := s.Add(ctx, actors.Actor{}, []New{{Subject: "s", Description: strings.Repeat("x", size)}})
 			switch {
 			case err == nil && acked > 10_000:
 				return 0, errors.New("the disk was never full")
@@ -146,10 +148,10 @@ func fill(ctx context.Context, s *Store, cause error) (acked int, err error) {
 func refusedClaim(ctx context.Context, s *Store, cause error) error {
 	for i := range 1000 {
 		id := fmt.Sprint(i)
-		if _, err := s.Claim(ctx, Actor{Name: "bob", CallID: id}, "1", Claim{}); err != nil {
+		if _, err := s.Claim(ctx, actors.Actor{Name: "bob", CallID: id}, "1", Claim{}); err != nil {
 			return errors.Join(notSeen(ctx, s, "bob", id), wantClear(err, cause), wantOwner(ctx, s, ""))
 		}
-		if _, err := s.Release(ctx, Actor{Name: "covey", CallID: id}, "bob", ""); err != nil {
+		if _, err := s.Release(ctx, actors.Actor{Name: "covey", CallID: id}, "bob", ""); err != nil {
 			return errors.Join(notSeen(ctx, s, "covey", id), wantClear(err, cause), wantOwner(ctx, s, "bob"))
 		}
 	}

@@ -28,11 +28,13 @@
 //
 // # How it works
 //
-// One goroutine, the committer, takes changes from a channel and puts all that
-// wait into one transaction (PERF.md, design 1): committer.go and txn.go.
+// Package kv keeps the file: one goroutine, the committer, takes changes from a
+// channel and puts all that wait into one transaction. Mail, requests and verdicts
+// have packages of their own below this one; Store.Mail, Store.Requests and
+// Store.Verdicts hand them out. Package backup copies the file and restores it.
+//
 // Questions that a turn asks are answered from indexes, never by a scan:
 // layout.go lists the buckets, index.go keeps them. What may happen to a task
 // is decided by pure functions in status.go and graph.go. Check, in check.go,
-// walks all invariants. Long texts are moved to files before their change gets
-// in line: blob.go.
+// walks all invariants.
 package tasks

@@ -1,6 +1,13 @@
 package tasks
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
+)
 
 // The refusals of a Store. Each comes wrapped in an error that names the task
 // or member and says what to do instead; ask with errors.Is. A refused call
@@ -8,7 +15,7 @@ import "errors"
 var (
 	// ErrNotFound: there is no such task (or it is still proposed, or deleted),
 	// or no such member.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = kv.ErrNotFound
 	// ErrOwned: a claim of a task that belongs to somebody else.
 	ErrOwned = errors.New("owned by another member")
 	// ErrBlocked: a claim or start of a task whose blockers are not all completed.
@@ -29,41 +36,27 @@ var (
 	ErrConflict = errors.New("changed meanwhile")
 	// ErrStale: a change by an earlier session of the member, or a Patch.Epoch
 	// under which the task is not owned any more.
-	ErrStale = errors.New("stale owner")
+	ErrStale = actors.ErrStale
 	// ErrInvalid: an argument that cannot be stored: an empty subject, an
 	// unknown status, data that is not JSON, a message to nobody, a bad name.
-	ErrInvalid = errors.New("invalid")
+	ErrInvalid = kv.ErrInvalid
 	// ErrFull: a message to a member with Options.MaxUnread unread messages.
 	// It is also a request about a member with 1,000 open ones.
-	ErrFull = errors.New("mailbox full")
+	ErrFull = mail.ErrFull
 	// ErrAnswered: an answer to a request that has one.
-	ErrAnswered = errors.New("already answered")
+	ErrAnswered = requests.ErrAnswered
 	// ErrNotAsked: an answer to a request by somebody to whom it was not put.
-	ErrNotAsked = errors.New("not yours to answer")
+	ErrNotAsked = requests.ErrNotAsked
 )
 
-// The troubles of a Store as a whole.
+// The troubles of a Store as a whole; see package kv.
 var (
-	// ErrLocked: Open of a store that another process has open.
-	ErrLocked = errors.New("store in use")
-	// ErrFormat: Open of a file that a newer covey wrote, that is no store at
-	// all, or that is older and was opened with Options.ReadOnly.
-	ErrFormat = errors.New("store format")
-	// ErrReadOnly: a change to a store opened with Options.ReadOnly.
-	ErrReadOnly = errors.New("store is read-only")
-	// ErrClosed: any call after Close.
-	ErrClosed = errors.New("store is closed")
-	// ErrDisk: the change could not be written (disk full, quota, I/O error).
-	// It has not happened, and may be tried again once there is room, unless
-	// the error says that the outcome is unknown: then the store takes no more
-	// changes until it is opened again.
-	ErrDisk = errors.New("store cannot be written")
-	// ErrReplaced: the file was overwritten, cut off or replaced while the store
-	// was open. Nothing is read or written any more; Open restores the store from
-	// its last backup and the log of commits.
-	ErrReplaced = errors.New("the store was overwritten or replaced while it was in use")
-	// ErrForeign: Open of a store of another team.
-	ErrForeign = errors.New("store of another team")
-	// ErrCorrupt: what is stored cannot be read or breaks an invariant.
-	ErrCorrupt = errors.New("store is damaged")
+	ErrLocked   = kv.ErrLocked
+	ErrFormat   = kv.ErrFormat
+	ErrReadOnly = kv.ErrReadOnly
+	ErrClosed   = kv.ErrClosed
+	ErrDisk     = kv.ErrDisk
+	ErrReplaced = kv.ErrReplaced
+	ErrForeign  = kv.ErrForeign
+	ErrCorrupt  = kv.ErrCorrupt
 )

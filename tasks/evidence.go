@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // Evidence is something that shows that a task is done: a test's output, a link, a
@@ -28,7 +31,7 @@ const (
 func cleanEvidence(list []Evidence) ([]Evidence, error) {
 	out := make([]Evidence, 0, len(list))
 	for _, e := range list {
-		text, file := clean(e.Text), clean(e.File)
+		text, file := kv.Clean(e.Text), kv.Clean(e.File)
 		switch {
 		case text == "" && file == "":
 			return nil, fmt.Errorf("%w: empty evidence; give a text or the path of a file", ErrInvalid)
@@ -46,7 +49,7 @@ func cleanEvidence(list []Evidence) ([]Evidence, error) {
 
 // attach adds evidence to a task. What it has already is not added again, so that a
 // call that is made twice leaves no trace.
-func (r *taskRecord) attach(a Actor, at time.Time, list []Evidence) (changed bool, err error) {
+func (r *taskRecord) attach(a actors.Actor, at time.Time, list []Evidence) (changed bool, err error) {
 	for _, e := range list {
 		if slices.ContainsFunc(r.Evidence, func(had Evidence) bool { return had.Text == e.Text && had.File == e.File }) {
 			continue

@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -34,22 +37,22 @@ func Example() {
 	defer done()
 	ctx := context.Background()
 
-	_, err := s.Add(ctx, tasks.Actor{}, []tasks.New{
+	_, err := s.Add(ctx, actors.Actor{}, []tasks.New{
 		{Key: "schema", Subject: "Write the schema"},
 		{Key: "api", Subject: "Add the endpoint", BlockedBy: []string{"schema"}},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	task, err := s.Claim(ctx, tasks.Actor{Name: "backend"}, "1", tasks.Claim{Max: 1})
+	task, err := s.Claim(ctx, actors.Actor{Name: "backend"}, "1", tasks.Claim{Max: 1})
 	fmt.Println(task.Owner, task.Status, err)
-	_, err = s.Claim(ctx, tasks.Actor{Name: "docs"}, "1", tasks.Claim{Max: 1})
+	_, err = s.Claim(ctx, actors.Actor{Name: "docs"}, "1", tasks.Claim{Max: 1})
 	fmt.Println(errors.Is(err, tasks.ErrOwned), err)
-	_, err = s.Claim(ctx, tasks.Actor{Name: "docs"}, "2", tasks.Claim{Max: 1})
+	_, err = s.Claim(ctx, actors.Actor{Name: "docs"}, "2", tasks.Claim{Max: 1})
 	fmt.Println(errors.Is(err, tasks.ErrBlocked), err)
 
 	completed := tasks.Completed
-	_, fields, err := s.Update(ctx, tasks.Actor{Name: "backend"}, "1",
+	_, fields, err := s.Update(ctx, actors.Actor{Name: "backend"}, "1",
 		tasks.Patch{Status: &completed, Version: task.Version})
 	fmt.Println(fields, err)
 	ready, err := s.Ready(ctx)
@@ -67,7 +70,7 @@ func ExampleStore_Create() {
 	s, done := openExample()
 	defer done()
 	ctx := context.Background()
-	lead := tasks.Actor{Name: "lead"}
+	lead := actors.Actor{Name: "lead"}
 
 	for _, subject := range []string{"Fix it", "Add a test for the parser"} {
 		task, err := s.Create(ctx, lead, tasks.New{Subject: subject})
@@ -89,24 +92,24 @@ func ExampleStore_Create() {
 }
 
 // What carries events on reads them, tells them, and settles them.
-func ExampleStore_Events() {
+func ExampleOutbox_Events() {
 	s, done := openExample()
 	defer done()
 	ctx := context.Background()
 
-	_, err := s.Send(ctx, tasks.Actor{Name: "lead"}, tasks.Outgoing{To: []string{"backend"}, Text: "The tests are red."})
+	_, err := s.Mail().Send(ctx, actors.Actor{Name: "lead"}, mail.Outgoing{To: []string{"backend"}, Text: "The tests are red."})
 	if err != nil {
 		log.Fatal(err)
 	}
-	<-s.Wake()
-	events, err := s.Events(ctx, 0, 100)
+	<-s.Outbox().Wake()
+	events, err := s.Outbox().Events(ctx, 0, 100)
 	for _, e := range events {
 		fmt.Println(e.ID, e.Type, e.Member)
 	}
 	if err == nil {
-		err = s.Settle(ctx, events[len(events)-1].ID)
+		err = s.Outbox().Settle(ctx, events[len(events)-1].ID)
 	}
-	left, err2 := s.Events(ctx, 0, 100)
+	left, err2 := s.Outbox().Events(ctx, 0, 100)
 	fmt.Println(len(left), errors.Join(err, err2))
 	// Output:
 	// 1 message lead
@@ -119,12 +122,12 @@ func ExampleActor() {
 	defer done()
 	ctx := context.Background()
 
-	call := tasks.Actor{Name: "lead", CallID: "toolu_01"}
+	call := actors.Actor{Name: "lead", CallID: "toolu_01"}
 	for range 2 {
-		sent, err := s.Send(ctx, call, tasks.Outgoing{To: []string{"docs"}, Text: "Please write it up."})
+		sent, err := s.Mail().Send(ctx, call, mail.Outgoing{To: []string{"docs"}, Text: "Please write it up."})
 		fmt.Println(len(sent), err)
 	}
-	mail, err := s.Unread(ctx, "docs")
+	mail, err := s.Mail().Unread(ctx, "docs")
 	fmt.Println(len(mail), err)
 	// Output:
 	// 1 <nil>

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/kv"
+
 	"pgregory.net/rapid"
 )
 
@@ -17,7 +19,7 @@ func parseGraph(s string) (order []string, next func(string) []string) {
 		edges[from] = append(edges[from], to)
 		order = append(order, from, to)
 	}
-	return unique(order), func(id string) []string { return edges[id] }
+	return kv.Unique(order), func(id string) []string { return edges[id] }
 }
 
 func TestCycles(t *testing.T) {

@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // fixed is the time that stores in tests go by.
@@ -45,7 +49,7 @@ func openAt(t testing.TB, path string, opts *Options) *Store {
 }
 
 // as is a member without a session, which stores do not check.
-func as(name string) Actor { return Actor{Name: name} }
+func as(name string) actors.Actor { return actors.Actor{Name: name} }
 
 // ok fails the test if err is set, and gives the value.
 func ok[T any](t testing.TB, v T, err error) T {
@@ -75,7 +79,7 @@ func add(t testing.TB, s *Store, n New) Task {
 	if n.Subject == "" {
 		n.Subject = "a task"
 	}
-	list := ok1(t)(s.Add(t.Context(), Actor{}, []New{n}))
+	list := ok1(t)(s.Add(t.Context(), actors.Actor{}, []New{n}))
 	return list[0]
 }
 
@@ -127,7 +131,7 @@ func readyIDs(t testing.TB, s *Store) []string {
 // unread gives a member's mail as "kind from: text".
 func unread(t testing.TB, s *Store, member string) []string {
 	t.Helper()
-	list, err := s.Unread(t.Context(), member)
+	list, err := s.mail.Unread(t.Context(), member)
 	ok(t, list, err)
 	out := []string{}
 	for _, m := range list {
@@ -139,10 +143,10 @@ func unread(t testing.TB, s *Store, member string) []string {
 // drain reads the whole outbox and settles it.
 func drain(t testing.TB, s *Store) []Event {
 	t.Helper()
-	list, err := s.Events(t.Context(), 0, 1<<20)
+	list, err := s.outbox.Events(t.Context(), 0, 1<<20)
 	ok(t, list, err)
 	if len(list) > 0 {
-		if err := s.Settle(t.Context(), list[len(list)-1].ID); err != nil {
+		if err := s.outbox.Settle(t.Context(), list[len(list)-1].ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,10 +163,10 @@ func told(t testing.TB, list []Event) []string {
 			c := unmarshal[Change](t, e.Data)
 			out = append(out, fmt.Sprintf("%s %s by %s", c.Op, c.Task.ID, c.By))
 		case MessageEvent:
-			m := unmarshal[Message](t, e.Data)
+			m := unmarshal[mail.Message](t, e.Data)
 			out = append(out, fmt.Sprintf("%s %s>%s", m.Kind, m.From, m.To))
 		case RequestEvent:
-			r := unmarshal[Request](t, e.Data)
+			r := unmarshal[requests.Request](t, e.Data)
 			out = append(out, fmt.Sprintf("%s %s of %s", r.Kind, r.State, r.Member))
 		case DeliveredEvent:
 			out = append(out, "delivered to "+e.Member)

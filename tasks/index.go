@@ -3,6 +3,9 @@ package tasks
 import (
 	"bytes"
 	"slices"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // save writes a task and keeps the indexes in step. was is the record as it is
@@ -12,11 +15,11 @@ func (t *txn) save(was, rec *taskRecord) {
 	t.link(was, rec)
 	stored := *rec
 	stored.Blocks = nil
-	var had []blobRef
+	var had []kv.BlobRef
 	if was != nil {
-		had = was.blobs()
+		had = was.Files.Blobs()
 	}
-	t.store(rec.place(), &stored, rec.blobs(), had)
+	t.tx.Store(rec.place(), &stored, rec.Files.Blobs(), had)
 	t.indexOwner(was, rec)
 	t.indexReady(rec)
 }
@@ -35,10 +38,10 @@ func (t *txn) link(was, rec *taskRecord) {
 		t.unlink(id, b)
 	}
 	for _, b := range missing(rec.BlockedBy, before) {
-		blocker, _ := parseID(b)
-		t.mark(bucketDeps, pairKey(blocker, id), true)
+		blocker, _ := kv.ParseID(b)
+		t.tx.Mark(bucketDeps, kv.PairKey(blocker, id), true)
 		if !t.completed(blocker) {
-			t.mark(bucketWaits, pairKey(id, blocker), true)
+			t.tx.Mark(bucketWaits, kv.PairKey(id, blocker), true)
 		}
 	}
 }
@@ -61,13 +64,13 @@ func missing(list, other []string) []string {
 // completed says whether a blocker is. One that is not stored yet comes later
 // in the same Add: that all blockers exist was made sure of before.
 func (t *txn) completed(id uint64) bool {
-	data := t.bucket(bucketTasks).Get(numKey(id))
+	data := t.Bucket(bucketTasks).Get(kv.NumKey(id))
 	if data == nil {
 		return false
 	}
-	rec, err := decodeTask("task "+formatID(id), data)
+	rec, err := decodeTask("task "+kv.FormatID(id), data)
 	if err != nil {
-		t.fail(err)
+		t.tx.Fail(err)
 		return false
 	}
 	return rec.Status == Completed
@@ -75,9 +78,9 @@ func (t *txn) completed(id uint64) bool {
 
 // unlink forgets that a task waits for blocker.
 func (t *txn) unlink(id uint64, blocker string) {
-	b, _ := parseID(blocker)
-	t.mark(bucketDeps, pairKey(b, id), false)
-	t.mark(bucketWaits, pairKey(id, b), false)
+	b, _ := kv.ParseID(blocker)
+	t.tx.Mark(bucketDeps, kv.PairKey(b, id), false)
+	t.tx.Mark(bucketWaits, kv.PairKey(id, b), false)
 }
 
 // ownerKey is a task's key in bucketOwner; nil when it stands not there.
@@ -85,7 +88,7 @@ func (r *taskRecord) ownerKey() []byte {
 	if r == nil || r.Owner == "" || !r.Status.open() {
 		return nil
 	}
-	return nameNumKey(r.Owner, r.number())
+	return kv.NameNumKey(r.Owner, r.number())
 }
 
 // progressKey is a task's key in bucketProgress; nil when it stands not there.
@@ -93,7 +96,7 @@ func (r *taskRecord) progressKey() []byte {
 	if r == nil || r.Status != InProgress {
 		return nil
 	}
-	return nameNumKey(r.Owner, r.number())
+	return kv.NameNumKey(r.Owner, r.number())
 }
 
 // indexOwner moves a task within the indexes by owner; rec is nil when it goes.
@@ -108,50 +111,50 @@ func (t *txn) move(bucket string, from, to []byte) {
 		return
 	}
 	if from != nil {
-		t.mark(bucket, from, false)
+		t.tx.Mark(bucket, from, false)
 	}
 	if to != nil {
-		t.mark(bucket, to, true)
+		t.tx.Mark(bucket, to, true)
 	}
 }
 
 // claimableNow says whether anybody may claim the task: it belongs in bucketReady.
 func (r reader) claimableNow(rec *taskRecord) bool {
-	return rec.Status == Pending && rec.Owner == "" && !anyKey(r.bucket(bucketWaits), numKey(rec.number()))
+	return rec.Status == Pending && rec.Owner == "" && !r.Bucket(bucketWaits).Any(kv.NumKey(rec.number()))
 }
 
 // indexReady puts a task among those that anybody may claim, or takes it out.
 // It writes only where there is a difference, because most changes make none.
 func (t *txn) indexReady(rec *taskRecord) {
-	key := numKey(rec.number())
+	key := kv.NumKey(rec.number())
 	want := t.claimableNow(rec)
-	if have := t.bucket(bucketReady).Get(key) != nil; have != want {
-		t.mark(bucketReady, key, want)
+	if have := t.Bucket(bucketReady).Get(key) != nil; have != want {
+		t.tx.Mark(bucketReady, key, want)
 	}
 }
 
 // unblock lets the tasks go that waited for one which is completed now or
 // about to be deleted, and tells the owners of those that wait no more.
-func (t *txn) unblock(a Actor, id string) {
-	blocker, _ := parseID(id)
-	waits := t.bucket(bucketWaits)
-	for _, dependent := range suffixes(t.bucket(bucketDeps), numKey(blocker), 0) {
-		key := pairKey(dependent, blocker)
+func (t *txn) unblock(a actors.Actor, id string) {
+	blocker, _ := kv.ParseID(id)
+	waits := t.Bucket(bucketWaits)
+	for _, dependent := range t.Bucket(bucketDeps).Numbers(kv.NumKey(blocker), 0) {
+		key := kv.PairKey(dependent, blocker)
 		if waits.Get(key) == nil {
 			continue
 		}
-		t.mark(bucketWaits, key, false)
-		if !anyKey(waits, numKey(dependent)) {
-			t.freed(a, formatID(dependent))
+		t.tx.Mark(bucketWaits, key, false)
+		if !waits.Any(kv.NumKey(dependent)) {
+			t.freed(a, kv.FormatID(dependent))
 		}
 	}
 }
 
 // freed makes a task that has just lost its last blocker known.
-func (t *txn) freed(a Actor, id string) {
+func (t *txn) freed(a actors.Actor, id string) {
 	rec, err := t.load(id)
 	if err != nil {
-		t.fail(err)
+		t.tx.Fail(err)
 		return
 	}
 	t.indexReady(rec)
@@ -162,21 +165,21 @@ func (t *txn) freed(a Actor, id string) {
 
 // block makes the tasks wait again that depend on one which was opened again.
 func (t *txn) block(id string) {
-	blocker, _ := parseID(id)
-	for _, dependent := range suffixes(t.bucket(bucketDeps), numKey(blocker), 0) {
-		t.mark(bucketWaits, pairKey(dependent, blocker), true)
-		if t.bucket(bucketReady).Get(numKey(dependent)) != nil {
-			t.mark(bucketReady, numKey(dependent), false)
+	blocker, _ := kv.ParseID(id)
+	for _, dependent := range t.Bucket(bucketDeps).Numbers(kv.NumKey(blocker), 0) {
+		t.tx.Mark(bucketWaits, kv.PairKey(dependent, blocker), true)
+		if t.Bucket(bucketReady).Get(kv.NumKey(dependent)) != nil {
+			t.tx.Mark(bucketReady, kv.NumKey(dependent), false)
 		}
 	}
 }
 
 // revise changes one more task on the way of a change to another: its
 // blockers. What cannot be read gives up the transaction.
-func (t *txn) revise(a Actor, id string, blockers func([]string) []string) {
+func (t *txn) revise(a actors.Actor, id string, blockers func([]string) []string) {
 	was, err := t.load(id)
 	if err != nil {
-		t.fail(err)
+		t.tx.Fail(err)
 		return
 	}
 	rec := t.next(was)

@@ -16,6 +16,10 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // kills is how often TestKill kills its child; a night's worth is 1000.
@@ -178,14 +182,14 @@ func (l *loader) run(ctx context.Context) error {
 func newTask(key string) New {
 	n := New{Subject: key}
 	if strings.HasSuffix(key, "3") {
-		n.Description = strings.Repeat(key, inlineLimit/len(key)+1)
+		n.Description = strings.Repeat(key, kv.InlineLimit/len(key)+1)
 	}
 	return n
 }
 
 func (l *loader) add(ctx context.Context, key string) error {
 	l.say("try", key)
-	list, err := l.s.Add(ctx, Actor{Name: l.name, CallID: key}, []New{newTask(key)})
+	list, err := l.s.Add(ctx, actors.Actor{Name: l.name, CallID: key}, []New{newTask(key)})
 	if err != nil {
 		return err
 	}
@@ -204,7 +208,7 @@ func (l *loader) work(ctx context.Context, key string) error {
 			continue
 		}
 		if errors.Is(err, ErrBusy) { // in progress since before the last kill
-			_, err = l.s.Release(ctx, Actor{}, l.name, "")
+			_, err = l.s.Release(ctx, actors.Actor{}, l.name, "")
 			return err
 		}
 		if err != nil {
@@ -222,7 +226,7 @@ func (l *loader) work(ctx context.Context, key string) error {
 }
 
 func (l *loader) mail(ctx context.Context, key string) error {
-	sent, err := l.s.Send(ctx, as(l.name), Outgoing{To: []string{"reader"}, Text: key})
+	sent, err := l.s.mail.Send(ctx, as(l.name), mail.Outgoing{To: []string{"reader"}, Text: key})
 	if err != nil {
 		return err
 	}
@@ -230,7 +234,7 @@ func (l *loader) mail(ctx context.Context, key string) error {
 	if !strings.HasSuffix(key, "0") {
 		return nil
 	}
-	if err := l.s.Deliver(ctx, as("reader"), []string{sent[0].ID}); err != nil {
+	if err := l.s.mail.Deliver(ctx, as("reader"), []string{sent[0].ID}); err != nil {
 		return err
 	}
 	l.say("read", sent[0].ID)
@@ -252,7 +256,7 @@ func finishCalls(t *testing.T, s *Store, acks []string) {
 			continue
 		}
 		name, _, _ := strings.Cut(f[1], "-")
-		_, err := s.Add(t.Context(), Actor{Name: name, CallID: f[1]}, []New{newTask(f[1])})
+		_, err := s.Add(t.Context(), actors.Actor{Name: name, CallID: f[1]}, []New{newTask(f[1])})
 		ok(t, 0, err)
 	}
 }
@@ -260,7 +264,7 @@ func finishCalls(t *testing.T, s *Store, acks []string) {
 // state is what verify compares with.
 type state struct {
 	tasks  []Task
-	unread []Message
+	unread []mail.Message
 	events []Change
 }
 
@@ -271,11 +275,11 @@ func stateOf(t *testing.T, s *Store) state {
 	if st.tasks, err = s.List(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if st.unread, err = s.Unread(t.Context(), "reader"); err != nil {
+	if st.unread, err = s.mail.Unread(t.Context(), "reader"); err != nil {
 		t.Fatal(err)
 	}
 	for after := uint64(0); ; {
-		list, err := s.Events(t.Context(), after, 0)
+		list, err := s.outbox.Events(t.Context(), after, 0)
 		if len(ok(t, list, err)) == 0 {
 			return st
 		}
@@ -355,7 +359,7 @@ func verify(acks []string, st state) (faults []string) {
 func TestVerifySees(t *testing.T) {
 	st := state{
 		tasks:  []Task{{ID: "1", Subject: "w0-1", Status: Completed}, {ID: "2", Subject: "w0-2", Status: Pending}},
-		unread: []Message{{ID: "m1"}, {ID: "m2"}},
+		unread: []mail.Message{{ID: "m1"}, {ID: "m2"}},
 		events: []Change{{Op: Claimed, Task: Task{ID: "1", Owner: "w0", Epoch: 1}}},
 	}
 	honest := []string{"try w0-1", "add 1 w0-1", "claim 1 w0 1", "done 1", "send m1 w0-1", "send m0 w0-20", "read m0"}

@@ -4,11 +4,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 func lapsed(t testing.TB, s *Store) []string {
 	t.Helper()
-	names, err := s.Lapsed(t.Context())
+	names, err := s.members.Lapsed(t.Context())
 	return ok(t, names, err)
 }
 
@@ -27,7 +30,7 @@ func TestLease(t *testing.T) {
 	claim(t, s, "3", "bob")
 	claim(t, s, "4", "stranger")
 	wantList(t, "while they run", lapsed(t, s), []string{"stranger"})
-	s.LetGo("bob")
+	s.members.LetGo("bob")
 	wantList(t, "when bob is gone", lapsed(t, s), []string{"bob", "stranger"})
 	attach(t, s, "bob")
 	closed(t, s)
@@ -39,7 +42,7 @@ func TestLease(t *testing.T) {
 	if task := get(t, s, "1"); task.Owner != "ann" || task.Status != InProgress {
 		t.Errorf("her task: %+v", task)
 	}
-	_, err := s.Release(t.Context(), Actor{}, "bob", "gone")
+	_, err := s.Release(t.Context(), actors.Actor{}, "bob", "gone")
 	ok(t, 0, err)
 	wantList(t, "when bob's task is released", lapsed(t, s), []string{"stranger"})
 }
@@ -54,7 +57,7 @@ func TestSilenceIsNoDeath(t *testing.T) {
 		ok(t, s, err)
 		defer s.Close()
 		add(t, s, New{})
-		ann := Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
+		ann := actors.Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
 		task, err := s.Claim(t.Context(), ann, "1", Claim{})
 		ok(t, task, err)
 		for _, by := range []time.Duration{365 * 24 * time.Hour, -24 * time.Hour, 0} {
@@ -75,12 +78,12 @@ func TestTenThousandTasks(t *testing.T) {
 	s := open(t, nil)
 	list := make([]New, 10_000)
 	for i := range list {
-		list[i] = New{Subject: "s", Key: formatID(uint64(i + 1))}
+		list[i] = New{Subject: "s", Key: kv.FormatID(uint64(i + 1))}
 		if i > 0 {
-			list[i].BlockedBy = []string{formatID(uint64(i))}
+			list[i].BlockedBy = []string{kv.FormatID(uint64(i))}
 		}
 	}
-	added, err := s.Add(t.Context(), Actor{}, list)
+	added, err := s.Add(t.Context(), actors.Actor{}, list)
 	ok(t, added, err)
 	start := time.Now()
 	all, err := s.List(t.Context())

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // loading is a loading of two tasks, a message and a value.
 func loading() Loading {
 	return Loading{
 		Tasks: []New{{Key: "a", Subject: "A", Owner: "ana"}, {Subject: "B", BlockedBy: []string{"a"}}},
-		From:  "operator", Mail: []Outgoing{{To: []string{"lead"}, Text: "Ship it."}},
+		From:  "operator", Mail: []mail.Outgoing{{To: []string{"lead"}, Text: "Ship it."}},
 		Values: func(ids []string) map[string]json.RawMessage {
 			data, _ := json.Marshal(ids)
 			return map[string]json.RawMessage{"ids": data, "goal": json.RawMessage(`"Ship it."`)}
@@ -28,7 +31,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("the ids that were stored: %s, %v", v, err)
 	}
 	for to, want := range map[string]string{"lead": "operator", "ana": ""} {
-		mail, err := s.Unread(t.Context(), to)
+		mail, err := s.mail.Unread(t.Context(), to)
 		if err != nil || len(mail) != 1 || mail[0].From != want {
 			t.Errorf("mail of %s: %+v, %v", to, mail, err)
 		}
@@ -42,7 +45,7 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 		"a blocker":  func(l *Loading) { l.Tasks[1].BlockedBy = []string{"77"} },
 		"a cycle":    func(l *Loading) { l.Tasks[0].BlockedBy = []string{"a"} },
 		"a receiver": func(l *Loading) { l.Mail[0].To = nil },
-		"a mailbox":  func(l *Loading) { l.Mail = append(l.Mail, Outgoing{To: []string{"full"}, Text: "one more"}) },
+		"a mailbox":  func(l *Loading) { l.Mail = append(l.Mail, mail.Outgoing{To: []string{"full"}, Text: "one more"}) },
 		"a value": func(l *Loading) {
 			l.Values = func([]string) map[string]json.RawMessage {
 				return map[string]json.RawMessage{"ids": json.RawMessage("{")}
@@ -54,7 +57,7 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, &Options{MaxUnread: 1})
-			if _, err := s.Send(t.Context(), Actor{Name: "x"}, Outgoing{To: []string{"full"}, Text: "hello"}); err != nil {
+			if _, err := s.mail.Send(t.Context(), actors.Actor{Name: "x"}, mail.Outgoing{To: []string{"full"}, Text: "hello"}); err != nil {
 				t.Fatal(err)
 			}
 			l := loading()
@@ -65,7 +68,7 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 				t.Errorf("a full mailbox: %v", err)
 			}
 			list, err := s.List(t.Context())
-			mail, err2 := s.Unread(t.Context(), "lead")
+			mail, err2 := s.mail.Unread(t.Context(), "lead")
 			_, found, err3 := s.Value(t.Context(), "ids")
 			if err := errors.Join(err, err2, err3); err != nil || len(list)+len(mail) != 0 || found {
 				t.Errorf("stored: %d tasks, %d messages, value %v; %v", len(list), len(mail), found, err)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // A task's epoch fences off who owned it before. Agents do not know epochs: their
@@ -37,59 +41,59 @@ type Loss struct {
 	By      string `json:"by"` // empty: covey
 }
 
+// losses are the changes of what members have lost.
+type losses struct{ t *txn }
+
 // lose notes that was is taken from its owner, unless its owner did it itself.
 //
 // was and now are the task before and after the change. What the owner gave away itself
 // is no loss, and neither is a task that was completed: there is nothing left to say.
-func (t *txn) lose(a Actor, was, now *taskRecord, reason string) *lossRecord {
+func (l losses) lose(a actors.Actor, was, now *taskRecord, reason string) *lossRecord {
 	taken := was.Status == InProgress && now.Status != Completed && now.Owner != was.Owner
 	if !taken || was.Owner == a.Name {
 		return nil
 	}
-	l := &lossRecord{
-		Task: was.ID, Member: was.Owner, Epoch: was.Epoch, Reason: reason, By: a.Name, Time: t.now,
+	rec := &lossRecord{
+		Task: was.ID, Member: was.Owner, Epoch: was.Epoch, Reason: reason, By: a.Name, Time: l.t.tx.Now(),
 	}
-	t.put(bucketLost, l.key(), t.encode(l))
-	return l
+	l.t.tx.Put(bucketLost, rec.key(), l.t.tx.Encode(rec))
+	return rec
 }
 
 func (l *lossRecord) key() []byte {
-	n, _ := parseID(l.Task)
-	return nameNumKey(l.Member, n)
+	n, _ := kv.ParseID(l.Task)
+	return kv.NameNumKey(l.Member, n)
 }
 
 // loseAndTell is lose for a member that goes on: it gets a message.
-func (t *txn) loseAndTell(a Actor, was, now *taskRecord, reason string) {
-	if l := t.lose(a, was, now, reason); l != nil {
-		t.tellLoss(l, now)
+func (l losses) loseAndTell(a actors.Actor, was, now *taskRecord, reason string) {
+	if rec := l.lose(a, was, now, reason); rec != nil {
+		l.notify(rec, now)
 	}
 }
 
-// tellLoss puts the notice into the member's mailbox.
-func (t *txn) tellLoss(l *lossRecord, now *taskRecord) {
-	n := Loss{
-		TaskID: now.ID, Subject: now.Subject, Status: now.Status, Owner: now.Owner, Reason: l.Reason, By: l.By,
-	}
-	m := &messageRecord{Message: Message{
-		From: l.By, To: l.Member, Kind: TaskLost, Text: n.text(), Data: t.encode(n),
-		Summary: oneLine("task "+l.Task+" is not yours any more", maxSummary),
-	}}
-	t.post(m)
-	l.Message = m.ID
-	t.put(bucketLost, l.key(), t.encode(l))
+// notify puts the notice into the member's mailbox.
+func (l losses) notify(rec *lossRecord, now *taskRecord) {
+	rec.Message = l.post(rec.Member, "is not yours any more", Loss{
+		TaskID: now.ID, Subject: now.Subject, Status: now.Status, Owner: now.Owner, Reason: rec.Reason, By: rec.By,
+	})
+	l.t.tx.Put(bucketLost, rec.key(), l.t.tx.Encode(rec))
 }
 
 // tellDeleted tells the owner of a task in progress that somebody else deletes it. There
 // is nothing left that it could say of the task, so no loss is noted.
-func (t *txn) tellDeleted(a Actor, was *taskRecord) {
-	if was.Status != InProgress || was.Owner == a.Name {
-		return
+func (l losses) tellDeleted(a actors.Actor, was *taskRecord) {
+	if was.Status == InProgress && was.Owner != a.Name {
+		l.post(was.Owner, "was deleted", Loss{TaskID: was.ID, Subject: was.Subject, Status: LossDeleted, By: a.Name})
 	}
-	n := Loss{TaskID: was.ID, Subject: was.Subject, Status: LossDeleted, By: a.Name}
-	t.post(&messageRecord{Message: Message{
-		From: a.Name, To: was.Owner, Kind: TaskLost, Text: n.text(), Data: t.encode(n),
-		Summary: oneLine("task "+was.ID+" was deleted", maxSummary),
-	}})
+}
+
+// post sends what has become of a task to its owner of before.
+func (l losses) post(to, what string, n Loss) (id string) {
+	return mail.Post(l.t.tx, mail.Message{
+		From: n.By, To: to, Kind: mail.TaskLost, Text: n.text(), Data: l.t.tx.Encode(n),
+		Summary: kv.OneLine("task "+n.TaskID+" "+what, mail.MaxSummary),
+	})
 }
 
 // text says it for the receiver, who may be a model.
@@ -111,62 +115,66 @@ func (n Loss) text() string {
 //
 // It is called wherever a task may get an owner, so the look-up comes first and a delete
 // is written only where there is something.
-func (t *txn) regain(rec *taskRecord) {
-	key := nameNumKey(rec.Owner, rec.number())
-	if rec.Owner != "" && t.bucket(bucketLost).Get(key) != nil {
-		t.del(bucketLost, key)
+func (l losses) regain(rec *taskRecord) {
+	key := kv.NameNumKey(rec.Owner, rec.number())
+	if rec.Owner != "" && l.t.Bucket(bucketLost).Get(key) != nil {
+		l.t.tx.Delete(bucketLost, key)
 	}
 }
 
 // heard forgets the loss that a delivered message told of. A member has few.
-func (t *txn) heard(member, message string) error {
-	list, err := t.losses(member)
-	for _, l := range list {
-		if l.Message == message {
-			t.del(bucketLost, l.key())
+func (l losses) heard(member, message string) error {
+	list, err := l.list(member)
+	for _, rec := range list {
+		if rec.Message == message {
+			l.t.tx.Delete(bucketLost, rec.key())
 		}
 	}
 	return err
 }
 
-// losses lists what a member has lost and not heard of.
-func (r reader) losses(member string) ([]*lossRecord, error) {
-	var list []*lossRecord
-	var failed error
-	each(r.bucket(bucketLost), nameKey(member), func(_, v []byte) bool {
-		var l *lossRecord
-		if l, failed = decode[lossRecord]("loss of "+member, v); failed == nil {
-			list = append(list, l)
-		}
-		return failed == nil
+// list gives what a member has lost and not heard of.
+func (l losses) list(member string) ([]*lossRecord, error) {
+	return kv.All(l.t.Reader, bucketLost, kv.NameKey(member), func(_, v []byte) (*lossRecord, error) {
+		return kv.Decode[lossRecord]("loss of "+member, v)
 	})
-	return list, failed
 }
 
-// tellLosses is for a member that begins a session: what it lost while it was away,
+// tellAll is for a member that begins a session: what it lost while it was away,
 // it has had nobody to hear of it.
 //
 // A task that was deleted meanwhile needs no word; its record goes away here.
-func (t *txn) tellLosses(member string) error {
-	list, err := t.losses(member)
+func (l losses) tellAll(member string) error {
+	list, err := l.list(member)
 	if err != nil {
 		return err
 	}
-	for _, l := range list {
-		if l.Message != "" {
+	for _, rec := range list {
+		if rec.Message != "" {
 			continue
 		}
-		if !t.exists(l.Task) {
-			t.del(bucketLost, l.key())
+		if !l.t.exists(rec.Task) {
+			l.t.tx.Delete(bucketLost, rec.key())
 			continue
 		}
-		now, err := t.load(l.Task)
+		now, err := l.t.load(rec.Task)
 		if err != nil {
 			return err
 		}
-		t.tellLoss(l, now)
+		l.notify(rec, now)
 	}
 	return nil
+}
+
+// mailedTasks is what mailboxes ask of the tasks that mail is about.
+type mailedTasks struct{}
+
+// Exists says whether there is a task with that id.
+func (mailedTasks) Exists(r kv.Reader, id string) bool { return reader{r}.exists(id) }
+
+// Heard is told that a member has read a message.
+func (mailedTasks) Heard(t *kv.Tx, member, message string) error {
+	return losses{changing(t)}.heard(member, message)
 }
 
 // holds refuses a member that lost a task and has not read of it yet.
@@ -174,15 +182,15 @@ func (t *txn) tellLosses(member string) error {
 // The actor without a name is covey, which is never refused, and the owner of now may
 // say everything. The error tells a model all that it needs to go on: who took
 // it, and how the task is now.
-func (r reader) holds(a Actor, rec *taskRecord) error {
+func (r reader) holds(a actors.Actor, rec *taskRecord) error {
 	if a.Name == "" || rec.Owner == a.Name {
 		return nil
 	}
-	stored := r.bucket(bucketLost).Get(nameNumKey(a.Name, rec.number()))
+	stored := r.Bucket(bucketLost).Get(kv.NameNumKey(a.Name, rec.number()))
 	if stored == nil {
 		return nil
 	}
-	l, err := decode[lossRecord]("loss of "+a.Name, stored)
+	l, err := kv.Decode[lossRecord]("loss of "+a.Name, stored)
 	if err != nil {
 		return err
 	}
@@ -202,33 +210,27 @@ func (r reader) holds(a Actor, rec *taskRecord) error {
 // fails with ErrStale where Update and Delete would, for an old session as well as
 // for a task that was taken away, and with ErrNotFound. It is for what comes before
 // a change and takes long: nobody runs tests for a change that cannot be.
-func (s *Store) Holds(ctx context.Context, a Actor, id string) error {
-	return s.view(ctx, func(r reader) error {
-		if err := r.admit(a); err != nil {
+func (s *Store) Holds(ctx context.Context, a actors.Actor, id string) error {
+	return s.db.View(ctx, func(r kv.Reader) error {
+		if err := a.Admit(r); err != nil {
 			return err
 		}
-		rec, err := r.load(id)
+		rec, err := reader{r}.load(id)
 		if err != nil {
 			return err
 		}
-		return r.holds(a, rec)
+		return reader{r}.holds(a, rec)
 	})
 }
 
 // checkLosses decodes the losses. A task that is gone may still have one: nobody can
 // say anything of it, and the member's next session drops it.
-func (c *checker) checkLosses() {
-	each(c.bucket(bucketLost), nil, func(k, v []byte) bool {
-		l, err := decode[lossRecord](fmt.Sprintf("loss %q", k), v)
-		if err != nil {
-			c.fault("%v", err)
-			return true
+func (w *taskWalk) checkLosses(c *kv.Checker) {
+	kv.CheckAll(c, bucketLost, "loss %q", func(k []byte, l *lossRecord) {
+		c.SameKey(fmt.Sprintf("loss of task %s by %s", l.Task, l.Member), k, l.key())
+		n, _ := kv.ParseID(l.Task)
+		if rec := w.tasks[n]; rec != nil && rec.Owner == l.Member {
+			c.Fault("task %s is lost to %s, who owns it", l.Task, l.Member)
 		}
-		c.sameKey(fmt.Sprintf("loss of task %s by %s", l.Task, l.Member), k, l.key())
-		n, _ := parseID(l.Task)
-		if rec := c.tasks[n]; rec != nil && rec.Owner == l.Member {
-			c.fault("task %s is lost to %s, who owns it", l.Task, l.Member)
-		}
-		return true
 	})
 }

@@ -3,15 +3,17 @@ package tasks
 import (
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // lateWords are what a member may still say of a task that it believes to be its own.
-func lateWords(t *testing.T, s *Store, a Actor) map[string]error {
+func lateWords(t *testing.T, s *Store, a actors.Actor) map[string]error {
 	t.Helper()
 	_, _, completed := s.Update(t.Context(), a, "1", Patch{Status: ptr(Completed)})
 	_, _, pending := s.Update(t.Context(), a, "1", Patch{Status: ptr(Pending)})
 	_, _, handed := s.Update(t.Context(), a, "1", Patch{Status: ptr(Pending), Owner: ptr("cy")})
-	_, deleted := s.Delete(t.Context(), a, "1")
+	_, deleted := s.Delete(t.Context(), a, "1", nil)
 	return map[string]error{
 		"complete": completed, "give back": pending, "hand over": handed, "delete": deleted,
 		"before": s.Holds(t.Context(), a, "1"),
@@ -24,7 +26,7 @@ func lateWords(t *testing.T, s *Store, a Actor) map[string]error {
 func TestLateWords(t *testing.T) {
 	s := open(t, nil)
 	add(t, s, New{Subject: "slow work"})
-	ann := Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
+	ann := actors.Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
 	claim(t, s, "1", "ann")
 	if err := s.Holds(t.Context(), ann, "1"); err != nil {
 		t.Errorf("while it is hers: %v", err)
@@ -42,8 +44,8 @@ func TestLateWords(t *testing.T) {
 	}
 	wantList(t, "mail of ann", unread(t, s, "ann"), []string{"task_lost lead: Task 1 is not yours any more: " +
 		"slow work (ann has been silent for 10m)\nIt is in_progress, with bob. Leave it to bob."})
-	list, err := s.Unread(t.Context(), "ann")
-	if err := s.Deliver(t.Context(), as("ann"), []string{ok(t, list, err)[0].ID}); err != nil {
+	list, err := s.mail.Unread(t.Context(), "ann")
+	if err := s.mail.Deliver(t.Context(), as("ann"), []string{ok(t, list, err)[0].ID}); err != nil {
 		t.Fatal(err)
 	}
 	// From here on she knows, and a member may complete what another one has done.
@@ -61,16 +63,16 @@ func TestLateWordsAfterARestart(t *testing.T) {
 	attach(t, s, "ann")
 	claim(t, s, "1", "ann")
 	claim(t, s, "2", "ann")
-	list, err := s.Release(t.Context(), Actor{}, "ann", "its agent is gone")
+	list, err := s.Release(t.Context(), actors.Actor{}, "ann", "its agent is gone")
 	wantList(t, "released", ids(ok(t, list, err)), []string{"1", "2"})
 	wantList(t, "mail of one who is gone", unread(t, s, "ann"), []string{})
-	_, err = s.Delete(t.Context(), as("lead"), "2")
+	_, err = s.Delete(t.Context(), as("lead"), "2", nil)
 	ok(t, 0, err)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = openAt(t, path, nil)
-	ann := Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
+	ann := actors.Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
 	for word, err := range lateWords(t, s, ann) {
 		if wantError(t, err, ErrStale, "its agent is gone", "it is pending"); t.Failed() {
 			t.Fatal(word)
@@ -106,7 +108,7 @@ func TestOwnDoingIsNoLoss(t *testing.T) {
 	}
 	wantList(t, "mail of ann", unread(t, s, "ann"), []string{})
 	wantError(t, s.Holds(t.Context(), as("ann"), "9"), ErrNotFound)
-	wantError(t, s.Holds(t.Context(), Actor{Name: "ann", Session: 7}, "1"), ErrStale)
+	wantError(t, s.Holds(t.Context(), actors.Actor{Name: "ann", Session: 7}, "1"), ErrStale)
 }
 
 // TestDeletingSaysSo: the journal tells a task that was deleted from one that was done.
@@ -119,7 +121,7 @@ func TestDeletingSaysSo(t *testing.T) {
 	setStatus(t, s, "3", Completed)
 	drain(t, s)
 	for _, id := range []string{"1", "2", "3"} {
-		_, err := s.Delete(t.Context(), as("ann"), id)
+		_, err := s.Delete(t.Context(), as("ann"), id, nil)
 		ok(t, 0, err)
 	}
 	var have []string

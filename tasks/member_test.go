@@ -4,18 +4,22 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
-func attach(t testing.TB, s *Store, name string) Member {
+func attach(t testing.TB, s *Store, name string) actors.Member {
 	t.Helper()
-	m, err := s.Attach(t.Context(), name, func() string { return "uuid of " + name })
+	m, err := s.members.Attach(t.Context(), name, func() string { return "uuid of " + name })
 	return ok(t, m, err)
 }
 
 func TestAttach(t *testing.T) {
 	path := t.TempDir() + "/tasks.db"
 	s := openAt(t, path, nil)
-	if m := attach(t, s, "ann"); m != (Member{Name: "ann", Session: "uuid of ann", Epoch: 1}) {
+	if m := attach(t, s, "ann"); m != (actors.Member{Name: "ann", Session: "uuid of ann", Epoch: 1}) {
 		t.Errorf("attached %+v", m)
 	}
 	for range 3 {
@@ -30,7 +34,7 @@ func TestAttach(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openAt(t, path, nil)
-	m, err := s.Attach(t.Context(), "ann", func() string { t.Error("asked for a second session"); return "" })
+	m, err := s.members.Attach(t.Context(), "ann", func() string { t.Error("asked for a second session"); return "" })
 	if ok(t, m, err); m.Epoch != 2 || m.Session != "uuid of ann" {
 		t.Errorf("attached again %+v", m)
 	}
@@ -43,35 +47,35 @@ func TestAttach(t *testing.T) {
 	events := drain(t, s)
 	wantList(t, "events", told(t, events), []string{"updated 1 by "})
 	wantList(t, "fields", unmarshal[Change](t, events[0].Data).Fields, []string{"epoch"})
-	_, err = s.Attach(t.Context(), "a\x00b", func() string { return "" })
+	_, err = s.members.Attach(t.Context(), "a\x00b", func() string { return "" })
 	wantError(t, err, ErrInvalid)
 }
 
 // TestStaleSession: what outlived a restart of its member can change nothing.
 func TestStaleSession(t *testing.T) {
 	s := open(t, nil)
-	old := Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
+	old := actors.Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
 	add(t, s, New{})
 	task, err := s.Claim(t.Context(), old, "1", Claim{})
 	ok(t, task, err)
-	now := Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
+	now := actors.Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
 	drain(t, s)
-	for name, call := range map[string]func(Actor) error{
-		"update": func(a Actor) error {
+	for name, call := range map[string]func(actors.Actor) error{
+		"update": func(a actors.Actor) error {
 			_, _, err := s.Update(t.Context(), a, "1", Patch{Status: ptr(Completed)})
 			return err
 		},
-		"create":  func(a Actor) error { _, err := s.Create(t.Context(), a, New{Subject: "s"}); return err },
-		"claim":   func(a Actor) error { _, err := s.Claim(t.Context(), a, "1", Claim{}); return err },
-		"delete":  func(a Actor) error { _, err := s.Delete(t.Context(), a, "1"); return err },
-		"refuse":  func(a Actor) error { return s.Refuse(t.Context(), a, "1", "") },
-		"release": func(a Actor) error { _, err := s.Release(t.Context(), a, "ann", ""); return err },
-		"send": func(a Actor) error {
-			_, err := s.Send(t.Context(), a, Outgoing{To: []string{"bob"}, Text: "x"})
+		"create":  func(a actors.Actor) error { _, err := s.Create(t.Context(), a, New{Subject: "s"}); return err },
+		"claim":   func(a actors.Actor) error { _, err := s.Claim(t.Context(), a, "1", Claim{}); return err },
+		"delete":  func(a actors.Actor) error { _, err := s.Delete(t.Context(), a, "1", nil); return err },
+		"refuse":  func(a actors.Actor) error { return s.Refuse(t.Context(), a, "1", "") },
+		"release": func(a actors.Actor) error { _, err := s.Release(t.Context(), a, "ann", ""); return err },
+		"send": func(a actors.Actor) error {
+			_, err := s.mail.Send(t.Context(), a, mail.Outgoing{To: []string{"bob"}, Text: "x"})
 			return err
 		},
 	} {
-		for _, a := range []Actor{old, {Name: "bob", Session: 1}, {Name: "ann", Session: 3}} {
+		for _, a := range []actors.Actor{old, {Name: "bob", Session: 1}, {Name: "ann", Session: 3}} {
 			if wantError(t, call(a), ErrStale, a.Name); t.Failed() {
 				t.Fatal(name)
 			}
@@ -88,25 +92,25 @@ func TestSetMember(t *testing.T) {
 	s := open(t, nil)
 	attach(t, s, "bob")
 	m := attach(t, s, "ann")
-	m.Turn, m.State, m.Reason, m.Session = 7, StateHalted, "a hook said \xff", "another"
-	if err := s.SetMember(t.Context(), m); err != nil {
+	m.Turn, m.State, m.Reason, m.Session = 7, actors.StateHalted, "a hook said \xff", "another"
+	if err := s.members.Set(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.Members(t.Context())
-	want := Member{Name: "ann", Session: "uuid of ann", Epoch: 1, Turn: 7, State: StateHalted, Reason: "a hook said \uFFFD"}
+	list, err := s.members.List(t.Context())
+	want := actors.Member{Name: "ann", Session: "uuid of ann", Epoch: 1, Turn: 7, State: actors.StateHalted, Reason: "a hook said \uFFFD"}
 	if ok(t, list, err); len(list) != 2 || list[0] != want || list[1].Name != "bob" {
 		t.Errorf("members %+v", list)
 	}
-	if again := attach(t, s, "ann"); again.Turn != 7 || again.State != StateHalted {
+	if again := attach(t, s, "ann"); again.Turn != 7 || again.State != actors.StateHalted {
 		t.Errorf("attached again %+v", again)
 	}
-	wantError(t, s.SetMember(t.Context(), m), ErrStale, "session 1 of ann")
+	wantError(t, s.members.Set(t.Context(), m), ErrStale, "session 1 of ann")
 	m.Epoch = 0
-	if err := s.SetMember(t.Context(), m); err != nil {
+	if err := s.members.Set(t.Context(), m); err != nil {
 		t.Error(err)
 	}
-	wantError(t, s.SetMember(t.Context(), Member{Name: "cy"}), ErrNotFound, "cy")
-	wantError(t, s.SetMember(t.Context(), Member{Name: "ann", Reason: strings.Repeat("x", maxSubject+1)}), ErrInvalid)
+	wantError(t, s.members.Set(t.Context(), actors.Member{Name: "cy"}), ErrNotFound, "cy")
+	wantError(t, s.members.Set(t.Context(), actors.Member{Name: "ann", Reason: strings.Repeat("x", kv.MaxShort+1)}), ErrInvalid)
 }
 
 func TestValues(t *testing.T) {
@@ -159,7 +163,7 @@ func TestSnapshot(t *testing.T) {
 	attach(t, s, "ann")
 	add(t, s, New{})
 	add(t, s, New{BlockedBy: []string{"1"}})
-	_, err := s.Send(t.Context(), as("bob"), Outgoing{To: []string{"ann"}, Text: "x"})
+	_, err := s.mail.Send(t.Context(), as("bob"), mail.Outgoing{To: []string{"ann"}, Text: "x"})
 	ok(t, 0, err)
 	snap, err := s.Snapshot(t.Context())
 	ok(t, snap, err)

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // MergeState says how far a piece of work is on its way into its branch.
@@ -99,29 +103,32 @@ func (m Merge) cleaned() (Merge, error) {
 	for what, name := range map[string]string{
 		"branch": m.Branch, "member": m.Member, "commit": m.Commit, "target": m.Into,
 	} {
-		if err := checkName(what, name); err != nil {
+		if err := kv.CheckName(what, name); err != nil {
 			return m, err
 		}
 	}
 	if !m.State.known() {
-		return m, fmt.Errorf("%w: state %q of a merge", ErrInvalid, clip(string(m.State)))
+		return m, fmt.Errorf("%w: state %q of a merge", ErrInvalid, kv.Clip(string(m.State)))
 	}
-	m.Title, m.Reason = oneLine(clean(m.Title), maxSummary), oneLine(clean(m.Reason), maxSummary*10)
+	m.Title, m.Reason = kv.OneLine(kv.Clean(m.Title), mail.MaxSummary), kv.OneLine(kv.Clean(m.Reason), mail.MaxSummary*10)
 	if len(m.Files) > maxMergeFiles {
 		m.Files = m.Files[:maxMergeFiles]
 	}
-	m.Files, m.Tasks = slices.Clone(m.Files), unique(m.Tasks)
+	m.Files, m.Tasks = slices.Clone(m.Files), kv.Unique(m.Tasks)
 	for i, f := range m.Files {
-		m.Files[i] = oneLine(clean(f), maxName)
+		m.Files[i] = kv.OneLine(kv.Clean(f), kv.MaxName)
 	}
 	return m, nil
 }
 
-// ProposeMerge notes work that is to be merged, in m's State: waiting or queued.
+// Merges are the finished pieces of work of a team.
+type Merges struct{ db *kv.DB }
+
+// Propose notes work that is to be merged, in m's State: waiting or queued.
 // If the branch has a merge that is not over, that one takes over the new commit,
 // tasks and state instead of a second one being made; with the same commit it
 // stays as it is. It fails with ErrInvalid for what cannot be stored.
-func (s *Store) ProposeMerge(ctx context.Context, a Actor, m Merge) (Merge, error) {
+func (ms *Merges) Propose(ctx context.Context, a actors.Actor, m Merge) (Merge, error) {
 	m, err := m.cleaned()
 	if err == nil && m.State != MergeWaiting && m.State != MergeQueued {
 		err = fmt.Errorf("%w: a merge begins as %s or %s, not as %s",
@@ -130,27 +137,30 @@ func (s *Store) ProposeMerge(ctx context.Context, a Actor, m Merge) (Merge, erro
 	if err != nil {
 		return Merge{}, err
 	}
-	c := &job{op: "propose merge"}
-	var result Merge
-	c.run = func(t *txn) error {
-		var err error
-		result, err = t.proposeMerge(a, m)
+	return submit(ctx, ms.db.Job("propose merge"), func(t *kv.Tx) (Merge, error) { return m.propose(t, a) })
+}
+
+// submit makes a change that gives a value.
+func submit[T any](ctx context.Context, c *kv.Job, run func(*kv.Tx) (T, error)) (T, error) {
+	var result, none T
+	err := c.Submit(ctx, func(t *kv.Tx) (err error) {
+		result, err = run(t)
 		return err
-	}
-	if err := s.submit(ctx, c); err != nil {
-		return Merge{}, err
+	})
+	if err != nil {
+		return none, err
 	}
 	return result, nil
 }
 
-// proposeMerge finds out whether the branch is known.
+// propose finds out whether the branch is known.
 //
 // One branch has one open merge, so that work which grows while it waits is merged once.
 // What was known about the old commit (verdict, base, question) is dropped with it; the
 // round stays, or work could come back for ever. Old merges that are over are dropped by
 // number here, where new ones are made; those that are not over stay, however old.
-func (t *txn) proposeMerge(a Actor, m Merge) (Merge, error) {
-	known, err := t.merges()
+func (m Merge) propose(t *kv.Tx, a actors.Actor) (Merge, error) {
+	known, err := readMerges(t.Reader)
 	if err != nil {
 		return Merge{}, err
 	}
@@ -161,104 +171,63 @@ func (t *txn) proposeMerge(a Actor, m Merge) (Merge, error) {
 	if i >= 0 {
 		next := known[i]
 		next.Commit, next.Title, next.Into, next.State = m.Commit, m.Title, m.Into, m.State
-		next.Tasks = unique(append(slices.Clone(next.Tasks), m.Tasks...))
+		next.Tasks = kv.Unique(append(slices.Clone(next.Tasks), m.Tasks...))
 		next.Reason, next.Files, next.Base, next.Result, next.Fix, next.Asked = "", nil, "", "", "", ""
 		next.Round = max(next.Round, m.Round)
-		return t.saveMerge(a, next), nil
+		return next.save(t, a), nil
 	}
-	t.counts.merge++
-	m.ID, m.Version, m.Created = formatID(t.counts.merge), 0, t.now
+	number := t.Next(kv.MergeCounter)
+	m.ID, m.Version, m.Created = kv.FormatID(number), 0, t.Now()
 	for _, old := range known {
-		if n, _ := parseID(old.ID); old.State.Over() && n+maxMerges <= t.counts.merge {
-			t.del(bucketMerges, numKey(n))
+		if n, _ := kv.ParseID(old.ID); old.State.Over() && n+maxMerges <= number {
+			t.Delete(bucketMerges, kv.NumKey(n))
 		}
 	}
-	return t.saveMerge(a, m), nil
+	return m.save(t, a), nil
 }
 
-// MergeNews is what a change of a merge causes, in the same transaction.
-type MergeNews struct {
-	// Fix is a task for the author; its id is put into the merge. nil: none.
-	Fix *New
-	// Mail goes to its recipients; nil: none.
-	Mail *Outgoing
-}
-
-// MoveMerge changes a merge to what m says, if it is still as m's Version has it:
-// else it fails with ErrConflict. It fails with ErrNotFound for a merge that is
-// gone and with ErrTransition for a step that is none.
-func (s *Store) MoveMerge(ctx context.Context, a Actor, m Merge, news MergeNews) (Merge, error) {
+// Move changes a merge to what m says, if it is still as m's Version has it:
+// else it fails with ErrConflict. fix is a task for the author, which is made in the
+// same change; its id is put into the merge. nil: none. It fails with ErrNotFound for a
+// merge that is gone and with ErrTransition for a step that is none.
+func (ms *Merges) Move(ctx context.Context, a actors.Actor, m Merge, fix *New) (Merge, error) {
 	m, err := m.cleaned()
 	if err != nil {
 		return Merge{}, err
 	}
-	c := &job{op: "move merge"}
-	send, err := s.packNews(c, a, news)
-	if err != nil {
-		return Merge{}, s.abandon(c, err)
+	c := ms.db.Job("move merge")
+	var drafts []draft
+	if fix != nil {
+		d, err := newDraft(c, "", *fix)
+		if err != nil {
+			return Merge{}, c.Abandon(err)
+		}
+		drafts = append(drafts, d)
 	}
-	var result Merge
-	c.run = func(t *txn) error {
-		if err := t.mayMove(m); err != nil {
-			return err
+	return submit(ctx, c, func(t *kv.Tx) (Merge, error) {
+		if err := m.mayMove(t); err != nil {
+			return Merge{}, err
 		}
 		next := m
-		if next.Fix, err = send(t, m.Fix); err != nil {
-			return err
+		if fix != nil {
+			made, err := changing(t).addAll(a, drafts)
+			if err != nil {
+				return Merge{}, err
+			}
+			next.Fix = made.Tasks[0].ID
 		}
-		result = t.saveMerge(a, next)
-		return nil
-	}
-	if err := s.submit(ctx, c); err != nil {
-		return Merge{}, err
-	}
-	return result, nil
-}
-
-// packNews prepares what a change causes. What it gives runs in the transaction,
-// and gives the id of the author's task: a new one's, or the one that it is told.
-func (s *Store) packNews(c *job, a Actor, news MergeNews) (func(*txn, string) (string, error), error) {
-	var fix []draft
-	if news.Fix != nil {
-		d, err := s.draft(c, *news.Fix)
-		if err != nil {
-			return nil, err
-		}
-		fix = append(fix, d)
-	}
-	var mail messageRecord
-	var to []string
-	if news.Mail != nil {
-		out := *news.Mail
-		var err error
-		if mail, err = s.packMessage(c, &out); err != nil {
-			return nil, err
-		}
-		mail.From, to = a.Name, out.To
-	}
-	return func(t *txn, id string) (string, error) {
-		if _, err := t.send(mail, to); err != nil {
-			return "", err
-		}
-		if len(fix) == 0 {
-			return id, nil
-		}
-		made, err := t.addAll(a, fix)
-		if err != nil {
-			return "", err
-		}
-		return made.Tasks[0].ID, nil
-	}, nil
+		return next.save(t, a), nil
+	})
 }
 
 // mayMove compares a merge with what is stored.
-func (t *txn) mayMove(m Merge) error {
-	n, ok := parseID(m.ID)
-	data := t.bucket(bucketMerges).Get(numKey(n))
+func (m Merge) mayMove(t *kv.Tx) error {
+	n, ok := kv.ParseID(m.ID)
+	data := t.Bucket(bucketMerges).Get(kv.NumKey(n))
 	if !ok || data == nil {
-		return fmt.Errorf("merge %q %w", clip(m.ID), ErrNotFound)
+		return fmt.Errorf("merge %q %w", kv.Clip(m.ID), ErrNotFound)
 	}
-	now, err := decode[Merge]("merge "+m.ID, data)
+	now, err := kv.Decode[Merge]("merge "+m.ID, data)
 	switch {
 	case err != nil:
 		return err
@@ -271,68 +240,52 @@ func (t *txn) mayMove(m Merge) error {
 	return nil
 }
 
-// saveMerge writes the next version of a merge and tells of it.
-func (t *txn) saveMerge(a Actor, m Merge) Merge {
+// save writes the next version of a merge and tells of it.
+func (m Merge) save(t *kv.Tx, a actors.Actor) Merge {
 	m.Version++
-	m.Updated = t.now
-	n, _ := parseID(m.ID)
-	t.store(place{bucketMerges, numKey(n)}, m, nil, nil)
-	t.emit(eventRecord{Member: a.Name, Merge: &m})
+	m.Updated = t.Now()
+	n, _ := kv.ParseID(m.ID)
+	t.Store(kv.Place{Bucket: bucketMerges, Key: kv.NumKey(n)}, m, nil, nil)
+	t.Emit(kv.Event{Member: a.Name, Merge: &m})
 	return m
 }
 
-// Merges gives all merges that are kept, oldest first.
-func (s *Store) Merges(ctx context.Context) ([]Merge, error) {
-	var list []Merge
-	err := s.view(ctx, func(r reader) error {
-		var err error
-		list, err = r.merges()
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("merges: %w", err)
-	}
-	return list, nil
+// List gives all merges that are kept, oldest first.
+func (ms *Merges) List(ctx context.Context) ([]Merge, error) {
+	return kv.View(ctx, ms.db, "merges", readMerges)
 }
 
-// merges reads all of them.
-func (r reader) merges() ([]Merge, error) {
-	list := []Merge{}
-	var failed error
-	each(r.bucket(bucketMerges), nil, func(k, v []byte) bool {
-		m, err := decode[Merge](fmt.Sprintf("merge %d", lastNum(k)), v)
-		if failed = err; err == nil {
-			list = append(list, *m)
+// readMerges reads all of them.
+func readMerges(r kv.Reader) ([]Merge, error) {
+	return kv.All(r, bucketMerges, nil, func(k, v []byte) (Merge, error) {
+		m, err := kv.Decode[Merge](fmt.Sprintf("merge %d", kv.LastNum(k)), v)
+		if err != nil {
+			return Merge{}, err
 		}
-		return err == nil
+		return *m, nil
 	})
-	return list, failed
 }
 
 // checkMerges decodes the merges. A branch must not have two that are not over:
 // both would be merged.
-func (c *checker) checkMerges() {
+func checkMerges(c *kv.Checker) {
 	open := map[string]string{}
-	each(c.bucket(bucketMerges), nil, func(k, v []byte) bool {
-		m, err := decode[Merge](fmt.Sprintf("merge %x", k), v)
+	last := c.Count(kv.MergeCounter)
+	kv.CheckAll(c, bucketMerges, "merge %x", func(k []byte, m *Merge) {
 		switch {
-		case err != nil:
-			c.fault("%v", err)
-			return true
-		case len(k) != 8 || m.ID != formatID(lastNum(k)) || lastNum(k) > c.counts.merge:
-			c.fault("key %x of %d holds merge %q", k, c.counts.merge, m.ID)
+		case len(k) != 8 || m.ID != kv.FormatID(kv.LastNum(k)) || kv.LastNum(k) > last:
+			c.Fault("key %x of %d holds merge %q", k, last, m.ID)
 		case !m.State.known() || m.Version == 0:
-			c.fault("merge %s has state %q and version %d", m.ID, m.State, m.Version)
+			c.Fault("merge %s has state %q and version %d", m.ID, m.State, m.Version)
 		case m.State == MergeLanding && (m.Result == "" || m.Base == ""):
-			c.fault("merge %s is landing and does not say what", m.ID)
+			c.Fault("merge %s is landing and does not say what", m.ID)
 		}
 		if other := open[m.Branch]; other != "" && !m.State.Over() {
-			c.fault("merges %s and %s are both about branch %s", other, m.ID, m.Branch)
+			c.Fault("merges %s and %s are both about branch %s", other, m.ID, m.Branch)
 		}
 		if !m.State.Over() {
 			open[m.Branch] = m.ID
 		}
-		return true
 	})
 }
 

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+
 	"pgregory.net/rapid"
 )
 
@@ -21,7 +24,7 @@ func work(branch, commit string) Merge {
 // propose makes a merge.
 func propose(t testing.TB, s *Store, m Merge) Merge {
 	t.Helper()
-	made, err := s.ProposeMerge(t.Context(), Actor{}, m)
+	made, err := s.Merges().Propose(t.Context(), actors.Actor{}, m)
 	return ok(t, made, err)
 }
 
@@ -32,7 +35,7 @@ func move(t testing.TB, s *Store, m Merge, state MergeState) Merge {
 	if state == MergeLanding {
 		m.Base, m.Result = "b", "r"
 	}
-	moved, err := s.MoveMerge(t.Context(), Actor{}, m, MergeNews{})
+	moved, err := s.Merges().Move(t.Context(), actors.Actor{}, m, nil)
 	return ok(t, moved, err)
 }
 
@@ -52,13 +55,13 @@ func TestMergeOfABranch(t *testing.T) {
 	if next.ID != "1" || next.Commit != "c2" || next.State != MergeQueued || len(next.Tasks) != 2 {
 		t.Errorf("a further commit: %+v", next)
 	}
-	_, err := s.MoveMerge(t.Context(), Actor{}, returned, MergeNews{})
+	_, err := s.Merges().Move(t.Context(), actors.Actor{}, returned, nil)
 	wantError(t, err, ErrConflict, "version")
 	done := move(t, s, move(t, s, move(t, s, next, MergeTesting), MergeLanding), MergeDone)
 	if after := propose(t, s, work("covey/t/task-1", "c3")); after.ID != "2" {
 		t.Errorf("once it is over, work is another merge: %+v", after)
 	}
-	_, err = s.MoveMerge(t.Context(), Actor{}, done, MergeNews{})
+	_, err = s.Merges().Move(t.Context(), actors.Actor{}, done, nil)
 	wantError(t, err, ErrTransition, "merged")
 }
 
@@ -95,9 +98,8 @@ func TestMergeGoesBackToItsAuthor(t *testing.T) {
 	s := open(t, nil)
 	m := move(t, s, propose(t, s, work("covey/t/task-1", "c1")), MergeTesting)
 	m.State, m.Reason, m.Files = MergeReturned, "conflict", []string{"a.go"}
-	m, err := s.MoveMerge(t.Context(), Actor{}, m, MergeNews{
-		Fix:  &New{Subject: "Resolve it", Owner: "ana", Description: strings.Repeat("x", 100_000)},
-		Mail: &Outgoing{To: []string{"lead"}, Kind: Notice, Text: "it came back"},
+	m, err := s.Merges().Move(t.Context(), actors.Actor{}, m, &New{
+		Subject: "Resolve it", Owner: "ana", Description: strings.Repeat("x", 100_000),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -106,15 +108,15 @@ func TestMergeGoesBackToItsAuthor(t *testing.T) {
 	if fix.Owner != "ana" || len(fix.Description) != 100_000 {
 		t.Errorf("%+v", fix)
 	}
-	for member, kind := range map[string]Kind{"ana": TaskAssignment, "lead": Notice} {
-		mail, err := s.Unread(t.Context(), member)
+	for member, kind := range map[string]mail.Kind{"ana": mail.TaskAssignment} {
+		mail, err := s.mail.Unread(t.Context(), member)
 		if err != nil || len(mail) != 1 || mail[0].Kind != kind {
 			t.Errorf("mail of %s: %+v, %v", member, mail, err)
 		}
 	}
 	stale := m
 	stale.Version--
-	_, err = s.MoveMerge(t.Context(), Actor{}, stale, MergeNews{Fix: &New{Subject: "again", Owner: "ana"}})
+	_, err = s.Merges().Move(t.Context(), actors.Actor{}, stale, &New{Subject: "again", Owner: "ana"})
 	wantError(t, err, ErrConflict)
 	if all := ok1(t)(s.List(t.Context())); len(all) != 1 {
 		t.Errorf("a change that was refused has made a task: %v", ids(all))
@@ -124,7 +126,7 @@ func TestMergeGoesBackToItsAuthor(t *testing.T) {
 func TestMergeIsTold(t *testing.T) {
 	s := open(t, nil)
 	move(t, s, propose(t, s, work("b", "c")), MergeDropped)
-	events, err := s.Events(t.Context(), 0, 0)
+	events, err := s.outbox.Events(t.Context(), 0, 0)
 	if err != nil || len(events) != 2 || events[1].Type != MergeEvent {
 		t.Fatalf("%+v, %v", events, err)
 	}
@@ -144,13 +146,13 @@ func TestMergesThatCannotBe(t *testing.T) {
 	} {
 		m := work("b", "c")
 		change(&m)
-		if _, err := s.ProposeMerge(t.Context(), Actor{}, m); err == nil {
+		if _, err := s.Merges().Propose(t.Context(), actors.Actor{}, m); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
 	m := work("b", "c")
 	m.ID, m.Version = "7", 1
-	_, err := s.MoveMerge(t.Context(), Actor{}, m, MergeNews{})
+	_, err := s.Merges().Move(t.Context(), actors.Actor{}, m, nil)
 	wantError(t, err, ErrNotFound)
 }
 
@@ -159,14 +161,14 @@ func TestMergesAreBounded(t *testing.T) {
 		t.Skip("a thousand commits")
 	}
 	s := open(t, nil)
-	s.db.NoSync = true
+	raw(t, s).NoSync = true
 	kept := propose(t, s, work("kept", "c"))
 	dropped := work("b", "c")
 	for i := range maxMerges + 1 {
 		dropped.Branch = fmt.Sprintf("b%d", i)
 		move(t, s, propose(t, s, dropped), MergeDropped)
 	}
-	list, err := s.Merges(t.Context())
+	list, err := s.Merges().List(t.Context())
 	if err != nil || len(list) > maxMerges+1 {
 		t.Errorf("%d merges are kept, %v", len(list), err)
 	}
@@ -184,7 +186,7 @@ func TestMergesKeepTheirPromises(t *testing.T) {
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		s := open(t, &Options{BlobDir: t.TempDir()})
-		s.db.NoSync = true
+		raw(t, s).NoSync = true
 		versions := map[string]uint64{}
 		over := map[string]bool{}
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
@@ -193,7 +195,7 @@ func TestMergesKeepTheirPromises(t *testing.T) {
 				propose(t, s, work(branch, rapid.SampledFrom([]string{"1", "2", "3"}).Draw(r, "commit")))
 				continue
 			}
-			list, err := s.Merges(t.Context())
+			list, err := s.Merges().List(t.Context())
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -202,7 +204,7 @@ func TestMergesKeepTheirPromises(t *testing.T) {
 			}
 			m := rapid.SampledFrom(list).Draw(r, "merge")
 			m.State, m.Base, m.Result = rapid.SampledFrom(states).Draw(r, "state"), "b", "r"
-			moved, err := s.MoveMerge(t.Context(), Actor{}, m, MergeNews{})
+			moved, err := s.Merges().Move(t.Context(), actors.Actor{}, m, nil)
 			if err != nil {
 				continue
 			}

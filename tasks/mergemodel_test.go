@@ -9,6 +9,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
+
 	"pgregory.net/rapid"
 )
 
@@ -35,7 +38,7 @@ func TestMergesAreAModel(t *testing.T) {
 		round++
 		m := &mergeModel{t: t, path: filepath.Join(dir, fmt.Sprint(round, ".db"))}
 		m.s = openAt(t, m.path, nil)
-		m.s.db.NoSync = true
+		raw(m.t, m.s).NoSync = true
 		r.Repeat(map[string]func(*rapid.T){
 			"": m.agree, "propose": m.propose, "move": m.move, "stale": m.stale, "reopen": m.reopen,
 		})
@@ -50,7 +53,7 @@ func (m *mergeModel) propose(r *rapid.T) {
 	w.Tasks = []string{rapid.SampledFrom([]string{"1", "2"}).Draw(r, "task")}
 	w.State = rapid.SampledFrom([]MergeState{MergeWaiting, MergeQueued}).Draw(r, "state")
 	w.Round = rapid.IntRange(0, 3).Draw(r, "round")
-	got, err := m.s.ProposeMerge(m.t.Context(), Actor{}, w)
+	got, err := m.s.Merges().Propose(m.t.Context(), actors.Actor{}, w)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -83,7 +86,7 @@ func (m *mergeModel) move(r *rapid.T) {
 	next := *now
 	next.State, next.Reason = rapid.SampledFrom(anyState).Draw(r, "state"), "why"
 	next.Base, next.Result = "b", "r"
-	_, err := m.s.MoveMerge(m.t.Context(), Actor{}, next, MergeNews{})
+	_, err := m.s.Merges().Move(m.t.Context(), actors.Actor{}, next, nil)
 	var want error
 	switch {
 	case next.State == "odd":
@@ -105,7 +108,7 @@ func (m *mergeModel) move(r *rapid.T) {
 func (m *mergeModel) stale(r *rapid.T) {
 	for _, k := range m.want {
 		k.Version += uint64(rapid.SampledFrom([]int{-1, 1}).Draw(r, "off"))
-		if _, err := m.s.MoveMerge(m.t.Context(), Actor{}, k, MergeNews{}); !errors.Is(err, ErrConflict) {
+		if _, err := m.s.Merges().Move(m.t.Context(), actors.Actor{}, k, nil); !errors.Is(err, ErrConflict) {
 			r.Fatalf("version %d was taken: %v", k.Version, err)
 		}
 	}
@@ -115,12 +118,12 @@ func (m *mergeModel) stale(r *rapid.T) {
 func (m *mergeModel) reopen(*rapid.T) {
 	closed(m.t, m.s)
 	m.s = openAt(m.t, m.path, nil)
-	m.s.db.NoSync = true
+	raw(m.t, m.s).NoSync = true
 }
 
 // agree compares all that the store has with the model.
 func (m *mergeModel) agree(r *rapid.T) {
-	list, err := m.s.Merges(m.t.Context())
+	list, err := m.s.Merges().List(m.t.Context())
 	if err != nil || len(list) != len(m.want) {
 		r.Fatalf("%d merges, want %d: %v", len(list), len(m.want), err)
 	}
@@ -154,7 +157,7 @@ func TestMergeTextsAreBounded(t *testing.T) {
 		t.Errorf("%d files, tasks %v", len(got.Files), got.Tasks)
 	}
 	for _, text := range append([]string{got.Title, got.Reason}, got.Files...) {
-		if strings.ContainsAny(text, "\n\x00") || utf8.RuneCountInString(text) > maxSummary*10+1 {
+		if strings.ContainsAny(text, "\n\x00") || utf8.RuneCountInString(text) > mail.MaxSummary*10+1 {
 			t.Errorf("%d bytes: %.80q", len(text), text)
 		}
 	}

@@ -7,12 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
+
 	"github.com/oklog/ulid/v2"
 )
 
 func TestSend(t *testing.T) {
 	s := open(t, nil)
-	list, err := s.Send(t.Context(), as("ann"), Outgoing{
+	list, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{
 		To: []string{"bob", "cy", "bob"}, Text: "The schema\n is ready.", Data: json.RawMessage(`{"n": 1}`),
 	})
 	if len(ok(t, list, err)) != 2 {
@@ -21,7 +25,7 @@ func TestSend(t *testing.T) {
 	for i, m := range list {
 		id, err := ulid.ParseStrict(m.ID)
 		ok(t, id, err)
-		if !ulid.Time(id.Time()).Equal(fixed) || m.Seq != uint64(i+1) || m.From != "ann" || m.Kind != TextMessage ||
+		if !ulid.Time(id.Time()).Equal(fixed) || m.Seq != uint64(i+1) || m.From != "ann" || m.Kind != mail.Text ||
 			m.Summary != "The schema is ready." || string(m.Data) != `{"n":1}` || !m.Sent.Equal(fixed) {
 			t.Errorf("sent %+v", m)
 		}
@@ -29,7 +33,7 @@ func TestSend(t *testing.T) {
 	if list[0].ID == list[1].ID || list[0].To != "bob" || list[1].To != "cy" {
 		t.Errorf("sent %+v", list)
 	}
-	_, err = s.Send(t.Context(), Actor{}, Outgoing{To: []string{"bob"}, Kind: Notice, Text: "x", Summary: "short"})
+	_, err = s.mail.Send(t.Context(), actors.Actor{}, mail.Outgoing{To: []string{"bob"}, Kind: mail.Notice, Text: "x", Summary: "short"})
 	ok(t, 0, err)
 	wantList(t, "mail", unread(t, s, "bob"), []string{"text ann: The schema\n is ready.", "notice : x"})
 	events := drain(t, s)
@@ -44,29 +48,29 @@ func TestSend(t *testing.T) {
 
 func TestSendRefusals(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 2})
-	many := make([]string, maxList+1)
+	many := make([]string, kv.MaxList+1)
 	for i := range many {
 		many[i] = strings.Repeat("x", i%100+1) + string(rune('a'+i/100))
 	}
-	for name, o := range map[string]Outgoing{
+	for name, o := range map[string]mail.Outgoing{
 		"to nobody":     {Text: "x"},
 		"to no name":    {To: []string{"bob", ""}},
 		"to a bad name": {To: []string{"a\x00b"}},
 		"to too many":   {To: many},
 		"bad data":      {To: []string{"bob"}, Data: json.RawMessage("{")},
 		"bad kind":      {To: []string{"bob"}, Kind: "a\nb"},
-		"long summary":  {To: []string{"bob"}, Summary: strings.Repeat("x", maxSubject+1)},
+		"long summary":  {To: []string{"bob"}, Summary: strings.Repeat("x", kv.MaxShort+1)},
 	} {
-		_, err := s.Send(t.Context(), as("ann"), o)
+		_, err := s.mail.Send(t.Context(), as("ann"), o)
 		if wantError(t, err, ErrInvalid); err == nil {
 			t.Error(name)
 		}
 	}
 	for range 2 {
-		_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: "x"})
+		_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x"})
 		ok(t, 0, err)
 	}
-	_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"cy", "bob"}, Text: "x"})
+	_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"cy", "bob"}, Text: "x"})
 	wantError(t, err, ErrFull, "bob has 2 unread messages")
 	wantList(t, "cy's mail", unread(t, s, "cy"), []string{}) // all or none
 	add(t, s, New{Owner: "bob", Subject: "urgent"})
@@ -83,13 +87,13 @@ func TestDeliver(t *testing.T) {
 	s := open(t, nil)
 	var sent []string
 	for _, text := range []string{"1", "2", "3", "4"} {
-		list, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: text})
+		list, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: text})
 		sent = append(sent, ok(t, list, err)[0].ID)
 	}
 	drain(t, s)
 	deliver := func(member string, ids ...string) {
 		t.Helper()
-		if err := s.Deliver(t.Context(), as(member), ids); err != nil {
+		if err := s.mail.Deliver(t.Context(), as(member), ids); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +108,7 @@ func TestDeliver(t *testing.T) {
 	if d := unmarshal[Delivery](t, events[0].Data); d.ID != sent[2] {
 		t.Errorf("delivered %s", d.ID)
 	}
-	wantError(t, s.Deliver(t.Context(), as(""), nil), ErrInvalid)
+	wantError(t, s.mail.Deliver(t.Context(), as(""), nil), ErrInvalid)
 	deliver("bob", sent...)
 	snap, err := s.Snapshot(t.Context())
 	if ok(t, snap, err); len(snap.Unread) != 0 {
@@ -120,7 +124,7 @@ func TestMailKeepsItsOrder(t *testing.T) {
 		s := openAt(t, path, nil)
 		for i := range 300 {
 			text := strings.Repeat("x", round*300+i+1)
-			_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bo", "bob", "bobby"}, Text: text})
+			_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bo", "bob", "bobby"}, Text: text})
 			ok(t, 0, err)
 			want = append(want, "text ann: "+text)
 		}
@@ -133,7 +137,7 @@ func TestMailKeepsItsOrder(t *testing.T) {
 
 func TestMessageIsRepaired(t *testing.T) {
 	s := open(t, nil)
-	list, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: "a\xff\x00b", Summary: "c\xff"})
+	list, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "a\xff\x00b", Summary: "c\xff"})
 	if m := ok(t, list, err)[0]; m.Text != "a\uFFFD\uFFFDb" || m.Summary != "c\uFFFD" {
 		t.Errorf("sent %+v", m)
 	}
@@ -147,23 +151,23 @@ func TestMessageIsRepaired(t *testing.T) {
 func TestDeliverOfAnEarlierLife(t *testing.T) {
 	s := open(t, nil)
 	session := func() string { return "a-session" }
-	first, err := s.Attach(t.Context(), "ann", session)
+	first, err := s.members.Attach(t.Context(), "ann", session)
 	ok(t, first, err)
-	sent, err := s.Send(t.Context(), as("bob"), Outgoing{To: []string{"ann"}, Text: "hello"})
+	sent, err := s.mail.Send(t.Context(), as("bob"), mail.Outgoing{To: []string{"ann"}, Text: "hello"})
 	ok(t, sent, err)
-	must(t, s.PutNote(t.Context(), "ann", Note{IdleNote: IdleNote{From: "bob"}}))
-	notes, err := s.Notes(t.Context(), "ann")
+	must(t, s.mail.PutNote(t.Context(), "ann", mail.Note{IdleNote: mail.IdleNote{From: "bob"}}))
+	notes, err := s.mail.Notes(t.Context(), "ann")
 	ok(t, notes, err)
-	second, err := s.Attach(t.Context(), "ann", session)
+	second, err := s.members.Attach(t.Context(), "ann", session)
 	ok(t, second, err)
-	old, now := Actor{Name: "ann", Session: first.Epoch}, Actor{Name: "ann", Session: second.Epoch}
-	wantError(t, s.Deliver(t.Context(), old, []string{sent[0].ID}), ErrStale)
-	wantError(t, s.DropNotes(t.Context(), old, []string{notes[0].ID}), ErrStale)
+	old, now := actors.Actor{Name: "ann", Session: first.Epoch}, actors.Actor{Name: "ann", Session: second.Epoch}
+	wantError(t, s.mail.Deliver(t.Context(), old, []string{sent[0].ID}), ErrStale)
+	wantError(t, s.mail.DropNotes(t.Context(), old, []string{notes[0].ID}), ErrStale)
 	wantList(t, "mail", unread(t, s, "ann"), []string{"text bob: hello"})
-	must(t, s.DropNotes(t.Context(), now, []string{notes[0].ID}))
-	must(t, s.Deliver(t.Context(), now, []string{sent[0].ID}))
+	must(t, s.mail.DropNotes(t.Context(), now, []string{notes[0].ID}))
+	must(t, s.mail.Deliver(t.Context(), now, []string{sent[0].ID}))
 	wantList(t, "mail", unread(t, s, "ann"), nil)
-	if notes, err = s.Notes(t.Context(), "ann"); err != nil || len(notes) != 0 {
+	if notes, err = s.mail.Notes(t.Context(), "ann"); err != nil || len(notes) != 0 {
 		t.Errorf("notes %v, %v", notes, err)
 	}
 }
@@ -175,20 +179,20 @@ func TestSendWaitsFor(t *testing.T) {
 	s := openAt(t, path, nil)
 	one, two := add(t, s, New{Subject: "one"}), add(t, s, New{Subject: "two"})
 	gone := add(t, s, New{Subject: "gone"})
-	_, err := s.Delete(t.Context(), Actor{}, gone.ID)
+	_, err := s.Delete(t.Context(), actors.Actor{}, gone.ID, nil)
 	ok(t, gone, err)
 	for _, id := range []string{gone.ID, "9", "01", ""} {
-		_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: "x", WaitFor: []string{one.ID, id}})
+		_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x", WaitFor: []string{one.ID, id}})
 		wantError(t, err, ErrNotFound)
 	}
-	_, err = s.Send(t.Context(), as("ann"), Outgoing{
+	_, err = s.mail.Send(t.Context(), as("ann"), mail.Outgoing{
 		To: []string{"bob", "cy"}, Text: "join", WaitFor: []string{one.ID, two.ID, one.ID},
 	})
 	ok(t, one, err)
 	ok(t, s, s.Close())
 	s = openAt(t, path, nil)
 	for _, name := range []string{"bob", "cy"} {
-		mail, err := s.Unread(t.Context(), name)
+		mail, err := s.mail.Unread(t.Context(), name)
 		if ok(t, mail, err); len(mail) != 1 || !slices.Equal(mail[0].WaitFor, []string{one.ID, two.ID}) {
 			t.Errorf("%s has %+v", name, mail)
 		}

@@ -12,6 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
+
 	"pgregory.net/rapid"
 )
 
@@ -94,7 +98,7 @@ func (m *model) event(op Op, id, by string) {
 	m.events = append(m.events, fmt.Sprintf("%s %s by %s", op, id, by))
 }
 
-func (m *model) send(from, to string, kind Kind, text string) {
+func (m *model) send(from, to string, kind mail.Kind, text string) {
 	m.mail[to] = append(m.mail[to], string(kind)+" "+text)
 	m.events = append(m.events, fmt.Sprintf("%s %s>%s", kind, from, to))
 }
@@ -108,7 +112,7 @@ func (m *model) assigned(by, id string, ready bool) {
 	if ready {
 		word = "ready"
 	}
-	m.send(by, t.owner, TaskAssignment, word+" "+id)
+	m.send(by, t.owner, mail.TaskAssignment, word+" "+id)
 }
 
 // lose notes that a member lost a task that it had in progress.
@@ -122,7 +126,7 @@ func (m *model) lose(by, member, id string, tell bool) {
 func (m *model) tellLoss(by, member, id string) {
 	m.losses++
 	m.lost[member+" "+id] = m.losses
-	m.send(by, member, TaskLost, fmt.Sprintf("lost %s@%d", id, m.losses))
+	m.send(by, member, mail.TaskLost, fmt.Sprintf("lost %s@%d", id, m.losses))
 }
 
 // fenced says whether a member must not speak of a task's status.
@@ -221,10 +225,10 @@ func (m *machine) CreateAndDecide(t *rapid.T) {
 		return
 	}
 	if rapid.Bool().Draw(t, "leave") {
-		m.model.proposed[id] = &modelTask{owner: owner, blockedBy: unique(deps)}
+		m.model.proposed[id] = &modelTask{owner: owner, blockedBy: kv.Unique(deps)}
 		return
 	}
-	m.confirm(t, by, id, &modelTask{owner: owner, blockedBy: unique(deps)})
+	m.confirm(t, by, id, &modelTask{owner: owner, blockedBy: kv.Unique(deps)})
 }
 
 func (m *machine) confirm(t *rapid.T, by, id string, task *modelTask) {
@@ -377,10 +381,10 @@ func (m *machine) Depend(t *rapid.T) {
 		return true
 	}
 	changed := false
-	for _, b := range unique(p.AddBlockedBy) {
+	for _, b := range kv.Unique(p.AddBlockedBy) {
 		changed = link(b, id) || changed
 	}
-	for _, d := range unique(p.AddBlocks) {
+	for _, d := range kv.Unique(p.AddBlocks) {
 		if link(id, d) {
 			changed = true
 			touched = append(touched, d)
@@ -430,7 +434,7 @@ func (m *machine) Rename(t *rapid.T) {
 // Delete removes a task.
 func (m *machine) Delete(t *rapid.T) {
 	id, by := m.anyID(t), anyMember(t)
-	_, err := m.store.Delete(m.Context(), as(by), id)
+	_, err := m.store.Delete(m.Context(), as(by), id, nil)
 	if m.model.tasks[id] == nil {
 		agree(t, err, ErrNotFound)
 		return
@@ -442,7 +446,7 @@ func (m *machine) Delete(t *rapid.T) {
 	agree(t, err, nil)
 	m.model.event(Deleted, id, by)
 	if was := m.model.tasks[id]; was.status == InProgress && was.owner != by {
-		m.model.send(by, was.owner, TaskLost, "lost "+id)
+		m.model.send(by, was.owner, mail.TaskLost, "lost "+id)
 	}
 	waiting := m.model.waitingFor(id)
 	delete(m.model.tasks, id)
@@ -460,7 +464,7 @@ func (m *machine) Delete(t *rapid.T) {
 // Release takes a member's work away.
 func (m *machine) Release(t *rapid.T) {
 	member := anyMember(t)
-	_, err := m.store.Release(m.Context(), Actor{}, member, "gone")
+	_, err := m.store.Release(m.Context(), actors.Actor{}, member, "gone")
 	agree(t, err, nil)
 	for _, id := range m.model.filter(func(t *modelTask) bool { return t.status == InProgress && t.owner == member }) {
 		task := m.model.tasks[id]
@@ -475,7 +479,7 @@ func (m *machine) Release(t *rapid.T) {
 // Attach begins a session.
 func (m *machine) Attach(t *rapid.T) {
 	member := anyMember(t)
-	got, err := m.store.Attach(m.Context(), member, func() string { return "session-" + member })
+	got, err := m.store.members.Attach(m.Context(), member, func() string { return "session-" + member })
 	agree(t, err, nil)
 	m.model.epochs[member]++
 	if got.Epoch != m.model.epochs[member] || got.Session != "session-"+member {
@@ -504,21 +508,21 @@ func (m *machine) Send(t *rapid.T) {
 	from, to := anyMember(t), []string{anyMember(t), anyMember(t)}
 	session := uint64(rapid.IntRange(0, 3).Draw(t, "session"))
 	text := rapid.SampledFrom([]string{"hi", "", strings.Repeat("long ", 20_000)}).Draw(t, "text")
-	_, err := m.store.Send(m.Context(), Actor{Name: from, Session: session}, Outgoing{To: to, Text: text})
+	_, err := m.store.mail.Send(m.Context(), actors.Actor{Name: from, Session: session}, mail.Outgoing{To: to, Text: text})
 	if session != 0 && session != m.model.epochs[from] {
 		agree(t, err, ErrStale)
 		return
 	}
 	agree(t, err, nil)
-	for _, name := range unique(to) {
-		m.model.send(from, name, TextMessage, text)
+	for _, name := range kv.Unique(to) {
+		m.model.send(from, name, mail.Text, text)
 	}
 }
 
 // Deliver delivers some of a member's mail, in any order, perhaps twice.
 func (m *machine) Deliver(t *rapid.T) {
 	member := anyMember(t)
-	list, err := m.store.Unread(m.Context(), member)
+	list, err := m.store.mail.Unread(m.Context(), member)
 	agree(t, err, nil)
 	var gone []string
 	var left []string
@@ -532,7 +536,7 @@ func (m *machine) Deliver(t *rapid.T) {
 		}
 	}
 	for range 2 {
-		agree(t, m.store.Deliver(m.Context(), as(member), gone), nil)
+		agree(t, m.store.mail.Deliver(m.Context(), as(member), gone), nil)
 	}
 	m.model.mail[member] = left
 	for range gone {
@@ -543,7 +547,7 @@ func (m *machine) Deliver(t *rapid.T) {
 // RepeatedCall makes a change twice under one call id.
 func (m *machine) RepeatedCall(t *rapid.T) {
 	m.calls++
-	a := Actor{Name: anyMember(t), CallID: fmt.Sprint("call ", m.calls)}
+	a := actors.Actor{Name: anyMember(t), CallID: fmt.Sprint("call ", m.calls)}
 	for range 2 {
 		list, err := m.store.Add(m.Context(), a, []New{{Subject: "s", Key: "a"}, {Subject: "s", BlockedBy: []string{"a"}}})
 		agree(t, err, nil)
@@ -613,12 +617,12 @@ func (m *machine) compareLists(t *rapid.T) {
 
 func (m *machine) compareMail(t *rapid.T) {
 	for _, name := range memberNames {
-		list, err := m.store.Unread(m.Context(), name)
+		list, err := m.store.mail.Unread(m.Context(), name)
 		agree(t, err, nil)
 		have := []string{}
 		for _, msg := range list {
 			text := msg.Text
-			if msg.Kind == TaskAssignment {
+			if msg.Kind == mail.TaskAssignment {
 				var n Assignment
 				if err := json.Unmarshal(msg.Data, &n); err != nil {
 					t.Fatal(err)
@@ -628,7 +632,7 @@ func (m *machine) compareMail(t *rapid.T) {
 					text = "ready " + n.TaskID
 				}
 			}
-			if msg.Kind == TaskLost {
+			if msg.Kind == mail.TaskLost {
 				text = "lost " + unmarshal[Loss](m, msg.Data).TaskID
 			}
 			have = append(have, string(msg.Kind)+" "+text)

@@ -1,11 +1,15 @@
 package tasks
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // EventType says what an Event tells of. The names are the journal's.
@@ -62,10 +66,6 @@ type Delivery struct {
 	ID string `json:"id"`
 }
 
-// The outbox is a queue with one reader. What is read stays until it is
-// settled, so an event is told at least once; the reader, who knows the last ID
-// that it has on disk, makes that exactly once.
-
 // A read of the outbox ends after this many events or bytes, whichever comes
 // first, because callers hold all of it in memory.
 const (
@@ -73,73 +73,86 @@ const (
 	eventsMaxBytes = 16 << 20
 )
 
+// Outbox is what has happened and was not carried on yet: a queue with one reader.
+type Outbox struct {
+	db   *kv.DB
+	mail *mail.Boxes
+}
+
 // Events gives the events in the outbox with an ID above after, in order: at
 // most limit (1,000 when limit is not positive), and fewer when they are big,
 // but at least one if there is any.
-func (s *Store) Events(ctx context.Context, after uint64, limit int) ([]Event, error) {
+func (o *Outbox) Events(ctx context.Context, after uint64, limit int) ([]Event, error) {
 	if limit <= 0 {
 		limit = eventsDefault
 	}
-	var list []Event
-	err := s.view(ctx, func(r reader) error {
-		var err error
-		list, err = r.events(after, limit)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the outbox: %w", err)
-	}
-	return list, nil
-}
-
-// events reads until the count or the size is reached.
-func (r reader) events(after uint64, limit int) ([]Event, error) {
-	list := []Event{}
-	size := 0
-	if after+1 == 0 {
-		return list, nil
-	}
-	c := r.bucket(bucketOutbox).Cursor()
-	for k, v := c.Seek(numKey(after + 1)); k != nil && len(list) < limit && size < eventsMaxBytes; k, v = c.Next() {
-		e, err := r.event(lastNum(k), v)
-		if err != nil {
-			return nil, err
+	return kv.View(ctx, o.db, "read the outbox", func(r kv.Reader) ([]Event, error) {
+		list := []Event{}
+		size := 0
+		if after+1 == 0 {
+			return list, nil
 		}
-		size += len(e.Data)
-		list = append(list, e)
-	}
-	return list, nil
+		c := r.Bucket(kv.OutboxBucket).Cursor()
+		for k, v := c.Seek(kv.NumKey(after + 1)); k != nil && len(list) < limit && size < eventsMaxBytes; k, v = c.Next() {
+			e, err := readEvent(r.Blobs(), kv.LastNum(k), v)
+			if err != nil {
+				return nil, err
+			}
+			size += len(e.Data)
+			list = append(list, e)
+		}
+		return list, nil
+	})
 }
 
-// event decodes a stored event and writes its Data.
-func (r reader) event(id uint64, stored []byte) (Event, error) {
-	rec, err := decode[eventRecord](fmt.Sprintf("event %d", id), stored)
+// Wake gives a channel that holds a token whenever events may have come into
+// the outbox since it was last emptied, from the moment of Open. There is one
+// channel for all callers, and it is never closed.
+func (o *Outbox) Wake() <-chan struct{} { return o.db.Wake() }
+
+// Settle removes the events up to and including upTo from the outbox: they
+// have been carried on for good.
+func (o *Outbox) Settle(ctx context.Context, upTo uint64) error { return o.db.Settle(ctx, upTo) }
+
+// LastEvent gives the ID of the last event that the store has ever had. A journal that
+// has lines of later ones knows of changes that the store has lost.
+func (o *Outbox) LastEvent(ctx context.Context) (uint64, error) {
+	return kv.View(ctx, o.db, "last event", func(r kv.Reader) (uint64, error) { return r.Count(kv.EventCounter), nil })
+}
+
+// eventRecord is an event as stored: one of its payloads is set; see kv.Event.
+type eventRecord struct {
+	Time      time.Time        `json:"time"`
+	Member    string           `json:"member"`
+	Change    *changeRecord    `json:"change"`
+	Message   *mail.Record     `json:"message"`
+	Delivered string           `json:"delivered"`
+	Merge     *Merge           `json:"merge"`
+	Request   *requests.Record `json:"request"`
+}
+
+// changeRecord is a Change as stored.
+type changeRecord struct {
+	Op     Op          `json:"op"`
+	Task   *taskRecord `json:"task"`
+	By     string      `json:"by"`
+	Reason string      `json:"reason,omitempty"`
+	Fields []string    `json:"fields,omitempty"`
+}
+
+// readEvent decodes a stored event and writes its Data.
+func readEvent(b *kv.Blobs, id uint64, stored []byte) (Event, error) {
+	rec, err := kv.Decode[eventRecord](fmt.Sprintf("event %d", id), stored)
 	if err != nil {
 		return Event{}, err
 	}
 	e := Event{ID: id, Time: rec.Time, Member: rec.Member}
 	var data any
-	switch {
-	case rec.Change != nil && rec.Change.Task != nil:
-		e.Type = TaskEvent
-		data, err = rec.Change.open(r.files)
-	case rec.Message != nil:
-		e.Type = MessageEvent
-		data, err = rec.Message.open(r.files)
-	case rec.Delivered != "":
-		e.Type = DeliveredEvent
-		data = Delivery{ID: rec.Delivered}
-	case rec.Merge != nil:
-		e.Type = MergeEvent
-		data = rec.Merge
-	case rec.Request != nil:
-		e.Type = RequestEvent
-		data, err = rec.Request.open(r.files)
-	default:
-		return Event{}, fmt.Errorf("%w: event %d tells nothing", ErrCorrupt, id)
-	}
-	if err != nil {
+	if e.Type, data, err = rec.open(b); err != nil {
 		return Event{}, fmt.Errorf("event %d: %w", id, err)
+	}
+	if data == nil {
+		return Event{}, fmt.Errorf("%w: event %d tells nothing", ErrCorrupt, id)
 	}
 	if e.Data, err = json.Marshal(data); err != nil {
 		return Event{}, fmt.Errorf("event %d: encode: %w", id, err)
@@ -147,61 +160,56 @@ func (r reader) event(id uint64, stored []byte) (Event, error) {
 	return e, nil
 }
 
-func (c *changeRecord) open(b *blobs) (Change, error) {
-	t, err := c.Task.open(b)
-	return Change{Op: c.Op, Task: t, By: c.By, Reason: c.Reason, Fields: c.Fields}, err
-}
-
-// Settle removes the events up to and including upTo from the outbox: they
-// have been carried on for good.
-func (s *Store) Settle(ctx context.Context, upTo uint64) error {
-	c := &job{op: "settle events"}
-	c.run = func(t *txn) error { return t.settle(upTo) }
-	return s.submit(ctx, c)
-}
-
-// settle collects first and deletes then, because a bbolt cursor must not see
-// its bucket change.
-func (t *txn) settle(upTo uint64) error {
-	bucket := t.bucket(bucketOutbox)
-	type entry struct {
-		key  []byte
-		held []blobRef
+// open gives what the event tells; nil data: nothing.
+func (r *eventRecord) open(b *kv.Blobs) (kind EventType, data any, err error) {
+	switch {
+	case r.Change != nil && r.Change.Task != nil:
+		t, err := r.Change.Task.Open(b)
+		return TaskEvent, Change{Op: r.Change.Op, Task: t, By: r.Change.By, Reason: r.Change.Reason, Fields: r.Change.Fields}, err
+	case r.Message != nil:
+		m, err := r.Message.Open(b)
+		return MessageEvent, m, err
+	case r.Delivered != "":
+		return DeliveredEvent, Delivery{ID: r.Delivered}, nil
+	case r.Merge != nil:
+		return MergeEvent, r.Merge, nil
+	case r.Request != nil:
+		q, err := r.Request.Unpack(b)
+		return RequestEvent, q, err
 	}
-	var gone []entry
-	c := bucket.Cursor()
-	for k, v := c.First(); k != nil && lastNum(k) <= upTo; k, v = c.Next() {
-		e := entry{key: bytes.Clone(k)}
-		if holdsFiles(v) {
-			rec, err := decode[eventRecord]("event", v)
-			if err != nil {
-				return err
-			}
-			e.held = rec.blobs()
-		}
-		gone = append(gone, e)
-	}
-	for _, e := range gone {
-		t.erase(place{bucketOutbox, e.key}, e.held)
-	}
-	return nil
-}
-
-// holdsFiles says whether a stored record may refer to payload files, without
-// decoding it: within a JSON string the quotes would be escaped.
-func holdsFiles(record []byte) bool { return bytes.Contains(record, []byte(`"blob":"`)) }
-
-// emit puts an event into the outbox.
-func (t *txn) emit(e eventRecord) {
-	t.counts.event++
-	t.wrote = true
-	e.Time = t.now
-	t.store(place{bucketOutbox, numKey(t.counts.event)}, &e, e.blobs(), nil)
+	return "", nil, nil
 }
 
 // tell puts an event about a task into the outbox.
-func (t *txn) tell(a Actor, c changeRecord) {
+func (t *txn) tell(a actors.Actor, c changeRecord) {
 	c.By = a.Name
 	c.Task = t.withBlocks(c.Task)
-	t.emit(eventRecord{Member: a.Name, Change: &c})
+	t.tx.Emit(kv.Event{Member: a.Name, Change: &c})
+}
+
+// checkOutbox decodes the events. Their order is that of the bucket.
+func checkOutbox(c *kv.Checker) {
+	last := c.Count(kv.EventCounter)
+	c.Bucket(kv.OutboxBucket).Each(nil, func(k, v []byte) bool {
+		id := kv.LastNum(k)
+		if len(k) != 8 || id == 0 || id > last {
+			c.Fault("event %x of %d", k, last)
+		}
+		rec, err := kv.Decode[eventRecord](fmt.Sprintf("event %d", id), v)
+		if err != nil {
+			c.Fault("%v", err)
+			return true
+		}
+		// Such an event could never become a journal line, and the pump would
+		// stop at it for good.
+		if rec.Change == nil && rec.Message == nil && rec.Delivered == "" && rec.Merge == nil && rec.Request == nil {
+			c.Fault("event %d tells nothing", id)
+		}
+		held, err := kv.EventFiles(v)
+		if err != nil {
+			c.Fault("%v", err)
+		}
+		c.Needs(kv.Place{Bucket: kv.OutboxBucket, Key: k}, held)
+		return true
+	})
 }

@@ -3,6 +3,8 @@ package tasks
 import (
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 func eventIDs(list []Event) []uint64 {
@@ -21,7 +23,7 @@ func TestEvents(t *testing.T) {
 	}
 	page := func(after uint64, limit int, want ...uint64) []Event {
 		t.Helper()
-		list, err := s.Events(t.Context(), after, limit)
+		list, err := s.outbox.Events(t.Context(), after, limit)
 		have := eventIDs(ok(t, list, err))
 		if len(have) != len(want) || len(have) > 0 && (have[0] != want[0] || have[len(have)-1] != want[len(want)-1]) {
 			t.Errorf("after %d at most %d: %v, want %v", after, limit, have, want)
@@ -39,7 +41,7 @@ func TestEvents(t *testing.T) {
 	page(^uint64(0), 2)
 	settle := func(upTo uint64) {
 		t.Helper()
-		if err := s.Settle(t.Context(), upTo); err != nil {
+		if err := s.outbox.Settle(t.Context(), upTo); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,12 +64,12 @@ func TestEventsAreBounded(t *testing.T) {
 	s := open(t, nil)
 	big := strings.Repeat("z", eventsMaxBytes*2/3)
 	for range 3 {
-		_, err := s.Send(t.Context(), as("ann"), Outgoing{To: []string{"bob"}, Text: big})
+		_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: big})
 		ok(t, 0, err)
 	}
 	reads := 0
 	for after := uint64(0); ; reads++ {
-		list, err := s.Events(t.Context(), after, 0)
+		list, err := s.outbox.Events(t.Context(), after, 0)
 		if len(ok(t, list, err)) == 0 {
 			break
 		}
@@ -84,7 +86,7 @@ func TestEventsAreBounded(t *testing.T) {
 func TestTaskEventData(t *testing.T) {
 	s := open(t, nil)
 	add(t, s, New{Subject: "Add it", Description: "all of it", Owner: "ann"})
-	list, err := s.Events(t.Context(), 0, 1)
+	list, err := s.outbox.Events(t.Context(), 0, 1)
 	data := string(ok(t, list, err)[0].Data)
 	want := `{"op":"created","task":{"id":"1","subject":"Add it","description":"all of it","status":"pending",` +
 		`"owner":"ann","epoch":0,"version":1,"blocks":[],"blockedBy":[],"labels":[],"metadata":{},` +

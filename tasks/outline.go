@@ -3,6 +3,8 @@ package tasks
 import (
 	"context"
 	"slices"
+
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // Outline is what lists and drawings show of a task, and all that counting tasks takes. It
@@ -31,22 +33,22 @@ func Outlines(list []Task) []Outline {
 // Outline gives the outlines of all tasks in the order of their ids. It is List for who
 // needs no more of a task, and reads no text that lies in a file of its own.
 func (s *Store) Outline(ctx context.Context) ([]Outline, error) {
-	return readList(ctx, s, "the outlines of all tasks", reader.outlines)
+	return kv.View(ctx, s.db, "read the outlines of all tasks", s.outlines)
 }
 
 // outlines reads all outlines. The ids of all blockers stand in one array, because an array
 // for each task would be most of what a long list takes.
-func (r reader) outlines() ([]Outline, error) {
-	pass := r.decoded.pass()
+func (s *Store) outlines(r kv.Reader) ([]Outline, error) {
+	pass := s.decoded.pass()
 	list := make([]Outline, 0, len(pass.old))
 	var blockers []string
 	var failed error
-	each(r.bucket(bucketTasks), nil, func(k, v []byte) bool {
-		if failed = r.stopped(len(list)); failed != nil {
+	r.Bucket(bucketTasks).Each(nil, func(k, v []byte) bool {
+		if failed = r.Stopped(len(list)); failed != nil {
 			return false
 		}
 		var rec *taskRecord
-		if rec, failed = pass.record(lastNum(k), v); failed != nil {
+		if rec, failed = pass.record(kv.LastNum(k), v); failed != nil {
 			return false
 		}
 		o := Outline{ID: rec.ID, Subject: rec.Subject, Status: rec.Status, Owner: rec.Owner}

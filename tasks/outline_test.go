@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 func outlines(t *testing.T, s *Store) []Outline {
@@ -24,10 +27,10 @@ func TestOutlineIsTheList(t *testing.T) {
 		t.Errorf("an empty store has %v", all)
 	}
 	manyTasks(t, s, 30)
-	_, err := s.Delete(t.Context(), Actor{}, "3")
+	_, err := s.Delete(t.Context(), actors.Actor{}, "3", nil)
 	must(t, err)
 	owner := "ana"
-	_, _, err = s.Update(t.Context(), Actor{}, "7", Patch{Owner: &owner})
+	_, _, err = s.Update(t.Context(), actors.Actor{}, "7", Patch{Owner: &owner})
 	must(t, err)
 	same := func() {
 		t.Helper()
@@ -95,12 +98,12 @@ func TestBlockers(t *testing.T) {
 func TestUnreadCounts(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	sent, err := s.Send(t.Context(), as("ana"), Outgoing{To: []string{"ben", "cy"}, Text: "one"})
+	sent, err := s.mail.Send(t.Context(), as("ana"), mail.Outgoing{To: []string{"ben", "cy"}, Text: "one"})
 	must(t, err)
-	_, err = s.Send(t.Context(), as("ana"), Outgoing{To: []string{"ben"}, Text: "two"})
+	_, err = s.mail.Send(t.Context(), as("ana"), mail.Outgoing{To: []string{"ben"}, Text: "two"})
 	must(t, err)
-	must(t, s.Deliver(t.Context(), as("cy"), []string{sent[1].ID}))
-	if have, err := s.UnreadCounts(t.Context()); err != nil || fmt.Sprint(have) != "map[ben:2]" {
+	must(t, s.mail.Deliver(t.Context(), as("cy"), []string{sent[1].ID}))
+	if have, err := s.mail.UnreadCounts(t.Context()); err != nil || fmt.Sprint(have) != "map[ben:2]" {
 		t.Errorf("unread: %v, %v", have, err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // One peer is a board as the best-known agent host has it (TEAMS.md 3): a JSON file a task
@@ -73,10 +75,10 @@ func (p peerBoard) write(task peerTask) error {
 		return os.WriteFile(p.path(task.ID), data, 0o600)
 	}
 	part := p.path(task.ID) + ".part" // a torn file would lose the task
-	if err := errors.Join(os.WriteFile(part, data, 0o600), syncFile(part), os.Rename(part, p.path(task.ID))); err != nil {
+	if err := errors.Join(os.WriteFile(part, data, 0o600), kv.SyncFile(part), os.Rename(part, p.path(task.ID))); err != nil {
 		return err
 	}
-	return syncDir(p.dir)
+	return kv.SyncDir(p.dir)
 }
 
 // locked runs fn with a lock file held.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // The other peer is a board as many have written it: one JSON file with all tasks and one
@@ -42,12 +44,12 @@ func (f fileBoard) replace(list []peerTask) error {
 		return err
 	}
 	if f.durable {
-		err = syncFile(part)
+		err = kv.SyncFile(part)
 	}
 	if err = errors.Join(err, os.Rename(part, f.file)); err != nil || !f.durable {
 		return err
 	}
-	return syncDir(f.dir)
+	return kv.SyncDir(f.dir)
 }
 
 // claim takes a task for a member.

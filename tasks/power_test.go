@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/kv"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -46,22 +47,22 @@ const (
 func recordCommits(t *testing.T, n int) []commitWrites {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tasks.db")
-	s := openAt(t, path, nil)
 	var list []commitWrites
 	file := func() []byte {
 		data, err := os.ReadFile(path)
 		return ok(t, data, err)
 	}
-	before := file()
-	s.update = func(fn func(*bolt.Tx) error) error {
-		err := s.db.Update(fn)
+	var before []byte
+	s := openAt(t, path, &Options{commit: func(tx *bolt.Tx) error {
+		err := tx.Commit()
 		if err == nil {
 			after := file()
 			list = append(list, commitOf(t, before, after))
 			before = after
 		}
 		return err
-	}
+	}})
+	before = file()
 	for i := range n {
 		member := memberName(i % 5)
 		add(t, s, New{Subject: fmt.Sprint("task ", i), Description: strings.Repeat("d", rand.IntN(6000)), Owner: member})
@@ -76,6 +77,14 @@ func recordCommits(t *testing.T, n int) []commitWrites {
 	}
 	closed(t, s)
 	return list
+}
+
+// imageOf is an image of bytes in memory.
+func imageOf(data []byte) *kv.Image { return kv.NewImage(bytes.NewReader(data), int64(len(data))) }
+
+func digestOf(im *kv.Image) uint64 {
+	at, _ := im.State()
+	return at.Sum
 }
 
 // commitOf compares the file before and after a commit.
@@ -93,10 +102,10 @@ func commitOf(t *testing.T, before, after []byte) commitWrites {
 		}
 	}
 	old, now := imageOf(before), imageOf(after)
-	if err := errors.Join(old.check(), now.check()); err != nil || c.meta < 0 || old.size != testPage {
-		t.Fatalf("no commit: %v, meta page at %d, pages of %d", err, c.meta, old.size)
+	if err := errors.Join(old.Check(), now.Check()); err != nil || c.meta < 0 || os.Getpagesize() != testPage {
+		t.Fatalf("no commit: %v, meta page at %d, pages of %d", err, c.meta, os.Getpagesize())
 	}
-	c.was, c.now = old.digest, now.digest
+	c.was, c.now = digestOf(old), digestOf(now)
 	return c
 }
 
@@ -161,10 +170,10 @@ func TestPowerLoss(t *testing.T) {
 		c := &commits[rand.IntN(len(commits))]
 		data, acked := c.lost()
 		im := imageOf(data)
-		if err := im.check(); err != nil {
+		if err := im.Check(); err != nil {
 			t.Fatalf("image %d: %v", i, err)
 		}
-		switch im.digest {
+		switch digestOf(im) {
 		case c.now:
 			after++
 		case c.was:
@@ -204,9 +213,9 @@ func TestLyingDisk(t *testing.T) {
 		c := &commits[rand.IntN(len(commits))]
 		data := c.lied()
 		im := imageOf(data)
-		err := im.check()
+		err := im.Check()
 		switch {
-		case err == nil && im.digest != c.now:
+		case err == nil && digestOf(im) != c.now:
 			t.Fatal("a store that lost an acknowledged commit was taken for sound")
 		case err == nil:
 			continue // all of its pages happened to be there
@@ -259,7 +268,7 @@ func TestFirstCommitsOfALyingDisk(t *testing.T) {
 						copy(data[at:at+testPage], c.after[at:])
 					}
 				}
-				if im := imageOf(data); im.check() == nil && im.digest != c.now {
+				if im := imageOf(data); im.Check() == nil && digestOf(im) != c.now {
 					t.Fatalf("pages %b of %v: a store that lost a commit was taken for sound", keep, c.data)
 				}
 			}

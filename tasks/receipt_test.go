@@ -7,10 +7,14 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // call is a tool call of a member.
-func call(id string) Actor { return Actor{Name: "ann", CallID: id} }
+func call(id string) actors.Actor { return actors.Actor{Name: "ann", CallID: id} }
 
 func receipt(t testing.TB, s *Store, id string) (Receipt, bool) {
 	t.Helper()
@@ -21,29 +25,29 @@ func receipt(t testing.TB, s *Store, id string) (Receipt, bool) {
 // TestRepeatedCall: each change made twice under one call id happens once, and
 // gives the same answer both times, over a restart too.
 func TestRepeatedCall(t *testing.T) {
-	long := strings.Repeat("d", inlineLimit+1)
+	long := strings.Repeat("d", kv.InlineLimit+1)
 	ops := []struct {
 		name string
-		call func(*Store, Actor) (any, error)
+		call func(*Store, actors.Actor) (any, error)
 	}{
-		{"create", func(s *Store, a Actor) (any, error) {
+		{"create", func(s *Store, a actors.Actor) (any, error) {
 			return s.Create(t.Context(), a, New{Subject: "s", Description: long, Owner: "bob"})
 		}},
-		{"confirm", func(s *Store, a Actor) (any, error) { return s.Confirm(t.Context(), a, "1") }},
-		{"add", func(s *Store, a Actor) (any, error) {
+		{"confirm", func(s *Store, a actors.Actor) (any, error) { return s.Confirm(t.Context(), a, "1") }},
+		{"add", func(s *Store, a actors.Actor) (any, error) {
 			return s.Add(t.Context(), a, []New{{Key: "x", Subject: "s"}, {Subject: "t", BlockedBy: []string{"x"}}})
 		}},
-		{"claim", func(s *Store, a Actor) (any, error) { return s.Claim(t.Context(), a, "2", Claim{}) }},
-		{"update", func(s *Store, a Actor) (any, error) {
+		{"claim", func(s *Store, a actors.Actor) (any, error) { return s.Claim(t.Context(), a, "2", Claim{}) }},
+		{"update", func(s *Store, a actors.Actor) (any, error) {
 			task, fields, err := s.Update(t.Context(), a, "2", Patch{Subject: ptr("new"), Status: ptr(Completed)})
 			return []any{task, fields}, err
 		}},
-		{"refuse", func(s *Store, a Actor) (any, error) { return nil, s.Refuse(t.Context(), a, "3", "not yet") }},
-		{"send", func(s *Store, a Actor) (any, error) {
-			return s.Send(t.Context(), a, Outgoing{To: []string{"bob", "cy"}, Text: long})
+		{"refuse", func(s *Store, a actors.Actor) (any, error) { return nil, s.Refuse(t.Context(), a, "3", "not yet") }},
+		{"send", func(s *Store, a actors.Actor) (any, error) {
+			return s.mail.Send(t.Context(), a, mail.Outgoing{To: []string{"bob", "cy"}, Text: long})
 		}},
-		{"delete", func(s *Store, a Actor) (any, error) { return s.Delete(t.Context(), a, "3") }},
-		{"release", func(s *Store, a Actor) (any, error) { return s.Release(t.Context(), a, "ann", "bye") }},
+		{"delete", func(s *Store, a actors.Actor) (any, error) { return s.Delete(t.Context(), a, "3", nil) }},
+		{"release", func(s *Store, a actors.Actor) (any, error) { return s.Release(t.Context(), a, "ann", "bye") }},
 	}
 	path := t.TempDir() + "/tasks.db"
 	s := openAt(t, path, nil)
@@ -106,8 +110,8 @@ func TestReceiptOfACallWithTwoChanges(t *testing.T) {
 func TestReceiptsAreApart(t *testing.T) {
 	s := open(t, nil)
 	add(t, s, New{})
-	for _, a := range []Actor{{Name: "a", CallID: "bc"}, {Name: "ab", CallID: "c"}, {Name: "ab", CallID: "cc"}} {
-		_, err := s.Send(t.Context(), a, Outgoing{To: []string{"x"}, Text: a.CallID})
+	for _, a := range []actors.Actor{{Name: "a", CallID: "bc"}, {Name: "ab", CallID: "c"}, {Name: "ab", CallID: "cc"}} {
+		_, err := s.mail.Send(t.Context(), a, mail.Outgoing{To: []string{"x"}, Text: a.CallID})
 		ok(t, 0, err)
 	}
 	wantList(t, "mail", unread(t, s, "x"), []string{"text a: bc", "text ab: c", "text ab: cc"})
@@ -130,7 +134,7 @@ func TestRefusalsLeaveNoReceipt(t *testing.T) {
 	if r, found := receipt(t, s, "c"); found {
 		t.Errorf("receipt %+v", r)
 	}
-	_, err := s.Release(t.Context(), Actor{}, "bob", "")
+	_, err := s.Release(t.Context(), actors.Actor{}, "bob", "")
 	ok(t, 0, err)
 	task, err := s.Claim(t.Context(), call("c"), "1", Claim{})
 	if ok(t, task, err).Owner != "ann" {
@@ -140,18 +144,18 @@ func TestRefusalsLeaveNoReceipt(t *testing.T) {
 
 func TestOldReceiptsAreDropped(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 2 * maxReceipts})
-	long := strings.Repeat("m", inlineLimit+1)
-	send := func(a Actor, text string) {
+	long := strings.Repeat("m", kv.InlineLimit+1)
+	send := func(a actors.Actor, text string) {
 		t.Helper()
-		if _, err := s.Send(t.Context(), a, Outgoing{To: []string{"bob"}, Text: text}); err != nil {
+		if _, err := s.mail.Send(t.Context(), a, mail.Outgoing{To: []string{"bob"}, Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	send(Actor{Name: "cy", CallID: "0"}, "x")
+	send(actors.Actor{Name: "cy", CallID: "0"}, "x")
 	send(call("0"), long)
-	mail, err := s.Unread(t.Context(), "bob")
+	mail, err := s.mail.Unread(t.Context(), "bob")
 	ok(t, mail, err)
-	if err := s.Deliver(t.Context(), as("bob"), []string{mail[0].ID, mail[1].ID}); err != nil {
+	if err := s.mail.Deliver(t.Context(), as("bob"), []string{mail[0].ID, mail[1].ID}); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, s)
@@ -176,7 +180,7 @@ func TestOldReceiptsAreDropped(t *testing.T) {
 	if _, found, err := s.Receipt(t.Context(), "cy", "0"); !found || err != nil {
 		t.Error("another member's receipt is gone")
 	}
-	if files, err := os.ReadDir(s.blobs.dir); err != nil || len(files) != 0 {
+	if files, err := os.ReadDir(blobDir(t, s)); err != nil || len(files) != 0 {
 		t.Errorf("%d payload files are left, %v", len(files), err)
 	}
 }

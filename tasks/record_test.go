@@ -7,42 +7,44 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 func TestTaskRecordSet(t *testing.T) {
 	r := &taskRecord{}
 	r.normalize()
-	file := &blobRef{Name: "F", Size: 3}
-	r.set("description", long{text: "short"})
-	r.set("metadata.k", long{text: `{"a":1}`})
+	file := &kv.BlobRef{Name: "F", Size: 3}
+	r.set("description", kv.Long{Text: "short"})
+	r.set("metadata.k", kv.Long{Text: `{"a":1}`})
 	if r.Description != "short" || string(r.Metadata["k"]) != `{"a":1}` || len(r.Files) != 0 {
 		t.Fatalf("inline: %+v", r)
 	}
-	if !r.same("description", long{text: "short"}) || !r.same("metadata.k", long{text: `{"a":1}`}) ||
-		r.same("metadata.other", long{text: ""}) || r.same("description", long{file: file}) {
+	if !r.same("description", kv.Long{Text: "short"}) || !r.same("metadata.k", kv.Long{Text: `{"a":1}`}) ||
+		r.same("metadata.other", kv.Long{Text: ""}) || r.same("description", kv.Long{File: file}) {
 		t.Error("same is wrong about inline fields")
 	}
-	r.set("description", long{file: file})
-	r.set("metadata.k", long{file: file})
-	if r.Description != "" || len(r.Metadata) != 0 || len(r.Files) != 2 || len(r.blobs()) != 1 {
+	r.set("description", kv.Long{File: file})
+	r.set("metadata.k", kv.Long{File: file})
+	if r.Description != "" || len(r.Metadata) != 0 || len(r.Files) != 2 || len(r.Files.Blobs()) != 1 {
 		t.Fatalf("in files: %+v", r)
 	}
-	if r.same("description", long{text: ""}) {
+	if r.same("description", kv.Long{Text: ""}) {
 		t.Error("a file counts as empty")
 	}
 	if !r.unset("k") || r.unset("k") || len(r.Files) != 1 {
 		t.Errorf("unset: %+v", r)
 	}
-	r.set("description", long{text: "again"})
+	r.set("description", kv.Long{Text: "again"})
 	if r.Description != "again" || len(r.Files) != 0 {
 		t.Errorf("back inline: %+v", r)
 	}
 }
 
 func TestCloneIsIndependent(t *testing.T) {
-	r := &taskRecord{Task: Task{BlockedBy: []string{"1"}}, Files: files{"description": {Name: "F"}}}
+	r := &taskRecord{Task: Task{BlockedBy: []string{"1"}}, Files: kv.Files{"description": {Name: "F"}}}
 	r.normalize()
 	c := r.clone()
 	c.BlockedBy[0] = "2"
@@ -104,7 +106,7 @@ func FuzzDecodeTask(f *testing.F) {
 			t.Skip() // a year beyond 9999 can be read but not written
 		}
 		r2, err := decodeTask("task", again)
-		if err != nil || !reflect.DeepEqual(r.clone().blobs(), r2.blobs()) || r.Subject != r2.Subject {
+		if err != nil || !reflect.DeepEqual(r.clone().Files.Blobs(), r2.Files.Blobs()) || r.Subject != r2.Subject {
 			t.Fatalf("round trip of %q: %v", data, err)
 		}
 		r.number()
@@ -120,20 +122,19 @@ func FuzzOpenStored(f *testing.F) {
 		"\x00\x00\x00\x00\x00\x00\x00\x01{\"op\":\"add\",\"tasks\":[{}]}", `{}`, ``} {
 		f.Add([]byte(seed))
 	}
-	b := &blobs{dir: f.TempDir()}
+	b := kv.NewBlobs(f.TempDir(), nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := reader{files: b}
-		if e, err := r.event(1, data); err == nil && len(e.Data) == 0 {
+		if e, err := readEvent(b, 1, data); err == nil && len(e.Data) == 0 {
 			t.Fatal("an event without data")
 		}
-		if _, rest := cutNum(data); rest != nil {
-			if rec, err := decode[receiptRecord]("receipt", rest); err == nil {
-				_, _ = rec.open(b)
-				rec.blobs()
+		_, _ = kv.EventFiles(data)
+		if len(data) > 8 {
+			if rec, err := kv.Decode[receiptRecord]("receipt", data[8:]); err == nil {
+				_, _ = rec.Open(b)
 			}
 		}
-		if rec, err := decode[messageRecord]("message", data); err == nil {
-			_, _ = rec.open(b)
+		if rec, err := kv.Decode[mail.Record]("message", data); err == nil {
+			_, _ = rec.Open(b)
 		}
 	})
 }
@@ -145,10 +146,7 @@ func TestBlobNamesStayInside(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := &blobs{dir: filepath.Join(dir, "blobs")}
-	if _, err := b.write(strings.Repeat("x", 10)); err != nil {
-		t.Fatal(err)
-	}
-	_, err := b.read(blobRef{Name: "../secret", Size: 3})
+	must(t, os.Mkdir(filepath.Join(dir, "blobs"), 0o700))
+	_, err := kv.NewBlobs(filepath.Join(dir, "blobs"), nil).Read(kv.BlobRef{Name: "../secret", Size: 3})
 	wantError(t, err, ErrCorrupt)
 }

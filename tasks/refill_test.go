@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/mail"
+
 	bolt "go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 )
@@ -32,13 +34,13 @@ func change(t *testing.T, rt *rapid.T, s *Store) {
 		_, _, _ = s.Update(ctx, by, id, Patch{Owner: ptr(anyOwner(rt)), AddBlockedBy: []string{
 			fmt.Sprint(rapid.IntRange(1, 8).Draw(rt, "blocker"))}, Description: &text})
 	case 5:
-		_, _ = s.Delete(ctx, by, id)
+		_, _ = s.Delete(ctx, by, id, nil)
 	case 6:
-		_, _ = s.Send(ctx, by, Outgoing{To: []string{anyMember(rt)}, Text: text})
+		_, _ = s.mail.Send(ctx, by, mail.Outgoing{To: []string{anyMember(rt)}, Text: text})
 	case 7:
 		member := anyMember(rt)
-		if list, err := s.Unread(ctx, member); err == nil && len(list) > 0 {
-			_ = s.Deliver(ctx, as(member), []string{list[rapid.IntRange(0, len(list)-1).Draw(rt, "which")].ID})
+		if list, err := s.mail.Unread(ctx, member); err == nil && len(list) > 0 {
+			_ = s.mail.Deliver(ctx, as(member), []string{list[rapid.IntRange(0, len(list)-1).Draw(rt, "which")].ID})
 		}
 	case 8:
 		if task, err := s.Create(ctx, by, New{Subject: "p", BlockedBy: nil}); err == nil && rapid.Bool().Draw(rt, "confirm") {
@@ -54,7 +56,7 @@ func all(t *testing.T, s *Store) string {
 	ok(t, list, err)
 	seen := map[string]any{"tasks": list}
 	for _, name := range memberNames {
-		mail, err := s.Unread(t.Context(), name)
+		mail, err := s.mail.Unread(t.Context(), name)
 		seen[name] = ok(t, mail, err)
 	}
 	text, err := json.Marshal(seen)
@@ -83,18 +85,18 @@ func TestRefill(t *testing.T) {
 		steps, copied := rapid.IntRange(1, 16).Draw(rt, "steps"), rapid.IntRange(0, 15).Draw(rt, "copied at")
 		for i := range steps {
 			if i == min(copied, steps-1) {
-				if err := s.db.View(func(tx *bolt.Tx) error { return tx.CopyFile(path+".old", 0o600) }); err != nil {
+				if err := raw(t, s).View(func(tx *bolt.Tx) error { return tx.CopyFile(path+".old", 0o600) }); err != nil {
 					rt.Fatal(err)
 				}
 				keepBlobs(t, path+".blobs", path+".old.blobs")
 			}
 			change(t, rt, s)
 		}
-		events, err := s.Events(t.Context(), 0, 1<<20)
+		events, err := s.outbox.Events(t.Context(), 0, 1<<20)
 		want, last := all(t, s), uint64(len(ok(t, events, err)))
 		old := openAt(t, path+".old", nil)
 		for range 2 {
-			got, err := old.Refill(t.Context(), events)
+			got, err := old.outbox.Refill(t.Context(), events)
 			if err != nil || len(got.Unknown) != 0 {
 				rt.Fatalf("%+v, %v", got, err)
 			}
@@ -105,7 +107,7 @@ func TestRefill(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		if n, err := old.LastEvent(t.Context()); err != nil || n != last {
+		if n, err := old.outbox.LastEvent(t.Context()); err != nil || n != last {
 			rt.Fatalf("last event %d, want %d, %v", n, last, err)
 		}
 		closed(t, old)

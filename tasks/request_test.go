@@ -12,30 +12,35 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
+
 	bolt "go.etcd.io/bbolt"
 )
 
 // planOf is a request of ann that the lead is to answer, with mail for both.
-func planOf(key string) NewRequest {
-	return NewRequest{
-		Kind: AskPlan, Member: "ann", To: "lead", Text: "may I?", Key: key, Wait: time.Minute,
+func planOf(key string) requests.New {
+	return requests.New{
+		Kind: requests.AskPlan, Member: "ann", To: "lead", Text: "may I?", Key: key, Wait: time.Minute,
 		Payload: json.RawMessage(`{"plan":"one, two"}`),
-		Mail: func(r Request) Outgoing {
-			return Outgoing{Kind: PlanAsked, Text: "plan " + r.ID, Data: r.Payload}
+		Mail: func(r requests.Request) mail.Outgoing {
+			return mail.Outgoing{Kind: mail.PlanAsked, Text: "plan " + r.ID, Data: r.Payload}
 		},
 	}
 }
 
 // askFor makes a request, or fails the test.
-func askFor(t testing.TB, s *Store, n NewRequest) Request {
+func askFor(t testing.TB, s *Store, n requests.New) requests.Request {
 	t.Helper()
-	r, err := s.Ask(t.Context(), as(n.Member), n)
+	r, err := s.requests.Ask(t.Context(), as(n.Member), n)
 	return ok(t, r, err)
 }
 
 // answerMail tells whom a request is about what the answer was.
-func answerMail(r Request) Outgoing {
-	return Outgoing{Kind: PlanAnswered, Text: fmt.Sprintf("%s: %s", r.State, r.Feedback)}
+func answerMail(r requests.Request) mail.Outgoing {
+	return mail.Outgoing{Kind: mail.PlanAnswered, Text: fmt.Sprintf("%s: %s", r.State, r.Feedback)}
 }
 
 // TestRequestIsAskedAndAnswered: a request, its mail and its events are one
@@ -52,24 +57,24 @@ func TestRequestIsAskedAndAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openAt(t, path, nil) // an open request survives
-	open, err := s.OpenRequests(t.Context(), "ann")
+	open, err := s.requests.Open(t.Context(), "ann")
 	if ok(t, open, err); len(open) != 1 || open[0].ID != r.ID || string(open[0].Payload) != `{"plan":"one, two"}` {
 		t.Fatalf("after a restart: %+v", open)
 	}
-	done, err := s.Answer(t.Context(), as("lead"), r.ID,
-		Ruling{Approve: true, Feedback: "go", Mode: "acceptEdits", Mail: answerMail})
+	done, err := s.requests.Answer(t.Context(), as("lead"), r.ID,
+		requests.Ruling{Approve: true, Feedback: "go", Mode: "acceptEdits", Mail: answerMail})
 	ok(t, done, err)
-	if done.State != RequestApproved || !done.Approved() || done.By != "lead" || done.Mode != "acceptEdits" ||
+	if done.State != requests.Approved || !done.Approved() || done.By != "lead" || done.Mode != "acceptEdits" ||
 		done.Closed.IsZero() {
 		t.Errorf("answered %+v", done)
 	}
 	wantList(t, "ann's mail", unread(t, s, "ann"), []string{"plan_approval_response lead: approved: go"})
 	wantList(t, "events", requestEvents(t, s), []string{"open", "approved"})
-	open, err = s.OpenRequests(t.Context(), "")
+	open, err = s.requests.Open(t.Context(), "")
 	if ok(t, open, err); len(open) != 0 {
 		t.Errorf("still open: %+v", open)
 	}
-	again, err := s.Request(t.Context(), r.ID)
+	again, err := s.requests.Get(t.Context(), r.ID)
 	if ok(t, again, err); again.Feedback != "go" {
 		t.Errorf("looked up %+v", again)
 	}
@@ -81,7 +86,7 @@ func requestEvents(t testing.TB, s *Store) []string {
 	var states []string
 	for _, e := range drain(t, s) {
 		if e.Type == RequestEvent {
-			states = append(states, string(unmarshal[Request](t, e.Data).State))
+			states = append(states, string(unmarshal[requests.Request](t, e.Data).State))
 		}
 	}
 	return states
@@ -96,7 +101,7 @@ func TestRequestIsAnsweredOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
-			_, err := s.Answer(context.Background(), as(Operator), r.ID, Ruling{Approve: i%2 == 0, Mail: answerMail})
+			_, err := s.requests.Answer(context.Background(), as(actors.Operator), r.ID, requests.Ruling{Approve: i%2 == 0, Mail: answerMail})
 			switch {
 			case err == nil:
 				yes.Add(1)
@@ -122,7 +127,7 @@ func TestRequestRefusals(t *testing.T) {
 	s := open(t, nil)
 	r := askFor(t, s, planOf(""))
 	drain(t, s)
-	long := strings.Repeat("x", maxSubject+1)
+	long := strings.Repeat("x", kv.MaxShort+1)
 	for _, tc := range []struct {
 		name string
 		do   func() error
@@ -130,41 +135,41 @@ func TestRequestRefusals(t *testing.T) {
 		says string
 	}{
 		{"of oneself", func() error {
-			_, err := s.Ask(t.Context(), as("ann"), NewRequest{Kind: AskPlan, Member: "ann", To: "ann"})
+			_, err := s.requests.Ask(t.Context(), as("ann"), requests.New{Kind: requests.AskPlan, Member: "ann", To: "ann"})
 			return err
 		}, ErrInvalid, "cannot answer a request about itself"},
 		{"of no kind", func() error {
-			_, err := s.Ask(t.Context(), as("ann"), NewRequest{Kind: "wish", Member: "ann", To: "lead"})
+			_, err := s.requests.Ask(t.Context(), as("ann"), requests.New{Kind: "wish", Member: "ann", To: "lead"})
 			return err
 		}, ErrInvalid, `kind "wish"`},
 		{"to nobody", func() error {
-			_, err := s.Ask(t.Context(), as("ann"), NewRequest{Kind: AskPlan, Member: "ann"})
+			_, err := s.requests.Ask(t.Context(), as("ann"), requests.New{Kind: requests.AskPlan, Member: "ann"})
 			return err
 		}, ErrInvalid, "who is to answer"},
 		{"too long", func() error {
-			_, err := s.Ask(t.Context(), as("ann"), NewRequest{Kind: AskPlan, Member: "ann", To: "lead", Text: long})
+			_, err := s.requests.Ask(t.Context(), as("ann"), requests.New{Kind: requests.AskPlan, Member: "ann", To: "lead", Text: long})
 			return err
 		}, ErrInvalid, "16385 bytes"},
 		{"no JSON", func() error {
 			n := planOf("")
 			n.Payload = json.RawMessage("{")
-			_, err := s.Ask(t.Context(), as("ann"), n)
+			_, err := s.requests.Ask(t.Context(), as("ann"), n)
 			return err
 		}, ErrInvalid, "payload is not JSON"},
 		{"answered by the asker", func() error {
-			_, err := s.Answer(t.Context(), as("ann"), r.ID, Ruling{Approve: true})
+			_, err := s.requests.Answer(t.Context(), as("ann"), r.ID, requests.Ruling{Approve: true})
 			return err
 		}, ErrNotAsked, "it was put to lead"},
 		{"answered by a third", func() error {
-			_, err := s.Answer(t.Context(), as("bob"), r.ID, Ruling{Approve: true})
+			_, err := s.requests.Answer(t.Context(), as("bob"), r.ID, requests.Ruling{Approve: true})
 			return err
 		}, ErrNotAsked, "it was put to lead"},
 		{"unknown", func() error {
-			_, err := s.Answer(t.Context(), as("lead"), "01ARZ", Ruling{})
+			_, err := s.requests.Answer(t.Context(), as("lead"), "01ARZ", requests.Ruling{})
 			return err
 		}, ErrNotFound, `request "01ARZ"`},
 		{"long feedback", func() error {
-			_, err := s.Answer(t.Context(), as("lead"), r.ID, Ruling{Feedback: long})
+			_, err := s.requests.Answer(t.Context(), as("lead"), r.ID, requests.Ruling{Feedback: long})
 			return err
 		}, ErrInvalid, "feedback has 16385 bytes"},
 	} {
@@ -173,7 +178,7 @@ func TestRequestRefusals(t *testing.T) {
 	if events := drain(t, s); len(events) != 0 {
 		t.Errorf("refusals were told: %+v", events)
 	}
-	now, err := s.Request(t.Context(), r.ID)
+	now, err := s.requests.Get(t.Context(), r.ID)
 	if ok(t, now, err); !now.Open() {
 		t.Errorf("a refusal closed it: %+v", now)
 	}
@@ -184,8 +189,8 @@ func TestRequestOfAnEndedSession(t *testing.T) {
 	s := open(t, nil)
 	attach(t, s, "ann")
 	attach(t, s, "ann")
-	old := Actor{Name: "ann", Session: 1}
-	_, err := s.Ask(t.Context(), old, planOf(""))
+	old := actors.Actor{Name: "ann", Session: 1}
+	_, err := s.requests.Ask(t.Context(), old, planOf(""))
 	wantError(t, err, ErrStale, "session 1 of ann is over")
 }
 
@@ -196,24 +201,24 @@ func TestRequestWithoutAnswer(t *testing.T) {
 	n := planOf("")
 	n.Default = true
 	late := askFor(t, s, n)
-	late, err := s.Expire(t.Context(), late.ID, answerMail)
-	if ok(t, late, err); late.State != RequestExpired || !late.Approved() || late.By != "" {
+	late, err := s.requests.Expire(t.Context(), late.ID, answerMail)
+	if ok(t, late, err); late.State != requests.Expired || !late.Approved() || late.By != "" {
 		t.Errorf("expired: %+v", late)
 	}
 	wantList(t, "mail", unread(t, s, "ann"), []string{"plan_approval_response : expired: "})
 	gone := askFor(t, s, n)
-	gone, err = s.Withdraw(t.Context(), as("ann"), gone.ID, "the turn is over")
-	if ok(t, gone, err); gone.State != RequestWithdrawn || gone.Approved() || gone.Feedback != "the turn is over" {
+	gone, err = s.requests.Withdraw(t.Context(), as("ann"), gone.ID, "the turn is over")
+	if ok(t, gone, err); gone.State != requests.Withdrawn || gone.Approved() || gone.Feedback != "the turn is over" {
 		t.Errorf("withdrawn: %+v", gone)
 	}
 	for _, id := range []string{late.ID, gone.ID} { // what is closed stays as it is
-		before, err := s.Request(t.Context(), id)
+		before, err := s.requests.Get(t.Context(), id)
 		ok(t, before, err)
-		after, err := s.Expire(t.Context(), id, answerMail)
+		after, err := s.requests.Expire(t.Context(), id, answerMail)
 		if ok(t, after, err); after.State != before.State || after.Closed != before.Closed {
 			t.Errorf("closed twice: %+v", after)
 		}
-		_, err = s.Answer(t.Context(), as("lead"), id, Ruling{})
+		_, err = s.requests.Answer(t.Context(), as("lead"), id, requests.Ruling{})
 		wantError(t, err, ErrAnswered, string(before.State))
 	}
 	if n := len(unread(t, s, "ann")); n != 1 {
@@ -248,10 +253,10 @@ func TestRequestOfTheSameQuestion(t *testing.T) {
 			if len(unread(t, s, "lead")) != 1 {
 				t.Errorf("the lead was told %d times", len(unread(t, s, "lead")))
 			}
-			_, err := s.Answer(t.Context(), as("lead"), first.ID, Ruling{Approve: tc.approve})
+			_, err := s.requests.Answer(t.Context(), as("lead"), first.ID, requests.Ruling{Approve: tc.approve})
 			ok(t, 0, err)
 			if tc.take {
-				if err := s.Take(t.Context(), first.ID); err != nil {
+				if err := s.requests.Take(t.Context(), first.ID); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -271,17 +276,17 @@ func TestRequestOfTheSameQuestion(t *testing.T) {
 // answers once.
 func TestRequestByReceipt(t *testing.T) {
 	s := open(t, nil)
-	by := Actor{Name: "ann", CallID: "c1"}
-	first, err := s.Ask(t.Context(), by, planOf(""))
+	by := actors.Actor{Name: "ann", CallID: "c1"}
+	first, err := s.requests.Ask(t.Context(), by, planOf(""))
 	ok(t, first, err)
-	again, err := s.Ask(t.Context(), by, planOf(""))
+	again, err := s.requests.Ask(t.Context(), by, planOf(""))
 	if ok(t, again, err); again.ID != first.ID {
 		t.Error("asked twice")
 	}
-	lead := Actor{Name: "lead", CallID: "c2"}
+	lead := actors.Actor{Name: "lead", CallID: "c2"}
 	for range 2 {
-		r, err := s.Answer(t.Context(), lead, first.ID, Ruling{Approve: true, Mail: answerMail})
-		if ok(t, r, err); r.State != RequestApproved {
+		r, err := s.requests.Answer(t.Context(), lead, first.ID, requests.Ruling{Approve: true, Mail: answerMail})
+		if ok(t, r, err); r.State != requests.Approved {
 			t.Errorf("answered %+v", r)
 		}
 	}
@@ -298,12 +303,12 @@ func TestRequestByReceipt(t *testing.T) {
 func TestRequestOfALongPayload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openAt(t, path, nil)
-	text := strings.Repeat("plan ", inlineLimit/4)
+	text := strings.Repeat("plan ", kv.InlineLimit/4)
 	n := planOf("k")
 	n.Payload, n.Mail = ok(t, json.RawMessage(`"`+text+`"`), nil), nil
 	r := askFor(t, s, n)
 	_ = askFor(t, s, n) // answered from the first: its own file goes again
-	got, err := s.Request(t.Context(), r.ID)
+	got, err := s.requests.Get(t.Context(), r.ID)
 	if ok(t, got, err); string(got.Payload) != `"`+text+`"` {
 		t.Errorf("payload of %d bytes, want %d", len(got.Payload), len(text)+2)
 	}
@@ -318,30 +323,30 @@ func TestRequestOfALongPayload(t *testing.T) {
 // without end is stopped.
 func TestRequestsAreBounded(t *testing.T) {
 	s := open(t, nil)
-	plain := NewRequest{Kind: AskPermission, Member: "ann", To: Operator, Key: "same"}
+	plain := requests.New{Kind: requests.AskPermission, Member: "ann", To: actors.Operator, Key: "same"}
 	first := ""
 	for i := range maxClosedRequests + 3 {
 		r := askFor(t, s, plain)
 		if i == 0 {
 			first = r.ID
 		}
-		_, err := s.Withdraw(t.Context(), Actor{}, r.ID, "")
+		_, err := s.requests.Withdraw(t.Context(), actors.Actor{}, r.ID, "")
 		ok(t, 0, err)
 		if i%200 == 0 {
 			drain(t, s)
 		}
 	}
-	all, err := s.Requests(t.Context())
+	all, err := s.requests.List(t.Context())
 	if ok(t, all, err); len(all) != maxClosedRequests {
 		t.Errorf("%d are kept", len(all))
 	}
-	_, err = s.Request(t.Context(), first)
+	_, err = s.requests.Get(t.Context(), first)
 	wantError(t, err, ErrNotFound, first)
 	plain.Key = ""
 	for range maxOpenRequests {
 		askFor(t, s, plain)
 	}
-	_, err = s.Ask(t.Context(), as("ann"), plain)
+	_, err = s.requests.Ask(t.Context(), as("ann"), plain)
 	wantError(t, err, ErrFull, "1000 requests about ann are open")
 }
 
@@ -349,9 +354,9 @@ func TestRequestsAreBounded(t *testing.T) {
 func TestRequestToAFullMailbox(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 1})
 	askFor(t, s, planOf("a"))
-	_, err := s.Ask(t.Context(), as("ann"), planOf("b"))
+	_, err := s.requests.Ask(t.Context(), as("ann"), planOf("b"))
 	wantError(t, err, ErrFull, "lead has 1 unread messages")
-	open, err := s.OpenRequests(t.Context(), "")
+	open, err := s.requests.Open(t.Context(), "")
 	if ok(t, open, err); len(open) != 1 {
 		t.Errorf("%d are open", len(open))
 	}
@@ -372,10 +377,10 @@ func TestCheckSeesRequestDamage(t *testing.T) {
 			"is approved and the 0. of 0 that were closed"},
 		"elsewhere": {editRequest(`"id":"`, `"id":"0`), "instead of"},
 		"not listed": {func(tx *bolt.Tx, id string) error {
-			return tx.Bucket([]byte(bucketOpen)).Delete(nameKey("ann", []byte(id)...))
+			return tx.Bucket([]byte(bucketOpen)).Delete(kv.NameKey("ann", []byte(id)...))
 		}, "index open lacks"},
 		"listed as closed": {func(tx *bolt.Tx, id string) error {
-			return plant(tx, bucketClosed, numKey(7), id)
+			return plant(tx, bucketClosed, kv.NumKey(7), id)
 		}, "closed request 7"},
 		"another question": {func(tx *bolt.Tx, id string) error {
 			return plant(tx, bucketAsked, []byte("x"), id)
@@ -389,7 +394,7 @@ func TestCheckSeesRequestDamage(t *testing.T) {
 			ok(t, s, err)
 			defer s.Close()
 			r := askFor(t, s, planOf("k"))
-			if err := s.db.Update(func(tx *bolt.Tx) error { return tc.do(tx, r.ID) }); err != nil {
+			if err := raw(t, s).Update(func(tx *bolt.Tx) error { return tc.do(tx, r.ID) }); err != nil {
 				t.Fatal(err)
 			}
 			wantError(t, s.Check(t.Context()), ErrCorrupt, tc.says)

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // TestRequestIDs: requests are numbered as they are made, over restarts, and no number is
@@ -13,9 +16,9 @@ import (
 func TestRequestIDs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	var ids []string
-	ask := func(s *Store) Request {
+	ask := func(s *Store) requests.Request {
 		t.Helper()
-		r, err := s.Ask(t.Context(), Actor{Name: "dev"}, NewRequest{Kind: AskPermission, Member: "dev", To: Operator, Text: "may I?"})
+		r, err := s.requests.Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{Kind: requests.AskPermission, Member: "dev", To: actors.Operator, Text: "may I?"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +33,7 @@ func TestRequestIDs(t *testing.T) {
 		for range 3 {
 			ask(s)
 		}
-		if _, err := s.Withdraw(t.Context(), Actor{}, ids[len(ids)-1], ""); err != nil {
+		if _, err := s.requests.Withdraw(t.Context(), actors.Actor{}, ids[len(ids)-1], ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(s.Check(t.Context()), s.Close()); err != nil {
@@ -45,14 +48,14 @@ func TestRequestIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	all, err := s.Requests(t.Context())
-	if err != nil || !slices.EqualFunc(all, ids, func(r Request, id string) bool { return r.ID == id }) {
+	all, err := s.requests.List(t.Context())
+	if err != nil || !slices.EqualFunc(all, ids, func(r requests.Request, id string) bool { return r.ID == id }) {
 		t.Errorf("in the order %+v (%v)", all, err)
 	}
-	if r, err := s.FindRequest(t.Context(), "R10"); err != nil || r.ID != "r10" {
+	if r, err := s.requests.Find(t.Context(), "R10"); err != nil || r.ID != "r10" {
 		t.Errorf("R10 is %q (%v)", r.ID, err)
 	}
-	if _, err := s.FindRequest(t.Context(), "r99"); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "r99") {
+	if _, err := s.requests.Find(t.Context(), "r99"); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "r99") {
 		t.Errorf("r99: %v", err)
 	}
 }
@@ -62,20 +65,11 @@ func TestRequestIDs(t *testing.T) {
 func TestRefillKeepsRequestNumbers(t *testing.T) {
 	s := open(t, nil)
 	lost := Event{ID: 40, Type: RequestEvent, Data: []byte(`{"id":"r7","member":"dev","kind":"permission"}`)}
-	if _, err := s.Refill(t.Context(), []Event{lost}); err != nil {
+	if _, err := s.outbox.Refill(t.Context(), []Event{lost}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Ask(t.Context(), Actor{Name: "dev"}, NewRequest{Kind: AskPermission, Member: "dev", To: Operator, Text: "may I?"})
+	r, err := s.requests.Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{Kind: requests.AskPermission, Member: "dev", To: actors.Operator, Text: "may I?"})
 	if err != nil || r.ID != "r8" {
 		t.Errorf("asked as %q (%v)", r.ID, err)
-	}
-}
-
-// TestOlderRequestIDs: compareRequestIDs puts ULIDs first, in their order.
-func TestOlderRequestIDs(t *testing.T) {
-	ids := []string{"r10", "r9", "01M807FCEJWV78H1YDH6MWY6YT", "r1", "01M7ZX4Q8GJ3N5T6V7W8X9Y0ZA"}
-	slices.SortFunc(ids, compareRequestIDs)
-	if got := strings.Join(ids, " "); got != "01M7ZX4Q8GJ3N5T6V7W8X9Y0ZA 01M807FCEJWV78H1YDH6MWY6YT r1 r9 r10" {
-		t.Errorf("%s", got)
 	}
 }

@@ -10,13 +10,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // TestRequestKill kills a process that asks and answers as fast as it can:
 // what it acknowledged is there, with exactly the mail that belongs to it.
 func TestRequestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
-	acked := map[string]RequestState{}
+	acked := map[string]requests.State{}
 	for range max(*kills/2, 1) {
 		for id, state := range requestsAndKill(t, path) {
 			acked[id] = state
@@ -37,11 +39,11 @@ func TestRequestKill(t *testing.T) {
 }
 
 // verifyRequests compares what was acknowledged with what is stored.
-func verifyRequests(t *testing.T, s *Store, acked map[string]RequestState) {
+func verifyRequests(t *testing.T, s *Store, acked map[string]requests.State) {
 	t.Helper()
-	all, err := s.Requests(t.Context())
+	all, err := s.requests.List(t.Context())
 	ok(t, all, err)
-	stored, answered := map[string]Request{}, 0
+	stored, answered := map[string]requests.Request{}, 0
 	for _, r := range all {
 		stored[r.ID] = r
 		if !r.Open() {
@@ -50,7 +52,7 @@ func verifyRequests(t *testing.T, s *Store, acked map[string]RequestState) {
 	}
 	for id, state := range acked {
 		// An open one may have been answered without the child living to say so.
-		if r, there := stored[id]; !there || r.State != state && state != RequestOpen {
+		if r, there := stored[id]; !there || r.State != state && state != requests.Open {
 			t.Errorf("request %s was acknowledged as %s and is %q", id, state, r.State)
 		}
 	}
@@ -63,7 +65,7 @@ func verifyRequests(t *testing.T, s *Store, acked map[string]RequestState) {
 }
 
 // requestsAndKill runs a child until a random moment and gives what it has said.
-func requestsAndKill(t *testing.T, path string) map[string]RequestState {
+func requestsAndKill(t *testing.T, path string) map[string]requests.State {
 	t.Helper()
 	cmd := child(t.Context(), "requests", path)
 	out, err := cmd.StdoutPipe()
@@ -71,7 +73,7 @@ func requestsAndKill(t *testing.T, path string) map[string]RequestState {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]RequestState{}
+	said := map[string]requests.State{}
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')
@@ -79,7 +81,7 @@ func requestsAndKill(t *testing.T, path string) map[string]RequestState {
 			break // what follows the last newline was cut off
 		}
 		id, state, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if said[id] = RequestState(state); len(said) == 1 {
+		if said[id] = requests.State(state); len(said) == 1 {
 			time.AfterFunc(time.Duration(rand.IntN(50))*time.Millisecond, func() { _ = cmd.Process.Kill() })
 		}
 	}
@@ -97,17 +99,17 @@ func requestChild(path string) error {
 		return err
 	}
 	ctx := context.Background()
-	all, err := s.Requests(ctx)
+	all, err := s.requests.List(ctx)
 	if err != nil {
 		return err
 	}
 	for n := len(all); n < maxClosedRequests; n++ {
-		r, err := s.Ask(ctx, as("ann"), planOf(fmt.Sprint(os.Getpid(), n)))
+		r, err := s.requests.Ask(ctx, as("ann"), planOf(fmt.Sprint(os.Getpid(), n)))
 		if err != nil {
 			return err
 		}
-		fmt.Println(r.ID, RequestOpen)
-		done, err := s.Answer(ctx, as("lead"), r.ID, Ruling{Approve: n%2 == 0, Mail: answerMail})
+		fmt.Println(r.ID, requests.Open)
+		done, err := s.requests.Answer(ctx, as("lead"), r.ID, requests.Ruling{Approve: n%2 == 0, Mail: answerMail})
 		if err != nil {
 			return err
 		}

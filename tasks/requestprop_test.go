@@ -11,20 +11,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+
 	"pgregory.net/rapid"
 )
 
 // modelRequest is a request as the model of TestRequestModel sees it.
 type modelRequest struct {
 	key   string
-	state RequestState
+	state requests.State
 	taken bool
 	by    string
 }
 
 // answers says whether the same question gets this request again.
 func (r modelRequest) answers() bool {
-	return r.state == RequestOpen || r.state != RequestWithdrawn && !r.taken
+	return r.state == requests.Open || r.state != requests.Withdrawn && !r.taken
 }
 
 // requestMachine drives a store with random calls about requests, restarts
@@ -76,7 +79,7 @@ func (m *requestMachine) Ask(t *rapid.T) {
 	key := rapid.SampledFrom([]string{"", "k", "l"}).Draw(t, "key")
 	n := planOf(key)
 	n.Member = member
-	r, err := m.store.Ask(context.Background(), Actor{Name: member}, n)
+	r, err := m.store.requests.Ask(context.Background(), actors.Actor{Name: member}, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,7 @@ func (m *requestMachine) Ask(t *rapid.T) {
 		t.Fatalf("%s was given for a new question", r.ID)
 	}
 	m.all = append(m.all, r.ID)
-	m.model[r.ID] = &modelRequest{key: member + key, state: RequestOpen}
+	m.model[r.ID] = &modelRequest{key: member + key, state: requests.Open}
 	m.mail["lead"]++
 }
 
@@ -113,22 +116,22 @@ func (m *requestMachine) one(t *rapid.T) (string, *modelRequest) {
 // Answer answers a request, in anybody's name.
 func (m *requestMachine) Answer(t *rapid.T) {
 	id, want := m.one(t)
-	by := rapid.SampledFrom([]string{"lead", Operator, "ann", "bob"}).Draw(t, "by")
+	by := rapid.SampledFrom([]string{"lead", actors.Operator, "ann", "bob"}).Draw(t, "by")
 	yes := rapid.Bool().Draw(t, "yes")
-	_, err := m.store.Answer(context.Background(), Actor{Name: by}, id, Ruling{Approve: yes, Mail: answerMail})
+	_, err := m.store.requests.Answer(context.Background(), actors.Actor{Name: by}, id, requests.Ruling{Approve: yes, Mail: answerMail})
 	switch {
-	case by != "lead" && by != Operator:
+	case by != "lead" && by != actors.Operator:
 		if !errors.Is(err, ErrNotAsked) {
 			t.Fatalf("%s answered: %v", by, err)
 		}
-	case want.state != RequestOpen:
+	case want.state != requests.Open:
 		if !errors.Is(err, ErrAnswered) || want.by != "" && !strings.Contains(err.Error(), want.by) {
 			t.Fatalf("a second answer: %v", err)
 		}
 	case err != nil:
 		t.Fatal(err)
 	default:
-		want.state, want.by = map[bool]RequestState{true: RequestApproved, false: RequestDenied}[yes], by
+		want.state, want.by = map[bool]requests.State{true: requests.Approved, false: requests.Denied}[yes], by
 		m.mail[want.key[:3]]++
 	}
 }
@@ -136,21 +139,21 @@ func (m *requestMachine) Answer(t *rapid.T) {
 // Expire and Withdraw close a request in the other two ways.
 func (m *requestMachine) Expire(t *rapid.T) {
 	id, want := m.one(t)
-	_, err := m.store.Expire(context.Background(), id, nil)
-	m.closed(t, want, RequestExpired, err)
+	_, err := m.store.requests.Expire(context.Background(), id, nil)
+	m.closed(t, want, requests.Expired, err)
 }
 
 func (m *requestMachine) Withdraw(t *rapid.T) {
 	id, want := m.one(t)
-	_, err := m.store.Withdraw(context.Background(), Actor{}, id, "moot")
-	m.closed(t, want, RequestWithdrawn, err)
+	_, err := m.store.requests.Withdraw(context.Background(), actors.Actor{}, id, "moot")
+	m.closed(t, want, requests.Withdrawn, err)
 }
 
-func (m *requestMachine) closed(t *rapid.T, want *modelRequest, state RequestState, err error) {
+func (m *requestMachine) closed(t *rapid.T, want *modelRequest, state requests.State, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want.state == RequestOpen {
+	if want.state == requests.Open {
 		want.state = state
 	}
 }
@@ -158,10 +161,10 @@ func (m *requestMachine) closed(t *rapid.T, want *modelRequest, state RequestSta
 // Take takes an answer.
 func (m *requestMachine) Take(t *rapid.T) {
 	id, want := m.one(t)
-	if err := m.store.Take(context.Background(), id); err != nil {
+	if err := m.store.requests.Take(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
-	want.taken = want.taken || want.state != RequestOpen
+	want.taken = want.taken || want.state != requests.Open
 }
 
 // Check compares all that can be seen.
@@ -170,7 +173,7 @@ func (m *requestMachine) Check(t *rapid.T) {
 	if err := m.store.Check(ctx); err != nil {
 		t.Fatal(err)
 	}
-	all, err := m.store.Requests(ctx)
+	all, err := m.store.requests.List(ctx)
 	if err != nil || len(all) != len(m.all) {
 		t.Fatalf("%d requests, want %d (%v)", len(all), len(m.all), err)
 	}
@@ -184,18 +187,18 @@ func (m *requestMachine) Check(t *rapid.T) {
 			open = append(open, r.ID)
 		}
 	}
-	listed, err := m.store.OpenRequests(ctx, "")
+	listed, err := m.store.requests.Open(ctx, "")
 	if err != nil || !slices.Equal(requestIDs(listed), open) {
 		t.Fatalf("open %q, want %q (%v)", requestIDs(listed), open, err)
 	}
 	for to, n := range m.mail {
-		if mail, err := m.store.Unread(ctx, to); err != nil || len(mail) != n {
+		if mail, err := m.store.mail.Unread(ctx, to); err != nil || len(mail) != n {
 			t.Fatalf("%s has %d messages, want %d (%v)", to, len(mail), n, err)
 		}
 	}
 }
 
-func requestIDs(list []Request) []string {
+func requestIDs(list []requests.Request) []string {
 	var ids []string
 	for _, r := range list {
 		ids = append(ids, r.ID)

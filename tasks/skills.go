@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // Skills are what a member has of what tasks may want (Wants).
@@ -70,14 +73,14 @@ func (m Terms) full(t Task, member string, busy []string) error {
 // takes says what an update makes of a task's owner: whether somebody has it in
 // progress now who had not, and whether it took the task by itself. Every way to
 // work goes through here, so no status, owner or order of calls gets past the terms.
-func takes(a Actor, was, now Task) (begins, byItself bool) {
+func takes(a actors.Actor, was, now Task) (begins, byItself bool) {
 	other := now.Owner != "" && now.Owner != was.Owner
 	begins = now.Status == InProgress && (other || was.Status != InProgress)
 	return begins, other && now.Owner == a.Name
 }
 
 // heed holds an update to the terms of whoever has the task after it.
-func (t *txn) heed(a Actor, was, now Task, terms func(member string) Terms) error {
+func (t *txn) heed(a actors.Actor, was, now Task, terms func(member string) Terms) error {
 	if terms == nil || now.Owner == "" {
 		return nil
 	}
@@ -103,5 +106,5 @@ func (t *txn) busy(member string, limit int) []string {
 	if limit <= 0 {
 		return nil
 	}
-	return formatIDs(suffixes(t.bucket(bucketProgress), nameKey(member), limit))
+	return kv.FormatIDs(t.Bucket(bucketProgress).Numbers(kv.NameKey(member), limit))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/actors"
+
 	"pgregory.net/rapid"
 )
 
@@ -38,13 +40,13 @@ func TestLacking(t *testing.T) {
 func TestWishesBindWhoTakes(t *testing.T) {
 	terms := func(string) Terms { return Terms{Skills: &Skills{Tools: []string{"Read"}}} }
 	own := Claim{Member: "ann", Skills: terms("ann").Skills}
-	for name, take := range map[string]func(*Store, Actor) error{
-		"claim": func(s *Store, a Actor) error { _, err := s.Claim(t.Context(), a, "1", own); return err },
-		"owner": func(s *Store, a Actor) error {
+	for name, take := range map[string]func(*Store, actors.Actor) error{
+		"claim": func(s *Store, a actors.Actor) error { _, err := s.Claim(t.Context(), a, "1", own); return err },
+		"owner": func(s *Store, a actors.Actor) error {
 			_, _, err := s.Update(t.Context(), a, "1", Patch{Owner: ptr("ann"), Terms: terms})
 			return err
 		},
-		"owner and status": func(s *Store, a Actor) error {
+		"owner and status": func(s *Store, a actors.Actor) error {
 			_, _, err := s.Update(t.Context(), a, "1", Patch{Owner: ptr("ann"), Status: ptr(InProgress), Terms: terms})
 			return err
 		},
@@ -72,7 +74,7 @@ func TestWishesBindWhoTakes(t *testing.T) {
 func TestStatusWithoutOwnerIsATake(t *testing.T) {
 	s := open(t, nil)
 	add(t, s, New{Wants: Wants{Role: "author"}})
-	ann := Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
+	ann := actors.Actor{Name: "ann", Session: attach(t, s, "ann").Epoch}
 	p := Patch{Status: ptr(InProgress), Terms: func(string) Terms { return Terms{Skills: &Skills{Role: "reviewer"}} }}
 	_, _, err := s.Update(t.Context(), ann, "1", p)
 	wantError(t, err, ErrUnsuited, "role author")
@@ -94,7 +96,7 @@ func TestLimitHoldsOnAllWays(t *testing.T) {
 		for i := range list {
 			list[i] = New{Subject: fmt.Sprint("task ", i)}
 		}
-		if _, err := s.Add(t.Context(), Actor{}, list); err != nil {
+		if _, err := s.Add(t.Context(), actors.Actor{}, list); err != nil {
 			rt.Fatal(err)
 		}
 		rt.Repeat(map[string]func(*rapid.T){

@@ -3,6 +3,8 @@ package tasks
 import (
 	"fmt"
 	"strings"
+
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // leadsTo says whether a task may go from s to next in an update.
@@ -53,7 +55,7 @@ func (c Claim) claimable(t Task, blockers, busy []string) (again bool, err error
 // advance gives t with the patch's subject, active form, owner and status, and
 // the names of the fields that really differ. blockers are as for claimable,
 // with those that the patch itself adds.
-func (p Patch) advance(t Task, a Actor, blockers []string) (Task, []string, error) {
+func (p Patch) advance(t Task, a actors.Actor, blockers []string) (Task, []string, error) {
 	was := t
 	setString(&t.Subject, p.Subject)
 	setString(&t.ActiveForm, p.ActiveForm)
@@ -65,7 +67,7 @@ func (p Patch) advance(t Task, a Actor, blockers []string) (Task, []string, erro
 		return was, nil, transitionError(was, t.Status)
 	}
 	if t.Status == InProgress && was.Status != InProgress {
-		if t.Owner == "" && p.Owner == nil && a.member() {
+		if t.Owner == "" && p.Owner == nil && a.Member() {
 			t.Owner = a.Name
 		}
 		if len(blockers) > 0 {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 func TestStatusLeadsTo(t *testing.T) {
@@ -67,12 +70,12 @@ func TestClaimable(t *testing.T) {
 }
 
 func TestAdvance(t *testing.T) {
-	member := Actor{Name: "ann", Session: 1}
+	member := actors.Actor{Name: "ann", Session: 1}
 	for _, tt := range []struct {
 		name     string
 		task     Task
 		patch    Patch
-		actor    Actor
+		actor    actors.Actor
 		blockers []string
 		want     string // status owner epoch fields
 		err      error
@@ -149,7 +152,7 @@ func TestPatchAdmits(t *testing.T) {
 }
 
 func TestTaskList(t *testing.T) {
-	many := formatIDs([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+	many := kv.FormatIDs([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
 	for want, ids := range map[string][]string{
 		"task 4":     {"4"},
 		"tasks 4, 5": {"4", "5"},

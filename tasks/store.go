@@ -4,9 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/backup"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/verdicts"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -40,47 +46,29 @@ type Options struct {
 	BackupEvery time.Duration
 	// Identity says whose store it is. Open of a store with another one fails with
 	// ErrForeign. The zero value fits all stores.
-	Identity Identity
+	Identity kv.Identity
 	// Refused is told what the disk said to a change that it did not take; its caller
 	// gets the same as ErrDisk. It may be called by several goroutines at once and must
 	// not block. nil: nobody is told.
 	Refused func(error)
 
-	most int64 // bytes of the biggest store that is looked through; tests set it
+	most   int64                // bytes of the biggest store that is looked through; tests set it
+	commit func(*bolt.Tx) error // how a transaction is committed; tests set it
 }
 
 // Store is one team's state. Its methods may be called from any number of
 // goroutines; the Store must be closed.
 type Store struct {
-	db    *bolt.DB
-	opts  Options
-	blobs *blobs
-	wake  chan struct{}
+	db       *kv.DB
+	backups  *backup.Keeper
+	restored *backup.Restoration // nil: Open found all well
 
-	decoded *decodedTasks
-
-	guard *guard // of the file
-
-	// update is write; tests put failures in its place.
-	update func(func(*bolt.Tx) error) error
-	broken error  // why no more changes are taken; the committer's own
-	digest uint64 // after the last commit; likewise
-
-	in      chan *job
-	gate    sync.RWMutex // held for reading while sending on in
-	closed  bool         // guarded by gate
-	stopped chan struct{}
-
-	backups  *backups      // nil: none
-	record   *commitRecord // the committer's own; nil: commits are not noted
-	saving   sync.Mutex    // held while a backup is made
-	restored *Restoration  // nil: Open found all well
-	held     sync.Map      // names of the members whose session somebody holds
-	drafting sync.Mutex    // guards drafted
-	drafted  uint64        // the last number of a request that was drafted
-	ending   chan struct{}
-	safe     chan struct{} // closed when no more backups are made beside the work
-	watched  chan struct{} // closed when the file is not watched any more
+	mail     *mail.Boxes
+	requests *requests.Desk
+	verdicts *verdicts.Book
+	members  *Members
+	outbox   *Outbox
+	decoded  *decodedTasks
 
 	closing sync.Once
 	closeAs error
@@ -96,51 +84,47 @@ type Store struct {
 // cannot be opened. A file in an older format is copied to path.vN.bak before
 // it is brought up to date.
 func Open(path string, opts *Options) (*Store, error) {
-	s := &Store{
-		in:      make(chan *job, maxBatch),
-		wake:    make(chan struct{}, 1),
-		stopped: make(chan struct{}),
-		ending:  make(chan struct{}),
-		safe:    make(chan struct{}),
-		watched: make(chan struct{}),
-		guard:   newGuard(path),
-		decoded: newDecodedTasks(),
-	}
+	var o Options
 	if opts != nil {
-		s.opts = *opts
+		o = *opts
 	}
-	s.opts.fill(path)
-	s.blobs = &blobs{dir: s.opts.BlobDir, refused: s.opts.Refused}
-	if s.opts.Backups > 0 {
-		s.backups = newBackups(path, s.opts, s.blobs)
-	}
-	if err := s.examine(path); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	db, err := openFile(path, s.opts, s.guard)
+	o.fill(path)
+	s, err := o.open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	s.db, s.update = db, s.write
-	if err := s.prepare(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
+	return s, nil
+}
+
+func (o Options) open(path string) (*Store, error) {
+	blobs := kv.NewBlobs(o.BlobDir, o.Refused)
+	backups := backup.New(path, backup.Options{
+		Keep: o.Backups, Every: o.BackupEvery, Most: o.most, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Blobs: blobs,
+	})
+	restored, err := backups.Restore()
+	if err != nil {
+		return nil, err
 	}
-	if s.opts.ReadOnly {
-		close(s.stopped)
-		close(s.watched)
-		return s, nil
+	db, err := kv.Open(path, kv.Options{
+		Buckets: bucketNames(), Rising: []string{bucketTasks, bucketReady}, Describe: describe,
+		Now: o.Now, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Identity: o.Identity,
+		Blobs: blobs, Log: backups, Commit: o.commit,
+	})
+	if err != nil {
+		return nil, err
 	}
-	if s.backups != nil {
-		s.record = &commitRecord{}
-		s.backups.tell(s.backups.beginLog()) // a store without a log works all the same
+	boxes := mail.New(db, o.MaxUnread, mailedTasks{})
+	s := &Store{
+		db: db, backups: backups, restored: restored,
+		mail: boxes, requests: requests.NewDesk(db, boxes), verdicts: verdicts.NewBook(db),
+		members: &Members{db: db}, outbox: &Outbox{db, boxes}, decoded: newDecodedTasks(),
 	}
-	go s.commitLoop() // Close waits for all of them
-	go s.watch()
-	if s.backups != nil {
-		go s.keepSafe()
-	} else {
-		close(s.safe)
+	if restored != nil {
+		if err := s.takeStock(); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
+	backups.Start(db)
 	return s, nil
 }
 
@@ -152,54 +136,20 @@ func (o *Options) fill(path string) {
 	if o.BlobDir == "" {
 		o.BlobDir = path + ".blobs"
 	}
-	if o.BackupEvery <= 0 {
-		o.BackupEvery = backupEvery
-	}
-	if o.most <= 0 {
-		o.most = maxVerified
-	}
 	if o.MaxUnread <= 0 {
 		o.MaxUnread = 1_000
 	}
 }
 
-// prepare makes an opened file ready: format, files left behind, first wake.
-func (s *Store) prepare() (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			err = recovered("reading it", r)
-		}
-	}()
-	if err := establish(s.db, formatNow, migrations()); err != nil {
+// takeStock finds out what a restored store knows and lacks.
+func (s *Store) takeStock() error {
+	ctx := context.Background()
+	var err error
+	if s.restored.Event, err = s.outbox.LastEvent(ctx); err != nil {
 		return err
 	}
-	if !s.opts.ReadOnly {
-		if err := layDigest(s.db); err != nil {
-			return err
-		}
-	}
-	if s.guard.owner, err = identify(s.db, s.opts.Identity); err != nil {
-		return err
-	}
-	if s.restored != nil {
-		if err := s.takeStock(); err != nil {
-			return err
-		}
-	}
-	return s.db.View(func(tx *bolt.Tx) error {
-		s.guard.last.Store(uint64(tx.ID()))
-		s.guard.page = s.db.Info().PageSize
-		s.digest = lastNum(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyDigest)))
-		if k, _ := tx.Bucket([]byte(bucketOutbox)).Cursor().First(); k != nil {
-			s.ring()
-		}
-		if s.opts.ReadOnly {
-			return nil
-		}
-		refs := bucketOf(tx, bucketRefs)
-		return s.blobs.sweep(func(name string) bool { return anyKey(refs, nameKey(name)) })
-	})
+	s.restored.Texts, err = s.db.Replace(ctx, indexNames(), walks()...)
+	return err
 }
 
 // Close finishes the changes that were handed in, waits for readers, and
@@ -207,67 +157,63 @@ func (s *Store) prepare() (err error) {
 // waits for the first and returns what it returned.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
-		s.gate.Lock()
-		s.closed = true
-		s.gate.Unlock()
-		close(s.in)
-		if !s.opts.ReadOnly {
-			s.awaitCommitter()
-			close(s.ending)
-			<-s.safe
-			<-s.watched
-		}
-		if s.guard.err() != nil {
-			// bbolt may hold a lock for ever. Closing the file gives the system's lock back.
-			s.closeAs = errors.Join(s.endLog(), unlockFile(s.guard.file), s.guard.file.Close())
-			return
-		}
-		s.closeAs = errors.Join(s.Backup(context.Background()), s.endLog(), s.db.Close())
+		s.db.Stop()
+		s.closeAs = errors.Join(s.backups.Close(s.db), s.db.Close())
 	})
 	return s.closeAs
 }
 
-// awaitCommitter waits until the committer has ended. When the file was replaced it may
-// wait for a reader that bbolt has lost count of, so there is a limit.
-func (s *Store) awaitCommitter() {
-	select {
-	case <-s.stopped:
-	case <-s.guard.gone:
-		select {
-		case <-s.stopped:
-		case <-time.After(time.Second):
-		}
-	}
+// Mail gives the mailboxes.
+func (s *Store) Mail() *mail.Boxes { return s.mail }
+
+// Requests gives what members have asked.
+func (s *Store) Requests() *requests.Desk { return s.requests }
+
+// Verdicts gives what gates have said.
+func (s *Store) Verdicts() *verdicts.Book { return s.verdicts }
+
+// Members gives the members and their sessions.
+func (s *Store) Members() *Members { return s.members }
+
+// Outbox gives what has happened and was not carried on yet.
+func (s *Store) Outbox() *Outbox { return s.outbox }
+
+// Merges gives the finished work that is on its way into its branch.
+func (s *Store) Merges() *Merges { return &Merges{s.db} }
+
+// Restored says what Open has restored; nil: the file was sound.
+func (s *Store) Restored() *backup.Restoration { return s.restored }
+
+// Backups gives the keeper of the store's backups.
+func (s *Store) Backups() *backup.Keeper { return s.backups }
+
+// Backup makes a backup now, if anything has changed since the last one. It does
+// nothing without Options.Backups, and fails for a store that is too big for one.
+func (s *Store) Backup(ctx context.Context) error { return s.backups.Backup(ctx, s.db) }
+
+// Lost gives a channel that is closed when the file was overwritten, cut off or replaced
+// while the store was open. All calls fail with ErrReplaced then, and so does Cause.
+func (s *Store) Lost() <-chan struct{} { return s.db.Lost() }
+
+// Cause says why the store is lost; nil: it is not.
+func (s *Store) Cause() error { return s.db.Cause() }
+
+// txn is a change of tasks within a transaction.
+type txn struct {
+	reader
+	tx *kv.Tx
 }
 
-// Wake gives a channel that holds a token whenever events may have come into
-// the outbox since it was last emptied, from the moment of Open. There is one
-// channel for all callers, and it is never closed.
-func (s *Store) Wake() <-chan struct{} { return s.wake }
+func changing(tx *kv.Tx) *txn { return &txn{reader{tx.Reader}, tx} }
 
-// ring puts a token into the channel of Wake unless there is one already.
-func (s *Store) ring() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// view runs fn in a read transaction. fn may run more than once, each time
-// from the start: when a payload that it needs is removed while it reads.
-func (s *Store) view(ctx context.Context, fn func(reader) error) error {
-	const attempts = 8
-	var err error
-	for range attempts {
-		if err = ctx.Err(); err != nil {
-			return err
+// act makes a change in an actor's name: it refuses an old session, answers a
+// repeated call from its receipt, and else runs the change and keeps its receipt.
+func act(ctx context.Context, c *kv.Job, a actors.Actor, run func(*txn) (*receiptRecord, error)) (Receipt, error) {
+	return actors.Act(ctx, c, a, func(tx *kv.Tx) (*receiptRecord, error) {
+		rec, err := run(changing(tx))
+		if err == nil {
+			rec.Op = c.Op
 		}
-		err = s.read(func(tx *bolt.Tx) error {
-			return fn(reader{tx: tx, files: s.blobs, decoded: s.decoded, stop: ctx.Err})
-		})
-		if !errors.Is(err, errBlobGone) {
-			return err
-		}
-	}
-	return err
+		return rec, err
+	})
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // Patch is a change of a task. Nil and empty fields leave things as they are.
@@ -22,6 +25,9 @@ type Patch struct {
 	// itself, after the change; nil: nothing does. It is asked in the committer, so
 	// it must be quick.
 	Terms func(member string) Terms
+	// May is asked before the task is changed, within the change and with the task as
+	// it is then; its error refuses the change. It must be quick. nil: the actor may.
+	May func(Task) error
 	// Reason stands in the event, for people: why somebody else than the owner did it.
 	Reason string
 
@@ -41,7 +47,7 @@ type Patch struct {
 // packedPatch is a Patch that was checked and packed.
 type packedPatch struct {
 	Patch
-	description *long
+	description *kv.Long
 	metadata    packedMetadata
 }
 
@@ -57,21 +63,21 @@ type packedPatch struct {
 // not fit, and with ErrStale when it is about the status of a task that was taken
 // from the actor, who has not read of it yet (TaskLost); ErrTransition; ErrBlocked when the task is to start but waits for
 // others; ErrUnsuited and ErrBusy by Terms; ErrDependency and ErrCycle; ErrInvalid for what cannot be stored.
-func (s *Store) Update(ctx context.Context, a Actor, id string, p Patch) (Task, []string, error) {
-	c := s.job("update", a)
-	packed, err := s.packPatch(c, p)
+func (s *Store) Update(ctx context.Context, a actors.Actor, id string, p Patch) (Task, []string, error) {
+	c := s.db.Job("update")
+	packed, err := packPatch(c, p)
 	if err != nil {
-		return Task{}, nil, s.abandon(c, err)
+		return Task{}, nil, c.Abandon(err)
 	}
-	r, err := s.act(ctx, c, func(t *txn) (*receiptRecord, error) { return t.patch(a, id, packed) })
+	r, err := act(ctx, c, a, func(t *txn) (*receiptRecord, error) { return t.patch(a, id, packed) })
 	return r.task(), r.Updated, err
 }
 
 // packPatch checks the fields that are given. The patch is copied, because a
 // change may run after its caller has gone and changed what it points to.
-func (s *Store) packPatch(c *job, p Patch) (packedPatch, error) {
+func packPatch(c *kv.Job, p Patch) (packedPatch, error) {
 	packed := packedPatch{Patch: p}
-	packed.Reason = clean(p.Reason)
+	packed.Reason = kv.Clean(p.Reason)
 	packed.Status, packed.Owner = copied(p.Status), copied(p.Owner)
 	packed.AddBlocks, packed.AddBlockedBy = slices.Clone(p.AddBlocks), slices.Clone(p.AddBlockedBy)
 	if p.Subject != nil {
@@ -82,19 +88,19 @@ func (s *Store) packPatch(c *job, p Patch) (packedPatch, error) {
 		packed.Subject = &subject
 	}
 	if p.ActiveForm != nil {
-		form, err := cleanShort("active form", *p.ActiveForm)
+		form, err := kv.CleanShort("active form", *p.ActiveForm)
 		if err != nil {
 			return packedPatch{}, err
 		}
 		packed.ActiveForm = &form
 	}
 	if p.Owner != nil && *p.Owner != "" {
-		if err := checkName("owner", *p.Owner); err != nil {
+		if err := kv.CheckName("owner", *p.Owner); err != nil {
 			return packedPatch{}, err
 		}
 	}
 	if p.Description != nil {
-		description, err := s.pack(c, *p.Description)
+		description, err := c.Pack(*p.Description)
 		if err != nil {
 			return packedPatch{}, err
 		}
@@ -104,7 +110,7 @@ func (s *Store) packPatch(c *job, p Patch) (packedPatch, error) {
 	if packed.Evidence, err = cleanEvidence(p.Evidence); err != nil {
 		return packedPatch{}, err
 	}
-	packed.metadata, err = s.packMetadata(c, p.Metadata)
+	packed.metadata, err = packMetadata(c, p.Metadata)
 	return packed, err
 }
 
@@ -118,7 +124,7 @@ func copied[T any](p *T) *T {
 }
 
 // patch decides first (admits, newEdges, patched) and writes then.
-func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
+func (t *txn) patch(a actors.Actor, id string, p packedPatch) (*receiptRecord, error) {
 	was, err := t.load(id)
 	if err != nil {
 		return nil, err
@@ -131,8 +137,10 @@ func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
 			return nil, err
 		}
 	}
-	if err := a.may(was.Task); err != nil {
-		return nil, err
+	if p.May != nil {
+		if err := p.May(was.Task); err != nil {
+			return nil, err
+		}
 	}
 	e, err := t.newEdges(was, p.Patch)
 	if err != nil {
@@ -146,7 +154,7 @@ func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
 		return &receiptRecord{Task: t.withBlocks(was)}, nil
 	}
 	t.save(was, rec)
-	t.regain(rec)
+	losses{t}.regain(rec)
 	t.tell(a, changeRecord{Op: opOf(was.Status, rec.Status), Task: rec, Fields: fields, Reason: p.Reason})
 	for _, dependent := range e.blocks {
 		t.revise(a, dependent, func(list []string) []string { return append(list, id) })
@@ -156,7 +164,7 @@ func (t *txn) patch(a Actor, id string, p packedPatch) (*receiptRecord, error) {
 }
 
 // patched gives the record after the patch, and what differs. It writes nothing.
-func (t *txn) patched(a Actor, was *taskRecord, p packedPatch, e edges) (*taskRecord, []string, error) {
+func (t *txn) patched(a actors.Actor, was *taskRecord, p packedPatch, e edges) (*taskRecord, []string, error) {
 	blockers := slices.Concat(t.waiting(was.ID), e.open)
 	rec := t.next(was)
 	task, fields, err := p.advance(rec.Task, a, blockers)
@@ -178,7 +186,7 @@ func (t *txn) patched(a Actor, was *taskRecord, p packedPatch, e edges) (*taskRe
 	if merged {
 		fields = append(fields, "metadata")
 	}
-	shown, err := rec.attach(a, t.now, p.Evidence)
+	shown, err := rec.attach(a, t.tx.Now(), p.Evidence)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -222,8 +230,8 @@ func opOf(was, now Status) Op {
 }
 
 // follow does to other tasks and members what an update of one task entails.
-func (t *txn) follow(a Actor, was, rec *taskRecord, reason string) {
-	t.loseAndTell(a, was, rec, reason)
+func (t *txn) follow(a actors.Actor, was, rec *taskRecord, reason string) {
+	losses{t}.loseAndTell(a, was, rec, reason)
 	if rec.Owner != was.Owner {
 		t.assign(a, rec, false)
 	}
@@ -246,17 +254,17 @@ type edges struct {
 // must not come to wait for themselves.
 func (t *txn) newEdges(rec *taskRecord, p Patch) (edges, error) {
 	var e edges
-	deps := t.bucket(bucketDeps)
-	for _, id := range unique(p.AddBlocks) {
+	deps := t.Bucket(bucketDeps)
+	for _, id := range kv.Unique(p.AddBlocks) {
 		if !t.exists(id) {
 			return e, dependencyError(id)
 		}
-		dependent, _ := parseID(id)
-		if deps.Get(pairKey(rec.number(), dependent)) == nil {
+		dependent, _ := kv.ParseID(id)
+		if deps.Get(kv.PairKey(rec.number(), dependent)) == nil {
 			e.blocks = append(e.blocks, id)
 		}
 	}
-	for _, id := range unique(p.AddBlockedBy) {
+	for _, id := range kv.Unique(p.AddBlockedBy) {
 		if slices.Contains(rec.BlockedBy, id) {
 			continue
 		}

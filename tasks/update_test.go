@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 func TestUpdateFields(t *testing.T) {
@@ -85,7 +88,7 @@ func TestCompletingUnblocks(t *testing.T) {
 	wantList(t, "ready", readyIDs(t, s), []string{"2", "5"})
 	setStatus(t, s, "2", Completed)
 	wantList(t, "events", told(t, drain(t, s)), []string{"completed 2 by lead", "task_assignment lead>ann"})
-	list, err := s.Unread(t.Context(), "ann")
+	list, err := s.mail.Unread(t.Context(), "ann")
 	ok(t, list, err)
 	n := unmarshal[Assignment](t, list[1].Data)
 	want := Assignment{TaskID: "3", Subject: "third", AssignedBy: "lead", Timestamp: fixed, Ready: true}
@@ -180,7 +183,7 @@ func TestUpdateRefusesBadInput(t *testing.T) {
 	add(t, s, New{})
 	for name, p := range map[string]Patch{
 		"empty subject": {Subject: ptr("")},
-		"long form":     {ActiveForm: ptr(string(make([]byte, maxSubject+1)))},
+		"long form":     {ActiveForm: ptr(string(make([]byte, kv.MaxShort+1)))},
 		"owner":         {Owner: ptr("a\nb")},
 		"metadata":      {Metadata: map[string]json.RawMessage{"k": []byte("}")}},
 		"status":        {Status: ptr(Status("deleted"))},
@@ -209,7 +212,7 @@ func TestWideAndDeepGraphs(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	_, err := s.Add(t.Context(), Actor{}, list)
+	_, err := s.Add(t.Context(), actors.Actor{}, list)
 	ok(t, 0, err)
 	_, _, err = s.Update(t.Context(), as("lead"), "1", Patch{AddBlockedBy: []string{strconv.Itoa(n)}})
 	wantError(t, err, ErrCycle)

@@ -3,79 +3,84 @@ package tasks
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // Put stores a JSON value under a key, for what a run has to remember (its
 // goal, say). A nil value removes the key.
 func (s *Store) Put(ctx context.Context, key string, value json.RawMessage) error {
-	if err := checkName("key", key); err != nil {
+	if err := kv.CheckName("key", key); err != nil {
 		return err
 	}
-	c := &job{op: "put"}
+	c := s.db.Job("put")
 	// Packed before the transaction: a big value goes to a file, and writing
 	// that would hold up all who wait for the committer.
-	packed, err := s.packJSON(c, "value of "+key, value)
+	packed, err := c.PackJSON("value of "+key, value)
 	if err != nil {
-		return s.abandon(c, err)
+		return c.Abandon(err)
 	}
-	rec := &valueRecord{Value: json.RawMessage(packed.text)}
-	if packed.file != nil {
-		rec = &valueRecord{Files: files{"value": *packed.file}}
-	}
-	c.run = func(t *txn) error { return t.setValue(key, rec) }
-	return s.submit(ctx, c)
+	rec := &valueRecord{}
+	rec.Value = json.RawMessage(rec.Files.Put("value", packed))
+	return c.Submit(ctx, func(t *kv.Tx) error { return setValue(t, key, rec) })
 }
 
 // setValue stores a value, or removes it when rec is empty.
-func (t *txn) setValue(key string, rec *valueRecord) error {
-	had, found, err := t.value(key)
+func setValue(t *kv.Tx, key string, rec *valueRecord) error {
+	had, found, err := findValue(t.Reader, key)
 	if err != nil {
 		return err
 	}
-	at := place{bucketValues, []byte(key)}
+	at := kv.Place{Bucket: bucketValues, Key: []byte(key)}
 	switch {
 	// Old references go and new ones come in one transaction: a file that lost
 	// one is only looked at when that is complete, and may be needed again.
 	case len(rec.Value)+len(rec.Files) > 0:
-		t.store(at, rec, rec.blobs(), had.blobs())
+		t.Store(at, rec, rec.Files.Blobs(), had.Files.Blobs())
 	case found:
-		t.erase(at, had.blobs())
+		t.Erase(at, had.Files.Blobs())
+	}
+	return nil
+}
+
+// setValues stores several values.
+func setValues(t *kv.Tx, values map[string]json.RawMessage) error {
+	for key, value := range values {
+		if err := kv.CheckName("key", key); err != nil {
+			return err
+		}
+		data, err := kv.CleanJSON("value of "+key, value)
+		if err != nil {
+			return err
+		}
+		if err := setValue(t, key, &valueRecord{Value: data}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // Value gives the value under a key; false when there is none.
 func (s *Store) Value(ctx context.Context, key string) (json.RawMessage, bool, error) {
-	var value json.RawMessage
-	var found bool
-	err := s.view(ctx, func(r reader) error {
+	found := false
+	value, err := kv.View(ctx, s.db, "value of "+kv.Clip(key), func(r kv.Reader) (json.RawMessage, error) {
 		var rec *valueRecord
 		var err error
-		rec, found, err = r.value(key)
-		if err != nil || !found {
-			return err
+		if rec, found, err = findValue(r, key); err != nil {
+			return nil, err
 		}
-		value = rec.Value
-		if ref, inFile := rec.Files["value"]; inFile {
-			text, err := r.files.read(ref)
-			value = json.RawMessage(text)
-			return err
-		}
-		return nil
+		text, err := rec.Files.Text(r.Blobs(), "value", string(rec.Value))
+		return json.RawMessage(text), err
 	})
-	if err != nil {
-		return nil, false, fmt.Errorf("value of %s: %w", clip(key), err)
-	}
-	return value, found, nil
+	return value, found && err == nil, err
 }
 
-// value reads what stands under a key; false when nothing does.
-func (r reader) value(key string) (*valueRecord, bool, error) {
-	data := r.bucket(bucketValues).Get([]byte(key))
+// findValue reads what stands under a key; false when nothing does.
+func findValue(r kv.Reader, key string) (*valueRecord, bool, error) {
+	data := r.Bucket(bucketValues).Get([]byte(key))
 	if data == nil {
 		return &valueRecord{}, false, nil
 	}
-	rec, err := decode[valueRecord]("value of "+key, data)
+	rec, err := kv.Decode[valueRecord]("value of "+key, data)
 	return rec, err == nil, err
 }

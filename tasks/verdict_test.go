@@ -8,62 +8,64 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/tasks/verdicts"
+
 	"pgregory.net/rapid"
 )
 
 // onTree is a key about task 1.
-func onTree(tree string) VerdictKey { return VerdictKey{Tree: tree, Gate: "g", Subject: "1"} }
+func onTree(tree string) verdicts.Key { return verdicts.Key{Tree: tree, Gate: "g", Subject: "1"} }
 
 func TestVerdictsAreKept(t *testing.T) {
 	s := open(t, nil)
 	log := strings.Repeat("ok\n", 50_000) // longer than what a record holds
-	v := Verdict{
-		VerdictKey: onTree("t1"), Command: "go test", Moment: "task", Member: "ana", Pass: true, Log: log,
+	v := verdicts.Verdict{
+		Key: onTree("t1"), Command: "go test", Moment: "task", Member: "ana", Pass: true, Log: log,
 		Duration: time.Second,
 	}
-	if err := s.Judge(t.Context(), v); err != nil {
+	if err := s.verdicts.Add(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	got, found, err := s.Verdict(t.Context(), v.VerdictKey)
+	got, found, err := s.verdicts.Find(t.Context(), v.Key)
 	if err != nil || !found || got.Log != log || !got.Pass || got.Time != fixed || got.Member != "ana" {
 		t.Fatalf("%v, %v, %d bytes of log", found, err, len(got.Log))
 	}
-	for _, other := range []VerdictKey{{"t2", "g", "1"}, {"t1", "h", "1"}, {"t1", "g", "2"}} {
-		if _, found, err := s.Verdict(t.Context(), other); found || err != nil {
+	for _, other := range []verdicts.Key{{Tree: "t2", Gate: "g", Subject: "1"}, {Tree: "t1", Gate: "h", Subject: "1"}, {Tree: "t1", Gate: "g", Subject: "2"}} {
+		if _, found, err := s.verdicts.Find(t.Context(), other); found || err != nil {
 			t.Errorf("%+v: %v, %v", other, found, err)
 		}
 	}
 	// The later word about the same counts, and the long log of the first goes.
 	v.Pass, v.Log, v.Feedback = false, "no", "it is red"
-	if err := s.Judge(t.Context(), v); err != nil {
+	if err := s.verdicts.Add(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.Verdicts(t.Context(), "1")
+	list, err := s.verdicts.About(t.Context(), "1")
 	if err != nil || len(list) != 1 || list[0].Pass || list[0].Feedback != "it is red" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if left, err := os.ReadDir(s.opts.BlobDir); err == nil && len(left) != 0 {
+	if left, err := os.ReadDir(blobDir(t, s)); err == nil && len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
 func TestVerdictsThatCannotBe(t *testing.T) {
 	s := open(t, nil)
-	for _, key := range []VerdictKey{{}, {Tree: "t", Gate: "g"}, {Tree: "t\x00", Gate: "g", Subject: "1"}} {
-		wantError(t, s.Judge(t.Context(), Verdict{VerdictKey: key}), ErrInvalid)
+	for _, key := range []verdicts.Key{{}, {Tree: "t", Gate: "g"}, {Tree: "t\x00", Gate: "g", Subject: "1"}} {
+		wantError(t, s.verdicts.Add(t.Context(), verdicts.Verdict{Key: key}), ErrInvalid)
 	}
 }
 
 func TestVerdictsSurvive(t *testing.T) {
 	path := t.TempDir() + "/tasks.db"
 	s := openAt(t, path, nil)
-	if err := s.Judge(t.Context(), Verdict{VerdictKey: onTree("t"), Pass: true}); err != nil {
+	if err := s.verdicts.Add(t.Context(), verdicts.Verdict{Key: onTree("t"), Pass: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, found, err := openAt(t, path, nil).Verdict(t.Context(), onTree("t")); !found || err != nil {
+	if _, found, err := openAt(t, path, nil).verdicts.Find(t.Context(), onTree("t")); !found || err != nil {
 		t.Errorf("%v, %v", found, err)
 	}
 }
@@ -75,18 +77,18 @@ func TestVerdictsAreBounded(t *testing.T) {
 		t.Skip("a thousand commits")
 	}
 	s := open(t, nil)
-	s.db.NoSync = true
+	raw(t, s).NoSync = true
 	for i := range maxVerdicts + 20 {
-		if err := s.Judge(t.Context(), Verdict{VerdictKey: onTree(fmt.Sprintf("t%d", i))}); err != nil {
+		if err := s.verdicts.Add(t.Context(), verdicts.Verdict{Key: onTree(fmt.Sprintf("t%d", i))}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list, err := s.Verdicts(t.Context(), "")
+	list, err := s.verdicts.About(t.Context(), "")
 	if err != nil || len(list) != maxVerdicts {
 		t.Errorf("%d verdicts, %v", len(list), err)
 	}
 	for tree, want := range map[string]bool{"t0": false, "t19": false, "t20": true, "t1019": true} {
-		if _, found, err := s.Verdict(t.Context(), onTree(tree)); found != want || err != nil {
+		if _, found, err := s.verdicts.Find(t.Context(), onTree(tree)); found != want || err != nil {
 			t.Errorf("%s: %v, %v", tree, found, err)
 		}
 	}
@@ -96,21 +98,21 @@ func TestVerdictsAreBounded(t *testing.T) {
 func TestVerdictsAreAMap(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := open(t, &Options{BlobDir: t.TempDir()})
-		s.db.NoSync = true
-		want := map[VerdictKey]bool{}
+		raw(t, s).NoSync = true
+		want := map[verdicts.Key]bool{}
 		for range rapid.IntRange(1, 30).Draw(r, "words") {
-			key := VerdictKey{
+			key := verdicts.Key{
 				Tree:    rapid.SampledFrom([]string{"a", "b"}).Draw(r, "tree"),
 				Gate:    rapid.SampledFrom([]string{"g", "h"}).Draw(r, "gate"),
 				Subject: rapid.SampledFrom([]string{"1", "11"}).Draw(r, "subject"),
 			}
 			want[key] = rapid.Bool().Draw(r, "pass")
-			if err := s.Judge(t.Context(), Verdict{VerdictKey: key, Pass: want[key]}); err != nil {
+			if err := s.verdicts.Add(t.Context(), verdicts.Verdict{Key: key, Pass: want[key]}); err != nil {
 				r.Fatal(err)
 			}
 		}
 		for _, subject := range []string{"1", "11", ""} {
-			list, err := s.Verdicts(t.Context(), subject)
+			list, err := s.verdicts.About(t.Context(), subject)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -120,7 +122,7 @@ func TestVerdictsAreAMap(t *testing.T) {
 					n++
 				}
 			}
-			wrong := func(v Verdict) bool { return want[v.VerdictKey] != v.Pass }
+			wrong := func(v verdicts.Verdict) bool { return want[v.Key] != v.Pass }
 			if len(list) != n || slices.ContainsFunc(list, wrong) {
 				r.Fatalf("subject %q: %+v, want %v", subject, list, want)
 			}

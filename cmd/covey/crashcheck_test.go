@@ -227,7 +227,7 @@ func (c *crashTeam) waiting(member string) (keys []string) {
 		return nil
 	}
 	defer s.Close()
-	list, err := s.Unread(c.t.Context(), member)
+	list, err := s.Mail().Unread(c.t.Context(), member)
 	if err != nil {
 		c.t.Error(err)
 	}

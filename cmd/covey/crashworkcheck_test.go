@@ -11,6 +11,8 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // checkMain: whatever main has ever pointed to was tested as it stands. The user's first
@@ -67,15 +69,15 @@ func (c *branchCrash) checkRequests() {
 	asked, closed, ticks, plans := map[string]int{}, map[string]string{}, 0, 0
 	for text := range strings.Lines(string(data)) {
 		var l journal.Line
-		var r tasks.Request
-		var m tasks.Message
+		var r requests.Request
+		var m mail.Message
 		if json.Unmarshal([]byte(text), &l) != nil {
 			continue // checkJournal has said so
 		}
 		switch {
 		case l.Type == string(tasks.RequestEvent) && json.Unmarshal(l.Data, &r) == nil && r.Open():
 			asked[r.ID]++
-			if r.Kind == tasks.AskPlan {
+			if r.Kind == requests.AskPlan {
 				plans++
 			}
 		case l.Type == string(tasks.RequestEvent) && json.Unmarshal(l.Data, &r) == nil:
@@ -93,7 +95,7 @@ func (c *branchCrash) checkRequests() {
 		}
 	}
 	for id, n := range c.accepted {
-		if n != 1 || closed[id] != string(tasks.RequestApproved) {
+		if n != 1 || closed[id] != string(requests.Approved) {
 			c.t.Errorf("seed %d: the answer to %s was taken %d times, and it is %q", c.seed, id, n, closed[id])
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 // lateBackup is how far a store may be ahead of its newest backup before people are
@@ -24,7 +24,7 @@ func (x *examination) backups() []finding {
 	}
 	var findings []finding
 	for _, p := range places {
-		b, err := tasks.ReadBackups(p.Store())
+		b, err := backup.Look(p.Store())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -45,7 +45,7 @@ func (x *examination) backups() []finding {
 }
 
 // backupFinding judges the backups of one team's store at that time.
-func backupFinding(p orchestrator.Place, b tasks.BackupState, now time.Time) finding {
+func backupFinding(p orchestrator.Place, b backup.State, now time.Time) finding {
 	const check = "backups"
 	about := fmt.Sprintf("team %s in %s: ", p.Team, p.Workspace)
 	age := "there is no backup of its store"

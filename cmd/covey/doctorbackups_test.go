@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 func TestBackupFinding(t *testing.T) {
@@ -15,19 +16,19 @@ func TestBackupFinding(t *testing.T) {
 	place := orchestrator.Place{Team: "crew", Workspace: "/w", Dir: "/s/crew"}
 	for _, tc := range []struct {
 		name    string
-		state   tasks.BackupState
+		state   backup.State
 		verdict verdict
 		want    string
 	}{
-		{"fresh", tasks.BackupState{Count: 3, Newest: now.Add(-4 * time.Minute), Stored: now}, isOK,
+		{"fresh", backup.State{Count: 3, Newest: now.Add(-4 * time.Minute), Stored: now}, isOK,
 			"team crew in /w: 3 backups of its store, the last one 4m0s old"},
-		{"old, and nothing has changed", tasks.BackupState{Count: 1, Newest: now.Add(-48 * time.Hour), Stored: now.Add(-48 * time.Hour)},
+		{"old, and nothing has changed", backup.State{Count: 1, Newest: now.Add(-48 * time.Hour), Stored: now.Add(-48 * time.Hour)},
 			isOK, "1 backup of its store, the last one 48h0m0s old"},
-		{"old, and the store goes on", tasks.BackupState{Count: 1, Newest: now.Add(-time.Hour), Stored: now}, isWarn,
+		{"old, and the store goes on", backup.State{Count: 1, Newest: now.Add(-time.Hour), Stored: now}, isWarn,
 			"the last one 1h0m0s old, though the store has changed since"},
-		{"none", tasks.BackupState{Stored: now.Add(-time.Hour)}, isWarn, "there is no backup of its store"},
-		{"none yet", tasks.BackupState{Stored: now}, isOK, "there is no backup of its store"},
-		{"too big", tasks.BackupState{Count: 1, Newest: now, Stored: now, Size: 2 << 30, TooBig: true}, isWarn,
+		{"none", backup.State{Stored: now.Add(-time.Hour)}, isWarn, "there is no backup of its store"},
+		{"none yet", backup.State{Stored: now}, isOK, "there is no backup of its store"},
+		{"too big", backup.State{Count: 1, Newest: now, Stored: now, Size: 2 << 30, TooBig: true}, isWarn,
 			"with 2048 MiB the store is too big to be backed up"},
 	} {
 		f := backupFinding(place, tc.state, now)

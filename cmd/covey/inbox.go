@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // inboxCommand is `covey inbox` with what hangs below it. Alone it lists, as
@@ -127,15 +128,15 @@ says whose the first was.`
 
 // answerRequest hands a person's answer to the running team, or stores it for the next
 // run of one that does not run.
-func (c *cli) answerRequest(ctx context.Context, a orchestrator.InboxAnswer) (tasks.Request, error) {
+func (c *cli) answerRequest(ctx context.Context, a orchestrator.InboxAnswer) (requests.Request, error) {
 	place, err := c.find()
 	if err != nil {
-		return tasks.Request{}, err
+		return requests.Request{}, err
 	}
 	client, err := orchestrator.Dial(ctx, place)
 	if errors.Is(err, orchestrator.ErrNotRunning) {
 		if err := notFromInside("covey inbox"); err != nil {
-			return tasks.Request{}, err
+			return requests.Request{}, err
 		}
 		r, err := orchestrator.AnswerStopped(ctx, place, a)
 		if err == nil {
@@ -144,7 +145,7 @@ func (c *cli) answerRequest(ctx context.Context, a orchestrator.InboxAnswer) (ta
 		return r, err
 	}
 	if err != nil {
-		return tasks.Request{}, err
+		return requests.Request{}, err
 	}
 	defer client.Close()
 	return client.AnswerInbox(ctx, a)
@@ -155,7 +156,7 @@ func (c *cli) answerRequest(ctx context.Context, a orchestrator.InboxAnswer) (ta
 //
 // The time limit is for a team that hangs: a list that does not come is told as an error
 // and does not hang too.
-func (c *cli) readInbox(ctx context.Context, q orchestrator.InboxQuery) ([]tasks.Request, error) {
+func (c *cli) readInbox(ctx context.Context, q orchestrator.InboxQuery) ([]requests.Request, error) {
 	place, err := c.find()
 	if err != nil {
 		return nil, err
@@ -174,31 +175,31 @@ func (c *cli) readInbox(ctx context.Context, q orchestrator.InboxQuery) ([]tasks
 }
 
 // filedInbox reads the questions of a team that does not run.
-func filedInbox(ctx context.Context, place orchestrator.Place, q orchestrator.InboxQuery) ([]tasks.Request, error) {
+func filedInbox(ctx context.Context, place orchestrator.Place, q orchestrator.InboxQuery) ([]requests.Request, error) {
 	store, err := place.OpenStore()
 	if errors.Is(err, fs.ErrNotExist) {
-		return []tasks.Request{}, nil // a team that has never run has asked nothing
+		return []requests.Request{}, nil // a team that has never run has asked nothing
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer store.Close()
 	if q.ID != "" {
-		r, err := store.FindRequest(ctx, q.ID)
-		return []tasks.Request{r}, err
+		r, err := store.Requests().Find(ctx, q.ID)
+		return []requests.Request{r}, err
 	}
-	list, err := store.Requests(ctx)
+	list, err := store.Requests().List(ctx)
 	if err != nil || q.All {
 		return list, err
 	}
-	return slices.DeleteFunc(list, func(r tasks.Request) bool { return !r.Open() }), nil
+	return slices.DeleteFunc(list, func(r requests.Request) bool { return !r.Open() }), nil
 }
 
 // printInbox prints questions as a table, and below it how to answer.
 //
 // The line on how to answer is printed only if something is for the person who looks:
 // what members ask of each other is theirs to answer.
-func (c *cli) printInbox(list []tasks.Request, now time.Time) {
+func (c *cli) printInbox(list []requests.Request, now time.Time) {
 	if len(list) == 0 {
 		c.out.printf("nothing waits for an answer\n")
 		return
@@ -222,7 +223,7 @@ func (c *cli) printInbox(list []tasks.Request, now time.Time) {
 }
 
 // printRequest prints one question in full.
-func (c *cli) printRequest(r tasks.Request, now time.Time) {
+func (c *cli) printRequest(r requests.Request, now time.Time) {
 	c.out.printf("%s %s from %s, for %s, %s\n", r.Kind, r.ID, plainLine(r.Member), answererText(r), r.State)
 	if left := leftText(r, now); left != "" {
 		c.out.printf("%s left; without an answer it counts as %s\n", left, map[bool]string{true: "yes",
@@ -238,7 +239,7 @@ func (c *cli) printRequest(r tasks.Request, now time.Time) {
 }
 
 // answererText is who is to answer.
-func answererText(r tasks.Request) string {
+func answererText(r requests.Request) string {
 	if orchestrator.ForPerson(r) {
 		return "you"
 	}
@@ -249,7 +250,7 @@ func answererText(r tasks.Request) string {
 //
 // It is empty for what waits for ever, and never negative: the team may be a moment
 // behind with what has just run out.
-func leftText(r tasks.Request, now time.Time) string {
+func leftText(r requests.Request, now time.Time) string {
 	if !r.Open() || r.Deadline.IsZero() {
 		return ""
 	}
@@ -257,9 +258,9 @@ func leftText(r tasks.Request, now time.Time) string {
 }
 
 // answeredText says what became of a request.
-func answeredText(r tasks.Request) string {
+func answeredText(r requests.Request) string {
 	text := fmt.Sprintf("%s of %s: %s", r.Kind, plainLine(r.Member), r.State)
-	if r.By != "" && r.By != tasks.Operator {
+	if r.By != "" && r.By != actors.Operator {
 		text += " by " + plainLine(r.By)
 	}
 	if r.Feedback != "" {

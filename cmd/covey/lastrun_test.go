@@ -11,6 +11,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // twoRuns are the lines of two runs of a team.
@@ -150,9 +152,9 @@ func fillStore(t *testing.T, place orchestrator.Place) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	ctx, actor := t.Context(), tasks.Actor{Name: "operator"}
+	ctx, actor := t.Context(), actors.Actor{Name: "operator"}
 	for _, name := range []string{"lead", "ana"} {
-		if _, err := store.Attach(ctx, name, func() string { return "11111111-1111-4111-8111-111111111111" }); err != nil {
+		if _, err := store.Members().Attach(ctx, name, func() string { return "11111111-1111-4111-8111-111111111111" }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,7 +168,7 @@ func fillStore(t *testing.T, place orchestrator.Place) {
 	if _, err := store.Claim(ctx, actor, "1", tasks.Claim{Member: "ana"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Send(ctx, actor, tasks.Outgoing{To: []string{"lead"}, Kind: tasks.TextMessage, Text: "hi"}); err != nil {
+	if _, err := store.Mail().Send(ctx, actor, mail.Outgoing{To: []string{"lead"}, Kind: mail.Text, Text: "hi"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,6 +18,9 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // hostile is what a member may put into a title: it clears the screen, sets the
@@ -79,11 +82,11 @@ func TestPrintedReview(t *testing.T) {
 		},
 		Changes: []string{"a.go", "b.go"}, Conflicts: []string{"a.go"}, Outside: []string{"b.go"},
 		Protected: []string{"policy/x"}, Evidence: []string{"go test: ok"},
-		Verdicts: []tasks.Verdict{
-			{VerdictKey: tasks.VerdictKey{Tree: "0123456789abcdef"}, Command: "make check", Moment: "merge",
+		Verdicts: []verdicts.Verdict{
+			{Key: verdicts.Key{Tree: "0123456789abcdef"}, Command: "make check", Moment: "merge",
 				Pass: true, Duration: 61 * time.Second, Feedback: "not shown"},
-			{VerdictKey: tasks.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "task", Feedback: "two\nlines\n"},
-			{VerdictKey: tasks.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "task",
+			{Key: verdicts.Key{Tree: "ab"}, Command: "lint", Moment: "task", Feedback: "two\nlines\n"},
+			{Key: verdicts.Key{Tree: "ab"}, Command: "lint", Moment: "task",
 				Feedback: "no", Log: "the log"},
 		},
 		Push: []string{"git", "push"}, Open: []string{"gh", "--title", "a b"},
@@ -125,11 +128,11 @@ func TestPrintedIsHarmless(t *testing.T) {
 	}
 	review := orchestrator.Review{
 		Merge: m, Changes: m.Files, Conflicts: m.Files, Outside: m.Files, Protected: m.Files, Evidence: m.Files,
-		Verdicts: []tasks.Verdict{{Command: hostile, Moment: hostile, Feedback: hostile}},
+		Verdicts: []verdicts.Verdict{{Command: hostile, Moment: hostile, Feedback: hostile}},
 		Push:     []string{"git", hostile}, Open: []string{"gh", hostile},
 	}
-	request := tasks.Request{
-		ID: "01", Kind: tasks.AskPlan, Member: hostile, To: hostile, Text: hostile, State: tasks.RequestDenied,
+	request := requests.Request{
+		ID: "01", Kind: requests.AskPlan, Member: hostile, To: hostile, Text: hostile, State: requests.Denied,
 		By: hostile, Feedback: hostile,
 	}
 	member := orchestrator.MemberStatus{
@@ -148,7 +151,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 			_ = c.wasMerged(orchestrator.Place{}, orchestrator.MergeReply{Merges: []tasks.Merge{m}}, false)
 		},
 		"diff":  func(c *cli) { c.printDiffs([]orchestrator.Diff{{Title: hostile}}, false) },
-		"inbox": func(c *cli) { c.printInbox([]tasks.Request{request}, noon) },
+		"inbox": func(c *cli) { c.printInbox([]requests.Request{request}, noon) },
 		"ps":    func(c *cli) { c.printStatus(status, noon) },
 		"json":  func(c *cli) { _ = c.out.json(review) },
 	} {
@@ -192,29 +195,29 @@ func TestPrintedMergeFails(t *testing.T) {
 
 // TestPrintedInbox: the table, and how to answer if there is something for a person.
 func TestPrintedInbox(t *testing.T) {
-	mine := tasks.Request{ID: "r7", Kind: tasks.AskPermission, Member: "ana", To: tasks.Operator,
-		Text: "may I?\nmore", State: tasks.RequestOpen, Deadline: noon.Add(90 * time.Second)}
-	leads := tasks.Request{ID: "r12", Kind: tasks.AskPlan, Member: "ben", To: "lead", Text: "the plan",
-		State: tasks.RequestOpen, Deadline: noon.Add(-time.Hour)}
+	mine := requests.Request{ID: "r7", Kind: requests.AskPermission, Member: "ana", To: actors.Operator,
+		Text: "may I?\nmore", State: requests.Open, Deadline: noon.Add(90 * time.Second)}
+	leads := requests.Request{ID: "r12", Kind: requests.AskPlan, Member: "ben", To: "lead", Text: "the plan",
+		State: requests.Open, Deadline: noon.Add(-time.Hour)}
 	over := mine
-	over.ID, over.State, over.By, over.Feedback = "r1", tasks.RequestDenied, "lead", "not so"
+	over.ID, over.State, over.By, over.Feedback = "r1", requests.Denied, "lead", "not so"
 	const hint = "covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID tells all"
 	for _, tc := range []struct {
-		list       []tasks.Request
+		list       []requests.Request
 		want, lack string
 	}{
 		{nil, "nothing waits for an answer\n", "ID"},
-		{[]tasks.Request{mine}, hint, "more"},
-		{[]tasks.Request{mine}, "r7  permission  ana   you  1m30s  may I?\n", "r12"},
-		{[]tasks.Request{leads}, "lead  0s    the plan\n", hint},
-		{[]tasks.Request{over}, "you  denied  may I?\n", hint},
+		{[]requests.Request{mine}, hint, "more"},
+		{[]requests.Request{mine}, "r7  permission  ana   you  1m30s  may I?\n", "r12"},
+		{[]requests.Request{leads}, "lead  0s    the plan\n", hint},
+		{[]requests.Request{over}, "you  denied  may I?\n", hint},
 	} {
 		got := printed(func(c *cli) { c.printInbox(tc.list, noon) })
 		if !strings.Contains(got, tc.want) || strings.Contains(got, tc.lack) {
 			t.Errorf("printed\n%s\nwant %q and not %q", got, tc.want, tc.lack)
 		}
 	}
-	for want, r := range map[string]tasks.Request{
+	for want, r := range map[string]requests.Request{
 		"1m30s left; without an answer it counts as no\n": mine,
 		"denied by lead (not so)\n":                       over,
 		"0s left":                                         leads,
@@ -228,9 +231,9 @@ func TestPrintedInbox(t *testing.T) {
 // TestPrintedInboxFits: on 80 columns each request has one line, which says what it is
 // about and can be answered by what stands there.
 func TestPrintedInboxFits(t *testing.T) {
-	long := tasks.Request{ID: "r1234", Kind: tasks.AskPermission, Member: "documentation", To: tasks.Operator, State: tasks.RequestOpen,
+	long := requests.Request{ID: "r1234", Kind: requests.AskPermission, Member: "documentation", To: actors.Operator, State: requests.Open,
 		Text: "documentation asks to use Bash: " + strings.Repeat("go test ./... ", 20), Deadline: noon.Add(599 * time.Second)}
-	out := onTerminal(t, 80, func(c *cli) { c.printInbox([]tasks.Request{long}, noon) })
+	out := onTerminal(t, 80, func(c *cli) { c.printInbox([]requests.Request{long}, noon) })
 	for line := range strings.Lines(out) {
 		if got := ansi.StringWidth(strings.TrimRight(line, "\r\n")); got > 80 {
 			t.Errorf("%d columns: %s", got, line)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // reviewCommand is `covey review [TASK|MEMBER]`.
@@ -141,7 +142,7 @@ func (c *cli) printReview(r orchestrator.Review) {
 // printVerdict prints what a gate has said, and why it refuses.
 //
 // The log, where it was asked for, holds all that the feedback is taken from.
-func (c *cli) printVerdict(v tasks.Verdict) {
+func (c *cli) printVerdict(v verdicts.Verdict) {
 	c.out.printf("%s %s\n", c.out.paint(faint, padded("gate", 10)), c.verdictText(v))
 	if !v.Pass && v.Log == "" && v.Feedback != "" {
 		c.out.printf("%s\n", indented(v.Feedback))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // entry is a journal line in words. Its text is plain and may have several
@@ -119,7 +119,7 @@ func briefText(l journal.Line, p payload) (string, style) {
 
 // byWhom names who did something.
 func byWhom(name string) string {
-	if name == tasks.Operator {
+	if name == actors.Operator {
 		return "a person"
 	}
 	return name

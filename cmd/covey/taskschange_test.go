@@ -11,6 +11,9 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // TestMetadataValues: a value is JSON if it can be read as such, else text.
@@ -159,14 +162,14 @@ func TestShowTask(t *testing.T) {
 		Metadata:    map[string]json.RawMessage{"b": json.RawMessage(`[1]`), "a": json.RawMessage(`"x"`)},
 		Description: "All of it.\n\x1b[2JReally.\n",
 	}
-	verdicts := []tasks.Verdict{
-		{VerdictKey: tasks.VerdictKey{Tree: "0123456789abc"}, Command: "make", Moment: "task", Feedback: "\x1b[2Jno\n"},
-		{VerdictKey: tasks.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "merge", Pass: true, Feedback: "fine"},
+	verdicts := []verdicts.Verdict{
+		{Key: verdicts.Key{Tree: "0123456789abc"}, Command: "make", Moment: "task", Feedback: "\x1b[2Jno\n"},
+		{Key: verdicts.Key{Tree: "ab"}, Command: "lint", Moment: "merge", Pass: true, Feedback: "fine"},
 	}
 	standing := orchestrator.Standing{
 		Verdicts: verdicts, Unchanged: true,
 		Merges:   []tasks.Merge{{State: tasks.MergeDone, Into: "main", Result: "fedcba9876543", Commit: "00"}, {State: tasks.MergeHeld, Reason: "in the\x1b[2J way"}},
-		Requests: []tasks.Request{{ID: "r7", Kind: tasks.AskMerge, To: tasks.Operator, Member: "api"}},
+		Requests: []requests.Request{{ID: "r7", Kind: requests.AskMerge, To: actors.Operator, Member: "api"}},
 	}
 	c.showTask(shownTask{task, standing}, []tasks.Task{{ID: "1", Status: tasks.Pending}, task})
 	want := `task 2: Server

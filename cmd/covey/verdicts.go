@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // shownTask is a task as `tasks show --json` prints it: with what its gates said, and
@@ -39,7 +40,7 @@ func readStanding(ctx context.Context, place orchestrator.Place, task string) (o
 
 // verdictText is what a gate has said, in one line. It names the tree, since the
 // same gate may say something else of other files.
-func (c *cli) verdictText(v tasks.Verdict) string {
+func (c *cli) verdictText(v verdicts.Verdict) string {
 	said, how := "refuses", red
 	if v.Pass {
 		said, how = "agrees", green

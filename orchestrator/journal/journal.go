@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -209,7 +210,7 @@ func (j *Journal) Run(first teammate.EventData, views Views) {
 		select {
 		case e := <-j.events:
 			j.write(e)
-		case <-j.store.Wake():
+		case <-j.store.Outbox().Wake():
 			j.write()
 		case caughtUp := <-j.syncs:
 			j.write()
@@ -303,7 +304,7 @@ func (j *Journal) put(stored []tasks.Event, entries []entry) {
 // member is in. A person is no member: the data say who it was.
 func (j *Journal) storedLine(e tasks.Event) Line {
 	member := e.Member
-	if member == tasks.Operator {
+	if member == actors.Operator {
 		member = ""
 	}
 	return j.line(Line{

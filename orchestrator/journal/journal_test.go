@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -105,7 +106,7 @@ func (d *desk) open() *Journal {
 func (d *desk) add(n int) {
 	d.t.Helper()
 	for range n {
-		if _, err := d.store.Add(context.Background(), tasks.Actor{}, []tasks.New{{Subject: "do it"}}); err != nil {
+		if _, err := d.store.Add(context.Background(), actors.Actor{}, []tasks.New{{Subject: "do it"}}); err != nil {
 			d.t.Fatal(err)
 		}
 	}
@@ -169,7 +170,7 @@ func TestFullDiskMakesWritersWait(t *testing.T) {
 		if types := d.check(3); len(types) != 1+3+many {
 			t.Errorf("%d lines, want %d", len(types), 1+3+many)
 		}
-		if left, err := d.store.Events(context.Background(), 0, 10); err != nil || len(left) > 0 {
+		if left, err := d.store.Outbox().Events(context.Background(), 0, 10); err != nil || len(left) > 0 {
 			t.Errorf("the outbox still holds %v, %v", left, err)
 		}
 	})
@@ -421,7 +422,7 @@ func TestJournalDamagedBeforeItWasSynced(t *testing.T) {
 	if strings.Join(shown, " ") != "3" {
 		t.Errorf("the views saw events %v", shown)
 	}
-	if list, err := d.store.Events(t.Context(), 0, 1); err != nil || len(list) > 0 {
+	if list, err := d.store.Outbox().Events(t.Context(), 0, 1); err != nil || len(list) > 0 {
 		t.Errorf("in the outbox is %v, %v", list, err)
 	}
 }
@@ -443,7 +444,7 @@ func TestJournalIsSyncedUnderSteadyWork(t *testing.T) {
 			time.Sleep(settleAfter / 10)
 			synctest.Wait()
 		}
-		list, err := store.Events(t.Context(), 0, 0)
+		list, err := store.Outbox().Events(t.Context(), 0, 0)
 		if err != nil || len(list) > 15 {
 			t.Errorf("after %v of steady work %d of 30 events wait for their lines to be synced, %v", 3*settleAfter, len(list), err)
 		}

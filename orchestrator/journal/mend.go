@@ -19,7 +19,7 @@ import (
 // firstWaiting is the first event in the store's outbox: the lines of all before it
 // have been synced, those of it and of what follows may be lost with the power.
 func firstWaiting(store *tasks.Store) (uint64, error) {
-	list, err := store.Events(context.Background(), 0, 1)
+	list, err := store.Outbox().Events(context.Background(), 0, 1)
 	if err != nil {
 		return 0, fmt.Errorf("read the outbox: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -25,7 +26,7 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 	tell := func(data teammate.EventData) { j.Append(teammate.Event{Member: "ana", Turn: 3, Data: data}) }
 	add := func(subject string) {
 		t.Helper()
-		if _, err := store.Add(t.Context(), tasks.Actor{Name: "ana"}, []tasks.New{{Subject: subject}}); err != nil {
+		if _, err := store.Add(t.Context(), actors.Actor{Name: "ana"}, []tasks.New{{Subject: subject}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (j *Journal) fetch() []tasks.Event {
 	var all []tasks.Event
 	for after := j.outbox; ; after = all[len(all)-1].ID {
-		events, err := j.store.Events(context.Background(), after, 512)
+		events, err := j.store.Outbox().Events(context.Background(), after, 512)
 		switch {
 		case err == nil:
 		case errors.Is(err, tasks.ErrReplaced): // watchStore says so
@@ -70,7 +70,7 @@ func (j *Journal) settle() {
 		j.settleSoon()
 		return
 	}
-	if err := j.store.Settle(context.Background(), j.outbox); errors.Is(err, tasks.ErrReplaced) {
+	if err := j.store.Outbox().Settle(context.Background(), j.outbox); errors.Is(err, tasks.ErrReplaced) {
 		return
 	} else if err != nil {
 		j.log.Error("the store's outbox cannot be emptied", "err", err)

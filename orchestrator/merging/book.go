@@ -17,13 +17,13 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/worktree"
-	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // Verdicts keep what gates have said; a tasks.Store does.
 type Verdicts interface {
-	Verdict(ctx context.Context, k tasks.VerdictKey) (tasks.Verdict, bool, error)
-	Judge(ctx context.Context, v tasks.Verdict) error
+	Find(ctx context.Context, k verdicts.Key) (verdicts.Verdict, bool, error)
+	Add(ctx context.Context, v verdicts.Verdict) error
 }
 
 // Book stands before gates that are commands: it knows what they have said about
@@ -33,7 +33,7 @@ type Book struct {
 	Store   Verdicts
 	Scripts string // a folder of covey's own, for scripts in the state of a commit
 	// Reused is told of each verdict that saves a run; nil: nobody.
-	Reused func(tasks.Verdict)
+	Reused func(verdicts.Verdict)
 	// Warn is told what does not work but changes no verdict; nil: nobody.
 	Warn func(error)
 
@@ -47,7 +47,7 @@ type Case struct {
 	Trust string         // folder whose files serve for scripts that Base has not; empty: none
 	Index string         // kept between the looks at Copy; empty: none is (worktree.Repo.State)
 	Cwd   string         // where gates run, below Copy.Top
-	// Subject, Moment and Member go into the verdict (tasks.Verdict). Without a Subject
+	// Subject, Moment and Member go into the verdict (verdicts.Verdict). Without a Subject
 	// no verdict is kept: gates of a turn end look at more than files.
 	Subject, Moment, Member string
 	Told                    string // what the gate hears besides; another text is another question
@@ -77,8 +77,8 @@ func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) hooks.Ga
 		b.warn(err)
 		return run
 	}
-	key := tasks.VerdictKey{Tree: tree, Gate: hash, Subject: c.Subject}
-	v, found, err := b.Store.Verdict(ctx, key)
+	key := verdicts.Key{Tree: tree, Gate: hash, Subject: c.Subject}
+	v, found, err := b.Store.Find(ctx, key)
 	b.warn(err)
 	if found && v.Pass {
 		if b.Reused != nil {
@@ -94,7 +94,7 @@ func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) hooks.Ga
 const hearing = time.Minute
 
 // hear stores a verdict, if the files are still those that the gate was asked about.
-func (b *Book) hear(ctx context.Context, c Case, key tasks.VerdictKey, gate hooks.Handler, r hooks.Result) {
+func (b *Book) hear(ctx context.Context, c Case, key verdicts.Key, gate hooks.Handler, r hooks.Result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hearing)
 	defer cancel()
 	tree, err := b.look(ctx, c)
@@ -102,8 +102,8 @@ func (b *Book) hear(ctx context.Context, c Case, key tasks.VerdictKey, gate hook
 		b.warn(err)
 		return
 	}
-	b.warn(b.Store.Judge(ctx, tasks.Verdict{
-		VerdictKey: key, Command: gate.Command, Moment: c.Moment, Member: c.Member, Duration: r.Duration,
+	b.warn(b.Store.Add(ctx, verdicts.Verdict{
+		Key: key, Command: gate.Command, Moment: c.Moment, Member: c.Member, Duration: r.Duration,
 		Pass: r.Outcome == hooks.Success, Feedback: r.Feedback, Log: joined(r.Stdout, r.Stderr),
 	}))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // bench is a member's working copy with a book before its gates.
@@ -28,8 +29,8 @@ func newBench(t testing.TB, files string) *bench {
 	b := &bench{t: t, store: newStore(t)}
 	var mu sync.Mutex
 	b.Book = &Book{
-		Store: b.store, Scripts: folder(t), Warn: func(err error) { t.Error(err) },
-		Reused: func(tasks.Verdict) { mu.Lock(); defer mu.Unlock(); b.again++ },
+		Store: b.store.Verdicts(), Scripts: folder(t), Warn: func(err error) { t.Error(err) },
+		Reused: func(verdicts.Verdict) { mu.Lock(); defer mu.Unlock(); b.again++ },
 	}
 	member := copyOf(t, repo, "ana")
 	b.c = Case{
@@ -94,7 +95,7 @@ func TestUnchangedTreeIsNotTestedTwice(t *testing.T) {
 	if b.again != 4 {
 		t.Errorf("used again %d times", b.again)
 	}
-	list, err := b.store.Verdicts(t.Context(), "1")
+	list, err := b.store.Verdicts().About(t.Context(), "1")
 	must(t, err)
 	if len(list) != 4 || list[0].Command != gate.Command || list[0].Log != "looked\n" || list[0].Duration <= 0 {
 		t.Errorf("%+v", list)
@@ -105,12 +106,12 @@ func TestUnchangedTreeIsNotTestedTwice(t *testing.T) {
 func TestTreeThatMovesHasNoVerdict(t *testing.T) {
 	b := newBench(t, "echo 1 >a")
 	b.ask(line("echo 2 >>a"))
-	if list, err := b.store.Verdicts(t.Context(), ""); err != nil || len(list) != 0 {
+	if list, err := b.store.Verdicts().About(t.Context(), ""); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	sh(t, b.c.Copy.Top, "git init -q inner; echo x >inner/x") // no tree holds what lies in there
 	b.ask(line("true"))
-	if list, err := b.store.Verdicts(t.Context(), ""); err != nil || len(list) != 0 {
+	if list, err := b.store.Verdicts().About(t.Context(), ""); err != nil || len(list) != 0 {
 		t.Errorf("with a repository inside: %+v, %v", list, err)
 	}
 }
@@ -195,7 +196,7 @@ func TestManyGatesAtOnce(t *testing.T) {
 	}
 	b.ask(gates...)
 	b.ask(gates...)
-	if list, err := b.store.Verdicts(t.Context(), ""); err != nil || len(list) != 8 || b.again != 8 {
+	if list, err := b.store.Verdicts().About(t.Context(), ""); err != nil || len(list) != 8 || b.again != 8 {
 		t.Errorf("%d verdicts, used again %d times, %v", len(list), b.again, err)
 	}
 }

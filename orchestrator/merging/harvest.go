@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // Work is what a member has made.
@@ -82,7 +83,7 @@ func (q *Queue) Written(ctx context.Context, member, from, work string) ([]strin
 	if err != nil || q.rules().Owns[member] == nil {
 		return Paths(changes, q.Repo.Prefix), err
 	}
-	all, err := q.Store.Merges(ctx)
+	all, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("what was written: %w", err)
 	}
@@ -131,7 +132,7 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	if err != nil {
 		return nil, fmt.Errorf("take down work: %w", err)
 	}
-	earlier, err := q.Store.Merges(ctx)
+	earlier, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("take down work: %w", err)
 	}
@@ -145,7 +146,7 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	if m.Branch, err = q.branch(ctx, w, m.Commit); err != nil {
 		return nil, fmt.Errorf("take down work: %w", err)
 	}
-	m, err = q.Store.ProposeMerge(ctx, tasks.Actor{}, m)
+	m, err = q.Store.Merges().Propose(ctx, actors.Actor{}, m)
 	if err == nil && now && m.State == tasks.MergeWaiting {
 		m, err = q.set(ctx, m, tasks.MergeQueued, "")
 	}

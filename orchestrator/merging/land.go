@@ -89,7 +89,7 @@ func (q *Queue) Close(ctx context.Context) error {
 // that nobody watches should not publish. The papers are written before the state says
 // that they are there; written twice they are the same.
 func (q *Queue) prepare(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
-	verdicts, err := q.Store.Verdicts(ctx, m.Subject())
+	verdicts, err := q.Store.Verdicts().About(ctx, m.Subject())
 	if err != nil {
 		return m, err
 	}

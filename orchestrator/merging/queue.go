@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // Rules are what a team's spec says about merging.
@@ -102,7 +103,7 @@ func (q *Queue) Target(ctx context.Context) (string, error) {
 // stood: the branch may have moved since, and a verdict about another base says nothing.
 // If it had landed, attempt finds the branch to hold it.
 func (q *Queue) Recover(ctx context.Context) error {
-	list, err := q.Store.Merges(ctx)
+	list, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("recover merges: %w", err)
 	}
@@ -134,7 +135,7 @@ func (q *Queue) Work(ctx context.Context) error {
 	defer q.working.Unlock()
 	var last tasks.Merge
 	for {
-		list, err := q.Store.Merges(ctx)
+		list, err := q.Store.Merges().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -200,12 +201,12 @@ func unlessConflict(err error) error {
 // have it, and the error wraps tasks.ErrConflict.
 func (q *Queue) set(ctx context.Context, m tasks.Merge, state tasks.MergeState, why string) (tasks.Merge, error) {
 	m.State, m.Reason = state, why
-	return q.move(ctx, m, tasks.MergeNews{})
+	return q.move(ctx, m, nil)
 }
 
 // move stores the next step of a merge.
-func (q *Queue) move(ctx context.Context, m tasks.Merge, news tasks.MergeNews) (tasks.Merge, error) {
-	next, err := q.Store.MoveMerge(ctx, tasks.Actor{}, m, news)
+func (q *Queue) move(ctx context.Context, m tasks.Merge, fix *tasks.New) (tasks.Merge, error) {
+	next, err := q.Store.Merges().Move(ctx, actors.Actor{}, m, fix)
 	if err != nil && !errors.Is(err, tasks.ErrConflict) {
 		err = &storeError{fmt.Errorf("merge %s of %s: %w", m.ID, m.Branch, err)}
 	}
@@ -314,7 +315,7 @@ func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merg
 // may hold what still waits elsewhere. Merges that are Busy are left to attempt, which
 // finds the same.
 func (q *Queue) sweep(ctx context.Context, into string) error {
-	list, err := q.Store.Merges(ctx)
+	list, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("what came in along: %w", err)
 	}

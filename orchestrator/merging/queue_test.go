@@ -13,6 +13,8 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // shop is a repository, members with working copies, and a queue.
@@ -48,7 +50,7 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 func (s *shop) does(member, script string) *tasks.Merge {
 	s.t.Helper()
 	sh(s.t, s.copies[member].Top, script)
-	list, err := s.Store.Add(s.t.Context(), tasks.Actor{}, []tasks.New{{Subject: script, Owner: member}})
+	list, err := s.Store.Add(s.t.Context(), actors.Actor{}, []tasks.New{{Subject: script, Owner: member}})
 	must(s.t, err)
 	return s.harvest(member, list[0])
 }
@@ -69,7 +71,7 @@ func (s *shop) work() {
 // merges are the states of all merges, with what was made of them.
 func (s *shop) merges() []tasks.Merge {
 	s.t.Helper()
-	list, err := s.Store.Merges(s.t.Context())
+	list, err := s.Store.Merges().List(s.t.Context())
 	must(s.t, err)
 	return list
 }
@@ -344,8 +346,8 @@ func TestPullRequest(t *testing.T) {
 	s := newShop(t, "echo 1 >a", "ana")
 	s.Rules.Pull = true
 	s.does("ana", "echo ana >x")
-	must(t, s.Store.Judge(t.Context(), tasks.Verdict{
-		VerdictKey: tasks.VerdictKey{Tree: "t", Gate: "g", Subject: "1"}, Command: "go test | tail", Pass: true,
+	must(t, s.Store.Verdicts().Add(t.Context(), verdicts.Verdict{
+		Key: verdicts.Key{Tree: "t", Gate: "g", Subject: "1"}, Command: "go test | tail", Pass: true,
 	}))
 	s.work()
 	s.want("ready")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // paperQueue is a queue that has a store and no repository: what it decides by what it
@@ -19,7 +20,7 @@ func paperQueue(t testing.TB, members ...string) *Queue {
 // stands brings a piece of work into a state, with each step on the way.
 func stands(t testing.TB, q *Queue, state tasks.MergeState) tasks.Merge {
 	t.Helper()
-	m, err := q.Store.ProposeMerge(t.Context(), tasks.Actor{}, tasks.Merge{
+	m, err := q.Store.Merges().Propose(t.Context(), actors.Actor{}, tasks.Merge{
 		Branch: "covey/crew/" + string(state), Commit: "c", From: "f", Into: "main", Member: "ana",
 		Title: "the work", State: tasks.MergeWaiting,
 	})
@@ -54,7 +55,7 @@ func TestStatesAfterARestart(t *testing.T) {
 	}
 	for range 2 { // a second crash makes no difference
 		must(t, q.Recover(t.Context()))
-		list, err := q.Store.Merges(t.Context())
+		list, err := q.Store.Merges().List(t.Context())
 		must(t, err)
 		for i, m := range list {
 			want := allStates[i]
@@ -115,7 +116,7 @@ func TestStatesOfAnAnswer(t *testing.T) {
 		m, err := q.set(t.Context(), m, tc.from, "")
 		must(t, err)
 		must(t, q.Decide(t.Context(), tc.say))
-		list, err := q.Store.Merges(t.Context())
+		list, err := q.Store.Merges().List(t.Context())
 		must(t, err)
 		if list[0].State != tc.want {
 			t.Errorf("%s: %s became %s, want %s", name, m.State, list[0].State, tc.want)

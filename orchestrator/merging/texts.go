@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // KeyMerge is the metadata key of a task that mends work: the id of the merge.
@@ -116,7 +117,7 @@ func (q *Queue) back(ctx context.Context, m tasks.Merge, s setback) (tasks.Merge
 		fix.Owner = m.Member
 	}
 	m.State, m.Reason = tasks.MergeReturned, s.reason
-	return q.move(ctx, m, tasks.MergeNews{Fix: fix})
+	return q.move(ctx, m, fix)
 }
 
 // allowed finds out whether a person agrees to a change of protected files. While
@@ -158,7 +159,7 @@ const unanswered = ", and nobody has answered in time; covey merge asks again"
 // Decide takes in the answer to a question that Ask has put. What is held for
 // another reason, or not any more, stays as it is.
 func (q *Queue) Decide(ctx context.Context, a Answer) error {
-	all, err := q.Store.Merges(ctx)
+	all, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (q *Queue) Decide(ctx context.Context, a Answer) error {
 // Request queues work that waits or is held, because somebody asks for it. It gives
 // the merges as they stand then.
 func (q *Queue) Request(ctx context.Context, by string, which func(tasks.Merge) bool) ([]tasks.Merge, error) {
-	all, err := q.Store.Merges(ctx)
+	all, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +233,7 @@ func message(m tasks.Merge) string {
 }
 
 // evidence is the text of a pull request: what the gates have said.
-func evidence(m tasks.Merge, verdicts []tasks.Verdict) string {
+func evidence(m tasks.Merge, verdicts []verdicts.Verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nMade by %s in a covey team, branch %s.\n\n", subject(m), m.Member, code(m.Branch))
 	b.WriteString("| gate | verdict | tree | asked about | took |\n|-|-|-|-|-|\n")

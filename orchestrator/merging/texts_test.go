@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
 )
 
 // The two kinds of work: a task's, and whatever lies in a member's branch.
@@ -136,10 +137,10 @@ func TestMessage(t *testing.T) {
 // TestEvidence: the text of a pull request is a table whose rows a gate's command cannot
 // break, and it says what refuses as well as what agrees.
 func TestEvidence(t *testing.T) {
-	got := evidence(taskWork, []tasks.Verdict{
-		{VerdictKey: tasks.VerdictKey{Tree: "0123456789abcdef"}, Command: "a | b\nsecond", Moment: "merge",
+	got := evidence(taskWork, []verdicts.Verdict{
+		{Key: verdicts.Key{Tree: "0123456789abcdef"}, Command: "a | b\nsecond", Moment: "merge",
 			Pass: true, Duration: 1234567 * time.Nanosecond},
-		{VerdictKey: tasks.VerdictKey{Tree: "ff"}, Command: "x=`date`", Moment: "task"},
+		{Key: verdicts.Key{Tree: "ff"}, Command: "x=`date`", Moment: "task"},
 	})
 	_, table, _ := strings.Cut(got, "| took |\n|-|-|-|-|-|\n")
 	want := "| `a \\| b` | agrees | 0123456789ab | merge | 1ms |\n| `` x=`date` `` | refuses | ff | task | 0s |\n"

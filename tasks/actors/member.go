@@ -1,0 +1,91 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/coveyteam/covey/tasks/kv"
+)
+
+// The values of Member.State. Empty: all is well.
+const (
+	StateHalted    = "halted"    // a hook stopped the member for good
+	StateAttention = "attention" // only a person or the lead can help it
+)
+
+// Member is what the store keeps of a member between runs.
+type Member struct {
+	Name    string `json:"name"`
+	Session string `json:"session"` // its conversation's UUID; stays over restarts
+	Epoch   uint64 `json:"epoch"`   // rises with every Attach; Actor.Session
+	Turn    int    `json:"turn"`    // turns begun so far
+	State   string `json:"state"`   // "", StateHalted or StateAttention
+	Reason  string `json:"reason"`  // for State, for people
+}
+
+// All gives the members in the order of their names.
+func All(r kv.Reader) ([]Member, error) {
+	return kv.All(r, MembersBucket, nil, func(k, v []byte) (Member, error) { return decodeMember(string(k), v) })
+}
+
+// Find gives one member; found is false for a stranger.
+func Find(r kv.Reader, name string) (m Member, found bool, err error) {
+	data := r.Bucket(MembersBucket).Get([]byte(name))
+	if data == nil {
+		return Member{}, false, nil
+	}
+	m, err = decodeMember(name, data)
+	return m, err == nil, err
+}
+
+func decodeMember(name string, data []byte) (Member, error) {
+	m, err := kv.Decode[Member]("member "+name, data)
+	if err != nil {
+		return Member{}, err
+	}
+	return *m, nil
+}
+
+// Begin begins a member's session, under a new Epoch. The first time it makes the
+// member, asking newSession for the UUID of its conversation.
+func Begin(t *kv.Tx, name string, newSession func() string) (Member, error) {
+	m, found, err := Find(t.Reader, name)
+	if err != nil {
+		return Member{}, err
+	}
+	if !found {
+		m = Member{Name: name, Session: kv.Clean(newSession())}
+	}
+	m.Epoch++
+	store(t, m)
+	return m, nil
+}
+
+// Change stores the member's Turn, State and Reason. Errors are those of
+// tasks.Store.SetMember.
+func Change(t *kv.Tx, m Member) error {
+	now, found, err := Find(t.Reader, m.Name)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("member %q %w", kv.Clip(m.Name), kv.ErrNotFound)
+	case m.Epoch != 0 && m.Epoch != now.Epoch:
+		return staleError(m.Name, m.Epoch, now.Epoch)
+	}
+	now.Turn, now.State, now.Reason = m.Turn, kv.Clean(m.State), m.Reason
+	store(t, now)
+	return nil
+}
+
+func store(t *kv.Tx, m Member) { t.Put(MembersBucket, []byte(m.Name), t.Encode(m)) }
+
+// CheckMembers decodes the members. Owners of tasks need not be among them: a
+// spec gives tasks to members that have not been attached yet.
+func CheckMembers(c *kv.Checker) {
+	kv.CheckAll(c, MembersBucket, "member %s", func(k []byte, m *Member) {
+		c.SameKey("member "+m.Name, k, []byte(m.Name))
+		if m.Epoch == 0 {
+			c.Fault("member %s was never attached", m.Name)
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package actors
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/coveyteam/covey/tasks/kv"
+)
+
+// maxReceipts is how many receipts are kept for one member, oldest dropped
+// first. It only has to reach back over the calls of one pass: older calls
+// have their results in the transcript.
+const maxReceipts = 1024
+
+// A member that is cut off between a change and its answer asks again after the
+// restart, with the same call id. The receipt is what makes asking again safe:
+// it was stored with the change, so it is there exactly if the change happened.
+
+// Record is the result of a change as its receipt stores it. Its JSON has the
+// members op, task, tasks, updated, messages, request and error, as far as it
+// has something to say. T is the record, V the result.
+type Record[T, V any] interface {
+	*T
+	// Open fills in what is in files.
+	Open(*kv.Blobs) (V, error)
+}
+
+// Act makes a change in an actor's name: it refuses an old session, answers a
+// repeated call from its receipt, and else runs the change and keeps its receipt.
+func Act[T, V any, R Record[T, V]](ctx context.Context, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (V, error) {
+	var result, none V
+	if err := a.check(); err != nil {
+		return none, c.Abandon(err)
+	}
+	err := c.Submit(ctx, func(t *kv.Tx) error {
+		rec, err := once[T, V](t, c, a, run)
+		if err != nil {
+			return err
+		}
+		r, err := rec.Open(t.Blobs())
+		if err == nil {
+			result = r
+		}
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
+// once runs a change unless it has run before under the same call id.
+func once[T, V any, R Record[T, V]](t *kv.Tx, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (R, error) {
+	c.Unused(false)
+	if err := a.Admit(t.Reader); err != nil {
+		return nil, err
+	}
+	if a.CallID == "" {
+		return run(t)
+	}
+	key := callKey(a.Name, a.CallID, c.Op)
+	if _, data := cutNum(t.Bucket(ReceiptsBucket).Get(key)); data != nil {
+		c.Unused(true)
+		rec, err := kv.Decode[T]("receipt", data)
+		return rec, err
+	}
+	rec, err := run(t)
+	if err != nil {
+		return nil, err
+	}
+	keep(t, a.Name, key, t.Encode(rec))
+	return rec, nil
+}
+
+// keep stores a receipt and drops the member's oldest one if there are too many.
+func keep(t *kv.Tx, member string, key, rec []byte) {
+	held, err := files(rec)
+	if err != nil {
+		t.Fail(err)
+	}
+	number := lastCall(t.Reader, member) + 1
+	t.Put(ReceiptsBucket, key, append(kv.NumKey(number), rec...))
+	t.Refer(kv.Place{Bucket: ReceiptsBucket, Key: key}, held, nil)
+	t.Put(CallsBucket, kv.NameNumKey(member, number), key)
+	if number > maxReceipts {
+		drop(t, kv.NameNumKey(member, number-maxReceipts))
+	}
+}
+
+// lastCall gives the number of a member's newest receipt; 0 without any.
+func lastCall(r kv.Reader, member string) uint64 {
+	c := r.Bucket(CallsBucket).Cursor()
+	k, _ := c.Seek(kv.NameNumKey(member, math.MaxUint64))
+	if k == nil {
+		k, _ = c.Last()
+	} else {
+		k, _ = c.Prev()
+	}
+	if !bytes.HasPrefix(k, kv.NameKey(member)) {
+		return 0
+	}
+	return kv.LastNum(k)
+}
+
+// drop deletes the receipt that an entry of CallsBucket names.
+func drop(t *kv.Tx, call []byte) {
+	key := bytes.Clone(t.Bucket(CallsBucket).Get(call))
+	if key == nil {
+		return
+	}
+	_, data := cutNum(t.Bucket(ReceiptsBucket).Get(key))
+	had, err := files(data)
+	if err != nil {
+		t.Fail(err)
+		return
+	}
+	t.Erase(kv.Place{Bucket: ReceiptsBucket, Key: key}, had)
+	t.Delete(CallsBucket, call)
+}
+
+// files lists the payload files that a receipt needs.
+func files(stored []byte) ([]kv.BlobRef, error) {
+	if !kv.MayHoldFiles(stored) {
+		return nil, nil
+	}
+	rec, err := kv.Decode[struct {
+		Task     kv.Filed   `json:"task"`
+		Tasks    []kv.Filed `json:"tasks"`
+		Messages []kv.Filed `json:"messages"`
+		Request  kv.Filed   `json:"request"`
+	}]("receipt", stored)
+	if err != nil {
+		return nil, err
+	}
+	list := append(rec.Task.Files.Blobs(), rec.Request.Files.Blobs()...)
+	for _, f := range append(rec.Tasks, rec.Messages...) {
+		list = append(list, f.Files.Blobs()...)
+	}
+	return kv.Distinct(list), nil
+}
+
+// Last gives the receipt of the last change that was made under a tool call of a
+// member; nil when there is none.
+func Last(r kv.Reader, member, callID string) []byte {
+	var newest uint64
+	var data []byte
+	r.Bucket(ReceiptsBucket).Each(callKey(member, callID, ""), func(_, v []byte) bool {
+		if n, rest := cutNum(v); n > newest {
+			newest, data = n, rest
+		}
+		return true
+	})
+	return data
+}
+
+// callKey is the key of a receipt; without op, the start of all keys of a call.
+func callKey(member, callID, op string) []byte {
+	return kv.NameKey(member, kv.NameKey(callID, []byte(op)...)...)
+}
+
+// cutNum splits a number off the start of a stored value.
+func cutNum(v []byte) (uint64, []byte) {
+	if len(v) < 8 {
+		return 0, nil
+	}
+	return kv.LastNum(v[:8]), v[8:]
+}
+
+// CheckReceipts decodes the receipts as T, which CallsBucket lists for each member.
+func CheckReceipts[T any](c *kv.Checker) {
+	c.Bucket(ReceiptsBucket).Each(nil, func(k, v []byte) bool {
+		name, _, ok := kv.SplitName(k)
+		number, data := cutNum(v)
+		_, err := kv.Decode[T](fmt.Sprintf("receipt %q", k), data)
+		if !ok || err != nil {
+			c.Fault("receipt %q: %v", k, err)
+			return true
+		}
+		call := kv.NameNumKey(name, number)
+		c.Note(CallsBucket, call)
+		c.SameKey(fmt.Sprintf("call %d of %s", number, name), c.Bucket(CallsBucket).Get(call), k)
+		held, err := files(data)
+		if err != nil {
+			c.Fault("receipt %q: %v", k, err)
+		}
+		c.Needs(kv.Place{Bucket: ReceiptsBucket, Key: k}, held)
+		return true
+	})
+}

@@ -1,0 +1,49 @@
+package tasks
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
+)
+
+// Assignment is the Data of a task_assignment message.
+type Assignment struct {
+	TaskID      string    `json:"taskId"`
+	Subject     string    `json:"subject"`
+	Description string    `json:"description,omitempty"` // empty when over 64 KiB: read the task
+	AssignedBy  string    `json:"assignedBy"`
+	Timestamp   time.Time `json:"timestamp"`
+	Ready       bool      `json:"ready"`              // the task was the receiver's before and can be begun now
+	WaitsFor    []string  `json:"waitsFor,omitempty"` // ids of the blockers that are not completed
+}
+
+// assign tells a task's owner that it is the owner, or that its task is ready.
+// Nobody is told of what they took themselves. That a task is ready is news for
+// its owner whoever completed what it waited for.
+func (t *txn) assign(a actors.Actor, rec *taskRecord, ready bool) {
+	if rec.Owner == "" || rec.Owner == a.Name && !ready {
+		return
+	}
+	n := Assignment{
+		TaskID: rec.ID, Subject: rec.Subject, Description: rec.Description,
+		AssignedBy: a.Name, Timestamp: t.tx.Now(), Ready: ready, WaitsFor: t.waiting(rec.ID),
+	}
+	mail.Post(t.tx, mail.Message{
+		From: a.Name, To: rec.Owner, Kind: mail.TaskAssignment, Text: n.text(), Data: t.tx.Encode(n),
+		Summary: kv.OneLine("task "+rec.ID+": "+mail.Summarize(rec.Subject), mail.MaxSummary),
+	})
+}
+
+// text says it for the receiver, who may be a model.
+func (n Assignment) text() string {
+	switch {
+	case n.Ready:
+		return fmt.Sprintf("Task %s is ready for you: %s", n.TaskID, n.Subject)
+	case len(n.WaitsFor) > 0:
+		return fmt.Sprintf("Task %s is yours: %s (it waits for %s)", n.TaskID, n.Subject, taskList(n.WaitsFor))
+	}
+	return fmt.Sprintf("Task %s is yours: %s", n.TaskID, n.Subject)
+}

@@ -1,0 +1,48 @@
+package tasks
+
+import (
+	"context"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/coveyteam/covey/tasks/actors"
+)
+
+// TestCancelledCaller: a caller that gives up while its change is on its way to the disk is
+// told that it may still happen, and finds out from the receipt.
+func TestCancelledCaller(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	held := false
+	s := open(t, &Options{commit: func(tx *bolt.Tx) error {
+		if !held {
+			held = true
+			close(entered)
+			<-leave
+		}
+		return tx.Commit()
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error)
+	go func() {
+		_, err := s.Add(ctx, actors.Actor{Name: "ann", CallID: "c"}, []New{{Subject: "s"}})
+		result <- err
+	}()
+	<-entered
+	cancel()
+	wantError(t, <-result, context.Canceled, "may still happen")
+	close(leave)
+	if err := s.Put(t.Context(), "a", []byte("1")); err != nil { // comes after it
+		t.Fatal(err)
+	}
+	r, found, err := s.Receipt(t.Context(), "ann", "c")
+	if err != nil || !found || len(r.Tasks) != 1 {
+		t.Errorf("receipt %+v, %v, %v: who asks again must learn that it happened", r, found, err)
+	}
+	_, err = s.Add(ctx, actors.Actor{}, []New{{Subject: "never"}})
+	wantError(t, err, context.Canceled)
+	list, err := s.List(t.Context())
+	wantList(t, "tasks", ids(ok(t, list, err)), []string{"1"})
+	_, err = s.List(ctx)
+	wantError(t, err, context.Canceled)
+}

@@ -1,0 +1,183 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// formatNow is the format that this version reads and writes. Format 2 has the
+// buckets of what format 1 did not know; lay makes them. Format 3 has a checksum in each
+// value, and the identity.
+const formatNow = 3
+
+const keyFormat = "format"
+
+// layout is what a file holds.
+type layout struct {
+	format  int
+	buckets []string
+}
+
+// migration brings a file from one format to the next.
+type migration func(*bolt.Tx) error
+
+// migrations gives the step from each older format, by its number.
+func migrations() map[int]migration {
+	return map[int]migration{
+		1: func(*bolt.Tx) error { return nil }, // only new buckets
+		2: sealAll,
+	}
+}
+
+// openFile opens the bbolt file and translates its complaints.
+func openFile(path string, o Options, g *guard) (*bolt.DB, error) {
+	_, err := os.Stat(path)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	db, err := OpenBolt(path, &bolt.Options{
+		Timeout:         max(o.LockTimeout, time.Nanosecond), // 0 would wait for ever
+		ReadOnly:        o.ReadOnly,
+		NoFreelistSync:  true, // PERF.md: the cheapest updates, at the price of a scan in Open
+		FreelistType:    bolt.FreelistMapType,
+		PreLoadFreelist: !o.ReadOnly,
+		OpenFile:        g.open,
+	})
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	if isNew {
+		if err := SyncDir(filepath.Dir(path)); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return db, nil
+}
+
+// OpenBolt is bolt.Open with the panics that damaged pages cause as errors.
+func OpenBolt(path string, o *bolt.Options) (db *bolt.DB, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			db, err = nil, fmt.Errorf("%w: %v", ErrCorrupt, r)
+		}
+	}()
+	return bolt.Open(path, 0o600, o)
+}
+
+// openError tells the system's troubles with a file from the file's own.
+func openError(path string, err error) error {
+	var system *fs.PathError
+	var number syscall.Errno
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		return lockedError(path)
+	case errors.As(err, &system), errors.As(err, &number), errors.Is(err, ErrCorrupt):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// lockedError names the other process if the system tells.
+func lockedError(path string) error {
+	who := "another process"
+	if pid, ok := lockHolder(path); ok {
+		who = "process " + strconv.Itoa(pid)
+	}
+	return fmt.Errorf("%w by %s: only one covey runs a team at a time", ErrLocked, who)
+}
+
+// establish makes sure that db is a store in the format that is wanted: an empty file
+// becomes one, an older one is migrated step by step after a backup.
+func establish(db *bolt.DB, want layout, steps map[int]migration) error {
+	have, err := storedFormat(db)
+	now := want.format
+	switch {
+	case err != nil || have == now:
+		return err
+	case have > now:
+		return fmt.Errorf("%w: the file has format %d, this covey knows up to %d; use a newer covey", ErrFormat, have, now)
+	case db.IsReadOnly():
+		return fmt.Errorf("%w: the file has format %d, not %d; open it for writing once to migrate it", ErrFormat, have, now)
+	case have == 0:
+		return db.Update(func(tx *bolt.Tx) error { return want.lay(tx) })
+	}
+	if err := backup(db, have); err != nil {
+		return fmt.Errorf("back up before migrating from format %d: %w", have, err)
+	}
+	return db.Update(func(tx *bolt.Tx) error { return migrate(tx, have, want, steps) })
+}
+
+// migrate runs the steps from one format to another in one transaction.
+func migrate(tx *bolt.Tx, from int, to layout, steps map[int]migration) error {
+	for v := from; v < to.format; v++ {
+		step, ok := steps[v]
+		if !ok {
+			return fmt.Errorf("%w: format %d is too old for this covey", ErrFormat, v)
+		}
+		if err := step(tx); err != nil {
+			return fmt.Errorf("migrate from format %d: %w", v, err)
+		}
+	}
+	return to.lay(tx)
+}
+
+// storedFormat reads the file's format: 0 for an empty file.
+func storedFormat(db *bolt.DB) (int, error) {
+	format := 0
+	err := db.View(func(tx *bolt.Tx) error {
+		if k, _ := tx.Cursor().First(); k == nil {
+			return nil
+		}
+		meta := tx.Bucket([]byte(bucketMeta))
+		if meta == nil {
+			return fmt.Errorf("%w: it is a bbolt file, but no covey store", ErrFormat)
+		}
+		var err error
+		format, err = strconv.Atoi(string(meta.Get([]byte(keyFormat))))
+		if err != nil || format < 1 {
+			return fmt.Errorf("%w: its format is %q, which is no number", ErrFormat, meta.Get([]byte(keyFormat)))
+		}
+		return nil
+	})
+	return format, err
+}
+
+// lay makes the buckets that are missing and notes the format and the digest, all in
+// one transaction: a page of a commit that had no digest could later be taken, by a disk
+// that lies, for one of a store that never had any.
+func (l layout) lay(tx *bolt.Tx) error {
+	for _, name := range l.buckets {
+		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+			return fmt.Errorf("make bucket %s: %w", name, err)
+		}
+	}
+	meta := tx.Bucket([]byte(bucketMeta))
+	if err := meta.Put([]byte(keyFormat), []byte(strconv.Itoa(l.format))); err != nil {
+		return fmt.Errorf("note the format: %w", err)
+	}
+	return noteDigest(tx)
+}
+
+// backup copies the file to path.vN.bak, complete on disk when it returns. An
+// earlier backup of that format is replaced only by a whole new one.
+func backup(db *bolt.DB, format int) error {
+	target := fmt.Sprintf("%s.v%d.bak", db.Path(), format)
+	part := target + ".part"
+	if err := db.View(func(tx *bolt.Tx) error { return tx.CopyFile(part, 0o600) }); err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	if err := SyncFile(part); err != nil {
+		return fmt.Errorf("sync the copy: %w", err)
+	}
+	if err := os.Rename(part, target); err != nil {
+		return fmt.Errorf("name the copy: %w", err)
+	}
+	return SyncDir(filepath.Dir(target))
+}

@@ -1,0 +1,167 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Reader reads the buckets within one transaction.
+type Reader struct {
+	tx    *bolt.Tx
+	blobs *Blobs
+	stop  func() error // asked now and then on a long way
+}
+
+// Bucket gives a bucket.
+func (r Reader) Bucket(name string) Bucket { return bucketOf(r.tx, name) }
+
+// Blobs gives the payloads that are too long for a record.
+func (r Reader) Blobs() *Blobs { return r.blobs }
+
+// Stopped says on every 1024th step whether the caller has given up.
+func (r Reader) Stopped(step int) error {
+	const often = 1024
+	if step%often != 0 {
+		return nil
+	}
+	return r.stop()
+}
+
+// Count gives the last number that was given out.
+func (r Reader) Count(c Counter) uint64 {
+	return LastNum(r.Bucket(bucketMeta).Get([]byte(c)))
+}
+
+// A Counter is a number that only rises; the string is its key.
+type Counter string
+
+// The counters.
+const (
+	TaskCounter    Counter = "task"    // highest task id given out
+	EventCounter   Counter = "event"   // last event id
+	MergeCounter   Counter = "merge"   // last merge id
+	MailCounter    Counter = "mail"    // last mail sequence number
+	ClosedCounter  Counter = "request" // how many requests were closed
+	RequestCounter Counter = "asked"   // highest number of a request given out
+)
+
+// Bucket is one bucket of the store. It reads values without their checksums,
+// after comparing them.
+type Bucket struct {
+	bolt *bolt.Bucket
+	name string
+}
+
+// bucketOf gives a bucket; in a store that lacks it, one whose bolt is nil.
+func bucketOf(tx *bolt.Tx, name string) Bucket { return Bucket{tx.Bucket([]byte(name)), name} }
+
+// Get gives the value under a key; nil if there is none.
+//
+// A key that is not found may be one that was damaged: then it stands about where the
+// right one would, so the entries to both sides of that place are looked at.
+func (b Bucket) Get(key []byte) []byte {
+	c := b.bolt.Cursor()
+	k, v := c.Seek(key)
+	if bytes.Equal(k, key) && k != nil {
+		return unseal(b.name, k, v)
+	}
+	if k != nil {
+		unseal(b.name, k, v)
+		k, v = c.Prev()
+	} else {
+		k, v = c.Last()
+	}
+	if k != nil {
+		unseal(b.name, k, v)
+	}
+	return nil
+}
+
+// Cursor goes through the entries of the bucket.
+func (b Bucket) Cursor() Cursor { return Cursor{b.bolt.Cursor(), b.name} }
+
+// Each calls f for the keys that start with prefix, in order, until f gives
+// false. f must not change the bucket.
+func (b Bucket) Each(prefix []byte, f func(key, value []byte) bool) {
+	c := b.Cursor()
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if !f(k, v) {
+			return
+		}
+	}
+}
+
+// Any says whether the bucket holds a key that starts with prefix.
+func (b Bucket) Any(prefix []byte) bool {
+	k, _ := b.Cursor().Seek(prefix)
+	return k != nil && bytes.HasPrefix(k, prefix)
+}
+
+// Numbers gives the numbers that the keys with this prefix end with, in order,
+// at most limit of them; 0 means all.
+func (b Bucket) Numbers(prefix []byte, limit int) []uint64 {
+	var list []uint64
+	b.Each(prefix, func(k, _ []byte) bool {
+		list = append(list, LastNum(k))
+		return limit == 0 || len(list) < limit
+	})
+	return list
+}
+
+// Cursor is a bbolt cursor that reads values as Bucket does.
+type Cursor struct {
+	bolt *bolt.Cursor
+	name string
+}
+
+func (c Cursor) entry(k, v []byte) (key, value []byte) {
+	if k == nil {
+		return nil, nil
+	}
+	return k, unseal(c.name, k, v)
+}
+
+// First goes to the first entry.
+func (c Cursor) First() (key, value []byte) { return c.entry(c.bolt.First()) }
+
+// Last goes to the last entry.
+func (c Cursor) Last() (key, value []byte) { return c.entry(c.bolt.Last()) }
+
+// Next goes one entry on.
+func (c Cursor) Next() (key, value []byte) { return c.entry(c.bolt.Next()) }
+
+// Prev goes one entry back.
+func (c Cursor) Prev() (key, value []byte) { return c.entry(c.bolt.Prev()) }
+
+// Seek goes to the first entry whose key is not less than k.
+func (c Cursor) Seek(k []byte) (key, value []byte) { return c.entry(c.bolt.Seek(k)) }
+
+// Decode reads a record. What cannot be read is ErrCorrupt.
+func Decode[R any](what string, data []byte) (*R, error) {
+	r := new(R)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%w: %s: %v", ErrCorrupt, what, err)
+	}
+	return r, nil
+}
+
+// All gives what open makes of the entries whose keys start with prefix. The
+// list is never nil.
+func All[T any](r Reader, bucket string, prefix []byte, open func(key, value []byte) (T, error)) ([]T, error) {
+	list := []T{}
+	var failed error
+	r.Bucket(bucket).Each(prefix, func(k, v []byte) bool {
+		var value T
+		if failed = r.Stopped(len(list)); failed == nil {
+			value, failed = open(k, v)
+		}
+		if failed == nil {
+			list = append(list, value)
+		}
+		return failed == nil
+	})
+	return list, failed
+}

@@ -1,0 +1,96 @@
+package kv
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Each value is stored with a checksum of its bucket, its key and itself. The digest of
+// the whole store is only compared when the store is opened; the checksum is compared
+// each time an entry is read, so an entry that is damaged while the team runs is not
+// passed on: not into a changed record, the outbox, a backup or the log of commits.
+
+// sealSize is the length of the checksum that ends each stored value.
+const sealSize = 4
+
+// sumOf is the checksum of an entry.
+func sumOf(bucket string, key, value []byte) uint32 {
+	sum := crc32.Update(0, castagnoli, []byte(bucket))
+	sum = crc32.Update(sum, castagnoli, key)
+	return crc32.Update(sum, castagnoli, value)
+}
+
+// seal gives a value as it is stored. The two entries that the digest does not count
+// have no checksum: the format must be readable in all formats, and the digest is
+// compared with the one of the last commit.
+func seal(bucket string, key, value []byte) []byte {
+	if !counted(bucket, key) {
+		return value
+	}
+	stored := make([]byte, 0, len(value)+sealSize)
+	return binary.BigEndian.AppendUint32(append(stored, value...), sumOf(bucket, key, value))
+}
+
+// unseal gives the value of a stored entry. It panics with damage if the entry is not
+// what was written; readers and the committer make an error of that.
+func unseal(bucket string, key, stored []byte) []byte {
+	if !counted(bucket, key) {
+		return stored
+	}
+	n := len(stored) - sealSize
+	if n < 0 || binary.BigEndian.Uint32(stored[n:]) != sumOf(bucket, key, stored[:n]) {
+		panic(damage{bucket: bucket, key: bytes.Clone(key)})
+	}
+	return stored[:n:n]
+}
+
+// damage is an entry that is not what was written.
+type damage struct {
+	bucket string
+	key    []byte
+	about  string // the entry, for people; set when the panic is recovered
+}
+
+// Error names the entry for people, who do not know buckets.
+func (d damage) Error() string {
+	return fmt.Sprintf("%v: %s is not what was written; open the store again, which restores it from its last backup",
+		ErrCorrupt, d.about)
+}
+
+// Unwrap makes it ErrCorrupt.
+func (d damage) Unwrap() error { return ErrCorrupt }
+
+// recovered makes an error of a panic while the store was read or written: an entry or
+// a page that is not what was written, or a file that became shorter under its mapping.
+func (db *DB) recovered(doing string, r any) error {
+	if d, ok := r.(damage); ok {
+		d.about = cmp.Or(db.opts.Describe(d.bucket, d.key), fmt.Sprintf("an entry of %s (%.40q)", d.bucket, d.key))
+		return d
+	}
+	return fmt.Errorf("%w: %s: %v", ErrCorrupt, doing, r)
+}
+
+// sealAll gives the values of a store of format 2 their checksums.
+func sealAll(tx *bolt.Tx) error {
+	return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
+		var keys [][]byte // a cursor must not see its bucket change
+		err := b.ForEach(func(k, _ []byte) error {
+			keys = append(keys, bytes.Clone(k))
+			return nil
+		})
+		for _, k := range keys {
+			if err == nil {
+				err = b.Put(k, seal(string(name), k, bytes.Clone(b.Get(k))))
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("add checksums to %s: %w", name, err)
+		}
+		return nil
+	})
+}

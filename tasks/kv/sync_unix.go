@@ -1,0 +1,13 @@
+//go:build unix
+
+package kv
+
+import (
+	"errors"
+	"syscall"
+)
+
+// unsyncable says whether err only means that folders cannot be synced here.
+func unsyncable(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
+}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package tasks
-
-// lockHolder finds the process that has the file open; only Linux tells.
-func lockHolder(string) (pid int, ok bool) { return 0, false }

@@ -1,0 +1,23 @@
+// Package mail keeps the mailboxes of a team: messages between members until they are
+// read, and notes of who is idle.
+//
+// It is part of package tasks, and makes no promise of compatibility to programs
+// outside covey.
+package mail
+
+import "errors"
+
+// The buckets of this package.
+const (
+	MailBucket   = "mail"   // name, seq -> Record, unread only
+	NotesBucket  = "notes"  // receiver, sender -> Note
+	idBucket     = "mailid" // name, message id -> seq
+	UnreadBucket = "unread" // name -> number of unread messages
+)
+
+// Buckets lists them.
+func Buckets() []string { return []string{MailBucket, NotesBucket, idBucket, UnreadBucket} }
+
+// ErrFull: a message to a member with too many unread messages, or a request about
+// a member with too many open ones.
+var ErrFull = errors.New("mailbox full")

@@ -1,0 +1,133 @@
+package mail
+
+import "time"
+
+// The kinds of messages that members and covey exchange beside text,
+// assignments and notices (TEAMS.md 4). The names are those that hosts of
+// other makers use, so that models know them.
+const (
+	// Broadcast is text that went to all others at once.
+	Broadcast Kind = "broadcast"
+	// IdleNotification says that a member's turn is over; Data is an IdleNote.
+	IdleNotification Kind = "idle_notification"
+	// ShutdownAsked asks the receiver to end; Data is a ShutdownRequest.
+	ShutdownAsked Kind = "shutdown_request"
+	// ShutdownApproved and ShutdownRejected answer it; Data is an Answer.
+	ShutdownApproved Kind = "shutdown_approved"
+	ShutdownRejected Kind = "shutdown_rejected"
+	// PlanAsked asks the receiver to approve a plan; Data is a PlanRequest.
+	PlanAsked Kind = "plan_approval_request"
+	// PlanAnswered answers it; Data is an Answer.
+	PlanAnswered Kind = "plan_approval_response"
+	// ApprovalAsked asks the receiver whether a task's work will do; Data is an
+	// ApprovalRequest. ApprovalAnswered answers it; Data is an Answer.
+	ApprovalAsked    Kind = "approval_request"
+	ApprovalAnswered Kind = "approval_response"
+	// PermissionAsked tells of a call that waits for a person; Data is a
+	// PermissionRequest. PermissionAnswered answers it; Data is an Answer.
+	PermissionAsked    Kind = "permission_request"
+	PermissionAnswered Kind = "permission_response"
+	// ModeSet tells a member that its permission mode is another one; Data is a
+	// ModeChange.
+	ModeSet Kind = "mode_set_request"
+	// Terminated tells that a member has left; Data is a Termination.
+	Terminated Kind = "teammate_terminated"
+)
+
+// RequestRef names a request in both spellings that hosts use: answers come
+// with one of them.
+type RequestRef struct {
+	RequestID string `json:"requestId"`
+	Request   string `json:"request_id"`
+}
+
+// Ref makes the reference of a request.
+func Ref(id string) RequestRef { return RequestRef{RequestID: id, Request: id} }
+
+// IdleNote is the Data of an idle_notification.
+type IdleNote struct {
+	Type       Kind      `json:"type"`
+	From       string    `json:"from"`
+	Timestamp  time.Time `json:"timestamp"`
+	IdleReason string    `json:"idleReason"` // available, failed, interrupted, limited or stopped
+	Summary    string    `json:"summary,omitempty"`
+	Result     string    `json:"result,omitempty"` // the last text of the turn, cut to what a note may hold
+	// CompletedTaskID is the task that the turn completed last; CompletedStatus
+	// is "completed" with it.
+	CompletedTaskID string `json:"completedTaskId,omitempty"`
+	CompletedStatus string `json:"completedStatus,omitempty"`
+	// CompletedTaskIDs are all of them, where they are more than one.
+	CompletedTaskIDs []string `json:"completedTaskIds,omitempty"`
+	FailureReason    string   `json:"failureReason,omitempty"`
+	TaskIDs          []string `json:"taskIds,omitempty"`        // in progress with the member
+	Background       []string `json:"backgroundWork,omitempty"` // what runs on beside its turns, for people
+}
+
+// ShutdownRequest is the Data of a shutdown_request.
+type ShutdownRequest struct {
+	Type Kind `json:"type"`
+	RequestRef
+	From      string    `json:"from"`
+	Reason    string    `json:"reason,omitempty"`
+	Deadline  time.Time `json:"deadline,omitzero"` // when the member is ended without an answer; zero: never
+	Timestamp time.Time `json:"timestamp"`
+}
+
+// PlanRequest is the Data of a plan_approval_request.
+type PlanRequest struct {
+	Type Kind `json:"type"`
+	RequestRef
+	From         string    `json:"from"`
+	Plan         string    `json:"plan,omitempty"` // empty where PlanFilePath has it
+	PlanFilePath string    `json:"planFilePath,omitempty"`
+	Timestamp    time.Time `json:"timestamp"`
+}
+
+// ApprovalRequest is the Data of an approval_request.
+type ApprovalRequest struct {
+	Type Kind `json:"type"`
+	RequestRef
+	From      string    `json:"from"` // whose work it is
+	TaskID    string    `json:"taskId"`
+	Subject   string    `json:"subject"`
+	Timestamp time.Time `json:"timestamp"`
+}
+
+// PermissionRequest is the Data of a permission_request.
+type PermissionRequest struct {
+	Type Kind `json:"type"`
+	RequestRef
+	From      string    `json:"from"`
+	Tool      string    `json:"tool_name"`
+	Input     string    `json:"description"` // the call's main input, one line
+	Timestamp time.Time `json:"timestamp"`
+}
+
+// Answer is the Data of all messages that answer a request.
+type Answer struct {
+	Type Kind `json:"type"`
+	RequestRef
+	From           string    `json:"from"`
+	Approved       bool      `json:"approve"`
+	Reason         string    `json:"reason,omitempty"`   // of a shutdown or permission
+	Feedback       string    `json:"feedback,omitempty"` // on a plan or on work
+	PermissionMode string    `json:"permissionMode,omitempty"`
+	Timestamp      time.Time `json:"timestamp"`
+}
+
+// ModeChange is the Data of a mode_set_request.
+type ModeChange struct {
+	Type      Kind      `json:"type"`
+	From      string    `json:"from"`
+	Mode      string    `json:"mode"`
+	Timestamp time.Time `json:"timestamp"`
+}
+
+// Termination is the Data of a teammate_terminated.
+type Termination struct {
+	Type      Kind      `json:"type"`
+	From      string    `json:"from"` // who has left
+	Reason    string    `json:"reason,omitempty"`
+	TaskIDs   []string  `json:"taskIds,omitempty"` // tasks that are open again
+	Timestamp time.Time `json:"timestamp"`
+}

@@ -1,0 +1,392 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Kind says what a message is about. The store itself sends task assignments
+// only; the other kinds mean what their senders and receivers agree on.
+type Kind string
+
+// The kinds of messages.
+const (
+	Text           Kind = "text"
+	TaskAssignment Kind = "task_assignment" // Data is an Assignment
+	TaskLost       Kind = "task_lost"       // Data is a Loss
+	Notice         Kind = "notice"
+
+	Goal            Kind = "goal"   // the team's goal, for the lead
+	OperatorMessage Kind = "person" // what the operator sent with `covey send` or typed in attach
+	HookMessage     Kind = "hook"   // what a hook in the background wakes its member with
+)
+
+// Message is a message from one member to another. Its id and sender come from
+// the store and the Actor, never from the sender's words.
+type Message struct {
+	ID      string          `json:"id"`   // a ULID
+	Seq     uint64          `json:"seq"`  // rises with every message of the team: the order of delivery
+	From    string          `json:"from"` // the actor's name; empty: covey
+	To      string          `json:"to"`
+	Kind    Kind            `json:"kind"`
+	Text    string          `json:"text"`
+	Summary string          `json:"summary"`
+	Data    json.RawMessage `json:"data,omitempty"`
+	Sent    time.Time       `json:"sent"`
+	// WaitFor are tasks: the message is for the time when all of them are completed or
+	// deleted, and its receiver is not shown it before.
+	WaitFor []string `json:"wait_for,omitempty"`
+}
+
+// Outgoing is a message to be sent.
+type Outgoing struct {
+	To   []string // names; one message each, repetitions dropped
+	Kind Kind     // Text by default
+	Text string
+	// Texts are what each of To gets instead of Text, in that order, where they
+	// are not told the same; nil: they are. Each holds at most 64 KiB.
+	Texts   []string
+	Summary string // one line; default: the start of Text
+	Data    json.RawMessage
+	WaitFor []string // ids of tasks, see Message.WaitFor; each must be there
+}
+
+// MaxSummary is how many characters of a text make its default summary.
+const MaxSummary = 200
+
+// Boxes are the mailboxes of a team.
+type Boxes struct {
+	db    *kv.DB
+	most  int // unread messages of one member
+	tasks Tasks
+}
+
+// Tasks is what mailboxes ask of the tasks that mail is about.
+type Tasks interface {
+	// Exists says whether there is a task with that id.
+	Exists(r kv.Reader, id string) bool
+	// Heard is told that a member has read a message.
+	Heard(t *kv.Tx, member, message string) error
+}
+
+// New gives the mailboxes in db. Sending to a member with most unread messages
+// fails with ErrFull.
+func New(db *kv.DB, most int, tasks Tasks) *Boxes { return &Boxes{db: db, most: most, tasks: tasks} }
+
+// Send puts a message into the mailbox of each recipient, or of none. It does
+// not know who is a member: mail for a name that never attaches stays unread.
+//
+// It fails with ErrInvalid for what cannot be stored or has no recipient, and
+// with ErrFull when a recipient has Options.MaxUnread messages to read, and with
+// ErrNotFound when there is no task that it is to wait for.
+func (b *Boxes) Send(ctx context.Context, a actors.Actor, o Outgoing) ([]Message, error) {
+	c := b.db.Job("send")
+	p, err := b.Pack(c, a.Name, o)
+	if err != nil {
+		return nil, c.Abandon(err)
+	}
+	return actors.Act(ctx, c, a, func(t *kv.Tx) (*receipt, error) {
+		sent, err := b.Put(t, p)
+		return &receipt{Op: c.Op, Messages: sent}, err
+	})
+}
+
+// receipt is the result of Send as stored.
+type receipt struct {
+	Op       string   `json:"op"`
+	Messages []Record `json:"messages,omitempty"`
+}
+
+// Open gives the messages.
+func (r *receipt) Open(b *kv.Blobs) ([]Message, error) { return OpenAll(r.Messages, b) }
+
+// OpenAll gives the messages of some records.
+func OpenAll(records []Record, b *kv.Blobs) ([]Message, error) {
+	var list []Message
+	for i := range records {
+		m, err := records[i].Open(b)
+		if err != nil {
+			return nil, fmt.Errorf("receipt: %w", err)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// Packed is a message that was checked and packed, with its recipients. The zero
+// value is for nobody.
+type Packed struct {
+	template Record // without id and recipient
+	to       []string
+	texts    []string // of single recipients; nil: the template's is for all
+}
+
+// Pack checks a message that a change is to send in the name of from.
+func (b *Boxes) Pack(c *kv.Job, from string, o Outgoing) (Packed, error) {
+	var p Packed
+	m := &p.template
+	m.From = from
+	if err := o.checkTexts(); err != nil {
+		return p, err
+	}
+	p.to, p.texts = kv.Unique(o.To), o.Texts
+	if len(p.to) == 0 || len(p.to) > kv.MaxList {
+		return p, fmt.Errorf("%w: a message to %d members, 1 to %d are allowed", kv.ErrInvalid, len(p.to), kv.MaxList)
+	}
+	for _, to := range p.to {
+		if err := kv.CheckName("recipient", to); err != nil {
+			return p, err
+		}
+	}
+	if len(o.WaitFor) > 0 { // nil stays nil: the receipt gives back just what was returned
+		m.WaitFor = kv.Unique(o.WaitFor)
+	}
+	if len(m.WaitFor) > kv.MaxList {
+		return p, fmt.Errorf("%w: a message that waits for %d tasks, at most %d are allowed",
+			kv.ErrInvalid, len(m.WaitFor), kv.MaxList)
+	}
+	m.Kind = cmp.Or(o.Kind, Text)
+	if err := kv.CheckName("message kind", string(m.Kind)); err != nil {
+		return p, err
+	}
+	var err error
+	if m.Summary, err = kv.CleanShort("summary", o.Summary); err != nil {
+		return p, err
+	}
+	m.Summary = cmp.Or(m.Summary, Summarize(kv.Clean(o.Text)))
+	return p, m.pack(c, o.Text, o.Data)
+}
+
+// checkTexts cleans the texts for single recipients.
+func (o *Outgoing) checkTexts() error {
+	if o.Texts == nil {
+		return nil
+	}
+	if len(o.Texts) != len(o.To) || len(kv.Unique(o.To)) != len(o.To) {
+		return fmt.Errorf("%w: %d texts for %d members", kv.ErrInvalid, len(o.Texts), len(o.To))
+	}
+	o.Texts = slices.Clone(o.Texts)
+	for i, text := range o.Texts {
+		if len(text) > kv.InlineLimit {
+			return fmt.Errorf("%w: the text for %s has %d bytes, at most %d are allowed",
+				kv.ErrInvalid, kv.Clip(o.To[i]), len(text), kv.InlineLimit)
+		}
+		o.Texts[i] = kv.Clean(text)
+	}
+	return nil
+}
+
+// Summarize gives the start of a text that may be very long, as one line.
+func Summarize(text string) string {
+	if enough := MaxSummary * 8; len(text) > enough {
+		text = kv.Clean(text[:enough])
+	}
+	return kv.OneLine(text, MaxSummary)
+}
+
+// Record is a message as stored.
+type Record struct {
+	Message
+	Files kv.Files `json:"files,omitempty"`
+}
+
+// pack puts text and data into the record.
+func (r *Record) pack(c *kv.Job, text string, data json.RawMessage) error {
+	long, err := c.Pack(text)
+	if err != nil {
+		return err
+	}
+	r.Text = r.Files.Put("text", long)
+	if long, err = c.PackJSON("message data", data); err != nil {
+		return err
+	}
+	r.Data = nil
+	if inline := r.Files.Put("data", long); inline != "" {
+		r.Data = json.RawMessage(inline)
+	}
+	return nil
+}
+
+// Open fills in the fields that are in files.
+func (r *Record) Open(b *kv.Blobs) (Message, error) {
+	m := r.Message
+	text, err := r.Files.Text(b, "text", m.Text)
+	if err != nil {
+		return Message{}, fmt.Errorf("message %s, %w", r.ID, err)
+	}
+	data, err := r.Files.Text(b, "data", string(m.Data))
+	if err != nil {
+		return Message{}, fmt.Errorf("message %s, %w", r.ID, err)
+	}
+	m.Text = text
+	if _, inFile := r.Files["data"]; inFile {
+		m.Data = json.RawMessage(data)
+	}
+	return m, nil
+}
+
+// Put puts a message into the mailbox of each of its recipients. It looks at all
+// mailboxes before it fills the first one.
+func (b *Boxes) Put(t *kv.Tx, p Packed) ([]Record, error) {
+	for _, id := range p.template.WaitFor {
+		if !b.tasks.Exists(t.Reader, id) {
+			return nil, fmt.Errorf("%w: there is no task %q that the message could wait for", kv.ErrNotFound, kv.Clip(id))
+		}
+	}
+	for _, name := range p.to {
+		if n := kv.LastNum(t.Bucket(UnreadBucket).Get(kv.NameKey(name))); n >= uint64(b.most) {
+			return nil, fmt.Errorf("%w: %s has %d unread messages; wait until it reads them", ErrFull, name, n)
+		}
+	}
+	var sent []Record
+	for i, name := range p.to {
+		m := p.template
+		m.To = name
+		if p.texts != nil {
+			m.Text = p.texts[i]
+		}
+		post(t, &m)
+		sent = append(sent, m)
+	}
+	return sent, nil
+}
+
+// Post puts a short message of the store's own into a mailbox, however full that is,
+// and gives its id.
+func Post(t *kv.Tx, m Message) (id string) {
+	rec := &Record{Message: m}
+	post(t, rec)
+	return rec.ID
+}
+
+// post gives a message its id and puts it into mailbox and outbox.
+func post(t *kv.Tx, m *Record) {
+	m.ID, m.Seq, m.Sent = newID(t), t.Next(kv.MailCounter), t.Now()
+	m.insert(t)
+	t.Emit(kv.Event{Member: m.From, Message: m})
+}
+
+// insert puts a message into its mailbox.
+func (r *Record) insert(t *kv.Tx) {
+	t.Store(kv.Place{Bucket: MailBucket, Key: kv.NameNumKey(r.To, r.Seq)}, r, r.Files.Blobs(), nil)
+	t.Put(idBucket, kv.NameKey(r.To, []byte(r.ID)...), kv.NumKey(r.Seq))
+	t.Add(UnreadBucket, kv.NameKey(r.To), 1)
+}
+
+// newID gives a new ULID.
+func newID(t *kv.Tx) string {
+	id, err := ulid.New(uint64(max(t.Now().UnixMilli(), 0)), rand.Reader)
+	if err != nil {
+		t.Fail(fmt.Errorf("message id: %w", err))
+	}
+	return id.String()
+}
+
+// Repack makes a record again of a message that was in a mailbox.
+func Repack(c *kv.Job, m Message) (*Record, error) {
+	rec := &Record{Message: m}
+	if err := rec.pack(c, m.Text, m.Data); err != nil {
+		return nil, fmt.Errorf("message %s: %w", m.ID, err)
+	}
+	return rec, nil
+}
+
+// Restore puts a message where it was, and tells nobody.
+//
+// The counter of the mail is raised first, so that no new message gets a number of one
+// that comes back.
+func Restore(t *kv.Tx, m *Record) {
+	t.Raise(kv.MailCounter, m.Seq)
+	if t.Bucket(idBucket).Get(kv.NameKey(m.To, []byte(m.ID)...)) == nil {
+		m.insert(t)
+	}
+}
+
+// Unread gives a member's unread messages in the order they were sent.
+func (b *Boxes) Unread(ctx context.Context, member string) ([]Message, error) {
+	return kv.View(ctx, b.db, "unread mail of "+kv.Clip(member), func(r kv.Reader) ([]Message, error) {
+		return kv.All(r, MailBucket, kv.NameKey(member), func(k, v []byte) (Message, error) {
+			rec, err := kv.Decode[Record](fmt.Sprintf("message %d", kv.LastNum(k)), v)
+			if err != nil {
+				return Message{}, err
+			}
+			return rec.Open(r.Blobs())
+		})
+	})
+}
+
+// UnreadCounts gives the number of unread messages by member, of those that have some. It
+// is one read for any number of members.
+func (b *Boxes) UnreadCounts(ctx context.Context) (map[string]int, error) {
+	return kv.View(ctx, b.db, "count unread mail", func(r kv.Reader) (map[string]int, error) { return Counts(r), nil })
+}
+
+// Counts gives the number of unread messages by member, of those that have some.
+func Counts(r kv.Reader) map[string]int {
+	counts := map[string]int{}
+	r.Bucket(UnreadBucket).Each(nil, func(k, v []byte) bool {
+		if name, _, ok := kv.SplitName(k); ok {
+			counts[name] = int(kv.LastNum(v))
+		}
+		return true
+	})
+	return counts
+}
+
+// Deliver notes that a member, the actor, has read these messages: they are unread no
+// more. Ids that are not in its mailbox were delivered before and change nothing. It fails
+// with ErrStale for an earlier session: what an earlier life of a member was shown, the
+// present one has not seen.
+func (b *Boxes) Deliver(ctx context.Context, a actors.Actor, ids []string) error {
+	if err := kv.CheckName("member", a.Name); err != nil {
+		return err
+	}
+	ids = slices.Clone(ids) // the change may outlive the call
+	return b.db.Job("deliver").Submit(ctx, func(t *kv.Tx) error {
+		if err := a.Admit(t.Reader); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			found, err := b.Remove(t, a.Name, id)
+			if err != nil {
+				return err
+			}
+			if found {
+				t.Emit(kv.Event{Member: a.Name, Delivered: id})
+			}
+		}
+		return nil
+	})
+}
+
+// Remove takes one message out of a mailbox, if it is there.
+func (b *Boxes) Remove(t *kv.Tx, member, id string) (found bool, err error) {
+	idKey := kv.NameKey(member, []byte(id)...)
+	seq := t.Bucket(idBucket).Get(idKey)
+	if seq == nil {
+		return false, nil
+	}
+	key := kv.NameNumKey(member, kv.LastNum(seq))
+	var had []kv.BlobRef
+	if stored := t.Bucket(MailBucket).Get(key); kv.MayHoldFiles(stored) {
+		rec, err := kv.Decode[kv.Filed]("message "+id, stored)
+		if err != nil {
+			return false, err
+		}
+		had = rec.Files.Blobs()
+	}
+	t.Erase(kv.Place{Bucket: MailBucket, Key: key}, had)
+	t.Delete(idBucket, idKey)
+	t.Add(UnreadBucket, kv.NameKey(member), -1)
+	return true, b.tasks.Heard(t, member, id)
+}

@@ -1,0 +1,71 @@
+package tasks
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/coveyteam/covey/tasks/kv"
+)
+
+// packedMetadata is a metadata patch ready to be stored.
+type packedMetadata struct {
+	keys   []string // sorted; of set and removals both
+	values map[string]kv.Long
+}
+
+// removes says whether the patch deletes that key, which null stands for.
+func (m packedMetadata) removes(key string) bool {
+	l := m.values[key]
+	return l.File == nil && (l.Text == "null" || l.Text == "")
+}
+
+// packMetadata packs each value by itself: one long value does not move the
+// others into files.
+func packMetadata(c *kv.Job, m map[string]json.RawMessage) (packedMetadata, error) {
+	keys, err := sortedKeys(m)
+	if err != nil {
+		return packedMetadata{}, err
+	}
+	packed := packedMetadata{keys: keys, values: make(map[string]kv.Long, len(keys))}
+	for _, k := range keys {
+		if packed.values[k], err = c.PackJSON("metadata "+k, m[k]); err != nil {
+			return packedMetadata{}, err
+		}
+	}
+	return packed, nil
+}
+
+// mergeMetadata applies a metadata patch and says whether it changed anything.
+func (r *taskRecord) mergeMetadata(m packedMetadata) (changed bool, err error) {
+	for _, k := range m.keys {
+		field := metadataPrefix + k
+		switch {
+		case m.removes(k):
+			changed = r.unset(k) || changed
+		case !r.same(field, m.values[k]):
+			r.set(field, m.values[k])
+			changed = true
+		}
+	}
+	if n := len(r.Metadata) + len(r.Files); n > kv.MaxList {
+		return changed, fmt.Errorf("%w: task %s would have %d metadata keys, at most %d are allowed",
+			ErrInvalid, r.ID, n, kv.MaxList)
+	}
+	return changed, nil
+}
+
+// sortedKeys gives the keys of a metadata map in an order that does not change.
+func sortedKeys[V any](m map[string]V) ([]string, error) {
+	if len(m) > kv.MaxList {
+		return nil, fmt.Errorf("%w: %d metadata keys, at most %d are allowed", kv.ErrInvalid, len(m), kv.MaxList)
+	}
+	keys := slices.Sorted(maps.Keys(m))
+	for _, k := range keys {
+		if err := kv.CheckName("metadata key", k); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}

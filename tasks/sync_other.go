@@ -1,7 +1,0 @@
-//go:build !unix
-
-package tasks
-
-// unsyncable says whether err only means that folders cannot be synced here:
-// where there is no Unix they never can.
-func unsyncable(error) bool { return true }
