@@ -186,7 +186,7 @@ func acting[Rep any, Req deed[Req]](h Handlers, f func(context.Context, Req) (Re
 		}
 		var err error
 		// A hook's call is made inside of the hook: hooks that are asked about it are so, too.
-		if by.isHook() && h.Within != nil {
+		if by.IsHook() && h.Within != nil {
 			ctx, err = h.Within(ctx, by)
 		}
 		if err == nil && (by.Kind == MemberTool || by.Kind == ActingHook) && h.Guard != nil {
@@ -205,7 +205,7 @@ func handle[Req, Rep any](b *bus.Bus, v bus.Verb, f answerer[Req, Rep]) error {
 	_, err := bus.Handle(b, v, func(ctx context.Context, from bus.Caller, r Req) (Rep, error) {
 		// The identity was found out when the connection was made, and no request can
 		// change it.
-		by := callerFrom(from.Identity)
+		by := CallerFrom(from.Identity)
 		if err := allowed(by, v, r); err != nil {
 			var none Rep
 			return none, codedError(err)
@@ -234,7 +234,7 @@ func (c *control) handleAttach(b *bus.Bus) error {
 // attach tells a client where the journal stands. A person's counts as attached
 // from here on; a member's process may read along, but nobody can be asked there.
 func (c *control) attach(ctx context.Context, from bus.Caller, _ struct{}) (AttachReply, error) {
-	by := callerFrom(from.Identity)
+	by := CallerFrom(from.Identity)
 	if err := allowed(by, verbAttach, nil); err != nil {
 		return AttachReply{}, codedError(err)
 	}

@@ -145,7 +145,7 @@ func newFakeTeam(t testing.TB) *fakeTeam {
 	if err := b.Listen(f.path, func(net.Conn) (bus.Identity, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return f.caller.identity(), nil
+		return f.caller.Identity(), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -540,7 +540,7 @@ func BenchmarkCommand(b *testing.B) {
 	if _, err := serveControl(team, f.handlers()); err != nil {
 		b.Fatal(err)
 	}
-	if err := team.Listen(p.Socket(), NewProcesses().Identify); err != nil {
+	if err := team.Listen(p.Socket(), NewProcesses("").Identify); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -47,7 +47,7 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Trusted: func(_ context.Context, n TrustNotice) (TrustReply, error) {
 			return TrustReply{Counts: c.trust.counted(n.key(), n.Digest)}, nil
 		},
-		Within: c.processes.within,
+		Within: func(ctx context.Context, by Caller) (context.Context, error) { return withinHook(ctx, c.processes, by) },
 		Guard:  c.guardCommand,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.Last(), Journal: o.place.Journal()}, nil

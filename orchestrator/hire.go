@@ -192,7 +192,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 			if s, ok := c.bySession(h.Input.SessionID); ok {
 				owner.Member = s.member.Name
 			}
-			return c.processes.RegisterHook(pid, owner, h.Input, h.Depth)
+			return c.processes.RegisterHook(pid, owner, hookRun(h.Input, h.Depth))
 		},
 		Crowded: c.hookCrowded,
 	})

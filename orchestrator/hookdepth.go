@@ -2,43 +2,36 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 )
 
-// hookAt says what a hook's process was started for.
-type hookAt struct {
-	depth int    // how many hooks stand around what it asks for, itself included
-	task  string // id of the task that it judges; empty: none
-}
-
-// RegisterHook is Register for a process of a hook: what it asks the team for is known to come
-// from within that hook. depth is how many hooks stand there with it.
-func (p *Processes) RegisterHook(pid int, owner Owner, in hooks.Input, depth int) (release func()) {
-	at := hookAt{depth: depth}
+// hookRun says what a hook's process is started for.
+func hookRun(in hooks.Input, depth int) HookRun {
+	at := HookRun{Depth: depth}
 	if judged, ok := in.Payload.(hooks.TaskCompletedInput); ok {
-		at.task = judged.TaskID
+		at.Task = judged.TaskID
 	}
-	return p.register(pid, registration{owner: owner, hook: at})
+	return at
 }
 
 // judgedKey is under what a context has the id of the task whose gate asks for something.
 type judgedKey struct{}
 
-// within is the context for what a hook's process asks for. It fails if nobody can say what hook that is:
+// withinHook is the context for what a hook's process asks for. It fails if nobody can say what hook that is:
 // then nothing would bound what it begins.
-func (p *Processes) within(ctx context.Context, by Caller) (context.Context, error) {
-	chain, err := ancestry(by.PID, p.self, readProcess)
+func withinHook(ctx context.Context, all *Processes, by Caller) (context.Context, error) {
+	at, err := all.HookOf(by)
+	if errors.Is(err, ErrNoHook) {
+		err = denied(by, err.Error())
+	}
 	if err != nil {
-		return ctx, fmt.Errorf("cannot tell which hook process %d belongs to: %w", by.PID, err)
+		return ctx, err
 	}
-	r, ok := p.registered(chain, readProcess)
-	if !ok || r.hook.depth == 0 {
-		return ctx, denied(by, "it belongs to no hook any more")
-	}
-	return context.WithValue(hooks.Inside(ctx, r.hook.depth), judgedKey{}, r.hook.task), nil
+	return context.WithValue(hooks.Inside(ctx, at.Depth), judgedKey{}, at.Task), nil
 }
 
 // notByItsGate refuses that a task is completed by a gate that is asked whether it may be: the

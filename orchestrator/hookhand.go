@@ -28,7 +28,7 @@ func ByHand(team *configs.Team) (*HookHand, error) {
 		return nil, err
 	}
 	o := (&Orchestrator{place: place}).designed(design{team: team, scripts: checked.scripts, hooks: checked.hooks})
-	c := &crew{processes: NewProcesses()}
+	c := &crew{processes: NewProcesses("")}
 	for _, m := range spots(o.team()) {
 		// Any session that is fired for is nobody's, so the lead's seat serves it.
 		s := &seat{member: m, lead: len(c.seats()) == 0, crew: c}

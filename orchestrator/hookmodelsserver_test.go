@@ -113,7 +113,7 @@ func rigServers(t *testing.T) (*hookServers, *Processes) {
 		t.Fatal(err)
 	}
 	o := (&Orchestrator{place: place}).designed(design{team: &configs.Team{Name: "crew", Workspace: root}})
-	c := &crew{processes: NewProcesses()}
+	c := &crew{processes: NewProcesses("")}
 	servers := o.newHookServers(c, []configs.PluginServer{
 		{Name: "plugin:p:rig", Root: root, Command: []string{self, "-test.run=^TestAsMCPServer$"},
 			Env: map[string]string{hookServerName: "1", "RIG_WORD": "word"}},

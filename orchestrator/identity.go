@@ -25,8 +25,7 @@ type Owner struct {
 // session is what an orphan keeps when its parents have ended. It is safe for
 // concurrent use. Make it with NewProcesses.
 type Processes struct {
-	// mark is the environment entry of all that the team starts; empty: none.
-	mark  string
+	mark  string        // the environment entry of all that the team starts
 	self  int           // our own pid
 	grace time.Duration // how long Reap leaves a zombie to whoever may wait for it
 
@@ -39,9 +38,9 @@ type Processes struct {
 // registration is one started process.
 type registration struct {
 	owner Owner
-	birth string // tells it apart from a later process with its pid
-	mark  *int   // tells two registrations of one pid apart
-	hook  hookAt // of a hook's process
+	birth string  // tells it apart from a later process with its pid
+	mark  *int    // tells two registrations of one pid apart
+	hook  HookRun // of a hook's process
 }
 
 // process is what the kernel says of a process.
@@ -74,10 +73,12 @@ const (
 	maxPast = 256
 )
 
-// NewProcesses is an empty registry of this process.
-func NewProcesses() *Processes {
+// NewProcesses is an empty registry of this process. mark is an environment entry,
+// NAME=value, of all that the team starts: a process is known by it that is not below
+// this one any more.
+func NewProcesses(mark string) *Processes {
 	return &Processes{
-		self: os.Getpid(), grace: reapGrace, live: map[int]registration{}, past: map[int]registration{},
+		mark: mark, self: os.Getpid(), grace: reapGrace, live: map[int]registration{}, past: map[int]registration{},
 		changed: make(chan struct{}),
 	}
 }
@@ -88,6 +89,34 @@ func NewProcesses() *Processes {
 func (p *Processes) Register(pid int, owner Owner) (release func()) {
 	return p.register(pid, registration{owner: owner})
 }
+
+// HookRun says what a hook's process was started for.
+type HookRun struct {
+	Depth int    // how many hooks stand around what it asks for, itself included
+	Task  string // id of the task that it judges; empty: none
+}
+
+// RegisterHook is Register for a process of a hook: what it asks the team for is known to
+// come from within that hook.
+func (p *Processes) RegisterHook(pid int, owner Owner, at HookRun) (release func()) {
+	return p.register(pid, registration{owner: owner, hook: at})
+}
+
+// HookOf returns the hook that a caller is a process of. It fails if nobody can say that.
+func (p *Processes) HookOf(by Caller) (HookRun, error) {
+	chain, err := ancestry(by.PID, p.self, readProcess)
+	if err != nil {
+		return HookRun{}, fmt.Errorf("cannot tell which hook process %d belongs to: %w", by.PID, err)
+	}
+	r, ok := p.registered(chain, readProcess)
+	if !ok || r.hook.Depth == 0 {
+		return HookRun{}, ErrNoHook
+	}
+	return r.hook, nil
+}
+
+// ErrNoHook is returned by HookOf for a process that belongs to no hook any more.
+var ErrNoHook = errors.New("it belongs to no hook any more")
 
 // register notes what is known of a process that was started.
 func (p *Processes) register(pid int, r registration) (release func()) {
@@ -159,7 +188,7 @@ func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 	if err != nil {
 		return bus.Identity{}, fmt.Errorf("cannot tell who calls: process %d: %w", peer.pid, err)
 	}
-	return by.identity(), nil
+	return by.Identity(), nil
 }
 
 // locate finds out whom process pid belongs to. One that belongs to nobody

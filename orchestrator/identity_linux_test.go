@@ -169,7 +169,7 @@ func TestIdentifyRealProcesses(t *testing.T) {
 		{"a daemon", "( " + setsid + " sh -c 'sleep 0.1; exec $CALL' & )", Owner{MemberTool, "api"}, "stray _"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := NewProcesses()
+			p := NewProcesses("")
 			g := newGatekeeper(t, p)
 			cmd, read := g.shell(t, c.script)
 			runFor(t, p, cmd, c.owner)
@@ -190,7 +190,7 @@ func TestIdentifyOperator(t *testing.T) {
 		_ = beside.Process.Kill()
 		_ = beside.Wait()
 	}()
-	p := NewProcesses()
+	p := NewProcesses("")
 	p.self = beside.Process.Pid
 	g := newGatekeeper(t, p)
 	out, err := g.caller(t).Output()
@@ -237,23 +237,24 @@ func TestIdentifyRefusesOtherUsers(t *testing.T) {
 		}
 		return string(out)
 	}
-	g := newGatekeeper(t, NewProcesses())
+	g := newGatekeeper(t, NewProcesses(""))
 	if got := as(g.path); !strings.Contains(got, "refused: only the user who runs the team") {
 		t.Errorf("another user was told %q", got)
 	}
-	place := Place{Dir: filepath.Join(t.TempDir(), "team-00000000"), Team: "team", Workspace: t.TempDir()}
-	if err := place.Create(); err != nil {
+	private := filepath.Join(t.TempDir(), "team")
+	if err := os.Mkdir(private, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	socket := bus.SocketPath(private)
 	b, err := bus.Embed(bus.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if err := b.Listen(place.Socket(), NewProcesses().Identify); err != nil {
+	if err := b.Listen(socket, NewProcesses("").Identify); err != nil {
 		t.Fatal(err)
 	}
-	if got := as(place.Socket()); !strings.Contains(got, "permission denied") {
+	if got := as(socket); !strings.Contains(got, "permission denied") {
 		t.Errorf("another user at the real socket was told %q", got)
 	}
 }
@@ -275,7 +276,7 @@ func TestIdentifyRefusesTheGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if id, err := NewProcesses().Identify(c); err == nil {
+	if id, err := NewProcesses("").Identify(c); err == nil {
 		t.Errorf("a process that has ended is taken for %+v", id)
 	}
 }
@@ -284,7 +285,7 @@ func TestIdentifyRefusesWhatIsNoSocket(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
-	if id, err := NewProcesses().Identify(a); err == nil {
+	if id, err := NewProcesses("").Identify(a); err == nil {
 		t.Errorf("a pipe is taken for %+v", id)
 	}
 }
@@ -364,7 +365,7 @@ func isZombie(pid int) bool {
 }
 
 func TestReapTakesOrphansOnly(t *testing.T) {
-	p := NewProcesses()
+	p := NewProcesses("")
 	pid := startOrphan(t, "exit 0")
 	own := exec.Command("true") // its zombie is ours to wait for: registered
 	own.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -400,7 +401,7 @@ func TestReapTakesOrphansOnly(t *testing.T) {
 }
 
 func TestReapRuns(t *testing.T) {
-	p := NewProcesses()
+	p := NewProcesses("")
 	p.grace = 10 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -415,7 +416,7 @@ func TestReapRuns(t *testing.T) {
 }
 
 func TestKillStrays(t *testing.T) {
-	p := NewProcesses()
+	p := NewProcesses("")
 	daemon := startOrphan(t, "trap '' TERM; sleep 60 & sleep 60; true")
 	kept := exec.Command("sleep", "60")
 	if err := kept.Start(); err != nil {
@@ -448,7 +449,7 @@ func TestKillStrays(t *testing.T) {
 }
 
 func TestSiftForgetsEmptySessions(t *testing.T) {
-	p := NewProcesses()
+	p := NewProcesses("")
 	cmd := exec.Command("/bin/sh", "-c", "(sleep 60) >/dev/null 2>&1 &")
 	runForSession := func(cmd *exec.Cmd) int {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

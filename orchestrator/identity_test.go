@@ -45,7 +45,7 @@ func forest() tree {
 // registryOf is a registry of process 50 with the tool 60 of api and the hook
 // 70 for docs.
 func registryOf(t tree) *Processes {
-	p := NewProcesses()
+	p := NewProcesses("")
 	p.self = 50
 	p.live[60] = registration{owner: Owner{MemberTool, "api"}, birth: t[60].birth, mark: new(int)}
 	p.live[70] = registration{owner: Owner{Hook, "docs"}, birth: t[70].birth, mark: new(int)}
@@ -210,7 +210,7 @@ func TestWalkGivesUp(t *testing.T) {
 // A process may call before its starter has come to register it.
 func TestCallerIsRegisteredLate(t *testing.T) {
 	tr := forest()
-	p := NewProcesses()
+	p := NewProcesses("")
 	p.self = 50
 	begun := make(chan struct{})
 	read := func(pid int) (process, error) {
@@ -262,7 +262,7 @@ func TestCallerIdentityRoundTrip(t *testing.T) {
 	for _, c := range []Caller{
 		{Operator, "", 1}, {MemberTool, "api", 2}, {Hook, "docs-2", 3}, {ActingHook, "docs-2", 6}, {Hook, "", 4}, {Stray, "", 5},
 	} {
-		if got := callerFrom(c.identity()); got != c {
+		if got := CallerFrom(c.Identity()); got != c {
 			t.Errorf("%+v came back as %+v", c, got)
 		}
 		if c.String() == "" {
@@ -270,7 +270,7 @@ func TestCallerIdentityRoundTrip(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"self", "", "Operator", "root"} {
-		if got := callerFrom(bus.Identity{Kind: kind, Name: "api", PID: 9}); got.Kind != Stray || got.Member != "" {
+		if got := CallerFrom(bus.Identity{Kind: kind, Name: "api", PID: 9}); got.Kind != Stray || got.Member != "" {
 			t.Errorf("a caller of kind %q is %+v", kind, got)
 		}
 	}

@@ -20,14 +20,14 @@ func carries(pid int, entry string) bool {
 	return slices.ContainsFunc(bytes.Split(data, []byte{0}), func(e []byte) bool { return string(e) == entry })
 }
 
-// killLeftovers ends what a run of this team that was killed has left behind:
-// its tools' processes have become orphans of the system, go on writing in the
-// workspace, and are nobody's any more. It returns the numbers of those that it
-// killed. The team's lock must be held: nobody else runs it.
-func killLeftovers(p Place) []int {
+// KillMarked ends the processes that carry an environment entry: what a run that was
+// killed has left behind has become orphans of the system and goes on writing in the
+// workspace. It returns the numbers of those that it killed. The team's lock must be held,
+// so that nobody else runs the team.
+func KillMarked(entry string) []int {
 	var killed []int
 	for range killRounds {
-		left := marked(runMark(p))
+		left := marked(entry)
 		if len(left) == 0 {
 			break
 		}

@@ -41,7 +41,7 @@ func (g *grant) mayUse(ctx context.Context) error {
 	defer caller.mu.Unlock()
 	err, known := caller.known[g.member]
 	if !known {
-		if err = g.processes.speaksFor(ctx, caller.conn, g.member); err != nil {
+		if err = g.processes.SpeaksFor(ctx, caller.conn, g.member); err != nil {
 			err = fmt.Errorf("%w: it is the token of %s and counts only from a process of that member: %w",
 				auth.ErrInvalidToken, g.member, err)
 		}

@@ -176,7 +176,7 @@ func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told str
 		},
 		GateEnv: d.c.settings.Environ,
 		Spawned: func(pid int, h hooks.Spawn) func() {
-			return d.c.processes.RegisterHook(pid, Owner{Kind: Hook}, h.Input, h.Depth)
+			return d.c.processes.RegisterHook(pid, Owner{Kind: Hook}, hookRun(h.Input, h.Depth))
 		},
 	})
 }

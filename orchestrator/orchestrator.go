@@ -186,7 +186,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 // clearUp ends and removes what a run that was killed has left. The team's lock must be
 // held.
 func (o *Orchestrator) clearUp() {
-	if left := killLeftovers(o.place); len(left) > 0 {
+	if left := KillMarked(runMark(o.place)); len(left) > 0 {
 		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
 	}
 	if err := sweep(o.place); err != nil {
@@ -216,13 +216,13 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		Log: o.opts.Log, Version: o.opts.Version, Protocol: controlProtocol,
 		OnError:     func(err error) { o.opts.Log.Error("the bus", "err", err) },
 		MaxOfCaller: maxCallerConns,
-		Favoured:    func(id bus.Identity) bool { return callerFrom(id).Kind == Operator },
+		Favoured:    func(id bus.Identity) bool { return CallerFrom(id).Kind == Operator },
 	})
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())
 	}
 	c := &crew{
-		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: NewProcesses(), pid: os.Getpid(),
+		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: NewProcesses(runMark(o.place)), pid: os.Getpid(),
 		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
 		keep:  o.staysUp(),
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
@@ -234,7 +234,6 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	c.lost = o.lost
 	c.holds, c.reminded = held, asked
 	c.asks = newInbox(c, o.team())
-	c.processes.mark = runMark(o.place)
 	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
 		j.Tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
 	})

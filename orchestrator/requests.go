@@ -8,36 +8,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// CallerKind says what sends a request to a running team.
-type CallerKind string
-
-// The kinds of callers. Which one a caller is, the kernel says, not the caller.
-const (
-	Operator   CallerKind = "operator" // a person of the user that runs the team, or a script of theirs
-	MemberTool CallerKind = "tool"     // a process that a member's tool started, however deep
-	Hook       CallerKind = "hook"     // a process that a hook started, on behalf of a member
-	// ActingHook is a Hook of which the spec says that it may act for its member.
-	ActingHook CallerKind = "acting_hook"
-	Stray      CallerKind = "stray"     // a process below covey that belongs to nobody any more
-	Elsewhere  CallerKind = "elsewhere" // a process in another user or PID namespace than the team's
-)
-
-// Caller is who sent a request.
-type Caller struct {
-	Kind   CallerKind
-	Member string // set for MemberTool and Hook; a hook of the team as a whole has none
-	PID    int
-}
-
-// Name is how the caller is called in messages, tasks and the journal:
-// "operator" for a person, else the member's name.
-func (c Caller) Name() string {
-	if c.Kind == Operator {
-		return string(Operator)
-	}
-	return c.Member
-}
-
 // MemberState says what a member does, for `ps`.
 type MemberState string
 

@@ -107,7 +107,7 @@ func oldTeam(t *testing.T, opts bus.Options, protocol int) Place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.Close() })
-	if err := b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) { return byOperator.identity(), nil }); err != nil {
+	if err := b.Listen(p.Socket(), func(net.Conn) (bus.Identity, error) { return byOperator.Identity(), nil }); err != nil {
 		t.Fatal(err)
 	}
 	return p

@@ -28,10 +28,10 @@ var (
 	errTooMuch   = errors.New("the member's processes have too many open files")
 )
 
-// speaksFor finds out whether a process of a member, or this one, has made a TCP
+// SpeaksFor finds out whether a process of a member, or this one, has made a TCP
 // connection within this machine; nil: it has. A member's process that was started just now may
 // not be registered yet, so there is a second look.
-func (p *Processes) speaksFor(ctx context.Context, c net.Conn, member string) error {
+func (p *Processes) SpeaksFor(ctx context.Context, c net.Conn, member string) error {
 	inode, err := socketOf(c)
 	if err != nil {
 		return err

@@ -1,0 +1,86 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"github.com/coveyteam/covey/bus"
+)
+
+// CallerKind says what sends a request to a running team.
+type CallerKind string
+
+// The kinds of callers. Which one a caller is, the kernel says, not the caller.
+const (
+	Operator   CallerKind = "operator" // a person of the user that runs the team, or a script of theirs
+	MemberTool CallerKind = "tool"     // a process that a member's tool started, however deep
+	Hook       CallerKind = "hook"     // a process that a hook started, on behalf of a member
+	// ActingHook is a Hook of which the spec says that it may act for its member.
+	ActingHook CallerKind = "acting_hook"
+	Stray      CallerKind = "stray"     // a process below covey that belongs to nobody any more
+	Elsewhere  CallerKind = "elsewhere" // a process in another user or PID namespace than the team's
+)
+
+// Caller is who sent a request.
+type Caller struct {
+	Kind   CallerKind
+	Member string // set for MemberTool and Hook; a hook of the team as a whole has none
+	PID    int
+}
+
+// Name is how the caller is called in messages, tasks and the journal:
+// "operator" for a person, else the member's name.
+func (c Caller) Name() string {
+	if c.Kind == Operator {
+		return string(Operator)
+	}
+	return c.Member
+}
+
+// String describes the caller for people.
+func (c Caller) String() string {
+	switch {
+	case c.Kind == Operator:
+		return "the operator"
+	case c.Kind == MemberTool:
+		return fmt.Sprintf("process %d was started by member %s", c.PID, c.Member)
+	case c.IsHook() && c.Member != "":
+		return fmt.Sprintf("process %d is a hook for member %s", c.PID, c.Member)
+	case c.IsHook():
+		return fmt.Sprintf("process %d is a hook", c.PID)
+	case c.Kind == Elsewhere:
+		return fmt.Sprintf("process %d is in another user or PID namespace than the team; call from the one that covey up runs in", c.PID)
+	default:
+		return fmt.Sprintf("process %d is left over from a tool or hook, or was started by covey's git", c.PID)
+	}
+}
+
+// IsHook reports whether the caller is a process of a hook or gate.
+func (c Caller) IsHook() bool { return c.Kind == Hook || c.Kind == ActingHook }
+
+// nobody stands in a bus identity for a caller without a member; no member
+// can have this name.
+const nobody = "_"
+
+// Identity is the caller as the bus carries it.
+func (c Caller) Identity() bus.Identity {
+	id := bus.Identity{Kind: string(c.Kind), Name: c.Member, PID: c.PID}
+	if c.Member == "" {
+		id.Name = nobody
+	}
+	return id
+}
+
+// CallerFrom is the reverse of Identity. A kind that is not known is a stray.
+func CallerFrom(id bus.Identity) Caller {
+	c := Caller{Kind: CallerKind(id.Kind), PID: id.PID}
+	switch c.Kind {
+	case MemberTool, Hook, ActingHook:
+		if id.Name != nobody {
+			c.Member = id.Name
+		}
+	case Operator, Stray, Elsewhere:
+	default:
+		c.Kind = Stray
+	}
+	return c
+}
