@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/process"
 )
 
 // deed is a request that is carried out on somebody's behalf.
@@ -33,12 +34,12 @@ func (r TeamCall) inNameOf(member string) TeamCall     { r.As = member; return r
 // that the spec lets act, may act as themselves; only the operator may act for others, override gates and
 // limits, answer what waits in the inbox, interrupt, and end the team or a member;
 // only members use the team tools. What is not known is refused.
-func allowed(by Caller, v bus.Verb, req any) error {
+func allowed(by process.Caller, v bus.Verb, req any) error {
 	switch v {
 	case verbStatus, verbReady, verbTasks, verbTask, verbHooks, verbReview, verbStanding, verbAttach, verbInbox, verbTrusted:
 		return nil
 	case verbInterrupt, verbDown, verbMerge, verbReload, verbReshape, verbAnswer, verbEnd, verbTrust:
-		if by.Kind != Operator {
+		if by.Kind != process.Operator {
 			return denied(by, "only the operator may ask for "+string(v))
 		}
 		return nil
@@ -48,10 +49,10 @@ func allowed(by Caller, v bus.Verb, req any) error {
 			break
 		}
 		as, force := act.onBehalf()
-		if v == verbTool && by.Kind == Operator {
+		if v == verbTool && by.Kind == process.Operator {
 			return denied(by, "the team tools are for members; covey send and covey tasks do the same for people")
 		}
-		if v == verbSend && by.Kind == Operator && as != "" && as != by.Name() {
+		if v == verbSend && by.Kind == process.Operator && as != "" && as != by.Name() {
 			return fmt.Errorf("%w: a message is from who sends it, it cannot be sent as %s", ErrDenied, as)
 		}
 		return mayAct(by, as, force)
@@ -60,13 +61,13 @@ func allowed(by Caller, v bus.Verb, req any) error {
 }
 
 // mayAct says whether a caller may act for a member.
-func mayAct(by Caller, as string, force bool) error {
+func mayAct(by process.Caller, as string, force bool) error {
 	switch {
-	case by.Kind == Operator:
+	case by.Kind == process.Operator:
 		return nil
-	case by.Kind == Hook:
+	case by.Kind == process.Hook:
 		return denied(by, "below a gate or hook covey may only look; `may_act: true` on it in the spec lets it act for its member")
-	case by.Kind != MemberTool && by.Kind != ActingHook, by.Member == "":
+	case by.Kind != process.MemberTool && by.Kind != process.ActingHook, by.Member == "":
 		return denied(by, "it belongs to no member, so it may only look")
 	case as != "" && as != by.Member:
 		return denied(by, "it may not act as "+as)
@@ -77,6 +78,6 @@ func mayAct(by Caller, as string, force bool) error {
 }
 
 // denied is the refusal of a caller that is not the operator.
-func denied(by Caller, why string) error {
+func denied(by process.Caller, why string) error {
 	return fmt.Errorf("%w: %s: %s", ErrDenied, by, why)
 }

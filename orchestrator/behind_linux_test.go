@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/process"
 	"golang.org/x/sys/unix"
 )
 
@@ -48,7 +49,7 @@ func killedBehind(t *testing.T, lines int) {
 	}
 	before := readAll(t, place.Journal())
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if p, err := readProcess(pid); err == nil && !p.zombie {
+	if p, err := process.Read(pid); err == nil && !p.Zombie {
 		t.Errorf("process %d still runs", pid)
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}

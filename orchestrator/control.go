@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -86,7 +87,7 @@ type Handlers struct {
 
 	// Within is asked for the context of a request that a hook's process makes; its error
 	// refuses. nil: the context stays.
-	Within func(context.Context, Caller) (context.Context, error)
+	Within func(context.Context, process.Caller) (context.Context, error)
 
 	// Attached is told how many operators are attached when that changes.
 	Attached func(n int)
@@ -109,7 +110,7 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbStatus, asking(h.Status)),
 		handle(b, verbReady, c.ready),
 		handle(b, verbTasks, c.page),
-		handle(b, verbTask, func(ctx context.Context, _ Caller, r taskID) (tasks.Task, error) {
+		handle(b, verbTask, func(ctx context.Context, _ process.Caller, r taskID) (tasks.Task, error) {
 			return h.Task(ctx, r.ID)
 		}),
 		handle(b, verbCreate, acting(h, h.Create)),
@@ -119,24 +120,24 @@ func serveControl(b *bus.Bus, h Handlers) (*control, error) {
 		handle(b, verbTool, acting(h, h.Tool)),
 		handle(b, verbInterrupt, telling(h.Interrupt)),
 		handle(b, verbHold, acting(h, h.Hold)),
-		handle(b, verbDown, func(ctx context.Context, _ Caller, r Down) (DownReply, error) {
+		handle(b, verbDown, func(ctx context.Context, _ process.Caller, r Down) (DownReply, error) {
 			return h.Down(ctx, r)
 		}),
 		handle(b, verbHooks, asking(h.Hooks)),
 		handle(b, verbReload, asking(h.Reload)),
-		handle(b, verbMerge, func(ctx context.Context, _ Caller, r MergeRequest) (MergeReply, error) {
+		handle(b, verbMerge, func(ctx context.Context, _ process.Caller, r MergeRequest) (MergeReply, error) {
 			return h.Merge(ctx, r)
 		}),
-		handle(b, verbReview, func(ctx context.Context, _ Caller, r ReviewRequest) (ReviewReply, error) {
+		handle(b, verbReview, func(ctx context.Context, _ process.Caller, r ReviewRequest) (ReviewReply, error) {
 			return h.Review(ctx, r)
 		}),
-		handle(b, verbStanding, func(ctx context.Context, _ Caller, r taskID) (Standing, error) {
+		handle(b, verbStanding, func(ctx context.Context, _ process.Caller, r taskID) (Standing, error) {
 			return h.Standing(ctx, r.ID)
 		}),
 		handle(b, verbInbox, telling(h.Inbox)),
 		handle(b, verbAnswer, telling(h.Answer)),
 		handle(b, verbEnd, telling(h.End)),
-		handle(b, verbReshape, func(ctx context.Context, _ Caller, r Reshape) (SpecChange, error) {
+		handle(b, verbReshape, func(ctx context.Context, _ process.Caller, r Reshape) (SpecChange, error) {
 			return h.Reshape(ctx, r)
 		}),
 		handle(b, verbTrust, telling(h.Trust)),
@@ -165,23 +166,23 @@ func (c *control) Attached() int {
 }
 
 // answerer answers one kind of request of a caller who may make it.
-type answerer[Req, Rep any] func(context.Context, Caller, Req) (Rep, error)
+type answerer[Req, Rep any] func(context.Context, process.Caller, Req) (Rep, error)
 
 // asking makes a handler of a function that needs nothing to know.
 func asking[Rep any](f func(context.Context) (Rep, error)) answerer[struct{}, Rep] {
-	return func(ctx context.Context, _ Caller, _ struct{}) (Rep, error) { return f(ctx) }
+	return func(ctx context.Context, _ process.Caller, _ struct{}) (Rep, error) { return f(ctx) }
 }
 
 // telling makes a handler of a function that needs the request alone.
 func telling[Req, Rep any](f func(context.Context, Req) (Rep, error)) answerer[Req, Rep] {
-	return func(ctx context.Context, _ Caller, r Req) (Rep, error) { return f(ctx, r) }
+	return func(ctx context.Context, _ process.Caller, r Req) (Rep, error) { return f(ctx, r) }
 }
 
 // acting makes a handler of a function that acts for a member, which it is
 // told in the request's As.
 func acting[Rep any, Req deed[Req]](h Handlers, f func(context.Context, Req) (Rep, error)) answerer[Req, Rep] {
-	return func(ctx context.Context, by Caller, r Req) (Rep, error) {
-		if by.Kind != Operator {
+	return func(ctx context.Context, by process.Caller, r Req) (Rep, error) {
+		if by.Kind != process.Operator {
 			r = r.inNameOf(by.Member)
 		}
 		var err error
@@ -189,7 +190,7 @@ func acting[Rep any, Req deed[Req]](h Handlers, f func(context.Context, Req) (Re
 		if by.IsHook() && h.Within != nil {
 			ctx, err = h.Within(ctx, by)
 		}
-		if err == nil && (by.Kind == MemberTool || by.Kind == ActingHook) && h.Guard != nil {
+		if err == nil && (by.Kind == process.MemberTool || by.Kind == process.ActingHook) && h.Guard != nil {
 			err = h.Guard(ctx, by.Member, r)
 		}
 		if err != nil {
@@ -205,7 +206,7 @@ func handle[Req, Rep any](b *bus.Bus, v bus.Verb, f answerer[Req, Rep]) error {
 	_, err := bus.Handle(b, v, func(ctx context.Context, from bus.Caller, r Req) (Rep, error) {
 		// The identity was found out when the connection was made, and no request can
 		// change it.
-		by := CallerFrom(from.Identity)
+		by := process.CallerFrom(from.Identity)
 		if err := allowed(by, v, r); err != nil {
 			var none Rep
 			return none, codedError(err)
@@ -217,7 +218,7 @@ func handle[Req, Rep any](b *bus.Bus, v bus.Verb, f answerer[Req, Rep]) error {
 }
 
 // ready waits until the team is up and tells how it is then.
-func (c *control) ready(ctx context.Context, _ Caller, _ struct{}) (Status, error) {
+func (c *control) ready(ctx context.Context, _ process.Caller, _ struct{}) (Status, error) {
 	if err := c.h.Ready(ctx); err != nil {
 		return Status{}, err
 	}
@@ -234,7 +235,7 @@ func (c *control) handleAttach(b *bus.Bus) error {
 // attach tells a client where the journal stands. A person's counts as attached
 // from here on; a member's process may read along, but nobody can be asked there.
 func (c *control) attach(ctx context.Context, from bus.Caller, _ struct{}) (AttachReply, error) {
-	by := CallerFrom(from.Identity)
+	by := process.CallerFrom(from.Identity)
 	if err := allowed(by, verbAttach, nil); err != nil {
 		return AttachReply{}, codedError(err)
 	}
@@ -242,7 +243,7 @@ func (c *control) attach(ctx context.Context, from bus.Caller, _ struct{}) (Atta
 	if err != nil {
 		return rep, codedError(err)
 	}
-	if rep.Counted = by.Kind == Operator; rep.Counted {
+	if rep.Counted = by.Kind == process.Operator; rep.Counted {
 		c.watch(from)
 	}
 	return rep, nil
@@ -275,7 +276,7 @@ func (c *control) tell() {
 }
 
 // page answers with the tasks after one, as many as fit.
-func (c *control) page(ctx context.Context, _ Caller, r taskpage.After) (taskpage.Page[json.RawMessage], error) {
+func (c *control) page(ctx context.Context, _ process.Caller, r taskpage.After) (taskpage.Page[json.RawMessage], error) {
 	if !r.Outline {
 		all, err := c.h.Tasks(ctx)
 		if err != nil {

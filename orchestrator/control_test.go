@@ -17,29 +17,30 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // callers of each kind.
 var (
-	byOperator = Caller{Kind: Operator, PID: 1}
-	byAPI      = Caller{Kind: MemberTool, Member: "api", PID: 2}
-	byHook     = Caller{Kind: Hook, Member: "api", PID: 3}
-	byTeamHook = Caller{Kind: Hook, PID: 4}
-	byActing   = Caller{Kind: ActingHook, Member: "api", PID: 7}
-	byStray    = Caller{Kind: Stray, PID: 5}
+	byOperator = process.Caller{Kind: process.Operator, PID: 1}
+	byAPI      = process.Caller{Kind: process.MemberTool, Member: "api", PID: 2}
+	byHook     = process.Caller{Kind: process.Hook, Member: "api", PID: 3}
+	byTeamHook = process.Caller{Kind: process.Hook, PID: 4}
+	byActing   = process.Caller{Kind: process.ActingHook, Member: "api", PID: 7}
+	byStray    = process.Caller{Kind: process.Stray, PID: 5}
 )
 
 func TestAllowed(t *testing.T) {
-	everybody := []Caller{byOperator, byAPI, byHook, byActing, byTeamHook, byStray}
-	members := []Caller{byOperator, byAPI, byActing}
-	operator := []Caller{byOperator}
+	everybody := []process.Caller{byOperator, byAPI, byHook, byActing, byTeamHook, byStray}
+	members := []process.Caller{byOperator, byAPI, byActing}
+	operator := []process.Caller{byOperator}
 	for _, c := range []struct {
 		name string
 		verb bus.Verb
 		req  any
-		may  []Caller
+		may  []process.Caller
 	}{
 		{"ps", verbStatus, struct{}{}, everybody},
 		{"wait", verbReady, struct{}{}, everybody},
@@ -64,11 +65,11 @@ func TestAllowed(t *testing.T) {
 		{"claim as another", verbClaim, TaskClaim{ID: "1", As: "docs"}, operator},
 		{"claim by force", verbClaim, TaskClaim{ID: "1", Force: true}, operator},
 		{"send", verbSend, Send{To: "docs"}, members},
-		{"send as itself", verbSend, Send{To: "docs", As: "api"}, []Caller{byAPI, byActing}},
+		{"send as itself", verbSend, Send{To: "docs", As: "api"}, []process.Caller{byAPI, byActing}},
 		{"send as another", verbSend, Send{To: "api", As: "docs"}, nil},
 		{"send as the operator", verbSend, Send{To: "api", As: "operator"}, operator},
-		{"call a tool", verbTool, TeamCall{Tool: mcpList}, []Caller{byAPI, byActing}},
-		{"call a tool as itself", verbTool, TeamCall{Tool: mcpList, As: "api"}, []Caller{byAPI, byActing}},
+		{"call a tool", verbTool, TeamCall{Tool: mcpList}, []process.Caller{byAPI, byActing}},
+		{"call a tool as itself", verbTool, TeamCall{Tool: mcpList, As: "api"}, []process.Caller{byAPI, byActing}},
 		{"call a tool as another", verbTool, TeamCall{Tool: mcpList, As: "docs"}, nil},
 		{"inbox", verbInbox, InboxQuery{}, everybody},
 		{"inbox approve", verbAnswer, InboxAnswer{ID: "x", Approve: true}, operator},
@@ -92,8 +93,8 @@ func TestAllowed(t *testing.T) {
 func TestNobodyActsAsAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"", "api", "docs", "lead", "operator", "API", "api "})
-		by := Caller{
-			Kind:   rapid.SampledFrom([]CallerKind{MemberTool, Hook, ActingHook, Stray, "", "self"}).Draw(t, "kind"),
+		by := process.Caller{
+			Kind:   rapid.SampledFrom([]process.CallerKind{process.MemberTool, process.Hook, process.ActingHook, process.Stray, "", "self"}).Draw(t, "kind"),
 			Member: name.Draw(t, "member"),
 		}
 		as, force := name.Draw(t, "as"), rapid.Bool().Draw(t, "force")
@@ -118,7 +119,7 @@ type fakeTeam struct {
 	path    string
 
 	mu       sync.Mutex
-	caller   Caller // whom the next connection is taken for
+	caller   process.Caller // whom the next connection is taken for
 	seen     []any
 	attached []int
 	counted  chan struct{}
@@ -213,7 +214,7 @@ func (f *fakeTeam) handlers() Handlers {
 }
 
 // dial connects as somebody.
-func (f *fakeTeam) dial(by Caller) *Client {
+func (f *fakeTeam) dial(by process.Caller) *Client {
 	f.t.Helper()
 	f.mu.Lock()
 	f.caller = by
@@ -281,7 +282,7 @@ func TestClientAsksAndIsAnswered(t *testing.T) {
 // The handlers learn whom to act for from the connection, not from the request.
 func TestMembersActAsThemselves(t *testing.T) {
 	f := newFakeTeam(t)
-	for _, by := range []Caller{byAPI, byActing} {
+	for _, by := range []process.Caller{byAPI, byActing} {
 		c := f.dial(by)
 		for name, ask := range map[string]func() error{
 			"create": func() error { _, err := c.CreateTask(t.Context(), TaskCreate{}); return err },
@@ -305,7 +306,7 @@ func TestMembersActAsThemselves(t *testing.T) {
 
 func TestDeniedRequestsReachNoHandler(t *testing.T) {
 	f := newFakeTeam(t)
-	for _, by := range []Caller{byAPI, byHook, byStray, byTeamHook} {
+	for _, by := range []process.Caller{byAPI, byHook, byStray, byTeamHook} {
 		c := f.dial(by)
 		for name, ask := range map[string]func() error{
 			"down":      func() error { _, err := c.Down(t.Context(), ""); return err },
@@ -399,7 +400,7 @@ func TestPresence(t *testing.T) {
 	if _, err := first.Attach(t.Context()); err != nil { // twice is once
 		t.Error(err)
 	}
-	for _, by := range []Caller{byAPI, byHook, byStray} { // they may watch, but cannot be asked
+	for _, by := range []process.Caller{byAPI, byHook, byStray} { // they may watch, but cannot be asked
 		if rep, err := f.dial(by).Attach(t.Context()); err != nil || rep.Counted {
 			t.Errorf("Attach by %s = %+v, %v", by, rep, err)
 		}
@@ -540,7 +541,7 @@ func BenchmarkCommand(b *testing.B) {
 	if _, err := serveControl(team, f.handlers()); err != nil {
 		b.Fatal(err)
 	}
-	if err := team.Listen(p.Socket(), NewProcesses("").Identify); err != nil {
+	if err := team.Listen(p.Socket(), process.New("").Identify); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

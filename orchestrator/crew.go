@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -33,7 +34,7 @@ type crew struct {
 	journal   *journal.Journal
 	short     *shortage // notes that members have failed on a full disk
 	bus       *bus.Bus
-	processes *Processes
+	processes *process.Processes
 	log       *slog.Logger
 	keep      bool
 	seating   seating

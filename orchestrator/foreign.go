@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -192,7 +193,7 @@ func (f *foreigner) connect() ([]acp.MCPServer, error) {
 
 // started notes whose the program is, for calls that it and its tools make.
 func (f *foreigner) started(pid int) (release func()) {
-	return f.seat.crew.processes.Register(pid, Owner{Kind: MemberTool, Member: f.seat.member.Name})
+	return f.seat.crew.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: f.seat.member.Name})
 }
 
 // alive is started for a program that is given a token with each of its lives: the token

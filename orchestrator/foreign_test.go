@@ -17,6 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -431,7 +432,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	}
 	r.lines.wait(t, "the end", func(l journal.Line) bool { return l.Type == "team_ended" })
 	pid := fakePID(t, dir)
-	if p, err := readProcess(pid); err == nil && !p.zombie {
+	if p, err := process.Read(pid); err == nil && !p.Zombie {
 		t.Errorf("process %d still runs", pid)
 	}
 }
@@ -451,7 +452,7 @@ hooks:
 		t.Errorf("the token of a member that has left still counts: %d", code)
 	}
 	pid := fakePID(t, dir)
-	if p, err := readProcess(pid); err == nil && !p.zombie {
+	if p, err := process.Read(pid); err == nil && !p.Zombie {
 		t.Errorf("process %d still runs", pid)
 	}
 }
@@ -498,7 +499,7 @@ func TestCoveyOfAnAgentProgramIsKilled(t *testing.T) {
 	if len(made) != 1 || !slices.Equal(made, loaded) {
 		t.Errorf("sessions made: %q, loaded: %q", made, loaded)
 	}
-	if p, err := readProcess(fakePID(t, dir)); err == nil && !p.zombie {
+	if p, err := process.Read(fakePID(t, dir)); err == nil && !p.Zombie {
 		t.Error("the program of the killed run still runs")
 	}
 	claims := 0

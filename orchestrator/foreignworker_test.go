@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"io"
 	"net"
 	"net/http"
@@ -539,7 +540,7 @@ func workersOf(t *testing.T, dir string) []int {
 func noneRuns(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
-		if p, err := readProcess(pid); err == nil && !p.zombie {
+		if p, err := process.Read(pid); err == nil && !p.Zombie {
 			t.Errorf("process %d still runs", pid)
 		}
 	}

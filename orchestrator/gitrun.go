@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -23,7 +24,7 @@ func (o *Orchestrator) gitOf(c *crew, warn func(format string, args ...any)) wor
 	return worktree.Git{
 		Env:     []string{runMark(o.place)},
 		Filters: func() []worktree.Filter { return o.design.Load().filters },
-		Started: func(pid int) func() { return c.processes.Register(pid, Owner{Kind: Stray}) },
+		Started: func(pid int) func() { return c.processes.Register(pid, process.Owner{Kind: process.Stray}) },
 		Withheld: func(w worktree.Withheld) {
 			mu.Lock()
 			first := !said[w.String()]

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -47,8 +48,10 @@ func (o *Orchestrator) handlers(c *crew) Handlers {
 		Trusted: func(_ context.Context, n TrustNotice) (TrustReply, error) {
 			return TrustReply{Counts: c.trust.counted(n.key(), n.Digest)}, nil
 		},
-		Within: func(ctx context.Context, by Caller) (context.Context, error) { return withinHook(ctx, c.processes, by) },
-		Guard:  c.guardCommand,
+		Within: func(ctx context.Context, by process.Caller) (context.Context, error) {
+			return withinHook(ctx, c.processes, by)
+		},
+		Guard: c.guardCommand,
 		Attach: func(context.Context) (AttachReply, error) {
 			return AttachReply{Seq: c.journal.Last(), Journal: o.place.Journal()}, nil
 		},

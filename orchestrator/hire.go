@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -185,9 +186,9 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 		},
 		GateEnv: c.settings.Environ,
 		Spawned: func(pid int, h hooks.Spawn) func() {
-			owner := Owner{Kind: Hook}
+			owner := process.Owner{Kind: process.Hook}
 			if h.Hook.MayAct {
-				owner.Kind = ActingHook
+				owner.Kind = process.ActingHook
 			}
 			if s, ok := c.bySession(h.Input.SessionID); ok {
 				owner.Member = s.member.Name
@@ -323,7 +324,7 @@ func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdi
 			return s.rulesNow().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		},
 		Started: func(pid int) func() {
-			return c.processes.Register(pid, Owner{Kind: MemberTool, Member: s.member.Name})
+			return c.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member.Name})
 		},
 	})
 	s.workspace = t

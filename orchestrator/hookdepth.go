@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // hookRun says what a hook's process is started for.
-func hookRun(in hooks.Input, depth int) HookRun {
-	at := HookRun{Depth: depth}
+func hookRun(in hooks.Input, depth int) process.HookRun {
+	at := process.HookRun{Depth: depth}
 	if judged, ok := in.Payload.(hooks.TaskCompletedInput); ok {
 		at.Task = judged.TaskID
 	}
@@ -23,9 +24,9 @@ type judgedKey struct{}
 
 // withinHook is the context for what a hook's process asks for. It fails if nobody can say what hook that is:
 // then nothing would bound what it begins.
-func withinHook(ctx context.Context, all *Processes, by Caller) (context.Context, error) {
+func withinHook(ctx context.Context, all *process.Processes, by process.Caller) (context.Context, error) {
 	at, err := all.HookOf(by)
-	if errors.Is(err, ErrNoHook) {
+	if errors.Is(err, process.ErrNoHook) {
 		err = denied(by, err.Error())
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -28,7 +29,7 @@ func ByHand(team *configs.Team) (*HookHand, error) {
 		return nil, err
 	}
 	o := (&Orchestrator{place: place}).designed(design{team: team, scripts: checked.scripts, hooks: checked.hooks})
-	c := &crew{processes: NewProcesses("")}
+	c := &crew{processes: process.New("")}
 	for _, m := range spots(o.team()) {
 		// Any session that is fired for is nobody's, so the lead's seat serves it.
 		s := &seat{member: m, lead: len(c.seats()) == 0, crew: c}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/script"
@@ -44,7 +45,7 @@ func (m *hookModels) verify(
 		Environ:   append(childEnvironment(m.o.opts, m.o.place), "COVEY_MEMBER="+who.seat.member.Name),
 		OutputDir: output,
 		Started: func(pid int) func() {
-			return m.c.processes.Register(pid, Owner{Kind: Hook, Member: who.seat.member.Name})
+			return m.c.processes.Register(pid, process.Owner{Kind: process.Hook, Member: who.seat.member.Name})
 		},
 	})
 	defer func() { err = errors.Join(err, workspace.Close(), os.RemoveAll(output)) }()

@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/orchestrator/process"
 )
 
 // Bounds of MCP servers of plugins.
@@ -71,7 +72,7 @@ func (o *Orchestrator) newHookServers(c *crew, list []configs.PluginServer) *hoo
 		dir := cmp.Or(s.Cwd, s.Root, o.team().Workspace)
 		return &hookServer{
 			PluginServer: s, dir: dir, environ: environ, turn: make(chan struct{}, 1),
-			started: func(pid int) func() { return c.processes.Register(pid, Owner{Kind: Hook}) },
+			started: func(pid int) func() { return c.processes.Register(pid, process.Owner{Kind: process.Hook}) },
 		}
 	}
 	t.replace(list)

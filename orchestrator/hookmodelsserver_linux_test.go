@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/process"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,7 +31,7 @@ func TestHookServerEndsWithItsChildren(t *testing.T) {
 		t.Error(err)
 	}
 	for _, pid := range pids {
-		if p, err := readProcess(pid); err == nil && !p.zombie {
+		if p, err := process.Read(pid); err == nil && !p.Zombie {
 			t.Errorf("process %d of %v still runs", pid, pids)
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}

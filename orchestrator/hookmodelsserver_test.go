@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/process"
 )
 
 // hookServerName, set in the environment, makes the test binary an MCP server.
@@ -89,7 +90,7 @@ func TestAsMCPServer(t *testing.T) {
 
 // rigServers are servers for a test: a program, and an HTTP server that wants a
 // header.
-func rigServers(t *testing.T) (*hookServers, *Processes) {
+func rigServers(t *testing.T) (*hookServers, *process.Processes) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -113,7 +114,7 @@ func rigServers(t *testing.T) (*hookServers, *Processes) {
 		t.Fatal(err)
 	}
 	o := (&Orchestrator{place: place}).designed(design{team: &configs.Team{Name: "crew", Workspace: root}})
-	c := &crew{processes: NewProcesses("")}
+	c := &crew{processes: process.New("")}
 	servers := o.newHookServers(c, []configs.PluginServer{
 		{Name: "plugin:p:rig", Root: root, Command: []string{self, "-test.run=^TestAsMCPServer$"},
 			Env: map[string]string{hookServerName: "1", "RIG_WORD": "word"}},

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // What a hook's process asks for is known to come from within that hook, however deep it stands.
 func TestRequestsFromWithinHooks(t *testing.T) {
-	p := NewProcesses("")
+	p := process.New("")
 	start := func() *exec.Cmd {
 		t.Helper()
 		cmd := exec.Command("sleep", "600")
@@ -30,10 +31,10 @@ func TestRequestsFromWithinHooks(t *testing.T) {
 	}
 	gate, tool := start(), start()
 	judged := hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{TaskID: "7"}}
-	p.RegisterHook(gate.Process.Pid, Owner{Kind: Hook, Member: "dev"}, hookRun(hooks.Input{Payload: judged}, 3))
-	p.Register(tool.Process.Pid, Owner{Kind: MemberTool, Member: "dev"})
+	p.RegisterHook(gate.Process.Pid, process.Owner{Kind: process.Hook, Member: "dev"}, hookRun(hooks.Input{Payload: judged}, 3))
+	p.Register(tool.Process.Pid, process.Owner{Kind: process.MemberTool, Member: "dev"})
 
-	ctx, err := withinHook(t.Context(), p, Caller{Kind: Hook, Member: "dev", PID: gate.Process.Pid})
+	ctx, err := withinHook(t.Context(), p, process.Caller{Kind: process.Hook, Member: "dev", PID: gate.Process.Pid})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestRequestsFromWithinHooks(t *testing.T) {
 		}
 	}
 	for name, pid := range map[string]int{"a tool": tool.Process.Pid, "nobody": 1 << 30} {
-		if _, err := withinHook(t.Context(), p, Caller{Kind: Hook, Member: "dev", PID: pid}); err == nil {
+		if _, err := withinHook(t.Context(), p, process.Caller{Kind: process.Hook, Member: "dev", PID: pid}); err == nil {
 			t.Errorf("%s was taken for a hook", name)
 		}
 	}

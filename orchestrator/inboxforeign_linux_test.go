@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -39,7 +40,7 @@ func TestProgramLeaves(t *testing.T) {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"claimed"`)
 	})
 	mark := fakeVariable + "=" + dir
-	if len(marked(mark)) == 0 {
+	if len(process.Marked(mark)) == 0 {
 		t.Fatal("the program cannot be found")
 	}
 	reply, err := u.client().EndMember(t.Context(), EndMember{Member: "dev", Reason: "enough", Now: true})
@@ -50,7 +51,7 @@ func TestProgramLeaves(t *testing.T) {
 	if len(s) != 1 || s[0].Status != tasks.Pending || s[0].Owner != "" {
 		t.Errorf("tasks %+v", s)
 	}
-	eventually(t, "the program to end", func() bool { return len(marked(mark)) == 0 })
+	eventually(t, "the program to end", func() bool { return len(process.Marked(mark)) == 0 })
 	if _, err := u.client().Down(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

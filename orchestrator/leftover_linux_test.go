@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/process"
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +34,7 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 	if code := r.run(Options{}).Code; code != CodeDone {
 		t.Errorf("the second run ended with %d", code)
 	}
-	if p, err := readProcess(pid); err == nil && !p.zombie {
+	if p, err := process.Read(pid); err == nil && !p.Zombie {
 		t.Errorf("process %d still runs", pid)
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -56,7 +57,7 @@ func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 	}
 	c := &crew{
 		functions: &hooks.Registry{},
-		store:     store, journal: j, log: o.opts.Log, bus: b, processes: NewProcesses(""), team: o.team().Name,
+		store:     store, journal: j, log: o.opts.Log, bus: b, processes: process.New(""), team: o.team().Name,
 		poked: make(chan struct{}, 1), up: make(chan struct{}), over: make(chan struct{}), orders: make(chan order),
 	}
 	if _, err := o.assemble(t.Context(), c); err != nil {

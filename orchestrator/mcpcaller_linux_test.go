@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/process"
 	"golang.org/x/sys/unix"
 )
 
@@ -59,7 +59,7 @@ func TestTokenProcess(t *testing.T) {
 }
 
 // useToken runs such a process below a shell, which is registered for an owner, and gives what it prints.
-func useToken(t *testing.T, p *Processes, o *Owner, script string, env ...string) string {
+func useToken(t *testing.T, p *process.Processes, o *process.Owner, script string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Env = append(append(os.Environ(), env...), "USE="+testBinary(t)+" -test.run=^TestTokenProcess$")
@@ -88,7 +88,7 @@ func useToken(t *testing.T, p *Processes, o *Owner, script string, env ...string
 // A member reads the token of another one's agent program, which stands in its
 // environment, and uses it: the token counts only from processes of whom it was given to.
 func TestTokenCountsOnlyBelowItsMember(t *testing.T) {
-	if err := BecomeReaper(); err != nil {
+	if err := process.BecomeReaper(); err != nil {
 		t.Fatal(err)
 	}
 	r := newCrewRig(t, mcpFiles(""))
@@ -99,14 +99,14 @@ func TestTokenCountsOnlyBelowItsMember(t *testing.T) {
 	env := []string{tokenURL + "=" + url, tokenValue + "=" + token}
 	for _, c := range []struct {
 		name, script string
-		owner        *Owner
+		owner        *process.Owner
 		want         string
 	}{
-		{"the member's program", "exec $USE", &Owner{MemberTool, "dev"}, "200 "},
-		{"a child of it", "$USE; true", &Owner{MemberTool, "dev"}, "200 "},
-		{"an orphan of it", "exec 3<&0; ( ( $USE <&3 ) & )", &Owner{MemberTool, "dev"}, "200 "},
-		{"another member's program", "exec $USE", &Owner{MemberTool, "docs"}, "401 "},
-		{"a hook of the member", "$USE; true", &Owner{Hook, "dev"}, "401 "},
+		{"the member's program", "exec $USE", &process.Owner{Kind: process.MemberTool, Member: "dev"}, "200 "},
+		{"a child of it", "$USE; true", &process.Owner{Kind: process.MemberTool, Member: "dev"}, "200 "},
+		{"an orphan of it", "exec 3<&0; ( ( $USE <&3 ) & )", &process.Owner{Kind: process.MemberTool, Member: "dev"}, "200 "},
+		{"another member's program", "exec $USE", &process.Owner{Kind: process.MemberTool, Member: "docs"}, "401 "},
+		{"a hook of the member", "$USE; true", &process.Owner{Kind: process.Hook, Member: "dev"}, "401 "},
 		{"a process that belongs to nobody", "$USE; true", nil, "401 "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -116,16 +116,6 @@ func TestTokenCountsOnlyBelowItsMember(t *testing.T) {
 				t.Errorf("the refusal says %q", got)
 			}
 		})
-	}
-}
-
-func TestInHex(t *testing.T) {
-	a := netip.MustParseAddrPort("127.0.0.1:8080")
-	if got := inHex(a, false); got != "0100007F:1F90" && got != "7F000001:1F90" {
-		t.Errorf("%v is %s", a, got)
-	}
-	if got := inHex(a, true); got != "0000000000000000FFFF00000100007F:1F90" && got != "00000000000000000000FFFF7F000001:1F90" {
-		t.Errorf("%v as IPv6 is %s", a, got)
 	}
 }
 
@@ -140,8 +130,8 @@ func TestHiddenProgramGetsNoTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{tokenURL + "=" + url, tokenValue + "=" + token, tokenHidden + "=1"}
-	got := useToken(t, r.crew.processes, &Owner{MemberTool, "dev"}, "exec $USE", env...)
-	if !strings.HasPrefix(got, "401 ") || !strings.Contains(got, errHidden.Error()) {
+	got := useToken(t, r.crew.processes, &process.Owner{Kind: process.MemberTool, Member: "dev"}, "exec $USE", env...)
+	if !strings.HasPrefix(got, "401 ") || !strings.Contains(got, process.ErrHidden.Error()) {
 		t.Errorf("it got %q", got)
 	}
 }

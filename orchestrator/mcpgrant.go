@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -20,7 +21,7 @@ type grant struct {
 	hash   [sha256.Size]byte // of the token, so that no copy of it lies around
 	server *mcp.Server
 	// processes tell whether a connection was made by one of the member's.
-	processes *Processes
+	processes *process.Processes
 
 	listed atomic.Bool // the tools were asked for (tools/list)
 

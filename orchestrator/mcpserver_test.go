@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -74,7 +75,7 @@ func TestStdioToolsReachTheTeam(t *testing.T) {
 
 func TestStdioToolsAreForMembers(t *testing.T) {
 	f := newFakeTeam(t)
-	for _, by := range []Caller{byOperator, byStray, byTeamHook} {
+	for _, by := range []process.Caller{byOperator, byStray, byTeamHook} {
 		a := agent{t, serveStdio(t, t.Context(), f.dial(by)).ClientSession}
 		a.use(mcpList, `{}`).want(t, true, "denied")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -176,7 +177,7 @@ func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told str
 		},
 		GateEnv: d.c.settings.Environ,
 		Spawned: func(pid int, h hooks.Spawn) func() {
-			return d.c.processes.RegisterHook(pid, Owner{Kind: Hook}, hookRun(h.Input, h.Depth))
+			return d.c.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hookRun(h.Input, h.Depth))
 		},
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
@@ -131,7 +132,7 @@ func (d *mergeDesk) merge(ctx context.Context, r MergeRequest) (MergeReply, erro
 			return MergeReply{}, err
 		}
 	}
-	asked, err := d.queue.Request(ctx, string(Operator), r.wants)
+	asked, err := d.queue.Request(ctx, string(process.Operator), r.wants)
 	if err == nil && len(asked) == 0 {
 		err = bus.Errorf("not_found", "there is no finished work of %s to merge; covey review lists what there is", r)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -158,7 +159,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 	defer func() { err = errors.Join(err, lock.release()) }()
 	// Only now: who calls a team that runs is told by its environment, too (Processes.leftBehind).
 	if o.opts.OwnProcess {
-		if err := hideMemory(); err != nil {
+		if err := process.HideMemory(); err != nil {
 			return Ending{}, err
 		}
 	}
@@ -186,7 +187,7 @@ func (o *Orchestrator) Run(ctx context.Context) (ending Ending, err error) {
 // clearUp ends and removes what a run that was killed has left. The team's lock must be
 // held.
 func (o *Orchestrator) clearUp() {
-	if left := KillMarked(runMark(o.place)); len(left) > 0 {
+	if left := process.KillMarked(runMark(o.place)); len(left) > 0 {
 		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
 	}
 	if err := sweep(o.place); err != nil {
@@ -216,13 +217,13 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		Log: o.opts.Log, Version: o.opts.Version, Protocol: controlProtocol,
 		OnError:     func(err error) { o.opts.Log.Error("the bus", "err", err) },
 		MaxOfCaller: maxCallerConns,
-		Favoured:    func(id bus.Identity) bool { return CallerFrom(id).Kind == Operator },
+		Favoured:    func(id bus.Identity) bool { return process.CallerFrom(id).Kind == process.Operator },
 	})
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())
 	}
 	c := &crew{
-		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: NewProcesses(runMark(o.place)), pid: os.Getpid(),
+		store: store, journal: j, short: &o.short, log: o.opts.Log, bus: b, processes: process.New(runMark(o.place)), pid: os.Getpid(),
 		team: o.team().Name, clock: o.clock, functions: o.opts.Hooks, servers: &hookServers{},
 		keep:  o.staysUp(),
 		setup: o.opts.Setup, setupOnly: o.opts.SetupOnly,
@@ -328,7 +329,7 @@ func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (E
 // carries the signals. The first to return ends the others.
 func (o *Orchestrator) runActors(ctx context.Context, c *crew) (end move, err error) {
 	if o.opts.OwnProcess {
-		if err := BecomeReaper(); err != nil {
+		if err := process.BecomeReaper(); err != nil {
 			return move{}, err
 		}
 		defer c.killStrays(ctx)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/taskpage"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -89,7 +90,7 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	err = handle(b, verbTasks, func(_ context.Context, _ Caller, r taskpage.After) (map[string]any, error) {
+	err = handle(b, verbTasks, func(_ context.Context, _ process.Caller, r taskpage.After) (map[string]any, error) {
 		if r.ID != "" {
 			// Whole tasks, as before there were outlines.
 			return map[string]any{"tasks": f.tasks[7:], "more": false}, nil
@@ -100,7 +101,7 @@ func TestOutlineBetweenBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	older := &fakeTeam{t: t, bus: b, path: f.path + "old"}
-	if err := b.Listen(older.path, NewProcesses("").Identify); err != nil {
+	if err := b.Listen(older.path, process.New("").Identify); err != nil {
 		t.Fatal(err)
 	}
 	have, err := older.dial(byOperator).Outline(t.Context())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ type RunResult struct {
 // NewRunFile is the RunFile of this process for a run that starts now.
 func NewRunFile(p Place, now time.Time) RunFile {
 	pid := os.Getpid()
-	birth, err := processBirth(pid)
+	birth, err := process.Birth(pid)
 	if err != nil {
 		birth = "" // the lock alone tells then
 	}
@@ -125,9 +126,9 @@ func Running(p Place) (r RunFile, ok bool) {
 	if err != nil || r.Result != nil || r.PID <= 0 {
 		return r, false
 	}
-	info, err := readProcess(r.PID)
+	info, err := process.Read(r.PID)
 	if err == nil {
-		return r, !info.zombie && info.birth == r.Birth
+		return r, !info.Zombie && info.Birth == r.Birth
 	}
 	// A process that hides its memory is not shown to its own user where /proc is
 	// mounted with hidepid; elsewhere there is no /proc.

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/process"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,7 +25,7 @@ func TestRunningIsNotFooledByAZombie(t *testing.T) {
 	}
 	defer func() { _ = cmd.Wait() }() // it was killed, which is an error
 	r := RunFile{Format: runFormat, Team: "crew", Workspace: place.Workspace, PID: cmd.Process.Pid}
-	if r.Birth, err = processBirth(r.PID); err != nil {
+	if r.Birth, err = process.Birth(r.PID); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Write(place); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/orchestrator/process"
 )
 
 // Bounds on what a new working copy gets besides its commit.
@@ -79,7 +80,7 @@ func (t *trees) setup(ctx context.Context, s *seat, r setupRun) error {
 		Env:    append(childEnvironment(t.o.opts, t.o.place), "PWD="+r.dir, "COVEY_MEMBER="+s.member.Name),
 		Stdout: both, Stderr: both,
 		Started: func(pid int) {
-			release = t.c.processes.Register(pid, Owner{Kind: MemberTool, Member: s.member.Name})
+			release = t.c.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member.Name})
 		},
 	}.Run(timed)
 	if release != nil {

@@ -31,6 +31,7 @@ var floors = []arrows{
 	{"configs", "hooks hooks/rules"},
 	{"teammate", "hooks hooks/rules tasks"},
 	{"teammate/*", "teammate"},
+	{"orchestrator/process", "bus"},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/merging", "hooks tasks tasks/actors tasks/verdicts orchestrator/worktree"},
 	{"orchestrator/written", "orchestrator/worktree"},

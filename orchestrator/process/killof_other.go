@@ -1,6 +1,6 @@
 //go:build !linux
 
-package orchestrator
+package process
 
 // KillOf finds nothing here: what a member's tools have left running ends with
 // their sessions, which the tools themselves close.

@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"errors"
@@ -54,21 +54,21 @@ func (p peer) close() {}
 // zombieStat is the state SZOMB of a kinfo_proc.
 const zombieStat = 5
 
-// readProcess is the reader of this system.
-func readProcess(pid int) (process, error) {
+// Read is the reader of this system.
+func Read(pid int) (Process, error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
-		return process{}, errNoProcess // a pid that is free gives an empty answer
+		return Process{}, errNoProcess // a pid that is free gives an empty answer
 	}
 	if int(k.Proc.P_pid) != pid {
-		return process{}, errNoProcess
+		return Process{}, errNoProcess
 	}
-	p := process{
-		pid: pid, parent: int(k.Eproc.Ppid), group: int(k.Eproc.Pgid), zombie: k.Proc.P_stat == zombieStat,
-		birth: fmt.Sprintf("%d.%06d", k.Proc.P_starttime.Sec, k.Proc.P_starttime.Usec),
+	p := Process{
+		PID: pid, Parent: int(k.Eproc.Ppid), Group: int(k.Eproc.Pgid), Zombie: k.Proc.P_stat == zombieStat,
+		Birth: fmt.Sprintf("%d.%06d", k.Proc.P_starttime.Sec, k.Proc.P_starttime.Usec),
 	}
 	if sid, err := unix.Getsid(pid); err == nil {
-		p.session = sid
+		p.Session = sid
 	}
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"bytes"
@@ -74,14 +74,14 @@ var bootID = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(id))
 })
 
-// readProcess is the reader of this system.
-func readProcess(pid int) (process, error) {
+// Read is the reader of this system.
+func Read(pid int) (Process, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-		return process{}, errNoProcess
+		return Process{}, errNoProcess
 	}
 	if err != nil {
-		return process{}, err
+		return Process{}, err
 	}
 	return parseStat(pid, stat)
 }
@@ -97,18 +97,18 @@ const (
 
 // parseStat reads /proc/PID/stat. The program's name is in brackets and may
 // hold anything, brackets too, so reading starts after the last one.
-func parseStat(pid int, stat []byte) (process, error) {
+func parseStat(pid int, stat []byte) (Process, error) {
 	end := bytes.LastIndexByte(stat, ')')
 	fields := strings.Fields(string(stat[end+1:]))
 	if end < 0 || len(fields) <= statStart {
-		return process{}, fmt.Errorf("/proc/%d/stat is cut short", pid)
+		return Process{}, fmt.Errorf("/proc/%d/stat is cut short", pid)
 	}
-	p := process{pid: pid, zombie: fields[statState] == "Z", birth: bootID() + "/" + fields[statStart]}
-	into := map[int]*int{statParent: &p.parent, statGroup: &p.group, statSession: &p.session}
+	p := Process{PID: pid, Zombie: fields[statState] == "Z", Birth: bootID() + "/" + fields[statStart]}
+	into := map[int]*int{statParent: &p.Parent, statGroup: &p.Group, statSession: &p.Session}
 	for field, number := range into {
 		n, err := strconv.Atoi(fields[field])
 		if err != nil {
-			return process{}, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+			return Process{}, fmt.Errorf("/proc/%d/stat: %w", pid, err)
 		}
 		*number = n
 	}
@@ -140,16 +140,16 @@ func childrenOf(pid int) ([]int, error) {
 }
 
 // descendants lists all processes below pid, nearest first.
-func descendants(pid int) ([]process, error) {
+func descendants(pid int) ([]Process, error) {
 	next, err := childrenOf(pid)
 	if err != nil {
 		return nil, err
 	}
-	var all []process
+	var all []Process
 	for len(next) > 0 {
 		at := next[0]
 		next = next[1:]
-		info, err := readProcess(at)
+		info, err := Read(at)
 		if err != nil {
 			continue // it has ended
 		}
@@ -172,7 +172,7 @@ func sessionsBelow(pid int) (map[int]bool, error) {
 	}
 	set := map[int]bool{}
 	for _, p := range all {
-		set[p.session], set[p.group] = true, true
+		set[p.Session], set[p.Group] = true, true
 	}
 	return set, nil
 }

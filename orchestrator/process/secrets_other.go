@@ -1,6 +1,6 @@
 //go:build !linux
 
-package orchestrator
+package process
 
 // hideMemory does nothing here. macOS shows an environment to root and to its own user.
 func hideMemory() error { return nil }

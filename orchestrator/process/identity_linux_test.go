@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"bufio"
@@ -159,17 +159,20 @@ func TestIdentifyRealProcesses(t *testing.T) {
 		owner        Owner
 		want         string
 	}{
-		{"a tool's child", "$CALL; true", Owner{MemberTool, "api"}, "tool api"},
-		{"a hook's child", "$CALL; true", Owner{Hook, "docs"}, "hook docs"},
-		{"a hook of the team", "$CALL; true", Owner{Hook, ""}, "hook _"},
-		{"a tool's grandchild", "sh -c '$CALL; true'; true", Owner{MemberTool, "api"}, "tool api"},
-		{"an orphan", "( ( sleep 0.1; exec $CALL ) & )", Owner{MemberTool, "api"}, "tool api"},
-		{"an orphan after nohup", "( nohup sh -c 'sleep 0.1; exec $CALL' >/dev/null 2>&1 & )", Owner{Hook, "docs"}, "hook docs"},
-		{"a session of its own below a live parent", setsid + " -w $CALL; true", Owner{MemberTool, "api"}, "tool api"},
-		{"a daemon", "( " + setsid + " sh -c 'sleep 0.1; exec $CALL' & )", Owner{MemberTool, "api"}, "stray _"},
+		{"a tool's child", "$CALL; true", Owner{Kind: MemberTool, Member: "api"}, "tool api"},
+		{"a hook's child", "$CALL; true", Owner{Kind: Hook, Member: "docs"}, "hook docs"},
+		{"a hook of the team", "$CALL; true", Owner{Kind: Hook, Member: ""}, "hook _"},
+		{"a tool's grandchild", "sh -c '$CALL; true'; true", Owner{Kind: MemberTool, Member: "api"}, "tool api"},
+		{"an orphan", "( ( sleep 0.1; exec $CALL ) & )", Owner{Kind: MemberTool, Member: "api"}, "tool api"},
+		{"an orphan after nohup", "( nohup sh -c 'sleep 0.1; exec $CALL' >/dev/null 2>&1 & )",
+			Owner{Kind: Hook, Member: "docs"}, "hook docs"},
+		{"a session of its own below a live parent", setsid + " -w $CALL; true", Owner{Kind: MemberTool,
+			Member: "api"}, "tool api"},
+		{"a daemon", "( " + setsid + " sh -c 'sleep 0.1; exec $CALL' & )", Owner{Kind: MemberTool,
+			Member: "api"}, "stray _"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := NewProcesses("")
+			p := New("")
 			g := newGatekeeper(t, p)
 			cmd, read := g.shell(t, c.script)
 			runFor(t, p, cmd, c.owner)
@@ -190,7 +193,7 @@ func TestIdentifyOperator(t *testing.T) {
 		_ = beside.Process.Kill()
 		_ = beside.Wait()
 	}()
-	p := NewProcesses("")
+	p := New("")
 	p.self = beside.Process.Pid
 	g := newGatekeeper(t, p)
 	out, err := g.caller(t).Output()
@@ -237,7 +240,7 @@ func TestIdentifyRefusesOtherUsers(t *testing.T) {
 		}
 		return string(out)
 	}
-	g := newGatekeeper(t, NewProcesses(""))
+	g := newGatekeeper(t, New(""))
 	if got := as(g.path); !strings.Contains(got, "refused: only the user who runs the team") {
 		t.Errorf("another user was told %q", got)
 	}
@@ -251,7 +254,7 @@ func TestIdentifyRefusesOtherUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if err := b.Listen(socket, NewProcesses("").Identify); err != nil {
+	if err := b.Listen(socket, New("").Identify); err != nil {
 		t.Fatal(err)
 	}
 	if got := as(socket); !strings.Contains(got, "permission denied") {
@@ -276,7 +279,7 @@ func TestIdentifyRefusesTheGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if id, err := NewProcesses("").Identify(c); err == nil {
+	if id, err := New("").Identify(c); err == nil {
 		t.Errorf("a process that has ended is taken for %+v", id)
 	}
 }
@@ -285,7 +288,7 @@ func TestIdentifyRefusesWhatIsNoSocket(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
-	if id, err := NewProcesses("").Identify(a); err == nil {
+	if id, err := New("").Identify(a); err == nil {
 		t.Errorf("a pipe is taken for %+v", id)
 	}
 }
@@ -293,13 +296,15 @@ func TestIdentifyRefusesWhatIsNoSocket(t *testing.T) {
 func TestParseStat(t *testing.T) {
 	good := "4711 (a) b) (c) S 10 20 30 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 998877 1 2 3"
 	p, err := parseStat(4711, []byte(good))
-	if err != nil || p.parent != 10 || p.group != 20 || p.session != 30 || !strings.HasSuffix(p.birth, "/998877") || p.zombie {
+	if err != nil || p.Parent != 10 || p.Group != 20 || p.Session != 30 || !strings.HasSuffix(p.Birth,
+		"/998877") || p.Zombie {
 		t.Errorf("parseStat = %+v, %v", p, err)
 	}
-	if p, err := parseStat(1, []byte(strings.Replace(good, ") S", ") Z", 1))); err != nil || !p.zombie {
+	if p, err := parseStat(1, []byte(strings.Replace(good, ") S", ") Z", 1))); err != nil || !p.Zombie {
 		t.Errorf("a zombie: %+v, %v", p, err)
 	}
-	for _, bad := range []string{"", "4711", "4711 (sh)", "4711 (sh) S 1 2", strings.Replace(good, "S 10", "S x", 1)} {
+	for _, bad := range []string{"", "4711", "4711 (sh)", "4711 (sh) S 1 2", strings.Replace(good, "S 10",
+		"S x", 1)} {
 		if p, err := parseStat(4711, []byte(bad)); err == nil {
 			t.Errorf("parseStat(%q) = %+v", bad, p)
 		}
@@ -310,24 +315,24 @@ func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("1 (init) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 5 1 2 3"))
 	f.Add([]byte("1 (x) ) ) S"))
 	f.Fuzz(func(t *testing.T, stat []byte) {
-		if p, err := parseStat(1, stat); err == nil && p.birth == "" {
+		if p, err := parseStat(1, stat); err == nil && p.Birth == "" {
 			t.Errorf("%q has no birth", stat)
 		}
 	})
 }
 
 func TestReadProcess(t *testing.T) {
-	me, err := readProcess(os.Getpid())
-	if err != nil || me.parent != os.Getppid() || me.zombie {
+	me, err := Read(os.Getpid())
+	if err != nil || me.Parent != os.Getppid() || me.Zombie {
 		t.Errorf("this process is %+v, %v", me, err)
 	}
-	if sid, err := unix.Getsid(0); err != nil || me.session != sid {
-		t.Errorf("its session is %d, want %d, %v", me.session, sid, err)
+	if sid, err := unix.Getsid(0); err != nil || me.Session != sid {
+		t.Errorf("its session is %d, want %d, %v", me.Session, sid, err)
 	}
-	if again, err := readProcess(os.Getpid()); err != nil || again != me {
+	if again, err := Read(os.Getpid()); err != nil || again != me {
 		t.Errorf("read twice: %+v and %+v, %v", me, again, err)
 	}
-	if _, err := readProcess(1 << 30); !errors.Is(err, errNoProcess) {
+	if _, err := Read(1 << 30); !errors.Is(err, errNoProcess) {
 		t.Errorf("a process that cannot be: %v", err)
 	}
 }
@@ -360,12 +365,12 @@ func startOrphan(t *testing.T, script string) int {
 }
 
 func isZombie(pid int) bool {
-	p, err := readProcess(pid)
-	return err == nil && p.zombie
+	p, err := Read(pid)
+	return err == nil && p.Zombie
 }
 
 func TestReapTakesOrphansOnly(t *testing.T) {
-	p := NewProcesses("")
+	p := New("")
 	pid := startOrphan(t, "exit 0")
 	own := exec.Command("true") // its zombie is ours to wait for: registered
 	own.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -375,7 +380,7 @@ func TestReapTakesOrphansOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	release := p.Register(own.Process.Pid, Owner{MemberTool, "api"})
+	release := p.Register(own.Process.Pid, Owner{Kind: MemberTool, Member: "api"})
 	defer release()
 	for _, pid := range []int{pid, own.Process.Pid, plain.Process.Pid} {
 		eventually(t, "the process ends", func() bool { return isZombie(pid) })
@@ -401,14 +406,14 @@ func TestReapTakesOrphansOnly(t *testing.T) {
 }
 
 func TestReapRuns(t *testing.T) {
-	p := NewProcesses("")
+	p := New("")
 	p.grace = 10 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { p.Reap(ctx) })
 	pid := startOrphan(t, "exit 0")
 	eventually(t, "the orphan is taken", func() bool {
-		_, err := readProcess(pid)
+		_, err := Read(pid)
 		return errors.Is(err, errNoProcess)
 	})
 	cancel()
@@ -416,7 +421,7 @@ func TestReapRuns(t *testing.T) {
 }
 
 func TestKillStrays(t *testing.T) {
-	p := NewProcesses("")
+	p := New("")
 	daemon := startOrphan(t, "trap '' TERM; sleep 60 & sleep 60; true")
 	kept := exec.Command("sleep", "60")
 	if err := kept.Start(); err != nil {
@@ -431,13 +436,13 @@ func TestKillStrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := p.KillStrays(t.Context())
-	for _, pid := range []int{daemon, below[0].pid, below[1].pid} {
+	for _, pid := range []int{daemon, below[0].PID, below[1].PID} {
 		if !slices.Contains(killed, pid) {
 			t.Errorf("%d is not among the killed %v", pid, killed)
 		}
 		eventually(t, "it is dead", func() bool {
-			info, err := readProcess(pid)
-			return err != nil || info.zombie
+			info, err := Read(pid)
+			return err != nil || info.Zombie
 		})
 	}
 	if isZombie(kept.Process.Pid) {
@@ -449,11 +454,11 @@ func TestKillStrays(t *testing.T) {
 }
 
 func TestSiftForgetsEmptySessions(t *testing.T) {
-	p := NewProcesses("")
+	p := New("")
 	cmd := exec.Command("/bin/sh", "-c", "(sleep 60) >/dev/null 2>&1 &")
 	runForSession := func(cmd *exec.Cmd) int {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		runFor(t, p, cmd, Owner{MemberTool, "api"})
+		runFor(t, p, cmd, Owner{Kind: MemberTool, Member: "api"})
 		return cmd.Process.Pid
 	}
 	if err := BecomeReaper(); err != nil {

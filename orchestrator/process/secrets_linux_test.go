@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"errors"
@@ -19,16 +19,16 @@ func TestHidingProcess(t *testing.T) {
 	if os.Getenv(hidingVariable) == "" {
 		t.Skip("run by other tests")
 	}
-	if err := hideMemory(); err != nil {
+	if err := HideMemory(); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	// What covey reads of itself and of its children stays readable.
-	me, err := readProcess(os.Getpid())
+	me, err := Read(os.Getpid())
 	_, err2 := childrenOf(os.Getpid())
 	files := &fileSearch{link: "nothing", seen: map[int]bool{}, left: maxLookedAt}
-	files.in(os.Getpid())
-	fmt.Println("itself:", me.pid == os.Getpid(), err, err2, files.hidden)
+	files.In(os.Getpid())
+	fmt.Println("itself:", me.PID == os.Getpid(), err, err2, files.hidden)
 	sh := exec.Command("/bin/sh", "-c", "cat /proc/$PPID/environ | tr '\\0' '\\n'; stat -c shown /proc/$PPID/stat; read x")
 	sh.Stdout, sh.Stderr = os.Stdout, os.Stdout
 	sh.Env = append(os.Environ(), "COVEY_TEST_MARK=1")
@@ -55,7 +55,8 @@ func TestHiddenMemory(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	out := string(text)
-	for _, want := range []string{"itself: true <nil> <nil> false\n", "Permission denied\n", "shown\n", "its child: true\n"} {
+	for _, want := range []string{"itself: true <nil> <nil> false\n", "Permission denied\n", "shown\n",
+		"its child: true\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("there is no %q in:\n%s", want, out)
 		}
@@ -85,8 +86,9 @@ func TestWithoutRoot(t *testing.T) {
 	if err := errors.Join(writeProgram(bin, data), os.Chown(dir, nobodyID, nobodyID)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), bin, "-test.v", "-test.run=^(TestHiddenMemory|TestTokenCountsOnlyBelowItsMember|"+
-		"TestHiddenProgramGetsNoTools|TestIdentifyRealProcesses|TestIdentifyOperator)$")
+	cmd := exec.CommandContext(t.Context(), bin, "-test.v",
+		"-test.run=^(TestHiddenMemory|TestTokenCountsOnlyBelowItsMember|"+
+			"TestHiddenProgramGetsNoTools|TestIdentifyRealProcesses|TestIdentifyOperator)$")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package orchestrator
+package process
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ func peerOf(net.Conn) (peer, error) {
 func (p peer) alive() bool { return false }
 func (p peer) close()      {}
 
-// readProcess cannot read the process tree here.
-func readProcess(int) (process, error) { return process{}, errors.ErrUnsupported }
+// Read cannot read the process tree here.
+func Read(int) (Process, error) { return Process{}, errors.ErrUnsupported }
 
 // sessionsBelow cannot read the process tree here.
 func sessionsBelow(int) (map[int]bool, error) { return nil, errors.ErrUnsupported }

@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func carries(pid int, entry string) bool {
 func KillMarked(entry string) []int {
 	var killed []int
 	for range killRounds {
-		left := marked(entry)
+		left := Marked(entry)
 		if len(left) == 0 {
 			break
 		}
@@ -43,7 +43,7 @@ func KillMarked(entry string) []int {
 
 // marked lists the processes that carry an entry, without ourselves and those
 // that started us.
-func marked(entry string) []int {
+func Marked(entry string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -51,11 +51,11 @@ func marked(entry string) []int {
 	var above []int
 	for pid := os.Getpid(); pid > 0 && !slices.Contains(above, pid); {
 		above = append(above, pid)
-		p, err := readProcess(pid)
+		p, err := Read(pid)
 		if err != nil {
 			break
 		}
-		pid = p.parent
+		pid = p.Parent
 	}
 	var found []int
 	for _, e := range entries {
@@ -63,7 +63,7 @@ func marked(entry string) []int {
 		if err != nil || slices.Contains(above, pid) || !carries(pid, entry) {
 			continue
 		}
-		if p, err := readProcess(pid); err == nil && !p.zombie {
+		if p, err := Read(pid); err == nil && !p.Zombie {
 			found = append(found, pid)
 		}
 	}

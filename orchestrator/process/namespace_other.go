@@ -1,6 +1,6 @@
 //go:build !linux
 
-package orchestrator
+package process
 
 // besideUs is always true here: there are no such namespaces.
 func besideUs(int) bool { return true }

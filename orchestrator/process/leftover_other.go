@@ -1,6 +1,6 @@
 //go:build !linux
 
-package orchestrator
+package process
 
 // carries finds nothing here: other processes' environments cannot be read.
 func carries(int, string) bool { return false }

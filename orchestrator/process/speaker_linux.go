@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"bufio"
@@ -24,7 +24,7 @@ const maxLookedAt = 1 << 17
 var (
 	errNoSocket  = errors.New("the connection has ended")
 	errElsewhere = errors.New("the connection was made by another process")
-	errHidden    = errors.New("a process of the member does not show its open files; `covey mcp` on stdin and stdout needs no token")
+	ErrHidden    = errors.New("a process of the member does not show its open files; `covey mcp` on stdin and stdout needs no token")
 	errTooMuch   = errors.New("the member's processes have too many open files")
 )
 
@@ -60,11 +60,11 @@ func (p *Processes) SpeaksFor(ctx context.Context, c net.Conn, member string) er
 // what has lost its parents last.
 func (p *Processes) holds(member, inode string) error {
 	look := &fileSearch{link: "socket:[" + inode + "]", seen: map[int]bool{}, left: maxLookedAt}
-	if look.in(p.self) {
+	if look.In(p.self) {
 		return nil
 	}
 	for _, pid := range p.startedFor(member) {
-		if look.in(pid) {
+		if look.In(pid) {
 			return nil
 		}
 		below, err := descendants(pid)
@@ -72,21 +72,21 @@ func (p *Processes) holds(member, inode string) error {
 			return err
 		}
 		for _, at := range below {
-			if look.in(at.pid) {
+			if look.In(at.PID) {
 				return nil
 			}
 		}
 	}
 	// A hook has fewer rights than its member, which a token must not give it.
 	its := func(by Caller) bool { return by.Kind == MemberTool && by.Member == member }
-	if slices.ContainsFunc(p.running(its), look.in) {
+	if slices.ContainsFunc(p.running(its), look.In) {
 		return nil
 	}
 	switch {
 	case look.left <= 0:
 		return errTooMuch
 	case look.hidden:
-		return errHidden
+		return ErrHidden
 	}
 	return errElsewhere
 }
@@ -96,15 +96,15 @@ func (p *Processes) startedFor(member string) []int {
 	p.mu.Lock()
 	births := map[int]string{}
 	for pid, r := range p.live {
-		if r.owner.Kind == MemberTool && r.owner.Member == member {
-			births[pid] = r.birth
+		if r.Owner.Kind == MemberTool && r.Owner.Member == member {
+			births[pid] = r.Birth
 		}
 	}
 	p.mu.Unlock()
 	var list []int
 	for pid, birth := range births {
 		// The number may be another process's by now if the first has ended unseen.
-		if info, err := readProcess(pid); err == nil && info.birth == birth {
+		if info, err := Read(pid); err == nil && info.Birth == birth {
 			list = append(list, pid)
 		}
 	}
@@ -119,8 +119,8 @@ type fileSearch struct {
 	hidden bool // some process does not show its files
 }
 
-// in reports whether a process has the file open. A process that was looked at before does not.
-func (s *fileSearch) in(pid int) bool {
+// In reports whether a process has the file open. A process that was looked at before does not.
+func (s *fileSearch) In(pid int) bool {
 	if s.seen[pid] || s.left <= 0 {
 		return false
 	}

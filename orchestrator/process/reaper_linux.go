@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"context"
@@ -66,18 +66,18 @@ func (p *Processes) reap(seen map[int]sighting, now time.Time) {
 	p.mu.Unlock()
 	zombies := map[int]bool{}
 	for _, child := range p.adopted() {
-		if !child.zombie {
+		if !child.Zombie {
 			continue
 		}
-		zombies[child.pid] = true
-		before, ok := seen[child.pid]
-		if !ok || before.birth != child.birth {
-			seen[child.pid] = sighting{child.birth, now}
+		zombies[child.PID] = true
+		before, ok := seen[child.PID]
+		if !ok || before.birth != child.Birth {
+			seen[child.PID] = sighting{child.Birth, now}
 			continue
 		}
 		if now.Sub(before.since) >= p.grace {
-			collect(child.pid)
-			delete(seen, child.pid)
+			collect(child.PID)
+			delete(seen, child.PID)
 		}
 	}
 	for pid := range seen {
@@ -100,7 +100,7 @@ func collect(pid int) {
 
 // adopted lists our children that we did not start for a member: orphans.
 // What this program starts for itself stays in its own session.
-func (p *Processes) adopted() []process {
+func (p *Processes) adopted() []Process {
 	children, err := childrenOf(p.self)
 	if err != nil {
 		return nil
@@ -109,10 +109,10 @@ func (p *Processes) adopted() []process {
 	if err != nil {
 		return nil
 	}
-	var out []process
+	var out []Process
 	for _, pid := range children {
-		info, err := readProcess(pid)
-		if err != nil || info.parent != p.self || info.session == own {
+		info, err := Read(pid)
+		if err != nil || info.Parent != p.self || info.Session == own {
 			continue
 		}
 		p.mu.Lock()
@@ -137,17 +137,17 @@ func (p *Processes) KillStrays(ctx context.Context) []int {
 	for range killRounds {
 		found := false
 		for _, orphan := range p.adopted() {
-			below, err := descendants(orphan.pid)
+			below, err := descendants(orphan.PID)
 			if err != nil {
 				below = nil
 			}
 			for _, at := range append(below, orphan) {
-				if at.zombie || unix.Kill(at.pid, unix.SIGKILL) != nil {
+				if at.Zombie || unix.Kill(at.PID, unix.SIGKILL) != nil {
 					continue
 				}
 				found = true
-				if !slices.Contains(killed, at.pid) {
-					killed = append(killed, at.pid)
+				if !slices.Contains(killed, at.PID) {
+					killed = append(killed, at.PID)
 				}
 			}
 		}

@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"errors"
@@ -37,23 +37,23 @@ type Processes struct {
 
 // registration is one started process.
 type registration struct {
-	owner Owner
-	birth string  // tells it apart from a later process with its pid
-	mark  *int    // tells two registrations of one pid apart
+	Owner Owner
+	Birth string  // tells it apart from a later process with its pid
+	Mark  *int    // tells two registrations of one pid apart
 	hook  HookRun // of a hook's process
 }
 
-// process is what the kernel says of a process.
-type process struct {
-	pid, parent, group, session int
+// Process is what the kernel says of a process.
+type Process struct {
+	PID, Parent, Group, Session int
 
-	birth  string // never the same for two processes of one pid
-	zombie bool
+	Birth  string // never the same for two processes of one pid
+	Zombie bool
 }
 
 // reader reads what the kernel says of a process. It fails with errNoProcess
 // if there is none.
-type reader func(pid int) (process, error)
+type reader func(pid int) (Process, error)
 
 // errNoProcess is returned when there is no process with a pid.
 var errNoProcess = errors.New("no such process")
@@ -73,10 +73,10 @@ const (
 	maxPast = 256
 )
 
-// NewProcesses is an empty registry of this process. mark is an environment entry,
+// New is an empty registry of this process. mark is an environment entry,
 // NAME=value, of all that the team starts: a process is known by it that is not below
 // this one any more.
-func NewProcesses(mark string) *Processes {
+func New(mark string) *Processes {
 	return &Processes{
 		mark: mark, self: os.Getpid(), grace: reapGrace, live: map[int]registration{}, past: map[int]registration{},
 		changed: make(chan struct{}),
@@ -87,7 +87,7 @@ func NewProcesses(mark string) *Processes {
 // all below it belong to owner. Call release once it has been waited for; what
 // it left behind still belongs to owner then. Release may be called twice.
 func (p *Processes) Register(pid int, owner Owner) (release func()) {
-	return p.register(pid, registration{owner: owner})
+	return p.register(pid, registration{Owner: owner})
 }
 
 // HookRun says what a hook's process was started for.
@@ -99,16 +99,16 @@ type HookRun struct {
 // RegisterHook is Register for a process of a hook: what it asks the team for is known to
 // come from within that hook.
 func (p *Processes) RegisterHook(pid int, owner Owner, at HookRun) (release func()) {
-	return p.register(pid, registration{owner: owner, hook: at})
+	return p.register(pid, registration{Owner: owner, hook: at})
 }
 
 // HookOf returns the hook that a caller is a process of. It fails if nobody can say that.
 func (p *Processes) HookOf(by Caller) (HookRun, error) {
-	chain, err := ancestry(by.PID, p.self, readProcess)
+	chain, err := ancestry(by.PID, p.self, Read)
 	if err != nil {
 		return HookRun{}, fmt.Errorf("cannot tell which hook process %d belongs to: %w", by.PID, err)
 	}
-	r, ok := p.registered(chain, readProcess)
+	r, ok := p.registered(chain, Read)
 	if !ok || r.hook.Depth == 0 {
 		return HookRun{}, ErrNoHook
 	}
@@ -120,10 +120,10 @@ var ErrNoHook = errors.New("it belongs to no hook any more")
 
 // register notes what is known of a process that was started.
 func (p *Processes) register(pid int, r registration) (release func()) {
-	if info, err := readProcess(pid); err == nil {
-		r.birth = info.birth // else it has ended already: only its session counts
+	if info, err := Read(pid); err == nil {
+		r.Birth = info.Birth // else it has ended already: only its session counts
 	}
-	r.mark = new(int)
+	r.Mark = new(int)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.live[pid] = r
@@ -133,12 +133,12 @@ func (p *Processes) register(pid int, r registration) (release func()) {
 	return func() { p.release(pid, r) }
 }
 
-// release moves a process from the living to the past ones. A number that has
+// Release moves a process from the living to the past ones. A number that has
 // been registered anew in the meantime belongs to somebody else, and stays.
 func (p *Processes) release(pid int, r registration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.live[pid].mark != r.mark {
+	if p.live[pid].Mark != r.Mark {
 		return // released before, or the number was registered anew
 	}
 	delete(p.live, pid)
@@ -178,7 +178,7 @@ func (p *Processes) Identify(c net.Conn) (bus.Identity, error) {
 	if peer.pid <= 0 {
 		return bus.Identity{}, errors.New("cannot tell who calls: the process is in another PID namespace")
 	}
-	by, err := p.locate(peer.pid, readProcess)
+	by, err := p.locate(peer.pid, Read)
 	if by.Kind == Operator && !besideUs(peer.pid) {
 		by.Kind = Elsewhere
 	}
@@ -219,7 +219,7 @@ func (p *Processes) locate(pid int, read reader) (Caller, error) {
 // ancestry lists a process and its ancestors, up to process top or the root of
 // the tree. A process whose parent ended while we looked has another parent
 // now, so the walk begins anew.
-func ancestry(pid, top int, read reader) ([]process, error) {
+func ancestry(pid, top int, read reader) ([]Process, error) {
 	for range walkTries {
 		chain, err := climb(pid, top, read)
 		if !errors.Is(err, errTreeChanged) {
@@ -235,8 +235,8 @@ var errTreeChanged = errors.New("the process tree changes too fast")
 // climb reads the processes from pid upwards, until top, the first process of the
 // system, or one that cannot be read. The result begins with pid itself. It fails
 // if the tree changes under it, which the caller answers with another try.
-func climb(pid, top int, read reader) ([]process, error) {
-	var chain []process
+func climb(pid, top int, read reader) ([]Process, error) {
+	var chain []Process
 	for at := pid; at > 0; {
 		info, err := read(at)
 		if errors.Is(err, errNoProcess) && len(chain) > 0 {
@@ -252,27 +252,27 @@ func climb(pid, top int, read reader) ([]process, error) {
 		if len(chain) > maxAncestors {
 			return nil, fmt.Errorf("it has more than %d ancestors", maxAncestors)
 		}
-		at = info.parent
+		at = info.Parent
 	}
 	// Each must still be the parent of the one before: a number that was read
 	// a moment ago may belong to another process by the time we follow it.
 	for i, before := range chain {
-		now, err := read(before.pid)
+		now, err := read(before.PID)
 		if errors.Is(err, errNoProcess) && i == 0 {
 			return nil, err
 		}
-		if err != nil || now.birth != before.birth || now.parent != before.parent {
+		if err != nil || now.Birth != before.Birth || now.Parent != before.Parent {
 			return nil, errTreeChanged
 		}
 	}
 	return chain, nil
 }
 
-// judge decides whom the process that a chain begins with belongs to.
-func (p *Processes) judge(chain []process, read reader) Caller {
-	pid := chain[0].pid
+// Judge decides whom the process that a chain begins with belongs to.
+func (p *Processes) judge(chain []Process, read reader) Caller {
+	pid := chain[0].PID
 	if r, ok := p.registered(chain, read); ok {
-		return Caller{Kind: r.owner.Kind, Member: r.owner.Member, PID: pid}
+		return Caller{Kind: r.Owner.Kind, Member: r.Owner.Member, PID: pid}
 	}
 	if p.isBelow(chain) || p.leftBehind(chain) {
 		return Caller{Kind: Stray, PID: pid}
@@ -281,23 +281,23 @@ func (p *Processes) judge(chain []process, read reader) Caller {
 }
 
 // isBelow reports whether a chain leads from below this process up to it.
-func (p *Processes) isBelow(chain []process) bool {
-	return chain[len(chain)-1].pid == p.self && len(chain) > 1
+func (p *Processes) isBelow(chain []Process) bool {
+	return chain[len(chain)-1].PID == p.self && len(chain) > 1
 }
 
 // registered finds the process nearest in a chain that was started for somebody; false: there
 // is none.
-func (p *Processes) registered(chain []process, read reader) (registration, bool) {
+func (p *Processes) registered(chain []Process, read reader) (registration, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, at := range chain {
-		if r, ok := p.live[at.pid]; ok && r.birth == at.birth {
+		if r, ok := p.live[at.PID]; ok && r.Birth == at.Birth {
 			return r, true
 		}
 	}
 	if p.isBelow(chain) || orphansEscape {
 		for _, at := range chain {
-			if at.pid == p.self {
+			if at.PID == p.self {
 				break
 			}
 			if r, ok := p.ofSession(at, read); ok {
@@ -310,24 +310,24 @@ func (p *Processes) registered(chain []process, read reader) (registration, bool
 
 // leftBehind reports whether a chain leads through a process that a run of this
 // team started: one that was killed has left it, or it got out from below us.
-func (p *Processes) leftBehind(chain []process) bool {
-	return slices.ContainsFunc(chain, func(at process) bool { return at.pid != p.self && carries(at.pid, p.mark) })
+func (p *Processes) leftBehind(chain []Process) bool {
+	return slices.ContainsFunc(chain, func(at Process) bool { return at.PID != p.self && carries(at.PID, p.mark) })
 }
 
 // ofSession is the registered process in whose session or process group a
 // process is. p.mu is held.
-func (p *Processes) ofSession(at process, read reader) (registration, bool) {
-	for _, id := range []int{at.session, at.group} {
+func (p *Processes) ofSession(at Process, read reader) (registration, bool) {
+	for _, id := range []int{at.Session, at.Group} {
 		r, ok := p.live[id]
 		if !ok {
 			r, ok = p.past[id]
 		}
-		if !ok || r.birth == "" {
+		if !ok || r.Birth == "" {
 			continue
 		}
 		// While anything of a session lives its number is not given away. If a
 		// younger process has it, the session we knew is gone.
-		if first, err := read(id); err == nil && first.birth != r.birth {
+		if first, err := read(id); err == nil && first.Birth != r.Birth {
 			continue
 		}
 		return r, true
@@ -335,15 +335,15 @@ func (p *Processes) ofSession(at process, read reader) (registration, bool) {
 	return registration{}, false
 }
 
-// processBirth tells a process apart from all others that ever have its pid. A
+// Birth tells a process apart from all others that ever have its pid. A
 // zombie counts as gone: in a container whose first process waits for nobody
 // it stays for ever.
-func processBirth(pid int) (string, error) {
-	info, err := readProcess(pid)
-	if err == nil && info.zombie {
+func Birth(pid int) (string, error) {
+	info, err := Read(pid)
+	if err == nil && info.Zombie {
 		return "", errNoProcess
 	}
-	return info.birth, err
+	return info.Birth, err
 }
 
 // String is for errors and logs.

@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"context"
@@ -35,15 +35,15 @@ func (p *Processes) running(of func(Caller) bool) []int {
 	}
 	var list []int
 	for _, at := range below {
-		if at.zombie {
+		if at.Zombie {
 			continue
 		}
-		chain, err := ancestry(at.pid, p.self, readProcess)
+		chain, err := ancestry(at.PID, p.self, Read)
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		if of(p.judge(chain, readProcess)) {
-			list = append(list, at.pid)
+		if of(p.judge(chain, Read)) {
+			list = append(list, at.PID)
 		}
 	}
 	return list

@@ -1,4 +1,4 @@
-package orchestrator
+package process
 
 import (
 	"errors"
@@ -12,12 +12,12 @@ import (
 )
 
 // tree is a process table for tests.
-type tree map[int]process
+type tree map[int]Process
 
-func (t tree) read(pid int) (process, error) {
+func (t tree) read(pid int) (Process, error) {
 	p, ok := t[pid]
 	if !ok {
-		return process{}, errNoProcess
+		return Process{}, errNoProcess
 	}
 	return p, nil
 }
@@ -28,16 +28,16 @@ func (t tree) read(pid int) (process, error) {
 // command 90 of the operator; covey > git 55 in covey's own session.
 func forest() tree {
 	t := tree{}
-	for _, p := range []process{
-		{pid: 1, parent: 0, group: 1, session: 1}, {pid: 10, parent: 1, group: 10, session: 10},
-		{pid: 50, parent: 10, group: 50, session: 10}, {pid: 55, parent: 50, group: 50, session: 10},
-		{pid: 60, parent: 50, group: 60, session: 60}, {pid: 61, parent: 60, group: 60, session: 60},
-		{pid: 62, parent: 61, group: 62, session: 62}, {pid: 65, parent: 50, group: 60, session: 60},
-		{pid: 70, parent: 50, group: 70, session: 70}, {pid: 80, parent: 50, group: 80, session: 80},
-		{pid: 81, parent: 80, group: 80, session: 80}, {pid: 90, parent: 10, group: 90, session: 10},
+	for _, p := range []Process{
+		{PID: 1, Parent: 0, Group: 1, Session: 1}, {PID: 10, Parent: 1, Group: 10, Session: 10},
+		{PID: 50, Parent: 10, Group: 50, Session: 10}, {PID: 55, Parent: 50, Group: 50, Session: 10},
+		{PID: 60, Parent: 50, Group: 60, Session: 60}, {PID: 61, Parent: 60, Group: 60, Session: 60},
+		{PID: 62, Parent: 61, Group: 62, Session: 62}, {PID: 65, Parent: 50, Group: 60, Session: 60},
+		{PID: 70, Parent: 50, Group: 70, Session: 70}, {PID: 80, Parent: 50, Group: 80, Session: 80},
+		{PID: 81, Parent: 80, Group: 80, Session: 80}, {PID: 90, Parent: 10, Group: 90, Session: 10},
 	} {
-		p.birth = fmt.Sprint("b", p.pid)
-		t[p.pid] = p
+		p.Birth = fmt.Sprint("b", p.PID)
+		t[p.PID] = p
 	}
 	return t
 }
@@ -45,10 +45,10 @@ func forest() tree {
 // registryOf is a registry of process 50 with the tool 60 of api and the hook
 // 70 for docs.
 func registryOf(t tree) *Processes {
-	p := NewProcesses("")
+	p := New("")
 	p.self = 50
-	p.live[60] = registration{owner: Owner{MemberTool, "api"}, birth: t[60].birth, mark: new(int)}
-	p.live[70] = registration{owner: Owner{Hook, "docs"}, birth: t[70].birth, mark: new(int)}
+	p.live[60] = registration{Owner: Owner{Kind: MemberTool, Member: "api"}, Birth: t[60].Birth, Mark: new(int)}
+	p.live[70] = registration{Owner: Owner{Kind: Hook, Member: "docs"}, Birth: t[70].Birth, Mark: new(int)}
 	return p
 }
 
@@ -81,27 +81,27 @@ func TestWhoCalls(t *testing.T) {
 		}, api},
 		{"an orphan that made a group of its own", 65, func(t tree, p *Processes) {
 			o := t[65]
-			o.group = 65
+			o.Group = 65
 			t[65] = o
 		}, api},
 		{"an orphan, and the number of its session belongs to a younger process", 65, func(t tree, p *Processes) {
 			r := p.live[60]
 			p.release(60, r)
 			young := t[60]
-			young.birth = "later"
+			young.Birth = "later"
 			t[60] = young
 		}, Caller{Kind: Stray}},
 		{"a process with the number of a tool that has ended", 60, func(t tree, p *Processes) {
 			young := t[60]
-			young.birth = "later"
+			young.Birth = "later"
 			t[60] = young
 		}, Caller{Kind: Stray}},
 		{"a process of the operator with the number of a tool that has ended", 60, func(t tree, p *Processes) {
-			t[60] = process{pid: 60, parent: 10, group: 60, session: 10, birth: "later"}
+			t[60] = Process{PID: 60, Parent: 10, Group: 60, Session: 10, Birth: "later"}
 		}, Caller{Kind: Operator}},
 		{"a tool that was registered after it had ended", 65, func(t tree, p *Processes) {
 			r := p.live[60]
-			r.birth = ""
+			r.Birth = ""
 			p.live[60] = r
 		}, Caller{Kind: Stray}},
 	} {
@@ -127,10 +127,10 @@ func TestNobodyBelowBecomesOperator(t *testing.T) {
 		p := registryOf(tr)
 		below := []int{50}
 		for pid := 100; pid < 100+rapid.IntRange(1, 20).Draw(t, "processes"); pid++ {
-			tr[pid] = process{
-				pid: pid, parent: rapid.SampledFrom(below).Draw(t, "parent"),
-				group:   rapid.SampledFrom(below).Draw(t, "group"),
-				session: rapid.SampledFrom(append(below, pid, 60, 70)).Draw(t, "session"), birth: fmt.Sprint(pid),
+			tr[pid] = Process{
+				PID: pid, Parent: rapid.SampledFrom(below).Draw(t, "parent"),
+				Group:   rapid.SampledFrom(below).Draw(t, "group"),
+				Session: rapid.SampledFrom(append(below, pid, 60, 70)).Draw(t, "session"), Birth: fmt.Sprint(pid),
 			}
 			below = append(below, pid)
 		}
@@ -150,10 +150,10 @@ func TestParentEndsDuringTheWalk(t *testing.T) {
 	tr := forest()
 	p := registryOf(tr)
 	reads := 0
-	read := func(pid int) (process, error) {
+	read := func(pid int) (Process, error) {
 		if reads++; reads == 2 { // 61 was read, its parent 60 is next
 			child := tr[61]
-			child.parent = 50
+			child.Parent = 50
 			tr[61] = child
 			delete(tr, 60)
 			p.release(60, p.live[60])
@@ -170,12 +170,12 @@ func TestNumberReusedDuringTheWalk(t *testing.T) {
 	tr := forest()
 	p := registryOf(tr)
 	reads := 0
-	read := func(pid int) (process, error) {
+	read := func(pid int) (Process, error) {
 		if reads++; reads == 2 {
 			child := tr[61] // 61 becomes an orphan, and 60 a process of the operator
-			child.parent = 50
+			child.Parent = 50
 			tr[61] = child
-			tr[60] = process{pid: 60, parent: 10, group: 60, session: 10, birth: "later"}
+			tr[60] = Process{PID: 60, Parent: 10, Group: 60, Session: 10, Birth: "later"}
 		}
 		return tr.read(pid)
 	}
@@ -190,18 +190,20 @@ func TestWalkGivesUp(t *testing.T) {
 		t.Errorf("a process that is not there: %v", err)
 	}
 	n := 0
-	restless := func(pid int) (process, error) {
+	restless := func(pid int) (Process, error) {
 		n++
-		return process{pid: pid, parent: pid - 1, birth: fmt.Sprint(n)}, nil
+		return Process{PID: pid, Parent: pid - 1, Birth: fmt.Sprint(n)}, nil
 	}
 	if _, err := ancestry(5, 50, restless); !errors.Is(err, errTreeChanged) {
 		t.Errorf("a tree that never rests: %v", err)
 	}
-	endless := func(pid int) (process, error) { return process{pid: pid, parent: pid + 1, birth: "b"}, nil }
+	endless := func(pid int) (Process, error) {
+		return Process{PID: pid, Parent: pid + 1, Birth: "b"}, nil
+	}
 	if _, err := ancestry(60, 50, endless); err == nil {
 		t.Error("a tree without a root was walked to its end")
 	}
-	broken := func(int) (process, error) { return process{}, errors.New("hidepid") }
+	broken := func(int) (Process, error) { return Process{}, errors.New("hidepid") }
 	if _, err := ancestry(60, 50, broken); err == nil {
 		t.Error("an unreadable process was taken for somebody")
 	}
@@ -210,10 +212,10 @@ func TestWalkGivesUp(t *testing.T) {
 // A process may call before its starter has come to register it.
 func TestCallerIsRegisteredLate(t *testing.T) {
 	tr := forest()
-	p := NewProcesses("")
+	p := New("")
 	p.self = 50
 	begun := make(chan struct{})
-	read := func(pid int) (process, error) {
+	read := func(pid int) (Process, error) {
 		select {
 		case <-begun:
 		default:
@@ -225,7 +227,7 @@ func TestCallerIsRegisteredLate(t *testing.T) {
 		<-begun
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.live[60] = registration{owner: Owner{MemberTool, "api"}, birth: tr[60].birth, mark: new(int)}
+		p.live[60] = registration{Owner: Owner{Kind: MemberTool, Member: "api"}, Birth: tr[60].Birth, Mark: new(int)}
 		close(p.changed)
 		p.changed = make(chan struct{})
 	}()
@@ -250,7 +252,7 @@ func TestReleaseIsOfOneRegistration(t *testing.T) {
 	tr := forest()
 	p := registryOf(tr)
 	old := p.live[60]
-	p.live[60] = registration{owner: Owner{MemberTool, "docs"}, birth: tr[60].birth, mark: new(int)}
+	p.live[60] = registration{Owner: Owner{Kind: MemberTool, Member: "docs"}, Birth: tr[60].Birth, Mark: new(int)}
 	p.release(60, old)
 	p.release(60, old)
 	if by, err := p.locate(60, tr.read); err != nil || by.Member != "docs" {
@@ -260,7 +262,8 @@ func TestReleaseIsOfOneRegistration(t *testing.T) {
 
 func TestCallerIdentityRoundTrip(t *testing.T) {
 	for _, c := range []Caller{
-		{Operator, "", 1}, {MemberTool, "api", 2}, {Hook, "docs-2", 3}, {ActingHook, "docs-2", 6}, {Hook, "", 4}, {Stray, "", 5},
+		{Kind: Operator, Member: "", PID: 1}, {Kind: MemberTool, Member: "api", PID: 2}, {Kind: Hook,
+			Member: "docs-2", PID: 3}, {Kind: ActingHook, Member: "docs-2", PID: 6}, {Kind: Hook, Member: "", PID: 4}, {Kind: Stray, Member: "", PID: 5},
 	} {
 		if got := CallerFrom(c.Identity()); got != c {
 			t.Errorf("%+v came back as %+v", c, got)
