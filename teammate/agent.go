@@ -103,8 +103,6 @@ type ToolResult struct {
 	// Rejected says that an agent program has refused to make the call by itself: nothing
 	// was run.
 	Rejected bool
-
-	below []Input // what hooks say of the result, to stand below its content
 }
 
 // Spec describes a tool to a model.

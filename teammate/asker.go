@@ -12,15 +12,6 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) Answer
 }
 
-// Reminder is what an Asker, and the Host of a Teammate that has one, may know besides.
-type Reminder interface {
-	// Unbegun reports whether a call of an earlier life was cut off while its question
-	// waited for an answer, or before anybody acted on that. Then it has done nothing,
-	// and making it again asks the same question. It never says so of one that may have
-	// begun.
-	Unbegun(ctx context.Context, callID string) bool
-}
-
 // Unbegun implements Reminder for agents that go on after a crash.
 func (u *turn) Unbegun(ctx context.Context, callID string) bool {
 	r, ok := u.t.opts.Asker.(Reminder)

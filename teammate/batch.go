@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // batched notes a call that was made. After the last of the calls that one
 // answer of the model asked for, it fires PostToolBatch; what those hooks say
 // stands below that call's result.
 func (u *turn) batched(ctx context.Context, call ToolCall, r ToolResult) []Input {
-	response, err := marshal(r.Content)
+	response, err := rawjson.Marshal(r.Content)
 	if err != nil || ctx.Err() != nil || u.deferred != "" {
 		u.batch = nil
 		return nil

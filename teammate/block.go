@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // Text is the message's text: its text blocks joined by "\n" and trimmed.
@@ -36,19 +38,19 @@ func (m Message) ToolCalls() []ToolCall {
 func (b Block) MarshalJSON() ([]byte, error) {
 	switch b.Type {
 	case TextBlock:
-		return marshal(struct {
+		return rawjson.Marshal(struct {
 			Type BlockType `json:"type"`
 			Text string    `json:"text"`
 		}{b.Type, b.Text})
 	case ToolUseBlock:
-		return marshal(struct {
+		return rawjson.Marshal(struct {
 			Type  BlockType       `json:"type"`
 			ID    string          `json:"id"`
 			Name  string          `json:"name"`
 			Input json.RawMessage `json:"input"`
 		}{b.Type, b.ID, b.Name, sound(b.Input)})
 	case ToolResultBlock:
-		return marshal(struct {
+		return rawjson.Marshal(struct {
 			Type      BlockType `json:"type"`
 			ToolUseID string    `json:"tool_use_id"`
 			Content   string    `json:"content"`
@@ -67,21 +69,9 @@ func sound(input json.RawMessage) json.RawMessage {
 	case json.Valid(input):
 		return input
 	}
-	text, err := marshal(string(input))
+	text, err := rawjson.Marshal(string(input))
 	if err != nil { // a string always marshals
 		return json.RawMessage(`{}`)
 	}
 	return text
-}
-
-// marshal is json.Marshal that leaves <, > and & as they are: people and hook
-// scripts read transcripts with grep.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

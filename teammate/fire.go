@@ -23,7 +23,7 @@ func (u *turn) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, e
 			u.behind(in, p)
 			return
 		}
-		summary.watch(p)
+		watch(summary, p)
 		u.emit(progressEvent(p))
 	})
 	if ctx.Err() != nil {
@@ -127,7 +127,7 @@ func awaitsOf(r hooks.Result) string {
 // watch counts what a turn end's summary tells (HOOKS.md section 8, rules 11
 // and 12). Hooks run side by side, so a duration belongs to the first hook of
 // that command that has none yet.
-func (s *HookSummary) watch(p hooks.Progress) {
+func watch(s *HookSummary, p hooks.Progress) {
 	s.ToolUseID = p.ToolUseID
 	if p.Result == nil {
 		s.Count++
@@ -140,12 +140,12 @@ func (s *HookSummary) watch(p hooks.Progress) {
 			break
 		}
 	}
-	s.note(p.Result)
+	note(s, p.Result)
 }
 
 // note takes in what one hook printed and what went wrong with it. A hook that
 // timed out or was aborted has no say and is no error.
-func (s *HookSummary) note(r *hooks.Result) {
+func note(s *HookSummary, r *hooks.Result) {
 	switch r.Outcome {
 	case hooks.Blocking:
 		s.Errors = append(s.Errors, r.Feedback)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -308,7 +309,7 @@ func shellTool() Tool {
 		if err != nil {
 			return failure("%s", strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", cmd.ProcessState.ExitCode(), text)))
 		}
-		response, err := marshal(map[string]any{
+		response, err := rawjson.Marshal(map[string]any{
 			"stdout": text, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false})
 		if err != nil {
 			return failure("%v", err)

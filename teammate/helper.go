@@ -136,33 +136,3 @@ func (u *turn) delegate(ctx context.Context, tl *tool, call ToolCall) ToolResult
 	}
 	return tl.Run(ctx, call)
 }
-
-// HelperStarted is sent when a helper begins to work.
-type HelperStarted struct {
-	ID          string `json:"id"`
-	AgentType   string `json:"agent_type"`
-	Description string `json:"description"`
-	Prompt      string `json:"prompt"`
-	ToolUseID   string `json:"tool_use_id"` // the call that wants it
-	Background  bool   `json:"background,omitempty"`
-}
-
-// HelperEnded is sent when a helper has ended, and one that worked beside the
-// member is not counted by Helpers any more. Reason is one of the End
-// constants, Problem for people.
-type HelperEnded struct {
-	ID         string `json:"id"`
-	AgentType  string `json:"agent_type"`
-	Reason     string `json:"reason"`
-	Problem    string `json:"problem,omitempty"`
-	Usage      Usage  `json:"usage"`
-	Passes     int    `json:"passes"`
-	ToolUses   int    `json:"tool_uses"`
-	DurationMS int64  `json:"duration_ms"`
-}
-
-// EventType is the journal's name for it.
-func (HelperStarted) EventType() string { return "subagent_started" }
-
-// EventType is the journal's name for it.
-func (HelperEnded) EventType() string { return "subagent_ended" }

@@ -160,17 +160,3 @@ func TestLevel(t *testing.T) {
 		}
 	})
 }
-
-// Counts of tokens are added and taken away part by part.
-func TestUsageArithmetic(t *testing.T) {
-	count := rapid.Int64Range(0, 1e6)
-	usage := rapid.Custom(func(t *rapid.T) Usage {
-		return Usage{count.Draw(t, "in"), count.Draw(t, "out"), count.Draw(t, "read"), count.Draw(t, "write")}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := usage.Draw(t, "a"), usage.Draw(t, "b")
-		if a.Plus(b).Less(b) != a || a.Less(a.Plus(b)) != (Usage{}) || a.Plus(b).Total() != a.Total()+b.Total() {
-			t.Fatalf("%+v and %+v", a, b)
-		}
-	})
-}

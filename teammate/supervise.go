@@ -12,91 +12,6 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// Supervisor is a Host that looks after tool calls which it does not run: those
-// that a foreign agent program makes by itself. The Host of a Teammate is one.
-// As with Host.Call, calls come one after another only.
-type Supervisor interface {
-	// Permit decides whether the program may make call, which it has asked for
-	// and waits with: PreToolUse hooks, rules, permission mode, as for Call.
-	// A hook that wants the call changed is a no: the program has its own copy.
-	Permit(ctx context.Context, call ToolCall) Permission
-	// Report runs the hooks that look at a call which is done. A call that the
-	// program never asked about was detected afterwards: the journal says so,
-	// and which rule it would have broken.
-	Report(ctx context.Context, call ToolCall, r ToolResult) Remarks
-}
-
-// Correspondent is a Host that hands out mail in the middle of a turn without
-// counting a pass, for agents that can be spoken to while they work. As with
-// Pass, what it returns has to be recorded once the agent has it.
-type Correspondent interface {
-	Mail(ctx context.Context) []Input
-}
-
-// Observer is a Host that tells the journal of what no transcript holds: plans
-// and warnings of a foreign agent program.
-type Observer interface {
-	Observe(d EventData)
-}
-
-// Permission answers a program that asked for a tool call.
-type Permission struct {
-	Allow  bool
-	Reason string // why not, as the model should hear it; empty if allowed
-	Remarks
-}
-
-// Remarks are what hooks said beside a decision.
-type Remarks struct {
-	Feedback []Input // for the model, as soon as it can be told
-	Halted   string  // continue:false: the agent stops and returns
-}
-
-// Planned tells the journal what a foreign agent means to do.
-type Planned struct {
-	Entries []PlanEntry `json:"entries"`
-}
-
-// PlanEntry is one step of a plan, in the words of the agent program.
-type PlanEntry struct {
-	Text     string `json:"text"`
-	Status   string `json:"status"` // pending, in_progress, completed
-	Priority string `json:"priority,omitempty"`
-}
-
-// CallDetected tells the journal of a tool call that a program made without
-// asking: it could only be looked at afterwards.
-type CallDetected struct {
-	ID    string `json:"id"`
-	Tool  string `json:"tool"`
-	Broke string `json:"broke,omitempty"` // the deny or ask rule that would have caught it
-}
-
-// ProgramRestarts tells the journal that an agent program has ended, or is of no use any
-// more, and is about to be started again.
-type ProgramRestarts struct {
-	Reason string        `json:"reason"`            // how it ended, with its last words
-	Rest   time.Duration `json:"rest_ns,omitempty"` // until it is started
-	Left   int           `json:"left"`              // how often it may fail again before it is given up
-}
-
-// HeldUp tells people why nothing is heard of a turn that goes on.
-type HeldUp struct {
-	For string `json:"for"` // for people, behind "waits for "
-}
-
-// EventType is the journal's name for it.
-func (HeldUp) EventType() string { return "held_up" }
-
-// EventType is the journal's name for it.
-func (ProgramRestarts) EventType() string { return "program_restarts" }
-
-// EventType is the journal's name for it.
-func (Planned) EventType() string { return "plan" }
-
-// EventType is the journal's name for it.
-func (CallDetected) EventType() string { return "call_detected" }
-
 // Observe implements Observer.
 func (u *turn) Observe(d EventData) { u.emit(d) }
 
@@ -191,7 +106,7 @@ func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks 
 	r.Content = middle(r.Content, maxFailure)
 	var after hooks.Payload = hooks.PostToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-		ToolResponse: r.response(), DurationMS: u.permitted.since(call.ID),
+		ToolResponse: response(r), DurationMS: u.permitted.since(call.ID),
 	}
 	if r.IsError {
 		after = hooks.PostToolUseFailureInput{

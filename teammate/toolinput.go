@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // tool is a Tool with its spec and its schema, resolved once.
@@ -81,7 +83,7 @@ func (t *tool) prepare(call *ToolCall, cwd string) error {
 }
 
 // check repairs a call's input and holds it against the schema.
-func (t *tool) check(call *ToolCall) ([]field, error) {
+func (t *tool) check(call *ToolCall) ([]rawjson.Field, error) {
 	if len(bytes.TrimSpace(call.Input)) == 0 {
 		call.Input = json.RawMessage(`{}`)
 	}
@@ -99,34 +101,28 @@ func (t *tool) check(call *ToolCall) ([]field, error) {
 	return fields, t.schema.Validate(value)
 }
 
-// field is one member of a JSON object.
-type field struct {
-	name  string
-	value json.RawMessage
-}
-
 // objectFields are the members of a JSON object, in order. Names that differ
 // in case alone are refused: Go's decoder takes them for the same field, the
 // hooks and rules that guard a call do not.
-func objectFields(input json.RawMessage) ([]field, error) {
+func objectFields(input json.RawMessage) ([]rawjson.Field, error) {
 	dec := json.NewDecoder(bytes.NewReader(input))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return nil, errors.New("it is not a JSON object")
 	}
-	var fields []field
+	var fields []rawjson.Field
 	seen := map[string]bool{}
 	for dec.More() {
 		name, err := dec.Token()
 		if err != nil {
 			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
-		f := field{name: name.(string)} // a key can be nothing else
-		if err := dec.Decode(&f.value); err != nil {
+		f := rawjson.Field{Name: name.(string)} // a key can be nothing else
+		if err := dec.Decode(&f.Value); err != nil {
 			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
-		folded := strings.ToLower(f.name)
+		folded := strings.ToLower(f.Name)
 		if seen[folded] {
-			return nil, fmt.Errorf("the field %q is there twice", f.name)
+			return nil, fmt.Errorf("the field %q is there twice", f.Name)
 		}
 		seen[folded] = true
 		fields = append(fields, f)
@@ -142,35 +138,23 @@ func objectFields(input json.RawMessage) ([]field, error) {
 
 // absolute is input with its file_path made absolute and clean, every other
 // field as it was.
-func absolute(input json.RawMessage, fields []field, cwd string) json.RawMessage {
+func absolute(input json.RawMessage, fields []rawjson.Field, cwd string) json.RawMessage {
 	changed := false
 	for i, f := range fields {
 		var path string
-		if f.name != "file_path" || json.Unmarshal(f.value, &path) != nil || path == "" {
+		if f.Name != "file_path" || json.Unmarshal(f.Value, &path) != nil || path == "" {
 			continue
 		}
 		whole := filepath.Clean(path)
 		if !filepath.IsAbs(path) {
 			whole = filepath.Join(cwd, path)
 		}
-		if value, err := marshal(whole); err == nil && whole != path {
-			fields[i].value, changed = value, true
+		if value, err := rawjson.Marshal(whole); err == nil && whole != path {
+			fields[i].Value, changed = value, true
 		}
 	}
 	if !changed {
 		return input
 	}
-	var b bytes.Buffer
-	for i, f := range fields {
-		b.WriteByte("{,"[min(i, 1)])
-		name, err := marshal(f.name)
-		if err != nil {
-			return input
-		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(f.value)
-	}
-	b.WriteByte('}')
-	return b.Bytes()
+	return rawjson.Object(fields)
 }

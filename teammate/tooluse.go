@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // Call implements Host.
@@ -18,11 +19,11 @@ func (u *turn) Call(ctx context.Context, call ToolCall) ToolResult {
 		return u.callAndRecord(ctx, call)
 	}
 	u.calls++
-	r := u.use(ctx, &call)
+	r, below := u.use(ctx, &call)
 	if ctx.Err() != nil {
 		u.inTool = true
 	}
-	for _, in := range append(r.below, u.batched(ctx, call, r)...) {
+	for _, in := range append(below, u.batched(ctx, call, r)...) {
 		r.Content = strings.TrimPrefix(r.Content+"\n\n"+in.Text, "\n\n")
 	}
 	r.Content = strings.ToValidUTF8(r.Content, "\uFFFD")
@@ -61,43 +62,43 @@ func (u *turn) callAndRecord(ctx context.Context, call ToolCall) ToolResult {
 }
 
 // use takes one call from the agent's wish to its result: input, PreToolUse
-// hooks, permission, the tool, PostToolUse hooks.
-func (u *turn) use(ctx context.Context, call *ToolCall) ToolResult {
+// hooks, permission, the tool, PostToolUse hooks. below is what hooks say of the
+// result, to stand below its content.
+func (u *turn) use(ctx context.Context, call *ToolCall) (r ToolResult, below []Input) {
 	tl, ok := u.t.tools[call.Name]
 	if !ok {
 		return failure("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
-			"available here. Continue with the tools you have.</tool_use_error>", call.Name)
+			"available here. Continue with the tools you have.</tool_use_error>", call.Name), nil
 	}
 	if err := tl.prepare(call, u.t.opts.Workdir.Dir()); err != nil {
-		return badInput(call.Name, err)
+		return badInput(call.Name, err), nil
 	}
 	pre, err := u.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
 	switch {
 	case ctx.Err() != nil:
-		return failure(interruptedResult)
+		return failure(interruptedResult), nil
 	case err != nil: // what was to guard the call has not looked at it
 		u.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
-		return failure("The hooks that guard %s could not run, so it was not run.", call.Name)
+		return failure("The hooks that guard %s could not run, so it was not run.", call.Name), nil
 	}
 	u.heard(pre)
 	if u.deferral(pre, call) {
-		return failure("%s", deferredText)
+		return failure("%s", deferredText), nil
 	}
 	if pre.UpdatedInput != nil {
 		call.Input = pre.UpdatedInput
 		err = tl.prepare(call, u.t.opts.Workdir.Dir())
 	}
-	var r ToolResult
 	if err != nil {
 		r = badInput(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err))
 	} else if l := u.permit(ctx, tl, call, pre); l.denial != "" {
 		r = failure("%s", l.denial)
 		r.Extra = l.beside
 	} else {
-		r = u.run(withSay(ctx, pre), tl, *call)
+		r, below = u.run(withSay(ctx, pre), tl, *call)
 	}
 	r.Extra = append(pre.AdditionalContext, r.Extra...)
-	return r
+	return r, below
 }
 
 // settled is the key under which a tool's context says that a hook has settled its call.
@@ -118,12 +119,12 @@ func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
 func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != nil }
 
 // run runs the tool, then the hooks that look at what it did.
-func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
+func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) (r ToolResult, below []Input) {
 	if ctx.Err() != nil {
-		return failure(interruptedResult)
+		return failure(interruptedResult), nil
 	}
 	began, dir := time.Now(), u.t.opts.Workdir.Dir()
-	r := u.contain(ctx, tl, call)
+	r = u.contain(ctx, tl, call)
 	took := time.Since(began).Milliseconds()
 	interrupted := ctx.Err() != nil
 	if interrupted { // the hooks still hear of it, but nobody waits for long
@@ -142,7 +143,7 @@ func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
 		r.Extra = append(r.Extra, u.nested(ctx, tl, call)...)
 		after = hooks.PostToolUseInput{
 			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-			ToolResponse: r.response(), DurationMS: took,
+			ToolResponse: response(r), DurationMS: took,
 		}
 	}
 	out, err := u.fire(ctx, after)
@@ -150,12 +151,11 @@ func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) ToolResult {
 		if ctx.Err() == nil {
 			u.warn("%s hook failed: %v", after.Event(), err)
 		}
-		return r
+		return r, nil
 	}
 	u.heard(out)
 	u.replace(&r, tl, out)
-	r.below = said(out)
-	return r
+	return r, said(out)
 }
 
 // contain runs the tool and turns a panic into a result: a fault in one tool
@@ -246,12 +246,12 @@ func badInput(name string, err error) ToolResult {
 	return failure("<tool_use_error>InputValidationError: the input of %s is not right: %v</tool_use_error>", name, err)
 }
 
-// response is the tool's structured output; a tool without one has its text.
-func (r ToolResult) response() []byte {
+// response is the structured output of a tool; one without has its text.
+func response(r ToolResult) []byte {
 	if len(r.Response) > 0 {
 		return r.Response
 	}
-	text, err := marshal(r.Content)
+	text, err := rawjson.Marshal(r.Content)
 	if err != nil { // a string always marshals
 		return []byte(`""`)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // Transcript is one member's conversation on disk: a JSONL file that hook
@@ -93,7 +95,7 @@ func (t *Transcript) append(ln line) error {
 	if t.last != "" {
 		ln.ParentUUID = &t.last
 	}
-	data, err := marshal(ln)
+	data, err := rawjson.Marshal(ln)
 	if err != nil {
 		return fmt.Errorf("transcript %s: %w", t.path, err)
 	}

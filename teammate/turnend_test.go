@@ -371,13 +371,13 @@ func TestRule12(t *testing.T) {
 	}
 	s := &HookSummary{}
 	for _, command := range []string{"a", "b", "a"} {
-		s.watch(hooks.Progress{Command: command})
+		watch(s, hooks.Progress{Command: command})
 	}
 	for _, took := range []struct {
 		command string
 		ms      int
 	}{{"a", 5}, {"a", 7}, {"b", 9}} {
-		s.watch(hooks.Progress{Command: took.command,
+		watch(s, hooks.Progress{Command: took.command,
 			Result: &hooks.Result{Outcome: hooks.Success, Duration: time.Duration(took.ms) * time.Millisecond}})
 	}
 	equal(t, "durations", s.Hooks, []HookTiming{{"a", 5}, {"b", 9}, {"a", 7}})
