@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // probeWithin is how long a program may take to open a session; slow ones take
@@ -50,7 +50,7 @@ func (a AgentInfo) Probe(ctx context.Context) AgentProbe {
 			slices.DeleteFunc(slices.Clone(about.Modes), func(m string) bool { return m == about.Mode })...)
 	}
 	if err != nil {
-		var login *teammate.LoginError
+		var login *agent.LoginError
 		p.Login = errors.As(err, &login)
 		p.Problem = strings.TrimPrefix(err.Error(), "acp: ")
 		return p

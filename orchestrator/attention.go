@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Members in trouble: who needs attention, who is told of it, and when it is over.
@@ -66,9 +66,9 @@ func (c *crew) giveUpOn(ctx context.Context, s *seat, reason string) error {
 		Message: s.member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
 	turn := s.turn()
-	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: turn, Data: teammate.NeedsAttention{Reason: reason}})
-	c.journal.Append(teammate.Event{
-		Member: s.member.Name, Turn: turn, Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
+	c.journal.Append(agent.Event{Member: s.member.Name, Turn: turn, Data: agent.NeedsAttention{Reason: reason}})
+	c.journal.Append(agent.Event{
+		Member: s.member.Name, Turn: turn, Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	// The hooks may take long, and the crew must not wait: other members have work.
 	c.members.Go(func() {

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // hookCall is the Data of a tasks.HookMessage: the call of the hook that it came from.
@@ -87,7 +87,7 @@ func (s *seat) call(ctx context.Context, p hooks.Progress) {
 		Summary: preview(firstLine(b.Summary)), Data: raw(data),
 	})
 	if err != nil {
-		s.crew.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{
+		s.crew.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: agent.Warning{
 			Text: fmt.Sprintf("what the hook %s was to wake %s with could not be stored: %v", p.Command,
 				s.member.Name, err),
 		}})
@@ -95,11 +95,11 @@ func (s *seat) call(ctx context.Context, p hooks.Progress) {
 }
 
 // callInput is such mail as an input.
-func callInput(m mail.Message) teammate.Input {
-	in := teammate.Input{Kind: teammate.FromContext, Text: m.Text, MessageID: m.ID}
+func callInput(m mail.Message) agent.Input {
+	in := agent.Input{Kind: agent.FromContext, Text: m.Text, MessageID: m.ID}
 	var call hookCall
 	if json.Unmarshal(m.Data, &call) == nil && call.Feedback {
-		in.Kind = teammate.FromHook
+		in.Kind = agent.FromHook
 	}
 	return in
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // behindSpec is a lead alone with one hook on an event.
@@ -35,8 +35,8 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 `,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	turns := of[teammate.TurnStarted](r, "turn_started")
-	if len(turns) != 2 || turns[1].Cause != teammate.ByHook {
+	turns := of[agent.TurnStarted](r, "turn_started")
+	if len(turns) != 2 || turns[1].Cause != agent.ByHook {
 		t.Fatalf("turns %+v:\n%s", turns, show(r.lines.all()))
 	}
 	inputs := strings.Split(strings.TrimSpace(r.read("inputs")), "\n")
@@ -45,10 +45,11 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 		t.Errorf("the hook got %q", inputs)
 	}
 	letters := of[mail.Message](r, "message")
-	if len(letters) != 2 || letters[1].Kind != mail.HookMessage || letters[1].To != "lead" || letters[1].Summary != "Stop hook feedback" {
+	if len(letters) != 2 || letters[1].Kind != mail.HookMessage || letters[1].To != "lead" ||
+		letters[1].Summary != "Stop hook feedback" {
 		t.Errorf("mail %+v", letters)
 	}
-	done := of[teammate.HookFinished](r, "hook_finished")
+	done := of[agent.HookFinished](r, "hook_finished")
 	if len(done) != 2 || done[0].Outcome != "blocking" || done[0].ExitCode != 2 || done[1].Outcome != "success" {
 		t.Errorf("hooks %+v", done)
 	}
@@ -92,14 +93,14 @@ func TestAsyncRewakeInTheMiddleOfATurn(t *testing.T) {
 `,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if ending := of[teammate.TurnStarted](r, "turn_started"); len(ending) != 1 {
+	if ending := of[agent.TurnStarted](r, "turn_started"); len(ending) != 1 {
 		t.Errorf("%d turns:\n%s", len(ending), show(r.lines.all()))
 	}
-	texts := of[teammate.TextSaid](r, "text")
+	texts := of[agent.TextSaid](r, "text")
 	if len(texts) == 0 || texts[len(texts)-1].Text != "I look at it." {
 		t.Errorf("texts %+v", texts)
 	}
-	heard := of[teammate.HookFeedback](r, "hook_feedback")
+	heard := of[agent.HookFeedback](r, "hook_feedback")
 	if len(heard) != 1 || heard[0].Path != "tool" || heard[0].Event != "PostToolUse" {
 		t.Errorf("feedback %+v", heard)
 	}
@@ -114,15 +115,16 @@ func bypassing(spec string) string {
 // waited for is.
 func TestAsyncRewakeIsCapped(t *testing.T) {
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(behindSpec("Stop", "{type: command, command: 'echo again >&2; exit 2', asyncRewake: true}"),
+		"team.yaml": strings.Replace(behindSpec("Stop",
+			"{type: command, command: 'echo again >&2; exit 2', asyncRewake: true}"),
 			"lead: {model: lead}", "lead: {model: lead, limits: {stop_block_cap: 3}}", 1),
 		"lead.yaml": "steps: [{say: done, times: -1}]",
 	})
 	r.want(r.run(Options{}), CodeUnfinished, "the gates refused its turn end 4 times in a row")
-	if turns := of[teammate.TurnStarted](r, "turn_started"); len(turns) != 5 {
+	if turns := of[agent.TurnStarted](r, "turn_started"); len(turns) != 5 {
 		t.Errorf("%d turns", len(turns))
 	}
-	if passes := of[teammate.PassStarted](r, "pass_started"); len(passes) != 4 { // the last turn begins none
+	if passes := of[agent.PassStarted](r, "pass_started"); len(passes) != 4 { // the last turn begins none
 		t.Errorf("%d passes", len(passes))
 	}
 }
@@ -131,7 +133,8 @@ func TestAsyncRewakeIsCapped(t *testing.T) {
 // neither wakes the member nor decides anything.
 func TestAsyncContextWaitsForTheNextRequest(t *testing.T) {
 	r := newRig(t, map[string]string{
-		"team.yaml": bypassing(behindSpec("PostToolUse", "{type: command, command: ./late.sh, once: true, async: true}")),
+		"team.yaml": bypassing(behindSpec("PostToolUse",
+			"{type: command, command: ./late.sh, once: true, async: true}")),
 		"late.sh": "#!/bin/sh\ncat > /dev/null\n" + `echo '{"decision":"block","systemMessage":"late sys",` +
 			`"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"late ctx"}}'` + "\ntouch ended\n",
 		"lead.yaml": `steps:
@@ -143,11 +146,11 @@ func TestAsyncContextWaitsForTheNextRequest(t *testing.T) {
 	})
 	ending := r.run(Options{})
 	r.want(ending, CodeDone, "all work is done")
-	if ending.Answer != "I know now." || len(of[teammate.TurnStarted](r, "turn_started")) != 1 {
+	if ending.Answer != "I know now." || len(of[agent.TurnStarted](r, "turn_started")) != 1 {
 		t.Errorf("answer %q:\n%s", ending.Answer, show(r.lines.all()))
 	}
 	told := 0
-	for _, w := range of[teammate.Warning](r, "warning") {
+	for _, w := range of[agent.Warning](r, "warning") {
 		if w.Text == "PostToolUse:Bash says: late sys" {
 			told++
 		}
@@ -176,7 +179,7 @@ func TestAsyncHooksGetTheirTimeAtTheEnd(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	outcomes := map[string]string{}
-	for _, h := range of[teammate.HookFinished](r, "hook_finished") {
+	for _, h := range of[agent.HookFinished](r, "hook_finished") {
 		outcomes[h.Command] = h.Outcome
 	}
 	want := map[string]string{"./slow.sh": "success", "./endless.sh": "cancelled", "./last.sh": "success"}
@@ -203,7 +206,8 @@ func TestPlanWaitsForHooks(t *testing.T) {
 			s.Tasks = []tasks.Task{task("1", tasks.Pending, "gone")}
 		}, ""},
 		{"a task to claim", func(s *scene) { s.Tasks = []tasks.Task{task("1", tasks.Pending, "")} }, "claim a 1"},
-		{"a task of its own", func(s *scene) { s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")} }, "nudge a 1"},
+		{"a task of its own", func(s *scene) { s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")} },
+			"nudge a 1"},
 		{"whoever it would wake is gone", func(s *scene) { s.Seats[1].Gone = true }, "finish done"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -236,7 +240,8 @@ func TestStatusShowsHooksInTheBackground(t *testing.T) {
 		m = st.Members[0]
 		return m.State == Resting
 	})
-	if want := []string{"./watch.sh 1", "sleep 301"}; m.WaitsFor != "hook ./watch.sh 1" || !slices.Equal(m.Background, want) {
+	if want := []string{"./watch.sh 1", "sleep 301"}; m.WaitsFor != "hook ./watch.sh 1" ||
+		!slices.Equal(m.Background, want) {
 		t.Errorf("%+v", m)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // handOverPasses is how many model requests a member may still make once its
@@ -42,10 +43,10 @@ type ledger struct {
 type account struct {
 	limits  configs.Limits
 	model   string          // by which its prices are found
-	usage   teammate.Usage  // of all its lives
+	usage   agent.Usage     // of all its lives
 	priced  float64         // US dollars by covey's prices
 	told    float64         // US dollars that its agent program has told
-	live    teammate.Usage  // of a prompt that still runs, which is in usage when it ends
+	live    agent.Usage     // of a prompt that still runs, which is in usage when it ends
 	liveUSD float64         // likewise
 	grant   int             // passes that it gets when something is used up, to hand over
 	final   int             // how many of them it has had
@@ -219,7 +220,7 @@ type purse struct {
 }
 
 // Price is what tokens cost by covey's prices.
-func (p purse) Price(u teammate.Usage) float64 {
+func (p purse) Price(u agent.Usage) float64 {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	a := p.l.accounts[p.member]
@@ -231,7 +232,7 @@ func (p purse) Price(u teammate.Usage) float64 {
 }
 
 // Spend counts tokens.
-func (p purse) Spend(u teammate.Usage, usd float64) {
+func (p purse) Spend(u agent.Usage, usd float64) {
 	p.l.spend(p.member, func(a *account) {
 		a.usage, a.priced = a.usage.Plus(u), a.priced+usd
 		a.live = a.live.Less(u) // they are what was heard of before
@@ -260,7 +261,7 @@ func (p purse) Left(helper bool) error {
 
 // Notes are the highest levels that the member has not been told of; when
 // something is used up, that alone.
-func (p purse) Notes() []teammate.Input {
+func (p purse) Notes() []agent.Input {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	a := p.l.accounts[p.member]
@@ -270,7 +271,7 @@ func (p purse) Notes() []teammate.Input {
 	if over, ok := p.l.over(p.member); ok {
 		return over.note(a.noted, a.grant)
 	}
-	var list []teammate.Input
+	var list []agent.Input
 	for _, u := range p.l.uses(p.member) {
 		list = append(list, u.note(a.noted, a.grant)...)
 	}
@@ -313,12 +314,12 @@ func (l *ledger) broke() string {
 }
 
 // handOver is the last prompt of a member that has used something up.
-func (l *ledger) handOver(member string) (teammate.Input, bool) {
+func (l *ledger) handOver(member string) (agent.Input, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	over, ok := l.over(member)
 	if !ok {
-		return teammate.Input{}, false
+		return agent.Input{}, false
 	}
 	return over.note(nil, l.accounts[member].grant)[0], true
 }
@@ -330,12 +331,12 @@ func bounded(list []BudgetUse) []BudgetUse {
 
 // err is why a turn ends.
 func (u BudgetUse) err() error {
-	cause := teammate.ErrTeamBudget
+	cause := agent.ErrTeamBudget
 	switch {
 	case u.Member != "" && u.What == useTokens:
-		cause = teammate.ErrMaxTokens
+		cause = agent.ErrMaxTokens
 	case u.Member != "":
-		cause = teammate.ErrMaxBudget
+		cause = agent.ErrMaxBudget
 	}
 	return fmt.Errorf("%w: %s", cause, u.amount())
 }

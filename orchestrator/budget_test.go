@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Whoever spends how much in which order: levels rise, each is told once, what is
@@ -56,7 +57,7 @@ func TestLedgerProperties(t *testing.T) {
 				continue
 			}
 			n := rapid.Int64Range(0, 60).Draw(t, "tokens")
-			p.Spend(teammate.Usage{InputTokens: n}, 0)
+			p.Spend(agent.Usage{InputTokens: n}, 0)
 			used[name], all = used[name]+n, all+n
 			var ids []string
 			for _, in := range p.Notes() {
@@ -82,13 +83,13 @@ func TestLedgerRaised(t *testing.T) {
 	l.tell = func(u BudgetUse) { levels = append(levels, u.Level) }
 	l.open("a", configs.Limits{MaxTokens: 100}, configs.Agent{}, teammate.History{})
 	p := purse{l, "a"}
-	p.Spend(teammate.Usage{InputTokens: 160}, 0)
+	p.Spend(agent.Usage{InputTokens: 160}, 0)
 	for range handOverPasses {
 		if err := p.Left(false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.Left(false); !errors.Is(err, teammate.ErrMaxTokens) {
+	if err := p.Left(false); !errors.Is(err, agent.ErrMaxTokens) {
 		t.Errorf("Left gives %v", err)
 	}
 	l.setLimits("a", configs.Limits{MaxTokens: 200})
@@ -96,7 +97,7 @@ func TestLedgerRaised(t *testing.T) {
 		t.Errorf("the raised limit is used up: %s", reason)
 	}
 	l.setBudget(configs.Budget{Tokens: 150}, nil)
-	if l.broke() == "" || !errors.Is(p.Left(true), teammate.ErrTeamBudget) {
+	if l.broke() == "" || !errors.Is(p.Left(true), agent.ErrTeamBudget) {
 		t.Error("the lowered budget is not used up")
 	}
 	if !slices.Equal(levels, []int{100, 75, 100}) {
@@ -114,7 +115,7 @@ func TestLedgerLive(t *testing.T) {
 	if u := l.report()[0]; u.Used != 70 || u.Level != 50 {
 		t.Errorf("in the prompt: %+v", u)
 	}
-	purse{l, "a"}.Spend(teammate.Usage{InputTokens: 80}, 0) // its record, with all of it
+	purse{l, "a"}.Spend(agent.Usage{InputTokens: 80}, 0) // its record, with all of it
 	b.addTotal(spentSoFar(80, 1))
 	if _, usd := l.reportOf("a"); l.report()[0].Used != 80 || usd != 1 {
 		t.Errorf("after it: %+v, %v dollars", l.report()[0], usd)
@@ -131,7 +132,7 @@ func TestLedgerAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				if (purse{l, name}).Left(true) == nil {
-					purse{l, name}.Spend(teammate.Usage{OutputTokens: 3}, 0)
+					purse{l, name}.Spend(agent.Usage{OutputTokens: 3}, 0)
 				}
 			}
 		})
@@ -163,15 +164,18 @@ func TestLedgerTime(t *testing.T) {
 // What is not known of a member's use is told once, where it matters.
 func TestLedgerUnknown(t *testing.T) {
 	l := newLedger(configs.Budget{USD: 5}, nil, 0, time.Now())
-	l.open("a", configs.Limits{MaxTokens: 10}, configs.Agent{Kind: configs.ACP, Preset: configs.Codex, Auth: configs.Key}, teammate.History{})
-	l.open("b", configs.Limits{}, configs.Agent{Kind: configs.ACP, Preset: configs.Claude, Auth: configs.Login}, teammate.History{})
-	l.open("c", configs.Limits{}, configs.Agent{Kind: configs.Command, Preset: configs.Qwen, Auth: configs.Login}, teammate.History{})
-	end := teammate.TurnEnded{UsageUnknown: true}
+	l.open("a", configs.Limits{MaxTokens: 10}, configs.Agent{Kind: configs.ACP, Preset: configs.Codex,
+		Auth: configs.Key}, teammate.History{})
+	l.open("b", configs.Limits{}, configs.Agent{Kind: configs.ACP, Preset: configs.Claude,
+		Auth: configs.Login}, teammate.History{})
+	l.open("c", configs.Limits{}, configs.Agent{Kind: configs.Command, Preset: configs.Qwen,
+		Auth: configs.Login}, teammate.History{})
+	end := agent.TurnEnded{UsageUnknown: true}
 	first, second, third := l.unknown("a", end), l.unknown("a", end), l.unknown("a", end)
 	if first == "" || second == "" || first == second || third != "" {
 		t.Errorf("told %q, %q, %q", first, second, third)
 	}
-	if got := l.unknown("b", teammate.TurnEnded{}); got != "" {
+	if got := l.unknown("b", agent.TurnEnded{}); got != "" {
 		t.Errorf("a subscription costs nothing, and people are told %q", got)
 	}
 	if !l.report()[0].Least {
@@ -187,11 +191,19 @@ func TestPlanOfBudgets(t *testing.T) {
 		edit func(*scene)
 		want string
 	}{
-		"its own limit, with a task":      {func(s *scene) { s.Tasks = inProgress; s.Seats[1].Spent = "x" }, "last a"},
-		"after the last word":             {func(s *scene) { s.Tasks = inProgress; s.Seats[1].Spent, s.Seats[1].LastWord = "x", true }, "used up a"},
-		"without a task":                  {func(s *scene) { s.Seats[1].Spent = "x" }, "used up a"},
-		"the team, in a turn":             {func(s *scene) { s.Broke = "x"; s.Seats[0].Idle = false }, ""},
-		"the team, tasks in progress":     {func(s *scene) { s.Broke, s.Tasks, s.Seats[0].LastWord = "x", inProgress, true }, "last a"},
+		"its own limit, with a task": {func(s *scene) { s.Tasks = inProgress; s.Seats[1].Spent = "x" },
+			"last a"},
+		"after the last word": {func(s *scene) {
+			s.Tasks = inProgress
+			s.Seats[1].Spent,
+				s.Seats[1].LastWord = "x", true
+		}, "used up a"},
+		"without a task":      {func(s *scene) { s.Seats[1].Spent = "x" }, "used up a"},
+		"the team, in a turn": {func(s *scene) { s.Broke = "x"; s.Seats[0].Idle = false }, ""},
+		"the team, tasks in progress": {func(s *scene) {
+			s.Broke, s.Tasks, s.Seats[0].LastWord = "x",
+				inProgress, true
+		}, "last a"},
 		"the team, the lead reports":      {func(s *scene) { s.Broke = "x" }, "last lead"},
 		"the team, nobody has a word":     {func(s *scene) { s.Broke, s.Seats[0].LastWord = "x", true }, "finish"},
 		"the team is to be stopped":       {func(s *scene) { s.Stopped, s.Tasks = "x", inProgress }, "finish"},

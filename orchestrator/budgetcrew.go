@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // How long a turn may go on whose member has used something up, before it is
@@ -34,7 +35,7 @@ func (c *crew) tellOfUse(u BudgetUse) {
 	if u.Member == "" {
 		c.journal.Tell(u)
 	} else {
-		c.journal.Append(teammate.Event{Member: u.Member, Data: u})
+		c.journal.Append(agent.Event{Member: u.Member, Data: u})
 	}
 	c.poke()
 }
@@ -46,7 +47,7 @@ func (c *crew) handLast(s *seat) error {
 		c.poke()
 		return nil
 	}
-	return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{in}}, "")
+	return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
 }
 
 // hurryOn interrupts the turns that go on for too long after something was used
@@ -136,10 +137,10 @@ func (c *crew) nextUse() <-chan time.Time {
 
 // noteUnknown tells people, once for each member in a run, that a limit cannot be
 // held exactly since not all is known that the member uses.
-func (c *crew) noteUnknown(s *seat, end teammate.TurnEnded) {
+func (c *crew) noteUnknown(s *seat, end agent.TurnEnded) {
 	what := c.ledger.unknown(s.member.Name, end)
 	if what == "" {
 		return
 	}
-	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{Text: what}})
+	c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: agent.Warning{Text: what}})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // keyUpTime is where the store has how long the team was up in earlier runs, in
@@ -124,7 +125,7 @@ func (l *ledger) nextLevel() (time.Duration, bool) {
 // hazy and dear never go back: what was used and not told stays unknown for all of the
 // member's lives. Tokens of a subscription have no price and are not dear. The warning
 // is given only where a limit is set, for nobody else needs the number to be exact.
-func (l *ledger) unknown(member string, end teammate.TurnEnded) string {
+func (l *ledger) unknown(member string, end agent.TurnEnded) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.accounts[member]

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // toil is a member that works for ever at whatever it is given; each of its
@@ -33,7 +33,8 @@ func toilers(more, limits string, names ...string) map[string]string {
 		spec += fmt.Sprintf("  %[1]s: {provider: script, script: %[1]s.yaml}\n", name)
 		fmt.Fprintf(&members, "  %s: {model: %s%s}\n", name, name, limits)
 		fmt.Fprintf(&list, "  - {id: t%d, subject: Toil, owner: %s}\n", i, name)
-		files[name+".yaml"] = strings.NewReplacer(`"1"`, fmt.Sprintf("%q", fmt.Sprint(i+1)), "#1", fmt.Sprint("#", i+1)).Replace(toil)
+		files[name+".yaml"] = strings.NewReplacer(`"1"`, fmt.Sprintf("%q", fmt.Sprint(i+1)), "#1",
+			fmt.Sprint("#", i+1)).Replace(toil)
 	}
 	files["team.yaml"] = spec + "defaults: {permission_mode: bypassPermissions}\nlead: {model: lead}\nteammates:\n" +
 		members.String() + "tasks:\n" + list.String() + more
@@ -115,7 +116,7 @@ func TestTeamUsesUpItsBudget(t *testing.T) {
 		}
 	}
 	r.want(r.run(Options{}), CodeLimit, "budget.tokens is used up")
-	if again := of[teammate.TurnStarted](r, "turn_started"); len(again) != 0 {
+	if again := of[agent.TurnStarted](r, "turn_started"); len(again) != 0 {
 		t.Errorf("the next run has turns: %+v", again)
 	}
 }
@@ -156,14 +157,16 @@ func TestBudgetInDollars(t *testing.T) {
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "budget.usd is used up: at least 1.")
 	// The lead has no price, and people are told so.
-	if w := of[teammate.Warning](r, "warning"); len(w) != 1 || !strings.Contains(w[0].Text, `give "script/lead" a price`) {
+	if w := of[agent.Warning](r, "warning"); len(w) != 1 || !strings.Contains(w[0].Text,
+		`give "script/lead" a price`) {
 		t.Errorf("warnings %+v", w)
 	}
 	var cost float64
-	for _, end := range of[teammate.TurnEnded](r, "turn_ended") {
+	for _, end := range of[agent.TurnEnded](r, "turn_ended") {
 		cost += end.CostUSD
 	}
-	if used := e.Budget[0].Used; fmt.Sprintf("%.3f", used) != fmt.Sprintf("%.3f", cost) || used > 1.7 || e.Members[1].CostUSD != cost {
+	if used := e.Budget[0].Used; fmt.Sprintf("%.3f", used) != fmt.Sprintf("%.3f", cost) || used > 1.7 ||
+		e.Members[1].CostUSD != cost {
 		t.Errorf("%v dollars are used, the turns cost %v, dev %v", used, cost, e.Members[1].CostUSD)
 	}
 	r.rewrite("team.yaml", "usd: 1,", "usd: 1.6,")
@@ -178,7 +181,8 @@ func TestBudgetOfTime(t *testing.T) {
 	t.Parallel()
 	files := toilers("budget: {time: 1s}\nkeep: true\n", "", "dev")
 	files["dev.yaml"] = "steps: [{say: Well., times: -1}]\n"
-	files["team.yaml"] = strings.Replace(files["team.yaml"], "tasks:\n  - {id: t0, subject: Toil, owner: dev}\n", "", 1)
+	files["team.yaml"] = strings.Replace(files["team.yaml"],
+		"tasks:\n  - {id: t0, subject: Toil, owner: dev}\n", "", 1)
 	r := newRig(t, files)
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "budget.time is used up")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What limits and budgets are about.
@@ -97,7 +98,7 @@ func (u BudgetUse) reason() string {
 //
 // It is worded for models: what to do comes with the number, because a number alone
 // changes nothing of what they do. A nil noted gives the note in any case.
-func (u BudgetUse) note(noted map[string]bool, passes int) []teammate.Input {
+func (u BudgetUse) note(noted map[string]bool, passes int) []agent.Input {
 	if u.Level == 0 || noted[u.id(u.Level)] {
 		return nil
 	}
@@ -121,7 +122,7 @@ func (u BudgetUse) note(noted map[string]bool, passes int) []teammate.Input {
 	case u.Level >= 75:
 		text += " Plan the rest so that what is left is enough."
 	}
-	return []teammate.Input{{Kind: teammate.FromCovey, Text: text, MessageID: u.id(u.Level)}}
+	return []agent.Input{{Kind: agent.FromCovey, Text: text, MessageID: u.id(u.Level)}}
 }
 
 // report is what is used of the team's budget.

@@ -2,9 +2,8 @@ package orchestrator
 
 import (
 	"encoding/json"
+	"github.com/coveyteam/covey/teammate/agent"
 	"testing"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // TestDoingNamesTheCommand: what a member is busy with is told in one line, and
@@ -18,7 +17,7 @@ func TestDoingNamesTheCommand(t *testing.T) {
 		`{}`:                           "Bash",
 	} {
 		var w watch
-		w.see(teammate.Event{Data: teammate.ToolCalled{ID: "1", Name: "Bash", Input: json.RawMessage(input)}})
+		w.see(agent.Event{Data: agent.ToolCalled{ID: "1", Name: "Bash", Input: json.RawMessage(input)}})
 		if w.doing != want {
 			t.Errorf("%s: %q, want %q", input, w.doing, want)
 		}

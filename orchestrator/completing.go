@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // completer is the task list of a member whose tasks are completed when its turn end
@@ -56,7 +57,7 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 // taskLister is what a member's turn end knows of its tasks.
 func (c *crew) taskLister() teammate.TaskLister {
 	return completer{store: c.store, on: c.completes, closed: c.closed, warn: func(text string) {
-		c.journal.Tell(teammate.Warning{Text: text})
+		c.journal.Tell(agent.Warning{Text: text})
 	}}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Coordination is what a turn of the lead, or a run of the team, has spent on
@@ -63,7 +63,7 @@ func isNotice(m mail.Message) bool {
 //
 // It is called before the input is handed over; wasShown counts it when the transcript
 // holds it. What never gets that far costs nothing and is not counted.
-func (s *seat) showing(letters []mail.Message, in []teammate.Input) {
+func (s *seat) showing(letters []mail.Message, in []agent.Input) {
 	if !s.lead {
 		return
 	}
@@ -102,11 +102,11 @@ func (c *costs) wasShown(ids []string, pass int) {
 // Each pass carries all notices that stand in the conversation, hence stands is added
 // with each. A turn that notes alone have begun counts as a whole, whatever it did then:
 // without them it would not have been.
-func (c *costs) see(e teammate.EventData) (over Coordination, ok bool) {
+func (c *costs) see(e agent.EventData) (over Coordination, ok bool) {
 	switch data := e.(type) {
-	case teammate.PassStarted:
+	case agent.PassStarted:
 		c.turn.Tokens += c.stands
-	case teammate.TurnEnded:
+	case agent.TurnEnded:
 		over, c.turn = c.turn, Coordination{}
 		over.Of, over.Estimated = data.Usage.InputTokens+data.Usage.OutputTokens, true
 		if c.digest {
@@ -130,7 +130,7 @@ func (c Coordination) plus(d Coordination) Coordination {
 }
 
 // coordinated tells the journal what a turn of the lead's has spent.
-func (c *crew) coordinated(s *seat, e teammate.Event) {
+func (c *crew) coordinated(s *seat, e agent.Event) {
 	if !s.lead || e.Helper != "" {
 		return
 	}
@@ -138,7 +138,7 @@ func (c *crew) coordinated(s *seat, e teammate.Event) {
 	over, ok := c.costs.see(e.Data)
 	c.mu.Unlock()
 	if ok {
-		c.journal.Append(teammate.Event{Member: e.Member, Turn: e.Turn, Data: over})
+		c.journal.Append(agent.Event{Member: e.Member, Turn: e.Turn, Data: over})
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // crowd is a team of eight and their lead, and how it works: the lead makes the
@@ -112,12 +112,13 @@ func TestCoordinationCostsLittle(t *testing.T) {
 // turn for notes alone counts as a whole.
 func TestCoordinationCounts(t *testing.T) {
 	c := &costs{shown: map[string]int64{"idle-1": 10, "m2": 20}}
-	pass, end := teammate.PassStarted{}, teammate.TurnEnded{Usage: teammate.Usage{InputTokens: 900, OutputTokens: 100}}
+	pass, end := agent.PassStarted{}, agent.TurnEnded{Usage: agent.Usage{InputTokens: 900, OutputTokens: 100}}
 	c.wasShown([]string{"idle-1", "other"}, 0) // with the prompt, before the first request
 	c.see(pass)
 	c.wasShown([]string{"m2", "idle-1"}, 1) // between requests, and once
 	c.see(pass)
-	if over, ok := c.see(end); !ok || over != (Coordination{Tokens: 10 + 20 + 30, Of: 1000, Notices: 2, Estimated: true}) {
+	if over, ok := c.see(end); !ok || over != (Coordination{Tokens: 10 + 20 + 30, Of: 1000, Notices: 2,
+		Estimated: true}) {
 		t.Errorf("the first turn: %+v, %v", over, ok)
 	}
 	c.see(pass)
@@ -129,7 +130,7 @@ func TestCoordinationCounts(t *testing.T) {
 	if over, _ := c.see(end); over.Tokens != 1000 || over.Turns != 1 {
 		t.Errorf("a turn for notes alone: %+v", over)
 	}
-	if over, _ := c.see(teammate.TurnEnded{}); over.Of != 0 || over.Share() != 0 {
+	if over, _ := c.see(agent.TurnEnded{}); over.Of != 0 || over.Share() != 0 {
 		t.Errorf("a turn of an agent that does not tell: %+v", over)
 	}
 	if c.run.Tokens != 60+30+1000 || c.run.Of != 3000 || c.run.Share() != 0.36333333333333334 {

@@ -18,7 +18,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // crashVariable makes the test binary run the team of the spec it names, and
@@ -86,7 +86,8 @@ func runForCrash(spec string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	o, err := New(team, Options{StateHome: os.Getenv(crashHomeVariable), OnLine: func(l journal.Line) { fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type) }})
+	o, err := New(team, Options{StateHome: os.Getenv(crashHomeVariable),
+		OnLine: func(l journal.Line) { fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type) }})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -325,9 +326,9 @@ func (r *rig) checkTranscript(path string, shown map[string]int) {
 		r.t.Fatal(err)
 	}
 	results := map[string]int{}
-	var last []teammate.ToolCall
+	var last []agent.ToolCall
 	for text := range strings.Lines(string(data)) {
-		var l struct{ Message teammate.Message }
+		var l struct{ Message agent.Message }
 		if !strings.HasSuffix(text, "\n") {
 			continue // torn; a team that was done by then has not opened it again, which cuts it
 		}
@@ -337,19 +338,19 @@ func (r *rig) checkTranscript(path string, shown map[string]int) {
 		last = l.Message.ToolCalls()
 		for _, b := range l.Message.Content {
 			switch b.Type {
-			case teammate.ToolUseBlock:
+			case agent.ToolUseBlock:
 				results[b.ID] += 0
-			case teammate.ToolResultBlock:
+			case agent.ToolResultBlock:
 				results[b.ToolUseID]++
-			case teammate.TextBlock:
-				if _, body, ok := strings.Cut(b.Text, `">`); ok && l.Message.Role == teammate.User {
+			case agent.TextBlock:
+				if _, body, ok := strings.Cut(b.Text, `">`); ok && l.Message.Role == agent.User {
 					shown[body]++
 				}
 			}
 		}
 	}
 	for id, n := range results {
-		open := slices.ContainsFunc(last, func(c teammate.ToolCall) bool { return c.ID == id })
+		open := slices.ContainsFunc(last, func(c agent.ToolCall) bool { return c.ID == id })
 		if n != 1 && !(n == 0 && open) {
 			r.t.Errorf("%s: call %s has %d results", filepath.Base(filepath.Dir(path)), id, n)
 		}

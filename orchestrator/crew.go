@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Keys of the store under which the crew remembers what it must not say twice.
@@ -303,8 +304,8 @@ func (c *crew) carryOut(ctx context.Context, m move) error {
 	case giveQuestions:
 		return c.handQuestions(ctx, s, m.Mark)
 	case giveNudge:
-		return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
-			{Kind: teammate.FromCovey, Text: tongueOf(s.agent()).nudgeText(m.Tasks)},
+		return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
+			{Kind: agent.FromCovey, Text: tongueOf(s.agent()).nudgeText(m.Tasks)},
 		}}, m.Mark)
 	case attention:
 		c.mu.Lock()

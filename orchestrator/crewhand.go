@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What the crew hands to members that are idle, and says to the lead.
@@ -48,8 +49,8 @@ func (c *crew) handClaim(ctx context.Context, s *seat, t tasks.Task) error {
 		c.poke()
 		return nil
 	}
-	return c.hand(s, teammate.Work{Cause: teammate.ByTask, Inputs: []teammate.Input{
-		{Kind: teammate.FromTask, Text: tongueOf(s.agent()).claimText(t)},
+	return c.hand(s, teammate.Work{Cause: agent.ByTask, Inputs: []agent.Input{
+		{Kind: agent.FromTask, Text: tongueOf(s.agent()).claimText(t)},
 	}}, "")
 }
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // shownTo is what a member's transcript shows of the texts that tests send, in order
@@ -33,7 +33,7 @@ func shownTo(t *testing.T, place Place, member string) map[string][]string {
 	}
 	shown := map[string][]string{}
 	for text := range strings.Lines(string(data)) {
-		var l struct{ Message teammate.Message }
+		var l struct{ Message agent.Message }
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatalf("a torn line in the transcript of %s: %q", member, text)
 		}
@@ -85,28 +85,29 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 	const letters = 5
 	stateHome(t)
 	var lives atomic.Int32
-	dies := func(Brief) (teammate.Agent, error) {
+	dies := func(Brief) (agent.Agent, error) {
 		if lives.Add(1) == 1 {
 			return nil, errors.New("no luck")
 		}
-		return agentFunc(func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
-			h.Call(ctx, teammate.ToolCall{ID: "c", Name: "TaskUpdate", Input: []byte(`{"taskId":"1","status":"completed"}`)})
-			return teammate.Reply{Text: "done"}, nil
+		return agentFunc(func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
+			h.Call(ctx, agent.ToolCall{ID: "c", Name: "TaskUpdate",
+				Input: []byte(`{"taskId":"1","status":"completed"}`)})
+			return agent.Reply{Text: "done"}, nil
 		}), nil
 	}
 	dead, told := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	writes := made(func(ctx context.Context, _ []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	writes := made(func(ctx context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
 		once.Do(func() {
 			defer close(told)
 			<-dead
 			for i, key := range numbered("boss", letters) {
-				h.Call(ctx, teammate.ToolCall{ID: fmt.Sprint("s", i), Name: "SendMessage", Input: raw(map[string]string{
+				h.Call(ctx, agent.ToolCall{ID: fmt.Sprint("s", i), Name: "SendMessage", Input: raw(map[string]string{
 					"to": "dev", "message": "mail " + key + ".", "summary": "news",
 				})})
 			}
 		})
-		return teammate.Reply{Text: "told"}, nil
+		return agent.Reply{Text: "told"}, nil
 	})
 	spec := strings.Replace(givenSpec, "dev: {agent: dev", "dev: {agent: dev, restart: {max: 2, within: 5m}", 1) +
 		"tasks: [{subject: Look around, owner: dev}]\n"
@@ -153,7 +154,8 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 // deadSpec is a team whose dev fails twice before it works, and whose lead writes to it
 // when it is told to.
 var deadSpec = map[string]string{
-	"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, restart: {max: 9, within: 1h}}\n", 1) +
+	"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n",
+		"dev: {model: dev, restart: {max: 9, within: 1h}}\n", 1) +
 		"tasks: [{id: a, subject: Do it, owner: dev}]\n",
 	"lead.yaml": `steps:
   - when: 'write now'

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestMessagesInOrderAndOnce: whoever writes, whenever the receiver looks, and
@@ -47,7 +47,8 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 				}
 				seen[i.MessageID] = true
 				var from, n string
-				if _, err := fmt.Sscanf(i.Text, `<teammate-message teammate_id=%q summary=%q>`, &from, &n); err != nil || i.Kind != teammate.FromMail {
+				if _, err := fmt.Sscanf(i.Text, `<teammate-message teammate_id=%q summary=%q>`, &from,
+					&n); err != nil || i.Kind != agent.FromMail {
 					rt.Fatalf("%q: %v", i.Text, err)
 				}
 				shown[from] = append(shown[from], n)
@@ -67,14 +68,16 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 				by := actors["dev"]
 				by.CallID = fmt.Sprint("call ", runs, " ", n)
 				for range 2 {
-					if _, err := b.board.send(t.Context(), by, "ops", mail.Outgoing{Text: fmt.Sprint(n)}); err != nil {
+					if _, err := b.board.send(t.Context(), by, "ops",
+						mail.Outgoing{Text: fmt.Sprint(n)}); err != nil {
 						rt.Fatal(err)
 					}
 				}
 				sent["dev"] = append(sent["dev"], fmt.Sprint(n))
 			default:
 				from := rapid.SampledFrom([]string{"lead", "dev"}).Draw(rt, "from")
-				if _, err := b.board.send(t.Context(), actors[from], "ops", mail.Outgoing{Text: fmt.Sprint(n)}); err != nil {
+				if _, err := b.board.send(t.Context(), actors[from], "ops",
+					mail.Outgoing{Text: fmt.Sprint(n)}); err != nil {
 					rt.Fatal(err)
 				}
 				sent[from] = append(sent[from], fmt.Sprint(n))

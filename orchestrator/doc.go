@@ -10,7 +10,7 @@
 // all views read. Client reaches a running team from another process.
 //
 // A program of one's own runs a team by the same two calls. Options.Agents are
-// its agents, each a teammate.Agent; Options.Hooks its hooks, each a function;
+// its agents, each a agent.Agent; Options.Hooks its hooks, each a function;
 // Orchestrator.Journal and Journal are what happens, as loops. The Examples show
 // each of them. Nobody is asked here whether a spec is trusted: that is the
 // caller's matter.

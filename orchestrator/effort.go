@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // A team of `covey run` has no list of tasks that somebody wrote: that nobody has
@@ -120,7 +120,7 @@ func (o *Orchestrator) cameToNothing(ctx context.Context, c *crew) bool {
 	}
 	nothing, err := o.nothingSince(ctx, c)
 	if err != nil {
-		c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("whether the run has changed anything is not known: %v", err)})
+		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("whether the run has changed anything is not known: %v", err)})
 	}
 	return err == nil && nothing
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // secrets are variables as they lie in people's environments.
@@ -24,7 +24,8 @@ func secrets() []string {
 }
 
 func TestEnvironmentIsAnAllowList(t *testing.T) {
-	passed := []string{"PATH=/bin", "HOME=/home/u", "LC_ALL=C", "XDG_STATE_HOME=/s", "GOFLAGS=-mod=mod", "HTTPS_PROXY=http://p", "TZ="}
+	passed := []string{"PATH=/bin", "HOME=/home/u", "LC_ALL=C", "XDG_STATE_HOME=/s", "GOFLAGS=-mod=mod",
+		"HTTPS_PROXY=http://p", "TZ="}
 	environ := slices.Clone(passed)
 	for _, name := range secrets() {
 		environ = append(environ, name+"=secret")
@@ -55,7 +56,8 @@ func TestPassEnvironment(t *testing.T) {
 // TestToolsAndHooksSeeNoSecrets looks at what really arrives.
 func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1) +
+		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}",
+			"lead: {model: lead, permission_mode: bypassPermissions}", 1) +
 			"hooks: {Stop: [{hooks: [{type: command, command: \"env > hook.env\"}]}]}\n",
 		"lead.yaml": `steps:
   - call: [{tool: Bash, input: {command: env}}]
@@ -70,13 +72,15 @@ func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
 	t.Setenv(passVariable, "HF_TOKEN")
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	seen := map[string]string{
-		"a tool": of[teammate.ToolReturned](r, "tool_result")[0].Content, "a hook": r.read("hook.env"),
+		"a tool": of[agent.ToolReturned](r, "tool_result")[0].Content, "a hook": r.read("hook.env"),
 	}
 	for who, text := range seen {
-		if got := strings.Count(text, "secret-of-"); got != 1 || !strings.Contains(text, "HF_TOKEN=secret-of-HF_TOKEN") {
+		if got := strings.Count(text, "secret-of-"); got != 1 || !strings.Contains(text,
+			"HF_TOKEN=secret-of-HF_TOKEN") {
 			t.Errorf("%s sees %d secrets, want that of HF_TOKEN alone:\n%s", who, got, text)
 		}
-		for _, name := range []string{"COVEY_TEAM=crew", "COVEY_MEMBER=lead", "COVEY_BIN=", "COVEY_RUN=", "COVEY_WORKSPACE=" + r.dir} {
+		for _, name := range []string{"COVEY_TEAM=crew", "COVEY_MEMBER=lead", "COVEY_BIN=", "COVEY_RUN=",
+			"COVEY_WORKSPACE=" + r.dir} {
 			if !strings.Contains(text, name) {
 				t.Errorf("%s does not see %s:\n%s", who, name, text)
 			}
@@ -87,34 +91,34 @@ func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
 func TestWatchSeesWhatMembersDo(t *testing.T) {
 	var w watch
 	steps := []struct {
-		event teammate.EventData
+		event agent.EventData
 		doing string
 	}{
-		{teammate.TurnStarted{}, "starting a turn"},
-		{teammate.PassStarted{Pass: 1}, "thinking"},
-		{teammate.TextSaid{Text: "one"}, "thinking"},
-		{teammate.ToolCalled{Name: "Bash"}, "Bash"},
-		{teammate.ToolReturned{}, "thinking"},
+		{agent.TurnStarted{}, "starting a turn"},
+		{agent.PassStarted{Pass: 1}, "thinking"},
+		{agent.TextSaid{Text: "one"}, "thinking"},
+		{agent.ToolCalled{Name: "Bash"}, "Bash"},
+		{agent.ToolReturned{}, "thinking"},
 		// Calls of one pass are announced together and made in order.
-		{teammate.ToolCalled{ID: "1", Name: "Read"}, "Read"},
-		{teammate.ToolCalled{ID: "2", Name: "Bash"}, "Read"},
-		{teammate.ToolReturned{ID: "1"}, "Bash"},
-		{teammate.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
-		{teammate.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
-		{teammate.HookFinished{}, "PreToolUse hooks"},
-		{teammate.HookFinished{}, "Bash"},
-		{teammate.ToolReturned{ID: "2"}, "thinking"},
-		{teammate.PassStarted{Pass: 2}, "thinking"},
-		{teammate.TextSaid{Text: "two"}, "thinking"},
-		{teammate.HookStarted{Event: string(hooks.Stop)}, "Stop hooks"},
-		{teammate.HookFinished{FailedOpen: true}, "Stop hooks"},
-		{teammate.HookFeedback{}, "Stop hooks"},
-		{teammate.TurnEnded{Usage: teammate.Usage{InputTokens: 3, OutputTokens: 4}}, ""},
-		{teammate.TurnEnded{Usage: teammate.Usage{InputTokens: 10}, UsageUnknown: true}, ""},
-		{teammate.TurnEnded{}, ""}, // what is not known stays so
+		{agent.ToolCalled{ID: "1", Name: "Read"}, "Read"},
+		{agent.ToolCalled{ID: "2", Name: "Bash"}, "Read"},
+		{agent.ToolReturned{ID: "1"}, "Bash"},
+		{agent.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
+		{agent.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
+		{agent.HookFinished{}, "PreToolUse hooks"},
+		{agent.HookFinished{}, "Bash"},
+		{agent.ToolReturned{ID: "2"}, "thinking"},
+		{agent.PassStarted{Pass: 2}, "thinking"},
+		{agent.TextSaid{Text: "two"}, "thinking"},
+		{agent.HookStarted{Event: string(hooks.Stop)}, "Stop hooks"},
+		{agent.HookFinished{FailedOpen: true}, "Stop hooks"},
+		{agent.HookFeedback{}, "Stop hooks"},
+		{agent.TurnEnded{Usage: agent.Usage{InputTokens: 3, OutputTokens: 4}}, ""},
+		{agent.TurnEnded{Usage: agent.Usage{InputTokens: 10}, UsageUnknown: true}, ""},
+		{agent.TurnEnded{}, ""}, // what is not known stays so
 	}
 	for i, s := range steps {
-		w.see(teammate.Event{Turn: 7, Data: s.event})
+		w.see(agent.Event{Turn: 7, Data: s.event})
 		if w.doing != s.doing {
 			t.Errorf("after event %d (%s) it is %q, want %q", i, s.event.EventType(), w.doing, s.doing)
 		}
@@ -122,8 +126,9 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 			t.Errorf("after event %d (%s): in a turn %v", i, s.event.EventType(), w.inTurn)
 		}
 	}
-	w.see(teammate.Event{Data: teammate.Warning{}}) // of no turn
-	if w.turn != 7 || w.turns != 1 || w.passes != 2 || w.pass != 2 || w.lastText != "two" || w.refusals != 1 || w.hooks.FailedOpen() != 1 ||
+	w.see(agent.Event{Data: agent.Warning{}}) // of no turn
+	if w.turn != 7 || w.turns != 1 || w.passes != 2 || w.pass != 2 || w.lastText != "two" ||
+		w.refusals != 1 || w.hooks.FailedOpen() != 1 ||
 		w.usage.InputTokens != 13 || w.usage.OutputTokens != 4 || !w.untold {
 		t.Errorf("the watch holds %+v", w)
 	}
@@ -134,8 +139,10 @@ func TestPromptsNameWhatIsMeant(t *testing.T) {
 	one.Description = "in full"
 	all := []tasks.Task{one, two}
 	wants := map[string][]string{
-		byTools.assignmentText(assignment("m", "1"), all):                                       {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
-		byTools.assignmentText(assignment("m", "2"), all):                                       {"You own task #2: do 2", "It waits for task 1; you will be told"},
+		byTools.assignmentText(assignment("m", "1"),
+			all): {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
+		byTools.assignmentText(assignment("m", "2"),
+			all): {"You own task #2: do 2", "It waits for task 1; you will be told"},
 		byTools.assignmentText(mail.Message{Text: "as it was", Kind: mail.TaskAssignment}, all): {"as it was"},
 		byTools.claimText(one): {"claimed task #1: do 1\nin full", "set it to completed"},
 		byTools.nudgeText(all): {"- #1 do 1 (pending)\n- #2 do 2 (in_progress)\n", "give them back"},

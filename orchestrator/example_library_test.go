@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 )
 
@@ -79,19 +79,19 @@ lead: {model: {provider: script, script: lead.yaml}}
 // when it falls silent, gates decide whether its turn may end.
 type worker struct{ name string }
 
-func (w worker) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+func (w worker) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	if _, err := h.Pass(ctx); err != nil { // the limits of the spec, and new mail
-		return teammate.Reply{}, err
+		return agent.Reply{}, err
 	}
-	reply := teammate.Reply{Text: w.name + " has nothing to do."}
+	reply := agent.Reply{Text: w.name + " has nothing to do."}
 	for _, in := range prompt {
-		if in.Kind != teammate.FromTask || !strings.Contains(in.Text, "You own task #1") {
+		if in.Kind != agent.FromTask || !strings.Contains(in.Text, "You own task #1") {
 			continue
 		}
-		done := h.Call(ctx, teammate.ToolCall{
+		done := h.Call(ctx, agent.ToolCall{
 			ID: "call-1", Name: "TaskUpdate", Input: []byte(`{"taskId":"1","status":"completed"}`),
 		})
-		reply = teammate.Reply{Text: w.name + ": " + done.Content, ToolCalls: 1}
+		reply = agent.Reply{Text: w.name + ": " + done.Content, ToolCalls: 1}
 	}
 	return reply, nil
 }
@@ -112,7 +112,7 @@ func workers(dir string) (*configs.Team, map[string]orchestrator.AgentMaker, err
 	team, err := configs.ParseWith(filepath.Join(dir, "team.yaml"), []byte(workersSpec),
 		configs.Options{Given: []string{"worker"}})
 	return team, map[string]orchestrator.AgentMaker{
-		"worker": func(b orchestrator.Brief) (teammate.Agent, error) { return worker{b.Member}, nil },
+		"worker": func(b orchestrator.Brief) (agent.Agent, error) { return worker{b.Member}, nil },
 	}, err
 }
 
@@ -145,9 +145,9 @@ func ExampleAgentMaker() {
 // echo is a model: it answers a request with what was asked last.
 type echo struct{}
 
-func (echo) Generate(_ context.Context, req teammate.Request) (teammate.Response, error) {
+func (echo) Generate(_ context.Context, req agent.Request) (agent.Response, error) {
 	text := "You said: " + req.Messages[len(req.Messages)-1].Text()
-	return teammate.Response{Content: []teammate.Block{{Type: teammate.TextBlock, Text: text}}}, nil
+	return agent.Response{Content: []agent.Block{{Type: agent.TextBlock, Text: text}}}, nil
 }
 
 // A model of one's own needs no agent of one's own: covey's takes it.
@@ -161,7 +161,7 @@ func ExampleAgentMaker_model() {
 		return
 	}
 	o, err := orchestrator.New(team, orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{
-		"echo": func(b orchestrator.Brief) (teammate.Agent, error) {
+		"echo": func(b orchestrator.Brief) (agent.Agent, error) {
 			return builtin.New(builtin.Options{
 				Model: echo{}, System: func() string { return b.System }, Tools: b.Tools, History: b.History.Messages,
 			})

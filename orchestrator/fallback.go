@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // AgentChanged is sent when a member goes on with another agent, because its own
@@ -71,7 +72,8 @@ func thinkers(team *configs.Team) []configs.Agent {
 
 // usable is the first agent of a chain whose limit is over, and else when the
 // first of them will be.
-func usable(chain []configs.Agent, used map[string]time.Time, now time.Time) (a configs.Agent, until time.Time, ok bool) {
+func usable(chain []configs.Agent, used map[string]time.Time, now time.Time) (a configs.Agent,
+	until time.Time, ok bool) {
 	for _, a := range chain {
 		at := used[a.Name]
 		if !at.Round(0).After(now.Round(0)) {
@@ -141,7 +143,7 @@ func (c *crew) reseat(s *seat) {
 	if voice != "" {
 		changed.Until = used[s.member.Agent.Name]
 	}
-	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: changed})
+	c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: changed})
 }
 
 // recallFallback reads which agents of a member were used up in an earlier run,

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // withSpare gives a fake rig's agent another to fall back to, which plays a
@@ -132,7 +133,7 @@ func TestLimitIsSharedByLogin(t *testing.T) {
 	}
 	u.clock.forward(4 * time.Hour)
 	r.want(u.end(), CodeDone, "all work is done")
-	if limits := of[teammate.Limited](r, "limited"); len(limits) != 1 {
+	if limits := of[agent.Limited](r, "limited"); len(limits) != 1 {
 		t.Errorf("limits %+v", limits)
 	}
 }
@@ -167,7 +168,8 @@ func TestUsable(t *testing.T) {
 			}
 		}
 		a, until, ok := usable(chain, used, now)
-		if ok != (first != "") || ok && (a.Name != first || !until.IsZero()) || !ok && (!until.Equal(earliest) || a.Name != "0") {
+		if ok != (first != "") || ok && (a.Name != first || !until.IsZero()) || !ok &&
+			(!until.Equal(earliest) || a.Name != "0") {
 			t.Fatalf("%v of %v: %s until %v, %v", used, chain, a.Name, until, ok)
 		}
 	})
@@ -186,12 +188,15 @@ func TestLoginOf(t *testing.T) {
 		other configs.Agent
 		same  bool
 	}{
-		"the same login":         {with(func(a *configs.Agent) { a.Parallel = 3 }), true},
-		"another program":        {with(func(a *configs.Agent) { a.Preset = configs.Codex }), false},
-		"a key":                  {with(func(a *configs.Agent) { a.Auth = configs.Key }), false},
-		"settings of its own":    {with(func(a *configs.Agent) { a.Env = []configs.EnvVar{{Name: "CLAUDE_CONFIG_DIR", Text: "/x"}} }), false},
-		"a script":               {with(func(a *configs.Agent) { a.Model.Script = "/s.yaml" }), false},
-		"a program nobody knows": {with(func(a *configs.Agent) { a.Preset, a.Command = "", []string{"claude"} }), false},
+		"the same login":      {with(func(a *configs.Agent) { a.Parallel = 3 }), true},
+		"another program":     {with(func(a *configs.Agent) { a.Preset = configs.Codex }), false},
+		"a key":               {with(func(a *configs.Agent) { a.Auth = configs.Key }), false},
+		"settings of its own": {with(func(a *configs.Agent) { a.Env = []configs.EnvVar{{Name: "CLAUDE_CONFIG_DIR", Text: "/x"}} }), false},
+		"a script":            {with(func(a *configs.Agent) { a.Model.Script = "/s.yaml" }), false},
+		"a program nobody knows": {with(func(a *configs.Agent) {
+			a.Preset, a.Command = "",
+				[]string{"claude"}
+		}), false},
 	} {
 		if got := loginOf(claude) == loginOf(tt.other); got != tt.same {
 			t.Errorf("%s: shared %v (%q, %q)", name, got, loginOf(claude), loginOf(tt.other))

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // mcpName is what agent programs know the team's MCP server by. It is part of
@@ -41,7 +42,7 @@ type foreigner struct {
 
 // thinker is an agent whose program ends when it is closed.
 type thinker interface {
-	teammate.Agent
+	agent.Agent
 	io.Closer
 }
 
@@ -49,7 +50,7 @@ type thinker interface {
 // team tools it has. The program itself starts with its first prompt.
 func (o *Orchestrator) foreignGear(
 	ctx context.Context, s *seat, history teammate.History,
-) (teammate.Agent, []teammate.Tool, error) {
+) (agent.Agent, []agent.Tool, error) {
 	a := s.agent()
 	l, ok := o.programs()[a.Name]
 	if !ok {
@@ -218,12 +219,12 @@ func pairs(env []configs.EnvVar) []string {
 // programTools are the team tools under the names by which they come to the
 // member's rules when its program asks. It runs none of them through its
 // member: they come in over MCP.
-func (o *Orchestrator) programTools(s *seat) ([]teammate.Tool, error) {
+func (o *Orchestrator) programTools(s *seat) ([]agent.Tool, error) {
 	list, err := s.foreignTools()
 	if err != nil {
 		return nil, err
 	}
-	tools := make([]teammate.Tool, len(list))
+	tools := make([]agent.Tool, len(list))
 	for i, t := range list {
 		tools[i] = namedTool{Tool: t.Tool, name: "mcp__" + mcpName + "__" + t.Spec().Name}
 	}
@@ -232,12 +233,12 @@ func (o *Orchestrator) programTools(s *seat) ([]teammate.Tool, error) {
 
 // namedTool is a tool under another name.
 type namedTool struct {
-	teammate.Tool
+	agent.Tool
 	name string
 }
 
 // Spec is the tool's own but for the name.
-func (t namedTool) Spec() teammate.Spec {
+func (t namedTool) Spec() agent.Spec {
 	spec := t.Tool.Spec()
 	spec.Name = t.name
 	return spec

@@ -19,8 +19,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fakeSpec is a team with a builtin lead and a member whose agent is the fake.
@@ -82,13 +82,14 @@ const leadLetsWork = `steps:
 `
 
 func TestAgentProgramDoesATask(t *testing.T) {
-	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n", act{When: "You own task #1", Do: []string{
-		`mcp team_task_claim {"taskId":"1"}`,
-		`edit proof here`,
-		`mcp team_send_message {"to":"lead","message":"proof is written","summary":"proof"}`,
-		`mcp team_task_update {"taskId":"1","status":"completed"}`,
-		"cost 0.5", "say One is done.",
-	}})
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
+		act{When: "You own task #1", Do: []string{
+			`mcp team_task_claim {"taskId":"1"}`,
+			`edit proof here`,
+			`mcp team_send_message {"to":"lead","message":"proof is written","summary":"proof"}`,
+			`mcp team_task_update {"taskId":"1","status":"completed"}`,
+			"cost 0.5", "say One is done.",
+		}})
 	e := r.run(Options{})
 	r.want(e, CodeDone, "all work is done")
 	if e.Members[1].CostUSD != 0.5 || e.Members[1].Tokens != 110 {
@@ -100,8 +101,8 @@ func TestAgentProgramDoesATask(t *testing.T) {
 	if r.read("proof") != "here" {
 		t.Error("the file was not written in the workspace")
 	}
-	started := of[teammate.MemberStarted](r, "member_started")
-	if i := slices.IndexFunc(started, func(m teammate.MemberStarted) bool { return m.Agent == "acp/"+filepath.Base(fakeBinary(t)) }); i < 0 {
+	started := of[agent.MemberStarted](r, "member_started")
+	if i := slices.IndexFunc(started, func(m agent.MemberStarted) bool { return m.Agent == "acp/"+filepath.Base(fakeBinary(t)) }); i < 0 {
 		t.Errorf("the members' agents are %+v", started)
 	}
 	prompt := strings.Join(toldFake(t, dir, "prompt"), "\n")
@@ -116,12 +117,12 @@ func TestAgentProgramDoesATask(t *testing.T) {
 	if strings.Contains(prompt, "TaskUpdate") || strings.Contains(prompt, "SendMessage") {
 		t.Errorf("the prompt names tools that the program has not:\n%s", prompt)
 	}
-	ends := of[teammate.TurnEnded](r, "turn_ended")
-	i := slices.IndexFunc(ends, func(e teammate.TurnEnded) bool { return e.CostUSD > 0 })
+	ends := of[agent.TurnEnded](r, "turn_ended")
+	i := slices.IndexFunc(ends, func(e agent.TurnEnded) bool { return e.CostUSD > 0 })
 	if i < 0 || ends[i].CostUSD != 0.5 || ends[i].Usage.InputTokens != 100 || ends[i].UsageUnknown {
 		t.Errorf("the turns cost %+v", ends)
 	}
-	for _, c := range of[teammate.PermissionDecided](r, "permission") {
+	for _, c := range of[agent.PermissionDecided](r, "permission") {
 		t.Errorf("somebody was asked: %+v", c)
 	}
 }
@@ -132,7 +133,8 @@ func fakeRigOf(t *testing.T, spec string, files map[string]string, acts ...act) 
 	t.Helper()
 	dir := t.TempDir()
 	all := map[string]string{
-		"team.yaml": strings.NewReplacer("%PROGRAM%", fakeBinary(t), "%DIR%", dir).Replace(spec), "lead.yaml": leadLetsWork,
+		"team.yaml": strings.NewReplacer("%PROGRAM%", fakeBinary(t), "%DIR%",
+			dir).Replace(spec), "lead.yaml": leadLetsWork,
 	}
 	maps.Copy(all, files)
 	r := newRig(t, all)
@@ -180,13 +182,14 @@ func TestRulesForAnAgentProgram(t *testing.T) {
 		act{When: "You own task #1", Do: []string{
 			"run touch granted", "run rm -f granted", `mcp team_task_update {"taskId":"1","status":"completed"}`,
 		}})
-	r.rewrite("team.yaml", "dev: {agent: fake}", `dev: {agent: fake, permissions: {allow: ["Bash(touch *)"], deny: ["Bash(rm *)"]}}`)
+	r.rewrite("team.yaml", "dev: {agent: fake}",
+		`dev: {agent: fake, permissions: {allow: ["Bash(touch *)"], deny: ["Bash(rm *)"]}}`)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if _, err := os.Stat(filepath.Join(r.dir, "granted")); err != nil {
 		t.Error("the call that a rule grants did not run")
 	}
 	var decided []string
-	for _, d := range of[teammate.PermissionDecided](r, "permission") {
+	for _, d := range of[agent.PermissionDecided](r, "permission") {
 		decided = append(decided, d.Decision+" "+d.Rule)
 	}
 	if want := []string{"allow Bash(touch *)", "deny Bash(rm *)"}; !slices.Equal(decided, want) {
@@ -203,13 +206,14 @@ func TestToolsOfAnAgentProgram(t *testing.T) {
 		act{When: "You own task #1", Do: []string{
 			"run echo ran > ran", "edit edited by-the-program", `mcp team_task_update {"taskId":"1","status":"completed"}`,
 		}})
-	r.rewrite("team.yaml", "dev: {agent: fake}", `dev: {agent: fake, permission_mode: bypassPermissions, tools: [Read]}`)
+	r.rewrite("team.yaml", "dev: {agent: fake}",
+		`dev: {agent: fake, permission_mode: bypassPermissions, tools: [Read]}`)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {
 		t.Error("a tool that the member has not got ran, though its program asked")
 	}
 	broke := ""
-	for _, d := range of[teammate.CallDetected](r, "call_detected") {
+	for _, d := range of[agent.CallDetected](r, "call_detected") {
 		broke += d.Tool + ":" + d.Broke
 	}
 	if broke != "Write:Edit" && broke != "Edit:Edit" { // what it is called is package acp's affair
@@ -222,7 +226,8 @@ func TestToolsOfAnAgentProgram(t *testing.T) {
 func TestAgentProgramIsKilled(t *testing.T) {
 	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
-		act{When: "Your program ended in the middle", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
+		act{When: "Your program ended in the middle",
+			Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
 		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "die"}})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	made, loaded := toldFake(t, dir, "new"), toldFake(t, dir, "load")
@@ -239,7 +244,8 @@ func TestAgentProgramLosesItsSession(t *testing.T) {
 	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, description: all of it, owner: dev}]\n",
 		act{When: "and have no memory of it", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
-		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "say I am half way.", "forget", "die"}})
+		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`,
+			"say I am half way.", "forget", "die"}})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	prompts := toldFake(t, dir, "prompt")
 	if len(prompts) < 2 {
@@ -264,17 +270,20 @@ func TestAgentProgramThatAlwaysDies(t *testing.T) {
 		t.Skip("takes the pauses between restarts")
 	}
 	die := act{Do: []string{"die"}}
-	r, _ := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n", die, die, die, die, die, die, die, die)
+	r, _ := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n", die, die, die, die,
+		die, die, die, die)
 	e := r.run(Options{})
 	if e.Code == CodeDone || !strings.Contains(strings.Join(e.Problems, "\n"), "died 4 times in a row") {
 		t.Errorf("the team ended with %d: %s: %q", e.Code, e.Reason, e.Problems)
 	}
-	if !strings.Contains(e.Reason, "dev takes no more turns: it failed: ") || !strings.Contains(e.Reason, "died 4 times in a row") ||
+	if !strings.Contains(e.Reason, "dev takes no more turns: it failed: ") || !strings.Contains(e.Reason,
+		"died 4 times in a row") ||
 		strings.Contains(e.Reason, "no idle member takes it by itself") {
 		t.Errorf("the end does not name who failed: %s", e.Reason)
 	}
-	restarts := of[teammate.ProgramRestarts](r, "program_restarts")
-	if len(restarts) != 3 || restarts[0].Left != 2 || restarts[2].Left != 0 || !strings.Contains(restarts[0].Reason, "signal: killed") {
+	restarts := of[agent.ProgramRestarts](r, "program_restarts")
+	if len(restarts) != 3 || restarts[0].Left != 2 || restarts[2].Left != 0 ||
+		!strings.Contains(restarts[0].Reason, "signal: killed") {
 		t.Errorf("the journal tells of the restarts %+v", restarts)
 	}
 	if one := r.list()[0]; one.Owner != "" || one.Status != tasks.Pending {
@@ -302,8 +311,10 @@ tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: ops, blo
 	r, dir := fakeRigOf(t, spec, map[string]string{
 		"one.yaml": "steps: [{say: I am the first.}]\n", "two.yaml": "steps: [{say: I am the second.}]\n",
 	},
-		act{When: "You own task #1", Do: []string{"think hello", `mcp team_task_update {"taskId":"1","status":"completed"}`}},
-		act{When: "You own task #2", Do: []string{"think hello", `mcp team_task_update {"taskId":"2","status":"completed"}`}},
+		act{When: "You own task #1", Do: []string{"think hello",
+			`mcp team_task_update {"taskId":"1","status":"completed"}`}},
+		act{When: "You own task #2", Do: []string{"think hello",
+			`mcp team_task_update {"taskId":"2","status":"completed"}`}},
 	)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	said := map[string]string{}
@@ -319,7 +330,8 @@ tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: ops, blo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(env), "the-users-own") || !strings.Contains(string(env), filepath.Join("scratch", "ops.home")) {
+	if strings.Contains(string(env), "the-users-own") || !strings.Contains(string(env),
+		filepath.Join("scratch", "ops.home")) {
 		t.Errorf("the program sees:\n%s", env)
 	}
 }
@@ -355,7 +367,8 @@ func TestAgentProgramsEnvironment(t *testing.T) {
 		if !slices.Equal(seen, secrets) {
 			t.Errorf("with auth %s the program sees the secrets %q, want %q", auth, seen, secrets)
 		}
-		for _, want := range []string{"COVEY_MEMBER=dev", "COVEY_TEAM=crew", "COVEY_RUN=", "PWD=" + r.dir, "NO_PROXY=example.org,127.0.0.1,localhost"} {
+		for _, want := range []string{"COVEY_MEMBER=dev", "COVEY_TEAM=crew", "COVEY_RUN=", "PWD=" + r.dir,
+			"NO_PROXY=example.org,127.0.0.1,localhost"} {
 			if !strings.Contains(string(env), want) {
 				t.Errorf("the program does not see %s:\n%s", want, env)
 			}
@@ -419,7 +432,10 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	if _, err := c.Interrupt(t.Context(), InterruptRequest{Member: "dev", GoOn: true}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the next turn", func(l journal.Line) bool { return strings.Contains(string(l.Data), "So I was interrupted.") })
+	r.lines.wait(t, "the next turn", func(l journal.Line) bool {
+		return strings.Contains(string(l.Data),
+			"So I was interrupted.")
+	})
 	if starts := toldFake(t, dir, "start"); len(starts) != 1 {
 		t.Errorf("the program was started %d times", len(starts))
 	}
@@ -448,7 +464,8 @@ hooks:
 	r.lines.wait(t, "the lead's notice", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "takes no more turns")
 	})
-	if code := send(t, newPost(t.Context(), toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0], `{}`)).StatusCode; code != http.StatusUnauthorized {
+	if code := send(t, newPost(t.Context(), toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0],
+		`{}`)).StatusCode; code != http.StatusUnauthorized {
 		t.Errorf("the token of a member that has left still counts: %d", code)
 	}
 	pid := fakePID(t, dir)
@@ -539,13 +556,15 @@ func TestBill(t *testing.T) {
 	if b.life != 10.75 {
 		t.Errorf("the member's life cost %v", b.life)
 	}
-	s := &seat{member: &configs.Member{}, foreign: &foreigner{bill: b}, crew: &crew{ledger: newLedger(configs.Budget{}, nil, 0, time.Now())}}
-	var got []teammate.EventData
-	sink := s.billed(func(e teammate.Event) { got = append(got, e.Data) })
+	s := &seat{member: &configs.Member{}, foreign: &foreigner{bill: b},
+		crew: &crew{ledger: newLedger(configs.Budget{}, nil, 0, time.Now())}}
+	var got []agent.EventData
+	sink := s.billed(func(e agent.Event) { got = append(got, e.Data) })
 	for range 2 {
-		sink(teammate.Event{Data: teammate.TurnEnded{Passes: 1}})
+		sink(agent.Event{Data: agent.TurnEnded{Passes: 1}})
 	}
-	want := []teammate.EventData{teammate.TurnEnded{Passes: 1, CostUSD: 0.75, UsageUnknown: true}, teammate.TurnEnded{Passes: 1}}
+	want := []agent.EventData{agent.TurnEnded{Passes: 1, CostUSD: 0.75, UsageUnknown: true},
+		agent.TurnEnded{Passes: 1}}
 	if !slices.Equal(got, want) {
 		t.Errorf("the journal has %+v", got)
 	}
@@ -568,12 +587,13 @@ hooks:
 `
 	r, dir := fakeRigOf(t, spec, nil)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	started := of[teammate.MemberStarted](r, "member_started")
-	if !slices.ContainsFunc(started, func(m teammate.MemberStarted) bool { return m.Agent == "command/"+filepath.Base(fakeBinary(t)) }) {
+	started := of[agent.MemberStarted](r, "member_started")
+	if !slices.ContainsFunc(started, func(m agent.MemberStarted) bool { return m.Agent == "command/"+filepath.Base(fakeBinary(t)) }) {
 		t.Errorf("the members' agents are %+v", started)
 	}
 	prompts := strings.Join(toldFake(t, dir, "prompt"), "\n")
-	for _, words := range []string{"You are dev, a teammate", "`\"$COVEY_BIN\" tasks update 1 --status completed`", "mend it"} {
+	for _, words := range []string{"You are dev, a teammate",
+		"`\"$COVEY_BIN\" tasks update 1 --status completed`", "mend it"} {
 		if !strings.Contains(prompts, words) {
 			t.Errorf("the prompts lack %q:\n%s", words, prompts)
 		}
@@ -598,5 +618,5 @@ func fakeBinary(t *testing.T) string {
 
 // spentSoFar is what a program tells of a prompt.
 func spentSoFar(tokens int64, usd float64) acp.Spent {
-	return acp.Spent{Usage: teammate.Usage{InputTokens: tokens}, Known: true, CostUSD: usd}
+	return acp.Spent{Usage: agent.Usage{InputTokens: tokens}, Known: true, CostUSD: usd}
 }

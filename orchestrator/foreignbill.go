@@ -1,8 +1,8 @@
 package orchestrator
 
 import (
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // bill gathers what the prompts of one turn have cost, as far as the agent
@@ -52,7 +52,7 @@ func (b *bill) addLive(s acp.Spent) {
 // what it cost in life.
 func (b *bill) settle(known bool) {
 	b.book(func(a *account) {
-		a.live, a.liveUSD, a.told = teammate.Usage{}, 0, b.life
+		a.live, a.liveUSD, a.told = agent.Usage{}, 0, b.life
 		a.hazy = a.hazy || !known
 		a.heed(b.life)
 	})
@@ -68,9 +68,9 @@ func (b *bill) add(usd float64) {
 
 // billed is a sink before next that writes on each turn's end what it has cost,
 // and notes what the agent program has asked for.
-func (s *seat) billed(next teammate.Sink) teammate.Sink {
-	return func(e teammate.Event) {
-		if end, ok := e.Data.(teammate.TurnEnded); ok {
+func (s *seat) billed(next agent.Sink) agent.Sink {
+	return func(e agent.Event) {
+		if end, ok := e.Data.(agent.TurnEnded); ok {
 			end.CostUSD = purse{s.crew.ledger, s.member.Name}.Price(end.Usage)
 			if s.foreign != nil {
 				b := &s.foreign.bill

@@ -11,13 +11,14 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // guard is what stands between an agent program's call of a team tool and the
 // tool: the member's rules and its PreToolUse hooks, as before any tool. Many
 // programs ask nobody before they call a tool over MCP, but all calls come in
 // here. It returns the input to run with, or the answer to give instead.
-func (s *seat) guard(ctx context.Context, c TeamCall, id string) (json.RawMessage, *teammate.ToolResult) {
+func (s *seat) guard(ctx context.Context, c TeamCall, id string) (json.RawMessage, *agent.ToolResult) {
 	name := mcpTool(c.Tool)
 	may := s.rulesNow()
 	if rule, ok := catches(may.Deny, c.Tool, c.Input); ok {
@@ -27,7 +28,7 @@ func (s *seat) guard(ctx context.Context, c TeamCall, id string) (json.RawMessag
 		return c.Input, nil
 	}
 	if rule, ok := catches(may.Ask, c.Tool, c.Input); ok {
-		if no := s.askPeople(ctx, teammate.ToolCall{ID: id, Name: name, Input: c.Input}, rule); no != nil {
+		if no := s.askPeople(ctx, agent.ToolCall{ID: id, Name: name, Input: c.Input}, rule); no != nil {
 			return nil, no
 		}
 	}
@@ -41,7 +42,7 @@ func (s *seat) guard(ctx context.Context, c TeamCall, id string) (json.RawMessag
 // is that in hooks; it answers as guard does.
 func (s *seat) askHooks(
 	ctx context.Context, name string, input json.RawMessage, id string,
-) (json.RawMessage, *teammate.ToolResult) {
+) (json.RawMessage, *agent.ToolResult) {
 	out, err := s.fire(ctx, hooks.PreToolUseInput{ToolName: name, ToolInput: input, ToolUseID: id})
 	switch {
 	case err != nil:
@@ -63,8 +64,8 @@ func (s *seat) askHooks(
 }
 
 // refused is the answer to a call that may not run.
-func refused(format string, args ...any) *teammate.ToolResult {
-	return &teammate.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
+func refused(format string, args ...any) *agent.ToolResult {
+	return &agent.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
 }
 
 // mcpTool is a team tool's name in rules and hooks of agent programs.
@@ -101,7 +102,7 @@ func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string
 
 // askPeople puts a call of a team tool before a person, if there is one; nil: it
 // may run.
-func (s *seat) askPeople(ctx context.Context, call teammate.ToolCall, rule string) *teammate.ToolResult {
+func (s *seat) askPeople(ctx context.Context, call agent.ToolCall, rule string) *agent.ToolResult {
 	a := asker{s}
 	if !a.Present() {
 		return refused("Permission to use %s has been denied (rule %s).", call.Name, rule)
@@ -139,13 +140,13 @@ func (s *seat) hadAsked(tool string) bool {
 
 // noteAsked takes in what a program was allowed to do. What it was allowed in
 // one turn and did not do counts for nothing in the next.
-func (s *seat) noteAsked(e teammate.EventData) {
+func (s *seat) noteAsked(e agent.EventData) {
 	switch data := e.(type) {
-	case teammate.TurnStarted:
+	case agent.TurnStarted:
 		s.crew.mu.Lock()
 		defer s.crew.mu.Unlock()
 		clear(s.asked)
-	case teammate.PermissionDecided:
+	case agent.PermissionDecided:
 		if data.Decision != "allow" || !strings.HasPrefix(data.Tool, mcpTool("")) {
 			return
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // letterOf is where a long text to a member goes in the rig's state.
@@ -23,7 +23,7 @@ func (r *rig) letterOf(member, text string) string {
 
 // reading is the permissions that a run has decided about calls of Read.
 func (r *rig) reading() (decisions []string) {
-	for _, p := range of[teammate.PermissionDecided](r, "permission") {
+	for _, p := range of[agent.PermissionDecided](r, "permission") {
 		if p.Tool == "Read" {
 			decisions = append(decisions, p.Decision)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // crowdVariable is how many agent programs TestCrowdOfPrograms runs at once;
@@ -94,16 +94,19 @@ func TestCrowdOfPrograms(t *testing.T) {
 	before, files := goleak.IgnoreCurrent(), openFiles(t)
 	dir := t.TempDir()
 	setFault(t, dir, fault{Quiet: true})
-	r := newRig(t, map[string]string{"team.yaml": crowdSpec(testBinary(t), dir, members, each), "lead.yaml": leadLetsWork})
+	r := newRig(t, map[string]string{"team.yaml": crowdSpec(testBinary(t), dir, members, each),
+		"lead.yaml": leadLetsWork})
 	var gates crowdGates
 	began := time.Now()
 	e := r.runFor(2*time.Minute, Options{Hooks: gates.registry(t)})
-	t.Logf("%d members did %d tasks each in %v; asked %v, refused %v", members, each, time.Since(began), gates.asked, gates.refused)
+	t.Logf("%d members did %d tasks each in %v; asked %v, refused %v", members, each, time.Since(began),
+		gates.asked, gates.refused)
 	r.want(e, CodeDone, "all work is done")
 	r.checkCrowd(members, each)
 	for _, event := range []hooks.Event{hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle} {
 		if gates.asked[event] < members*each || gates.refused[event] == 0 {
-			t.Errorf("the gate of %s was asked %d times and refused %d times", event, gates.asked[event], gates.refused[event])
+			t.Errorf("the gate of %s was asked %d times and refused %d times", event, gates.asked[event],
+				gates.refused[event])
 		}
 	}
 	pids := workersOf(t, dir)
@@ -134,8 +137,8 @@ func (r *rig) checkCrowd(members, each int) {
 	for _, l := range r.lines.all() {
 		switch l.Type {
 		case "turn_ended":
-			var end teammate.TurnEnded
-			if err := decode(l.Data, &end); err != nil || end.Reason != teammate.EndCompleted {
+			var end agent.TurnEnded
+			if err := decode(l.Data, &end); err != nil || end.Reason != agent.EndCompleted {
 				r.t.Errorf("a turn of %s ended with %s (%v)", l.Member, l.Data, err)
 			}
 		case "attention", "error":

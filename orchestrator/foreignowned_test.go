@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // owningProgram is a team whose dev, an agent program, owns docs alone and works in a
@@ -48,7 +48,7 @@ func TestProgramAsksToWriteOutside(t *testing.T) {
 		t.Errorf("it was answered %q", results)
 	}
 	var refused []string
-	for _, p := range of[teammate.PermissionDecided](g.rig, "permission") {
+	for _, p := range of[agent.PermissionDecided](g.rig, "permission") {
 		if p.Decision == "deny" {
 			refused = append(refused, fmt.Sprintf("%s by %s", p.Tool, p.Rule))
 		}
@@ -93,10 +93,11 @@ func TestProgramLeavesItOutside(t *testing.T) {
 		act{When: "You own task #1", Do: []string{claims, "edit main.go 2", "say Done, I think."}})
 	g.want(g.run(Options{}), CodeDone, "all work is done")
 	prompts := toldFake(t, dir, "prompt")
-	if len(prompts) < 2 || !strings.Contains(prompts[1], "- main.go") || !strings.Contains(prompts[1], "You may write to docs/**") {
+	if len(prompts) < 2 || !strings.Contains(prompts[1], "- main.go") || !strings.Contains(prompts[1],
+		"You may write to docs/**") {
 		t.Errorf("it was told %q", prompts)
 	}
-	detected := of[teammate.CallDetected](g.rig, "call_detected")
+	detected := of[agent.CallDetected](g.rig, "call_detected")
 	if len(detected) == 0 || detected[0].Tool != "Write" {
 		t.Errorf("detected %+v", detected)
 	}

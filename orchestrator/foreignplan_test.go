@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What a program that must plan does.
@@ -56,7 +56,8 @@ func resultsLike(t *testing.T, dir string, want ...string) {
 // words that the next plan has to heed, and a yes lets it work.
 func TestProgramPlans(t *testing.T) {
 	r, dir := planningRig(t, leadDecides, "",
-		act{When: "You own task #1", Do: []string{claims, "run echo early >>made", finishes, plansOne, "say I wait."}},
+		act{When: "You own task #1", Do: []string{claims, "run echo early >>made", finishes, plansOne,
+			"say I wait."}},
 		act{When: `approve":false`, Do: []string{plansAll, "say I wait again."}},
 		act{When: `approve":true`, Do: []string{makes, finishes, plansAll, "say Done."}},
 	)
@@ -67,7 +68,8 @@ func TestProgramPlans(t *testing.T) {
 	resultsLike(t, dir, "#1", "denied", "your plan is not approved yet", "submitted to lead for approval",
 		"submitted to lead for approval", "", "Updated task #1", "approved already")
 	prompts := toldFake(t, dir, "prompt")
-	if !strings.Contains(prompts[0], "submit your plan with team_submit_plan") || strings.Contains(prompts[0], planTool) {
+	if !strings.Contains(prompts[0], "submit your plan with team_submit_plan") ||
+		strings.Contains(prompts[0], planTool) {
 		t.Errorf("it was told of another way to submit its plan: %s", prompts[0])
 	}
 	if !slices.ContainsFunc(prompts, func(p string) bool { return strings.Contains(p, "and three") }) {
@@ -130,7 +132,7 @@ func TestProgramBreaksItsPlanMode(t *testing.T) {
 		return l.Member == "dev" && l.Type == "turn_ended" && strings.Contains(string(l.Data), "aborted")
 	})
 	eventually(t, "the program to hear of it", func() bool { return len(toldFakeAll(t, dir, "cancelled")) == 1 })
-	warned := slices.ContainsFunc(of[teammate.Warning](r, "warning"), func(w teammate.Warning) bool {
+	warned := slices.ContainsFunc(of[agent.Warning](r, "warning"), func(w agent.Warning) bool {
 		return strings.Contains(w.Text, "it changes things before its plan is approved")
 	})
 	if !warned {

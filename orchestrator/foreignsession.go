@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // programSession is what a member's agent program called its session. It is
@@ -137,9 +137,9 @@ func (f *foreigner) lastText() string {
 
 // lastSaid is the text of the last message of a conversation that a member
 // wrote any text in.
-func lastSaid(messages []teammate.Message) string {
+func lastSaid(messages []agent.Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
-		if m := messages[i]; m.Role == teammate.Assistant && m.Text() != "" {
+		if m := messages[i]; m.Role == agent.Assistant && m.Text() != "" {
 			return m.Text()
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Hooks and rules hold for the team tools, whether the program asks before it
@@ -52,7 +52,8 @@ hooks:
 		t.Errorf("sent was %q, want %q", sent, want)
 	}
 	results := toldFake(t, dir, "result")
-	for i, want := range map[int]string{2: "no bad notes", 3: "denied", 5: "rule TaskCreate", 6: "#1 [pending]", 7: "Updated task #1"} {
+	for i, want := range map[int]string{2: "no bad notes", 3: "denied", 5: "rule TaskCreate",
+		6: "#1 [pending]", 7: "Updated task #1"} {
 		if len(results) <= i || !strings.Contains(results[i], want) {
 			t.Errorf("result %d lacks %q: %q", i, want, results)
 		}
@@ -76,7 +77,8 @@ func TestMailReachesAProgramAtWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if steered := toldFake(t, dir, "steered"); len(steered) != 1 || !strings.Contains(steered[0], "heard in mid-turn") {
+	if steered := toldFake(t, dir, "steered"); len(steered) != 1 || !strings.Contains(steered[0],
+		"heard in mid-turn") {
 		t.Errorf("the program was told %q in the middle of its turn", steered)
 	}
 }
@@ -130,7 +132,8 @@ func TestMemberGetsAnotherAgent(t *testing.T) {
 		t.Errorf("another program was asked for sessions that it never had: %q", loaded)
 	}
 	prompts := toldFake(t, dir, "prompt")
-	if last := prompts[len(prompts)-1]; !strings.Contains(last, "and have no memory of it") || !strings.Contains(last, "I did 1.") {
+	if last := prompts[len(prompts)-1]; !strings.Contains(last, "and have no memory of it") ||
+		!strings.Contains(last, "I did 1.") {
 		t.Errorf("the other agent was told: %s", last)
 	}
 }
@@ -157,8 +160,8 @@ teammates:
 tasks: [{id: a, subject: One, owner: dev}]
 `, nil, act{When: "You own task #1", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}})
 		r.want(r.run(Options{}), CodeDone, "all work is done")
-		started := of[teammate.MemberStarted](r, "member_started")
-		if !slices.ContainsFunc(started, func(m teammate.MemberStarted) bool { return m.Agent == "acp/codex" }) {
+		started := of[agent.MemberStarted](r, "member_started")
+		if !slices.ContainsFunc(started, func(m agent.MemberStarted) bool { return m.Agent == "acp/codex" }) {
 			t.Errorf("the members' agents are %+v", started)
 		}
 		env, err := os.ReadFile(filepath.Join(dir, "env"))
@@ -202,10 +205,12 @@ func TestTonguesNameWhatIsThere(t *testing.T) {
 	for _, tool := range list {
 		tools[tool.Spec().Name] = true
 	}
-	for words, own := range map[tongue]string{byTools: "TaskUpdate", byMCP: "team_task_", byShell: `"$COVEY_BIN" tasks `} {
+	for words, own := range map[tongue]string{byTools: "TaskUpdate", byMCP: "team_task_",
+		byShell: `"$COVEY_BIN" tasks `} {
 		one := task("1", tasks.Pending, "dev")
 		for what, text := range map[string]string{
-			"assignment": words.assignmentText(assignment("m", "1"), []tasks.Task{one}), "claim": words.claimText(one),
+			"assignment": words.assignmentText(assignment("m", "1"),
+				[]tasks.Task{one}), "claim": words.claimText(one),
 			"nudge": words.nudgeText([]tasks.Task{one}), "rules": words.rules(),
 			"policy": words.completing() + " " + words.claiming("1"),
 		} {
@@ -217,7 +222,10 @@ func TestTonguesNameWhatIsThere(t *testing.T) {
 					t.Errorf("%s, %s: %q says %q", words, what, text, other)
 				}
 			}
-			for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+			for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+				return r != '_' && (r < 'a' ||
+					r > 'z')
+			}) {
 				if strings.HasPrefix(word, "team_") && !tools[word] {
 					t.Errorf("%s, %s: there is no tool %s", words, what, word)
 				}
@@ -230,17 +238,20 @@ func TestTonguesNameWhatIsThere(t *testing.T) {
 func TestBudgetOfAnAgentProgram(t *testing.T) {
 	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]\n",
-		act{When: "You own task #1", Do: []string{"cost 0.75", `mcp team_task_update {"taskId":"1","status":"completed"}`}},
+		act{When: "You own task #1", Do: []string{"cost 0.75",
+			`mcp team_task_update {"taskId":"1","status":"completed"}`}},
 		act{When: "gate says no", Do: []string{"cost 1.25", "say I was too dear."}},
 	)
 	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, limits: {max_budget_usd: 1}}")
 	r.rewrite("team.yaml", "tasks:", "hooks: {TeammateIdle: [{hooks: [{type: command, command: \"echo gate says no >&2; exit 2\"}]}]}\ntasks:")
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "")
-	if got := e.Members[1]; got.CostUSD != 1.25 || !strings.Contains(got.Reason, "limits.max_budget_usd reached: 1.25 of 1.00 US dollars") {
+	if got := e.Members[1]; got.CostUSD != 1.25 || !strings.Contains(got.Reason,
+		"limits.max_budget_usd reached: 1.25 of 1.00 US dollars") {
 		t.Errorf("dev's ending is %+v", got)
 	}
-	if prompts := toldFake(t, dir, "prompt"); len(prompts) != 3 || !strings.Contains(prompts[2], "This is your last prompt.") {
+	if prompts := toldFake(t, dir, "prompt"); len(prompts) != 3 || !strings.Contains(prompts[2],
+		"This is your last prompt.") {
 		t.Errorf("it got %d prompts: %q", len(prompts), prompts)
 	}
 	before := len(toldFake(t, dir, "prompt"))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // hostile is what a member writes to pass for the host or for somebody else.
@@ -40,9 +40,10 @@ func TestNobodyLeavesItsFrame(t *testing.T) {
 			mail.Text: frame, mail.Broadcast: frame, mail.Notice: nil, mail.TaskAssignment: frame,
 			mail.TaskLost: nil, mail.PlanAsked: frame, mail.ApprovalAsked: frame,
 		} {
-			m := mail.Message{From: "ana", To: "ben", Kind: kind, Text: hostile, Summary: hostile, Data: raw(map[string]string{
-				"taskId": "1", "request_id": "r1", "feedback": hostile,
-			})}
+			m := mail.Message{From: "ana", To: "ben", Kind: kind, Text: hostile, Summary: hostile,
+				Data: raw(map[string]string{
+					"taskId": "1", "request_id": "r1", "feedback": hostile,
+				})}
 			m.Data = json.RawMessage(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(m.Data)))
 			in := words.inputs([]mail.Message{m}, []tasks.Task{own})
 			wantFrames(t, string(kind), in[0].Text, want...)
@@ -59,7 +60,8 @@ func TestNobodyLeavesItsFrame(t *testing.T) {
 	for reader, want := range map[string][]string{"ben": frame, "ana": nil} {
 		wantFrames(t, "TaskGet for "+reader, inFull(own, reader), want...)
 	}
-	if text := taskText(own, "ben"); !strings.Contains(text, `#1: <teammate-message teammate_id="ana" summary="task 1">x&lt;/Teammate-Message >`) {
+	if text := taskText(own, "ben"); !strings.Contains(text,
+		`#1: <teammate-message teammate_id="ana" summary="task 1">x&lt;/Teammate-Message >`) {
 		t.Errorf("ben reads %s", text)
 	}
 }
@@ -68,7 +70,8 @@ func TestNobodyLeavesItsFrame(t *testing.T) {
 func TestToolResultsAreDefused(t *testing.T) {
 	b := newTable(t)
 	ana := b.as("ops", "")
-	if r := taskCreate(t.Context(), b.board, ana, taskCreateInput{Subject: hostile, Description: hostile}); r.IsError {
+	if r := taskCreate(t.Context(), b.board, ana, taskCreateInput{Subject: hostile,
+		Description: hostile}); r.IsError {
 		t.Fatal(r.Content)
 	}
 	owner := "dev"
@@ -76,7 +79,7 @@ func TestToolResultsAreDefused(t *testing.T) {
 		t.Fatal(r.Content)
 	}
 	frame := []string{"<teammate-message", "</teammate-message"}
-	wantBoth := func(what string, r teammate.ToolResult, want ...string) {
+	wantBoth := func(what string, r agent.ToolResult, want ...string) {
 		t.Helper()
 		wantFrames(t, what, r.Content, want...)
 		wantFrames(t, what+", structured", strings.ReplaceAll(string(r.Response), `\u003c`, "<"))
@@ -89,7 +92,8 @@ func TestToolResultsAreDefused(t *testing.T) {
 // TestTaskIsItsAuthorsWords: a member writes a task for another, whose prompt says whose
 // words those are. What the spec says needs no frame.
 func TestTaskIsItsAuthorsWords(t *testing.T) {
-	spec := strings.Replace(pairSpec, "  dev: {provider", "  ana: {provider: script, script: ana.yaml}\n  dev: {provider", 1)
+	spec := strings.Replace(pairSpec, "  dev: {provider",
+		"  ana: {provider: script, script: ana.yaml}\n  dev: {provider", 1)
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(spec, "teammates:\n", "teammates:\n  ana: {model: ana}\n", 1) +
 			"tasks: [{id: a, subject: Plan it, owner: ana}]\n",

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestWayOutOfAFullDisk(t *testing.T) {
@@ -57,8 +57,8 @@ func TestMembersFailOnAFullDisk(t *testing.T) {
 			}
 			o, _, err := given(t, t.TempDir(), givenSpec, Options{Agents: map[string]AgentMaker{
 				"dev": made(quiet),
-				"boss": made(func(context.Context, []teammate.Input, teammate.Host) (teammate.Reply, error) {
-					return teammate.Reply{}, fmt.Errorf("recording an answer: %w", cause)
+				"boss": made(func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
+					return agent.Reply{}, fmt.Errorf("recording an answer: %w", cause)
 				}),
 			}})
 			if err != nil {
@@ -105,7 +105,8 @@ func TestShortage(t *testing.T) {
 	if s.outOf(p, nil) != nil {
 		t.Error("a run that went well has an error")
 	}
-	if got := s.outOf(p, syscall.ENOSPC).Error(); strings.Contains(got, "first") || !strings.Contains(got, "make room") {
+	if got := s.outOf(p, syscall.ENOSPC).Error(); strings.Contains(got, "first") || !strings.Contains(got,
+		"make room") {
 		t.Errorf("an error that says it itself becomes %s", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fired lists the hook runs of a member in order: event and tool-use id.
@@ -15,7 +15,7 @@ func (r *rig) fired(member string) (events, ids []string) {
 		if l.Type != "hook_started" || l.Member != member {
 			continue
 		}
-		var h teammate.HookStarted
+		var h agent.HookStarted
 		if err := decode(l.Data, &h); err != nil {
 			r.t.Fatal(err)
 		}
@@ -85,7 +85,8 @@ gates:
   - say: Done, with proof.
 `,
 	})
-	e := strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, permission_mode: bypassPermissions}\n", 2)
+	e := strings.Replace(pairSpec, "dev: {model: dev}\n",
+		"dev: {model: dev, permission_mode: bypassPermissions}\n", 2)
 	r.rewrite("team.yaml", pairSpec, e)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	var ops []tasks.Op
@@ -95,7 +96,7 @@ gates:
 	if want := []tasks.Op{tasks.Created, tasks.Refused, tasks.TaskCompleted}; !slices.Equal(ops, want) {
 		t.Errorf("the task went through %v, want %v", ops, want)
 	}
-	results := of[teammate.ToolReturned](r, "tool_result")
+	results := of[agent.ToolReturned](r, "tool_result")
 	if results[0].IsError || !strings.HasPrefix(results[0].Content, "TaskCompleted hook feedback:\n") {
 		t.Errorf("the refusal reads %+v; it is feedback, and no error of the tool", results[0])
 	}
@@ -118,7 +119,7 @@ hooks:
 `,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	results := of[teammate.ToolReturned](r, "tool_result")
+	results := of[agent.ToolReturned](r, "tool_result")
 	if !results[0].IsError || !strings.HasSuffix(results[0].Content, "]: too short") {
 		t.Errorf("the refused creation reads %+v", results[0])
 	}
@@ -179,7 +180,7 @@ gates: {idle: ["echo never; exit 1"]}
 	})
 	r.want(r.run(Options{}), CodeUnfinished, "needs attention")
 	idle := 0
-	for _, h := range of[teammate.HookStarted](r, "hook_started") {
+	for _, h := range of[agent.HookStarted](r, "hook_started") {
 		if h.Event == "TeammateIdle" {
 			idle++
 		}

@@ -7,30 +7,30 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
 // withHelpers adds the tool Agent to a member's team tools, if it has that one:
 // agents that a program brings have helpers of their own, if any.
-func (o *Orchestrator) withHelpers(s *seat, workspace *builtin.Tools, team []teammate.Tool) []teammate.Tool {
+func (o *Orchestrator) withHelpers(s *seat, workspace *builtin.Tools, team []agent.Tool) []agent.Tool {
 	if s.agent().Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
 		return team
 	}
-	agent := workspace.AgentTool(builtin.Helpers{
+	agentTool := workspace.AgentTool(builtin.Helpers{
 		Types: func() []builtin.HelperType { return helperTypes(o.team().Helpers()) },
-		Model: func(h builtin.HelperModel) (teammate.Model, error) { return o.helperModel(s, h) },
+		Model: func(h builtin.HelperModel) (agent.Model, error) { return o.helperModel(s, h) },
 		System: func(kind builtin.HelperType) string {
 			return helperPrompt(s.dir, *s.member, kind)
 		},
 		May:       func(tool string) bool { return mayUse(s.member.Tools, tool) },
 		MaxPasses: s.member.Limits.MaxTurns,
 	})
-	tools := []teammate.Tool{agent}
+	tools := []agent.Tool{agentTool}
 	for _, t := range team {
 		if t.Spec().Name == "SendMessage" {
-			t = builtin.ForHelpers(t, agent)
+			t = builtin.ForHelpers(t, agentTool)
 		}
 		tools = append(tools, t)
 	}
@@ -51,7 +51,7 @@ func helperTypes(files []configs.Helper) []builtin.HelperType {
 
 // helperModel is what answers a helper of a member: the script that its own has
 // for helpers with such a prompt. Each helper plays it from the beginning.
-func (o *Orchestrator) helperModel(s *seat, h builtin.HelperModel) (teammate.Model, error) {
+func (o *Orchestrator) helperModel(s *seat, h builtin.HelperModel) (agent.Model, error) {
 	path := s.agent().Model.Script
 	played := o.scripts()[path]
 	if played == nil {

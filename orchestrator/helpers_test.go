@@ -1,12 +1,11 @@
 package orchestrator
 
 import (
+	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // helperTeam is a lead alone whose helper, of a kind that the workspace
@@ -62,18 +61,20 @@ func TestHelperInTeam(t *testing.T) {
 	if got := r.read("seen"); got != "head\nhead\n" {
 		t.Errorf("the hook in its file ran as %q", got)
 	}
-	ended := of[teammate.HelperEnded](r, "subagent_ended")
+	ended := of[agent.HelperEnded](r, "subagent_ended")
 	if len(ended) != 1 || ended[0].AgentType != "scribe" || ended[0].Reason != "completed" || ended[0].ToolUses != 2 {
 		t.Errorf("ended %+v", ended)
 	}
 	for _, l := range r.lines.all() {
-		own := strings.Contains(string(l.Data), "I wrote") && l.Type == "text" || strings.HasPrefix(l.Type, "subagent_")
+		own := strings.Contains(string(l.Data), "I wrote") && l.Type == "text" || strings.HasPrefix(l.Type,
+			"subagent_")
 		if own != (l.Helper == ended[0].ID) && (own || l.Type == "text") {
 			t.Errorf("line %d (%s) is of helper %q", l.Seq, l.Type, l.Helper)
 		}
 	}
-	results := of[teammate.ToolReturned](r, "tool_result")
-	if last := results[len(results)-1]; last.Name != "Agent" || !strings.Contains(last.Content, "\n  I wrote two\n") ||
+	results := of[agent.ToolReturned](r, "tool_result")
+	if last := results[len(results)-1]; last.Name != "Agent" || !strings.Contains(last.Content,
+		"\n  I wrote two\n") ||
 		!strings.Contains(last.Content, "<tools-used-before-summary>Bash</tools-used-before-summary>") {
 		t.Errorf("the caller got %+v", last)
 	}
@@ -95,7 +96,7 @@ func TestHelperInBackgroundOfTeam(t *testing.T) {
 		!strings.Contains(got, `"prompt":"<task-notification>\n<task-id>a`) {
 		t.Errorf("UserPromptSubmit hooks read %s", got)
 	}
-	turns := of[teammate.TurnStarted](r, "turn_started")
+	turns := of[agent.TurnStarted](r, "turn_started")
 	if len(turns) != 2 || !strings.Contains(turns[1].Prompt, "<result>I wrote two</result>") {
 		t.Errorf("turns %+v", turns)
 	}

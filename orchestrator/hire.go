@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -276,8 +277,8 @@ func (o *Orchestrator) seatMember(ctx context.Context, c *crew, s *seat) error {
 // that of a new member.
 func (o *Orchestrator) equipment(
 	ctx context.Context, s *seat, past *teammate.History, workdir *teammate.Workdir,
-) func() (teammate.Agent, []teammate.Tool, error) {
-	return func() (teammate.Agent, []teammate.Tool, error) {
+) func() (agent.Agent, []agent.Tool, error) {
+	return func() (agent.Agent, []agent.Tool, error) {
 		history, err := o.clearForAnother(s, past)
 		if err != nil {
 			return nil, nil, err
@@ -334,12 +335,12 @@ func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdi
 
 // tools are all that a member may call: the workspace tools that its spec
 // names, and the team tools, which every member has.
-func (o *Orchestrator) tools(c *crew, s *seat, workspace *builtin.Tools) ([]teammate.Tool, error) {
+func (o *Orchestrator) tools(c *crew, s *seat, workspace *builtin.Tools) ([]agent.Tool, error) {
 	team, err := teamTools(c.board, s.actor, c.roster)
 	if err != nil {
 		return nil, err
 	}
-	var tools []teammate.Tool
+	var tools []agent.Tool
 	for _, t := range workspace.List() {
 		if mayUse(s.member.Tools, t.Spec().Name) {
 			tools = append(tools, t)
@@ -386,8 +387,8 @@ func (s *seat) actor(callID string) actor {
 }
 
 // agent makes what thinks behind a member.
-func (o *Orchestrator) agent(s *seat, history teammate.History, tools []teammate.Tool) (teammate.Agent, error) {
-	specs := make([]teammate.Spec, len(tools))
+func (o *Orchestrator) agent(s *seat, history teammate.History, tools []agent.Tool) (agent.Agent, error) {
+	specs := make([]agent.Spec, len(tools))
 	for i, t := range tools {
 		specs[i] = t.Spec()
 	}

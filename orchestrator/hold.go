@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // A held member takes no turns until it is resumed or the operator writes to it
@@ -181,7 +181,7 @@ func (c *crew) hold(ctx context.Context, s *seat, h hold) error {
 	if err := c.holds.set(ctx, s.member.Name, h); err != nil {
 		return err
 	}
-	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberHeld{By: h.By, Cut: h.Cut}})
+	c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberHeld{By: h.By, Cut: h.Cut}})
 	c.poke()
 	return nil
 }
@@ -207,7 +207,7 @@ func (c *crew) unhold(ctx context.Context, s *seat, by string) error {
 	if err := c.holds.lift(ctx, s.member.Name); err != nil {
 		return err
 	}
-	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberResumed{By: by}})
+	c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberResumed{By: by}})
 	c.poke()
 	return nil
 }
@@ -328,7 +328,7 @@ func (s *seat) held() bool {
 func (c *crew) reportHolds() {
 	for _, s := range c.seats() {
 		if h, held := c.holds.of(s.member.Name); held {
-			c.journal.Append(teammate.Event{Member: s.member.Name, Data: MemberHeld{By: h.By, Cut: h.Cut}})
+			c.journal.Append(agent.Event{Member: s.member.Name, Data: MemberHeld{By: h.By, Cut: h.Cut}})
 		}
 	}
 }

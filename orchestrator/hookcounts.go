@@ -2,9 +2,8 @@ package orchestrator
 
 import (
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // HookEnd is how one run of a hook ended, as the journal's lines of type
@@ -151,7 +150,7 @@ func whyOpen(end HookEnd) string {
 }
 
 // endOf takes from a member's event what is counted.
-func endOf(f teammate.HookFinished) HookEnd {
+func endOf(f agent.HookFinished) HookEnd {
 	return HookEnd{Event: f.Event, Command: f.Command, Outcome: f.Outcome, ExitCode: f.ExitCode,
 		Warning: f.Warning, FailedOpen: f.FailedOpen, Observed: f.Observed}
 }

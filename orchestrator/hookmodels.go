@@ -12,17 +12,18 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
 // HookModelAsked is sent when a model has answered a prompt or agent hook, also
 // one that failed: what that has used counts for the member.
 type HookModelAsked struct {
-	Event  string         `json:"event"`
-	Model  string         `json:"model"` // for people: the model's name, or whose it is
-	Agent  bool           `json:"agent,omitempty"`
-	Passes int            `json:"passes"`
-	Usage  teammate.Usage `json:"usage"`
+	Event  string      `json:"event"`
+	Model  string      `json:"model"` // for people: the model's name, or whose it is
+	Agent  bool        `json:"agent,omitempty"`
+	Passes int         `json:"passes"`
+	Usage  agent.Usage `json:"usage"`
 }
 
 // EventType is the journal's name for it.
@@ -116,15 +117,15 @@ func (m *hookModels) choose(q hooks.Question) (hookAnswerer, error) {
 func (m *hookModels) judge(
 	ctx context.Context, who hookAnswerer, q hooks.Question, asked *HookModelAsked,
 ) (string, error) {
-	var talk []teammate.Message
+	var talk []agent.Message
 	if q.Transcript {
 		var err error
 		if talk, err = teammate.ReadTranscript(q.Input.TranscriptPath); err != nil {
 			return "", fmt.Errorf("the conversation cannot be shown to the model: %w", err)
 		}
 	}
-	request := teammate.Request{System: q.System, New: len(talk), Messages: append(talk, teammate.Message{
-		Role: teammate.User, Content: []teammate.Block{{Type: teammate.TextBlock, Text: q.Text}},
+	request := agent.Request{System: q.System, New: len(talk), Messages: append(talk, agent.Message{
+		Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: q.Text}},
 	})}
 	response, err := m.play(ctx, askedBy{who.seat.member.Name, who.script}, request)
 	asked.Passes++
@@ -132,13 +133,13 @@ func (m *hookModels) judge(
 	if err != nil {
 		return "", err
 	}
-	return teammate.Message{Role: teammate.Assistant, Content: response.Content}.Text(), nil
+	return agent.Message{Role: agent.Assistant, Content: response.Content}.Text(), nil
 }
 
 // play asks a script for the next of its answers to prompt hooks. When it is
 // through it begins anew: a hook asks at every turn end, and a team may have
 // any number of those.
-func (m *hookModels) play(ctx context.Context, by askedBy, r teammate.Request) (teammate.Response, error) {
+func (m *hookModels) play(ctx context.Context, by askedBy, r agent.Request) (agent.Response, error) {
 	m.mu.Lock()
 	model := m.asked[by]
 	if model == nil {
@@ -171,7 +172,7 @@ func (m *hookModels) bill(s *seat, asked HookModelAsked) {
 	if err := s.mate.Spend(asked.Usage); err != nil {
 		m.o.opts.Log.Warn("what a hook has used is not counted in the next run", "member", s.member.Name, "err", err)
 	}
-	m.c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: asked})
+	m.c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: asked})
 }
 
 // hookScripts are the scripts of the models that hooks may name, beside those

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // finished lists what became of the hooks of a member: outcome and what they printed.
-func (r *rig) finished(member string) (list []teammate.HookFinished) {
+func (r *rig) finished(member string) (list []agent.HookFinished) {
 	for _, l := range r.lines.all() {
-		var h teammate.HookFinished
+		var h agent.HookFinished
 		if l.Type != "hook_finished" || l.Member != member {
 			continue
 		}
@@ -48,13 +48,14 @@ helpers:
 	})
 	r.want(r.run(Options{}), CodeDone, "")
 	asked := of[HookModelAsked](r, "hook_model")
-	if len(asked) != 2 || asked[0].Usage.InputTokens != 100 || asked[1].Usage.OutputTokens != 3 || asked[0].Event != "Stop" {
+	if len(asked) != 2 || asked[0].Usage.InputTokens != 100 || asked[1].Usage.OutputTokens != 3 ||
+		asked[0].Event != "Stop" {
 		t.Errorf("asked %+v", asked)
 	}
-	if fed := of[teammate.HookFeedback](r, "hook_feedback"); len(fed) != 1 {
+	if fed := of[agent.HookFeedback](r, "hook_feedback"); len(fed) != 1 {
 		t.Errorf("feedback %+v", fed)
 	}
-	ends := of[teammate.TurnEnded](r, "turn_ended")
+	ends := of[agent.TurnEnded](r, "turn_ended")
 	if ends[0].Passes != 2 || ends[0].Usage.InputTokens != 0 {
 		t.Errorf("the hook's requests are no passes of the member: %+v", ends[0])
 	}
@@ -101,7 +102,7 @@ helpers:
 	if _, err := os.Stat(r.dir + "/made"); err == nil {
 		t.Error("the verifier wrote a file")
 	}
-	if calls := of[teammate.ToolCalled](r, "tool_call"); len(calls) != 0 {
+	if calls := of[agent.ToolCalled](r, "tool_call"); len(calls) != 0 {
 		t.Errorf("calls in the member's name: %+v", calls)
 	}
 }
@@ -142,7 +143,8 @@ func TestHooksWithoutModel(t *testing.T) {
 // that the spec does not have means the member's own.
 func TestNamedModel(t *testing.T) {
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(soloSpec, "models: {", "models: {judge: {provider: script, script: judge.yaml}, ", 1) +
+		"team.yaml": strings.Replace(soloSpec, "models: {",
+			"models: {judge: {provider: script, script: judge.yaml}, ", 1) +
 			settingsOf,
 		"settings.json": `{"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "named", "model": "judge"},
 			{"type": "prompt", "prompt": "unknown", "model": "haiku"}]}]}}`,
@@ -223,14 +225,15 @@ func TestFunctionHooksOfAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.want(r.run(Options{Hooks: registry}), CodeDone, "")
-	if said := of[teammate.TextSaid](r, "text"); len(said) != 2 || said[1].Text != "Again." {
+	if said := of[agent.TextSaid](r, "text"); len(said) != 2 || said[1].Text != "Again." {
 		t.Errorf("said %+v", said)
 	}
 	runner, err := hooks.NewRunner(nil, &hooks.Options{Callbacks: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := runner.Run(t.Context(), hooks.Input{Common: hooks.Common{SessionID: id}, Payload: hooks.StopInput{}}, nil)
+	out, err := runner.Run(t.Context(), hooks.Input{Common: hooks.Common{SessionID: id},
+		Payload: hooks.StopInput{}}, nil)
 	if err != nil || out.Matched != 0 || id == "" {
 		t.Errorf("the member has ended, its function has not: %+v, %v", out, err)
 	}

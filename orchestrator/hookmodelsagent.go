@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -27,7 +28,7 @@ func verifierTools() []string { return []string{"Read", "Grep", "Glob", "Bash"} 
 type verifier struct {
 	seat   *seat
 	dir    *teammate.Workdir
-	tools  []teammate.Tool
+	tools  []agent.Tool
 	asked  *HookModelAsked
 	answer string // the input of AnswerTool; empty: it has not been called
 }
@@ -49,14 +50,14 @@ func (m *hookModels) verify(
 		},
 	})
 	defer func() { err = errors.Join(err, workspace.Close(), os.RemoveAll(output)) }()
-	v := &verifier{seat: who.seat, dir: dir, asked: asked, tools: []teammate.Tool{answerTool{}}}
+	v := &verifier{seat: who.seat, dir: dir, asked: asked, tools: []agent.Tool{answerTool{}}}
 	for _, t := range workspace.List() {
 		name := t.Spec().Name
 		if slices.Contains(verifierTools(), name) && mayUse(who.seat.member.Tools, name) {
 			v.tools = append(v.tools, t)
 		}
 	}
-	agent, err := builtin.New(builtin.Options{
+	judge, err := builtin.New(builtin.Options{
 		Model:  who.script.Model(&script.Options{IDPrefix: id + "_"}),
 		System: func() string { return q.System },
 		Tools:  v.specs(),
@@ -64,17 +65,17 @@ func (m *hookModels) verify(
 	if err != nil {
 		return "", err
 	}
-	return v.talk(ctx, agent, q.Text)
+	return v.talk(ctx, judge, q.Text)
 }
 
 // talk lets the agent work until it answers, and reminds it once that it has to.
-func (v *verifier) talk(ctx context.Context, agent teammate.Agent, prompt string) (string, error) {
+func (v *verifier) talk(ctx context.Context, judge agent.Agent, prompt string) (string, error) {
 	for _, text := range []string{prompt, hooks.AnswerReminder} {
-		_, err := agent.Run(ctx, []teammate.Input{{Kind: teammate.FromCaller, Text: text}}, v)
+		_, err := judge.Run(ctx, []agent.Input{{Kind: agent.FromCaller, Text: text}}, v)
 		switch {
 		case v.answer != "":
 			return v.answer, nil
-		case errors.Is(err, teammate.ErrMaxTurns):
+		case errors.Is(err, agent.ErrMaxTurns):
 			return "", fmt.Errorf("the hook's agent has not answered in %d model requests", hooks.AgentPasses)
 		case err != nil:
 			return "", err
@@ -85,39 +86,39 @@ func (v *verifier) talk(ctx context.Context, agent teammate.Agent, prompt string
 
 // specs are the tools as the model is offered them: those of the verifier alone,
 // none of the member whose hook this is.
-func (v *verifier) specs() []teammate.Spec {
-	specs := make([]teammate.Spec, len(v.tools))
+func (v *verifier) specs() []agent.Spec {
+	specs := make([]agent.Spec, len(v.tools))
 	for i, t := range v.tools {
 		specs[i] = t.Spec()
 	}
 	return specs
 }
 
-// Pass implements teammate.Host.
-func (v *verifier) Pass(ctx context.Context) ([]teammate.Input, error) {
+// Pass implements agent.Host.
+func (v *verifier) Pass(ctx context.Context) ([]agent.Input, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if v.asked.Passes >= hooks.AgentPasses {
-		return nil, teammate.ErrMaxTurns
+		return nil, agent.ErrMaxTurns
 	}
 	v.asked.Passes++
 	return nil, nil
 }
 
-// Record implements teammate.Host. The conversation is nobody's transcript; only
+// Record implements agent.Host. The conversation is nobody's transcript; only
 // what it uses is noted.
-func (v *verifier) Record(r teammate.Record) error {
+func (v *verifier) Record(r agent.Record) error {
 	v.asked.Usage = v.asked.Usage.Plus(r.Usage)
 	return nil
 }
 
-// Call implements teammate.Host.
-func (v *verifier) Call(ctx context.Context, call teammate.ToolCall) teammate.ToolResult {
+// Call implements agent.Host.
+func (v *verifier) Call(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	if call.Name == hooks.AnswerTool {
 		return v.answered(call)
 	}
-	i := slices.IndexFunc(v.tools, func(t teammate.Tool) bool { return t.Spec().Name == call.Name })
+	i := slices.IndexFunc(v.tools, func(t agent.Tool) bool { return t.Spec().Name == call.Name })
 	if i < 0 {
 		return toolError(fmt.Errorf("there is no tool %s here; continue with the tools you have", call.Name))
 	}
@@ -141,7 +142,7 @@ func (v *verifier) Call(ctx context.Context, call teammate.ToolCall) teammate.To
 	if denial := v.permissions().Permits(tool, &call, v.dir, before); denial != "" {
 		return toolError(errors.New(denial))
 	}
-	return contained(ctx, func(ctx context.Context) teammate.ToolResult { return tool.Run(ctx, call) })
+	return contained(ctx, func(ctx context.Context) agent.ToolResult { return tool.Run(ctx, call) })
 }
 
 // fire runs the member's hooks. By hand there is no member whose hooks could run.
@@ -157,27 +158,27 @@ func (v *verifier) fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, e
 func (v *verifier) permissions() teammate.Permissions { return v.seat.permissions }
 
 // answered takes the agent's answer, or tells it what is wrong with that.
-func (v *verifier) answered(call teammate.ToolCall) teammate.ToolResult {
+func (v *verifier) answered(call agent.ToolCall) agent.ToolResult {
 	if err := hooks.CheckAnswer(string(call.Input)); err != nil {
 		return toolError(fmt.Errorf("%w: call %s again", err, hooks.AnswerTool))
 	}
 	v.answer = string(call.Input)
-	return teammate.ToolResult{Content: "Answer taken.", Halted: "the hook's agent has answered"}
+	return agent.ToolResult{Content: "Answer taken.", Halted: "the hook's agent has answered"}
 }
 
 // answerTool describes the tool by which an agent hook's agent answers; the
 // verifier itself carries it out.
 type answerTool struct{}
 
-// Spec implements teammate.Tool.
-func (answerTool) Spec() teammate.Spec {
-	return teammate.Spec{
+// Spec implements agent.Tool.
+func (answerTool) Spec() agent.Spec {
+	return agent.Spec{
 		Name: hooks.AnswerTool, Schema: json.RawMessage(hooks.AnswerSchema()), ReadOnly: true,
 		Description: "Give your answer: whether the condition is met and, if not, why.",
 	}
 }
 
-// Run implements teammate.Tool.
-func (answerTool) Run(context.Context, teammate.ToolCall) teammate.ToolResult {
-	return teammate.ToolResult{Content: "Answer taken."}
+// Run implements agent.Tool.
+func (answerTool) Run(context.Context, agent.ToolCall) agent.ToolResult {
+	return agent.ToolResult{Content: "Answer taken."}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // teamServer is what mcp_tool hooks call the tools of the team itself.
@@ -35,13 +36,13 @@ func (h *hookTools) CallTool(ctx context.Context, call hooks.ToolCall) (hooks.To
 	if err != nil {
 		return hooks.ToolReply{}, err
 	}
-	made := teammate.ToolCall{ID: "hook_" + uuid.NewString(), Name: call.Tool, Input: call.Arguments}
+	made := agent.ToolCall{ID: "hook_" + uuid.NewString(), Name: call.Tool, Input: call.Arguments}
 	if denial := (teammate.Permissions{}).Permits(tool, &made, teammate.NewWorkdir("/"), hooks.Outcome{
 		Decision: hooks.Pass,
 	}); denial != "" { // a team tool asks nobody: the input is wrong
 		return hooks.ToolReply{Text: denial, IsError: true}, nil
 	}
-	result := contained(ctx, func(ctx context.Context) teammate.ToolResult { return tool.Run(ctx, made) })
+	result := contained(ctx, func(ctx context.Context) agent.ToolResult { return tool.Run(ctx, made) })
 	if ctx.Err() != nil {
 		return hooks.ToolReply{}, ctx.Err()
 	}
@@ -50,7 +51,7 @@ func (h *hookTools) CallTool(ctx context.Context, call hooks.ToolCall) (hooks.To
 
 // teamTool finds a team tool by the name that builtin agents have for it, or by
 // that of agent programs.
-func (h *hookTools) teamTool(s *seat, name string) (teammate.Tool, error) {
+func (h *hookTools) teamTool(s *seat, name string) (agent.Tool, error) {
 	own, err := teamTools(h.c.board, s.actor, h.c.roster)
 	if err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func (h *hookTools) teamTool(s *seat, name string) (teammate.Tool, error) {
 	for _, t := range foreign {
 		own = append(own, t.Tool)
 	}
-	i := slices.IndexFunc(own, func(t teammate.Tool) bool { return t.Spec().Name == name })
+	i := slices.IndexFunc(own, func(t agent.Tool) bool { return t.Spec().Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("MCP server '%s' has no tool %q", teamServer, name)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Idle members are told of by notes (DESIGN 10.1): one a member, which goes
@@ -78,13 +79,13 @@ func (c *crew) closed(t tasks.Task) {
 // The member's goroutine calls it once for each turn that ends. It takes the stint away
 // under the same lock under which others add to it, so that a task which is completed at
 // that moment stands in this note or in the next one, in exactly one.
-func (s *seat) noteOf(idle teammate.Idle) mail.Note {
+func (s *seat) noteOf(idle agent.Idle) mail.Note {
 	n := mail.Note{IdleNote: mail.IdleNote{
 		Type: mail.IdleNotification, From: s.member.Name, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
 		Background: idle.Background,
 	}}
 	words := shortened(idle.LastText, maxResult)
-	if idle.Reason == teammate.IdleFailed || idle.Reason == teammate.IdleStopped {
+	if idle.Reason == agent.IdleFailed || idle.Reason == agent.IdleStopped {
 		n.FailureReason = words
 	} else {
 		n.Result = words
@@ -108,8 +109,8 @@ func shortened(text string, limit int) string {
 //
 // It gives back a changed copy and leaves all other events as they are. What runs in
 // the background is cut to maxDoing runes, as it stands in a line of `covey ps`.
-func (s *seat) full(data teammate.EventData) teammate.EventData {
-	idle, ok := data.(teammate.Idle)
+func (s *seat) full(data agent.EventData) agent.EventData {
+	idle, ok := data.(agent.Idle)
 	if !ok {
 		return data
 	}
@@ -170,7 +171,7 @@ func (c *crew) recallNotes(ctx context.Context) error {
 // Nothing is taken out of the store here. taken does that once the transcript holds
 // them, so a crash in between shows them again under the same ids, which the member's
 // history drops.
-func (s *seat) notes(ctx context.Context) ([]teammate.Input, error) {
+func (s *seat) notes(ctx context.Context) ([]agent.Input, error) {
 	if !s.lead {
 		return nil, nil
 	}
@@ -178,12 +179,12 @@ func (s *seat) notes(ctx context.Context) ([]teammate.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	var in []teammate.Input
+	var in []agent.Input
 	var rest []mail.Note
 	for _, n := range notes {
 		switch {
 		case n.Wakes:
-			in = append(in, teammate.Input{Kind: teammate.FromMail, MessageID: n.ID, Text: noteText(n)})
+			in = append(in, agent.Input{Kind: agent.FromMail, MessageID: n.ID, Text: noteText(n)})
 		case len(n.Completed) > 0:
 			rest = append(rest, n)
 		}
@@ -191,7 +192,7 @@ func (s *seat) notes(ctx context.Context) ([]teammate.Input, error) {
 	// So many at once that the line can be read; the others come with the next.
 	rest = rest[:min(len(rest), maxNoted)]
 	if len(rest) > 0 {
-		in = append(in, teammate.Input{Kind: teammate.FromCovey, MessageID: joinedID(rest), Text: doneText(rest)})
+		in = append(in, agent.Input{Kind: agent.FromCovey, MessageID: joinedID(rest), Text: doneText(rest)})
 	}
 	return in, nil
 }
@@ -250,7 +251,7 @@ func (c *crew) handNotes(ctx context.Context, lead *seat) error {
 	n := c.digests + 1
 	c.costs.digest = true
 	c.mu.Unlock()
-	err = c.hand(lead, teammate.Work{Cause: teammate.ByMessage, Inputs: in}, "")
+	err = c.hand(lead, teammate.Work{Cause: agent.ByMessage, Inputs: in}, "")
 	c.mu.Lock()
 	c.digests = n // hand has begun the count again
 	c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestLastWordReachesTheLead: a member that answers in words alone is heard
@@ -96,7 +96,7 @@ func TestNotesGoAlong(t *testing.T) {
 	if n := r.turnsOf("lead"); n != 1 || ending.Answer != "All done." {
 		t.Errorf("the lead took %d turns and says %q:\n%s", n, ending.Answer, show(r.lines.all()))
 	}
-	idle := of[teammate.Idle](r, "idle")
+	idle := of[agent.Idle](r, "idle")
 	if last := idle[len(idle)-2]; last.LastText != "Two is done." || strings.Join(last.Completed, " ") != "2" {
 		t.Errorf("the journal says of dev: %+v", last)
 	}
@@ -145,7 +145,7 @@ func TestNotesSurvive(t *testing.T) {
 		t.Fatalf("%+v, %v", ending, err)
 	}
 	var prompts string
-	for _, p := range of[teammate.TurnStarted](r, "turn_started") {
+	for _, p := range of[agent.TurnStarted](r, "turn_started") {
 		prompts += p.Prompt
 	}
 	if n := strings.Count(prompts, "the answer"); n != 1 {
@@ -187,7 +187,8 @@ func TestNoteTextKeepsItsFrame(t *testing.T) {
 	if strings.Count(text, "</teammate-message>") != 1 || !strings.HasSuffix(text, "\n</teammate-message>") {
 		t.Errorf("the note reads %s", text)
 	}
-	body := strings.TrimSuffix(strings.TrimPrefix(text, "<teammate-message teammate_id=\"dev\">\n"), "\n</teammate-message>")
+	body := strings.TrimSuffix(strings.TrimPrefix(text, "<teammate-message teammate_id=\"dev\">\n"),
+		"\n</teammate-message>")
 	var back mail.IdleNote
 	if err := json.Unmarshal([]byte(body), &back); err != nil || back.Result != n.Result {
 		t.Errorf("it says %q, %v", back.Result, err)
@@ -221,7 +222,8 @@ func TestNotesInOnePrompt(t *testing.T) {
 	if in, err := lead.Waiting(t.Context()); err != nil || len(in) > 0 {
 		t.Fatalf("notes alone come into a turn: %+v, %v", in, err)
 	}
-	if _, err := r.crew.store.Mail().Send(t.Context(), actors.Actor{Name: "dev"}, mail.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
+	if _, err := r.crew.store.Mail().Send(t.Context(), actors.Actor{Name: "dev"},
+		mail.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
 	in, err := lead.Waiting(t.Context())

@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // inbox has the team's open questions (requests.Request): who waits for whose
@@ -301,7 +302,8 @@ func (b *inbox) withdrawAll(ctx context.Context, reason string, want func(reques
 // holdsUp reports whether a member has nothing to do before a question about it
 // is answered. Trouble that nobody has looked at holds up nobody else.
 func holdsUp(r requests.Request) bool {
-	return r.Kind == requests.AskPlan || r.Kind == requests.AskApproval || r.Kind == requests.AskPermission || asksToKeep(r)
+	return r.Kind == requests.AskPlan || r.Kind == requests.AskApproval ||
+		r.Kind == requests.AskPermission || asksToKeep(r)
 }
 
 // awaits says for whose answer a member waits, for people, behind "waits for ";
@@ -366,8 +368,8 @@ func (c *crew) handQuestions(ctx context.Context, s *seat, mark string) error {
 		return err
 	}
 	text := tongueOf(s.agent()).unansweredText(all)
-	return c.hand(s, teammate.Work{Cause: teammate.ByNudge, Inputs: []teammate.Input{
-		{Kind: teammate.FromCovey, Text: text},
+	return c.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
+		{Kind: agent.FromCovey, Text: text},
 	}}, mark)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // asksFirst is a team whose dev asks before it runs a command, with what the spec
@@ -116,7 +117,8 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 			if got := u.made(); got != tc.made {
 				t.Errorf("the command wrote %q", got)
 			}
-			if results := of[teammate.ToolReturned](u.rig, "tool_result"); !strings.Contains(results[1].Content, tc.said) {
+			if results := of[agent.ToolReturned](u.rig,
+				"tool_result"); !strings.Contains(results[1].Content, tc.said) {
 				t.Errorf("dev read %q", results[1].Content)
 			}
 		})
@@ -131,7 +133,7 @@ func TestPermissionWithNobodyThere(t *testing.T) {
 	if r.made() != "" || len(of[requests.Request](r, "request")) != 0 {
 		t.Errorf("it ran, or was asked about: %q", r.made())
 	}
-	if decided := of[teammate.PermissionDecided](r, "permission"); decided[1].By != "nobody" {
+	if decided := of[agent.PermissionDecided](r, "permission"); decided[1].By != "nobody" {
 		t.Errorf("decided %+v", decided)
 	}
 }
@@ -151,7 +153,8 @@ func TestPermissionOfWhoIsAttached(t *testing.T) {
 	if _, err := c.Send(t.Context(), Send{To: "dev", Text: "look now"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: u.asked(requests.AskPermission).ID, Approve: true}); err != nil {
+	if _, err := c.AnswerInbox(t.Context(), InboxAnswer{ID: u.asked(requests.AskPermission).ID,
+		Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the command", func(l journal.Line) bool { return u.made() != "" })
@@ -176,7 +179,7 @@ func TestPermissionTimeLimit(t *testing.T) {
 	}
 	clock.forward(31 * time.Minute)
 	u.want(u.end(), CodeDone, "all work is done")
-	if decided := of[teammate.PermissionDecided](u.rig, "permission"); decided[1].By != teammate.ByTimeLimit {
+	if decided := of[agent.PermissionDecided](u.rig, "permission"); decided[1].By != teammate.ByTimeLimit {
 		t.Errorf("decided %+v", decided)
 	}
 	if u.made() != "" {
@@ -218,7 +221,10 @@ func TestPermissionOverARestart(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(rig, &handClock{})
-	u.lines.wait(t, "the call once more", func(l journal.Line) bool { return l.Type == "tool_call" && strings.Contains(string(l.Data), "Bash") })
+	u.lines.wait(t, "the call once more", func(l journal.Line) bool {
+		return l.Type == "tool_call" &&
+			strings.Contains(string(l.Data), "Bash")
+	})
 	list, err := u.client().Inbox(t.Context(), InboxQuery{})
 	if err != nil || len(list) != 1 || list[0].ID != r.ID {
 		t.Fatalf("the inbox has %+v (%v), want %s alone", list, err, r.ID)
@@ -238,7 +244,8 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
 	journal, end := runTestJournal(t, openStore(t))
 	defer end()
-	c := &crew{poked: make(chan struct{}, 1), journal: journal, slots: allotment{byLogin: map[string]*slots{"one": {free: 1}}}}
+	c := &crew{poked: make(chan struct{}, 1), journal: journal,
+		slots: allotment{byLogin: map[string]*slots{"one": {free: 1}}}}
 	s := &seat{crew: c, member: &configs.Member{}}
 	s.member.Agent.Name = "one"
 	release, err := s.Admit(ctx)

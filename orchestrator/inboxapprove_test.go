@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // reviewedTeam is a team whose dev's work rev must approve, or a person.
@@ -79,7 +79,7 @@ func TestApprovalByAMember(t *testing.T) {
 		t.Errorf("what became of completions: %v", ops)
 	}
 	waited := 0
-	for _, f := range of[teammate.HookFinished](r, "hook_finished") {
+	for _, f := range of[agent.HookFinished](r, "hook_finished") {
 		if f.Command == "approve:rev" && f.Outcome == "await" && f.Awaits == "the approval of rev" {
 			waited++
 		}
@@ -88,7 +88,7 @@ func TestApprovalByAMember(t *testing.T) {
 		t.Errorf("the gate waited %d times", waited)
 	}
 	var waits int
-	for _, back := range of[teammate.ToolReturned](r, "tool_result") {
+	for _, back := range of[agent.ToolReturned](r, "tool_result") {
 		if strings.Contains(back.Content, "Task 1 is not completed yet: it waits for the approval of rev") {
 			waits++
 		}
@@ -115,9 +115,9 @@ func TestApprovalByAPerson(t *testing.T) {
 	eventually(t, "dev to wait in ps", func() bool {
 		return u.member("dev").WaitsFor == "a person's approval of task 1"
 	})
-	before := len(of[teammate.TurnStarted](u.rig, "turn_started"))
+	before := len(of[agent.TurnStarted](u.rig, "turn_started"))
 	time.Sleep(100 * time.Millisecond) // a reminder would come at once
-	if after := len(of[teammate.TurnStarted](u.rig, "turn_started")); after != before {
+	if after := len(of[agent.TurnStarted](u.rig, "turn_started")); after != before {
 		t.Errorf("%d turns began while it waited", after-before)
 	}
 	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true}); err != nil {
@@ -147,10 +147,12 @@ func TestApprovalOfWhatIsDone(t *testing.T) {
 // would start those of the other again.
 func TestRemindersOfTwoKindsEnd(t *testing.T) {
 	files := reviewedTeam("rev", "steps: [{say: hm, times: -1}]\n")
-	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]", "owner: dev}, {id: b, subject: Look, owner: rev}]", 1)
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]",
+		"owner: dev}, {id: b, subject: Look, owner: rev}]", 1)
 	u := start(newRig(t, files), &handClock{})
 	told := u.lines.wait(t, "the first reminder", func(l journal.Line) bool {
-		return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "others wait for your answer")
+		return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
+			"others wait for your answer")
 	})
 	u.lines.wait(t, "rev to need attention", func(l journal.Line) bool {
 		return l.Seq > told.Seq && l.Member == "rev" && l.Type == "needs_attention"
@@ -159,7 +161,7 @@ func TestRemindersOfTwoKindsEnd(t *testing.T) {
 	u.end()
 	var nudges int
 	for _, l := range u.lines.all() {
-		if l.Member == "rev" && l.Type == "turn_started" && causeIn(t, l) == teammate.ByNudge {
+		if l.Member == "rev" && l.Type == "turn_started" && causeIn(t, l) == agent.ByNudge {
 			nudges++
 		}
 	}
@@ -192,7 +194,8 @@ func TestApprovalTimeLimit(t *testing.T) {
 		return ok && q.State == requests.Expired
 	})
 	u.lines.wait(t, "the news", func(l journal.Line) bool {
-		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "rev has not answered about task 1 in time")
+		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
+			"rev has not answered about task 1 in time")
 	})
 	u.want(u.end(), CodeUnfinished, "")
 }
@@ -210,7 +213,8 @@ func TestApprovalOfOnesOwnWork(t *testing.T) {
 // yes. members says where they work.
 func secondThoughts(members string) map[string]string {
 	files := groveFiles("true", "true", "gates: {task: [{approve: ben}]}\n")
-	files["team.yaml"] = strings.Replace(strings.Replace(files["team.yaml"], ", {id: b, subject: B, owner: ben}", "", 1),
+	files["team.yaml"] = strings.Replace(strings.Replace(files["team.yaml"],
+		", {id: b, subject: B, owner: ben}", "", 1),
 		"lead: {model: lead}\nteammates:\n  ana: {model: ana}\n  ben: {model: ben}\n", members, 1)
 	files["ana.yaml"] = `steps:
   - call:
@@ -330,7 +334,8 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	r := newRig(t, files)
 	reminders := func() (n int) {
 		for _, l := range r.lines.all() {
-			if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "others wait for your answer") {
+			if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
+				"others wait for your answer") {
 				n++
 			}
 		}
@@ -345,18 +350,25 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 		begun := u.lines.wait(t, "the turn for "+text, func(l journal.Line) bool {
 			return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), text)
 		})
-		u.lines.wait(t, "its end", func(l journal.Line) bool { return l.Member == "rev" && l.Type == "idle" && l.Seq > begun.Seq })
+		u.lines.wait(t, "its end", func(l journal.Line) bool {
+			return l.Member == "rev" &&
+				l.Type == "idle" && l.Seq > begun.Seq
+		})
 	}
 	u := start(r, &handClock{})
 	u.asked(requests.AskApproval)
 	seen := map[uint64]bool{}
 	last := u.lines.wait(t, "the last reminder", func(l journal.Line) bool {
-		if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "others wait for your answer") {
+		if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
+			"others wait for your answer") {
 			seen[l.Seq] = true
 		}
 		return len(seen) == maxNudges
 	})
-	u.lines.wait(t, "its end", func(l journal.Line) bool { return l.Member == "rev" && l.Type == "idle" && l.Seq > last.Seq })
+	u.lines.wait(t, "its end", func(l journal.Line) bool {
+		return l.Member == "rev" && l.Type == "idle" &&
+			l.Seq > last.Seq
+	})
 	for _, text := range []string{"one word", "another word", "the last word"} {
 		wake(u, text)
 	}
@@ -366,7 +378,10 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(r, &handClock{})
-	u.lines.wait(t, "rev to be back", func(l journal.Line) bool { return l.Member == "rev" && l.Type == "member_started" })
+	u.lines.wait(t, "rev to be back", func(l journal.Line) bool {
+		return l.Member == "rev" &&
+			l.Type == "member_started"
+	})
 	wake(u, "after the restart")
 	wake(u, "and once more")
 	if n := reminders(); n != 0 {

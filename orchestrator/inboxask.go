@@ -51,7 +51,7 @@ func (a asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 	return permissionAnswer(done)
 }
 
-// Unbegun is teammate.Reminder's: the call's question is there, and no answer was taken.
+// Unbegun is agent.Reminder's: the call's question is there, and no answer was taken.
 // A question that was withdrawn is of a call that was broken off, and not to be made again.
 func (a asker) Unbegun(ctx context.Context, callID string) bool {
 	b := a.seat.crew.asks
@@ -92,7 +92,8 @@ func permissionRequest(member string, q teammate.Question, b *inbox) requests.Ne
 		text += ": " + clipped(input, 2000)
 	}
 	return requests.New{
-		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: questionKey(q.Call.Name, q.Call.Input),
+		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: questionKey(q.Call.Name,
+			q.Call.Input),
 		Text: text + " (" + clipped(q.Reason, 500) + ")", Wait: b.limit,
 		Payload: raw(requestPayload{
 			Tool: q.Call.Name, Call: q.Call.ID, Input: asJSON(q.Call.Input), Reason: q.Reason,

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestGuardAsksPeople: a team tool of an agent program that a rule wants asked
@@ -25,21 +26,24 @@ func TestGuardAsksPeople(t *testing.T) {
 	}{
 		"nobody": {configs.DenyAsk, nil, "has been denied (rule SendMessage)"},
 		"yes":    {configs.WaitAsk, &requests.Ruling{Approve: true}, ""},
-		"no":     {configs.WaitAsk, &requests.Ruling{Feedback: "not now"}, "was not given by operator (rule SendMessage). not now"},
+		"no": {configs.WaitAsk, &requests.Ruling{Feedback: "not now"},
+			"was not given by operator (rule SendMessage). not now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &crew{store: openStore(t), poked: make(chan struct{}, 1)}
 			c.asks = newInbox(c, &configs.Team{OnAsk: tc.onAsk})
-			s := &seat{crew: c, member: &configs.Member{Name: "dev"}, permissions: teammate.Permissions{Ask: []rules.Rule{rule}}}
+			s := &seat{crew: c, member: &configs.Member{Name: "dev"},
+				permissions: teammate.Permissions{Ask: []rules.Rule{rule}}}
 			c.sit(s)
 			stop, err := c.asks.begin(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer stop()
-			done := make(chan *teammate.ToolResult, 1)
+			done := make(chan *agent.ToolResult, 1)
 			go func() {
-				_, no := s.guard(t.Context(), TeamCall{Tool: mcpSend, Input: raw(map[string]string{"to": "lead"})}, "c1")
+				_, no := s.guard(t.Context(), TeamCall{Tool: mcpSend,
+					Input: raw(map[string]string{"to": "lead"})}, "c1")
 				done <- no
 			}()
 			if tc.answer != nil {

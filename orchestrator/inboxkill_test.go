@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestPermissionOverAKill: a call that waited for a person when covey was killed has not
@@ -32,7 +32,7 @@ func TestPermissionOverAKill(t *testing.T) {
 	if got := u.made(); got != "ran\n" {
 		t.Errorf("the command wrote %q", got)
 	}
-	for _, r := range of[teammate.ToolReturned](rig, "tool_result") {
+	for _, r := range of[agent.ToolReturned](rig, "tool_result") {
 		if strings.Contains(r.Content, "all, some or none") {
 			t.Errorf("dev read %q", r.Content)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // notifyPeople tells the Notification hooks, and through the journal whoever is
@@ -22,8 +22,8 @@ func (c *crew) notifyPeople(ctx context.Context, member string, r requests.Reque
 		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", firstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
-	c.journal.Append(teammate.Event{
-		Member: member, Turn: s.turn(), Data: teammate.Notified{Kind: n.NotificationType, Message: n.Message},
+	c.journal.Append(agent.Event{
+		Member: member, Turn: s.turn(), Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
 	})
 	if s.mate == nil {
 		return

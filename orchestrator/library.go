@@ -10,13 +10,14 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // AgentMaker makes the agent of a member whose spec names one that the program
 // brings along. It is called when the member's first turn begins, once for each
 // member in each run; its error ends the member. An agent that is an io.Closer
 // is closed when the team has ended.
-type AgentMaker func(Brief) (teammate.Agent, error)
+type AgentMaker func(Brief) (agent.Agent, error)
 
 // Brief is what an agent is told of the member that it is to think for.
 type Brief struct {
@@ -29,7 +30,7 @@ type Brief struct {
 	System string
 	// Tools are what the agent can call through Host.Call: the team tools, and of
 	// the tools for the workspace those that the spec gives the member.
-	Tools []teammate.Spec
+	Tools []agent.Spec
 	// Functions is where the agent registers function hooks: Go functions that are
 	// called when one of the member's turns ends, until the member ends.
 	Functions *hooks.Session
@@ -55,8 +56,8 @@ func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 
 // givenAgent makes a member's agent of kind Given.
 func (o *Orchestrator) givenAgent(
-	s *seat, history teammate.History, tools []teammate.Spec,
-) (agent teammate.Agent, err error) {
+	s *seat, history teammate.History, tools []agent.Spec,
+) (agent agent.Agent, err error) {
 	name := s.agent().Name
 	// It is not our code: its panic is the end of one member and not of all.
 	defer func() {
@@ -87,6 +88,6 @@ func awaitCallbacks(ctx context.Context, registry *hooks.Registry, c *crew) {
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackPatience)
 	defer cancel()
 	if err := registry.Wait(patience); err != nil {
-		c.journal.Tell(teammate.Warning{Text: err.Error()})
+		c.journal.Tell(agent.Warning{Text: err.Error()})
 	}
 }

@@ -16,24 +16,24 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // agentFunc is an agent that is a function.
-type agentFunc func(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error)
+type agentFunc func(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error)
 
-func (f agentFunc) Run(ctx context.Context, p []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+func (f agentFunc) Run(ctx context.Context, p []agent.Input, h agent.Host) (agent.Reply, error) {
 	return f(ctx, p, h)
 }
 
 // quiet is an agent that has nothing to do.
-func quiet(context.Context, []teammate.Input, teammate.Host) (teammate.Reply, error) {
-	return teammate.Reply{Text: "done"}, nil
+func quiet(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
+	return agent.Reply{Text: "done"}, nil
 }
 
 // made makes the same agent for everybody.
 func made(f agentFunc) AgentMaker {
-	return func(Brief) (teammate.Agent, error) { return f, nil }
+	return func(Brief) (agent.Agent, error) { return f, nil }
 }
 
 // givenSpec is a team whose members are agents of the program's own.
@@ -79,7 +79,8 @@ func runGiven(t *testing.T, spec string, opts Options) (Ending, []journal.Line) 
 func TestGivenAgentMissing(t *testing.T) {
 	stateHome(t)
 	_, _, err := given(t, t.TempDir(), givenSpec, Options{Agents: map[string]AgentMaker{"dev": made(quiet)}})
-	if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), `member lead: the program brings no agent "boss"`) ||
+	if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(),
+		`member lead: the program brings no agent "boss"`) ||
 		strings.Contains(err.Error(), "member dev") {
 		t.Errorf("New says %v", err)
 	}
@@ -89,7 +90,7 @@ func TestGivenAgentMissing(t *testing.T) {
 func TestGivenAgentBrief(t *testing.T) {
 	stateHome(t)
 	var told []Brief
-	maker := func(b Brief) (teammate.Agent, error) {
+	maker := func(b Brief) (agent.Agent, error) {
 		told = append(told, b)
 		return agentFunc(quiet), nil
 	}
@@ -106,7 +107,7 @@ func TestGivenAgentBrief(t *testing.T) {
 	}
 	b := told[0]
 	has := func(name string) bool {
-		return slices.ContainsFunc(b.Tools, func(s teammate.Spec) bool { return s.Name == name })
+		return slices.ContainsFunc(b.Tools, func(s agent.Spec) bool { return s.Name == name })
 	}
 	if b.Team != "crew" || b.Member != "lead" || !b.Lead || b.Workspace != o.place.Workspace && b.Workspace != dir ||
 		!strings.Contains(b.System, "You are lead") || !has("Bash") || !has("TaskUpdate") || b.History.Turns != 0 {
@@ -119,13 +120,13 @@ func TestGivenAgentBrief(t *testing.T) {
 func TestGivenAgentTools(t *testing.T) {
 	stateHome(t)
 	var results []string
-	dev := func(ctx context.Context, _ []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	dev := func(ctx context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
 		for i, name := range []string{"Bash", "TaskList"} {
-			r := h.Call(ctx, teammate.ToolCall{ID: fmt.Sprint(name, len(results), i), Name: name,
+			r := h.Call(ctx, agent.ToolCall{ID: fmt.Sprint(name, len(results), i), Name: name,
 				Input: []byte(`{"command":"id"}`)[:map[string]int{"Bash": 16, "TaskList": 0}[name]]})
 			results = append(results, fmt.Sprintf("%s %v", name, r.IsError))
 		}
-		return teammate.Reply{}, nil
+		return agent.Reply{}, nil
 	}
 	spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
 	_, lines := runGiven(t, spec, Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(dev)}})
@@ -139,10 +140,13 @@ func TestGivenAgentTools(t *testing.T) {
 func TestGivenAgentBroken(t *testing.T) {
 	stateHome(t)
 	for want, maker := range map[string]AgentMaker{
-		"make agent \"dev\": no key":             func(Brief) (teammate.Agent, error) { return nil, errors.New("no key") },
-		"make agent \"dev\": panic: boom":        func(Brief) (teammate.Agent, error) { panic("boom") },
-		"make agent \"dev\": it came to nothing": func(Brief) (teammate.Agent, error) { return nil, nil },
-		"agent: panic: bang": made(func(context.Context, []teammate.Input, teammate.Host) (teammate.Reply, error) {
+		"make agent \"dev\": no key": func(Brief) (agent.Agent, error) {
+			return nil,
+				errors.New("no key")
+		},
+		"make agent \"dev\": panic: boom":        func(Brief) (agent.Agent, error) { panic("boom") },
+		"make agent \"dev\": it came to nothing": func(Brief) (agent.Agent, error) { return nil, nil },
+		"agent: panic: bang": made(func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
 			panic("bang")
 		}),
 	} {
@@ -166,9 +170,10 @@ func (c closing) Close() error { c.closed.Add(1); return nil }
 func TestGivenAgentClosed(t *testing.T) {
 	stateHome(t)
 	var closed atomic.Int32
-	_, lines := runGiven(t, "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n", Options{Agents: map[string]AgentMaker{
-		"boss": func(Brief) (teammate.Agent, error) { return closing{quiet, &closed}, nil },
-	}})
+	_, lines := runGiven(t, "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n",
+		Options{Agents: map[string]AgentMaker{
+			"boss": func(Brief) (agent.Agent, error) { return closing{quiet, &closed}, nil },
+		}})
 	if closed.Load() != 1 {
 		t.Errorf("it was closed %d times\n%s", closed.Load(), show(lines))
 	}
@@ -180,13 +185,13 @@ func TestGivenAgentResumes(t *testing.T) {
 	dir, spec := t.TempDir(), "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n"
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stuck := func(ctx context.Context, _ []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	stuck := func(ctx context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
 		if _, err := h.Pass(ctx); err != nil {
-			return teammate.Reply{}, err
+			return agent.Reply{}, err
 		}
 		cancel()
 		<-ctx.Done()
-		return teammate.Reply{}, ctx.Err()
+		return agent.Reply{}, ctx.Err()
 	}
 	o, _, err := given(t, dir, spec, Options{Agents: map[string]AgentMaker{"boss": made(stuck)}})
 	if err != nil {
@@ -197,11 +202,11 @@ func TestGivenAgentResumes(t *testing.T) {
 	}
 	var b Brief
 	var prompts []string
-	o, log, err := given(t, dir, spec, Options{Agents: map[string]AgentMaker{"boss": func(brief Brief) (teammate.Agent, error) {
+	o, log, err := given(t, dir, spec, Options{Agents: map[string]AgentMaker{"boss": func(brief Brief) (agent.Agent, error) {
 		b = brief
-		return agentFunc(func(_ context.Context, in []teammate.Input, _ teammate.Host) (teammate.Reply, error) {
+		return agentFunc(func(_ context.Context, in []agent.Input, _ agent.Host) (agent.Reply, error) {
 			prompts = append(prompts, in[0].Text)
-			return teammate.Reply{Text: "done"}, nil
+			return agent.Reply{Text: "done"}, nil
 		}), nil
 	}}})
 	if err != nil {
@@ -218,12 +223,12 @@ func TestGivenAgentResumes(t *testing.T) {
 
 // finisher completes task 1, again and again until it may.
 func finisher(tries *atomic.Int32) agentFunc {
-	return func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
-		reply := teammate.Reply{Text: "done"}
+	return func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
+		reply := agent.Reply{Text: "done"}
 		for strings.Contains(in[0].Text, "#1") {
 			n := tries.Add(1)
 			reply.ToolCalls++
-			r := h.Call(ctx, teammate.ToolCall{ID: fmt.Sprint("call-", n), Name: "TaskUpdate",
+			r := h.Call(ctx, agent.ToolCall{ID: fmt.Sprint("call-", n), Name: "TaskUpdate",
 				Input: []byte(`{"taskId":"1","status":"completed"}`)})
 			if strings.Contains(r.Content, "Updated") || ctx.Err() != nil || n > 5 {
 				break
@@ -350,10 +355,10 @@ func TestAfterTurnInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	o, _, err := given(t, t.TempDir(), aloneSpec, Options{Hooks: &reg, Agents: map[string]AgentMaker{
-		"boss": made(func(ctx context.Context, _ []teammate.Input, _ teammate.Host) (teammate.Reply, error) {
+		"boss": made(func(ctx context.Context, _ []agent.Input, _ agent.Host) (agent.Reply, error) {
 			cancel()
 			<-ctx.Done()
-			return teammate.Reply{}, ctx.Err()
+			return agent.Reply{}, ctx.Err()
 		}),
 	}})
 	if err != nil {
@@ -375,11 +380,11 @@ func TestAfterTurnAtTheLimit(t *testing.T) {
 	})
 	ending, lines := runGiven(t, aloneSpec+"defaults: {limits: {max_turns: 2}}\n", Options{Hooks: &reg,
 		Agents: map[string]AgentMaker{"boss": made(func(
-			ctx context.Context, _ []teammate.Input, h teammate.Host,
-		) (teammate.Reply, error) {
+			ctx context.Context, _ []agent.Input, h agent.Host,
+		) (agent.Reply, error) {
 			for {
 				if _, err := h.Pass(ctx); err != nil {
-					return teammate.Reply{}, err
+					return agent.Reply{}, err
 				}
 			}
 		})}})

@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // aloneSpec is a team of one.
@@ -36,15 +36,15 @@ func solo(t *testing.T, dir string, f agentFunc) (*Orchestrator, *lineLog) {
 
 // chatty is an agent that records so many texts in one turn.
 func chatty(texts int) agentFunc {
-	return func(_ context.Context, _ []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	return func(_ context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
 		for i := range texts {
-			text := teammate.Block{Type: teammate.TextBlock, Text: fmt.Sprintf("%d %s", i, strings.Repeat("x", 500))}
-			m := teammate.Message{Role: teammate.Assistant, Content: []teammate.Block{text}}
-			if err := h.Record(teammate.Record{Message: m}); err != nil {
-				return teammate.Reply{}, err
+			text := agent.Block{Type: agent.TextBlock, Text: fmt.Sprintf("%d %s", i, strings.Repeat("x", 500))}
+			m := agent.Message{Role: agent.Assistant, Content: []agent.Block{text}}
+			if err := h.Record(agent.Record{Message: m}); err != nil {
+				return agent.Reply{}, err
 			}
 		}
-		return teammate.Reply{}, nil
+		return agent.Reply{}, nil
 	}
 }
 
@@ -67,7 +67,7 @@ func TestOwnJournal(t *testing.T) {
 		const texts = 1500
 		entered := make(chan struct{})
 		var once sync.Once
-		o, log := solo(t, dir, func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+		o, log := solo(t, dir, func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
 			once.Do(func() { close(entered) })
 			return chatty(texts)(ctx, in, h)
 		})
@@ -145,13 +145,14 @@ func TestOwnJournalEnds(t *testing.T) {
 	stateHome(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dir, release := t.TempDir(), make(chan struct{})
-	o, _ := solo(t, dir, func(context.Context, []teammate.Input, teammate.Host) (teammate.Reply, error) {
+	o, _ := solo(t, dir, func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
 		<-release
-		return teammate.Reply{}, nil
+		return agent.Reply{}, nil
 	})
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, errs := seqsOf(o.Journal(over)); len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
+	if got, errs := seqsOf(o.Journal(over)); len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0],
+		context.Canceled) {
 		t.Errorf("before the run: %v, %v", got, errs)
 	}
 	var run sync.WaitGroup
@@ -200,7 +201,7 @@ func TestJournalOfRunningTeam(t *testing.T) {
 	stateHome(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	release := make(chan struct{})
-	o, log := solo(t, t.TempDir(), func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	o, log := solo(t, t.TempDir(), func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
 		<-release
 		return chatty(200)(ctx, in, h)
 	})
@@ -232,7 +233,8 @@ func TestJournalOfRunningTeam(t *testing.T) {
 	if !slices.Equal(got, want) || len(now) >= len(want) {
 		t.Errorf("%d lines followed, %d read at once, of %d", len(got), len(now), len(want))
 	}
-	wantNumbers(t, Journal(t.Context(), o.Place(), JournalOptions{Follow: true, After: want[len(want)-2]}), want[len(want)-1])
+	wantNumbers(t, Journal(t.Context(), o.Place(), JournalOptions{Follow: true, After: want[len(want)-2]}),
+		want[len(want)-1])
 }
 
 // TestJournalFails: a loop over a journal that is not there, or damaged, says so.
@@ -313,7 +315,8 @@ func TestOwnJournalsApart(t *testing.T) {
 			}
 		})
 		teams.Go(func() {
-			if got, errs := seqsOf(o.Journal(t.Context())); len(errs) > 0 || len(got) != len(log.all()) || len(got) < 100 {
+			if got, errs := seqsOf(o.Journal(t.Context())); len(errs) > 0 || len(got) != len(log.all()) ||
+				len(got) < 100 {
 				t.Errorf("team %d: %d lines of %d, %v", i, len(got), len(log.all()), errs)
 			}
 		})

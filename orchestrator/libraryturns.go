@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // AfterTurn is what a callback behind a turn (hooks.Registry.AfterTurn) left for
@@ -21,18 +21,18 @@ func (AfterTurn) EventType() string { return "after_turn" }
 // afterTurns is a sink before next that calls the program's callbacks behind
 // each turn that came to its end. They run in the member's goroutine, so that
 // its next turn waits for them, and before it counts as idle.
-func (o *Orchestrator) afterTurns(ctx context.Context, s *seat, next teammate.Sink) teammate.Sink {
+func (o *Orchestrator) afterTurns(ctx context.Context, s *seat, next agent.Sink) agent.Sink {
 	// Only the member's goroutine tells of the end of turns, so this needs no lock.
 	atMax := false // the last one had all its passes
-	return func(e teammate.Event) {
+	return func(e agent.Event) {
 		switch data := e.Data.(type) {
-		case teammate.TurnEnded:
-			atMax = data.Reason == teammate.EndMaxTurns
-		case teammate.Idle:
+		case agent.TurnEnded:
+			atMax = data.Reason == agent.EndMaxTurns
+		case agent.Idle:
 			switch data.Reason {
-			case teammate.IdleAvailable, teammate.IdleStopped, teammate.IdleLimited:
-				o.callAfterTurn(ctx, s, atMax, func(told teammate.EventData) {
-					next(teammate.Event{Member: e.Member, Turn: e.Turn, Data: told})
+			case agent.IdleAvailable, agent.IdleStopped, agent.IdleLimited:
+				o.callAfterTurn(ctx, s, atMax, func(told agent.EventData) {
+					next(agent.Event{Member: e.Member, Turn: e.Turn, Data: told})
 				})
 			}
 		}
@@ -41,14 +41,14 @@ func (o *Orchestrator) afterTurns(ctx context.Context, s *seat, next teammate.Si
 }
 
 // callAfterTurn calls them for one turn, and tells what they left.
-func (o *Orchestrator) callAfterTurn(ctx context.Context, s *seat, reachedMax bool, tell func(teammate.EventData)) {
+func (o *Orchestrator) callAfterTurn(ctx context.Context, s *seat, reachedMax bool, tell func(agent.EventData)) {
 	o.opts.Hooks.TurnEnded(ctx, o.place.Transcript(s.member.Name, s.session.Session), reachedMax,
 		func(name string, note hooks.Note, err error) {
 			switch {
 			case name == "":
-				tell(teammate.Warning{Text: "callbacks behind the turn were not called: " + err.Error()})
+				tell(agent.Warning{Text: "callbacks behind the turn were not called: " + err.Error()})
 			case err != nil:
-				tell(teammate.Warning{Text: "after the turn, callback " + name + ": " + err.Error()})
+				tell(agent.Warning{Text: "after the turn, callback " + name + ": " + err.Error()})
 			case note.Message != "" || len(note.Data) > 0:
 				tell(AfterTurn{Callback: name, Message: note.Message, Data: note.Data})
 			}

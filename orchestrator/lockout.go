@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // How long a member waits whose agent does not say when its limit is over. Each
@@ -113,7 +114,8 @@ func loginText(m configs.Member, hint, then string) string {
 	if run := loginCommand(m); run != "" {
 		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", agentName(m), run, then)
 	}
-	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", agentName(m), oneLine(hint), then)
+	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", agentName(m),
+		oneLine(hint), then)
 }
 
 // limitText says that a member waits, and until when.
@@ -178,10 +180,10 @@ func (c *crew) recallLockouts(ctx context.Context) error {
 // lock notes a lockout that a member's turn came to, and fills in what only the
 // crew knows of it. Other events are returned as they are. It is called before
 // anybody is told, so that a crash cannot lose it.
-func (c *crew) lock(ctx context.Context, s *seat, d teammate.EventData) teammate.EventData {
+func (c *crew) lock(ctx context.Context, s *seat, d agent.EventData) agent.EventData {
 	var l lockout
 	switch e := d.(type) {
-	case teammate.Limited:
+	case agent.Limited:
 		now := c.now()
 		l = s.nextLockout(e.Text)
 		l.Until = retryAt(now, e.Until, l.Tries)
@@ -190,14 +192,14 @@ func (c *crew) lock(ctx context.Context, s *seat, d teammate.EventData) teammate
 		l.Until = c.usedUpUntil(ctx, s, at)
 		e.Agent, e.Known, e.Until = agentName(s.self()), l.Known, at
 		d = e
-	case teammate.LoggedOut:
+	case agent.LoggedOut:
 		l = s.nextLockout(e.Hint)
 		l.LoggedOut = true
 		e.Agent, e.Fix = agentName(s.self()), loginCommand(s.self())
 		d = e
-	case teammate.TurnFailed:
+	case agent.TurnFailed:
 		return c.noteFailure(ctx, s, e)
-	case teammate.NeedsAttention:
+	case agent.NeedsAttention:
 		if e.Kind == "login" {
 			e.Reason = loginText(s.self(), s.locked().Text, fmt.Sprintf("covey send %s \"go on\"", s.member.Name))
 		}
@@ -215,7 +217,7 @@ func (c *crew) lock(ctx context.Context, s *seat, d teammate.EventData) teammate
 
 // unlock notes that a member's turn came to something else than a lockout.
 func (c *crew) unlock(ctx context.Context, s *seat, reason string) {
-	if reason == teammate.EndUsageLimit || reason == teammate.EndLoggedOut {
+	if reason == agent.EndUsageLimit || reason == agent.EndLoggedOut {
 		return
 	}
 	c.mu.Lock()
@@ -254,7 +256,7 @@ func (s *seat) nextLockout(text string) lockout {
 
 // tellOfLimit tells the lead of a member's usage limit, once for all the tries
 // that come to the same.
-func (c *crew) tellOfLimit(ctx context.Context, s *seat, e teammate.Limited) error {
+func (c *crew) tellOfLimit(ctx context.Context, s *seat, e agent.Limited) error {
 	if s.locked().Again {
 		return nil
 	}
@@ -289,11 +291,11 @@ func (c *crew) handOn(ctx context.Context, s *seat) error {
 	}
 	// A try that a person asked for says nothing about how long to wait.
 	c.tryNow(s)
-	goOn := teammate.Input{Kind: teammate.FromCovey, Text: teammate.GoOn}
+	goOn := agent.Input{Kind: agent.FromCovey, Text: teammate.GoOn}
 	if s.locked().Failed {
 		goOn.Text = teammate.TryAgain
 	}
-	return c.hand(s, teammate.Work{Cause: teammate.ByResume, Inputs: append([]teammate.Input{goOn}, in...)}, "")
+	return c.hand(s, teammate.Work{Cause: agent.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
 }
 
 // tryNow lets an idle member that is locked out try again at once. It reports

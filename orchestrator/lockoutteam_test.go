@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // handClock is the machine's clock, put forward by hand.
@@ -165,7 +166,8 @@ func TestUsageLimitIsWaitedFor(t *testing.T) {
 		act{When: teammate.GoOn, Do: []string{finishes, "say One is done."}})
 	u := start(r, &handClock{})
 	u.until("team_waits", 1)
-	if m := u.member("dev"); m.State != Limited || m.Task != "1" || m.LimitedUntil.Before(time.Now().Add(2*time.Hour)) {
+	if m := u.member("dev"); m.State != Limited || m.Task != "1" ||
+		m.LimitedUntil.Before(time.Now().Add(2*time.Hour)) {
 		t.Errorf("dev is %+v", m)
 	}
 	u.clock.forward(2 * time.Hour)
@@ -178,11 +180,11 @@ func TestUsageLimitIsWaitedFor(t *testing.T) {
 	if len(prompts) != 2 || !strings.Contains(prompts[1], "You own task #1") {
 		t.Errorf("the program was asked\n%s", strings.Join(prompts, "\n"))
 	}
-	ends := of[teammate.TurnEnded](r, "turn_ended")
-	if !slices.ContainsFunc(ends, func(e teammate.TurnEnded) bool { return e.Reason == teammate.EndUsageLimit }) {
+	ends := of[agent.TurnEnded](r, "turn_ended")
+	if !slices.ContainsFunc(ends, func(e agent.TurnEnded) bool { return e.Reason == agent.EndUsageLimit }) {
 		t.Errorf("the turns ended so: %+v", ends)
 	}
-	limits := of[teammate.Limited](r, "limited")
+	limits := of[agent.Limited](r, "limited")
 	if len(limits) != 1 || limits[0].Agent != "fake" || !limits[0].Known {
 		t.Errorf("limits %+v", limits)
 	}
@@ -237,7 +239,8 @@ func TestUsageLimitOverARestart(t *testing.T) {
 	u.stop(errors.New("enough"))
 	e := u.end()
 	r.want(e, CodeInterrupted, "interrupted")
-	if dev := e.Members[1]; dev.State != Limited || len(e.Problems) != 1 || !strings.Contains(e.Problems[0], "it goes on at") {
+	if dev := e.Members[1]; dev.State != Limited || len(e.Problems) != 1 || !strings.Contains(e.Problems[0],
+		"it goes on at") {
 		t.Errorf("it ended with %+v, problems %q", dev, e.Problems)
 	}
 	u = start(r, clock)
@@ -311,7 +314,7 @@ func TestLoggedOutMember(t *testing.T) {
 	if dev := e.Members[1]; dev.State != LoggedOut || !strings.Contains(dev.Reason, "then `covey up`") {
 		t.Errorf("it ended with %+v", dev)
 	}
-	if needs := of[teammate.NeedsAttention](r, "needs_attention"); len(needs) != 1 ||
+	if needs := of[agent.NeedsAttention](r, "needs_attention"); len(needs) != 1 ||
 		!strings.Contains(needs[0].Reason, "then `covey send dev \"go on\"`") {
 		t.Errorf("people were told %+v", needs)
 	}
@@ -327,7 +330,8 @@ func TestLoggedOutMember(t *testing.T) {
 // The lead's last report waits for its limit like everything else.
 func TestLimitOnTheLastReport(t *testing.T) {
 	r, _ := newFakeRig(t, "steps: []", "",
-		act{When: "Ship it", Do: []string{`mcp team_task_create {"subject":"One","description":"Do it."}`, claims, finishes, "say Did it."}},
+		act{When: "Ship it", Do: []string{`mcp team_task_create {"subject":"One","description":"Do it."}`,
+			claims, finishes, "say Did it."}},
 		act{When: "All tasks are completed", Do: []string{inHours}},
 		act{When: teammate.GoOn, Do: []string{"say All is well."}})
 	r.rewrite("team.yaml", "lead: {model: lead}\n", "lead: {agent: fake}\n")
@@ -359,7 +363,7 @@ func TestParallel(t *testing.T) {
 		case l.Member == "lead":
 		case l.Type == "waiting":
 			waited++
-			var w teammate.Waiting
+			var w agent.Waiting
 			if json.Unmarshal(l.Data, &w) != nil || w.For != "a slot of fake" {
 				t.Errorf("%s waits for %q", l.Member, w.For)
 			}

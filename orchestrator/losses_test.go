@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestLossIsMoot(t *testing.T) {
@@ -33,7 +33,7 @@ func TestLossIsMoot(t *testing.T) {
 		t.Errorf("shown %+v, moot %q", show, moot)
 	}
 	in := byTools.inputs(show, all)
-	if len(in) != 1 || in[0].Kind != teammate.FromTask || in[0].MessageID != "m1" || causeOf(show) != teammate.ByTask {
+	if len(in) != 1 || in[0].Kind != agent.FromTask || in[0].MessageID != "m1" || causeOf(show) != agent.ByTask {
 		t.Errorf("inputs %+v, cause %s", in, causeOf(show))
 	}
 }

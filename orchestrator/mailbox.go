@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 )
 
@@ -142,7 +143,7 @@ func (s *seat) Next(ctx context.Context) (teammate.Work, error) {
 }
 
 // Waiting returns the mail that may be shown in the middle of a turn.
-func (s *seat) Waiting(ctx context.Context) ([]teammate.Input, error) {
+func (s *seat) Waiting(ctx context.Context) ([]agent.Input, error) {
 	mail, _, err := s.crew.unread(ctx, s.member.Name)
 	if err != nil || len(mail) == 0 {
 		return nil, err
@@ -157,7 +158,7 @@ func (s *seat) Taken(ctx context.Context, ids []string) error {
 
 // read turns unread mail into inputs. What has become pointless is marked as
 // delivered without being shown; what is no news yet is left for later.
-func (s *seat) read(ctx context.Context, mail []mail.Message) ([]teammate.Input, error) {
+func (s *seat) read(ctx context.Context, mail []mail.Message) ([]agent.Input, error) {
 	about, err := s.crew.concerned(ctx, mail)
 	if err != nil {
 		return nil, err

@@ -130,13 +130,13 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // agent is a member's agent, as far as MCP goes.
-type agent struct {
+type mcpAgent struct {
 	t *testing.T
 	*mcp.ClientSession
 }
 
 // connect logs an agent in as a member.
-func (r *crewRig) connect(member string) agent {
+func (r *crewRig) connect(member string) mcpAgent {
 	r.t.Helper()
 	url, token, err := r.crew.mcpFor(r.seat(member))
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *crewRig) connect(member string) agent {
 	return dialMCP(r.t, url, token)
 }
 
-func dialMCP(t *testing.T, url, token string) agent {
+func dialMCP(t *testing.T, url, token string) mcpAgent {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -157,7 +157,7 @@ func dialMCP(t *testing.T, url, token string) agent {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = session.Close() }) // the team may have ended before
-	return agent{t, session}
+	return mcpAgent{t, session}
 }
 
 // facts are what an answer says, in both forms.
@@ -168,7 +168,7 @@ type facts struct {
 }
 
 // use calls a tool; args is JSON, request names the call if it is not empty.
-func (a agent) use(tool, args string, request ...string) facts {
+func (a mcpAgent) use(tool, args string, request ...string) facts {
 	a.t.Helper()
 	f, err := a.try(a.t.Context(), tool, args, request...)
 	if err != nil {
@@ -177,7 +177,7 @@ func (a agent) use(tool, args string, request ...string) facts {
 	return f
 }
 
-func (a agent) try(ctx context.Context, tool, args string, request ...string) (facts, error) {
+func (a mcpAgent) try(ctx context.Context, tool, args string, request ...string) (facts, error) {
 	params := &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)}
 	if len(request) > 0 {
 		params.Meta = mcp.Meta{requestMeta: request[0]}
@@ -237,7 +237,8 @@ func TestTeamToolsOverHTTP(t *testing.T) {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"from":"dev","to":"docs"`)
 	})
 	r.lines.wait(t, "what dev did with task 1", func(l journal.Line) bool {
-		return l.Type == "task" && strings.Contains(string(l.Data), `"by":"dev"`) && strings.Contains(string(l.Data), "completed")
+		return l.Type == "task" && strings.Contains(string(l.Data), `"by":"dev"`) &&
+			strings.Contains(string(l.Data), "completed")
 	})
 }
 
@@ -263,7 +264,8 @@ func TestReportIsForTheLead(t *testing.T) {
 		return l.Type == "message" && strings.Contains(string(l.Data), "One is done")
 	})
 	var m mail.Message
-	if err := decode(line.Data, &m); err != nil || m.From != "dev" || m.To != "lead" || m.Kind != mail.Text || m.Summary != "report" {
+	if err := decode(line.Data, &m); err != nil || m.From != "dev" || m.To != "lead" ||
+		m.Kind != mail.Text || m.Summary != "report" {
 		t.Errorf("the report is %+v, %v", m, err)
 	}
 	if n := unreported(); n != 0 {
@@ -325,7 +327,8 @@ const touchGates = `hooks:
 func TestGatesHoldOverMCP(t *testing.T) {
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+touchGates))
 	dev := r.connect("dev")
-	dev.use(mcpCreate, `{"subject":"banned","description":"d"}`).want(t, true, "TaskCreated hook feedback", "not that")
+	dev.use(mcpCreate, `{"subject":"banned","description":"d"}`).want(t, true, "TaskCreated hook feedback",
+		"not that")
 	dev.use(mcpList, `{}`)
 	if all := r.stored(); len(all) != 1 {
 		t.Errorf("a refused task is there: %+v", all)
@@ -474,7 +477,7 @@ func (r *crewRig) turn(member string, no int, in bool) {
 
 func TestManyMembersClaimOneTask(t *testing.T) {
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One}]\n"))
-	agents := []agent{r.connect("lead"), r.connect("dev"), r.connect("docs")}
+	agents := []mcpAgent{r.connect("lead"), r.connect("dev"), r.connect("docs")}
 	won := make(chan bool)
 	for _, a := range agents {
 		go func() {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"sync"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // Agent programs give up on a tool that is silent for a minute (ACP.md), some
@@ -66,7 +65,7 @@ type callBook struct {
 type bookedCall struct {
 	done    chan struct{}
 	cancel  context.CancelCauseFunc
-	result  teammate.ToolResult
+	result  agent.ToolResult
 	begun   bool
 	ended   time.Time // zero: under way
 	waiting int       // requests that wait for the result
@@ -77,7 +76,7 @@ type request struct {
 	key    string
 	named  bool // the client has named the request: any repeat means this very call
 	queued bool // calls like it run one after another
-	run    func(context.Context) teammate.ToolResult
+	run    func(context.Context) agent.ToolResult
 	// listens says whether who asked can still be told the answer.
 	listens func() bool
 }
@@ -91,10 +90,10 @@ func newCallBook(within time.Duration) *callBook {
 // do gives the result of a call, of this one or of the one that it repeats.
 // Its error is errPending, errTooMany, errEnding, or ctx's: then the call goes
 // on if it had begun, and else never happens.
-func (b *callBook) do(ctx context.Context, r request) (teammate.ToolResult, error) {
+func (b *callBook) do(ctx context.Context, r request) (agent.ToolResult, error) {
 	c, err := b.join(ctx, r)
 	if err != nil {
-		return teammate.ToolResult{}, err
+		return agent.ToolResult{}, err
 	}
 	timer := time.NewTimer(b.within)
 	defer timer.Stop()
@@ -109,7 +108,7 @@ func (b *callBook) do(ctx context.Context, r request) (teammate.ToolResult, erro
 	}
 	b.leave(c, r, err)
 	if err != nil {
-		return teammate.ToolResult{}, err
+		return agent.ToolResult{}, err
 	}
 	return c.result, nil
 }
@@ -179,7 +178,7 @@ func (b *callBook) tidy(now time.Time) {
 // carryOut runs a call to its end.
 func (b *callBook) carryOut(ctx context.Context, c *bookedCall, r request) {
 	defer c.cancel(nil)
-	result := teammate.ToolResult{Content: "The call was withdrawn before it began.", IsError: true}
+	result := agent.ToolResult{Content: "The call was withdrawn before it began.", IsError: true}
 	if b.begin(ctx, c, r.queued) {
 		result = contained(ctx, r.run)
 		if r.queued {
@@ -211,7 +210,7 @@ func (b *callBook) begin(ctx context.Context, c *bookedCall, queued bool) bool {
 
 // contained runs a call and turns a panic into its result: a fault in one tool
 // must not take the team down.
-func contained(ctx context.Context, run func(context.Context) teammate.ToolResult) (r teammate.ToolResult) {
+func contained(ctx context.Context, run func(context.Context) agent.ToolResult) (r agent.ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
 			r = toolError(fmt.Errorf("the tool failed inside: %v", p))

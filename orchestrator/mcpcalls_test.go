@@ -11,9 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coveyteam/covey/teammate/agent"
 	"pgregory.net/rapid"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // counting is a call that counts how often it runs, and ends when told to.
@@ -25,11 +24,11 @@ type counting struct {
 
 func newCounting() *counting { return &counting{release: make(chan struct{})} }
 
-func (c *counting) run(ctx context.Context) teammate.ToolResult {
+func (c *counting) run(ctx context.Context) agent.ToolResult {
 	n := c.runs.Add(1)
 	select {
 	case <-c.release:
-		return teammate.ToolResult{Content: fmt.Sprintf("run %d", n)}
+		return agent.ToolResult{Content: fmt.Sprintf("run %d", n)}
 	case <-ctx.Done():
 		c.cut.Add(1)
 		return toolError(context.Cause(ctx))
@@ -39,7 +38,7 @@ func (c *counting) run(ctx context.Context) teammate.ToolResult {
 func always() bool { return true }
 
 // wantResult checks what a call came to.
-func wantResult(t *testing.T, r teammate.ToolResult, err error, want string) {
+func wantResult(t *testing.T, r agent.ToolResult, err error, want string) {
 	t.Helper()
 	if err != nil || r.Content != want {
 		t.Errorf("got %q, %v; want %q", r.Content, err, want)
@@ -176,11 +175,11 @@ func TestQueuedCallsRunOneByOneAndOthersPass(t *testing.T) {
 		b := newCallBook(answerWithin)
 		defer b.close()
 		var now, most atomic.Int32
-		slow := func(context.Context) teammate.ToolResult {
+		slow := func(context.Context) agent.ToolResult {
 			most.Store(max(most.Load(), now.Add(1)))
 			time.Sleep(time.Second)
 			now.Add(-1)
-			return teammate.ToolResult{Content: "slow"}
+			return agent.ToolResult{Content: "slow"}
 		}
 		var all sync.WaitGroup
 		for i := range 5 {
@@ -228,7 +227,8 @@ func TestBookIsBounded(t *testing.T) {
 		close(quick.release)
 		defer b.close()
 		for i := range 3 * maxBooked { // results that stay: the oldest make room
-			r, err := b.do(t.Context(), request{key: fmt.Sprint("q", i), named: true, run: quick.run, listens: always})
+			r, err := b.do(t.Context(), request{key: fmt.Sprint("q", i), named: true, run: quick.run,
+				listens: always})
 			wantResult(t, r, err, fmt.Sprint("run ", i+1))
 			time.Sleep(time.Millisecond)
 		}
@@ -238,7 +238,8 @@ func TestBookIsBounded(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range maxBooked {
 			all.Go(func() {
-				if _, err := b.do(t.Context(), request{key: fmt.Sprint("s", i), run: slow.run, listens: always}); !errors.Is(err, errPending) {
+				if _, err := b.do(t.Context(), request{key: fmt.Sprint("s", i), run: slow.run,
+					listens: always}); !errors.Is(err, errPending) {
 					t.Errorf("slow call %d: %v", i, err)
 				}
 			})
@@ -284,7 +285,7 @@ func TestBookUnderAnyOrder(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), a.patience)
 					defer cancel()
 					_, err := b.do(ctx, request{key: a.key, queued: a.queued, listens: always,
-						run: func(ctx context.Context) teammate.ToolResult {
+						run: func(ctx context.Context) agent.ToolResult {
 							mu.Lock()
 							runs[a.key]++
 							if a.queued {
@@ -306,7 +307,7 @@ func TestBookUnderAnyOrder(t *testing.T) {
 							if a.queued {
 								busy--
 							}
-							return teammate.ToolResult{Content: "done"}
+							return agent.ToolResult{Content: "done"}
 						}})
 					mu.Lock()
 					defer mu.Unlock()
@@ -335,7 +336,7 @@ func TestBookUnderAnyOrder(t *testing.T) {
 func TestCloseCutsOffWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, c := newCallBook(answerWithin), newCounting()
-		result := make(chan teammate.ToolResult, 1)
+		result := make(chan agent.ToolResult, 1)
 		go func() {
 			r, err := b.do(t.Context(), request{key: "k", run: c.run, listens: always})
 			if err != nil {
@@ -359,12 +360,12 @@ func TestPanicInAToolIsItsResult(t *testing.T) {
 	b := newCallBook(time.Minute)
 	defer b.close()
 	r, err := b.do(t.Context(), request{key: "k", listens: always, queued: true,
-		run: func(context.Context) teammate.ToolResult { panic("oh") }})
+		run: func(context.Context) agent.ToolResult { panic("oh") }})
 	if err != nil || !r.IsError || !strings.Contains(r.Content, "oh") {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	r, err = b.do(t.Context(), request{key: "l", listens: always, queued: true,
-		run: func(context.Context) teammate.ToolResult { return teammate.ToolResult{Content: "fine"} }})
+		run: func(context.Context) agent.ToolResult { return agent.ToolResult{Content: "fine"} }})
 	wantResult(t, r, err, "fine")
 }
 

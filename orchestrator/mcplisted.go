@@ -3,9 +3,8 @@ package orchestrator
 import (
 	"context"
 
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // heedList notes that a client has asked which tools there are.
@@ -28,9 +27,9 @@ func (c *crew) grantOf(s *seat) *grant {
 // missTools warns when the member's program answers its first prompt without having
 // asked for the team tools: its model has none of them. What programs do between the
 // prompt and the first word counts, for some connect only then.
-func (s *seat) missTools(e teammate.EventData) {
+func (s *seat) missTools(e agent.EventData) {
 	switch e.(type) {
-	case teammate.TextSaid, teammate.ToolCalled:
+	case agent.TextSaid, agent.ToolCalled:
 	default:
 		return
 	}
@@ -40,7 +39,7 @@ func (s *seat) missTools(e teammate.EventData) {
 	listed := s.foreign.unasked.listed.Load()
 	s.foreign.unasked = nil // one warning for each life of the program
 	if !listed {
-		s.crew.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{
+		s.crew.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: agent.Warning{
 			Text: "the agent program has answered without having asked for the team's tools (tools/list), so its model had none of " +
 				"them; it may connect to MCP servers too late, or not at all",
 		}})

@@ -55,10 +55,11 @@ func (s stdio) end(t *testing.T) error {
 func TestStdioToolsReachTheTeam(t *testing.T) {
 	f := newFakeTeam(t)
 	s := serveStdio(t, t.Context(), f.dial(byAPI))
-	a := agent{t, s.ClientSession}
+	a := mcpAgent{t, s.ClientSession}
 	a.use(mcpClaim, `{"taskId":"1"}`, "r1").want(t, false, "done")
 	call, ok := f.last().(TeamCall)
-	if !ok || call.Tool != mcpClaim || string(call.Input) != `{"taskId":"1"}` || call.Request != "r1" || call.As != "api" {
+	if !ok || call.Tool != mcpClaim || string(call.Input) != `{"taskId":"1"}` || call.Request != "r1" ||
+		call.As != "api" {
 		t.Errorf("the team was asked for %+v", f.last())
 	}
 	tools, err := s.ListTools(t.Context(), nil)
@@ -76,7 +77,7 @@ func TestStdioToolsReachTheTeam(t *testing.T) {
 func TestStdioToolsAreForMembers(t *testing.T) {
 	f := newFakeTeam(t)
 	for _, by := range []process.Caller{byOperator, byStray, byTeamHook} {
-		a := agent{t, serveStdio(t, t.Context(), f.dial(by)).ClientSession}
+		a := mcpAgent{t, serveStdio(t, t.Context(), f.dial(by)).ClientSession}
 		a.use(mcpList, `{}`).want(t, true, "denied")
 	}
 	if f.last() != nil {
@@ -127,7 +128,8 @@ func TestBusAndHTTPShareADesk(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(a.Text, "Still checking") {
-			facts{text: a.Text, structured: string(a.Structured), isError: a.IsError}.want(t, false, "completed", "pending")
+			facts{text: a.Text, structured: string(a.Structured), isError: a.IsError}.want(t, false,
+				"completed", "pending")
 			break
 		}
 	}
@@ -171,7 +173,8 @@ func TestGoneMemberHasNoTools(t *testing.T) {
 	if code := post(t, t.Context(), url, token, hello).StatusCode; code != 401 {
 		t.Errorf("its token is worth a %d", code)
 	}
-	a, err := r.crew.toolFor(t.Context(), TeamCall{Tool: mcpCreate, Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
+	a, err := r.crew.toolFor(t.Context(), TeamCall{Tool: mcpCreate,
+		Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
 	if err != nil || !a.IsError || !strings.Contains(a.Text, "it was enough") {
 		t.Errorf("its stdio tools answer %+v, %v", a, err)
 	}
@@ -263,7 +266,8 @@ func TestPlainSchema(t *testing.T) {
 func TestMCPCommand(t *testing.T) {
 	t.Setenv("COVEY_STATE_HOME", "/another")
 	t.Setenv("SECRET_TOKEN", "x")
-	argv, env := mcpCommand(Options{Bin: "/bin/covey"}, Place{Dir: "/state/crew-0a1b2c3d", Team: "crew", Workspace: "/w"})
+	argv, env := mcpCommand(Options{Bin: "/bin/covey"}, Place{Dir: "/state/crew-0a1b2c3d", Team: "crew",
+		Workspace: "/w"})
 	if got := strings.Join(argv, " "); got != "/bin/covey -C /w --team crew mcp" {
 		t.Errorf("the command is %s", got)
 	}

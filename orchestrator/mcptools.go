@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // The team tools as agent programs get them. The names begin with team_ since
@@ -33,7 +34,7 @@ const (
 
 // foreignTool is a team tool with what the server must know of it.
 type foreignTool struct {
-	teammate.Tool
+	agent.Tool
 	looks bool // it changes nothing: asked twice, it is run twice
 	gated bool // hooks may take their time over it: it runs behind those before it
 	// oneOf are the words that a field may hold, as agents read it. What else comes is
@@ -47,19 +48,19 @@ func foreignTools(b *board, me func(callID string) actor, roster func() []roster
 	var list []foreignTool
 	var errs []error
 	// What add returns is good until the next add: the list may move.
-	add := func(t teammate.Tool, err error) *foreignTool {
+	add := func(t agent.Tool, err error) *foreignTool {
 		list, errs = append(list, foreignTool{Tool: t}), append(errs, err)
 		return &list[len(list)-1]
 	}
 	add(foreignMessageTool(
 		`Send a message to a member of your team by name, or to all others with "*". They see nothing of what you write `+
 			`otherwise.`,
-		func(ctx context.Context, id string, in sendMessageInput) teammate.ToolResult {
+		func(ctx context.Context, id string, in sendMessageInput) agent.ToolResult {
 			return sendMessage(ctx, b, me(id), in)
 		}))
 	add(reportTool(b, me))
 	add(newTeamTool(mcpMembers, "List the members of your team: who they are and what they do now.", nil,
-		func(context.Context, string, struct{}) teammate.ToolResult {
+		func(context.Context, string, struct{}) agent.ToolResult {
 			return foreignMembers(me("").Name, roster())
 		})).looks = true
 	addTaskTools(add, b, me)
@@ -70,32 +71,32 @@ func foreignTools(b *board, me func(callID string) actor, roster func() []roster
 // where the builtin agent says status in_progress: models that meet the tools
 // for the first time find it by its name.
 func addTaskTools(
-	add func(teammate.Tool, error) *foreignTool, b *board, me func(callID string) actor,
+	add func(agent.Tool, error) *foreignTool, b *board, me func(callID string) actor,
 ) {
 	add(newTeamTool(mcpCreate, "Add a task to your team's list. It begins as pending and without an owner. "+
 		"Hooks of the team may refuse it.", taskRepairs(),
-		func(ctx context.Context, id string, in taskCreateInput) teammate.ToolResult {
+		func(ctx context.Context, id string, in taskCreateInput) agent.ToolResult {
 			return taskCreate(ctx, b, me(id), in)
 		})).gated = true
 	add(newTeamTool(mcpClaim, "Take a task that is pending and nobody else's: you become its owner and it is in progress.",
 		taskRepairs(),
-		func(ctx context.Context, id string, in taskGetInput) teammate.ToolResult {
+		func(ctx context.Context, id string, in taskGetInput) agent.ToolResult {
 			return taskClaim(ctx, b, me(id), in)
 		})).gated = true
 	update := add(newTeamTool(mcpUpdate, "Change a task: complete it (status completed), give it back (status pending, owner empty), "+
 		"hand it to somebody (owner), set what blocks it, or delete it. Completing may take a while, for the team's gates look "+
 		"at the work first; what they answer tells you what to mend.", taskRepairs(),
-		func(ctx context.Context, id string, in foreignTaskUpdate) teammate.ToolResult {
+		func(ctx context.Context, id string, in foreignTaskUpdate) agent.ToolResult {
 			return foreignUpdate(taskUpdate(ctx, b, me(id), in.asTools()))
 		}))
 	update.gated = true
 	update.oneOf = map[string][]any{"status": {tasks.Pending, tasks.InProgress, tasks.Completed, statusDeleted}}
 	add(newTeamTool(mcpGet, "Show one task of your team's list in full.", taskRepairs(),
-		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult {
+		func(ctx context.Context, _ string, in taskGetInput) agent.ToolResult {
 			return taskGet(ctx, b, me("").Name, in)
 		})).looks = true
 	add(newTeamTool(mcpList, "List your team's tasks with status, owner and what blocks them.", nil,
-		func(ctx context.Context, _ string, _ struct{}) teammate.ToolResult { return taskList(ctx, b) })).looks = true
+		func(ctx context.Context, _ string, _ struct{}) agent.ToolResult { return taskList(ctx, b) })).looks = true
 }
 
 // foreignTaskUpdate is taskUpdateInput for agents of others: some vendors refuse a
@@ -115,17 +116,17 @@ func (in foreignTaskUpdate) asTools() taskUpdateInput {
 }
 
 // foreignMembers is listMembers for agents that see only its text.
-func foreignMembers(me string, roster []rosterEntry) teammate.ToolResult {
+func foreignMembers(me string, roster []rosterEntry) agent.ToolResult {
 	return membersAnswer(roster, func(m rosterEntry) string { return m.line(me) + " [" + m.Agent + "]" })
 }
 
 // taskClaim makes the caller the owner of a task: of many who try, one wins.
-func taskClaim(ctx context.Context, b *board, me actor, in taskGetInput) teammate.ToolResult {
+func taskClaim(ctx context.Context, b *board, me actor, in taskGetInput) agent.ToolResult {
 	t, err := b.claim(ctx, me, in.TaskID, me.Name)
 	if err != nil {
 		return toolError(err)
 	}
-	return teammate.ToolResult{
+	return agent.ToolResult{
 		Content: "The task is yours.\n" + inFull(t, me.Name),
 		Response: raw(struct {
 			Task *taskShown `json:"task"`
@@ -136,7 +137,7 @@ func taskClaim(ctx context.Context, b *board, me actor, in taskGetInput) teammat
 // foreignUpdate words the answer of taskUpdate for agents that see only its
 // text and know the tools by other names: the text has the facts of the
 // structured answer.
-func foreignUpdate(r teammate.ToolResult) teammate.ToolResult {
+func foreignUpdate(r agent.ToolResult) agent.ToolResult {
 	var answer taskUpdated
 	if r.IsError || json.Unmarshal(r.Response, &answer) != nil {
 		return r
@@ -173,7 +174,8 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 		return answer(toolError(fmt.Errorf("there is no team tool %q", c.Tool)))
 	}
 	if gone := d.seat.goneReason(); gone != "" {
-		return answer(toolError(fmt.Errorf("%s takes no more turns and has left the team: %s", d.seat.member.Name, gone)))
+		return answer(toolError(fmt.Errorf("%s takes no more turns and has left the team: %s",
+			d.seat.member.Name, gone)))
 	}
 	input, err := teammate.PrepareInput(tool.Tool, c.Input)
 	if err != nil {
@@ -181,7 +183,7 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 	}
 	c.Input = input
 	if tool.looks { // a repeat wants to see how things are now
-		return answer(contained(ctx, func(ctx context.Context) teammate.ToolResult {
+		return answer(contained(ctx, func(ctx context.Context) agent.ToolResult {
 			return d.run(ctx, tool, c, "mcp/"+uuid.NewString())
 		}))
 	}
@@ -200,7 +202,7 @@ func (d *toolDesk) call(ctx context.Context, c TeamCall) TeamAnswer {
 }
 
 // run runs a call, if the member may make it.
-func (d *toolDesk) run(ctx context.Context, tool foreignTool, c TeamCall, id string) teammate.ToolResult {
+func (d *toolDesk) run(ctx context.Context, tool foreignTool, c TeamCall, id string) agent.ToolResult {
 	input, no := d.seat.guard(ctx, c, id)
 	if no != nil {
 		return *no
@@ -209,7 +211,7 @@ func (d *toolDesk) run(ctx context.Context, tool foreignTool, c TeamCall, id str
 	if err != nil {
 		return toolError(err)
 	}
-	return tool.Run(ctx, teammate.ToolCall{ID: id, Name: c.Tool, Input: input})
+	return tool.Run(ctx, agent.ToolCall{ID: id, Name: c.Tool, Input: input})
 }
 
 // request is a call as the book wants it.
@@ -225,7 +227,7 @@ func (d *toolDesk) request(tool foreignTool, c TeamCall) request {
 	asked := d.seat.moment()
 	return request{
 		key: key, named: c.Request != "", queued: tool.gated,
-		run: func(ctx context.Context) teammate.ToolResult {
+		run: func(ctx context.Context) agent.ToolResult {
 			return d.run(ctx, tool, c, id)
 		},
 		listens: func() bool { return d.seat.moment() == asked },
@@ -259,7 +261,7 @@ func stillChecking(tool string) TeamAnswer {
 
 // answer gives the result of a tool in both forms. Errors, for which tools have
 // no structured form, get one: an agent that shows only that would show nothing.
-func answer(r teammate.ToolResult) TeamAnswer {
+func answer(r agent.ToolResult) TeamAnswer {
 	a := TeamAnswer{Text: r.Content, Structured: r.Response, IsError: r.IsError}
 	if r.IsError || len(a.Structured) == 0 {
 		a.Structured = raw(struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // mergeDesk is where finished work comes in: it takes down what members with
@@ -302,7 +302,8 @@ func (d *mergeDesk) take(ctx context.Context, s *seat, done []tasks.Task) error 
 	for _, t := range done {
 		m, err := d.queue.Harvest(ctx, merging.Work{Member: s.member.Name, Copy: copy, Task: &t}, false)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("the work of %s on task %s is not taken down: %w", s.member.Name, t.ID, err))
+			errs = append(errs, fmt.Errorf("the work of %s on task %s is not taken down: %w", s.member.Name,
+				t.ID, err))
 		}
 		d.note(t, m, err) // also after an error: nobody is to wait for what does not come
 		if m == nil && err == nil {
@@ -338,7 +339,7 @@ func (d *mergeDesk) note(t tasks.Task, m *tasks.Merge, err error) {
 
 // reused tells that a gate was not run.
 func (d *mergeDesk) reused(v verdicts.Verdict) {
-	d.c.journal.Append(teammate.Event{Member: v.Member, Data: VerdictReused{
+	d.c.journal.Append(agent.Event{Member: v.Member, Data: VerdictReused{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
 	}})
 }
@@ -353,7 +354,7 @@ func (d *mergeDesk) warn(err error) {
 	d.warned[err.Error()] = true
 	d.mu.Unlock()
 	if !said {
-		d.c.journal.Tell(teammate.Warning{Text: err.Error()})
+		d.c.journal.Tell(agent.Warning{Text: err.Error()})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // gateRun says how a gate of a member is run (hooks.Options.Gates): in a working copy
@@ -185,10 +186,10 @@ func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told str
 // observe tells the journal of gates of merges as of any hook.
 func (d *mergeDesk) observe(p hooks.Progress) {
 	if p.Result == nil {
-		d.c.journal.Tell(teammate.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
+		d.c.journal.Tell(agent.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
 		return
 	}
-	finished := teammate.HookFinished{
+	finished := agent.HookFinished{
 		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Outcome: string(p.Result.Outcome),
 		ExitCode: p.Result.ExitCode, DurationMS: p.Result.Duration.Milliseconds(),
 		Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Warning: p.Result.Warning,

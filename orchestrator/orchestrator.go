@@ -19,8 +19,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/acp"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Options tune a run. The zero value runs the team as its spec says.
@@ -236,7 +236,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	c.holds, c.reminded = held, asked
 	c.asks = newInbox(c, o.team())
 	c.trust = newTrustGuard(o.place, func(format string, args ...any) {
-		j.Tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
+		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 	})
 	if c.functions == nil {
 		c.functions = &hooks.Registry{}
@@ -298,16 +298,16 @@ func (o *Orchestrator) assemble(ctx context.Context, c *crew) (earlier, error) {
 // withCrew lets the members work.
 func (o *Orchestrator) withCrew(ctx context.Context, c *crew, before earlier) (Ending, error) {
 	for _, said := range o.repairs {
-		c.journal.Tell(teammate.Warning{Text: said})
+		c.journal.Tell(agent.Warning{Text: said})
 	}
 	if before.done {
 		return o.alreadyDone(ctx, c, before)
 	}
 	if o.leftovers != "" {
-		c.journal.Tell(teammate.Warning{Text: o.leftovers})
+		c.journal.Tell(agent.Warning{Text: o.leftovers})
 	}
 	for _, w := range o.hooks().warnings {
-		c.journal.Tell(teammate.Warning{Text: w.Error()})
+		c.journal.Tell(agent.Warning{Text: w.Error()})
 	}
 	end, err := o.runActors(ctx, c)
 	rest := restOf{end: end, err: err}

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // owning has ana own docs alone, and do what the steps say.
@@ -40,7 +40,7 @@ func TestCallsOutsideAreRefused(t *testing.T) {
 `+completesOne+"  - {say: done, times: -1}\n", "merge: {into: main}\n"))
 	g.want(g.run(Options{}), 0, "all work is done")
 	var refused []string
-	for _, p := range of[teammate.PermissionDecided](g.rig, "permission") {
+	for _, p := range of[agent.PermissionDecided](g.rig, "permission") {
 		if p.Decision == "deny" {
 			refused = append(refused, p.Tool+" by "+p.Rule)
 		}
@@ -114,7 +114,8 @@ func TestProtectedInAWorktree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = store.Requests().Answer(t.Context(), actors.Actor{Name: actors.Operator}, m.Asked, requests.Ruling{Approve: true})
+	_, err = store.Requests().Answer(t.Context(), actors.Actor{Name: actors.Operator}, m.Asked,
+		requests.Ruling{Approve: true})
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

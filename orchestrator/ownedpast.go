@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/written"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // pastWrites is when members could write in earlier runs, read from the journal when it
@@ -49,27 +49,27 @@ func (p *pastWrites) see(l journal.Line) {
 	}
 	p.last = l.Time
 	switch l.Type {
-	case teammate.TurnStarted{}.EventType():
+	case agent.TurnStarted{}.EventType():
 		p.turns.begin(l, l.Member, "")
-	case teammate.TurnEnded{}.EventType():
+	case agent.TurnEnded{}.EventType():
 		p.turns.end(l, "")
-	case teammate.ToolCalled{}.EventType():
-		var d teammate.ToolCalled
+	case agent.ToolCalled{}.EventType():
+		var d agent.ToolCalled
 		if json.Unmarshal(l.Data, &d) == nil && (writesAnything(d.Name) || slices.Contains(editTools(), d.Name)) {
 			p.calls.begin(l, l.Member, d.ID)
 		}
-	case teammate.ToolReturned{}.EventType():
-		var d teammate.ToolReturned
+	case agent.ToolReturned{}.EventType():
+		var d agent.ToolReturned
 		if json.Unmarshal(l.Data, &d) == nil {
 			p.calls.end(l, d.ID)
 		}
-	case teammate.HookStarted{}.EventType():
-		var d teammate.HookStarted
+	case agent.HookStarted{}.EventType():
+		var d agent.HookStarted
 		if json.Unmarshal(l.Data, &d) == nil && d.Command != ownedFiles {
 			p.hooks.begin(l, written.Hooks, d.ToolUseID+d.Command)
 		}
-	case teammate.HookFinished{}.EventType():
-		var d teammate.HookFinished
+	case agent.HookFinished{}.EventType():
+		var d agent.HookFinished
 		if json.Unmarshal(l.Data, &d) == nil && !d.Background {
 			p.hooks.end(l, d.ToolUseID+d.Command)
 		}

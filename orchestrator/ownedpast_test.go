@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestPastWrites: who could write when in runs that are over is read from the journal;
@@ -82,13 +82,14 @@ func TestSharedWatches(t *testing.T) {
 	w := &sharedWrites{team: func() *configs.Team { return team }}
 	free, tree := &seat{member: &configs.Member{}}, &seat{member: &configs.Member{}, tree: &ownTree{Branch: "b"}}
 	byHook := &seat{tree: &ownTree{}, member: &configs.Member{Owns: []string{"docs"}}}
-	if !w.watches(free) || w.watches(tree) || !w.watches(byHook) || !w.mayWrite(byHook, "docs/law") || w.mayWrite(byHook, "law") {
+	if !w.watches(free) || w.watches(tree) || !w.watches(byHook) || !w.mayWrite(byHook, "docs/law") ||
+		w.mayWrite(byHook, "law") {
 		t.Error("somebody is looked at who need not be, or not who must")
 	}
 	if team.Protect = nil; w.watches(free) || !w.mayWrite(free, "law") {
 		t.Error("a member that may write everywhere is looked at")
 	}
-	if e := (teammate.ToolCalled{}); writesAnything(e.Name) || !writesAnything("mcp__files__put") {
+	if e := (agent.ToolCalled{}); writesAnything(e.Name) || !writesAnything("mcp__files__put") {
 		t.Error("which tools write to files that they do not name is wrong")
 	}
 }

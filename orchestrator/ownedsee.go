@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/written"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // announced is a call that names the file which it writes to.
@@ -23,7 +23,7 @@ type announced struct {
 
 // see takes in what a member does: when it could write, and which files it said it would.
 // The member's goroutine calls it, and its helpers' do, before anything follows.
-func (w *sharedWrites) see(ctx context.Context, s *seat, e teammate.Event) {
+func (w *sharedWrites) see(ctx context.Context, s *seat, e agent.Event) {
 	if w == nil {
 		return
 	}
@@ -34,24 +34,24 @@ func (w *sharedWrites) see(ctx context.Context, s *seat, e teammate.Event) {
 }
 
 // seeShared is see for a member that shares its folder.
-func (w *sharedWrites) seeShared(ctx context.Context, s *seat, e teammate.Event) {
+func (w *sharedWrites) seeShared(ctx context.Context, s *seat, e agent.Event) {
 	l, who, now := w.ledger(s), s.member.Name, time.Now()
 	switch d := e.Data.(type) {
-	case teammate.TurnStarted:
+	case agent.TurnStarted:
 		if !byCalls(s) {
 			l.Begin(who, "turn", now)
 		}
 		w.begin(ctx, s, d.Cause)
-	case teammate.TurnEnded:
+	case agent.TurnEnded:
 		l.End(who, "turn", now)
-	case teammate.ToolCalled:
+	case agent.ToolCalled:
 		if byCalls(s) && writesAnything(d.Name) {
 			l.Begin(who, d.ID, now)
 		}
 		w.called(s, d)
-	case teammate.PermissionDecided:
+	case agent.PermissionDecided:
 		w.decided(s, d)
-	case teammate.ToolReturned:
+	case agent.ToolReturned:
 		w.returned(s, d)
 		if s.workspace != nil && s.workspace.Lingers() {
 			w.mu.Lock()
@@ -60,11 +60,11 @@ func (w *sharedWrites) seeShared(ctx context.Context, s *seat, e teammate.Event)
 			return
 		}
 		l.End(who, d.ID, now)
-	case teammate.HookStarted:
+	case agent.HookStarted:
 		if d.Command != ownedFiles {
 			l.Begin(written.Hooks, d.ToolUseID+d.Command, now)
 		}
-	case teammate.HookFinished:
+	case agent.HookFinished:
 		if d.Background { // whatever is written meanwhile cannot be laid at its door
 			l.Void(written.Hooks, d.ToolUseID+d.Command)
 		}
@@ -94,7 +94,7 @@ func (w *sharedWrites) rest(s *seat) {
 }
 
 // called takes in a call that names the file which it writes to.
-func (w *sharedWrites) called(s *seat, d teammate.ToolCalled) {
+func (w *sharedWrites) called(s *seat, d agent.ToolCalled) {
 	path, ok := w.named(s, d)
 	if !ok {
 		return
@@ -111,7 +111,7 @@ func (w *sharedWrites) called(s *seat, d teammate.ToolCalled) {
 }
 
 // decided takes in whether a call may run.
-func (w *sharedWrites) decided(s *seat, d teammate.PermissionDecided) {
+func (w *sharedWrites) decided(s *seat, d agent.PermissionDecided) {
 	if !slices.Contains(editTools(), d.Tool) {
 		return
 	}
@@ -130,7 +130,7 @@ func (w *sharedWrites) decided(s *seat, d teammate.PermissionDecided) {
 }
 
 // returned takes in what came of a call that names the file which it writes to.
-func (w *sharedWrites) returned(s *seat, d teammate.ToolReturned) {
+func (w *sharedWrites) returned(s *seat, d agent.ToolReturned) {
 	key := s.member.Name + "/" + d.ID
 	w.mu.Lock()
 	a, ok := w.calls[key]
@@ -157,7 +157,7 @@ func editTools() []string { return []string{"Write", "Edit", "MultiEdit", "Noteb
 
 // named is the file that a call says it writes to, below its member's folder, wherever a
 // link leads to it.
-func (w *sharedWrites) named(s *seat, d teammate.ToolCalled) (string, bool) {
+func (w *sharedWrites) named(s *seat, d agent.ToolCalled) (string, bool) {
 	var in struct {
 		FilePath     string `json:"file_path"`
 		NotebookPath string `json:"notebook_path"`

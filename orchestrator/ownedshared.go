@@ -17,7 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 )
 
@@ -95,7 +95,8 @@ func (w *sharedWrites) protect(s *seat) []string {
 
 // mayWrite reports whether a member may write to a path below its folder.
 func (w *sharedWrites) mayWrite(s *seat, path string) bool {
-	return len(merging.Outside(s.member.Owns, []string{path}))+len(merging.Protected(w.protect(s), []string{path})) == 0
+	return len(merging.Outside(s.member.Owns, []string{path}))+len(merging.Protected(w.protect(s),
+		[]string{path})) == 0
 }
 
 // ledger is who could write when in a member's folder.
@@ -193,7 +194,7 @@ func (w *sharedWrites) save(s *seat, m *mark) error {
 
 // begin takes down how things stand when a turn begins. Of one that goes on after a crash
 // that ought to be known already; where it is not, people are told.
-func (w *sharedWrites) begin(ctx context.Context, s *seat, cause teammate.Cause) {
+func (w *sharedWrites) begin(ctx context.Context, s *seat, cause agent.Cause) {
 	if !w.watches(s) {
 		return
 	}
@@ -201,7 +202,7 @@ func (w *sharedWrites) begin(ctx context.Context, s *seat, cause teammate.Cause)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := !m.From.Time.IsZero()
-	if cause == teammate.ByResume && !known {
+	if cause == agent.ByResume && !known {
 		w.warn(s, "what %s had written in the turn that goes on is not known, and not held against owns and protect",
 			s.member.Name)
 	}
@@ -249,7 +250,8 @@ func (w *sharedWrites) collect(ctx context.Context, s *seat, m *mark) error {
 	for _, path := range now.Since(m.From) {
 		if !w.mayWrite(s, path) {
 			w.judge(s, m, change{
-				path: path, was: m.From.Of(path), now: now.Of(path), at: g.When(path, m.From.Time), print: g.PrintOf(path),
+				path: path, was: m.From.Of(path), now: now.Of(path), at: g.When(path,
+					m.From.Time), print: g.PrintOf(path),
 			})
 		}
 	}
@@ -341,7 +343,7 @@ func (w *sharedWrites) warn(s *seat, format string, args ...any) {
 	w.said[text] = true
 	w.mu.Unlock()
 	if !known {
-		w.c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: teammate.Warning{Text: text}})
+		w.c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: agent.Warning{Text: text}})
 	}
 }
 

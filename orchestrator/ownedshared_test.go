@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // sharing is a team whose members work in one folder: dev owns docs alone, and ben src.
@@ -41,7 +41,7 @@ func grounds(t *testing.T, files map[string]string, test func(t *testing.T, r *r
 
 // feedbacks are what the gates have said to a member at turn ends, and at completions.
 func (r *rig) feedbacks() (list []string) {
-	for _, f := range of[teammate.HookFeedback](r, "hook_feedback") {
+	for _, f := range of[agent.HookFeedback](r, "hook_feedback") {
 		list = append(list, f.Text)
 	}
 	return list
@@ -49,7 +49,7 @@ func (r *rig) feedbacks() (list []string) {
 
 // warnings are what people were told that has words in it.
 func (r *rig) warnings(words string) (list []string) {
-	for _, w := range of[teammate.Warning](r, "warning") {
+	for _, w := range of[agent.Warning](r, "warning") {
 		if strings.Contains(w.Text, words) {
 			list = append(list, w.Text)
 		}
@@ -81,12 +81,14 @@ func TestSharedWritesOutside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := shell(`cp -p main.go saved.log; cp -p go.mod mod.log; echo ok >docs/a.md; `+tt.do) +
-				completesOne + "  - when: \"files that are not yours\"\n" + strings.Replace(shell(back), "  - call", "    call", 1) +
+				completesOne + "  - when: \"files that are not yours\"\n" + strings.Replace(shell(back),
+				"  - call", "    call", 1) +
 				completesOne + restOfScript
 			grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
 				r.want(r.run(Options{}), CodeDone, "all work is done")
 				said := r.feedbacks()
-				if len(said) != 1 || !strings.Contains(said[0], "You have changed files that are not yours:\n"+tt.want+"\nYou may write to docs/**.") {
+				if len(said) != 1 || !strings.Contains(said[0],
+					"You have changed files that are not yours:\n"+tt.want+"\nYou may write to docs/**.") {
 					t.Errorf("said %q\n%s", said, show(r.lines.all()))
 				}
 				if got := r.read("docs/a.md"); got != "ok\n" {
@@ -143,13 +145,16 @@ func TestSharedWithoutAnEnd(t *testing.T) {
     call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
 ` + restOfScript
 	files := sharing(steps, "keep: true\n")
-	files["team.yaml"] = strings.Replace(files["team.yaml"], "owns: [docs/**]", "owns: [docs/**], limits: {stop_block_cap: 2}", 1)
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "owns: [docs/**]",
+		"owns: [docs/**], limits: {stop_block_cap: 2}", 1)
 	u := start(newRig(t, files), &handClock{})
 	r := u.asked(requests.AskAttention)
-	if !strings.Contains(r.Text, "refused its turn end 3 times in a row") || !strings.Contains(r.Text, "what it may not: main.go") {
+	if !strings.Contains(r.Text, "refused its turn end 3 times in a row") || !strings.Contains(r.Text,
+		"what it may not: main.go") {
 		t.Errorf("the inbox says %q", r.Text)
 	}
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true, Feedback: "You may go on."}); err != nil {
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true,
+		Feedback: "You may go on."}); err != nil {
 		t.Fatal(err)
 	}
 	u.lines.wait(t, "the task's end", func(l journal.Line) bool {
@@ -170,15 +175,18 @@ func TestSharedWithoutAnEnd(t *testing.T) {
 func TestSharedBeside(t *testing.T) {
 	t.Parallel()
 	wait := "while ! test -e %.log; do sleep 0.01; done; "
-	steps := shell(strings.ReplaceAll("touch one.log; "+wait, "%", "two")+"echo mine >docs/a.md") + "  - {say: looking}\n" + completesOne + restOfScript
+	steps := shell(strings.ReplaceAll("touch one.log; "+wait, "%",
+		"two")+"echo mine >docs/a.md") + "  - {say: looking}\n" + completesOne + restOfScript
 	for name, ben := range map[string]string{
 		"shell": shell(strings.ReplaceAll(wait, "%", "one") + "echo 2 >src/b.go; touch two.log"),
-		"call": shell(strings.ReplaceAll(wait, "%", "one")) + "  - call: [{tool: Write, input: {file_path: src/new.go, content: x}}]\n" +
+		"call": shell(strings.ReplaceAll(wait, "%",
+			"one")) + "  - call: [{tool: Write, input: {file_path: src/new.go, content: x}}]\n" +
 			shell("touch two.log"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := sharing(steps, "")
-			files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]", "owner: dev}, {id: b, subject: B, owner: ben}]", 1)
+			files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]",
+				"owner: dev}, {id: b, subject: B, owner: ben}]", 1)
 			files["ben.yaml"] = "steps:\n" + ben + strings.Replace(completesOne, `"1"`, `"2"`, 1) + restOfScript
 			grounds(t, files, func(t *testing.T, r *rig) {
 				r.want(r.run(Options{}), CodeDone, "all work is done")
@@ -194,10 +202,13 @@ func TestSharedBeside(t *testing.T) {
 // told, and nobody is held up.
 func TestSharedUnclear(t *testing.T) {
 	meet := "touch %1.log; while ! test -e %2.log; do sleep 0.01; done; "
-	files := sharing(shell(strings.NewReplacer("%1", "one", "%2", "two").Replace(meet)+"echo 2 >main.go; touch done.log")+
+	files := sharing(shell(strings.NewReplacer("%1", "one", "%2",
+		"two").Replace(meet)+"echo 2 >main.go; touch done.log")+
 		completesOne+restOfScript, "")
-	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]", "owner: dev}, {id: b, subject: B, owner: ben}]", 1)
-	files["ben.yaml"] = "steps:\n" + shell(strings.NewReplacer("%1", "two", "%2", "one").Replace(meet)+"while ! test -e done.log; do sleep 0.01; done") +
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]",
+		"owner: dev}, {id: b, subject: B, owner: ben}]", 1)
+	files["ben.yaml"] = "steps:\n" + shell(strings.NewReplacer("%1", "two", "%2",
+		"one").Replace(meet)+"while ! test -e done.log; do sleep 0.01; done") +
 		strings.Replace(completesOne, `"1"`, `"2"`, 1) + restOfScript
 	grounds(t, files, func(t *testing.T, r *rig) {
 		r.want(r.run(Options{}), CodeDone, "all work is done")
@@ -248,7 +259,8 @@ func TestSharedProtected(t *testing.T) {
 	t.Run("yes", func(t *testing.T) {
 		u := start(newGrove(t, sharing(steps(yes), "protect: [docs/p*]\non_ask: wait\n")).rig, &handClock{})
 		r := u.asked(requests.AskMerge)
-		if r.To != actors.Operator || !strings.Contains(r.Text, "dev has changed protected files: docs/p.md; may they stay?") {
+		if r.To != actors.Operator || !strings.Contains(r.Text,
+			"dev has changed protected files: docs/p.md; may they stay?") {
 			t.Errorf("asked %+v", r)
 		}
 		eventually(t, "dev to wait in ps", func() bool {
@@ -265,7 +277,8 @@ func TestSharedProtected(t *testing.T) {
 	t.Run("no", func(t *testing.T) {
 		u := start(newRig(t, sharing(steps(no), "protect: [docs/p*]\non_ask: wait\n")), &handClock{})
 		r := u.asked(requests.AskMerge)
-		if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Feedback: "it is the law"}); err != nil {
+		if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID,
+			Feedback: "it is the law"}); err != nil {
 			t.Fatal(err)
 		}
 		u.want(u.end(), CodeDone, "all work is done")
@@ -274,10 +287,12 @@ func TestSharedProtected(t *testing.T) {
 		}
 	})
 	t.Run("nobody", func(t *testing.T) {
-		r := newRig(t, sharing(strings.Replace(steps(strings.Replace(no, "not allowed", "nobody to ask now", 1)), "  - {say: I wait., times: 1}\n", "", 1),
+		r := newRig(t, sharing(strings.Replace(steps(strings.Replace(no, "not allowed", "nobody to ask now",
+			1)), "  - {say: I wait., times: 1}\n", "", 1),
 			"protect: [docs/p*]\n"))
 		r.want(r.run(Options{}), CodeDone, "all work is done")
-		if said := r.feedbacks(); len(said) != 1 || !strings.Contains(said[0], "You have changed protected files:\n- docs/p.md\n") {
+		if said := r.feedbacks(); len(said) != 1 || !strings.Contains(said[0],
+			"You have changed protected files:\n- docs/p.md\n") {
 			t.Errorf("said %q", said)
 		}
 	})
@@ -296,7 +311,8 @@ func TestSharedProgram(t *testing.T) {
 					claims, "askedit docs/b.md b", "sneak cp -p main.go kept.log", do, "say Done, I think.",
 				}})
 			r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, owns: [docs/**]}")
-			for file, text := range map[string]string{"docs/a.md": "a\n", "main.go": "package main\n", ".gitignore": "*.log\n"} {
+			for file, text := range map[string]string{"docs/a.md": "a\n", "main.go": "package main\n",
+				".gitignore": "*.log\n"} {
 				if err := os.MkdirAll(filepath.Join(r.dir, "docs"), 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -306,7 +322,8 @@ func TestSharedProgram(t *testing.T) {
 			}
 			r.want(r.run(Options{}), CodeDone, "all work is done")
 			prompts := toldFake(t, dir, "prompt")
-			if len(prompts) < 2 || !strings.Contains(prompts[1], "You have changed files that are not yours: | - main.go | You may write to docs/**.") {
+			if len(prompts) < 2 || !strings.Contains(prompts[1],
+				"You have changed files that are not yours: | - main.go | You may write to docs/**.") {
 				t.Errorf("it was told %q\n%s", prompts, show(r.lines.all()))
 			}
 			if strings.Contains(strings.Join(prompts, ""), "docs/b.md") {
@@ -320,12 +337,19 @@ func TestSharedProgram(t *testing.T) {
 // began, and what was written before the kill is found.
 func TestSharedKilled(t *testing.T) {
 	steps := shell("echo 2 >main.go") + shell("true") + completesOne + "  - when: not yours\n" +
-		strings.Replace(shell("echo main.go >main.go; chmod 755 main.go"), "  - call", "    call", 1) + completesOne + restOfScript
+		strings.Replace(shell("echo main.go >main.go; chmod 755 main.go"), "  - call", "    call",
+			1) + completesOne + restOfScript
 	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
 		t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 		u := start(r, &handClock{})
-		u.lines.wait(t, "dev's shell", func(l journal.Line) bool { return l.Type == "tool_result" && l.Member == "dev" })
-		n := slices.IndexFunc(u.lines.all(), func(l journal.Line) bool { return l.Type == "tool_result" && l.Member == "dev" })
+		u.lines.wait(t, "dev's shell", func(l journal.Line) bool {
+			return l.Type == "tool_result" &&
+				l.Member == "dev"
+		})
+		n := slices.IndexFunc(u.lines.all(), func(l journal.Line) bool {
+			return l.Type == "tool_result" &&
+				l.Member == "dev"
+		})
 		u.end()
 		r2 := newRig(t, sharing(steps, ""))
 		if _, err := os.Stat(filepath.Join(r.dir, ".git")); err == nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // maxNudges is how often an idle member is reminded of a task that it owns,
@@ -318,21 +318,21 @@ func fromOperator(m mail.Message) bool { return m.Kind == mail.OperatorMessage }
 
 // causeOf says why a turn begins that is made of this mail: what a person
 // sent comes first, then a task, then a message.
-func causeOf(letters []mail.Message) teammate.Cause {
-	cause := teammate.ByTask
+func causeOf(letters []mail.Message) agent.Cause {
+	cause := agent.ByTask
 	for _, m := range letters {
 		switch m.Kind {
 		case mail.Goal:
-			return teammate.ByGoal
+			return agent.ByGoal
 		case mail.OperatorMessage:
-			return teammate.ByPerson
+			return agent.ByPerson
 		case mail.HookMessage:
-			if cause == teammate.ByTask {
-				cause = teammate.ByHook
+			if cause == agent.ByTask {
+				cause = agent.ByHook
 			}
 		case mail.TaskAssignment, mail.TaskLost:
 		default:
-			cause = teammate.ByMessage
+			cause = agent.ByMessage
 		}
 	}
 	return cause

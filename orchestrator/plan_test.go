@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // task makes a task of a scene: "1 pending", "2 in_progress backend", with
@@ -217,7 +217,8 @@ func drawScene(t *rapid.T) scene {
 	var s scene
 	for i, n := range names {
 		v := seatView{
-			Name: n, Lead: i == 0, Idle: rapid.Bool().Draw(t, "idle"), Gone: rapid.IntRange(0, 4).Draw(t, "gone") == 0,
+			Name: n, Lead: i == 0, Idle: rapid.Bool().Draw(t, "idle"), Gone: rapid.IntRange(0, 4).Draw(t,
+				"gone") == 0,
 			SelfClaim: i > 0 && rapid.Bool().Draw(t, "self-claim"),
 		}
 		if rapid.IntRange(0, 3).Draw(t, "attention") == 0 {
@@ -294,7 +295,7 @@ func TestMailIsFramed(t *testing.T) {
 }
 
 func TestCauseOf(t *testing.T) {
-	of := func(kinds ...mail.Kind) teammate.Cause {
+	of := func(kinds ...mail.Kind) agent.Cause {
 		var letters []mail.Message
 		for _, k := range kinds {
 			letters = append(letters, mail.Message{Kind: k})
@@ -302,13 +303,13 @@ func TestCauseOf(t *testing.T) {
 		return causeOf(letters)
 	}
 	for _, tt := range []struct {
-		got, want teammate.Cause
+		got, want agent.Cause
 	}{
-		{of(mail.TaskAssignment), teammate.ByTask},
-		{of(mail.TaskAssignment, mail.Text), teammate.ByMessage},
-		{of(mail.Text, mail.OperatorMessage), teammate.ByPerson},
-		{of(mail.Goal, mail.OperatorMessage), teammate.ByGoal},
-		{of(mail.Notice), teammate.ByMessage},
+		{of(mail.TaskAssignment), agent.ByTask},
+		{of(mail.TaskAssignment, mail.Text), agent.ByMessage},
+		{of(mail.Text, mail.OperatorMessage), agent.ByPerson},
+		{of(mail.Goal, mail.OperatorMessage), agent.ByGoal},
+		{of(mail.Notice), agent.ByMessage},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("causeOf = %q, want %q", tt.got, tt.want)

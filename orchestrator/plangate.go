@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // A member with `plan: required` is in permission mode plan, in which covey runs
@@ -122,9 +123,9 @@ const planDescription = "Submit your plan for approval. Until it is approved you
 	"answer: end your turn after this call, and begin with the work when the plan is approved."
 
 // planTool makes the tool for a member under a name.
-func (s *seat) planTool(name string) (teammate.Tool, error) {
+func (s *seat) planTool(name string) (agent.Tool, error) {
 	return newTeamTool(name, planDescription, map[string]string{"text": "plan", "content": "plan"},
-		func(ctx context.Context, callID string, in planInput) teammate.ToolResult {
+		func(ctx context.Context, callID string, in planInput) agent.ToolResult {
 			return s.submitPlan(ctx, callID, in)
 		})
 }
@@ -144,11 +145,11 @@ func (s *seat) foreignTools() ([]foreignTool, error) {
 // It does not wait. A call that is held open for hours is a call that is lost when the
 // team is restarted; the request is in the store and the answer comes as mail, with
 // which the member can be another process.
-func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) teammate.ToolResult {
+func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) agent.ToolResult {
 	c := s.crew
 	switch {
 	case !s.mustPlan():
-		return teammate.ToolResult{Content: "Your plan is approved already. Go on with the work.",
+		return agent.ToolResult{Content: "Your plan is approved already. Go on with the work.",
 			Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.lead})}
 	case strings.TrimSpace(in.Plan) == "":
 		return toolError(plainly(ErrEmpty, "the plan is empty; write into \"plan\" what you mean to do"))
@@ -167,7 +168,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) team
 	if s.lead || r.To == actors.Operator {
 		c.notifyPeople(ctx, s.member.Name, r)
 	}
-	return teammate.ToolResult{
+	return agent.ToolResult{
 		Content: fmt.Sprintf("Your plan has been submitted to %s for approval (request %s).\n\nEnd your turn now and do nothing "+
 			"before the answer: a message will tell you. If the plan is approved, carry it out. If it is refused, revise it "+
 			"by what is said and submit it again.", who, r.ID),
@@ -182,7 +183,7 @@ func (s *seat) submitPlan(ctx context.Context, callID string, in planInput) team
 //
 // A hook that fails decides nothing: it must neither let a plan pass nor cost the member
 // its plan, so the question goes to the approver as usual.
-func (s *seat) planHooks(ctx context.Context, in planInput) (r teammate.ToolResult, decided bool) {
+func (s *seat) planHooks(ctx context.Context, in planInput) (r agent.ToolResult, decided bool) {
 	if s.fire == nil {
 		return r, false
 	}
@@ -216,7 +217,7 @@ func (s *seat) planHooks(ctx context.Context, in planInput) (r teammate.ToolResu
 
 // approvedByHook lets the member begin with a plan that a hook has approved, in a mode. A
 // plan that it has submitted before is nobody's question any more.
-func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) teammate.ToolResult {
+func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) agent.ToolResult {
 	if err := s.crew.leavePlanning(ctx, s, mode); err != nil {
 		return toolError(err)
 	}
@@ -225,7 +226,7 @@ func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) te
 	}); err != nil {
 		s.crew.log.Error("a plan that nobody need look at is still asked about", "member", s.member.Name, "err", err)
 	}
-	return teammate.ToolResult{
+	return agent.ToolResult{
 		Content:  "A hook of the team has approved your plan. Carry it out.",
 		Response: raw(planOutput{Plan: in.Plan, IsAgent: !s.lead}),
 	}
@@ -239,7 +240,8 @@ func (s *seat) approvedByHook(ctx context.Context, in planInput, mode string) te
 func (c *crew) askPlan(ctx context.Context, s *seat, callID, plan string) (requests.Request, error) {
 	to := c.planApprover(s)
 	n := requests.New{
-		Kind: requests.AskPlan, Member: s.member.Name, To: to, Key: questionKey(s.session.Session, plan), Wait: c.asks.limit,
+		Kind: requests.AskPlan, Member: s.member.Name, To: to, Key: questionKey(s.session.Session,
+			plan), Wait: c.asks.limit,
 		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", s.member.Name, clipped(plan, 500)),
 		Payload: raw(requestPayload{Plan: plan, Session: s.session.Session}),
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // planned is a team whose dev must plan, with what the spec has besides.
@@ -54,7 +54,7 @@ func TestPlanIsAGate(t *testing.T) {
 	if r.made() != "ran\n" {
 		t.Errorf("made %q", r.made())
 	}
-	back := of[teammate.ToolReturned](r, "tool_result")
+	back := of[agent.ToolReturned](r, "tool_result")
 	for i, words := range map[int]string{
 		1: "you are in plan mode", 2: "your plan is not approved yet", 3: "submitted to lead for approval",
 	} {
@@ -69,10 +69,10 @@ func TestPlanIsAGate(t *testing.T) {
 	if got := strings.Join(states, ", "); got != "open , denied lead, open , approved lead" {
 		t.Errorf("requests went %s", got)
 	}
-	ends := of[teammate.TurnEnded](r, "turn_ended")
+	ends := of[agent.TurnEnded](r, "turn_ended")
 	waiting := 0
 	for _, e := range ends {
-		if e.Reason == teammate.EndAwaiting {
+		if e.Reason == agent.EndAwaiting {
 			waiting++
 		}
 	}
@@ -86,7 +86,8 @@ func TestPlanIsAGate(t *testing.T) {
 func TestPlanAnswersLookLikeOtherHosts(t *testing.T) {
 	r := newRig(t, planned(leadDecides, "hooks: {PostToolUse: [{matcher: ExitPlanMode, hooks: [{type: command, command: \"cat >>plans\"}]}]}\n"))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	for _, want := range []string{`"plan":"one, two"`, `"isAgent":true`, `"awaitingLeaderApproval":true`, `"requestId":"r1"`} {
+	for _, want := range []string{`"plan":"one, two"`, `"isAgent":true`, `"awaitingLeaderApproval":true`,
+		`"requestId":"r1"`} {
 		if !strings.Contains(r.read("plans"), want) {
 			t.Errorf("no %s in %s", want, r.read("plans"))
 		}
@@ -147,7 +148,7 @@ fi
 			if r.made() != "ran\n" || asked != c.requests {
 				t.Errorf("made %q, %d requests, want %d", r.made(), asked, c.requests)
 			}
-			if !slices.ContainsFunc(of[teammate.ToolReturned](r, "tool_result"), func(back teammate.ToolReturned) bool {
+			if !slices.ContainsFunc(of[agent.ToolReturned](r, "tool_result"), func(back agent.ToolReturned) bool {
 				return back.IsError && strings.Contains(back.Content, "PreToolUse:ExitPlanMode hook error") &&
 					strings.Contains(back.Content, "think of three")
 			}) {
@@ -163,7 +164,10 @@ func TestPlanOverARestart(t *testing.T) {
 	rig := newRig(t, planned("steps: [{say: well, times: -1}]\n", ""))
 	u := start(rig, &handClock{})
 	r := u.asked(requests.AskPlan)
-	u.lines.wait(t, "dev to wait", func(l journal.Line) bool { return l.Type == "text" && strings.Contains(string(l.Data), "I wait.") })
+	u.lines.wait(t, "dev to wait", func(l journal.Line) bool {
+		return l.Type == "text" &&
+			strings.Contains(string(l.Data), "I wait.")
+	})
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(rig, &handClock{})
@@ -181,7 +185,8 @@ func TestPlanOverARestart(t *testing.T) {
 // TestPlanOfTheLead goes to a person.
 func TestPlanOfTheLead(t *testing.T) {
 	files := planned("steps:\n  - call: [{tool: ExitPlanMode, input: {plan: lead on}}]\n  - {say: well, times: -1}\n", "")
-	files["team.yaml"] = strings.Replace(files["team.yaml"], "lead: {model: lead}", "lead: {model: lead, plan: required}", 1)
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "lead: {model: lead}",
+		"lead: {model: lead, plan: required}", 1)
 	files["team.yaml"] = strings.Replace(files["team.yaml"], ", plan: required}\ndefaults", "}\ndefaults", 1)
 	files["dev.yaml"] = "steps: [{call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}, {say: done, times: -1}]\n"
 	u := start(newRig(t, files), &handClock{})
@@ -192,7 +197,8 @@ func TestPlanOfTheLead(t *testing.T) {
 	if text := RequestText(r); text != "lead on" {
 		t.Errorf("a person reads %q", text)
 	}
-	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true, Mode: "default"}); err != nil {
+	if _, err := u.client().AnswerInbox(t.Context(), InboxAnswer{ID: r.ID, Approve: true,
+		Mode: "default"}); err != nil {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
@@ -201,7 +207,8 @@ func TestPlanOfTheLead(t *testing.T) {
 // TestMayGrant: a member lets another do no more than its spec does.
 func TestMayGrant(t *testing.T) {
 	c := &crew{}
-	c.sit(&seat{member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}, crew: c})
+	c.sit(&seat{member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits,
+		PlanRequired: true}, crew: c})
 	b := newInbox(c, &configs.Team{})
 	plan := requests.Request{Kind: requests.AskPlan, Member: "dev", To: "lead"}
 	for _, tc := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // repo is a git repository for tests, in which dev works alone.
@@ -50,14 +50,14 @@ func (r repo) begin(turn int) repo {
 	r.c.writes.changes.asked = func() bool { return true }
 	s := &seat{member: &configs.Member{Name: "dev"}, crew: r.c, dir: r.dir, tree: &ownTree{Branch: "b"}}
 	r.c.sit(s)
-	r.see(turn, teammate.TurnStarted{})
+	r.see(turn, agent.TurnStarted{})
 	return r
 }
 
 // see tells of something in a turn of dev's.
-func (r repo) see(turn int, d teammate.EventData) {
+func (r repo) see(turn int, d agent.EventData) {
 	s, _ := r.c.seat("dev")
-	r.c.writes.changes.see(r.t.Context(), s, teammate.Event{Turn: turn, Data: d})
+	r.c.writes.changes.see(r.t.Context(), s, agent.Event{Turn: turn, Data: d})
 }
 
 func (r repo) git(args ...string) {
@@ -113,7 +113,8 @@ func TestWorkCommitted(t *testing.T) {
 func TestWorkCommittedOutsideOfARepository(t *testing.T) {
 	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
 	r := repo{t: t, dir: t.TempDir()}.begin(1)
-	if got := r.ask(); got.Outcome != hooks.NonBlockingError || !strings.Contains(got.Warning, "not a git repository") {
+	if got := r.ask(); got.Outcome != hooks.NonBlockingError || !strings.Contains(got.Warning,
+		"not a git repository") {
 		t.Errorf("no repository: %+v", got)
 	}
 	r.dir = filepath.Join(r.dir, "gone")
@@ -204,7 +205,8 @@ func TestNoOpenTasks(t *testing.T) {
 	}{
 		{"no tasks", nil, "dev", ""},
 		{"an own one", []tasks.New{{Subject: "one", Owner: "dev"}}, "dev", "You still own task 1"},
-		{"two own ones", []tasks.New{{Subject: "one", Owner: "dev"}, {Subject: "two", Owner: "dev"}}, "dev", "tasks 1 and 2"},
+		{"two own ones", []tasks.New{{Subject: "one", Owner: "dev"}, {Subject: "two", Owner: "dev"}}, "dev",
+			"tasks 1 and 2"},
 		{"one of somebody else", []tasks.New{{Subject: "one", Owner: "ops"}}, "dev", ""},
 		{"one of nobody", []tasks.New{{Subject: "one"}}, "dev", "Task 1 (one) is ready and nobody has it"},
 		{"one that waits", []tasks.New{{Key: "a", Subject: "one", Owner: "ops"}, {Subject: "two", Owner: "dev",
@@ -248,7 +250,8 @@ func TestMemberOf(t *testing.T) {
 func TestNoOpenTasksOfTheLead(t *testing.T) {
 	stop := hooks.Input{Common: hooks.Common{SessionID: "session-lead"}, Payload: hooks.StopInput{}}
 	c := policyCrew(t, tasks.New{Subject: "one", Owner: "ops"}, tasks.New{Subject: "two"})
-	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback, "Task 2 (two) is ready and nobody has it") {
+	if got := c.noOpenTasks(t.Context(), stop); !strings.HasPrefix(got.Feedback,
+		"Task 2 (two) is ready and nobody has it") {
 		t.Errorf("a task of nobody's: %+v", got)
 	}
 	c = policyCrew(t, tasks.New{Subject: "one", Owner: "lead"})
@@ -317,10 +320,11 @@ func TestReportIsOwedAfterARestart(t *testing.T) {
 	r.rewrite("team.yaml", "subject: One, owner: dev}", "subject: One, owner: dev}, {id: b, subject: Two}")
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	var feedback []string
-	for _, f := range of[teammate.HookFeedback](r, "hook_feedback") {
+	for _, f := range of[agent.HookFeedback](r, "hook_feedback") {
 		feedback = append(feedback, f.Text)
 	}
-	if len(feedback) != 1 || !strings.Contains(feedback[0], "You have completed task 1 and the lead has not heard of it") {
+	if len(feedback) != 1 || !strings.Contains(feedback[0],
+		"You have completed task 1 and the lead has not heard of it") {
 		t.Errorf("the policy said %q; it should want the report on task 1 once", feedback)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestPowerCut takes the power away again and again until the team comes to its
@@ -61,7 +61,8 @@ func (r *rig) cutPower(random *rand.Rand) (lost int64) {
 	r.t.Helper()
 	place := r.place()
 	// A hook that was being started when covey was killed has its files until it is.
-	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, BlobDir: place.Blobs(), LockTimeout: testPatience})
+	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, BlobDir: place.Blobs(),
+		LockTimeout: testPatience})
 	if errors.Is(err, os.ErrNotExist) {
 		return 0 // killed before there was one
 	}
@@ -133,7 +134,7 @@ func durableTranscript(t *testing.T, store *tasks.Store, path string) (durable i
 		at += len(text)
 		var l struct {
 			Mail    []string
-			Message teammate.Message
+			Message agent.Message
 		}
 		if json.Unmarshal(text, &l) != nil {
 			continue // torn by the kill

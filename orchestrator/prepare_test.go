@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestNextGoal(t *testing.T) {
@@ -35,7 +35,8 @@ func TestNextGoal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := nextGoal(tt.was, tt.given, tt.spec); got.Given != tt.want || got.Spec != tt.spec && got != tt.was ||
+			if got := nextGoal(tt.was, tt.given, tt.spec); got.Given != tt.want || got.Spec != tt.spec &&
+				got != tt.was ||
 				got.No != tt.was.No+1 && got != tt.was {
 				t.Errorf("nextGoal = %+v, want %q", got, tt.want)
 			}
@@ -187,7 +188,8 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 	select {
 	case e := <-done:
 		r.want(e, CodeUnfinished, "told to stop")
-		if e.Answer != "More." || e.Members[0].Turns != 2 || e.Members[0].Passes != 2 || e.Members[0].State != Resting {
+		if e.Answer != "More." || e.Members[0].Turns != 2 || e.Members[0].Passes != 2 ||
+			e.Members[0].State != Resting {
 			t.Errorf("ending: %+v", e)
 		}
 	case <-time.After(testPatience):
@@ -212,7 +214,8 @@ usage: {input_tokens: 100, output_tokens: 7}
 	e := r.run(Options{})
 	r.want(e, CodeDone, "all work is done")
 	dev := e.Members[1]
-	if dev.Name != "dev" || dev.Agent != "builtin/script" || dev.State != Resting || !slices.Equal(dev.Completed, []string{"1", "2"}) ||
+	if dev.Name != "dev" || dev.Agent != "builtin/script" || dev.State != Resting ||
+		!slices.Equal(dev.Completed, []string{"1", "2"}) ||
 		dev.Turns != 1 || dev.Passes != 3 || dev.Tokens != 321 {
 		t.Errorf("dev: %+v", dev)
 	}
@@ -221,7 +224,8 @@ usage: {input_tokens: 100, output_tokens: 7}
 	}
 	last := r.lines.all()[len(r.lines.all())-1]
 	var ended journal.TeamEnded
-	if err := decode(last.Data, &ended); err != nil || last.Type != "team_ended" || ended.ExitCode != 0 || ended.Tasks["completed"] != 2 {
+	if err := decode(last.Data, &ended); err != nil || last.Type != "team_ended" || ended.ExitCode != 0 ||
+		ended.Tasks["completed"] != 2 {
 		t.Errorf("the last line is %s %s, %v", last.Type, last.Data, err)
 	}
 }
@@ -229,7 +233,8 @@ usage: {input_tokens: 100, output_tokens: 7}
 // TestMailInTheMiddleOfATurn is shown between two passes, and once.
 func TestMailInTheMiddleOfATurn(t *testing.T) {
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, permission_mode: bypassPermissions}\n", 2),
+		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n",
+			"dev: {model: dev, permission_mode: bypassPermissions}\n", 2),
 		"lead.yaml": `steps:
   - {when: Ship it, call: [{tool: SendMessage, input: {to: dev, message: begin}}]}
   - {say: Told., when: "Message sent"}
@@ -295,7 +300,7 @@ func TestTwoTeamsInOneProcess(t *testing.T) {
 		if all := r.list(); len(all) != 1 || all[0].Status != tasks.Completed {
 			t.Errorf("tasks: %+v", all)
 		}
-		if n := len(of[teammate.MemberStarted](r, "member_started")); n != 2 {
+		if n := len(of[agent.MemberStarted](r, "member_started")); n != 2 {
 			t.Errorf("%d members started", n)
 		}
 	}

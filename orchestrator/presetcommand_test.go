@@ -5,13 +5,12 @@ package orchestrator
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // claudeFake is a `claude -p` of three prompts: it tells what all prompts of its session
@@ -52,7 +51,7 @@ hooks:
 `})
 	e := r.run(Options{})
 	var billed []float64
-	for _, end := range of[teammate.TurnEnded](r, "turn_ended") {
+	for _, end := range of[agent.TurnEnded](r, "turn_ended") {
 		billed = append(billed, end.CostUSD)
 	}
 	read := func(name string) string {

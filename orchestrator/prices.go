@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 //go:embed prices.yaml
@@ -50,7 +50,7 @@ type price struct {
 }
 
 // of is what tokens cost.
-func (p price) of(u teammate.Usage) float64 {
+func (p price) of(u agent.Usage) float64 {
 	plain := u.InputTokens - u.CacheReadTokens - u.CacheWriteTokens
 	return (float64(max(plain, 0))*p.Input + float64(u.OutputTokens)*p.Output +
 		float64(u.CacheReadTokens)*p.CacheRead + float64(u.CacheWriteTokens)*p.CacheWrite) / 1e6

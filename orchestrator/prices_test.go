@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestShippedPrices(t *testing.T) {
@@ -54,7 +54,7 @@ func TestShippedPricesAreAllReached(t *testing.T) {
 
 func TestPriceOfTokens(t *testing.T) {
 	p := price{Input: 10, Output: 100, CacheRead: 1, CacheWrite: 20}
-	u := teammate.Usage{InputTokens: 1e6, OutputTokens: 1e5, CacheReadTokens: 5e5, CacheWriteTokens: 1e5}
+	u := agent.Usage{InputTokens: 1e6, OutputTokens: 1e5, CacheReadTokens: 5e5, CacheWriteTokens: 1e5}
 	if got := p.of(u); got != 4+10+0.5+2 {
 		t.Errorf("%v dollars", got)
 	}
@@ -106,7 +106,8 @@ func TestLoadPrices(t *testing.T) {
 	if _, ok := list.find("anthropic/claude-sonnet-4-5"); !ok || list[0].File != path {
 		t.Error("covey's own prices are not there")
 	}
-	if _, err := loadPrices(filepath.Join(dir, "none.yaml")); err == nil || !strings.Contains(err.Error(), "read budget.prices") {
+	if _, err := loadPrices(filepath.Join(dir, "none.yaml")); err == nil || !strings.Contains(err.Error(),
+		"read budget.prices") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if err := os.WriteFile(path, make([]byte, maxPriceFile+1), 0o600); err != nil {
@@ -137,8 +138,10 @@ func TestMatchesName(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"a/b", "a/b", true}, {"a/b", "a/bc", false}, {"a/*", "a/", true}, {"a/*c", "a/bc", true}, {"a/*c", "a/cb", false},
-		{"a/*b*c*", "a/xbycz", true}, {"a/*b*c*", "a/xcyb", false}, {"*", "", true}, {"a*a", "a", false}, {"a/[b]", "a/b", false},
+		{"a/b", "a/b", true}, {"a/b", "a/bc", false}, {"a/*", "a/", true}, {"a/*c", "a/bc", true}, {"a/*c",
+			"a/cb", false},
+		{"a/*b*c*", "a/xbycz", true}, {"a/*b*c*", "a/xcyb", false}, {"*", "", true}, {"a*a", "a",
+			false}, {"a/[b]", "a/b", false},
 	} {
 		if got := matchesName(tt.pattern, tt.name); got != tt.want {
 			t.Errorf("%q means %q: %v", tt.pattern, tt.name, got)

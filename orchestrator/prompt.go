@@ -12,29 +12,30 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // inputs turns mail into the pieces of one prompt, one piece a message, for an
 // agent that knows the team's tools as t says.
-func (t tongue) inputs(letters []mail.Message, all []tasks.Task) []teammate.Input {
-	var in []teammate.Input
+func (t tongue) inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
+	var in []agent.Input
 	for _, m := range letters {
 		switch m.Kind {
 		case mail.Goal, mail.OperatorMessage:
-			in = append(in, teammate.Input{Kind: teammate.FromPerson, Text: m.Text, MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromPerson, Text: m.Text, MessageID: m.ID})
 		case mail.HookMessage:
 			in = append(in, callInput(m))
 		case kindHelper:
 			// Its frame is the host's; whoever wrote the notice has defused the helper's words in it.
-			in = append(in, teammate.Input{Kind: teammate.FromHelper, Text: m.Text, MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
 		case mail.Notice:
 			// It may quote what a member has written.
-			in = append(in, teammate.Input{Kind: teammate.FromCovey, Text: teammate.Defuse(m.Text), MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromCovey, Text: teammate.Defuse(m.Text), MessageID: m.ID})
 		case mail.TaskAssignment:
 			text := t.assignmentText(m, all)
-			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: text, MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromTask, Text: text, MessageID: m.ID})
 		case mail.TaskLost:
-			in = append(in, teammate.Input{Kind: teammate.FromTask, Text: teammate.Defuse(m.Text), MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromTask, Text: teammate.Defuse(m.Text), MessageID: m.ID})
 		default:
 			in = append(in, t.protocolInput(m))
 		}

@@ -6,18 +6,19 @@ import (
 
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // protocolInput is a message of TEAMS.md 4 as a model sees it: what members
 // tell each other is framed as theirs, with the JSON that models know from
 // other hosts; what covey tells is plain words.
-func (t tongue) protocolInput(m mail.Message) teammate.Input {
-	in := teammate.Input{Kind: teammate.FromMail, MessageID: m.ID}
+func (t tongue) protocolInput(m mail.Message) agent.Input {
+	in := agent.Input{Kind: agent.FromMail, MessageID: m.ID}
 	switch {
 	case m.Kind == mail.Text, m.Kind == mail.Broadcast, len(m.Data) == 0:
 		in.Text = mailText(m)
 	case m.From == "":
-		in.Kind, in.Text = teammate.FromCovey, m.Text
+		in.Kind, in.Text = agent.FromCovey, m.Text
 	default:
 		in.Text = fmt.Sprintf("<teammate-message teammate_id=\"%s\">\n%s%s\n</teammate-message>",
 			attribute(m.From), teammate.Defuse(string(m.Data)), t.howToAnswer(m))
@@ -42,7 +43,8 @@ func (t tongue) howToAnswer(m mail.Message) string {
 			`"feedback" on what to change.`
 	case mail.ApprovalAsked:
 		return "\n\nThis task's completion waits for you. Look at the work. To approve it, " +
-			t.answering(m.From, mail.ApprovalAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
+			t.answering(m.From, mail.ApprovalAnswered,
+				ref) + ` To refuse it, say the same with "approve": false and ` +
 			`"feedback" on what to mend.`
 	}
 	return ""

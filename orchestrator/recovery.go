@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/backup"
 	"github.com/coveyteam/covey/tasks/kv"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // readersWait is how long a team that starts waits for those who read its store, such as
@@ -202,11 +202,11 @@ func (c *crew) watchBackups(ctx context.Context) error {
 		switch {
 		case trouble != nil && !told:
 			c.log.Warn("the store is not backed up", "err", trouble)
-			c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("the team's store is not backed up at present; work goes on, "+
+			c.journal.Tell(agent.Warning{Text: fmt.Sprintf("the team's store is not backed up at present; work goes on, "+
 				"and covey doctor says how old the last backup is: %v", trouble)})
 		case trouble == nil && told:
 			c.log.Info("the store is backed up again")
-			c.journal.Tell(teammate.Warning{Text: "the team's store is backed up again"})
+			c.journal.Tell(agent.Warning{Text: "the team's store is backed up again"})
 		}
 		told = trouble != nil
 	}

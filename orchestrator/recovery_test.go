@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // worked is a team that has done two tasks and is done.
@@ -90,7 +90,7 @@ func TestDamagedStoreIsMadeWhole(t *testing.T) {
 	if !e.Resumed {
 		t.Error("the members have forgotten their conversations")
 	}
-	w := of[teammate.Warning](r, "warning")
+	w := of[agent.Warning](r, "warning")
 	if len(w) != 2 || !strings.Contains(w[0].Text, "made again from their log: nothing is lost") {
 		t.Fatalf("warnings %+v", w)
 	}
@@ -116,7 +116,7 @@ func TestDamagedStoreIsRestored(t *testing.T) {
 	if !e.Resumed {
 		t.Error("the members have forgotten their conversations")
 	}
-	w := of[teammate.Warning](r, "warning")
+	w := of[agent.Warning](r, "warning")
 	for i, want := range []string{
 		"its backup of ", "about task 1, 2; ", "may be made twice", "kept as " + place.Store() + ".damaged-",
 	} {
@@ -126,7 +126,8 @@ func TestDamagedStoreIsRestored(t *testing.T) {
 	}
 	after := r.list()
 	for i := range before {
-		if before[i].Status != after[i].Status || before[i].Subject != after[i].Subject || before[i].Version != after[i].Version {
+		if before[i].Status != after[i].Status || before[i].Subject != after[i].Subject ||
+			before[i].Version != after[i].Version {
 			t.Errorf("task %s was %+v and is %+v", before[i].ID, before[i], after[i])
 		}
 	}
@@ -163,7 +164,7 @@ func TestOlderStoreIsRefilled(t *testing.T) {
 	}
 	withoutLog(t, place)
 	r.run(Options{})
-	w := of[teammate.Warning](r, "warning")
+	w := of[agent.Warning](r, "warning")
 	if len(w) != 3 || !strings.Contains(w[0].Text, "the team's store is older than the journal") {
 		t.Errorf("warnings %+v", w)
 	}

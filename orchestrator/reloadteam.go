@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // trustsContent reports whether an operator has trusted a file of the team with
@@ -55,7 +56,7 @@ func (o *Orchestrator) newReloader(c *crew) *reloader {
 			return c.seats()[0].mate.Fire(ctx, p)
 		},
 		tell: func(format string, args ...any) {
-			c.journal.Tell(teammate.Warning{Text: fmt.Sprintf(format, args...)})
+			c.journal.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
 		},
 		apply:   func(l layers) error { return o.takeUp(c, l) },
 		trusted: c.trust.counted,

@@ -2,9 +2,8 @@ package orchestrator
 
 import (
 	"context"
+	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // reportInput is what a member tells the lead, or the lead whoever has given it the goal.
@@ -21,18 +20,18 @@ const reportSummary = "report"
 
 // reportTool makes the tool by which members report. It has the same name for all kinds
 // of agent.
-func reportTool(b *board, me func(callID string) actor) (teammate.Tool, error) {
+func reportTool(b *board, me func(callID string) actor) (agent.Tool, error) {
 	return newTeamTool(mcpReport, "Report to the lead of your team what you have done and found. The lead calls it only "+
 		"where its goal was a question, or asked for no change: with answered true and the answer as the report.",
 		map[string]string{"message": "report", "text": "report", "content": "report"},
-		func(ctx context.Context, id string, in reportInput) teammate.ToolResult {
+		func(ctx context.Context, id string, in reportInput) agent.ToolResult {
 			return report(ctx, b, me(id), in)
 		})
 }
 
 // report sends a text to the lead; the report-sent policy is content then. That of the
 // lead itself is noted.
-func report(ctx context.Context, b *board, me actor, in reportInput) teammate.ToolResult {
+func report(ctx context.Context, b *board, me actor, in reportInput) agent.ToolResult {
 	lead := b.names()[0]
 	switch {
 	case me.Name != lead && in.Answered:
@@ -48,5 +47,5 @@ func report(ctx context.Context, b *board, me actor, in reportInput) teammate.To
 	if err := b.answered(ctx, in.Report); err != nil {
 		return toolError(err)
 	}
-	return teammate.ToolResult{Content: "Noted: the goal was a question, and this is its answer."}
+	return agent.ToolResult{Content: "Noted: the goal was a question, and this is its answer."}
 }

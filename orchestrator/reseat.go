@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // order is something that must be done in the crew's loop.
@@ -228,7 +229,7 @@ var errUnseated = errors.New("it could not be started")
 // keepOut leaves a member that cannot have a new seat in its old one, where it takes no more turns: its
 // tasks and its mail are shown, and a better spec brings it back. In the crew's loop only.
 func (c *crew) keepOut(s *seat, why error) {
-	c.journal.Append(teammate.Event{Member: s.member.Name, Data: teammate.Warning{Text: why.Error()}})
+	c.journal.Append(agent.Event{Member: s.member.Name, Data: agent.Warning{Text: why.Error()}})
 	c.mu.Lock()
 	s.gone, s.relieved, s.idle, s.ended = why.Error(), staysSeated, true, true
 	c.mu.Unlock()

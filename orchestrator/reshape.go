@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Reshape asks a running team to take up another version of its spec.
@@ -158,7 +158,8 @@ func (o *Orchestrator) foresee(
 // What can fail comes first: all of it is one change of the store. From setting keep on nothing fails,
 // so that a spec never counts by halves. Limits and budgets count at once, also for
 // turns that run; who is in a turn keeps its agent and its prompt until it ends.
-func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, change SpecChange, goal goalRecord) error {
+func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, change SpecChange,
+	goal goalRecord) error {
 	before := o.design.Load()
 	o.design.Store(&next)
 	n := novelty{loaded: map[string]string{}, values: map[string]json.RawMessage{}}
@@ -195,7 +196,7 @@ func (o *Orchestrator) takeShape(ctx context.Context, c *crew, next design, chan
 	if err := o.markRunning(c); err != nil {
 		// The spec counts: what run.json says of it is written later (guardState).
 		c.short.note(err)
-		c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("the spec was taken up, and run.json does not say so yet: %v", err)})
+		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("the spec was taken up, and run.json does not say so yet: %v", err)})
 	}
 	return nil
 }
@@ -230,7 +231,7 @@ func (o *Orchestrator) restaff(ctx context.Context, c *crew, change SpecChange) 
 		default:
 			member, _ := findMember(o.team(), m.Name)
 			if err := o.seatLate(ctx, c, member); err != nil {
-				c.journal.Append(teammate.Event{Member: m.Name, Data: teammate.Warning{
+				c.journal.Append(agent.Event{Member: m.Name, Data: agent.Warning{
 					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),
 				}})
 			}

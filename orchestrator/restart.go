@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // How long a member rests before it is started again; each failure within the
@@ -86,7 +86,7 @@ func (c *crew) failed(s *seat, reason string) (rest time.Duration, ok bool) {
 	c.falls[s.member.Name] = falls
 	c.mu.Unlock()
 	if ok {
-		c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberRestarts{
+		c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: MemberRestarts{
 			Reason: reason, Rest: rest, Left: policy.Max - len(falls),
 		}})
 	}
@@ -116,7 +116,8 @@ func (c *crew) tooOften(s *seat, reason string) string {
 	if policy.Max == 0 {
 		return reason
 	}
-	return fmt.Sprintf("%s; it was started again %d times in %s, and is not any more", reason, policy.Max, policy.Within)
+	return fmt.Sprintf("%s; it was started again %d times in %s, and is not any more", reason, policy.Max,
+		policy.Within)
 }
 
 // vacateRested gives up a seat once its member has rested.

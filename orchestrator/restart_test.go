@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestFailures: a member begins anew as often as its policy says, resting longer each
@@ -66,20 +66,22 @@ func TestRestartOfALife(t *testing.T) {
 	stateHome(t)
 	for name, breaks := range map[string]int32{"twice": 2, "always": 99} {
 		var lives atomic.Int32
-		maker := func(Brief) (teammate.Agent, error) {
+		maker := func(Brief) (agent.Agent, error) {
 			if lives.Add(1) <= breaks {
 				return nil, errors.New("no luck")
 			}
-			return agentFunc(func(ctx context.Context, in []teammate.Input, h teammate.Host) (teammate.Reply, error) {
-				call := teammate.ToolCall{ID: "c", Name: "TaskUpdate", Input: []byte(`{"taskId":"1","status":"completed"}`)}
+			return agentFunc(func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
+				call := agent.ToolCall{ID: "c", Name: "TaskUpdate",
+					Input: []byte(`{"taskId":"1","status":"completed"}`)}
 				h.Call(ctx, call)
-				return teammate.Reply{Text: "done"}, nil
+				return agent.Reply{Text: "done"}, nil
 			}), nil
 		}
 		spec := strings.Replace(givenSpec, "dev: {agent: dev", "dev: {agent: dev, restart: {max: 2, within: 5m}", 1) +
 			"tasks: [{subject: Look around, owner: dev}]\n"
 		clock := &handClock{}
-		o, log, err := given(t, t.TempDir(), spec, Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": maker}})
+		o, log, err := given(t, t.TempDir(), spec,
+			Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": maker}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +97,8 @@ func TestRestartOfALife(t *testing.T) {
 		if breaks == 2 && ending.Code != CodeDone {
 			t.Errorf("%s: %+v\n%s", name, ending, told)
 		}
-		if breaks > 2 && (ending.Code != CodeUnfinished || !strings.Contains(told, "it was started again 2 times in 5m0s, and is not any more") ||
+		if breaks > 2 && (ending.Code != CodeUnfinished || !strings.Contains(told,
+			"it was started again 2 times in 5m0s, and is not any more") ||
 			!strings.Contains(told, "Open again: task 1")) {
 			t.Errorf("%s: %+v\n%s", name, ending, told)
 		}
@@ -123,7 +126,8 @@ func TestRestartOfATurn(t *testing.T) {
 		}
 		e := u.end()
 		told := show(u.lines.all())
-		if e.Code != CodeUnfinished || !strings.Contains(told, want) && !strings.Contains(told, "takes no more turns: its last turn failed") {
+		if e.Code != CodeUnfinished || !strings.Contains(told, want) && !strings.Contains(told,
+			"takes no more turns: its last turn failed") {
 			t.Errorf("%q: %+v\n%s", restart, e, told)
 		}
 		if n := strings.Count(told, "member_restarts"); restart != "" && n != 2 || restart == "" && n != 0 {

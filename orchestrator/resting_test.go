@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestIdleMembersCostLittle: members at rest have no goroutine, and a few kilobytes each.
@@ -25,7 +26,7 @@ func TestIdleMembersCostLittle(t *testing.T) {
 
 // TestOffer: what a member that looks for work is given, where several things have come.
 func TestOffer(t *testing.T) {
-	work := &teammate.Work{Cause: teammate.ByTask}
+	work := &teammate.Work{Cause: agent.ByTask}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, test := range map[string]struct {
@@ -50,7 +51,7 @@ func TestOffer(t *testing.T) {
 			t.Errorf("%s: it rests: %v", name, rests)
 		}
 		w, err := s.take(test.ctx)
-		if !errors.Is(err, test.want) || (err == nil) != (w.Cause == teammate.ByTask) {
+		if !errors.Is(err, test.want) || (err == nil) != (w.Cause == agent.ByTask) {
 			t.Errorf("%s: %+v, %v", name, w, err)
 		}
 		if (err == nil) != (s.next == nil) && test.seat.next != nil {
@@ -82,7 +83,7 @@ func TestNoWorkIsOverslept(t *testing.T) {
 	}
 	for i := range 20_000 {
 		c.mu.Lock()
-		s.next = &teammate.Work{Inputs: []teammate.Input{{Text: strconv.Itoa(i)}}}
+		s.next = &teammate.Work{Inputs: []agent.Input{{Text: strconv.Itoa(i)}}}
 		s.rouse()
 		c.mu.Unlock()
 		if got := <-taken; got != strconv.Itoa(i) {

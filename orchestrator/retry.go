@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // A turn that failed because of a model, its vendor or an agent program is tried again
@@ -41,7 +42,7 @@ func retryRest(failed int, words string, now time.Time) time.Duration {
 // failedTurn is the lockout of a member whose turn has failed, and the event as people
 // are to read it. The lockout is nil where no time mends the failure, and where the spec
 // has a policy of its own for members that fail (stumble).
-func (s *seat) failedTurn(e teammate.TurnFailed, now time.Time) (*lockout, teammate.TurnFailed) {
+func (s *seat) failedTurn(e agent.TurnFailed, now time.Time) (*lockout, agent.TurnFailed) {
 	if !e.Passing || s.member.Restart.Given {
 		return nil, e
 	}
@@ -61,7 +62,7 @@ func (s *seat) failedTurn(e teammate.TurnFailed, now time.Time) (*lockout, teamm
 
 // noteFailure takes in that a member's turn has failed. The pause is stored before
 // anybody is told of it.
-func (c *crew) noteFailure(ctx context.Context, s *seat, e teammate.TurnFailed) teammate.TurnFailed {
+func (c *crew) noteFailure(ctx context.Context, s *seat, e agent.TurnFailed) agent.TurnFailed {
 	l, e := s.failedTurn(e, c.now())
 	c.mu.Lock()
 	s.lockout = l

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 const tooMany = "error -32603 API Error: 429 Too Many Requests"
@@ -40,7 +41,8 @@ func TestFailedTurnIsTriedAgain(t *testing.T) {
 	for m.State != Waiting { // the turn is just ending
 		m = u.member("dev")
 	}
-	if !strings.HasPrefix(m.WaitsFor, "try 1 of 8 in ") || !strings.Contains(m.WaitsFor, "429 Too Many Requests") || m.Task != "1" {
+	if !strings.HasPrefix(m.WaitsFor, "try 1 of 8 in ") || !strings.Contains(m.WaitsFor,
+		"429 Too Many Requests") || m.Task != "1" {
 		t.Errorf("dev is %+v", m)
 	}
 	u.goThrough(1, 2)
@@ -51,7 +53,7 @@ func TestFailedTurnIsTriedAgain(t *testing.T) {
 		strings.Count(prompts[2], "You own task #1") != 1 {
 		t.Errorf("the program was asked\n%s", strings.Join(prompts, "\n"))
 	}
-	failed := of[teammate.TurnFailed](r, "turn_failed")
+	failed := of[agent.TurnFailed](r, "turn_failed")
 	if len(failed) != 2 || failed[1].Failed != 2 || failed[1].Left != retryLimit-1 || failed[1].Until.IsZero() ||
 		!strings.Contains(failed[1].Text, "429 Too Many Requests") || failed[1].Error != "rate_limit" {
 		t.Errorf("the journal has %+v", failed)
@@ -85,7 +87,8 @@ func TestHopelessTurnIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	r, _ := newFakeRig(t, leadLetsWork, ownedByDev, act{Do: []string{"error -32603 unknown model: gpt-nope"}})
 	r.run(Options{})
-	if failed := of[teammate.TurnFailed](r, "turn_failed"); len(failed) == 0 || failed[0].Passing || !failed[0].Until.IsZero() {
+	if failed := of[agent.TurnFailed](r, "turn_failed"); len(failed) == 0 || failed[0].Passing ||
+		!failed[0].Until.IsZero() {
 		t.Errorf("the journal has %+v", failed)
 	}
 }
@@ -138,18 +141,21 @@ func TestPauseEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if reply, err := client.Send(t.Context(), Send{To: "dev", Text: "I paid."}); err != nil || reply.Delivery != Delivered {
+	if reply, err := client.Send(t.Context(), Send{To: "dev", Text: "I paid."}); err != nil ||
+		reply.Delivery != Delivered {
 		t.Errorf("the text was %s: %v", reply.Delivery, err)
 	}
 	u.inPause("dev", 2)
-	if reply, err := client.Interrupt(t.Context(), InterruptRequest{Member: "dev"}); err != nil || !reply.Retries || reply.Interrupted {
+	if reply, err := client.Interrupt(t.Context(), InterruptRequest{Member: "dev"}); err != nil ||
+		!reply.Retries || reply.Interrupted {
 		t.Errorf("the answer was %+v: %v", reply, err)
 	}
 	u.inPause("dev", 3)
 	u.stop(errors.New("enough"))
 	e := u.end()
 	r.want(e, CodeInterrupted, "interrupted")
-	if dev := e.Members[1]; dev.State != Waiting || !strings.Contains(dev.Reason, "was to be tried again: API Error: 429") {
+	if dev := e.Members[1]; dev.State != Waiting || !strings.Contains(dev.Reason,
+		"was to be tried again: API Error: 429") {
 		t.Errorf("it ended with %+v", dev)
 	}
 	if n := len(toldFake(t, dir, "prompt")); n != 3 {
@@ -201,9 +207,21 @@ func TestPlanOfPauses(t *testing.T) {
 	}{
 		{"it is not reminded, and the team does not end", mine, ""},
 		{"nor does a team without tasks", func(s *scene) { failed(&s.Seats[0]) }, ""},
-		{"a member's mail waits", func(s *scene) { mine(s); s.Seats[1].Unread = []mail.Message{{ID: "m", Kind: mail.Text}} }, ""},
-		{"a person's does not", func(s *scene) { mine(s); s.Seats[1].Unread = []mail.Message{{ID: "m", Kind: mail.OperatorMessage}} }, "go on a"},
-		{"others go on", func(s *scene) { mine(s); s.Tasks = append(s.Tasks, task("2", tasks.Pending, "")) }, "claim b 2"},
+		{"a member's mail waits", func(s *scene) {
+			mine(s)
+			s.Seats[1].Unread = []mail.Message{{ID: "m",
+				Kind: mail.Text}}
+		}, ""},
+		{"a person's does not", func(s *scene) {
+			mine(s)
+			s.Seats[1].Unread = []mail.Message{{ID: "m",
+				Kind: mail.OperatorMessage}}
+		}, "go on a"},
+		{"others go on", func(s *scene) {
+			mine(s)
+			s.Tasks = append(s.Tasks, task("2", tasks.Pending,
+				""))
+		}, "claim b 2"},
 		{"the budget ends it", func(s *scene) { mine(s); s.Broke = "all is spent" }, "last lead"},
 		{"so does its own", func(s *scene) { mine(s); s.Seats[1].Spent = "limits.max_tokens" }, "used up a"},
 	}
@@ -217,7 +235,8 @@ func TestPlanOfPauses(t *testing.T) {
 		})
 	}
 	over := (&lockout{Failed: true, Until: atThree}).state(atThree.Add(time.Second))
-	if states := []lockState{over, (&lockout{Failed: true, GivenUp: true}).state(atThree)}; !slices.Equal(states, []lockState{lockOver, ""}) {
+	if states := []lockState{over, (&lockout{Failed: true,
+		GivenUp: true}).state(atThree)}; !slices.Equal(states, []lockState{lockOver, ""}) {
 		t.Errorf("the states are %q", states)
 	}
 }

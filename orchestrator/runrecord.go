@@ -3,11 +3,10 @@ package orchestrator
 import (
 	"bytes"
 	"context"
+	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"sync"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // runRecord is the run.json of a team that runs, as the team has written it. Every process
@@ -72,6 +71,6 @@ func (o *Orchestrator) lookAtState(c *crew) {
 		c.short.note(err)
 		c.log.Error("run.json is not as the team has written it, and cannot be written anew", "err", err)
 	case restored:
-		c.journal.Tell(teammate.Warning{Text: "something other than this team has changed its run.json; it was written anew"})
+		c.journal.Tell(agent.Warning{Text: "something other than this team has changed its run.json; it was written anew"})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // keySchedules is the key of the store under which the crew remembers when each
@@ -207,7 +207,7 @@ func (c *crew) come(ctx context.Context, s configs.Schedule, r *scheduleRecord, 
 		return fmt.Errorf("schedule %s: %w", s.Name, err)
 	default: // such as a mailbox that is full: the next time it may fit
 		told.Skipped = err.Error()
-		c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
+		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
 	}
 	if told.Skipped == "" {
 		r.Last = due

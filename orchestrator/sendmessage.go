@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // sendMessageInput is a call of SendMessage in its newest form. foldMessage
@@ -25,8 +25,8 @@ type sendMessageInput struct {
 
 // messageTool makes the builtin agent's tool that sends messages.
 func messageTool(
-	description string, run func(ctx context.Context, callID string, in sendMessageInput) teammate.ToolResult,
-) (teammate.Tool, error) {
+	description string, run func(ctx context.Context, callID string, in sendMessageInput) agent.ToolResult,
+) (agent.Tool, error) {
 	t, err := newTeamTool("SendMessage", description, nil, run)
 	if err != nil {
 		return nil, err
@@ -47,10 +47,10 @@ type foreignMessage struct {
 
 // foreignMessageTool makes the tool of agent programs that sends messages.
 func foreignMessageTool(
-	description string, run func(ctx context.Context, callID string, in sendMessageInput) teammate.ToolResult,
-) (teammate.Tool, error) {
+	description string, run func(ctx context.Context, callID string, in sendMessageInput) agent.ToolResult,
+) (agent.Tool, error) {
 	t, err := newTeamTool(mcpSend, description, nil,
-		func(ctx context.Context, id string, in foreignMessage) teammate.ToolResult {
+		func(ctx context.Context, id string, in foreignMessage) agent.ToolResult {
 			return run(ctx, id, sendMessageInput{To: in.To, Message: raw(in.Message), Summary: in.Summary,
 				WaitFor: in.WaitFor})
 		})
@@ -62,7 +62,7 @@ func foreignMessageTool(
 }
 
 // sendMessage is SendMessage for all kinds of agents.
-func sendMessage(ctx context.Context, b *board, me actor, in sendMessageInput) teammate.ToolResult {
+func sendMessage(ctx context.Context, b *board, me actor, in sendMessageInput) agent.ToolResult {
 	w, err := readMessage(in)
 	if err != nil {
 		return toolError(err)
@@ -71,7 +71,7 @@ func sendMessage(ctx context.Context, b *board, me actor, in sendMessageInput) t
 	if err != nil {
 		return toolError(err)
 	}
-	return teammate.ToolResult{Content: string(raw(a)), Response: raw(a)}
+	return agent.ToolResult{Content: string(raw(a)), Response: raw(a)}
 }
 
 // sentAnswer is what SendMessage answers, in the words of other hosts. The text
@@ -205,7 +205,8 @@ func (b *board) absence(sent []mail.Message) string {
 			break
 		}
 		if why := b.gone(m.To); why != "" {
-			fmt.Fprintf(&text, "; %s takes no more turns (%s): it reads this when the team is next started", m.To, why)
+			fmt.Fprintf(&text, "; %s takes no more turns (%s): it reads this when the team is next started",
+				m.To, why)
 		}
 	}
 	return text.String()

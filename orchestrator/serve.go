@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // serve begins the life of one member.
@@ -130,7 +131,7 @@ type watch struct {
 	emptyTurns    int      // of this run
 	completed     []string // tasks that it completed in this run
 	unreported    []string // tasks that it completed since it last wrote to the lead
-	usage         teammate.Usage
+	usage         agent.Usage
 	untold        bool    // some turn used tokens that its program did not tell of
 	cost          float64 // in US dollars
 	beats         uint64  // events of the member's, for the watchdog
@@ -142,8 +143,8 @@ type watch struct {
 
 // sinkOf makes the sink of a member: events go to the journal, and the crew
 // takes from them what it must know.
-func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
-	return func(e teammate.Event) {
+func (c *crew) sinkOf(ctx context.Context, s *seat) agent.Sink {
+	return func(e agent.Event) {
 		// The crew knows before the journal does, because the journal may make the
 		// member wait, and ps must not.
 		e.Data = c.weighed(ctx, s, s.full(c.lock(ctx, s, e.Data)))
@@ -154,21 +155,21 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 		c.journal.Append(e)
 		c.coordinated(s, e)
 		switch data := e.Data.(type) {
-		case teammate.MemberStarted:
+		case agent.MemberStarted:
 			c.begin(s)
-		case teammate.NeedsAttention:
+		case agent.NeedsAttention:
 			c.act(ctx, s, c.needsAttention(ctx, s, data.Reason))
-		case teammate.ToolReturned:
+		case agent.ToolReturned:
 			c.afterCall(s)
-		case teammate.ToolCalled:
+		case agent.ToolCalled:
 			c.vendorAnswered(s)
-		case teammate.HelperEnded:
+		case agent.HelperEnded:
 			c.poke() // it may be what the team was waiting for
-		case teammate.Idle:
+		case agent.Idle:
 			c.act(ctx, s, c.idled(ctx, s, data))
-		case teammate.Limited:
+		case agent.Limited:
 			c.act(ctx, s, c.tellOfLimit(ctx, s, data))
-		case teammate.TurnEnded:
+		case agent.TurnEnded:
 			c.turnEnded(s, data)
 			c.noteUnknown(s, data)
 			c.unlock(ctx, s, data.Reason)
@@ -179,7 +180,7 @@ func (c *crew) sinkOf(ctx context.Context, s *seat) teammate.Sink {
 // idled leaves the member's note for the lead, and sees to turns that came to
 // nothing: the lead is told at once, and a member that nobody will remind of
 // anything needs attention.
-func (c *crew) idled(ctx context.Context, s *seat, idle teammate.Idle) error {
+func (c *crew) idled(ctx context.Context, s *seat, idle agent.Idle) error {
 	failed := "its last turn failed: " + idle.LastText
 	again, worn := c.triesAgain(s)
 	switch {
@@ -189,19 +190,19 @@ func (c *crew) idled(ctx context.Context, s *seat, idle teammate.Idle) error {
 		failed = worn
 	}
 	note := s.noteOf(idle)
-	if idle.Reason == teammate.IdleStopped {
+	if idle.Reason == agent.IdleStopped {
 		note.FailureReason = "a hook stopped its turn"
 	}
-	if idle.Reason == teammate.IdleFailed && c.stumble(ctx, s, failed) {
+	if idle.Reason == agent.IdleFailed && c.stumble(ctx, s, failed) {
 		return c.sendNote(ctx, s, note)
 	}
 	switch {
-	case idle.Reason != teammate.IdleFailed && idle.Reason != teammate.IdleStopped:
+	case idle.Reason != agent.IdleFailed && idle.Reason != agent.IdleStopped:
 		if s.lead {
 			return nil
 		}
 		return c.putNote(ctx, s, note)
-	case idle.Reason == teammate.IdleFailed:
+	case idle.Reason == agent.IdleFailed:
 		all, err := c.store.List(ctx)
 		if err != nil {
 			return err
@@ -225,18 +226,18 @@ func (c *crew) act(ctx context.Context, s *seat, err error) {
 }
 
 // turnEnded remembers that a limit ended a turn, for the exit code.
-func (c *crew) turnEnded(s *seat, end teammate.TurnEnded) {
+func (c *crew) turnEnded(s *seat, end agent.TurnEnded) {
 	switch end.Reason {
 	case "max_turns", "max_tokens", "max_budget", "turn_timeout":
 		c.mu.Lock()
 		s.limited = true
-		s.spent = end.Reason == teammate.EndMaxTokens || end.Reason == teammate.EndMaxBudget
+		s.spent = end.Reason == agent.EndMaxTokens || end.Reason == agent.EndMaxBudget
 		c.mu.Unlock()
 	}
 }
 
 // see takes in one event.
-func (w *watch) see(e teammate.Event) {
+func (w *watch) see(e agent.Event) {
 	w.turn = max(w.turn, e.Turn)
 	w.beat(e.Data)
 	if e.Helper != "" {
@@ -244,34 +245,34 @@ func (w *watch) see(e teammate.Event) {
 		return
 	}
 	switch data := e.Data.(type) {
-	case teammate.TurnStarted:
+	case agent.TurnStarted:
 		w.turns++
-		w.useful = data.Cause == teammate.ByPerson
+		w.useful = data.Cause == agent.ByPerson
 		w.inTurn, w.pass, w.doing, w.open = true, 0, "starting a turn", nil
-	case teammate.PassStarted:
+	case agent.PassStarted:
 		w.passes++
 		w.pass, w.doing = data.Pass, "thinking"
-	case teammate.TextSaid:
+	case agent.TextSaid:
 		w.lastText, w.doing = data.Text, "thinking"
-	case teammate.ToolCalled:
+	case agent.ToolCalled:
 		w.useful = true
 		w.open = append(w.open, openCall{data.ID, oneLine(data.Name + " " + MainInput(data.Input))})
 		w.doing = w.open[0].text
-	case teammate.ToolReturned:
+	case agent.ToolReturned:
 		w.open = slices.DeleteFunc(w.open, func(c openCall) bool { return c.id == data.ID })
 		w.doing = w.busyWith()
-	case teammate.HeldUp:
+	case agent.HeldUp:
 		w.doing = data.For
-	case teammate.HookStarted:
+	case agent.HookStarted:
 		w.doing = data.Event + " hooks"
-	case teammate.HookFinished:
+	case agent.HookFinished:
 		w.hooks.Add(endOf(data))
 		if w.hooking == 0 && len(w.open) > 0 { // others of the same event may run yet
 			w.doing = w.busyWith()
 		}
-	case teammate.HookFeedback:
+	case agent.HookFeedback:
 		w.refusals++
-	case teammate.TurnEnded:
+	case agent.TurnEnded:
 		w.inTurn, w.doing, w.open = false, "", nil
 		w.usage = w.usage.Plus(data.Usage)
 		w.untold = w.untold || data.UsageUnknown
@@ -296,13 +297,13 @@ func (w *watch) busyWith() string {
 
 // seeHelper takes in what happened to a helper of the member: it works for the
 // member, but its words are not the member's.
-func (w *watch) seeHelper(e teammate.Event) {
+func (w *watch) seeHelper(e agent.Event) {
 	switch data := e.Data.(type) {
-	case teammate.HookFinished:
+	case agent.HookFinished:
 		w.hooks.Add(endOf(data))
-	case teammate.HookFeedback:
+	case agent.HookFeedback:
 		w.refusals++
-	case teammate.ToolCalled:
+	case agent.ToolCalled:
 		if w.inTurn {
 			w.doing = "helper: " + oneLine(data.Name+" "+MainInput(data.Input))
 		}
@@ -362,6 +363,6 @@ func (s *seat) moment() moment {
 // The context that ended the team must not end this.
 func (c *crew) killStrays(ctx context.Context) {
 	if killed := c.processes.KillStrays(context.WithoutCancel(ctx)); len(killed) > 0 {
-		c.journal.Tell(teammate.Warning{Text: fmt.Sprintf("processes that tools had left running were killed: %v", killed)})
+		c.journal.Tell(agent.Warning{Text: fmt.Sprintf("processes that tools had left running were killed: %v", killed)})
 	}
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // parting is a team whose lead ends dev, with what dev does.
 func parting(dev string) map[string]string {
 	return map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "models:\n", "models:\n  ops: {provider: script, script: ops.yaml}\n", 1) +
+		"team.yaml": strings.Replace(pairSpec, "models:\n",
+			"models:\n  ops: {provider: script, script: ops.yaml}\n", 1) +
 			"  ops: {model: ops, self_claim: false}\ndefaults: {permission_mode: bypassPermissions}\n" +
 			"tasks: [{id: a, subject: Make it, owner: dev}]\n",
 		"lead.yaml": `steps:
@@ -58,7 +59,8 @@ func TestShutdownIsAgreed(t *testing.T) {
 	u := start(newRig(t, files), &handClock{})
 	c := u.client2()
 	u.lines.wait(t, "dev at work", func(l journal.Line) bool {
-		return l.Member == "dev" && l.Type == "tool_result" && strings.Contains(string(l.Data), "running in background")
+		return l.Member == "dev" && l.Type == "tool_result" && strings.Contains(string(l.Data),
+			"running in background")
 	})
 	eventually(t, "the stray's number", func() bool {
 		_, err := os.Stat(filepath.Join(u.dir, "pid"))
@@ -80,7 +82,8 @@ func TestShutdownIsAgreed(t *testing.T) {
 	if got := sleepersIn(t, u.dir); len(got) != 0 {
 		t.Errorf("still running: %v", got)
 	}
-	if said := of[teammate.TextSaid](u.rig, "text"); slices.ContainsFunc(said, func(s teammate.TextSaid) bool { return s.Text == "too late" }) {
+	if said := of[agent.TextSaid](u.rig, "text"); slices.ContainsFunc(said,
+		func(s agent.TextSaid) bool { return s.Text == "too late" }) {
 		t.Error("dev went on after it had agreed")
 	}
 	if _, err := c.Down(t.Context(), ""); err != nil {
@@ -148,7 +151,8 @@ func TestShutdownIsRefused(t *testing.T) {
 			answers = append(answers, m)
 		}
 	}
-	if len(answers) != 1 || answers[0].From != "dev" || answers[0].To != "lead" || !strings.Contains(answers[0].Text, "not yet") {
+	if len(answers) != 1 || answers[0].From != "dev" || answers[0].To != "lead" ||
+		!strings.Contains(answers[0].Text, "not yet") {
 		t.Errorf("answers %+v", answers)
 	}
 }

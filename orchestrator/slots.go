@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // slots bound how many members may be in a turn at once on one login: vendors
@@ -96,10 +96,10 @@ type allotment struct {
 }
 
 // of are a login's slots; nil: it has no limit.
-func (a *allotment) of(agent string) *slots {
+func (a *allotment) of(program string) *slots {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.byLogin[agent]
+	return a.byLogin[program]
 }
 
 // allot gives the logins of members the slots that the spec has for them. A login
@@ -155,8 +155,8 @@ func (c *crew) freeSlots() map[string]int {
 	c.slots.mu.Lock()
 	defer c.slots.mu.Unlock()
 	free := map[string]int{}
-	for agent, p := range c.slots.byLogin {
-		free[agent] = p.left()
+	for program, p := range c.slots.byLogin {
+		free[program] = p.left()
 	}
 	return free
 }
@@ -171,11 +171,11 @@ func (s *seat) Admit(ctx context.Context) (release func(), err error) {
 
 // takeSlot waits for a slot and notes it.
 func (s *seat) takeSlot(ctx context.Context) error {
-	agent := agentName(s.self())
+	program := agentName(s.self())
 	release, err := s.crew.slots.of(loginOf(s.agent())).take(ctx, func() {
-		s.setWaits("a slot of " + agent)
-		s.crew.journal.Append(teammate.Event{
-			Member: s.member.Name, Turn: s.turn(), Data: teammate.Waiting{For: "a slot of " + agent},
+		s.setWaits("a slot of " + program)
+		s.crew.journal.Append(agent.Event{
+			Member: s.member.Name, Turn: s.turn(), Data: agent.Waiting{For: "a slot of " + program},
 		})
 	})
 	s.setWaits("")

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/tasks/verdicts"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Standing is what is known of a task beside the task itself.
@@ -95,6 +95,6 @@ func (d *mergeDesk) unchanged(ctx context.Context, t tasks.Task) error {
 	if err := d.c.store.Put(ctx, keyUnchanged(t.ID), raw(t.Version)); err != nil {
 		return fmt.Errorf("note that task %s changed nothing: %w", t.ID, err)
 	}
-	d.c.journal.Append(teammate.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
+	d.c.journal.Append(agent.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
 	return nil
 }

@@ -13,22 +13,23 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // teamTool is one of the tools by which an agent acts on its team. All kinds
 // of agent get the same ones.
 type teamTool struct {
-	spec   teammate.Spec
+	spec   agent.Spec
 	repair map[string]string
 	fold   func(json.RawMessage) json.RawMessage // instead of repair; nil: by repair
-	run    func(ctx context.Context, call teammate.ToolCall) teammate.ToolResult
+	run    func(ctx context.Context, call agent.ToolCall) agent.ToolResult
 }
 
 // Spec describes the tool.
-func (t *teamTool) Spec() teammate.Spec { return t.spec }
+func (t *teamTool) Spec() agent.Spec { return t.spec }
 
 // Run carries out one call.
-func (t *teamTool) Run(ctx context.Context, call teammate.ToolCall) teammate.ToolResult {
+func (t *teamTool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	return t.run(ctx, call)
 }
 
@@ -61,15 +62,15 @@ func (t *teamTool) Repair(input json.RawMessage) json.RawMessage {
 // the keys that models get wrong (TEAMS.md section 2).
 func newTeamTool[In any](
 	name, description string, repair map[string]string,
-	run func(ctx context.Context, callID string, in In) teammate.ToolResult,
-) (teammate.Tool, error) {
+	run func(ctx context.Context, callID string, in In) agent.ToolResult,
+) (agent.Tool, error) {
 	text, err := inputSchema[In]()
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", name, err)
 	}
-	spec := teammate.Spec{Name: name, Description: description, Schema: text, Team: true}
+	spec := agent.Spec{Name: name, Description: description, Schema: text, Team: true}
 	return &teamTool{spec: spec, repair: repair, run: func(ctx context.Context,
-		call teammate.ToolCall) teammate.ToolResult {
+		call agent.ToolCall) agent.ToolResult {
 		var in In
 		if err := json.Unmarshal(call.Input, &in); err != nil {
 			return toolError(fmt.Errorf("input of %s: %w", name, err))
@@ -102,8 +103,8 @@ func inputSchema[In any]() (json.RawMessage, error) {
 }
 
 // toolError is a result that tells the model what went wrong.
-func toolError(err error) teammate.ToolResult {
-	return teammate.ToolResult{Content: err.Error(), IsError: true}
+func toolError(err error) agent.ToolResult {
+	return agent.ToolResult{Content: err.Error(), IsError: true}
 }
 
 // taskRepairs are the misspellings of task tool inputs that hosts accept.
@@ -112,34 +113,35 @@ func taskRepairs() map[string]string {
 }
 
 // teamTools makes the team tools of one member.
-func teamTools(b *board, me func(callID string) actor, roster func() []rosterEntry) ([]teammate.Tool, error) {
+func teamTools(b *board, me func(callID string) actor, roster func() []rosterEntry) ([]agent.Tool, error) {
 	create, err1 := newTeamTool("TaskCreate",
 		"Add a task to the team's list. It begins as pending and without an owner; what it waits for is set with TaskUpdate.", taskRepairs(),
-		func(ctx context.Context, id string, in taskCreateInput) teammate.ToolResult {
+		func(ctx context.Context, id string, in taskCreateInput) agent.ToolResult {
 			return taskCreate(ctx, b, me(id), in)
 		})
 	get, err2 := newTeamTool("TaskGet", "Show one task of the team's list in full.", taskRepairs(),
-		func(ctx context.Context, _ string, in taskGetInput) teammate.ToolResult {
+		func(ctx context.Context, _ string, in taskGetInput) agent.ToolResult {
 			return taskGet(ctx, b, me("").Name, in)
 		})
 	update, err3 := newTeamTool("TaskUpdate",
 		"Change a task: claim it (status in_progress), complete it, hand it to somebody (owner), set what blocks it, or delete it.",
 		taskRepairs(),
-		func(ctx context.Context, id string, in taskUpdateInput) teammate.ToolResult {
+		func(ctx context.Context, id string, in taskUpdateInput) agent.ToolResult {
 			return taskUpdate(ctx, b, me(id), in)
 		})
 	list, err4 := newTeamTool("TaskList", "List the team's tasks with status, owner and what blocks them.", nil,
-		func(ctx context.Context, _ string, _ struct{}) teammate.ToolResult { return taskList(ctx, b) })
+		func(ctx context.Context, _ string, _ struct{}) agent.ToolResult { return taskList(ctx, b) })
 	send, err5 := messageTool(
 		`Send a message to a member of the team by name, or to all others with "*". Others see nothing of what you write otherwise.`,
-		func(ctx context.Context, id string, in sendMessageInput) teammate.ToolResult {
+		func(ctx context.Context, id string, in sendMessageInput) agent.ToolResult {
 			return sendMessage(ctx, b, me(id), in)
 		})
-	members, err6 := newTeamTool("ListMembers", "List the members of the team: who they are and what they do now.", nil,
-		func(context.Context, string, struct{}) teammate.ToolResult { return listMembers(me("").Name, roster()) })
+	members, err6 := newTeamTool("ListMembers",
+		"List the members of the team: who they are and what they do now.", nil,
+		func(context.Context, string, struct{}) agent.ToolResult { return listMembers(me("").Name, roster()) })
 	agents, err7 := newTeamTool("ListAgents", "The same as ListMembers, as other hosts call it.", nil,
-		func(context.Context, string, struct{}) teammate.ToolResult { return listMembers(me("").Name, roster()) })
-	return []teammate.Tool{create, get, update, list, send, members, agents},
+		func(context.Context, string, struct{}) agent.ToolResult { return listMembers(me("").Name, roster()) })
+	return []agent.Tool{create, get, update, list, send, members, agents},
 		errors.Join(err1, err2, err3, err4, err5, err6, err7)
 }
 
@@ -154,7 +156,7 @@ type taskCreateInput struct {
 
 // taskCreate adds a task without owner and blockers, as the tool has it elsewhere;
 // agents that know it set both with TaskUpdate, and so does ours.
-func taskCreate(ctx context.Context, b *board, me actor, in taskCreateInput) teammate.ToolResult {
+func taskCreate(ctx context.Context, b *board, me actor, in taskCreateInput) agent.ToolResult {
 	t, err := b.create(ctx, me, tasks.New{
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata,
 	})
@@ -166,7 +168,7 @@ func taskCreate(ctx context.Context, b *board, me actor, in taskCreateInput) tea
 		Subject     string `json:"subject"`
 		Description string `json:"description,omitempty"`
 	}
-	return teammate.ToolResult{
+	return agent.ToolResult{
 		Content: fmt.Sprintf("Task #%s created successfully: %s", t.ID, t.Subject),
 		Response: raw(struct {
 			Task created `json:"task"`
@@ -194,18 +196,18 @@ type taskShown struct {
 
 // taskGet shows one task. That there is none is an answer and no error: models ask
 // for tasks that others have deleted, and an error would have them try again.
-func taskGet(ctx context.Context, b *board, reader string, in taskGetInput) teammate.ToolResult {
+func taskGet(ctx context.Context, b *board, reader string, in taskGetInput) agent.ToolResult {
 	type answer struct {
 		Task *taskShown `json:"task"`
 	}
 	t, err := b.store.Task(ctx, in.TaskID)
 	if errors.Is(err, tasks.ErrNotFound) {
-		return teammate.ToolResult{Content: "Task not found", Response: raw(answer{})}
+		return agent.ToolResult{Content: "Task not found", Response: raw(answer{})}
 	}
 	if err != nil {
 		return toolError(err)
 	}
-	return teammate.ToolResult{Content: inFull(t, reader), Response: raw(answer{shown(t)})}
+	return agent.ToolResult{Content: inFull(t, reader), Response: raw(answer{shown(t)})}
 }
 
 // inFull is a task in words, as the member called reader sees it.
@@ -236,7 +238,7 @@ func shown(t tasks.Task) *taskShown {
 
 // taskList shows all tasks in one line each. Blockers that are completed are left
 // out: a model would take any that it sees for a reason to wait.
-func taskList(ctx context.Context, b *board) teammate.ToolResult {
+func taskList(ctx context.Context, b *board) agent.ToolResult {
 	all, err := b.store.List(ctx)
 	if err != nil {
 		return toolError(err)
@@ -267,7 +269,7 @@ func taskList(ctx context.Context, b *board) teammate.ToolResult {
 	if len(all) == 0 {
 		text = "No tasks found"
 	}
-	return teammate.ToolResult{Content: text, Response: raw(struct {
+	return agent.ToolResult{Content: text, Response: raw(struct {
 		Tasks []row `json:"tasks"`
 	}{rows})}
 }

@@ -11,25 +11,26 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 )
 
 // call runs one team tool as a member, with its input repaired as an agent's
 // call would be.
-func (b *table) call(member, tool, input string) teammate.ToolResult {
+func (b *table) call(member, tool, input string) agent.ToolResult {
 	b.t.Helper()
 	tools, err := teamTools(b.board, func(id string) actor { return b.as(member, id) }, b.roster)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	i := slices.IndexFunc(tools, func(t teammate.Tool) bool { return t.Spec().Name == tool })
+	i := slices.IndexFunc(tools, func(t agent.Tool) bool { return t.Spec().Name == tool })
 	if i < 0 {
 		b.t.Fatalf("there is no tool %s", tool)
 	}
 	repaired := tools[i].(interface {
 		Repair(json.RawMessage) json.RawMessage
 	}).Repair(json.RawMessage(input))
-	return tools[i].Run(b.t.Context(), teammate.ToolCall{Name: tool, Input: repaired})
+	return tools[i].Run(b.t.Context(), agent.ToolCall{Name: tool, Input: repaired})
 }
 
 func (b *table) roster() []rosterEntry {
@@ -53,7 +54,8 @@ func (b *table) play(steps []step) {
 	for _, s := range steps {
 		r := b.call("dev", s.tool, s.input)
 		if r.Content != s.text || r.IsError != s.isError {
-			b.t.Errorf("%s %s\nsays %q (error %v)\nwant %q (error %v)", s.tool, s.input, r.Content, r.IsError, s.text, s.isError)
+			b.t.Errorf("%s %s\nsays %q (error %v)\nwant %q (error %v)", s.tool, s.input, r.Content,
+				r.IsError, s.text, s.isError)
 		}
 		if s.response != "" && string(r.Response) != s.response {
 			b.t.Errorf("%s %s\nanswers %s\nwant    %s", s.tool, s.input, r.Response, s.response)
@@ -135,8 +137,10 @@ func TestRefusalsReadAsFeedback(t *testing.T) {
 	b.play([]step{
 		{"TaskUpdate", `{"taskId":"1","status":"completed"}`, "TaskCompleted hook feedback:\n- run the tests",
 			`{"success":false,"taskId":"1","updatedFields":[],"error":"TaskCompleted hook feedback:\n- run the tests"}`, false},
-		{"TaskCreate", `{"subject":"x","description":"d"}`, "TaskCompleted hook feedback:\n- run the tests", "", true},
-		{"TaskCreate", `{"subject":" ","description":"d"}`, b.call("dev", "TaskCreate", `{"subject":"","description":"d"}`).Content, "", true},
+		{"TaskCreate", `{"subject":"x","description":"d"}`, "TaskCompleted hook feedback:\n- run the tests",
+			"", true},
+		{"TaskCreate", `{"subject":" ","description":"d"}`, b.call("dev", "TaskCreate",
+			`{"subject":"","description":"d"}`).Content, "", true},
 	})
 	b.want("1", tasks.Pending, "dev")
 }
@@ -162,8 +166,8 @@ func TestRepeatedCallsHappenOnce(t *testing.T) {
 		"SendMessage": `{"to":"lead","message":"hi"}`,
 		"TaskUpdate":  `{"taskId":"1","status":"deleted"}`,
 	} {
-		i := slices.IndexFunc(tools, func(t teammate.Tool) bool { return t.Spec().Name == name })
-		call := teammate.ToolCall{ID: "call-7", Name: name, Input: json.RawMessage(input)}
+		i := slices.IndexFunc(tools, func(t agent.Tool) bool { return t.Spec().Name == name })
+		call := agent.ToolCall{ID: "call-7", Name: name, Input: json.RawMessage(input)}
 		first, second := tools[i].Run(t.Context(), call), tools[i].Run(t.Context(), call)
 		if first.IsError || second.IsError {
 			t.Errorf("%s: %+v, then %+v", name, first, second)
@@ -193,8 +197,8 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := workspace.AgentTool(builtin.Helpers{})
-	for _, tool := range slices.Concat(workspace.List(), []teammate.Tool{agent}, team) {
+	agentTool := workspace.AgentTool(builtin.Helpers{})
+	for _, tool := range slices.Concat(workspace.List(), []agent.Tool{agentTool}, team) {
 		have = append(have, tool.Spec().Name)
 		var schema struct{ Type string }
 		if err := json.Unmarshal(tool.Spec().Schema, &schema); err != nil || schema.Type != "object" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // statusDeleted is an action of TaskUpdate, not a state of a task.
@@ -48,7 +48,7 @@ type statusChange struct {
 // taskUpdate changes a task. It is looked up first only to tell what its status
 // was; what may happen to it is decided by the board and the store, on the task as
 // it is then.
-func taskUpdate(ctx context.Context, b *board, me actor, in taskUpdateInput) teammate.ToolResult {
+func taskUpdate(ctx context.Context, b *board, me actor, in taskUpdateInput) agent.ToolResult {
 	if in.Status == statusDeleted {
 		// Not looked up before: a repeated call finds its receipt and no task.
 		gone, err := b.remove(ctx, me, in.TaskID)
@@ -99,7 +99,7 @@ func (in taskUpdateInput) patch(b *board) (tasks.Patch, error) {
 // updated is the answer to a change that was made.
 // The advice after a completion is what makes agents look for more; without it
 // they report and go idle.
-func updated(before tasks.Task, status string, fields []string) teammate.ToolResult {
+func updated(before tasks.Task, status string, fields []string) agent.ToolResult {
 	answer := taskUpdated{Success: true, TaskID: before.ID, UpdatedFields: fields}
 	if answer.UpdatedFields == nil {
 		answer.UpdatedFields = []string{}
@@ -112,12 +112,12 @@ func updated(before tasks.Task, status string, fields []string) teammate.ToolRes
 				" or see if your work unblocked others."
 		}
 	}
-	return teammate.ToolResult{Content: text, Response: raw(answer)}
+	return agent.ToolResult{Content: text, Response: raw(answer)}
 }
 
 // notUpdated is the answer to a change that was not made. What a hook refused
 // is feedback and no error of the tool (DESIGN 10.5); nor is an unknown id.
-func notUpdated(id string, err error) teammate.ToolResult {
+func notUpdated(id string, err error) agent.ToolResult {
 	answer := taskUpdated{TaskID: id, UpdatedFields: []string{}, Error: err.Error()}
 	var refused *refusedError
 	switch {
@@ -126,9 +126,9 @@ func notUpdated(id string, err error) teammate.ToolResult {
 		if refused.awaits != "" {
 			answer.Error = ""
 		}
-		return teammate.ToolResult{Content: refused.feedback, Response: raw(answer), Halted: refused.halt}
+		return agent.ToolResult{Content: refused.feedback, Response: raw(answer), Halted: refused.halt}
 	case errors.Is(err, tasks.ErrNotFound):
-		return teammate.ToolResult{Content: "Task not found", Response: raw(answer)}
+		return agent.ToolResult{Content: "Task not found", Response: raw(answer)}
 	}
 	return toolError(err)
 }
@@ -143,17 +143,17 @@ type rosterEntry struct {
 }
 
 // listMembers marks the one who asks, so that it does not write to itself.
-func listMembers(me string, roster []rosterEntry) teammate.ToolResult {
+func listMembers(me string, roster []rosterEntry) agent.ToolResult {
 	return membersAnswer(roster, func(m rosterEntry) string { return m.line(me) })
 }
 
 // membersAnswer is the roster in both forms, a line a member.
-func membersAnswer(roster []rosterEntry, line func(rosterEntry) string) teammate.ToolResult {
+func membersAnswer(roster []rosterEntry, line func(rosterEntry) string) agent.ToolResult {
 	lines := make([]string, len(roster))
 	for i, m := range roster {
 		lines[i] = line(m)
 	}
-	return teammate.ToolResult{Content: strings.Join(lines, "\n"), Response: raw(struct {
+	return agent.ToolResult{Content: strings.Join(lines, "\n"), Response: raw(struct {
 		Members []rosterEntry `json:"members"`
 	}{roster})}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // commandCalls are requests of all kinds that a tool could have made.
@@ -35,7 +36,7 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 	}
 	for _, call := range commandCalls() {
 		tool, input := call.asCall()
-		i := slices.IndexFunc(tools, func(known teammate.Tool) bool { return known.Spec().Name == twins()[tool] })
+		i := slices.IndexFunc(tools, func(known agent.Tool) bool { return known.Spec().Name == twins()[tool] })
 		if i < 0 {
 			t.Errorf("%T: no tool %q", call, tool)
 			continue
@@ -89,11 +90,13 @@ func TestGuardCommandRefuses(t *testing.T) {
 		err  error
 		want string // empty: it may
 	}{
-		"block":   {hooks.Outcome{Decision: hooks.Block, Feedback: []string{"no way"}}, nil, "no way"},
-		"deny":    {hooks.Outcome{Permission: hooks.Permission{Decision: "deny", Reason: "why"}}, nil, "hook error: why"},
+		"block": {hooks.Outcome{Decision: hooks.Block, Feedback: []string{"no way"}}, nil, "no way"},
+		"deny": {hooks.Outcome{Permission: hooks.Permission{Decision: "deny", Reason: "why"}}, nil,
+			"hook error: why"},
 		"ask":     {hooks.Outcome{Permission: hooks.Permission{Decision: "ask"}}, nil, "Blocked by hook"},
 		"trouble": {hooks.Outcome{}, errors.New("broken"), "could not run, so it was not run: broken"},
-		"changed": {hooks.Outcome{UpdatedInput: raw(map[string]string{"to": "lead"})}, nil, `called with {"to":"lead"}`},
+		"changed": {hooks.Outcome{UpdatedInput: raw(map[string]string{"to": "lead"})}, nil,
+			`called with {"to":"lead"}`},
 		"same": {hooks.Outcome{UpdatedInput: json.RawMessage(
 			`{"summary": "hi", "message": "hello", "to": "lead"}`)}, nil, ""},
 		"allow": {hooks.Outcome{Permission: hooks.Permission{Decision: "allow"}}, nil, ""},

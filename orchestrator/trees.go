@@ -12,7 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/worktree"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Worktrees holds the members' working copies, a folder each. Forget leaves it
@@ -71,7 +71,7 @@ type trees struct {
 	mu    sync.Mutex
 	by    map[string]ownTree // by member
 	own   []string           // branches that the team has made
-	early []teammate.Event
+	early []agent.Event
 	heard bool // the journal runs, so nothing is put into early any more
 }
 
@@ -279,8 +279,8 @@ func (t *trees) known() map[string]ownTree {
 }
 
 // tell puts something into the journal, or keeps it until the journal runs.
-func (t *trees) tell(member string, data teammate.EventData) {
-	e := teammate.Event{Member: member, Data: data}
+func (t *trees) tell(member string, data agent.EventData) {
+	e := agent.Event{Member: member, Data: data}
 	t.mu.Lock()
 	waits := !t.heard
 	if waits {
@@ -308,7 +308,7 @@ func (t *trees) report() {
 
 // warn tells people of something.
 func (t *trees) warn(format string, args ...any) {
-	t.tell("", teammate.Warning{Text: fmt.Sprintf(format, args...)})
+	t.tell("", agent.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
 // warnOfSharing says once why members who can write share the workspace though it

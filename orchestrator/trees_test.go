@@ -13,7 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // grove is a team of a lead, ana and ben in a git repository. What ana and ben do,
@@ -93,7 +93,7 @@ func (g grove) ops() []string {
 
 // warned reports whether people were told of something in the last run.
 func (g grove) warned(text string) bool {
-	return slices.ContainsFunc(of[teammate.Warning](g.rig, "warning"), func(w teammate.Warning) bool {
+	return slices.ContainsFunc(of[agent.Warning](g.rig, "warning"), func(w agent.Warning) bool {
 		return strings.Contains(w.Text, text)
 	})
 }
@@ -167,7 +167,8 @@ func TestIsolationOf(t *testing.T) {
 		{"who opted out", sharing, []configs.Member{w, sharing}, true, configs.Shared},
 		{"who demands it, alone", apart, []configs.Member{apart}, true, configs.InWorktree},
 		{"who demands it, in vain", apart, []configs.Member{apart}, false, configs.InWorktree},
-		{"Bash writes", configs.Member{Tools: []string{"Bash"}}, []configs.Member{w, {Tools: []string{"Bash"}}}, true, configs.InWorktree},
+		{"Bash writes", configs.Member{Tools: []string{"Bash"}}, []configs.Member{w,
+			{Tools: []string{"Bash"}}}, true, configs.InWorktree},
 	} {
 		if got := isolationOf(c.of, c.with, c.able); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
@@ -177,7 +178,8 @@ func TestIsolationOf(t *testing.T) {
 
 func TestOptOut(t *testing.T) {
 	g := newGrove(t, groveFiles("pwd >at-ana", "pwd >at-ben", ""))
-	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "self_claim: false", "self_claim: false, isolation: shared", 1))
+	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "self_claim: false",
+		"self_claim: false, isolation: shared", 1))
 	g.want(g.run(Options{}), 0, "")
 	if g.ops() != nil || strings.TrimSpace(g.read("at-ana")) != real(t, g.dir) {
 		t.Errorf("%q; ana was at %s", g.ops(), g.read("at-ana"))
@@ -220,12 +222,14 @@ func TestDemandRefused(t *testing.T) {
 		"no such base":   {begun, demand, "worktree.base: no such branch or commit: nowhere"},
 		"no such target": {begun, "merge: {into: nowhere}\n", "merge.into: there is no branch nowhere"},
 		"on no branch":   {begun + "; git checkout -q --detach", "merge: {}\n", "is on no branch: check one out"},
-		"not committed":  {"git init -q; git -c user.name=x -c user.email=x commit -q --allow-empty -m x", "", "has no files in commit"},
+		"not committed": {"git init -q; git -c user.name=x -c user.email=x commit -q --allow-empty -m x",
+			"", "has no files in commit"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
 			files := groveFiles("true", "true", c.more)
-			files["team.yaml"] = strings.Replace(files["team.yaml"], "ana: {model: ana}", "ana: {model: ana, isolation: worktree}", 1)
+			files["team.yaml"] = strings.Replace(files["team.yaml"], "ana: {model: ana}",
+				"ana: {model: ana, isolation: worktree}", 1)
 			r := newRig(t, files)
 			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec", c.prepare)
 			cmd.Dir = r.dir
@@ -274,7 +278,8 @@ func TestGoesOnInItsCopy(t *testing.T) {
 	g.write("ana.yaml", "steps: [{say: no}, {call: [{tool: Bash, input: {command: 'cat draft && git add -A && git commit -qm draft'}}]}, "+
 		"{call: [{tool: TaskUpdate, input: {taskId: '1', status: completed}}]}, {say: done, times: -1}]\n")
 	g.want(g.run(Options{}), 0, "all work is done")
-	if got := g.git("log --format=%s main..covey/crew/ana"); got != "draft" || head == g.git("rev-parse covey/crew/ana") {
+	if got := g.git("log --format=%s main..covey/crew/ana"); got != "draft" ||
+		head == g.git("rev-parse covey/crew/ana") {
 		t.Errorf("ana's branch has %q", got)
 	}
 	if slices.Contains(g.ops(), "created ana") {
@@ -316,7 +321,8 @@ func TestFreshKeepsWork(t *testing.T) {
 	g.want(g.run(Options{}), 0, "")
 	g.want(g.run(Options{Fresh: true}), 0, "")
 	refs := strings.Fields(g.git("for-each-ref --format='%(refname)' refs/covey/rescue/crew/ana refs/covey/rescue/crew/ben"))
-	if len(refs) != 2 || !strings.HasPrefix(refs[0], "refs/covey/rescue/crew/ana/") || !strings.HasPrefix(refs[1], "refs/covey/rescue/crew/ben/") {
+	if len(refs) != 2 || !strings.HasPrefix(refs[0], "refs/covey/rescue/crew/ana/") ||
+		!strings.HasPrefix(refs[1], "refs/covey/rescue/crew/ben/") {
 		t.Fatalf("kept: %q", refs)
 	}
 	if got := g.git("show " + refs[0] + ":draft"); got != "draft" {
@@ -341,7 +347,8 @@ func TestRetired(t *testing.T) {
 	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "")
 	g.git("merge -q covey/crew/ben")
-	spec := strings.NewReplacer("  ana: {model: ana}\n", "", "  ben: {model: ben}\n", "  zoe: {model: ben}\n  yan: {model: ben}\n",
+	spec := strings.NewReplacer("  ana: {model: ana}\n", "", "  ben: {model: ben}\n",
+		"  zoe: {model: ben}\n  yan: {model: ben}\n",
 		"tasks: [{id: a, subject: A, owner: ana}, {id: b, subject: B, owner: ben}]\n", "").Replace(g.read("team.yaml"))
 	g.write("team.yaml", spec)
 	g.write("ben.yaml", "steps: [{say: done, times: -1}]\n")
@@ -386,7 +393,8 @@ func TestLostCopies(t *testing.T) {
 	if err != nil || len(aside) != 1 || !g.warned("what lay in it is in") {
 		t.Errorf("%q, %v", aside, err)
 	}
-	if got := read(t, g.tree("ben", "shared.txt")); got != "one\nben\nthree\n" || !g.warned("covey/crew/ben was there already") {
+	if got := read(t, g.tree("ben", "shared.txt")); got != "one\nben\nthree\n" ||
+		!g.warned("covey/crew/ben was there already") {
 		t.Errorf("ben goes on with %q", got)
 	}
 }
@@ -441,7 +449,8 @@ func TestFreshGoesOnOnItsBranch(t *testing.T) {
 	}
 	g.write("ana.yaml", "steps: [{call: [{tool: TaskUpdate, input: {taskId: '1', status: completed}}]}, {say: done, times: -1}]\n")
 	g.want(g.run(Options{Fresh: true}), 0, "")
-	if got := g.git("log --format=%s main..covey/crew/ana"); got != "ana" || !g.warned("covey/crew/ana was there already") {
+	if got := g.git("log --format=%s main..covey/crew/ana"); got != "ana" ||
+		!g.warned("covey/crew/ana was there already") {
 		t.Errorf("her branch has %q", got)
 	}
 }
@@ -473,7 +482,8 @@ func TestTwoTeamsOfOneName(t *testing.T) {
 	g.dir = second
 	g.want(g.run(Options{}), 0, "")
 	branches := strings.Fields(g.git("branch --list 'covey/*/ana' --format='%(refname:short)'"))
-	if len(branches) != 2 || branches[0] != "covey/"+filepath.Base(g.place().Dir)+"/ana" || branches[1] != "covey/crew/ana" {
+	if len(branches) != 2 || branches[0] != "covey/"+filepath.Base(g.place().Dir)+"/ana" ||
+		branches[1] != "covey/crew/ana" {
 		t.Errorf("%q", branches)
 	}
 }
@@ -485,10 +495,12 @@ func TestSharedFromNowOn(t *testing.T) {
 	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
 	g.want(g.run(Options{}), 0, "")
 	g.git("merge -q covey/crew/ben")
-	g.write("team.yaml", strings.NewReplacer("Ship it.", "Ship it again.", "self_claim: false", "self_claim: false, isolation: shared").
+	g.write("team.yaml", strings.NewReplacer("Ship it.", "Ship it again.", "self_claim: false",
+		"self_claim: false, isolation: shared").
 		Replace(g.read("team.yaml")))
 	g.want(g.run(Options{}), 0, "")
-	if got := g.ops(); !slices.Equal(got, []string{"kept ana", "removed ben"}) || !g.warned("ana works in the workspace from now on") {
+	if got := g.ops(); !slices.Equal(got, []string{"kept ana", "removed ben"}) ||
+		!g.warned("ana works in the workspace from now on") {
 		t.Errorf("%q", got)
 	}
 	if read(t, g.tree("ana", "draft")) != "draft\n" {
@@ -503,7 +515,8 @@ func TestHalfMadeCopy(t *testing.T) {
 	if err := g.place().Create(); err != nil {
 		t.Fatal(err)
 	}
-	g.git("worktree add -q --no-checkout --lock --reason initializing -b covey/crew/ana '" + real(t, g.place().Dir) + "/worktrees/ana'")
+	g.git("worktree add -q --no-checkout --lock --reason initializing -b covey/crew/ana '" + real(t,
+		g.place().Dir) + "/worktrees/ana'")
 	g.want(g.run(Options{}), 0, "all work is done")
 	if got := read(t, g.tree("ana", "copy")); got != "one\ntwo\nthree\n" {
 		t.Errorf("ana saw %q", got)
@@ -541,7 +554,8 @@ func TestEnclosedRepositories(t *testing.T) {
 		t.Error("it was removed when the team was done")
 	}
 	_, err := g.orchestrator(Options{Fresh: true}).Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "git worktree remove --force") || !strings.Contains(err.Error(), "own") {
+	if err == nil || !strings.Contains(err.Error(), "git worktree remove --force") ||
+		!strings.Contains(err.Error(), "own") {
 		t.Errorf("--fresh: %v", err)
 	}
 	if read(t, g.tree("ana", "own", "x")) != "x\n" {

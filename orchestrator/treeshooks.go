@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // byHook has the WorktreeCreate hooks make a working copy. made is false if none of
@@ -114,7 +115,7 @@ func (t *trees) fire(ctx context.Context, s *seat, p hooks.Payload) (hooks.Outco
 		t.tell(s.member.Name, teammate.HookEvent(p))
 	})
 	for _, text := range append(out.SystemMessages, out.Warnings...) {
-		t.tell(s.member.Name, teammate.Warning{Text: text})
+		t.tell(s.member.Name, agent.Warning{Text: text})
 	}
 	return out, err
 }

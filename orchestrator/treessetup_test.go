@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestSetup: a working copy gets the ignored files that the spec names, and its
@@ -34,14 +34,15 @@ func TestSetup(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.run(Options{Keep: false})
-	results := of[teammate.ToolReturned](g.rig, "tool_result")
-	if !slices.ContainsFunc(results, func(r teammate.ToolReturned) bool {
+	results := of[agent.ToolReturned](g.rig, "tool_result")
+	if !slices.ContainsFunc(results, func(r agent.ToolReturned) bool {
 		return strings.Contains(r.Content, "trusted one\nana\nKEY=1\nKEY=2")
 	}) {
 		t.Errorf("ana found %+v\n%s", results, show(g.lines.all()))
 	}
-	if !g.warned("git does not ignore new.md, shared.txt") || !g.warned("the workspace has changes that no commit holds") {
-		t.Errorf("warnings: %+v", of[teammate.Warning](g.rig, "warning"))
+	if !g.warned("git does not ignore new.md, shared.txt") ||
+		!g.warned("the workspace has changes that no commit holds") {
+		t.Errorf("warnings: %+v", of[agent.Warning](g.rig, "warning"))
 	}
 	for _, name := range []string{"new.md", "link.log"} {
 		if _, err := os.Lstat(g.tree("ana", name)); err == nil {
@@ -54,12 +55,14 @@ func TestSetup(t *testing.T) {
 // tries again.
 func TestSetupFails(t *testing.T) {
 	t.Parallel()
-	g := newGrove(t, groveFiles("true", "true", "worktree: {setup: ['echo looking; test -e \"$COVEY_WORKSPACE\"/cure || { echo no cure >&2; exit 7; }']}\n"))
+	g := newGrove(t, groveFiles("true", "true",
+		"worktree: {setup: ['echo looking; test -e \"$COVEY_WORKSPACE\"/cure || { echo no cure >&2; exit 7; }']}\n"))
 	e := g.run(Options{})
 	if e.Code != 1 || !strings.Contains(strings.Join(e.Problems, "\n"), "no cure") {
 		t.Fatalf("%d %q %q", e.Code, e.Reason, e.Problems)
 	}
-	if log := read(t, filepath.Join(g.place().Scratch(), "ana.setup.log")); !strings.Contains(log, "$ echo looking") || !strings.Contains(log, "no cure") {
+	if log := read(t, filepath.Join(g.place().Scratch(), "ana.setup.log")); !strings.Contains(log,
+		"$ echo looking") || !strings.Contains(log, "no cure") {
 		t.Errorf("the log: %s", log)
 	}
 	g.write("cure", "")
@@ -93,10 +96,11 @@ mkdir -p `+places+`/$name && printf '\033[32m`+places+`/%s\033[0m\n' "$name"
 	if len(made) != 3 || json.Unmarshal([]byte(made[1]), &in) != nil {
 		t.Fatalf("made: %q", made)
 	}
-	if in["hook_event_name"] != "WorktreeCreate" || in["name"] != "ana" || in["cwd"] != g.dir || in["session_id"] == "" {
+	if in["hook_event_name"] != "WorktreeCreate" || in["name"] != "ana" || in["cwd"] != g.dir ||
+		in["session_id"] == "" {
 		t.Errorf("the hook's input: %v", in)
 	}
-	if len(of[teammate.HookFinished](g.rig, "hook_finished")) < 3 {
+	if len(of[agent.HookFinished](g.rig, "hook_finished")) < 3 {
 		t.Error("the journal does not tell of the hooks")
 	}
 	// On the next run the folders are there; with --fresh the hook is told to remove them.
@@ -118,7 +122,8 @@ func TestWorktreeHookFails(t *testing.T) {
 		"echo no room >&2; exit 1": "no room", "true": "named no folder", "echo /nowhere/at/all": "/nowhere/at/all",
 		`echo "$CLAUDE_PROJECT_DIR"`: "workspace",
 	} {
-		g := newGrove(t, groveFiles("true", "true", "hooks: {WorktreeCreate: [{hooks: [{type: command, command: "+yamlText(command)+"}]}]}\n"))
+		g := newGrove(t, groveFiles("true", "true",
+			"hooks: {WorktreeCreate: [{hooks: [{type: command, command: "+yamlText(command)+"}]}]}\n"))
 		_, err := g.orchestrator(Options{}).Run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "working copy") {
 			t.Errorf("%s: %v", command, err)
@@ -153,7 +158,8 @@ func TestMaxDisk(t *testing.T) {
 }
 
 func TestBytesText(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 2_500_000: "2.5 MB", 5e9: "5.0 GB"} {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 2_500_000: "2.5 MB",
+		5e9: "5.0 GB"} {
 		if got := bytesText(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
@@ -181,7 +187,8 @@ func TestWhereMembersWork(t *testing.T) {
 	o := g.orchestrator(Options{})
 	c := &crew{}
 	c.trees = &trees{o: o, c: c, by: map[string]ownTree{"ana": {Root: "/w/ana", Branch: "covey/crew/ana"}}}
-	ana := &seat{crew: c, member: &o.team().Teammates[0], dir: "/w/ana", tree: &ownTree{Root: "/w/ana", Branch: "covey/crew/ana"}}
+	ana := &seat{crew: c, member: &o.team().Teammates[0], dir: "/w/ana", tree: &ownTree{Root: "/w/ana",
+		Branch: "covey/crew/ana"}}
 	ben := &seat{crew: c, member: &o.team().Teammates[1], dir: g.dir}
 	c.sit(ana)
 	c.sit(ben)
@@ -190,7 +197,8 @@ func TestWhereMembersWork(t *testing.T) {
 			t.Errorf("ana is not told %q:\n%s", want, text)
 		}
 	}
-	if text := systemPrompt(o.team(), ben); !strings.Contains(text, "You work in "+g.dir+".") || strings.Contains(text, "stash") {
+	if text := systemPrompt(o.team(), ben); !strings.Contains(text, "You work in "+g.dir+".") ||
+		strings.Contains(text, "stash") {
 		t.Errorf("ben is told\n%s", text)
 	}
 }
@@ -201,7 +209,8 @@ func TestGrowsLive(t *testing.T) {
 	t.Parallel()
 	files := groveFiles("cat shared.txt >copy", "true", "keep: true\n")
 	spec := files["team.yaml"]
-	files["team.yaml"] = strings.NewReplacer("lead: {model: lead}\n", "lead: {model: lead, tools: []}\n", "  ana: {model: ana}\n", "",
+	files["team.yaml"] = strings.NewReplacer("lead: {model: lead}\n", "lead: {model: lead, tools: []}\n",
+		"  ana: {model: ana}\n", "",
 		"{id: a, subject: A, owner: ana}, ", "").Replace(spec)
 	files["ana.yaml"] = strings.ReplaceAll(files["ana.yaml"], `taskId: "1"`, `taskId: "2"`)
 	files["ben.yaml"] = strings.ReplaceAll(files["ben.yaml"], `taskId: "2"`, `taskId: "1"`)
@@ -234,7 +243,8 @@ func TestGrowsLive(t *testing.T) {
 	if _, err := l.rewrite(strings.Replace(both, "  ana: {model: ana}\n", "", 1)); err == nil {
 		t.Error("a task of ana's stays in a spec without her")
 	}
-	if _, err := l.rewrite(strings.NewReplacer("  ana: {model: ana}\n", "", ", {id: a, subject: A, owner: ana}", "").Replace(both)); err != nil {
+	if _, err := l.rewrite(strings.NewReplacer("  ana: {model: ana}\n", "",
+		", {id: a, subject: A, owner: ana}", "").Replace(both)); err != nil {
 		t.Fatal(err)
 	}
 	g.lines.wait(t, "what becomes of ana's copy", func(l journal.Line) bool {

@@ -1,11 +1,10 @@
 package orchestrator
 
 import (
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 func TestStashes(t *testing.T) {
@@ -35,8 +34,11 @@ func TestStashIsRefused(t *testing.T) {
 	if after := g.git("stash list"); after != before {
 		t.Errorf("the stash is %q, was %q", after, before)
 	}
-	results := of[teammate.ToolReturned](g.rig, "tool_result")
-	if !slices.ContainsFunc(results, func(r teammate.ToolReturned) bool { return strings.Contains(r.Content, noStash) }) {
+	results := of[agent.ToolReturned](g.rig, "tool_result")
+	if !slices.ContainsFunc(results, func(r agent.ToolReturned) bool {
+		return strings.Contains(r.Content,
+			noStash)
+	}) {
 		t.Errorf("ana was not told:\n%s", show(g.lines.all()))
 	}
 	if read(t, g.tree("ben", "made")) != "" {

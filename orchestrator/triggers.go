@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 )
 
@@ -144,7 +144,7 @@ func programTeamTools() ([]string, error) {
 }
 
 // namesOf are the names of tools.
-func namesOf(tools []teammate.Tool) []string {
+func namesOf(tools []agent.Tool) []string {
 	names := make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = t.Spec().Name

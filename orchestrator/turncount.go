@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // turnCount is that of this run so far. crew.mu is held.
@@ -20,8 +20,8 @@ func (c *crew) turnCount() journal.TurnCount {
 //
 // Words are needed where a person has written, where another member has asked and is told
 // of them by a note, and where they are the lead's last: those `covey up` prints.
-func (c *crew) weighed(ctx context.Context, s *seat, data teammate.EventData) teammate.EventData {
-	end, ok := data.(teammate.TurnEnded)
+func (c *crew) weighed(ctx context.Context, s *seat, data agent.EventData) agent.EventData {
+	end, ok := data.(agent.TurnEnded)
 	if !ok {
 		return data
 	}

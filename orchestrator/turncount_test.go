@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // A turn is empty that makes no call, says nothing that anybody needs, and changes no task.
@@ -24,7 +24,8 @@ func TestEmptyTurns(t *testing.T) {
 			want: journal.TurnCount{Turns: 2, Completed: 1, PerTask: 2},
 		},
 		"a word before the work": {
-			lead: later[2:], dev: does, more: both, want: journal.TurnCount{Turns: 4, Empty: 1, Completed: 2, PerTask: 2},
+			lead: later[2:], dev: does, more: both, want: journal.TurnCount{Turns: 4, Empty: 1,
+				Completed: 2, PerTask: 2},
 		},
 		"a look before the work": {
 			lead: "{call: [{tool: TaskList, input: {}}]}" + later, dev: does, more: both,
@@ -46,12 +47,13 @@ func TestEmptyTurns(t *testing.T) {
 				t.Errorf("%+v, want %+v:\n%s", ending.Turns, test.want, show(r.lines.all()))
 			}
 			empty := 0
-			for _, e := range of[teammate.TurnEnded](r, "turn_ended") {
+			for _, e := range of[agent.TurnEnded](r, "turn_ended") {
 				if e.Empty {
 					empty++
 				}
 			}
-			if ends := of[journal.TeamEnded](r, "team_ended"); empty != test.want.Empty || len(ends) != 1 || ends[0].Turns != test.want {
+			if ends := of[journal.TeamEnded](r, "team_ended"); empty != test.want.Empty || len(ends) != 1 ||
+				ends[0].Turns != test.want {
 				t.Errorf("the journal has %d empty turns, and at the end %+v", empty, ends)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // openTranscript opens a member's transcript. One that is damaged is no reason for the
@@ -44,7 +45,7 @@ func (c *crew) keepAway(ctx context.Context, s *seat, reason string) {
 	if ctx.Err() != nil {
 		return
 	}
-	c.journal.Append(teammate.Event{Member: s.member.Name, Data: teammate.NeedsAttention{Reason: reason}})
+	c.journal.Append(agent.Event{Member: s.member.Name, Data: agent.NeedsAttention{Reason: reason}})
 	c.act(ctx, s, c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.member.Name, reason)))
 	c.mu.Lock()
 	s.gone, s.idle = reason, true

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // soloSpec is a lead alone; its script is lead.yaml.
@@ -50,7 +50,8 @@ func TestMessagesWakeTheirReceivers(t *testing.T) {
 
 func TestBroadcastReachesAllOthers(t *testing.T) {
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n", "  dev: {model: dev}\n  ops: {model: dev}\n", 1),
+		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n",
+			"  dev: {model: dev}\n  ops: {model: dev}\n", 1),
 		"lead.yaml": `steps:
   - call: [{tool: SendMessage, input: {to: "*", message: hello all}}, {tool: ListMembers, input: {}}]
   - say: Told all.
@@ -88,7 +89,7 @@ func TestMessageToNobody(t *testing.T) {
 		`no member is called "ghost"; the members are lead, dev`, "a message to oneself goes nowhere",
 		"the message to dev is empty", "has the type \"dance\"", "Task not found",
 	}
-	results := of[teammate.ToolReturned](r, "tool_result")
+	results := of[agent.ToolReturned](r, "tool_result")
 	if len(results) != len(wants) {
 		t.Fatalf("%d results:\n%s", len(results), show(r.lines.all()))
 	}
@@ -113,13 +114,13 @@ func TestNudgesAndThenAttention(t *testing.T) {
 `,
 	})
 	r.want(r.run(Options{}), CodeUnfinished, `task 1 "Add it" belongs to dev, who needs attention`)
-	var causes []teammate.Cause
+	var causes []agent.Cause
 	for _, l := range r.lines.all() {
 		if l.Member == "dev" && l.Type == "turn_started" {
 			causes = append(causes, causeIn(t, l))
 		}
 	}
-	want := []teammate.Cause{teammate.ByTask, teammate.ByNudge, teammate.ByNudge, teammate.ByNudge}
+	want := []agent.Cause{agent.ByTask, agent.ByNudge, agent.ByNudge, agent.ByNudge}
 	if !slices.Equal(causes, want) {
 		t.Errorf("dev's turns began by %v, want %v", causes, want)
 	}
@@ -128,9 +129,9 @@ func TestNudgesAndThenAttention(t *testing.T) {
 	}
 }
 
-func causeIn(t *testing.T, l journal.Line) teammate.Cause {
+func causeIn(t *testing.T, l journal.Line) agent.Cause {
 	t.Helper()
-	var data teammate.TurnStarted
+	var data agent.TurnStarted
 	if err := decode(l.Data, &data); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,8 @@ func TestApiErrorNeedsAttention(t *testing.T) {
 
 func TestLimitsEndWithThree(t *testing.T) {
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}", "lead: {model: lead, limits: {max_turns: 2}}", 1),
+		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}",
+			"lead: {model: lead, limits: {max_turns: 2}}", 1),
 		"lead.yaml": `steps: [{call: [{tool: TaskList, input: {}}], times: -1}]`,
 	})
 	r.want(r.run(Options{}), CodeLimit, "max_turns")
@@ -284,7 +286,8 @@ func TestSecondUpIsRefused(t *testing.T) {
 
 func TestMemberThatTheSpecNoLongerHas(t *testing.T) {
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n", "  dev: {model: dev}\n  ops: {model: dev}\n", 1) +
+		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n",
+			"  dev: {model: dev}\n  ops: {model: dev}\n", 1) +
 			"tasks: [{id: a, subject: one, owner: ops}, {id: b, subject: two, owner: ops, blocked_by: [a]}]\n",
 		"lead.yaml": `steps: [{say: Hm., times: -1}]`,
 		"dev.yaml":  `steps: [{error: {type: billing_error}, times: 9}]`,

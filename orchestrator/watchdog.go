@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // The watchdog finds members that neither work nor rest. It counts its own
@@ -232,7 +232,7 @@ func (c *crew) owing(s scene, moves []move) {
 // dies over it. What the member is to go on with is stored before the interrupt: a crash
 // between the two leaves a notice too many, never a member that has lost its work.
 func (c *crew) rouse(ctx context.Context, s *seat, f finding) error {
-	c.journal.Append(teammate.Event{Member: s.member.Name, Turn: s.turn(), Data: Watchdog(f)})
+	c.journal.Append(agent.Event{Member: s.member.Name, Turn: s.turn(), Data: Watchdog(f)})
 	switch f.Did {
 	case didLook:
 		return nil // guard has poked the crew
@@ -247,7 +247,8 @@ func (c *crew) rouse(ctx context.Context, s *seat, f finding) error {
 		return err
 	}
 	s.mate.Interrupt("covey's watchdog: " + f.Reason)
-	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s", s.member.Name, f.Reason))
+	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
+		s.member.Name, f.Reason))
 }
 
 // onceMore has a member go on with the turn that is about to be cut off. It is
@@ -266,26 +267,26 @@ func (c *crew) onceMore(ctx context.Context, s *seat, reason string) error {
 // Warnings and notifications are no sign of life: covey itself writes them, some about
 // the very member that hangs. Counts of calls and hooks never fall below zero, because each
 // turn begins at zero, and the end of a call from before it may still come in.
-func (w *watch) beat(e teammate.EventData) {
+func (w *watch) beat(e agent.EventData) {
 	switch data := e.(type) {
-	case teammate.Warning, teammate.Notified:
+	case agent.Warning, agent.Notified:
 		return
-	case teammate.HeldUp:
+	case agent.HeldUp:
 		w.heldUp = true
 		return
-	case teammate.TurnStarted:
+	case agent.TurnStarted:
 		w.calls, w.hooking = 0, 0
-	case teammate.ToolCalled:
+	case agent.ToolCalled:
 		w.calls++
-	case teammate.ToolReturned:
+	case agent.ToolReturned:
 		w.calls = max(w.calls-1, 0)
-	case teammate.HookStarted:
+	case agent.HookStarted:
 		w.hooking++
-	case teammate.HookFinished:
+	case agent.HookFinished:
 		w.hooking = max(w.hooking-1, 0)
-	case teammate.TurnEnded:
+	case agent.TurnEnded:
 		w.calls, w.hooking = 0, 0
-		if data.Reason == teammate.EndCompleted {
+		if data.Reason == agent.EndCompleted {
 			w.endedWell++
 		}
 	}

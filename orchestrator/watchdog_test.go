@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestVigil: each case is a member over rounds of half a minute, and what is
@@ -46,7 +46,8 @@ func TestVigil(t *testing.T) {
 		"a tool runs":        {with(func(_ int, p *pulse) { p.Busy = true }), nil},
 		"its program thinks": {with(func(_ int, p *pulse) { p.Silent = false }), nil},
 		"a limit of its own": {
-			with(func(_ int, p *pulse) { p.Limit = 3 * time.Minute }), []found{{11, didInterrupt}, {15, didEnd}, {19, didEnd}}},
+			with(func(_ int, p *pulse) { p.Limit = 3 * time.Minute }), []found{{11, didInterrupt}, {15,
+				didEnd}, {19, didEnd}}},
 		"kept from its mail": {
 			with(func(i int, p *pulse) {
 				p.InTurn, p.Mail = false, "m1"
@@ -83,7 +84,8 @@ func quickClock(log *lineLog) clock {
 		go func() {
 			for {
 				log.mu.Lock()
-				begun, ended, more := count(log.lines, "watchdog"), count(log.lines, "idle", `"interrupted"`), log.more
+				begun, ended, more := count(log.lines, "watchdog"), count(log.lines, "idle",
+					`"interrupted"`), log.more
 				log.mu.Unlock()
 				if begun <= ended {
 					break
@@ -114,15 +116,15 @@ func count(lines []journal.Line, typ string, words ...string) int {
 func silentAtFirst(turns int32) AgentMaker {
 	left := &atomic.Int32{}
 	left.Store(turns)
-	return made(func(ctx context.Context, _ []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+	return made(func(ctx context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
 		if left.Add(-1) >= 0 {
 			<-ctx.Done()
-			return teammate.Reply{}, ctx.Err()
+			return agent.Reply{}, ctx.Err()
 		}
-		r := h.Call(ctx, teammate.ToolCall{
+		r := h.Call(ctx, agent.ToolCall{
 			ID: "call_1", Name: "TaskUpdate", Input: []byte(`{"taskId":"1","status":"completed"}`),
 		})
-		return teammate.Reply{Text: r.Content}, nil
+		return agent.Reply{Text: r.Content}, nil
 	})
 }
 

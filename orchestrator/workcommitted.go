@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/written"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // workCommitted is the policy that refuses while git does not have what a member has changed.
@@ -52,19 +52,19 @@ func namesPolicy(sources []hooks.Source, name string) bool {
 
 // see takes in that a turn begins or ends. The member's goroutine calls it before anything
 // follows. The turns of a helper are part of its member's.
-func (f *changedFiles) see(ctx context.Context, s *seat, e teammate.Event) {
+func (f *changedFiles) see(ctx context.Context, s *seat, e agent.Event) {
 	if e.Helper != "" {
 		return
 	}
 	switch e.Data.(type) {
-	case teammate.TurnStarted:
+	case agent.TurnStarted:
 		var look *written.Look
 		if f.asked() {
 			l := f.look(s)
 			look = &l
 		}
 		f.warn(ctx, s, f.of(s).Begin(ctx, e.Turn, look))
-	case teammate.TurnEnded:
+	case agent.TurnEnded:
 		f.warn(ctx, s, f.of(s).End(ctx, f.look(s)))
 	}
 }
@@ -89,11 +89,12 @@ func (f *changedFiles) look(s *seat) written.Look {
 			return f.w.newGround(ctx, s, filepath.Join(f.w.scratch, s.member.Name+".turns.index"))
 		}}
 	}
-	return written.Look{Who: s.member.Name, Ledger: f.w.ledger(s), Ground: func(ctx context.Context) (*written.Ground, error) {
-		f.w.rest(s)
-		f.w.beside(s)
-		return f.w.ground(ctx, s)
-	}}
+	return written.Look{Who: s.member.Name, Ledger: f.w.ledger(s),
+		Ground: func(ctx context.Context) (*written.Ground, error) {
+			f.w.rest(s)
+			f.w.beside(s)
+			return f.w.ground(ctx, s)
+		}}
 }
 
 // warn tells people that the policy cannot tell what a member has changed.

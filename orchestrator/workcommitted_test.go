@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // blamed are the lines of git's status that the policy holds against dev; empty: none.
@@ -49,11 +49,11 @@ func TestWorkCommittedSinceTheTurnBegan(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(r.dir, "new"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r.see(1, teammate.TurnEnded{})
+	r.see(1, agent.TurnEnded{})
 	for _, name := range []string{"a.txt", "user.txt", "new/user.txt"} {
 		r.write(name, "the user's")
 	}
-	r.see(2, teammate.TurnStarted{})
+	r.see(2, agent.TurnStarted{})
 	r.want("the user's own files", "")
 	r.write("new/mine.txt", "mine")
 	r.want("one of two in a new folder", "?? new/mine.txt")
@@ -61,18 +61,18 @@ func TestWorkCommittedSinceTheTurnBegan(t *testing.T) {
 	r.want("a file of the user's", " M a.txt\n?? new/mine.txt")
 	r.write("a.txt", "the user's")
 	r.want("put back", "?? new/mine.txt")
-	r.see(2, teammate.TurnEnded{})
+	r.see(2, agent.TurnEnded{})
 	r.want("between turns", "?? new/mine.txt")
-	r.see(3, teammate.TurnStarted{})
+	r.see(3, agent.TurnStarted{})
 	r.want("the next turn", "?? new/mine.txt")
 	r.git("add", "new/mine.txt")
 	r.want("staged", "A  new/mine.txt")
 	r.git("commit", "-q", "-m", "mine")
 	r.want("committed", "")
 	r.write("left.txt", "mine")
-	r.see(3, teammate.TurnEnded{})
+	r.see(3, agent.TurnEnded{})
 	r.write("left.txt", "the user's by now")
-	r.see(4, teammate.TurnStarted{})
+	r.see(4, agent.TurnStarted{})
 	r.want("taken over", "")
 }
 
@@ -80,19 +80,20 @@ func TestWorkCommittedSinceTheTurnBegan(t *testing.T) {
 // changed before; a later turn is not held to what happened since an earlier one was cut off.
 func TestWorkCommittedAfterARestart(t *testing.T) {
 	r := newRepo(t)
-	r.see(1, teammate.TurnEnded{})
+	r.see(1, agent.TurnEnded{})
 	r.write("user.txt", "the user's")
-	r.see(2, teammate.TurnStarted{})
+	r.see(2, agent.TurnStarted{})
 	r.write("mine.txt", "mine")
 	r = r.begin(2)
 	r.want("the same turn", "?? mine.txt")
-	r.see(2, teammate.TurnEnded{})
+	r.see(2, agent.TurnEnded{})
 	r = r.begin(3)
 	r.want("the next turn", "?? mine.txt")
 	r.write("later.txt", "the user's")
 	r = r.begin(5)
 	r.want("another turn", "?? mine.txt")
-	if err := os.WriteFile(filepath.Join(r.dir+".state", "scratch", "dev.turns.json"), []byte(`{"turn"`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir+".state", "scratch", "dev.turns.json"), []byte(`{"turn"`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	r = r.begin(5)
@@ -105,30 +106,31 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r := newRepo(t)
 	s, _ := r.c.seat("dev")
 	s.tree, s.member.Agent.Kind = nil, configs.Builtin
-	r.c.sit(&seat{member: &configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, crew: r.c, dir: r.dir})
+	r.c.sit(&seat{member: &configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, crew: r.c,
+		dir: r.dir})
 	ops, _ := r.c.seat("ops")
-	see := func(s *seat, d teammate.EventData) { r.c.writes.see(t.Context(), s, teammate.Event{Turn: 2, Data: d}) }
+	see := func(s *seat, d agent.EventData) { r.c.writes.see(t.Context(), s, agent.Event{Turn: 2, Data: d}) }
 	call := func(id, file string) {
-		see(s, teammate.ToolCalled{ID: id, Name: "Bash"})
+		see(s, agent.ToolCalled{ID: id, Name: "Bash"})
 		r.write(file, "dev's")
-		see(s, teammate.ToolReturned{ID: id, Name: "Bash"})
+		see(s, agent.ToolReturned{ID: id, Name: "Bash"})
 		time.Sleep(60 * time.Millisecond) // the kernel's clock for files may be that much behind
 	}
-	see(s, teammate.TurnStarted{})
+	see(s, agent.TurnStarted{})
 	call("1", "dev.txt")
 	r.write("user.txt", "the user's, while dev thinks")
 	time.Sleep(60 * time.Millisecond)
 	r.want("alone", "?? dev.txt")
-	see(ops, teammate.TurnStarted{})
+	see(ops, agent.TurnStarted{})
 	call("2", "either.txt")
 	named := raw(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
-	see(s, teammate.ToolCalled{ID: "3", Name: "Write", Input: named})
-	see(s, teammate.PermissionDecided{ID: "3", Tool: "Write", Decision: "allow"})
+	see(s, agent.ToolCalled{ID: "3", Name: "Write", Input: named})
+	see(s, agent.PermissionDecided{ID: "3", Tool: "Write", Decision: "allow"})
 	r.write("named.txt", "dev's")
-	see(s, teammate.ToolReturned{ID: "3", Name: "Write"})
+	see(s, agent.ToolReturned{ID: "3", Name: "Write"})
 	r.want("beside a program", "?? dev.txt\n?? named.txt")
-	see(ops, teammate.TurnEnded{})
-	see(s, teammate.TurnEnded{})
+	see(ops, agent.TurnEnded{})
+	see(s, agent.TurnEnded{})
 	r.want("when it is over", "?? dev.txt\n?? named.txt")
 }
 
@@ -136,11 +138,12 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 // that comes in the middle of a turn holds from then on.
 func TestWorkCommittedUnasked(t *testing.T) {
 	r := newRepo(t)
-	r.see(1, teammate.TurnEnded{})
+	r.see(1, agent.TurnEnded{})
 	asked := r.c.writes.changes.asked
 	r.c.writes.changes.asked = func() bool { return false }
-	r.see(2, teammate.TurnStarted{})
-	if data, err := os.ReadFile(filepath.Join(r.dir+".state", "scratch", "dev.turns.json")); strings.Contains(string(data), `"from"`) {
+	r.see(2, agent.TurnStarted{})
+	if data, err := os.ReadFile(filepath.Join(r.dir+".state", "scratch",
+		"dev.turns.json")); strings.Contains(string(data), `"from"`) {
 		t.Errorf("it was looked at: %s %v", data, err)
 	}
 	r.write("early.txt", "")
@@ -150,7 +153,8 @@ func TestWorkCommittedUnasked(t *testing.T) {
 	r.want("later", "?? late.txt")
 
 	policy := hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: workCommitted}}}}}
-	if !namesPolicy([]hooks.Source{{}, {Settings: policy}}, workCommitted) || namesPolicy([]hooks.Source{{Settings: policy}}, "x") {
+	if !namesPolicy([]hooks.Source{{}, {Settings: policy}}, workCommitted) ||
+		namesPolicy([]hooks.Source{{Settings: policy}}, "x") {
 		t.Error("who names a policy is wrong")
 	}
 }
@@ -225,7 +229,8 @@ func TestWorkCommittedKilled(t *testing.T) {
 			t.Parallel()
 			wait := `touch "$COVEY_WORKSPACE/ready.log"; until [ -e "$COVEY_WORKSPACE/go.log" ]; do sleep 0.05; done`
 			g := newGrove(t, map[string]string{
-				"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}", "dev: {model: dev, isolation: "+isolation+"}", 1) +
+				"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}",
+					"dev: {model: dev, isolation: "+isolation+"}", 1) +
 					"defaults: {permission_mode: bypassPermissions}\ngates: {task: [{policy: work-committed}]}\n" + ownedByDev,
 				"lead.yaml": leadLetsWork, ".gitignore": "*.log\n",
 				"dev.yaml": "steps:\n" + shell("echo 1 >own.txt") + shell(wait) + completesOne + thenCommits("own.txt") +
@@ -261,7 +266,8 @@ func TestWorkCommittedOfPrograms(t *testing.T) {
 	t.Run("acp", func(t *testing.T) {
 		r, _ := newFakeRig(t, leadLetsWork, gates+ownedByDev,
 			act{When: "not committed", Do: []string{"sneak git add named.txt sneaked.txt && git commit -qm mine -- named.txt sneaked.txt"}},
-			act{When: "You own task #1", Do: []string{claims, "sneak echo 1 >sneaked.txt", "edit named.txt 1", finishes}})
+			act{When: "You own task #1", Do: []string{claims, "sneak echo 1 >sneaked.txt",
+				"edit named.txt 1", finishes}})
 		g := grove{r}
 		g.git("init -q -b main; git config user.name dev; git config user.email dev@x; git add -A; git commit -qm first")
 		g.leave("notes.txt")
@@ -271,7 +277,8 @@ func TestWorkCommittedOfPrograms(t *testing.T) {
 	t.Run("command", func(t *testing.T) {
 		t.Parallel()
 		g := newGrove(t, map[string]string{
-			"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}", "dev: {agent: cmd}\nagents: {cmd: {use: command, command: [sh, work.sh]}}", 1) +
+			"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}",
+				"dev: {agent: cmd}\nagents: {cmd: {use: command, command: [sh, work.sh]}}", 1) +
 				gates,
 			"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: Begin.}}]\n" + restOfScript,
 			"dev.yaml":  "steps:\n" + restOfScript,

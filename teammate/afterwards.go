@@ -1,6 +1,9 @@
 package teammate
 
-import "slices"
+import (
+	"github.com/coveyteam/covey/teammate/agent"
+	"slices"
+)
 
 // afterwardsCap is how often in a row an agent program is prompted for what hooks alone
 // have to say. As many refusals let a turn end (limits.stop_block_cap).
@@ -14,8 +17,11 @@ type Afterwards struct{ inARow int }
 
 // Enough takes in what the next prompt would be and reports whether it is to wait for
 // one that somebody else causes. eye, which may be nil, is told when that is so.
-func (a *Afterwards) Enough(next []Input, eye Observer) bool {
-	if slices.ContainsFunc(next, func(in Input) bool { return in.Kind != FromHook && in.Kind != FromContext }) {
+func (a *Afterwards) Enough(next []agent.Input, eye agent.Observer) bool {
+	if slices.ContainsFunc(next, func(in agent.Input) bool {
+		return in.Kind != agent.FromHook &&
+			in.Kind != agent.FromContext
+	}) {
 		a.inARow = 0 // mail, or what covey has to say
 		return false
 	}
@@ -23,7 +29,7 @@ func (a *Afterwards) Enough(next []Input, eye Observer) bool {
 		return false
 	}
 	if eye != nil {
-		eye.Observe(Warning{Text: "hooks have found fault with what was done already after each of the last " +
+		eye.Observe(agent.Warning{Text: "hooks have found fault with what was done already after each of the last " +
 			"prompts: what they said last waits for the next prompt, for this could go on for ever"})
 	}
 	return true

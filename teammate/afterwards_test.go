@@ -1,35 +1,39 @@
 package teammate
 
-import "testing"
+import (
+	"github.com/coveyteam/covey/teammate/agent"
+	"testing"
+)
 
 // eyewitness keeps what it is told.
-type eyewitness struct{ events []EventData }
+type eyewitness struct{ events []agent.EventData }
 
-func (w *eyewitness) Observe(d EventData) { w.events = append(w.events, d) }
+func (w *eyewitness) Observe(d agent.EventData) { w.events = append(w.events, d) }
 
 // TestAfterwards: hooks alone cause so many prompts in a row, and mail begins the count
 // again.
 func TestAfterwards(t *testing.T) {
-	hook, note := Input{Kind: FromHook, Text: "format it"}, Input{Kind: FromContext, Text: "by the way"}
+	hook, note := agent.Input{Kind: agent.FromHook, Text: "format it"}, agent.Input{Kind: agent.FromContext,
+		Text: "by the way"}
 	var a Afterwards
 	eye := &eyewitness{}
 	for i := range afterwardsCap {
-		if a.Enough([]Input{hook, note}, eye) {
+		if a.Enough([]agent.Input{hook, note}, eye) {
 			t.Fatalf("enough after %d", i)
 		}
 	}
-	if a.Enough([]Input{hook, {Kind: FromMail, Text: "hello"}}, eye) {
+	if a.Enough([]agent.Input{hook, {Kind: agent.FromMail, Text: "hello"}}, eye) {
 		t.Error("mail has to wait")
 	}
 	for i := range afterwardsCap {
-		if a.Enough([]Input{note}, eye) {
+		if a.Enough([]agent.Input{note}, eye) {
 			t.Fatalf("after mail enough after %d", i)
 		}
 	}
-	if len(eye.events) != 0 || !a.Enough([]Input{hook}, eye) || len(eye.events) != 1 {
+	if len(eye.events) != 0 || !a.Enough([]agent.Input{hook}, eye) || len(eye.events) != 1 {
 		t.Errorf("it goes on for ever, or nobody is told: %+v", eye.events)
 	}
-	if !a.Enough([]Input{hook}, nil) {
+	if !a.Enough([]agent.Input{hook}, nil) {
 		t.Error("without anybody to tell it goes on")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // asideLimit bounds hooks that run beside a member that has nothing more to do.
@@ -79,6 +80,6 @@ func (u *turn) aside(ctx context.Context, in hooks.Payload) {
 
 // notify tells people who are attached, through the Notification hooks.
 func (u *turn) notify(ctx context.Context, kind, message string) {
-	u.emit(Notified{Kind: kind, Message: message})
+	u.emit(agent.Notified{Kind: kind, Message: message})
 	u.aside(ctx, hooks.NotificationInput{Message: message, NotificationType: kind})
 }

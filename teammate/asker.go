@@ -1,6 +1,9 @@
 package teammate
 
-import "context"
+import (
+	"context"
+	"github.com/coveyteam/covey/teammate/agent"
+)
 
 // Asker decides tool calls that need somebody to ask (DESIGN 10.4).
 type Asker interface {
@@ -14,14 +17,14 @@ type Asker interface {
 
 // Unbegun implements Reminder for agents that go on after a crash.
 func (u *turn) Unbegun(ctx context.Context, callID string) bool {
-	r, ok := u.t.opts.Asker.(Reminder)
+	r, ok := u.t.opts.Asker.(agent.Reminder)
 	return ok && r.Unbegun(ctx, callID)
 }
 
 // Question is a tool call that only somebody else can allow.
 type Question struct {
 	Member string
-	Call   ToolCall
+	Call   agent.ToolCall
 	Reason string // why it is asked: the mode, an ask rule, or what a hook says
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // awaiting is the outcome of gates of which one waits for ben's answer.
@@ -22,12 +23,13 @@ func TestTurnEndThatWaits(t *testing.T) {
 		reason     string
 		said       string
 	}{
-		"a wait": {task: []hooks.Outcome{awaiting("wait for ben")}, passes: 1, reason: IdleAwaiting,
+		"a wait": {task: []hooks.Outcome{awaiting("wait for ben")}, passes: 1, reason: agent.IdleAwaiting,
 			said: "it waits for ben's approval"},
-		"a wait and a refusal": {task: []hooks.Outcome{awaiting("wait for ben"), {}}, idle: []hooks.Outcome{refused, {}},
+		"a wait and a refusal": {task: []hooks.Outcome{awaiting("wait for ben"), {}},
+			idle:   []hooks.Outcome{refused, {}},
 			passes: 2,
-			reason: IdleAvailable},
-		"a refusal": {task: []hooks.Outcome{refused, {}}, passes: 2, reason: IdleAvailable},
+			reason: agent.IdleAvailable},
+		"a refusal": {task: []hooks.Outcome{refused, {}}, passes: 2, reason: agent.IdleAvailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, say{text: "done"}, say{text: "done again"})
@@ -36,12 +38,12 @@ func TestTurnEndThatWaits(t *testing.T) {
 				hooks.TaskCompleted: tc.task, hooks.TeammateIdle: tc.idle,
 			})
 			r.mustRun(t)
-			equal(t, "passes", one[TurnEnded](t, r.journal).Passes, tc.passes)
-			idle := one[Idle](t, r.journal)
+			equal(t, "passes", one[agent.TurnEnded](t, r.journal).Passes, tc.passes)
+			idle := one[agent.Idle](t, r.journal)
 			equal(t, "idle", idle.Reason, tc.reason)
 			if tc.said != "" {
 				equal(t, "last text", idle.LastText, tc.said)
-				equal(t, "end", one[TurnEnded](t, r.journal).Reason, EndAwaiting)
+				equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, agent.EndAwaiting)
 			}
 		})
 	}
@@ -57,8 +59,8 @@ func TestTurnEndOnHold(t *testing.T) {
 	for _, event := range []hooks.Event{hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle} {
 		equal(t, string(event), len(r.runner.of(event)), 0)
 	}
-	equal(t, "end", one[TurnEnded](t, r.journal).Reason, EndAwaiting)
-	equal(t, "last text", one[Idle](t, r.journal).LastText, "it waits for "+why)
+	equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, agent.EndAwaiting)
+	equal(t, "last text", one[agent.Idle](t, r.journal).LastText, "it waits for "+why)
 }
 
 // TestSetMode: a mode counts from the next decision on; what is no mode changes

@@ -7,19 +7,20 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // batched notes a call that was made. After the last of the calls that one
 // answer of the model asked for, it fires PostToolBatch; what those hooks say
 // stands below that call's result.
-func (u *turn) batched(ctx context.Context, call ToolCall, r ToolResult) []Input {
+func (u *turn) batched(ctx context.Context, call agent.ToolCall, r agent.ToolResult) []agent.Input {
 	response, err := rawjson.Marshal(r.Content)
 	if err != nil || ctx.Err() != nil || u.deferred != "" {
 		u.batch = nil
 		return nil
 	}
 	u.batch = append(u.batch, hooks.BatchCall{
-		ToolName: call.Name, ToolInput: sound(call.Input), ToolUseID: call.ID, ToolResponse: response,
+		ToolName: call.Name, ToolInput: agent.ValidInput(call.Input), ToolUseID: call.ID, ToolResponse: response,
 	})
 	for _, open := range u.t.ledger.open {
 		made := func(c hooks.BatchCall) bool { return c.ToolUseID == open.ID }
@@ -33,7 +34,7 @@ func (u *turn) batched(ctx context.Context, call ToolCall, r ToolResult) []Input
 // endBatch fires PostToolBatch for the calls that were made and not yet told
 // of. A refusal, like a halt, ends the turn before the next model request; the
 // model reads why when it goes on (golden, postbatch_block).
-func (u *turn) endBatch(ctx context.Context) []Input {
+func (u *turn) endBatch(ctx context.Context) []agent.Input {
 	calls := u.batch
 	u.batch = nil
 	if len(calls) == 0 || ctx.Err() != nil {

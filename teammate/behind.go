@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // settler is a HookRunner whose hooks may go on in the background; *hooks.Runner
@@ -34,16 +35,16 @@ func (u *turn) behind(in hooks.Payload, p hooks.Progress) {
 // goes by its mailbox; the rest waits for its next request.
 func (u *turn) passOn(p hooks.Progress) {
 	t, b := u.t.root(), p.Background
-	kind, path := FromContext, "tool"
+	kind, path := agent.FromContext, "tool"
 	if b.Feedback {
-		kind, path = FromHook, "turn_end"
+		kind, path = agent.FromHook, "turn_end"
 	}
 	for _, text := range b.Messages {
 		if b.Wakes {
-			u.emit(HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID, Text: text, Path: path})
+			u.emit(agent.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID, Text: text, Path: path})
 		}
 		if !b.Wakes || t.opts.Behind == nil {
-			t.later.add(Input{Kind: kind, Text: text})
+			t.later.add(agent.Input{Kind: kind, Text: text})
 		}
 	}
 }
@@ -70,16 +71,16 @@ func (t *Teammate) putBy() {
 // of the turn that this causes see stop_hook_active. If it was a turn end, the turn
 // goes on from it, as if it had been refused. The count
 // of refusals goes on with it if nothing else has come in.
-func (u *turn) goesOn(inputs []Input) {
+func (u *turn) goesOn(inputs []agent.Input) {
 	late := 0
 	for _, in := range inputs {
-		if in.Kind == FromHook {
+		if in.Kind == agent.FromHook {
 			late++
 		}
 	}
 	// A turn that a hook of another event causes counts as one that goes on, too, but
 	// not as refused: it takes a tool call, a prompt or a session to fire that again.
-	u.refused = u.cause == ByHook
+	u.refused = u.cause == agent.ByHook
 	if late == 0 {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // wakingInbox is an inbox that hooks in the background write to, as the
@@ -20,7 +21,7 @@ import (
 type wakingInbox struct {
 	*fakeInbox
 	mu      sync.Mutex
-	calls   []Input
+	calls   []agent.Input
 	pending int // hooks that may wake yet
 	more    chan struct{}
 }
@@ -38,11 +39,12 @@ func (b *wakingInbox) behind(p hooks.Progress) {
 		b.pending++
 	case p.Result != nil:
 		if p.Background.Wakes {
-			kind := FromContext
+			kind := agent.FromContext
 			if p.Background.Feedback {
-				kind = FromHook
+				kind = agent.FromHook
 			}
-			b.calls = append(b.calls, Input{Kind: kind, Text: strings.Join(p.Background.Messages, "\n"), MessageID: p.Background.ID})
+			b.calls = append(b.calls, agent.Input{Kind: kind, Text: strings.Join(p.Background.Messages,
+				"\n"), MessageID: p.Background.ID})
 		}
 		if p.Background.Rewake {
 			b.pending--
@@ -58,7 +60,7 @@ func (b *wakingInbox) Next(ctx context.Context) (Work, error) {
 		b.calls = nil
 		b.mu.Unlock()
 		if len(calls) > 0 {
-			return Work{Cause: ByHook, Inputs: calls}, nil
+			return Work{Cause: agent.ByHook, Inputs: calls}, nil
 		}
 		if pending == 0 || len(b.work) > 0 {
 			return b.fakeInbox.Next(ctx)
@@ -72,19 +74,22 @@ func (b *wakingInbox) Next(ctx context.Context) (Work, error) {
 func TestConformanceAsyncRewake(t *testing.T) {
 	const handler = `{"type":"command","asyncRewake":true,"command":"REC s '{\"seq\": [{\"exit\": 2, \"stderr\": \"rewake text\"}]}'"}`
 	r := newRig(t, say{text: "first answer"}, say{text: "second answer"})
-	r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person("SCRIPT:a please", "goal")}}}
+	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("SCRIPT:a please", "goal")}}}
 	inbox := newWakingInbox(r.inbox)
 	r.opts.Lead, r.opts.Inbox, r.opts.Behind = true, inbox, inbox.behind
-	r.opts.Hooks = goldenRunner(t, goldenCase{Name: "rewake", Hooks: []byte(`{"Stop":[{"hooks":[` + handler + `]}]}`)})
+	r.opts.Hooks = goldenRunner(t, goldenCase{Name: "rewake",
+		Hooks: []byte(`{"Stop":[{"hooks":[` + handler + `]}]}`)})
 	r.mustRun(t)
-	equal(t, "model", strings.Join(r.agent.seen, "\n"), strings.Join([]string{"user: SCRIPT:a please", "assistant: first answer",
+	equal(t, "model", strings.Join(r.agent.seen, "\n"), strings.Join([]string{"user: SCRIPT:a please",
+		"assistant: first answer",
 		`user: Stop hook feedback:` + "\n" + `[REC s '{"seq": [{"exit": 2, "stderr": "rewake text"}]}']: rewake text`,
 		"assistant: second answer"}, "\n"))
-	finished := all[HookFinished](r.journal)
+	finished := all[agent.HookFinished](r.journal)
 	if len(finished) != 2 || finished[0].Outcome != "blocking" || finished[1].Outcome != "success" {
 		t.Errorf("hooks %+v", finished)
 	}
-	if heard := one[HookFeedback](t, r.journal); heard.Path != "turn_end" || heard.ToolUseID != finished[0].ToolUseID {
+	if heard := one[agent.HookFeedback](t, r.journal); heard.Path != "turn_end" ||
+		heard.ToolUseID != finished[0].ToolUseID {
 		t.Errorf("feedback %+v", heard)
 	}
 }
@@ -92,30 +97,38 @@ func TestConformanceAsyncRewake(t *testing.T) {
 // What a turn end's hook says late sets stop_hook_active, and counts on; whatever
 // comes along with it starts the count again.
 func TestLateRefusals(t *testing.T) {
-	found := Input{Kind: FromContext, Text: "<task-notification>", MessageID: "n"} // by a hook of another event
-	late := func(id string) Input { return Input{Kind: FromHook, Text: "Stop hook feedback:\nno", MessageID: id} }
-	mail := Input{Kind: FromMail, Text: "hello", MessageID: "m"}
+	found := agent.Input{Kind: agent.FromContext, Text: "<task-notification>", MessageID: "n"} // by a hook of another event
+	late := func(id string) agent.Input {
+		return agent.Input{Kind: agent.FromHook, Text: "Stop hook feedback:\nno", MessageID: id}
+	}
+	mail := agent.Input{Kind: agent.FromMail, Text: "hello", MessageID: "m"}
 	for _, test := range []struct {
 		name   string
-		work   [][]Input
+		work   [][]agent.Input
 		script []say
 		active []bool // of each Stop run
 		passes int
 		end    string // what needs attention; empty: nothing
 	}{
-		{"one", [][]Input{{mail}, {late("1")}}, nil, []bool{false, true}, 2, ""},
-		{"a hook of another event", [][]Input{{mail}, {found}, {{Kind: FromMail, Text: "x", MessageID: "x"}}}, nil, []bool{false, true, false}, 3, ""},
-		{"which is no refusal", [][]Input{{mail}, {late("1")}, {late("2")}, {found}, {late("3")}}, nil,
+		{"one", [][]agent.Input{{mail}, {late("1")}}, nil, []bool{false, true}, 2, ""},
+		{"a hook of another event", [][]agent.Input{{mail}, {found}, {{Kind: agent.FromMail, Text: "x",
+			MessageID: "x"}}}, nil, []bool{false, true, false}, 3, ""},
+		{"which is no refusal", [][]agent.Input{{mail}, {late("1")}, {late("2")}, {found}, {late("3")}}, nil,
 			[]bool{false, true, true, true, true}, 5, ""},
-		{"as many as may be", [][]Input{{mail}, {late("1")}, {late("2")}}, nil, []bool{false, true, true}, 3, ""},
-		{"one too many", [][]Input{{mail}, {late("1")}, {late("2")}, {late("3")}}, nil, []bool{false, true, true}, 3,
+		{"as many as may be", [][]agent.Input{{mail}, {late("1")}, {late("2")}}, nil, []bool{false, true,
+			true}, 3, ""},
+		{"one too many", [][]agent.Input{{mail}, {late("1")}, {late("2")}, {late("3")}}, nil, []bool{false,
+			true, true}, 3,
 			"the gates refused its turn end 3 times in a row"},
-		{"mail between", [][]Input{{mail}, {late("1")}, {late("2")}, {{Kind: FromMail, Text: "x", MessageID: "x"}}, {late("3")}},
+		{"mail between", [][]agent.Input{{mail}, {late("1")}, {late("2")}, {{Kind: agent.FromMail,
+			Text: "x", MessageID: "x"}}, {late("3")}},
 			nil, []bool{false, true, true, false, true}, 5, ""},
-		{"mail along with it", [][]Input{{mail}, {late("1")}, {late("2")}, {late("3"), {Kind: FromMail, Text: "x", MessageID: "x"}}},
+		{"mail along with it", [][]agent.Input{{mail}, {late("1")}, {late("2")}, {late("3"),
+			{Kind: agent.FromMail, Text: "x", MessageID: "x"}}},
 			nil, []bool{false, true, true, true}, 4, ""},
-		{"a tool call between", [][]Input{{mail}, {late("1")}, {late("2")}, {late("3")}},
-			[]say{{text: "a"}, {text: "b"}, {calls: []ToolCall{{ID: "c", Name: "Bash", Input: []byte(`{}`)}}}, {text: "c"}},
+		{"a tool call between", [][]agent.Input{{mail}, {late("1")}, {late("2")}, {late("3")}},
+			[]say{{text: "a"}, {text: "b"}, {calls: []agent.ToolCall{{ID: "c", Name: "Bash",
+				Input: []byte(`{}`)}}}, {text: "c"}},
 			[]bool{false, true, true, true}, 5, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -126,9 +139,9 @@ func TestLateRefusals(t *testing.T) {
 			r := newRig(t, script...)
 			r.inbox.work = nil
 			for _, inputs := range test.work {
-				cause := ByMessage
-				if inputs[0].Kind != FromMail {
-					cause = ByHook
+				cause := agent.ByMessage
+				if inputs[0].Kind != agent.FromMail {
+					cause = agent.ByHook
 				}
 				r.inbox.work = append(r.inbox.work, Work{Cause: cause, Inputs: inputs})
 			}
@@ -139,8 +152,8 @@ func TestLateRefusals(t *testing.T) {
 				active = append(active, in.Payload.(hooks.StopInput).StopHookActive)
 			}
 			equal(t, "active", fmt.Sprint(active), fmt.Sprint(test.active))
-			equal(t, "passes", len(all[PassStarted](r.journal)), test.passes)
-			attention := all[NeedsAttention](r.journal)
+			equal(t, "passes", len(all[agent.PassStarted](r.journal)), test.passes)
+			attention := all[agent.NeedsAttention](r.journal)
 			if (len(attention) > 0) != (test.end != "") || test.end != "" && attention[0].Reason != test.end {
 				t.Errorf("attention %+v, want %q", attention, test.end)
 			}
@@ -208,7 +221,7 @@ func TestMemberSettles(t *testing.T) {
 func TestLateContextOutlivesItsMember(t *testing.T) {
 	r := newRig(t, say{text: "done"})
 	m := r.member(t)
-	m.later.add(Input{Kind: FromContext, Text: "late"})
+	m.later.add(agent.Input{Kind: agent.FromContext, Text: "late"})
 	r.inbox.work = nil
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -231,16 +244,17 @@ func TestNobodyToWakeTheMember(t *testing.T) {
 	r := newRig(t, say{text: "one"}, say{text: "two"})
 	m := r.member(t)
 	u := &turn{t: m, no: 1}
-	u.behind(hooks.StopInput{}, hooks.Progress{Event: hooks.Stop, Result: &hooks.Result{}, Background: &hooks.Background{
-		Wakes: true, Feedback: true, Messages: []string{"Stop hook feedback:\nno"}, SystemMessages: []string{"for people"},
-	}})
+	u.behind(hooks.StopInput{}, hooks.Progress{Event: hooks.Stop, Result: &hooks.Result{},
+		Background: &hooks.Background{
+			Wakes: true, Feedback: true, Messages: []string{"Stop hook feedback:\nno"}, SystemMessages: []string{"for people"},
+		}})
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if seen := strings.Join(r.agent.seen, "\n"); !strings.Contains(seen, "Stop hook feedback:\nno") {
 		t.Errorf("the model saw %q", seen)
 	}
-	if w := all[Warning](r.journal); len(w) != 1 || w[0].Text != "Stop says: for people" {
+	if w := all[agent.Warning](r.journal); len(w) != 1 || w[0].Text != "Stop says: for people" {
 		t.Errorf("people saw %+v", w)
 	}
 }

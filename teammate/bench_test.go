@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // BenchmarkTurnEnd measures the gates of one turn end: with no hooks, and with
@@ -55,7 +56,7 @@ func benchMember(b *testing.B, settings hooks.Settings) *Teammate {
 		b.Fatal(err)
 	}
 	r.opts.Hooks = runner
-	r.opts.Sink = func(Event) {}
+	r.opts.Sink = func(agent.Event) {}
 	r.inProgress("1")
 	return r.member(b)
 }
@@ -82,9 +83,9 @@ func spawn(b *testing.B, program string) {
 // BenchmarkRecord measures what a message costs on its way to the transcript.
 func BenchmarkRecord(b *testing.B) {
 	r := newRig(b)
-	r.opts.Sink = func(Event) {}
+	r.opts.Sink = func(agent.Event) {}
 	u := &turn{t: r.member(b), no: 1}
-	m := Record{Message: textMessage(Assistant, "a sentence of some length, as agents write them")}
+	m := agent.Record{Message: textMessage(agent.Assistant, "a sentence of some length, as agents write them")}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := u.Record(m); err != nil {

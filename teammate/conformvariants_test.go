@@ -5,6 +5,7 @@ package teammate
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
 	"testing"
 )
@@ -26,12 +27,14 @@ func variants() []variant {
 	block := `{"stdout":{"decision":"block","reason":"r"}}`
 	halt := `{"stdout":{"continue":false,"stopReason":"enough"}}`
 	return []variant{
-		{"post_continue_false", `PostToolUse: ` + halt, "echo hi", "", "PostToolUse", EndHookStopped},
-		{"postfail_continue_false", `PostToolUseFailure: ` + halt, "exit 3", "", "PostToolUseFailure", EndHookStopped},
+		{"post_continue_false", `PostToolUse: ` + halt, "echo hi", "", "PostToolUse", agent.EndHookStopped},
+		{"postfail_continue_false", `PostToolUseFailure: ` + halt, "exit 3", "", "PostToolUseFailure",
+			agent.EndHookStopped},
 		{"post_block", `PostToolUse: ` + block, "echo hi", inResult,
 			"PostToolUse", "completed"},
-		{"postbatch_exit2", `PostToolBatch: {"exit":2,"stderr":"no more"}`, "echo hi", "", "PostToolBatch", EndHookStopped},
-		{"postbatch_continue_false", `PostToolBatch: ` + halt, "echo hi", "", "PostToolBatch", EndHookStopped},
+		{"postbatch_exit2", `PostToolBatch: {"exit":2,"stderr":"no more"}`, "echo hi", "", "PostToolBatch",
+			agent.EndHookStopped},
+		{"postbatch_continue_false", `PostToolBatch: ` + halt, "echo hi", "", "PostToolBatch", agent.EndHookStopped},
 		{"post_exit1_json_block", `PostToolUse: {"exit":1,"stdout":{"decision":"block","reason":"r"}}`, "echo hi",
 			inResult,
 			"PostToolUse", "completed"},
@@ -55,7 +58,8 @@ func variants() []variant {
 		{"stop_plain", `Stop: {"stdout":"words"}`, "", "", "Stop", "completed"},
 		{"ss_plain", `SessionStart: {"stdout":"words"}`, "", "", "SessionStart", "completed"},
 		{"ss_exit2", `SessionStart: {"exit":2,"stderr":"no"}`, "", "", "SessionStart", "completed"},
-		{"ups_exit1", `UserPromptSubmit: {"exit":1,"stderr":"e","stdout":"words"}`, "", "", "UserPromptSubmit", "completed"},
+		{"ups_exit1", `UserPromptSubmit: {"exit":1,"stderr":"e","stdout":"words"}`, "", "",
+			"UserPromptSubmit", "completed"},
 	}
 }
 
@@ -79,24 +83,25 @@ func (v variant) check(t *testing.T) {
 	}
 	r := newRig(t, say{text: "one"}, say{text: "two"})
 	if v.tool != "" {
-		r.agent.script[0].calls = []ToolCall{callTool("c1", "Bash", fmt.Sprintf(`{"command":%q}`, v.tool))}
+		r.agent.script[0].calls = []agent.ToolCall{callTool("c1", "Bash", fmt.Sprintf(`{"command":%q}`, v.tool))}
 	}
-	r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person("go", "goal")}}}
-	r.opts.Lead, r.opts.Hooks, r.opts.Tools = true, goldenRunner(t, goldenCase{Name: v.name, Hooks: handlers}), []Tool{shellTool()}
+	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("go", "goal")}}}
+	r.opts.Lead, r.opts.Hooks, r.opts.Tools = true, goldenRunner(t, goldenCase{Name: v.name,
+		Hooks: handlers}), []agent.Tool{shellTool()}
 	r.opts.Workdir = NewWorkdir(t.TempDir())
 	r.mustRun(t)
 	var fired []string
-	for _, s := range all[HookStarted](r.journal) {
+	for _, s := range all[agent.HookStarted](r.journal) {
 		fired = append(fired, s.Event)
 	}
 	equal(t, "fired", strings.Join(fired, " "), v.fired)
-	equal(t, "end", one[TurnEnded](t, r.journal).Reason, v.end)
+	equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, v.end)
 	_, after, _ := strings.Cut(strings.Join(r.agent.seen, "|"), "assistant: one")
 	after, _, _ = strings.Cut(strings.Trim(after, "|"), "|assistant: two")
-	if v.seen != "*" && v.end != EndHookStopped {
+	if v.seen != "*" && v.end != agent.EndHookStopped {
 		equal(t, "model", after, strings.ReplaceAll(v.seen, "$", command))
 	}
-	if v.end == EndHookStopped && strings.Contains(after, "assistant:") {
+	if v.end == agent.EndHookStopped && strings.Contains(after, "assistant:") {
 		t.Errorf("the model was asked again: %q", r.agent.seen)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // drawScript makes a conversation: answers with and without calls, to tools
@@ -58,17 +59,24 @@ func life(t *rapid.T, tb testing.TB, path string, ids *atomic.Int64) {
 	r.path = path
 	r.reopen(tb, drawScript(t, ids)...)
 	r.opts.Tools = append(r.opts.Tools,
-		fakeTool{spec: Spec{Name: "Fails"}, run: func(context.Context, ToolCall) ToolResult { return failure("no") }},
-		fakeTool{spec: Spec{Name: "Panics"}, run: func(context.Context, ToolCall) ToolResult { panic("no") }})
+		fakeTool{spec: agent.Spec{Name: "Fails"}, run: func(context.Context,
+			agent.ToolCall) agent.ToolResult {
+			return failure("no")
+		}},
+		fakeTool{spec: agent.Spec{Name: "Panics"}, run: func(context.Context,
+			agent.ToolCall) agent.ToolResult {
+			panic("no")
+		}})
 	if rapid.Bool().Draw(t, "agent cannot resume") {
 		r.opts.Agent = agentFunc(r.agent.Run)
 	}
 	r.opts.Limits.MaxTurns = rapid.SampledFrom([]int{0, 3}).Draw(t, "max turns")
 	r.inbox.work = nil
 	for i := range 4 {
-		r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{mailed(fmt.Sprint("mail ", i), fmt.Sprint("m", i))}})
+		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+			Inputs: []agent.Input{mailed(fmt.Sprint("mail ", i), fmt.Sprint("m", i))}})
 	}
-	r.inbox.waiting = []Input{mailed("mail 9", "m9")}
+	r.inbox.waiting = []agent.Input{mailed("mail 9", "m9")}
 	m := r.member(tb)
 	disturb(t, r, m)
 	if err := m.Run(context.Background()); err != nil {
@@ -89,7 +97,7 @@ func checkConversation(t *rapid.T, h History) {
 		}
 		l.add(m)
 		for _, b := range m.Content {
-			if b.Type == TextBlock && m.Role == User {
+			if b.Type == agent.TextBlock && m.Role == agent.User {
 				shown[b.Text]++
 			}
 		}

@@ -1,6 +1,9 @@
 package teammate
 
-import "fmt"
+import (
+	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
+)
 
 // CutNotice is what a model is told whose last turn was cut off with covey. It is
 // sent in each case, with or without the old prompt: a program that resumed its
@@ -12,24 +15,24 @@ const CutNotice = "Your last turn was cut off before its end. Go on where you we
 // Resumer whose program is not the one that made the calls: each call that is open
 // gets the result "interrupted". It returns the prompt to go on with, which repeats
 // the last one where the program may never have had it.
-func (h History) Recover(host Host) (Input, error) {
-	prompt := Input{Kind: FromCovey, Text: CutNotice}
+func (h History) Recover(host agent.Host) (agent.Input, error) {
+	prompt := agent.Input{Kind: agent.FromCovey, Text: CutNotice}
 	if h.Cut == nil {
 		return prompt, nil
 	}
 	if asked := h.lastPrompt(); h.Cut.Point == CutAtPrompt && asked != "" {
 		prompt.Text += " If you have not seen it yet, this is what you were asked:\n\n" + asked
 	}
-	m := Message{Role: User}
+	m := agent.Message{Role: agent.User}
 	for _, c := range h.Cut.Open {
-		m.Content = append(m.Content, Block{
-			Type: ToolResultBlock, ToolUseID: c.ID, Content: interruptedResult, IsError: true,
+		m.Content = append(m.Content, agent.Block{
+			Type: agent.ToolResultBlock, ToolUseID: c.ID, Content: interruptedResult, IsError: true,
 		})
 	}
 	if len(m.Content) == 0 {
 		return prompt, nil
 	}
-	if err := host.Record(Record{Message: m}); err != nil {
+	if err := host.Record(agent.Record{Message: m}); err != nil {
 		return prompt, fmt.Errorf("close the calls of an earlier life: %w", err)
 	}
 	return prompt, nil
@@ -39,17 +42,17 @@ func (h History) Recover(host Host) (Input, error) {
 // message means that the prompt had reached the model, and repeating it would
 // have the work done twice.
 func (h History) lastPrompt() string {
-	if len(h.Messages) == 0 || h.Messages[len(h.Messages)-1].Role != User {
+	if len(h.Messages) == 0 || h.Messages[len(h.Messages)-1].Role != agent.User {
 		return ""
 	}
 	return h.Messages[len(h.Messages)-1].Text()
 }
 
 // PromptRecord is the message that shows inputs.
-func PromptRecord(inputs []Input) Record {
-	m := Message{Role: User}
+func PromptRecord(inputs []agent.Input) agent.Record {
+	m := agent.Message{Role: agent.User}
 	for _, in := range inputs {
-		m.Content = append(m.Content, Block{Type: TextBlock, Text: in.Text})
+		m.Content = append(m.Content, agent.Block{Type: agent.TextBlock, Text: in.Text})
 	}
-	return Record{Message: m, Inputs: inputs}
+	return agent.Record{Message: m, Inputs: inputs}
 }

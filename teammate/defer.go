@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // deferredText is the result of a call that a hook has put off. The model makes
@@ -12,7 +13,7 @@ const deferredText = "Not run: a PreToolUse hook has put this call off. Make it 
 // defer (HOOKS.md 5.10). It ends the turn before any gate, and somebody has to
 // look; so it counts only where no person could be asked at once, and only for
 // a call that its answer has alone, since the others would have run.
-func (u *turn) deferral(pre hooks.Outcome, call *ToolCall) bool {
+func (u *turn) deferral(pre hooks.Outcome, call *agent.ToolCall) bool {
 	if pre.Decision != hooks.Pass || pre.Permission.Decision != "defer" {
 		return false
 	}
@@ -26,6 +27,6 @@ func (u *turn) deferral(pre hooks.Outcome, call *ToolCall) bool {
 		u.deferred += ": " + pre.Permission.Reason
 	}
 	u.halted = u.deferred
-	u.emit(PermissionDecided{ID: call.ID, Tool: call.Name, Decision: "defer", By: "hook"})
+	u.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: "defer", By: "hook"})
 	return true
 }

@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"errors"
+	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,12 +22,12 @@ func Diagnose(said, details string, now time.Time) error {
 	means, found := firstMeaning(errorWordings, rateWords.ReplaceAllString(strings.ToLower(whole), ""))
 	if found && means == meansLimit {
 		err := asError(means, whole, now)
-		var limit *LimitError
+		var limit *agent.LimitError
 		if errors.As(err, &limit) {
 			limit.Text = shortened(said, 300)
 			return limit
 		}
-		return &APIError{Type: "rate_limit", Message: said}
+		return &agent.APIError{Type: "rate_limit", Message: said}
 	}
 	lower := strings.ToLower(said)
 	for _, w := range errorWordings {
@@ -64,7 +65,7 @@ func Confession(text string, now time.Time) error {
 		return nil
 	case means == "", means == meansKnown:
 		err := Diagnose(text, "", now)
-		var api *APIError
+		var api *agent.APIError
 		if means == meansKnown && errors.As(err, &api) && api.Type == "unknown" {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,10 @@ func TestUntil(t *testing.T) {
 		"resets at 12am":                                          now.Add(12 * time.Hour),
 		"until 2026-11-22T00:00:00Z":                              now.Add(12 * time.Hour),
 		"resets 99pm":                                             {},
-		"You've hit your session limit · resets 6:50am (America/New_York)": time.Date(2026, 11, 22, 11, 50, 0, 0, time.UTC),
-		"You've hit your weekly limit · resets Nov 25 at 3pm (UTC)":        time.Date(2026, 11, 25, 15, 0, 0, 0, time.UTC),
+		"You've hit your session limit · resets 6:50am (America/New_York)": time.Date(2026, 11, 22, 11, 50,
+			0, 0, time.UTC),
+		"You've hit your weekly limit · resets Nov 25 at 3pm (UTC)": time.Date(2026, 11, 25, 15, 0,
+			0, 0, time.UTC),
 		"resets Jan 2, 9am":          time.Date(2027, 1, 2, 9, 0, 0, 0, time.UTC),
 		"resets Foo 2, 9am":          {},
 		"resets 3pm (No/Where)":      now.Add(3 * time.Hour),
@@ -79,11 +82,11 @@ func TestReplyWordings(t *testing.T) {
 	} {
 		got := "none"
 		switch e := Confession(text, now).(type) {
-		case *LimitError:
+		case *agent.LimitError:
 			got = "limit"
-		case *LoginError:
+		case *agent.LoginError:
 			got = "login"
-		case *APIError:
+		case *agent.APIError:
 			got = e.Type
 		}
 		if got != want {
@@ -110,11 +113,11 @@ func TestDiagnose(t *testing.T) {
 		err := Diagnose(said, "", now)
 		got := "?"
 		switch e := err.(type) {
-		case *LimitError:
+		case *agent.LimitError:
 			got = "limit"
-		case *LoginError:
+		case *agent.LoginError:
 			got = "login"
-		case *APIError:
+		case *agent.APIError:
 			got = e.Type
 		}
 		if got != want {
@@ -131,7 +134,8 @@ func TestTail(t *testing.T) {
 		}
 	}
 	text := tail.Text()
-	if len(text) > tailBytes || len(text) < tailBytes-40 || !utf8.ValidString(text) || !strings.HasSuffix(text, "says é") {
+	if len(text) > tailBytes || len(text) < tailBytes-40 || !utf8.ValidString(text) ||
+		!strings.HasSuffix(text, "says é") {
 		t.Errorf("%d bytes: %q", len(text), text)
 	}
 }

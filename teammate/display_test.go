@@ -6,18 +6,20 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Each message with text is told once, whole, under an id of its own and the one of
 // its turn; a call without words is told to nobody.
 func TestMessageDisplay(t *testing.T) {
 	r := newRig(t,
-		say{text: "calling", calls: []ToolCall{callTool("c1", "Look", `{}`)}},
-		say{calls: []ToolCall{callTool("c2", "Look", `{}`)}}, say{text: "final"}, say{text: "again"})
-	r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: "Look"}, run: func(context.Context, ToolCall) ToolResult {
-		return ToolResult{Content: "seen"}
+		say{text: "calling", calls: []agent.ToolCall{callTool("c1", "Look", `{}`)}},
+		say{calls: []agent.ToolCall{callTool("c2", "Look", `{}`)}}, say{text: "final"}, say{text: "again"})
+	r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "Look"}, run: func(context.Context,
+		agent.ToolCall) agent.ToolResult {
+		return agent.ToolResult{Content: "seen"}
 	}}}
-	r.inbox.work = append(r.inbox.work, Work{Cause: ByPerson, Inputs: []Input{person("two", "p2")}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByPerson, Inputs: []agent.Input{person("two", "p2")}})
 	r.mustRun(t)
 	ids, turns := map[string]bool{}, map[string][]string{}
 	for _, in := range r.runner.displayed {

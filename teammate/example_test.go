@@ -10,28 +10,29 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // shouter is a whole agent: it asks a tool, and says what the tool said.
 type shouter struct{}
 
-func (shouter) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+func (shouter) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	if _, err := h.Pass(ctx); err != nil {
-		return teammate.Reply{}, err
+		return agent.Reply{}, err
 	}
-	result := h.Call(ctx, teammate.ToolCall{Name: "Shout", Input: []byte(`{"text":"` + prompt[0].Text + `"}`)})
-	return teammate.Reply{Text: "The tool said " + result.Content, ToolCalls: 1}, nil
+	result := h.Call(ctx, agent.ToolCall{Name: "Shout", Input: []byte(`{"text":"` + prompt[0].Text + `"}`)})
+	return agent.Reply{Text: "The tool said " + result.Content, ToolCalls: 1}, nil
 }
 
 // shout is a tool.
 type shout struct{}
 
-func (shout) Spec() teammate.Spec {
-	return teammate.Spec{Name: "Shout", ReadOnly: true, Schema: []byte(`{"type":"object","required":["text"]}`)}
+func (shout) Spec() agent.Spec {
+	return agent.Spec{Name: "Shout", ReadOnly: true, Schema: []byte(`{"type":"object","required":["text"]}`)}
 }
 
-func (shout) Run(_ context.Context, call teammate.ToolCall) teammate.ToolResult {
-	return teammate.ToolResult{Content: strings.ToUpper(string(call.Input))}
+func (shout) Run(_ context.Context, call agent.ToolCall) agent.ToolResult {
+	return agent.ToolResult{Content: strings.ToUpper(string(call.Input))}
 }
 
 // inbox hands out one piece of work.
@@ -46,8 +47,8 @@ func (b *inbox) Next(context.Context) (teammate.Work, error) {
 	return w, nil
 }
 
-func (*inbox) Waiting(context.Context) ([]teammate.Input, error) { return nil, nil }
-func (*inbox) Taken(context.Context, []string) error             { return nil }
+func (*inbox) Waiting(context.Context) ([]agent.Input, error) { return nil, nil }
+func (*inbox) Taken(context.Context, []string) error          { return nil }
 
 // An agent needs one method. The host brings hooks, permissions, gates, limits
 // and the transcript.
@@ -72,17 +73,17 @@ func Example() {
 		return
 	}
 	member, err := teammate.New(teammate.Options{
-		Name: "solo", Lead: true, Agent: shouter{}, Tools: []teammate.Tool{shout{}}, Hooks: runner,
+		Name: "solo", Lead: true, Agent: shouter{}, Tools: []agent.Tool{shout{}}, Hooks: runner,
 		Inbox: &inbox{work: []teammate.Work{{
-			Cause:  teammate.ByGoal,
-			Inputs: []teammate.Input{{Kind: teammate.FromPerson, Text: "hi"}},
+			Cause:  agent.ByGoal,
+			Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "hi"}},
 		}}},
 		SessionID: "1", Transcript: transcript, History: history, Workdir: teammate.NewWorkdir(dir),
-		Sink: func(e teammate.Event) {
+		Sink: func(e agent.Event) {
 			switch d := e.Data.(type) {
-			case teammate.HookFinished:
+			case agent.HookFinished:
 				fmt.Println("hook:", d.Command, d.Outcome)
-			case teammate.Idle:
+			case agent.Idle:
 				fmt.Println("idle:", d.LastText)
 			}
 		},

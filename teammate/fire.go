@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fire runs the hooks of one event for this turn and tells the journal of each
@@ -17,15 +18,16 @@ func (u *turn) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, e
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	summary := &HookSummary{Errors: []string{}, Hooks: []HookTiming{}}
-	out, err = u.t.opts.Hooks.Run(ctx, hooks.Input{Common: u.common(in.Event()), Payload: in}, func(p hooks.Progress) {
-		if p.Background != nil { // maybe long after this event
-			u.behind(in, p)
-			return
-		}
-		watch(summary, p)
-		u.emit(progressEvent(p))
-	})
+	summary := &agent.HookSummary{Errors: []string{}, Hooks: []agent.HookTiming{}}
+	out, err = u.t.opts.Hooks.Run(ctx, hooks.Input{Common: u.common(in.Event()), Payload: in},
+		func(p hooks.Progress) {
+			if p.Background != nil { // maybe long after this event
+				u.behind(in, p)
+				return
+			}
+			watch(summary, p)
+			u.emit(progressEvent(p))
+		})
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
 	}
@@ -102,12 +104,12 @@ func hookName(in hooks.Payload) string {
 }
 
 // progressEvent is the journal's line about a hook that started or ended.
-func progressEvent(p hooks.Progress) EventData {
+func progressEvent(p hooks.Progress) agent.EventData {
 	if p.Result == nil {
-		return HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Status: p.Status}
+		return agent.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Status: p.Status}
 	}
 	r := p.Result
-	return HookFinished{
+	return agent.HookFinished{
 		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command,
 		Outcome: string(r.Outcome), ExitCode: r.ExitCode, DurationMS: r.Duration.Milliseconds(),
 		Stdout: r.Stdout, Stderr: r.Stderr, Warning: r.Warning, FailedOpen: r.FailedOpen,
@@ -127,11 +129,11 @@ func awaitsOf(r hooks.Result) string {
 // watch counts what a turn end's summary tells (HOOKS.md section 8, rules 11
 // and 12). Hooks run side by side, so a duration belongs to the first hook of
 // that command that has none yet.
-func watch(s *HookSummary, p hooks.Progress) {
+func watch(s *agent.HookSummary, p hooks.Progress) {
 	s.ToolUseID = p.ToolUseID
 	if p.Result == nil {
 		s.Count++
-		s.Hooks = append(s.Hooks, HookTiming{Command: p.Command, DurationMS: -1})
+		s.Hooks = append(s.Hooks, agent.HookTiming{Command: p.Command, DurationMS: -1})
 		return
 	}
 	for i := range s.Hooks {
@@ -145,7 +147,7 @@ func watch(s *HookSummary, p hooks.Progress) {
 
 // note takes in what one hook printed and what went wrong with it. A hook that
 // timed out or was aborted has no say and is no error.
-func note(s *HookSummary, r *hooks.Result) {
+func note(s *agent.HookSummary, r *hooks.Result) {
 	switch r.Outcome {
 	case hooks.Blocking:
 		s.Errors = append(s.Errors, r.Feedback)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Fire runs the hooks of one event in the member's name, for what happens to
@@ -20,10 +21,10 @@ func (t *Teammate) Fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, e
 		return out, err
 	}
 	for _, text := range out.Feedback {
-		u.emit(HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
+		u.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
 	}
 	if out.Decision == hooks.Halt {
-		u.emit(HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: out.StopReason})
+		u.emit(agent.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: out.StopReason})
 	}
 	return out, nil
 }

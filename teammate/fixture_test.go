@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fakeRunner is a HookRunner that answers by a function and remembers what it
@@ -53,7 +54,8 @@ func (r *fakeRunner) Run(ctx context.Context, in hooks.Input, observe func(hooks
 		observe(hooks.Progress{Event: out.Event, ToolUseID: id, Command: out.Results[i].Command})
 	}
 	for i := range out.Results {
-		observe(hooks.Progress{Event: out.Event, ToolUseID: id, Command: out.Results[i].Command, Result: &out.Results[i]})
+		observe(hooks.Progress{Event: out.Event, ToolUseID: id, Command: out.Results[i].Command,
+			Result: &out.Results[i]})
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -127,7 +129,7 @@ var pass = hooks.Outcome{}
 type fakeInbox struct {
 	mu      sync.Mutex
 	work    []Work
-	waiting []Input
+	waiting []agent.Input
 	taken   []string
 	hold    bool  // wait for ctx instead of io.EOF
 	rests   bool  // say ErrResting instead of io.EOF
@@ -165,7 +167,7 @@ func (b *fakeInbox) Next(ctx context.Context) (Work, error) {
 	return Work{}, ctx.Err()
 }
 
-func (b *fakeInbox) Waiting(context.Context) ([]Input, error) {
+func (b *fakeInbox) Waiting(context.Context) ([]agent.Input, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.waiting), b.broken
@@ -181,7 +183,7 @@ func (b *fakeInbox) Taken(_ context.Context, ids []string) error {
 		b.onTaken()
 	}
 	b.taken = append(b.taken, ids...)
-	b.waiting = slices.DeleteFunc(b.waiting, func(in Input) bool { return slices.Contains(ids, in.MessageID) })
+	b.waiting = slices.DeleteFunc(b.waiting, func(in agent.Input) bool { return slices.Contains(ids, in.MessageID) })
 	return nil
 }
 
@@ -201,11 +203,11 @@ func (f *fakeTasks) InProgress(context.Context, string) ([]tasks.Task, error) {
 // journal is a Sink that remembers.
 type journal struct {
 	mu     sync.Mutex
-	events []Event
-	watch  func(Event)
+	events []agent.Event
+	watch  func(agent.Event)
 }
 
-func (j *journal) sink(e Event) {
+func (j *journal) sink(e agent.Event) {
 	j.mu.Lock()
 	j.events = append(j.events, e)
 	watch := j.watch
@@ -227,7 +229,7 @@ func (j *journal) types() []string {
 }
 
 // all are the events of one type.
-func all[T EventData](j *journal) []T {
+func all[T agent.EventData](j *journal) []T {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var found []T
@@ -240,7 +242,7 @@ func all[T EventData](j *journal) []T {
 }
 
 // one is the only event of its type.
-func one[T EventData](t *testing.T, j *journal) T {
+func one[T agent.EventData](t *testing.T, j *journal) T {
 	t.Helper()
 	found := all[T](j)
 	if len(found) != 1 {
@@ -252,14 +254,14 @@ func one[T EventData](t *testing.T, j *journal) T {
 // say is one answer of the fake model.
 type say struct {
 	text  string
-	calls []ToolCall
+	calls []agent.ToolCall
 	err   error
 	do    func(ctx context.Context) // before the answer is given
 	loop  bool                      // it is the answer to all that follows
 }
 
-func callTool(id, name, input string) ToolCall {
-	return ToolCall{ID: id, Name: name, Input: json.RawMessage(input)}
+func callTool(id, name, input string) agent.ToolCall {
+	return agent.ToolCall{ID: id, Name: name, Input: json.RawMessage(input)}
 }
 
 // scribe is an agent that does all an agent should: it records what it hears
@@ -268,27 +270,27 @@ func callTool(id, name, input string) ToolCall {
 type scribe struct {
 	script []say
 	seen   []string
-	open   []ToolCall
+	open   []agent.ToolCall
 }
 
-func (s *scribe) Run(ctx context.Context, prompt []Input, h Host) (Reply, error) {
+func (s *scribe) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	if err := s.hear(prompt, h); err != nil {
-		return Reply{}, err
+		return agent.Reply{}, err
 	}
 	return s.work(ctx, h)
 }
 
-func (s *scribe) hear(inputs []Input, h Host) error {
+func (s *scribe) hear(inputs []agent.Input, h agent.Host) error {
 	if len(inputs) == 0 {
 		return nil
 	}
 	for _, in := range inputs {
 		s.seen = append(s.seen, "user: "+in.Text)
 	}
-	return h.Record(Record{Message: textMessage(User, inputTexts(inputs)...), Inputs: inputs})
+	return h.Record(agent.Record{Message: textMessage(agent.User, inputTexts(inputs)...), Inputs: inputs})
 }
 
-func (s *scribe) work(ctx context.Context, h Host) (reply Reply, err error) {
+func (s *scribe) work(ctx context.Context, h agent.Host) (reply agent.Reply, err error) {
 	for {
 		mail, err := h.Pass(ctx)
 		if err != nil {
@@ -323,22 +325,22 @@ func (s *scribe) work(ctx context.Context, h Host) (reply Reply, err error) {
 	}
 }
 
-func (s *scribe) answer(ctx context.Context, a say, h Host, reply *Reply) error {
-	m := Message{Role: Assistant}
+func (s *scribe) answer(ctx context.Context, a say, h agent.Host, reply *agent.Reply) error {
+	m := agent.Message{Role: agent.Assistant}
 	if a.text != "" {
-		m = textMessage(Assistant, a.text)
+		m = textMessage(agent.Assistant, a.text)
 		s.seen = append(s.seen, "assistant: "+a.text)
 	}
 	for _, c := range a.calls {
-		m.Content = append(m.Content, Block{Type: ToolUseBlock, ID: c.ID, Name: c.Name, Input: c.Input})
+		m.Content = append(m.Content, agent.Block{Type: agent.ToolUseBlock, ID: c.ID, Name: c.Name, Input: c.Input})
 	}
-	usage := Usage{InputTokens: 10, OutputTokens: 1}
-	if err := h.Record(Record{Message: m, Usage: usage}); err != nil {
+	usage := agent.Usage{InputTokens: 10, OutputTokens: 1}
+	if err := h.Record(agent.Record{Message: m, Usage: usage}); err != nil {
 		return err
 	}
 	reply.Text, reply.Usage = m.Text(), reply.Usage.Plus(usage)
-	results := Message{Role: User}
-	var extra []Input
+	results := agent.Message{Role: agent.User}
+	var extra []agent.Input
 	for _, c := range a.calls {
 		r := h.Call(ctx, c)
 		reply.ToolCalls++
@@ -351,31 +353,32 @@ func (s *scribe) answer(ctx context.Context, a say, h Host, reply *Reply) error 
 		}
 		s.seen = append(s.seen, kind+r.Content)
 		results.Content = append(results.Content,
-			Block{Type: ToolResultBlock, ToolUseID: c.ID, Content: r.Content, IsError: r.IsError})
+			agent.Block{Type: agent.ToolResultBlock, ToolUseID: c.ID, Content: r.Content, IsError: r.IsError})
 		for _, text := range r.Extra {
 			s.seen = append(s.seen, "user: "+text)
-			extra = append(extra, Input{Kind: FromContext, Text: text})
+			extra = append(extra, agent.Input{Kind: agent.FromContext, Text: text})
 		}
 	}
 	for _, in := range extra {
-		results.Content = append(results.Content, Block{Type: TextBlock, Text: in.Text})
+		results.Content = append(results.Content, agent.Block{Type: agent.TextBlock, Text: in.Text})
 	}
 	if len(a.calls) == 0 {
 		return nil
 	}
-	return h.Record(Record{Message: results, Inputs: extra})
+	return h.Record(agent.Record{Message: results, Inputs: extra})
 }
 
 // Resume goes on as a real agent would: open calls get a result first.
-func (s *scribe) Resume(ctx context.Context, h Host) (Reply, error) {
+func (s *scribe) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	if len(s.open) > 0 {
-		m := Message{Role: User}
+		m := agent.Message{Role: agent.User}
 		for _, c := range s.open {
-			m.Content = append(m.Content, Block{Type: ToolResultBlock, ToolUseID: c.ID, Content: "interrupted", IsError: true})
+			m.Content = append(m.Content, agent.Block{Type: agent.ToolResultBlock, ToolUseID: c.ID,
+				Content: "interrupted", IsError: true})
 		}
 		s.open = nil
-		if err := h.Record(Record{Message: m}); err != nil {
-			return Reply{}, err
+		if err := h.Record(agent.Record{Message: m}); err != nil {
+			return agent.Reply{}, err
 		}
 	}
 	return s.work(ctx, h)
@@ -383,15 +386,15 @@ func (s *scribe) Resume(ctx context.Context, h Host) (Reply, error) {
 
 // fakeTool is a Tool made of a function.
 type fakeTool struct {
-	spec Spec
-	run  func(ctx context.Context, call ToolCall) ToolResult
+	spec agent.Spec
+	run  func(ctx context.Context, call agent.ToolCall) agent.ToolResult
 }
 
-func (f fakeTool) Spec() Spec { return f.spec }
+func (f fakeTool) Spec() agent.Spec { return f.spec }
 
-func (f fakeTool) Run(ctx context.Context, call ToolCall) ToolResult {
+func (f fakeTool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	if f.run == nil {
-		return ToolResult{Content: "ran", Response: json.RawMessage(`{"stdout":"ran"}`)}
+		return agent.ToolResult{Content: "ran", Response: json.RawMessage(`{"stdout":"ran"}`)}
 	}
 	return f.run(ctx, call)
 }
@@ -420,14 +423,16 @@ func newRig(tb testing.TB, script ...say) *rig {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { transcript.Close() })
-	r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{{Kind: FromMail, Text: "hello", MessageID: "m1"}}}}
+	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail,
+		Text: "hello", MessageID: "m1"}}}}
 	r.opts = Options{
 		Name: "api", Team: "crew", Kind: "test", Agent: r.agent, Hooks: r.runner, Tasks: r.tasks, Inbox: r.inbox,
 		Sink: r.journal.sink, SessionID: "s", Transcript: transcript, History: history,
 		Workdir:     NewWorkdir(tb.TempDir()),
 		Permissions: Permissions{Mode: modeBypass},
 		Limits:      Limits{StopBlockCap: 8},
-		Tools:       []Tool{fakeTool{spec: Spec{Name: "Bash", Schema: json.RawMessage(`{"type":"object"}`)}}},
+		Tools: []agent.Tool{fakeTool{spec: agent.Spec{Name: "Bash",
+			Schema: json.RawMessage(`{"type":"object"}`)}}},
 	}
 	return r
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // ask runs one gate. The runner gives each run a tool-use id of its own. A turn
@@ -70,21 +71,21 @@ func (u *turn) idleInput() hooks.TeammateIdleInput {
 
 // said is all that the hooks of a gate say to the model. A refusal is never
 // silent: the agent would not know why it goes on.
-func said(out hooks.Outcome) []Input {
+func said(out hooks.Outcome) []agent.Input {
 	texts := out.Messages
 	if len(texts) == 0 {
 		texts = slices.Concat(out.AdditionalContext, out.Feedback)
 	}
 	if len(texts) == 0 && out.Decision == hooks.Block {
-		return []Input{{Kind: FromHook, Text: string(out.Event) + " hook feedback:\nBlocked by hook"}}
+		return []agent.Input{{Kind: agent.FromHook, Text: string(out.Event) + " hook feedback:\nBlocked by hook"}}
 	}
-	var ins []Input
+	var ins []agent.Input
 	for _, text := range texts {
-		kind := FromContext
+		kind := agent.FromContext
 		if slices.Contains(out.Feedback, text) {
-			kind = FromHook
+			kind = agent.FromHook
 		}
-		ins = append(ins, Input{Kind: kind, Text: text})
+		ins = append(ins, agent.Input{Kind: kind, Text: text})
 	}
 	return ins
 }
@@ -108,11 +109,11 @@ func (u *turn) report(out hooks.Outcome, v Verdict) {
 		texts = inputTexts(v.Feedback)
 	}
 	for _, text := range texts {
-		u.emit(HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end"})
+		u.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end"})
 	}
 	halted := v.Decision == Halted
 	if halted {
-		u.emit(HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Why})
+		u.emit(agent.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Why})
 	}
 	// TaskCompleted and TeammateIdle have no summary and no notification
 	// (HOOKS.md section 8, rule 20).
@@ -128,7 +129,7 @@ func (u *turn) report(out hooks.Outcome, v Verdict) {
 		}
 		u.emit(*s)
 		if len(s.Errors) > 0 {
-			u.emit(Notified{Kind: "stop-hook-error",
+			u.emit(agent.Notified{Kind: "stop-hook-error",
 				Message: "stop hook problem; `covey logs " + u.t.opts.Name + "` shows it"})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // The tests in this file run real hook processes by the real runner. What the
@@ -55,7 +56,7 @@ func TestRealGates(t *testing.T) {
 	})
 	var order []string
 	ids := map[string]string{}
-	for _, s := range all[HookStarted](r.journal) {
+	for _, s := range all[agent.HookStarted](r.journal) {
 		order = append(order, s.Event)
 		if err := uuid.Validate(s.ToolUseID); err != nil || ids[s.ToolUseID] != "" {
 			t.Errorf("%s has id %q, which is no UUID or that of %s too", s.Event, s.ToolUseID, ids[s.ToolUseID])
@@ -64,7 +65,7 @@ func TestRealGates(t *testing.T) {
 	}
 	chain := []string{"Stop", "TaskCompleted", "TaskCompleted", "TeammateIdle"}
 	equal(t, "order", order, append(append([]string{"Stop"}, chain...), chain...))
-	equal(t, "end", one[TurnEnded](t, r.journal).Reason, "completed")
+	equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, "completed")
 }
 
 // golden: stop_json_multiline, i_team_idle_block_json. A refusal by JSON shows
@@ -102,7 +103,8 @@ func TestRealHookReadsTranscript(t *testing.T) {
 	var answer struct {
 		Message struct{ Content []struct{ Text string } }
 	}
-	if err := json.Unmarshal([]byte(lines[0]), &answer); err != nil || answer.Message.Content[0].Text != "I <think> I am done" {
+	if err := json.Unmarshal([]byte(lines[0]), &answer); err != nil ||
+		answer.Message.Content[0].Text != "I <think> I am done" {
 		t.Errorf("the hook found %s (%v)", lines[0], err)
 	}
 	var in map[string]any
@@ -146,18 +148,18 @@ func TestRealToolHooks(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := calls(t, callTool("c1", "Bash", `{"command":"old"}`), fakeTool{spec: Spec{Name: "Bash"},
-				run: func(_ context.Context, call ToolCall) ToolResult {
+			r := calls(t, callTool("c1", "Bash", `{"command":"old"}`), fakeTool{spec: agent.Spec{Name: "Bash"},
+				run: func(_ context.Context, call agent.ToolCall) agent.ToolResult {
 					var in struct{ Command string }
 					if err := json.Unmarshal(call.Input, &in); err != nil {
 						t.Error(err)
 					}
-					return ToolResult{Content: "ran " + in.Command}
+					return agent.ToolResult{Content: "ran " + in.Command}
 				}})
 			withHooks(t, r, map[hooks.Event]string{test.event: test.command})
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen[1:1+len(test.want)], test.want)
-			equal(t, "tool_use_id", all[HookStarted](r.journal)[0].ToolUseID, "c1")
+			equal(t, "tool_use_id", all[agent.HookStarted](r.journal)[0].ToolUseID, "c1")
 		})
 	}
 }
@@ -165,15 +167,15 @@ func TestRealToolHooks(t *testing.T) {
 // golden: ups_json_block_suppress, ups_plain_stdout.
 func TestRealPromptHooks(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = []Work{{Cause: ByPerson, Inputs: []Input{person("go", "p1")}}}
+	r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
 	withHooks(t, r, map[hooks.Event]string{hooks.UserPromptSubmit: `echo '{"decision":"block","reason":"not now"}'`})
 	r.mustRun(t)
 	equal(t, "model", len(r.agent.seen), 0)
-	equal(t, "warning", one[Warning](t, r.journal).Text,
+	equal(t, "warning", one[agent.Warning](t, r.journal).Text,
 		"UserPromptSubmit operation blocked by hook:\nnot now\n\nOriginal prompt: go")
 
 	r = newRig(t)
-	r.inbox.work = []Work{{Cause: ByPerson, Inputs: []Input{person("go", "p1")}}}
+	r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
 	withHooks(t, r, map[hooks.Event]string{hooks.UserPromptSubmit: "echo plain ctx"})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{
@@ -185,8 +187,8 @@ func TestRealGateInterrupted(t *testing.T) {
 	r := newRig(t)
 	withHooks(t, r, map[hooks.Event]string{hooks.Stop: "sleep 600 & sleep 600; wait"})
 	m := r.member(t)
-	r.journal.watch = func(e Event) {
-		if _, ok := e.Data.(HookStarted); ok {
+	r.journal.watch = func(e agent.Event) {
+		if _, ok := e.Data.(agent.HookStarted); ok {
 			m.Interrupt("enough")
 		}
 	}
@@ -197,9 +199,9 @@ func TestRealGateInterrupted(t *testing.T) {
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndAbortedStreaming)
-	equal(t, "hook", one[HookFinished](t, r.journal).Outcome, "cancelled")
-	equal(t, "summaries", len(all[HookSummary](r.journal)), 0)
+	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndAbortedStreaming)
+	equal(t, "hook", one[agent.HookFinished](t, r.journal).Outcome, "cancelled")
+	equal(t, "summaries", len(all[agent.HookSummary](r.journal)), 0)
 }
 
 // golden: stop_command_not_found. A hook that cannot run lets the turn end; a
@@ -218,9 +220,9 @@ func TestRealGateMissing(t *testing.T) {
 			}
 			r.opts.Hooks = runner
 			r.mustRun(t)
-			equal(t, "refusals", len(all[HookFeedback](r.journal)), map[bool]int{false: 0, true: 2}[gate])
-			equal(t, "summary", len(all[HookSummary](r.journal)[0].Errors), 1)
-			equal(t, "stop-hook-error", all[Notified](r.journal)[0].Kind, "stop-hook-error")
+			equal(t, "refusals", len(all[agent.HookFeedback](r.journal)), map[bool]int{false: 0, true: 2}[gate])
+			equal(t, "summary", len(all[agent.HookSummary](r.journal)[0].Errors), 1)
+			equal(t, "stop-hook-error", all[agent.Notified](r.journal)[0].Kind, "stop-hook-error")
 		})
 	}
 }

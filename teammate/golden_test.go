@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestMain lets the test binary play REC, the program that recorded hooks run:
@@ -54,7 +55,8 @@ func rec(tag, text string) int {
 	}
 	call := 0
 	for ; ; call++ { // side by side with others: each call takes a file of its own
-		f, err := os.OpenFile(filepath.Join(os.Getenv("REC_DIR"), fmt.Sprintf("%x.%d", tag, call)), os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := os.OpenFile(filepath.Join(os.Getenv("REC_DIR"), fmt.Sprintf("%x.%d", tag, call)),
+			os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			f.Close()
 			break
@@ -125,26 +127,27 @@ func replay(t *testing.T, c goldenCase) {
 	for i, s := range c.Script {
 		answer := say{text: s.Text, loop: s.Loop}
 		for j, call := range s.Tools {
-			answer.calls = append(answer.calls, ToolCall{ID: fmt.Sprintf("c%d.%d", i, j), Name: call.Name, Input: call.Input})
+			answer.calls = append(answer.calls, agent.ToolCall{ID: fmt.Sprintf("c%d.%d", i, j),
+				Name: call.Name, Input: call.Input})
 		}
 		if s.Error != nil {
-			answer.err = &APIError{Type: errorType(s.Error.Type), Message: s.Error.Message}
+			answer.err = &agent.APIError{Type: errorType(s.Error.Type), Message: s.Error.Message}
 		}
 		r.agent.script = append(r.agent.script, answer)
 	}
-	r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person(c.Prompt, "goal")}}}
+	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person(c.Prompt, "goal")}}}
 	for _, more := range c.Then {
-		r.inbox.work = append(r.inbox.work, Work{Cause: ByGoal, Inputs: []Input{person(more, more)}})
+		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByGoal, Inputs: []agent.Input{person(more, more)}})
 	}
 	if c.Teammate {
 		r.inbox.work = nil
 		for i, text := range append([]string{c.Prompt}, c.Then...) {
-			mail := Input{Kind: FromMail, Text: text, MessageID: fmt.Sprint("m", i)}
-			r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{mail}})
+			mail := agent.Input{Kind: agent.FromMail, Text: text, MessageID: fmt.Sprint("m", i)}
+			r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage, Inputs: []agent.Input{mail}})
 		}
 	}
 	ears := &listening{HookRunner: goldenRunner(t, c)}
-	r.opts.Lead, r.opts.Hooks, r.opts.Tools = !c.Teammate, ears, []Tool{shellTool(), r.taskTool(c), mailTool()}
+	r.opts.Lead, r.opts.Hooks, r.opts.Tools = !c.Teammate, ears, []agent.Tool{shellTool(), r.taskTool(c), mailTool()}
 	r.opts.Limits.MaxTurns = c.MaxTurns
 	r.opts.Permissions = Permissions{
 		Mode: c.Mode, Allow: ruleList(t, c.Permissions.Allow...), Ask: ruleList(t, c.Permissions.Ask...),
@@ -174,7 +177,7 @@ func replay(t *testing.T, c goldenCase) {
 		return
 	}
 	var fired []string
-	for _, s := range all[HookStarted](r.journal) {
+	for _, s := range all[agent.HookStarted](r.journal) {
 		if s.Event != string(hooks.SessionEnd) && s.Event != string(hooks.Notification) {
 			fired = append(fired, s.Event)
 		}
@@ -183,7 +186,7 @@ func replay(t *testing.T, c goldenCase) {
 	if len(c.Then) > 0 {
 		return
 	}
-	if end := one[TurnEnded](t, r.journal).Reason; c.End != "" && c.End != "api_error" && end != c.End {
+	if end := one[agent.TurnEnded](t, r.journal).Reason; c.End != "" && c.End != "api_error" && end != c.End {
 		t.Errorf("the turn ended as %s, want %s", end, c.End)
 	}
 }
@@ -196,7 +199,8 @@ func checkSeen(t *testing.T, seen []string, c goldenCase) {
 	said := keptIn.ReplaceAllString(strings.Join(seen[:n], "\n--\n"), "saved to: <FILE>")
 	equal(t, "model", said, strings.Join(c.Model, "\n--\n"))
 	for _, more := range seen[n:] {
-		unsent := (strings.HasPrefix(more, "result: ") || more == "error: "+deferredText) && (c.End == EndHookStopped || c.End == EndMaxTurns || c.End == EndToolDeferred)
+		unsent := (strings.HasPrefix(more, "result: ") || more == "error: "+deferredText) &&
+			(c.End == agent.EndHookStopped || c.End == agent.EndMaxTurns || c.End == agent.EndToolDeferred)
 		if !unsent && !strings.HasPrefix(more, "assistant: ") {
 			t.Errorf("the model saw more than recorded: %q", more)
 		}
@@ -216,8 +220,9 @@ func errorType(api string) string {
 
 // taskTool is as much of TaskUpdate as the recordings need: it takes tasks of the
 // case into progress.
-func (r *rig) taskTool(c goldenCase) Tool {
-	return fakeTool{spec: Spec{Name: "TaskUpdate"}, run: func(ctx context.Context, call ToolCall) ToolResult {
+func (r *rig) taskTool(c goldenCase) agent.Tool {
+	return fakeTool{spec: agent.Spec{Name: "TaskUpdate"}, run: func(ctx context.Context,
+		call agent.ToolCall) agent.ToolResult {
 		var in struct{ TaskID, Status string }
 		if err := json.Unmarshal(call.Input, &in); err != nil {
 			return failure("%v", err)
@@ -232,16 +237,17 @@ func (r *rig) taskTool(c goldenCase) Tool {
 		task.Owner, task.Status = "api", tasks.InProgress
 		r.tasks.list = append(r.tasks.list, task)
 		text := "Updated task #" + in.TaskID + " owner, status"
-		return ToolResult{Content: text, Response: json.RawMessage(
+		return agent.ToolResult{Content: text, Response: json.RawMessage(
 			`{"success":true,"taskId":"` + in.TaskID + `","updatedFields":["owner","status"],"statusChange":{"from":"pending","to":"in_progress"}}`)}
 	}}
 }
 
 // mailTool is as much of SendMessage as the recordings need.
-func mailTool() Tool {
+func mailTool() agent.Tool {
 	text := `{"success":true,"message":"Message queued for the main conversation's next turn."}`
-	return fakeTool{spec: Spec{Name: "SendMessage"}, run: func(context.Context, ToolCall) ToolResult {
-		return ToolResult{Content: text, Response: json.RawMessage(text)}
+	return fakeTool{spec: agent.Spec{Name: "SendMessage"}, run: func(context.Context,
+		agent.ToolCall) agent.ToolResult {
+		return agent.ToolResult{Content: text, Response: json.RawMessage(text)}
 	}}
 }
 
@@ -288,13 +294,14 @@ func goldenRunner(t *testing.T, c goldenCase) HookRunner {
 }
 
 // shellTool is as much of a Bash tool as the recordings need.
-func shellTool() Tool {
+func shellTool() agent.Tool {
 	render := func(r json.RawMessage) (string, error) {
 		var out struct{ Stdout string }
 		err := json.Unmarshal(r, &out)
 		return out.Stdout, err
 	}
-	return shell{fakeTool{spec: Spec{Name: "Bash"}, run: func(ctx context.Context, call ToolCall) ToolResult {
+	return shell{fakeTool{spec: agent.Spec{Name: "Bash"}, run: func(ctx context.Context,
+		call agent.ToolCall) agent.ToolResult {
 		var in struct{ Command string }
 		if err := json.Unmarshal(call.Input, &in); err != nil {
 			return failure("%v", err)
@@ -307,14 +314,15 @@ func shellTool() Tool {
 		out, err := cmd.Output()
 		text := string(bytes.TrimSpace(out))
 		if err != nil {
-			return failure("%s", strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", cmd.ProcessState.ExitCode(), text)))
+			return failure("%s", strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s",
+				cmd.ProcessState.ExitCode(), text)))
 		}
 		response, err := rawjson.Marshal(map[string]any{
 			"stdout": text, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false})
 		if err != nil {
 			return failure("%v", err)
 		}
-		return ToolResult{Content: text, Response: response}
+		return agent.ToolResult{Content: text, Response: response}
 	}}, render}
 }
 

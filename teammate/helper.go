@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"github.com/coveyteam/covey/teammate/agent"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,8 +14,8 @@ import (
 // the member, with a conversation and tools of its own. The member calls
 // Delegate in place of Run.
 type Delegator interface {
-	Tool
-	Delegate(ctx context.Context, call ToolCall, e Employer) ToolResult
+	agent.Tool
+	Delegate(ctx context.Context, call agent.ToolCall, e Employer) agent.ToolResult
 }
 
 // Employer is the member for whose call a Delegator works. It is valid until
@@ -53,8 +54,8 @@ type HelperSetting struct {
 
 // HelperGear is what a helper works with.
 type HelperGear struct {
-	Agent Agent
-	Tools []Tool
+	Agent agent.Agent
+	Tools []agent.Tool
 	// MaxPasses is how many model requests it may make; 0: no limit but the member's tokens.
 	MaxPasses int
 	Close     func() error // called when the helper has ended; may be nil
@@ -62,12 +63,12 @@ type HelperGear struct {
 
 // Help is what came of a helper.
 type Help struct {
-	ID     string   // its agent_id
-	Text   string   // its last words, trimmed
-	Tools  []string // the tools that it called, in order, one entry a call
-	Passes int      // model requests
-	Usage  Usage    // of all its model requests
-	Last   Usage    // of the last one: how large its conversation has grown
+	ID     string      // its agent_id
+	Text   string      // its last words, trimmed
+	Tools  []string    // the tools that it called, in order, one entry a call
+	Passes int         // model requests
+	Usage  agent.Usage // of all its model requests
+	Last   agent.Usage // of the last one: how large its conversation has grown
 	Took   time.Duration
 	// Problem says why the helper did not come to its end; empty: it did, or a
 	// hook ended it.
@@ -124,13 +125,13 @@ func (noMail) Next(ctx context.Context) (Work, error) {
 }
 
 // Waiting implements Inbox.
-func (noMail) Waiting(context.Context) ([]Input, error) { return nil, nil }
+func (noMail) Waiting(context.Context) ([]agent.Input, error) { return nil, nil }
 
 // Taken implements Inbox.
 func (noMail) Taken(context.Context, []string) error { return nil }
 
 // delegate carries out a call: by a helper, where the tool wants one.
-func (u *turn) delegate(ctx context.Context, tl *tool, call ToolCall) ToolResult {
+func (u *turn) delegate(ctx context.Context, tl *tool, call agent.ToolCall) agent.ToolResult {
 	if d, ok := tl.Tool.(Delegator); ok {
 		return d.Delegate(ctx, call, u)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // list notes that a helper works for the member, and unlist that it has ended.
@@ -64,7 +65,7 @@ func (t *Teammate) inBackground() []hooks.BackgroundTask {
 // besides is the life of a helper that works beside its member. What came of it
 // goes into the member's mailbox; if the member is stopped first, its next life
 // is told that the helper was cut off.
-func (u *turn) besides(ctx context.Context, inputs []Input) {
+func (u *turn) besides(ctx context.Context, inputs []agent.Input) {
 	t, e := u.t.root(), u.t.helper
 	if limit := t.opts.Limits.TurnTimeout; limit > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, limit, errTurnTimeout)
@@ -86,11 +87,11 @@ func (u *turn) besides(ctx context.Context, inputs []Input) {
 		u.warn("what helper %s came to could not be passed on: %v", e.id, err)
 		return
 	}
-	u.jot(helperOver, Usage{}, 0)
+	u.jot(helperOver, agent.Usage{}, 0)
 }
 
 // contained is assist without its panics: nobody above catches them here.
-func (u *turn) contained(ctx context.Context, inputs []Input) (h Help) {
+func (u *turn) contained(ctx context.Context, inputs []agent.Input) (h Help) {
 	defer func() {
 		if p := recover(); p != nil {
 			u.warn("helper %s panicked: %v", u.t.helper.id, p)
@@ -102,14 +103,14 @@ func (u *turn) contained(ctx context.Context, inputs []Input) (h Help) {
 
 // jot writes into the member's own transcript what its next life has to know
 // beside the messages: tokens that were used, and whether a helper still works.
-func (u *turn) jot(subtype string, used Usage, usd float64) {
+func (u *turn) jot(subtype string, used agent.Usage, usd float64) {
 	whose, id := u, ""
 	if e := u.t.helper; e != nil {
 		whose, id = e.boss, e.id
 	}
 	ln := whose.line(systemLine)
 	ln.Subtype, ln.Helper = subtype, id
-	if used != (Usage{}) {
+	if used != (agent.Usage{}) {
 		ln.Usage, ln.CostUSD = &used, usd
 	}
 	if err := u.t.root().opts.Transcript.append(ln); err != nil {

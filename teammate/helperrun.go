@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Help implements Employer.
@@ -33,7 +34,7 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 	}
 	// The call waits for the hooks that greet the helper, but not for the helper.
 	inputs := c.welcome(ctx)
-	c.jot(helperBegun, Usage{}, 0)
+	c.jot(helperBegun, agent.Usage{}, 0)
 	u.t.beside.start(ctx, func(ctx context.Context) {
 		defer closer()
 		c.besides(ctx, inputs)
@@ -68,7 +69,7 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	o.Equip, o.Agent, o.Tools, o.Inbox = nil, gear.Agent, gear.Tools, noMail{}
 	o.Transcript, o.History, o.Workdir = transcript, History{Cut: past.Cut}, dir
 	o.Limits.MaxTurns = gear.MaxPasses
-	o.Sink = func(event Event) {
+	o.Sink = func(event agent.Event) {
 		event.Helper = e.id
 		sink(event)
 	}
@@ -113,9 +114,9 @@ func (u *turn) openHelper(e *employment) (*Transcript, History, error) {
 
 // welcome runs the SubagentStart hooks, which may give a helper more to know but
 // refuse nothing. It gives all that the helper is told first.
-func (u *turn) welcome(ctx context.Context) []Input {
+func (u *turn) welcome(ctx context.Context) []agent.Input {
 	e := u.t.helper
-	u.emit(HelperStarted{
+	u.emit(agent.HelperStarted{
 		ID: e.id, AgentType: e.Type, Description: e.Description, Prompt: e.Prompt, ToolUseID: e.Call,
 		Background: e.Done != nil,
 	})
@@ -123,12 +124,12 @@ func (u *turn) welcome(ctx context.Context) []Input {
 	if err != nil && ctx.Err() == nil {
 		u.warn("SubagentStart hook failed: %v", err)
 	}
-	return append(contexts(out), Input{Kind: FromCaller, Text: e.Prompt})
+	return append(contexts(out), agent.Input{Kind: agent.FromCaller, Text: e.Prompt})
 }
 
 // assist is a helper's work from its beginning to its end; over tells the
 // journal of it.
-func (u *turn) assist(ctx context.Context, inputs []Input) Help {
+func (u *turn) assist(ctx context.Context, inputs []agent.Input) Help {
 	began := time.Now()
 	e := u.t.helper
 	end := u.serve(ctx, inputs)
@@ -145,14 +146,14 @@ func (u *turn) assist(ctx context.Context, inputs []Input) Help {
 // over tells the journal that the helper has ended.
 func (u *turn) over(h Help) {
 	e := u.t.helper
-	u.emit(HelperEnded{
+	u.emit(agent.HelperEnded{
 		ID: e.id, AgentType: e.Type, Reason: u.ended, Problem: h.Problem, Usage: h.Usage, Passes: h.Passes,
 		ToolUses: len(h.Tools), DurationMS: h.Took.Milliseconds(),
 	})
 }
 
 // serve is a helper's one turn: its work, and in endTurn the SubagentStop hooks.
-func (u *turn) serve(ctx context.Context, inputs []Input) ending {
+func (u *turn) serve(ctx context.Context, inputs []agent.Input) ending {
 	if ctx.Err() != nil {
 		return u.aborted(ctx)
 	}
@@ -181,9 +182,9 @@ func (u *turn) problem(ctx context.Context, end ending) string {
 		return end.failure.LastAssistantMessage
 	case end.err != nil:
 		return end.err.Error()
-	case end.reason == EndMaxTurns:
+	case end.reason == agent.EndMaxTurns:
 		return fmt.Sprintf("it was stopped after %d passes, which is as many as a helper has", u.passes)
-	case end.reason == EndMaxTokens, end.reason == EndMaxBudget, end.reason == EndTeamBudget:
+	case end.reason == agent.EndMaxTokens, end.reason == agent.EndMaxBudget, end.reason == agent.EndTeamBudget:
 		return cmp.Or(end.attention, end.lastText)
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"slices"
 )
@@ -13,15 +14,15 @@ import (
 // new conversation.
 type History struct {
 	New       bool                   // there was no transcript, not even an empty one
-	Messages  []Message              // the conversation, oldest first
+	Messages  []agent.Message        // the conversation, oldest first
 	Turns     int                    // number of the last turn begun; 0: none yet
 	Steps     map[int]int            // step of the member's own script -> how often it has served
 	Voices    map[string]map[int]int // likewise, of other agents that it has had
 	Delivered map[string]bool        // ids of the messages (mail, goal, tasks) that it shows
-	Usage     Usage                  // tokens of all model requests so far
+	Usage     agent.Usage            // tokens of all model requests so far
 	CostUSD   float64                // what they cost then, as far as prices were known
 	Cut       *Cut                   // the turn that was cut off; nil: every turn ended
-	Kept      []Input                // what the next prompt has to begin with
+	Kept      []agent.Input          // what the next prompt has to begin with
 	Helpers   []string               // ids of helpers that worked beside the member and were cut off
 
 	helperType, helperCall string // in a helper's own transcript: its kind, and the last call that wanted it
@@ -44,14 +45,14 @@ const (
 // Cut is a turn that a crash cut off.
 type Cut struct {
 	Turn     int
-	Cause    Cause  // why the turn began
-	PromptID string // prompt_id of its hooks
+	Cause    agent.Cause // why the turn began
+	PromptID string      // prompt_id of its hooks
 	Point    CutPoint
-	Open     []ToolCall // calls without a result, in order; only at CutAtTools
-	Passes   int        // model requests answered in this turn
-	Refusals int        // refused turn ends in a row
-	Refused  bool       // some turn end of this turn was refused: stop_hook_active
-	LastText string     // text of the last assistant message, trimmed
+	Open     []agent.ToolCall // calls without a result, in order; only at CutAtTools
+	Passes   int              // model requests answered in this turn
+	Refusals int              // refused turn ends in a row
+	Refused  bool             // some turn end of this turn was refused: stop_hook_active
+	LastText string           // text of the last assistant message, trimmed
 }
 
 // maxLine bounds a line that is read: more is no transcript but a damaged file.
@@ -171,7 +172,7 @@ func (p *past) addUser(ln line) {
 		p.deliver(id)
 	}
 	for _, b := range ln.Message.Content {
-		p.cut.Open = slices.DeleteFunc(p.cut.Open, func(c ToolCall) bool { return c.ID == b.ToolUseID })
+		p.cut.Open = slices.DeleteFunc(p.cut.Open, func(c agent.ToolCall) bool { return c.ID == b.ToolUseID })
 	}
 	if ln.Refusals > 0 {
 		p.cut.Refusals, p.cut.Refused = ln.Refusals, true

@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Pass implements Host.
-func (u *turn) Pass(ctx context.Context) ([]Input, error) {
+func (u *turn) Pass(ctx context.Context) ([]agent.Input, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -19,7 +20,7 @@ func (u *turn) Pass(ctx context.Context) ([]Input, error) {
 	case u.halted != "":
 		u.refusal = errHookStopped
 	case limits.MaxTurns > 0 && u.passes >= limits.MaxTurns:
-		u.refusal = ErrMaxTurns
+		u.refusal = agent.ErrMaxTurns
 	case u.t.opts.Purse != nil:
 		u.refusal = u.t.opts.Purse.Left(u.t.helper != nil)
 	}
@@ -38,14 +39,14 @@ func (u *turn) Pass(ctx context.Context) ([]Input, error) {
 		return nil, u.refusal
 	}
 	u.passes++
-	u.emit(PassStarted{Pass: u.passes})
+	u.emit(agent.PassStarted{Pass: u.passes})
 	u.given = append(u.given, mail...)
 	return mail, nil
 }
 
 // mail is what has come in for the member since, and has not been given to its
 // agent, and what it has to hear of its limits. An inbox that cannot be read delays mail; it does not stop the turn.
-func (u *turn) mail(ctx context.Context) []Input {
+func (u *turn) mail(ctx context.Context) []agent.Input {
 	waiting, err := u.t.opts.Inbox.Waiting(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -56,7 +57,7 @@ func (u *turn) mail(ctx context.Context) []Input {
 	waiting = append(u.t.unseen(ctx, waiting), u.notes()...)
 	inputs := u.submit(ctx, without(waiting, u.given))
 	for _, in := range inputs { // from the background, about a turn end before this one
-		u.refused = u.refused || in.Kind == FromHook
+		u.refused = u.refused || in.Kind == agent.FromHook
 	}
 	if u.halted != "" && ctx.Err() == nil {
 		u.keep(inputs)
@@ -67,8 +68,8 @@ func (u *turn) mail(ctx context.Context) []Input {
 
 // unseen is inputs less those that the transcript shows already. The inbox is
 // told of these again: a crash came between the transcript and its note.
-func (t *Teammate) unseen(ctx context.Context, inputs []Input) []Input {
-	var fresh []Input
+func (t *Teammate) unseen(ctx context.Context, inputs []agent.Input) []agent.Input {
+	var fresh []agent.Input
 	var shown []string
 	for _, in := range inputs {
 		if in.MessageID != "" && t.seen[in.MessageID] {
@@ -78,7 +79,7 @@ func (t *Teammate) unseen(ctx context.Context, inputs []Input) []Input {
 		fresh = append(fresh, in)
 	}
 	if err := t.confirm(shown); err != nil && ctx.Err() == nil {
-		t.emit(Warning{Text: "mail that was shown before could not be confirmed: " + err.Error()})
+		t.emit(agent.Warning{Text: "mail that was shown before could not be confirmed: " + err.Error()})
 	}
 	return fresh
 }
@@ -88,10 +89,10 @@ func (t *Teammate) unseen(ctx context.Context, inputs []Input) []Input {
 // A refused prompt is erased.
 // What hooks add stands before the prompt. A halt ends the turn, u.halted says
 // why, but the prompt stays: what is returned is for the next turn then.
-func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
-	var passed []Input
+func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
+	var passed []agent.Input
 	for i, in := range inputs {
-		if in.Kind != FromPerson && in.Kind != FromHelper {
+		if in.Kind != agent.FromPerson && in.Kind != agent.FromHelper {
 			passed = append(passed, in)
 			continue
 		}
@@ -107,7 +108,7 @@ func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
 		default:
 			u.heed(out)
 			passed = append(passed, contexts(out)...)
-			if in.Kind == FromPerson { // a helper types no commands
+			if in.Kind == agent.FromPerson { // a helper types no commands
 				passed = append(passed, u.expand(ctx, in)...)
 			} else {
 				passed = append(passed, in)
@@ -123,13 +124,13 @@ func (u *turn) submit(ctx context.Context, inputs []Input) []Input {
 
 // erase drops a prompt that a hook has refused: the model never sees it, and
 // who wrote it is told why.
-func (u *turn) erase(in Input, out hooks.Outcome) {
+func (u *turn) erase(in agent.Input, out hooks.Outcome) {
 	why := strings.Join(out.SystemMessages, "\n")
 	if string(out.Output["suppressOriginalPrompt"]) != "true" {
 		why += "\n\nOriginal prompt: " + in.Text
 	}
 	u.warn("%s", why)
-	if err := u.t.confirm(ids([]Input{in})); err != nil {
+	if err := u.t.confirm(ids([]agent.Input{in})); err != nil {
 		u.warn("the refused prompt could not be put aside: %v", err)
 	}
 }
@@ -143,5 +144,5 @@ func (u *turn) halt(event hooks.Event, out hooks.Outcome) {
 	if u.halted == "" {
 		u.halted = reason
 	}
-	u.emit(HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
+	u.emit(agent.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
 }

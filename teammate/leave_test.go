@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // A member that agrees to leave fires its stop event once, whatever that says, and
@@ -30,18 +31,20 @@ func TestLeaveFiresStopOnce(t *testing.T) {
 		"Stop":                       {at: hooks.Stop, want: []string{"Stop"}},
 		"Stop, which is interrupted": {at: hooks.Stop, interrupt: true, want: []string{"Stop"}},
 		"TaskCompleted":              {at: hooks.TaskCompleted, want: []string{"Stop", "TaskCompleted 1"}},
-		"TeammateIdle":               {at: hooks.TeammateIdle, want: []string{"Stop", "TaskCompleted 1", "TaskCompleted 2", "TeammateIdle"}},
+		"TeammateIdle": {at: hooks.TeammateIdle, want: []string{"Stop", "TaskCompleted 1",
+			"TaskCompleted 2", "TeammateIdle"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, say{calls: []ToolCall{callTool("c1", "Answer", `{}`)}}, say{text: "bye"})
+			r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Answer", `{}`)}}, say{text: "bye"})
 			r.tasks.list = []tasks.Task{{ID: "1", Status: tasks.InProgress}, {ID: "2", Status: tasks.InProgress}}
 			var m *Teammate
-			r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: "Answer"}, run: func(context.Context, ToolCall) ToolResult {
-				if tc.at == "" {
-					leave(m, tc.interrupt)
-				}
-				return ToolResult{Content: "sent"}
-			}}}
+			r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "Answer"},
+				run: func(context.Context, agent.ToolCall) agent.ToolResult {
+					if tc.at == "" {
+						leave(m, tc.interrupt)
+					}
+					return agent.ToolResult{Content: "sent"}
+				}}}
 			r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 				event := in.Payload.Event()
 				if event == tc.at {

@@ -1,29 +1,31 @@
 package teammate
 
+import "github.com/coveyteam/covey/teammate/agent"
+
 // line is one line of a transcript. The first fields are the ones that hook
 // scripts know from other hosts; those after Cwd are covey's.
 type line struct {
-	Type       lineType `json:"type"`
-	Subtype    string   `json:"subtype,omitempty"` // of system lines
-	Message    *Message `json:"message,omitempty"` // of user and assistant lines
-	UUID       string   `json:"uuid"`
-	ParentUUID *string  `json:"parentUuid"` // of the line before; null in the first
-	SessionID  string   `json:"sessionId"`
-	Timestamp  string   `json:"timestamp"`
-	Cwd        string   `json:"cwd"`
+	Type       lineType       `json:"type"`
+	Subtype    string         `json:"subtype,omitempty"` // of system lines
+	Message    *agent.Message `json:"message,omitempty"` // of user and assistant lines
+	UUID       string         `json:"uuid"`
+	ParentUUID *string        `json:"parentUuid"` // of the line before; null in the first
+	SessionID  string         `json:"sessionId"`
+	Timestamp  string         `json:"timestamp"`
+	Cwd        string         `json:"cwd"`
 
-	Turn     int         `json:"turn,omitempty"`
-	PromptID string      `json:"promptId,omitempty"` // turn_started
-	Cause    Cause       `json:"cause,omitempty"`    // turn_started
-	Reason   string      `json:"reason,omitempty"`   // turn_ended
-	Inputs   []Input     `json:"inputs,omitempty"`   // kept: whole inputs
-	Kinds    []InputKind `json:"kinds,omitempty"`    // user: what its text was made from
-	Mail     []string    `json:"mail,omitempty"`     // user: ids that it shows
-	Refusals int         `json:"refusals,omitempty"` // user: turn ends refused in a row so far
-	Step     *int        `json:"step,omitempty"`     // assistant: script step that served it
-	Voice    string      `json:"voice,omitempty"`    // assistant: the agent, where it is not the member's own
-	Usage    *Usage      `json:"usage,omitempty"`    // assistant: tokens of its request
-	CostUSD  float64     `json:"costUsd,omitempty"`  // what Usage cost, where a price was known
+	Turn     int               `json:"turn,omitempty"`
+	PromptID string            `json:"promptId,omitempty"` // turn_started
+	Cause    agent.Cause       `json:"cause,omitempty"`    // turn_started
+	Reason   string            `json:"reason,omitempty"`   // turn_ended
+	Inputs   []agent.Input     `json:"inputs,omitempty"`   // kept: whole inputs
+	Kinds    []agent.InputKind `json:"kinds,omitempty"`    // user: what its text was made from
+	Mail     []string          `json:"mail,omitempty"`     // user: ids that it shows
+	Refusals int               `json:"refusals,omitempty"` // user: turn ends refused in a row so far
+	Step     *int              `json:"step,omitempty"`     // assistant: script step that served it
+	Voice    string            `json:"voice,omitempty"`    // assistant: the agent, where it is not the member's own
+	Usage    *agent.Usage      `json:"usage,omitempty"`    // assistant: tokens of its request
+	CostUSD  float64           `json:"costUsd,omitempty"`  // what Usage cost, where a price was known
 
 	AgentID   string `json:"agentId,omitempty"`     // in a helper's own transcript: whose it is
 	Sidechain bool   `json:"isSidechain,omitempty"` // likewise
@@ -53,14 +55,14 @@ const (
 )
 
 // messageLine is the line of a recorded message.
-func messageLine(m Record) line {
+func messageLine(m agent.Record) line {
 	ln := line{Type: lineType(m.Message.Role), Message: &m.Message}
 	if m.Message.Content == nil {
-		ln.Message = &Message{Role: m.Message.Role, Content: []Block{}}
+		ln.Message = &agent.Message{Role: m.Message.Role, Content: []agent.Block{}}
 	}
-	if m.Message.Role == Assistant {
+	if m.Message.Role == agent.Assistant {
 		ln.Step = m.Step
-		if m.Usage != (Usage{}) {
+		if m.Usage != (agent.Usage{}) {
 			ln.Usage = &m.Usage
 		}
 		return ln

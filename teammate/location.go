@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"encoding/json"
+	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ func reaches(root, place string, edits bool) bool {
 // the directory that the member is in.
 func locations(t *tool, input json.RawMessage, dir string) []string {
 	var named []string
-	if l, ok := t.Tool.(Locator); ok {
+	if l, ok := t.Tool.(agent.Locator); ok {
 		named = l.Locations(input)
 	} else {
 		var in struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // GoOn is what a member is told, by Work of the cause ByResume, once it may go
@@ -21,20 +22,20 @@ const TryAgain = "Your last turn ended early: a request to your model failed. Th
 
 // usedUp is the end of a turn whose agent has used up its account. The gates
 // are not asked: the agent could not do what they want.
-func (u *turn) usedUp(e *LimitError) ending {
+func (u *turn) usedUp(e *agent.LimitError) ending {
 	return ending{
-		reason: EndUsageLimit, idle: IdleUsageLimit, lastText: e.Error(), owed: u.owed(),
-		lockout: Limited{Agent: u.t.opts.Kind, Until: e.Until, Known: !e.Until.IsZero(), Text: e.Text},
+		reason: agent.EndUsageLimit, idle: agent.IdleUsageLimit, lastText: e.Error(), owed: u.owed(),
+		lockout: agent.Limited{Agent: u.t.opts.Kind, Until: e.Until, Known: !e.Until.IsZero(), Text: e.Text},
 		notice:  u.t.opts.Name + ": " + e.Error(),
 		failure: lockoutFailure("rate_limit", e),
 	}
 }
 
 // loggedOut is the end of a turn whose agent is not logged in.
-func (u *turn) loggedOut(e *LoginError) ending {
+func (u *turn) loggedOut(e *agent.LoginError) ending {
 	return ending{
-		reason: EndLoggedOut, idle: IdleLoggedOut, lastText: e.Error(), owed: u.owed(),
-		lockout:   LoggedOut{Agent: u.t.opts.Kind, Hint: e.Hint},
+		reason: agent.EndLoggedOut, idle: agent.IdleLoggedOut, lastText: e.Error(), owed: u.owed(),
+		lockout:   agent.LoggedOut{Agent: u.t.opts.Kind, Hint: e.Hint},
 		attention: e.Error(), kind: "login",
 		failure: lockoutFailure("authentication_failed", e),
 	}
@@ -50,10 +51,10 @@ func lockoutFailure(kind string, err error) *hooks.StopFailureInput {
 // owed is what the agent was asked in this Run, for the next turn. Nobody can
 // know how much of it a foreign program has taken in. GoOn and TryAgain
 // are left out: they come anew with the next try, and would pile up otherwise.
-func (u *turn) owed() []Input {
-	var owed []Input
+func (u *turn) owed() []agent.Input {
+	var owed []agent.Input
 	for _, in := range u.asked {
-		if in.Kind == FromCovey && (in.Text == GoOn || in.Text == TryAgain) {
+		if in.Kind == agent.FromCovey && (in.Text == GoOn || in.Text == TryAgain) {
 			continue
 		}
 		in.MessageID = "" // delivered: it stands in the transcript
@@ -65,9 +66,9 @@ func (u *turn) owed() []Input {
 // failedWith is the end of a turn whose agent returned err.
 func (u *turn) failedWith(err error) ending {
 	var (
-		api   *APIError
-		limit *LimitError
-		login *LoginError
+		api   *agent.APIError
+		limit *agent.LimitError
+		login *agent.LoginError
 	)
 	switch {
 	case errors.As(err, &limit):

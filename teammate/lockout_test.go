@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // locked are the two errors by which an agent says that it may not go on, with
@@ -26,10 +27,10 @@ func locked() map[string]struct {
 		failure           string
 	}{
 		"limit": {
-			&LimitError{Until: until, Text: "5-hour limit"}, EndUsageLimit, IdleUsageLimit, "limited", "rate_limit",
+			&agent.LimitError{Until: until, Text: "5-hour limit"}, agent.EndUsageLimit, agent.IdleUsageLimit, "limited", "rate_limit",
 		},
 		"login": {
-			fmt.Errorf("start: %w", &LoginError{Hint: "run login"}), EndLoggedOut, IdleLoggedOut, "logged_out",
+			fmt.Errorf("start: %w", &agent.LoginError{Hint: "run login"}), agent.EndLoggedOut, agent.IdleLoggedOut, "logged_out",
 			"authentication_failed",
 		},
 	}
@@ -44,9 +45,9 @@ func TestLockoutEndsTheTurn(t *testing.T) {
 			r := newRig(t, say{err: tt.err})
 			r.inProgress("1")
 			r.mustRun(t)
-			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, tt.reason)
-			equal(t, "idle", one[Idle](t, r.journal).Reason, tt.idle)
-			equal(t, "tasks", one[Idle](t, r.journal).TaskIDs, []string{"1"})
+			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, tt.reason)
+			equal(t, "idle", one[agent.Idle](t, r.journal).Reason, tt.idle)
+			equal(t, "tasks", one[agent.Idle](t, r.journal).TaskIDs, []string{"1"})
 			gates := r.gates()
 			slices.Sort(gates) // both run beside the member
 			equal(t, "hooks", gates, []string{"Notification", "StopFailure"})
@@ -63,25 +64,29 @@ func TestLockoutEndsTheTurn(t *testing.T) {
 }
 
 func TestLockoutTellsWhy(t *testing.T) {
-	r := newRig(t, say{err: locked()["limit"].err}, say{err: &LimitError{Text: "no more"}}, say{err: locked()["login"].err})
-	r.inbox.work = append(r.inbox.work, Work{ByResume, []Input{goOn()}}, Work{ByResume, []Input{goOn()}})
+	r := newRig(t, say{err: locked()["limit"].err}, say{err: &agent.LimitError{Text: "no more"}},
+		say{err: locked()["login"].err})
+	r.inbox.work = append(r.inbox.work, Work{agent.ByResume, []agent.Input{goOn()}}, Work{agent.ByResume,
+		[]agent.Input{goOn()}})
 	r.mustRun(t)
-	limits := all[Limited](r.journal)
+	limits := all[agent.Limited](r.journal)
 	equal(t, "texts", []string{limits[0].Text, limits[1].Text}, []string{"5-hour limit", "no more"})
 	equal(t, "known", []bool{limits[0].Known, limits[1].Known, limits[1].Until.IsZero()}, []bool{true, false, true})
-	equal(t, "hint", one[LoggedOut](t, r.journal).Hint, "run login")
-	equal(t, "attention", one[NeedsAttention](t, r.journal), NeedsAttention{Reason: "not logged in: run login", Kind: "login"})
+	equal(t, "hint", one[agent.LoggedOut](t, r.journal).Hint, "run login")
+	equal(t, "attention", one[agent.NeedsAttention](t, r.journal),
+		agent.NeedsAttention{Reason: "not logged in: run login", Kind: "login"})
 }
 
-func goOn() Input { return Input{Kind: FromCovey, Text: GoOn} }
+func goOn() agent.Input { return agent.Input{Kind: agent.FromCovey, Text: GoOn} }
 
 // What the turn was about begins the next prompt, once, however often the agent
 // is locked out in between, and nothing is delivered twice.
 func TestLockoutLosesNothing(t *testing.T) {
-	limit := &LimitError{Text: "no more"}
+	limit := &agent.LimitError{Text: "no more"}
 	r := newRig(t, say{err: limit}, say{err: limit}, say{text: "done"})
 	r.inbox.work = append(r.inbox.work,
-		Work{ByResume, []Input{goOn()}}, Work{ByResume, []Input{goOn(), mailed("more", "m2")}})
+		Work{agent.ByResume, []agent.Input{goOn()}}, Work{agent.ByResume, []agent.Input{goOn(),
+			mailed("more", "m2")}})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{
 		"user: hello", "user: hello", "user: " + GoOn, "user: hello", "user: " + GoOn, "user: more", "assistant: done",
@@ -91,26 +96,26 @@ func TestLockoutLosesNothing(t *testing.T) {
 
 // A restart of covey between the lockout and the next try changes nothing.
 func TestLockoutOverARestart(t *testing.T) {
-	r := newRig(t, say{err: &LimitError{Text: "no more"}})
+	r := newRig(t, say{err: &agent.LimitError{Text: "no more"}})
 	r.mustRun(t)
 	r.reopen(t, say{text: "done"})
 	if r.opts.History.Cut != nil {
 		t.Fatalf("the turn counts as cut off: %+v", r.opts.History.Cut)
 	}
-	r.inbox.work = []Work{{ByResume, []Input{goOn()}}}
+	r.inbox.work = []Work{{agent.ByResume, []agent.Input{goOn()}}}
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"user: hello", "user: " + GoOn, "assistant: done"})
 	r.reopen(t, say{text: "again"})
-	r.inbox.work = []Work{{ByMessage, []Input{mailed("hi", "m3")}}}
+	r.inbox.work = []Work{{agent.ByMessage, []agent.Input{mailed("hi", "m3")}}}
 	r.mustRun(t)
 	equal(t, "nothing is kept for ever", r.agent.seen, []string{"user: hi", "assistant: again"})
 }
 
 // After a refused turn end it is the feedback that was not heeded.
 func TestLockoutAfterARefusal(t *testing.T) {
-	r := newRig(t, say{text: "first"}, say{err: &LimitError{Text: "no more"}}, say{text: "mended"})
+	r := newRig(t, say{text: "first"}, say{err: &agent.LimitError{Text: "no more"}}, say{text: "mended"})
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("mend it"), pass}})
-	r.inbox.work = append(r.inbox.work, Work{ByResume, []Input{goOn()}})
+	r.inbox.work = append(r.inbox.work, Work{agent.ByResume, []agent.Input{goOn()}})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen[2:], []string{
 		"user: mend it", "user: mend it", "user: " + GoOn, "assistant: mended",
@@ -120,19 +125,19 @@ func TestLockoutAfterARefusal(t *testing.T) {
 // mute records nothing by itself: the host does it, and keeps it all the same.
 type mute struct{ errs []error }
 
-func (m *mute) Run(context.Context, []Input, Host) (Reply, error) {
+func (m *mute) Run(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
 	if len(m.errs) == 0 {
-		return Reply{Text: "done"}, nil
+		return agent.Reply{Text: "done"}, nil
 	}
 	err := m.errs[0]
 	m.errs = m.errs[1:]
-	return Reply{}, err
+	return agent.Reply{}, err
 }
 
 func TestLockoutOfAnAgentThatRecordsNothing(t *testing.T) {
 	r := newRig(t)
-	r.opts.Agent = &mute{errs: []error{&LimitError{Text: "no more"}}}
-	r.inbox.work = append(r.inbox.work, Work{ByResume, []Input{goOn()}})
+	r.opts.Agent = &mute{errs: []error{&agent.LimitError{Text: "no more"}}}
+	r.inbox.work = append(r.inbox.work, Work{agent.ByResume, []agent.Input{goOn()}})
 	r.mustRun(t)
 	_, history, err := OpenTranscript(r.path)
 	if err != nil {
@@ -152,20 +157,21 @@ func TestLockoutOfAnAgentThatRecordsNothing(t *testing.T) {
 func TestInterruptOutweighsALockout(t *testing.T) {
 	r := newRig(t)
 	m := r.member(t)
-	r.agent.script = []say{{err: &LimitError{Text: "no more"}, do: func(context.Context) { m.Interrupt("stop") }}}
+	r.agent.script = []say{{err: &agent.LimitError{Text: "no more"},
+		do: func(context.Context) { m.Interrupt("stop") }}}
 	if err := m.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndAbortedStreaming)
-	equal(t, "lockouts", len(all[Limited](r.journal)), 0)
+	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndAbortedStreaming)
+	equal(t, "lockouts", len(all[agent.Limited](r.journal)), 0)
 }
 
 func TestLockoutErrors(t *testing.T) {
 	until := time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC)
 	for want, err := range map[string]error{
-		"usage limit reached: x":                            &LimitError{Text: "x"},
-		"usage limit reached until 2026-11-21T15:04:00Z: x": &LimitError{Until: until, Text: "x"},
-		"not logged in: run it":                             &LoginError{Hint: "run it"},
+		"usage limit reached: x":                            &agent.LimitError{Text: "x"},
+		"usage limit reached until 2026-11-21T15:04:00Z: x": &agent.LimitError{Until: until, Text: "x"},
+		"not logged in: run it":                             &agent.LoginError{Hint: "run it"},
 	} {
 		if err.Error() != want {
 			t.Errorf("error %q, want %q", err, want)
@@ -193,7 +199,7 @@ func TestAdmission(t *testing.T) {
 	r := newRig(t)
 	g := &gatekeeper{fakeInbox: r.inbox}
 	r.inbox.idle = func() { g.log = append(g.log, "idle") }
-	r.inbox.work = append(r.inbox.work, Work{ByMessage, []Input{mailed("hi", "m2")}})
+	r.inbox.work = append(r.inbox.work, Work{agent.ByMessage, []agent.Input{mailed("hi", "m2")}})
 	r.opts.Inbox = g
 	r.mustRun(t)
 	equal(t, "log", strings.Join(g.log, " "), "idle in out idle in out idle")
@@ -213,7 +219,7 @@ func TestAdmissionOfAResumedTurn(t *testing.T) {
 	equal(t, "log", strings.Join(g.log, " "), "in out idle")
 
 	r.reopen(t, say{err: errors.New("broken")})
-	r.inbox.work = []Work{{ByMessage, []Input{mailed("hi", "m9")}}}
+	r.inbox.work = []Work{{agent.ByMessage, []agent.Input{mailed("hi", "m9")}}}
 	refused := errors.New("never")
 	r.opts.Inbox = &gatekeeper{fakeInbox: r.inbox, fail: refused}
 	if err := r.run(t); !errors.Is(err, refused) {

@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // step hands the conversation to the agent; nil means that it has nothing to
 // say before the gates.
-type step func(ctx context.Context) (Reply, error)
+type step func(ctx context.Context) (agent.Reply, error)
 
 // converse is the turn: the agent works, the gates are asked, and a refusal
 // sends the agent on with the feedback and the mail that waits.
@@ -33,15 +34,15 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 		mail := u.mail(ctx)
 		if u.halted != "" { // by a hook on a prompt among the mail
 			u.keep(v.Feedback)
-			return ending{reason: EndHookStopped, idle: IdleStopped}
+			return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 		}
 		next = u.prompt(append(v.Feedback, mail...))
 	}
 }
 
 // prompt is the step that gives the agent inputs.
-func (u *turn) prompt(inputs []Input) step {
-	return func(ctx context.Context) (Reply, error) {
+func (u *turn) prompt(inputs []agent.Input) step {
+	return func(ctx context.Context) (agent.Reply, error) {
 		u.given = slices.Clone(inputs)
 		return u.t.opts.Agent.Run(ctx, inputs, u)
 	}
@@ -52,22 +53,22 @@ func (u *turn) resumption(cut *Cut) step {
 	if cut.Point == CutAtGates {
 		return nil
 	}
-	if agent, ok := u.t.opts.Agent.(Resumer); ok {
-		return func(ctx context.Context) (Reply, error) { return agent.Resume(ctx, u) }
+	if resumer, ok := u.t.opts.Agent.(agent.Resumer); ok {
+		return func(ctx context.Context) (agent.Reply, error) { return resumer.Resume(ctx, u) }
 	}
 	// An agent that cannot resume is told what happened, in a prompt.
-	return func(ctx context.Context) (Reply, error) {
+	return func(ctx context.Context) (agent.Reply, error) {
 		if err := u.closeCalls(); err != nil {
-			return Reply{}, err
+			return agent.Reply{}, err
 		}
-		return u.prompt([]Input{{Kind: FromCovey, Text: CutNotice}})(ctx)
+		return u.prompt([]agent.Input{{Kind: agent.FromCovey, Text: CutNotice}})(ctx)
 	}
 }
 
 // think lets the agent run until it falls silent. over says that the turn ends
 // with that, gates or no gates.
 func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
-	u.answered, u.calls, u.recorded, u.refusal, u.inTool, u.asked = false, 0, Usage{}, nil, false, nil
+	u.answered, u.calls, u.recorded, u.refusal, u.inTool, u.asked = false, 0, agent.Usage{}, nil, false, nil
 	u.batch = nil
 	reply, err := safely(ctx, next)
 	if recordErr := u.settle(reply, err); recordErr != nil {
@@ -78,12 +79,13 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 		u.keepInterruption(ctx)
 		return u.aborted(ctx), true
 	case u.deferred != "":
-		return ending{reason: EndToolDeferred, idle: IdleStopped, attention: u.deferred, quiet: true}, true
+		return ending{reason: agent.EndToolDeferred, idle: agent.IdleStopped, attention: u.deferred,
+			quiet: true}, true
 	case u.halted != "" || reply.Halted != "":
 		return u.stopped(), true
 	case u.refusal != nil:
 		return u.limited(u.refusal), true
-	case errors.Is(err, ErrMaxTurns), errors.Is(err, ErrMaxTokens):
+	case errors.Is(err, agent.ErrMaxTurns), errors.Is(err, agent.ErrMaxTokens):
 		return u.limited(err), true
 	case err != nil:
 		return u.failedWith(err), true
@@ -96,7 +98,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 }
 
 // safely contains a panic of the agent: one broken member is not the team's end.
-func safely(ctx context.Context, next step) (reply Reply, err error) {
+func safely(ctx context.Context, next step) (reply agent.Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -113,26 +115,26 @@ func (u *turn) conclude(v Verdict) (end ending, over bool) {
 	case Capped:
 		return u.override(v.Feedback), true
 	case Awaits:
-		return ending{reason: EndAwaiting, idle: IdleAwaiting, lastText: "it waits for " + v.Why}, true
+		return ending{reason: agent.EndAwaiting, idle: agent.IdleAwaiting, lastText: "it waits for " + v.Why}, true
 	case Halted:
 		u.keep(v.Feedback)
 		if v.By == hooks.Stop || v.By == hooks.SubagentStop {
-			return ending{reason: EndStopPrevented, idle: IdleStopped}, true
+			return ending{reason: agent.EndStopPrevented, idle: agent.IdleStopped}, true
 		}
-		return ending{reason: EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.By, v.Why)}, true
+		return ending{reason: agent.EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.By, v.Why)}, true
 	}
-	return ending{reason: EndCompleted, idle: IdleAvailable}, true
+	return ending{reason: agent.EndCompleted, idle: agent.IdleAvailable}, true
 }
 
 // override ends a turn that was refused too often in a row all the same. What the
 // gates said last stands at the head of the next prompt.
-func (u *turn) override(feedback []Input) ending {
+func (u *turn) override(feedback []agent.Input) ending {
 	u.keep(feedback)
 	u.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d): it ends all the "+
 		"same. A Stop hook can let it go when stop_hook_active is true. The last refusal was: %s",
 		u.refusals, u.t.opts.Limits.StopBlockCap, feedback[len(feedback)-1].Text)
 	return ending{
-		reason: EndCompleted, idle: IdleLimited,
+		reason: agent.EndCompleted, idle: agent.IdleLimited,
 		attention: fmt.Sprintf("the gates refused its turn end %d times in a row", u.refusals),
 	}
 }
@@ -141,26 +143,26 @@ func (u *turn) override(feedback []Input) ending {
 // any more. It ends the member, too, which goes on with the turn if it is
 // started again.
 func broken(err error) ending {
-	return ending{reason: EndModelError, err: err, open: true}
+	return ending{reason: agent.EndModelError, err: err, open: true}
 }
 
 // failed is the end of a turn whose model request failed. The gates are not
 // asked: a refusal would repeat the failure for ever. StopFailure hooks are
 // told, and nobody reads what they say.
-func (u *turn) failed(e *APIError) ending {
-	text, reason := "API Error: "+e.Message, EndCompleted
+func (u *turn) failed(e *agent.APIError) ending {
+	text, reason := "API Error: "+e.Message, agent.EndCompleted
 	if e.Fatal {
-		reason = EndModelError
+		reason = agent.EndModelError
 	}
 	end := ending{
-		reason: reason, idle: IdleFailed, lastText: e.Error(),
+		reason: reason, idle: agent.IdleFailed, lastText: e.Error(),
 		failure: &hooks.StopFailureInput{Error: e.Type, ErrorDetails: e.Details, LastAssistantMessage: text},
 	}
 	if u.t.helper != nil { // its member sees to it
 		return end
 	}
-	end.lockout = TurnFailed{Error: e.Type, Text: e.Message, Passing: e.Passes(), Failed: 1}
-	if _, retains := u.t.opts.Agent.(Retainer); !retains && e.Passes() {
+	end.lockout = agent.TurnFailed{Error: e.Type, Text: e.Message, Passing: e.Passes(), Failed: 1}
+	if _, retains := u.t.opts.Agent.(agent.Retainer); !retains && e.Passes() {
 		end.owed = u.owed()
 	}
 	return end
@@ -170,23 +172,23 @@ func (u *turn) failed(e *APIError) ending {
 // hook that interrupts ends it as a person would (HOOKS.md section 9, reason 5).
 func (u *turn) stopped() ending {
 	if u.interrupted {
-		return ending{reason: EndAbortedTools, idle: IdleStopped}
+		return ending{reason: agent.EndAbortedTools, idle: agent.IdleStopped}
 	}
-	return ending{reason: EndHookStopped, idle: IdleStopped}
+	return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 }
 
 // limited is the end of a turn that used up one of its limits.
 func (u *turn) limited(limit error) ending {
-	end := ending{reason: EndMaxTurns, idle: IdleLimited, attention: limit.Error()}
+	end := ending{reason: agent.EndMaxTurns, idle: agent.IdleLimited, attention: limit.Error()}
 	switch {
-	case errors.Is(limit, ErrMaxTokens):
-		end.reason = EndMaxTokens
-	case errors.Is(limit, ErrMaxBudget):
-		end.reason = EndMaxBudget
-	case errors.Is(limit, ErrTeamBudget): // the team ends with it: nobody has to look after this member
-		end.reason, end.attention, end.lastText = EndTeamBudget, "", limit.Error()
+	case errors.Is(limit, agent.ErrMaxTokens):
+		end.reason = agent.EndMaxTokens
+	case errors.Is(limit, agent.ErrMaxBudget):
+		end.reason = agent.EndMaxBudget
+	case errors.Is(limit, agent.ErrTeamBudget): // the team ends with it: nobody has to look after this member
+		end.reason, end.attention, end.lastText = agent.EndTeamBudget, "", limit.Error()
 	default:
-		end.attention = fmt.Sprintf("%v: %d passes in this turn", ErrMaxTurns, u.passes)
+		end.attention = fmt.Sprintf("%v: %d passes in this turn", agent.ErrMaxTurns, u.passes)
 	}
 	return end
 }
@@ -194,19 +196,19 @@ func (u *turn) limited(limit error) ending {
 // aborted is the end of a turn whose context is over. A member that is told to
 // stop leaves its turn open, to go on with it when it is started again.
 func (u *turn) aborted(ctx context.Context) ending {
-	reason := EndAbortedStreaming
+	reason := agent.EndAbortedStreaming
 	if u.inTool {
-		reason = EndAbortedTools
+		reason = agent.EndAbortedTools
 	}
 	cause := context.Cause(ctx)
 	switch {
-	case errors.Is(cause, ErrInterrupted):
+	case errors.Is(cause, agent.ErrInterrupted):
 		if u.t.helper == nil { // the member tells it
 			u.warn("the turn was %v", cause)
 		}
-		return ending{reason: reason, idle: IdleInterrupted}
+		return ending{reason: reason, idle: agent.IdleInterrupted}
 	case errors.Is(cause, errTurnTimeout):
-		return ending{reason: EndTurnTimeout, idle: IdleLimited,
+		return ending{reason: agent.EndTurnTimeout, idle: agent.IdleLimited,
 			attention: fmt.Sprintf("%v: %v", errTurnTimeout, u.t.opts.Limits.TurnTimeout)}
 	}
 	return ending{reason: reason, err: cause, open: true}

@@ -13,11 +13,16 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
-func person(text, id string) Input { return Input{Kind: FromPerson, Text: text, MessageID: id} }
+func person(text, id string) agent.Input {
+	return agent.Input{Kind: agent.FromPerson, Text: text, MessageID: id}
+}
 
-func mailed(text, id string) Input { return Input{Kind: FromMail, Text: text, MessageID: id} }
+func mailed(text, id string) agent.Input {
+	return agent.Input{Kind: agent.FromMail, Text: text, MessageID: id}
+}
 
 // ctxOf is an outcome that gives a context, as a real runner words it.
 func ctxOf(event hooks.Event, text string) hooks.Outcome {
@@ -31,8 +36,8 @@ func ctxOf(event hooks.Event, text string) hooks.Outcome {
 func TestPromptContexts(t *testing.T) {
 	r := newRig(t)
 	r.inbox.work = []Work{
-		{Cause: ByGoal, Inputs: []Input{person("ship it", "goal")}},
-		{Cause: ByMessage, Inputs: []Input{mailed("hi", "m1")}},
+		{Cause: agent.ByGoal, Inputs: []agent.Input{person("ship it", "goal")}},
+		{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hi", "m1")}},
 	}
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{
 		hooks.SessionStart:     {ctxOf(hooks.SessionStart, "a")},
@@ -65,11 +70,12 @@ func TestSessionEvents(t *testing.T) {
 		equal(t, "fired", r.runner.events(), []string{"SessionStart", "SessionEnd"})
 		start := r.runner.of(hooks.SessionStart)[0]
 		equal(t, "source", start.Payload.(hooks.SessionStartInput).Source, source)
-		equal(t, "common", []string{start.SessionID, start.TranscriptPath, start.Cwd, start.PromptID, start.PermissionMode},
+		equal(t, "common", []string{start.SessionID, start.TranscriptPath, start.Cwd, start.PromptID,
+			start.PermissionMode},
 			[]string{"s", r.path, r.opts.Workdir.Dir(), "", ""})
 		equal(t, "reason", r.runner.of(hooks.SessionEnd)[0].Payload.(hooks.SessionEndInput).Reason, reason)
-		equal(t, "resumed", one[MemberStarted](t, r.journal).Resumed, resumed)
-		equal(t, "ended", one[MemberEnded](t, r.journal).Reason, "done")
+		equal(t, "resumed", one[agent.MemberStarted](t, r.journal).Resumed, resumed)
+		equal(t, "ended", one[agent.MemberEnded](t, r.journal).Reason, "done")
 	}
 }
 
@@ -77,8 +83,9 @@ func TestSessionEvents(t *testing.T) {
 func TestPromptRefused(t *testing.T) {
 	r := newRig(t)
 	r.inbox.work = []Work{
-		{Cause: ByPerson, Inputs: []Input{person("leak it", "p1")}},
-		{Cause: ByPerson, Inputs: []Input{mailed("hi", "m1"), person("leak it", "p2"), person("fine", "p3")}},
+		{Cause: agent.ByPerson, Inputs: []agent.Input{person("leak it", "p1")}},
+		{Cause: agent.ByPerson, Inputs: []agent.Input{mailed("hi", "m1"), person("leak it", "p2"),
+			person("fine", "p3")}},
 	}
 	block := hooks.Outcome{Decision: hooks.Block,
 		SystemMessages: []string{"UserPromptSubmit operation blocked by hook:\nno leaks"}}
@@ -86,10 +93,11 @@ func TestPromptRefused(t *testing.T) {
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"user: hi", "user: fine", "assistant: end 2"})
 	equal(t, "taken", r.inbox.taken, []string{"p1", "p2", "m1", "p3"})
-	equal(t, "warning", all[Warning](r.journal)[0].Text,
+	equal(t, "warning", all[agent.Warning](r.journal)[0].Text,
 		"UserPromptSubmit operation blocked by hook:\nno leaks\n\nOriginal prompt: leak it")
-	equal(t, "reasons", []string{all[TurnEnded](r.journal)[0].Reason, all[TurnEnded](r.journal)[1].Reason},
-		[]string{EndHookStopped, EndCompleted})
+	equal(t, "reasons", []string{all[agent.TurnEnded](r.journal)[0].Reason,
+		all[agent.TurnEnded](r.journal)[1].Reason},
+		[]string{agent.EndHookStopped, agent.EndCompleted})
 	data, err := os.ReadFile(r.path)
 	if err != nil || strings.Contains(string(data), "leak") {
 		t.Errorf("the transcript holds the erased prompt: %s %v", data, err)
@@ -100,17 +108,17 @@ func TestPromptRefused(t *testing.T) {
 // prompt stays for the next one, over a restart too (golden: ups_continue_false).
 func TestPromptHalted(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = []Work{{Cause: ByPerson, Inputs: []Input{person("go", "p1")}}}
+	r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {haltFor("ups halt")}})
 	r.mustRun(t)
 	equal(t, "model", len(r.agent.seen), 0)
 	equal(t, "gates", len(r.gates()), 0)
 	equal(t, "taken", r.inbox.taken, []string{"p1"})
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndHookStopped)
-	equal(t, "warning", one[Warning](t, r.journal).Text, "Operation stopped by hook: ups halt")
+	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndHookStopped)
+	equal(t, "warning", one[agent.Warning](t, r.journal).Text, "Operation stopped by hook: ups halt")
 
 	r.reopen(t)
-	r.inbox.work = []Work{{Cause: ByPerson, Inputs: []Input{person("go on", "p2")}}}
+	r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go on", "p2")}}}
 	r.mustRun(t)
 	equal(t, "model later", r.agent.seen, []string{"user: go", "user: go on", "assistant: end 2"})
 }
@@ -122,17 +130,18 @@ func TestPromptAmongMail(t *testing.T) {
 		seen []string
 		end  string
 	}{
-		"passes":  {pass, []string{"user: hello", "user: faster", "assistant: end 2"}, EndCompleted},
-		"refused": {hooks.Outcome{Decision: hooks.Block}, []string{"user: hello", "assistant: end 1"}, EndCompleted},
-		"halts":   {haltFor("stop"), []string{"user: hello"}, EndHookStopped},
+		"passes": {pass, []string{"user: hello", "user: faster", "assistant: end 2"}, agent.EndCompleted},
+		"refused": {hooks.Outcome{Decision: hooks.Block}, []string{"user: hello", "assistant: end 1"},
+			agent.EndCompleted},
+		"halts": {haltFor("stop"), []string{"user: hello"}, agent.EndHookStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.inbox.waiting = []Input{person("faster", "p1")}
+			r.inbox.waiting = []agent.Input{person("faster", "p1")}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {test.out}})
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen, test.seen)
-			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, test.end)
+			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, test.end)
 			equal(t, "waiting", len(r.inbox.waiting), 0)
 		})
 	}
@@ -141,16 +150,18 @@ func TestPromptAmongMail(t *testing.T) {
 // golden: stop_cap_default_json, i_team_idle_block_forever.
 func TestBlockCap(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{mailed("next", "m2")}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("next", "m2")}})
 	no := refuse("Stop hook feedback:\nnever")
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {no, no, no, no, no, no, no, no, no, pass}})
 	r.mustRun(t)
 	equal(t, "Stop runs", len(r.runner.of(hooks.Stop)), 10)
-	end := all[TurnEnded](r.journal)[0]
+	end := all[agent.TurnEnded](r.journal)[0]
 	equal(t, "end", []any{end.Reason, end.Passes}, []any{"completed", 9})
-	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "the gates refused its turn end 9 times in a row")
-	equal(t, "idle", all[Idle](r.journal)[0].Reason, IdleLimited)
-	if w := one[Warning](t, r.journal).Text; !strings.Contains(w, "9 times in a row") || !strings.Contains(w, "never") {
+	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+		"the gates refused its turn end 9 times in a row")
+	equal(t, "idle", all[agent.Idle](r.journal)[0].Reason, agent.IdleLimited)
+	if w := one[agent.Warning](t, r.journal).Text; !strings.Contains(w, "9 times in a row") ||
+		!strings.Contains(w, "never") {
 		t.Error(w)
 	}
 	n := len(r.agent.seen)
@@ -163,7 +174,7 @@ func TestBlockCapToolCallsBetween(t *testing.T) {
 	r := newRig(t)
 	for i := range 12 {
 		r.agent.script = append(r.agent.script, say{text: "x"},
-			say{calls: []ToolCall{callTool(fmt.Sprintf("c%d", i), "Bash", `{}`)}})
+			say{calls: []agent.ToolCall{callTool(fmt.Sprintf("c%d", i), "Bash", `{}`)}})
 	}
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("Stop hook feedback:\nnever")}})
 	r.mustRun(t)
@@ -187,9 +198,9 @@ func TestBlockCapToolCallsBetween(t *testing.T) {
 func TestBlockCapForeignToolCalls(t *testing.T) {
 	r := newRig(t)
 	runs := 0
-	r.opts.Agent = agentFunc(func(context.Context, []Input, Host) (Reply, error) {
+	r.opts.Agent = agentFunc(func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
 		runs++
-		return Reply{Text: "x", ToolCalls: min(max(0, 5-runs), 1)}, nil
+		return agent.Reply{Text: "x", ToolCalls: min(max(0, 5-runs), 1)}, nil
 	})
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("Stop hook feedback:\nnever")}})
 	r.mustRun(t)
@@ -203,7 +214,7 @@ func TestNoBlockCap(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("Stop hook feedback:\nnever")}})
 	r.mustRun(t)
 	equal(t, "Stop runs", len(r.runner.of(hooks.Stop)), 40)
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndMaxTurns)
+	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndMaxTurns)
 }
 
 // golden: max_turns. The results of the last pass are collected, no gate runs.
@@ -211,34 +222,39 @@ func TestMaxTurns(t *testing.T) {
 	r := newRig(t)
 	r.opts.Limits.MaxTurns = 2
 	for i := range 3 {
-		r.agent.script = append(r.agent.script, say{calls: []ToolCall{callTool(fmt.Sprintf("c%d", i), "Bash", `{}`)}})
+		r.agent.script = append(r.agent.script, say{calls: []agent.ToolCall{callTool(fmt.Sprintf("c%d", i),
+			"Bash", `{}`)}})
 	}
-	r.inbox.work = append(r.inbox.work, Work{Cause: ByNudge, Inputs: []Input{{Kind: FromCovey, Text: "go on"}}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByNudge,
+		Inputs: []agent.Input{{Kind: agent.FromCovey, Text: "go on"}}})
 	r.mustRun(t)
 	fired := slices.DeleteFunc(r.gates(), func(name string) bool { return name == "Notification" }) // beside the turn
 	equal(t, "fired", fired, []string{"PreToolUse", "PostToolUse", "PreToolUse", "PostToolUse",
 		"PreToolUse", "PostToolUse", "Stop", "TeammateIdle"})
-	equal(t, "end", all[TurnEnded](r.journal)[0].Reason, "max_turns")
-	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "limits.max_turns reached: 2 passes in this turn")
-	equal(t, "the next turn starts to count anew", all[TurnEnded](r.journal)[1].Reason, "completed")
+	equal(t, "end", all[agent.TurnEnded](r.journal)[0].Reason, "max_turns")
+	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+		"limits.max_turns reached: 2 passes in this turn")
+	equal(t, "the next turn starts to count anew", all[agent.TurnEnded](r.journal)[1].Reason, "completed")
 }
 
 func TestMaxTokens(t *testing.T) {
-	r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "never"})
+	r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "never"})
 	r.opts.Purse = &purse{limit: 11}
 	r.mustRun(t)
-	equal(t, "end", one[TurnEnded](t, r.journal),
-		TurnEnded{Reason: EndMaxTokens, Usage: Usage{InputTokens: 10, OutputTokens: 1}, Passes: 1})
-	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "limits.max_tokens reached: 11 of 11 tokens")
+	equal(t, "end", one[agent.TurnEnded](t, r.journal),
+		agent.TurnEnded{Reason: agent.EndMaxTokens, Usage: agent.Usage{InputTokens: 10, OutputTokens: 1}, Passes: 1})
+	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+		"limits.max_tokens reached: 11 of 11 tokens")
 }
 
 func TestTurnTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, say{do: func(ctx context.Context) { <-ctx.Done() }}, say{text: "better"})
 		r.opts.Limits.TurnTimeout = 10 * time.Minute
-		r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{mailed("again", "m2")}})
+		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+			Inputs: []agent.Input{mailed("again", "m2")}})
 		r.mustRun(t)
-		equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, EndTurnTimeout)
+		equal(t, "reason", all[agent.TurnEnded](r.journal)[0].Reason, agent.EndTurnTimeout)
 		gates := slices.DeleteFunc(r.gates(), func(name string) bool { return name == "Notification" })
 		equal(t, "gates", gates, []string{"Stop", "TeammateIdle"})
 		equal(t, "model", r.agent.seen, []string{"user: hello", "user: [Turn ended after 10m0s, its time limit]",
@@ -256,27 +272,31 @@ func TestInterrupt(t *testing.T) {
 				m.Interrupt("enough")
 				<-ctx.Done()
 			}
-			want, reason := []string{"user: hello"}, EndAbortedStreaming
+			want, reason := []string{"user: hello"}, agent.EndAbortedStreaming
 			r.agent.script = []say{{do: wait}}
 			if inTool {
-				r.agent.script = []say{{calls: []ToolCall{callTool("c1", "Slow", `{}`), callTool("c2", "Slow", `{}`)}}}
-				r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: "Slow"}, run: func(ctx context.Context, _ ToolCall) ToolResult {
-					wait(ctx)
-					return ToolResult{Content: "cut off", IsError: true}
-				}}}
-				want, reason = append(want, "error: cut off", "error: interrupted"), EndAbortedTools
+				r.agent.script = []say{{calls: []agent.ToolCall{callTool("c1", "Slow", `{}`), callTool("c2",
+					"Slow", `{}`)}}}
+				r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "Slow"},
+					run: func(ctx context.Context, _ agent.ToolCall) agent.ToolResult {
+						wait(ctx)
+						return agent.ToolResult{Content: "cut off", IsError: true}
+					}}}
+				want, reason = append(want, "error: cut off", "error: interrupted"), agent.EndAbortedTools
 			}
-			r.inbox.work = append(r.inbox.work, Work{Cause: ByPerson, Inputs: []Input{person("two", "p2")}})
+			r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByPerson,
+				Inputs: []agent.Input{person("two", "p2")}})
 			m = r.member(t)
 			r.agent.script = append(r.agent.script, say{text: "after"})
 			if err := m.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "model", r.agent.seen, append(want, "user: [Request interrupted by user]", "user: two", "assistant: after"))
-			equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, reason)
-			equal(t, "idle", all[Idle](r.journal)[0].Reason, IdleInterrupted)
-			equal(t, "attention", len(all[NeedsAttention](r.journal)), 0)
-			equal(t, "people read", one[Warning](t, r.journal).Text, "the turn was interrupted: enough")
+			equal(t, "model", r.agent.seen, append(want, "user: [Request interrupted by user]", "user: two",
+				"assistant: after"))
+			equal(t, "reason", all[agent.TurnEnded](r.journal)[0].Reason, reason)
+			equal(t, "idle", all[agent.Idle](r.journal)[0].Reason, agent.IdleInterrupted)
+			equal(t, "attention", len(all[agent.NeedsAttention](r.journal)), 0)
+			equal(t, "people read", one[agent.Warning](t, r.journal).Text, "the turn was interrupted: enough")
 			if inTool {
 				failure := r.runner.of(hooks.PostToolUseFailure)[0].Payload.(hooks.PostToolUseFailureInput)
 				equal(t, "is_interrupt", failure.IsInterrupt, true)
@@ -289,8 +309,8 @@ func TestInterrupt(t *testing.T) {
 func TestInterruptAtPrompt(t *testing.T) {
 	r := newRig(t)
 	r.inbox.work = []Work{
-		{Cause: ByPerson, Inputs: []Input{person("one", "p1")}},
-		{Cause: ByPerson, Inputs: []Input{person("two", "p2")}},
+		{Cause: agent.ByPerson, Inputs: []agent.Input{person("one", "p1")}},
+		{Cause: agent.ByPerson, Inputs: []agent.Input{person("two", "p2")}},
 	}
 	m := r.member(t)
 	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
@@ -302,7 +322,8 @@ func TestInterruptAtPrompt(t *testing.T) {
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "model", r.agent.seen, []string{"user: one", "user: [Request interrupted by user]", "user: two", "assistant: end 3"})
+	equal(t, "model", r.agent.seen, []string{"user: one", "user: [Request interrupted by user]",
+		"user: two", "assistant: end 3"})
 	equal(t, "taken", r.inbox.taken, []string{"p1", "p2"})
 }
 
@@ -310,7 +331,8 @@ func TestInterruptAtPrompt(t *testing.T) {
 func TestInterruptAnyTime(t *testing.T) {
 	r := newRig(t)
 	for i := range 30 {
-		r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{mailed("go", fmt.Sprint("n", i))}})
+		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("go",
+			fmt.Sprint("n", i))}})
 	}
 	m := r.member(t)
 	m.Interrupt("before Run")
@@ -332,7 +354,7 @@ func TestInterruptAnyTime(t *testing.T) {
 	close(stop)
 	<-done
 	m.Interrupt("after Run")
-	equal(t, "turns", len(all[TurnEnded](r.journal)), 31)
+	equal(t, "turns", len(all[agent.TurnEnded](r.journal)), 31)
 	equal(t, "mail taken", len(r.inbox.taken), 31)
 }
 
@@ -343,23 +365,23 @@ func TestStopAndResume(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	told := errors.New("told to stop")
 	r.agent.script = []say{
-		{text: "one", calls: []ToolCall{callTool("c1", "Bash", `{}`)}},
+		{text: "one", calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}},
 		{do: func(context.Context) { cancel(told) }},
 	}
 	if err := r.member(t).Run(ctx); !errors.Is(err, told) {
 		t.Fatal(err)
 	}
-	equal(t, "end", one[MemberEnded](t, r.journal).Reason, "stopped")
-	equal(t, "idle", len(all[Idle](r.journal)), 0)
+	equal(t, "end", one[agent.MemberEnded](t, r.journal).Reason, "stopped")
+	equal(t, "idle", len(all[agent.Idle](r.journal)), 0)
 	equal(t, "gates", r.gates(), []string{"PreToolUse", "PostToolUse"})
 
 	r.reopen(t, say{text: "two"})
-	r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{mailed("hello", "m1")}}} // as if never confirmed
+	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}} // as if never confirmed
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"assistant: two"})
-	equal(t, "cause", one[TurnStarted](t, r.journal), TurnStarted{Cause: ByResume})
+	equal(t, "cause", one[agent.TurnStarted](t, r.journal), agent.TurnStarted{Cause: agent.ByResume})
 	equal(t, "turn", r.journal.events[1].Turn, 1)
-	equal(t, "pass", one[PassStarted](t, r.journal).Pass, 2)
+	equal(t, "pass", one[agent.PassStarted](t, r.journal).Pass, 2)
 	equal(t, "fired", r.gates(), []string{"Stop", "TeammateIdle"})
 	equal(t, "taken again", r.inbox.taken, []string{"m1", "m1"})
 	if r.runner.of(hooks.Stop)[0].PromptID == "" {
@@ -382,9 +404,11 @@ func TestResumeAtGates(t *testing.T) {
 	equal(t, "model", len(r.agent.seen), 0)
 	stop := r.runner.of(hooks.Stop)
 	equal(t, "Stop runs", len(stop), 1)
-	equal(t, "input", []any{stop[0].Payload.(hooks.StopInput).StopHookActive, stop[0].Payload.(hooks.StopInput).LastAssistantMessage},
+	equal(t, "input", []any{stop[0].Payload.(hooks.StopInput).StopHookActive,
+		stop[0].Payload.(hooks.StopInput).LastAssistantMessage},
 		[]any{true, "two"})
-	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "the gates refused its turn end 9 times in a row")
+	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+		"the gates refused its turn end 9 times in a row")
 }
 
 // An agent that cannot resume is told what happened; its calls get a result.
@@ -394,38 +418,41 @@ func TestResumeWithoutResumer(t *testing.T) {
 	write(t, r.path, started(1), userSays("go"), modelSays("one", "a", "b"), result("a"))
 	r.reopen(t)
 	r.inbox.work = nil
-	var prompt []Input
-	r.opts.Agent = agentFunc(func(_ context.Context, p []Input, h Host) (Reply, error) {
+	var prompt []agent.Input
+	r.opts.Agent = agentFunc(func(_ context.Context, p []agent.Input, h agent.Host) (agent.Reply, error) {
 		prompt = p
-		return Reply{Text: "fine"}, nil
+		return agent.Reply{Text: "fine"}, nil
 	})
 	r.mustRun(t)
 	equal(t, "prompt", inputTexts(prompt), []string{CutNotice})
-	equal(t, "result", one[ToolReturned](t, r.journal), ToolReturned{ID: "b", Name: "Bash", IsError: true, Content: "interrupted"})
+	equal(t, "result", one[agent.ToolReturned](t, r.journal), agent.ToolReturned{ID: "b", Name: "Bash",
+		IsError: true, Content: "interrupted"})
 	_, h := openTranscript(t, r.path)
 	equal(t, "cut", h.Cut == nil, true)
 	equal(t, "last", h.Messages[len(h.Messages)-1].Text(), "fine")
 }
 
-type agentFunc func(context.Context, []Input, Host) (Reply, error)
+type agentFunc func(context.Context, []agent.Input, agent.Host) (agent.Reply, error)
 
-func (f agentFunc) Run(ctx context.Context, prompt []Input, h Host) (Reply, error) {
+func (f agentFunc) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	return f(ctx, prompt, h)
 }
 
 // Mail that waits is shown with a request, and goes along with feedback, after it.
 func TestMailInTheMiddle(t *testing.T) {
-	r := newRig(t, say{text: "one", calls: []ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "two"}, say{text: "three"})
-	r.inbox.waiting = []Input{mailed("first", "m2")}
+	r := newRig(t, say{text: "one", calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}},
+		say{text: "two"}, say{text: "three"})
+	r.inbox.waiting = []agent.Input{mailed("first", "m2")}
 	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 		if p, ok := in.Payload.(hooks.StopInput); ok && !p.StopHookActive {
-			r.inbox.waiting = []Input{mailed("second", "m3")}
+			r.inbox.waiting = []agent.Input{mailed("second", "m3")}
 			return refuse("Stop hook feedback:\nno"), nil
 		}
 		return pass, nil
 	}
 	r.mustRun(t)
-	equal(t, "model", r.agent.seen, []string{"user: hello", "user: first", "assistant: one", "result: ran", "assistant: two",
+	equal(t, "model", r.agent.seen, []string{"user: hello", "user: first", "assistant: one", "result: ran",
+		"assistant: two",
 		"user: Stop hook feedback:\nno", "user: second", "assistant: three"})
 	equal(t, "taken", r.inbox.taken, []string{"m1", "m2", "m3"})
 }
@@ -433,8 +460,8 @@ func TestMailInTheMiddle(t *testing.T) {
 // Mail is on the disk before it is confirmed, and is not shown twice when the
 // confirmation fails.
 func TestMailOnce(t *testing.T) {
-	r := newRig(t, say{text: "one", calls: []ToolCall{callTool("c1", "Bash", `{}`)}})
-	r.inbox.waiting = []Input{mailed("hello", "m1")}
+	r := newRig(t, say{text: "one", calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}})
+	r.inbox.waiting = []agent.Input{mailed("hello", "m1")}
 	r.inbox.broken = errors.New("store is gone")
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"user: hello", "assistant: one", "result: ran", "assistant: end 3"})
@@ -442,7 +469,7 @@ func TestMailOnce(t *testing.T) {
 		t.Error("nobody was told")
 	}
 	r.inbox.broken = nil
-	r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{mailed("hello", "m1")}}}
+	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}}
 	r.reopen(t)
 	r.mustRun(t)
 	equal(t, "model later", len(r.agent.seen), 0)
@@ -452,18 +479,18 @@ func TestMailOnce(t *testing.T) {
 // The same mail, worded anew by its inbox, is not given twice in one Run.
 func TestMailGivenOnce(t *testing.T) {
 	r := newRig(t)
-	r.inbox.waiting = []Input{mailed("2 new messages", "m2")}
-	var given [][]Input
-	r.opts.Agent = agentFunc(func(ctx context.Context, _ []Input, h Host) (Reply, error) {
+	r.inbox.waiting = []agent.Input{mailed("2 new messages", "m2")}
+	var given [][]agent.Input
+	r.opts.Agent = agentFunc(func(ctx context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
 		for range 2 {
 			mail, err := h.Pass(ctx)
 			if err != nil {
-				return Reply{}, err
+				return agent.Reply{}, err
 			}
 			given = append(given, mail)
-			r.inbox.waiting = []Input{mailed("3 new messages", "m2")}
+			r.inbox.waiting = []agent.Input{mailed("3 new messages", "m2")}
 		}
-		return Reply{}, nil
+		return agent.Reply{}, nil
 	})
 	r.mustRun(t)
 	equal(t, "mail", []int{len(given[0]), len(given[1])}, []int{1, 0})
@@ -477,17 +504,17 @@ func TestPromptHaltedAfterRefusal(t *testing.T) {
 		switch p := in.Payload.(type) {
 		case hooks.StopInput:
 			if p.LastAssistantMessage == "one" {
-				r.inbox.waiting = []Input{person("faster", "p1")}
+				r.inbox.waiting = []agent.Input{person("faster", "p1")}
 				return refuse("Stop hook feedback:\nno"), nil
 			}
 		case hooks.UserPromptSubmitInput:
-			r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{mailed("next", "m2")}}}
+			r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("next", "m2")}}}
 			return haltFor("not now"), nil
 		}
 		return pass, nil
 	}
 	r.mustRun(t)
-	equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, EndHookStopped)
+	equal(t, "reason", all[agent.TurnEnded](r.journal)[0].Reason, agent.EndHookStopped)
 	equal(t, "model", r.agent.seen, []string{"user: hello", "assistant: one", "user: faster",
 		"user: Stop hook feedback:\nno", "user: next", "assistant: two"})
 }
@@ -507,7 +534,8 @@ func TestRefusalsSurvive(t *testing.T) {
 	r.inbox.work = nil
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {no}})
 	r.mustRun(t)
-	equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "the gates refused its turn end 3 times in a row")
+	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+		"the gates refused its turn end 3 times in a row")
 	equal(t, "active", r.runner.of(hooks.Stop)[0].Payload.(hooks.StopInput).StopHookActive, true)
 }
 
@@ -515,7 +543,7 @@ func TestRefusalsSurvive(t *testing.T) {
 func TestHookTrouble(t *testing.T) {
 	for _, event := range []hooks.Event{hooks.SessionStart, hooks.SessionEnd, hooks.UserPromptSubmit} {
 		r := newRig(t)
-		r.inbox.work = []Work{{Cause: ByPerson, Inputs: []Input{person("go", "p1")}}}
+		r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
 		r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 			if in.Payload.Event() == event {
 				return pass, errors.New("no processes left")
@@ -523,7 +551,7 @@ func TestHookTrouble(t *testing.T) {
 			return pass, nil
 		}
 		r.mustRun(t)
-		equal(t, "warning", one[Warning](t, r.journal).Text, string(event)+" hook failed: no processes left")
+		equal(t, "warning", one[agent.Warning](t, r.journal).Text, string(event)+" hook failed: no processes left")
 		equal(t, "model", r.agent.seen, []string{"user: go", "assistant: end 1"})
 	}
 }
@@ -531,17 +559,17 @@ func TestHookTrouble(t *testing.T) {
 // An agent may hand a limit on wrapped, or find one by itself.
 func TestAgentReportsLimit(t *testing.T) {
 	r := newRig(t)
-	r.opts.Agent = agentFunc(func(context.Context, []Input, Host) (Reply, error) {
-		return Reply{}, fmt.Errorf("agent program: %w", ErrMaxTokens)
+	r.opts.Agent = agentFunc(func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
+		return agent.Reply{}, fmt.Errorf("agent program: %w", agent.ErrMaxTokens)
 	})
 	r.mustRun(t)
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndMaxTokens)
+	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndMaxTokens)
 }
 
 // What is confirmed is on the disk itself.
 func TestSyncBeforeTaken(t *testing.T) {
 	r := newRig(t)
-	r.inbox.waiting = []Input{mailed("more", "m2")}
+	r.inbox.waiting = []agent.Input{mailed("more", "m2")}
 	tr, confirmed := r.opts.Transcript, 0
 	r.inbox.onTaken = func() {
 		confirmed++
@@ -554,7 +582,7 @@ func TestSyncBeforeTaken(t *testing.T) {
 
 	// Also what a life before this one wrote, and perhaps never synced.
 	r.reopen(t)
-	r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{mailed("hello", "m1")}}}
+	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}}
 	tr = r.opts.Transcript
 	r.mustRun(t)
 	equal(t, "confirmations later", confirmed, 3)
@@ -563,13 +591,13 @@ func TestSyncBeforeTaken(t *testing.T) {
 // An agent that records nothing gets a transcript all the same.
 func TestHostRecordsForAgent(t *testing.T) {
 	r := newRig(t)
-	r.inbox.waiting = []Input{mailed("more", "m2")}
-	r.opts.Agent = agentFunc(func(ctx context.Context, _ []Input, h Host) (Reply, error) {
+	r.inbox.waiting = []agent.Input{mailed("more", "m2")}
+	r.opts.Agent = agentFunc(func(ctx context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
 		if _, err := h.Pass(ctx); err != nil {
-			return Reply{}, err
+			return agent.Reply{}, err
 		}
-		result := h.Call(ctx, ToolCall{Name: "Bash"})
-		return Reply{Text: "it says " + result.Content, ToolCalls: 1, Usage: Usage{OutputTokens: 7}}, nil
+		result := h.Call(ctx, agent.ToolCall{Name: "Bash"})
+		return agent.Reply{Text: "it says " + result.Content, ToolCalls: 1, Usage: agent.Usage{OutputTokens: 7}}, nil
 	})
 	r.mustRun(t)
 	_, h := openTranscript(t, r.path)
@@ -581,36 +609,40 @@ func TestHostRecordsForAgent(t *testing.T) {
 	}
 	equal(t, "transcript", got, []string{"user text hello", "user text more", "assistant tool_use Bash",
 		"user tool_result ran", "assistant text it says ran"})
-	equal(t, "usage", h.Usage, Usage{OutputTokens: 7})
+	equal(t, "usage", h.Usage, agent.Usage{OutputTokens: 7})
 	equal(t, "taken", r.inbox.taken, []string{"m1", "m2"})
-	equal(t, "usage of the turn", one[TurnEnded](t, r.journal).Usage, Usage{OutputTokens: 7})
+	equal(t, "usage of the turn", one[agent.TurnEnded](t, r.journal).Usage, agent.Usage{OutputTokens: 7})
 }
 
 // A broken agent ends its member, and says so; calls it left open get a result.
 func TestBrokenAgent(t *testing.T) {
-	for name, agent := range map[string]agentFunc{
-		"error": func(context.Context, []Input, Host) (Reply, error) { return Reply{}, errors.New("pipe closed") },
-		"panic": func(context.Context, []Input, Host) (Reply, error) { panic("pipe closed") },
+	for name, a := range map[string]agentFunc{
+		"error": func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
+			return agent.Reply{}, errors.New("pipe closed")
+		},
+		"panic": func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) { panic("pipe closed") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.opts.Agent = agentFunc(func(ctx context.Context, p []Input, h Host) (Reply, error) {
-				m := Message{Role: Assistant, Content: []Block{{Type: ToolUseBlock, ID: "c1", Name: "Bash"}}}
-				if err := h.Record(Record{Message: textMessage(User, "hello"), Inputs: p}); err != nil {
+			r.opts.Agent = agentFunc(func(ctx context.Context, p []agent.Input, h agent.Host) (agent.Reply, error) {
+				m := agent.Message{Role: agent.Assistant, Content: []agent.Block{{Type: agent.ToolUseBlock,
+					ID: "c1", Name: "Bash"}}}
+				if err := h.Record(agent.Record{Message: textMessage(agent.User, "hello"), Inputs: p}); err != nil {
 					t.Error(err)
 				}
-				if err := h.Record(Record{Message: m}); err != nil {
+				if err := h.Record(agent.Record{Message: m}); err != nil {
 					t.Error(err)
 				}
-				return agent(ctx, p, h)
+				return a(ctx, p, h)
 			})
 			err := r.run(t)
-			if err == nil || !strings.Contains(err.Error(), `member "api": agent: `) || !strings.Contains(err.Error(), "pipe closed") {
+			if err == nil || !strings.Contains(err.Error(), `member "api": agent: `) ||
+				!strings.Contains(err.Error(), "pipe closed") {
 				t.Fatal(err)
 			}
-			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndModelError)
-			equal(t, "ended", strings.Contains(one[MemberEnded](t, r.journal).Reason, "pipe closed"), true)
-			equal(t, "result", one[ToolReturned](t, r.journal).Content, "interrupted")
+			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndModelError)
+			equal(t, "ended", strings.Contains(one[agent.MemberEnded](t, r.journal).Reason, "pipe closed"), true)
+			equal(t, "result", one[agent.ToolReturned](t, r.journal).Content, "interrupted")
 			_, h := openTranscript(t, r.path)
 			equal(t, "the turn is open for the next life", h.Cut != nil && h.Cut.Point == CutAtPrompt, true)
 			equal(t, "session end", r.runner.events()[len(r.runner.events())-1], "SessionEnd")
@@ -635,14 +667,14 @@ func TestFullDisk(t *testing.T) {
 	equal(t, "model", len(r.agent.seen), 0)
 	equal(t, "taken", len(r.inbox.taken), 0)
 	r.reopen(t)
-	r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{mailed("hello", "m1")}}} // it was not confirmed
+	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}} // it was not confirmed
 	r.mustRun(t)
 	equal(t, "model later", r.agent.seen, []string{"user: hello", "assistant: end 1"})
 }
 
 func TestInboxErrors(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = []Work{{Cause: ByNudge}}
+	r.inbox.work = []Work{{Cause: agent.ByNudge}}
 	if err := r.run(t); err == nil || !strings.Contains(err.Error(), "work without inputs (nudge)") {
 		t.Error(err)
 	}
@@ -659,13 +691,19 @@ func (brokenInbox) Next(context.Context) (Work, error) { return Work{}, errors.N
 
 func TestNewErrors(t *testing.T) {
 	tests := map[string]func(*Options){
-		"option Agent is missing":   func(o *Options) { o.Agent = nil },
-		"option Tasks is missing":   func(o *Options) { o.Tasks = nil },
-		"option Inbox is missing":   func(o *Options) { o.Inbox = nil },
-		`permission mode "yolo"`:    func(o *Options) { o.Permissions.Mode = "yolo" },
-		`tool name "A" is empty or`: func(o *Options) { o.Tools = []Tool{fakeTool{spec: Spec{Name: "A"}}, fakeTool{spec: Spec{Name: "A"}}} },
-		"schema of tool B: ":        func(o *Options) { o.Tools = []Tool{fakeTool{spec: Spec{Name: "B", Schema: []byte(`{`)}}} },
-		"schema of tool C: ":        func(o *Options) { o.Tools = []Tool{fakeTool{spec: Spec{Name: "C", Schema: []byte(`{"$ref":"#/x"}`)}}} },
+		"option Agent is missing": func(o *Options) { o.Agent = nil },
+		"option Tasks is missing": func(o *Options) { o.Tasks = nil },
+		"option Inbox is missing": func(o *Options) { o.Inbox = nil },
+		`permission mode "yolo"`:  func(o *Options) { o.Permissions.Mode = "yolo" },
+		`tool name "A" is empty or`: func(o *Options) {
+			o.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "A"}}, fakeTool{spec: agent.Spec{Name: "A"}}}
+		},
+		"schema of tool B: ": func(o *Options) {
+			o.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "B", Schema: []byte(`{`)}}}
+		},
+		"schema of tool C: ": func(o *Options) {
+			o.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "C", Schema: []byte(`{"$ref":"#/x"}`)}}}
+		},
 	}
 	for want, breakIt := range tests {
 		r := newRig(t)
@@ -709,14 +747,14 @@ func TestSessionEndIsBounded(t *testing.T) {
 			t.Error(err)
 		}
 		equal(t, "time", time.Since(began), time.Hour+lastWords)
-		equal(t, "reason", one[MemberEnded](t, r.journal).Reason, "stopped")
+		equal(t, "reason", one[agent.MemberEnded](t, r.journal).Reason, "stopped")
 	})
 }
 
 // A member that has nothing more to do does not wait long for hooks beside it.
 func TestAsideIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, say{err: &APIError{Type: "unknown"}})
+		r := newRig(t, say{err: &agent.APIError{Type: "unknown"}})
 		r.runner.answer = func(ctx context.Context, in hooks.Input) (hooks.Outcome, error) {
 			if in.Payload.Event() == hooks.StopFailure {
 				<-ctx.Done()
@@ -726,14 +764,14 @@ func TestAsideIsBounded(t *testing.T) {
 		began := time.Now()
 		r.mustRun(t)
 		equal(t, "time", time.Since(began), asideLimit)
-		equal(t, "warnings", len(all[Warning](r.journal)), 0)
+		equal(t, "warnings", len(all[agent.Warning](r.journal)), 0)
 	})
 }
 
 // A hook beside a turn outlives the turn, also where the turn's own context
 // began it, and is ended at once when the member is told to stop.
 func TestAsideOutlivesTurn(t *testing.T) {
-	r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{}`)}})
+	r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}})
 	r.opts.Permissions.Mode, r.opts.Asker = modeDefault, &asker{yes: true, by: "person"}
 	r.inbox.hold = true
 	ctx, cancel := context.WithCancel(t.Context())
@@ -747,8 +785,8 @@ func TestAsideOutlivesTurn(t *testing.T) {
 		}
 		return pass, nil
 	}
-	r.journal.watch = func(e Event) {
-		if _, ok := e.Data.(Idle); ok {
+	r.journal.watch = func(e agent.Event) {
+		if _, ok := e.Data.(agent.Idle); ok {
 			close(idle)
 		}
 	}
@@ -763,7 +801,7 @@ func TestAsideOutlivesTurn(t *testing.T) {
 // A Stop hook's halt ends the turn; what it says the model sees in the next.
 func TestHaltIsKept(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{mailed("next", "m2")}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("next", "m2")}})
 	out := haltFor("enough")
 	out.Messages = []string{"<system-reminder>\nStop hook stopped continuation: enough\n</system-reminder>"}
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {out, pass}})
@@ -783,7 +821,7 @@ func TestStopContext(t *testing.T) {
 	equal(t, "model", r.agent.seen, []string{"user: hello", "assistant: end 1",
 		"user: <system-reminder>\nStop hook additional context: think\n</system-reminder>", "assistant: end 3"})
 	equal(t, "active", r.runner.of(hooks.Stop)[1].Payload.(hooks.StopInput).StopHookActive, true)
-	equal(t, "feedback", len(all[HookFeedback](r.journal)), 1)
+	equal(t, "feedback", len(all[agent.HookFeedback](r.journal)), 1)
 }
 
 // Warnings about the configuration come once, messages of hooks every time.
@@ -793,7 +831,7 @@ func TestPeopleAreTold(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {out}, hooks.TeammateIdle: {out}})
 	r.mustRun(t)
 	var got []string
-	for _, w := range all[Warning](r.journal) {
+	for _, w := range all[agent.Warning](r.journal) {
 		got = append(got, w.Text)
 	}
 	equal(t, "warnings", got, []string{"Stop says: hello user", "hook 3 never runs", "TeammateIdle says: hello user"})
@@ -803,11 +841,12 @@ func TestIdleTells(t *testing.T) {
 	r := newRig(t, say{text: "all done"})
 	r.inProgress("4", "7")
 	r.mustRun(t)
-	equal(t, "idle", one[Idle](t, r.journal), Idle{Reason: "available", LastText: "all done", TaskIDs: []string{"4", "7"}})
+	equal(t, "idle", one[agent.Idle](t, r.journal), agent.Idle{Reason: "available", LastText: "all done",
+		TaskIDs: []string{"4", "7"}})
 	r = newRig(t)
 	r.opts.Background = func() []hooks.BackgroundTask { return []hooks.BackgroundTask{{ID: "b1"}} }
 	r.tasks.err = errors.New("gone")
 	r.mustRun(t)
-	equal(t, "idle without a list", one[Idle](t, r.journal).TaskIDs, []string{})
+	equal(t, "idle without a list", one[agent.Idle](t, r.journal).TaskIDs, []string{})
 	equal(t, "background", r.runner.of(hooks.Stop)[0].Payload.(hooks.StopInput).BackgroundTasks[0].ID, "b1")
 }

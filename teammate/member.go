@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"maps"
 	"slices"
@@ -42,7 +43,7 @@ type Teammate struct {
 	entered bool            // the session has begun
 	turns   int             // number of the last turn begun
 	seen    map[string]bool // ids that the transcript shows
-	kept    []Input         // what the next prompt begins with
+	kept    []agent.Input   // what the next prompt begins with
 	ledger  ledger          // tool calls without a result
 	asides  asides          // hooks that run beside the turns
 
@@ -143,7 +144,7 @@ func (t *Teammate) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		reason = "stopped"
 	}
-	t.emit(MemberEnded{Reason: reason})
+	t.emit(agent.MemberEnded{Reason: reason})
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("member %q: %w", t.opts.Name, err)
 	}
@@ -157,7 +158,7 @@ func (t *Teammate) enter(ctx context.Context) error {
 		return nil
 	}
 	t.entered = true
-	t.emit(MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
+	t.emit(agent.MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
 	t.watchFiles(ctx)
 	if err := t.startSession(ctx); err != nil {
 		return err
@@ -173,7 +174,7 @@ func (t *Teammate) enter(ctx context.Context) error {
 	if t.first == "" {
 		return nil
 	}
-	first := Work{Cause: ByGoal, Inputs: []Input{{Kind: FromPerson, Text: t.first}}}
+	first := Work{Cause: agent.ByGoal, Inputs: []agent.Input{{Kind: agent.FromPerson, Text: t.first}}}
 	return t.admitted(ctx, func() error { return t.takeTurn(ctx, first) })
 }
 
@@ -237,7 +238,7 @@ func (t *Teammate) Interrupt(reason string) {
 	t.interrupt.Lock()
 	defer t.interrupt.Unlock()
 	if t.interrupter != nil {
-		t.interrupter(fmt.Errorf("%w: %s", ErrInterrupted, reason))
+		t.interrupter(fmt.Errorf("%w: %s", agent.ErrInterrupted, reason))
 	}
 }
 
@@ -264,8 +265,8 @@ func (t *Teammate) setInterrupter(cancel context.CancelCauseFunc) {
 }
 
 // emit sends an event that belongs to no turn in particular.
-func (t *Teammate) emit(d EventData) {
-	t.opts.Sink(Event{Member: t.opts.Name, Turn: t.turns, Data: d})
+func (t *Teammate) emit(d agent.EventData) {
+	t.opts.Sink(agent.Event{Member: t.opts.Name, Turn: t.turns, Data: d})
 }
 
 // endReason says in a word or two why a member took no more turns.

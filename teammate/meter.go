@@ -1,26 +1,29 @@
 package teammate
 
-import "sync"
+import (
+	"github.com/coveyteam/covey/teammate/agent"
+	"sync"
+)
 
 // meter counts tokens that were used for a member outside its own messages: by
 // its helpers, also those that work beside it, and by its hooks.
 type meter struct {
 	mu   sync.Mutex
-	owed Usage // what no turn has told yet
+	owed agent.Usage // what no turn has told yet
 }
 
 // add counts the tokens of one model request.
-func (m *meter) add(u Usage) {
+func (m *meter) add(u agent.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.owed = m.owed.Plus(u)
 }
 
 // settle gives the tokens that no turn has told yet, and counts them as told.
-func (m *meter) settle() Usage {
+func (m *meter) settle() agent.Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	owed := m.owed
-	m.owed = Usage{}
+	m.owed = agent.Usage{}
 	return owed
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // tellInstructions tells the InstructionsLoaded hooks of what was read for the
@@ -45,7 +46,7 @@ func (u *turn) instructed(ctx context.Context, f instructionFile, reason, trigge
 
 // nested reads the instructions of the folders below the workspace that a Read
 // has gone to for the first time. They are for the model, beside the result.
-func (u *turn) nested(ctx context.Context, tl *tool, call ToolCall) (beside []string) {
+func (u *turn) nested(ctx context.Context, tl *tool, call agent.ToolCall) (beside []string) {
 	in := u.t.opts.Instructions
 	if in == nil || tl.spec.Name != "Read" || ctx.Err() != nil {
 		return nil
@@ -82,7 +83,7 @@ func (t *Teammate) newInstructions(dirs []string) []instructionFile {
 		r.folder(dir)
 		found = append(found, r.files...)
 		for _, note := range r.notes {
-			t.emit(Warning{Text: note})
+			t.emit(agent.Warning{Text: note})
 		}
 	}
 	return found

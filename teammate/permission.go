@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // The permission modes of a member.
@@ -47,7 +48,7 @@ const (
 
 // question is a tool call that waits for permission.
 type question struct {
-	spec   Spec
+	spec   agent.Spec
 	call   rules.Call
 	hook   behavior // what PreToolUse hooks decided; empty: nothing
 	inside bool     // all that the call reaches lies in the workspace
@@ -129,7 +130,7 @@ type leave struct {
 
 // permit asks for permission. A PermissionRequest hook may give call another
 // input on the way.
-func (u *turn) permit(ctx context.Context, tl *tool, call *ToolCall, pre hooks.Outcome) leave {
+func (u *turn) permit(ctx context.Context, tl *tool, call *agent.ToolCall, pre hooks.Outcome) leave {
 	q := question{spec: tl.spec, call: u.callOf(*call), hook: u.hookSays(pre), inside: u.inside(tl, *call)}
 	r := u.t.rights.now().decide(q)
 	if _, ask := u.trespass(tl, *call); ask && r.behavior == allow {
@@ -155,7 +156,7 @@ func (u *turn) permit(ctx context.Context, tl *tool, call *ToolCall, pre hooks.O
 	if refusal, ask := u.trespass(tl, *call); refusal != "" && !ask && l.denial == "" {
 		l.denial, who, r.rule = refusal, "rule", "owns"
 	}
-	decided := PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(allow), By: who, Rule: r.rule}
+	decided := agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(allow), By: who, Rule: r.rule}
 	if l.denial != "" {
 		decided.Decision = string(deny)
 	}
@@ -164,20 +165,20 @@ func (u *turn) permit(ctx context.Context, tl *tool, call *ToolCall, pre hooks.O
 }
 
 // callOf is a call as rules look at it.
-func (u *turn) callOf(call ToolCall) rules.Call {
+func (u *turn) callOf(call agent.ToolCall) rules.Call {
 	w := u.t.opts.Workdir
 	return rules.Call{Tool: call.Name, Input: call.Input, Cwd: w.Dir(), Root: w.Root()}
 }
 
 // inside reports whether all that a call reaches lies in the workspace, or in a
 // folder that was added to it.
-func (u *turn) inside(tl *tool, call ToolCall) bool {
+func (u *turn) inside(tl *tool, call agent.ToolCall) bool {
 	return inWorkspace(u.t.opts.Workdir, tl, call.Input, u.t.rights.beside()...)
 }
 
 // refusedPlanning is the no of plan mode. The PermissionRequest hooks hear of
 // it, and may say it in their words; a yes of theirs does not end plan mode.
-func (u *turn) refusedPlanning(ctx context.Context, tl *tool, r ruling, call *ToolCall) (denial, who string) {
+func (u *turn) refusedPlanning(ctx context.Context, tl *tool, r ruling, call *agent.ToolCall) (denial, who string) {
 	asked := *call
 	denial, decided := u.request(ctx, tl, r, &asked)
 	if decided && denial != "" {
@@ -212,7 +213,7 @@ type asking struct {
 // askSomebody puts a call before whoever can be asked now (DESIGN 10.4): first
 // the PermissionRequest hooks, then people. Where a hook asks and there is
 // nobody, recorded hosts do not put it to other hooks.
-func (u *turn) askSomebody(ctx context.Context, a asking, call *ToolCall) (denial, who string) {
+func (u *turn) askSomebody(ctx context.Context, a asking, call *agent.ToolCall) (denial, who string) {
 	byHook, asker := a.ruling.by == "hook", u.asker()
 	if !byHook || asker != nil {
 		if denial, decided := u.request(ctx, a.tool, a.ruling, call); decided {
@@ -228,7 +229,8 @@ func (u *turn) askSomebody(ctx context.Context, a asking, call *ToolCall) (denia
 	}
 	var answer Answer
 	if asker != nil {
-		u.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", u.t.opts.Name, call.Name))
+		u.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", u.t.opts.Name,
+			call.Name))
 		answer = asker.Ask(ctx, Question{Member: u.t.opts.Name, Call: *call, Reason: reason})
 		if answer.Allow && ctx.Err() == nil {
 			return "", answer.By
@@ -242,7 +244,7 @@ func (u *turn) askSomebody(ctx context.Context, a asking, call *ToolCall) (denia
 }
 
 // notGiven tells the model that nobody has allowed a call.
-func (u *turn) notGiven(call ToolCall, reason string, answer Answer) string {
+func (u *turn) notGiven(call agent.ToolCall, reason string, answer Answer) string {
 	text := fmt.Sprintf("Permission to use %s was not given (%s), ", call.Name, reason)
 	switch answer.By {
 	case "":
@@ -259,7 +261,7 @@ func (u *turn) notGiven(call ToolCall, reason string, answer Answer) string {
 }
 
 // refusalText tells the model why a call is denied.
-func (u *turn) refusalText(r ruling, call ToolCall, pre hooks.Outcome) string {
+func (u *turn) refusalText(r ruling, call agent.ToolCall, pre hooks.Outcome) string {
 	switch {
 	case r.by == "hook" && len(pre.Feedback) > 0:
 		return strings.Join(pre.Feedback, "\n")
@@ -278,14 +280,14 @@ func (u *turn) refusalText(r ruling, call ToolCall, pre hooks.Outcome) string {
 }
 
 // wayOut says what can be done about a call that nobody could allow.
-func (u *turn) wayOut(call ToolCall) string {
+func (u *turn) wayOut(call agent.ToolCall) string {
 	return fmt.Sprintf("Go on without it, or tell your lead what you need it for. A person can allow it for %s in "+
 		"the team's spec: by a rule for %s under permissions.allow, or by another permission_mode.",
 		u.t.opts.Name, call.Name)
 }
 
 // command shows the command of a shell call.
-func command(call ToolCall) string {
+func command(call agent.ToolCall) string {
 	var in struct {
 		Command string `json:"command"`
 	}

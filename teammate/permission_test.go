@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func ruleList(tb testing.TB, texts ...string) []rules.Rule {
@@ -29,21 +30,26 @@ func ruleList(tb testing.TB, texts ...string) []rules.Rule {
 // What each mode does with each kind of tool when no rule and no hook speaks.
 func modeTable() map[string]map[string]behavior {
 	return map[string]map[string]behavior{
-		modeDefault: {"team": allow, "read in": allow, "read out": ask, "edit in": ask, "edit out": ask, "shell": ask},
-		modePlan:    {"team": allow, "read in": allow, "read out": ask, "edit in": deny, "edit out": deny, "shell": deny},
-		modeEdits:   {"team": allow, "read in": allow, "read out": ask, "edit in": allow, "edit out": ask, "shell": ask},
-		modeNoAsk:   {"team": allow, "read in": allow, "read out": deny, "edit in": deny, "edit out": deny, "shell": deny},
-		modeBypass:  {"team": allow, "read in": allow, "read out": allow, "edit in": allow, "edit out": allow, "shell": allow},
+		modeDefault: {"team": allow, "read in": allow, "read out": ask, "edit in": ask, "edit out": ask,
+			"shell": ask},
+		modePlan: {"team": allow, "read in": allow, "read out": ask, "edit in": deny, "edit out": deny,
+			"shell": deny},
+		modeEdits: {"team": allow, "read in": allow, "read out": ask, "edit in": allow, "edit out": ask,
+			"shell": ask},
+		modeNoAsk: {"team": allow, "read in": allow, "read out": deny, "edit in": deny, "edit out": deny,
+			"shell": deny},
+		modeBypass: {"team": allow, "read in": allow, "read out": allow, "edit in": allow,
+			"edit out": allow, "shell": allow},
 	}
 }
 
 func kinds() map[string]question {
 	return map[string]question{
-		"team":     {spec: Spec{Team: true}},
-		"read in":  {spec: Spec{ReadOnly: true}, inside: true},
-		"read out": {spec: Spec{ReadOnly: true}},
-		"edit in":  {spec: Spec{Edits: true}, inside: true},
-		"edit out": {spec: Spec{Edits: true}},
+		"team":     {spec: agent.Spec{Team: true}},
+		"read in":  {spec: agent.Spec{ReadOnly: true}, inside: true},
+		"read out": {spec: agent.Spec{ReadOnly: true}},
+		"edit in":  {spec: agent.Spec{Edits: true}, inside: true},
+		"edit out": {spec: agent.Spec{Edits: true}},
 		"shell":    {inside: true},
 	}
 }
@@ -155,58 +161,60 @@ func TestPermissionTexts(t *testing.T) {
 		pre      hooks.Outcome
 		asker    *asker
 		want     string // "result: ran", or the error
-		by       PermissionDecided
+		by       agent.PermissionDecided
 	}{
-		"bypass": {mode: modeBypass, want: "result: ran", by: PermissionDecided{Decision: "allow", By: "mode"}},
+		"bypass": {mode: modeBypass, want: "result: ran", by: agent.PermissionDecided{Decision: "allow", By: "mode"}},
 		"hook allows": {pre: hookSays("allow", "ok"), want: "result: ran",
-			by: PermissionDecided{Decision: "allow", By: "hook"}},
+			by: agent.PermissionDecided{Decision: "allow", By: "hook"}},
 		"hook denies": {mode: modeBypass, pre: denied, want: "error: PreToolUse:Bash hook error: denied by hook",
-			by: PermissionDecided{Decision: "deny", By: "hook"}},
+			by: agent.PermissionDecided{Decision: "deny", By: "hook"}},
 		"hook blocks without a word": {mode: modeBypass, pre: hooks.Outcome{Decision: hooks.Block},
-			want: "error: PreToolUse:Bash hook error: Blocked by hook", by: PermissionDecided{Decision: "deny", By: "hook"}},
+			want: "error: PreToolUse:Bash hook error: Blocked by hook", by: agent.PermissionDecided{Decision: "deny", By: "hook"}},
 		"hook denies without feedback": {pre: hookSays("deny", "because"),
-			want: "error: PreToolUse:Bash hook error: because", by: PermissionDecided{Decision: "deny", By: "hook"}},
+			want: "error: PreToolUse:Bash hook error: because", by: agent.PermissionDecided{Decision: "deny", By: "hook"}},
 		"hook asks, nobody there": {mode: modeBypass, pre: hookSays("ask", "ask by hook"), want: "error: ask by hook",
-			by: PermissionDecided{Decision: "deny", By: "nobody"}},
-		"hook asks, yes": {pre: hookSays("ask", "really?"), asker: &asker{yes: true, by: "person"}, want: "result: ran",
-			by: PermissionDecided{Decision: "allow", By: "person"}},
+			by: agent.PermissionDecided{Decision: "deny", By: "nobody"}},
+		"hook asks, yes": {pre: hookSays("ask", "really?"), asker: &asker{yes: true, by: "person"},
+			want: "result: ran",
+			by:   agent.PermissionDecided{Decision: "allow", By: "person"}},
 		"hook defers": {mode: modeBypass, pre: hookSays("defer", ""), want: "error: " + deferredText,
-			by: PermissionDecided{Decision: "defer", By: "hook"}},
+			by: agent.PermissionDecided{Decision: "defer", By: "hook"}},
 		"deny rule, hook allows": {mode: modeBypass, den: []string{"Bash(touch:*)"}, pre: hookSays("allow", "ok"),
 			want: "error: Permission to use Bash with command touch x && echo y has been denied.",
-			by:   PermissionDecided{Decision: "deny", By: "rule", Rule: "Bash(touch:*)"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "rule", Rule: "Bash(touch:*)"}},
 		"ask rule, hook allows": {mode: modeBypass, ask: []string{"Bash(touch:*)"}, pre: hookSays("allow", "ok"),
 			want: "error: Permission to use Bash was not given (ask rule Bash(touch:*)), for there is nobody to ask now." + way,
-			by:   PermissionDecided{Decision: "deny", By: "nobody", Rule: "Bash(touch:*)"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "nobody", Rule: "Bash(touch:*)"}},
 		"default, nobody there": {
 			want: "error: Permission to use Bash was not given (permission mode default), for there is nobody to ask now." + way,
-			by:   PermissionDecided{Decision: "deny", By: "nobody"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "nobody"}},
 		"default, no": {asker: &asker{by: "person"},
 			want: "error: Permission to use Bash was not given (permission mode default), and person said no." + way,
-			by:   PermissionDecided{Decision: "deny", By: "person"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "person"}},
 		"default, no, with a reason": {asker: &asker{by: "person", said: "use v2"},
 			want: "error: Permission to use Bash was not given (permission mode default), and person said no. " +
 				"What they said: use v2",
-			by: PermissionDecided{Decision: "deny", By: "person"}},
+			by: agent.PermissionDecided{Decision: "deny", By: "person"}},
 		"default, everybody left": {asker: &asker{yes: true, absent: true},
 			want: "error: Permission to use Bash was not given (permission mode default), for there is nobody to ask now." + way,
-			by:   PermissionDecided{Decision: "deny", By: "nobody"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "nobody"}},
 		"default, nobody answers": {asker: &asker{},
 			want: "error: Permission to use Bash was not given (permission mode default), for there is nobody to ask now." + way,
-			by:   PermissionDecided{Decision: "deny", By: "nobody"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "nobody"}},
 		"default, yes": {asker: &asker{yes: true, by: "person"}, want: "result: ran",
-			by: PermissionDecided{Decision: "allow", By: "person"}},
+			by: agent.PermissionDecided{Decision: "allow", By: "person"}},
 		"dontAsk": {mode: modeNoAsk, asker: &asker{yes: true},
 			want: "error: Permission to use Bash was not given, for permission mode dontAsk asks nobody." + way,
-			by:   PermissionDecided{Decision: "deny", By: "mode"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "mode"}},
 		"plan": {mode: modePlan, pre: hookSays("allow", "ok"),
 			want: "error: Bash was not run: you are in plan mode, where only tools that change nothing run. Go on planning without it.",
-			by:   PermissionDecided{Decision: "deny", By: "mode"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "mode"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{"command":"touch x && echo y"}`)}})
-			r.opts.Permissions = Permissions{Mode: test.mode, Ask: ruleList(t, test.ask...), Deny: ruleList(t, test.den...)}
+			r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{"command":"touch x && echo y"}`)}})
+			r.opts.Permissions = Permissions{Mode: test.mode, Ask: ruleList(t, test.ask...),
+				Deny: ruleList(t, test.den...)}
 			if test.asker != nil {
 				r.opts.Asker = test.asker
 			}
@@ -214,13 +222,14 @@ func TestPermissionTexts(t *testing.T) {
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen[1], test.want)
 			test.by.ID, test.by.Tool = "c1", "Bash"
-			equal(t, "journal", one[PermissionDecided](t, r.journal), test.by)
+			equal(t, "journal", one[agent.PermissionDecided](t, r.journal), test.by)
 			ran := len(r.runner.of(hooks.PostToolUse)) == 1
 			equal(t, "ran", ran, test.want == "result: ran")
 			if test.asker != nil && !test.asker.absent && test.mode != modeNoAsk {
 				equal(t, "asked", len(test.asker.asked), 1)
 				equal(t, "notified", r.runner.of(hooks.Notification)[0].Payload.(hooks.NotificationInput),
-					hooks.NotificationInput{Message: "api needs your permission to use Bash", NotificationType: "permission_prompt"})
+					hooks.NotificationInput{Message: "api needs your permission to use Bash",
+						NotificationType: "permission_prompt"})
 			}
 		})
 	}
@@ -237,7 +246,8 @@ func TestInWorkspace(t *testing.T) {
 	}
 	w.Move(sub)
 	links := map[string]string{
-		"in": "sub", "out": out, "up": "../..", "dangling": filepath.Join(out, "new"), "loop": "loop", "chain": "dangling",
+		"in": "sub", "out": out, "up": "../..", "dangling": filepath.Join(out,
+			"new"), "loop": "loop", "chain": "dangling",
 	}
 	for name, target := range links {
 		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
@@ -275,7 +285,7 @@ func TestInWorkspace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tl := &tool{Tool: fakeTool{}, spec: Spec{Edits: test.edits}}
+			tl := &tool{Tool: fakeTool{}, spec: agent.Spec{Edits: test.edits}}
 			if got := inWorkspace(w, tl, input); got != test.inside {
 				t.Errorf("%s %q, edits %v: inside %v", name, test.path, test.edits, got)
 			}

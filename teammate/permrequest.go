@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // requestDecision is what a PermissionRequest hook's decision holds besides
@@ -19,7 +20,7 @@ type requestDecision struct {
 // request asks the PermissionRequest hooks about a call before a person is
 // asked, or before it is denied for want of one. decided says that they
 // answered; an empty denial then lets call run, with the input that it has now.
-func (u *turn) request(ctx context.Context, tl *tool, r ruling, call *ToolCall) (denial string, decided bool) {
+func (u *turn) request(ctx context.Context, tl *tool, r ruling, call *agent.ToolCall) (denial string, decided bool) {
 	out, err := u.fire(ctx, hooks.PermissionRequestInput{
 		ToolName: call.Name, ToolInput: call.Input, Suggestions: u.suggestions(tl, r, *call),
 	})
@@ -48,7 +49,7 @@ func (u *turn) request(ctx context.Context, tl *tool, r ruling, call *ToolCall) 
 }
 
 // requestDenied is what the model is told of a no, which may end the turn, too.
-func (u *turn) requestDenied(out hooks.Outcome, more requestDecision, call *ToolCall) string {
+func (u *turn) requestDenied(out hooks.Outcome, more requestDecision, call *agent.ToolCall) string {
 	text := out.Permission.Reason
 	if text == "" {
 		text = fmt.Sprintf("Permission to use %s has been denied by a PermissionRequest hook.", call.Name)
@@ -64,7 +65,7 @@ func (u *turn) requestDenied(out hooks.Outcome, more requestDecision, call *Tool
 // requestAllowed takes over the input that a hook allowed the call with. A yes
 // beats no deny rule (HOOKS.md 5.10), and an input that nobody has looked at
 // could be against one.
-func (u *turn) requestAllowed(tl *tool, out hooks.Outcome, call *ToolCall) (denial string) {
+func (u *turn) requestAllowed(tl *tool, out hooks.Outcome, call *agent.ToolCall) (denial string) {
 	if out.UpdatedInput == nil {
 		return ""
 	}
@@ -105,14 +106,14 @@ func (u *turn) folderAdded(ctx context.Context, dir string) {
 			u.warn("DirectoryAdded hook failed: %v", err)
 		}
 		for _, text := range out.SystemMessages {
-			u.t.later.add(Input{Kind: FromContext, Text: text})
+			u.t.later.add(agent.Input{Kind: agent.FromContext, Text: text})
 		}
 	})
 }
 
 // suggestions are changes that would spare the question next time. Where a rule
 // or a hook wants it asked there are none, as in recorded hosts.
-func (u *turn) suggestions(tl *tool, r ruling, call ToolCall) []hooks.PermissionUpdate {
+func (u *turn) suggestions(tl *tool, r ruling, call agent.ToolCall) []hooks.PermissionUpdate {
 	if r.by != "mode" {
 		return nil
 	}
@@ -148,7 +149,7 @@ const mayRetry = "The PermissionDenied hook indicated you may retry this tool ca
 
 // denied tells the PermissionDenied hooks of a call that an automatic decider
 // has denied. beside is for the model, beside the denial.
-func (u *turn) denied(ctx context.Context, call ToolCall, reason string) (beside []string) {
+func (u *turn) denied(ctx context.Context, call agent.ToolCall, reason string) (beside []string) {
 	out, err := u.fire(ctx, hooks.PermissionDeniedInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Reason: reason,
 	})

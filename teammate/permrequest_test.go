@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // requested is what a PermissionRequest hook decided.
@@ -29,7 +30,8 @@ func asksBash(t *testing.T, pr hooks.Outcome, commands ...string) *rig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		script = append(script, say{calls: []ToolCall{callTool("c"+string(rune('1'+i)), "Bash", string(input))}})
+		script = append(script, say{calls: []agent.ToolCall{callTool("c"+string(rune('1'+i)), "Bash",
+			string(input))}})
 	}
 	r := newRig(t, append(script, say{text: "end"})...)
 	r.opts.Permissions = Permissions{Mode: modeDefault}
@@ -53,9 +55,10 @@ func TestPermissionRequestChangesTheSession(t *testing.T) {
 			`,"updatedPermissions":[{"type":"replaceRules",` + rule + `"behavior":"allow","destination":"localSettings"}]`, 1,
 			"it counts for this session only",
 		},
-		"a wrong mode": {`,"updatedPermissions":[{"type":"setMode","mode":"yolo","destination":"session"}]`, 2, "yolo"},
-		"nonsense":     {`,"updatedPermissions":[{"type":"makeTea","destination":"session"}]`, 2, "makeTea"},
-		"no list":      {`,"updatedPermissions":7`, 2, "left out"},
+		"a wrong mode": {`,"updatedPermissions":[{"type":"setMode","mode":"yolo","destination":"session"}]`,
+			2, "yolo"},
+		"nonsense": {`,"updatedPermissions":[{"type":"makeTea","destination":"session"}]`, 2, "makeTea"},
+		"no list":  {`,"updatedPermissions":7`, 2, "left out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := asksBash(t, requested("allow", "", c.updates), "echo 1", "echo 2")
@@ -63,10 +66,11 @@ func TestPermissionRequestChangesTheSession(t *testing.T) {
 			equal(t, "asked", len(r.runner.of(hooks.PermissionRequest)), c.asked)
 			equal(t, "first", r.agent.seen[1], "result: ran")
 			var warnings []string
-			for _, w := range all[Warning](r.journal) {
+			for _, w := range all[agent.Warning](r.journal) {
 				warnings = append(warnings, w.Text)
 			}
-			if got := strings.Join(warnings, "\n"); !strings.Contains(got, c.warning) || c.warning == "" && got != "" {
+			if got := strings.Join(warnings, "\n"); !strings.Contains(got, c.warning) || c.warning == "" &&
+				got != "" {
 				t.Errorf("warnings %q, want %q", got, c.warning)
 			}
 		})
@@ -75,12 +79,12 @@ func TestPermissionRequestChangesTheSession(t *testing.T) {
 
 // A no tells the model why, and may end the turn at once.
 func TestPermissionRequestDenies(t *testing.T) {
-	for more, end := range map[string]string{``: EndCompleted, `,"interrupt":true`: EndAbortedTools} {
+	for more, end := range map[string]string{``: agent.EndCompleted, `,"interrupt":true`: agent.EndAbortedTools} {
 		r := asksBash(t, requested("deny", "pr says no", more), "echo 1")
 		r.mustRun(t)
 		equal(t, "model", r.agent.seen[1], "error: pr says no")
-		equal(t, "end", one[TurnEnded](t, r.journal).Reason, end)
-		equal(t, "decided", one[PermissionDecided](t, r.journal).By, "hook")
+		equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, end)
+		equal(t, "decided", one[agent.PermissionDecided](t, r.journal).By, "hook")
 	}
 }
 
@@ -126,8 +130,9 @@ func TestDirectoryAdded(t *testing.T) {
 			`],"destination":"session"}]`), "echo 1")
 	read := callTool("c2", "Read", `{"file_path":`+string(path)+`}`)
 	told := make(chan struct{})
-	r.agent.script = []say{r.agent.script[0], {do: func(context.Context) { <-told }, calls: []ToolCall{read}}, {text: "end"}}
-	r.opts.Tools = append(r.opts.Tools, fakeTool{spec: Spec{Name: "Read", ReadOnly: true}})
+	r.agent.script = []say{r.agent.script[0], {do: func(context.Context) { <-told },
+		calls: []agent.ToolCall{read}}, {text: "end"}}
+	r.opts.Tools = append(r.opts.Tools, fakeTool{spec: agent.Spec{Name: "Read", ReadOnly: true}})
 	answer := r.runner.answer
 	r.runner.answer = func(ctx context.Context, in hooks.Input) (hooks.Outcome, error) {
 		if in.Payload.Event() == hooks.DirectoryAdded {
@@ -148,7 +153,7 @@ func TestDirectoryAdded(t *testing.T) {
 // agent try again.
 func TestPermissionDenied(t *testing.T) {
 	for _, kind := range []string{"prompt", "agent", "command"} {
-		r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{"command":"x"}`)}}, say{text: "end"})
+		r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{"command":"x"}`)}}, say{text: "end"})
 		no := refuse("not now")
 		no.Results[0].Type = kind
 		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{
@@ -177,9 +182,10 @@ func TestPermissionDeniedByTime(t *testing.T) {
 // The calls of one answer are one batch, whatever became of them, and what its
 // hooks say stands below the last result.
 func TestPostToolBatch(t *testing.T) {
-	r := newRig(t, say{calls: []ToolCall{
-		callTool("c1", "Bash", `{"command":"1"}`), callTool("c2", "Nope", `{}`), callTool("c3", "Bash", `{"command":"3"}`),
-	}}, say{calls: []ToolCall{callTool("c4", "Bash", `{}`)}}, say{text: "end"})
+	r := newRig(t, say{calls: []agent.ToolCall{
+		callTool("c1", "Bash", `{"command":"1"}`), callTool("c2", "Nope", `{}`), callTool("c3", "Bash",
+			`{"command":"3"}`),
+	}}, say{calls: []agent.ToolCall{callTool("c4", "Bash", `{}`)}}, say{text: "end"})
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{
 		hooks.PostToolBatch: {{AdditionalContext: []string{"batch ctx"}}, pass},
 	})
@@ -205,10 +211,10 @@ func TestNestedInstructions(t *testing.T) {
 	put(t, filepath.Join(root, "sub", "deep", "f"), "f")
 	r.opts.Instructions = ReadInstructions(root)
 	read := func(id string) say {
-		return say{calls: []ToolCall{callTool(id, "Read", `{"file_path":"sub/deep/f"}`)}}
+		return say{calls: []agent.ToolCall{callTool(id, "Read", `{"file_path":"sub/deep/f"}`)}}
 	}
 	r.agent.script = []say{read("c1"), read("c2"), {text: "end"}}
-	r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: "Read", ReadOnly: true}}}
+	r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "Read", ReadOnly: true}}}
 	r.mustRun(t)
 	var loaded []string
 	for _, in := range r.runner.of(hooks.InstructionsLoaded) {
@@ -233,7 +239,8 @@ func TestReadInstructions(t *testing.T) {
 	put(t, filepath.Join(dir, "repo", ".git", "HEAD"), "")
 	put(t, filepath.Join(dir, "repo", "CLAUDE.md"), "of the repository")
 	put(t, filepath.Join(dir, "CLAUDE.md"), "above the repository")
-	put(t, filepath.Join(root, "AGENTS.md"), "a @b.md and `@code.md` me@host.org @missing\n```\n@code.md\n```\n@../../secret.md @"+outside)
+	put(t, filepath.Join(root, "AGENTS.md"),
+		"a @b.md and `@code.md` me@host.org @missing\n```\n@code.md\n```\n@../../secret.md @"+outside)
 	put(t, filepath.Join(root, "b.md"), "b @AGENTS.md @b.md")
 	put(t, filepath.Join(root, "code.md"), "code")
 	put(t, filepath.Join(root, "CLAUDE.local.md"), strings.Repeat("é", maxInstructionFile))

@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 // asking. It asks nobody, so that is found only afterwards, and nothing else keeps it
 // from going on. What only looks, or is the team's, may be called without asking.
 func TestPlanBreach(t *testing.T) {
-	team := Spec{Name: "mcp__covey__team_submit_plan", Team: true}
+	team := agent.Spec{Name: "mcp__covey__team_submit_plan", Team: true}
 	for name, tt := range map[string]struct {
 		mode, tool, input string
 		deny              string
@@ -18,35 +19,40 @@ func TestPlanBreach(t *testing.T) {
 		told              bool   // the journal tells of the call
 		ended             string
 	}{
-		"a shell":             {"plan", "Bash", `{"command":"ls"}`, "", "permission mode plan", true, EndAbortedStreaming},
-		"a file":              {"plan", "Write", `{"file_path":"a.go"}`, "", "permission mode plan", true, EndAbortedStreaming},
-		"who knows what":      {"plan", "Tool", `{}`, "", "permission mode plan", true, EndAbortedStreaming},
-		"another server":      {"plan", "mcp__docs__put", `{}`, "", "permission mode plan", true, EndAbortedStreaming},
-		"read of who knows":   {"plan", "Read", `{}`, "", "permission mode plan", true, EndAbortedStreaming},
-		"no object":           {"plan", "Bash", `[1]`, "", "permission mode plan", true, EndAbortedStreaming},
-		"reading":             {"plan", "Read", `{"file_path":"a.go"}`, "", "", true, EndCompleted},
-		"searching":           {"plan", "Grep", `{"pattern":"x"}`, "", "", true, EndCompleted},
-		"the plan itself":     {"plan", team.Name, `{"plan":"one"}`, "", "", false, EndCompleted},
-		"a rule is named":     {"plan", "Bash", `{"command":"rm x"}`, "Bash(rm *)", "Bash(rm *)", true, EndAbortedStreaming},
-		"a team tool, denied": {"plan", team.Name, `{"plan":"one"}`, team.Name, team.Name, true, EndCompleted},
-		"another mode":        {"default", "Bash", `{"command":"ls"}`, "", "", true, EndCompleted},
-		"accepting edits":     {"acceptEdits", "Write", `{"file_path":"a.go"}`, "", "", true, EndCompleted},
+		"a shell": {"plan", "Bash", `{"command":"ls"}`, "", "permission mode plan", true,
+			agent.EndAbortedStreaming},
+		"a file": {"plan", "Write", `{"file_path":"a.go"}`, "", "permission mode plan", true,
+			agent.EndAbortedStreaming},
+		"who knows what": {"plan", "Tool", `{}`, "", "permission mode plan", true, agent.EndAbortedStreaming},
+		"another server": {"plan", "mcp__docs__put", `{}`, "", "permission mode plan", true,
+			agent.EndAbortedStreaming},
+		"read of who knows": {"plan", "Read", `{}`, "", "permission mode plan", true, agent.EndAbortedStreaming},
+		"no object":         {"plan", "Bash", `[1]`, "", "permission mode plan", true, agent.EndAbortedStreaming},
+		"reading":           {"plan", "Read", `{"file_path":"a.go"}`, "", "", true, agent.EndCompleted},
+		"searching":         {"plan", "Grep", `{"pattern":"x"}`, "", "", true, agent.EndCompleted},
+		"the plan itself":   {"plan", team.Name, `{"plan":"one"}`, "", "", false, agent.EndCompleted},
+		"a rule is named": {"plan", "Bash", `{"command":"rm x"}`, "Bash(rm *)", "Bash(rm *)", true,
+			agent.EndAbortedStreaming},
+		"a team tool, denied": {"plan", team.Name, `{"plan":"one"}`, team.Name, team.Name, true, agent.EndCompleted},
+		"another mode":        {"default", "Bash", `{"command":"ls"}`, "", "", true, agent.EndCompleted},
+		"accepting edits":     {"acceptEdits", "Write", `{"file_path":"a.go"}`, "", "", true, agent.EndCompleted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, f := foreignRig(t, callTool("c1", tt.tool, tt.input))
 			f.ask = false
-			r.opts.Tools = []Tool{fakeTool{spec: team}}
+			r.opts.Tools = []agent.Tool{fakeTool{spec: team}}
 			r.opts.Permissions.Mode = tt.mode
 			if tt.deny != "" {
 				r.opts.Permissions.Deny = ruleList(t, tt.deny)
 			}
 			r.mustRun(t)
-			equal(t, "turn end", one[TurnEnded](t, r.journal).Reason, tt.ended)
-			detected := all[CallDetected](r.journal)
-			if (len(detected) == 1) != tt.told || tt.told && detected[0] != (CallDetected{"c1", tt.tool, tt.broke}) {
+			equal(t, "turn end", one[agent.TurnEnded](t, r.journal).Reason, tt.ended)
+			detected := all[agent.CallDetected](r.journal)
+			if (len(detected) == 1) != tt.told || tt.told && detected[0] != (agent.CallDetected{ID: "c1",
+				Tool: tt.tool, Broke: tt.broke}) {
 				t.Errorf("detected %+v", detected)
 			}
-			warned := slices.ContainsFunc(all[Warning](r.journal), func(w Warning) bool {
+			warned := slices.ContainsFunc(all[agent.Warning](r.journal), func(w agent.Warning) bool {
 				return strings.Contains(w.Text, "called "+tt.tool+" without asking")
 			})
 			equal(t, "a person is warned", warned, tt.broke != "")

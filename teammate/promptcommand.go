@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // PromptCommand is a prompt that has a name: a person types /NAME and what it
@@ -29,7 +30,8 @@ func FindCommand(root, name string) (c PromptCommand, ok bool) {
 	if !commandName.MatchString(name) {
 		return c, false
 	}
-	place := real(filepath.Join(root, ".claude", "commands", filepath.FromSlash(strings.ReplaceAll(name, ":", "/"))+".md"))
+	place := real(filepath.Join(root, ".claude", "commands", filepath.FromSlash(strings.ReplaceAll(name,
+		":", "/"))+".md"))
 	info, err := os.Stat(place)
 	if err != nil || !info.Mode().IsRegular() || !reaches(real(root), place, false) {
 		return c, false
@@ -83,15 +85,15 @@ func (c PromptCommand) Expand(args string) string {
 // expand puts the prompt of a command in the place of what a person typed, if
 // that names one, and asks the UserPromptExpansion hooks about it. passed is
 // what the agent gets; nothing if a hook refused.
-func (u *turn) expand(ctx context.Context, in Input) (passed []Input) {
+func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input) {
 	typed, ok := strings.CutPrefix(in.Text, "/")
 	if !ok || u.t.opts.Commands == nil {
-		return []Input{in}
+		return []agent.Input{in}
 	}
 	name, args, _ := strings.Cut(typed, " ")
 	c, ok := u.t.opts.Commands(name)
 	if !ok {
-		return []Input{in}
+		return []agent.Input{in}
 	}
 	args = strings.TrimSpace(args)
 	out, err := u.fire(ctx, hooks.UserPromptExpansionInput{
@@ -99,7 +101,7 @@ func (u *turn) expand(ctx context.Context, in Input) (passed []Input) {
 	})
 	switch {
 	case ctx.Err() != nil:
-		return []Input{in}
+		return []agent.Input{in}
 	case err != nil:
 		u.warn("UserPromptExpansion hook failed: %v", err)
 	case out.Decision == hooks.Block:
@@ -116,7 +118,7 @@ func (u *turn) expand(ctx context.Context, in Input) (passed []Input) {
 	typedText := in.Text
 	in.Text = c.Expand(args)
 	u.emit(PromptExpanded{Typed: typedText, Prompt: in.Text})
-	return append(contexts(out), Input{Kind: FromPerson, Text: head}, in)
+	return append(contexts(out), agent.Input{Kind: agent.FromPerson, Text: head}, in)
 }
 
 // PromptExpanded tells the journal what a typed command became.

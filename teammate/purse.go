@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
 	"time"
 )
@@ -15,16 +16,16 @@ const NotePrefix = "budget:"
 // several goroutines, since helpers may work beside their member.
 type Purse interface {
 	// Price is what tokens cost, in US dollars; 0 where no price is known.
-	Price(u Usage) float64
+	Price(u agent.Usage) float64
 	// Spend is told of the tokens of a model request as soon as they are counted,
 	// with what Price made of them.
-	Spend(u Usage, usd float64)
+	Spend(u agent.Usage, usd float64)
 	// Left is asked before each pass. Its error, which wraps ErrMaxTokens,
 	// ErrMaxBudget or ErrTeamBudget, ends the turn and says why.
 	Left(helper bool) error
 	// Notes are what the member is to be told of its use now. Each has a MessageID
 	// that begins with NotePrefix, and is not given again once it was Shown.
-	Notes() []Input
+	Notes() []agent.Input
 	// Shown says that the notes with these ids stand in the transcript, on disk.
 	Shown(ids []string)
 }
@@ -53,11 +54,11 @@ func Level(used, limit float64) int {
 
 // notes are what the member has to hear of its limits before the next pass.
 // Helpers hear nothing: they are short, and their member is told.
-func (u *turn) notes() []Input {
+func (u *turn) notes() []agent.Input {
 	if u.t.helper != nil {
 		return nil
 	}
-	var list []Input
+	var list []agent.Input
 	if u.t.opts.Purse != nil {
 		list = u.t.opts.Purse.Notes()
 	}
@@ -76,7 +77,7 @@ func (u *turn) notes() []Input {
 
 // note tells of a limit of this turn, once for each level. The limit itself is
 // hard, so the last note before it is the one that asks to finish.
-func (u *turn) note(limit string, level int, used string) []Input {
+func (u *turn) note(limit string, level int, used string) []agent.Input {
 	id := fmt.Sprintf("%sturn:%d:%s:%d", NotePrefix, u.no, limit, level)
 	if level == 0 || u.t.seen[id] {
 		return nil
@@ -86,12 +87,12 @@ func (u *turn) note(limit string, level int, used string) []Input {
 		text += " Finish now: save what you have, say in the task or in a message what is done and what is left, " +
 			"and begin nothing new. The turn ends when the limit is reached."
 	}
-	return []Input{{Kind: FromCovey, Text: text, MessageID: id}}
+	return []agent.Input{{Kind: agent.FromCovey, Text: text, MessageID: id}}
 }
 
 // price is what tokens cost, as far as anybody knows.
-func (t *Teammate) price(used Usage) float64 {
-	if t.opts.Purse == nil || used == (Usage{}) {
+func (t *Teammate) price(used agent.Usage) float64 {
+	if t.opts.Purse == nil || used == (agent.Usage{}) {
 		return 0
 	}
 	return t.opts.Purse.Price(used)
@@ -99,8 +100,8 @@ func (t *Teammate) price(used Usage) float64 {
 
 // Spend counts tokens that somebody else has used for the member, such as a
 // model that answered one of its hooks, and has told the journal of. It may be called from any goroutine.
-func (t *Teammate) Spend(used Usage) error {
-	if used == (Usage{}) {
+func (t *Teammate) Spend(used agent.Usage) error {
+	if used == (agent.Usage{}) {
 		return nil
 	}
 	usd := t.price(used)
@@ -112,8 +113,8 @@ func (t *Teammate) Spend(used Usage) error {
 
 // book counts tokens for the member's life. Those that are owed, no turn has told
 // of yet.
-func (t *Teammate) book(used Usage, usd float64, owed bool) {
-	if used == (Usage{}) {
+func (t *Teammate) book(used agent.Usage, usd float64, owed bool) {
+	if used == (agent.Usage{}) {
 		return
 	}
 	if owed {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coveyteam/covey/teammate/agent"
 	"pgregory.net/rapid"
 )
 
@@ -19,13 +20,13 @@ type purse struct {
 	limit int64
 	used  int64
 	usd   float64
-	notes []Input
+	notes []agent.Input
 	shown []string
 }
 
-func (p *purse) Price(u Usage) float64 { return float64(u.Total()) }
+func (p *purse) Price(u agent.Usage) float64 { return float64(u.Total()) }
 
-func (p *purse) Spend(u Usage, usd float64) {
+func (p *purse) Spend(u agent.Usage, usd float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used, p.usd = p.used+u.Total(), p.usd+usd
@@ -35,12 +36,12 @@ func (p *purse) Left(bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.limit > 0 && p.used >= p.limit {
-		return fmt.Errorf("%w: %d of %d tokens", ErrMaxTokens, p.used, p.limit)
+		return fmt.Errorf("%w: %d of %d tokens", agent.ErrMaxTokens, p.used, p.limit)
 	}
 	return nil
 }
 
-func (p *purse) Notes() []Input {
+func (p *purse) Notes() []agent.Input {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.notes)
@@ -56,8 +57,8 @@ func (p *purse) Shown(ids []string) {
 // A note of the purse comes with the next request, once, and no inbox hears of
 // its id. What requests cost stands in the transcript.
 func TestPurse(t *testing.T) {
-	r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "done"})
-	p := &purse{notes: []Input{{Kind: FromCovey, Text: "half is used", MessageID: NotePrefix + "x"}}}
+	r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "done"})
+	p := &purse{notes: []agent.Input{{Kind: agent.FromCovey, Text: "half is used", MessageID: NotePrefix + "x"}}}
 	r.opts.Purse = p
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"user: hello", "user: half is used", "result: ran", "assistant: done"})
@@ -68,7 +69,7 @@ func TestPurse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "next life", h.Usage, Usage{InputTokens: 20, OutputTokens: 2})
+	equal(t, "next life", h.Usage, agent.Usage{InputTokens: 20, OutputTokens: 2})
 	equal(t, "its cost", h.CostUSD, 22)
 	equal(t, "delivered", h.Delivered[NotePrefix+"x"], true)
 }
@@ -79,18 +80,18 @@ func TestUnrecordedTokensSurvive(t *testing.T) {
 	r := newRig(t, say{err: errors.New("never")})
 	r.opts.Purse = &purse{}
 	m := r.member(t)
-	if err := m.Spend(Usage{InputTokens: 5}); err != nil {
+	if err := m.Spend(agent.Usage{InputTokens: 5}); err != nil {
 		t.Fatal(err)
 	}
 	u := &turn{t: m, no: 1}
-	if err := u.settle(Reply{Usage: Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
+	if err := u.settle(agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, h, err := OpenTranscript(r.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "usage", h.Usage, Usage{InputTokens: 12, OutputTokens: 1})
+	equal(t, "usage", h.Usage, agent.Usage{InputTokens: 12, OutputTokens: 1})
 	equal(t, "cost", h.CostUSD, 13)
 }
 
@@ -98,8 +99,8 @@ func TestUnrecordedTokensSurvive(t *testing.T) {
 // member for that.
 func TestTeamBudgetEndsTurn(t *testing.T) {
 	u := &turn{t: &Teammate{}}
-	end := u.limited(fmt.Errorf("%w: 10 of 10 tokens", ErrTeamBudget))
-	equal(t, "reason", end.reason, EndTeamBudget)
+	end := u.limited(fmt.Errorf("%w: 10 of 10 tokens", agent.ErrTeamBudget))
+	equal(t, "reason", end.reason, agent.EndTeamBudget)
 	equal(t, "attention", end.attention, "")
 	equal(t, "text", end.lastText, "the team's budget is used up: 10 of 10 tokens")
 }
@@ -109,7 +110,8 @@ func TestNotesOfTurnLimits(t *testing.T) {
 	r := newRig(t)
 	r.opts.Limits.MaxTurns = 10
 	for i := range 11 {
-		r.agent.script = append(r.agent.script, say{calls: []ToolCall{callTool(fmt.Sprintf("c%d", i), "Bash", `{}`)}})
+		r.agent.script = append(r.agent.script, say{calls: []agent.ToolCall{callTool(fmt.Sprintf("c%d", i),
+			"Bash", `{}`)}})
 	}
 	r.mustRun(t)
 	var notes []string

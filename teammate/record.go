@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"time"
 )
 
 // ledger holds the tool calls of the conversation that have no result yet.
-type ledger struct{ open []ToolCall }
+type ledger struct{ open []agent.ToolCall }
 
 // name is the tool of an open call.
 func (l *ledger) name(id string) (string, bool) {
-	i := slices.IndexFunc(l.open, func(c ToolCall) bool { return c.ID == id })
+	i := slices.IndexFunc(l.open, func(c agent.ToolCall) bool { return c.ID == id })
 	if i < 0 {
 		return "", false
 	}
@@ -22,13 +23,13 @@ func (l *ledger) name(id string) (string, bool) {
 
 // check says what m would break: a call has exactly one result, and it comes
 // before anything else is said.
-func (l *ledger) check(m Message) error {
-	if m.Role == Assistant {
+func (l *ledger) check(m agent.Message) error {
+	if m.Role == agent.Assistant {
 		return l.checkCalls(m)
 	}
 	answered := map[string]bool{}
 	for _, b := range m.Content {
-		if b.Type != ToolResultBlock {
+		if b.Type != agent.ToolResultBlock {
 			continue
 		}
 		if _, open := l.name(b.ToolUseID); !open || answered[b.ToolUseID] {
@@ -42,7 +43,7 @@ func (l *ledger) check(m Message) error {
 	return nil
 }
 
-func (l *ledger) checkCalls(m Message) error {
+func (l *ledger) checkCalls(m agent.Message) error {
 	if len(l.open) > 0 {
 		return fmt.Errorf("assistant message while tool call %q waits for its result", l.open[0].ID)
 	}
@@ -57,18 +58,18 @@ func (l *ledger) checkCalls(m Message) error {
 }
 
 // add takes m in.
-func (l *ledger) add(m Message) {
+func (l *ledger) add(m agent.Message) {
 	l.open = append(l.open, m.ToolCalls()...)
 	for _, b := range m.Content {
-		if b.Type == ToolResultBlock {
-			l.open = slices.DeleteFunc(l.open, func(c ToolCall) bool { return c.ID == b.ToolUseID })
+		if b.Type == agent.ToolResultBlock {
+			l.open = slices.DeleteFunc(l.open, func(c agent.ToolCall) bool { return c.ID == b.ToolUseID })
 		}
 	}
 }
 
 // Record implements Host.
-func (u *turn) Record(m Record) error {
-	if m.Message.Role != User && m.Message.Role != Assistant {
+func (u *turn) Record(m agent.Record) error {
+	if m.Message.Role != agent.User && m.Message.Role != agent.Assistant {
 		return fmt.Errorf("record: role %q", m.Message.Role)
 	}
 	if err := u.t.ledger.check(m.Message); err != nil {
@@ -76,10 +77,10 @@ func (u *turn) Record(m Record) error {
 	}
 	ln := messageLine(m)
 	u.sign(&ln)
-	if m.Message.Role == User {
+	if m.Message.Role == agent.User {
 		ln.Refusals = u.refusals
 	}
-	if m.Message.Role == Assistant {
+	if m.Message.Role == agent.Assistant {
 		ln.Voice = u.t.voice
 	}
 	if ln.Usage != nil {
@@ -91,7 +92,7 @@ func (u *turn) Record(m Record) error {
 	u.publish(m.Message)
 	u.display(m.Message)
 	u.t.ledger.add(m.Message)
-	if m.Message.Role == Assistant {
+	if m.Message.Role == agent.Assistant {
 		u.count(m, ln.CostUSD)
 		return nil
 	}
@@ -101,7 +102,7 @@ func (u *turn) Record(m Record) error {
 }
 
 // count takes in what an assistant message means for the turn.
-func (u *turn) count(m Record, usd float64) {
+func (u *turn) count(m agent.Record, usd float64) {
 	u.recorded = u.recorded.Plus(m.Usage)
 	u.usage = u.usage.Plus(m.Usage)
 	u.spend(m.Usage, usd)
@@ -120,7 +121,7 @@ func (u *turn) count(m Record, usd float64) {
 
 // spend counts tokens for the member. Those of a helper stand in the member's
 // transcript, too, for its next life.
-func (u *turn) spend(used Usage, usd float64) {
+func (u *turn) spend(used agent.Usage, usd float64) {
 	helper := u.t.helper != nil
 	u.t.book(used, usd, helper)
 	if helper {
@@ -130,23 +131,23 @@ func (u *turn) spend(used Usage, usd float64) {
 
 // noteUse writes tokens into the member's transcript that stand in no message
 // of it.
-func (u *turn) noteUse(used Usage, usd float64) {
-	if used != (Usage{}) {
+func (u *turn) noteUse(used agent.Usage, usd float64) {
+	if used != (agent.Usage{}) {
 		u.jot(tokensUsed, used, usd)
 	}
 }
 
 // publish tells the journal of a message's text and tool blocks.
-func (u *turn) publish(m Message) {
+func (u *turn) publish(m agent.Message) {
 	for _, b := range m.Content {
 		switch {
-		case b.Type == TextBlock && m.Role == Assistant:
-			u.emit(TextSaid{Text: b.Text})
-		case b.Type == ToolUseBlock:
-			u.emit(ToolCalled{ID: b.ID, Name: b.Name, Input: sound(b.Input)})
-		case b.Type == ToolResultBlock:
+		case b.Type == agent.TextBlock && m.Role == agent.Assistant:
+			u.emit(agent.TextSaid{Text: b.Text})
+		case b.Type == agent.ToolUseBlock:
+			u.emit(agent.ToolCalled{ID: b.ID, Name: b.Name, Input: agent.ValidInput(b.Input)})
+		case b.Type == agent.ToolResultBlock:
 			name, _ := u.t.ledger.name(b.ToolUseID)
-			u.emit(ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
+			u.emit(agent.ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
 		}
 	}
 }
@@ -173,7 +174,7 @@ func (t *Teammate) confirm(ids []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), confirmLimit)
 	defer cancel()
 	if err := t.opts.Inbox.Taken(ctx, ids); err != nil {
-		t.emit(Warning{Text: "mail is in the transcript but could not be confirmed yet: " + err.Error()})
+		t.emit(agent.Warning{Text: "mail is in the transcript but could not be confirmed yet: " + err.Error()})
 	}
 	return nil
 }
@@ -186,7 +187,7 @@ const interruptedResult = "interrupted"
 
 // settle brings the transcript into order after a Run: what the agent has not
 // recorded is recorded for it.
-func (u *turn) settle(reply Reply, err error) error {
+func (u *turn) settle(reply agent.Reply, err error) error {
 	if closeErr := u.closeCalls(); closeErr != nil {
 		return closeErr
 	}
@@ -195,7 +196,7 @@ func (u *turn) settle(reply Reply, err error) error {
 	}
 	rest := reply.Usage.Less(u.recorded)
 	if err == nil && !u.answered && reply.Text != "" {
-		return u.Record(Record{Message: textMessage(Assistant, reply.Text), Usage: rest})
+		return u.Record(agent.Record{Message: textMessage(agent.Assistant, reply.Text), Usage: rest})
 	}
 	u.usage = u.usage.Plus(rest)
 	usd := u.t.price(rest)
@@ -208,17 +209,17 @@ func (u *turn) settle(reply Reply, err error) error {
 
 // closeCalls gives every open tool call a result.
 func (u *turn) closeCalls() error {
-	var m Message
+	var m agent.Message
 	for _, c := range u.t.ledger.open {
-		m.Content = append(m.Content, Block{
-			Type: ToolResultBlock, ToolUseID: c.ID, Content: interruptedResult, IsError: true,
+		m.Content = append(m.Content, agent.Block{
+			Type: agent.ToolResultBlock, ToolUseID: c.ID, Content: interruptedResult, IsError: true,
 		})
 	}
 	if m.Content == nil {
 		return nil
 	}
-	m.Role = User
-	return u.Record(Record{Message: m})
+	m.Role = agent.User
+	return u.Record(agent.Record{Message: m})
 }
 
 // flush records the inputs that the agent was given and has not recorded.
@@ -226,11 +227,11 @@ func (u *turn) flush() error {
 	if len(u.given) == 0 {
 		return nil
 	}
-	return u.Record(Record{Message: textMessage(User, inputTexts(u.given)...), Inputs: u.given})
+	return u.Record(agent.Record{Message: textMessage(agent.User, inputTexts(u.given)...), Inputs: u.given})
 }
 
 // keep holds inputs back for the head of the next prompt, over a restart too.
-func (u *turn) keep(inputs []Input) {
+func (u *turn) keep(inputs []agent.Input) {
 	if len(inputs) == 0 {
 		return
 	}
@@ -254,24 +255,24 @@ func (u *turn) keep(inputs []Input) {
 func (u *turn) keepInterruption(ctx context.Context) {
 	cause := context.Cause(ctx)
 	switch {
-	case errors.Is(cause, ErrInterrupted):
-		u.keep([]Input{{Kind: FromCovey, Text: "[Request interrupted by user]"}})
+	case errors.Is(cause, agent.ErrInterrupted):
+		u.keep([]agent.Input{{Kind: agent.FromCovey, Text: "[Request interrupted by user]"}})
 	case errors.Is(cause, errTurnTimeout):
-		u.keep([]Input{{Kind: FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
+		u.keep([]agent.Input{{Kind: agent.FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
 			u.t.opts.Limits.TurnTimeout)}})
 	}
 }
 
 // textMessage is a message of text blocks.
-func textMessage(role Role, texts ...string) Message {
-	m := Message{Role: role}
+func textMessage(role agent.Role, texts ...string) agent.Message {
+	m := agent.Message{Role: role}
 	for _, text := range texts {
-		m.Content = append(m.Content, Block{Type: TextBlock, Text: text})
+		m.Content = append(m.Content, agent.Block{Type: agent.TextBlock, Text: text})
 	}
 	return m
 }
 
-func inputTexts(inputs []Input) []string {
+func inputTexts(inputs []agent.Input) []string {
 	all := make([]string, len(inputs))
 	for i, in := range inputs {
 		all[i] = in.Text
@@ -279,7 +280,7 @@ func inputTexts(inputs []Input) []string {
 	return all
 }
 
-func ids(inputs []Input) []string {
+func ids(inputs []agent.Input) []string {
 	var all []string
 	for _, in := range inputs {
 		if in.MessageID != "" {
@@ -291,10 +292,10 @@ func ids(inputs []Input) []string {
 
 // without is inputs less those in done, each once. An id says that two are the
 // same; where there is none, all of it has to be equal.
-func without(inputs, done []Input) []Input {
+func without(inputs, done []agent.Input) []agent.Input {
 	rest := slices.Clone(inputs)
 	for _, d := range done {
-		same := func(in Input) bool { return in == d || in.MessageID != "" && in.MessageID == d.MessageID }
+		same := func(in agent.Input) bool { return in == d || in.MessageID != "" && in.MessageID == d.MessageID }
 		if i := slices.IndexFunc(rest, same); i >= 0 {
 			rest = slices.Delete(rest, i, i+1)
 		}

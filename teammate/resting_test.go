@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestResting: a member whose inbox does not wait for work has one session over all calls
@@ -19,7 +20,7 @@ func TestResting(t *testing.T) {
 	r.inbox.rests = true
 	m := r.member(t)
 	for _, text := range []string{"hello", "again"} {
-		r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{mailed(text, text)}}}
+		r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed(text, text)}}}
 		if err := m.Run(t.Context()); !errors.Is(err, ErrResting) {
 			t.Fatalf("Run: %v", err)
 		}
@@ -35,8 +36,8 @@ func TestResting(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "fired", len(r.runner.of(hooks.SessionStart))+len(r.runner.of(hooks.SessionEnd)), 2)
-	equal(t, "started", len(all[MemberStarted](r.journal)), 1)
-	equal(t, "ended", one[MemberEnded](t, r.journal).Reason, "done")
+	equal(t, "started", len(all[agent.MemberStarted](r.journal)), 1)
+	equal(t, "ended", one[agent.MemberEnded](t, r.journal).Reason, "done")
 	if err := m.Run(t.Context()); err == nil || errors.Is(err, ErrResting) {
 		t.Errorf("Run after the end: %v", err)
 	}
@@ -44,10 +45,11 @@ func TestResting(t *testing.T) {
 
 // TestRestingAfterACut: the turn that a crash cut off is resumed by the first Run alone.
 func TestRestingAfterACut(t *testing.T) {
-	r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{}`)}})
+	r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}})
 	stop, cancel := context.WithCancel(t.Context())
-	r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: "Bash"}, run: func(ctx context.Context, _ ToolCall) ToolResult {
-		return ToolResult{Content: "ran"}
+	r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "Bash"}, run: func(ctx context.Context,
+		_ agent.ToolCall) agent.ToolResult {
+		return agent.ToolResult{Content: "ran"}
 	}}}
 	r.agent.script = append(r.agent.script, say{do: func(context.Context) { r.opts.Transcript.Close(); cancel() }})
 	_ = r.member(t).Run(stop)
@@ -62,7 +64,7 @@ func TestRestingAfterACut(t *testing.T) {
 			t.Fatalf("Run: %v", err)
 		}
 	}
-	equal(t, "resumed", len(all[TurnStarted](r.journal)), 1)
+	equal(t, "resumed", len(all[agent.TurnStarted](r.journal)), 1)
 }
 
 // TestRestingEnds: a member at rest ends by a ctx that is over, with its session.
@@ -80,21 +82,22 @@ func TestRestingEnds(t *testing.T) {
 		t.Errorf("Run: %v", err)
 	}
 	equal(t, "fired", len(r.runner.of(hooks.SessionEnd)), 1)
-	equal(t, "ended", one[MemberEnded](t, r.journal).Reason, "stopped")
+	equal(t, "ended", one[agent.MemberEnded](t, r.journal).Reason, "stopped")
 }
 
 // TestChangesAtRootAfterCd: a member that has gone to another folder hears of changes of a
 // name there, and of the one in its root as before.
 func TestChangesAtRootAfterCd(t *testing.T) {
-	r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "there"})
+	r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "there"})
 	root := r.opts.Workdir.Root()
 	sub := filepath.Join(root, "sub")
 	if err := os.Mkdir(sub, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: "Bash"}, run: func(context.Context, ToolCall) ToolResult {
+	r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "Bash"}, run: func(context.Context,
+		agent.ToolCall) agent.ToolResult {
 		r.opts.Workdir.Move(sub)
-		return ToolResult{Content: "moved"}
+		return agent.ToolResult{Content: "moved"}
 	}}}
 	r.inbox.rests = true
 	files := NewWatcher()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // lastWords bounds hooks that run when nobody wants to wait any more: after an
@@ -61,10 +62,10 @@ func (t *Teammate) endSession(ctx context.Context, reason string) {
 }
 
 // contexts are the contexts that hooks gave, as inputs.
-func contexts(out hooks.Outcome) []Input {
-	var ins []Input
+func contexts(out hooks.Outcome) []agent.Input {
+	var ins []agent.Input
 	for _, text := range out.AdditionalContext {
-		ins = append(ins, Input{Kind: FromContext, Text: text})
+		ins = append(ins, agent.Input{Kind: agent.FromContext, Text: text})
 	}
 	return ins
 }

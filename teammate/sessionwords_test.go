@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // output is an outcome with one output field.
@@ -37,7 +38,7 @@ func TestPromptExpansion(t *testing.T) {
 			root := r.opts.Workdir.Root()
 			put(t, filepath.Join(root, ".claude", "commands", "mycmd.md"), c.file)
 			r.opts.Commands = func(name string) (PromptCommand, bool) { return FindCommand(root, name) }
-			r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person(c.typed, "goal")}}}
+			r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person(c.typed, "goal")}}}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptExpansion: {c.answer}})
 			r.mustRun(t)
 			seen := strings.Join(r.agent.seen, "\n--\n")
@@ -62,20 +63,22 @@ func TestHelperNoticeIsSubmitted(t *testing.T) {
 		seen   []string
 		ends   string
 	}{
-		"passes":  {pass, []string{"user: a notice", "user: " + notice, "assistant: end 2"}, EndCompleted},
-		"refused": {hooks.Outcome{Decision: hooks.Block}, []string{"user: a notice", "assistant: end 1"}, EndCompleted},
-		"halts":   {haltFor("not now"), nil, EndHookStopped},
+		"passes": {pass, []string{"user: a notice", "user: " + notice, "assistant: end 2"}, agent.EndCompleted},
+		"refused": {hooks.Outcome{Decision: hooks.Block}, []string{"user: a notice", "assistant: end 1"},
+			agent.EndCompleted},
+		"halts": {haltFor("not now"), nil, agent.EndHookStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.opts.Commands = func(string) (PromptCommand, bool) { return PromptCommand{Text: "expanded"}, true }
-			r.inbox.work = []Work{{Cause: ByMessage, Inputs: []Input{
-				{Kind: FromCovey, Text: "a notice", MessageID: "n1"}, {Kind: FromHelper, Text: notice, MessageID: "n2"},
+			r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{
+				{Kind: agent.FromCovey, Text: "a notice", MessageID: "n1"}, {Kind: agent.FromHelper,
+					Text: notice, MessageID: "n2"},
 			}}}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {c.answer}})
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen, c.seen)
-			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, c.ends)
+			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, c.ends)
 			submitted := r.runner.of(hooks.UserPromptSubmit)
 			equal(t, "times", len(submitted), 1)
 			equal(t, "prompt", submitted[0].Payload.(hooks.UserPromptSubmitInput).Prompt, notice)
@@ -104,7 +107,7 @@ func TestFindCommandStaysInside(t *testing.T) {
 func TestSessionWords(t *testing.T) {
 	r := newRig(t)
 	r.opts.Lead = true
-	r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person("the goal", "g")}}}
+	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("the goal", "g")}}}
 	start := output("sessionTitle", `"The title"`)
 	start.Output["initialUserMessage"] = json.RawMessage(`"first of all"`)
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.SessionStart: {start}})
@@ -119,20 +122,20 @@ func TestSessionWords(t *testing.T) {
 func TestSuppressOriginalPrompt(t *testing.T) {
 	for value, shown := range map[string]bool{`true`: false, `false`: true} {
 		r := newRig(t)
-		r.inbox.work = []Work{{Cause: ByGoal, Inputs: []Input{person("my password", "g")}}}
+		r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("my password", "g")}}}
 		no := output("suppressOriginalPrompt", value)
 		no.Decision = hooks.Block
 		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {no}})
 		r.mustRun(t)
-		equal(t, "shown", strings.Contains(one[Warning](t, r.journal).Text, "my password"), shown)
+		equal(t, "shown", strings.Contains(one[agent.Warning](t, r.journal).Text, "my password"), shown)
 	}
 }
 
 // golden: post_updated_mcp. Only tools of MCP servers heed it.
 func TestUpdatedMCPToolOutput(t *testing.T) {
 	for tool, want := range map[string]string{"mcp__rig__ask": "result: MCPCHANGED", "Other": "result: ran"} {
-		r := newRig(t, say{calls: []ToolCall{callTool("c1", tool, `{}`)}})
-		r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: tool}}}
+		r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", tool, `{}`)}})
+		r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: tool}}}
 		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{
 			hooks.PostToolUse: {output("updatedMCPToolOutput", `[{"type":"text","text":"MCPCHANGED"}]`)},
 		})

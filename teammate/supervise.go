@@ -10,13 +10,14 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Observe implements Observer.
-func (u *turn) Observe(d EventData) { u.emit(d) }
+func (u *turn) Observe(d agent.EventData) { u.emit(d) }
 
 // Mail implements Correspondent.
-func (u *turn) Mail(ctx context.Context) []Input {
+func (u *turn) Mail(ctx context.Context) []agent.Input {
 	if ctx.Err() != nil || u.halted != "" || u.refusal != nil {
 		return nil
 	}
@@ -29,53 +30,53 @@ func (u *turn) Mail(ctx context.Context) []Input {
 }
 
 // Permit implements Supervisor.
-func (u *turn) Permit(ctx context.Context, call ToolCall) Permission {
+func (u *turn) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
 	tl := u.foreign(call)
 	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
-		return Permission{Reason: badInput(call.Name, err).Content}
+		return agent.Permission{Reason: badInput(call.Name, err).Content}
 	}
 	pre, err := u.fire(ctx, hooks.PreToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
 	})
 	switch {
 	case ctx.Err() != nil:
-		return Permission{Reason: interruptedResult}
+		return agent.Permission{Reason: interruptedResult}
 	case err != nil: // what was to guard the call has not looked at it
 		u.warn("PreToolUse hook failed, so %s was not allowed: %v", call.Name, err)
 		reason := fmt.Sprintf("The hooks that guard %s could not run, so it was not run.", call.Name)
-		return Permission{Reason: reason}
+		return agent.Permission{Reason: reason}
 	}
 	u.heard(pre)
 	if rule := u.inTheDark(call); rule != "" {
-		u.emit(PermissionDecided{
+		u.emit(agent.PermissionDecided{
 			ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule,
 		})
-		return Permission{
+		return agent.Permission{
 			Reason: fmt.Sprintf("The agent program did not say what %s is called for, so the rule %s "+
 				"may be against it. Go on without it.", call.Name, rule),
-			Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted},
+			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.halted},
 		}
 	}
 	if rule, broke := u.shellBreaks(call); broke {
-		u.emit(PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule})
-		return Permission{
+		u.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "rule", Rule: rule})
+		return agent.Permission{
 			Reason: fmt.Sprintf("The agent program runs a command for this %s, and the rule %s is against it. Go on without it.",
 				call.Name, rule),
-			Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted},
+			Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.halted},
 		}
 	}
-	p := Permission{Remarks: Remarks{Feedback: contexts(pre), Halted: u.halted}}
+	p := agent.Permission{Remarks: agent.Remarks{Feedback: contexts(pre), Halted: u.halted}}
 	if pre.UpdatedInput != nil && !sameJSON(pre.UpdatedInput, call.Input) {
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
 			call.Name, pre.UpdatedInput)
-		u.emit(PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "hook"})
+		u.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(deny), By: "hook"})
 		return p
 	}
 	asked := call
 	l := u.permit(ctx, tl, &asked, pre)
 	p.Reason, p.Halted = l.denial, u.halted
 	for _, text := range l.beside {
-		p.Feedback = append(p.Feedback, Input{Kind: FromContext, Text: text})
+		p.Feedback = append(p.Feedback, agent.Input{Kind: agent.FromContext, Text: text})
 	}
 	if p.Reason == "" && !sameJSON(asked.Input, call.Input) {
 		p.Reason = fmt.Sprintf("A PermissionRequest hook wants %s to be called with this input instead: %s",
@@ -92,13 +93,13 @@ func (u *turn) Permit(ctx context.Context, call ToolCall) Permission {
 }
 
 // Report implements Supervisor.
-func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks {
+func (u *turn) Report(ctx context.Context, call agent.ToolCall, r agent.ToolResult) agent.Remarks {
 	tl := u.foreign(call)
 	if err := tl.prepare(&call, u.t.opts.Workdir.Dir()); err != nil {
-		call.Input = sound(nil) // hooks get an object, whatever the program sent
+		call.Input = agent.ValidInput(nil) // hooks get an object, whatever the program sent
 	}
 	if r.Rejected && !u.permitted.has(call.ID) {
-		return Remarks{Halted: u.halted} // it did not run, so there is nothing to look at
+		return agent.Remarks{Halted: u.halted} // it did not run, so there is nothing to look at
 	}
 	if !u.permitted.has(call.ID) {
 		u.detect(call, tl.spec.Team)
@@ -124,19 +125,19 @@ func (u *turn) Report(ctx context.Context, call ToolCall, r ToolResult) Remarks 
 		if ctx.Err() == nil {
 			u.warn("%s hook failed: %v", after.Event(), err)
 		}
-		return Remarks{Halted: u.halted}
+		return agent.Remarks{Halted: u.halted}
 	}
 	u.heard(out)
 	if _, ok := out.Output["updatedToolOutput"]; ok {
 		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %s was called by the agent's own program",
 			call.Name)
 	}
-	return Remarks{Feedback: said(out), Halted: u.halted}
+	return agent.Remarks{Feedback: said(out), Halted: u.halted}
 }
 
 // detect tells the journal of a call that nobody was asked about. A team tool
 // needs nobody's leave, so it is news only where a rule is against it.
-func (u *turn) detect(call ToolCall, team bool) {
+func (u *turn) detect(call agent.ToolCall, team bool) {
 	o := &u.t.opts
 	rule, broke := "", false
 	c, may := u.callOf(call), u.t.rights.now()
@@ -158,7 +159,7 @@ func (u *turn) detect(call ToolCall, team bool) {
 	if team && !broke {
 		return
 	}
-	u.emit(CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
+	u.emit(agent.CallDetected{ID: call.ID, Tool: call.Name, Broke: rule})
 	if broke {
 		u.warn("%s called %s without asking, which the rule %s is against; it was only detected afterwards",
 			o.Name, call.Name, rule)
@@ -167,14 +168,14 @@ func (u *turn) detect(call ToolCall, team bool) {
 
 // shellBreaks names the deny or ask rule that is against one of the commands by which a
 // program may have made a call.
-func (u *turn) shellBreaks(call ToolCall) (rule string, broke bool) {
+func (u *turn) shellBreaks(call agent.ToolCall) (rule string, broke bool) {
 	may := u.t.rights.now()
 	for _, line := range call.Shell {
 		input, err := json.Marshal(map[string]string{"command": line})
 		if err != nil {
 			continue // a string always encodes
 		}
-		c := u.callOf(ToolCall{ID: call.ID, Name: "Bash", Input: input})
+		c := u.callOf(agent.ToolCall{ID: call.ID, Name: "Bash", Input: input})
 		if rule, broke := forbiddenBy(slices.Concat(may.Deny, may.Ask), c); broke {
 			return rule, true
 		}
@@ -185,11 +186,11 @@ func (u *turn) shellBreaks(call ToolCall) (rule string, broke bool) {
 // foreign is a program's tool as rules and modes see it: the member's own tool
 // of that name (a team tool that it reaches over MCP), or what is known of
 // tools with the usual names.
-func (u *turn) foreign(call ToolCall) *tool {
+func (u *turn) foreign(call agent.ToolCall) *tool {
 	if own := u.t.tools[call.Name]; own != nil {
 		return &tool{spec: own.spec}
 	}
-	spec := Spec{Name: call.Name}
+	spec := agent.Spec{Name: call.Name}
 	switch call.Name {
 	case "Grep", "Glob", "LS":
 		spec.ReadOnly = true
@@ -204,7 +205,7 @@ func (u *turn) foreign(call ToolCall) *tool {
 // inTheDark is a deny or ask rule that a call could break of which the program
 // told too little: a shell without its command, a file without its path, or
 // nothing at all. Empty: there is none, or enough is known to ask the rules.
-func (u *turn) inTheDark(call ToolCall) string {
+func (u *turn) inTheDark(call agent.ToolCall) string {
 	may := u.t.rights.now()
 	for _, r := range slices.Concat(may.Deny, may.Ask) {
 		dark := false

@@ -10,27 +10,29 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // foreigner is an agent whose program calls tools by itself: in each Run it
 // asks for one call, then says that it is done.
 type foreigner struct {
-	call     ToolCall
+	call     agent.ToolCall
 	ask      bool // asks first
 	fails    bool
 	rejects  bool // refuses to make the call by itself
-	answer   Permission
-	remarks  Remarks
-	mail     []Input
+	answer   agent.Permission
+	remarks  agent.Remarks
+	mail     []agent.Input
 	between  func()
 	reported bool
 }
 
-func (f *foreigner) Run(ctx context.Context, prompt []Input, h Host) (Reply, error) {
-	if err := h.Record(Record{Message: textMessage(User, inputTexts(prompt)...), Inputs: prompt}); err != nil {
-		return Reply{}, err
+func (f *foreigner) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
+	if err := h.Record(agent.Record{Message: textMessage(agent.User, inputTexts(prompt)...),
+		Inputs: prompt}); err != nil {
+		return agent.Reply{}, err
 	}
-	s := h.(Supervisor)
+	s := h.(agent.Supervisor)
 	if f.ask {
 		f.answer = s.Permit(ctx, f.call)
 	}
@@ -38,14 +40,15 @@ func (f *foreigner) Run(ctx context.Context, prompt []Input, h Host) (Reply, err
 		f.between()
 	}
 	if !f.ask || f.answer.Allow {
-		f.remarks, f.reported = s.Report(ctx, f.call, ToolResult{Content: "out", IsError: f.fails || f.rejects, Rejected: f.rejects}), true
+		f.remarks, f.reported = s.Report(ctx, f.call, agent.ToolResult{Content: "out", IsError: f.fails ||
+			f.rejects, Rejected: f.rejects}), true
 	}
-	f.mail = h.(Correspondent).Mail(ctx)
-	h.(Observer).Observe(Planned{Entries: []PlanEntry{{Text: "look"}}})
-	return Reply{Text: "done", Halted: f.remarks.Halted + f.answer.Halted}, ctx.Err()
+	f.mail = h.(agent.Correspondent).Mail(ctx)
+	h.(agent.Observer).Observe(agent.Planned{Entries: []agent.PlanEntry{{Text: "look"}}})
+	return agent.Reply{Text: "done", Halted: f.remarks.Halted + f.answer.Halted}, ctx.Err()
 }
 
-func foreignRig(t *testing.T, call ToolCall) (*rig, *foreigner) {
+func foreignRig(t *testing.T, call agent.ToolCall) (*rig, *foreigner) {
 	t.Helper()
 	r, f := newRig(t), &foreigner{call: call, ask: true}
 	r.opts.Agent, r.opts.Permissions, r.opts.Tools = f, Permissions{}, nil
@@ -61,9 +64,10 @@ func TestPermitDecides(t *testing.T) {
 		tool, input string
 		want        bool
 	}{
-		"allowed by rule":     {"default", []string{"Bash(ls *)"}, nil, "Bash", `{"command":"ls x"}`, true},
-		"not by this rule":    {"default", []string{"Bash(ls *)"}, nil, "Bash", `{"command":"ls x; rm y"}`, false},
-		"denied by rule":      {"bypassPermissions", nil, []string{"Bash(rm *)"}, "Bash", `{"command":"rm y"}`, false},
+		"allowed by rule":  {"default", []string{"Bash(ls *)"}, nil, "Bash", `{"command":"ls x"}`, true},
+		"not by this rule": {"default", []string{"Bash(ls *)"}, nil, "Bash", `{"command":"ls x; rm y"}`, false},
+		"denied by rule": {"bypassPermissions", nil, []string{"Bash(rm *)"}, "Bash",
+			`{"command":"rm y"}`, false},
 		"doubt is denied":     {"bypassPermissions", nil, []string{"Bash(rm *)"}, "Bash", `{}`, false},
 		"any file is doubt":   {"bypassPermissions", nil, []string{"Edit(/x/**)"}, "Write", `{}`, false},
 		"anything is doubt":   {"bypassPermissions", nil, []string{"Edit(/x/**)"}, "Tool", `{}`, false},
@@ -83,21 +87,22 @@ func TestPermitDecides(t *testing.T) {
 		"no object":           {"bypassPermissions", nil, nil, "Bash", `[1]`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, f := foreignRig(t, ToolCall{})
+			r, f := foreignRig(t, agent.ToolCall{})
 			f.call = callTool("c1", tt.tool, strings.ReplaceAll(tt.input, "IN", r.opts.Workdir.Root()))
-			r.opts.Permissions = Permissions{Mode: tt.mode, Allow: ruleList(t, tt.allow...), Deny: ruleList(t, tt.deny...)}
-			r.opts.Tools = []Tool{fakeTool{spec: Spec{Name: "mcp__covey__team_report", Team: true}}}
+			r.opts.Permissions = Permissions{Mode: tt.mode, Allow: ruleList(t, tt.allow...),
+				Deny: ruleList(t, tt.deny...)}
+			r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "mcp__covey__team_report", Team: true}}}
 			r.mustRun(t)
 			if f.answer.Allow != tt.want || (f.answer.Reason == "") != tt.want {
 				t.Errorf("answer %+v, want %t", f.answer, tt.want)
 			}
 			if tt.input != `[1]` {
-				decided := one[PermissionDecided](t, r.journal)
+				decided := one[agent.PermissionDecided](t, r.journal)
 				if (decided.Decision == "allow") != tt.want || decided.ID != "c1" {
 					t.Errorf("journal: %+v", decided)
 				}
 			}
-			if len(all[CallDetected](r.journal)) != 0 {
+			if len(all[agent.CallDetected](r.journal)) != 0 {
 				t.Error("a call that was asked about is told as detected")
 			}
 		})
@@ -115,13 +120,17 @@ func TestPermitAsksHooks(t *testing.T) {
 		halted string
 		told   []string
 	}{
-		"pass":      {hooks.Outcome{}, nil, true, "", "", nil},
-		"block":     {refuse("not this one"), nil, false, "not this one", "", nil},
-		"deny":      {hooks.Outcome{Permission: hooks.Permission{Decision: "deny", Reason: "why"}}, nil, false, "why", "", nil},
-		"ask":       {hooks.Outcome{Permission: hooks.Permission{Decision: "ask", Reason: "sure?"}}, nil, false, "sure?", "", nil},
-		"context":   {hooks.Outcome{AdditionalContext: []string{"mind the gap"}}, nil, true, "", "", []string{"mind the gap"}},
-		"halt":      {haltFor("enough"), nil, true, "", "enough", nil},
-		"changed":   {hooks.Outcome{UpdatedInput: json.RawMessage(`{"command":"echo"}`)}, nil, false, `{"command":"echo"}`, "", nil},
+		"pass":  {hooks.Outcome{}, nil, true, "", "", nil},
+		"block": {refuse("not this one"), nil, false, "not this one", "", nil},
+		"deny": {hooks.Outcome{Permission: hooks.Permission{Decision: "deny", Reason: "why"}}, nil,
+			false, "why", "", nil},
+		"ask": {hooks.Outcome{Permission: hooks.Permission{Decision: "ask", Reason: "sure?"}}, nil,
+			false, "sure?", "", nil},
+		"context": {hooks.Outcome{AdditionalContext: []string{"mind the gap"}}, nil, true, "", "",
+			[]string{"mind the gap"}},
+		"halt": {haltFor("enough"), nil, true, "", "enough", nil},
+		"changed": {hooks.Outcome{UpdatedInput: json.RawMessage(`{"command":"echo"}`)}, nil, false,
+			`{"command":"echo"}`, "", nil},
 		"unchanged": {hooks.Outcome{UpdatedInput: json.RawMessage(`{ "command": "ls" }`)}, nil, true, "", "", nil},
 		"broken":    {hooks.Outcome{}, errors.New("no runner"), false, "could not run", "", nil},
 	} {
@@ -166,17 +175,19 @@ func TestReport(t *testing.T) {
 			}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{tt.event: {refuse("format it")}})
 			r.mustRun(t)
-			if !slices.Equal(inputTexts(f.remarks.Feedback), []string{"format it"}) || len(r.runner.of(tt.event)) != 1 {
+			if !slices.Equal(inputTexts(f.remarks.Feedback), []string{"format it"}) ||
+				len(r.runner.of(tt.event)) != 1 {
 				t.Errorf("remarks %+v, events %v", f.remarks, r.runner.events())
 			}
-			found := all[CallDetected](r.journal)
-			if (len(found) == 1) != tt.detected || tt.detected && (found[0].Broke != tt.broke || found[0].ID != "c1") {
+			found := all[agent.CallDetected](r.journal)
+			if (len(found) == 1) != tt.detected || tt.detected && (found[0].Broke != tt.broke ||
+				found[0].ID != "c1") {
 				t.Errorf("detected: %+v", found)
 			}
-			if warned := slices.ContainsFunc(all[Warning](r.journal), func(w Warning) bool {
+			if warned := slices.ContainsFunc(all[agent.Warning](r.journal), func(w agent.Warning) bool {
 				return strings.Contains(w.Text, "without asking")
 			}); warned != (tt.broke != "") {
-				t.Errorf("warnings: %+v", all[Warning](r.journal))
+				t.Errorf("warnings: %+v", all[agent.Warning](r.journal))
 			}
 		})
 	}
@@ -188,7 +199,8 @@ func TestReportHalts(t *testing.T) {
 	f.ask = false
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.PostToolUse: {haltFor("enough")}})
 	r.mustRun(t)
-	if f.remarks.Halted != "enough" || one[TurnEnded](t, r.journal).Reason != EndHookStopped || len(r.runner.of(hooks.Stop)) > 0 {
+	if f.remarks.Halted != "enough" || one[agent.TurnEnded](t, r.journal).Reason != agent.EndHookStopped ||
+		len(r.runner.of(hooks.Stop)) > 0 {
 		t.Errorf("remarks %+v, events %v", f.remarks, r.runner.events())
 	}
 }
@@ -211,15 +223,15 @@ func TestReportAfterInterrupt(t *testing.T) {
 // Mail is handed out once without a pass, and counts as given.
 func TestMailInMidTurn(t *testing.T) {
 	r, f := foreignRig(t, callTool("c1", "Bash", `{}`))
-	f.between = func() { r.inbox.waiting = []Input{{Kind: FromMail, Text: "mail", MessageID: "m2"}} }
+	f.between = func() { r.inbox.waiting = []agent.Input{{Kind: agent.FromMail, Text: "mail", MessageID: "m2"}} }
 	r.mustRun(t)
-	if !slices.Equal(inputTexts(f.mail), []string{"mail"}) || one[TurnEnded](t, r.journal).Passes != 0 {
+	if !slices.Equal(inputTexts(f.mail), []string{"mail"}) || one[agent.TurnEnded](t, r.journal).Passes != 0 {
 		t.Errorf("mail %+v", f.mail)
 	}
 	if !slices.Contains(r.inbox.taken, "m2") { // not recorded by the agent: the host does
 		t.Errorf("taken %v", r.inbox.taken)
 	}
-	if p := one[Planned](t, r.journal); len(p.Entries) != 1 || p.EventType() != "plan" {
+	if p := one[agent.Planned](t, r.journal); len(p.Entries) != 1 || p.EventType() != "plan" {
 		t.Errorf("plan %+v", p)
 	}
 }
@@ -246,13 +258,14 @@ func TestReadsByCommand(t *testing.T) {
 		r.opts.Permissions = Permissions{Mode: modeBypass, Deny: ruleList(t, "Bash(head *)")}
 		r.mustRun(t)
 		if ask {
-			decided := one[PermissionDecided](t, r.journal)
-			if f.answer.Allow || decided.Rule != "Bash(head *)" || !strings.Contains(f.answer.Reason, "Bash(head *)") {
+			decided := one[agent.PermissionDecided](t, r.journal)
+			if f.answer.Allow || decided.Rule != "Bash(head *)" || !strings.Contains(f.answer.Reason,
+				"Bash(head *)") {
 				t.Errorf("answer %+v, journal %+v", f.answer, decided)
 			}
 			continue
 		}
-		if broke := one[CallDetected](t, r.journal).Broke; broke != "Bash(head *)" {
+		if broke := one[agent.CallDetected](t, r.journal).Broke; broke != "Bash(head *)" {
 			t.Errorf("it broke %q", broke)
 		}
 	}
@@ -260,7 +273,7 @@ func TestReadsByCommand(t *testing.T) {
 	f.ask, f.rejects = false, true
 	r.opts.Permissions = Permissions{Mode: modeBypass, Deny: ruleList(t, "Bash(rm *)")}
 	r.mustRun(t)
-	if n := len(all[CallDetected](r.journal)) + len(all[Warning](r.journal)) + len(r.runner.of(hooks.PostToolUseFailure)); n != 0 {
+	if n := len(all[agent.CallDetected](r.journal)) + len(all[agent.Warning](r.journal)) + len(r.runner.of(hooks.PostToolUseFailure)); n != 0 {
 		t.Errorf("a call that was not made is told of: %v", r.runner.events())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // HookRunner runs the hooks of one event; *hooks.Runner is one.
@@ -35,7 +36,7 @@ type Inbox interface {
 	// Waiting returns mail that came in since and may be shown in the middle
 	// of a turn; none is not an error. What it has returned it returns again
 	// until Taken confirms it.
-	Waiting(ctx context.Context) ([]Input, error)
+	Waiting(ctx context.Context) ([]agent.Input, error)
 	// Taken says that these messages stand in the transcript, on disk. Only
 	// then are they delivered.
 	Taken(ctx context.Context, messageIDs []string) error
@@ -50,8 +51,8 @@ type Admitter interface {
 
 // Work is what a turn begins with.
 type Work struct {
-	Cause  Cause
-	Inputs []Input
+	Cause  agent.Cause
+	Inputs []agent.Input
 }
 
 // Limits bound a member's turns. Zero fields mean no limit, save for
@@ -80,13 +81,13 @@ type Options struct {
 	// Equip makes the agent and its tools when the member's first turn begins,
 	// in the goroutine of Run: a member that never has anything to do costs next
 	// to nothing. Its error ends the member. Required, unless Agent is set.
-	Equip func() (Agent, []Tool, error)
-	Agent Agent  // instead of Equip
-	Tools []Tool // with Agent
+	Equip func() (agent.Agent, []agent.Tool, error)
+	Agent agent.Agent  // instead of Equip
+	Tools []agent.Tool // with Agent
 	Hooks HookRunner
 	Tasks TaskLister // optional for a lead
 	Inbox Inbox
-	Sink  Sink
+	Sink  agent.Sink
 
 	SessionID  string
 	Resumed    bool // the session existed before: SessionStart says resume, or clear if its transcript is gone

@@ -13,17 +13,18 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // tool is a Tool with its spec and its schema, resolved once.
 type tool struct {
-	Tool
-	spec   Spec
+	agent.Tool
+	spec   agent.Spec
 	schema *jsonschema.Resolved // nil: any object will do
 }
 
 // resolveTools checks the tools of a member and indexes them by name.
-func resolveTools(list []Tool) (map[string]*tool, error) {
+func resolveTools(list []agent.Tool) (map[string]*tool, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -69,12 +70,12 @@ func resolveSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
 // tool see it: repaired, held against the schema, its paths absolute. It is
 // the same JSON for all of them, or a call could mean one thing to a rule and
 // another to the tool.
-func (t *tool) prepare(call *ToolCall, cwd string) error {
+func (t *tool) prepare(call *agent.ToolCall, cwd string) error {
 	fields, err := t.check(call)
 	if err != nil {
 		return err
 	}
-	if n, ok := t.Tool.(Normalizer); ok {
+	if n, ok := t.Tool.(agent.Normalizer); ok {
 		call.Input = n.Normalize(call.Input)
 		return nil
 	}
@@ -83,11 +84,11 @@ func (t *tool) prepare(call *ToolCall, cwd string) error {
 }
 
 // check repairs a call's input and holds it against the schema.
-func (t *tool) check(call *ToolCall) ([]rawjson.Field, error) {
+func (t *tool) check(call *agent.ToolCall) ([]rawjson.Field, error) {
 	if len(bytes.TrimSpace(call.Input)) == 0 {
 		call.Input = json.RawMessage(`{}`)
 	}
-	if r, ok := t.Tool.(Repairer); ok && json.Valid(call.Input) {
+	if r, ok := t.Tool.(agent.Repairer); ok && json.Valid(call.Input) {
 		call.Input = r.Repair(call.Input)
 	}
 	fields, err := objectFields(call.Input)

@@ -11,10 +11,11 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Call implements Host.
-func (u *turn) Call(ctx context.Context, call ToolCall) ToolResult {
+func (u *turn) Call(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	if _, recorded := u.t.ledger.name(call.ID); !recorded {
 		return u.callAndRecord(ctx, call)
 	}
@@ -32,30 +33,30 @@ func (u *turn) Call(ctx context.Context, call ToolCall) ToolResult {
 }
 
 // callAndRecord is Call for agents that leave the transcript to the host.
-func (u *turn) callAndRecord(ctx context.Context, call ToolCall) ToolResult {
+func (u *turn) callAndRecord(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	if call.ID == "" {
 		call.ID = "call_" + uuid.NewString()
 	}
-	asked := Message{Role: Assistant, Content: []Block{
-		{Type: ToolUseBlock, ID: call.ID, Name: call.Name, Input: call.Input},
+	asked := agent.Message{Role: agent.Assistant, Content: []agent.Block{
+		{Type: agent.ToolUseBlock, ID: call.ID, Name: call.Name, Input: call.Input},
 	}}
 	err := u.flush()
 	if err == nil {
-		err = u.Record(Record{Message: asked})
+		err = u.Record(agent.Record{Message: asked})
 	}
 	if err != nil {
 		return failure("The call could not be recorded and was not made: %v", err)
 	}
 	r := u.Call(ctx, call)
-	answer := Message{Role: User, Content: []Block{
-		{Type: ToolResultBlock, ToolUseID: call.ID, Content: r.Content, IsError: r.IsError},
+	answer := agent.Message{Role: agent.User, Content: []agent.Block{
+		{Type: agent.ToolResultBlock, ToolUseID: call.ID, Content: r.Content, IsError: r.IsError},
 	}}
-	var extra []Input
+	var extra []agent.Input
 	for _, text := range r.Extra {
-		answer.Content = append(answer.Content, Block{Type: TextBlock, Text: text})
-		extra = append(extra, Input{Kind: FromContext, Text: text})
+		answer.Content = append(answer.Content, agent.Block{Type: agent.TextBlock, Text: text})
+		extra = append(extra, agent.Input{Kind: agent.FromContext, Text: text})
 	}
-	if err := u.Record(Record{Message: answer, Inputs: extra}); err != nil {
+	if err := u.Record(agent.Record{Message: answer, Inputs: extra}); err != nil {
 		u.warn("the result of %s could not be recorded: %v", call.Name, err)
 	}
 	return r
@@ -64,7 +65,7 @@ func (u *turn) callAndRecord(ctx context.Context, call ToolCall) ToolResult {
 // use takes one call from the agent's wish to its result: input, PreToolUse
 // hooks, permission, the tool, PostToolUse hooks. below is what hooks say of the
 // result, to stand below its content.
-func (u *turn) use(ctx context.Context, call *ToolCall) (r ToolResult, below []Input) {
+func (u *turn) use(ctx context.Context, call *agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
 	tl, ok := u.t.tools[call.Name]
 	if !ok {
 		return failure("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
@@ -119,7 +120,7 @@ func withSay(ctx context.Context, pre hooks.Outcome) context.Context {
 func SettledByHook(ctx context.Context) bool { return ctx.Value(settled{}) != nil }
 
 // run runs the tool, then the hooks that look at what it did.
-func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) (r ToolResult, below []Input) {
+func (u *turn) run(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.ToolResult, below []agent.Input) {
 	if ctx.Err() != nil {
 		return failure(interruptedResult), nil
 	}
@@ -160,7 +161,7 @@ func (u *turn) run(ctx context.Context, tl *tool, call ToolCall) (r ToolResult, 
 
 // contain runs the tool and turns a panic into a result: a fault in one tool
 // must not take the team down, nor leave a call without its result.
-func (u *turn) contain(ctx context.Context, tl *tool, call ToolCall) (r ToolResult) {
+func (u *turn) contain(ctx context.Context, tl *tool, call agent.ToolCall) (r agent.ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
 			u.warn("tool %s panicked: %v", call.Name, p)
@@ -188,7 +189,7 @@ func (u *turn) settleCall(tl *tool) error {
 // it does not deny the call (golden, pre_continue_false).
 func (u *turn) heard(out hooks.Outcome) {
 	for _, text := range out.Feedback {
-		u.emit(HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
+		u.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
 	}
 	if out.Decision == hooks.Halt {
 		u.halt(out.Event, out)
@@ -197,7 +198,7 @@ func (u *turn) heard(out hooks.Outcome) {
 
 // replace shows the model the response that a PostToolUse hook put in place of
 // the tool's own, if the tool can render it.
-func (u *turn) replace(r *ToolResult, tl *tool, out hooks.Outcome) {
+func (u *turn) replace(r *agent.ToolResult, tl *tool, out hooks.Outcome) {
 	if r.IsError {
 		return
 	}
@@ -206,7 +207,7 @@ func (u *turn) replace(r *ToolResult, tl *tool, out hooks.Outcome) {
 		replaceMCP(r, tl, out)
 		return
 	}
-	renderer, ok := tl.Tool.(Renderer)
+	renderer, ok := tl.Tool.(agent.Renderer)
 	if !ok {
 		u.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.spec.Name)
 		return
@@ -221,7 +222,7 @@ func (u *turn) replace(r *ToolResult, tl *tool, out hooks.Outcome) {
 
 // replaceMCP is replace for updatedMCPToolOutput, by which older hooks replace
 // the content blocks of an MCP tool; other tools ignore it.
-func replaceMCP(r *ToolResult, tl *tool, out hooks.Outcome) {
+func replaceMCP(r *agent.ToolResult, tl *tool, out hooks.Outcome) {
 	updated, ok := out.Output["updatedMCPToolOutput"]
 	if !ok || !strings.HasPrefix(tl.spec.Name, "mcp__") {
 		return
@@ -238,16 +239,16 @@ func replaceMCP(r *ToolResult, tl *tool, out hooks.Outcome) {
 }
 
 // failure is the result of a call that did not run, or failed.
-func failure(format string, args ...any) ToolResult {
-	return ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
+func failure(format string, args ...any) agent.ToolResult {
+	return agent.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
 }
 
-func badInput(name string, err error) ToolResult {
+func badInput(name string, err error) agent.ToolResult {
 	return failure("<tool_use_error>InputValidationError: the input of %s is not right: %v</tool_use_error>", name, err)
 }
 
 // response is the structured output of a tool; one without has its text.
-func response(r ToolResult) []byte {
+func response(r agent.ToolResult) []byte {
 	if len(r.Response) > 0 {
 		return r.Response
 	}

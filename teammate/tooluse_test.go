@@ -12,11 +12,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // calls is a rig whose agent makes one call and stops.
-func calls(tb testing.TB, c ToolCall, tools ...Tool) *rig {
-	r := newRig(tb, say{calls: []ToolCall{c}})
+func calls(tb testing.TB, c agent.ToolCall, tools ...agent.Tool) *rig {
+	r := newRig(tb, say{calls: []agent.ToolCall{c}})
 	if tools != nil {
 		r.opts.Tools = tools
 	}
@@ -29,28 +30,41 @@ const pathSchema = `{"type":"object","required":["file_path"],"additionalPropert
 // Whatever is wrong with a call, it has a result, and the tool did not run.
 func TestBadCalls(t *testing.T) {
 	tests := map[string]struct {
-		call ToolCall
+		call agent.ToolCall
 		want string // beginning of the result
 	}{
-		"unknown tool": {callTool("c1", "Glop", `{}`), "error: <tool_use_error>Error: No such tool available: Glop. " +
-			"Glop is not among the tools available here. Continue with the tools you have.</tool_use_error>"},
-		"not JSON":         {callTool("c1", "Read", `{"file_path": "a`), "error: <tool_use_error>InputValidationError: the input of Read is not right: it is not JSON"},
-		"more than JSON":   {callTool("c1", "Read", `{"file_path": "a"} x`), "error: <tool_use_error>InputValidationError: the input of Read is not right: it is not JSON"},
-		"an array":         {callTool("c1", "Read", `["a"]`), "error: <tool_use_error>InputValidationError: the input of Read is not right: it is not a JSON object"},
-		"null":             {callTool("c1", "Read", `null`), "error: <tool_use_error>InputValidationError: the input of Read is not right: it is not a JSON object"},
-		"nothing":          {callTool("c1", "Read", ``), "error: <tool_use_error>InputValidationError: "},
-		"missing field":    {callTool("c1", "Read", `{}`), "error: <tool_use_error>InputValidationError: "},
-		"wrong type":       {callTool("c1", "Read", `{"file_path":3}`), "error: <tool_use_error>InputValidationError: "},
-		"unknown field":    {callTool("c1", "Read", `{"file_path":"a","mode":"x"}`), "error: <tool_use_error>InputValidationError: "},
-		"a field twice":    {callTool("c1", "Read", `{"file_path":"a","file_path":"b"}`), `error: <tool_use_error>InputValidationError: the input of Read is not right: the field "file_path" is there twice`},
-		"twice, but case":  {callTool("c1", "Read", `{"file_path":"a","FILE_PATH":"b"}`), `error: <tool_use_error>InputValidationError: the input of Read is not right: the field "FILE_PATH" is there twice`},
-		"a cut off object": {callTool("c1", "Read", `{"file_path":"a"`), "error: <tool_use_error>InputValidationError: "},
+		"unknown tool": {callTool("c1", "Glop", `{}`),
+			"error: <tool_use_error>Error: No such tool available: Glop. " +
+				"Glop is not among the tools available here. Continue with the tools you have.</tool_use_error>"},
+		"not JSON": {callTool("c1", "Read", `{"file_path": "a`),
+			"error: <tool_use_error>InputValidationError: the input of Read is not right: it is not JSON"},
+		"more than JSON": {callTool("c1", "Read", `{"file_path": "a"} x`),
+			"error: <tool_use_error>InputValidationError: the input of Read is not right: it is not JSON"},
+		"an array": {callTool("c1", "Read", `["a"]`),
+			"error: <tool_use_error>InputValidationError: the input of Read is not right: it is not a JSON object"},
+		"null": {callTool("c1", "Read", `null`),
+			"error: <tool_use_error>InputValidationError: the input of Read is not right: it is not a JSON object"},
+		"nothing":       {callTool("c1", "Read", ``), "error: <tool_use_error>InputValidationError: "},
+		"missing field": {callTool("c1", "Read", `{}`), "error: <tool_use_error>InputValidationError: "},
+		"wrong type": {callTool("c1", "Read", `{"file_path":3}`),
+			"error: <tool_use_error>InputValidationError: "},
+		"unknown field": {callTool("c1", "Read", `{"file_path":"a","mode":"x"}`),
+			"error: <tool_use_error>InputValidationError: "},
+		"a field twice": {callTool("c1", "Read", `{"file_path":"a","file_path":"b"}`),
+			`error: <tool_use_error>InputValidationError: the input of Read is not right: the field "file_path" is there twice`},
+		"twice, but case": {callTool("c1", "Read", `{"file_path":"a","FILE_PATH":"b"}`),
+			`error: <tool_use_error>InputValidationError: the input of Read is not right: the field "FILE_PATH" is there twice`},
+		"a cut off object": {callTool("c1", "Read", `{"file_path":"a"`),
+			"error: <tool_use_error>InputValidationError: "},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := calls(t, test.call, fakeTool{
-				spec: Spec{Name: "Read", Schema: json.RawMessage(pathSchema)},
-				run:  func(context.Context, ToolCall) ToolResult { t.Error("the tool ran"); return ToolResult{} },
+				spec: agent.Spec{Name: "Read", Schema: json.RawMessage(pathSchema)},
+				run: func(context.Context, agent.ToolCall) agent.ToolResult {
+					t.Error("the tool ran")
+					return agent.ToolResult{}
+				},
 			})
 			r.mustRun(t)
 			if got := r.agent.seen[1]; !strings.HasPrefix(got, test.want) {
@@ -75,7 +89,7 @@ func TestFilePath(t *testing.T) {
 		`{"file_path":3}`:                               `{"file_path":3}`,
 		`{"path":"a"}`:                                  `{"path":"a"}`,
 	} {
-		call := ToolCall{Name: "T", Input: json.RawMessage(given)}
+		call := agent.ToolCall{Name: "T", Input: json.RawMessage(given)}
 		if err := (&tool{Tool: fakeTool{}}).prepare(&call, sub); err != nil {
 			t.Error(given, err)
 		}
@@ -96,21 +110,23 @@ func (fixing) Normalize(input json.RawMessage) json.RawMessage {
 
 // Repair comes before the schema, Normalize after it, both before the hooks.
 func TestRepairAndNormalize(t *testing.T) {
-	r := calls(t, callTool("c1", "TaskGet", `{"task_id":"#3"}`), fixing{fakeTool{spec: Spec{Name: "TaskGet", Team: true,
-		Schema: json.RawMessage(`{"type":"object","required":["taskId"],"additionalProperties":false,"properties":{"taskId":{"type":"string"}}}`)}}})
+	r := calls(t, callTool("c1", "TaskGet", `{"task_id":"#3"}`),
+		fixing{fakeTool{spec: agent.Spec{Name: "TaskGet", Team: true,
+			Schema: json.RawMessage(`{"type":"object","required":["taskId"],"additionalProperties":false,"properties":{"taskId":{"type":"string"}}}`)}}})
 	r.mustRun(t)
 	equal(t, "result", r.agent.seen[1], "result: ran")
-	equal(t, "input", string(r.runner.of(hooks.PreToolUse)[0].Payload.(hooks.PreToolUseInput).ToolInput), `{"taskId":"3"}`)
-	equal(t, "journal", string(one[ToolCalled](t, r.journal).Input), `{"task_id":"#3"}`)
+	equal(t, "input", string(r.runner.of(hooks.PreToolUse)[0].Payload.(hooks.PreToolUseInput).ToolInput),
+		`{"taskId":"3"}`)
+	equal(t, "journal", string(one[agent.ToolCalled](t, r.journal).Input), `{"task_id":"#3"}`)
 }
 
 // golden: pre_updated_input, pre_updated_input_nodecision.
 func TestUpdatedInput(t *testing.T) {
-	schema := Spec{Name: "Read", Schema: json.RawMessage(pathSchema)}
+	schema := agent.Spec{Name: "Read", Schema: json.RawMessage(pathSchema)}
 	var got string
-	tl := fakeTool{spec: schema, run: func(_ context.Context, call ToolCall) ToolResult {
+	tl := fakeTool{spec: schema, run: func(_ context.Context, call agent.ToolCall) agent.ToolResult {
 		got = string(call.Input)
-		return ToolResult{Content: "ran"}
+		return agent.ToolResult{Content: "ran"}
 	}}
 	r := calls(t, callTool("c1", "Read", `{"file_path":"a"}`), tl)
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.PreToolUse: {{UpdatedInput: json.RawMessage(`{"file_path":"b"}`)}}})
@@ -144,11 +160,12 @@ func TestHookTextsAroundResult(t *testing.T) {
 	blocking := "<system-reminder>\nPostToolUse:Bash hook blocking error from command: \"./p\": [./p]: post err\n</system-reminder>"
 	for name, failed := range map[string]bool{"success": false, "failure": true} {
 		t.Run(name, func(t *testing.T) {
-			r := calls(t, callTool("c1", "Bash", `{}`), fakeTool{spec: Spec{Name: "Bash"},
-				run: func(context.Context, ToolCall) ToolResult {
-					return ToolResult{Content: "out", IsError: failed, Extra: []string{"of the tool"}}
+			r := calls(t, callTool("c1", "Bash", `{}`), fakeTool{spec: agent.Spec{Name: "Bash"},
+				run: func(context.Context, agent.ToolCall) agent.ToolResult {
+					return agent.ToolResult{Content: "out", IsError: failed, Extra: []string{"of the tool"}}
 				}})
-			after := hooks.Outcome{Decision: hooks.Block, Feedback: []string{blocking}, Messages: []string{blocking, "ctx"}}
+			after := hooks.Outcome{Decision: hooks.Block, Feedback: []string{blocking},
+				Messages: []string{blocking, "ctx"}}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{
 				hooks.PreToolUse:  {ctxOf("PreToolUse:Bash", "pre")},
 				hooks.PostToolUse: {after}, hooks.PostToolUseFailure: {after},
@@ -160,7 +177,7 @@ func TestHookTextsAroundResult(t *testing.T) {
 				"user: <system-reminder>\nPreToolUse:Bash hook additional context: pre\n</system-reminder>",
 				"user: of the tool",
 			})
-			f := one[HookFeedback](t, r.journal)
+			f := one[agent.HookFeedback](t, r.journal)
 			equal(t, "journal", []string{f.Text, f.Path}, []string{blocking, "tool"})
 		})
 	}
@@ -170,15 +187,17 @@ func TestHookTextsAroundResult(t *testing.T) {
 // turn ends without gates.
 func TestToolHookHalts(t *testing.T) {
 	for _, event := range []hooks.Event{hooks.PreToolUse, hooks.PostToolUse} {
-		for reason, want := range map[string]string{"enough": "enough", "": "Execution stopped by " + string(event) + " hook"} {
-			r := newRig(t, say{calls: []ToolCall{callTool("c1", "Bash", `{}`), callTool("c2", "Bash", `{}`)}}, say{text: "never"})
+		for reason, want := range map[string]string{"enough": "enough",
+			"": "Execution stopped by " + string(event) + " hook"} {
+			r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`), callTool("c2", "Bash",
+				`{}`)}}, say{text: "never"})
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{event: {haltFor(reason), pass}})
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen, []string{"user: hello", "result: ran", "result: ran"})
 			equal(t, "fired", r.gates(), []string{"PreToolUse", "PostToolUse", "PreToolUse", "PostToolUse"})
-			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "hook_stopped")
-			equal(t, "stopped", one[HookStopped](t, r.journal).Message, want)
-			equal(t, "idle", one[Idle](t, r.journal).Reason, IdleStopped)
+			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "hook_stopped")
+			equal(t, "stopped", one[agent.HookStopped](t, r.journal).Message, want)
+			equal(t, "idle", one[agent.Idle](t, r.journal).Reason, agent.IdleStopped)
 		}
 	}
 }
@@ -187,26 +206,26 @@ func TestToolHookHalts(t *testing.T) {
 func TestPassAfterHalt(t *testing.T) {
 	r := newRig(t)
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.PreToolUse: {haltFor("enough")}})
-	r.opts.Agent = agentFunc(func(ctx context.Context, _ []Input, h Host) (Reply, error) {
-		if got := h.Call(ctx, ToolCall{Name: "Bash"}); got.Halted != "enough" {
+	r.opts.Agent = agentFunc(func(ctx context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
+		if got := h.Call(ctx, agent.ToolCall{Name: "Bash"}); got.Halted != "enough" {
 			t.Error(got)
 		}
 		_, err := h.Pass(ctx)
 		if !errors.Is(err, errHookStopped) {
 			t.Error(err)
 		}
-		return Reply{}, err
+		return agent.Reply{}, err
 	})
 	r.mustRun(t)
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "hook_stopped")
+	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "hook_stopped")
 }
 
 func TestToolPanics(t *testing.T) {
-	r := calls(t, callTool("c1", "Bash", `{}`), fakeTool{spec: Spec{Name: "Bash"},
-		run: func(context.Context, ToolCall) ToolResult { panic("nil map") }})
+	r := calls(t, callTool("c1", "Bash", `{}`), fakeTool{spec: agent.Spec{Name: "Bash"},
+		run: func(context.Context, agent.ToolCall) agent.ToolResult { panic("nil map") }})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen[1], "error: <tool_use_error>Error: Bash failed inside: nil map</tool_use_error>")
-	equal(t, "warning", one[Warning](t, r.journal).Text, "tool Bash panicked: nil map")
+	equal(t, "warning", one[agent.Warning](t, r.journal).Text, "tool Bash panicked: nil map")
 }
 
 // When the hooks that guard a call cannot run, neither does the call; when
@@ -225,7 +244,8 @@ func TestToolHooksBroken(t *testing.T) {
 		}
 		r.mustRun(t)
 		equal(t, string(event), r.agent.seen[1], want)
-		equal(t, "warning", strings.HasPrefix(one[Warning](t, r.journal).Text, string(event)+" hook failed"), true)
+		equal(t, "warning", strings.HasPrefix(one[agent.Warning](t, r.journal).Text,
+			string(event)+" hook failed"), true)
 	}
 }
 
@@ -242,9 +262,9 @@ func (rendering) Render(response json.RawMessage) (string, error) {
 
 // golden: post_updated_output; a response of another shape is ignored.
 func TestUpdatedOutput(t *testing.T) {
-	plain := fakeTool{spec: Spec{Name: "Bash"}}
+	plain := fakeTool{spec: agent.Spec{Name: "Bash"}}
 	for name, test := range map[string]struct {
-		tool    Tool
+		tool    agent.Tool
 		updated string
 		want    string
 		warned  int
@@ -260,7 +280,7 @@ func TestUpdatedOutput(t *testing.T) {
 			}}})
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen[1], test.want)
-			equal(t, "warnings", len(all[Warning](r.journal)), test.warned)
+			equal(t, "warnings", len(all[agent.Warning](r.journal)), test.warned)
 		})
 	}
 }
@@ -268,14 +288,14 @@ func TestUpdatedOutput(t *testing.T) {
 func TestPostToolUseInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := strings.Repeat("ä", 12_000)
-		r := newRig(t, say{calls: []ToolCall{callTool("c1", "Good", `{"a":1}`), callTool("c2", "Bad", `{}`)}})
-		r.opts.Tools = []Tool{
-			fakeTool{spec: Spec{Name: "Good"}, run: func(context.Context, ToolCall) ToolResult {
+		r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Good", `{"a":1}`), callTool("c2", "Bad", `{}`)}})
+		r.opts.Tools = []agent.Tool{
+			fakeTool{spec: agent.Spec{Name: "Good"}, run: func(context.Context, agent.ToolCall) agent.ToolResult {
 				time.Sleep(42 * time.Millisecond)
-				return ToolResult{Content: "a\xff", Response: json.RawMessage(`{"n":1}`)}
+				return agent.ToolResult{Content: "a\xff", Response: json.RawMessage(`{"n":1}`)}
 			}},
-			fakeTool{spec: Spec{Name: "Bad"}, run: func(context.Context, ToolCall) ToolResult {
-				return ToolResult{Content: "first" + long + "last", IsError: true}
+			fakeTool{spec: agent.Spec{Name: "Bad"}, run: func(context.Context, agent.ToolCall) agent.ToolResult {
+				return agent.ToolResult{Content: "first" + long + "last", IsError: true}
 			}},
 		}
 		r.mustRun(t)
@@ -297,7 +317,8 @@ func TestPostToolUseInputs(t *testing.T) {
 }
 
 func TestMiddle(t *testing.T) {
-	for text, want := range map[string]string{"": "", "short": "short", strings.Repeat("é", 100): strings.Repeat("é", 100)} {
+	for text, want := range map[string]string{"": "", "short": "short", strings.Repeat("é",
+		100): strings.Repeat("é", 100)} {
 		equal(t, text, middle(text, 100), want)
 	}
 }
@@ -307,34 +328,37 @@ func TestRecordKeepsOrder(t *testing.T) {
 	r := newRig(t)
 	m := r.member(t)
 	u := &turn{t: m, no: 1}
-	call := Message{Role: Assistant, Content: []Block{{Type: ToolUseBlock, ID: "a", Name: "X"}, {Type: ToolUseBlock, ID: "b", Name: "X"}}}
-	answer := func(ids ...string) Message {
-		m := Message{Role: User}
+	call := agent.Message{Role: agent.Assistant, Content: []agent.Block{{Type: agent.ToolUseBlock, ID: "a",
+		Name: "X"}, {Type: agent.ToolUseBlock, ID: "b", Name: "X"}}}
+	answer := func(ids ...string) agent.Message {
+		m := agent.Message{Role: agent.User}
 		for _, id := range ids {
-			m.Content = append(m.Content, Block{Type: ToolResultBlock, ToolUseID: id})
+			m.Content = append(m.Content, agent.Block{Type: agent.ToolResultBlock, ToolUseID: id})
 		}
 		return m
 	}
 	steps := []struct {
-		m    Message
+		m    agent.Message
 		want string
 	}{
-		{Message{Role: "system"}, `role "system"`},
+		{agent.Message{Role: "system"}, `role "system"`},
 		{answer("a"), `result for tool call "a", which waits for none`},
-		{Message{Role: Assistant, Content: []Block{{Type: ToolUseBlock, Name: "X"}}}, `id "" is empty`},
-		{Message{Role: Assistant, Content: slicesRepeat(Block{Type: ToolUseBlock, ID: "a", Name: "X"}, 2)}, `id "a" is empty or there twice`},
+		{agent.Message{Role: agent.Assistant, Content: []agent.Block{{Type: agent.ToolUseBlock,
+			Name: "X"}}}, `id "" is empty`},
+		{agent.Message{Role: agent.Assistant, Content: slicesRepeat(agent.Block{Type: agent.ToolUseBlock,
+			ID: "a", Name: "X"}, 2)}, `id "a" is empty or there twice`},
 		{call, ""},
-		{textMessage(User, "hi"), `user message while tool call "a" waits`},
-		{textMessage(Assistant, "hi"), `assistant message while tool call "a" waits`},
+		{textMessage(agent.User, "hi"), `user message while tool call "a" waits`},
+		{textMessage(agent.Assistant, "hi"), `assistant message while tool call "a" waits`},
 		{answer("a", "a"), `result for tool call "a", which waits for none`},
 		{answer("b"), ""},
 		{answer("b"), `result for tool call "b", which waits for none`},
 		{answer("a"), ""},
-		{textMessage(Assistant, "done"), ""},
+		{textMessage(agent.Assistant, "done"), ""},
 		{call, ""},
 	}
 	for i, step := range steps {
-		err := u.Record(Record{Message: step.m})
+		err := u.Record(agent.Record{Message: step.m})
 		switch {
 		case step.want == "" && err != nil:
 			t.Errorf("step %d: %v", i, err)
@@ -346,8 +370,8 @@ func TestRecordKeepsOrder(t *testing.T) {
 	equal(t, "messages", len(h.Messages), 5)
 }
 
-func slicesRepeat(b Block, n int) []Block {
-	var all []Block
+func slicesRepeat(b agent.Block, n int) []agent.Block {
+	var all []agent.Block
 	for range n {
 		all = append(all, b)
 	}
@@ -372,8 +396,8 @@ func TestFire(t *testing.T) {
 	}
 	fired := r.runner.of(hooks.TaskCompleted)[0]
 	equal(t, "common", []string{fired.AgentID, fired.PermissionMode}, []string{"api@crew", ""})
-	equal(t, "feedback", one[HookFeedback](t, r.journal).Path, "tool")
-	equal(t, "stopped", one[HookStopped](t, r.journal).Message, "enough")
+	equal(t, "feedback", one[agent.HookFeedback](t, r.journal).Path, "tool")
+	equal(t, "stopped", one[agent.HookStopped](t, r.journal).Message, "enough")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.Fire(ctx, in); !errors.Is(err, context.Canceled) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"os"
 	"path/filepath"
@@ -40,33 +41,34 @@ func write(tb testing.TB, path string, lines ...line) {
 }
 
 func started(turn int) line {
-	return line{Type: systemLine, Subtype: turnStarted, Turn: turn, Cause: ByGoal, PromptID: "p"}
+	return line{Type: systemLine, Subtype: turnStarted, Turn: turn, Cause: agent.ByGoal, PromptID: "p"}
 }
 
 func ended(turn int) line { return line{Type: systemLine, Subtype: turnEnded, Turn: turn} }
 
 func userSays(text string, ids ...string) line {
-	in := []Input{{Kind: FromMail, Text: text}}
+	in := []agent.Input{{Kind: agent.FromMail, Text: text}}
 	for _, id := range ids {
-		in = append(in, Input{Kind: FromMail, MessageID: id})
+		in = append(in, agent.Input{Kind: agent.FromMail, MessageID: id})
 	}
-	return messageLine(Record{Message: textMessage(User, text), Inputs: in})
+	return messageLine(agent.Record{Message: textMessage(agent.User, text), Inputs: in})
 }
 
 func modelSays(text string, calls ...string) line {
-	m := textMessage(Assistant, text)
+	m := textMessage(agent.Assistant, text)
 	for _, id := range calls {
-		m.Content = append(m.Content, Block{Type: ToolUseBlock, ID: id, Name: "Bash", Input: json.RawMessage(`{}`)})
+		m.Content = append(m.Content, agent.Block{Type: agent.ToolUseBlock, ID: id, Name: "Bash",
+			Input: json.RawMessage(`{}`)})
 	}
-	return messageLine(Record{Message: m, Usage: Usage{InputTokens: 2, OutputTokens: 1}})
+	return messageLine(agent.Record{Message: m, Usage: agent.Usage{InputTokens: 2, OutputTokens: 1}})
 }
 
 func result(ids ...string) line {
-	m := Message{Role: User}
+	m := agent.Message{Role: agent.User}
 	for _, id := range ids {
-		m.Content = append(m.Content, Block{Type: ToolResultBlock, ToolUseID: id, Content: "ok"})
+		m.Content = append(m.Content, agent.Block{Type: agent.ToolResultBlock, ToolUseID: id, Content: "ok"})
 	}
-	return messageLine(Record{Message: m})
+	return messageLine(agent.Record{Message: m})
 }
 
 // The bytes are what hook scripts of other hosts look for with grep and jq.
@@ -74,21 +76,24 @@ func TestTranscriptLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
 	step := 3
 	write(t, path,
-		line{Type: userLine, SessionID: "s", Cwd: "/w", Turn: 1, Message: &Message{Role: User,
-			Content: []Block{{Type: TextBlock, Text: "a <b> & \"c\"\n"}}}},
+		line{Type: userLine, SessionID: "s", Cwd: "/w", Turn: 1, Message: &agent.Message{Role: agent.User,
+			Content: []agent.Block{{Type: agent.TextBlock, Text: "a <b> & \"c\"\n"}}}},
 		func() line {
-			ln := messageLine(Record{Step: &step, Usage: Usage{InputTokens: 5}, Message: Message{Role: Assistant, Content: []Block{
-				{Type: ToolUseBlock, ID: "c1", Name: "Bash", Input: json.RawMessage("{\n  \"command\": \"a && b\" }")},
-				{Type: ToolUseBlock, ID: "c2", Name: "Bash", Input: json.RawMessage(`{"command": "cut o`)},
-				{Type: ToolUseBlock, ID: "c3", Name: "Bash"},
-			}}})
+			ln := messageLine(agent.Record{Step: &step, Usage: agent.Usage{InputTokens: 5},
+				Message: agent.Message{Role: agent.Assistant, Content: []agent.Block{
+					{Type: agent.ToolUseBlock, ID: "c1", Name: "Bash",
+						Input: json.RawMessage("{\n  \"command\": \"a && b\" }")},
+					{Type: agent.ToolUseBlock, ID: "c2", Name: "Bash", Input: json.RawMessage(`{"command": "cut o`)},
+					{Type: agent.ToolUseBlock, ID: "c3", Name: "Bash"},
+				}}})
 			ln.SessionID, ln.Cwd = "s", "/w"
 			return ln
 		}(),
-		result("c1"), line{Type: userLine, Message: &Message{Role: User, Content: []Block{
-			{Type: ToolResultBlock, ToolUseID: "c2"}, {Type: ToolResultBlock, ToolUseID: "c3", Content: "bad", IsError: true},
+		result("c1"), line{Type: userLine, Message: &agent.Message{Role: agent.User, Content: []agent.Block{
+			{Type: agent.ToolResultBlock, ToolUseID: "c2"}, {Type: agent.ToolResultBlock, ToolUseID: "c3",
+				Content: "bad", IsError: true},
 		}}},
-		messageLine(Record{Message: Message{Role: Assistant}}))
+		messageLine(agent.Record{Message: agent.Message{Role: agent.Assistant}}))
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -141,20 +146,27 @@ func TestHistory(t *testing.T) {
 		want  Cut // Turn 0: no turn was cut off
 		kept  []string
 	}{
-		"empty":            {},
-		"ended":            {lines: []line{started(1), userSays("go"), modelSays("done"), ended(1)}},
-		"no prompt yet":    {lines: []line{started(1)}},
-		"prompt":           {lines: []line{started(1), userSays("go")}, want: Cut{Turn: 1, Point: CutAtPrompt}},
-		"one call of two":  {lines: []line{started(1), userSays("go"), twoCalls, result("a")}, want: Cut{Turn: 1, Point: CutAtTools, Passes: 1, LastText: "two", Open: []ToolCall{{ID: "b", Name: "Bash", Input: json.RawMessage(`{}`)}}}},
-		"calls answered":   {lines: []line{started(1), userSays("go"), twoCalls, result("b"), result("a")}, want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 1, LastText: "two"}},
-		"before the gates": {lines: []line{started(4), userSays("go"), modelSays("done")}, want: Cut{Turn: 4, Point: CutAtGates, Passes: 1, LastText: "done"}},
+		"empty":         {},
+		"ended":         {lines: []line{started(1), userSays("go"), modelSays("done"), ended(1)}},
+		"no prompt yet": {lines: []line{started(1)}},
+		"prompt":        {lines: []line{started(1), userSays("go")}, want: Cut{Turn: 1, Point: CutAtPrompt}},
+		"one call of two": {lines: []line{started(1), userSays("go"), twoCalls, result("a")},
+			want: Cut{Turn: 1, Point: CutAtTools, Passes: 1, LastText: "two",
+				Open: []agent.ToolCall{{ID: "b", Name: "Bash", Input: json.RawMessage(`{}`)}}}},
+		"calls answered": {lines: []line{started(1), userSays("go"), twoCalls, result("b"), result("a")},
+			want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 1, LastText: "two"}},
+		"before the gates": {lines: []line{started(4), userSays("go"), modelSays("done")},
+			want: Cut{Turn: 4, Point: CutAtGates, Passes: 1, LastText: "done"}},
 		"after a refusal": {lines: []line{started(1), userSays("go"), modelSays("done"), refused},
 			want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 1, LastText: "done", Refusals: 2, Refused: true}},
-		"a call after a refusal": {lines: []line{started(1), userSays("go"), modelSays("done"), refused, modelSays("x", "a"), result("a")},
+		"a call after a refusal": {lines: []line{started(1), userSays("go"), modelSays("done"), refused,
+			modelSays("x", "a"), result("a")},
 			want: Cut{Turn: 1, Point: CutAtPrompt, Passes: 2, LastText: "x", Refused: true}},
 		"kept": {lines: []line{started(1), userSays("go"), ended(1), {Type: systemLine, Subtype: inputsKept,
-			Inputs: []Input{{Kind: FromPerson, Text: "held", MessageID: "m9"}}}, started(2)}, kept: []string{"held"}},
-		"kept and shown": {lines: []line{{Type: systemLine, Subtype: inputsKept, Inputs: []Input{{Text: "held"}}},
+			Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "held",
+				MessageID: "m9"}}}, started(2)}, kept: []string{"held"}},
+		"kept and shown": {lines: []line{{Type: systemLine, Subtype: inputsKept,
+			Inputs: []agent.Input{{Text: "held"}}},
 			started(2), userSays("held, go"), ended(2)}},
 	}
 	for name, test := range tests {
@@ -164,11 +176,11 @@ func TestHistory(t *testing.T) {
 			_, h := openTranscript(t, path)
 			equal(t, "cut off", h.Cut != nil, test.want.Turn > 0)
 			if h.Cut != nil {
-				test.want.Cause, test.want.PromptID = ByGoal, "p"
+				test.want.Cause, test.want.PromptID = agent.ByGoal, "p"
 				if test.want.Open == nil {
-					test.want.Open = []ToolCall{}
+					test.want.Open = []agent.ToolCall{}
 				}
-				h.Cut.Open = append([]ToolCall{}, h.Cut.Open...)
+				h.Cut.Open = append([]agent.ToolCall{}, h.Cut.Open...)
 				equal(t, "cut", *h.Cut, test.want)
 			}
 			equal(t, "kept", strings.Join(inputTexts(h.Kept), "|"), strings.Join(test.kept, "|"))
@@ -187,7 +199,7 @@ func TestHistorySums(t *testing.T) {
 	equal(t, "turns", h.Turns, 7)
 	equal(t, "steps", h.Steps, map[int]int{2: 2})
 	equal(t, "delivered", len(h.Delivered), 2)
-	equal(t, "usage", h.Usage, Usage{InputTokens: 4, OutputTokens: 2})
+	equal(t, "usage", h.Usage, agent.Usage{InputTokens: 4, OutputTokens: 2})
 	equal(t, "messages", len(h.Messages), 3)
 }
 
@@ -330,7 +342,7 @@ func TestOpenTranscriptErrors(t *testing.T) {
 func FuzzTranscript(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "seed.jsonl")
 	write(f, path, started(1), userSays("go", "m1"), modelSays("x", "a", "b"), result("a"), ended(1),
-		line{Type: systemLine, Subtype: inputsKept, Inputs: []Input{{Text: "k"}}})
+		line{Type: systemLine, Subtype: inputsKept, Inputs: []agent.Input{{Text: "k"}}})
 	seed, err := os.ReadFile(path)
 	if err != nil {
 		f.Fatal(err)

@@ -2,12 +2,13 @@ package teammate
 
 import (
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 )
 
 // ReadTranscript reads the conversation of a transcript that a member may be
 // writing to: the messages that are whole, oldest first.
-func ReadTranscript(path string) ([]Message, error) {
+func ReadTranscript(path string) ([]agent.Message, error) {
 	h, err := ReadHistory(path)
 	return h.Messages, err
 }

@@ -1,12 +1,15 @@
 package teammate
 
-import "path/filepath"
+import (
+	"github.com/coveyteam/covey/teammate/agent"
+	"path/filepath"
+)
 
 // trespass says what is against the files that a call would write to
 // (Options.Writable): of several the first one that nobody can allow, else the first.
 // What the kernel makes of links counts, and of a path that goes up again both what
 // the kernel and what a tool that cleans it first would take it for.
-func (u *turn) trespass(tl *tool, call ToolCall) (refusal string, ask bool) {
+func (u *turn) trespass(tl *tool, call agent.ToolCall) (refusal string, ask bool) {
 	writable := u.t.opts.Writable
 	if writable == nil || !tl.spec.Edits {
 		return "", false

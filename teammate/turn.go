@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // errTurnTimeout is the cause of a turn's context after limits.turn_timeout.
@@ -24,28 +25,28 @@ type turn struct {
 	t        *Teammate
 	no       int
 	start    time.Time // of this life's part of it
-	cause    Cause
+	cause    agent.Cause
 	promptID string
 
-	passes    int          // model requests so far
-	refusals  int          // refused turn ends in a row
-	refused   bool         // some turn end was refused: stop_hook_active
-	lastText  string       // last assistant text, trimmed
-	usage     Usage        // tokens of the turn
-	last      Usage        // of the last model request
-	uses      []string     // tools called, one entry a call
-	ended     string       // of a helper: why it did, an End constant
-	summary   *HookSummary // of the last Stop run
-	outside   bool         // not the member's loop, but something that happens to it
-	displayID string       // of the turn, for MessageDisplay; empty: none has fired
-	gated     bool         // its gates were asked while the member agreed to leave the team
+	passes    int                // model requests so far
+	refusals  int                // refused turn ends in a row
+	refused   bool               // some turn end was refused: stop_hook_active
+	lastText  string             // last assistant text, trimmed
+	usage     agent.Usage        // tokens of the turn
+	last      agent.Usage        // of the last model request
+	uses      []string           // tools called, one entry a call
+	ended     string             // of a helper: why it did, an End constant
+	summary   *agent.HookSummary // of the last Stop run
+	outside   bool               // not the member's loop, but something that happens to it
+	displayID string             // of the turn, for MessageDisplay; empty: none has fired
+	gated     bool               // its gates were asked while the member agreed to leave the team
 
 	// One Run of the agent.
-	given       []Input           // inputs that it got and has not recorded yet
-	asked       []Input           // inputs that the transcript shows as given to it
+	given       []agent.Input     // inputs that it got and has not recorded yet
+	asked       []agent.Input     // inputs that the transcript shows as given to it
 	answered    bool              // it has recorded an assistant message without tool calls
 	calls       int               // tool calls made
-	recorded    Usage             // tokens of the messages it recorded
+	recorded    agent.Usage       // tokens of the messages it recorded
 	refusal     error             // what Pass said when it refused
 	deferred    string            // what a hook put off, which ended the turn; empty: nothing
 	inTool      bool              // a tool call was under way when ctx ended
@@ -68,19 +69,19 @@ type ending struct {
 	failure *hooks.StopFailureInput // an API error: what the StopFailure hooks get
 
 	// The agent may not go on for now: a usage limit, no login, or its model failed.
-	lockout EventData // Limited, LoggedOut or TurnFailed; nil: none of these
-	owed    []Input   // what the turn was about, for the next one
-	kind    string    // of NeedsAttention
-	notice  string    // of a Notification without NeedsAttention
-	quiet   bool      // no Notification: it was a hook that wanted this end
+	lockout agent.EventData // Limited, LoggedOut or TurnFailed; nil: none of these
+	owed    []agent.Input   // what the turn was about, for the next one
+	kind    string          // of NeedsAttention
+	notice  string          // of a Notification without NeedsAttention
+	quiet   bool            // no Notification: it was a hook that wanted this end
 }
 
-func (u *turn) emit(d EventData) {
-	u.t.opts.Sink(Event{Member: u.t.opts.Name, Turn: u.no, Data: d})
+func (u *turn) emit(d agent.EventData) {
+	u.t.opts.Sink(agent.Event{Member: u.t.opts.Name, Turn: u.no, Data: d})
 }
 
 func (u *turn) warn(format string, args ...any) {
-	u.emit(Warning{Text: fmt.Sprintf(format, args...)})
+	u.emit(agent.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
 // takeTurn takes the turn that work is for. Its error ends the member.
@@ -93,7 +94,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	t.current.Store(u)
 	defer t.current.Store(nil)
 	u.goesOn(work.Inputs)
-	u.emit(TurnStarted{Cause: work.Cause, Prompt: promptText(work.Inputs)})
+	u.emit(agent.TurnStarted{Cause: work.Cause, Prompt: promptText(work.Inputs)})
 	within, stop := t.turnContext(ctx)
 	end := u.begin(within, work.Inputs)
 	stop()
@@ -101,7 +102,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 }
 
 // begin asks the UserPromptSubmit hooks, and takes the turn with what they left.
-func (u *turn) begin(ctx context.Context, inputs []Input) ending {
+func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	inputs = u.submit(ctx, inputs)
 	switch {
 	case ctx.Err() != nil:
@@ -113,9 +114,9 @@ func (u *turn) begin(ctx context.Context, inputs []Input) ending {
 		return end
 	case u.halted != "":
 		u.keep(inputs)
-		return ending{reason: EndHookStopped, idle: IdleStopped}
+		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 	case len(inputs) == 0:
-		return ending{reason: EndHookStopped, idle: IdleStopped}
+		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 	case u.overCap(): // by a refusal from the background
 		return u.override(inputs)
 	}
@@ -136,11 +137,12 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *Cut) error {
 	}
 	u := &turn{
 		t: t, no: cut.Turn, start: time.Now(), cause: cut.Cause, promptID: cut.PromptID,
-		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused || cut.Cause == ByHook, lastText: cut.LastText,
+		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused ||
+			cut.Cause == agent.ByHook, lastText: cut.LastText,
 	}
 	t.current.Store(u)
 	defer t.current.Store(nil)
-	u.emit(TurnStarted{Cause: ByResume})
+	u.emit(agent.TurnStarted{Cause: agent.ByResume})
 	within, stop := t.turnContext(ctx)
 	end := u.converse(within, u.resumption(cut))
 	stop()
@@ -167,10 +169,10 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 	}
 	u.lastStop(ctx, end)
 	u.usage = u.usage.Plus(u.t.used.settle())
-	u.emit(TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
+	u.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
 	notice := end.notice
 	if end.attention != "" {
-		u.emit(NeedsAttention{Reason: end.attention, Kind: end.kind})
+		u.emit(agent.NeedsAttention{Reason: end.attention, Kind: end.kind})
 		if !end.quiet {
 			notice = u.t.opts.Name + " needs attention: " + end.attention
 		}
@@ -183,7 +185,7 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 		if text == "" {
 			text = u.lastText
 		}
-		u.emit(Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.inHand(ctx)})
+		u.emit(agent.Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.inHand(ctx)})
 	}
 	return end.err
 }
@@ -221,4 +223,4 @@ func (u *turn) sign(ln *line) {
 }
 
 // promptText is a prompt as people read it.
-func promptText(inputs []Input) string { return strings.Join(inputTexts(inputs), "\n\n") }
+func promptText(inputs []agent.Input) string { return strings.Join(inputTexts(inputs), "\n\n") }

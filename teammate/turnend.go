@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Decision is what a gate, or all gates of a turn end together, decide. The
@@ -25,9 +26,9 @@ const (
 // Verdict is a decision with its reasons. The zero Verdict lets the turn end.
 type Verdict struct {
 	Decision Decision
-	Feedback []Input     // what the model is to see: in the next pass, or in the next turn
-	Why      string      // for people: whose answer it awaits, or why a hook halts
-	By       hooks.Event // Halted: the event whose hook it was
+	Feedback []agent.Input // what the model is to see: in the next pass, or in the next turn
+	Why      string        // for people: whose answer it awaits, or why a hook halts
+	By       hooks.Event   // Halted: the event whose hook it was
 }
 
 // and adds what a later gate decided. Among equals the first one gives the reason.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // closingTasks is a task list that hears which tasks have passed their gates.
@@ -51,18 +52,18 @@ func TestTurnEnd(t *testing.T) {
 		idles    string // of Idle
 	}{
 		"all pass, and the tasks are completed": {asked: asked, decision: Passed, passed: []string{"1", "2"},
-			reason: EndCompleted, idles: IdleAvailable},
+			reason: agent.EndCompleted, idles: agent.IdleAvailable},
 		"a lead has Stop alone": {set: func(r *rig) { r.opts.Lead = true }, asked: asked[:1], decision: Passed,
-			reason: EndCompleted, idles: IdleAvailable},
+			reason: agent.EndCompleted, idles: agent.IdleAvailable},
 		"no gate is asked about a member on hold": {set: func(r *rig) {
 			r.opts.OnHold = func() string { return "the plan's approval" }
-		}, decision: Awaits, why: "the plan's approval", reason: EndAwaiting, idles: IdleAwaiting},
+		}, decision: Awaits, why: "the plan's approval", reason: agent.EndAwaiting, idles: agent.IdleAwaiting},
 		"Stop refuses, which skips the rest": {stop: no(stop), asked: asked[:1], decision: Refused,
 			feedback: []string{"Stop says no"}},
 		"Stop awaits, which skips the rest": {stop: awaiting("wait"), asked: asked[:1], decision: Awaits,
-			why: "ben's approval", reason: EndAwaiting, idles: IdleAwaiting},
+			why: "ben's approval", reason: agent.EndAwaiting, idles: agent.IdleAwaiting},
 		"Stop halts the turn, not the member": {stop: haltFor("enough"), asked: asked[:1], decision: Halted,
-			why: "enough", reason: EndStopPrevented, idles: IdleStopped},
+			why: "enough", reason: agent.EndStopPrevented, idles: agent.IdleStopped},
 		"a refused task skips nothing": {task: []hooks.Outcome{no(task), pass}, idle: no(idle), asked: asked,
 			decision: Refused, feedback: []string{"TaskCompleted says no", "TeammateIdle says no"}},
 		"one refusal keeps all tasks open": {task: []hooks.Outcome{pass, no(task)}, asked: asked, decision: Refused,
@@ -70,16 +71,16 @@ func TestTurnEnd(t *testing.T) {
 		"a refusal outweighs a wait": {task: []hooks.Outcome{awaiting("wait"), pass}, idle: no(idle), asked: asked,
 			decision: Refused, feedback: []string{"TeammateIdle says no"}},
 		"a wait keeps all tasks open": {task: []hooks.Outcome{pass, awaiting("wait")}, asked: asked, decision: Awaits,
-			why: "ben's approval", reason: EndAwaiting, idles: IdleAwaiting},
+			why: "ben's approval", reason: agent.EndAwaiting, idles: agent.IdleAwaiting},
 		"a halt outweighs all and ends the member": {task: []hooks.Outcome{no(task), haltFor("enough")},
 			idle: awaiting("wait"), asked: asked, decision: Halted, why: "enough",
-			feedback: []string{"TaskCompleted says no"}, reason: EndStopPrevented},
+			feedback: []string{"TaskCompleted says no"}, reason: agent.EndStopPrevented},
 		"the last refusal below the cap": {refusals: 7, stop: no(stop), asked: asked[:1], decision: Refused,
 			feedback: []string{"Stop says no"}},
 		"one refusal more than the cap": {refusals: 8, stop: no(stop), asked: asked[:1], decision: Capped,
-			feedback: []string{"Stop says no"}, reason: EndCompleted, idles: IdleLimited},
+			feedback: []string{"Stop says no"}, reason: agent.EndCompleted, idles: agent.IdleLimited},
 		"covey cannot read the tasks": {set: func(r *rig) { r.tasks.err = errors.New("disk on fire") },
-			asked: asked[:1], decision: Passed, reason: EndCompleted, idles: IdleAvailable},
+			asked: asked[:1], decision: Passed, reason: agent.EndCompleted, idles: agent.IdleAvailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -114,8 +115,8 @@ func TestTurnEnd(t *testing.T) {
 // does is seen from the calls themselves, text beside them or not.
 func TestRule01(t *testing.T) {
 	r := newRig(t,
-		say{text: "I am done, I only run this", calls: []ToolCall{callTool("c1", "Bash", `{}`)}},
-		say{calls: []ToolCall{callTool("c2", "Bash", `{}`)}},
+		say{text: "I am done, I only run this", calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}},
+		say{calls: []agent.ToolCall{callTool("c2", "Bash", `{}`)}},
 		say{text: "done"})
 	r.mustRun(t)
 	equal(t, "fired", r.gates(),
@@ -125,7 +126,7 @@ func TestRule01(t *testing.T) {
 // Rule 2: an API error skips the whole turn end. StopFailure hooks are told,
 // nobody waits for them or reads them, and the turn ends as completed.
 func TestRule02(t *testing.T) {
-	r := newRig(t, say{err: &APIError{Type: "overloaded", Message: "busy", Details: "529"}})
+	r := newRig(t, say{err: &agent.APIError{Type: "overloaded", Message: "busy", Details: "529"}})
 	idle := make(chan struct{})
 	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 		if in.Payload.Event() != hooks.StopFailure {
@@ -134,8 +135,8 @@ func TestRule02(t *testing.T) {
 		<-idle // the turn does not wait for this hook, or Idle would never come
 		return refuse("StopFailure hook feedback:\nretry"), nil
 	}
-	r.journal.watch = func(e Event) {
-		if _, ok := e.Data.(Idle); ok {
+	r.journal.watch = func(e agent.Event) {
+		if _, ok := e.Data.(agent.Idle); ok {
 			close(idle)
 		}
 	}
@@ -145,14 +146,16 @@ func TestRule02(t *testing.T) {
 	equal(t, "input", got.Payload.(hooks.StopFailureInput),
 		hooks.StopFailureInput{Error: "overloaded", ErrorDetails: "529", LastAssistantMessage: "API Error: busy"})
 	equal(t, "permission mode", got.PermissionMode, "")
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "completed")
-	equal(t, "feedback", len(all[HookFeedback](r.journal)), 0)
-	equal(t, "idle", one[Idle](t, r.journal), Idle{Reason: "failed", LastText: "API error (overloaded): busy", TaskIDs: []string{}})
+	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "completed")
+	equal(t, "feedback", len(all[agent.HookFeedback](r.journal)), 0)
+	equal(t, "idle", one[agent.Idle](t, r.journal), agent.Idle{Reason: "failed",
+		LastText: "API error (overloaded): busy", TaskIDs: []string{}})
 }
 
 // Rule 3: the gates see the conversation with all messages of this turn.
 func TestRule03(t *testing.T) {
-	r := newRig(t, say{text: "working", calls: []ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: " the end \n"})
+	r := newRig(t, say{text: "working", calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}},
+		say{text: " the end \n"})
 	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 		if in.Payload.Event() != hooks.Stop {
 			return pass, nil
@@ -161,7 +164,8 @@ func TestRule03(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		for _, part := range []string{`"text":"hello"`, `"text":"working"`, `"content":"ran"`, `"text":" the end \n"`} {
+		for _, part := range []string{`"text":"hello"`, `"text":"working"`, `"content":"ran"`,
+			`"text":" the end \n"`} {
 			if !bytes.Contains(data, []byte(part)) {
 				t.Errorf("transcript without %s when Stop hooks run:\n%s", part, data)
 			}
@@ -196,8 +200,9 @@ func TestRule04(t *testing.T) {
 // nothing fires before Stop, and work beside the turn delays nothing.
 func TestRule05(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = slices.Concat(r.inbox.work, []Work{{Cause: ByMessage, Inputs: []Input{{Kind: FromMail, Text: "more"}}}})
-	r.agent.script = []say{{err: &APIError{Type: "unknown", Message: "x"}}, {text: "done"}}
+	r.inbox.work = slices.Concat(r.inbox.work, []Work{{Cause: agent.ByMessage,
+		Inputs: []agent.Input{{Kind: agent.FromMail, Text: "more"}}}})
+	r.agent.script = []say{{err: &agent.APIError{Type: "unknown", Message: "x"}}, {text: "done"}}
 	second := make(chan struct{})
 	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 		switch in.Payload.Event() {
@@ -216,10 +221,10 @@ func TestRule05(t *testing.T) {
 // A model that has nothing more to answer with is no API that failed: DESIGN 5
 // calls that model_error. What follows is the same.
 func TestFatalModel(t *testing.T) {
-	r := newRig(t, say{err: &APIError{Type: "unknown", Message: "the script ran out", Fatal: true}})
+	r := newRig(t, say{err: &agent.APIError{Type: "unknown", Message: "the script ran out", Fatal: true}})
 	r.mustRun(t)
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "model_error")
-	equal(t, "idle", one[Idle](t, r.journal).Reason, IdleFailed)
+	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "model_error")
+	equal(t, "idle", one[agent.Idle](t, r.journal).Reason, agent.IdleFailed)
 	equal(t, "fired", r.gates(), []string{"StopFailure"})
 }
 
@@ -230,7 +235,7 @@ func TestRule06(t *testing.T) {
 		"halts":  func() (hooks.Outcome, error) { return haltFor("stop it all"), nil },
 		"panics": func() (hooks.Outcome, error) { panic("broken") },
 	} {
-		r := newRig(t, say{err: &APIError{Type: "unknown", Message: "x"}})
+		r := newRig(t, say{err: &agent.APIError{Type: "unknown", Message: "x"}})
 		r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 			if in.Payload.Event() == hooks.StopFailure {
 				return answer()
@@ -238,10 +243,10 @@ func TestRule06(t *testing.T) {
 			return pass, nil
 		}
 		r.mustRun(t)
-		equal(t, "stopped", len(all[HookStopped](r.journal)), 0)
-		equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "completed")
+		equal(t, "stopped", len(all[agent.HookStopped](r.journal)), 0)
+		equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "completed")
 		if name == "panics" {
-			equal(t, "warning", one[Warning](t, r.journal).Text, "StopFailure hook failed: panic: broken")
+			equal(t, "warning", one[agent.Warning](t, r.journal).Text, "StopFailure hook failed: panic: broken")
 		}
 	}
 }
@@ -250,17 +255,18 @@ func TestRule06(t *testing.T) {
 // that is the turn's context: once a turn is over nothing of it reaches the next.
 func TestRule07(t *testing.T) {
 	r := newRig(t, say{text: "one"}, say{text: "two"})
-	r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{{Kind: FromMail, Text: "again"}}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+		Inputs: []agent.Input{{Kind: agent.FromMail, Text: "again"}}})
 	r.opts.Limits.TurnTimeout = time.Hour
 	m := r.member(t)
 	r.inbox.idle = func() { m.Interrupt("between turns") }
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, end := range all[TurnEnded](r.journal) {
+	for _, end := range all[agent.TurnEnded](r.journal) {
 		equal(t, "reason", end.Reason, "completed")
 	}
-	equal(t, "turns", len(all[TurnEnded](r.journal)), 2)
+	equal(t, "turns", len(all[agent.TurnEnded](r.journal)), 2)
 }
 
 // Rule 8: everything is inside one try (rule 22), and what the gates are told
@@ -308,13 +314,14 @@ func TestRule09(t *testing.T) {
 // Rule 10: progress is passed on live, not when the hooks are done.
 func TestRule10(t *testing.T) {
 	r := newRig(t)
-	seen := make(chan HookStarted, 1)
-	r.journal.watch = func(e Event) {
-		if d, ok := e.Data.(HookStarted); ok && d.Event == "Stop" {
+	seen := make(chan agent.HookStarted, 1)
+	r.journal.watch = func(e agent.Event) {
+		if d, ok := e.Data.(agent.HookStarted); ok && d.Event == "Stop" {
 			seen <- d
 		}
 	}
-	r.opts.Hooks = runnerFunc(func(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
+	r.opts.Hooks = runnerFunc(func(ctx context.Context, in hooks.Input,
+		observe func(hooks.Progress)) (hooks.Outcome, error) {
 		out := hooks.Outcome{Event: in.Payload.Event(), ToolUseID: "id", Decision: hooks.Pass}
 		if out.Event == hooks.Stop {
 			observe(hooks.Progress{Event: out.Event, ToolUseID: "id", Command: "./slow.sh"})
@@ -338,10 +345,10 @@ func TestRule11(t *testing.T) {
 		{Command: "./a.sh", Outcome: hooks.Success}, {Command: "./b.sh", Outcome: hooks.Success},
 	}}}})
 	r.mustRun(t)
-	s := one[HookSummary](t, r.journal)
+	s := one[agent.HookSummary](t, r.journal)
 	equal(t, "count", s.Count, 2)
-	equal(t, "hooks", s.Hooks, []HookTiming{{Command: "./a.sh"}, {Command: "./b.sh"}})
-	equal(t, "id", s.ToolUseID, all[HookStarted](r.journal)[0].ToolUseID)
+	equal(t, "hooks", s.Hooks, []agent.HookTiming{{Command: "./a.sh"}, {Command: "./b.sh"}})
+	equal(t, "id", s.ToolUseID, all[agent.HookStarted](r.journal)[0].ToolUseID)
 }
 
 // Rule 12: what hooks printed and how they failed goes into the summary; a
@@ -355,21 +362,23 @@ func TestRule12(t *testing.T) {
 		"silent":            {[]hooks.Result{{Outcome: hooks.Success, Stdout: " \n"}}, []string{}, false},
 		"stdout":            {[]hooks.Result{{Outcome: hooks.Success, Stdout: "hi"}}, []string{}, true},
 		"stderr of success": {[]hooks.Result{{Outcome: hooks.Success, Stderr: "hi"}}, []string{}, true},
-		"error with stderr": {[]hooks.Result{{Outcome: hooks.NonBlockingError, ExitCode: 1, Stderr: "oops\n"}}, []string{"oops"}, true},
-		"error without":     {[]hooks.Result{{Outcome: hooks.NonBlockingError, ExitCode: 127}}, []string{"Exit code 127"}, true},
-		"timed out":         {[]hooks.Result{{Outcome: hooks.Cancelled, ExitCode: -1}}, []string{}, false},
+		"error with stderr": {[]hooks.Result{{Outcome: hooks.NonBlockingError, ExitCode: 1,
+			Stderr: "oops\n"}}, []string{"oops"}, true},
+		"error without": {[]hooks.Result{{Outcome: hooks.NonBlockingError, ExitCode: 127}},
+			[]string{"Exit code 127"}, true},
+		"timed out": {[]hooks.Result{{Outcome: hooks.Cancelled, ExitCode: -1}}, []string{}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {{Results: test.results}}})
 			r.mustRun(t)
-			s := one[HookSummary](t, r.journal)
+			s := one[agent.HookSummary](t, r.journal)
 			equal(t, "errors", s.Errors, test.errors)
 			equal(t, "has output", s.HasOutput, test.output)
 		})
 	}
-	s := &HookSummary{}
+	s := &agent.HookSummary{}
 	for _, command := range []string{"a", "b", "a"} {
 		watch(s, hooks.Progress{Command: command})
 	}
@@ -380,7 +389,8 @@ func TestRule12(t *testing.T) {
 		watch(s, hooks.Progress{Command: took.command,
 			Result: &hooks.Result{Outcome: hooks.Success, Duration: time.Duration(took.ms) * time.Millisecond}})
 	}
-	equal(t, "durations", s.Hooks, []HookTiming{{"a", 5}, {"b", 9}, {"a", 7}})
+	equal(t, "durations", s.Hooks, []agent.HookTiming{{Command: "a", DurationMS: 5}, {Command: "b",
+		DurationMS: 9}, {Command: "a", DurationMS: 7}})
 }
 
 // Rule 13: a refusal reaches the model as feedback, and the summary has the
@@ -395,11 +405,11 @@ func TestRule13(t *testing.T) {
 		"user: hello", "assistant: one",
 		"user: Stop hook feedback:\n[./gate.sh]: run the tests", "assistant: two",
 	})
-	s := one[HookSummary](t, r.journal)
+	s := one[agent.HookSummary](t, r.journal)
 	equal(t, "errors", s.Errors, []string{"[./gate.sh]: run the tests"})
 	equal(t, "has output", s.HasOutput, true)
-	f := one[HookFeedback](t, r.journal)
-	equal(t, "feedback", f, HookFeedback{Event: "Stop", ToolUseID: s.ToolUseID, Path: "turn_end",
+	f := one[agent.HookFeedback](t, r.journal)
+	equal(t, "feedback", f, agent.HookFeedback{Event: "Stop", ToolUseID: s.ToolUseID, Path: "turn_end",
 		Text: "Stop hook feedback:\n[./gate.sh]: run the tests"})
 }
 
@@ -409,8 +419,9 @@ func TestRule14(t *testing.T) {
 		r := newRig(t)
 		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {haltFor(reason)}})
 		r.mustRun(t)
-		s := one[HookSummary](t, r.journal)
-		equal(t, "stopped", one[HookStopped](t, r.journal), HookStopped{Event: "Stop", ToolUseID: s.ToolUseID, Message: want})
+		s := one[agent.HookSummary](t, r.journal)
+		equal(t, "stopped", one[agent.HookStopped](t, r.journal), agent.HookStopped{Event: "Stop",
+			ToolUseID: s.ToolUseID, Message: want})
 		equal(t, "summary", []any{s.Prevented, s.StopReason}, []any{true, want})
 		types := r.journal.types()
 		if slices.Index(types, "hook_stopped_continuation") > slices.Index(types, "hook_summary") {
@@ -423,10 +434,12 @@ func TestRule14(t *testing.T) {
 // model, nothing more is asked, and there is no summary.
 func TestRule15(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{{Kind: FromMail, Text: "next"}}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+		Inputs: []agent.Input{{Kind: agent.FromMail, Text: "next"}}})
 	m := r.member(t)
 	interrupted := false
-	m.opts.Hooks = runnerFunc(func(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
+	m.opts.Hooks = runnerFunc(func(ctx context.Context, in hooks.Input,
+		observe func(hooks.Progress)) (hooks.Outcome, error) {
 		out, err := r.runner.Run(ctx, in, observe)
 		if in.Payload.Event() == hooks.Stop && !interrupted {
 			interrupted = true
@@ -440,9 +453,9 @@ func TestRule15(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "fired", r.gates(), []string{"Stop", "Stop", "TeammateIdle"})
-	equal(t, "reasons", []string{all[TurnEnded](r.journal)[0].Reason, all[Idle](r.journal)[0].Reason},
-		[]string{EndAbortedStreaming, IdleInterrupted})
-	equal(t, "summaries and feedback", len(all[HookSummary](r.journal))+len(all[HookFeedback](r.journal)), 0)
+	equal(t, "reasons", []string{all[agent.TurnEnded](r.journal)[0].Reason, all[agent.Idle](r.journal)[0].Reason},
+		[]string{agent.EndAbortedStreaming, agent.IdleInterrupted})
+	equal(t, "summaries and feedback", len(all[agent.HookSummary](r.journal))+len(all[agent.HookFeedback](r.journal)), 0)
 	equal(t, "model", r.agent.seen, []string{
 		"user: hello", "assistant: end 1", "user: [Request interrupted by user]", "user: next", "assistant: end 4",
 	})
@@ -463,10 +476,11 @@ func TestRule16(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {test.out}, hooks.TeammateIdle: {test.out}})
+			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {test.out},
+				hooks.TeammateIdle: {test.out}})
 			r.mustRun(t)
-			equal(t, "summaries", len(all[HookSummary](r.journal)), test.summaries)
-			equal(t, "notifications", len(all[Notified](r.journal)), test.notified)
+			equal(t, "summaries", len(all[agent.HookSummary](r.journal)), test.summaries)
+			equal(t, "notifications", len(all[agent.Notified](r.journal)), test.notified)
 		})
 	}
 }
@@ -481,7 +495,7 @@ func TestRule17(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {both}})
 	r.mustRun(t)
 	equal(t, "fired after a halt", r.gates(), []string{"Stop"})
-	equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "stop_hook_prevented")
+	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "stop_hook_prevented")
 
 	r = newRig(t)
 	r.inProgress("1")
@@ -507,10 +521,12 @@ func TestRule18(t *testing.T) {
 		}
 		r.mustRun(t)
 	})
-	equal(t, "fired", r.gates(), []string{"Stop", "TaskCompleted 3", "TaskCompleted 1", "TaskCompleted 2", "TeammateIdle"})
-	equal(t, "input", r.runner.of(hooks.TaskCompleted)[1].Payload.(hooks.TaskCompletedInput).TaskInput, hooks.TaskInput{
-		TaskID: "1", TaskSubject: "subject 1", TaskDescription: "description 1", TeammateName: "api", TeamName: "crew",
-	})
+	equal(t, "fired", r.gates(), []string{"Stop", "TaskCompleted 3", "TaskCompleted 1", "TaskCompleted 2",
+		"TeammateIdle"})
+	equal(t, "input", r.runner.of(hooks.TaskCompleted)[1].Payload.(hooks.TaskCompletedInput).TaskInput,
+		hooks.TaskInput{
+			TaskID: "1", TaskSubject: "subject 1", TaskDescription: "description 1", TeammateName: "api", TeamName: "crew",
+		})
 
 	lead := newRig(t)
 	lead.opts.Lead = true
@@ -549,7 +565,7 @@ func TestRule20(t *testing.T) {
 	if err := r.run(t); !errors.Is(err, ErrHalted) {
 		t.Fatal(err)
 	}
-	stopped := all[HookStopped](r.journal)
+	stopped := all[agent.HookStopped](r.journal)
 	equal(t, "reasons", []string{stopped[0].Message, stopped[2].Message},
 		[]string{"TaskCompleted hook prevented continuation", "TeammateIdle hook prevented continuation"})
 	ids := map[string]bool{}
@@ -558,12 +574,13 @@ func TestRule20(t *testing.T) {
 	}
 	equal(t, "ids", len(ids), len(r.runner.ids))
 	equal(t, "first task's id", stopped[0].ToolUseID != stopped[1].ToolUseID, true)
-	equal(t, "summaries", len(all[HookSummary](r.journal)), 0)
+	equal(t, "summaries", len(all[agent.HookSummary](r.journal)), 0)
 
 	for _, event := range []hooks.Event{hooks.TaskCompleted, hooks.TeammateIdle} {
 		r := newRig(t)
 		r.inProgress("1", "2")
-		r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{{Kind: FromMail, Text: "next"}}})
+		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+			Inputs: []agent.Input{{Kind: agent.FromMail, Text: "next"}}})
 		m := r.member(t)
 		done := false
 		r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
@@ -579,7 +596,7 @@ func TestRule20(t *testing.T) {
 		if text := strings.Join(r.agent.seen, "\n"); strings.Contains(text, "interrupted") {
 			t.Errorf("%s: the model was told: %s", event, text)
 		}
-		equal(t, "reason", all[TurnEnded](r.journal)[0].Reason, EndAbortedStreaming)
+		equal(t, "reason", all[agent.TurnEnded](r.journal)[0].Reason, agent.EndAbortedStreaming)
 	}
 }
 
@@ -592,7 +609,8 @@ func TestRule21(t *testing.T) {
 		feedback   []string
 		halted     hooks.Event
 	}{
-		"both refuse":       {task, idle, []string{"TaskCompleted hook feedback:\ntests", "TeammateIdle hook feedback:\nwork"}, ""},
+		"both refuse": {task, idle, []string{"TaskCompleted hook feedback:\ntests",
+			"TeammateIdle hook feedback:\nwork"}, ""},
 		"task halts":        {haltFor("x"), idle, nil, hooks.TaskCompleted},
 		"idle halts":        {task, haltFor("x"), nil, hooks.TeammateIdle},
 		"both halt":         {haltFor("x"), haltFor("y"), nil, hooks.TaskCompleted},
@@ -655,8 +673,8 @@ func TestRule22(t *testing.T) {
 			r := newRig(t)
 			test.prepare(r)
 			r.mustRun(t)
-			equal(t, "warning", one[Warning](t, r.journal).Text, test.want)
-			equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "completed")
+			equal(t, "warning", one[agent.Warning](t, r.journal).Text, test.want)
+			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "completed")
 			equal(t, "model", r.agent.seen, []string{"user: hello", "assistant: end 1"})
 		})
 	}
@@ -678,17 +696,18 @@ func TestRule23(t *testing.T) {
 	}
 	equal(t, "stop_hook_active", active, []bool{false, true, true})
 	var passes []int
-	for _, p := range all[PassStarted](r.journal) {
+	for _, p := range all[agent.PassStarted](r.journal) {
 		passes = append(passes, p.Pass)
 	}
 	equal(t, "passes", passes, []int{1, 2, 3})
-	end := one[TurnEnded](t, r.journal)
-	equal(t, "end", end, TurnEnded{Reason: "completed", Passes: 3, Usage: Usage{InputTokens: 30, OutputTokens: 3}})
+	end := one[agent.TurnEnded](t, r.journal)
+	equal(t, "end", end, agent.TurnEnded{Reason: "completed", Passes: 3, Usage: agent.Usage{InputTokens: 30,
+		OutputTokens: 3}})
 
 	halted := newRig(t)
 	halted.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {haltFor("enough")}})
 	halted.mustRun(t) // the turn ends, the member stays
-	equal(t, "reason", one[TurnEnded](t, halted.journal).Reason, "stop_hook_prevented")
+	equal(t, "reason", one[agent.TurnEnded](t, halted.journal).Reason, "stop_hook_prevented")
 }
 
 // Rule 24: continue:false of a teammate's own gates ends the teammate; a
@@ -697,16 +716,17 @@ func TestRule24(t *testing.T) {
 	for _, event := range []hooks.Event{hooks.TaskCompleted, hooks.TeammateIdle} {
 		r := newRig(t)
 		r.inProgress("1")
-		r.inbox.work = append(r.inbox.work, Work{Cause: ByMessage, Inputs: []Input{{Kind: FromMail, Text: "never read"}}})
+		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+			Inputs: []agent.Input{{Kind: agent.FromMail, Text: "never read"}}})
 		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{event: {haltFor("budget is gone")}})
 		err := r.run(t)
 		if !errors.Is(err, ErrHalted) || !strings.Contains(err.Error(), "budget is gone") {
 			t.Fatalf("%s: %v", event, err)
 		}
-		equal(t, "reason", one[TurnEnded](t, r.journal).Reason, "stop_hook_prevented")
-		equal(t, "idle", len(all[Idle](r.journal)), 0)
-		equal(t, "turns", len(all[TurnStarted](r.journal)), 1)
-		if reason := one[MemberEnded](t, r.journal).Reason; !strings.Contains(reason, "budget is gone") {
+		equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "stop_hook_prevented")
+		equal(t, "idle", len(all[agent.Idle](r.journal)), 0)
+		equal(t, "turns", len(all[agent.TurnStarted](r.journal)), 1)
+		if reason := one[agent.MemberEnded](t, r.journal).Reason; !strings.Contains(reason, "budget is gone") {
 			t.Errorf("member ended: %s", reason)
 		}
 	}
@@ -714,7 +734,7 @@ func TestRule24(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.TeammateIdle: {refuse("TeammateIdle hook feedback:\nno"), pass}})
 	r.mustRun(t)
 	equal(t, "fired", r.gates(), []string{"Stop", "TeammateIdle", "Stop", "TeammateIdle"})
-	equal(t, "idle", one[Idle](t, r.journal).Reason, IdleAvailable)
+	equal(t, "idle", one[agent.Idle](t, r.journal).Reason, agent.IdleAvailable)
 }
 
 // A gate that hangs is ended by the turn's time limit, not by a person.
@@ -729,8 +749,8 @@ func TestTurnEndTimeout(t *testing.T) {
 			return pass, nil
 		}
 		r.mustRun(t)
-		equal(t, "reason", one[TurnEnded](t, r.journal).Reason, EndTurnTimeout)
-		equal(t, "attention", one[NeedsAttention](t, r.journal).Reason, "limits.turn_timeout reached: 1m0s")
+		equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndTurnTimeout)
+		equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason, "limits.turn_timeout reached: 1m0s")
 		equal(t, "fired", r.gates(), []string{"Stop", "Notification"})
 	})
 }

@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"strings"
 	"time"
@@ -40,7 +41,8 @@ var errorWordings = []wording{
 		`invalid api key|invalid_api_key|incorrect api key|api key not valid|unauthorized|token has expired|status 401|401 `),
 		"all vendors' 401; codex-acp 2.6 and copilot 1.0.102 recorded"},
 	{"billing_error", regexp.MustCompile(`billing|credit balance|payment required|\b402\b`), "all vendors' 402"},
-	{"rate_limit", regexp.MustCompile(`rate.?limit|too many requests|resource.?exhausted|\b429\b`), "all vendors' 429"},
+	{"rate_limit", regexp.MustCompile(`rate.?limit|too many requests|resource.?exhausted|\b429\b`),
+		"all vendors' 429"},
 	{"overloaded", regexp.MustCompile(`overloaded|\b529\b|at capacity|high demand`),
 		"Anthropic 529; codex-acp 2.6 of OpenAI's 503, recorded"},
 	{"model_not_found", regexp.MustCompile(`unknown model|model.{0,40}(not found|does not exist|not supported)`),
@@ -106,13 +108,13 @@ func asError(means, text string, now time.Time) error {
 	case meansLimit:
 		until := ResetTime(text, now)
 		if !until.IsZero() && until.Sub(now) <= shortLimit {
-			return &APIError{Type: "rate_limit", Message: shortened(text, 500)}
+			return &agent.APIError{Type: "rate_limit", Message: shortened(text, 500)}
 		}
-		return &LimitError{Until: until, Text: shortened(text, 300)}
+		return &agent.LimitError{Until: until, Text: shortened(text, 300)}
 	case meansLogin:
-		return &LoginError{Hint: shortened(text, 300)}
+		return &agent.LoginError{Hint: shortened(text, 300)}
 	case "":
 		means = "unknown"
 	}
-	return &APIError{Type: means, Message: shortened(text, 500)}
+	return &agent.APIError{Type: means, Message: shortened(text, 500)}
 }

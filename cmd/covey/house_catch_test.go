@@ -103,34 +103,42 @@ func longFunction(name string, lines int) string {
 func houseBreaches() map[string][]breakage {
 	return map[string][]breakage{
 		"imports go downhill": {
-			{inHooks("import _ \"github.com/coveyteam/covey/teammate\""), "hooks/more.go:3: hooks imports teammate, which is uphill"},
+			{inHooks("import _ \"github.com/coveyteam/covey/teammate\""),
+				"hooks/more.go:3: hooks imports teammate, which is uphill"},
 			{map[string]string{"hooks/up_test.go": "package hooks\n\nimport _ \"github.com/coveyteam/covey/bus\"\n"}, "hooks imports bus"},
 			{map[string]string{"cmd/covey/x.go": "package main\n\nimport _ \"github.com/coveyteam/covey/teammate\"\n"}, "cmd/covey imports teammate"},
-			{map[string]string{"teammate/acp/x.go": "package acp\n\nimport _ \"github.com/coveyteam/covey/teammate/script\"\n"}, "may import: teammate, hooks/wording"},
+			{map[string]string{"teammate/acp/x.go": "package acp\n\nimport _ \"github.com/coveyteam/covey/teammate/script\"\n"}, "may import: teammate, teammate/agent, hooks/wording"},
 			{map[string]string{"util/x.go": "package util\n"}, "package util has no place"},
 		},
 		"every package has a doc comment": {
 			{map[string]string{"bus/bus.go": "package bus\n"}, "bus: package bus has no doc comment"},
-			{map[string]string{"cmd/covey/main.go": "// Package main is ours.\npackage main\n"}, "cmd/covey: package main has no doc"},
+			{map[string]string{"cmd/covey/main.go": "// Package main is ours.\npackage main\n"},
+				"cmd/covey: package main has no doc"},
 		},
 		"exported names are documented": {
 			{inHooks("type Bare struct{}"), "hooks/more.go:3: Bare is exported"},
 			{inHooks("const Bare = 1"), "Bare is exported"},
-			{inHooks("func (r *Runner) Bare() {} // Bare has its comment where go doc does not look."), "Bare is exported"},
+			{inHooks("func (r *Runner) Bare() {} // Bare has its comment where go doc does not look."),
+				"Bare is exported"},
 		},
 		"files are short":     {{inHooks(strings.Repeat("//\n", 501)), "hooks/more.go: 504 lines"}},
 		"functions are short": {{inHooks(longFunction("long", 81)), "hooks/more.go:3: long has 81 lines"}},
 		"packages fit a reader's mind": {
-			{map[string]string{"bus/bus.go": "package bus\n\n" + longFunction("long", 3201)}, "bus: 3202 lines of code, more than 3200"},
+			{map[string]string{"bus/bus.go": "package bus\n\n" + longFunction("long", 3201)},
+				"bus: 3202 lines of code, more than 3200"},
 		},
 		"types have few methods": {
-			{inHooks("type busy struct{}\n" + strings.Repeat("func (*busy) f() {}\n", 41)), "hooks.busy: 41 methods, more than 40"},
+			{inHooks("type busy struct{}\n" + strings.Repeat("func (*busy) f() {}\n", 41)),
+				"hooks.busy: 41 methods, more than 40"},
 		},
 		"structs have few fields": {
-			{inHooks("type wide struct {\n" + strings.Repeat("a, b, c int\n", 11) + "}\nfunc (wide) f() {}"), "hooks.wide: 33 fields, more than 32"},
+			{inHooks("type wide struct {\n" + strings.Repeat("a, b, c int\n",
+				11) + "}\nfunc (wide) f() {}"), "hooks.wide: 33 fields, more than 32"},
 		},
-		"few functions are longer than a screen": {{inHooks(longFunction("long", 61)), "long is longer than 60 lines"}},
-		"few functions have many parameters":     {{inHooks("func wide(a, b, c int, d, e string) {}"), "wide takes more than 4"}},
+		"few functions are longer than a screen": {{inHooks(longFunction("long", 61)),
+			"long is longer than 60 lines"}},
+		"few functions have many parameters": {{inHooks("func wide(a, b, c int, d, e string) {}"),
+			"wide takes more than 4"}},
 		"few functions nest deeply": {
 			{inHooks("func deep() {\n\tfor {\n\t\tif true {\n\t\t\tfunc() {\n\t\t\t\tfor {\n\t\t\t\t}\n\t\t\t}()\n\t\t}\n\t}\n}"), "deep nests deeper than 3"},
 		},
@@ -138,7 +146,8 @@ func houseBreaches() map[string][]breakage {
 			{map[string]string{"cmd/covey/main.go": "// Command covey is a sample.\npackage main\n\n" + longFunction("main", 31)}, "func main has 31 lines"},
 		},
 		"interfaces are small": {
-			{inHooks("type wide interface{ a(); b(); c(); d(); e(); f(); g() }"), "interface wide has 7 methods, more than 6"},
+			{inHooks("type wide interface{ a(); b(); c(); d(); e(); f(); g() }"),
+				"interface wide has 7 methods, more than 6"},
 			{inHooks("type middling interface{ a(); b(); c(); d() }"), "interface middling has 4 methods"},
 		},
 		"lines fit a window": {{inHooks("// " + strings.Repeat("x", 108)), "hooks/more.go:3: 111 columns"}},
@@ -146,16 +155,20 @@ func houseBreaches() map[string][]breakage {
 			{inHooks(longFunction("plain", 40)), "less than 0.18"},
 			{inHooks(strings.Repeat("// Words.\n", 40)), "more than 0.50"},
 		},
-		"there is at least as much test as code": {{map[string]string{"hooks/hooks_test.go": ""}, "0 lines of test for"}},
+		"there is at least as much test as code": {{map[string]string{"hooks/hooks_test.go": ""},
+			"0 lines of test for"}},
 		"the turn end fits one look": {
 			{map[string]string{"teammate/turnend.go": ""}, "is not there"},
-			{map[string]string{"teammate/turnend.go": "package teammate\n" + strings.Repeat("//\n", 149)}, "150 lines"},
+			{map[string]string{"teammate/turnend.go": "package teammate\n" + strings.Repeat("//\n", 149)},
+				"150 lines"},
 		},
 		"no init functions":      {{inHooks("func init() {}"), "hooks/more.go:3: an init function"}},
 		"no contexts in structs": {{inHooks("import \"context\"\n\nfunc f() {\n\ttype local struct{ ctx context.Context }\n}"), "hooks/more.go:6: a context"}},
-		"no GetX methods":        {{inHooks("func (Runner) GetName() string { return \"\" }"), "GetName; call it Name"}},
+		"no GetX methods": {{inHooks("func (Runner) GetName() string { return \"\" }"),
+			"GetName; call it Name"}},
 		"type names do not repeat the package": {
-			{inHooks("// HookResult is one.\ntype HookResult struct{}"), "hooks.HookResult says it twice; call it Result"},
+			{inHooks("// HookResult is one.\ntype HookResult struct{}"),
+				"hooks.HookResult says it twice; call it Result"},
 		},
 		"few package variables": {{inHooks("var a = 1"), "hooks/more.go:3: package variable a"}},
 		"hardly a panic":        {{inHooks("func f() { panic(1) }"), "hooks/more.go:3: a panic"}},
@@ -163,9 +176,11 @@ func houseBreaches() map[string][]breakage {
 			{inHooks("import \"fmt\"\n\nfunc f() []error {\n\treturn []error{fmt.Errorf(\"a\"), fmt.Errorf(\"b\")}\n}"), "hooks/more.go:6: fmt.Errorf without %w"},
 		},
 		"errors get their context somewhere": {
-			{inHooks(strings.Repeat("func f(err error) error { return err }\n", 2)), "2 of 3 errors are returned bare"},
+			{inHooks(strings.Repeat("func f(err error) error { return err }\n", 2)),
+				"2 of 3 errors are returned bare"},
 		},
-		"code is gofmt clean": {{map[string]string{"hooks/bad_test.go": "package hooks\nvar  a = 1\n"}, "hooks/bad_test.go: not as gofmt"}},
+		"code is gofmt clean": {{map[string]string{"hooks/bad_test.go": "package hooks\nvar  a = 1\n"},
+			"hooks/bad_test.go: not as gofmt"}},
 	}
 }
 
@@ -205,7 +220,8 @@ func TestRepositoryRulesCatch(t *testing.T) {
 		{"no text", traces("a.bin", []byte("\x00 /wo"+"rk/x")), ""},
 		{"known modules", unreasoned(t, []byte(clean)), ""},
 		{"a new module", unreasoned(t, []byte(strings.Replace(clean, "true", "false", 1))), "example.com/new is new"},
-		{"a replaced module", unreasoned(t, []byte(strings.Replace(clean, "{", `{"Replace": [{"Old": {"Path": "x.y/z"}}], `, 1))),
+		{"a replaced module", unreasoned(t, []byte(strings.Replace(clean, "{",
+			`{"Replace": [{"Old": {"Path": "x.y/z"}}], `, 1))),
 			"replaces x.y/z"},
 		{"unused modules", unreasoned(t, []byte(`{}`)), "is not used any more"},
 	} {

@@ -29,15 +29,16 @@ var floors = []arrows{
 	{"tasks/requests", "tasks/kv tasks/actors tasks/mail"},
 	{"tasks", "tasks/*"},
 	{"configs", "hooks hooks/rules"},
-	{"teammate", "hooks hooks/rules tasks"},
-	{"teammate/*", "teammate"},
+	{"teammate/agent", ""},
+	{"teammate", "hooks hooks/rules tasks teammate/agent"},
+	{"teammate/*", "teammate teammate/agent"},
 	{"orchestrator/process", "bus"},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/merging", "hooks tasks tasks/actors tasks/verdicts orchestrator/worktree"},
 	{"orchestrator/written", "orchestrator/worktree"},
 	{"orchestrator/taskpage", "tasks"},
 	{"orchestrator/gatesettings", ""},
-	{"orchestrator/journal", "tasks tasks/actors teammate"},
+	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
 	{"orchestrator", "bus configs hooks hooks/rules tasks tasks/* teammate teammate/* orchestrator/*"},
 	{"cmd/covey", "configs hooks hooks/rules tasks tasks/* orchestrator orchestrator/journal"},
 }
@@ -104,8 +105,9 @@ func forbidden(t *tree, f *goFile, may []string) []string {
 		if !ours || slices.Contains(may, to) || slices.Contains(may, path.Dir(to)+"/*") {
 			continue
 		}
-		out = append(out, breach(t.place(spec), "%s imports %s, which is uphill (it may import: %s); declare a small "+
-			"interface in %s for what it needs, and let the orchestrator fill it",
+		out = append(out, breach(t.place(spec),
+			"%s imports %s, which is uphill (it may import: %s); declare a small "+
+				"interface in %s for what it needs, and let the orchestrator fill it",
 			f.folder(), to, orNone(may), f.folder()))
 	}
 	return out

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // settleAfter is how long committed events may stay in the store's outbox
@@ -92,7 +92,7 @@ type Views struct {
 // entry is an event on its way into the journal.
 type entry struct {
 	at    time.Time
-	event teammate.Event
+	event agent.Event
 }
 
 // Options are what a journal works with. All are required but Wrap.
@@ -159,7 +159,7 @@ func (j *Journal) Last() uint64 { return j.seq.Load() }
 
 // Append takes one event of a member. It blocks while the queue is full, and does nothing
 // once Close has returned. Any goroutine may call it.
-func (j *Journal) Append(e teammate.Event) {
+func (j *Journal) Append(e agent.Event) {
 	select {
 	case j.events <- entry{time.Now(), e}:
 	case <-j.done:
@@ -167,7 +167,7 @@ func (j *Journal) Append(e teammate.Event) {
 }
 
 // Tell appends an event of the team, which has no member.
-func (j *Journal) Tell(data teammate.EventData) { j.Append(teammate.Event{Data: data}) }
+func (j *Journal) Tell(data agent.EventData) { j.Append(agent.Event{Data: data}) }
 
 // Hurry makes the journal give up on a disk that is full instead of waiting
 // for room, because members that wait for it could not end. What the store has
@@ -199,13 +199,13 @@ func (j *Journal) Abandon() error { return j.file.Close() }
 
 // Run writes until close, and tells the views of it; first is the run's first line.
 // Without it Append blocks once its queue is full.
-func (j *Journal) Run(first teammate.EventData, views Views) {
+func (j *Journal) Run(first agent.EventData, views Views) {
 	defer close(j.done)
 	j.views = views
 	j.unsettled = time.NewTimer(settleAfter)
 	defer j.unsettled.Stop()
 	j.settling = true
-	j.put(nil, []entry{{time.Now(), teammate.Event{Data: first}}})
+	j.put(nil, []entry{{time.Now(), agent.Event{Data: first}}})
 	for {
 		select {
 		case e := <-j.events:
@@ -375,7 +375,8 @@ func (j *Journal) giveWay(cause error) bool {
 	j.failed(cause)
 	if !j.failing {
 		j.failing, j.since = true, time.Now()
-		j.log.Error("the journal cannot be written; the team waits for room", "at_most", fullDiskPatience, "err", cause)
+		j.log.Error("the journal cannot be written; the team waits for room", "at_most", fullDiskPatience,
+			"err", cause)
 	}
 	if err := j.file.Truncate(j.size); err != nil {
 		j.log.Error("a half-written journal line cannot be taken back", "err", err)

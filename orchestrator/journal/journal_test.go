@@ -21,7 +21,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fullDisk is a journal's file on a disk that is full while room is false. A
@@ -133,8 +133,8 @@ func (d *desk) check(n int) (types []string) {
 	return types
 }
 
-func said(text string) teammate.Event {
-	return teammate.Event{Member: "dev", Turn: 1, Data: teammate.TextSaid{Text: text}}
+func said(text string) agent.Event {
+	return agent.Event{Member: "dev", Turn: 1, Data: agent.TextSaid{Text: text}}
 }
 
 // TestFullDiskMakesWritersWait: nothing is lost when there is room again.
@@ -416,7 +416,8 @@ func TestJournalDamagedBeforeItWasSynced(t *testing.T) {
 		}
 		order = append(order, fmt.Sprintf("%s/%d", l.Type, l.Store))
 	}
-	if got := strings.Join(order, " "); got != "task/1 task/2 task/4 text/0 team_started/0 task/3" && got != "task/1 task/2 task/4 text/0 task/3 team_started/0" {
+	if got := strings.Join(order, " "); got != "task/1 task/2 task/4 text/0 team_started/0 task/3" &&
+		got != "task/1 task/2 task/4 text/0 task/3 team_started/0" {
 		t.Errorf("the journal holds %s", got)
 	}
 	if strings.Join(shown, " ") != "3" {
@@ -446,7 +447,8 @@ func TestJournalIsSyncedUnderSteadyWork(t *testing.T) {
 		}
 		list, err := store.Outbox().Events(t.Context(), 0, 0)
 		if err != nil || len(list) > 15 {
-			t.Errorf("after %v of steady work %d of 30 events wait for their lines to be synced, %v", 3*settleAfter, len(list), err)
+			t.Errorf("after %v of steady work %d of 30 events wait for their lines to be synced, %v",
+				3*settleAfter, len(list), err)
 		}
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
@@ -484,7 +486,8 @@ func TestEventThatCannotBeWritten(t *testing.T) {
 	}
 	j.Append(said("too late")) // comes back though nobody writes any more
 	data, err := os.ReadFile(d.path)
-	if err != nil || !strings.Contains(string(data), `{"text":"<b> & more"}`) || strings.Contains(string(data), "unwritable") {
+	if err != nil || !strings.Contains(string(data), `{"text":"<b> & more"}`) ||
+		strings.Contains(string(data), "unwritable") {
 		t.Errorf("the journal holds %s, %v", data, err)
 	}
 	if got := strings.Join(shown, " "); got != "text team_started" && got != "team_started text" {

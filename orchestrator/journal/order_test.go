@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestJournalTellsThingsInTheirOrder has a member act while the journal is too
@@ -23,21 +23,21 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell := func(data teammate.EventData) { j.Append(teammate.Event{Member: "ana", Turn: 3, Data: data}) }
+	tell := func(data agent.EventData) { j.Append(agent.Event{Member: "ana", Turn: 3, Data: data}) }
 	add := func(subject string) {
 		t.Helper()
 		if _, err := store.Add(t.Context(), actors.Actor{Name: "ana"}, []tasks.New{{Subject: subject}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	tell(teammate.TurnStarted{Cause: teammate.ByTask})
-	tell(teammate.ToolCalled{ID: "a"})
+	tell(agent.TurnStarted{Cause: agent.ByTask})
+	tell(agent.ToolCalled{ID: "a"})
 	add("one")
-	tell(teammate.ToolReturned{ID: "a"})
-	tell(teammate.ToolCalled{ID: "b"})
+	tell(agent.ToolReturned{ID: "a"})
+	tell(agent.ToolCalled{ID: "b"})
 	add("two")
 	add("three")
-	tell(teammate.ToolReturned{ID: "b"})
+	tell(agent.ToolReturned{ID: "b"})
 
 	go j.Run(TeamStarted{}, unwatched()) // close waits for it
 	if err := j.Close(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Agent is a member's agent that thinks in a program of its own, one process
@@ -23,13 +24,13 @@ type Agent struct {
 	servers  []MCPServer // of the program that runs, or ran last
 	session  string      // the program's session; empty: none yet
 	made     time.Time
-	primed   bool             // the session has its system prompt
-	lost     bool             // the session before this one could not be entered again
-	failures int              // crashes in a row
-	mute     int              // starts in a row after which the program gave no answer at all
-	held     []teammate.Input // what the next prompt begins with
+	primed   bool          // the session has its system prompt
+	lost     bool          // the session before this one could not be entered again
+	failures int           // crashes in a row
+	mute     int           // starts in a row after which the program gave no answer at all
+	held     []agent.Input // what the next prompt begins with
 	closed   bool
-	eye      teammate.Observer // of the Run; nil: nobody looks
+	eye      agent.Observer // of the Run; nil: nobody looks
 }
 
 // New checks opts and returns the agent. It starts nothing.
@@ -63,7 +64,7 @@ func (a *Agent) down() {
 
 // Run is teammate.Agent's. Beside its errors there are *teammate.LimitError and
 // *teammate.LoginError, which no restart mends.
-func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
 	return a.converse(ctx, prompt, h)
@@ -72,21 +73,21 @@ func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Hos
 // Resume is teammate.Resumer's. Tool calls that a crash of covey left without a
 // result are interrupted: the program that made them is gone. The program is
 // told what happened, and gets the prompt again that it may never have had.
-func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, error) {
+func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
 	prompt, err := a.opts.History.Recover(h)
 	if err != nil {
-		return teammate.Reply{}, fmt.Errorf("acp: %w", err)
+		return agent.Reply{}, fmt.Errorf("acp: %w", err)
 	}
 	a.opts.History = teammate.History{} // it is of an earlier life
-	return a.converse(ctx, []teammate.Input{prompt}, h)
+	return a.converse(ctx, []agent.Input{prompt}, h)
 }
 
 // heldUp tells people what the turn waits for.
 func (a *Agent) heldUp(format string, args ...any) {
 	if a.eye != nil {
-		a.eye.Observe(teammate.HeldUp{For: fmt.Sprintf(format, args...)})
+		a.eye.Observe(agent.HeldUp{For: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -94,12 +95,12 @@ func (a *Agent) heldUp(format string, args ...any) {
 // gates are asked. Each prompt counts as a pass: those of the model within it
 // cannot be seen.
 func (a *Agent) converse(
-	ctx context.Context, inputs []teammate.Input, h teammate.Host,
-) (reply teammate.Reply, err error) {
+	ctx context.Context, inputs []agent.Input, h agent.Host,
+) (reply agent.Reply, err error) {
 	if a.closed {
 		return reply, errors.New("acp: the agent is closed")
 	}
-	a.eye, _ = h.(teammate.Observer)
+	a.eye, _ = h.(agent.Observer)
 	inputs = append(a.takeHeld(), inputs...)
 	var after teammate.Afterwards
 	for {
@@ -123,7 +124,7 @@ func (a *Agent) converse(
 
 // hold keeps inputs that the model has not seen for the next prompt. That they
 // were handed out is settled; their ids count no more.
-func (a *Agent) hold(inputs []teammate.Input) {
+func (a *Agent) hold(inputs []agent.Input) {
 	for _, in := range inputs {
 		in.MessageID = ""
 		a.held = append(a.held, in)
@@ -132,7 +133,7 @@ func (a *Agent) hold(inputs []teammate.Input) {
 
 // takeHeld hands out what is held, once. It goes before everything newer, in
 // the order in which it came up.
-func (a *Agent) takeHeld() []teammate.Input {
+func (a *Agent) takeHeld() []agent.Input {
 	held := a.held
 	a.held = nil
 	return held
@@ -144,8 +145,8 @@ func (a *Agent) takeHeld() []teammate.Input {
 // program up. later is worth keeping with an error, too: what hooks said of a
 // call that has run is not said again.
 func (a *Agent) ask(
-	ctx context.Context, inputs []teammate.Input, h teammate.Host, reply *teammate.Reply,
-) (later []teammate.Input, err error) {
+	ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply,
+) (later []agent.Input, err error) {
 	for {
 		err := a.up(ctx)
 		var t *talk
@@ -175,11 +176,11 @@ func (a *Agent) ask(
 		// A prompt of which the program has said nothing may have been lost with
 		// it, and is just sent again; otherwise the model has to know.
 		if t != nil && t.touched {
-			notice := teammate.Input{Kind: teammate.FromCovey, Text: crashNotice}
-			if err := h.Record(teammate.PromptRecord([]teammate.Input{notice})); err != nil {
+			notice := agent.Input{Kind: agent.FromCovey, Text: crashNotice}
+			if err := h.Record(teammate.PromptRecord([]agent.Input{notice})); err != nil {
 				return later, err
 			}
-			inputs = append([]teammate.Input{notice}, inputs...)
+			inputs = append([]agent.Input{notice}, inputs...)
 		}
 	}
 }
@@ -218,7 +219,7 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 // tellOfRestart tells the journal that the program is about to be started again.
 func (a *Agent) tellOfRestart(reason string, rest time.Duration) {
 	if a.eye != nil {
-		a.eye.Observe(teammate.ProgramRestarts{Reason: reason, Rest: rest, Left: max(a.opts.Restarts-a.failures, 0)})
+		a.eye.Observe(agent.ProgramRestarts{Reason: reason, Rest: rest, Left: max(a.opts.Restarts-a.failures, 0)})
 	}
 }
 
@@ -226,7 +227,7 @@ func (a *Agent) tellOfRestart(reason string, rest time.Duration) {
 // prompt, if the program takes it no other way, and with a written brief if it
 // takes the place of one that was lost. Both stand until the program has shown
 // that it got the prompt: one that is sent again begins with the same blocks.
-func (a *Agent) compose(inputs []teammate.Input) []json.RawMessage {
+func (a *Agent) compose(inputs []agent.Input) []json.RawMessage {
 	var blocks []json.RawMessage
 	if !a.primed && a.opts.System != nil && a.opts.SystemBy == SystemInPrompt {
 		if prompt := a.opts.System(); prompt != "" {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestTurn(t *testing.T) {
@@ -22,7 +23,7 @@ func TestTurn(t *testing.T) {
 	reply := r.mustTurn(t)
 	r.host.wants("assistant: I look. Now.", `call c1: Bash {"command":"ls"}`, "result c1 (error false): a.go",
 		"assistant: All good.")
-	want := teammate.Usage{InputTokens: 110, OutputTokens: 5, CacheReadTokens: 100}
+	want := agent.Usage{InputTokens: 110, OutputTokens: 5, CacheReadTokens: 100}
 	if reply.Text != "All good." || reply.ToolCalls != 1 || reply.Usage != want || r.host.usage != want {
 		t.Errorf("reply %+v, usage %+v", reply, r.host.usage)
 	}
@@ -74,7 +75,8 @@ func TestConnect(t *testing.T) {
 		return []MCPServer{{Name: "covey", URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", lives)}}, nil
 	}
 	r.mustTurn(t)
-	r.one(t, "session/new", "127.0.0.1:1/mcp", `"_meta":{"claudeCode":{"options":1},"systemPrompt":{"append":"be kind"}}`)
+	r.one(t, "session/new", "127.0.0.1:1/mcp",
+		`"_meta":{"claudeCode":{"options":1},"systemPrompt":{"append":"be kind"}}`)
 	r.one(t, "session/resume", "127.0.0.1:2/mcp", `"_meta":{"claudeCode":{"options":1}}`)
 	r = newRig(t, life{})
 	r.opts.Connect = func() ([]MCPServer, error) { return nil, errors.New("the team is ending") }
@@ -92,7 +94,8 @@ func TestSystemPrompt(t *testing.T) {
 	}{
 		{"field", SystemField, "session/new", `"systemPrompt":{"content":[{"text":"be <kind>","type":"text"}],"mode":"append"}`},
 		{"meta", SystemMeta, "session/new", `"_meta":{"systemPrompt":{"append":"be <kind>"}}`},
-		{"prompt", SystemInPrompt, "session/prompt", `"prompt":[{"text":"be <kind>","type":"text"},{"text":"go","type":"text"}]`},
+		{"prompt", SystemInPrompt, "session/prompt",
+			`"prompt":[{"text":"be <kind>","type":"text"},{"text":"go","type":"text"}]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, life{})
@@ -114,7 +117,8 @@ func TestResumeAndLoad(t *testing.T) {
 	}{
 		{"resume", "", nil, []string{"session/resume"}, false},
 		{"load", `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`,
-			mapped{"session/load": {"say old news", `update {"sessionUpdate":"tool_call","toolCallId":"x","status":"completed"}`, "answer {}"}},
+			mapped{"session/load": {"say old news",
+				`update {"sessionUpdate":"tool_call","toolCallId":"x","status":"completed"}`, "answer {}"}},
 			[]string{"session/load"}, false},
 		{"load that answers first", `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`,
 			mapped{"session/load": {"answer {}", "sleep 100", "say old news", "sleep 100",
@@ -150,8 +154,8 @@ func TestResumer(t *testing.T) {
 	r := newRig(t, life{})
 	r.opts.Session = "old"
 	r.opts.History = teammate.History{
-		Messages: []teammate.Message{{Role: teammate.User, Content: []teammate.Block{{Type: teammate.TextBlock, Text: "do it"}}}},
-		Cut:      &teammate.Cut{Point: teammate.CutAtPrompt, Open: []teammate.ToolCall{{ID: "c9"}}},
+		Messages: []agent.Message{{Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: "do it"}}}},
+		Cut:      &teammate.Cut{Point: teammate.CutAtPrompt, Open: []agent.ToolCall{{ID: "c9"}}},
 	}
 	r.host.open = []string{"c9"}
 	r.start(t)
@@ -178,7 +182,8 @@ func TestLoadWaitsForTheMinute(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := &Agent{opts: Options{Clock: func() time.Time { return tt.now }, Quirks: Quirks{LoadAfterMinute: true}}, made: tt.since}
+				a := &Agent{opts: Options{Clock: func() time.Time { return tt.now },
+					Quirks: Quirks{LoadAfterMinute: true}}, made: tt.since}
 				eye := host{tb: t}
 				a.eye = &eye
 				began := time.Now()
@@ -226,7 +231,8 @@ func TestLoadOfNothing(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	r := newRig(t, life{Prompts: [][]string{{"tool c1 sleep 100", "say wait", "cancelled", "end cancelled"}, {"say on", "end end_turn"}}})
+	r := newRig(t, life{Prompts: [][]string{{"tool c1 sleep 100", "say wait", "cancelled", "end cancelled"},
+		{"say on", "end end_turn"}}})
 	r.start(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -302,11 +308,12 @@ func TestReopenAfterCancel(t *testing.T) {
 func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, life{Prompts: [][]string{
-		{"say a", "sleep 60ms", "update {}", "sleep 60ms", "raw {\"method\":\"x\"}", "sleep 60ms", "say b", "cancelled", "end end_turn"}, {"end end_turn"},
+		{"say a", "sleep 60ms", "update {}", "sleep 60ms", "raw {\"method\":\"x\"}", "sleep 60ms", "say b",
+			"cancelled", "end end_turn"}, {"end end_turn"},
 	}})
 	r.opts.Timeouts.Silence = 3 * time.Second
 	_, err := r.turn(t)
-	var api *teammate.APIError
+	var api *agent.APIError
 	if !errors.As(err, &api) || api.Type != "server_error" || !strings.Contains(api.Message, "3s") {
 		t.Fatalf("error %v", err)
 	}
@@ -325,7 +332,7 @@ func TestQuiet(t *testing.T) {
 	for range 2 {
 		r.mustTurn(t)
 	}
-	if want := []teammate.EventData{teammate.HeldUp{For: "the agent program, which has said nothing for 2s"}}; !reflect.DeepEqual(r.host.events, want) {
+	if want := []agent.EventData{agent.HeldUp{For: "the agent program, which has said nothing for 2s"}}; !reflect.DeepEqual(r.host.events, want) {
 		t.Errorf("observed %+v", r.host.events)
 	}
 }
@@ -340,7 +347,8 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Run(context.Background(), goPrompt(), &host{tb: t}); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+	if _, err := a.Run(context.Background(), goPrompt(), &host{tb: t}); err == nil ||
+		!strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("error %v", err)
 	}
 	for range 2 {
@@ -355,8 +363,8 @@ func TestOptions(t *testing.T) {
 
 func TestPassRefuses(t *testing.T) {
 	r := newRig(t, life{})
-	r.host.refuse = teammate.ErrMaxTurns
-	if _, err := r.turn(t); !errors.Is(err, teammate.ErrMaxTurns) {
+	r.host.refuse = agent.ErrMaxTurns
+	if _, err := r.turn(t); !errors.Is(err, agent.ErrMaxTurns) {
 		t.Fatalf("error %v", err)
 	}
 	r.host.refuse = nil

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // chaos makes prompts of whatever a program may do, in any order.
@@ -81,7 +80,7 @@ func TestChaos(t *testing.T) {
 			r.opts.Timeouts = Timeouts{Start: 2 * time.Minute, Silence: soon, Tool: soon, Cancel: soon, Grace: soon}
 			for range 30 {
 				if c.IntN(3) == 0 {
-					r.host.mail = append(r.host.mail, []teammate.Input{{Kind: teammate.FromMail, Text: "mail"}})
+					r.host.mail = append(r.host.mail, []agent.Input{{Kind: agent.FromMail, Text: "mail"}})
 				}
 				r.chaoticTurn(t)
 			}
@@ -93,7 +92,7 @@ func TestChaos(t *testing.T) {
 func (r *rig) chaoticTurn(t *testing.T) {
 	t.Helper()
 	_, err := r.turn(t)
-	var api *teammate.APIError
+	var api *agent.APIError
 	var answer *rpcError
 	known := err == nil || errors.As(err, &api) || errors.As(err, &answer) || errors.Is(err, errCrash)
 	if !known || errors.Is(err, context.DeadlineExceeded) {
@@ -102,7 +101,7 @@ func (r *rig) chaoticTurn(t *testing.T) {
 	if len(r.host.open) > 0 {
 		t.Fatalf("calls %v have no result", r.host.open)
 	}
-	if slices.ContainsFunc(r.host.asked, func(c teammate.ToolCall) bool { return c.Name == "" }) {
+	if slices.ContainsFunc(r.host.asked, func(c agent.ToolCall) bool { return c.Name == "" }) {
 		t.Error("a call without a name was decided on")
 	}
 }
@@ -115,7 +114,7 @@ func TestQuestionBeforeAFlood(t *testing.T) {
 		words = append(words, "big 16 c1")
 	}
 	r := newRig(t, life{Prompts: [][]string{append(words, "hang")}}, life{})
-	r.host.permit = func(ctx context.Context, _ teammate.ToolCall) teammate.Permission {
+	r.host.permit = func(ctx context.Context, _ agent.ToolCall) agent.Permission {
 		// Two answers, the question and four lines, the last of which has no room.
 		for r.live.conn.heard.Load() < 7 {
 			time.Sleep(time.Millisecond) // nobody tells of it
@@ -124,7 +123,7 @@ func TestQuestionBeforeAFlood(t *testing.T) {
 			t.Error(err)
 		}
 		<-ctx.Done()
-		return teammate.Permission{}
+		return agent.Permission{}
 	}
 	if reply := r.mustTurn(t); reply.Text != "done" || len(r.host.asked) != 1 || len(r.host.open) != 0 {
 		t.Errorf("reply %+v, asked %v, open %v", reply, r.host.asked, r.host.open)
@@ -136,8 +135,10 @@ func TestQuestionBeforeAFlood(t *testing.T) {
 func TestQuestionAboutNoOpenCall(t *testing.T) {
 	const ask = `raw {"id":1000,"method":"session/request_permission","params":{"toolCall":%s,"options":[{"optionId":"y","kind":"allow_once"}]}}`
 	r := newRig(t, life{Prompts: [][]string{{
-		"tool c1 x", "done c1 y", fmt.Sprintf(ask, `{"toolCallId":"c1","kind":"execute","rawInput":{"command":"rm x"}}`),
-		fmt.Sprintf(ask, `{"kind":"execute","rawInput":{"command":"ls"}}`), fmt.Sprintf(ask, "null"), "say on", "end end_turn",
+		"tool c1 x", "done c1 y", fmt.Sprintf(ask,
+			`{"toolCallId":"c1","kind":"execute","rawInput":{"command":"rm x"}}`),
+		fmt.Sprintf(ask, `{"kind":"execute","rawInput":{"command":"ls"}}`), fmt.Sprintf(ask,
+			"null"), "say on", "end end_turn",
 	}}})
 	r.mustTurn(t)
 	r.host.wants(`call c1: Bash {"command":"x"}`, "result c1 (error false): y", "assistant: on")

@@ -2,10 +2,9 @@ package acp
 
 import (
 	"errors"
+	"github.com/coveyteam/covey/teammate/agent"
 	"strconv"
 	"testing"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // Failures that programs tell of in the model's place, as they were recorded, end the turn
@@ -26,14 +25,18 @@ func TestFailuresToldAsText(t *testing.T) {
 		"codex-acp 2.6, 429": {[]string{say("Warning: Model metadata for `s` not found. Defaulting.\n\n"), mark,
 			say("exceeded retry limit, last status: 429 Too Many Requests\n\n")}, "rate_limit"},
 		"codex-acp 2.6, words of no table": {[]string{mark, say("The gizmo is out of order.\n\n")}, "unknown"},
-		"codex-acp 2.6, behind a call":     {append(called, mark, say("Selected model is at capacity. Try another.\n\n")), "overloaded"},
+		"codex-acp 2.6, behind a call": {append(called, mark,
+			say("Selected model is at capacity. Try another.\n\n")), "overloaded"},
 		"copilot, 503": {[]string{say("Info: Request failed due to a transient API error. Retrying..."),
 			say("Error: Failed to get response from the AI model; retried 5 times (total retry wait time: 15.42 seconds) Last error: 503 busy")}, "server_error"},
-		"copilot, 401":                {[]string{say(noKey)}, "login"},
-		"copilot, behind a call":      {append(called, say(`Error: 402 {"code":"quota_exceeded"}`)), "limit"},
-		"claude, session limit":       {append(called, say("You've hit your session limit · resets 6:50am (UTC)")), "limit"},
-		"a model, in pieces":          {append(called, say("You've hit your"), say(" session limit, says the page.")), "none"},
-		"a model, before its call":    {append([]string{say("Error: 429 is what I look for.")}, append(called, say("All is well."))...), "none"},
+		"copilot, 401":           {[]string{say(noKey)}, "login"},
+		"copilot, behind a call": {append(called, say(`Error: 402 {"code":"quota_exceeded"}`)), "limit"},
+		"claude, session limit": {append(called,
+			say("You've hit your session limit · resets 6:50am (UTC)")), "limit"},
+		"a model, in pieces": {append(called, say("You've hit your"),
+			say(" session limit, says the page.")), "none"},
+		"a model, before its call": {append([]string{say("Error: 429 is what I look for.")},
+			append(called, say("All is well."))...), "none"},
 		"a model, of a status of its": {[]string{say("Error: 404 pages have a template now.")}, "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,9 +44,9 @@ func TestFailuresToldAsText(t *testing.T) {
 			r := newRig(t, life{Prompts: [][]string{append(tt.words, "end end_turn")}})
 			_, err := r.turn(t)
 			got := "none"
-			var api *teammate.APIError
-			var limit *teammate.LimitError
-			var login *teammate.LoginError
+			var api *agent.APIError
+			var limit *agent.LimitError
+			var login *agent.LoginError
 			switch {
 			case errors.As(err, &api):
 				got = api.Type

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // errCrash is wrapped by what goes wrong with the program itself: it may be
@@ -27,7 +28,7 @@ func failure(e *rpcError, now time.Time) error {
 	said := e.Error()
 	switch {
 	case e.Code == codeAuthRequired:
-		return &teammate.LoginError{Hint: said}
+		return &agent.LoginError{Hint: said}
 	case e.Code == codeNoResource, lostText.MatchString(strings.ToLower(said)):
 		return fmt.Errorf("%w: %s", errLost, said)
 	}

@@ -3,10 +3,9 @@ package acp
 import (
 	"encoding/json"
 	"errors"
+	"github.com/coveyteam/covey/teammate/agent"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 func TestFailure(t *testing.T) {
@@ -35,9 +34,9 @@ func TestFailure(t *testing.T) {
 		{-1, "strange", "", "unknown"},
 	} {
 		err := failure(&rpcError{Code: tt.code, Message: tt.text, Data: json.RawMessage(tt.data)}, now)
-		var api *teammate.APIError
-		var login *teammate.LoginError
-		var limit *teammate.LimitError
+		var api *agent.APIError
+		var login *agent.LoginError
+		var limit *agent.LimitError
 		got := "?"
 		switch {
 		case errors.As(err, &api):
@@ -79,25 +78,27 @@ func TestUsage(t *testing.T) {
 		source  UsageSource
 		updates []string
 		results []string
-		want    []teammate.Usage
+		want    []agent.Usage
 		known   bool
 	}{
 		{"claude", UsagePerPrompt, nil,
-			[]string{`{"usage":{"inputTokens":3,"outputTokens":7,"cachedReadTokens":90,"totalTokens":100}}`}, []teammate.Usage{{InputTokens: 93, OutputTokens: 7, CacheReadTokens: 90}}, true},
+			[]string{`{"usage":{"inputTokens":3,"outputTokens":7,"cachedReadTokens":90,"totalTokens":100}}`}, []agent.Usage{{InputTokens: 93, OutputTokens: 7, CacheReadTokens: 90}}, true},
 		{"thoughts", UsagePerPrompt, nil,
-			[]string{`{"usage":{"inputTokens":80,"outputTokens":7,"thoughtTokens":13,"totalTokens":100}}`}, []teammate.Usage{{InputTokens: 80, OutputTokens: 20}}, true},
-		{"nothing", UsagePerPrompt, nil, []string{`{"stopReason":"end_turn","usage":null}`}, []teammate.Usage{{}}, false},
+			[]string{`{"usage":{"inputTokens":80,"outputTokens":7,"thoughtTokens":13,"totalTokens":100}}`}, []agent.Usage{{InputTokens: 80, OutputTokens: 20}}, true},
+		{"nothing", UsagePerPrompt, nil, []string{`{"stopReason":"end_turn","usage":null}`},
+			[]agent.Usage{{}}, false},
 		{"gemini", UsageQuota, nil,
-			[]string{`{"_meta":{"quota":{"token_count":{"input_tokens":5,"output_tokens":2}}}}`}, []teammate.Usage{{InputTokens: 5, OutputTokens: 2}}, true},
+			[]string{`{"_meta":{"quota":{"token_count":{"input_tokens":5,"output_tokens":2}}}}`}, []agent.Usage{{InputTokens: 5, OutputTokens: 2}}, true},
 		{"qwen", UsageChunks, []string{
 			`{"sessionUpdate":"agent_message_chunk","_meta":{"usage":{"inputTokens":5,"outputTokens":2}}}`,
 			`{"sessionUpdate":"agent_message_chunk","_meta":{"usage":{"promptTokens":6,"completion_tokens":1}}}`,
-		}, []string{`{}`}, []teammate.Usage{{InputTokens: 11, OutputTokens: 3}}, true},
+		}, []string{`{}`}, []agent.Usage{{InputTokens: 11, OutputTokens: 3}}, true},
 		{"copilot", UsageCumulative, nil, []string{
 			`{"usage":{"inputTokens":5,"outputTokens":2}}`, `{"usage":{"inputTokens":9,"outputTokens":3}}`, `{"_meta":{"usage":{"inputTokens":9,"outputTokens":4}}}`,
-		}, []teammate.Usage{{InputTokens: 5, OutputTokens: 2}, {InputTokens: 4, OutputTokens: 1}, {OutputTokens: 1}}, true},
+		}, []agent.Usage{{InputTokens: 5, OutputTokens: 2}, {InputTokens: 4,
+			OutputTokens: 1}, {OutputTokens: 1}}, true},
 		{"zed", UsageUnknown, []string{`{"sessionUpdate":"usage_update","used":10,"size":100}`},
-			[]string{`{"usage":{"inputTokens":5,"outputTokens":2}}`}, []teammate.Usage{{}}, false},
+			[]string{`{"usage":{"inputTokens":5,"outputTokens":2}}`}, []agent.Usage{{}}, false},
 	} {
 		m := meter{source: tt.source}
 		for i, result := range tt.results {

@@ -3,27 +3,32 @@ package acp
 import (
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // What a program may send without harm, between a turn's first and last word.
 func TestNonsense(t *testing.T) {
 	for name, words := range map[string][]string{
-		"unknown updates":  {`update {"sessionUpdate":"compaction_summary_chunk","content":{"type":"text","text":"no"}}`, `update {"sessionUpdate":7}`, `update 7`, `update null`},
-		"unknown methods":  {`raw {"jsonrpc":"2.0","method":"qwen/whatever","params":[]}`, `raw {"jsonrpc":"2.0","id":"f1","method":"fs/read_text_file","params":{}}`},
-		"unknown fields":   {`update {"sessionUpdate":"agent_thought_chunk","content":[1],"future":{"x":[null]}}`},
-		"no JSON":          {"raw hello", "raw {", "raw }{", "raw []", "raw 7", "raw \xff\xfe", `raw {"jsonrpc":"2.0"}`, "raw null"},
-		"wrong ids":        {`raw {"id":99,"result":{}}`, `raw {"id":"x","result":{}}`, `raw {"id":{"a":1},"result":{}}`, `raw {"id":null,"result":{}}`, `raw {"result":{}}`},
-		"odd errors":       {`raw {"id":99,"error":"boo"}`, `raw {"id":99,"error":{"code":"x","message":[1]}}`},
-		"duplicate answer": {`raw {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":7}}`, `raw {"jsonrpc":"2.0","id":2,"error":{"code":1}}`},
-		"other session":    {`raw {"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"no"}}}}`},
-		"odd tool calls":   {`update {"sessionUpdate":"tool_call"}`, `update {"sessionUpdate":"tool_call","toolCallId":7,"status":"completed"}`, `update {"sessionUpdate":"tool_call_update","toolCallId":"p","status":[],"content":"x","locations":7}`},
-		"odd chunks":       {`update {"sessionUpdate":"agent_message_chunk"}`, `update {"sessionUpdate":"agent_message_chunk","content":"x"}`, `update {"sessionUpdate":"agent_message_chunk","content":null,"messageId":7}`},
+		"unknown updates": {`update {"sessionUpdate":"compaction_summary_chunk","content":{"type":"text","text":"no"}}`, `update {"sessionUpdate":7}`, `update 7`, `update null`},
+		"unknown methods": {`raw {"jsonrpc":"2.0","method":"qwen/whatever","params":[]}`,
+			`raw {"jsonrpc":"2.0","id":"f1","method":"fs/read_text_file","params":{}}`},
+		"unknown fields": {`update {"sessionUpdate":"agent_thought_chunk","content":[1],"future":{"x":[null]}}`},
+		"no JSON": {"raw hello", "raw {", "raw }{", "raw []", "raw 7", "raw \xff\xfe",
+			`raw {"jsonrpc":"2.0"}`, "raw null"},
+		"wrong ids": {`raw {"id":99,"result":{}}`, `raw {"id":"x","result":{}}`,
+			`raw {"id":{"a":1},"result":{}}`, `raw {"id":null,"result":{}}`, `raw {"result":{}}`},
+		"odd errors": {`raw {"id":99,"error":"boo"}`, `raw {"id":99,"error":{"code":"x","message":[1]}}`},
+		"duplicate answer": {`raw {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":7}}`,
+			`raw {"jsonrpc":"2.0","id":2,"error":{"code":1}}`},
+		"other session": {`raw {"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"no"}}}}`},
+		"odd tool calls": {`update {"sessionUpdate":"tool_call"}`,
+			`update {"sessionUpdate":"tool_call","toolCallId":7,"status":"completed"}`, `update {"sessionUpdate":"tool_call_update","toolCallId":"p","status":[],"content":"x","locations":7}`},
+		"odd chunks": {`update {"sessionUpdate":"agent_message_chunk"}`,
+			`update {"sessionUpdate":"agent_message_chunk","content":"x"}`, `update {"sessionUpdate":"agent_message_chunk","content":null,"messageId":7}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			script := slices.Concat([]string{"say a"}, words, []string{"say b", "end end_turn"})
@@ -64,7 +69,7 @@ func TestAnswersAndDies(t *testing.T) {
 	for first := time.Now(); ; { // until the machine is fast enough to tell the turn from the wait
 		r = newRig(t, life{Init: steerInit, On: mapped{"_session/steering": {}}, Prompts: [][]string{
 			{"tool c1 x", "done c1 y", "steered silently", "end end_turn", "die"}}}, life{})
-		r.host.mail = [][]teammate.Input{{{Kind: teammate.FromMail, Text: "mail"}}}
+		r.host.mail = [][]agent.Input{{{Kind: agent.FromMail, Text: "mail"}}}
 		began := time.Now()
 		r.mustTurn(t)
 		if time.Since(began) < steerWait {
@@ -91,7 +96,8 @@ func TestBurst(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
-	r := newRig(t, life{Prompts: [][]string{{"big 20 c1", "say ok", "end end_turn"}, {"big 65 c2", "say still here", "end end_turn"}}})
+	r := newRig(t, life{Prompts: [][]string{{"big 20 c1", "say ok", "end end_turn"}, {"big 65 c2",
+		"say still here", "end end_turn"}}})
 	r.mustTurn(t)
 	if len(r.host.said) != 4 || !strings.HasPrefix(r.host.said[2], "result c1 (error false): xxx") {
 		t.Errorf("transcript: %.200q", r.host.said)
@@ -147,7 +153,8 @@ func TestDiesOnce(t *testing.T) {
 			if touched := len(first.Prompts) > 0 && name != "half an answer"; told != touched {
 				t.Errorf("told of the crash: %t; transcript %q", told, r.host.said)
 			}
-			if got := r.methods(t); first.On == nil && first.Before == nil && !slices.Contains(got, "session/resume") {
+			if got := r.methods(t); first.On == nil && first.Before == nil && !slices.Contains(got,
+				"session/resume") {
 				t.Errorf("methods: %v", got)
 			}
 		})
@@ -209,8 +216,8 @@ func TestLimitsAndLogins(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			r := newRig(t, tt.life)
 			_, err := r.turn(t)
-			var login *teammate.LoginError
-			var limit *teammate.LimitError
+			var login *agent.LoginError
+			var limit *agent.LimitError
 			switch {
 			case tt.login && !errors.As(err, &login), !tt.login && !errors.As(err, &limit):
 				t.Errorf("error %v", err)
@@ -231,7 +238,7 @@ func TestStopReasons(t *testing.T) {
 	} {
 		r := newRig(t, life{Prompts: [][]string{{"say x", "end " + reason}}})
 		_, err := r.turn(t)
-		var api *teammate.APIError
+		var api *agent.APIError
 		if errors.As(err, &api) != (typ != "") || api != nil && api.Type != typ || api == nil && err != nil {
 			t.Errorf("%q: error %v", reason, err)
 		}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // A turn that is cut off behind words of the program is not at its gates: the
@@ -20,7 +19,7 @@ func TestCutBehindWords(t *testing.T) {
 		kept  bool
 	}{
 		{"covey stops", nil, false},
-		{"a person interrupts", fmt.Errorf("%w: enough", teammate.ErrInterrupted), true},
+		{"a person interrupts", fmt.Errorf("%w: enough", agent.ErrInterrupted), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, life{Prompts: [][]string{{
@@ -30,11 +29,11 @@ func TestCutBehindWords(t *testing.T) {
 			r.start(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			r.host.report = func(call teammate.ToolCall, _ teammate.ToolResult) teammate.Remarks {
+			r.host.report = func(call agent.ToolCall, _ agent.ToolResult) agent.Remarks {
 				if call.ID == "c2" { // the words come before the answer to the cancel
 					cancel(tt.cause)
 				}
-				return teammate.Remarks{}
+				return agent.Remarks{}
 			}
 			if _, err := r.Run(ctx, goPrompt(), r.host); !errors.Is(err, context.Canceled) {
 				t.Fatal(err)

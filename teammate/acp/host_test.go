@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // host is a Host that remembers, and checks what a member's transcript demands.
@@ -19,31 +18,31 @@ type host struct {
 	tb     testing.TB
 	said   []string // the transcript, one entry a block
 	open   []string
-	usage  teammate.Usage
-	mail   [][]teammate.Input // what each Mail gives
+	usage  agent.Usage
+	mail   [][]agent.Input // what each Mail gives
 	passes int
 	refuse error // of Pass
 	fail   error // of Record
 
-	permit func(ctx context.Context, call teammate.ToolCall) teammate.Permission
-	report func(call teammate.ToolCall, r teammate.ToolResult) teammate.Remarks
+	permit func(ctx context.Context, call agent.ToolCall) agent.Permission
+	report func(call agent.ToolCall, r agent.ToolResult) agent.Remarks
 
-	asked  []teammate.ToolCall
-	seen   []teammate.ToolCall
-	events []teammate.EventData
+	asked  []agent.ToolCall
+	seen   []agent.ToolCall
+	events []agent.EventData
 }
 
-func (h *host) Pass(ctx context.Context) ([]teammate.Input, error) {
+func (h *host) Pass(ctx context.Context) ([]agent.Input, error) {
 	h.passes++
 	return nil, h.refuse
 }
 
-func (h *host) Call(context.Context, teammate.ToolCall) teammate.ToolResult {
+func (h *host) Call(context.Context, agent.ToolCall) agent.ToolResult {
 	h.tb.Error("an ACP agent called a tool of the host")
-	return teammate.ToolResult{}
+	return agent.ToolResult{}
 }
 
-func (h *host) Mail(context.Context) []teammate.Input {
+func (h *host) Mail(context.Context) []agent.Input {
 	if len(h.mail) == 0 {
 		return nil
 	}
@@ -52,47 +51,48 @@ func (h *host) Mail(context.Context) []teammate.Input {
 	return mail
 }
 
-func (h *host) Observe(d teammate.EventData) { h.events = append(h.events, d) }
+func (h *host) Observe(d agent.EventData) { h.events = append(h.events, d) }
 
-func (h *host) Permit(ctx context.Context, call teammate.ToolCall) teammate.Permission {
+func (h *host) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
 	h.asked = append(h.asked, call)
 	if h.permit == nil {
-		return teammate.Permission{Allow: true}
+		return agent.Permission{Allow: true}
 	}
 	return h.permit(ctx, call)
 }
 
-func (h *host) Report(_ context.Context, call teammate.ToolCall, r teammate.ToolResult) teammate.Remarks {
+func (h *host) Report(_ context.Context, call agent.ToolCall, r agent.ToolResult) agent.Remarks {
 	h.seen = append(h.seen, call)
 	if h.report == nil {
-		return teammate.Remarks{}
+		return agent.Remarks{}
 	}
 	return h.report(call, r)
 }
 
 // Record holds messages against the rules of a transcript.
-func (h *host) Record(m teammate.Record) error {
+func (h *host) Record(m agent.Record) error {
 	if h.fail != nil {
 		return h.fail
 	}
 	results := 0
 	for _, b := range m.Message.Content {
 		switch b.Type {
-		case teammate.TextBlock:
+		case agent.TextBlock:
 			h.said = append(h.said, string(m.Message.Role)+": "+b.Text)
-		case teammate.ToolUseBlock:
+		case agent.ToolUseBlock:
 			h.said = append(h.said, fmt.Sprintf("call %s: %s %s", b.ID, b.Name, b.Input))
 			if !json.Valid(b.Input) {
 				h.tb.Errorf("input of %s is no JSON: %s", b.ID, b.Input)
 			}
-		case teammate.ToolResultBlock:
+		case agent.ToolResultBlock:
 			results++
 			i := slices.Index(h.open, b.ToolUseID)
 			if i < 0 {
 				return fmt.Errorf("result of %s, which waits for none", b.ToolUseID)
 			}
 			h.open = slices.Delete(h.open, i, i+1)
-			h.said = append(h.said, fmt.Sprintf("result %s (error %t): %s", b.ToolUseID, b.IsError, cut(b.Content, 200)))
+			h.said = append(h.said, fmt.Sprintf("result %s (error %t): %s", b.ToolUseID, b.IsError,
+				cut(b.Content, 200)))
 		}
 	}
 	if len(h.open) > 0 && results == 0 {
@@ -157,7 +157,7 @@ func (r *rig) start(tb testing.TB) {
 }
 
 // turn runs one prompt.
-func (r *rig) turn(tb testing.TB) (teammate.Reply, error) {
+func (r *rig) turn(tb testing.TB) (agent.Reply, error) {
 	tb.Helper()
 	if r.Agent == nil {
 		r.start(tb)
@@ -167,10 +167,10 @@ func (r *rig) turn(tb testing.TB) (teammate.Reply, error) {
 	return r.Run(ctx, goPrompt(), r.host)
 }
 
-func goPrompt() []teammate.Input { return []teammate.Input{{Kind: teammate.FromPerson, Text: "go"}} }
+func goPrompt() []agent.Input { return []agent.Input{{Kind: agent.FromPerson, Text: "go"}} }
 
 // mustTurn is turn for prompts that end well.
-func (r *rig) mustTurn(tb testing.TB) teammate.Reply {
+func (r *rig) mustTurn(tb testing.TB) agent.Reply {
 	tb.Helper()
 	reply, err := r.turn(tb)
 	if err != nil {

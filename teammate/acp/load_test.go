@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // gates is a hook runner whose three gates cost nothing. Each refuses every
@@ -47,7 +48,7 @@ type office struct {
 	turns int // still to be given
 
 	mu     sync.Mutex
-	events []teammate.EventData
+	events []agent.EventData
 	times  map[string]time.Time
 	took   []time.Duration // from the start of each turn to its end
 }
@@ -56,24 +57,24 @@ func (o *office) Next(ctx context.Context) (teammate.Work, error) {
 	if o.turns--; o.turns < 0 {
 		return teammate.Work{}, io.EOF
 	}
-	in := teammate.Input{Kind: teammate.FromMail, Text: "work", MessageID: fmt.Sprint("m", o.turns)}
-	return teammate.Work{Cause: teammate.ByMessage, Inputs: []teammate.Input{in}}, ctx.Err()
+	in := agent.Input{Kind: agent.FromMail, Text: "work", MessageID: fmt.Sprint("m", o.turns)}
+	return teammate.Work{Cause: agent.ByMessage, Inputs: []agent.Input{in}}, ctx.Err()
 }
 
-func (o *office) Waiting(context.Context) ([]teammate.Input, error) { return nil, nil }
-func (o *office) Taken(context.Context, []string) error             { return nil }
+func (o *office) Waiting(context.Context) ([]agent.Input, error) { return nil, nil }
+func (o *office) Taken(context.Context, []string) error          { return nil }
 
 func (o *office) InProgress(context.Context, string) ([]tasks.Task, error) {
 	return []tasks.Task{{ID: "1", Subject: "s", Status: tasks.InProgress}}, nil
 }
 
-func (o *office) sink(e teammate.Event) {
+func (o *office) sink(e agent.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch e.Data.(type) {
-	case teammate.TurnStarted:
+	case agent.TurnStarted:
 		o.times["turn"] = time.Now()
-	case teammate.TurnEnded:
+	case agent.TurnEnded:
 		o.took = append(o.took, time.Since(o.times["turn"]))
 	}
 	o.events = append(o.events, e.Data)
@@ -83,7 +84,7 @@ func (o *office) sink(e teammate.Event) {
 func (o *office) ended() map[string]int {
 	counts := map[string]int{}
 	for _, e := range o.events {
-		if d, ok := e.(teammate.TurnEnded); ok {
+		if d, ok := e.(agent.TurnEnded); ok {
 			counts[d.Reason]++
 		}
 	}
@@ -140,7 +141,7 @@ func TestCrowd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, o := range offices {
-		if got := o.ended(); got[teammate.EndCompleted] != turns || len(got) != 1 {
+		if got := o.ended(); got[agent.EndCompleted] != turns || len(got) != 1 {
 			t.Fatalf("member %d: %v", i, got)
 		}
 	}
@@ -194,7 +195,8 @@ func bareTurns(t *testing.T, l life, turns int) []time.Duration {
 	defer c.close()
 	defer p.stop()
 	var took []time.Duration
-	for _, method := range slices.Concat([]string{"initialize", "session/new"}, slices.Repeat([]string{"session/prompt"}, turns)) {
+	for _, method := range slices.Concat([]string{"initialize", "session/new"},
+		slices.Repeat([]string{"session/prompt"}, turns)) {
 		began := time.Now()
 		if _, err := c.do(t.Context(), method, map[string]any{"sessionId": "s", "prompt": []any{}}); err != nil {
 			t.Fatal(err)

@@ -2,13 +2,12 @@ package acp
 
 import (
 	"errors"
+	"github.com/coveyteam/covey/teammate/agent"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // What programs say again and again while they do not reach their model is told to
@@ -25,13 +24,13 @@ func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
 			r := newRig(t, life{Prompts: [][]string{{"repeat " + tt.words, "end cancelled"}, {"end end_turn"}}})
 			r.opts.Timeouts.Silence = 3 * time.Second
 			_, err := r.turn(t)
-			var api *teammate.APIError
+			var api *agent.APIError
 			if !errors.As(err, &api) || !strings.Contains(api.Message, "has not said anything for 3s") {
 				t.Fatalf("error %v", err)
 			}
-			var want []teammate.EventData
+			var want []agent.EventData
 			if tt.told != "" {
-				want = []teammate.EventData{teammate.HeldUp{For: "the agent program, which tries to reach its model again: " + tt.told}}
+				want = []agent.EventData{agent.HeldUp{For: "the agent program, which tries to reach its model again: " + tt.told}}
 			}
 			if !reflect.DeepEqual(r.host.events, want) {
 				t.Errorf("observed %+v", r.host.events)
@@ -50,19 +49,20 @@ func TestMute(t *testing.T) {
 	r.opts.Backoff = time.Millisecond
 	r.opts.Timeouts = Timeouts{Grace: 10 * time.Millisecond}
 	_, err := r.turn(t)
-	if err == nil || errors.Is(err, errCrash) || !strings.Contains(err.Error(), "started 2 times and did not answer within 40s; does it speak the Agent Client Protocol?") {
+	if err == nil || errors.Is(err, errCrash) || !strings.Contains(err.Error(),
+		"started 2 times and did not answer within 40s; does it speak the Agent Client Protocol?") {
 		t.Fatalf("error %v", err)
 	}
-	told := teammate.HeldUp{For: "the agent program, which has not answered since it was started 20s ago"}
+	told := agent.HeldUp{For: "the agent program, which has not answered since it was started 20s ago"}
 	held := 0
 	for _, e := range r.host.events {
 		switch e := e.(type) {
-		case teammate.HeldUp:
+		case agent.HeldUp:
 			held++
 			if e != told {
 				t.Errorf("told %+v", e)
 			}
-		case teammate.ProgramRestarts:
+		case agent.ProgramRestarts:
 			if held != 1 || !strings.Contains(e.Reason, "did not open a session within 40s") || e.Left != 2 {
 				t.Errorf("told of the restart %+v", e)
 			}
@@ -105,14 +105,15 @@ func (c *alarms) after(d time.Duration) <-chan time.Time {
 // A program that is lost in the middle of its work is told of, with what it says on its
 // stderr alone.
 func TestSilenceInTheMiddle(t *testing.T) {
-	r := newRig(t, life{Prompts: [][]string{{"stderr API error 401, attempt 3", "say Well", "cancelled", "end cancelled"}}})
+	r := newRig(t, life{Prompts: [][]string{{"stderr API error 401, attempt 3", "say Well", "cancelled",
+		"end cancelled"}}})
 	r.opts.Timeouts.Quiet, r.opts.Timeouts.Silence = 100*time.Millisecond, 1500*time.Millisecond
 	_, err := r.turn(t)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	want := teammate.HeldUp{For: "the agent program, which has said nothing for 300ms; its last words on stderr: API error 401, attempt 3"}
-	if !slices.Contains(r.host.events, teammate.EventData(want)) {
+	want := agent.HeldUp{For: "the agent program, which has said nothing for 300ms; its last words on stderr: API error 401, attempt 3"}
+	if !slices.Contains(r.host.events, agent.EventData(want)) {
 		t.Errorf("observed %+v", r.host.events)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Options make an Agent. Command and Dir are required.
@@ -125,7 +126,7 @@ type Quirks struct {
 
 // Spent is what one prompt has used, as far as the program tells.
 type Spent struct {
-	Usage   teammate.Usage
+	Usage   agent.Usage
 	Known   bool    // Usage is known
 	CostUSD float64 // since the session began; 0: not known
 	// ContextUsed and ContextSize are tokens of the model's window; 0: not known.

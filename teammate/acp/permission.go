@@ -3,9 +3,8 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"github.com/coveyteam/covey/teammate/agent"
 	"sync"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // option is one answer that a program offers to its question.
@@ -92,7 +91,7 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 // first no ends the asking: hooks that would run for the other files could only
 // have effects for a call that will not happen. A Host that cannot decide is a
 // no, too.
-func (t *talk) permit(ctx context.Context, c *toolCall) (p teammate.Permission, over bool) {
+func (t *talk) permit(ctx context.Context, c *toolCall) (p agent.Permission, over bool) {
 	ctx, stop := t.whileAsked(ctx)
 	defer stop()
 	p.Reason = "This host cannot decide about tool calls of foreign programs."
@@ -109,8 +108,8 @@ func (t *talk) permit(ctx context.Context, c *toolCall) (p teammate.Permission, 
 	// No answer to a question has room for the reason, and some programs end
 	// their turn over a no: the model is told with the next prompt.
 	if !p.Allow && p.Reason != "" && ctx.Err() == nil {
-		t.a.held = append(t.a.held, teammate.Input{
-			Kind: teammate.FromCovey, Text: "A tool call of yours was not allowed. " + p.Reason,
+		t.a.held = append(t.a.held, agent.Input{
+			Kind: agent.FromCovey, Text: "A tool call of yours was not allowed. " + p.Reason,
 		})
 	}
 	return p, ctx.Err() != nil

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 func TestChoose(t *testing.T) {
@@ -29,11 +28,12 @@ func TestChoose(t *testing.T) {
 }
 
 func TestPermission(t *testing.T) {
-	deny := func(_ context.Context, call teammate.ToolCall) teammate.Permission {
-		return teammate.Permission{Allow: !strings.Contains(string(call.Input), "rm"), Reason: "rm is not for you"}
+	deny := func(_ context.Context, call agent.ToolCall) agent.Permission {
+		return agent.Permission{Allow: !strings.Contains(string(call.Input), "rm"), Reason: "rm is not for you"}
 	}
 	r := newRig(t, life{Prompts: [][]string{
-		{"ask c1 ls", "done c1 a.go", "ask c2 rm -r x", `update {"sessionUpdate":"tool_call_update","toolCallId":"c2","status":"failed"}`, "end cancelled"},
+		{"ask c1 ls", "done c1 a.go", "ask c2 rm -r x",
+			`update {"sessionUpdate":"tool_call_update","toolCallId":"c2","status":"failed"}`, "end cancelled"},
 		{"say ok", "end end_turn"},
 	}})
 	r.host.permit = deny
@@ -52,8 +52,8 @@ func TestPermission(t *testing.T) {
 // A refused call whose program says no more of it has its result all the same.
 func TestRefusedAndSilent(t *testing.T) {
 	r := newRig(t, life{Prompts: [][]string{{"ask c1 rm", "end end_turn"}}})
-	r.host.permit = func(context.Context, teammate.ToolCall) teammate.Permission {
-		return teammate.Permission{Reason: "no"}
+	r.host.permit = func(context.Context, agent.ToolCall) agent.Permission {
+		return agent.Permission{Reason: "no"}
 	}
 	r.mustTurn(t)
 	r.host.wants(`call c1: Bash {"command":"rm"}`, "result c1 (error true): no", "assistant: [selected no]")
@@ -104,9 +104,9 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, life{Prompts: [][]string{words}}, life{})
-			r.host.permit = func(ctx context.Context, _ teammate.ToolCall) teammate.Permission {
+			r.host.permit = func(ctx context.Context, _ agent.ToolCall) agent.Permission {
 				<-ctx.Done()
-				return teammate.Permission{}
+				return agent.Permission{}
 			}
 			r.mustTurn(t)
 			if len(r.host.asked) != 1 || len(r.host.open) != 0 {
@@ -130,16 +130,16 @@ func TestHostIsNoSupervisor(t *testing.T) {
 // bare is a Host and nothing more.
 type bare struct{ h *host }
 
-func (b bare) Pass(ctx context.Context) ([]teammate.Input, error) { return b.h.Pass(ctx) }
-func (b bare) Record(m teammate.Record) error                     { return b.h.Record(m) }
-func (b bare) Call(ctx context.Context, c teammate.ToolCall) teammate.ToolResult {
+func (b bare) Pass(ctx context.Context) ([]agent.Input, error) { return b.h.Pass(ctx) }
+func (b bare) Record(m agent.Record) error                     { return b.h.Record(m) }
+func (b bare) Call(ctx context.Context, c agent.ToolCall) agent.ToolResult {
 	return b.h.Call(ctx, c)
 }
 
 func TestHalt(t *testing.T) {
 	r := newRig(t, life{Prompts: [][]string{{"ask c1 ls", "cancelled", "say stopped", "end cancelled"}}})
-	r.host.permit = func(context.Context, teammate.ToolCall) teammate.Permission {
-		return teammate.Permission{Reason: "stop", Remarks: teammate.Remarks{Halted: "enough"}}
+	r.host.permit = func(context.Context, agent.ToolCall) agent.Permission {
+		return agent.Permission{Reason: "stop", Remarks: agent.Remarks{Halted: "enough"}}
 	}
 	if reply := r.mustTurn(t); reply.Halted != "enough" {
 		t.Errorf("reply %+v", reply)
@@ -152,8 +152,9 @@ func TestHalt(t *testing.T) {
 const steerInit = `{"protocolVersion":1,"agentCapabilities":{},"_meta":{"steering":{"supported":true}}}`
 
 func TestSteering(t *testing.T) {
-	r := newRig(t, life{Init: steerInit, Prompts: [][]string{{"tool c1 x", "done c1 y", "steered", "ask c2 z", "end end_turn"}}})
-	r.host.mail = [][]teammate.Input{{{Kind: teammate.FromMail, Text: "mail", MessageID: "m1"}}}
+	r := newRig(t, life{Init: steerInit, Prompts: [][]string{{"tool c1 x", "done c1 y", "steered",
+		"ask c2 z", "end end_turn"}}})
+	r.host.mail = [][]agent.Input{{{Kind: agent.FromMail, Text: "mail", MessageID: "m1"}}}
 	r.mustTurn(t)
 	r.host.wants(`call c1: Bash {"command":"x"}`, "result c1 (error false): y", "user: mail",
 		`call c2: Bash {"command":"z"}`, "result c2 (error true): no result came", "assistant: [selected yes]")
@@ -171,7 +172,7 @@ func TestSteeringRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, life{Init: steerInit, On: mapped{"_session/steering": words}, Prompts: [][]string{
 				{"tool c1 x", "done c1 y", "end end_turn"}, {"say read", "end end_turn"}}})
-			r.host.mail = [][]teammate.Input{{{Kind: teammate.FromMail, Text: "mail", MessageID: "m1"}}}
+			r.host.mail = [][]agent.Input{{{Kind: agent.FromMail, Text: "mail", MessageID: "m1"}}}
 			if reply := r.mustTurn(t); reply.Text != "read" {
 				t.Errorf("reply %+v", reply)
 			}
@@ -184,9 +185,10 @@ func TestSteeringRefused(t *testing.T) {
 
 // What hooks say of a call that is done goes to the model before the gates.
 func TestFeedbackOfReport(t *testing.T) {
-	r := newRig(t, life{Prompts: [][]string{{"tool c1 x", "done c1 y", "end end_turn"}, {"say mended", "end end_turn"}}})
-	r.host.report = func(teammate.ToolCall, teammate.ToolResult) teammate.Remarks {
-		return teammate.Remarks{Feedback: []teammate.Input{{Kind: teammate.FromHook, Text: "format it"}}}
+	r := newRig(t, life{Prompts: [][]string{{"tool c1 x", "done c1 y", "end end_turn"}, {"say mended",
+		"end end_turn"}}})
+	r.host.report = func(agent.ToolCall, agent.ToolResult) agent.Remarks {
+		return agent.Remarks{Feedback: []agent.Input{{Kind: agent.FromHook, Text: "format it"}}}
 	}
 	if reply := r.mustTurn(t); reply.Text != "mended" || reply.ToolCalls != 1 {
 		t.Errorf("reply %+v", reply)
@@ -201,8 +203,8 @@ func TestFeedbackWithoutEnd(t *testing.T) {
 		prompts = append(prompts, []string{"tool c1 x", "done c1 y", "end end_turn"})
 	}
 	r := newRig(t, life{Prompts: prompts})
-	r.host.report = func(teammate.ToolCall, teammate.ToolResult) teammate.Remarks {
-		return teammate.Remarks{Feedback: []teammate.Input{{Kind: teammate.FromHook, Text: "format it"}}}
+	r.host.report = func(agent.ToolCall, agent.ToolResult) agent.Remarks {
+		return agent.Remarks{Feedback: []agent.Input{{Kind: agent.FromHook, Text: "format it"}}}
 	}
 	if r.mustTurn(t); r.host.passes != 9 {
 		t.Errorf("%d passes, want 9", r.host.passes)
@@ -212,9 +214,9 @@ func TestFeedbackWithoutEnd(t *testing.T) {
 func TestRecordFails(t *testing.T) {
 	broken := errors.New("disk full")
 	r := newRig(t, life{Prompts: [][]string{{"ask c1 x", "done c1 y", "cancelled", "end cancelled"}}})
-	r.host.permit = func(context.Context, teammate.ToolCall) teammate.Permission {
+	r.host.permit = func(context.Context, agent.ToolCall) agent.Permission {
 		r.host.fail = broken
-		return teammate.Permission{Allow: true}
+		return agent.Permission{Allow: true}
 	}
 	if _, err := r.turn(t); !errors.Is(err, broken) {
 		t.Fatalf("error %v", err)

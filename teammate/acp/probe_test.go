@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // probe asks the fake program, in one life of it, what it is.
@@ -48,7 +47,7 @@ func TestProbeFailures(t *testing.T) {
 		Init: `{"protocolVersion":1,"agentInfo":{"version":"3"}}`,
 		On:   mapped{"session/new": {`error {"code":-32000,"message":"log in first"}`}},
 	}, time.Minute)
-	var login *teammate.LoginError
+	var login *agent.LoginError
 	if !errors.As(err, &login) || !strings.Contains(login.Hint, "log in first") || about.Version != "3" {
 		t.Errorf("a program that is logged out: %+v, %v", about, err)
 	}
@@ -57,8 +56,9 @@ func TestProbeFailures(t *testing.T) {
 		limit time.Duration
 		want  string
 	}{
-		"ends":           {life{Before: []string{"die"}}, time.Minute, "dying as told"},
-		"hangs":          {life{On: mapped{"session/new": {"hang"}}}, time.Second, "did not open a session within 1s"},
+		"ends": {life{Before: []string{"die"}}, time.Minute, "dying as told"},
+		"hangs": {life{On: mapped{"session/new": {"hang"}}}, time.Second,
+			"did not open a session within 1s"},
 		"hangs for ever": {life{Deaf: true, On: mapped{"initialize": {"hang"}}}, time.Second, "within 1s"},
 		"other protocol": {life{Init: `{"protocolVersion":2}`}, time.Minute, "speaks version 2"},
 		"no session":     {life{On: mapped{"session/new": {`answer {}`}}}, time.Minute, "no session id"},
@@ -70,7 +70,8 @@ func TestProbeFailures(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Probe(context.Background(), Options{Command: []string{"/no/such/program"}, Dir: t.TempDir()}); err == nil {
+	if _, err := Probe(context.Background(), Options{Command: []string{"/no/such/program"},
+		Dir: t.TempDir()}); err == nil {
 		t.Error("a program that is not there: no error")
 	}
 }

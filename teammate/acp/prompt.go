@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // steerWait is how long an answer to mail that was handed in is waited for
@@ -20,14 +19,14 @@ type talk struct {
 	a    *Agent
 	live *live
 	rec  *recorder
-	sup  teammate.Supervisor // nil: the Host is none
-	post teammate.Correspondent
-	eye  teammate.Observer
+	sup  agent.Supervisor // nil: the Host is none
+	post agent.Correspondent
+	eye  agent.Observer
 
 	request  *call
-	steers   map[*call][]teammate.Input // handed in, not answered yet
-	later    []teammate.Input           // to be said in a prompt of their own
-	stopping bool                       // session/cancel was sent
+	steers   map[*call][]agent.Input // handed in, not answered yet
+	later    []agent.Input           // to be said in a prompt of their own
+	stopping bool                    // session/cancel was sent
 	answered bool
 	touched  bool   // the program has said something
 	halted   string // by a hook
@@ -161,7 +160,7 @@ func (t *talk) outcome() error {
 // silence is the error of a program that says nothing for too long. It is a
 // failed model request: an endpoint that does not answer looks like this.
 func silence(limit time.Duration) error {
-	return &teammate.APIError{
+	return &agent.APIError{
 		Type:    "server_error",
 		Message: fmt.Sprintf("the agent program has not said anything for %v; it was told to stop", limit),
 	}
@@ -296,9 +295,9 @@ func (t *talk) plan(entries []planEntry) {
 	if t.eye == nil {
 		return
 	}
-	p := teammate.Planned{Entries: []teammate.PlanEntry{}}
+	p := agent.Planned{Entries: []agent.PlanEntry{}}
 	for _, e := range entries {
-		p.Entries = append(p.Entries, teammate.PlanEntry{
+		p.Entries = append(p.Entries, agent.PlanEntry{
 			Text: e.Content, Status: e.Status, Priority: e.Priority,
 		})
 	}
@@ -308,7 +307,7 @@ func (t *talk) plan(entries []planEntry) {
 // remark takes in what hooks said beside a decision. A halt ends the turn at
 // once. Feedback is told first: nothing can be handed in to a program that was
 // told to stop.
-func (t *talk) remark(r teammate.Remarks) {
+func (t *talk) remark(r agent.Remarks) {
 	t.tell(r.Feedback)
 	if r.Halted != "" {
 		t.halted = r.Halted
@@ -320,7 +319,7 @@ func (t *talk) remark(r teammate.Remarks) {
 // middle of its work, else in a prompt of their own. What is handed in counts
 // as said only when steered has its answer; until then close may still put it
 // back.
-func (t *talk) tell(inputs []teammate.Input) {
+func (t *talk) tell(inputs []agent.Input) {
 	if len(inputs) == 0 {
 		return
 	}
@@ -358,7 +357,7 @@ func (t *talk) steered(answer *call) error {
 }
 
 // textBlocks are inputs as blocks of a prompt.
-func textBlocks(inputs []teammate.Input) []json.RawMessage {
+func textBlocks(inputs []agent.Input) []json.RawMessage {
 	blocks := []json.RawMessage{}
 	for _, in := range inputs {
 		blocks = append(blocks, textBlock(in.Text))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // recorder makes transcript messages of what a program streams. The transcript
@@ -12,23 +13,23 @@ import (
 // one before it waits for its result, and programs make calls side by side and
 // talk meanwhile. So what comes is drafted, and recorded as soon as it may be.
 type recorder struct {
-	host  teammate.Host
+	host  agent.Host
 	names naming
 
 	calls  map[string]*toolCall
-	draft  []teammate.Block   // of the next assistant message
-	said   strings.Builder    // text that is still being streamed, behind draft
-	saidID string             // the message it belongs to
-	open   []string           // calls in the transcript without a result
-	ready  []*toolCall        // calls in draft that have their result already
-	heard  [][]teammate.Input // what the model was told meanwhile
-	last   string             // the last text that was not empty
-	made   int                // tool calls
+	draft  []agent.Block   // of the next assistant message
+	said   strings.Builder // text that is still being streamed, behind draft
+	saidID string          // the message it belongs to
+	open   []string        // calls in the transcript without a result
+	ready  []*toolCall     // calls in draft that have their result already
+	heard  [][]agent.Input // what the model was told meanwhile
+	last   string          // the last text that was not empty
+	made   int             // tool calls
 }
 
 // newRecorder returns the recorder of one prompt; calls of earlier prompts are
 // not known to it.
-func newRecorder(host teammate.Host, names naming) *recorder {
+func newRecorder(host agent.Host, names naming) *recorder {
 	return &recorder{host: host, names: names, calls: map[string]*toolCall{}}
 }
 
@@ -63,7 +64,7 @@ func (r *recorder) speak() {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	r.draft = append(r.draft, teammate.Block{Type: teammate.TextBlock, Text: text})
+	r.draft = append(r.draft, agent.Block{Type: agent.TextBlock, Text: text})
 	r.last = strings.TrimSpace(text)
 }
 
@@ -79,8 +80,8 @@ func (r *recorder) begin(c *toolCall) error {
 	c.named = &named
 	r.made++
 	r.speak()
-	r.draft = append(r.draft, teammate.Block{
-		Type: teammate.ToolUseBlock, ID: c.ID, Name: named.Name, Input: named.Input,
+	r.draft = append(r.draft, agent.Block{
+		Type: agent.ToolUseBlock, ID: c.ID, Name: named.Name, Input: named.Input,
 	})
 	return r.flush()
 }
@@ -109,14 +110,14 @@ func (r *recorder) end(c *toolCall) error {
 func (r *recorder) answer(c *toolCall) error {
 	result := c.result()
 	r.open = slices.DeleteFunc(r.open, func(id string) bool { return id == c.ID })
-	m := teammate.Message{Role: teammate.User, Content: []teammate.Block{{
-		Type: teammate.ToolResultBlock, ToolUseID: c.ID, Content: result.Content, IsError: result.IsError,
+	m := agent.Message{Role: agent.User, Content: []agent.Block{{
+		Type: agent.ToolResultBlock, ToolUseID: c.ID, Content: result.Content, IsError: result.IsError,
 	}}}
-	return r.host.Record(teammate.Record{Message: m})
+	return r.host.Record(agent.Record{Message: m})
 }
 
 // hear records what the model was told while it worked.
-func (r *recorder) hear(inputs []teammate.Input) error {
+func (r *recorder) hear(inputs []agent.Input) error {
 	r.heard = append(r.heard, inputs)
 	return r.flush()
 }
@@ -129,16 +130,16 @@ func (r *recorder) flush() error {
 	if len(r.draft) > 0 || len(r.heard) > 0 {
 		r.speak()
 	}
-	return r.settle(teammate.Usage{})
+	return r.settle(agent.Usage{})
 }
 
 // settle records the draft, then the results that were there before it was, and
 // what was heard.
-func (r *recorder) settle(usage teammate.Usage) error {
+func (r *recorder) settle(usage agent.Usage) error {
 	if len(r.draft) > 0 {
-		m := teammate.Message{Role: teammate.Assistant, Content: r.draft}
+		m := agent.Message{Role: agent.Assistant, Content: r.draft}
 		r.draft = nil
-		if err := r.host.Record(teammate.Record{Message: m, Usage: usage}); err != nil {
+		if err := r.host.Record(agent.Record{Message: m, Usage: usage}); err != nil {
 			return err
 		}
 		for _, c := range m.ToolCalls() {
@@ -165,14 +166,14 @@ func (r *recorder) settle(usage teammate.Usage) error {
 // finish closes the transcript of a prompt: calls that never came to an end get
 // a result, and the program's last words carry usage. There is always such a
 // message: it says that the turn has come to its gates, and what it cost.
-func (r *recorder) finish(usage teammate.Usage) error {
+func (r *recorder) finish(usage agent.Usage) error {
 	if err := r.abandon("no result came"); err != nil {
 		return err
 	}
 	r.speak()
 	if len(r.draft) == 0 {
-		silent := teammate.Message{Role: teammate.Assistant}
-		return r.host.Record(teammate.Record{Message: silent, Usage: usage})
+		silent := agent.Message{Role: agent.Assistant}
+		return r.host.Record(agent.Record{Message: silent, Usage: usage})
 	}
 	return r.settle(usage)
 }
@@ -180,7 +181,7 @@ func (r *recorder) finish(usage teammate.Usage) error {
 // hush forgets the words that wait behind the last call.
 func (r *recorder) hush() {
 	r.said.Reset()
-	for n := len(r.draft); n > 0 && r.draft[n-1].Type == teammate.TextBlock; n-- {
+	for n := len(r.draft); n > 0 && r.draft[n-1].Type == agent.TextBlock; n-- {
 		r.draft = r.draft[:n-1]
 	}
 }

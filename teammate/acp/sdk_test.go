@@ -9,8 +9,7 @@ import (
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
-
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // peer is an agent program made with the public Go library of the protocol:
@@ -66,7 +65,8 @@ func (p *peer) Prompt(ctx context.Context, in sdk.PromptRequest) (sdk.PromptResp
 		<-ctx.Done() // the library ends it with session/cancel
 		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
 	}
-	call := sdk.StartToolCall("c1", "edit", sdk.WithStartKind(sdk.ToolKindEdit), sdk.WithStartStatus(sdk.ToolCallStatusPending),
+	call := sdk.StartToolCall("c1", "edit", sdk.WithStartKind(sdk.ToolKindEdit),
+		sdk.WithStartStatus(sdk.ToolCallStatusPending),
 		sdk.WithStartRawInput(map[string]any{"path": "/w/a"}))
 	if err := p.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: in.SessionId, Update: call}); err != nil {
 		return sdk.PromptResponse{}, err
@@ -74,7 +74,8 @@ func (p *peer) Prompt(ctx context.Context, in sdk.PromptRequest) (sdk.PromptResp
 	answer, err := p.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{
 		SessionId: in.SessionId, ToolCall: sdk.ToolCallUpdate{ToolCallId: "c1"},
 		Options: []sdk.PermissionOption{
-			{OptionId: "n", Name: "No", Kind: sdk.PermissionOptionKindRejectOnce}, {OptionId: "y", Name: "Yes", Kind: sdk.PermissionOptionKindAllowOnce},
+			{OptionId: "n", Name: "No", Kind: sdk.PermissionOptionKindRejectOnce}, {OptionId: "y",
+				Name: "Yes", Kind: sdk.PermissionOptionKindAllowOnce},
 		},
 	})
 	if err != nil {
@@ -104,7 +105,8 @@ func TestPublicLibrary(t *testing.T) {
 	var id string
 	r.opts.OnSession = func(s string) error { id = s; return nil }
 	r.mustTurn(t)
-	r.host.wants(`call c1: Edit {"file_path":"/w/a","path":"/w/a"}`, "result c1 (error false): changed", "assistant: chose y")
+	r.host.wants(`call c1: Edit {"file_path":"/w/a","path":"/w/a"}`, "result c1 (error false): changed",
+		"assistant: chose y")
 	if id != "in "+filepath.Base(r.dir) {
 		t.Errorf("session %q", id)
 	}
@@ -112,7 +114,8 @@ func TestPublicLibrary(t *testing.T) {
 	r.opts.Session, r.Agent = id, nil
 	r.host.said = nil
 	r.mustTurn(t) // loaded, and the replay is not news
-	r.host.wants(`call c1: Edit {"file_path":"/w/a","path":"/w/a"}`, "result c1 (error false): changed", "assistant: chose y")
+	r.host.wants(`call c1: Edit {"file_path":"/w/a","path":"/w/a"}`, "result c1 (error false): changed",
+		"assistant: chose y")
 }
 
 func TestPublicLibraryCancel(t *testing.T) {
@@ -124,12 +127,12 @@ func TestPublicLibraryCancel(t *testing.T) {
 	go func() {
 		for ctx.Err() == nil {
 			if _, err := os.Stat(filepath.Join(r.dir, saysWaiting)); err == nil {
-				cancel(teammate.ErrInterrupted)
+				cancel(agent.ErrInterrupted)
 			}
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	prompt := []teammate.Input{{Kind: teammate.FromPerson, Text: "cancel"}}
+	prompt := []agent.Input{{Kind: agent.FromPerson, Text: "cancel"}}
 	if _, err := r.Run(ctx, prompt, r.host); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v", err)
 	}

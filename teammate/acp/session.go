@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // live is a program that runs, with its session open.
@@ -125,7 +124,8 @@ func (a *Agent) starting(ctx context.Context) (limited context.Context, stop fun
 			select {
 			case <-quiet:
 				quiet = nil
-				a.heldUp("the agent program, which has not answered since it was started %v ago", a.opts.Timeouts.Quiet)
+				a.heldUp("the agent program, which has not answered since it was started %v ago",
+					a.opts.Timeouts.Quiet)
 			case <-late:
 				cancel(context.DeadlineExceeded)
 				return
@@ -326,9 +326,9 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 	var answer *rpcError
 	if errors.As(err, &answer) {
 		known := failure(answer, a.opts.Clock())
-		var login *teammate.LoginError
-		var limit *teammate.LimitError
-		var api *teammate.APIError
+		var login *agent.LoginError
+		var limit *agent.LimitError
+		var api *agent.APIError
 		switch {
 		case errors.As(known, &login):
 			if len(l.caps.auth) > 0 {

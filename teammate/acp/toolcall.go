@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // toolCall is a call of the program, put together from all that was said of
@@ -28,9 +29,9 @@ type toolCall struct {
 	tool  string // what _meta names the tool; empty: nothing
 	first string // the first title: Copilot CLI leaves an MCP tool's server out of later ones
 
-	named  *teammate.ToolCall // as it stands in the transcript; nil: not yet
-	denied string             // why it was denied; empty: it was not
-	over   bool               // it has its result
+	named  *agent.ToolCall // as it stands in the transcript; nil: not yet
+	denied string          // why it was denied; empty: it was not
+	over   bool            // it has its result
 }
 
 // location is a file that a call is about.
@@ -147,9 +148,10 @@ func (c *toolCall) ended() bool {
 const maxResult = 100_000
 
 // result is what the call came to.
-func (c *toolCall) result() teammate.ToolResult {
-	r := teammate.ToolResult{Content: c.output(), IsError: c.Status != "completed"}
-	r.Rejected = c.denied == "" && c.Status != "completed" && (rejectedBy(c.RawOutput) || teammate.IsRejection(r.Content))
+func (c *toolCall) result() agent.ToolResult {
+	r := agent.ToolResult{Content: c.output(), IsError: c.Status != "completed"}
+	r.Rejected = c.denied == "" && c.Status != "completed" && (rejectedBy(c.RawOutput) ||
+		teammate.IsRejection(r.Content))
 	if c.denied != "" {
 		r.Content, r.IsError = strings.TrimSuffix(c.denied+"\n\n"+r.Content, "\n\n"), true
 	}

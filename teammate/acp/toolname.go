@@ -2,11 +2,10 @@ package acp
 
 import (
 	"encoding/json"
+	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // A program's tool calls get the names and inputs that rules and hooks know:
@@ -43,30 +42,30 @@ var ours = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
 // calls are the call as hooks and rules see it: one, or one for each file that
 // it changes. All of them must be allowed.
-func (n naming) calls(c *toolCall) []teammate.ToolCall {
+func (n naming) calls(c *toolCall) []agent.ToolCall {
 	raw := fieldsOf(c.RawInput)
 	if name, input := n.mcp(c, raw); name != "" {
-		return []teammate.ToolCall{{ID: c.ID, Name: name, Input: input}}
+		return []agent.ToolCall{{ID: c.ID, Name: name, Input: input}}
 	}
 	if command := n.command(c, raw); command != "" {
-		return []teammate.ToolCall{{ID: c.ID, Name: "Bash", Input: with(raw, "command", command)}}
+		return []agent.ToolCall{{ID: c.ID, Name: "Bash", Input: with(raw, "command", command)}}
 	}
 	// Names of another fashion, such as write_file (qwen), are none that rules know:
 	// what such a call is follows from its kind.
 	if ours.MatchString(c.tool) && len(raw) > 0 {
-		return []teammate.ToolCall{{ID: c.ID, Name: c.tool, Input: object(c.RawInput)}}
+		return []agent.ToolCall{{ID: c.ID, Name: c.tool, Input: object(c.RawInput)}}
 	}
 	name := n.plain(c)
 	switch name {
 	case "Edit", "Write", "Read":
 		return withShell(files(c, name, raw), c, raw)
 	case "Grep":
-		grep := teammate.ToolCall{ID: c.ID, Name: name, Input: with(raw, "path", first(c.paths(raw)))}
-		return withShell([]teammate.ToolCall{grep}, c, raw)
+		grep := agent.ToolCall{ID: c.ID, Name: name, Input: with(raw, "path", first(c.paths(raw)))}
+		return withShell([]agent.ToolCall{grep}, c, raw)
 	case "WebFetch":
-		return []teammate.ToolCall{{ID: c.ID, Name: name, Input: with(raw, "url", address(c, raw))}}
+		return []agent.ToolCall{{ID: c.ID, Name: name, Input: with(raw, "url", address(c, raw))}}
 	}
-	return []teammate.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
+	return []agent.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
 }
 
 // shellTitle is a title that codex-acp 2.6 gives a command which only reads.
@@ -75,7 +74,7 @@ var shellTitle = regexp.MustCompile(`^(Read file '|List files( in '|$)|Search( f
 // withShell adds the commands by which a program may have made calls that read: codex-acp
 // 2.6 runs `cat` and `ls`, and tells of the file alone, without any input. Which of the
 // programs that read files it was is not told, so each of them counts.
-func withShell(calls []teammate.ToolCall, c *toolCall, raw map[string]json.RawMessage) []teammate.ToolCall {
+func withShell(calls []agent.ToolCall, c *toolCall, raw map[string]json.RawMessage) []agent.ToolCall {
 	if len(raw) > 0 || !shellTitle.MatchString(c.Title) {
 		return calls
 	}
@@ -133,14 +132,14 @@ func (n naming) plain(c *toolCall) string {
 
 // files is a call for each file that c names; one without file_path if it
 // names none.
-func files(c *toolCall, name string, raw map[string]json.RawMessage) []teammate.ToolCall {
+func files(c *toolCall, name string, raw map[string]json.RawMessage) []agent.ToolCall {
 	paths := c.paths(raw)
 	if len(paths) == 0 {
-		return []teammate.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
+		return []agent.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
 	}
-	var all []teammate.ToolCall
+	var all []agent.ToolCall
 	for _, path := range paths {
-		all = append(all, teammate.ToolCall{ID: c.ID, Name: name, Input: with(raw, "file_path", path)})
+		all = append(all, agent.ToolCall{ID: c.ID, Name: name, Input: with(raw, "file_path", path)})
 	}
 	return all
 }

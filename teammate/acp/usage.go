@@ -2,8 +2,7 @@ package acp
 
 import (
 	"encoding/json"
-
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // UsageSource is where a program tells how many tokens it has used.
@@ -22,7 +21,7 @@ const (
 // meter counts what one session's prompts use.
 type meter struct {
 	source UsageSource
-	before teammate.Usage // cumulative programs: up to the prompt before
+	before agent.Usage // cumulative programs: up to the prompt before
 
 	spent Spent // by the prompt that runs
 	cost  float64
@@ -102,14 +101,14 @@ func (m *meter) take(raw json.RawMessage) {
 // output of it is input. Programs disagree whether thoughts are part of the
 // output. The total settles it: if there is room for them beside input and
 // output, they were not.
-func tokensIn(raw json.RawMessage) (teammate.Usage, bool) {
+func tokensIn(raw json.RawMessage) (agent.Usage, bool) {
 	fields := fieldsOf(raw)
 	in, inOK := number(fields, "inputTokens", "input_tokens", "promptTokens", "prompt_tokens",
 		"promptTokenCount")
 	out, outOK := number(fields, "outputTokens", "output_tokens", "completionTokens", "completion_tokens",
 		"candidatesTokenCount")
 	if !inOK && !outOK {
-		return teammate.Usage{}, false
+		return agent.Usage{}, false
 	}
 	read, _ := number(fields, "cachedReadTokens", "cached_read_tokens", "cachedInputTokens", "cached_input_tokens",
 		"cachedContentTokenCount")
@@ -128,9 +127,9 @@ func tokensIn(raw json.RawMessage) (teammate.Usage, bool) {
 // withCache is a count of which parts of the input had to do with a cache. A
 // program that counts them beside its input, and tells no total, has them left
 // out: what is a part cannot be more than the whole.
-func withCache(in, out, read, written int64) teammate.Usage {
+func withCache(in, out, read, written int64) agent.Usage {
 	read = min(read, in)
-	return teammate.Usage{
+	return agent.Usage{
 		InputTokens: in, OutputTokens: out, CacheReadTokens: read, CacheWriteTokens: min(written, in-read),
 	}
 }

@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // prompt takes one session/prompt to its end and books what it came to.
 func (a *Agent) prompt(
-	ctx context.Context, blocks []json.RawMessage, h teammate.Host, reply *teammate.Reply,
+	ctx context.Context, blocks []json.RawMessage, h agent.Host, reply *agent.Reply,
 ) (*talk, error) {
 	t := a.talk(h)
 	err := t.run(ctx, blocks)
@@ -46,17 +45,17 @@ func (a *Agent) prompt(
 }
 
 // talk is a prompt that is still to be sent.
-func (a *Agent) talk(h teammate.Host) *talk {
+func (a *Agent) talk(h agent.Host) *talk {
 	names := naming{titleCommand: a.opts.Quirks.TitleCommand}
 	for _, s := range a.servers {
 		names.servers = append(names.servers, s.Name)
 	}
-	t := &talk{a: a, live: a.live, rec: newRecorder(h, names), steers: map[*call][]teammate.Input{}}
+	t := &talk{a: a, live: a.live, rec: newRecorder(h, names), steers: map[*call][]agent.Input{}}
 	// What the Host cannot do is done without: a test, or another host, may offer
 	// less than a member does.
-	t.sup, _ = h.(teammate.Supervisor)
-	t.post, _ = h.(teammate.Correspondent)
-	t.eye, _ = h.(teammate.Observer)
+	t.sup, _ = h.(agent.Supervisor)
+	t.post, _ = h.(agent.Correspondent)
+	t.eye, _ = h.(agent.Observer)
 	return t
 }
 
@@ -76,7 +75,7 @@ func (c *call) answer() json.RawMessage {
 // finish closes the transcript of the prompt. Calls that hang are closed with
 // the reason that is true: a model which reads "interrupted" looks before it
 // repeats, and one which reads of a crash knows that nobody wanted it to stop.
-func (t *talk) finish(ctx context.Context, err error, usage teammate.Usage) error {
+func (t *talk) finish(ctx context.Context, err error, usage agent.Usage) error {
 	if t.err != nil && !isAPIError(t.err) {
 		return nil // the transcript itself is what failed
 	}
@@ -93,7 +92,7 @@ func (t *talk) finish(ctx context.Context, err error, usage teammate.Usage) erro
 	// A covey that is told to stop goes on with the turn in its next life. Words
 	// behind the last call would tell that life that only the gates are left.
 	// Interrupts and deadlines end the turn, so nothing is left to go on with.
-	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), teammate.ErrInterrupted) {
+	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) {
 		t.rec.hush()
 	}
 	if err := t.rec.abandon(why); err != nil {
@@ -106,14 +105,14 @@ func (t *talk) finish(ctx context.Context, err error, usage teammate.Usage) erro
 // isAPIError tells a failed model request, after which the transcript is still
 // sound, from a transcript that could not be written.
 func isAPIError(err error) bool {
-	var e *teammate.APIError
+	var e *agent.APIError
 	return errors.As(err, &e)
 }
 
 // warn tells people of lines that were too long to be read.
 func (t *talk) warn() {
 	if n := t.live.conn.dropped.Swap(0); n > 0 && t.eye != nil {
-		t.eye.Observe(teammate.Warning{Text: fmt.Sprintf(
+		t.eye.Observe(agent.Warning{Text: fmt.Sprintf(
 			"the agent program sent %d messages of more than %d MiB, which were passed over",
 			n, maxLine>>20)})
 	}
@@ -135,14 +134,14 @@ func (a *Agent) verdict(t *talk, err error) error {
 	reason := text(fieldsOf(t.request.result)["stopReason"])
 	switch strings.ToLower(reason) {
 	case "max_tokens":
-		return &teammate.APIError{Type: "max_output_tokens", Message: "the model's answer was cut off"}
+		return &agent.APIError{Type: "max_output_tokens", Message: "the model's answer was cut off"}
 	case "refusal":
-		return &teammate.APIError{Type: "invalid_request", Message: "the model refused to go on"}
+		return &agent.APIError{Type: "invalid_request", Message: "the model refused to go on"}
 	case "end_turn", "cancelled": // cancelled: a refused permission ends some programs' turns
 	default:
 		if t.eye != nil {
 			text := fmt.Sprintf("the agent program ended its turn with %q", reason)
-			t.eye.Observe(teammate.Warning{Text: text})
+			t.eye.Observe(agent.Warning{Text: text})
 		}
 	}
 	return t.confession(a.opts.Clock())

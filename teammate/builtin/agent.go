@@ -4,27 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // Options make an Agent. Model is required.
 type Options struct {
-	Model  teammate.Model
-	System func() string   // gives the system prompt, request by request; nil: none
-	Tools  []teammate.Spec // what the model may call, team tools included
+	Model  agent.Model
+	System func() string // gives the system prompt, request by request; nil: none
+	Tools  []agent.Spec  // what the model may call, team tools included
 	// History is the conversation so far, as the transcript tells it.
-	History []teammate.Message
+	History []agent.Message
 }
 
 // Agent is the builtin agent: it asks its model, makes the tool calls that the
 // model wants, shows it the results and asks again, until an answer calls
 // nothing. It is a teammate.Agent and a teammate.Resumer.
 type Agent struct {
-	model  teammate.Model
+	model  agent.Model
 	system func() string
-	tools  []teammate.Spec
+	tools  []agent.Spec
 	talk   conversation
 }
 
@@ -44,7 +43,7 @@ func New(opts Options) (*Agent, error) {
 
 // Run is teammate.Agent's. Tool calls that an earlier crash left without a
 // result are told to be interrupted before the prompt is added.
-func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	// Whoever calls Run instead of Resume does not go on with the old turn; its
 	// calls must have results all the same before anything else is said.
 	t := turn{Agent: a, host: h}
@@ -64,7 +63,7 @@ func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Hos
 // team call that had its effect from its id (DESIGN 10.6). So are one that still
 // waited for somebody's leave and those behind it. All others may have done half of
 // their work; they are told to be interrupted, and the model decides what to do about it.
-func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, error) {
+func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	t := turn{Agent: a, host: h}
 	open := a.talk.open()
 	if len(open) == 0 && a.talk.silent() {
@@ -73,7 +72,7 @@ func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, er
 		return t.done(), nil
 	}
 	unbegun := false // calls come one after another: behind one that never began none has
-	may := func(c teammate.ToolCall) bool {
+	may := func(c agent.ToolCall) bool {
 		unbegun = unbegun || waited(ctx, h, c)
 		return unbegun || a.repeatable(c)
 	}
@@ -87,7 +86,7 @@ func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, er
 func (a *Agent) Retains() {}
 
 // repeatable reports whether a call that may have been made may be made again.
-func (a *Agent) repeatable(c teammate.ToolCall) bool {
+func (a *Agent) repeatable(c agent.ToolCall) bool {
 	for _, s := range a.tools {
 		if s.Name == c.Name {
 			return s.Team || s.ReadOnly
@@ -97,21 +96,21 @@ func (a *Agent) repeatable(c teammate.ToolCall) bool {
 }
 
 // waited reports whether a call was cut off while it waited to be allowed.
-func waited(ctx context.Context, h teammate.Host, c teammate.ToolCall) bool {
-	r, ok := h.(teammate.Reminder)
+func waited(ctx context.Context, h agent.Host, c agent.ToolCall) bool {
+	r, ok := h.(agent.Reminder)
 	return ok && r.Unbegun(ctx, c.ID)
 }
 
 // turn is one Run or Resume of an agent.
 type turn struct {
 	*Agent
-	host  teammate.Host
-	reply teammate.Reply
+	host  agent.Host
+	reply agent.Reply
 }
 
 // run asks the model until it calls nothing, a hook halts, or something fails.
 // The reply tells what was done even then.
-func (t *turn) run(ctx context.Context) (teammate.Reply, error) {
+func (t *turn) run(ctx context.Context) (agent.Reply, error) {
 	for {
 		mail, err := t.host.Pass(ctx)
 		if err != nil {
@@ -134,15 +133,15 @@ func (t *turn) run(ctx context.Context) (teammate.Reply, error) {
 }
 
 // hear adds inputs to the conversation as one user message, one block each.
-func (t *turn) hear(inputs []teammate.Input) error {
+func (t *turn) hear(inputs []agent.Input) error {
 	if len(inputs) == 0 {
 		return nil
 	}
-	m := teammate.Message{Role: teammate.User}
+	m := agent.Message{Role: agent.User}
 	for _, in := range inputs {
-		m.Content = append(m.Content, teammate.Block{Type: teammate.TextBlock, Text: in.Text})
+		m.Content = append(m.Content, agent.Block{Type: agent.TextBlock, Text: in.Text})
 	}
-	if err := t.host.Record(teammate.Record{Message: m, Inputs: inputs}); err != nil {
+	if err := t.host.Record(agent.Record{Message: m, Inputs: inputs}); err != nil {
 		return fmt.Errorf("builtin: recording a prompt: %w", err)
 	}
 	t.talk.add(m)
@@ -153,7 +152,7 @@ func (t *turn) hear(inputs []teammate.Input) error {
 //
 // A step of a script that failed is recorded as an empty answer, so that a
 // resumed script goes on behind it.
-func (t *turn) ask(ctx context.Context) ([]teammate.ToolCall, error) {
+func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 	response, err := t.model.Generate(ctx, t.talk.request(t.prompt(), t.tools))
 	// A model whose request was cut off may call that an error of its own.
 	if err != nil && ctx.Err() != nil {
@@ -162,14 +161,14 @@ func (t *turn) ask(ctx context.Context) ([]teammate.ToolCall, error) {
 	if err != nil && response.Step == nil {
 		return nil, err
 	}
-	var m teammate.Message
-	var calls []teammate.ToolCall
+	var m agent.Message
+	var calls []agent.ToolCall
 	if err == nil {
 		m, calls = t.talk.tidy(response.Content)
 	} else {
-		m.Role = teammate.Assistant
+		m.Role = agent.Assistant
 	}
-	record := teammate.Record{Message: m, Step: response.Step, Usage: response.Usage}
+	record := agent.Record{Message: m, Step: response.Step, Usage: response.Usage}
 	if lost := t.host.Record(record); lost != nil {
 		return nil, errors.Join(err, fmt.Errorf("builtin: recording an answer: %w", lost))
 	}
@@ -187,17 +186,17 @@ func (a *Agent) prompt() string {
 }
 
 // always lets every call of a batch be made.
-func always(teammate.ToolCall) bool { return true }
+func always(agent.ToolCall) bool { return true }
 
 // batch makes calls one after another. Whatever happens on the way, each has
 // exactly one result in the conversation when batch returns: a call that may
 // not be made, or that ctx's end came before, is told to be interrupted. A
 // halt lets the rest of the batch finish.
-func (t *turn) batch(ctx context.Context, calls []teammate.ToolCall,
-	may func(teammate.ToolCall) bool) error {
+func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
+	may func(agent.ToolCall) bool) error {
 	var broken error
 	for _, c := range calls {
-		var result teammate.ToolResult
+		var result agent.ToolResult
 		switch {
 		case ctx.Err() != nil || broken != nil:
 			result = failed(skippedText)
@@ -226,17 +225,17 @@ func (t *turn) batch(ctx context.Context, calls []teammate.ToolCall,
 // put beside it. Each result is recorded by itself as soon as it is there, so
 // that a crash takes the result of no call that had ended. The conversation
 // has it even when recording fails.
-func (t *turn) answer(c teammate.ToolCall, r teammate.ToolResult) error {
-	m := teammate.Message{Role: teammate.User, Content: []teammate.Block{{
-		Type:      teammate.ToolResultBlock,
+func (t *turn) answer(c agent.ToolCall, r agent.ToolResult) error {
+	m := agent.Message{Role: agent.User, Content: []agent.Block{{
+		Type:      agent.ToolResultBlock,
 		ToolUseID: c.ID,
 		Content:   r.Content,
 		IsError:   r.IsError,
 	}}}
-	record := teammate.Record{}
+	record := agent.Record{}
 	for _, text := range r.Extra {
-		m.Content = append(m.Content, teammate.Block{Type: teammate.TextBlock, Text: text})
-		record.Inputs = append(record.Inputs, teammate.Input{Kind: teammate.FromContext, Text: text})
+		m.Content = append(m.Content, agent.Block{Type: agent.TextBlock, Text: text})
+		record.Inputs = append(record.Inputs, agent.Input{Kind: agent.FromContext, Text: text})
 	}
 	t.talk.add(m)
 	record.Message = m
@@ -247,7 +246,7 @@ func (t *turn) answer(c teammate.ToolCall, r teammate.ToolResult) error {
 }
 
 // done completes the reply with the last answer's text.
-func (t *turn) done() teammate.Reply {
+func (t *turn) done() agent.Reply {
 	t.reply.Text = t.talk.lastText()
 	return t.reply
 }
@@ -262,15 +261,15 @@ const (
 )
 
 // failed is the result of a call that did not do, or not to its end, what it was to do.
-func failed(text string) teammate.ToolResult {
-	return teammate.ToolResult{Content: text, IsError: true}
+func failed(text string) agent.ToolResult {
+	return agent.ToolResult{Content: text, IsError: true}
 }
 
 // textOf joins the text blocks of m, as last_assistant_message wants it.
-func textOf(m teammate.Message) string {
+func textOf(m agent.Message) string {
 	var texts []string
 	for _, b := range m.Content {
-		if b.Type == teammate.TextBlock {
+		if b.Type == agent.TextBlock {
 			texts = append(texts, b.Text)
 		}
 	}

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 func TestTheAgentWorksUntilAnAnswerCallsNothing(t *testing.T) {
@@ -18,15 +17,15 @@ func TestTheAgentWorksUntilAnAnswerCallsNothing(t *testing.T) {
 		answer(calls("Edit", "c3")),
 		answer(says(" All "), says("done. ")),
 	}}
-	h := &fakeHost{mail: [][]teammate.Input{nil,
-		{{Kind: teammate.FromMail, Text: "<mail>", MessageID: "m1"}}}}
-	h.results = map[string]teammate.ToolResult{"Bash": {Content: "out", Extra: []string{"a hook says so"}}}
+	h := &fakeHost{mail: [][]agent.Input{nil,
+		{{Kind: agent.FromMail, Text: "<mail>", MessageID: "m1"}}}}
+	h.results = map[string]agent.ToolResult{"Bash": {Content: "out", Extra: []string{"a hook says so"}}}
 	reply, err := newAgent(t, m).Run(t.Context(), prompt("goal", "and this"), h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := teammate.Reply{Text: "All \ndone.", ToolCalls: 3,
-		Usage: teammate.Usage{InputTokens: 30, OutputTokens: 3}}
+	want := agent.Reply{Text: "All \ndone.", ToolCalls: 3,
+		Usage: agent.Usage{InputTokens: 30, OutputTokens: 3}}
 	if reply != want {
 		t.Errorf("reply %+v, want %+v", reply, want)
 	}
@@ -60,23 +59,23 @@ user: =c1 did Read | =c2 out | a hook says so | <mail>
 	if len(mail.Inputs) != 1 || mail.Inputs[0].MessageID != "m1" {
 		t.Errorf("the mail's record does not say which message it shows: %+v", mail)
 	}
-	if extra := h.records[3].Inputs; len(extra) != 1 || extra[0].Kind != teammate.FromContext {
+	if extra := h.records[3].Inputs; len(extra) != 1 || extra[0].Kind != agent.FromContext {
 		t.Errorf("what a hook added is recorded as %+v", extra)
 	}
 }
 
 // written is a conversation as text, one message a line.
-func written(messages []teammate.Message) string {
+func written(messages []agent.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
 		var parts []string
 		for _, block := range m.Content {
 			switch block.Type {
-			case teammate.TextBlock:
+			case agent.TextBlock:
 				parts = append(parts, block.Text)
-			case teammate.ToolUseBlock:
+			case agent.ToolUseBlock:
 				parts = append(parts, fmt.Sprintf("%s %s %s", block.Name, block.ID, block.Input))
-			case teammate.ToolResultBlock:
+			case agent.ToolResultBlock:
 				mark := "="
 				if block.IsError {
 					mark = "!"
@@ -98,7 +97,7 @@ func TestAnAgentNeedsAModel(t *testing.T) {
 func TestAnEmptyAnswerEndsTheRun(t *testing.T) {
 	step := 3
 	m := &fakeModel{t: t, answers: []any{
-		teammate.Response{Step: &step}, answer(says("back")),
+		agent.Response{Step: &step}, answer(says("back")),
 	}}
 	h := &fakeHost{}
 	a := newAgent(t, m)
@@ -120,12 +119,12 @@ func TestAnEmptyAnswerEndsTheRun(t *testing.T) {
 }
 
 func TestAModelErrorLeavesTheConversationSound(t *testing.T) {
-	failure := &teammate.APIError{Type: "overloaded", Message: "busy"}
+	failure := &agent.APIError{Type: "overloaded", Message: "busy"}
 	m := &fakeModel{t: t, answers: []any{answer(calls("Bash", "c1")), failure, answer(says("ok"))}}
 	h := &fakeHost{}
 	a := newAgent(t, m)
 	reply, err := a.Run(t.Context(), prompt("x"), h)
-	var got *teammate.APIError
+	var got *agent.APIError
 	if !errors.As(err, &got) || got != failure || reply.ToolCalls != 1 || reply.Usage.InputTokens != 10 {
 		t.Errorf("%+v, %v", reply, err)
 	}
@@ -142,28 +141,28 @@ func TestAModelErrorLeavesTheConversationSound(t *testing.T) {
 // failingScript is a model whose step fails, as a script's does.
 type failingScript struct{ step int }
 
-func (m failingScript) Generate(context.Context, teammate.Request) (teammate.Response, error) {
-	return teammate.Response{Step: &m.step}, &teammate.APIError{Type: "overloaded"}
+func (m failingScript) Generate(context.Context, agent.Request) (agent.Response, error) {
+	return agent.Response{Step: &m.step}, &agent.APIError{Type: "overloaded"}
 }
 
 func TestAFailedStepOfAScriptIsRecorded(t *testing.T) {
 	h := &fakeHost{}
 	_, err := newAgent(t, failingScript{2}).Run(t.Context(), prompt("x"), h)
-	var failure *teammate.APIError
+	var failure *agent.APIError
 	if !errors.As(err, &failure) {
 		t.Fatalf("got %v", err)
 	}
 	if last := h.records[len(h.records)-1]; last.Step == nil || *last.Step != 2 ||
-		last.Message.Role != teammate.Assistant {
+		last.Message.Role != agent.Assistant {
 		t.Errorf("the last record is %+v", last)
 	}
 }
 
 func TestTheLimitOfPassesEndsTheRun(t *testing.T) {
 	m := &fakeModel{t: t, answers: []any{answer(says("I try."), calls("Bash", "c1"))}}
-	h := &fakeHost{mail: [][]teammate.Input{nil}, passErr: teammate.ErrMaxTurns}
+	h := &fakeHost{mail: [][]agent.Input{nil}, passErr: agent.ErrMaxTurns}
 	reply, err := newAgent(t, m).Run(t.Context(), prompt("x"), h)
-	if !errors.Is(err, teammate.ErrMaxTurns) || reply.Text != "I try." || reply.ToolCalls != 1 {
+	if !errors.Is(err, agent.ErrMaxTurns) || reply.Text != "I try." || reply.ToolCalls != 1 {
 		t.Errorf("%+v, %v", reply, err)
 	}
 	if err := checkResults(h.transcript()); err != nil {
@@ -174,7 +173,7 @@ func TestTheLimitOfPassesEndsTheRun(t *testing.T) {
 func TestAHaltFinishesTheBatch(t *testing.T) {
 	m := &fakeModel{t: t,
 		answers: []any{answer(says("both"), calls("Bash", "c1"), calls("Read", "c2"), calls("Edit", "c3"))}}
-	h := &fakeHost{results: map[string]teammate.ToolResult{
+	h := &fakeHost{results: map[string]agent.ToolResult{
 		"Bash": {
 			Content: "a"}, "Read": {Content: "b", Halted: "budget"},
 		"Edit": {Content: "c", Halted: "later"},
@@ -196,7 +195,7 @@ func TestAnInterruptedBatchHasAllItsResults(t *testing.T) {
 	m := &fakeModel{t: t, answers: []any{
 		answer(calls("Read", "c1"), calls("Bash", "c2"), calls("Edit", "c3")), answer(says("ok")),
 	}}
-	h := &fakeHost{onCall: func(c teammate.ToolCall) {
+	h := &fakeHost{onCall: func(c agent.ToolCall) {
 		if c.ID == "c2" {
 			cancel()
 		}
@@ -262,15 +261,15 @@ func TestAFullDiskEndsTheRunAndNothingIsDoneTwice(t *testing.T) {
 }
 
 func TestWhatModelsGetWrongIsPutRight(t *testing.T) {
-	raw := func(id, input string) teammate.Block {
-		return teammate.Block{Type: teammate.ToolUseBlock, ID: id, Name: "Bash",
+	raw := func(id, input string) agent.Block {
+		return agent.Block{Type: agent.ToolUseBlock, ID: id, Name: "Bash",
 			Input: json.RawMessage(input)}
 	}
 	m := &fakeModel{t: t, answers: []any{
 		answer(raw("c1", "{ \"a\" : 1 }"), raw("c1", ""), raw("", `[1]`), raw("", `{"a":`),
 			raw("c1_2", "null"),
-			says(""), teammate.Block{Type: "thinking", Text: "hm"},
-			teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: "c1"}),
+			says(""), agent.Block{Type: "thinking", Text: "hm"},
+			agent.Block{Type: agent.ToolResultBlock, ToolUseID: "c1"}),
 		answer(says("ok")),
 	}}
 	h := &fakeHost{}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // maxRuns is how many background runs there may be at once. An agent that wants
@@ -87,7 +87,7 @@ func (r *run) status() string {
 // startRun starts a command in the background. It lives until it ends, or
 // until KillShell or Close kills it; the turn's end is nothing to it. It does
 // not move the member.
-func (t *Tools) startRun(in bashInput, note string) teammate.ToolResult {
+func (t *Tools) startRun(in bashInput, note string) agent.ToolResult {
 	r, err := t.newRun(in)
 	if err != nil {
 		return failed(fmt.Sprintf("Bash: %v", err))

@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // bashInput is what a model asks of Bash.
@@ -46,8 +46,8 @@ type bashOutput struct {
 // what it can read at one go without losing sight of its task.
 const outputChars = 30_000
 
-func (t *Tools) bashTool() teammate.Tool {
-	spec := teammate.Spec{
+func (t *Tools) bashTool() agent.Tool {
+	spec := agent.Spec{
 		Name: "Bash",
 		Description: "Runs a command line in bash, without a terminal and without input. The directory " +
 			"it ends in is where the next one begins, as long as it is inside the workspace; variables " +
@@ -81,7 +81,7 @@ func (o bashOutput) text() string {
 }
 
 // bash runs a command, in the background if it is told to.
-func (t *Tools) bash(ctx context.Context, in bashInput) teammate.ToolResult {
+func (t *Tools) bash(ctx context.Context, in bashInput) agent.ToolResult {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
 		return failed("Bash: command is empty.")
@@ -122,7 +122,7 @@ func (t *Tools) enter() (note string, err error) {
 
 // foreground runs a command and waits for it. What went wrong in covey itself
 // is told apart from what the command did: only the latter has an exit code.
-func (t *Tools) foreground(ctx context.Context, in bashInput, note string) teammate.ToolResult {
+func (t *Tools) foreground(ctx context.Context, in bashInput, note string) agent.ToolResult {
 	s, err := t.newScript(in.Command, true)
 	if err != nil {
 		return failed(fmt.Sprintf("Bash: the command could not be prepared: %v", err))
@@ -217,7 +217,7 @@ type finished struct {
 
 // result is what Bash answers: the output first, errors after it, then notes.
 // A command that failed has its exit code above.
-func (f *finished) result() teammate.ToolResult {
+func (f *finished) result() agent.ToolResult {
 	// Errors are short as a rule, so they go first when room is shared out.
 	stderr, _ := f.stderr.text(outputChars / 3)
 	stdout, path := f.stdout.text(outputChars - utf8.RuneCountInString(stderr))

@@ -5,12 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"os"
 	"regexp"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // outputInput is what a model asks of BashOutput.
@@ -33,8 +32,8 @@ type outputOutput struct {
 	Stderr string `json:"stderr"`
 }
 
-func (t *Tools) bashOutputTool() teammate.Tool {
-	spec := teammate.Spec{
+func (t *Tools) bashOutputTool() agent.Tool {
+	spec := agent.Spec{
 		Name: "BashOutput",
 		Description: "Shows what a command in the background has printed since this was last asked, in " +
 			"whole lines, and whether it still runs.",
@@ -48,7 +47,7 @@ func (t *Tools) bashOutputTool() teammate.Tool {
 }
 
 // bashOutput shows what a run has printed since the last call.
-func (t *Tools) bashOutput(_ context.Context, in outputInput) teammate.ToolResult {
+func (t *Tools) bashOutput(_ context.Context, in outputInput) agent.ToolResult {
 	r, err := t.find(in.BashID)
 	if err != nil {
 		return failed(fmt.Sprintf("BashOutput: %v", err))

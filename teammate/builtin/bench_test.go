@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // bench is a member's tools in a workspace of their own.
@@ -19,7 +20,7 @@ type bench struct {
 	tools *Tools
 	wd    *teammate.Workdir
 	root  string
-	byTag map[string]teammate.Tool
+	byTag map[string]agent.Tool
 }
 
 func newBench(t *testing.T, adjust func(*Env)) *bench {
@@ -33,7 +34,7 @@ func newBench(t *testing.T, adjust func(*Env)) *bench {
 	if adjust != nil {
 		adjust(&env)
 	}
-	b := &bench{t: t, tools: NewTools(env), wd: env.Workdir, root: root, byTag: map[string]teammate.Tool{}}
+	b := &bench{t: t, tools: NewTools(env), wd: env.Workdir, root: root, byTag: map[string]agent.Tool{}}
 	t.Cleanup(func() {
 		if err := b.tools.Close(); err != nil {
 			t.Error(err)
@@ -48,17 +49,17 @@ func newBench(t *testing.T, adjust func(*Env)) *bench {
 type fields map[string]any
 
 // call runs a tool the way a member does: its input normalised, and checked to be JSON.
-func (b *bench) call(ctx context.Context, name string, in fields) teammate.ToolResult {
+func (b *bench) call(ctx context.Context, name string, in fields) agent.ToolResult {
 	b.t.Helper()
 	input, err := json.Marshal(in)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	tool := b.byTag[name]
-	if n, ok := tool.(teammate.Normalizer); ok {
+	if n, ok := tool.(agent.Normalizer); ok {
 		input = n.Normalize(input)
 	}
-	r := tool.Run(ctx, teammate.ToolCall{ID: "toolu_1", Name: name, Input: input})
+	r := tool.Run(ctx, agent.ToolCall{ID: "toolu_1", Name: name, Input: input})
 	if r.IsError != (r.Response == nil) {
 		b.t.Errorf("%s: is_error %v with response %s", name, r.IsError, r.Response)
 	}

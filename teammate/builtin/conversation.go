@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // conversation is all that an agent's model has said and been told. It keeps
 // the messages as they were recorded; request brings them into the form that
 // model APIs want.
 type conversation struct {
-	messages []teammate.Message
+	messages []agent.Message
 	// seen is how many messages some request has held, from the first on.
 	seen int
 	// ids are the tool call ids in use. Results, hooks and the store tell calls
@@ -24,20 +23,20 @@ type conversation struct {
 // answer count as new: nothing shows that a model has seen them. Results that
 // answer no call, or one that has its result, are left out; calls in the
 // middle that have none get one.
-func newConversation(history []teammate.Message) conversation {
+func newConversation(history []agent.Message) conversation {
 	c := conversation{ids: map[string]bool{}}
 	open := map[string]bool{}
 	for _, m := range history {
-		if m.Role == teammate.Assistant {
+		if m.Role == agent.Assistant {
 			c.close(open)
 		}
 		c.add(mend(m, open))
-		if m.Role != teammate.Assistant {
+		if m.Role != agent.Assistant {
 			continue
 		}
 		c.seen = len(c.messages)
 		for _, b := range m.Content {
-			if b.Type == teammate.ToolUseBlock {
+			if b.Type == agent.ToolUseBlock {
 				c.ids[b.ID] = true
 				open[b.ID] = true
 			}
@@ -47,10 +46,10 @@ func newConversation(history []teammate.Message) conversation {
 }
 
 // mend returns m with only those results that answer an open call, and closes those.
-func mend(m teammate.Message, open map[string]bool) teammate.Message {
-	kept := teammate.Message{Role: m.Role, Content: make([]teammate.Block, 0, len(m.Content))}
+func mend(m agent.Message, open map[string]bool) agent.Message {
+	kept := agent.Message{Role: m.Role, Content: make([]agent.Block, 0, len(m.Content))}
 	for _, b := range m.Content {
-		if b.Type == teammate.ToolResultBlock {
+		if b.Type == agent.ToolResultBlock {
 			if !open[b.ToolUseID] {
 				continue
 			}
@@ -65,19 +64,19 @@ func mend(m teammate.Message, open map[string]bool) teammate.Message {
 func (c *conversation) close(open map[string]bool) {
 	clear(open)
 	for _, call := range c.open() {
-		c.add(teammate.Message{Role: teammate.User, Content: []teammate.Block{{
-			Type: teammate.ToolResultBlock, ToolUseID: call.ID, Content: lostText, IsError: true,
+		c.add(agent.Message{Role: agent.User, Content: []agent.Block{{
+			Type: agent.ToolResultBlock, ToolUseID: call.ID, Content: lostText, IsError: true,
 		}}})
 	}
 }
 
 // add puts m at the end.
-func (c *conversation) add(m teammate.Message) { c.messages = append(c.messages, m) }
+func (c *conversation) add(m agent.Message) { c.messages = append(c.messages, m) }
 
 // lastAnswer is the index of the last assistant message, or -1.
 func (c *conversation) lastAnswer() int {
 	for i := len(c.messages) - 1; i >= 0; i-- {
-		if c.messages[i].Role == teammate.Assistant {
+		if c.messages[i].Role == agent.Assistant {
 			return i
 		}
 	}
@@ -96,7 +95,7 @@ func (c *conversation) lastText() string {
 func (c *conversation) silent() bool { return c.lastAnswer() == len(c.messages)-1 }
 
 // open are the calls of the last answer that have no result, in order.
-func (c *conversation) open() []teammate.ToolCall {
+func (c *conversation) open() []agent.ToolCall {
 	last := c.lastAnswer()
 	if last < 0 {
 		return nil
@@ -104,15 +103,15 @@ func (c *conversation) open() []teammate.ToolCall {
 	closed := map[string]bool{}
 	for _, m := range c.messages[last+1:] {
 		for _, b := range m.Content {
-			if b.Type == teammate.ToolResultBlock {
+			if b.Type == agent.ToolResultBlock {
 				closed[b.ToolUseID] = true
 			}
 		}
 	}
-	var calls []teammate.ToolCall
+	var calls []agent.ToolCall
 	for _, b := range c.messages[last].Content {
-		if b.Type == teammate.ToolUseBlock && !closed[b.ID] {
-			calls = append(calls, teammate.ToolCall{ID: b.ID, Name: b.Name, Input: b.Input})
+		if b.Type == agent.ToolUseBlock && !closed[b.ID] {
+			calls = append(calls, agent.ToolCall{ID: b.ID, Name: b.Name, Input: b.Input})
 		}
 	}
 	return calls
@@ -122,8 +121,8 @@ func (c *conversation) open() []teammate.ToolCall {
 // take turns, no empty message, and tool results in the first place of the
 // message after their calls; so neighbours of one role are put together, but
 // never what is new with what is not.
-func (c *conversation) request(system string, tools []teammate.Spec) teammate.Request {
-	r := teammate.Request{System: system, Tools: tools}
+func (c *conversation) request(system string, tools []agent.Spec) agent.Request {
+	r := agent.Request{System: system, Tools: tools}
 	for i, m := range c.messages {
 		if i == c.seen {
 			r.New = len(r.Messages)
@@ -135,7 +134,7 @@ func (c *conversation) request(system string, tools []teammate.Spec) teammate.Re
 		// begins: New must be able to point between two messages.
 		last := len(r.Messages) - 1
 		if last < 0 || r.Messages[last].Role != m.Role || i >= c.seen && last < r.New {
-			r.Messages = append(r.Messages, teammate.Message{Role: m.Role})
+			r.Messages = append(r.Messages, agent.Message{Role: m.Role})
 			last++
 		}
 		r.Messages[last].Content = merge(r.Messages[last].Content, m.Content)
@@ -148,16 +147,16 @@ func (c *conversation) request(system string, tools []teammate.Spec) teammate.Re
 }
 
 // merge appends more to blocks, tool results before everything else.
-func merge(blocks, more []teammate.Block) []teammate.Block {
+func merge(blocks, more []agent.Block) []agent.Block {
 	results := 0
-	for results < len(blocks) && blocks[results].Type == teammate.ToolResultBlock {
+	for results < len(blocks) && blocks[results].Type == agent.ToolResultBlock {
 		results++
 	}
-	merged := make([]teammate.Block, 0, len(blocks)+len(more))
+	merged := make([]agent.Block, 0, len(blocks)+len(more))
 	merged = append(merged, blocks[:results]...)
-	var rest []teammate.Block
+	var rest []agent.Block
 	for _, b := range more {
-		if b.Type == teammate.ToolResultBlock {
+		if b.Type == agent.ToolResultBlock {
 			merged = append(merged, b)
 		} else {
 			rest = append(rest, b)
@@ -170,20 +169,20 @@ func merge(blocks, more []teammate.Block) []teammate.Block {
 // that the conversation stays sound whatever that was: ids are present and
 // unique, inputs are JSON objects, and there are no other blocks than text and
 // tool calls. A call whose input was no object has a nil Input.
-func (c *conversation) tidy(blocks []teammate.Block) (teammate.Message, []teammate.ToolCall) {
-	m := teammate.Message{Role: teammate.Assistant}
-	var calls []teammate.ToolCall
+func (c *conversation) tidy(blocks []agent.Block) (agent.Message, []agent.ToolCall) {
+	m := agent.Message{Role: agent.Assistant}
+	var calls []agent.ToolCall
 	for _, b := range blocks {
 		switch b.Type {
-		case teammate.TextBlock:
+		case agent.TextBlock:
 			if b.Text == "" {
 				continue
 			}
-			m.Content = append(m.Content, teammate.Block{Type: b.Type, Text: b.Text})
+			m.Content = append(m.Content, agent.Block{Type: b.Type, Text: b.Text})
 		// A name that no tool has goes to the host, which answers that there is no
 		// such tool: the model learns from that.
-		case teammate.ToolUseBlock:
-			call := teammate.ToolCall{ID: c.freshID(b.ID), Name: b.Name, Input: object(b.Input)}
+		case agent.ToolUseBlock:
+			call := agent.ToolCall{ID: c.freshID(b.ID), Name: b.Name, Input: object(b.Input)}
 			calls = append(calls, call)
 			// The transcript must be JSON, whatever the model wrote.
 			input := call.Input
@@ -191,7 +190,7 @@ func (c *conversation) tidy(blocks []teammate.Block) (teammate.Message, []teamma
 				input = json.RawMessage("{}")
 			}
 			m.Content = append(m.Content,
-				teammate.Block{Type: b.Type, ID: call.ID, Name: b.Name, Input: input})
+				agent.Block{Type: b.Type, ID: call.ID, Name: b.Name, Input: input})
 		}
 	}
 	return m, calls

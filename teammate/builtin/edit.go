@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io/fs"
 	"regexp"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // editInput is what a model asks of Edit.
@@ -37,8 +36,8 @@ type editOutput struct {
 // held in memory three times over on the way.
 const maxEdit = 64 << 20
 
-func (t *Tools) editTool() teammate.Tool {
-	spec := teammate.Spec{
+func (t *Tools) editTool() agent.Tool {
+	spec := agent.Spec{
 		Name: "Edit",
 		Description: "Replaces text in a file that has been read with Read. old_string must match to " +
 			"the letter, indentation included and without Read's line numbers, and must occur once " +
@@ -62,7 +61,7 @@ func (o editOutput) text() string {
 }
 
 // edit does one Edit. The file is written only if everything about it is right.
-func (t *Tools) edit(_ context.Context, in editInput) teammate.ToolResult {
+func (t *Tools) edit(_ context.Context, in editInput) agent.ToolResult {
 	if in.OldString == in.NewString {
 		return failed("Edit: old_string and new_string are the same, so there is nothing to change.")
 	}

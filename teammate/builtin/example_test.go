@@ -8,34 +8,35 @@ import (
 	"path/filepath"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 )
 
 // stubborn is a model that looks before it answers.
 type stubborn struct{}
 
-func (stubborn) Generate(_ context.Context, r teammate.Request) (teammate.Response, error) {
+func (stubborn) Generate(_ context.Context, r agent.Request) (agent.Response, error) {
 	last := r.Messages[len(r.Messages)-1].Content[0]
-	if last.Type == teammate.ToolResultBlock {
-		text := teammate.Block{Type: teammate.TextBlock, Text: "It says: " + last.Content}
-		return teammate.Response{Content: []teammate.Block{text}}, nil
+	if last.Type == agent.ToolResultBlock {
+		text := agent.Block{Type: agent.TextBlock, Text: "It says: " + last.Content}
+		return agent.Response{Content: []agent.Block{text}}, nil
 	}
-	return teammate.Response{Content: []teammate.Block{{
-		Type: teammate.ToolUseBlock, ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"file_path":"notes"}`),
+	return agent.Response{Content: []agent.Block{{
+		Type: agent.ToolUseBlock, ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"file_path":"notes"}`),
 	}}}, nil
 }
 
 // host is the least that a member owes its agent.
 type host struct{}
 
-func (host) Pass(ctx context.Context) ([]teammate.Input, error) { return nil, ctx.Err() }
+func (host) Pass(ctx context.Context) ([]agent.Input, error) { return nil, ctx.Err() }
 
-func (host) Call(_ context.Context, c teammate.ToolCall) teammate.ToolResult {
+func (host) Call(_ context.Context, c agent.ToolCall) agent.ToolResult {
 	fmt.Println("calls", c.Name, string(c.Input))
-	return teammate.ToolResult{Content: "buy milk"}
+	return agent.ToolResult{Content: "buy milk"}
 }
 
-func (host) Record(r teammate.Record) error {
+func (host) Record(r agent.Record) error {
 	fmt.Println("records", r.Message.Role, r.Message.Content[0].Type)
 	return nil
 }
@@ -43,13 +44,13 @@ func (host) Record(r teammate.Record) error {
 // An agent asks its model, makes the calls that the model wants, and returns
 // once an answer calls nothing.
 func ExampleAgent_Run() {
-	agent, err := builtin.New(builtin.Options{Model: stubborn{}})
+	a, err := builtin.New(builtin.Options{Model: stubborn{}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	prompt := []teammate.Input{{Kind: teammate.FromPerson, Text: "What is in the notes?"}}
-	reply, err := agent.Run(context.Background(), prompt, host{})
+	prompt := []agent.Input{{Kind: agent.FromPerson, Text: "What is in the notes?"}}
+	reply, err := a.Run(context.Background(), prompt, host{})
 	fmt.Println(reply.Text, reply.ToolCalls, err)
 	// Output:
 	// records user text
@@ -63,20 +64,20 @@ func ExampleAgent_Run() {
 // A member that was cut off goes on from its transcript: the call that had no
 // result yet is made again, because its tool only reads.
 func ExampleAgent_Resume() {
-	history := []teammate.Message{
-		{Role: teammate.User, Content: []teammate.Block{{Type: teammate.TextBlock, Text: "What is in the notes?"}}},
-		{Role: teammate.Assistant, Content: []teammate.Block{
-			{Type: teammate.ToolUseBlock, ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"file_path":"notes"}`)},
+	history := []agent.Message{
+		{Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: "What is in the notes?"}}},
+		{Role: agent.Assistant, Content: []agent.Block{
+			{Type: agent.ToolUseBlock, ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"file_path":"notes"}`)},
 		}},
 	}
-	agent, err := builtin.New(builtin.Options{
-		Model: stubborn{}, History: history, Tools: []teammate.Spec{{Name: "Read", ReadOnly: true}},
+	a, err := builtin.New(builtin.Options{
+		Model: stubborn{}, History: history, Tools: []agent.Spec{{Name: "Read", ReadOnly: true}},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	reply, err := agent.Resume(context.Background(), host{})
+	reply, err := a.Resume(context.Background(), host{})
 	fmt.Println(reply.Text, err)
 	// Output:
 	// calls Read {"file_path":"notes"}
@@ -99,7 +100,7 @@ func ExampleTools_Background() {
 		OutputDir: filepath.Join(root, ".out"),
 	})
 	bash := tools.List()[0]
-	bash.Run(context.Background(), teammate.ToolCall{
+	bash.Run(context.Background(), agent.ToolCall{
 		Name: "Bash", Input: json.RawMessage(`{"command":"sleep 600","run_in_background":true}`),
 	})
 	for _, run := range tools.Background() {
@@ -129,7 +130,7 @@ func ExampleTools() {
 		for _, tool := range tools.List() {
 			if tool.Spec().Name == name {
 				r := tool.Run(context.Background(),
-					teammate.ToolCall{Name: name, Input: json.RawMessage(input)})
+					agent.ToolCall{Name: name, Input: json.RawMessage(input)})
 				fmt.Println(r.Content)
 			}
 		}

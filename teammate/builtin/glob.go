@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // globInput is what a model asks of Glob.
@@ -33,8 +32,8 @@ type globOutput struct {
 // the ones that matter, and who needs all of them has Bash.
 const globFiles = 100
 
-func (t *Tools) globTool() teammate.Tool {
-	spec := teammate.Spec{
+func (t *Tools) globTool() agent.Tool {
+	spec := agent.Spec{
 		Name: "Glob",
 		Description: "Finds files by a glob pattern, in which ** stands for any folders. Files that " +
 			".gitignore ignores are left out; those changed last come first.",
@@ -67,7 +66,7 @@ func (t *Tools) globStart(in globInput) (dir, pattern string) {
 }
 
 // glob does one Glob.
-func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
+func (t *Tools) glob(ctx context.Context, in globInput) agent.ToolResult {
 	begun := t.now()
 	dir, pattern := t.globStart(in)
 	if err := checkGlob(in.Pattern); err != nil {
@@ -102,7 +101,7 @@ func (t *Tools) glob(ctx context.Context, in globInput) teammate.ToolResult {
 }
 
 // globbed is Glob's result.
-func (t *Tools) globbed(files []found, begun time.Time, notes string) teammate.ToolResult {
+func (t *Tools) globbed(files []found, begun time.Time, notes string) agent.ToolResult {
 	newest(files)
 	shown := files[:min(len(files), globFiles)]
 	output := globOutput{

@@ -12,9 +12,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // grepInput is what a model asks of Grep. Names such as -A are those of the
@@ -64,8 +63,8 @@ const (
 	grepAfter = 1000   // lines of context
 )
 
-func (t *Tools) grepTool() teammate.Tool {
-	spec := teammate.Spec{
+func (t *Tools) grepTool() agent.Tool {
+	spec := agent.Spec{
 		Name: "Grep",
 		Description: "Looks for a regular expression in files. Files that .gitignore ignores, and " +
 			"binary ones, are left out.",
@@ -99,7 +98,7 @@ func (t *Tools) grepTool() teammate.Tool {
 }
 
 // grep does one Grep.
-func (t *Tools) grep(ctx context.Context, in grepInput) teammate.ToolResult {
+func (t *Tools) grep(ctx context.Context, in grepInput) agent.ToolResult {
 	expr, err := in.compile()
 	if err != nil {
 		return failed("Grep: " + err.Error())

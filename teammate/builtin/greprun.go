@@ -6,12 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // grepLine is the length of the longest line, and of the largest file in
@@ -209,7 +208,7 @@ func cutAround(line []byte, at []int) string {
 
 // result is what Grep answers. Files are listed newest first, because those are
 // most likely the ones in question; counts and lines stand in the order of names.
-func (g *grepRun) result(notes string) teammate.ToolResult {
+func (g *grepRun) result(notes string) agent.ToolResult {
 	output := grepOutput{Mode: g.in.OutputMode, NumFiles: len(g.files), Filenames: []string{}}
 	// A walk that ended early has not seen all, so there is no number to tell.
 	if g.in.OutputMode == contentMode {

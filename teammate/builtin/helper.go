@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // AgentTool is the name of the tool that lets a helper work.
@@ -22,7 +23,7 @@ type Helpers struct {
 	// name can be taken. It is asked with each call; nil: there are none.
 	Types func() []HelperType
 	// Model gives what answers a helper.
-	Model func(HelperModel) (teammate.Model, error)
+	Model func(HelperModel) (agent.Model, error)
 	// System gives the system prompt of a helper; nil: its kind's own.
 	System func(HelperType) string
 	// May says which tools the member itself has; nil: all. A helper has no others.
@@ -70,7 +71,7 @@ type agentTool struct {
 
 // AgentTool returns the tool Agent, whose helpers work with tools like these, in
 // a directory of their own.
-func (t *Tools) AgentTool(h Helpers) teammate.Tool {
+func (t *Tools) AgentTool(h Helpers) agent.Tool {
 	if h.MaxPasses <= 0 {
 		h.MaxPasses = defaultPasses
 	}
@@ -83,8 +84,8 @@ func (t *Tools) AgentTool(h Helpers) teammate.Tool {
 		"model":             "The model to think with; that of this conversation unless given",
 		"run_in_background": "Do not wait for the helper; what it comes to is told later",
 	}
-	spec := teammate.Spec{Name: AgentTool, Description: a.about(), Delegates: true}
-	a.tool = newTool(spec, about, nil, func(context.Context, agentInput) teammate.ToolResult {
+	spec := agent.Spec{Name: AgentTool, Description: a.about(), Delegates: true}
+	a.tool = newTool(spec, about, nil, func(context.Context, agentInput) agent.ToolResult {
 		return failed(AgentTool + ": there is nobody here for whom a helper could work.")
 	})
 	a.render = rendering(agentOutput.text)
@@ -134,7 +135,7 @@ func (a *agentTool) kind(name string) (HelperType, error) {
 }
 
 // Delegate is teammate.Delegator's.
-func (a *agentTool) Delegate(ctx context.Context, call teammate.ToolCall, e teammate.Employer) teammate.ToolResult {
+func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammate.Employer) agent.ToolResult {
 	in, err := a.read(call)
 	if err != nil {
 		return failed(fmt.Sprintf("%s: %v", AgentTool, err))
@@ -185,7 +186,7 @@ func (a *agentTool) equip(
 	if gear.MaxPasses <= 0 {
 		gear.MaxPasses = a.helpers.MaxPasses
 	}
-	var specs []teammate.Spec
+	var specs []agent.Spec
 	for _, t := range own.List() {
 		if a.may(kind, t.Spec().Name) {
 			gear.Tools, specs = append(gear.Tools, t), append(specs, t.Spec())
@@ -204,7 +205,7 @@ func (a *agentTool) equip(
 func firstPrompt(past teammate.History, prompt string) string {
 	for _, m := range past.Messages {
 		for _, b := range slices.Backward(m.Content) {
-			if m.Role == teammate.User && b.Type == teammate.TextBlock {
+			if m.Role == agent.User && b.Type == agent.TextBlock {
 				return b.Text
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // asks is a script whose member lets a helper work and then ends; helper are the
@@ -56,7 +57,8 @@ func TestHelperTrouble(t *testing.T) {
 		{"no such kind", `{description: d, prompt: do it, subagent_type: fox}`, `{say: hi}`,
 			`Agent: there is no helper of type "fox"; there are general-purpose, foo.`, nil},
 		{"no prompt", `{description: d, prompt: " "}`, `{say: hi}`, "prompt is empty", nil},
-		{"a field that is not there", `{description: d, prompt: do it, isolation: moon}`, `{say: hi}`, "isolation", nil},
+		{"a field that is not there", `{description: d, prompt: do it, isolation: moon}`, `{say: hi}`,
+			"isolation", nil},
 		{"no model", `{description: d, prompt: something else}`, `{say: hi}`,
 			`No helper could be had: no script for "something else".`, nil},
 		{"an API error", doIt, `{error: {type: overloaded, message: too much}}`,
@@ -97,7 +99,7 @@ func (m *member) lastText() string {
 	defer m.mu.Unlock()
 	text := ""
 	for _, e := range m.events {
-		if said, ok := e.Data.(teammate.TextSaid); ok && e.Helper == "" {
+		if said, ok := e.Data.(agent.TextSaid); ok && e.Helper == "" {
 			text = said.Text
 		}
 	}
@@ -124,7 +126,7 @@ func TestHelperTools(t *testing.T) {
 			m.types, m.may = append(m.types, fooType()), test.may
 			m.run(t, "go")
 			var missing []string
-			for _, r := range all[teammate.ToolReturned](m) {
+			for _, r := range all[agent.ToolReturned](m) {
 				if strings.Contains(r.Content, "No such tool available") {
 					missing = append(missing, r.Name)
 				}
@@ -173,14 +175,14 @@ func TestHelperPermissions(t *testing.T) {
 		t.Errorf("hooks saw %s", got)
 	}
 	var decided []string
-	for _, d := range all[teammate.PermissionDecided](m) {
+	for _, d := range all[agent.PermissionDecided](m) {
 		decided = append(decided, d.Tool+" "+d.Decision+" "+d.By)
 	}
 	if got := strings.Join(decided, ", "); got != "Agent allow mode, Bash deny rule, Bash deny mode" {
 		t.Errorf("decided %s", got)
 	}
 	for _, e := range m.events {
-		if d, ok := e.Data.(teammate.PermissionDecided); ok && (e.Helper == "") != (d.Tool == "Agent") {
+		if d, ok := e.Data.(agent.PermissionDecided); ok && (e.Helper == "") != (d.Tool == "Agent") {
 			t.Errorf("the decision about %s is of helper %q", d.Tool, e.Helper)
 		}
 	}
@@ -205,10 +207,10 @@ func TestHelperStopCap(t *testing.T) {
 	if !strings.Contains(m.result(t), "\n  enough\n") {
 		t.Errorf("the caller got %s", m.result(t))
 	}
-	if w := all[teammate.Warning](m); len(w) != 1 || !strings.Contains(w[0].Text, "9 times in a row") {
+	if w := all[agent.Warning](m); len(w) != 1 || !strings.Contains(w[0].Text, "9 times in a row") {
 		t.Errorf("warnings %v", w)
 	}
-	if all[teammate.NeedsAttention](m) != nil {
+	if all[agent.NeedsAttention](m) != nil {
 		t.Error("the member needs attention for what its helper did")
 	}
 }
@@ -234,7 +236,7 @@ func TestHelperHalted(t *testing.T) {
 	if !slices.Equal(stops, []hooks.Event{hooks.Stop}) {
 		t.Errorf("turn ends %v", stops)
 	}
-	if end := all[teammate.HelperEnded](m); len(end) != 1 || end[0].Reason != teammate.EndHookStopped {
+	if end := all[agent.HelperEnded](m); len(end) != 1 || end[0].Reason != agent.EndHookStopped {
 		t.Errorf("the helper ended as %+v", end)
 	}
 }
@@ -244,8 +246,8 @@ func TestHelperHalted(t *testing.T) {
 func TestHelperUsage(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Glob, input: {pattern: x}}]}, {say: done}`))
 	m.run(t, "go")
-	want := teammate.Usage{InputTokens: 400, OutputTokens: 40}
-	if end := all[teammate.TurnEnded](m); len(end) != 1 || end[0].Usage != want || end[0].Passes != 2 {
+	want := agent.Usage{InputTokens: 400, OutputTokens: 40}
+	if end := all[agent.TurnEnded](m); len(end) != 1 || end[0].Usage != want || end[0].Passes != 2 {
 		t.Errorf("turn %+v, want %+v in 2 passes", end, want)
 	}
 	transcript, history, err := teammate.OpenTranscript(m.path)
@@ -257,10 +259,10 @@ func TestHelperUsage(t *testing.T) {
 	m = newMember(t, asks(doIt, `{call: [{tool: Glob, input: {pattern: x}}], times: -1}`))
 	m.cut = func(o *teammate.Options) { o.Purse = &purse{limit: 500} }
 	m.run(t, "go")
-	if end := all[teammate.TurnEnded](m); len(end) != 1 || end[0].Reason != teammate.EndMaxTokens {
+	if end := all[agent.TurnEnded](m); len(end) != 1 || end[0].Reason != agent.EndMaxTokens {
 		t.Errorf("turn %+v", end)
 	}
-	if end := all[teammate.HelperEnded](m); len(end) != 1 || end[0].Reason != teammate.EndMaxTokens || end[0].Passes != 4 {
+	if end := all[agent.HelperEnded](m); len(end) != 1 || end[0].Reason != agent.EndMaxTokens || end[0].Passes != 4 {
 		t.Errorf("helper %+v", end)
 	}
 }
@@ -279,7 +281,7 @@ helpers:
       - say: done
 `))
 	m.run(t, "go")
-	returned := all[teammate.ToolReturned](m)
+	returned := all[agent.ToolReturned](m)
 	if len(returned) != 6 {
 		t.Fatalf("results %+v", returned)
 	}
@@ -314,22 +316,24 @@ helpers:
 	var order []string
 	for _, e := range m.events {
 		switch data := e.Data.(type) {
-		case teammate.HelperStarted:
+		case agent.HelperStarted:
 			order = append(order, "+"+data.Description)
-		case teammate.HelperEnded:
+		case agent.HelperEnded:
 			order = append(order, "-"+data.Reason)
 		}
 	}
 	if got := strings.Join(order, " "); got != "+one -completed +two -completed" {
 		t.Errorf("order %s", got)
 	}
-	started := all[teammate.HelperStarted](m)
+	started := all[agent.HelperStarted](m)
 	if started[0].ID == started[1].ID {
 		t.Error("both have one id")
 	}
 	for _, s := range started {
-		data, err := os.ReadFile(filepath.Join(strings.TrimSuffix(m.path, ".jsonl"), "subagents", "agent-"+s.ID+".jsonl"))
-		if err != nil || !strings.Contains(string(data), `"role":"assistant"`) || !strings.Contains(string(data), s.Prompt) ||
+		data, err := os.ReadFile(filepath.Join(strings.TrimSuffix(m.path, ".jsonl"), "subagents",
+			"agent-"+s.ID+".jsonl"))
+		if err != nil || !strings.Contains(string(data), `"role":"assistant"`) ||
+			!strings.Contains(string(data), s.Prompt) ||
 			!strings.Contains(string(data), fmt.Sprintf(`"agentId":%q,"isSidechain":true`, s.ID)) {
 			t.Errorf("transcript of %s: %v\n%s", s.Description, err, data)
 		}
@@ -339,8 +343,8 @@ helpers:
 // Interrupting the member ends its helper and what that runs.
 func TestHelperInterrupted(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Bash, input: {command: sleep 100}}]}, {say: never}`))
-	m.watch = func(e teammate.Event) {
-		if d, ok := e.Data.(teammate.PermissionDecided); ok && d.Tool == "Bash" {
+	m.watch = func(e agent.Event) {
+		if d, ok := e.Data.(agent.PermissionDecided); ok && d.Tool == "Bash" {
 			m.mate.Interrupt("by a test")
 		}
 	}
@@ -349,14 +353,14 @@ func TestHelperInterrupted(t *testing.T) {
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	if end := all[teammate.TurnEnded](m); len(end) != 1 || end[0].Reason != teammate.EndAbortedTools {
+	if end := all[agent.TurnEnded](m); len(end) != 1 || end[0].Reason != agent.EndAbortedTools {
 		t.Errorf("turn %+v", end)
 	}
-	if end := all[teammate.HelperEnded](m); len(end) != 1 || end[0].Problem != "interrupted" {
+	if end := all[agent.HelperEnded](m); len(end) != 1 || end[0].Problem != "interrupted" {
 		t.Errorf("helper %+v", end)
 	}
 	n := 0
-	for _, w := range all[teammate.Warning](m) {
+	for _, w := range all[agent.Warning](m) {
 		if strings.Contains(w.Text, "by a test") {
 			n++
 		}
@@ -374,8 +378,8 @@ func TestHelperRightsChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.watch = func(e teammate.Event) {
-		if _, ok := e.Data.(teammate.HelperStarted); ok {
+	m.watch = func(e agent.Event) {
+		if _, ok := e.Data.(agent.HelperStarted); ok {
 			was := m.mate.Permissions()
 			now := was
 			now.Deny = []rules.Rule{rule}
@@ -383,7 +387,7 @@ func TestHelperRightsChange(t *testing.T) {
 		}
 	}
 	m.run(t, "go")
-	for _, d := range all[teammate.PermissionDecided](m) {
+	for _, d := range all[agent.PermissionDecided](m) {
 		if d.Tool == "Bash" && (d.Decision != "deny" || d.Rule != "Bash(echo *)") {
 			t.Errorf("decided %+v", d)
 		}
@@ -396,11 +400,11 @@ type purse struct {
 	limit, used int64
 }
 
-func (p *purse) Price(teammate.Usage) float64 { return 0 }
-func (p *purse) Notes() []teammate.Input      { return nil }
-func (p *purse) Shown([]string)               {}
+func (p *purse) Price(agent.Usage) float64 { return 0 }
+func (p *purse) Notes() []agent.Input      { return nil }
+func (p *purse) Shown([]string)            {}
 
-func (p *purse) Spend(u teammate.Usage, _ float64) {
+func (p *purse) Spend(u agent.Usage, _ float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used += u.Total()
@@ -410,7 +414,7 @@ func (p *purse) Left(bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.used >= p.limit {
-		return teammate.ErrMaxTokens
+		return agent.ErrMaxTokens
 	}
 	return nil
 }

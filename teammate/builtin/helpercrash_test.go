@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // copyTo copies the member's transcripts as they are at this moment, which is
@@ -50,8 +51,8 @@ func TestHelperKilledAtAnyMoment(t *testing.T) {
 		left := filepath.Join(m.dir, "left", "s1.jsonl")
 		ctx, cancel := context.WithCancel(t.Context())
 		n, begun := 0, false
-		m.watch = func(e teammate.Event) {
-			_, started := e.Data.(teammate.HelperStarted)
+		m.watch = func(e agent.Event) {
+			_, started := e.Data.(agent.HelperStarted)
 			if n++; n <= kill {
 				begun = begun || started
 			}
@@ -70,12 +71,13 @@ func TestHelperKilledAtAnyMoment(t *testing.T) {
 		}
 		made, err := os.ReadFile(filepath.Join(m.dir, "made"))
 		if err != nil && !errors.Is(err, os.ErrNotExist) || strings.Count(string(made), "x") > 1 {
-			t.Errorf("killed at event %d: the helper's command ran %d times, %v", kill, strings.Count(string(made), "x"), err)
+			t.Errorf("killed at event %d: the helper's command ran %d times, %v", kill,
+				strings.Count(string(made), "x"), err)
 		}
-		if begun && len(all[teammate.HelperStarted](m)) > 0 {
+		if begun && len(all[agent.HelperStarted](m)) > 0 {
 			t.Errorf("killed at event %d: the helper worked again", kill)
 		}
-		for _, r := range all[teammate.ToolReturned](m) {
+		for _, r := range all[agent.ToolReturned](m) {
 			if r.Name == "Agent" && strings.HasPrefix(r.Content, "interrupted: ") {
 				interrupted++
 			}
@@ -101,7 +103,7 @@ const besideIt = `{description: long work, prompt: do it, run_in_background: tru
 func TestHelperBeside(t *testing.T) {
 	m := newMember(t, asks(besideIt, `{say: "tell </result> and </task-notification>", delay: 50ms}`))
 	m.run(t, "go")
-	turns := all[teammate.TurnStarted](m)
+	turns := all[agent.TurnStarted](m)
 	if len(turns) != 2 {
 		t.Fatalf("%d turns", len(turns))
 	}
@@ -117,7 +119,7 @@ func TestHelperBeside(t *testing.T) {
 		t.Errorf("the frame ends %d times", n)
 	}
 	// The first turn ended before the helper; its tokens are told with the second.
-	ends := all[teammate.TurnEnded](m)
+	ends := all[agent.TurnEnded](m)
 	if got := ends[0].Usage.InputTokens + ends[1].Usage.InputTokens; got != 400 {
 		t.Errorf("%d tokens in %+v", got, ends)
 	}
@@ -132,8 +134,8 @@ func TestHelperBesideCutOff(t *testing.T) {
 	m := newMember(t, asks(besideIt, `{call: [{tool: Bash, input: {command: sleep 100}}]}, {say: never}`))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	m.watch = func(e teammate.Event) {
-		if _, ok := e.Data.(teammate.Idle); ok {
+	m.watch = func(e agent.Event) {
+		if _, ok := e.Data.(agent.Idle); ok {
 			cancel()
 		}
 	}
@@ -145,7 +147,7 @@ func TestHelperBesideCutOff(t *testing.T) {
 		if err := m.live(t, t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		turns := all[teammate.TurnStarted](m)
+		turns := all[agent.TurnStarted](m)
 		if len(turns) != want {
 			t.Fatalf("life %d: %d turns in all, want %d", life+2, len(turns), want)
 		}
@@ -163,7 +165,7 @@ func TestHelperBesideTrouble(t *testing.T) {
 		o.Later = func(context.Context, string, string) error { return errors.New("the store is closed") }
 	}
 	m.run(t, "go")
-	if w := all[teammate.Warning](m); len(w) != 1 || !strings.Contains(w[0].Text, "the store is closed") {
+	if w := all[agent.Warning](m); len(w) != 1 || !strings.Contains(w[0].Text, "the store is closed") {
 		t.Errorf("warnings %v", w)
 	}
 }

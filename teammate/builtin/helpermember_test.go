@@ -16,6 +16,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -43,8 +44,8 @@ type member struct {
 	more   chan struct{}
 	seen   map[string][]string // by conversation: what its model was shown
 	inputs []string            // hooks that ran, each with its input
-	events []teammate.Event
-	watch  func(teammate.Event)
+	events []agent.Event
+	watch  func(agent.Event)
 	told   map[string]bool
 }
 
@@ -78,8 +79,8 @@ func (m *member) run(t *testing.T, prompt string) {
 func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 	t.Helper()
 	if prompt != "" {
-		m.work = append(m.work, teammate.Work{Cause: teammate.ByGoal, Inputs: []teammate.Input{
-			{Kind: teammate.FromPerson, Text: prompt},
+		m.work = append(m.work, teammate.Work{Cause: agent.ByGoal, Inputs: []agent.Input{
+			{Kind: agent.FromPerson, Text: prompt},
 		}})
 	}
 	transcript, history, err := teammate.OpenTranscript(m.path)
@@ -96,7 +97,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 		Types: func() []builtin.HelperType { return m.types }, Model: m.helperModel, May: m.may, MaxPasses: m.passes,
 	}))
 	list = append(list, builtin.ForHelpers(mailer{}, list[len(list)-1]))
-	specs := make([]teammate.Spec, len(list))
+	specs := make([]agent.Spec, len(list))
 	for i, tool := range list {
 		specs[i] = tool.Spec()
 	}
@@ -124,7 +125,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 }
 
 // helperModel is the script for helpers with that prompt.
-func (m *member) helperModel(h builtin.HelperModel) (teammate.Model, error) {
+func (m *member) helperModel(h builtin.HelperModel) (agent.Model, error) {
 	own, ok := m.script.Helper(h.Prompt)
 	if !ok {
 		return nil, fmt.Errorf("no script for %q", h.Prompt)
@@ -136,12 +137,12 @@ func (m *member) helperModel(h builtin.HelperModel) (teammate.Model, error) {
 type shown struct {
 	m    *member
 	name string
-	teammate.Model
+	agent.Model
 }
 
-func (s *shown) Generate(ctx context.Context, r teammate.Request) (teammate.Response, error) {
+func (s *shown) Generate(ctx context.Context, r agent.Request) (agent.Response, error) {
 	from := r.New
-	for from > 0 && r.Messages[from-1].Role == teammate.Assistant {
+	for from > 0 && r.Messages[from-1].Role == agent.Assistant {
 		from--
 	}
 	var texts []string
@@ -157,11 +158,11 @@ func (s *shown) Generate(ctx context.Context, r teammate.Request) (teammate.Resp
 }
 
 // blockText is a block as the recordings write it.
-func blockText(b teammate.Block) string {
+func blockText(b agent.Block) string {
 	switch b.Type {
-	case teammate.ToolUseBlock:
+	case agent.ToolUseBlock:
 		return "[tool_use " + b.Name + "] " + string(b.Input)
-	case teammate.ToolResultBlock:
+	case agent.ToolResultBlock:
 		return "[tool_result] " + b.Content
 	}
 	return b.Text
@@ -175,7 +176,10 @@ func (m *member) conversations() map[string][]string {
 	seen := maps.Clone(m.seen)
 	for name, texts := range seen {
 		seen[name] = slices.Clone(texts)
-		if i := slices.IndexFunc(texts, func(s string) bool { return strings.Contains(s, "<task-notification>") }); i >= 0 {
+		if i := slices.IndexFunc(texts, func(s string) bool {
+			return strings.Contains(s,
+				"<task-notification>")
+		}); i >= 0 {
 			seen[name] = seen[name][:i-1] // the answer before it goes with it
 		}
 	}
@@ -242,12 +246,12 @@ func (m *member) line(handler string, in map[string]any) string {
 	return handler + " " + normal(string(text))
 }
 
-func (m *member) sink(e teammate.Event) {
+func (m *member) sink(e agent.Event) {
 	m.mu.Lock()
 	m.events = append(m.events, e)
 	watch := m.watch
 	m.mu.Unlock()
-	if _, ok := e.Data.(teammate.HelperEnded); ok {
+	if _, ok := e.Data.(agent.HelperEnded); ok {
 		m.more <- struct{}{}
 	}
 	if watch != nil {
@@ -277,7 +281,7 @@ func (m *member) Next(ctx context.Context) (teammate.Work, error) {
 	}
 }
 
-func (m *member) Waiting(context.Context) ([]teammate.Input, error) { return nil, nil }
+func (m *member) Waiting(context.Context) ([]agent.Input, error) { return nil, nil }
 
 func (m *member) Taken(context.Context, []string) error { return nil }
 
@@ -287,15 +291,15 @@ func (m *member) later(_ context.Context, id, text string) error {
 	defer m.mu.Unlock()
 	if !m.told[id] {
 		m.told[id] = true
-		m.work = append(m.work, teammate.Work{Cause: teammate.ByMessage, Inputs: []teammate.Input{
-			{Kind: teammate.FromHelper, Text: text},
+		m.work = append(m.work, teammate.Work{Cause: agent.ByMessage, Inputs: []agent.Input{
+			{Kind: agent.FromHelper, Text: text},
 		}})
 	}
 	return nil
 }
 
 // all are the events of one type, of whomever.
-func all[T teammate.EventData](m *member) []T {
+func all[T agent.EventData](m *member) []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var found []T

@@ -6,19 +6,20 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // sender is a tool that sends messages, and lets helpers go on that they are
 // addressed to.
 type sender struct {
-	teammate.Tool
+	agent.Tool
 	agent *agentTool
 }
 
 // ForHelpers returns send, the member's tool for messages, so that a message to
 // the id of a helper that has ended lets it go on, with all that it knows. What
 // it comes to is the result. agent is what AgentTool returned.
-func ForHelpers(send, agent teammate.Tool) teammate.Tool {
+func ForHelpers(send, agent agent.Tool) agent.Tool {
 	a, ok := agent.(*agentTool)
 	if !ok {
 		return send
@@ -28,14 +29,14 @@ func ForHelpers(send, agent teammate.Tool) teammate.Tool {
 
 // Repair is teammate.Repairer's.
 func (s *sender) Repair(input json.RawMessage) json.RawMessage {
-	if r, ok := s.Tool.(teammate.Repairer); ok {
+	if r, ok := s.Tool.(agent.Repairer); ok {
 		return r.Repair(input)
 	}
 	return input
 }
 
 // Delegate is teammate.Delegator's.
-func (s *sender) Delegate(ctx context.Context, call teammate.ToolCall, e teammate.Employer) teammate.ToolResult {
+func (s *sender) Delegate(ctx context.Context, call agent.ToolCall, e teammate.Employer) agent.ToolResult {
 	var in struct {
 		To      string          `json:"to"`
 		Message json.RawMessage `json:"message"`

@@ -12,16 +12,16 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // mailer is a team's tool for messages.
 type mailer struct{}
 
-func (mailer) Spec() teammate.Spec { return teammate.Spec{Name: "SendMessage", Team: true} }
+func (mailer) Spec() agent.Spec { return agent.Spec{Name: "SendMessage", Team: true} }
 
-func (mailer) Run(_ context.Context, call teammate.ToolCall) teammate.ToolResult {
-	return teammate.ToolResult{Content: "sent " + string(call.Input)}
+func (mailer) Run(_ context.Context, call agent.ToolCall) agent.ToolResult {
+	return agent.ToolResult{Content: "sent " + string(call.Input)}
 }
 
 // first is the id of the helper that the first call of a script asks for.
@@ -62,13 +62,15 @@ func TestMessageToHelper(t *testing.T) {
 	if got := strings.Join(m.conversations()["sub"], "|"); got != want {
 		t.Errorf("the helper was shown\n%s\nwant\n%s", got, want)
 	}
-	returned := all[teammate.ToolReturned](m)
+	returned := all[agent.ToolReturned](m)
 	last := returned[len(returned)-1]
-	if last.Name != "SendMessage" || last.IsError || !strings.Contains(last.Content, "\n  did more\nagentId: "+first()) {
+	if last.Name != "SendMessage" || last.IsError || !strings.Contains(last.Content,
+		"\n  did more\nagentId: "+first()) {
 		t.Errorf("the caller got %+v", last)
 	}
 	who := " " + first() + " general-purpose"
-	if got := strings.Join(events, ","); !strings.HasPrefix(got, "SubagentStart"+who+",SubagentStop"+who+",SubagentStart"+who) ||
+	if got := strings.Join(events, ","); !strings.HasPrefix(got,
+		"SubagentStart"+who+",SubagentStop"+who+",SubagentStart"+who) ||
 		!strings.HasSuffix(got, "SubagentStop"+who) {
 		t.Errorf("hooks ran %s", got)
 	}
@@ -86,7 +88,7 @@ func TestMessageToNoHelper(t *testing.T) {
 			t.Parallel()
 			m := newMember(t, goesOn(test.ask, test.send))
 			m.run(t, "go")
-			for _, r := range all[teammate.ToolReturned](m) {
+			for _, r := range all[agent.ToolReturned](m) {
 				if r.Name == "SendMessage" && !strings.Contains(r.Content, test.want) {
 					t.Errorf("the caller got %s, want %s", r.Content, test.want)
 				}
@@ -99,14 +101,15 @@ func TestMessageToNoHelper(t *testing.T) {
 func TestMessageToHelperOfLostKind(t *testing.T) {
 	m := newMember(t, goesOn(", subagent_type: foo", `{to: `+first()+`, message: more}`))
 	m.types = append(m.types, fooType())
-	m.watch = func(e teammate.Event) {
-		if _, ok := e.Data.(teammate.HelperEnded); ok {
+	m.watch = func(e agent.Event) {
+		if _, ok := e.Data.(agent.HelperEnded); ok {
 			m.types = nil
 		}
 	}
 	m.run(t, "go")
-	returned := all[teammate.ToolReturned](m)
-	if last := returned[len(returned)-1]; !strings.Contains(last.Content, `cannot go on: there is no helper of type "foo"`) {
+	returned := all[agent.ToolReturned](m)
+	if last := returned[len(returned)-1]; !strings.Contains(last.Content,
+		`cannot go on: there is no helper of type "foo"`) {
 		t.Errorf("the caller got %+v", last)
 	}
 }
@@ -117,8 +120,8 @@ func TestMessageToHelperCutOff(t *testing.T) {
 	m := newMember(t, goesOn("", `{to: `+first()+`, message: now more}`))
 	left := filepath.Join(m.dir, "left", "s1.jsonl")
 	ended := 0
-	m.watch = func(e teammate.Event) {
-		if _, ok := e.Data.(teammate.HelperEnded); ok {
+	m.watch = func(e agent.Event) {
+		if _, ok := e.Data.(agent.HelperEnded); ok {
 			if ended++; ended == 2 {
 				m.copyTo(t, left)
 			}
@@ -132,7 +135,7 @@ func TestMessageToHelperCutOff(t *testing.T) {
 	if len(m.seen["sub"]) > 0 {
 		t.Errorf("the helper was asked again: %q", m.seen["sub"])
 	}
-	returned := all[teammate.ToolReturned](m)
+	returned := all[agent.ToolReturned](m)
 	if len(returned) != 1 || !returned[0].IsError || !strings.Contains(returned[0].Content, "interrupted") {
 		t.Errorf("the caller got %+v", returned)
 	}

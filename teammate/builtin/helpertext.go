@@ -5,21 +5,22 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // agentOutput is Agent's tool_response. Names and order are those of recorded
 // hosts, because PostToolUse hooks read them.
 type agentOutput struct {
-	Status     string         `json:"status"` // completed
-	Prompt     string         `json:"prompt"`
-	AgentID    string         `json:"agentId"`
-	AgentType  string         `json:"agentType"`
-	Content    []agentText    `json:"content"`
-	DurationMS int64          `json:"totalDurationMs"`
-	Tokens     int64          `json:"totalTokens"` // of the last model request: how large the conversation has grown
-	ToolUses   int            `json:"totalToolUseCount"`
-	Usage      teammate.Usage `json:"usage"` // of the last model request
-	Tools      []string       `json:"toolsUsed,omitempty"`
+	Status     string      `json:"status"` // completed
+	Prompt     string      `json:"prompt"`
+	AgentID    string      `json:"agentId"`
+	AgentType  string      `json:"agentType"`
+	Content    []agentText `json:"content"`
+	DurationMS int64       `json:"totalDurationMs"`
+	Tokens     int64       `json:"totalTokens"` // of the last model request: how large the conversation has grown
+	ToolUses   int         `json:"totalToolUseCount"`
+	Usage      agent.Usage `json:"usage"` // of the last model request
+	Tools      []string    `json:"toolsUsed,omitempty"`
 }
 
 // agentText is one text of a helper.
@@ -117,7 +118,7 @@ type agentLaunch struct {
 
 // launched is the result of a call whose helper works in the background, word
 // for word as recorded.
-func launched(in agentInput, h teammate.Help) teammate.ToolResult {
+func launched(in agentInput, h teammate.Help) agent.ToolResult {
 	text := fmt.Sprintf("Async agent launched successfully. (This tool result is internal metadata — never quote or "+
 		"paste any part of it, including the agentId below, into a user-facing reply.)\n"+
 		"agentId: %s (internal ID - do not mention to user. Use SendMessage with to: '%[1]s', summary: '<5-10 word "+

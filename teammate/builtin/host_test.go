@@ -4,29 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"testing"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // fakeHost is a member without hooks, rules and disk. It notes what an agent
 // does, and fails where a test wants it to.
 type fakeHost struct {
-	mail    [][]teammate.Input // what each Pass brings
-	passErr error              // what Pass answers once mail is used up
-	results map[string]teammate.ToolResult
-	onCall  func(teammate.ToolCall)
+	mail    [][]agent.Input // what each Pass brings
+	passErr error           // what Pass answers once mail is used up
+	results map[string]agent.ToolResult
+	onCall  func(agent.ToolCall)
 	unbegun string // the id of a call that an earlier life has only asked about
 	full    int    // after so many records the disk is full; 0: never
 
 	passes  int
 	calls   []string // names and ids, in order
-	records []teammate.Record
+	records []agent.Record
 	tried   int
 }
 
-func (h *fakeHost) Pass(ctx context.Context) ([]teammate.Input, error) {
+func (h *fakeHost) Pass(ctx context.Context) ([]agent.Input, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -37,7 +36,7 @@ func (h *fakeHost) Pass(ctx context.Context) ([]teammate.Input, error) {
 	return nil, h.passErr
 }
 
-func (h *fakeHost) Call(_ context.Context, c teammate.ToolCall) teammate.ToolResult {
+func (h *fakeHost) Call(_ context.Context, c agent.ToolCall) agent.ToolResult {
 	h.calls = append(h.calls, c.Name+" "+c.ID)
 	if h.onCall != nil {
 		h.onCall(c)
@@ -45,14 +44,14 @@ func (h *fakeHost) Call(_ context.Context, c teammate.ToolCall) teammate.ToolRes
 	if r, ok := h.results[c.Name]; ok {
 		return r
 	}
-	return teammate.ToolResult{Content: "did " + c.Name}
+	return agent.ToolResult{Content: "did " + c.Name}
 }
 
 func (h *fakeHost) Unbegun(_ context.Context, id string) bool { return id == h.unbegun }
 
 var errDiskFull = errors.New("no space left on device")
 
-func (h *fakeHost) Record(r teammate.Record) error {
+func (h *fakeHost) Record(r agent.Record) error {
 	h.tried++
 	if h.full > 0 && h.tried > h.full {
 		return errDiskFull
@@ -62,8 +61,8 @@ func (h *fakeHost) Record(r teammate.Record) error {
 }
 
 // transcript is what a resumed agent would find.
-func (h *fakeHost) transcript() []teammate.Message {
-	var list []teammate.Message
+func (h *fakeHost) transcript() []agent.Message {
+	var list []agent.Message
 	for _, r := range h.records {
 		list = append(list, r.Message)
 	}
@@ -72,21 +71,21 @@ func (h *fakeHost) transcript() []teammate.Message {
 
 // checkResults holds a conversation to the rule that every call has exactly one
 // result, behind it and before the next answer.
-func checkResults(messages []teammate.Message) error {
+func checkResults(messages []agent.Message) error {
 	open := map[string]bool{}
 	used := map[string]bool{}
 	for i, m := range messages {
-		if m.Role == teammate.Assistant && len(open) > 0 {
+		if m.Role == agent.Assistant && len(open) > 0 {
 			return fmt.Errorf("message %d: an answer while calls are open: %v", i, open)
 		}
 		for _, b := range m.Content {
 			switch b.Type {
-			case teammate.ToolUseBlock:
+			case agent.ToolUseBlock:
 				if used[b.ID] {
 					return fmt.Errorf("message %d: call id %q is used twice", i, b.ID)
 				}
 				used[b.ID], open[b.ID] = true, true
-			case teammate.ToolResultBlock:
+			case agent.ToolResultBlock:
 				if !open[b.ToolUseID] {
 					return fmt.Errorf("message %d: a result for %q, which is not open", i, b.ToolUseID)
 				}
@@ -101,7 +100,7 @@ func checkResults(messages []teammate.Message) error {
 }
 
 // checkRequest holds a request to what model APIs want.
-func checkRequest(r teammate.Request) error {
+func checkRequest(r agent.Request) error {
 	for i, m := range r.Messages {
 		if len(m.Content) == 0 {
 			return fmt.Errorf("message %d is empty", i)
@@ -110,7 +109,7 @@ func checkRequest(r teammate.Request) error {
 		if i > 0 && m.Role == r.Messages[i-1].Role && i != r.New {
 			return fmt.Errorf("messages %d and %d are both of the %s", i-1, i, m.Role)
 		}
-		if !slices.IsSortedFunc(m.Content, func(a, b teammate.Block) int {
+		if !slices.IsSortedFunc(m.Content, func(a, b agent.Block) int {
 			return rank(a) - rank(b)
 		}) {
 			return fmt.Errorf("message %d: a tool result behind text", i)
@@ -123,8 +122,8 @@ func checkRequest(r teammate.Request) error {
 }
 
 // rank sorts tool results before everything else.
-func rank(b teammate.Block) int {
-	if b.Type == teammate.ToolResultBlock {
+func rank(b agent.Block) int {
+	if b.Type == agent.ToolResultBlock {
 		return 0
 	}
 	return 1
@@ -134,56 +133,56 @@ func rank(b teammate.Block) int {
 type fakeModel struct {
 	t        testing.TB
 	answers  []any // teammate.Response or error
-	requests []teammate.Request
+	requests []agent.Request
 	before   func()
 }
 
-func (m *fakeModel) Generate(ctx context.Context, r teammate.Request) (teammate.Response, error) {
+func (m *fakeModel) Generate(ctx context.Context, r agent.Request) (agent.Response, error) {
 	if m.before != nil {
 		m.before()
 	}
 	if err := ctx.Err(); err != nil {
-		return teammate.Response{}, err
+		return agent.Response{}, err
 	}
 	if err := checkRequest(r); err != nil {
 		m.t.Errorf("request %d: %v", len(m.requests), err)
 	}
 	m.requests = append(m.requests, r)
 	if len(m.answers) == 0 {
-		return teammate.Response{}, errors.New("the fake model has no answer left")
+		return agent.Response{}, errors.New("the fake model has no answer left")
 	}
 	next := m.answers[0]
 	m.answers = m.answers[1:]
 	if err, ok := next.(error); ok {
-		return teammate.Response{}, err
+		return agent.Response{}, err
 	}
-	return next.(teammate.Response), nil
+	return next.(agent.Response), nil
 }
 
 // answer is a response with the usage that every answer of these tests has.
-func answer(blocks ...teammate.Block) teammate.Response {
-	return teammate.Response{Content: blocks, Usage: teammate.Usage{InputTokens: 10, OutputTokens: 1}}
+func answer(blocks ...agent.Block) agent.Response {
+	return agent.Response{Content: blocks, Usage: agent.Usage{InputTokens: 10, OutputTokens: 1}}
 }
 
-func says(text string) teammate.Block { return teammate.Block{Type: teammate.TextBlock, Text: text} }
+func says(text string) agent.Block { return agent.Block{Type: agent.TextBlock, Text: text} }
 
-func calls(name, id string) teammate.Block {
-	return teammate.Block{Type: teammate.ToolUseBlock, ID: id, Name: name, Input: []byte(`{"a":1}`)}
+func calls(name, id string) agent.Block {
+	return agent.Block{Type: agent.ToolUseBlock, ID: id, Name: name, Input: []byte(`{"a":1}`)}
 }
 
-func prompt(texts ...string) []teammate.Input {
-	var list []teammate.Input
+func prompt(texts ...string) []agent.Input {
+	var list []agent.Input
 	for _, text := range texts {
-		list = append(list, teammate.Input{Kind: teammate.FromPerson, Text: text})
+		list = append(list, agent.Input{Kind: agent.FromPerson, Text: text})
 	}
 	return list
 }
 
-func newAgent(t testing.TB, m teammate.Model, history ...teammate.Message) *Agent {
+func newAgent(t testing.TB, m agent.Model, history ...agent.Message) *Agent {
 	t.Helper()
 	a, err := New(Options{
 		Model: m, System: func() string { return "be good" }, History: history,
-		Tools: []teammate.Spec{{Name: "Bash"}, {Name: "Edit", Edits: true}, {Name: "Read", ReadOnly: true},
+		Tools: []agent.Spec{{Name: "Bash"}, {Name: "Edit", Edits: true}, {Name: "Read", ReadOnly: true},
 			{Name: "TaskUpdate", Team: true}},
 	})
 	if err != nil {

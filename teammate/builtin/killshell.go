@@ -3,8 +3,7 @@ package builtin
 import (
 	"context"
 	"fmt"
-
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // killInput is what a model asks of KillShell.
@@ -18,8 +17,8 @@ type killOutput struct {
 	ShellID string `json:"shell_id"`
 }
 
-func (t *Tools) killShellTool() teammate.Tool {
-	spec := teammate.Spec{
+func (t *Tools) killShellTool() agent.Tool {
+	spec := agent.Spec{
 		Name:        "KillShell",
 		Description: "Ends a command that runs in the background, with all that it has started.",
 	}
@@ -31,7 +30,7 @@ func (t *Tools) killShellTool() teammate.Tool {
 
 // killShell ends a run and waits until its processes are gone, so that what
 // the model does next finds their ports and files free.
-func (t *Tools) killShell(_ context.Context, in killInput) teammate.ToolResult {
+func (t *Tools) killShell(_ context.Context, in killInput) agent.ToolResult {
 	r, err := t.find(in.ShellID)
 	if err != nil {
 		return failed(fmt.Sprintf("KillShell: %v", err))

@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // What one Read shows at most.
@@ -122,7 +121,7 @@ func firstRunes(s string, n int) string {
 }
 
 // result is what Read answers.
-func (p *page) result(path string) teammate.ToolResult {
+func (p *page) result(path string) agent.ToolResult {
 	// An offset beyond the end is a mistake that an empty page would hide.
 	if p.from > p.total {
 		return failed(fmt.Sprintf("Read: %s has %d lines only; choose a smaller offset.", path, p.total))

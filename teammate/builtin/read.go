@@ -6,9 +6,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // readInput is what a model asks of Read.
@@ -35,8 +34,8 @@ type readFile struct {
 	TotalLines int    `json:"totalLines"`
 }
 
-func (t *Tools) readTool() teammate.Tool {
-	spec := teammate.Spec{
+func (t *Tools) readTool() agent.Tool {
+	spec := agent.Spec{
 		Name: "Read",
 		Description: "Reads a text file. The result has a line number and a tab before each line; they " +
 			"are not part of the file. At most 2000 lines are shown at once, and of each line 2000 " +
@@ -59,7 +58,7 @@ func (t *Tools) readTool() teammate.Tool {
 
 // read does one Read. A file that was read, be it in part, is known to the agent
 // from then on: it may change it.
-func (t *Tools) read(ctx context.Context, in readInput) teammate.ToolResult {
+func (t *Tools) read(ctx context.Context, in readInput) agent.ToolResult {
 	if in.Offset < 0 || in.Limit < 0 {
 		return failed("Read: offset and limit are counted from 1; leave them out to read from the beginning.")
 	}

@@ -7,50 +7,49 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coveyteam/covey/teammate/agent"
 	"pgregory.net/rapid"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
-func message(role teammate.Role, blocks ...teammate.Block) teammate.Message {
-	return teammate.Message{Role: role, Content: blocks}
+func message(role agent.Role, blocks ...agent.Block) agent.Message {
+	return agent.Message{Role: role, Content: blocks}
 }
 
-func result(id, text string) teammate.Block {
-	return teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: id, Content: text}
+func result(id, text string) agent.Block {
+	return agent.Block{Type: agent.ToolResultBlock, ToolUseID: id, Content: text}
 }
 
 func TestResume(t *testing.T) {
-	asked := message(teammate.User, says("x"))
-	batch := message(teammate.Assistant, says("three"), calls("Bash", "c1"), calls("TaskUpdate", "c2"),
+	asked := message(agent.User, says("x"))
+	batch := message(agent.Assistant, says("three"), calls("Bash", "c1"), calls("TaskUpdate", "c2"),
 		calls("Read", "c3"), calls("Edit", "c4"))
 	tests := []struct {
 		name     string
-		history  []teammate.Message
+		history  []agent.Message
 		calls    string // what is called
 		recorded string // what is recorded besides the answer
 		requests int
 		text     string
 	}{
 		{"nothing to go on with", nil, "[]", "", 0, ""},
-		{"a prompt that nobody answered", []teammate.Message{asked}, "[]", "", 1, "ok"},
+		{"a prompt that nobody answered", []agent.Message{asked}, "[]", "", 1, "ok"},
 		{"results that nobody answered",
-			[]teammate.Message{asked, message(teammate.Assistant, calls("Bash", "c1")),
-				message(teammate.User, result("c1", "r"))}, "[]", "", 1, "ok"},
+			[]agent.Message{asked, message(agent.Assistant, calls("Bash", "c1")),
+				message(agent.User, result("c1", "r"))}, "[]", "", 1, "ok"},
 		{
 			"a turn that had only its end to come",
-			[]teammate.Message{asked, message(teammate.Assistant, says(" said "))}, "[]", "", 0, "said",
+			[]agent.Message{asked, message(agent.Assistant, says(" said "))}, "[]", "", 0, "said",
 		},
-		{"an empty answer", []teammate.Message{asked, message(teammate.Assistant)}, "[]", "", 0, ""},
-		{"a batch not begun", []teammate.Message{asked, batch}, "[TaskUpdate c2 Read c3]",
+		{"an empty answer", []agent.Message{asked, message(agent.Assistant)}, "[]", "", 0, ""},
+		{"a batch not begun", []agent.Message{asked, batch}, "[TaskUpdate c2 Read c3]",
 			"user: !c1 " + lostText + "\nuser: =c2 did TaskUpdate\nuser: =c3 did Read\nuser: !c4 " +
 				lostText + "\n", 1, "ok"},
 		{"a batch in its middle",
-			[]teammate.Message{asked, batch, message(teammate.User, result("c1", "r1")),
-				message(teammate.User, result("c2", "r2"))}, "[Read c3]", "user: =c3 did Read\nuser: !c4 " +
+			[]agent.Message{asked, batch, message(agent.User, result("c1", "r1")),
+				message(agent.User, result("c2", "r2"))}, "[Read c3]", "user: =c3 did Read\nuser: !c4 " +
 				lostText + "\n", 1, "ok"},
 		{"a tool that is no more",
-			[]teammate.Message{asked, message(teammate.Assistant, calls("Gone", "c1"))}, "[]",
+			[]agent.Message{asked, message(agent.Assistant, calls("Gone", "c1"))}, "[]",
 			"user: !c1 " + lostText + "\n", 1, "ok"},
 	}
 	for _, test := range tests {
@@ -82,9 +81,9 @@ func TestResume(t *testing.T) {
 // behind it, so they are made; one before it may have.
 func TestResumeAsksAgain(t *testing.T) {
 	h := &fakeHost{unbegun: "c2"}
-	batch := message(teammate.Assistant, calls("Bash", "c1"), calls("Bash", "c2"), calls("Edit", "c3"))
+	batch := message(agent.Assistant, calls("Bash", "c1"), calls("Bash", "c2"), calls("Edit", "c3"))
 	m := &fakeModel{t: t, answers: []any{answer(says("ok"))}}
-	if _, err := newAgent(t, m, message(teammate.User, says("x")), batch).Resume(t.Context(), h); err != nil {
+	if _, err := newAgent(t, m, message(agent.User, says("x")), batch).Resume(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
 	want := "user: !c1 " + lostText + "\nuser: =c2 did Bash\nuser: =c3 did Edit\nassistant: ok\n"
@@ -96,7 +95,7 @@ func TestResumeAsksAgain(t *testing.T) {
 func TestRunSettlesWhatACrashLeftOpen(t *testing.T) {
 	m := &fakeModel{t: t, answers: []any{answer(says("ok"))}}
 	h := &fakeHost{}
-	a := newAgent(t, m, message(teammate.User, says("x")), message(teammate.Assistant, calls("Read", "c1")))
+	a := newAgent(t, m, message(agent.User, says("x")), message(agent.Assistant, calls("Read", "c1")))
 	if _, err := a.Run(t.Context(), prompt("y"), h); err != nil {
 		t.Fatal(err)
 	}
@@ -108,16 +107,16 @@ func TestRunSettlesWhatACrashLeftOpen(t *testing.T) {
 
 func TestABrokenHistoryIsMended(t *testing.T) {
 	m := &fakeModel{t: t, answers: []any{answer(calls("Bash", "c1"))}}
-	h := &fakeHost{mail: [][]teammate.Input{nil}, passErr: teammate.ErrMaxTurns}
+	h := &fakeHost{mail: [][]agent.Input{nil}, passErr: agent.ErrMaxTurns}
 	a := newAgent(t, m,
-		message(teammate.User, result("never", "asked"), says("x")),
-		message(teammate.Assistant, calls("Bash", "c1"), calls("Bash", "c2")),
-		message(teammate.User, result("c1", "r"), result("c1", "again"), says("y")),
-		message(teammate.Assistant, says("z")),
-		message(teammate.User, result("c2", "too late")),
+		message(agent.User, result("never", "asked"), says("x")),
+		message(agent.Assistant, calls("Bash", "c1"), calls("Bash", "c2")),
+		message(agent.User, result("c1", "r"), result("c1", "again"), says("y")),
+		message(agent.Assistant, says("z")),
+		message(agent.User, result("c2", "too late")),
 	)
 	_, err := a.Run(t.Context(), prompt("go"), h)
-	if !errors.Is(err, teammate.ErrMaxTurns) {
+	if !errors.Is(err, agent.ErrMaxTurns) {
 		t.Fatal(err)
 	}
 	want := `user: x
@@ -153,8 +152,8 @@ type world struct {
 	rt    *rapid.T
 	t     *testing.T
 	agent *Agent
-	disk  []teammate.Message // what has been recorded, over all lives
-	made  map[string]int     // how often each call was made
+	disk  []agent.Message // what has been recorded, over all lives
+	made  map[string]int  // how often each call was made
 	next  int
 }
 
@@ -164,26 +163,26 @@ func (w *world) restart() {
 }
 
 // Generate answers with some texts and calls, or fails.
-func (w *world) Generate(ctx context.Context, r teammate.Request) (teammate.Response, error) {
+func (w *world) Generate(ctx context.Context, r agent.Request) (agent.Response, error) {
 	if err := checkRequest(r); err != nil {
 		w.rt.Fatalf("request: %v\n%s", err, written(r.Messages))
 	}
 	switch rapid.IntRange(0, 9).Draw(w.rt, "answer") {
 	case 0:
-		return teammate.Response{}, &teammate.APIError{Type: "overloaded"}
+		return agent.Response{}, &agent.APIError{Type: "overloaded"}
 	case 1:
-		return teammate.Response{}, nil
+		return agent.Response{}, nil
 	case 2:
-		return teammate.Response{Content: []teammate.Block{says("done")}}, nil
+		return agent.Response{Content: []agent.Block{says("done")}}, nil
 	}
-	var blocks []teammate.Block
+	var blocks []agent.Block
 	for range rapid.IntRange(1, 3).Draw(w.rt, "calls") {
 		w.next++
 		id := fmt.Sprintf("c%d", rapid.IntRange(max(1, w.next-3), w.next).Draw(w.rt, "id"))
 		name := rapid.SampledFrom([]string{"Bash", "Read", "TaskUpdate", "Edit", "Nope"}).Draw(w.rt, "tool")
 		blocks = append(blocks, calls(name, id))
 	}
-	return teammate.Response{Content: blocks}, nil
+	return agent.Response{Content: blocks}, nil
 }
 
 // errCrash stands for the process's end: nothing that comes after it happens.
@@ -220,7 +219,7 @@ func (w *world) turn() {
 
 // run lets the agent work. A crash is a panic of the host, which takes the
 // agent with it, as the real one would.
-func (w *world) run(ctx context.Context, h *randomHost) (reply teammate.Reply, err error) {
+func (w *world) run(ctx context.Context, h *randomHost) (reply agent.Reply, err error) {
 	defer func() {
 		if h.dead {
 			if p := recover(); p != nil && p != errCrash {
@@ -232,9 +231,9 @@ func (w *world) run(ctx context.Context, h *randomHost) (reply teammate.Reply, e
 }
 
 func known(err error) bool {
-	var failure *teammate.APIError
+	var failure *agent.APIError
 	return errors.As(err, &failure) || errors.Is(err, context.Canceled) ||
-		errors.Is(err, teammate.ErrMaxTurns) || errors.Is(err, errDiskFull)
+		errors.Is(err, agent.ErrMaxTurns) || errors.Is(err, errDiskFull)
 }
 
 // randomHost interrupts, halts, limits, runs out of disk, and dies.
@@ -247,19 +246,19 @@ type randomHost struct {
 	passes int
 }
 
-func (h *randomHost) Pass(ctx context.Context) ([]teammate.Input, error) {
+func (h *randomHost) Pass(ctx context.Context) ([]agent.Input, error) {
 	if h.passes++; h.passes > 6 {
-		return nil, teammate.ErrMaxTurns
+		return nil, agent.ErrMaxTurns
 	}
 	if rapid.IntRange(0, 3).Draw(h.rt, "mail") == 0 {
-		return []teammate.Input{{Kind: teammate.FromMail, Text: "hello"}}, ctx.Err()
+		return []agent.Input{{Kind: agent.FromMail, Text: "hello"}}, ctx.Err()
 	}
 	return nil, ctx.Err()
 }
 
-func (h *randomHost) Call(_ context.Context, c teammate.ToolCall) teammate.ToolResult {
+func (h *randomHost) Call(_ context.Context, c agent.ToolCall) agent.ToolResult {
 	h.made[c.Name+" "+c.ID]++
-	r := teammate.ToolResult{Content: "r"}
+	r := agent.ToolResult{Content: "r"}
 	switch rapid.IntRange(0, 9).Draw(h.rt, "call") {
 	case 0:
 		h.cancel()
@@ -273,7 +272,7 @@ func (h *randomHost) Call(_ context.Context, c teammate.ToolCall) teammate.ToolR
 	return r
 }
 
-func (h *randomHost) Record(r teammate.Record) error {
+func (h *randomHost) Record(r agent.Record) error {
 	if h.left--; h.left < 0 {
 		if h.dies {
 			h.dead = true
@@ -287,11 +286,11 @@ func (h *randomHost) Record(r teammate.Record) error {
 
 // steps is a model that plays answers one after another, as a script does.
 type steps struct {
-	answers []teammate.Response
+	answers []agent.Response
 	next    int
 }
 
-func (m *steps) Generate(context.Context, teammate.Request) (teammate.Response, error) {
+func (m *steps) Generate(context.Context, agent.Request) (agent.Response, error) {
 	step := m.next
 	m.next++
 	r := m.answers[step]
@@ -302,7 +301,7 @@ func (m *steps) Generate(context.Context, teammate.Request) (teammate.Response, 
 // A member that dies after any record, and is resumed from its transcript, says
 // and does what one does that never died.
 func TestAMemberGoesOnAfterACrash(t *testing.T) {
-	answers := []teammate.Response{
+	answers := []agent.Response{
 		answer(says("one"), calls("TaskUpdate", "c1"), calls("Read", "c2")), answer(calls("Read", "c3")),
 		answer(says("three")),
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // tree is a workspace with a bit of everything.
@@ -126,7 +127,7 @@ func TestGlobFails(t *testing.T) {
 	} {
 		b.refuses("Glob", in, want)
 	}
-	locator := b.byTag["Glob"].(teammate.Locator)
+	locator := b.byTag["Glob"].(agent.Locator)
 	for pattern, want := range map[string]string{"*": b.root, "cmd/*": b.root + "/cmd",
 		"/etc/*.conf": "/etc", "../*": filepath.Dir(b.root)} {
 		if got := locator.Locations(encode(fields{"pattern": pattern})); len(got) != 1 || got[0] != want {

@@ -11,9 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // tool is a teammate.Tool whose input is the Go type In. Its schema is made
@@ -23,10 +22,10 @@ import (
 // is stricter than a JSON decoder: a field that is silently ignored, such as
 // one that narrows a search, would make a model believe what is not so.
 type tool[In any] struct {
-	spec     teammate.Spec
+	spec     agent.Spec
 	known    []string // all fields, in order
 	required []string
-	run      func(ctx context.Context, in In) teammate.ToolResult
+	run      func(ctx context.Context, in In) agent.ToolResult
 	// fresh is what the fields are that an input does not have.
 	fresh In
 	// canon brings paths of an input into their one form; nil: it has none.
@@ -40,8 +39,8 @@ type tool[In any] struct {
 
 // newTool completes spec with the schema of In, in which about describes the
 // fields by name. adjust, if not nil, adds what Go types cannot say.
-func newTool[In any](spec teammate.Spec, about map[string]string, adjust func(*jsonschema.Schema),
-	run func(context.Context, In) teammate.ToolResult,
+func newTool[In any](spec agent.Spec, about map[string]string, adjust func(*jsonschema.Schema),
+	run func(context.Context, In) agent.ToolResult,
 ) *tool[In] {
 	known, ok := shapes.Load(reflect.TypeFor[In]())
 	if !ok {
@@ -84,10 +83,10 @@ func (t *tool[In]) withPaths(canon func(string) string, names ...string) *tool[I
 }
 
 // Spec is teammate.Tool's.
-func (t *tool[In]) Spec() teammate.Spec { return t.spec }
+func (t *tool[In]) Spec() agent.Spec { return t.spec }
 
 // Run is teammate.Tool's.
-func (t *tool[In]) Run(ctx context.Context, call teammate.ToolCall) teammate.ToolResult {
+func (t *tool[In]) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	in, err := t.read(call)
 	if err != nil {
 		return failed(fmt.Sprintf("%s: %v", t.spec.Name, err))
@@ -96,7 +95,7 @@ func (t *tool[In]) Run(ctx context.Context, call teammate.ToolCall) teammate.Too
 }
 
 // read reads and checks a call's input.
-func (t *tool[In]) read(call teammate.ToolCall) (In, error) {
+func (t *tool[In]) read(call agent.ToolCall) (In, error) {
 	in := t.fresh
 	if _, err := t.check(call.Input); err != nil {
 		return in, err
@@ -253,6 +252,6 @@ func encode(v any) json.RawMessage {
 
 // success is the result of a call that did its work: what the model sees, and
 // the structured response for hooks.
-func success(content string, response any) teammate.ToolResult {
-	return teammate.ToolResult{Content: content, Response: encode(response)}
+func success(content string, response any) agent.ToolResult {
+	return agent.ToolResult{Content: content, Response: encode(response)}
 }

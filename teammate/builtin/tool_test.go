@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 func TestSpecs(t *testing.T) {
@@ -68,7 +67,7 @@ func TestInputsThatAreNoObject(t *testing.T) {
 	b := newBench(t, nil)
 	for _, input := range []string{"", "null", "5", `"x"`, "[]", "{", `{"command":"x"`, "\xff"} {
 		for _, tool := range b.tools.List() {
-			r := tool.Run(t.Context(), teammate.ToolCall{Input: json.RawMessage(input)})
+			r := tool.Run(t.Context(), agent.ToolCall{Input: json.RawMessage(input)})
 			if !r.IsError || !strings.Contains(r.Content, "not a JSON object; it has the fields ") {
 				t.Errorf("%s with %q: %q", tool.Spec().Name, input, r.Content)
 			}
@@ -104,12 +103,12 @@ func TestRender(t *testing.T) {
 			b.ok("Read", fields{"file_path": "f"})
 		}
 		r := b.call(t.Context(), name, in)
-		got, err := b.byTag[name].(teammate.Renderer).Render(r.Response)
+		got, err := b.byTag[name].(agent.Renderer).Render(r.Response)
 		if err != nil || got != r.Content {
 			t.Errorf("%s: %q, %v; the result was %q", name, got, err, r.Content)
 		}
 	}
-	bash := b.byTag["Bash"].(teammate.Renderer)
+	bash := b.byTag["Bash"].(agent.Renderer)
 	got, err := bash.Render(json.RawMessage(`{"interrupted": false, "isImage": false, "stderr": "", "stdout": "CHANGED"}`))
 	if err != nil || got != "CHANGED" {
 		t.Errorf("%q, %v", got, err)
@@ -119,7 +118,7 @@ func TestRender(t *testing.T) {
 			t.Errorf("%s gave %q", response, got)
 		}
 	}
-	if _, err := b.byTag["Grep"].(teammate.Renderer).Render(json.RawMessage(`{}`)); err == nil {
+	if _, err := b.byTag["Grep"].(agent.Renderer).Render(json.RawMessage(`{}`)); err == nil {
 		t.Error("Grep's text was made from its response")
 	}
 }
@@ -136,7 +135,7 @@ func TestLocations(t *testing.T) {
 		{"Bash", `{"command":"cat /etc/hostname"}`, nil},
 		{"Read", `{"path":"/etc/hostname"}`, nil},
 	} {
-		got := b.byTag[test.tool].(teammate.Locator).Locations(json.RawMessage(test.input))
+		got := b.byTag[test.tool].(agent.Locator).Locations(json.RawMessage(test.input))
 		if strings.Join(got, " ") != strings.Join(test.want, " ") {
 			t.Errorf("%s %s reaches %v", test.tool, test.input, got)
 		}

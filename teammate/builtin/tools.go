@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Env is what the workspace tools of one member work with.
@@ -103,8 +104,8 @@ func NewTools(env Env) *Tools {
 
 // List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob
 // and Grep. Those that take paths are teammate.Normalizers.
-func (t *Tools) List() []teammate.Tool {
-	return []teammate.Tool{
+func (t *Tools) List() []agent.Tool {
+	return []agent.Tool{
 		t.bashTool(), t.bashOutputTool(), t.killShellTool(),
 		t.readTool(), t.writeTool(), t.editTool(), t.globTool(), t.grepTool(),
 	}
@@ -112,7 +113,8 @@ func (t *Tools) List() []teammate.Tool {
 
 // withheld reports whether a search must leave out a file, and counts it.
 func (t *Tools) withheld(tool string, s *search, name string) bool {
-	if t.env.Withheld == nil || !t.env.Withheld(tool, t.env.Workdir, filepath.Join(s.base, filepath.FromSlash(name))) {
+	if t.env.Withheld == nil || !t.env.Withheld(tool, t.env.Workdir, filepath.Join(s.base,
+		filepath.FromSlash(name))) {
 		return false
 	}
 	s.withheld++

@@ -19,6 +19,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What goes wrong below the tools is told to the model, and breaks nothing.
@@ -95,7 +96,7 @@ func TestALongBackgroundCommand(t *testing.T) {
 func TestCloseWhileACommandRuns(t *testing.T) {
 	b := newBench(t, nil)
 	var running sync.WaitGroup
-	var got teammate.ToolResult
+	var got agent.ToolResult
 	running.Go(func() {
 		got = b.call(t.Context(), "Bash", fields{"command": `(setsid sleep 300 >/dev/null 2>&1 & echo $! >pids)
 			touch ready

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io/fs"
 	"os"
 	"path"
@@ -11,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // searchTime is how long one Glob or Grep looks; what it has found by then is
@@ -220,6 +219,6 @@ func newest(files []found) {
 }
 
 // noted is what went wrong before a search could begin.
-func (t *Tools) noted(tool, name string, err error) teammate.ToolResult {
+func (t *Tools) noted(tool, name string, err error) agent.ToolResult {
 	return failed(tool + ": " + t.explain(name, err))
 }

@@ -5,12 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // writeInput is what a model asks of Write.
@@ -30,8 +29,8 @@ type writeOutput struct {
 	Original *string `json:"originalFile"`
 }
 
-func (t *Tools) writeTool() teammate.Tool {
-	spec := teammate.Spec{
+func (t *Tools) writeTool() agent.Tool {
+	spec := agent.Spec{
 		Name: "Write",
 		Description: "Writes a whole file, and the folders that it needs. A file that is there already " +
 			"must have been read with Read first. To change parts of a file, Edit is the better tool.",
@@ -55,7 +54,7 @@ func (o writeOutput) text() string {
 }
 
 // write does one Write.
-func (t *Tools) write(_ context.Context, in writeInput) teammate.ToolResult {
+func (t *Tools) write(_ context.Context, in writeInput) agent.ToolResult {
 	s, err := t.paths.spot(in.FilePath)
 	if err != nil {
 		return failed("Write: " + t.explain(in.FilePath, err))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Agent is a member's agent that thinks in a program which is started anew for
@@ -19,13 +20,13 @@ type Agent struct {
 	busy sync.Mutex // held by Run, Resume and Close
 
 	// What follows belongs to who holds busy.
-	session  string           // the id to resume; empty: none
-	primed   bool             // the session has its system prompt
-	spoken   bool             // there is a conversation that a new session knows nothing of
-	before   *teammate.Usage  // what the session had used before; nil: not known
-	failures int              // in a row: programs that were killed, and prompts that failed without a word why
-	restarts int              // of one prompt, in a row
-	held     []teammate.Input // what the next prompt begins with
+	session  string        // the id to resume; empty: none
+	primed   bool          // the session has its system prompt
+	spoken   bool          // there is a conversation that a new session knows nothing of
+	before   *agent.Usage  // what the session had used before; nil: not known
+	failures int           // in a row: programs that were killed, and prompts that failed without a word why
+	restarts int           // of one prompt, in a row
+	held     []agent.Input // what the next prompt begins with
 	closed   bool
 }
 
@@ -39,7 +40,7 @@ func New(opts Options) (*Agent, error) {
 		a.session, a.primed = opts.Session, true
 	}
 	if a.session == "" {
-		a.before = &teammate.Usage{}
+		a.before = &agent.Usage{}
 	}
 	if opts.History.Cut == nil {
 		a.opts.History = teammate.History{} // it may be large, and is for Resume alone
@@ -62,7 +63,7 @@ func (a *Agent) Close() error {
 
 // Run is teammate.Agent's. Beside its errors there are *teammate.LimitError and
 // *teammate.LoginError, which no restart mends.
-func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Host) (teammate.Reply, error) {
+func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
 	return a.converse(ctx, prompt, h)
@@ -71,29 +72,29 @@ func (a *Agent) Run(ctx context.Context, prompt []teammate.Input, h teammate.Hos
 // Resume is teammate.Resumer's. Tool calls that a crash of covey left without a
 // result are interrupted: the program that made them is gone. The program is
 // told what happened, and gets the prompt again that it may never have had.
-func (a *Agent) Resume(ctx context.Context, h teammate.Host) (teammate.Reply, error) {
+func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
 	prompt, err := a.opts.History.Recover(h)
 	if err != nil {
-		return teammate.Reply{}, fmt.Errorf("command: %w", err)
+		return agent.Reply{}, fmt.Errorf("command: %w", err)
 	}
 	a.opts.History = teammate.History{} // it is of an earlier life
-	return a.converse(ctx, []teammate.Input{prompt}, h)
+	return a.converse(ctx, []agent.Input{prompt}, h)
 }
 
 // converse runs the program with the prompt, and again with whatever has to be
 // said after it before the gates are asked. Each run counts as a pass: those of
 // the model within it cannot be seen.
 func (a *Agent) converse(
-	ctx context.Context, inputs []teammate.Input, h teammate.Host,
-) (reply teammate.Reply, err error) {
+	ctx context.Context, inputs []agent.Input, h agent.Host,
+) (reply agent.Reply, err error) {
 	if a.closed {
 		return reply, errors.New("command: the agent is closed")
 	}
 	inputs = append(a.takeHeld(), inputs...)
 	var after teammate.Afterwards
-	eye, _ := h.(teammate.Observer)
+	eye, _ := h.(agent.Observer)
 	for {
 		mail, err := h.Pass(ctx)
 		if err != nil {
@@ -116,7 +117,7 @@ func (a *Agent) converse(
 
 // hold keeps inputs that the model has not seen for the next prompt. That they
 // were handed out is settled; their ids count no more.
-func (a *Agent) hold(inputs []teammate.Input) {
+func (a *Agent) hold(inputs []agent.Input) {
 	for _, in := range inputs {
 		in.MessageID = ""
 		a.held = append(a.held, in)
@@ -124,7 +125,7 @@ func (a *Agent) hold(inputs []teammate.Input) {
 }
 
 // takeHeld hands out what is held, once, in the order in which it came up.
-func (a *Agent) takeHeld() []teammate.Input {
+func (a *Agent) takeHeld() []agent.Input {
 	held := a.held
 	a.held = nil
 	return held
@@ -134,8 +135,8 @@ func (a *Agent) takeHeld() []teammate.Input {
 // killed. later is what hooks want said next; it is worth keeping with an
 // error, too.
 func (a *Agent) ask(
-	ctx context.Context, inputs []teammate.Input, h teammate.Host, reply *teammate.Reply,
-) (later []teammate.Input, err error) {
+	ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply,
+) (later []agent.Input, err error) {
 	for a.restarts = 0; ; {
 		if err := a.pause(ctx); err != nil {
 			return later, err
@@ -155,16 +156,16 @@ func (a *Agent) ask(
 			return later, err
 		}
 		if t.eye != nil {
-			t.eye.Observe(teammate.ProgramRestarts{Reason: reason, Rest: a.rest(), Left: a.opts.Restarts - a.restarts})
+			t.eye.Observe(agent.ProgramRestarts{Reason: reason, Rest: a.rest(), Left: a.opts.Restarts - a.restarts})
 		}
 		// A prompt of which the program has said nothing is just sent again;
 		// otherwise the model has to know.
 		if t.touched {
-			notice := teammate.Input{Kind: teammate.FromCovey, Text: crashNotice}
-			if err := h.Record(teammate.PromptRecord([]teammate.Input{notice})); err != nil {
+			notice := agent.Input{Kind: agent.FromCovey, Text: crashNotice}
+			if err := h.Record(teammate.PromptRecord([]agent.Input{notice})); err != nil {
 				return later, fmt.Errorf("command: the notice of a crash could not be recorded: %w", err)
 			}
-			inputs = append([]teammate.Input{notice}, inputs...)
+			inputs = append([]agent.Input{notice}, inputs...)
 		}
 	}
 }
@@ -213,7 +214,7 @@ func (a *Agent) fail() {
 // lose gives the session up: the next prompt begins a new one.
 func (a *Agent) lose() {
 	a.spoken = a.spoken || a.primed
-	a.session, a.primed, a.before = "", false, &teammate.Usage{}
+	a.session, a.primed, a.before = "", false, &agent.Usage{}
 }
 
 // pause waits before a program that was killed is started again.
@@ -246,7 +247,7 @@ func (a *Agent) rest() time.Duration {
 // and, if there was talk before it, with a brief of that. Both stand until the
 // program has shown that it got the prompt; a program without sessions gets
 // them each time.
-func (a *Agent) compose(inputs []teammate.Input) string {
+func (a *Agent) compose(inputs []agent.Input) string {
 	var parts []string
 	add := func(text string) {
 		if text != "" {

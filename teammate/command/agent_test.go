@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestText(t *testing.T) {
@@ -28,7 +29,8 @@ func TestText(t *testing.T) {
 	}
 	r.mustTurn(t)
 	starts := r.starts(t)
-	if len(starts) != 2 || starts[0].Stdin != "You are api.\n\ngo" || starts[1].Stdin != "You are api.\n\nSo far: much.\n\ngo" {
+	if len(starts) != 2 || starts[0].Stdin != "You are api.\n\ngo" ||
+		starts[1].Stdin != "You are api.\n\nSo far: much.\n\ngo" {
 		t.Errorf("prompts %q", starts)
 	}
 }
@@ -41,7 +43,7 @@ func TestPromptAsArgument(t *testing.T) {
 		return Extra{Args: []string{"--token"}, Env: []string{"COMMAND_EXTRA=7"}}, nil
 	}
 	prompt := "--yolo {session} {prompt} \x00 $(x) 'y'"
-	if _, err := r.start(t).Run(t.Context(), []teammate.Input{{Text: prompt}}, r.host); err != nil {
+	if _, err := r.start(t).Run(t.Context(), []agent.Input{{Text: prompt}}, r.host); err != nil {
 		t.Fatal(err)
 	}
 	clean := strings.ReplaceAll(prompt, "\x00", "\uFFFD")
@@ -50,8 +52,8 @@ func TestPromptAsArgument(t *testing.T) {
 	if !slices.Equal(got.Args, want) || got.Stdin != "" || got.Extra != "7" {
 		t.Errorf("started with %q\nwant %q", got, want)
 	}
-	_, err := r.Run(t.Context(), []teammate.Input{{Text: strings.Repeat("x", 200_000)}}, r.host)
-	var api *teammate.APIError
+	_, err := r.Run(t.Context(), []agent.Input{{Text: strings.Repeat("x", 200_000)}}, r.host)
+	var api *agent.APIError
 	if !errors.As(err, &api) || api.Type != "invalid_request" || !strings.Contains(err.Error(), "stdin") {
 		t.Errorf("a prompt that no argument holds: %v", err)
 	}
@@ -81,7 +83,7 @@ func TestCodex(t *testing.T) {
 		`call item_4: Write {"file_path":"/w/new.txt"}`, "result item_4 (error false): add /w/new.txt",
 		`call item_5: mcp__covey__greet {"name":"you"}`, "result item_5 (error false): hello you",
 		`call item_6: mcp__covey__fail {}`, "result item_6 (error true): no luck", "assistant: All done.")
-	want := teammate.Usage{InputTokens: 930, OutputTokens: 93}
+	want := agent.Usage{InputTokens: 930, OutputTokens: 93}
 	if reply.Text != "All done." || reply.ToolCalls != 5 || reply.Usage != want || r.host.usage != want {
 		t.Errorf("reply %+v, usage %+v", reply, r.host.usage)
 	}
@@ -89,7 +91,7 @@ func TestCodex(t *testing.T) {
 		t.Errorf("reported %q, warned %q", r.host.seen, r.host.warned)
 	}
 	// The second run prints the same total: it has used nothing.
-	if second := r.mustTurn(t); second.Usage != (teammate.Usage{}) {
+	if second := r.mustTurn(t); second.Usage != (agent.Usage{}) {
 		t.Errorf("usage counts from the thread's beginning: %+v", second.Usage)
 	}
 	id := "01a1fdb7-4402-7683-b11a-c4bc26e3fe21"
@@ -106,13 +108,14 @@ func TestCodex(t *testing.T) {
 // A thread of an earlier life has used nobody knows how much before.
 func TestCodexUsageOfAnEarlierLife(t *testing.T) {
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl")},
-		life{`print {"type":"thread.started","thread_id":"t1"}`, `print {"type":"turn.completed","usage":{"input_tokens":1000,"output_tokens":100}}`})
+		life{`print {"type":"thread.started","thread_id":"t1"}`,
+			`print {"type":"turn.completed","usage":{"input_tokens":1000,"output_tokens":100}}`})
 	var spent []Spent
 	r.opts.Resume, r.opts.Session = []string{"resume", "{session}"}, "t1"
 	r.opts.OnUsage = func(s Spent) { spent = append(spent, s) }
 	r.mustTurn(t)
 	r.mustTurn(t)
-	if spent[0].Known || spent[1].Usage != (teammate.Usage{InputTokens: 70, OutputTokens: 7}) || !spent[1].Known {
+	if spent[0].Known || spent[1].Usage != (agent.Usage{InputTokens: 70, OutputTokens: 7}) || !spent[1].Known {
 		t.Errorf("spent %+v", spent)
 	}
 }
@@ -131,14 +134,15 @@ func TestClaude(t *testing.T) {
 		"result toolu_2 (error true): Claude requested permissions to write",
 		`call toolu_3: TodoWrite {"todos":[{"content":"look","status":"completed"},{"content":"write","status":"in_progress"}]}`,
 		"result toolu_3 (error false): ok", "assistant: All done.")
-	want := teammate.Usage{InputTokens: 650, OutputTokens: 47, CacheReadTokens: 50}
+	want := agent.Usage{InputTokens: 650, OutputTokens: 47, CacheReadTokens: 50}
 	if reply.Text != "All done." || reply.ToolCalls != 3 || reply.Usage != want || r.host.usage != want {
 		t.Errorf("reply %+v, usage %+v", reply, r.host.usage)
 	}
 	if spent[0].CostUSD != 0.25 || !spent[0].Known || kept != "1e93674a-3926-427d-b4a4-5ec0c392f403" {
 		t.Errorf("spent %+v, session %q", spent, kept)
 	}
-	if len(r.host.plans) != 1 || len(r.host.plans[0].Entries) != 2 || r.host.plans[0].Entries[1].Status != "in_progress" {
+	if len(r.host.plans) != 1 || len(r.host.plans[0].Entries) != 2 ||
+		r.host.plans[0].Entries[1].Status != "in_progress" {
 		t.Errorf("plans %+v", r.host.plans)
 	}
 	if len(r.host.warned) != 1 || !strings.Contains(r.host.warned[0], "Write") {
@@ -159,7 +163,8 @@ func TestLatestSession(t *testing.T) {
 		r.mustTurn(t)
 	}
 	starts := r.starts(t)
-	if !slices.Equal(starts[1].Args, []string{"--resume", "s1"}) || !slices.Equal(starts[2].Args, []string{"--resume", "s2"}) {
+	if !slices.Equal(starts[1].Args, []string{"--resume", "s1"}) || !slices.Equal(starts[2].Args,
+		[]string{"--resume", "s2"}) {
 		t.Errorf("started with %q", starts)
 	}
 	r.host.wants("assistant: ok", "assistant: ok", "assistant: ok")
@@ -198,7 +203,7 @@ func TestLostSession(t *testing.T) {
 			r.opts.Resume, r.opts.Session = []string{"resume", "{session}"}, "t1"
 			r.opts.System = func() string { return "You are api." }
 			r.opts.Brief = func() string { return "So far: much." }
-			r.opts.History = teammate.History{Messages: make([]teammate.Message, 2)}
+			r.opts.History = teammate.History{Messages: make([]agent.Message, 2)}
 			r.mustTurn(t)
 			starts := r.starts(t)
 			if len(starts) != 2 || len(starts[0].Args) != 2 || len(starts[1].Args) != 0 ||
@@ -212,9 +217,9 @@ func TestLostSession(t *testing.T) {
 // Feedback of hooks on a call that is done is said in a prompt of its own.
 func TestFeedback(t *testing.T) {
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl")}, life{"read", "print thanks"})
-	r.host.report = func(call teammate.ToolCall, _ teammate.ToolResult) (m teammate.Remarks) {
+	r.host.report = func(call agent.ToolCall, _ agent.ToolResult) (m agent.Remarks) {
 		if call.Name == "Write" {
-			m.Feedback = []teammate.Input{{Kind: teammate.FromHook, Text: "format it"}}
+			m.Feedback = []agent.Input{{Kind: agent.FromHook, Text: "format it"}}
 		}
 		return m
 	}
@@ -231,7 +236,7 @@ func TestFeedback(t *testing.T) {
 
 func TestHalt(t *testing.T) {
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl"), "hang"})
-	r.host.report = func(call teammate.ToolCall, _ teammate.ToolResult) (m teammate.Remarks) {
+	r.host.report = func(call agent.ToolCall, _ agent.ToolResult) (m agent.Remarks) {
 		if call.Name == "Write" {
 			m.Halted = "enough"
 		}
@@ -247,8 +252,8 @@ func TestHalt(t *testing.T) {
 
 func TestPassRefuses(t *testing.T) {
 	r := newRig(t, life{"read", "print ok"})
-	r.host.refuse = teammate.ErrMaxTurns
-	if _, err := r.turn(t); !errors.Is(err, teammate.ErrMaxTurns) {
+	r.host.refuse = agent.ErrMaxTurns
+	if _, err := r.turn(t); !errors.Is(err, agent.ErrMaxTurns) {
 		t.Errorf("%v", err)
 	}
 	r.host.refuse = nil
@@ -261,9 +266,9 @@ func TestPassRefuses(t *testing.T) {
 func TestRecordFails(t *testing.T) {
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl"), "flood 10", "hang"})
 	want := errors.New("disk full")
-	r.host.report = func(teammate.ToolCall, teammate.ToolResult) teammate.Remarks {
+	r.host.report = func(agent.ToolCall, agent.ToolResult) agent.Remarks {
 		r.host.fail = want
-		return teammate.Remarks{}
+		return agent.Remarks{}
 	}
 	if _, err := r.turn(t); !errors.Is(err, want) {
 		t.Errorf("%v", err)
@@ -273,15 +278,15 @@ func TestRecordFails(t *testing.T) {
 func TestResumeAfterCrash(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cut      teammate.Cut
-		messages []teammate.Message
+		messages []agent.Message
 		want     string
 		said     []string
 	}{
 		"at prompt": {teammate.Cut{Point: teammate.CutAtPrompt},
-			[]teammate.Message{teammate.PromptRecord([]teammate.Input{{Text: "do it"}}).Message},
+			[]agent.Message{teammate.PromptRecord([]agent.Input{{Text: "do it"}}).Message},
 			teammate.CutNotice + " If you have not seen it yet, this is what you were asked:\n\ndo it", nil},
-		"at tools": {teammate.Cut{Point: teammate.CutAtTools, Open: []teammate.ToolCall{{ID: "c1", Name: "Bash"}}},
-			[]teammate.Message{{Role: teammate.Assistant}}, teammate.CutNotice, []string{"result c1 (error true): interrupted"}},
+		"at tools": {teammate.Cut{Point: teammate.CutAtTools, Open: []agent.ToolCall{{ID: "c1", Name: "Bash"}}},
+			[]agent.Message{{Role: agent.Assistant}}, teammate.CutNotice, []string{"result c1 (error true): interrupted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, life{"read", "print ok"})
@@ -321,7 +326,8 @@ func TestOptions(t *testing.T) {
 	if err := errors.Join(a.Close(), a.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := a.Run(context.Background(), goPrompt(), &host{tb: t}); err == nil || !strings.Contains(err.Error(), "closed") {
+	if _, err := a.Run(context.Background(), goPrompt(), &host{tb: t}); err == nil ||
+		!strings.Contains(err.Error(), "closed") {
 		t.Errorf("a closed agent ran: %v", err)
 	}
 }
@@ -334,9 +340,9 @@ func TestFeedbackWithoutEnd(t *testing.T) {
 		lives = append(lives, life{"file " + testdata(t, "codex.jsonl")})
 	}
 	r := newRig(t, append(lives, life{"read", "print thanks"})...)
-	r.host.report = func(call teammate.ToolCall, _ teammate.ToolResult) (m teammate.Remarks) {
+	r.host.report = func(call agent.ToolCall, _ agent.ToolResult) (m agent.Remarks) {
 		if call.Name == "Write" {
-			m.Feedback = []teammate.Input{{Kind: teammate.FromHook, Text: "format it"}}
+			m.Feedback = []agent.Input{{Kind: agent.FromHook, Text: "format it"}}
 		}
 		return m
 	}
@@ -356,7 +362,8 @@ func TestEnter(t *testing.T) {
 		life life
 		told []bool
 	}{
-		"session":    {life{"read", `print {"type":"thread.started","thread_id":"t-1"}`, `print {"type":"turn.completed"}`}, []bool{true, false}},
+		"session": {life{"read", `print {"type":"thread.started","thread_id":"t-1"}`,
+			`print {"type":"turn.completed"}`}, []bool{true, false}},
 		"no session": {life{"read", `print {"type":"turn.completed"}`}, []bool{false}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -375,7 +382,7 @@ func TestEnter(t *testing.T) {
 	r := newRig(t, life{"read"})
 	refusal := errors.New("not now")
 	r.opts.Enter = func(context.Context) (func(bool), error) { return nil, refusal }
-	if _, err := r.start(t).Run(t.Context(), []teammate.Input{{Text: "go"}}, r.host); !errors.Is(err, refusal) {
+	if _, err := r.start(t).Run(t.Context(), []agent.Input{{Text: "go"}}, r.host); !errors.Is(err, refusal) {
 		t.Errorf("the turn failed with %v", err)
 	}
 }

@@ -3,11 +3,10 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // claudeReader understands `claude -p --output-format stream-json --verbose`:
@@ -15,18 +14,18 @@ import (
 // message of its own, tool results in user messages, and a result at the end.
 type claudeReader struct {
 	stray stray
-	calls map[string]bool           // tool calls that were begun
-	used  map[string]teammate.Usage // by message id: each block of a message repeats it
-	told  ending                    // what the result says
-	until time.Time                 // when a limit ends that has refused a request
-	limit bool                      // a limit has refused a request
-	kind  string                    // the last failure of the model's API
+	calls map[string]bool        // tool calls that were begun
+	used  map[string]agent.Usage // by message id: each block of a message repeats it
+	told  ending                 // what the result says
+	until time.Time              // when a limit ends that has refused a request
+	limit bool                   // a limit has refused a request
+	kind  string                 // the last failure of the model's API
 }
 
 // newClaudeReader reads one process: the ids of messages that it has counted, and
 // the calls that are open, begin anew with the next.
 func newClaudeReader() *claudeReader {
-	return &claudeReader{calls: map[string]bool{}, used: map[string]teammate.Usage{}}
+	return &claudeReader{calls: map[string]bool{}, used: map[string]agent.Usage{}}
 }
 
 // claudeMessage is what counts of an assistant's or a user's message.
@@ -125,7 +124,7 @@ func (r *claudeReader) assistant(fields map[string]json.RawMessage) []news {
 			all = append(all, news{text: b.Text})
 		case b.Type == "tool_use" && b.ID != "" && len(b.ID) <= maxID && !r.calls[b.ID]:
 			r.calls[b.ID] = true
-			all = append(all, news{begun: &call{id: b.ID, calls: []teammate.ToolCall{
+			all = append(all, news{begun: &call{id: b.ID, calls: []agent.ToolCall{
 				{ID: b.ID, Name: toolName(b.Name), Input: object(b.Input)},
 			}}})
 			all = append(all, claudePlan(b)...)
@@ -161,9 +160,9 @@ func claudePlan(b claudeBlock) []news {
 		} `json:"todos"`
 	}
 	lenient(b.Input, &in)
-	var plan []teammate.PlanEntry
+	var plan []agent.PlanEntry
 	for _, t := range in.Todos {
-		plan = append(plan, teammate.PlanEntry{Text: t.Content, Status: t.Status})
+		plan = append(plan, agent.PlanEntry{Text: t.Content, Status: t.Status})
 	}
 	if plan == nil {
 		return nil
@@ -282,13 +281,13 @@ func claudeKind(word string) string {
 
 // claudeUsage reads the tokens of a request or of a whole run. Cached input is
 // input.
-func claudeUsage(raw json.RawMessage) (teammate.Usage, bool) {
+func claudeUsage(raw json.RawMessage) (agent.Usage, bool) {
 	fields := fieldsOf(raw)
 	if fields["input_tokens"] == nil && fields["output_tokens"] == nil {
-		return teammate.Usage{}, false
+		return agent.Usage{}, false
 	}
 	read, written := number(fields["cache_read_input_tokens"]), number(fields["cache_creation_input_tokens"])
-	return teammate.Usage{
+	return agent.Usage{
 		InputTokens: number(fields["input_tokens"]) + written + read, OutputTokens: number(fields["output_tokens"]),
 		CacheReadTokens: read, CacheWriteTokens: written,
 	}, true

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // codexReader understands `codex exec --json`: the thread's id, items that are
@@ -116,9 +117,9 @@ func (r *codexReader) call(it codexItem, typ string, done bool) []news {
 
 // calls are the item as rules and hooks know such calls, named as package acp
 // names them.
-func (it codexItem) calls(id, typ string) []teammate.ToolCall {
-	one := func(name string, input json.RawMessage) []teammate.ToolCall {
-		return []teammate.ToolCall{{ID: id, Name: name, Input: input}}
+func (it codexItem) calls(id, typ string) []agent.ToolCall {
+	one := func(name string, input json.RawMessage) []agent.ToolCall {
+		return []agent.ToolCall{{ID: id, Name: name, Input: input}}
 	}
 	switch typ {
 	case "command_execution":
@@ -130,7 +131,7 @@ func (it codexItem) calls(id, typ string) []teammate.ToolCall {
 	case "collab_tool_call":
 		return one("Task", encode(map[string]string{"action": text(it["tool"]), "prompt": text(it["prompt"])}))
 	}
-	var all []teammate.ToolCall
+	var all []agent.ToolCall
 	for _, c := range it.changes() {
 		name := "Edit"
 		if c.Kind == "add" {
@@ -219,13 +220,13 @@ func codexPlan(it codexItem) []news {
 		Done bool   `json:"completed"`
 	}
 	lenient(it["items"], &items)
-	var plan []teammate.PlanEntry
+	var plan []agent.PlanEntry
 	for _, step := range items {
 		status := "pending"
 		if step.Done {
 			status = "completed"
 		}
-		plan = append(plan, teammate.PlanEntry{Text: step.Text, Status: status})
+		plan = append(plan, agent.PlanEntry{Text: step.Text, Status: status})
 	}
 	if plan == nil {
 		return nil
@@ -251,12 +252,12 @@ func (r *codexReader) end(int) ending {
 
 // codexUsage reads the tokens of turn.completed. Cached input is part of the
 // input there, reasoning part of the output.
-func codexUsage(raw json.RawMessage) (teammate.Usage, bool) {
+func codexUsage(raw json.RawMessage) (agent.Usage, bool) {
 	fields := fieldsOf(raw)
 	if fields["input_tokens"] == nil && fields["output_tokens"] == nil {
-		return teammate.Usage{}, false
+		return agent.Usage{}, false
 	}
-	return teammate.Usage{
+	return agent.Usage{
 		InputTokens: number(fields["input_tokens"]), OutputTokens: number(fields["output_tokens"]),
 		CacheReadTokens: number(fields["cached_input_tokens"]),
 	}, true

@@ -5,6 +5,7 @@ package command
 import (
 	"context"
 	"errors"
+	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,16 +13,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // kind names an error: the type of an API error, "login", "limit", "turns",
 // "none", or "broken".
 func kind(err error) string {
-	var api *teammate.APIError
-	var login *teammate.LoginError
-	var limit *teammate.LimitError
+	var api *agent.APIError
+	var login *agent.LoginError
+	var limit *agent.LimitError
 	switch {
 	case err == nil:
 		return "none"
@@ -31,7 +30,7 @@ func kind(err error) string {
 		return "login"
 	case errors.As(err, &limit):
 		return "limit"
-	case errors.Is(err, teammate.ErrMaxTurns):
+	case errors.Is(err, agent.ErrMaxTurns):
 		return "turns"
 	}
 	return "broken"
@@ -67,10 +66,12 @@ func TestFailures(t *testing.T) {
 		"codex no end":      {life{thread, `print {"type":"turn.started"}`}, "unknown"},
 		"claude limit": {life{init, `print {"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795262400}}`,
 			result + `"result":"You've hit your limit · resets 2pm (Asia/Shanghai)"}`, "exit 1"}, "limit"},
-		"claude warned of a limit": {life{init, `print {"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1795262400}}`,
+		"claude warned of a limit": {life{init,
+			`print {"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1795262400}}`,
 			result + `"result":"API Error: Overloaded","api_error_status":529}`, "exit 1"}, "overloaded"},
-		"claude login":    {life{init, result + `"result":"API Error","api_error_status":401}`, "exit 1"}, "login"},
-		"claude status":   {life{init, result + `"result":"API Error: strange","api_error_status":500}`, "exit 1"}, "server_error"},
+		"claude login": {life{init, result + `"result":"API Error","api_error_status":401}`, "exit 1"}, "login"},
+		"claude status": {life{init, result + `"result":"API Error: strange","api_error_status":500}`,
+			"exit 1"}, "server_error"},
 		"claude's word":   {life{init, `print {"type":"assistant","error":"billing_error","message":{"content":[{"type":"text","text":"Too poor"}]}}`, result + `"result":"Too poor"}`, "exit 1"}, "billing_error"},
 		"claude turns":    {life{init, `print {"type":"result","subtype":"error_max_turns","is_error":true}`, "exit 1"}, "turns"},
 		"claude no words": {life{init, `print {"type":"result","subtype":"error_during_execution","is_error":true}`, "exit 1"}, "unknown"},
@@ -84,7 +85,7 @@ func TestFailures(t *testing.T) {
 			if got := kind(err); got != tt.want {
 				t.Fatalf("%s (%v), want %s", got, err, tt.want)
 			}
-			var limit *teammate.LimitError
+			var limit *agent.LimitError
 			if errors.As(err, &limit) && (limit.Until.IsZero() || limit.Text == "") {
 				t.Errorf("limit %+v", limit)
 			}
@@ -97,7 +98,8 @@ func TestFailures(t *testing.T) {
 
 func TestLastWordsAreShown(t *testing.T) {
 	r := newRig(t, life{"err ValueError: boo", "exit 3"})
-	if _, err := r.turn(t); err == nil || !strings.Contains(err.Error(), "exit code 3; its last words: ValueError: boo") {
+	if _, err := r.turn(t); err == nil || !strings.Contains(err.Error(),
+		"exit code 3; its last words: ValueError: boo") {
 		t.Errorf("%v", err)
 	}
 }
@@ -164,7 +166,8 @@ func TestCannotStart(t *testing.T) {
 	r.opts.Command = []string{"no-such-program"}
 	began := time.Now()
 	_, err := r.turn(t)
-	if kind(err) != "broken" || !strings.Contains(err.Error(), "could not be started") || time.Since(began) > time.Minute {
+	if kind(err) != "broken" || !strings.Contains(err.Error(), "could not be started") ||
+		time.Since(began) > time.Minute {
 		t.Errorf("%v", err)
 	}
 }
@@ -257,7 +260,7 @@ func TestLeavesChildren(t *testing.T) {
 }
 
 func TestBigPrompt(t *testing.T) {
-	prompt := []teammate.Input{{Text: strings.Repeat("word ", 2_000_000)}}
+	prompt := []agent.Input{{Text: strings.Repeat("word ", 2_000_000)}}
 	for _, words := range []life{{"print ok"}, {"exit 0"}, {"read", "print ok"}} {
 		r := newRig(t, words)
 		if _, err := r.start(t).Run(t.Context(), prompt, r.host); err != nil {
@@ -274,14 +277,18 @@ func TestSilence(t *testing.T) {
 		limits Timeouts
 		want   string
 	}{
-		"silent":        {life{started, "hang"}, Timeouts{Silence: 100 * time.Millisecond}, "server_error"},
-		"silent call":   {life{started, begun, "hang"}, Timeouts{Silence: 50 * time.Millisecond, Tool: 200 * time.Millisecond}, "server_error"},
-		"patient call":  {life{started, begun, "sleep 5s", `print {"type":"turn.completed"}`}, Timeouts{Silence: 4 * time.Second}, "none"},
-		"text is quiet": {life{"sleep 400ms", "print ok"}, Timeouts{Silence: 50 * time.Millisecond}, "none"},
-		"stderr counts": {life{started, "sleep 1200ms", "err x", "sleep 1200ms", "err x", "sleep 1200ms", "err x", "sleep 1200ms", `print {"type":"turn.completed"}`},
+		"silent": {life{started, "hang"}, Timeouts{Silence: 100 * time.Millisecond}, "server_error"},
+		"silent call": {life{started, begun, "hang"}, Timeouts{Silence: 50 * time.Millisecond,
+			Tool: 200 * time.Millisecond}, "server_error"},
+		"patient call": {life{started, begun, "sleep 5s", `print {"type":"turn.completed"}`},
 			Timeouts{Silence: 4 * time.Second}, "none"},
-		"does not leave": {life{started, `print {"type":"turn.completed"}`, "hang"}, Timeouts{Exit: 50 * time.Millisecond}, "none"},
-		"too long":       {life{"print x", "hang"}, Timeouts{Run: 200 * time.Millisecond}, "server_error"},
+		"text is quiet": {life{"sleep 400ms", "print ok"}, Timeouts{Silence: 50 * time.Millisecond}, "none"},
+		"stderr counts": {life{started, "sleep 1200ms", "err x", "sleep 1200ms", "err x", "sleep 1200ms",
+			"err x", "sleep 1200ms", `print {"type":"turn.completed"}`},
+			Timeouts{Silence: 4 * time.Second}, "none"},
+		"does not leave": {life{started, `print {"type":"turn.completed"}`, "hang"},
+			Timeouts{Exit: 50 * time.Millisecond}, "none"},
+		"too long": {life{"print x", "hang"}, Timeouts{Run: 200 * time.Millisecond}, "server_error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -304,18 +311,21 @@ func TestRetryNotices(t *testing.T) {
 		words life
 		told  string
 	}{
-		"codex": {life{`print {"type":"thread.started","thread_id":"t"}`, `repeat print {"type":"error","message":"Reconnecting... 2/5 (429 Too Many Requests)"}`},
+		"codex": {life{`print {"type":"thread.started","thread_id":"t"}`,
+			`repeat print {"type":"error","message":"Reconnecting... 2/5 (429 Too Many Requests)"}`},
 			"codex, which tries to reach its model again: Reconnecting... 2/5 (429 Too Many Requests)"},
 		"claude": {life{`print {"type":"system","subtype":"init","session_id":"s"}`,
 			`repeat print {"type":"system","subtype":"api_retry","attempt":4,"max_retries":10,"error":"authentication_failed","error_status":401}`},
 			"claude, which tries to reach its model again (authentication_failed, status 401, attempt 4 of 10)"},
-		"stderr": {life{`print {"type":"thread.started","thread_id":"t"}`, "repeat err stream disconnected; retrying 3/5 in 2s"}, ""},
+		"stderr": {life{`print {"type":"thread.started","thread_id":"t"}`,
+			"repeat err stream disconnected; retrying 3/5 in 2s"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, tt.words)
 			r.opts.Timeouts.Silence = 4 * time.Second
-			if _, err := r.turn(t); kind(err) != "server_error" || !strings.Contains(err.Error(), "has not said anything for 4s") {
+			if _, err := r.turn(t); kind(err) != "server_error" || !strings.Contains(err.Error(),
+				"has not said anything for 4s") {
 				t.Errorf("error %v", err)
 			}
 			if told := strings.Join(r.host.held, "\n"); told != tt.told {
@@ -346,10 +356,12 @@ func TestNonsense(t *testing.T) {
 		`print {"type":"result","usage":7,"is_error":"x","subtype":[]`, `print {"type":"system","subtype":"hook_started"}`,
 	}
 	for name, ends := range map[string][2]string{
-		"codex":  {`print {"type":"thread.started","thread_id":"t"}`, `print {"type":"turn.completed"}`},
-		"claude": {`print {"type":"system","subtype":"init","session_id":"s"}`, `print {"type":"result","subtype":"success"}`},
+		"codex": {`print {"type":"thread.started","thread_id":"t"}`, `print {"type":"turn.completed"}`},
+		"claude": {`print {"type":"system","subtype":"init","session_id":"s"}`,
+			`print {"type":"result","subtype":"success"}`},
 	} {
-		r := newRig(t, append(append(life{ends[0]}, odd...), ends[1], "noise", `half {"type":"turn.failed","error":{"mess`))
+		r := newRig(t, append(append(life{ends[0]}, odd...), ends[1], "noise",
+			`half {"type":"turn.failed","error":{"mess`))
 		r.mustTurn(t)
 		if len(r.host.said) != 1 || len(r.host.open) > 0 { // the prompt
 			t.Errorf("%s: transcript %q", name, r.host.said)
@@ -367,7 +379,8 @@ func TestLongLines(t *testing.T) {
 	reply := r.mustTurn(t)
 	if len(r.host.said) != 5 || !strings.HasPrefix(r.host.said[2], "result item_1 (error false): xxx") ||
 		len(reply.Text) > 1<<20+100 || !strings.HasSuffix(reply.Text, "[951431 more bytes of output were left out]") {
-		t.Errorf("%d entries, reply of %d bytes: …%s", len(r.host.said), len(reply.Text), reply.Text[max(len(reply.Text)-50, 0):])
+		t.Errorf("%d entries, reply of %d bytes: …%s", len(r.host.said), len(reply.Text),
+			reply.Text[max(len(reply.Text)-50, 0):])
 	}
 }
 
@@ -375,7 +388,8 @@ func TestFloods(t *testing.T) {
 	r := newRig(t, life{"flood 20", "half end"})
 	r.opts.MaxOutput = 1000
 	reply := r.mustTurn(t)
-	if len(reply.Text) > 1100 || !strings.HasPrefix(reply.Text, "0123456789abcde\n0123") || !strings.Contains(reply.Text, "bytes of output were left out]") {
+	if len(reply.Text) > 1100 || !strings.HasPrefix(reply.Text, "0123456789abcde\n0123") ||
+		!strings.Contains(reply.Text, "bytes of output were left out]") {
 		t.Errorf("%d bytes: %q", len(reply.Text), reply.Text)
 	}
 }
@@ -383,7 +397,8 @@ func TestFloods(t *testing.T) {
 func TestBinaryText(t *testing.T) {
 	r := newRig(t, life{"noise", "bytes 3000000", "print ", "half end"})
 	reply := r.mustTurn(t)
-	if !strings.HasPrefix(reply.Text, "\uFFFD\uFFFD{\"type\":\x01") && !strings.HasPrefix(reply.Text, "\uFFFD") || len(reply.Text) > 2<<20 {
+	if !strings.HasPrefix(reply.Text, "\uFFFD\uFFFD{\"type\":\x01") && !strings.HasPrefix(reply.Text,
+		"\uFFFD") || len(reply.Text) > 2<<20 {
 		t.Errorf("%d bytes: %.40q", len(reply.Text), reply.Text)
 	}
 	if strings.ContainsRune(reply.Text, 0) {

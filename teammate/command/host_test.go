@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,8 +15,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // host is a Host that remembers, and checks what a member's transcript demands.
@@ -23,52 +22,52 @@ type host struct {
 	tb     testing.TB
 	said   []string // the transcript, one entry a block
 	open   []string
-	usage  teammate.Usage
+	usage  agent.Usage
 	passes int
 	refuse error // of Pass
 	fail   error // of Record
 
-	report func(call teammate.ToolCall, r teammate.ToolResult) teammate.Remarks
+	report func(call agent.ToolCall, r agent.ToolResult) agent.Remarks
 	seen   []string // calls reported
-	plans  []teammate.Planned
+	plans  []agent.Planned
 	warned []string
 	held   []string
 
-	restarts []teammate.ProgramRestarts
+	restarts []agent.ProgramRestarts
 }
 
-func (h *host) Pass(context.Context) ([]teammate.Input, error) {
+func (h *host) Pass(context.Context) ([]agent.Input, error) {
 	h.passes++
 	return nil, h.refuse
 }
 
-func (h *host) Call(context.Context, teammate.ToolCall) teammate.ToolResult {
+func (h *host) Call(context.Context, agent.ToolCall) agent.ToolResult {
 	h.tb.Error("a command agent called a tool of the host")
-	return teammate.ToolResult{}
+	return agent.ToolResult{}
 }
 
-func (h *host) Observe(d teammate.EventData) {
+func (h *host) Observe(d agent.EventData) {
 	switch d := d.(type) {
-	case teammate.Planned:
+	case agent.Planned:
 		h.plans = append(h.plans, d)
-	case teammate.Warning:
+	case agent.Warning:
 		h.warned = append(h.warned, d.Text)
-	case teammate.ProgramRestarts:
+	case agent.ProgramRestarts:
 		h.restarts = append(h.restarts, d)
-	case teammate.HeldUp:
+	case agent.HeldUp:
 		h.held = append(h.held, d.For)
 	}
 }
 
-func (h *host) Permit(context.Context, teammate.ToolCall) teammate.Permission {
+func (h *host) Permit(context.Context, agent.ToolCall) agent.Permission {
 	h.tb.Error("a command agent asked for a permission")
-	return teammate.Permission{}
+	return agent.Permission{}
 }
 
-func (h *host) Report(_ context.Context, call teammate.ToolCall, r teammate.ToolResult) teammate.Remarks {
+func (h *host) Report(_ context.Context, call agent.ToolCall, r agent.ToolResult) agent.Remarks {
 	h.seen = append(h.seen, fmt.Sprintf("%s %s", call.Name, call.Input))
 	if h.report == nil {
-		return teammate.Remarks{}
+		return agent.Remarks{}
 	}
 	return h.report(call, r)
 }
@@ -77,7 +76,7 @@ func (h *host) Report(_ context.Context, call teammate.ToolCall, r teammate.Tool
 var itemID = regexp.MustCompile(`codex_[A-Z0-9]+_`)
 
 // Record holds messages against the rules of a transcript.
-func (h *host) Record(m teammate.Record) error {
+func (h *host) Record(m agent.Record) error {
 	if h.fail != nil {
 		return h.fail
 	}
@@ -85,14 +84,14 @@ func (h *host) Record(m teammate.Record) error {
 	for _, b := range m.Message.Content {
 		id := itemID.ReplaceAllString(b.ID+b.ToolUseID, "")
 		switch b.Type {
-		case teammate.TextBlock:
+		case agent.TextBlock:
 			h.said = append(h.said, string(m.Message.Role)+": "+b.Text)
-		case teammate.ToolUseBlock:
+		case agent.ToolUseBlock:
 			h.said = append(h.said, fmt.Sprintf("call %s: %s %s", id, b.Name, b.Input))
 			if !json.Valid(b.Input) {
 				h.tb.Errorf("input of %s is no JSON: %s", b.ID, b.Input)
 			}
-		case teammate.ToolResultBlock:
+		case agent.ToolResultBlock:
 			results++
 			i := slices.Index(h.open, b.ToolUseID)
 			if i < 0 {
@@ -145,14 +144,15 @@ func newRig(tb testing.TB, lives ...life) *rig {
 		tb.Fatal(err)
 	}
 	r.opts = Options{
-		Command: []string{exe}, Dir: r.dir, Env: []string{"COMMAND_FAKE=" + string(script), "COMMAND_FAKE_DIR=" + r.dir, "GORACE=atexit_sleep_ms=0"},
+		Command: []string{exe}, Dir: r.dir, Env: []string{"COMMAND_FAKE=" + string(script),
+			"COMMAND_FAKE_DIR=" + r.dir, "GORACE=atexit_sleep_ms=0"},
 		Backoff: time.Millisecond,
 	}
 	return r
 }
 
 // turn runs one prompt.
-func (r *rig) turn(tb testing.TB) (teammate.Reply, error) {
+func (r *rig) turn(tb testing.TB) (agent.Reply, error) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 2*time.Minute)
 	defer cancel()
@@ -172,10 +172,10 @@ func (r *rig) start(tb testing.TB) *Agent {
 	return r.Agent
 }
 
-func goPrompt() []teammate.Input { return []teammate.Input{{Kind: teammate.FromPerson, Text: "go"}} }
+func goPrompt() []agent.Input { return []agent.Input{{Kind: agent.FromPerson, Text: "go"}} }
 
 // mustTurn is turn for prompts that end well.
-func (r *rig) mustTurn(tb testing.TB) teammate.Reply {
+func (r *rig) mustTurn(tb testing.TB) agent.Reply {
 	tb.Helper()
 	reply, err := r.turn(tb)
 	if err != nil {

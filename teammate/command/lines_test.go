@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // listener is a talk without a program.
@@ -150,7 +150,7 @@ func TestOneResultPerCall(t *testing.T) {
 			failure = errCrash
 		}
 		end := talk.read.end(0)
-		err = errors.Join(err, talk.finish(t.Context(), failure, end, teammate.Usage{InputTokens: 3}), settled(h))
+		err = errors.Join(err, talk.finish(t.Context(), failure, end, agent.Usage{InputTokens: 3}), settled(h))
 		if err != nil {
 			rt.Fatal(err, strings.Join(h.said, "\n"))
 		}
@@ -181,7 +181,7 @@ func FuzzLines(f *testing.F) {
 		talk, h := listener(t, Dialect(dialect))
 		talk.box.maxLine = 1 << 16
 		err := talk.hear(t.Context(), output, 1000)
-		err = errors.Join(err, talk.finish(t.Context(), nil, talk.read.end(0), teammate.Usage{}))
+		err = errors.Join(err, talk.finish(t.Context(), nil, talk.read.end(0), agent.Usage{}))
 		if err != nil || len(h.open) > 0 {
 			t.Fatal(err, h.open)
 		}
@@ -245,10 +245,11 @@ func TestClaudeHelpers(t *testing.T) {
 {"type":"assistant","error":"server_error","message":{"content":[{"type":"text","text":"API Error"}]}}
 {"type":"system","subtype":"api_retry","attempt":3,"error":"overloaded","error_status":529}
 `), 50)
-	if err = errors.Join(err, talk.finish(t.Context(), nil, talk.read.end(0), teammate.Usage{})); err != nil {
+	if err = errors.Join(err, talk.finish(t.Context(), nil, talk.read.end(0), agent.Usage{})); err != nil {
 		t.Fatal(err)
 	}
-	h.wants("call t1: Task {}", "result t1 (error false): done", `call t2: Bash {"command":"x"}`, "result t2 (error false): y")
+	h.wants("call t1: Task {}", "result t1 (error false): done", `call t2: Bash {"command":"x"}`,
+		"result t2 (error false): y")
 	if len(h.seen) != 2 || len(h.held) != 1 || !strings.Contains(h.held[0], "529") {
 		t.Errorf("reported %q, told %q", h.seen, h.held)
 	}
@@ -272,7 +273,7 @@ func TestCallThatNeverEnds(t *testing.T) {
 	if len(h.said) < 20 {
 		t.Errorf("%d entries before the end", len(h.said))
 	}
-	if err := errors.Join(talk.finish(t.Context(), nil, talk.read.end(0), teammate.Usage{}), settled(h)); err != nil {
+	if err := errors.Join(talk.finish(t.Context(), nil, talk.read.end(0), agent.Usage{}), settled(h)); err != nil {
 		t.Fatal(err)
 	}
 	last := h.said[len(h.said)-2]

@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // gates is a hook runner that refuses each gate once.
@@ -44,25 +45,25 @@ type office struct {
 	turns int // still to be given
 
 	mu     sync.Mutex
-	events []teammate.EventData
+	events []agent.EventData
 }
 
 func (o *office) Next(ctx context.Context) (teammate.Work, error) {
 	if o.turns--; o.turns < 0 {
 		return teammate.Work{}, io.EOF
 	}
-	in := teammate.Input{Kind: teammate.FromMail, Text: "work", MessageID: fmt.Sprint("m", o.turns)}
-	return teammate.Work{Cause: teammate.ByMessage, Inputs: []teammate.Input{in}}, ctx.Err()
+	in := agent.Input{Kind: agent.FromMail, Text: "work", MessageID: fmt.Sprint("m", o.turns)}
+	return teammate.Work{Cause: agent.ByMessage, Inputs: []agent.Input{in}}, ctx.Err()
 }
 
-func (o *office) Waiting(context.Context) ([]teammate.Input, error) { return nil, nil }
-func (o *office) Taken(context.Context, []string) error             { return nil }
+func (o *office) Waiting(context.Context) ([]agent.Input, error) { return nil, nil }
+func (o *office) Taken(context.Context, []string) error          { return nil }
 
 func (o *office) InProgress(context.Context, string) ([]tasks.Task, error) {
 	return []tasks.Task{{ID: "1", Subject: "s", Status: tasks.InProgress}}, nil
 }
 
-func (o *office) sink(e teammate.Event) {
+func (o *office) sink(e agent.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.events = append(o.events, e.Data)
@@ -126,7 +127,8 @@ func TestMemberGoesOn(t *testing.T) {
 		"behind words": `{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"I begin."}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, life{`print {"type":"thread.started","thread_id":"t1"}`, "print " + line, "mark ready", "hang"},
+			r := newRig(t, life{`print {"type":"thread.started","thread_id":"t1"}`, "print " + line,
+				"mark ready", "hang"},
 				life{"read", "print done"})
 			r.opts.Resume = []string{"resume", "{session}"}
 			r.opts.OnSession = func(id string) error { r.opts.Session = id; return nil }
@@ -145,7 +147,8 @@ func TestMemberGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			starts := r.starts(t)
-			if len(starts) != 2 || starts[1].Args[1] != "t1" || !strings.HasPrefix(starts[1].Stdin, teammate.CutNotice) {
+			if len(starts) != 2 || starts[1].Args[1] != "t1" || !strings.HasPrefix(starts[1].Stdin,
+				teammate.CutNotice) {
 				t.Errorf("started with %q", starts)
 			}
 		})
@@ -161,7 +164,7 @@ func TestInterrupted(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { _, err := r.Run(ctx, goPrompt(), r.host); done <- err }()
 	r.waitFile(t, "ready")
-	cancel(fmt.Errorf("%w: enough", teammate.ErrInterrupted))
+	cancel(fmt.Errorf("%w: enough", agent.ErrInterrupted))
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

@@ -3,11 +3,10 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // reader understands one dialect. Lines come in order; end comes once, after
@@ -27,8 +26,8 @@ type news struct {
 	text    string // what the model said, a whole block
 	begun   *call
 	ended   *result
-	plan    []teammate.PlanEntry // all of it; empty: no plan
-	warning string               // for people
+	plan    []agent.PlanEntry // all of it; empty: no plan
+	warning string            // for people
 	// retries says that the line is nothing but the news that the program has lost its
 	// model and tries again, in words for people. It is no sign of life.
 	retries string
@@ -39,7 +38,7 @@ type call struct {
 	id string
 	// calls is the call as hooks and rules see it: one, or one for each file that
 	// it changes. The transcript holds the first.
-	calls []teammate.ToolCall
+	calls []agent.ToolCall
 }
 
 // result is what a call came to.

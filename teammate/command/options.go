@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Options make an Agent. Command and Dir are required.
@@ -111,7 +112,7 @@ type Timeouts struct {
 
 // Spent is what one prompt has used, as far as the program tells.
 type Spent struct {
-	Usage   teammate.Usage
+	Usage   agent.Usage
 	Known   bool    // Usage is known
 	CostUSD float64 // since the session began; 0: not known
 }
@@ -156,7 +157,8 @@ func (o *Options) defaultTimes() {
 		field *time.Duration
 		value time.Duration
 	}{
-		{&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute}, {&t.Run, 2 * time.Hour},
+		{&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute}, {&t.Run,
+			2 * time.Hour},
 		{&t.Exit, 10 * time.Second}, {&t.Grace, 2 * time.Second}, {&o.Backoff, 500 * time.Millisecond},
 	} {
 		if *limit.field <= 0 {

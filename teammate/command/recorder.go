@@ -2,10 +2,9 @@ package command
 
 import (
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 const (
@@ -25,31 +24,31 @@ const (
 // follows it: a message without calls says that the program has fallen silent,
 // and a covey that crashed then would only ask the gates.
 type recorder struct {
-	host  teammate.Host
+	host  agent.Host
 	limit int // of text, in bytes
 
 	calls   map[string]*state
-	draft   []teammate.Block // of the next assistant message
-	waiting int              // bytes in draft
-	open    []string         // calls in the transcript without a result
-	ready   []*state         // calls in draft that have their result already
-	last    string           // the last text
-	said    int              // bytes of text so far
-	left    int64            // bytes of text that were left out
-	made    int              // tool calls
+	draft   []agent.Block // of the next assistant message
+	waiting int           // bytes in draft
+	open    []string      // calls in the transcript without a result
+	ready   []*state      // calls in draft that have their result already
+	last    string        // the last text
+	said    int           // bytes of text so far
+	left    int64         // bytes of text that were left out
+	made    int           // tool calls
 }
 
 // state is how far a call is.
 type state struct {
 	id     string
-	calls  []teammate.ToolCall
-	result teammate.ToolResult
+	calls  []agent.ToolCall
+	result agent.ToolResult
 	over   bool
 }
 
 // newRecorder records one run of a program; limit bounds the bytes of text that
 // it takes, for the transcript is read by every later prompt and hook.
-func newRecorder(host teammate.Host, limit int) *recorder {
+func newRecorder(host agent.Host, limit int) *recorder {
 	return &recorder{host: host, limit: limit, calls: map[string]*state{}}
 }
 
@@ -64,7 +63,7 @@ func (r *recorder) say(words string) {
 		return
 	}
 	r.said += len(words)
-	r.draft = append(r.draft, teammate.Block{Type: teammate.TextBlock, Text: words})
+	r.draft = append(r.draft, agent.Block{Type: agent.TextBlock, Text: words})
 	r.waiting += len(words)
 	r.last = strings.TrimSpace(words)
 }
@@ -84,8 +83,8 @@ func (r *recorder) begin(c *call) error {
 	// A call of several files stands there once, under the first of them; hooks
 	// and rules see each.
 	first := c.calls[0]
-	r.draft = append(r.draft, teammate.Block{
-		Type: teammate.ToolUseBlock, ID: c.id, Name: first.Name, Input: first.Input,
+	r.draft = append(r.draft, agent.Block{
+		Type: agent.ToolUseBlock, ID: c.id, Name: first.Name, Input: first.Input,
 	})
 	r.waiting += len(first.Input)
 	if r.waiting > maxWaiting { // a call that never ends must not hold up all others
@@ -95,7 +94,7 @@ func (r *recorder) begin(c *call) error {
 }
 
 // shortInput is an input that is too long to be kept: what rules look at.
-func shortInput(call teammate.ToolCall) []byte {
+func shortInput(call agent.ToolCall) []byte {
 	short := map[string]string{"left_out": fmt.Sprintf("%d bytes of input", len(call.Input))}
 	fields := fieldsOf(call.Input)
 	for _, name := range []string{"file_path", "command", "url", "path", "query"} {
@@ -132,31 +131,31 @@ func (r *recorder) end(s *state) error {
 // answer records the result of an open call.
 func (r *recorder) answer(s *state) error {
 	r.open = slices.DeleteFunc(r.open, func(id string) bool { return id == s.id })
-	m := teammate.Message{Role: teammate.User, Content: []teammate.Block{{
-		Type: teammate.ToolResultBlock, ToolUseID: s.id, Content: s.result.Content, IsError: s.result.IsError,
+	m := agent.Message{Role: agent.User, Content: []agent.Block{{
+		Type: agent.ToolResultBlock, ToolUseID: s.id, Content: s.result.Content, IsError: s.result.IsError,
 	}}}
-	s.result = teammate.ToolResult{}
-	return r.host.Record(teammate.Record{Message: m})
+	s.result = agent.ToolResult{}
+	return r.host.Record(agent.Record{Message: m})
 }
 
 // flush records the draft if it may be recorded now: not while a call is open,
 // and not text alone.
 func (r *recorder) flush() error {
-	call := func(b teammate.Block) bool { return b.Type == teammate.ToolUseBlock }
+	call := func(b agent.Block) bool { return b.Type == agent.ToolUseBlock }
 	if len(r.open) > 0 || !slices.ContainsFunc(r.draft, call) {
 		return nil
 	}
-	return r.settle(teammate.Usage{})
+	return r.settle(agent.Usage{})
 }
 
 // settle records the draft, then the results that were there before it was.
-func (r *recorder) settle(usage teammate.Usage) error {
+func (r *recorder) settle(usage agent.Usage) error {
 	if len(r.draft) == 0 {
 		return nil
 	}
-	m := teammate.Message{Role: teammate.Assistant, Content: r.draft}
+	m := agent.Message{Role: agent.Assistant, Content: r.draft}
 	r.draft, r.waiting = nil, 0
-	if err := r.host.Record(teammate.Record{Message: m, Usage: usage}); err != nil {
+	if err := r.host.Record(agent.Record{Message: m, Usage: usage}); err != nil {
 		return err
 	}
 	for _, c := range m.ToolCalls() {
@@ -176,28 +175,28 @@ func (r *recorder) settle(usage teammate.Usage) error {
 // have no result get one, and the program's last words carry usage. There is
 // always such a message: it says that the turn has come to its gates, and what
 // it cost.
-func (r *recorder) finish(usage teammate.Usage) error {
+func (r *recorder) finish(usage agent.Usage) error {
 	if err := r.abandon("no result came"); err != nil {
 		return fmt.Errorf("command: open calls: %w", err)
 	}
 	r.notice()
 	if len(r.draft) == 0 {
-		silent := teammate.Message{Role: teammate.Assistant}
-		return r.host.Record(teammate.Record{Message: silent, Usage: usage})
+		silent := agent.Message{Role: agent.Assistant}
+		return r.host.Record(agent.Record{Message: silent, Usage: usage})
 	}
 	return r.settle(usage)
 }
 
 // hush forgets the text that waits behind the last call.
 func (r *recorder) hush() {
-	for n := len(r.draft); n > 0 && r.draft[n-1].Type == teammate.TextBlock; n-- {
+	for n := len(r.draft); n > 0 && r.draft[n-1].Type == agent.TextBlock; n-- {
 		r.draft = r.draft[:n-1]
 	}
 	r.left = 0
 }
 
 // breakOff closes the transcript of a prompt that did not come to its end.
-func (r *recorder) breakOff(why string, usage teammate.Usage) error {
+func (r *recorder) breakOff(why string, usage agent.Usage) error {
 	if err := r.abandon(why); err != nil {
 		return fmt.Errorf("command: open calls: %w", err)
 	}
@@ -210,7 +209,7 @@ func (r *recorder) notice() {
 	if r.left > 0 {
 		text := fmt.Sprintf("[%d more bytes of output were left out]", r.left)
 		r.left = 0
-		r.draft = append(r.draft, teammate.Block{Type: teammate.TextBlock, Text: text})
+		r.draft = append(r.draft, agent.Block{Type: agent.TextBlock, Text: text})
 		r.last += "\n\n" + text
 	}
 }
@@ -228,7 +227,7 @@ func (r *recorder) abandon(why string) error {
 		}
 		for _, id := range slices.Clone(r.open) {
 			s := r.calls[id]
-			s.over, s.result = true, teammate.ToolResult{Content: why, IsError: true}
+			s.over, s.result = true, agent.ToolResult{Content: why, IsError: true}
 			if err := r.answer(s); err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What stands for something else in a command line.
@@ -36,7 +36,7 @@ func (a *Agent) process(prompt string, stdout, stderr io.Writer) (proc.Process, 
 	}
 	args, asArgument := a.commandLine(prompt, extra.Args)
 	if asArgument && len(prompt) > maxArgument {
-		return proc.Process{}, &teammate.APIError{Type: "invalid_request", Message: fmt.Sprintf(
+		return proc.Process{}, &agent.APIError{Type: "invalid_request", Message: fmt.Sprintf(
 			"the prompt has %d bytes, and as an argument %d is the most; a command without %s gets it on its stdin",
 			len(prompt), maxArgument, promptMark)}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // talk is one prompt while the program works at it. It belongs to the goroutine
@@ -18,16 +19,16 @@ type talk struct {
 	read reader
 	box  *inbox
 	errs *lastWords
-	sup  teammate.Supervisor // nil: the Host is none
-	eye  teammate.Observer
+	sup  agent.Supervisor // nil: the Host is none
+	eye  agent.Observer
 	stop context.CancelFunc // ends the program
 	// opened ends what Options.Enter has begun; it may be called more than once.
 	opened func(bool)
 
-	later    []teammate.Input // to be said in a prompt of their own
-	touched  bool             // the program has said something of substance
-	halted   string           // by a hook
-	err      error            // why the prompt is given up
+	later    []agent.Input // to be said in a prompt of their own
+	touched  bool          // the program has said something of substance
+	halted   string        // by a hook
+	err      error         // why the prompt is given up
 	warnings int
 	notice   string // what people were last told of a lost model
 }
@@ -57,14 +58,14 @@ type ended struct {
 }
 
 // talk is a prompt that is still to be sent.
-func (a *Agent) talk(h teammate.Host) *talk {
+func (a *Agent) talk(h agent.Host) *talk {
 	t := &talk{a: a, rec: newRecorder(h, a.opts.MaxOutput), box: newInbox(), stop: func() {}, opened: func(bool) {}}
 	t.read = newReader(a.opts.Dialect, a.opts.MaxOutput)
 	t.errs = &lastWords{box: t.box}
 	// What the Host cannot do is done without: a test, or another host, may offer
 	// less than a member does.
-	t.sup, _ = h.(teammate.Supervisor)
-	t.eye, _ = h.(teammate.Observer)
+	t.sup, _ = h.(agent.Supervisor)
+	t.eye, _ = h.(agent.Observer)
 	return t
 }
 
@@ -128,7 +129,7 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 // silence is the error of a program that says nothing for too long. It is a
 // failed model request: an endpoint that does not answer looks like this.
 func silence(limit time.Duration) error {
-	return &teammate.APIError{
+	return &agent.APIError{
 		Type:    "server_error",
 		Message: fmt.Sprintf("the agent program has not said anything for %v; it was ended", limit),
 	}
@@ -136,7 +137,7 @@ func silence(limit time.Duration) error {
 
 // tooLong is the error of a program that does not end.
 func tooLong(limit time.Duration) error {
-	return &teammate.APIError{
+	return &agent.APIError{
 		Type: "server_error", Message: fmt.Sprintf("the agent program was at work for %v; it was ended", limit),
 	}
 }
@@ -214,7 +215,7 @@ func (t *talk) done(ctx context.Context, r *result) error {
 	if s == nil {
 		return nil // it has its one result, or was never heard of
 	}
-	s.result = teammate.ToolResult{Content: clean(shorten(r.text)), IsError: r.isError}
+	s.result = agent.ToolResult{Content: clean(shorten(r.text)), IsError: r.isError}
 	s.result.Rejected = r.rejected || r.isError && teammate.IsRejection(s.result.Content)
 	if t.sup != nil {
 		for _, call := range s.calls {
@@ -226,7 +227,7 @@ func (t *talk) done(ctx context.Context, r *result) error {
 
 // remark takes in what hooks said of a call. A halt ends the turn at once; all
 // else is said in a prompt of its own, for nobody can speak to the program.
-func (t *talk) remark(r teammate.Remarks) {
+func (t *talk) remark(r agent.Remarks) {
 	t.later = append(t.later, r.Feedback...)
 	if r.Halted != "" {
 		t.halted = r.Halted
@@ -240,15 +241,15 @@ func (t *talk) show(n news) {
 		return
 	}
 	if len(n.plan) > 0 {
-		t.eye.Observe(teammate.Planned{Entries: n.plan})
+		t.eye.Observe(agent.Planned{Entries: n.plan})
 	}
 	if n.retries != "" && n.retries != t.notice {
 		t.notice = n.retries
-		t.eye.Observe(teammate.HeldUp{For: n.retries})
+		t.eye.Observe(agent.HeldUp{For: n.retries})
 	}
 	if n.warning != "" && t.warnings < maxWarnings {
 		t.warnings++
-		t.eye.Observe(teammate.Warning{Text: n.warning})
+		t.eye.Observe(agent.Warning{Text: n.warning})
 	}
 }
 
@@ -256,7 +257,7 @@ func (t *talk) show(n news) {
 // some time.
 func (t *talk) tellOfSilence() {
 	if t.eye != nil && speaksLines(t.read) && !t.rec.busy() && !t.read.over() {
-		t.eye.Observe(teammate.HeldUp{For: "the agent program, which has printed nothing for a while"})
+		t.eye.Observe(agent.HeldUp{For: "the agent program, which has printed nothing for a while"})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // errCrash is wrapped by the end of a program that something else has killed:
@@ -27,18 +28,18 @@ type failedError struct{ said string }
 func (e *failedError) Error() string { return e.said }
 
 // api is the error as that of the turn.
-func (e *failedError) api() error { return &teammate.APIError{Type: "unknown", Message: e.said} }
+func (e *failedError) api() error { return &agent.APIError{Type: "unknown", Message: e.said} }
 
 // isAPIError tells a failed model request, after which the transcript is still
 // sound, from a transcript that could not be written.
 func isAPIError(err error) bool {
-	var e *teammate.APIError
+	var e *agent.APIError
 	return errors.As(err, &e)
 }
 
 // prompt takes one run of the program to its end and books what it came to.
 func (a *Agent) prompt(
-	ctx context.Context, inputs []teammate.Input, h teammate.Host, reply *teammate.Reply,
+	ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply,
 ) (*talk, error) {
 	t := a.talk(h)
 	if a.opts.Enter != nil {
@@ -90,7 +91,7 @@ func (a *Agent) spend(end *ending, resumed string) Spent {
 	}
 	total := spent.Usage
 	if resumed == "" {
-		a.before = &teammate.Usage{}
+		a.before = &agent.Usage{}
 	}
 	if a.before == nil {
 		spent = Spent{CostUSD: spent.CostUSD}
@@ -104,7 +105,7 @@ func (a *Agent) spend(end *ending, resumed string) Spent {
 // finish closes the transcript of the run. Only a prompt that came to its own
 // end has fallen silent; all others leave the turn open behind the results of
 // their calls.
-func (t *talk) finish(ctx context.Context, err error, end ending, usage teammate.Usage) error {
+func (t *talk) finish(ctx context.Context, err error, end ending, usage agent.Usage) error {
 	if t.err != nil && !isAPIError(t.err) {
 		return nil // the transcript itself is what failed
 	}
@@ -121,14 +122,14 @@ func (t *talk) finish(ctx context.Context, err error, end ending, usage teammate
 	}
 	// A covey that is told to stop goes on with the turn in its next life. Words
 	// behind the last call would tell that life that only the gates are left.
-	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), teammate.ErrInterrupted) {
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) {
 		t.rec.hush()
 	}
 	return t.rec.breakOff(why, usage)
 }
 
 // book adds the run to the reply.
-func (t *talk) book(reply *teammate.Reply, spent Spent) {
+func (t *talk) book(reply *agent.Reply, spent Spent) {
 	reply.ToolCalls += t.rec.made
 	reply.Usage = reply.Usage.Plus(spent.Usage)
 	reply.Halted = t.halted
@@ -167,13 +168,13 @@ func (t *talk) failure(end ending, exit proc.Exit) error {
 	case end.lost || lostText.MatchString(end.said):
 		return fmt.Errorf("%w: %s", errLost, end.said)
 	case end.turns:
-		return fmt.Errorf("%w: of the agent program itself", teammate.ErrMaxTurns)
+		return fmt.Errorf("%w: of the agent program itself", agent.ErrMaxTurns)
 	case end.limit && !(end.guessed && exit.Code == 0):
 		until := end.until
 		if until.IsZero() {
 			until = teammate.ResetTime(end.said, now)
 		}
-		return &teammate.LimitError{Until: until, Text: brief(end.said)}
+		return &agent.LimitError{Until: until, Text: brief(end.said)}
 	}
 	return t.trust(t.classify(end, now), end, exit)
 }
@@ -182,7 +183,7 @@ func (t *talk) failure(end ending, exit proc.Exit) error {
 // program's word for it, by its words.
 func (t *talk) classify(end ending, now time.Time) error {
 	found := teammate.Diagnose(end.said, "", now)
-	var api *teammate.APIError
+	var api *agent.APIError
 	if !errors.As(found, &api) {
 		return found // a limit or a login
 	}
@@ -192,7 +193,7 @@ func (t *talk) classify(end ending, now time.Time) error {
 	}
 	switch {
 	case end.status == 401 || end.kind == "authentication_failed":
-		return &teammate.LoginError{Hint: brief(end.said)}
+		return &agent.LoginError{Hint: brief(end.said)}
 	case byStatus[end.status] != "":
 		api.Type = byStatus[end.status]
 	case end.kind != "":
@@ -210,7 +211,7 @@ func (t *talk) trust(err error, end ending, exit proc.Exit) error {
 	if isAPIError(err) || !end.guessed || exit.Code != 0 {
 		return err
 	}
-	return &teammate.APIError{Type: "unknown", Message: err.Error()}
+	return &agent.APIError{Type: "unknown", Message: err.Error()}
 }
 
 // lostText is what programs say of a session that they do not know.
@@ -231,7 +232,7 @@ func (t *talk) unexplained(end ending, exit proc.Exit) error {
 	}
 	if exit.Code != 0 {
 		found := teammate.Diagnose(words, "", now)
-		var api *teammate.APIError
+		var api *agent.APIError
 		if !errors.As(found, &api) || api.Type != "unknown" {
 			return found
 		}

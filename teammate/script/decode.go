@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/goccy/go-yaml/ast"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // The keys of each mapping of a script, as DESIGN 5 gives them.
@@ -136,9 +135,9 @@ func (d *decoder) call(n ast.Node) call {
 
 // failure reads the error that a step gives instead of an answer. An error
 // without a message gets one, so that no report ends in a bare colon.
-func (d *decoder) failure(n ast.Node) *teammate.APIError {
+func (d *decoder) failure(n ast.Node) *agent.APIError {
 	parts := d.mapping(n, "an error", errorKeys)
-	e := &teammate.APIError{Type: "unknown"}
+	e := &agent.APIError{Type: "unknown"}
 	switch {
 	case parts["type"] != nil:
 		e.Type = d.oneOf(parts["type"], "type", errorTypes)
@@ -177,7 +176,7 @@ func (d *decoder) times(n ast.Node) int {
 }
 
 // usage reads token counts; what is not written counts as none.
-func (d *decoder) usage(n ast.Node) teammate.Usage {
+func (d *decoder) usage(n ast.Node) agent.Usage {
 	parts := d.mapping(n, "usage", usageKeys)
 	tokens := func(key string) int64 {
 		v := parts[key]
@@ -190,7 +189,7 @@ func (d *decoder) usage(n ast.Node) teammate.Usage {
 		}
 		return count
 	}
-	return teammate.Usage{InputTokens: tokens("input_tokens"), OutputTokens: tokens("output_tokens")}
+	return agent.Usage{InputTokens: tokens("input_tokens"), OutputTokens: tokens("output_tokens")}
 }
 
 // delay reads a time. A bare number is refused, since nobody can tell whether

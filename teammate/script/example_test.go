@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -22,17 +22,17 @@ steps:
 		return
 	}
 	model := s.Model(nil)
-	messages := []teammate.Message{
-		{Role: teammate.User, Content: []teammate.Block{{Type: teammate.TextBlock, Text: "What is this?"}}},
+	messages := []agent.Message{
+		{Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: "What is this?"}}},
 	}
-	first, _ := model.Generate(context.Background(), teammate.Request{Messages: messages})
+	first, _ := model.Generate(context.Background(), agent.Request{Messages: messages})
 	fmt.Println(first.Content[0].Text, first.Content[1].Name, string(first.Content[1].Input))
 
-	messages = append(messages, teammate.Message{Role: teammate.Assistant, Content: first.Content},
-		teammate.Message{Role: teammate.User, Content: []teammate.Block{
-			{Type: teammate.ToolResultBlock, ToolUseID: first.Content[1].ID, Content: "go.mod\nmain.go"},
+	messages = append(messages, agent.Message{Role: agent.Assistant, Content: first.Content},
+		agent.Message{Role: agent.User, Content: []agent.Block{
+			{Type: agent.ToolResultBlock, ToolUseID: first.Content[1].ID, Content: "go.mod\nmain.go"},
 		}})
-	second, _ := model.Generate(context.Background(), teammate.Request{Messages: messages, New: 2})
+	second, _ := model.Generate(context.Background(), agent.Request{Messages: messages, New: 2})
 	fmt.Println(second.Content[0].Text)
 	// Output:
 	// I look around. Bash {"command":"ls"}

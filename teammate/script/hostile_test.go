@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -70,7 +70,7 @@ func TestManyAskAtOnce(t *testing.T) {
 		all.Go(func() {
 			r, err := ask(m, "x")
 			key := said(r, err)
-			if len(r.Content) > 0 && r.Content[0].Type == teammate.TextBlock {
+			if len(r.Content) > 0 && r.Content[0].Type == agent.TextBlock {
 				key = r.Content[0].Text
 			}
 			mu.Lock()

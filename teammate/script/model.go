@@ -3,12 +3,11 @@ package script
 import (
 	"context"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"maps"
 	"regexp"
 	"sync"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // Options tune a Model. The zero value is a model at the beginning of its script.
@@ -49,7 +48,7 @@ func (s *Script) Model(opts *Options) *Model {
 // left the answer is empty (exhausted: stop) or a fatal *APIError of type unknown.
 //
 // An error of the script comes with a Response that says which step it was.
-func (m *Model) Generate(ctx context.Context, req teammate.Request) (teammate.Response, error) {
+func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response, error) {
 	i, nth, found := m.take(req)
 	if !found {
 		return m.exhausted(ctx)
@@ -57,19 +56,19 @@ func (m *Model) Generate(ctx context.Context, req teammate.Request) (teammate.Re
 	s := m.script.steps[i]
 	if err := pause(ctx, s.delay); err != nil {
 		m.putBack(i)
-		return teammate.Response{}, err
+		return agent.Response{}, err
 	}
 	if s.fail != nil {
 		failure := *s.fail // a copy: the script stays as it is whatever a caller does
-		return teammate.Response{Step: &i}, &failure
+		return agent.Response{Step: &i}, &failure
 	}
-	return teammate.Response{Content: m.content(i, nth), Usage: s.usage, Step: &i}, nil
+	return agent.Response{Content: m.content(i, nth), Usage: s.usage, Step: &i}, nil
 }
 
 // take finds the step for a request and counts it as served, in one go: of two
 // requests at the same time, only one may have a step's last serving. nth says
 // how often the step had served before.
-func (m *Model) take(req teammate.Request) (i, nth int, found bool) {
+func (m *Model) take(req agent.Request) (i, nth int, found bool) {
 	// Steps are looked at in order each time: one whose `when` did not match
 	// earlier may serve later.
 	texts := news(req)
@@ -96,15 +95,15 @@ func (m *Model) putBack(i int) {
 }
 
 // exhausted is the answer when no step is left for a request.
-func (m *Model) exhausted(ctx context.Context) (teammate.Response, error) {
+func (m *Model) exhausted(ctx context.Context) (agent.Response, error) {
 	// This pass is a model request like any other, and takes its time.
 	if err := pause(ctx, m.script.delay); err != nil {
-		return teammate.Response{}, err
+		return agent.Response{}, err
 	}
 	if m.script.stop {
-		return teammate.Response{Usage: m.script.usage}, nil
+		return agent.Response{Usage: m.script.usage}, nil
 	}
-	return teammate.Response{}, &teammate.APIError{
+	return agent.Response{}, &agent.APIError{
 		Type: "unknown", Fatal: true,
 		Message: fmt.Sprintf("script %s: none of its %d steps may serve this pass; "+
 			"add a step, or `exhausted: stop`", m.script.name, len(m.script.steps)),
@@ -114,15 +113,15 @@ func (m *Model) exhausted(ctx context.Context) (teammate.Response, error) {
 // content is what step i says when it serves for the nth time, from 0. A tool
 // call's id is made of step, serving and place, so that the same run gives the
 // same ids and none comes twice, resumed or not.
-func (m *Model) content(i, nth int) []teammate.Block {
+func (m *Model) content(i, nth int) []agent.Block {
 	s := m.script.steps[i]
-	var blocks []teammate.Block
+	var blocks []agent.Block
 	if s.say != "" {
-		blocks = append(blocks, teammate.Block{Type: teammate.TextBlock, Text: s.say})
+		blocks = append(blocks, agent.Block{Type: agent.TextBlock, Text: s.say})
 	}
 	for k, c := range s.calls {
-		blocks = append(blocks, teammate.Block{
-			Type:  teammate.ToolUseBlock,
+		blocks = append(blocks, agent.Block{
+			Type:  agent.ToolUseBlock,
 			ID:    fmt.Sprintf("toolu_%s%d_%d_%d", m.prefix, i, nth, k),
 			Name:  c.tool,
 			Input: c.input,
@@ -132,17 +131,17 @@ func (m *Model) content(i, nth int) []teammate.Block {
 }
 
 // news are the user texts and tool results that no earlier request held.
-func news(req teammate.Request) []string {
+func news(req agent.Request) []string {
 	var texts []string
 	for _, message := range req.Messages[min(max(req.New, 0), len(req.Messages)):] {
-		if message.Role != teammate.User {
+		if message.Role != agent.User {
 			continue
 		}
 		for _, b := range message.Content {
 			switch b.Type {
-			case teammate.TextBlock:
+			case agent.TextBlock:
 				texts = append(texts, b.Text)
-			case teammate.ToolResultBlock:
+			case agent.ToolResultBlock:
 				texts = append(texts, b.Content)
 			}
 		}

@@ -10,13 +10,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
 // said is an answer in short: its texts, its calls by tool and id, or its error.
-func said(r teammate.Response, err error) string {
-	var failure *teammate.APIError
+func said(r agent.Response, err error) string {
+	var failure *agent.APIError
 	if errors.As(err, &failure) {
 		return "error " + failure.Type
 	}
@@ -25,7 +25,7 @@ func said(r teammate.Response, err error) string {
 	}
 	var parts []string
 	for _, b := range r.Content {
-		if b.Type == teammate.TextBlock {
+		if b.Type == agent.TextBlock {
 			parts = append(parts, b.Text)
 		} else {
 			parts = append(parts, b.Name+" "+b.ID)
@@ -72,35 +72,35 @@ func TestAPassTakesTheFirstStepThatMayStillServe(t *testing.T) {
 }
 
 func TestWhenLooksAtNewUserTextsAndResultsOnly(t *testing.T) {
-	user := func(b ...teammate.Block) teammate.Message {
-		return teammate.Message{Role: teammate.User,
+	user := func(b ...agent.Block) agent.Message {
+		return agent.Message{Role: agent.User,
 			Content: b}
 	}
-	text := func(s string) teammate.Block { return teammate.Block{Type: teammate.TextBlock, Text: s} }
-	result := func(s string) teammate.Block {
-		return teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: "t", Content: s, IsError: true}
+	text := func(s string) agent.Block { return agent.Block{Type: agent.TextBlock, Text: s} }
+	result := func(s string) agent.Block {
+		return agent.Block{Type: agent.ToolResultBlock, ToolUseID: "t", Content: s, IsError: true}
 	}
-	assistant := teammate.Message{Role: teammate.Assistant, Content: []teammate.Block{text("KEY")}}
+	assistant := agent.Message{Role: agent.Assistant, Content: []agent.Block{text("KEY")}}
 	tests := []struct {
 		name     string
-		messages []teammate.Message
+		messages []agent.Message
 		from     int
 		want     bool
 	}{
-		{"a new prompt", []teammate.Message{user(text("the KEY is here"))}, 0, true},
-		{"the second block", []teammate.Message{user(text("a"), text("KEY"))}, 0, true},
-		{"a failed tool's result", []teammate.Message{user(result("KEY"))}, 0, true},
-		{"an older prompt", []teammate.Message{user(text("KEY")), assistant, user(text("b"))}, 2, false},
-		{"the assistant's own text", []teammate.Message{user(text("a")), assistant}, 0, false},
-		{"nothing new", []teammate.Message{user(text("KEY"))}, 1, false},
-		{"an index beyond the end", []teammate.Message{user(text("KEY"))}, 9, false},
-		{"an index before the beginning", []teammate.Message{user(text("KEY"))}, -1, true},
-		{"two blocks are not one text", []teammate.Message{user(text("K"), text("EY"))}, 0, false},
+		{"a new prompt", []agent.Message{user(text("the KEY is here"))}, 0, true},
+		{"the second block", []agent.Message{user(text("a"), text("KEY"))}, 0, true},
+		{"a failed tool's result", []agent.Message{user(result("KEY"))}, 0, true},
+		{"an older prompt", []agent.Message{user(text("KEY")), assistant, user(text("b"))}, 2, false},
+		{"the assistant's own text", []agent.Message{user(text("a")), assistant}, 0, false},
+		{"nothing new", []agent.Message{user(text("KEY"))}, 1, false},
+		{"an index beyond the end", []agent.Message{user(text("KEY"))}, 9, false},
+		{"an index before the beginning", []agent.Message{user(text("KEY"))}, -1, true},
+		{"two blocks are not one text", []agent.Message{user(text("K"), text("EY"))}, 0, false},
 	}
 	s := parse(t, `steps: [{when: KEY, say: found}, {say: other}]`)
 	for _, test := range tests {
 		r, err := s.Model(nil).Generate(t.Context(),
-			teammate.Request{Messages: test.messages, New: test.from})
+			agent.Request{Messages: test.messages, New: test.from})
 		if got := said(r, err) == "found"; got != test.want {
 			t.Errorf("%s: %s", test.name, said(r, err))
 		}
@@ -119,12 +119,12 @@ exhausted: stop
 	m := s.Model(nil)
 	wants := []struct {
 		step  int
-		usage teammate.Usage
+		usage agent.Usage
 	}{
-		{0, teammate.Usage{InputTokens: 900, OutputTokens: 120}},
-		{1, teammate.Usage{InputTokens: 1}},
-		{2, teammate.Usage{}},
-		{-1, teammate.Usage{InputTokens: 900, OutputTokens: 120}},
+		{0, agent.Usage{InputTokens: 900, OutputTokens: 120}},
+		{1, agent.Usage{InputTokens: 1}},
+		{2, agent.Usage{}},
+		{-1, agent.Usage{InputTokens: 900, OutputTokens: 120}},
 	}
 	for i, want := range wants {
 		r, _ := ask(m, "x")
@@ -140,7 +140,7 @@ exhausted: stop
 
 func TestExhausted(t *testing.T) {
 	_, err := ask(parse(t, "steps: [{say: x, when: never}]").Model(nil), "x")
-	var failure *teammate.APIError
+	var failure *agent.APIError
 	if !errors.As(err, &failure) || !failure.Fatal || !strings.Contains(failure.Message, "demo.yaml") ||
 		!strings.Contains(failure.Message, "exhausted: stop") {
 		t.Errorf("by default: %v", err)
@@ -198,7 +198,7 @@ func TestTheErrorIsACopy(t *testing.T) {
 	m := s.Model(nil)
 	for range 2 {
 		_, err := ask(m, "x")
-		var failure *teammate.APIError
+		var failure *agent.APIError
 		if !errors.As(err, &failure) || failure.Message != "busy" {
 			t.Fatalf("got %v", err)
 		}
@@ -230,7 +230,7 @@ func TestResumedModelsGoOnWhereTheyWere(t *testing.T) {
 				served[*r.Step]++
 			}
 			for _, b := range r.Content {
-				if b.Type == teammate.ToolUseBlock && ids[b.ID] {
+				if b.Type == agent.ToolUseBlock && ids[b.ID] {
 					t.Fatalf("%s came twice", b.ID)
 				}
 				ids[b.ID] = true

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -26,16 +26,16 @@ func parse(t testing.TB, text string) *script.Script {
 }
 
 // ask makes one request whose new texts are the given ones.
-func ask(m *script.Model, texts ...string) (teammate.Response, error) {
+func ask(m *script.Model, texts ...string) (agent.Response, error) {
 	return m.Generate(context.Background(), request(texts...))
 }
 
-func request(texts ...string) teammate.Request {
-	message := teammate.Message{Role: teammate.User}
+func request(texts ...string) agent.Request {
+	message := agent.Message{Role: agent.User}
 	for _, text := range texts {
-		message.Content = append(message.Content, teammate.Block{Type: teammate.TextBlock, Text: text})
+		message.Content = append(message.Content, agent.Block{Type: agent.TextBlock, Text: text})
 	}
-	return teammate.Request{Messages: []teammate.Message{message}}
+	return agent.Request{Messages: []agent.Message{message}}
 }
 
 func TestMistakesAreAllReportedAtOnceWithTheirPlace(t *testing.T) {
@@ -186,7 +186,7 @@ func TestErrorTypesOfHOOKS6AreKnown(t *testing.T) {
 		"verification_required cloud_credential_error") {
 		s := parse(t, "steps: [{error: {type: "+kind+", message: too bad}}]")
 		_, err := ask(s.Model(nil), "x")
-		var failure *teammate.APIError
+		var failure *agent.APIError
 		if !errors.As(err, &failure) || failure.Type != kind || failure.Message != "too bad" {
 			t.Errorf("%s gave %#v", kind, err)
 		}
@@ -312,13 +312,13 @@ func playOut(t *testing.T, s *script.Script) {
 	for range 3 * (s.Steps() + 1) {
 		r, err := m.Generate(ctx, request("x"))
 		if err != nil && ctx.Err() == nil {
-			var failure *teammate.APIError
+			var failure *agent.APIError
 			if !errors.As(err, &failure) {
 				t.Fatalf("%T: %v", err, err)
 			}
 		}
 		for _, b := range r.Content {
-			if b.Type == teammate.ToolUseBlock {
+			if b.Type == agent.ToolUseBlock {
 				if ids[b.ID] || b.ID == "" || !json.Valid(b.Input) || b.Input[0] != '{' {
 					t.Fatalf("bad call %+v", b)
 				}

@@ -1,11 +1,10 @@
 package script
 
 import (
+	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // servedID is the form of the ids that content gives to tool calls. Gemini puts
@@ -20,13 +19,13 @@ var servedID = regexp.MustCompile(`(?:^|_)toolu_(\d{1,9})_(\d{1,9})_(\d{1,9})$`)
 // the last answer of ours. What agents cut away from the head of a conversation
 // is forgotten here, too: its steps may serve again unless a later answer
 // proves them used.
-func (s *Script) replay(messages []teammate.Message) (served map[int]int, fresh int) {
+func (s *Script) replay(messages []agent.Message) (served map[int]int, fresh int) {
 	served = map[int]int{}
 	for i, m := range messages {
-		if m.Role != teammate.Assistant {
+		if m.Role != agent.Assistant {
 			continue
 		}
-		texts := news(teammate.Request{Messages: messages[:i], New: fresh})
+		texts := news(agent.Request{Messages: messages[:i], New: fresh})
 		step, nth := s.stepOf(m, served, texts)
 		if step < 0 {
 			continue // not ours: some agents put words into the model's mouth
@@ -45,7 +44,7 @@ func (s *Script) replay(messages []teammate.Message) (served map[int]int, fresh 
 // stepOf is the step that gave the answer m, and how often it had served before;
 // -1 if none did. Most agents keep the ids of tool calls, and these say it. Else
 // the answer itself must: its text and the tools that it calls.
-func (s *Script) stepOf(m teammate.Message, served map[int]int, texts []string) (step, nth int) {
+func (s *Script) stepOf(m agent.Message, served map[int]int, texts []string) (step, nth int) {
 	for _, c := range m.ToolCalls() {
 		if step, nth, ok := s.byID(c.ID); ok {
 			return step, nth
@@ -83,7 +82,7 @@ func (s *Script) byID(id string) (step, nth int, ok bool) {
 // gave reports whether m may be an answer of the step. Text is compared without
 // the white space around it, which agents trim. Inputs of calls are not
 // compared: agents rewrite them.
-func (s step) gave(m teammate.Message) bool {
+func (s step) gave(m agent.Message) bool {
 	calls := m.ToolCalls()
 	if s.fail != nil || len(calls) != len(s.calls) || m.Text() != strings.TrimSpace(s.say) {
 		return false

@@ -12,14 +12,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // MaxSize is the size of the largest script, in bytes.
@@ -32,7 +31,7 @@ type Script struct {
 	helpers []helper
 	// usage and delay hold for steps that do not say otherwise, and for passes
 	// that no step is left for.
-	usage teammate.Usage
+	usage agent.Usage
 	delay time.Duration
 	// stop says that such a pass gets an empty answer instead of an error.
 	stop bool
@@ -47,8 +46,8 @@ type step struct {
 	// times is how often the step may serve; -1: for ever.
 	times int
 	// fail is the error that it gives instead of an answer; nil: it answers.
-	fail  *teammate.APIError
-	usage teammate.Usage
+	fail  *agent.APIError
+	usage agent.Usage
 	delay time.Duration
 }
 

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"maps"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // asideText answers what agents ask on the side, unless the script has a helper
@@ -22,7 +21,7 @@ func (s *Server) reply(ctx context.Context, x *exchange) (answer, error) {
 	a := answer{id: fmt.Sprintf("%s_%d", s.began, s.count.Add(1)), at: s.now().Unix()}
 	name, script, err := s.scriptFor(x)
 	if err != nil {
-		return a, &teammate.APIError{Type: "model_not_found", Message: err.Error(), Fatal: true}
+		return a, &agent.APIError{Type: "model_not_found", Message: err.Error(), Fatal: true}
 	}
 	if x.aside() {
 		return a, aside(ctx, script, x, &a)
@@ -55,9 +54,9 @@ type request struct {
 // request: all that it has to know is in req, and nothing is left behind.
 func play(ctx context.Context, script *Script, req request, a *answer) error {
 	resp, err := script.Model(&Options{Served: maps.Clone(req.served)}).Generate(ctx,
-		teammate.Request{System: req.system, Messages: req.messages, New: req.fresh})
+		agent.Request{System: req.system, Messages: req.messages, New: req.fresh})
 	a.usage, a.step = resp.Usage, resp.Step
-	var failure *teammate.APIError
+	var failure *agent.APIError
 	if errors.As(err, &failure) && failure.Type == "max_output_tokens" {
 		// No API has an error for it: the answer just ends too early.
 		a.cut = true
@@ -65,9 +64,9 @@ func play(ctx context.Context, script *Script, req request, a *answer) error {
 	}
 	for _, b := range resp.Content {
 		switch b.Type {
-		case teammate.TextBlock:
+		case agent.TextBlock:
 			a.text = b.Text
-		case teammate.ToolUseBlock:
+		case agent.ToolUseBlock:
 			tool, input := choose(b.Name, b.Input, req.tools)
 			a.calls = append(a.calls, toolCall{id: b.ID, tool: tool, input: input})
 		}

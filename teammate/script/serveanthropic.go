@@ -2,9 +2,8 @@ package script
 
 import (
 	"encoding/json"
+	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // anthropic is the Messages API.
@@ -174,7 +173,7 @@ func anthropicDeltas(kind, field, text string) []object {
 // failure has Anthropic's own status for being overloaded, by which its clients
 // decide how long to wait. failure is the API's error body with the status that
 // its clients go by.
-func (anthropic) failure(e *teammate.APIError) (int, object) {
+func (anthropic) failure(e *agent.APIError) (int, object) {
 	f := faultOf(e)
 	return f.anthropicStatus(), object{"type": "error", "error": object{"type": f.anthropic, "message": e.Message}}
 }

@@ -7,9 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // dialect is the form that one model API gives to requests and answers. It
@@ -23,7 +22,7 @@ type dialect interface {
 	// events is the answer as a stream.
 	events(x *exchange, a answer) []event
 	// failure is an error's status and body.
-	failure(e *teammate.APIError) (int, object)
+	failure(e *agent.APIError) (int, object)
 }
 
 // event is one event of a stream. Name is empty where the API names none.
@@ -50,7 +49,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d dialect) {
 	defer done()
 	x, err := d.read(body)
 	if err != nil {
-		refuse(w, d, &teammate.APIError{Type: "invalid_request", Message: err.Error()})
+		refuse(w, d, &agent.APIError{Type: "invalid_request", Message: err.Error()})
 		return
 	}
 	x.key = keyOf(r)
@@ -70,9 +69,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d dialect) {
 // refuse answers with an error. Nobody is left to read that a request was
 // cancelled.
 func refuse(w http.ResponseWriter, d dialect, err error) {
-	var e *teammate.APIError
+	var e *agent.APIError
 	if !errors.As(err, &e) {
-		e = &teammate.APIError{Type: "server_error", Message: err.Error()}
+		e = &agent.APIError{Type: "server_error", Message: err.Error()}
 	}
 	status, body := d.failure(e)
 	writeJSON(w, status, body)

@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // Bounds of the requests' bodies that a server holds at a time. Whoever reaches the port may
@@ -61,7 +60,7 @@ type countedBody struct {
 }
 
 // errCrowded refuses a body that there is no room for beside others.
-var errCrowded = &teammate.APIError{Type: "overloaded",
+var errCrowded = &agent.APIError{Type: "overloaded",
 	Message: "the requests under way are too large together; send it again later"}
 
 // Read implements io.Reader.
@@ -91,17 +90,17 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 		_ = control.SetReadDeadline(time.Time{})
 	}()
 	if !s.answers(key) {
-		return nil, nil, &teammate.APIError{Type: "authentication_failed", Message: errNoKey.Error()}
+		return nil, nil, &agent.APIError{Type: "authentication_failed", Message: errNoKey.Error()}
 	}
 	counted := &countedBody{Reader: http.MaxBytesReader(w, r.Body, MaxRequest), of: &s.bodies, key: key}
 	body, err = io.ReadAll(counted)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		err = &teammate.APIError{Type: "invalid_request",
+		err = &agent.APIError{Type: "invalid_request",
 			Message: fmt.Sprintf("the request is larger than %d MiB; begin a new conversation", MaxRequest>>20)}
 	case err == nil && !json.Valid(body):
-		err = &teammate.APIError{Type: "invalid_request", Message: "the request's body is not JSON"}
+		err = &agent.APIError{Type: "invalid_request", Message: "the request's body is not JSON"}
 	}
 	if err != nil {
 		counted.done()

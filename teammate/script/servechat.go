@@ -2,8 +2,7 @@ package script
 
 import (
 	"encoding/json"
-
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // chat is OpenAI's Chat Completions API, which most other providers speak too.
@@ -115,7 +114,7 @@ func chatFrame(x *exchange, a answer, kind string) object {
 // chatUsage has the sum, too: some clients read nothing else. chatUsage are the
 // token counts in this API's words. Some clients trust the total and do not add
 // up by themselves.
-func chatUsage(u teammate.Usage) object {
+func chatUsage(u agent.Usage) object {
 	return object{
 		"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens,
 		"total_tokens": u.InputTokens + u.OutputTokens,
@@ -156,7 +155,8 @@ func (chat) events(x *exchange, a answer) []event {
 		call["function"].(object)["arguments"] = ""
 		chunk(object{"tool_calls": []object{call}}, nil)
 		for _, piece := range pieces(arguments) {
-			chunk(object{"tool_calls": []object{{"index": call["index"], "function": object{"arguments": piece}}}}, nil)
+			chunk(object{"tool_calls": []object{{"index": call["index"],
+				"function": object{"arguments": piece}}}}, nil)
 		}
 	}
 	chunk(object{}, chatFinish(a))
@@ -171,7 +171,7 @@ func (chat) events(x *exchange, a answer) []event {
 
 // failure is in the form that all of OpenAI's APIs share. failure is the error
 // body that all of OpenAI's APIs share.
-func (chat) failure(e *teammate.APIError) (int, object) {
+func (chat) failure(e *agent.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, openaiFault(f.openai, e.Message)
 }

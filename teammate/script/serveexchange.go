@@ -3,10 +3,9 @@ package script
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // exchange is a request in the words of no API in particular. Each API reads
@@ -15,7 +14,7 @@ import (
 type exchange struct {
 	key, model string
 	system     string
-	messages   []teammate.Message
+	messages   []agent.Message
 	tools      []offer
 	stream     bool
 	// format is the JSON Schema that the answer must follow; json says that it
@@ -44,7 +43,7 @@ type answer struct {
 	at    int64  // seconds since 1970
 	text  string
 	calls []toolCall
-	usage teammate.Usage
+	usage agent.Usage
 	step  *int // which step of the script; nil: none
 	// cut says that the answer ended at the model's output limit.
 	cut bool
@@ -60,27 +59,27 @@ type toolCall struct {
 // user adds a text of the user.
 func (x *exchange) user(text string) {
 	if text != "" {
-		x.add(teammate.User, teammate.Block{Type: teammate.TextBlock, Text: text})
+		x.add(agent.User, agent.Block{Type: agent.TextBlock, Text: text})
 	}
 }
 
 // said adds a text of the assistant.
 func (x *exchange) said(text string) {
 	if text != "" {
-		x.add(teammate.Assistant, teammate.Block{Type: teammate.TextBlock, Text: text})
+		x.add(agent.Assistant, agent.Block{Type: agent.TextBlock, Text: text})
 	}
 }
 
 // called adds a tool call of the assistant. Its input tells replay nothing:
 // agents are free to change it.
 func (x *exchange) called(id, name string) {
-	x.add(teammate.Assistant, teammate.Block{Type: teammate.ToolUseBlock, ID: id, Name: name})
+	x.add(agent.Assistant, agent.Block{Type: agent.ToolUseBlock, ID: id, Name: name})
 }
 
 // result adds a tool's result. id is that of the call, as the agent sent it; it
 // may be missing.
 func (x *exchange) result(id, text string) {
-	x.add(teammate.User, teammate.Block{Type: teammate.ToolResultBlock, ToolUseID: id, Content: text})
+	x.add(agent.User, agent.Block{Type: agent.ToolResultBlock, ToolUseID: id, Content: text})
 }
 
 // instruct adds to the system prompt.
@@ -93,12 +92,12 @@ func (x *exchange) instruct(text string) {
 
 // add appends a block. Blocks of one speaker in a row are one message, since
 // APIs differ in how finely they cut.
-func (x *exchange) add(role teammate.Role, b teammate.Block) {
+func (x *exchange) add(role agent.Role, b agent.Block) {
 	if n := len(x.messages); n > 0 && x.messages[n-1].Role == role {
 		x.messages[n-1].Content = append(x.messages[n-1].Content, b)
 		return
 	}
-	x.messages = append(x.messages, teammate.Message{Role: role, Content: []teammate.Block{b}})
+	x.messages = append(x.messages, agent.Message{Role: role, Content: []agent.Block{b}})
 }
 
 // speak adds a text by whom the APIs' role names. Instructions count as the

@@ -1,9 +1,8 @@
 package script
 
 import (
+	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // fault is how the APIs say an error of HOOKS.md section 6.
@@ -16,7 +15,7 @@ type fault struct {
 
 // faultOf tells how the APIs say e. An error that no retry can mend gets a
 // status that agents do not retry.
-func faultOf(e *teammate.APIError) fault {
+func faultOf(e *agent.APIError) fault {
 	// Statuses are what agents go by: 429 and 5xx are tried again, the rest is not.
 	switch e.Type {
 	case "rate_limit":

@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // gemini is Gemini's generateContent API. Its requests say in their path which
@@ -78,7 +77,7 @@ func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
 		defer done()
 		writeJSON(w, http.StatusOK, object{"totalTokens": len(body) / 4})
 	default:
-		refuse(w, d, &teammate.APIError{Type: "model_not_found", Message: fmt.Sprintf(
+		refuse(w, d, &agent.APIError{Type: "model_not_found", Message: fmt.Sprintf(
 			"action %q is not served; there are generateContent, streamGenerateContent and countTokens", action)})
 	}
 }
@@ -211,7 +210,7 @@ func (gemini) events(x *exchange, a answer) []event {
 
 // failure has the status twice, as number and word; clients look at either.
 // failure repeats the status in the body, where Gemini's clients look for it.
-func (gemini) failure(e *teammate.APIError) (int, object) {
+func (gemini) failure(e *agent.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, object{"error": object{"code": f.status, "message": e.Message, "status": f.gemini}}
 }

@@ -3,9 +3,8 @@ package script
 import (
 	"encoding/json"
 	"errors"
+	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // responses is OpenAI's Responses API, as Codex speaks it.
@@ -150,7 +149,7 @@ func responseFrame(x *exchange, a answer, status string) object {
 // responseUsage has the details, too: Codex does not decode a usage without
 // them. responseUsage are the token counts in this API's words. The details are
 // part of the API's form; a script caches nothing and thinks of nothing.
-func responseUsage(u teammate.Usage) object {
+func responseUsage(u agent.Usage) object {
 	return object{
 		"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens, "total_tokens": u.InputTokens + u.OutputTokens,
 		"input_tokens_details":  object{"cached_tokens": 0},
@@ -160,7 +159,7 @@ func responseUsage(u teammate.Usage) object {
 
 // failure comes before the stream has begun, so it has a status like any other.
 // failure is the error body that all of OpenAI's APIs share.
-func (responses) failure(e *teammate.APIError) (int, object) {
+func (responses) failure(e *agent.APIError) (int, object) {
 	f := faultOf(e)
 	return f.status, openaiFault(f.openai, e.Message)
 }

@@ -2,10 +2,9 @@ package script
 
 import (
 	"crypto/sha256"
+	"github.com/coveyteam/covey/teammate/agent"
 	"maps"
 	"sync"
-
-	"github.com/coveyteam/covey/teammate"
 )
 
 // maxUnseen bounds the conversations that unseen remembers. Those that need it
@@ -28,7 +27,7 @@ type place [sha256.Size]byte
 // placesOf are the places of a conversation behind each of its messages. Each
 // place depends on all before it. name keeps members apart who begin with the
 // same words.
-func placesOf(name string, messages []teammate.Message) []place {
+func placesOf(name string, messages []agent.Message) []place {
 	at := sha256.Sum256([]byte(name))
 	places := make([]place, 0, len(messages))
 	for _, m := range messages {

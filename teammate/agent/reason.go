@@ -1,4 +1,4 @@
-package teammate
+package agent
 
 // Why turns end, as TurnEnded tells it. The words are those of HOOKS.md
 // section 9; the last ones are ours, for what it does not know.

@@ -1,4 +1,4 @@
-package teammate
+package agent
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 			ID    string          `json:"id"`
 			Name  string          `json:"name"`
 			Input json.RawMessage `json:"input"`
-		}{b.Type, b.ID, b.Name, sound(b.Input)})
+		}{b.Type, b.ID, b.Name, ValidInput(b.Input)})
 	case ToolResultBlock:
 		return rawjson.Marshal(struct {
 			Type      BlockType `json:"type"`
@@ -60,9 +60,9 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	return nil, fmt.Errorf("teammate: block of unknown type %q", b.Type)
 }
 
-// sound is a tool input as it may stand in a message: an object at best, but
+// ValidInput is a tool input as it may stand in a message: an object at best, but
 // always JSON.
-func sound(input json.RawMessage) json.RawMessage {
+func ValidInput(input json.RawMessage) json.RawMessage {
 	switch {
 	case len(bytes.TrimSpace(input)) == 0:
 		return json.RawMessage(`{}`)
