@@ -62,8 +62,8 @@ func TestGatePrograms(t *testing.T) {
 		"":                                "",
 	} {
 		var got []string
-		for _, l := range team.lacks(line) {
-			got = append(got, l.word)
+		for _, l := range team.Place().Lacks(line) {
+			got = append(got, l.Word)
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: misses %q, want %q", line, got, want)

@@ -308,14 +308,14 @@ func TestBrings(t *testing.T) {
 	for path, want := range map[string]bool{
 		filepath.Join(dir, "a.json"): true, filepath.Join(link, "a.json"): true, filepath.Join(away, "x"): false, "/etc/passwd": false,
 	} {
-		if team.Brings(path) != want {
+		if team.Place().Brings(path) != want {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}
-	if got := team.wordsBring([]string{filepath.Join(link, "plugins/check.sh")}, "").files; len(got) != 1 {
+	if got := team.Place().Words([]string{filepath.Join(link, "plugins/check.sh")}, "").Files; len(got) != 1 {
 		t.Errorf("by a link: %q", got)
 	}
-	if got := team.wordsBring([]string{"./check.sh"}, "plugins").files; !slices.Equal(got, []string{filepath.Join(dir, "plugins/check.sh")}) {
+	if got := team.Place().Words([]string{"./check.sh"}, "plugins").Files; !slices.Equal(got, []string{filepath.Join(dir, "plugins/check.sh")}) {
 		t.Errorf("from plugins: %q", got)
 	}
 }

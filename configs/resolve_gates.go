@@ -1,6 +1,11 @@
 package configs
 
-import "github.com/coveyteam/covey/hooks"
+import (
+	"runtime"
+
+	"github.com/coveyteam/covey/configs/shell"
+	"github.com/coveyteam/covey/hooks"
+)
 
 // gates compiles the section `gates` to hooks that fail closed.
 func (r *resolver) gates(s *gatesSpec) hooks.Settings {
@@ -106,4 +111,43 @@ func (r *resolver) approvers(t *Team, s *gatesSpec) {
 			}
 		}
 	}
+}
+
+// gatePrograms reports the programs of gates that are not there. Such a gate refuses
+// whatever a member does, so it is a mistake of the spec. Where a working copy may have
+// the file though the workspace has not, it is a warning.
+func (r *resolver) gatePrograms(t *Team, s *gatesSpec) {
+	// On Windows the shell comes with programs in folders of its own.
+	if r.workspace == "" || runtime.GOOS == "windows" {
+		return
+	}
+	for _, gates := range []list[gateSpec]{s.task, s.idle, s.stop, s.merge} {
+		for _, g := range gates.items {
+			if g.run.v == "" {
+				continue
+			}
+			for _, lack := range t.Place().Lacks(g.run.v) {
+				if may := t.CopyMayHave(lack.Path); may != "" {
+					r.warn(g.run.at.at, "the gate's program %s %s in the workspace; the gate refuses unless %s brings it",
+						quote(lack.Word), lack.Fault, may)
+					continue
+				}
+				r.fail(g.run.at.at, "the gate's program %s %s; %s", quote(lack.Word), lack.Fault, lack.WayOut)
+			}
+		}
+	}
+}
+
+// CopyMayHave names what may bring a file into members' working copies that the
+// workspace does not have; empty: nothing.
+func (t *Team) CopyMayHave(path string) string {
+	switch {
+	case path == "" || !shell.Within(t.Workspace, path):
+		return ""
+	case len(t.Worktree.Setup) > 0:
+		return "worktree.setup"
+	case t.Worktree.Base != "":
+		return "worktree.base"
+	}
+	return ""
 }

@@ -2,13 +2,11 @@ package configs
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/configs/shell"
 
 	"github.com/coveyteam/covey/hooks"
 )
@@ -123,7 +121,7 @@ func (l *lister) plugin(root string) {
 			line += quoteArg(word)
 		}
 		l.add(Run{Kind: RunServer, Command: s.Name + ": " + line})
-		l.brought(l.team.wordsBring(s.Command, s.Cwd))
+		l.brought(l.team.Place().Words(s.Command, s.Cwd))
 	}
 }
 
@@ -177,9 +175,9 @@ func (l *lister) handler(kind RunKind, event hooks.Event, h hooks.Handler) {
 	if command == "" { // a policy that ships with covey
 		return
 	}
-	brings := l.team.lineBrings(h.Command, h.Cwd)
+	brings := l.team.Place().Line(h.Command, h.Cwd)
 	if h.Args != nil {
-		brings = l.team.wordsBring(append([]string{h.Command}, h.Args...), h.Cwd)
+		brings = l.team.Place().Words(append([]string{h.Command}, h.Args...), h.Cwd)
 		for _, arg := range h.Args {
 			command += " " + quoteArg(arg)
 		}
@@ -189,11 +187,11 @@ func (l *lister) handler(kind RunKind, event hooks.Event, h hooks.Handler) {
 }
 
 // brought lists the files and folders that a command brings.
-func (l *lister) brought(b brought) {
-	for _, path := range b.files {
+func (l *lister) brought(b shell.Brought) {
+	for _, path := range b.Files {
 		l.add(Run{Kind: RunFile, Path: path})
 	}
-	for _, path := range b.folders {
+	for _, path := range b.Folders {
 		l.add(Run{Kind: RunFolder, Path: path})
 	}
 }
@@ -204,88 +202,4 @@ func quoteArg(arg string) string {
 		return arg
 	}
 	return fmt.Sprintf("%q", arg)
-}
-
-// shellWords cuts a command line into words, roughly: quotes are taken off
-// and whatever separates commands separates words. It serves to find file
-// names, where a word too many does no harm.
-func shellWords(command string) []string {
-	command = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(command)
-	return strings.FieldsFunc(command, func(r rune) bool {
-		return strings.ContainsRune(" \t\r\n;&|()<>`=", r)
-	})
-}
-
-// own resolves a word that names a regular file in the workspace or the
-// spec's folder, be it by another way than theirs.
-func (t *Team) own(word, cwd string) (string, bool) {
-	for _, variable := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} {
-		word = strings.ReplaceAll(word, variable, t.Workspace)
-	}
-	if !filepath.IsAbs(word) {
-		if !filepath.IsAbs(cwd) {
-			cwd = filepath.Join(t.Workspace, cwd)
-		}
-		word = filepath.Join(cwd, word)
-	}
-	path := filepath.Clean(word)
-	if !t.Brings(path) {
-		return "", false
-	}
-	info, err := os.Stat(path)
-	return path, err == nil && info.Mode().IsRegular()
-}
-
-// Brings reports whether a path lies in the workspace or in the spec's folder, as it
-// is written or by what its links lead to: who works there can change the file.
-func (t *Team) Brings(path string) bool {
-	for _, dir := range []string{t.Workspace, filepath.Dir(t.File)} {
-		if within(dir, path) {
-			return true
-		}
-		realDir, err := filepath.EvalSymlinks(dir)
-		if err != nil {
-			continue
-		}
-		if realPath, err := filepath.EvalSymlinks(path); err == nil && within(realDir, realPath) {
-			return true
-		}
-	}
-	return false
-}
-
-// within reports whether path lies in dir.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// isInterpreter reports whether a word is a program that runs a file given to it.
-func isInterpreter(word string) bool {
-	name := strings.TrimRight(filepath.Base(word), "0123456789.")
-	switch name {
-	case "sh", "bash", "dash", "zsh", "ksh", "fish", "source", "python", "pypy", "node", "deno", "bun", "ruby",
-		"perl", "php", "lua", "make", "pwsh", "powershell":
-		return true
-	}
-	return word == "." || word == "run" // `go run x.go`, `deno run x.ts`
-}
-
-// isProgram reports whether the system would execute the file.
-func isProgram(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	if info.Mode()&0o111 != 0 {
-		return true
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 2)
-	_, err = io.ReadFull(f, head)
-	return !errors.Is(err, io.EOF) && string(head) == "#!"
 }

@@ -3,6 +3,8 @@ package configs
 import (
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/configs/shell"
 )
 
 // agent lists an agent program: its command line, the files that this names, and
@@ -13,7 +15,7 @@ func (l *lister) agent(a Agent) {
 		return
 	}
 	l.add(Run{Kind: RunAgent, Command: a.commandLine()})
-	l.brought(l.team.wordsBring(slices.Concat(a.Command, a.Resume), ""))
+	l.brought(l.team.Place().Words(slices.Concat(a.Command, a.Resume), ""))
 	if len(a.Env) > 0 {
 		l.add(Run{Kind: RunEnv, Command: a.Name + ": " + variables(a.Env)})
 	}
@@ -31,7 +33,7 @@ func (l *lister) teamwork() {
 	}
 	for _, command := range l.team.Worktree.Setup {
 		l.add(Run{Kind: RunSetup, Command: command})
-		l.brought(l.team.lineBrings(command, ""))
+		l.brought(l.team.Place().Line(command, ""))
 	}
 }
 
@@ -81,8 +83,8 @@ func variables(env []EnvVar) string {
 func (l *lister) loaded(v EnvVar) {
 	words := strings.FieldsFunc(v.Text, func(r rune) bool { return strings.ContainsRune(" \t\n:;,=", r) })
 	for _, word := range words {
-		path, ok := l.team.own(word, "")
-		if ok && (isLoader(v.Name) || isProgram(path)) {
+		path, ok := l.team.Place().Own(word, "")
+		if ok && (isLoader(v.Name) || shell.IsProgram(path)) {
 			l.add(Run{Kind: RunFile, Path: path})
 		}
 	}

@@ -139,7 +139,7 @@ func TestPrograms(t *testing.T) {
 		"":                                 "",
 	} {
 		want := strings.Fields(want)
-		got := team.lineBrings(command, "").files
+		got := team.Place().Line(command, "").Files
 		for i := range got {
 			got[i] = strings.TrimPrefix(got[i], dir+string(filepath.Separator))
 		}
@@ -198,19 +198,19 @@ func TestScriptsOfALine(t *testing.T) {
 		"make test":                                       "",
 		"python3 -m pytest":                               "",
 	} {
-		got := team.lineBrings(line, "")
+		got := team.Place().Line(line, "")
 		var names []string
-		for _, path := range got.files {
+		for _, path := range got.Files {
 			names = append(names, strings.TrimPrefix(path, team.Workspace+"/"))
 		}
-		for _, path := range got.folders {
+		for _, path := range got.Folders {
 			names = append(names, strings.TrimPrefix(path, team.Workspace+"/")+"/")
 		}
 		if strings.Join(names, " ") != want {
 			t.Errorf("%s brings %q, want %q", line, names, want)
 		}
 	}
-	if got := team.wordsBring([]string{"python3", "-X", "dev", "${COVEY_WORKSPACE}/x.py"}, ""); len(got.files) != 1 {
-		t.Errorf("a program without a shell brings %q", got.files)
+	if got := team.Place().Words([]string{"python3", "-X", "dev", "${COVEY_WORKSPACE}/x.py"}, ""); len(got.Files) != 1 {
+		t.Errorf("a program without a shell brings %q", got.Files)
 	}
 }

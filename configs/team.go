@@ -1,7 +1,10 @@
 package configs
 
 import (
+	"path/filepath"
 	"time"
+
+	"github.com/coveyteam/covey/configs/shell"
 
 	"github.com/coveyteam/covey/hooks"
 )
@@ -223,4 +226,9 @@ type Task struct {
 	WantsTools  []string // tools a member must have to take it by itself
 	WantsRole   string   // the Member.Role that it must have; empty: any
 	WantsLabels []string // the Member.Labels that it must have, all of them
+}
+
+// Place is where the team's command lines run, and whose files they may name.
+func (t *Team) Place() shell.Place {
+	return shell.Place{Workspace: t.Workspace, Spec: filepath.Dir(t.File)}
 }

@@ -223,7 +223,7 @@ func (r *reloader) against(ctx context.Context, path string, now hookFile) strin
 			return fault
 		}
 	}
-	if !managed && r.team.Brings(path) && !trustsContent(r.team, path, now.data, r.trusted) {
+	if !managed && r.team.Place().Brings(path) && !trustsContent(r.team, path, now.data, r.trusted) {
 		return "nobody has trusted what is new; look at it with `covey trust --show`, and trust it with `covey trust`"
 	}
 	if k, before := r.kept[path]; before && k.hash == now.hash() && k.Reason == blockedChange {
@@ -306,7 +306,7 @@ func (r *reloader) sourceOf(path string) string {
 		return "skills" // plugins and heads of agent files
 	case strings.Contains(filepath.Base(path), ".local."):
 		return "local_settings"
-	case r.team.Brings(path):
+	case r.team.Place().Brings(path):
 		return "project_settings"
 	}
 	return "user_settings"

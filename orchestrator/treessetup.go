@@ -76,7 +76,7 @@ func (t *trees) setup(ctx context.Context, s *seat, r setupRun) error {
 	end := &lastBytes{limit: saidAtMost}
 	both := io.MultiWriter(file, end)
 	exit, err := proc.Process{
-		Args: []string{shell, "-c", t.o.team().LocatedLine(r.command)}, Dir: r.dir, Reap: true,
+		Args: []string{shell, "-c", t.o.team().Place().LocatedLine(r.command)}, Dir: r.dir, Reap: true,
 		Env:    append(childEnvironment(t.o.opts, t.o.place), "PWD="+r.dir, "COVEY_MEMBER="+s.member.Name),
 		Stdout: both, Stderr: both,
 		Started: func(pid int) {
@@ -266,7 +266,7 @@ func (c *crew) setUpTree(ctx context.Context, s *seat) bool {
 func (c *crew) locate(o *Orchestrator) hooks.Locate {
 	return func(in hooks.Input, h hooks.Handler) (string, []string) {
 		if s, ok := c.bySession(in.SessionID); ok && s.tree != nil {
-			return o.team().Located(h)
+			return o.team().Place().Located(h)
 		}
 		return h.Command, h.Args
 	}

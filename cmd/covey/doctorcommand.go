@@ -10,10 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/shell"
+
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 )
 
@@ -179,7 +180,7 @@ func (s commandSeen) fill(text string) (filled string, ok bool) {
 // program looks at a program with its arguments.
 func (s commandSeen) program(words []string) []flaw {
 	program := words[0]
-	if s.handler.Args == nil && configs.IsShellBuiltin(program) {
+	if s.handler.Args == nil && shell.IsBuiltin(program) {
 		return nil
 	}
 	path, bad := s.find(program)

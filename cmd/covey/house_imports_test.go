@@ -28,7 +28,8 @@ var floors = []arrows{
 	{"tasks/mail", "tasks/kv tasks/actors"},
 	{"tasks/requests", "tasks/kv tasks/actors tasks/mail"},
 	{"tasks", "tasks/*"},
-	{"configs", "hooks hooks/rules"},
+	{"configs/shell", "hooks"},
+	{"configs", "hooks hooks/rules configs/*"},
 	{"teammate/agent", ""},
 	{"teammate", "hooks hooks/rules tasks teammate/agent"},
 	{"teammate/*", "teammate teammate/agent"},
@@ -40,7 +41,7 @@ var floors = []arrows{
 	{"orchestrator/gatesettings", ""},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
 	{"orchestrator", "bus configs hooks hooks/rules tasks tasks/* teammate teammate/* orchestrator/*"},
-	{"cmd/covey", "configs hooks hooks/rules tasks tasks/* orchestrator orchestrator/journal"},
+	{"cmd/covey", "configs configs/shell hooks hooks/rules tasks tasks/* orchestrator orchestrator/journal"},
 }
 
 // leaves are packages that know nothing of ours but each other. All may import

@@ -1,4 +1,4 @@
-package configs
+package shell
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// What a shell line runs is read in one place, for trust (Runs) and for where a
+// What a shell line runs is read in one place, for trust (Place.Line) and for where a
 // script is run from (LocatedLine). Nothing is executed to find it out. A word may
 // mean several things, as a variable has several values in a loop: all of them
 // count. What covey cannot expand is unknown.
@@ -21,39 +21,39 @@ const unknownText = "\x00"
 // maxMeanings bounds how many meanings of one word are followed.
 const maxMeanings = 64
 
-// shellWord is one word of a simple command.
-type shellWord struct {
+// token is one word of a simple command.
+type token struct {
 	meanings   []string // without quotes, in which globs are still globs
 	literal    string   // what it says if nothing in it is expanded; else empty
 	start, end int      // its place in the line
 }
 
-// shellCommand is one simple command of a line.
-type shellCommand struct {
-	words []shellWord
+// simple is one simple command of a line.
+type simple struct {
+	words []token
 	dirs  []string // where it may run
 }
 
-// shellReader reads one line.
-type shellReader struct {
-	team     *Team
+// reader reads one line.
+type reader struct {
+	place    Place
 	dirs     []string // where a command may run, after the cd commands so far
 	values   map[string][]string
-	commands []shellCommand
-	loose    []shellWord // words that are no command's: values of variables
-	texts    []string    // here-documents, which may be scripts
+	commands []simple
+	loose    []token  // words that are no command's: values of variables
+	texts    []string // here-documents, which may be scripts
 	depth    int
 }
 
-// readShell reads a line that starts in a folder; ok is false if it cannot be
+// read reads a line that starts in a folder; ok is false if it cannot be
 // read as shell.
-func (t *Team) readShell(line, dir string) (r *shellReader, ok bool) {
-	r = &shellReader{team: t, dirs: []string{dir}, values: map[string][]string{}}
-	return r, r.read(line)
+func (p Place) read(line, dir string) (r *reader, ok bool) {
+	r = &reader{place: p, dirs: []string{dir}, values: map[string][]string{}}
+	return r, r.lines(line)
 }
 
-// read adds the commands of a line.
-func (r *shellReader) read(line string) bool {
+// lines adds the commands of a line.
+func (r *reader) lines(line string) bool {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {
 		return false
@@ -87,7 +87,7 @@ func (r *shellReader) read(line string) bool {
 }
 
 // set notes a value that a variable may have.
-func (r *shellReader) set(name string, value *syntax.Word) {
+func (r *reader) set(name string, value *syntax.Word) {
 	word := r.word(value)
 	r.loose = append(r.loose, word)
 	for _, meaning := range word.meanings {
@@ -98,8 +98,8 @@ func (r *shellReader) set(name string, value *syntax.Word) {
 }
 
 // call notes a simple command, and what a cd, an eval or a shell's -c does.
-func (r *shellReader) call(n *syntax.CallExpr) {
-	c := shellCommand{dirs: slices.Clone(r.dirs)}
+func (r *reader) call(n *syntax.CallExpr) {
+	c := simple{dirs: slices.Clone(r.dirs)}
 	for _, arg := range n.Args {
 		c.words = append(c.words, r.word(arg))
 	}
@@ -123,9 +123,9 @@ func (r *shellReader) call(n *syntax.CallExpr) {
 			for _, meaning := range word.meanings {
 				if strings.ContainsAny(meaning, " \t\n;&|") && !strings.Contains(meaning, unknownText) ||
 					slices.ContainsFunc(
-						c.words, func(w shellWord) bool { return w.literal == "-c" || w.literal == "eval" }) {
+						c.words, func(w token) bool { return w.literal == "-c" || w.literal == "eval" }) {
 					r.depth++
-					r.read(meaning)
+					r.lines(meaning)
 					r.depth--
 				}
 			}
@@ -143,14 +143,14 @@ func resolved(dir, path string) string {
 }
 
 // word reads a word.
-func (r *shellReader) word(w *syntax.Word) shellWord {
-	out := shellWord{meanings: r.meanings(w.Parts), start: int(w.Pos().Offset()), end: int(w.End().Offset())}
+func (r *reader) word(w *syntax.Word) token {
+	out := token{meanings: r.meanings(w.Parts), start: int(w.Pos().Offset()), end: int(w.End().Offset())}
 	out.literal, _ = constantWord(w)
 	return out
 }
 
 // meanings are what the parts of a word may be together.
-func (r *shellReader) meanings(parts []syntax.WordPart) []string {
+func (r *reader) meanings(parts []syntax.WordPart) []string {
 	all := []string{""}
 	for _, part := range parts {
 		var next []string
@@ -167,7 +167,7 @@ func (r *shellReader) meanings(parts []syntax.WordPart) []string {
 }
 
 // part is what one part of a word may be.
-func (r *shellReader) part(part syntax.WordPart) []string {
+func (r *reader) part(part syntax.WordPart) []string {
 	switch p := part.(type) {
 	case *syntax.Lit:
 		text := strings.ReplaceAll(p.Value, "\\", "")
@@ -185,21 +185,21 @@ func (r *shellReader) part(part syntax.WordPart) []string {
 		var b strings.Builder
 		if len(p.Stmts) == 1 && syntax.NewPrinter().Print(&b, p.Stmts[0]) == nil &&
 			slices.Contains([]string{"pwd", "git rev-parse --show-toplevel"}, strings.TrimSpace(b.String())) {
-			return []string{r.team.Workspace}
+			return []string{r.place.Workspace}
 		}
 	}
 	return []string{unknownText}
 }
 
 // parameter is what a variable may be.
-func (r *shellReader) parameter(p *syntax.ParamExp) []string {
+func (r *reader) parameter(p *syntax.ParamExp) []string {
 	if p.Param == nil || p.Excl || p.Length || p.Index != nil || p.Slice != nil || p.Repl != nil {
 		return []string{unknownText}
 	}
 	values := slices.Clone(r.values[p.Param.Value])
 	switch p.Param.Value {
 	case "CLAUDE_PROJECT_DIR", "COVEY_WORKSPACE", "PWD":
-		values = append(values, r.team.Workspace)
+		values = append(values, r.place.Workspace)
 	case "HOME":
 		if home, err := os.UserHomeDir(); err == nil {
 			values = append(values, home)
@@ -226,7 +226,7 @@ func (r *shellReader) parameter(p *syntax.ParamExp) []string {
 // files are the regular files that one meaning of a word names from some folders.
 // folder is where they lie if covey cannot tell which ones: the folder that stands
 // before what is unknown; empty: there is none.
-func (t *Team) files(meaning string, dirs []string) (files, folders []string) {
+func (p Place) files(meaning string, dirs []string) (files, folders []string) {
 	for _, dir := range dirs {
 		path := resolved(dir, meaning)
 		if fixed, _, unknown := strings.Cut(path, unknownText); unknown {
@@ -235,7 +235,7 @@ func (t *Team) files(meaning string, dirs []string) (files, folders []string) {
 				continue
 			}
 			folder := filepath.Clean(fixed[:strings.LastIndexByte(fixed, filepath.Separator)+1])
-			if info, err := os.Stat(folder); err == nil && info.IsDir() && t.Brings(folder) {
+			if info, err := os.Stat(folder); err == nil && info.IsDir() && p.Brings(folder) {
 				folders = append(folders, folder)
 			}
 			continue
@@ -245,7 +245,7 @@ func (t *Team) files(meaning string, dirs []string) (files, folders []string) {
 			found, _ = doublestar.FilepathGlob(path, doublestar.WithFilesOnly())
 		}
 		for _, path := range found {
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && t.Brings(path) {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && p.Brings(path) {
 				files = append(files, path)
 			}
 		}

@@ -1,4 +1,4 @@
-package configs
+package shell
 
 import (
 	"os"
@@ -7,84 +7,84 @@ import (
 	"strings"
 )
 
-// brought is what the workspace brings of what a line runs.
-type brought struct {
-	files   []string
-	folders []string // what of them runs cannot be told
+// Brought is what the workspace brings of what a line runs.
+type Brought struct {
+	Files   []string
+	Folders []string // what of them runs cannot be told
 }
 
 // file adds a file once.
-func (b *brought) file(path string) {
-	if !slices.Contains(b.files, path) {
-		b.files = append(b.files, path)
+func (b *Brought) file(path string) {
+	if !slices.Contains(b.Files, path) {
+		b.Files = append(b.Files, path)
 	}
 }
 
-// lineBrings finds what the workspace brings of what a shell line runs: programs
+// Line finds what the workspace brings of what a shell line runs: programs
 // wherever they are named, and files that an interpreter is given. cwd is where it
 // starts, from the workspace.
-func (t *Team) lineBrings(line, cwd string) brought {
-	var b brought
-	r, ok := t.readShell(line, t.folder(cwd))
+func (p Place) Line(line, cwd string) Brought {
+	var b Brought
+	r, ok := p.read(line, p.folder(cwd))
 	if !ok {
 		r.texts = []string{line}
 	}
 	for _, c := range r.commands {
-		t.commandBrings(&b, c)
+		p.commandBrings(&b, c)
 	}
 	for _, word := range r.loose {
-		t.wordBrings(&b, word, r.dirs, role{})
+		p.wordBrings(&b, word, r.dirs, role{})
 	}
 	for _, text := range r.texts {
-		c := shellCommand{dirs: r.dirs}
+		c := simple{dirs: r.dirs}
 		for _, word := range shellWords(text) {
-			c.words = append(c.words, wordSaying(word))
+			c.words = append(c.words, saying(word))
 		}
-		t.commandBrings(&b, c)
+		p.commandBrings(&b, c)
 	}
 	return b
 }
 
-// wordsBring is lineBrings for a program and its arguments, which no shell reads.
-func (t *Team) wordsBring(words []string, cwd string) brought {
-	var b brought
-	c := shellCommand{dirs: []string{t.folder(cwd)}}
+// Words is Line for a program and its arguments, which no shell reads.
+func (p Place) Words(words []string, cwd string) Brought {
+	var b Brought
+	c := simple{dirs: []string{p.folder(cwd)}}
 	for i, word := range words {
 		for _, name := range []string{"CLAUDE_PROJECT_DIR", "COVEY_WORKSPACE"} {
-			word = strings.NewReplacer("${"+name+"}", t.Workspace, "$"+name, t.Workspace).Replace(word)
+			word = strings.NewReplacer("${"+name+"}", p.Workspace, "$"+name, p.Workspace).Replace(word)
 		}
-		c.words = append(c.words, wordSaying(word))
+		c.words = append(c.words, saying(word))
 		if i > 0 && words[i-1] == "-c" {
-			inner := t.lineBrings(word, cwd)
-			b.files, b.folders = append(b.files, inner.files...), append(b.folders, inner.folders...)
+			inner := p.Line(word, cwd)
+			b.Files, b.Folders = append(b.Files, inner.Files...), append(b.Folders, inner.Folders...)
 		}
 	}
-	t.commandBrings(&b, c)
+	p.commandBrings(&b, c)
 	return b
 }
 
 // folder is where a hook's command runs.
-func (t *Team) folder(cwd string) string { return resolved(t.Workspace, cwd) }
+func (p Place) folder(cwd string) string { return resolved(p.Workspace, cwd) }
 
-// wordSaying is a word that means itself.
-func wordSaying(text string) shellWord { return shellWord{meanings: []string{text}, literal: text} }
+// saying is a word that means itself.
+func saying(text string) token { return token{meanings: []string{text}, literal: text} }
 
 // commandBrings looks at the words of one command.
-func (t *Team) commandBrings(b *brought, c shellCommand) {
+func (p Place) commandBrings(b *Brought, c simple) {
 	command := true
 	var given givenTo
 	for _, word := range c.words {
 		interpreted := given.next(word.literal)
-		t.wordBrings(b, word, c.dirs, role{interpreted, command})
+		p.wordBrings(b, word, c.dirs, role{interpreted, command})
 		if given.module {
 			given.module = false
 			path := strings.ReplaceAll(word.literal, ".", "/")
 			for _, file := range []string{path + ".py", path + "/__main__.py", path + "/__init__.py"} {
-				t.wordBrings(b, wordSaying(file), c.dirs, role{interpreted: true})
+				p.wordBrings(b, saying(file), c.dirs, role{interpreted: true})
 			}
 		}
 		if _, value, ok := strings.Cut(word.literal, "="); ok {
-			t.wordBrings(b, wordSaying(value), c.dirs, role{interpreted: given.family != "" && !given.done})
+			p.wordBrings(b, saying(value), c.dirs, role{interpreted: given.family != "" && !given.done})
 		}
 		if !strings.HasPrefix(word.literal, "-") {
 			command = command && startsOthers(word.literal)
@@ -100,11 +100,11 @@ type role struct {
 
 // wordBrings adds what a word names: programs always, other files only if an
 // interpreter gets them, and a folder if what is run in it cannot be told.
-func (t *Team) wordBrings(b *brought, word shellWord, dirs []string, is role) {
+func (p Place) wordBrings(b *Brought, word token, dirs []string, is role) {
 	for _, meaning := range word.meanings {
-		files, folders := t.files(meaning, dirs)
+		files, folders := p.files(meaning, dirs)
 		for _, file := range files {
-			if is.interpreted || isProgram(file) {
+			if is.interpreted || IsProgram(file) {
 				b.file(file)
 			}
 		}
@@ -112,8 +112,8 @@ func (t *Team) wordBrings(b *brought, word shellWord, dirs []string, is role) {
 			continue
 		}
 		for _, folder := range folders {
-			if folder != t.Workspace && folder != filepath.Dir(t.File) {
-				b.folders = append(b.folders, folder)
+			if folder != p.Workspace && folder != p.Spec {
+				b.Folders = append(b.Folders, folder)
 				continue
 			}
 			for _, file := range programsIn(folder) { // members work in the rest of it
@@ -208,9 +208,19 @@ func programsIn(folder string) []string {
 	}
 	var found []string
 	for _, e := range entries {
-		if path := filepath.Join(folder, e.Name()); e.Type().IsRegular() && isProgram(path) {
+		if path := filepath.Join(folder, e.Name()); e.Type().IsRegular() && IsProgram(path) {
 			found = append(found, path)
 		}
 	}
 	return found
+}
+
+// shellWords cuts a command line into words, roughly: quotes are taken off
+// and whatever separates commands separates words. It serves to find file
+// names, where a word too many does no harm.
+func shellWords(command string) []string {
+	command = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(command)
+	return strings.FieldsFunc(command, func(r rune) bool {
+		return strings.ContainsRune(" \t\r\n;&|()<>`=", r)
+	})
 }

@@ -1,89 +1,49 @@
-package configs
+package shell
 
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// gatePrograms reports the programs of gates that are not there. Such a gate refuses
-// whatever a member does, so it is a mistake of the spec. Where a working copy may have
-// the file though the workspace has not, it is a warning.
-func (r *resolver) gatePrograms(t *Team, s *gatesSpec) {
-	// On Windows the shell comes with programs in folders of its own.
-	if r.workspace == "" || runtime.GOOS == "windows" {
-		return
-	}
-	for _, gates := range []list[gateSpec]{s.task, s.idle, s.stop, s.merge} {
-		for _, g := range gates.items {
-			if g.run.v == "" {
-				continue
-			}
-			for _, lack := range t.lacks(g.run.v) {
-				if may := t.CopyMayHave(lack.path); may != "" {
-					r.warn(g.run.at.at, "the gate's program %s %s in the workspace; the gate refuses unless %s brings it",
-						quote(lack.word), lack.fault, may)
-					continue
-				}
-				r.fail(g.run.at.at, "the gate's program %s %s; %s", quote(lack.word), lack.fault, lack.wayOut)
-			}
-		}
-	}
+// Lack is a program of a shell line that cannot be run.
+type Lack struct {
+	Word   string // as the line has it, without quotes
+	Path   string // where it should be; empty: on the PATH
+	Fault  string // "is not there"
+	WayOut string
 }
 
-// CopyMayHave names what may bring a file into members' working copies that the
-// workspace does not have; empty: nothing.
-func (t *Team) CopyMayHave(path string) string {
-	switch {
-	case path == "" || !within(t.Workspace, path):
-		return ""
-	case len(t.Worktree.Setup) > 0:
-		return "worktree.setup"
-	case t.Worktree.Base != "":
-		return "worktree.base"
-	}
-	return ""
-}
-
-// lack is a program of a shell line that cannot be run.
-type lack struct {
-	word   string // as the line has it, without quotes
-	path   string // where it should be; empty: on the PATH
-	fault  string // "is not there"
-	wayOut string
-}
-
-// lacks finds the programs of a line that /bin/sh could not run in the workspace. Only
+// Lacks finds the programs of a line that /bin/sh could not run in the workspace. Only
 // those count without which the line cannot succeed, and that can be told without
 // running anything: what stands behind a condition may be meant for other machines.
-func (t *Team) lacks(line string) []lack {
+func (at Place) Lacks(line string) []Lack {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {
 		return nil
 	}
-	p := programReader{
-		shellReader: &shellReader{team: t, dirs: []string{t.Workspace}, values: map[string][]string{}},
-		path:        filepath.SplitList(os.Getenv("PATH")), known: map[string]bool{},
+	p := programs{
+		reader: &reader{place: at, dirs: []string{at.Workspace}, values: map[string][]string{}},
+		path:   filepath.SplitList(os.Getenv("PATH")), known: map[string]bool{},
 	}
 	p.prepare(file)
 	p.statements(file.Stmts)
 	return p.found
 }
 
-// programReader looks for the programs of one line.
-type programReader struct {
-	*shellReader
+// programs looks for the programs of one line.
+type programs struct {
+	*reader
 	path  []string        // folders; empty: what the shell searches is not known
 	known map[string]bool // functions of the line, and what it asks for itself
-	found []lack
+	found []Lack
 }
 
 // prepare notes what holds for the whole line.
-func (p *programReader) prepare(file *syntax.File) {
+func (p *programs) prepare(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FuncDecl:
@@ -118,7 +78,7 @@ func constantWords(call *syntax.CallExpr) []string {
 
 // statements looks at statements that run one after another. goOn reports that what
 // follows them runs as well.
-func (p *programReader) statements(list []*syntax.Stmt) (goOn bool) {
+func (p *programs) statements(list []*syntax.Stmt) (goOn bool) {
 	for _, stmt := range list {
 		if !p.statement(stmt) {
 			return false
@@ -128,7 +88,7 @@ func (p *programReader) statements(list []*syntax.Stmt) (goOn bool) {
 }
 
 // statement looks at one statement that is sure to run.
-func (p *programReader) statement(stmt *syntax.Stmt) (goOn bool) {
+func (p *programs) statement(stmt *syntax.Stmt) (goOn bool) {
 	switch cmd := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
 		p.simple(cmd)
@@ -152,7 +112,7 @@ func (p *programReader) statement(stmt *syntax.Stmt) (goOn bool) {
 }
 
 // both looks at two commands that an operator joins.
-func (p *programReader) both(cmd *syntax.BinaryCmd) (goOn bool) {
+func (p *programs) both(cmd *syntax.BinaryCmd) (goOn bool) {
 	switch {
 	case cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll:
 		p.statement(cmd.X)
@@ -217,14 +177,14 @@ func leaves(node syntax.Node) bool {
 }
 
 // assign notes the value of a variable.
-func (p *programReader) assign(a *syntax.Assign) {
+func (p *programs) assign(a *syntax.Assign) {
 	if a.Name != nil && a.Value != nil {
 		p.set(a.Name.Value, a.Value)
 	}
 }
 
 // simple looks at the program of a simple command, and at the one that this starts.
-func (p *programReader) simple(cmd *syntax.CallExpr) {
+func (p *programs) simple(cmd *syntax.CallExpr) {
 	for _, a := range cmd.Assigns {
 		p.assign(a)
 	}
@@ -248,11 +208,11 @@ func (p *programReader) simple(cmd *syntax.CallExpr) {
 }
 
 // program looks for a program, whatever its word may mean.
-func (p *programReader) program(meanings []string) {
-	var missing *lack
+func (p *programs) program(meanings []string) {
+	var missing *Lack
 	for _, word := range meanings {
 		if word != "[" && word != "[[" && strings.ContainsAny(word, unknownText+"*?[{~") ||
-			IsShellBuiltin(word) || p.known[word] {
+			IsBuiltin(word) || p.known[word] {
 			return
 		}
 		l := p.look(word)
@@ -269,37 +229,37 @@ func (p *programReader) program(meanings []string) {
 }
 
 // look looks for a program as the shell would; nil: it can be run, or nobody can tell.
-func (p *programReader) look(word string) *lack {
+func (p *programs) look(word string) *Lack {
 	if !strings.Contains(word, "/") {
 		if len(p.path) == 0 {
 			return nil
 		}
 		for _, dir := range p.path {
 			// An empty entry is the folder that the shell is in.
-			if programFault(filepath.Join(resolved(p.team.Workspace, dir), word)) == "" {
+			if programFault(filepath.Join(resolved(p.place.Workspace, dir), word)) == "" {
 				return nil
 			}
 		}
-		return &lack{word: word, fault: "is not on the PATH", wayOut: "install it, or correct the command"}
+		return &Lack{Word: word, Fault: "is not on the PATH", WayOut: "install it, or correct the command"}
 	}
-	var found *lack
+	var found *Lack
 	for _, dir := range p.dirs {
 		path := resolved(dir, word)
 		fault := programFault(path)
 		switch {
 		case fault == "" || strings.Contains(path, unknownText):
 			return nil
-		case found != nil && found.fault != notThere:
+		case found != nil && found.Fault != notThere:
 			continue // what is there and cannot be run is the likelier one
 		}
-		found = &lack{word: word, path: path, fault: fault}
+		found = &Lack{Word: word, Path: path, Fault: fault}
 		switch fault {
 		case notThere:
-			found.wayOut = "create " + path + ", or correct the path, which starts at the workspace"
+			found.WayOut = "create " + path + ", or correct the path, which starts at the workspace"
 		case notExecutable:
-			found.wayOut = "run chmod +x on it, or put its interpreter before it"
+			found.WayOut = "run chmod +x on it, or put its interpreter before it"
 		default:
-			found.wayOut = "name a file"
+			found.WayOut = "name a file"
 		}
 	}
 	return found
@@ -325,9 +285,9 @@ func programFault(path string) string {
 	return ""
 }
 
-// IsShellBuiltin reports whether a shell knows a word in a program's place without a
+// IsBuiltin reports whether a shell knows a word in a program's place without a
 // program.
-func IsShellBuiltin(word string) bool {
+func IsBuiltin(word string) bool {
 	return slices.Contains([]string{
 		"", ".", ":", "alias", "bg", "break", "builtin", "case", "cd", "command", "continue", "declare", "dirs", "echo", "eval",
 		"exec", "exit", "export", "false", "fc", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "let", "local", "popd",

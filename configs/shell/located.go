@@ -1,4 +1,4 @@
-package configs
+package shell
 
 import (
 	"path/filepath"
@@ -13,22 +13,22 @@ import (
 // the workspace brings named by where they are there (Runs lists the same ones). A
 // member may work in a copy of the workspace, and its copy of a script is not the
 // one that was trusted. Words that only the shell can make out stay as they are.
-func (t *Team) Located(h hooks.Handler) (command string, args []string) {
+func (p Place) Located(h hooks.Handler) (command string, args []string) {
 	if h.Cwd != "" || h.Type != "" && h.Type != "command" { // its folder is looked for in the workspace anyway
 		return h.Command, h.Args
 	}
 	if h.Args == nil {
-		return t.LocatedLine(h.Command), nil
+		return p.LocatedLine(h.Command), nil
 	}
 	words := append([]string{h.Command}, h.Args...)
-	for i, path := range t.relative(words, "") {
+	for i, path := range p.relative(words, "") {
 		words[i] = path
 	}
 	return words[0], words[1:]
 }
 
 // LocatedLine is Located for a line that /bin/sh runs.
-func (t *Team) LocatedLine(line string) string {
+func (p Place) LocatedLine(line string) string {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if err != nil {
 		return line // the shell says what is wrong with it
@@ -62,7 +62,7 @@ func (t *Team) LocatedLine(line string) string {
 		for i, w := range call.Args {
 			words[i], _ = constantWord(w)
 		}
-		found := t.relative(words, dir)
+		found := p.relative(words, dir)
 		if len(words) == 2 && words[0] == "cd" && words[1] != "" && !filepath.IsAbs(words[1]) {
 			dir = filepath.Join(dir, words[1])
 			// It counts for what follows, up to the end of the subshell around it.
@@ -91,14 +91,14 @@ func (t *Team) LocatedLine(line string) string {
 // though the member's own file is meant would have a check look at the wrong files.
 //
 // dir is the folder that they start in, from the workspace.
-func (t *Team) relative(words []string, dir string) map[int]string {
+func (p Place) relative(words []string, dir string) map[int]string {
 	found := map[int]string{}
 	command, interpreted := true, false
 	for i, word := range words {
-		path, ok := t.own(word, dir)
+		path, ok := p.Own(word, dir)
 		switch {
 		case !ok || filepath.IsAbs(word) || strings.HasPrefix(word, "$"):
-		case interpreted, command && strings.Contains(word, "/") && isProgram(path):
+		case interpreted, command && strings.Contains(word, "/") && IsProgram(path):
 			found[i] = path
 		}
 		if !strings.HasPrefix(word, "-") { // options may stand before what is run

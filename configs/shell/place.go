@@ -1,0 +1,95 @@
+// Package shell reads the command lines of a spec without running them: which files
+// of the workspace they run, which of their programs are missing, and where a script
+// is run from.
+//
+// It is part of package configs, and makes no promise of compatibility to programs
+// outside covey.
+package shell
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Place is where the lines of a spec run, and whose files they may name.
+type Place struct {
+	Workspace string
+	Spec      string // the folder of the spec
+}
+
+// Own resolves a word that names a regular file in the workspace or the
+// spec's folder, be it by another way than theirs.
+func (p Place) Own(word, cwd string) (string, bool) {
+	for _, variable := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} {
+		word = strings.ReplaceAll(word, variable, p.Workspace)
+	}
+	if !filepath.IsAbs(word) {
+		if !filepath.IsAbs(cwd) {
+			cwd = filepath.Join(p.Workspace, cwd)
+		}
+		word = filepath.Join(cwd, word)
+	}
+	path := filepath.Clean(word)
+	if !p.Brings(path) {
+		return "", false
+	}
+	info, err := os.Stat(path)
+	return path, err == nil && info.Mode().IsRegular()
+}
+
+// Brings reports whether a path lies in the workspace or in the spec's folder, as it
+// is written or by what its links lead to: who works there can change the file.
+func (p Place) Brings(path string) bool {
+	for _, dir := range []string{p.Workspace, p.Spec} {
+		if Within(dir, path) {
+			return true
+		}
+		realDir, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			continue
+		}
+		if realPath, err := filepath.EvalSymlinks(path); err == nil && Within(realDir, realPath) {
+			return true
+		}
+	}
+	return false
+}
+
+// Within reports whether path lies in dir.
+func Within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// isInterpreter reports whether a word is a program that runs a file given to it.
+func isInterpreter(word string) bool {
+	name := strings.TrimRight(filepath.Base(word), "0123456789.")
+	switch name {
+	case "sh", "bash", "dash", "zsh", "ksh", "fish", "source", "python", "pypy", "node", "deno", "bun", "ruby",
+		"perl", "php", "lua", "make", "pwsh", "powershell":
+		return true
+	}
+	return word == "." || word == "run" // `go run x.go`, `deno run x.ts`
+}
+
+// IsProgram reports whether the system would execute the file.
+func IsProgram(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if info.Mode()&0o111 != 0 {
+		return true
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 2)
+	_, err = io.ReadFull(f, head)
+	return !errors.Is(err, io.EOF) && string(head) == "#!"
+}

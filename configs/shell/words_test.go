@@ -1,0 +1,49 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestShellWords cuts commands so that no file name hides in punctuation.
+func TestShellWords(t *testing.T) {
+	for command, want := range map[string]string{
+		"a b  c":                   "a|b|c",
+		"a;b&&c||d|e&f":            "a|b|c|d|e|f",
+		"(a) $(b) `c` <d >e":       "a|$|b|c|d|e",
+		"'a b' \"c\" d\\ e":        "a|b|c|d|e",
+		"X=1 Y=./a ./b":            "X|1|Y|./a|./b",
+		"a\nb\tc\r\n":              "a|b|c",
+		`"$CLAUDE_PROJECT_DIR"/a`:  "$CLAUDE_PROJECT_DIR/a",
+		"${CLAUDE_PROJECT_DIR}/a;": "${CLAUDE_PROJECT_DIR}/a",
+		"":                         "",
+	} {
+		if got := strings.Join(shellWords(command), "|"); got != want {
+			t.Errorf("%q is %q, want %q", command, got, want)
+		}
+	}
+}
+
+// TestIsInterpreter knows what runs a file that is handed to it.
+func TestIsInterpreter(t *testing.T) {
+	for word, want := range map[string]bool{
+		"sh": true, "/bin/sh": true, "bash": true, "python3": true, "python3.12": true, "/usr/bin/node": true,
+		"node22": true, ".": true, "source": true, "make": true, "run": true,
+		"cat": false, "go": false, "grep": false, "./sh.txt": false, "": false, "shell": false,
+	} {
+		if got := isInterpreter(word); got != want {
+			t.Errorf("%q: %t, want %t", word, got, want)
+		}
+	}
+}
+
+// TestWithin tells paths in a folder from paths that only begin alike.
+func TestWithin(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/a/b": true, "/a/b/c": true, "/a/bc": false, "/a": false, "/": false, "/a/b/../c": false, "/a/b/..x": true,
+	} {
+		if got := Within("/a/b", path); got != want {
+			t.Errorf("%s: %t, want %t", path, got, want)
+		}
+	}
+}
