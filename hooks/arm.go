@@ -42,7 +42,7 @@ func (h *armed) inside() bool {
 // arm takes over one source.
 func (r *Runner) arm(source *Source) {
 	for event, groups := range source.Settings {
-		known := traitsOf(event)
+		known := InfoOf(event)
 		for _, group := range groups {
 			m, err := group.matcher(known)
 			if err != nil {
@@ -64,7 +64,7 @@ func (r *Runner) arm(source *Source) {
 }
 
 // armOne prepares one handler.
-func (r *Runner) armOne(known *traits, source *Source, m *rules.Matcher, h Handler) *armed {
+func (r *Runner) armOne(known *EventInfo, source *Source, m *rules.Matcher, h Handler) *armed {
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
 	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label,
 		strings.Join(h.Args, "\x01"), h.If,
@@ -87,9 +87,9 @@ func (r *Runner) armOne(known *traits, source *Source, m *rules.Matcher, h Handl
 	flaw := ""
 	rule, err := rules.Parse(h.If)
 	switch {
-	case !known.aboutTool():
+	case !known.AboutTool():
 		flaw = fmt.Sprintf("`if` is only evaluated on tool events: a hook that has one never runs on %s",
-			known.event)
+			known.Event)
 		a.never = true
 	case err != nil:
 		whole, ok := rules.WholeTool(h.If)
@@ -102,7 +102,7 @@ func (r *Runner) armOne(known *traits, source *Source, m *rules.Matcher, h Handl
 		a.rule = &rule
 	}
 	if flaw != "" {
-		r.flaws[known.event] = append(r.flaws[known.event], fmt.Sprintf("%s: %s", source.Name, flaw))
+		r.flaws[known.Event] = append(r.flaws[known.Event], fmt.Sprintf("%s: %s", source.Name, flaw))
 	}
 	return a
 }
@@ -134,7 +134,7 @@ func shellKey(shell string) string {
 
 // choose returns those of the listening hooks that in calls for, in order, each once: of equal
 // ones the last. Hooks that run once are taken off.
-func (r *Runner) choose(known *traits, listening []*armed, in Input) (chosen []*armed, warnings []string) {
+func (r *Runner) choose(known *EventInfo, listening []*armed, in Input) (chosen []*armed, warnings []string) {
 	subject := in.subject()
 	call, _ := in.Call(r.opts.rootOf(in))
 	last := map[string]int{}

@@ -264,7 +264,7 @@ func TestRewakeTexts(t *testing.T) {
 				behind.Summary != test.summary || (result.Outcome == Blocking) != behind.Wakes {
 				t.Errorf("%+v, result %+v", behind, result)
 			}
-			if behind.Feedback != (behind.Wakes && traitsOf(late[0].Event).endsTurn()) {
+			if behind.Feedback != (behind.Wakes && InfoOf(late[0].Event).EndsTurn()) {
 				t.Errorf("feedback %v on %s", behind.Feedback, late[0].Event)
 			}
 		})

@@ -27,7 +27,7 @@ func (found *finding) ended(ctx context.Context, limit time.Duration) {
 // judgeLate decides what the end of a hook in the background means: it decides
 // nothing any more, but may have something to say, and one with asyncRewake may
 // wake the agent by exit code 2. It is pure.
-func judgeLate(known *traits, h *Handler, found finding) verdict {
+func judgeLate(known *EventInfo, h *Handler, found finding) verdict {
 	v := verdict{Result: Result{ExitCode: found.code, Outcome: Success}}
 	switch {
 	case found.aborted || found.timedOut:
@@ -36,7 +36,7 @@ func judgeLate(known *traits, h *Handler, found finding) verdict {
 	case found.fault != "":
 		v.Outcome = NonBlockingError
 		v.warn("%s", found.fault)
-	case found.code == 2 && h.AsyncRewake && known.event != SessionEnd:
+	case found.code == 2 && h.AsyncRewake && known.Event != SessionEnd:
 		v.Outcome, v.Feedback = Blocking, found.lateText()
 	case found.code == 2, found.code != 0 && (found.answer.fields == nil || found.answer.fields.async):
 		v.Outcome = NonBlockingError
@@ -95,7 +95,7 @@ func fieldsOf(text string) map[string]json.RawMessage {
 // background is what a hook's end means to whoever fired it. What one says that
 // turned to the background by its first line stays with people, as recorded:
 // hosts show their models what they get of hooks that are configured as async.
-func (e *errand) background(known *traits, name string, v *verdict) *Background {
+func (e *errand) background(known *EventInfo, name string, v *verdict) *Background {
 	b := &Background{ID: e.id, Rewake: e.AsyncRewake}
 	if v.Observed != "" {
 		return b
@@ -104,7 +104,7 @@ func (e *errand) background(known *traits, name string, v *verdict) *Background 
 		b.SystemMessages = []string{v.message}
 	}
 	if v.Outcome == Blocking {
-		b.Wakes, b.Feedback = true, known.endsTurn()
+		b.Wakes, b.Feedback = true, known.EndsTurn()
 		b.Messages = []string{e.wakeText(known, name, v)}
 		b.Summary = cmp.Or(e.summary(v), defaultRewakeSummary)
 	}
@@ -128,10 +128,10 @@ func (e *errand) summary(v *verdict) string { return cmp.Or(v.summary, e.RewakeS
 // recorded of sessions that wait for more. A headless host waits for a hook of the
 // turn end before it leaves and gives its feedback as if it had not been in the
 // background, unless the hook has words of its own for the moment.
-func (e *errand) wakeText(known *traits, name string, v *verdict) string {
+func (e *errand) wakeText(known *EventInfo, name string, v *verdict) string {
 	summary := e.summary(v)
-	if known.endsTurn() && !e.interactive && e.RewakeMessage == "" && summary == "" {
-		return fmt.Sprintf("%s[%s]: %s", feedbackHeading(known.event), e.label, v.Feedback)
+	if known.EndsTurn() && !e.interactive && e.RewakeMessage == "" && summary == "" {
+		return fmt.Sprintf("%s[%s]: %s", feedbackHeading(known.Event), e.label, v.Feedback)
 	}
 	heading := cmp.Or(e.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
 	return "<task-notification>\n<summary>" + cmp.Or(summary, defaultRewakeSummary) +

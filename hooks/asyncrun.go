@@ -16,9 +16,9 @@ func (h *armed) mayLeave() bool {
 
 // lateTimeout is how long the hook may run in the background. What bounds those
 // that hold the end of a session up does not bound it.
-func (h *armed) lateTimeout(known *traits) time.Duration {
-	if h.Timeout <= 0 && known.event == SessionEnd {
-		return known.defaultTimeout(h.Type)
+func (h *armed) lateTimeout(known *EventInfo) time.Duration {
+	if h.Timeout <= 0 && known.Event == SessionEnd {
+		return defaultTimeout(known.Event, h.Type)
 	}
 	return h.timeout(known, 0)
 }
@@ -180,7 +180,7 @@ func (r *run) late(ctx context.Context, e *errand, w *work) {
 	found.ended(ctx, w.limit)
 	v := judgeLate(r.known, &e.Handler, found)
 	if w.out != nil {
-		v.hear(r.known.event, w.out.stdout.text(answerCap), e.byLine)
+		v.hear(r.known.Event, w.out.stdout.text(answerCap), e.byLine)
 		w.out.describe(&v, r.opts.OutputCap)
 	}
 	v.Type, v.Command, v.Duration = e.kind(), e.label, r.opts.Now().Sub(w.started)

@@ -154,7 +154,7 @@ func (r *Registry) Wait(ctx context.Context) error {
 
 // armCallback checks a callback and makes it ready to run.
 func armCallback(event Event, c Callback) (*armed, error) {
-	known := traitsOf(event)
+	known := InfoOf(event)
 	fail := func(text string) error { return fmt.Errorf("%w: %s", ErrCallback, text) }
 	if problems := checkEvent(event); len(problems) > 0 {
 		return nil, fail(problems[0].Text)

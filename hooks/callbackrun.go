@@ -119,25 +119,25 @@ func (r *run) runCallback(ctx context.Context, h *armed) (found finding, stdout,
 
 // answered puts a callback's answer in the place of a command's stdout, so that
 // one set of rules judges both.
-func (found finding) answered(known *traits, h *armed, a Answer) (_ finding, stdout, note string) {
+func (found finding) answered(known *EventInfo, h *armed, a Answer) (_ finding, stdout, note string) {
 	object, err := a.wire(known)
 	if err != nil {
 		found.code, found.fault = -1, "the callback's answer cannot be written: "+err.Error()
 		return found, "", ""
 	}
-	if a.Decision == Block && known.decision < refuses && (known.exit2 >= refuses || h.Gate) {
+	if a.Decision == Block && known.Decision < Refuses && (known.Exit2 >= Refuses || h.Gate) {
 		// Such an event is refused by exit code alone.
 		found.code, found.stderr, found.tail = 2, a.Reason, cmp.Or(a.Reason, noReason)
 	}
 	if object == nil {
 		return found, "", ""
 	}
-	found.answer = readAnswer(known.event, string(object), false)
+	found.answer = readAnswer(known.Event, string(object), false)
 	return found, string(object), ""
 }
 
 // wire is the answer as a command would print it; nil: it says nothing.
-func (a Answer) wire(known *traits) ([]byte, error) {
+func (a Answer) wire(known *EventInfo) ([]byte, error) {
 	object := map[string]any{}
 	set := func(to map[string]any, name, value string) {
 		if value != "" {
@@ -146,7 +146,7 @@ func (a Answer) wire(known *traits) ([]byte, error) {
 	}
 	switch a.Decision {
 	case Block:
-		if known.decision >= refuses || known.exit2 < refuses {
+		if known.Decision >= Refuses || known.Exit2 < Refuses {
 			object["decision"] = "block"
 			set(object, "reason", a.Reason)
 		}
@@ -167,7 +167,7 @@ func (a Answer) wire(known *traits) ([]byte, error) {
 		return nil, fmt.Errorf("what it says of the call: %w", err)
 	}
 	if len(specific) > 0 {
-		specific["hookEventName"] = known.event
+		specific["hookEventName"] = known.Event
 		object["hookSpecificOutput"] = specific
 	}
 	if len(object) == 0 {
@@ -177,11 +177,11 @@ func (a Answer) wire(known *traits) ([]byte, error) {
 }
 
 // decide adds what an answer says about a tool call, where its event wants it.
-func (a Answer) decide(known *traits, specific map[string]any) error {
+func (a Answer) decide(known *EventInfo, specific map[string]any) error {
 	if len(a.UpdatedInput) > 0 && !json.Valid(a.UpdatedInput) {
 		return errors.New("UpdatedInput is no JSON")
 	}
-	if known.event == PermissionRequest {
+	if known.Event == PermissionRequest {
 		if a.Permission.Decision == "" {
 			return nil
 		}

@@ -265,7 +265,7 @@ func TestSpillReachesEveryText(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &run{Runner: &Runner{opts: Options{SpillDir: t.TempDir()}}}
-	v := judge(traitsOf(Stop), &Handler{}, end(Stop, 0, `{"decision":"block","reason":`+string(quoted)+`,"systemMessage":`+
+	v := judge(InfoOf(Stop), &Handler{}, end(Stop, 0, `{"decision":"block","reason":`+string(quoted)+`,"systemMessage":`+
 		string(quoted)+`,"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":`+string(quoted)+`}}`, ""))
 	r.spill(&v)
 	if v.Feedback != long {

@@ -134,9 +134,9 @@ func (c *launched) wait(ctx context.Context) (finding, *outputs) {
 		return found, c.out
 	}
 	found.stderr = c.out.stderr.text(c.opts.OutputCap)
-	stdout, code := c.dialect.answer(c.known.event, c.wire, c.out.stdout.text(answerCap), exit.Code)
+	stdout, code := c.dialect.answer(c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
 	found.code = code
-	found.answer = readAnswer(c.known.event, stdout, c.out.stdout.dropped > 0)
+	found.answer = readAnswer(c.known.Event, stdout, c.out.stdout.dropped > 0)
 	if exit.Signal != "" && c.gate {
 		found.fault = "ended by a signal: " + exit.Signal
 	}
@@ -221,12 +221,12 @@ func commandLine(h *armed, lookup func(name string) string) ([]string, error) {
 }
 
 // timeout is how long the handler may run.
-func (h *armed) timeout(known *traits, budget time.Duration) time.Duration {
+func (h *armed) timeout(known *EventInfo, budget time.Duration) time.Duration {
 	switch {
 	case h.Timeout > 0:
 		return min(time.Duration(h.Timeout*float64(time.Second)), maxTimeout)
-	case known.event == SessionEnd:
+	case known.Event == SessionEnd:
 		return budget
 	}
-	return known.defaultTimeout(h.Type)
+	return defaultTimeout(known.Event, h.Type)
 }

@@ -81,8 +81,8 @@ func (d Dialect) Tools() []string {
 }
 
 // matcher reads the group's matcher, in the dialect of its hooks.
-func (g *Group) matcher(known *traits) (*rules.Matcher, error) {
-	if len(g.Hooks) == 0 || !known.aboutTool() {
+func (g *Group) matcher(known *EventInfo) (*rules.Matcher, error) {
+	if len(g.Hooks) == 0 || !known.AboutTool() {
 		return known.newMatcher(g.Matcher, nil)
 	}
 	d := g.Hooks[0].Dialect
@@ -101,11 +101,11 @@ func (g *Group) matcher(known *traits) (*rules.Matcher, error) {
 
 // newMatcher reads a matcher of an event's group. Events without a subject
 // ignore theirs.
-func (t *traits) newMatcher(text string, other rules.OtherNames) (*rules.Matcher, error) {
+func (t *EventInfo) newMatcher(text string, other rules.OtherNames) (*rules.Matcher, error) {
 	switch {
-	case t.field == "":
+	case t.Matcher == "":
 		return rules.AllSubjects(), nil
-	case t.event == FileChanged || t.event == StopFailure:
+	case t.Event == FileChanged || t.Event == StopFailure:
 		return rules.NewMatcher(text, "|", other)
 	}
 	return rules.NewMatcher(text, "|,", other)
@@ -148,7 +148,7 @@ func (h *Handler) translate(d Dialect) error {
 	h.Dialect = d
 	switch {
 	case d.Program == "" || d.Program == Codex:
-	case h.Type != "command" && slices.Contains(handlerTypes(), h.Type):
+	case h.Type != "command" && slices.Contains(HandlerTypes(), h.Type):
 		return fmt.Errorf("covey translates only commands of %s, not hooks of type %s: "+
 			"put the hook into the spec, or into a file as Claude Code writes it", d.Program, h.Type)
 	case h.Timeout == 0:

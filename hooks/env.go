@@ -51,7 +51,7 @@ func (r *run) eventEnv(in Input) []string {
 	if in.Effort != nil {
 		env = append(env, "CLAUDE_EFFORT="+in.Effort.Level)
 	}
-	if r.known.envFile() && r.opts.EnvFile != nil {
+	if r.known.EnvFile() && r.opts.EnvFile != nil {
 		if file := r.opts.EnvFile(in); file != "" {
 			env = append(env, "CLAUDE_ENV_FILE="+file)
 		}

@@ -1,128 +1,152 @@
 package hooks
 
-import "slices"
+import (
+	"slices"
 
-// EventInfo describes one event for people and for documentation. What a refusal
-// does is said as one of these: nothing; shown (to people; nothing is refused);
-// refuses (the text is for people); error (refused, the text is the tool call's
-// error); beside (too late to refuse, the text goes beside the call's result);
-// feedback (refused, the text goes to the model).
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// EventInfo describes one event (HOOKS.md section 1).
 type EventInfo struct {
 	Event    Event    `json:"event"`
 	Matcher  string   `json:"matcher"`  // the input field that matchers are held against; "": matchers are ignored
 	Values   []string `json:"values"`   // what that field can be; empty: anything, or there is none
 	Fired    []string `json:"-"`        // those of Values that a team fires by itself; empty: all
-	Exit2    string   `json:"exit_2"`   // what exit code 2 does
-	Decision string   `json:"decision"` // what {"decision":"block"} does
+	Exit2    Effect   `json:"exit_2"`   // what exit code 2 does
+	Decision Effect   `json:"decision"` // what {"decision":"block"} does
 	Blocks   bool     `json:"blocks"`   // exit 2 or decision:block refuses something
 	Halts    bool     `json:"continue"` // continue:false counts
 	Context  bool     `json:"context"`  // plain stdout becomes context for the model
-	Types    string   `json:"-"`        // handler types, as HOOKS.md section 1 groups them: A, B or C
+	Mode     bool     `json:"-"`        // permission_mode is sent
+	Discards bool     `json:"-"`        // systemMessage is discarded
+	// Types are the handler types allowed: A all five, B not prompt and agent, C
+	// command and mcp_tool.
+	Types    string   `json:"-"`
 	Handlers []string `json:"handlers"` // the same by name; callbacks listen to every event
 	Fires    bool     `json:"fires"`    // this version fires it by itself; the others are fired by hand only
 	Later    string   `json:"later"`    // what its moment waits for; empty if it fires
 	Outputs  []string `json:"outputs"`  // fields of hookSpecificOutput that count
 }
 
+// Effect says what becomes of a hook that refuses: who gets to see why, and
+// whether the refusal counts at all.
+type Effect uint8
+
+// The effects. Those from Refuses on refuse something.
+const (
+	Ignored    Effect = iota // nobody is told; a warning says that it had no effect
+	Shown                    // a person sees the text; nothing is refused
+	Refuses                  // refused, the text is for a person
+	ToolError                // refused, the text becomes the tool call's error
+	Beside                   // too late to refuse: the text goes beside the tool's result
+	ToFeedback               // refused, the text goes to the model as feedback
+)
+
+// String is the effect in one word, as the documentation has it.
+func (e Effect) String() string {
+	return [...]string{"nothing", "shown", "refuses", "error", "beside", "feedback"}[e]
+}
+
+// MarshalText gives the word for JSON.
+func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
 // Events lists all events in the order of HOOKS.md section 1.
 func Events() []EventInfo {
-	all := catalog()
-	infos := make([]EventInfo, len(all))
-	for i := range all {
-		infos[i] = all[i].info()
+	infos := catalog()
+	for i := range infos {
+		infos[i].complete()
 	}
 	return infos
 }
 
-// info describes the event.
-func (t *traits) info() EventInfo {
-	info := EventInfo{Event: t.event, Matcher: t.field, Values: valuesOf(t.event), Fired: firedOf(t.event),
-		Exit2:    t.exit2.words(),
-		Decision: t.decision.words(), Blocks: t.exit2 >= refuses, Halts: t.halts, Context: t.plain,
-		Types: t.handlers, Fires: t.fires, Outputs: append([]string{}, t.outputs...)}
-	if !t.fires {
-		info.Later = waitsFor(t.event)
+// complete fills in what follows from the rest.
+func (t *EventInfo) complete() {
+	t.Values, t.Fired = valuesOf(t.Event), firedOf(t.Event)
+	t.Blocks = t.Exit2 >= Refuses
+	if t.Outputs == nil {
+		t.Outputs = []string{}
 	}
-	info.Handlers = slices.DeleteFunc(handlerTypes(), func(name string) bool { return !t.takes(name) })
-	return info
+	if !t.Fires {
+		t.Later = waitsFor(t.Event)
+	}
+	t.Handlers = slices.DeleteFunc(HandlerTypes(), func(name string) bool { return !t.Takes(name) })
 }
 
-// words says what the effect is, in one word or two.
-func (e effect) words() string {
-	switch e {
-	case toUser:
-		return "shown"
-	case refuses:
-		return "refuses"
-	case toTool:
-		return "error"
-	case toResult:
-		return "beside"
-	case toFeedback:
-		return "feedback"
+// table is the catalog by name. It is the package's one piece of fixed data.
+var table = func() map[Event]*EventInfo {
+	m := map[Event]*EventInfo{}
+	for _, info := range Events() {
+		m[info.Event] = &info
 	}
-	return "nothing"
+	return m
+}()
+
+// InfoOf returns what is known of e. An unknown event has no effect.
+func InfoOf(e Event) *EventInfo {
+	if info := table[e]; info != nil {
+		return info
+	}
+	return &EventInfo{Event: e}
 }
 
-// waitsFor says what has to be there before an event can fire by itself.
-func waitsFor(event Event) string {
-	switch event {
-	case PreCompact, PostCompact:
-		return "compaction, which comes with model providers"
-	case PreModelSwitch, PostModelSwitch:
-		return "members that change their model, which come with model providers"
-	case Elicitation, ElicitationResult:
-		return "MCP servers of members"
+// AboutTool reports whether e is one of the five events that evaluate `if`.
+func (t *EventInfo) AboutTool() bool { return t.Matcher == "tool_name" }
+
+// Allows reports whether hookSpecificOutput.name counts for the event.
+func (t *EventInfo) Allows(name string) bool { return slices.Contains(t.Outputs, name) }
+
+// EnvFile reports whether the event's hooks get CLAUDE_ENV_FILE, to leave
+// variables for later commands of the member.
+func (t *EventInfo) EnvFile() bool {
+	switch t.Event {
+	case SessionStart, Setup, CwdChanged, FileChanged:
+		return true
 	}
-	return "a moment of its own"
+	return false
 }
 
-// firedOf lists the values of an event's matcher field that this version fires, where
-// some of them have no moment yet. nil: all have one, or nobody can tell.
-func firedOf(event Event) []string {
-	switch event {
-	case SessionStart:
-		return []string{"startup", "resume"}
-	case SessionEnd:
-		return []string{"other"}
-	case Notification:
-		return []string{"permission_prompt", "idle_prompt", "agent_needs_input", "agent_completed"}
-	case InstructionsLoaded:
-		return []string{"session_start", "nested_traversal", "include"}
-	case DirectoryAdded:
-		return []string{"slash_command"}
+// OnFault is what a hook does that is to refuse when it cannot judge: what exit
+// code 2 does, and on PermissionRequest a no, where exit code 2 means nothing.
+func (t *EventInfo) OnFault() Effect {
+	if t.Event == PermissionRequest {
+		return ToolError
 	}
-	return nil
+	return t.Exit2
 }
 
-// valuesOf lists what the matcher's field of an event can be. nil: names that
-// nobody can list, or there is no such field.
-func valuesOf(event Event) []string {
-	// From HOOKS.md section 1. Where a host may add to them, the list is what is
-	// known; a matcher that names something else is still a mistake more often.
-	switch event {
-	case SessionStart:
-		return []string{"startup", "resume", "clear", "compact", "fork"}
-	case Setup:
-		return []string{"init", "maintenance"}
-	case SessionEnd:
-		return []string{"clear", "resume", "logout", "prompt_input_exit", "other"}
-	case Notification:
-		return []string{"permission_prompt", "idle_prompt", "auth_success", "elicitation_dialog",
-			"elicitation_url_dialog", "elicitation_complete", "elicitation_response", "agent_needs_input",
-			"agent_completed"}
-	case StopFailure:
-		return []string{"rate_limit", "overloaded", "authentication_failed", "oauth_org_not_allowed",
-			"billing_error", "invalid_request", "model_not_found", "server_error", "max_output_tokens",
-			"unknown", "account_on_hold", "verification_required", "cloud_credential_error"}
-	case PreCompact, PostCompact:
-		return []string{"manual", "auto"}
-	case ConfigChange:
-		return []string{"user_settings", "project_settings", "local_settings", "policy_settings", "skills"}
-	case InstructionsLoaded:
-		return []string{"session_start", "nested_traversal", "path_glob_match", "include", "compact"}
-	case DirectoryAdded:
-		return []string{"slash_command", "register_repo_root"}
+// EndsTurn reports whether the event belongs to the turn end, where a refusal
+// sends the agent back to work.
+func (t *EventInfo) EndsTurn() bool {
+	switch t.Event {
+	case Stop, SubagentStop, TaskCompleted, TeammateIdle:
+		return true
 	}
-	return nil
+	return false
+}
+
+// HandlerTypes lists the types of HOOKS.md section 3 that a file may name.
+func HandlerTypes() []string { return []string{"command", "http", "mcp_tool", "prompt", "agent"} }
+
+// Takes reports whether the event runs handlers of that type.
+func (t *EventInfo) Takes(handlerType string) bool {
+	switch handlerType {
+	case "http":
+		return t.Types != "C"
+	case "prompt", "agent":
+		return t.Types != "B" && t.Types != "C"
+	}
+	return true
+}
+
+// Known reports whether e is an event that hooks can listen to.
+func (e Event) Known() bool { return table[e] != nil }
+
+// Nearest returns the event whose name is most like name, or "" if none is
+// near enough to be what was meant.
+func Nearest(name string) Event {
+	var names []string
+	for _, t := range catalog() {
+		names = append(names, string(t.Event))
+	}
+	return Event(wording.Nearest(name, names, len(name)/2))
 }

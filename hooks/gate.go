@@ -16,7 +16,7 @@ import (
 // exit code 0 alone, and a JSON answer can only add a refusal, a halt or
 // context to that. Everything else refuses: a gate that cannot run, times out,
 // is ended by a signal, or prints half an answer. It is pure.
-func judgeGate(known *traits, found finding) verdict {
+func judgeGate(known *EventInfo, found finding) verdict {
 	v := verdict{Result: Result{ExitCode: found.code, Outcome: Success}}
 	if found.aborted {
 		v.Outcome = Cancelled
@@ -30,11 +30,11 @@ func judgeGate(known *traits, found finding) verdict {
 	if why == "" && v.halt { // it refuses as well, for whoever cannot be stopped
 		why = v.stop
 	}
-	if why == "" || v.refused >= refuses {
+	if why == "" || v.refused >= Refuses {
 		return v
 	}
 	v.byAnswer = false
-	v.refuse(known, max(known.exit2, refuses), fmt.Sprintf("[%s]: %s", found.command, why))
+	v.refuse(known, max(known.Exit2, Refuses), fmt.Sprintf("[%s]: %s", found.command, why))
 	return v
 }
 
@@ -97,7 +97,7 @@ func isReport(text string, cut bool) bool {
 func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
 	refuse := func(format string, args ...any) {
 		v = verdict{Result: Result{ExitCode: -1}}
-		v.refuse(r.known, max(r.known.exit2, refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format,
+		v.refuse(r.known, max(r.known.Exit2, Refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format,
 			args...))
 	}
 	var policy Policy
@@ -118,6 +118,6 @@ func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
 		return verdict{Result: result}
 	}
 	v.Result = result
-	v.refuse(r.known, max(r.known.exit2, refuses), cmp.Or(result.Feedback, noReason))
+	v.refuse(r.known, max(r.known.Exit2, Refuses), cmp.Or(result.Feedback, noReason))
 	return v
 }

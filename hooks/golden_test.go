@@ -153,7 +153,7 @@ func checkGoldenResults(t *testing.T, c goldenCase, out Outcome) {
 	var got, want []string
 	for _, o := range c.Outcomes {
 		word := o[1].(string)
-		if word == "error" && o[0].(float64) == 2 && traitsOf(c.Event).exit2 >= refuses {
+		if word == "error" && o[0].(float64) == 2 && InfoOf(c.Event).Exit2 >= Refuses {
 			word = "refused"
 		}
 		want = append(want, word)

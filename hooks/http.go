@@ -93,13 +93,13 @@ func (r *run) runHTTP(ctx context.Context, h *armed) (finding, *reply) {
 
 // read reads the body of a reply with status 2xx. Its text is an answer or an
 // error, and never context for the model.
-func (rp *reply) read(known *traits, found *finding) {
+func (rp *reply) read(known *EventInfo, found *finding) {
 	text := strings.TrimSpace(rp.body.text(answerCap))
 	found.code = 0
 	if text == "" {
 		return
 	}
-	found.answer = readAnswer(known.event, text, rp.body.dropped > 0)
+	found.answer = readAnswer(known.Event, text, rp.body.dropped > 0)
 	if found.answer.fields != nil {
 		return
 	}

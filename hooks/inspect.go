@@ -54,7 +54,7 @@ func Inspect(sources []Source, in *Input, opts *Options) ([]Configured, error) {
 	r.limits = LimitsOf(sources)
 	i := inspection{Runner: r, in: in, last: map[string]int{}}
 	for _, t := range catalog() {
-		if in != nil && in.Payload.Event() != t.event {
+		if in != nil && in.Payload.Event() != t.Event {
 			continue
 		}
 		for _, managed := range []bool{false, true} {
@@ -77,11 +77,11 @@ type inspection struct {
 }
 
 // source looks at a layer's hooks of one event.
-func (i *inspection) source(known *traits, source *Source) {
-	for g, group := range source.Settings[known.event] {
+func (i *inspection) source(known *EventInfo, source *Source) {
+	for g, group := range source.Settings[known.Event] {
 		m, err := group.matcher(known)
 		for h, handler := range group.Hooks {
-			c := Configured{Event: known.event, Matcher: group.Matcher, Group: g, Hook: h, Handler: handler,
+			c := Configured{Event: known.Event, Matcher: group.Matcher, Group: g, Hook: h, Handler: handler,
 				Source: *source, Label: labelOf(&handler)}
 			if err != nil {
 				c.Never = err.Error()
@@ -100,15 +100,15 @@ func (i *inspection) source(known *traits, source *Source) {
 }
 
 // never says why a hook cannot run, as far as it is not another hook's doing.
-func (i *inspection) never(known *traits, a *armed) string {
+func (i *inspection) never(known *EventInfo, a *armed) string {
 	barred := i.limits.Bars(a.source.Managed, a.Handler)
 	switch {
 	case barred != "" && a.binding():
 		return barred + ": it is binding, so it refuses"
 	case barred != "":
 		return barred
-	case a.never && !known.aboutTool():
-		return fmt.Sprintf("`if` is evaluated on tool events alone, and %s is none", known.event)
+	case a.never && !known.AboutTool():
+		return fmt.Sprintf("`if` is evaluated on tool events alone, and %s is none", known.Event)
 	case a.never:
 		return "its `if` is no rule"
 	case a.endpoint != nil && a.endpoint.fault != "":
@@ -181,8 +181,8 @@ func (in Input) Subject() string { return in.subject() }
 func (r *Registry) List() []Configured {
 	var list []Configured
 	for _, t := range catalog() {
-		for _, a := range slices.Clone(r.of(t.event)) {
-			list = append(list, Configured{Event: t.event, Matcher: a.matcher.String(), Handler: a.Handler,
+		for _, a := range slices.Clone(r.of(t.Event)) {
+			list = append(list, Configured{Event: t.Event, Matcher: a.matcher.String(), Handler: a.Handler,
 				Source: *a.source, Label: a.label})
 		}
 	}

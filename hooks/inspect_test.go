@@ -153,7 +153,7 @@ func TestEventTable(t *testing.T) {
 			(e.Matcher == "" && len(e.Values) > 0) {
 			t.Errorf("%+v", e)
 		}
-		if wants := e.Exit2 == "refuses" || e.Exit2 == "error" || e.Exit2 == "beside" || e.Exit2 == "feedback"; wants != e.Blocks {
+		if wants := e.Exit2 >= Refuses; wants != e.Blocks {
 			t.Errorf("%s: exit 2 %s, blocks %t", e.Event, e.Exit2, e.Blocks)
 		}
 		if n := map[string]int{"A": 5, "B": 3, "C": 2}[e.Types]; n != len(e.Handlers) {

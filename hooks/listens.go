@@ -4,7 +4,7 @@ package hooks
 // tool's name, for PreToolUse. A matcher that cannot be read, or not be
 // decided, takes it in, so that a policy is not lost.
 func (g Group) Listens(event Event, subject string) bool {
-	m, err := g.matcher(traitsOf(event))
+	m, err := g.matcher(InfoOf(event))
 	if err != nil {
 		return true
 	}

@@ -70,12 +70,12 @@ func (r *run) runTool(ctx context.Context, h *armed) (finding, toolTrouble) {
 		found.fault = err.Error()
 	case reply.IsError:
 		found.fault = cmp.Or(strings.TrimSpace(reply.Text), "the tool failed and does not say why")
-	case h.OnFailure == "block" && !decides(r.known.event, reply):
+	case h.OnFailure == "block" && !decides(r.known.Event, reply):
 		found.fault = "the tool's result is no answer of a hook: " +
 			cmp.Or(wording.Preview(reply.Text, bodyPreview), "no text")
 	default:
 		found.code = 0
-		found.answer = readAnswer(r.known.event, reply.Text, false)
+		found.answer = readAnswer(r.known.Event, reply.Text, false)
 	}
 	return found, toolTrouble{reply.Text, found.fault}
 }

@@ -18,8 +18,8 @@ func reminder(text string) string {
 // merge makes one Outcome of what the hooks of an event decided. The verdicts
 // stand in the order in which the hooks finished, and that order is kept: in
 // the feedback, in the contexts, and where the last one wins. It is pure.
-func merge(known *traits, name string, verdicts []verdict) Outcome {
-	out := Outcome{Event: known.event, Matched: len(verdicts), Decision: Pass}
+func merge(known *EventInfo, name string, verdicts []verdict) Outcome {
+	out := Outcome{Event: known.Event, Matched: len(verdicts), Decision: Pass}
 	for i := range verdicts {
 		v := &verdicts[i]
 		out.Results = append(out.Results, v.Result)
@@ -30,7 +30,7 @@ func merge(known *traits, name string, verdicts []verdict) Outcome {
 		}
 		// What a PermissionRequest's decision brings along is that of the hook whose
 		// decision counts; elsewhere the last hook wins.
-		if len(v.input) > 0 && (won || known.event != PermissionRequest) {
+		if len(v.input) > 0 && (won || known.Event != PermissionRequest) {
 			out.UpdatedInput = v.input
 		}
 		for field, raw := range v.output {
@@ -41,7 +41,7 @@ func merge(known *traits, name string, verdicts []verdict) Outcome {
 		switch {
 		case v.halt && out.Decision != Halt:
 			out.Decision, out.StopReason = Halt, v.stop
-		case v.refused >= refuses && out.Decision == Pass:
+		case v.refused >= Refuses && out.Decision == Pass:
 			out.Decision = Block
 		}
 	}
@@ -69,12 +69,12 @@ func (out *Outcome) addWaits(verdicts []verdict) {
 // addTexts adds what the model is to see of one verdict. At a turn end a hook
 // that refuses by JSON shows twice, as a reminder and as feedback, because that
 // is what recorded hosts do and prompts rely on.
-func (out *Outcome) addTexts(known *traits, name string, v *verdict) {
-	if v.halt && (known.endsTurn() || known.event == PostToolBatch) {
+func (out *Outcome) addTexts(known *EventInfo, name string, v *verdict) {
+	if v.halt && (known.EndsTurn() || known.Event == PostToolBatch) {
 		out.Messages = append(out.Messages, reminder(fmt.Sprintf("%s hook stopped continuation: %s", name,
 			v.stop)))
 	}
-	if v.refused >= refuses {
+	if v.refused >= Refuses {
 		out.addRefusal(known, name, v)
 	}
 	for _, n := range v.contexts {
@@ -85,30 +85,30 @@ func (out *Outcome) addTexts(known *traits, name string, v *verdict) {
 }
 
 // addRefusal adds the text of one refusal where its event wants it.
-func (out *Outcome) addRefusal(known *traits, name string, v *verdict) {
+func (out *Outcome) addRefusal(known *EventInfo, name string, v *verdict) {
 	blocking := reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command,
 		v.Feedback))
 	if v.Type == "callback" { // recorded hosts tell the model of all callbacks alike
 		blocking = reminder(fmt.Sprintf("%s:Callback hook blocking error from command: \"callback\": %s",
-			known.event, v.Feedback))
+			known.Event, v.Feedback))
 	}
 	var text string
 	switch v.refused {
-	case toTool:
+	case ToolError:
 		text = fmt.Sprintf("%s hook error: %s", name, v.Feedback)
-	case toResult:
+	case Beside:
 		text = blocking
-	case toFeedback:
-		if v.byAnswer && known.endsTurn() {
+	case ToFeedback:
+		if v.byAnswer && known.EndsTurn() {
 			out.Messages = append(out.Messages, blocking)
 		}
-		text = feedbackHeading(known.event) + v.Feedback
+		text = feedbackHeading(known.Event) + v.Feedback
 	default:
 		out.SystemMessages = append(out.SystemMessages, fmt.Sprintf("%s operation blocked by hook:\n%s",
 			name, v.Feedback))
 		return
 	}
-	if v.refused == toTool { // a call has one error: that of the hook that finished last
+	if v.refused == ToolError { // a call has one error: that of the hook that finished last
 		earlier := out.Feedback
 		out.Messages = slices.DeleteFunc(out.Messages,
 			func(m string) bool { return slices.Contains(earlier, m) })
@@ -130,9 +130,9 @@ func feedbackHeading(event Event) string {
 // addPermission keeps the strictest say about a tool call; among equals that of the
 // hook that finished last, as recorded, and of a PermissionRequest's hooks the first
 // one's. won says that it is v's from now on.
-func (out *Outcome) addPermission(known *traits, v *verdict) (won bool) {
+func (out *Outcome) addPermission(known *EventInfo, v *verdict) (won bool) {
 	now, before := rank(v.permission.Decision), rank(out.Permission.Decision)
-	if now < before || now == before && (now == 0 || known.event == PermissionRequest) {
+	if now < before || now == before && (now == 0 || known.Event == PermissionRequest) {
 		return false
 	}
 	out.Permission = v.permission

@@ -7,13 +7,13 @@ import (
 )
 
 // refusal is a verdict that refuses with text, by exit code.
-func refusal(how effect, command, text string) verdict {
+func refusal(how Effect, command, text string) verdict {
 	return verdict{Result: Result{Command: command, Outcome: Blocking, Feedback: text}, refused: how}
 }
 
 // denial is a verdict that denies a tool call.
 func denial(command, text string) verdict {
-	v := refusal(toTool, command, text)
+	v := refusal(ToolError, command, text)
 	v.permission = Permission{Decision: "deny", Reason: text}
 	return v
 }
@@ -21,7 +21,7 @@ func denial(command, text string) verdict {
 // TestMerge: what hooks decided one by one becomes one outcome. The verdicts
 // stand in the order in which the hooks finished.
 func TestMerge(t *testing.T) {
-	byJSON := refusal(toFeedback, "c2", "r2")
+	byJSON := refusal(ToFeedback, "c2", "r2")
 	byJSON.byAnswer = true
 	halt := verdict{Result: Result{Outcome: Success}, halt: true, stop: "enough"}
 	halt2 := verdict{halt: true, stop: "later"}
@@ -34,11 +34,11 @@ func TestMerge(t *testing.T) {
 	}{
 		{"nothing", Stop, nil, Outcome{Decision: Pass}},
 		{"all pass", Stop, []verdict{{}, {}}, Outcome{Decision: Pass}},
-		{"one refuses", Stop, []verdict{{}, refusal(toFeedback, "c", "[c]: no")}, Outcome{Decision: Block,
+		{"one refuses", Stop, []verdict{{}, refusal(ToFeedback, "c", "[c]: no")}, Outcome{Decision: Block,
 			Feedback: []string{"Stop hook feedback:\n[c]: no"},
 			Messages: []string{"Stop hook feedback:\n[c]: no"}}},
 		{"two refuse, in order of finish, JSON with a reminder", TeammateIdle, []verdict{byJSON,
-			refusal(toFeedback, "c1", "r1")},
+			refusal(ToFeedback, "c1", "r1")},
 			Outcome{Decision: Block,
 				Feedback: []string{"TeammateIdle hook feedback:\nr2", "TeammateIdle hook feedback:\nr1"},
 				Messages: []string{
@@ -47,15 +47,15 @@ func TestMerge(t *testing.T) {
 		{"a tool's refusal has no reminder", TaskCreated, []verdict{byJSON}, Outcome{Decision: Block,
 			Feedback: []string{"TaskCreated hook feedback:\nr2"},
 			Messages: []string{"TaskCreated hook feedback:\nr2"}}},
-		{"a helper's stop is called Stop", SubagentStop, []verdict{refusal(toFeedback, "c", "x")},
+		{"a helper's stop is called Stop", SubagentStop, []verdict{refusal(ToFeedback, "c", "x")},
 			Outcome{Decision: Block,
 				Feedback: []string{"Stop hook feedback:\nx"}, Messages: []string{"Stop hook feedback:\nx"}}},
-		{"a halt outweighs refusals, first", TaskCompleted, []verdict{halt, refusal(toFeedback, "c", "x")},
+		{"a halt outweighs refusals, first", TaskCompleted, []verdict{halt, refusal(ToFeedback, "c", "x")},
 			Outcome{
 				Decision: Halt, StopReason: "enough", Feedback: []string{"TaskCompleted hook feedback:\nx"},
 				Messages: []string{"<system-reminder>\nTaskCompleted hook stopped continuation: enough\n</system-reminder>",
 					"TaskCompleted hook feedback:\nx"}}},
-		{"a halt outweighs refusals, last", Stop, []verdict{refusal(toFeedback, "c", "x"), halt, halt2},
+		{"a halt outweighs refusals, last", Stop, []verdict{refusal(ToFeedback, "c", "x"), halt, halt2},
 			Outcome{
 				Decision: Halt, StopReason: "enough", Feedback: []string{"Stop hook feedback:\nx"},
 				Messages: []string{"Stop hook feedback:\nx",
@@ -64,7 +64,7 @@ func TestMerge(t *testing.T) {
 		{"context on Stop", Stop, []verdict{context}, Outcome{Decision: Pass,
 			AdditionalContext: []string{"<system-reminder>\nStop hook additional context: ctx\n</system-reminder>"},
 			Messages:          []string{"<system-reminder>\nStop hook additional context: ctx\n</system-reminder>"}}},
-		{"a refused prompt is told to people", UserPromptSubmit, []verdict{refusal(refuses, "c",
+		{"a refused prompt is told to people", UserPromptSubmit, []verdict{refusal(Refuses, "c",
 			"bad words")}, Outcome{
 			Decision:       Block,
 			SystemMessages: []string{"UserPromptSubmit operation blocked by hook:\nbad words"}}},
@@ -99,7 +99,7 @@ func TestMerge(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := merge(traitsOf(test.event), string(test.event), test.verdicts)
+			got := merge(InfoOf(test.event), string(test.event), test.verdicts)
 			want := test.want
 			want.Event, want.Matched = test.event, len(test.verdicts)
 			for _, v := range test.verdicts {
@@ -113,14 +113,14 @@ func TestMerge(t *testing.T) {
 }
 
 func TestMergeNamesTools(t *testing.T) {
-	v := refusal(toTool, "c", "[c]: no")
-	if got := merge(traitsOf(PreToolUse), "PreToolUse:Bash",
+	v := refusal(ToolError, "c", "[c]: no")
+	if got := merge(InfoOf(PreToolUse), "PreToolUse:Bash",
 		[]verdict{v}).Feedback[0]; got != "PreToolUse:Bash hook error: [c]: no" {
 		t.Errorf("before: %q", got)
 	}
-	v.refused = toResult
+	v.refused = Beside
 	want := "<system-reminder>\nPostToolUse:Bash hook blocking error from command: \"c\": [c]: no\n</system-reminder>"
-	if got := merge(traitsOf(PostToolUse), "PostToolUse:Bash", []verdict{v}).Feedback[0]; got != want {
+	if got := merge(InfoOf(PostToolUse), "PostToolUse:Bash", []verdict{v}).Feedback[0]; got != want {
 		t.Errorf("after: %q", got)
 	}
 }

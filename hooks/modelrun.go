@@ -96,11 +96,11 @@ func (r *run) ask(ctx context.Context, q Question) (reply Reply, err error) {
 // a halt besides. note is for people.
 func (found *finding) take(r *run, h *armed, s said) (note string) {
 	found.code = 0
-	event := r.known.event
+	event := r.known.Event
 	switch {
 	case s.ok:
 		return ""
-	case r.known.exit2 < refuses && !h.Gate:
+	case r.known.Exit2 < Refuses && !h.Gate:
 		return fmt.Sprintf("the model said no, which has no effect on %s: %s", event,
 			cmp.Or(s.reason, noReason))
 	case s.impossible && h.Type == "prompt" && (event == Stop || event == SubagentStop) && !h.Gate:

@@ -14,7 +14,7 @@ func (v verdict) observed() verdict {
 	case v.halt:
 		quiet.Observed = "stop"
 		quiet.warn("only observed: it would have stopped this (%s)", v.stop)
-	case v.refused >= refuses:
+	case v.refused >= Refuses:
 		quiet.Observed = "block"
 		quiet.warn("only observed: it would have refused this")
 	case v.waits():
@@ -34,9 +34,9 @@ func (v verdict) observed() verdict {
 
 // close makes a verdict that fails open a refusal, where Options.FailClosed wants
 // it so and the event can refuse.
-func (v *verdict) close(known *traits, found finding, why string) {
-	if !found.closed || known.onFault() < refuses {
+func (v *verdict) close(known *EventInfo, found finding, why string) {
+	if !found.closed || known.OnFault() < Refuses {
 		return
 	}
-	v.refuse(known, known.onFault(), fmt.Sprintf("[%s]: %s", found.command, why))
+	v.refuse(known, known.OnFault(), fmt.Sprintf("[%s]: %s", found.command, why))
 }

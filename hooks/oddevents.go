@@ -12,9 +12,9 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // applyOdd reads what a hook said on the few events that read it in a way of their
 // own (HOOKS.md section 1). It comes last, when the rest is judged.
-func (v *verdict) applyOdd(known *traits, found finding) {
+func (v *verdict) applyOdd(known *EventInfo, found finding) {
 	plain := found.answer.plain
-	switch known.event {
+	switch known.Event {
 	case PreCompact:
 		if found.code == 0 && plain != "" { // recorded hosts hand it to the model that sums up
 			v.setOutput("customInstructions", plain)
@@ -26,7 +26,7 @@ func (v *verdict) applyOdd(known *traits, found finding) {
 			return
 		}
 		v.output = nil // exit code 2 outweighs what stands in hookSpecificOutput
-		if known.event != MessageDisplay {
+		if known.Event != MessageDisplay {
 			v.setOutput("action", "decline")
 		}
 	}
@@ -34,13 +34,13 @@ func (v *verdict) applyOdd(known *traits, found finding) {
 
 // applyWorktree takes the folder that the hook made. The hook stands in for git,
 // so whatever keeps it from making one fails the creation.
-func (v *verdict) applyWorktree(known *traits, found finding) {
-	if v.refused >= refuses {
+func (v *verdict) applyWorktree(known *EventInfo, found finding) {
+	if v.refused >= Refuses {
 		return
 	}
 	if found.code != 0 || found.fault != "" {
 		why := cmp.Or(found.fault, fmt.Sprintf("exit code %d: %s", found.code, firstLine(found.stderr)))
-		v.refuse(known, known.exit2, "["+found.command+"]: "+why)
+		v.refuse(known, known.Exit2, "["+found.command+"]: "+why)
 		return
 	}
 	if v.output["worktreePath"] != nil {

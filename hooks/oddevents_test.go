@@ -45,7 +45,7 @@ func TestOddEvents(t *testing.T) {
 
 // TestOddEventsTogether: what several hooks say to one who sums up adds up.
 func TestOddEventsTogether(t *testing.T) {
-	known := traitsOf(PreCompact)
+	known := InfoOf(PreCompact)
 	var all []verdict
 	for _, text := range []string{"one", "two"} {
 		all = append(all, judge(known, &Handler{Type: "command"}, end(PreCompact, 0, text, "")))
@@ -59,7 +59,7 @@ func TestOddEventsTogether(t *testing.T) {
 func TestTimeOutsThatRefuse(t *testing.T) {
 	for event, want := range map[Event]Decision{PreModelSwitch: Block, WorktreeCreate: Block, Stop: Pass,
 		PreToolUse: Pass, UserPromptSubmit: Pass, ConfigChange: Pass, PreCompact: Pass} {
-		known := traitsOf(event)
+		known := InfoOf(event)
 		v := judge(known, &Handler{Type: "command"}, finding{code: -1, timedOut: true, fault: "timed out after 1s"})
 		if out := merge(known, string(event), []verdict{v}); out.Decision != want {
 			t.Errorf("%s: %s, want %s", event, out.Decision, want)

@@ -8,7 +8,7 @@ import (
 // answered is the verdict of a PermissionRequest hook that printed stdout.
 func answered(t *testing.T, stdout string) verdict {
 	t.Helper()
-	return judge(traitsOf(PermissionRequest), &Handler{Type: "command"}, end(PermissionRequest, 0, stdout, ""))
+	return judge(InfoOf(PermissionRequest), &Handler{Type: "command"}, end(PermissionRequest, 0, stdout, ""))
 }
 
 const (
@@ -22,7 +22,7 @@ const (
 
 // A no beats every yes, and of several yes the first is taken whole.
 func TestPermissionRequestsDisagree(t *testing.T) {
-	known := traitsOf(PermissionRequest)
+	known := InfoOf(PermissionRequest)
 	out := merge(known, "PermissionRequest:Bash",
 		[]verdict{answered(t, allowsFirst), answered(t, allowsSecond)})
 	if out.Permission.Decision != "allow" || string(out.UpdatedInput) != `{"command":"first"}` {
@@ -42,7 +42,7 @@ func TestPermissionRequestsDisagree(t *testing.T) {
 // Exit code 2 means nothing to a PermissionRequest, but a hook that is to
 // refuse when it cannot judge does.
 func TestPermissionRequestFault(t *testing.T) {
-	known := traitsOf(PermissionRequest)
+	known := InfoOf(PermissionRequest)
 	for _, c := range []struct {
 		onFailure string
 		code      int
@@ -60,8 +60,8 @@ func TestPermissionRequestFault(t *testing.T) {
 func TestEventsWithAnEnvFile(t *testing.T) {
 	with := map[Event]bool{SessionStart: true, Setup: true, CwdChanged: true, FileChanged: true}
 	for _, e := range catalog() {
-		if e.envFile() != with[e.event] {
-			t.Errorf("%s: %v", e.event, e.envFile())
+		if e.EnvFile() != with[e.Event] {
+			t.Errorf("%s: %v", e.Event, e.EnvFile())
 		}
 	}
 }

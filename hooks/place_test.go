@@ -264,7 +264,7 @@ func TestLayerOrder(t *testing.T) {
 			rt.Fatal(err)
 		}
 		in := Input{Payload: StopInput{}}
-		chosen, _ := r.choose(traitsOf(Stop), r.listening(in), in)
+		chosen, _ := r.choose(InfoOf(Stop), r.listening(in), in)
 		var got, want []int
 		for _, h := range chosen {
 			got = append(got, int(h.Timeout))

@@ -13,15 +13,15 @@ import (
 )
 
 // anyVerdict draws a verdict as judging makes them.
-func anyVerdict(known *traits) *rapid.Generator[verdict] {
+func anyVerdict(known *EventInfo) *rapid.Generator[verdict] {
 	return rapid.Custom(func(t *rapid.T) verdict {
 		gate := rapid.Bool().Draw(t, "gate")
 		code := rapid.SampledFrom([]int{0, 1, 2, 7}).Draw(t, "code")
 		stdout := rapid.SampledFrom([]string{"", "text", "{}", `{"decision":"block","reason":"r"}`, `{"continue":false}`, `{"half`,
-			`{"continue":"x"}`, `{"systemMessage":"m"}`, hso(known.event, `"additionalContext":"c"`),
-			hso(known.event, `"permissionDecision":"deny"`), hso(known.event, `"permissionDecision":"allow"`),
-			hso(known.event, `"updatedInput":{"a":1}`)}).Draw(t, "stdout")
-		found := end(known.event, code, stdout, "err")
+			`{"continue":"x"}`, `{"systemMessage":"m"}`, hso(known.Event, `"additionalContext":"c"`),
+			hso(known.Event, `"permissionDecision":"deny"`), hso(known.Event, `"permissionDecision":"allow"`),
+			hso(known.Event, `"updatedInput":{"a":1}`)}).Draw(t, "stdout")
+		found := end(known.Event, code, stdout, "err")
 		switch rapid.IntRange(0, 9).Draw(t, "trouble") {
 		case 0:
 			found.timedOut, found.fault, found.code = true, "timed out", -1
@@ -42,7 +42,7 @@ func anyVerdict(known *traits) *rapid.Generator[verdict] {
 }
 
 // anyKnown draws an event of the catalog.
-func anyKnown(t *rapid.T) *traits {
+func anyKnown(t *rapid.T) *EventInfo {
 	all := catalog()
 	return &all[rapid.IntRange(0, len(all)-1).Draw(t, "event")]
 }
@@ -52,9 +52,9 @@ func TestMergeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		known := anyKnown(t)
 		verdicts := rapid.SliceOfN(anyVerdict(known), 0, 6).Draw(t, "verdicts")
-		out := merge(known, string(known.event), verdicts)
+		out := merge(known, string(known.Event), verdicts)
 		halts := slices.ContainsFunc(verdicts, func(v verdict) bool { return v.halt })
-		refused := slices.ContainsFunc(verdicts, func(v verdict) bool { return v.refused >= refuses })
+		refused := slices.ContainsFunc(verdicts, func(v verdict) bool { return v.refused >= Refuses })
 		want := Pass
 		switch {
 		case halts:
@@ -78,7 +78,7 @@ func TestMergeProperties(t *testing.T) {
 		}
 		backwards := slices.Clone(verdicts)
 		slices.Reverse(backwards)
-		again := merge(known, string(known.event), backwards)
+		again := merge(known, string(known.Event), backwards)
 		if again.Decision != out.Decision || again.Permission.Decision != out.Permission.Decision ||
 			again.FailedOpen() != out.FailedOpen() {
 			t.Fatalf("the order changes the decision: %+v, %+v", out, again)
@@ -92,17 +92,17 @@ func TestJudgeProperties(t *testing.T) {
 		known := anyKnown(t)
 		v := anyVerdict(known).Draw(t, "verdict")
 		switch {
-		case (v.refused >= refuses) != (v.Outcome == Blocking):
+		case (v.refused >= Refuses) != (v.Outcome == Blocking):
 			t.Fatalf("refuses %d, but its outcome is %s", v.refused, v.Outcome)
-		case v.refused >= refuses && v.Feedback == "":
+		case v.refused >= Refuses && v.Feedback == "":
 			t.Fatalf("refuses without a word: %+v", v)
-		case v.refused >= refuses && v.FailedOpen:
+		case v.refused >= Refuses && v.FailedOpen:
 			t.Fatalf("refuses and failed open: %+v", v)
 		case v.FailedOpen && v.Warning == "":
 			t.Fatalf("failed open in silence: %+v", v)
-		case v.halt && !known.halts:
-			t.Fatalf("halts on %s", known.event)
-		case v.permission.Decision == "deny" && v.Outcome != Blocking && known.event != PermissionRequest:
+		case v.halt && !known.Halts:
+			t.Fatalf("halts on %s", known.Event)
+		case v.permission.Decision == "deny" && v.Outcome != Blocking && known.Event != PermissionRequest:
 			t.Fatalf("denies without refusing: %+v", v)
 		}
 	})
@@ -179,7 +179,7 @@ func TestChooseProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := Input{Payload: PreToolUseInput{ToolName: "Bash"}}
-		chosen, warnings := r.choose(traitsOf(PreToolUse), r.listening(in), in)
+		chosen, warnings := r.choose(InfoOf(PreToolUse), r.listening(in), in)
 		var got []string
 		for _, h := range chosen {
 			got = append(got, fmt.Sprintf("%s of %g", h.Command, h.Timeout))

@@ -18,7 +18,7 @@ var errBudget = errors.New("the time for all hooks of the event is up")
 // run is one event on its way through the hooks.
 type run struct {
 	*Runner
-	known   *traits
+	known   *EventInfo
 	in      Input
 	id      string
 	wire    []byte
@@ -37,7 +37,7 @@ type run struct {
 // are configured.
 func (r *run) all(ctx context.Context, chosen []*armed) {
 	hooksCtx := ctx
-	if r.known.event == SessionEnd {
+	if r.known.Event == SessionEnd {
 		limited, cancel := context.WithTimeoutCause(ctx, r.budget, errBudget)
 		defer cancel()
 		hooksCtx = limited
@@ -71,7 +71,7 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 			}
 			r.finish(h, r.one(ctx, hooksCtx, h))
 		}
-		if len(chosen) == 1 || r.known.event == PreModelSwitch { // whose hooks run one after another
+		if len(chosen) == 1 || r.known.Event == PreModelSwitch { // whose hooks run one after another
 			work() // a switch of goroutines is a tenth of what a hook costs
 			continue
 		}
@@ -118,7 +118,7 @@ func (r *run) report(p Progress) {
 // tell calls the observer; r.mu is held.
 func (r *run) tell(p Progress) {
 	if r.observe != nil {
-		p.Event, p.ToolUseID = r.known.event, r.id
+		p.Event, p.ToolUseID = r.known.Event, r.id
 		r.observe(p)
 	}
 }
@@ -205,7 +205,7 @@ func (found *finding) timing(caller, limited context.Context, limit time.Duratio
 }
 
 // judgeAny judges a hook or a gate.
-func judgeAny(known *traits, h *armed, found finding) verdict {
+func judgeAny(known *EventInfo, h *armed, found finding) verdict {
 	found.command = h.label
 	found.closed = h.closed && !h.fromStart()
 	if h.Gate {

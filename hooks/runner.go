@@ -202,7 +202,7 @@ func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Out
 	if len(listening) == 0 {
 		return Outcome{Event: event, ToolUseID: id, Decision: Pass, Warnings: r.flaws[event]}, ctx.Err()
 	}
-	known := traitsOf(event)
+	known := InfoOf(event)
 	chosen, warnings := r.choose(known, listening, in)
 	chosen = withoutModels(ctx, chosen)
 	run := &run{Runner: r, known: known, in: in, id: id, observe: observe, around: around(ctx)}

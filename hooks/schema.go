@@ -94,7 +94,7 @@ func (c *checker) texts(name string) {
 
 // checkSpecific checks the fields of hookSpecificOutput that count for event.
 func (c *checker) checkSpecific(event Event) {
-	for _, name := range traitsOf(event).outputs {
+	for _, name := range InfoOf(event).Outputs {
 		switch name {
 		case "permissionDecision":
 			words := []string{"allow", "deny", "ask"}

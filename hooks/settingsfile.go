@@ -207,12 +207,12 @@ func (r *settingsReader) group(event Event, written, path string, raw json.RawMe
 	if bare {
 		handlers, at = []json.RawMessage{withoutMatcher(raw, program)}, func(int) string { return path }
 	}
-	m, err := traitsOf(event).newMatcher(group.Matcher, nil)
+	m, err := InfoOf(event).newMatcher(group.Matcher, nil)
 	if err != nil {
 		r.warn(path+".matcher", "%v: the group is left out", err)
 		return group, false
 	}
-	if program == "" && traitsOf(event).aboutTool() && namesVSCode(m.List()) {
+	if program == "" && InfoOf(event).AboutTool() && namesVSCode(m.List()) {
 		program = VSCode
 	}
 	for i, raw := range handlers {
@@ -220,7 +220,7 @@ func (r *settingsReader) group(event Event, written, path string, raw json.RawMe
 			group.Hooks = append(group.Hooks, h)
 		}
 	}
-	if _, err := group.matcher(traitsOf(event)); err != nil {
+	if _, err := group.matcher(InfoOf(event)); err != nil {
 		r.refuse(path+".matcher", "%v", err)
 		return group, false
 	}
@@ -258,7 +258,7 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage, 
 		r.refuse(path, "%v", err)
 		return h, false
 	}
-	for _, problem := range checkHandler(traitsOf(event), h, Problem{Event: event}) {
+	for _, problem := range checkHandler(InfoOf(event), h, Problem{Event: event}) {
 		if problem.odd {
 			r.warn(path+"."+problem.Field, "%s", problem.Text)
 			continue

@@ -28,7 +28,7 @@ func (in Input) toolUse() (use toolUse, ok bool) {
 	case PermissionDeniedInput:
 		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
 	case RawPayload:
-		if traitsOf(p.Name).aboutTool() {
+		if InfoOf(p.Name).AboutTool() {
 			return toolUse{rawjson.Text(p.field("tool_name")), p.field("tool_input"),
 				rawjson.Text(p.field("tool_use_id"))}, true
 		}
@@ -45,7 +45,7 @@ func (in Input) Call(root string) (rules.Call, bool) {
 
 // subject is the value that matchers of the event are held against.
 func (in Input) subject() string {
-	known := traitsOf(in.Payload.Event())
+	known := InfoOf(in.Payload.Event())
 	switch p := in.Payload.(type) {
 	case SessionStartInput:
 		return p.Source
@@ -67,16 +67,16 @@ func (in Input) subject() string {
 }
 
 // rawSubject finds the subject of an event that has no type of its own yet.
-func (in Input) rawSubject(p RawPayload, known *traits) string {
+func (in Input) rawSubject(p RawPayload, known *EventInfo) string {
 	switch {
-	case known.field == "":
+	case known.Matcher == "":
 		return ""
-	case known.field == "agent_type":
+	case known.Matcher == "agent_type":
 		return in.AgentType // it stands among the common fields
-	case known.event == FileChanged:
-		return baseName(rawjson.Text(p.field(known.field)))
+	case known.Event == FileChanged:
+		return baseName(rawjson.Text(p.field(known.Matcher)))
 	}
-	return rawjson.Text(p.field(known.field))
+	return rawjson.Text(p.field(known.Matcher))
 }
 
 // member says whose event it is, if the payload says so.

@@ -47,7 +47,7 @@ func Validate(s Settings) []Problem {
 	var problems []Problem
 	for _, event := range eventsOf(s) {
 		problems = append(problems, checkEvent(event)...)
-		known := traitsOf(event)
+		known := InfoOf(event)
 		for i, group := range s[event] {
 			at := Problem{Event: event, Group: i, Hook: -1}
 			problems = append(problems, checkGroup(known, group, at)...)
@@ -64,8 +64,8 @@ func Validate(s Settings) []Problem {
 func eventsOf(s Settings) []Event {
 	var events []Event
 	for _, t := range catalog() {
-		if _, ok := s[t.event]; ok {
-			events = append(events, t.event)
+		if _, ok := s[t.Event]; ok {
+			events = append(events, t.Event)
 		}
 	}
 	var unknown []Event
@@ -91,7 +91,7 @@ func checkEvent(event Event) []Problem {
 }
 
 // checkGroup says what is wrong with a group itself.
-func checkGroup(known *traits, group Group, at Problem) []Problem {
+func checkGroup(known *EventInfo, group Group, at Problem) []Problem {
 	var problems []Problem
 	if _, err := group.matcher(known); err != nil {
 		at.Field, at.Text = "matcher", err.Error()
@@ -104,11 +104,8 @@ func checkGroup(known *traits, group Group, at Problem) []Problem {
 	return problems
 }
 
-// handlerTypes lists the types of HOOKS.md section 3 that a file may name.
-func handlerTypes() []string { return []string{"command", "http", "mcp_tool", "prompt", "agent"} }
-
 // checkHandler says what is wrong with one handler.
-func checkHandler(known *traits, h Handler, at Problem) []Problem {
+func checkHandler(known *EventInfo, h Handler, at Problem) []Problem {
 	var problems []Problem
 	add := func(field, format string, args ...any) {
 		at.Field, at.Text = field, fmt.Sprintf(format, args...)
@@ -146,7 +143,7 @@ func checkHandler(known *traits, h Handler, at Problem) []Problem {
 	}
 	if text := checkIf(known, h.If); text != "" {
 		_, whole := rules.WholeTool(h.If)
-		at.odd = known.aboutTool() && whole // it runs all the same, for every call of the tool
+		at.odd = known.AboutTool() && whole // it runs all the same, for every call of the tool
 		add("if", "%s", text)
 		at.odd = false
 	}
@@ -167,38 +164,27 @@ func checkFields(h *Handler, at Problem) []Problem {
 }
 
 // checkType says what is wrong with a handler's type, or "".
-func checkType(known *traits, handlerType string) string {
+func checkType(known *EventInfo, handlerType string) string {
 	switch {
 	case handlerType == "":
 		return "the hook has no type: write command"
-	case !slices.Contains(handlerTypes(), handlerType):
+	case !slices.Contains(HandlerTypes(), handlerType):
 		return fmt.Sprintf("there is no handler type %q: write %s", handlerType,
-			strings.Join(handlerTypes(), ", "))
-	case !known.takes(handlerType):
-		return fmt.Sprintf("%s runs no %s hooks", known.event, handlerType)
+			strings.Join(HandlerTypes(), ", "))
+	case !known.Takes(handlerType):
+		return fmt.Sprintf("%s runs no %s hooks", known.Event, handlerType)
 	}
 	return ""
 }
 
-// takes reports whether the event runs handlers of that type.
-func (t *traits) takes(handlerType string) bool {
-	switch handlerType {
-	case "http":
-		return t.handlers != "C"
-	case "prompt", "agent":
-		return t.handlers != "B" && t.handlers != "C"
-	}
-	return true
-}
-
 // checkIf says what is wrong with an `if`, or "".
-func checkIf(known *traits, text string) string {
+func checkIf(known *EventInfo, text string) string {
 	if text == "" {
 		return ""
 	}
-	if !known.aboutTool() {
+	if !known.AboutTool() {
 		return fmt.Sprintf("only tool events evaluate `if`: on %s the hook would never run; delete it",
-			known.event)
+			known.Event)
 	}
 	if _, err := rules.Parse(text); err != nil {
 		return err.Error()

@@ -35,7 +35,7 @@ type finding struct {
 // verdict is what one hook decided. Merging verdicts gives the Outcome.
 type verdict struct {
 	Result
-	refused    effect // refuses and above: the hook refuses, and where its text goes
+	refused    Effect // refuses and above: the hook refuses, and where its text goes
 	byAnswer   bool   // it refused by JSON; recorded hosts then add a reminder
 	halt       bool
 	stop       string
@@ -61,8 +61,8 @@ const (
 
 // shown is the note as the model reads it. name is that of the hook; beside
 // SessionStart's additional context recorded hosts leave the source out.
-func (n note) shown(known *traits, name string) string {
-	if known.event == SessionStart && n.label == additionalContext {
+func (n note) shown(known *EventInfo, name string) string {
+	if known.Event == SessionStart && n.label == additionalContext {
 		name = string(SessionStart)
 	}
 	return reminder(fmt.Sprintf("%s hook %s: %s", name, n.label, n.text))
@@ -77,7 +77,7 @@ func (v *verdict) warn(format string, args ...any) {
 }
 
 // judge decides what a hook's end means (HOOKS.md section 5). It is pure.
-func judge(known *traits, h *Handler, found finding) verdict {
+func judge(known *EventInfo, h *Handler, found finding) verdict {
 	v := judgeEnd(known, h, found)
 	if !found.aborted {
 		v.applyOdd(known, found)
@@ -86,7 +86,7 @@ func judge(known *traits, h *Handler, found finding) verdict {
 }
 
 // judgeEnd judges by exit code and answer.
-func judgeEnd(known *traits, h *Handler, found finding) verdict {
+func judgeEnd(known *EventInfo, h *Handler, found finding) verdict {
 	v := verdict{Result: Result{ExitCode: found.code, Duration: found.took, Outcome: Success}}
 	if found.answer.note != "" {
 		v.warn("%s", found.answer.note)
@@ -123,7 +123,7 @@ func judgeEnd(known *traits, h *Handler, found finding) verdict {
 	case found.code != 0:
 		v.fail(known, h, found, NonBlockingError,
 			fmt.Sprintf("Failed with non-blocking status code %d: %s", found.code, firstLine(found.stderr)))
-	case known.plain && found.answer.plain != "":
+	case known.Context && found.answer.plain != "":
 		v.contexts = append(v.contexts, note{plainStdout, found.answer.plain})
 	}
 	return v
@@ -139,13 +139,13 @@ func firstLine(stderr string) string {
 
 // fail notes that a hook gave no verdict. Hooks fail open, as in the original;
 // onFailure: block turns that around where the protocol lets it.
-func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, why string) {
+func (v *verdict) fail(known *EventInfo, h *Handler, found finding, status Status, why string) {
 	v.Outcome, v.FailedOpen = status, true
 	v.warn("%s", why)
-	if v.close(known, found, why); v.refused >= refuses {
+	if v.close(known, found, why); v.refused >= Refuses {
 		return
 	}
-	if !h.failsClosed() && !(found.timedOut && h.timesOutClosed(known.event)) {
+	if !h.failsClosed() && !(found.timedOut && h.timesOutClosed(known.Event)) {
 		return
 	}
 	v.refuseFault(known, found, why)
@@ -153,9 +153,9 @@ func (v *verdict) fail(known *traits, h *Handler, found finding, status Status, 
 
 // unread turns half an answer around where the hook or the team wants faults to
 // refuse: what was to be a verdict could not be read.
-func (v *verdict) unread(known *traits, h *Handler, found finding) {
+func (v *verdict) unread(known *EventInfo, h *Handler, found finding) {
 	v.close(known, found, found.answer.note)
-	if v.refused < refuses && h.failsClosed() {
+	if v.refused < Refuses && h.failsClosed() {
 		v.refuseFault(known, found, found.answer.note)
 	}
 }
@@ -167,12 +167,12 @@ func (h *Handler) failsClosed() bool {
 }
 
 // refuseFault refuses because of a fault, where the event lets onFailure do so.
-func (v *verdict) refuseFault(known *traits, found finding, why string) {
-	if known.endsTurn() || known.onFault() < refuses {
-		v.warn("onFailure: block has no effect on %s; a gate refuses when it cannot run", known.event)
+func (v *verdict) refuseFault(known *EventInfo, found finding, why string) {
+	if known.EndsTurn() || known.OnFault() < Refuses {
+		v.warn("onFailure: block has no effect on %s; a gate refuses when it cannot run", known.Event)
 		return
 	}
-	v.refuse(known, known.onFault(), fmt.Sprintf("[%s]: %s", found.command, why))
+	v.refuse(known, known.OnFault(), fmt.Sprintf("[%s]: %s", found.command, why))
 }
 
 // timesOutClosed reports whether the hook refuses when its time is up: a change
@@ -185,8 +185,8 @@ func (h *Handler) timesOutClosed(event Event) bool {
 
 // refuseByExit applies exit code 2. The text is that of the hook's own JSON
 // refusal if it made one, else what it wrote to stderr.
-func (v *verdict) refuseByExit(known *traits, found finding) {
-	if v.refused >= refuses && known.exit2 >= refuses {
+func (v *verdict) refuseByExit(known *EventInfo, found finding) {
+	if v.refused >= Refuses && known.Exit2 >= Refuses {
 		return
 	}
 	stderr := strings.TrimRight(found.stderr, " \t\r\n")
@@ -194,37 +194,37 @@ func (v *verdict) refuseByExit(known *traits, found finding) {
 		stderr = noStderr
 	}
 	text := fmt.Sprintf("[%s]: %s", found.command, stderr)
-	if known.exit2 < refuses {
+	if known.Exit2 < Refuses {
 		v.Outcome = NonBlockingError
-		v.warn("exit code 2 refuses nothing on %s: %s", known.event, text)
+		v.warn("exit code 2 refuses nothing on %s: %s", known.Event, text)
 		return
 	}
 	v.byAnswer = false
-	v.refuse(known, known.exit2, text)
+	v.refuse(known, known.Exit2, text)
 }
 
 // refuse makes the verdict a refusal with text.
-func (v *verdict) refuse(known *traits, how effect, text string) {
+func (v *verdict) refuse(known *EventInfo, how Effect, text string) {
 	v.Outcome, v.refused, v.Feedback, v.FailedOpen = Blocking, how, text, false
-	if known.event == PreToolUse || known.event == PermissionRequest {
+	if known.Event == PreToolUse || known.Event == PermissionRequest {
 		v.permission = Permission{Decision: "deny", Reason: text}
 	}
 }
 
 // apply takes over the fields of a valid answer.
-func (v *verdict) apply(known *traits, found finding) {
+func (v *verdict) apply(known *EventInfo, found finding) {
 	f := found.answer.fields
 	if f.async {
 		v.warn("the hook asked to go on in the background and was waited for: it decides nothing")
 		return
 	}
-	if f.message != "" && known.discards {
-		v.warn("systemMessage has no effect on %s", known.event)
+	if f.message != "" && known.Discards {
+		v.warn("systemMessage has no effect on %s", known.Event)
 	} else {
 		v.message = f.message
 	}
 	if f.stray != "" {
-		v.warn("hookSpecificOutput is for %s, not for %s: it was left out", f.stray, known.event)
+		v.warn("hookSpecificOutput is for %s, not for %s: it was left out", f.stray, known.Event)
 	}
 	if f.terminal != "" {
 		v.setOutput("terminalSequence", f.terminal)
@@ -234,23 +234,23 @@ func (v *verdict) apply(known *traits, found finding) {
 	}
 	v.applySpecific(known, f)
 	switch {
-	case f.decision == "block" && known.decision >= refuses:
+	case f.decision == "block" && known.Decision >= Refuses:
 		v.byAnswer = true
-		v.refuse(known, known.decision, cmp.Or(f.reason, noReason))
+		v.refuse(known, known.Decision, cmp.Or(f.reason, noReason))
 	case f.decision == "block":
-		v.warn("decision: block refuses nothing on %s", known.event)
-	case f.decision == "approve" && known.event == PreToolUse && v.permission.Decision == "":
+		v.warn("decision: block refuses nothing on %s", known.Event)
+	case f.decision == "approve" && known.Event == PreToolUse && v.permission.Decision == "":
 		v.permission = Permission{Decision: "allow", Reason: f.reason}
 	}
 }
 
 // applyHalt takes over continue:false.
-func (v *verdict) applyHalt(known *traits, f *fields) {
-	if !known.halts {
-		v.warn("continue: false has no effect on %s", known.event)
+func (v *verdict) applyHalt(known *EventInfo, f *fields) {
+	if !known.Halts {
+		v.warn("continue: false has no effect on %s", known.Event)
 		return
 	}
-	event := known.event
+	event := known.Event
 	if event == SubagentStop {
 		event = Stop
 	}
@@ -270,12 +270,12 @@ func (v *verdict) setOutput(name string, value any) {
 }
 
 // applySpecific takes over hookSpecificOutput.
-func (v *verdict) applySpecific(known *traits, f *fields) {
+func (v *verdict) applySpecific(known *EventInfo, f *fields) {
 	for name, raw := range f.specific {
 		switch {
 		case name == "hookEventName":
-		case !known.allows(name):
-			v.warn("%s takes no hookSpecificOutput.%s", known.event, wording.Preview(name, 40))
+		case !known.Allows(name):
+			v.warn("%s takes no hookSpecificOutput.%s", known.Event, wording.Preview(name, 40))
 		case name == "additionalContext":
 			if text := rawjson.Text(raw); strings.TrimSpace(text) != "" {
 				v.contexts = append(v.contexts, note{additionalContext, text})
@@ -289,21 +289,21 @@ func (v *verdict) applySpecific(known *traits, f *fields) {
 			v.setOutput(name, raw)
 		}
 	}
-	if known.allows("permissionDecision") {
+	if known.Allows("permissionDecision") {
 		v.applyPermission(known, f)
 	}
 }
 
 // applyPermission takes over what the hook says about a tool call. A deny is a
 // refusal like any other, and more: no other hook's allow outweighs it.
-func (v *verdict) applyPermission(known *traits, f *fields) {
+func (v *verdict) applyPermission(known *EventInfo, f *fields) {
 	decision := rawjson.Text(f.specific["permissionDecision"])
 	reason := rawjson.Text(f.specific["permissionDecisionReason"])
 	switch {
 	case decision == "":
 	case decision == "deny":
 		v.byAnswer = true
-		v.refuse(known, known.exit2, cmp.Or(reason, noReason))
+		v.refuse(known, known.Exit2, cmp.Or(reason, noReason))
 		v.permission = Permission{Decision: "deny", Reason: v.Feedback}
 	default:
 		v.permission = Permission{Decision: decision, Reason: reason}

@@ -25,65 +25,65 @@ func TestJudge(t *testing.T) {
 		code           int
 		stdout, stderr string
 		status         Status
-		refused        effect
+		refused        Effect
 		feedback       string
 		warning        string // part of it
 	}{
-		{"agrees", Stop, 0, "", "noise", Success, ignored, "", ""},
-		{"exit 2", Stop, 2, "out", " why\n", Blocking, toFeedback, "[cmd]:  why", ""},
-		{"exit 2, blank stderr", Stop, 2, "", " \n", Blocking, toFeedback, "[cmd]: No stderr output", ""},
+		{"agrees", Stop, 0, "", "noise", Success, Ignored, "", ""},
+		{"exit 2", Stop, 2, "out", " why\n", Blocking, ToFeedback, "[cmd]:  why", ""},
+		{"exit 2, blank stderr", Stop, 2, "", " \n", Blocking, ToFeedback, "[cmd]: No stderr output", ""},
 		{"exit 2 and a reason of its own", Stop, 2, `{"decision":"block","reason":"json"}`, "err", Blocking,
-			toFeedback, "json", ""},
-		{"exit 2 and a broken answer", Stop, 2, `{"decision":7}`, "err", Blocking, toFeedback, "[cmd]: err",
+			ToFeedback, "json", ""},
+		{"exit 2 and a broken answer", Stop, 2, `{"decision":7}`, "err", Blocking, ToFeedback, "[cmd]: err",
 			"decision"},
 		{"other code with an answer", Stop, 7, `{"decision":"block","reason":"r"}`, "", Blocking,
-			toFeedback, "r", ""},
-		{"other code with an answer that agrees", Stop, 7, `{}`, "", Success, ignored, "", ""},
-		{"other code", Stop, 7, "text", "one\ntwo", NonBlockingError, ignored, "", "status code 7: one …"},
-		{"no reason", Stop, 0, `{"decision":"block"}`, "", Blocking, toFeedback, "Blocked by hook", ""},
-		{"unknown decision", Stop, 0, `{"decision":"stop"}`, "", NonBlockingError, ignored, "",
+			ToFeedback, "r", ""},
+		{"other code with an answer that agrees", Stop, 7, `{}`, "", Success, Ignored, "", ""},
+		{"other code", Stop, 7, "text", "one\ntwo", NonBlockingError, Ignored, "", "status code 7: one …"},
+		{"no reason", Stop, 0, `{"decision":"block"}`, "", Blocking, ToFeedback, "Blocked by hook", ""},
+		{"unknown decision", Stop, 0, `{"decision":"stop"}`, "", NonBlockingError, Ignored, "",
 			`decision: Invalid option: expected one of "approve"|"block"`},
-		{"null is no string", Stop, 0, `{"reason":null}`, "", NonBlockingError, ignored, "",
+		{"null is no string", Stop, 0, `{"reason":null}`, "", NonBlockingError, Ignored, "",
 			"reason: expected string, received null"},
-		{"exit 2 where nothing can be refused", SessionStart, 2, "", "no", NonBlockingError, ignored, "",
+		{"exit 2 where nothing can be refused", SessionStart, 2, "", "no", NonBlockingError, Ignored, "",
 			"refuses nothing"},
-		{"exit 2 on Notification", Notification, 2, "", "no", NonBlockingError, ignored, "",
+		{"exit 2 on Notification", Notification, 2, "", "no", NonBlockingError, Ignored, "",
 			"refuses nothing"},
 		{"a block where nothing can be refused", SessionStart, 0, `{"decision":"block"}`, "", Success,
-			ignored, "", "refuses nothing"},
-		{"a halt where it does not count", TaskCreated, 0, `{"continue":false}`, "", Success, ignored, "",
+			Ignored, "", "refuses nothing"},
+		{"a halt where it does not count", TaskCreated, 0, `{"continue":false}`, "", Success, Ignored, "",
 			"no effect on TaskCreated"},
-		{"a deny", PreToolUse, 0, hso(PreToolUse, `"permissionDecision":"deny"`), "", Blocking, toTool,
+		{"a deny", PreToolUse, 0, hso(PreToolUse, `"permissionDecision":"deny"`), "", Blocking, ToolError,
 			"Blocked by hook", ""},
-		{"a legacy block", PreToolUse, 0, `{"decision":"block","reason":"old"}`, "", Blocking, toTool,
+		{"a legacy block", PreToolUse, 0, `{"decision":"block","reason":"old"}`, "", Blocking, ToolError,
 			"old", ""},
-		{"after the tool", PostToolUse, 0, `{"decision":"block","reason":"late"}`, "", Blocking, toResult,
+		{"after the tool", PostToolUse, 0, `{"decision":"block","reason":"late"}`, "", Blocking, Beside,
 			"late", ""},
-		{"a prompt", UserPromptSubmit, 2, "", "bad", Blocking, refuses, "[cmd]: bad", ""},
+		{"a prompt", UserPromptSubmit, 2, "", "bad", Blocking, Refuses, "[cmd]: bad", ""},
 		{"output for another event", PreToolUse, 0, hso(Stop, `"additionalContext":"x"`), "",
-			NonBlockingError, ignored, "",
+			NonBlockingError, Ignored, "",
 			"expected 'PreToolUse' but got 'Stop'"},
 		{"a block is not lost by output for another event", Stop, 0,
 			`{"decision":"block","reason":"r","hookSpecificOutput":{"hookEventName":"PreToolUse"}}`, "",
-			Blocking, toFeedback, "r",
+			Blocking, ToFeedback, "r",
 			"left out"},
 		{"output without its event", Stop, 0, `{"hookSpecificOutput":{"additionalContext":"x"}}`, "",
-			NonBlockingError, ignored, "",
+			NonBlockingError, Ignored, "",
 			"hookEventName"},
-		{"output that is no object", Stop, 0, `{"hookSpecificOutput":"x"}`, "", NonBlockingError, ignored,
+		{"output that is no object", Stop, 0, `{"hookSpecificOutput":"x"}`, "", NonBlockingError, Ignored,
 			"", "expected object"},
-		{"a field of another event", Stop, 0, hso(Stop, `"updatedInput":{}`), "", Success, ignored, "",
+		{"a field of another event", Stop, 0, hso(Stop, `"updatedInput":{}`), "", Success, Ignored, "",
 			"takes no hookSpecificOutput.updatedInput"},
-		{"async", Stop, 0, `{"async":true}`, "", Success, ignored, "", "was waited for"},
-		{"a worktree hook that fails", WorktreeCreate, 2, "", "no", Blocking, refuses, "[cmd]: no", ""},
+		{"async", Stop, 0, `{"async":true}`, "", Success, Ignored, "", "was waited for"},
+		{"a worktree hook that fails", WorktreeCreate, 2, "", "no", Blocking, Refuses, "[cmd]: no", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			v := judge(traitsOf(test.event), &Handler{Type: "command"}, end(test.event, test.code,
+			v := judge(InfoOf(test.event), &Handler{Type: "command"}, end(test.event, test.code,
 				test.stdout, test.stderr))
 			if v.Outcome != test.status || v.refused != test.refused || v.Feedback != test.feedback ||
 				v.ExitCode != test.code {
-				t.Errorf("got %s, effect %d, feedback %q, code %d", v.Outcome, v.refused, v.Feedback,
+				t.Errorf("got %s, Effect %d, feedback %q, code %d", v.Outcome, v.refused, v.Feedback,
 					v.ExitCode)
 			}
 			if open := test.status == NonBlockingError && test.code != 2; v.FailedOpen != open {
@@ -97,34 +97,34 @@ func TestJudge(t *testing.T) {
 }
 
 func TestJudgeTakesOver(t *testing.T) {
-	v := judge(traitsOf(PreToolUse), &Handler{}, end(PreToolUse, 0,
+	v := judge(InfoOf(PreToolUse), &Handler{}, end(PreToolUse, 0,
 		hso(PreToolUse,
 			`"permissionDecision":"ask","permissionDecisionReason":"hm","updatedInput":{"a":1},"additionalContext":"c"`), ""))
 	if v.permission != (Permission{"ask", "hm"}) || string(v.input) != `{"a":1}` || len(v.contexts) != 1 {
 		t.Errorf("%+v", v)
 	}
-	v = judge(traitsOf(Stop), &Handler{}, end(Stop, 2,
+	v = judge(InfoOf(Stop), &Handler{}, end(Stop, 2,
 		`{"continue":false,"systemMessage":"m","terminalSequence":"\u0007"}`, "e"))
 	if !v.halt || v.stop != "Stop hook prevented continuation" || v.message != "m" ||
-		v.refused != toFeedback ||
+		v.refused != ToFeedback ||
 		string(v.output["terminalSequence"]) != `"\u0007"` {
 		t.Errorf("%+v", v)
 	}
-	v = judge(traitsOf(PermissionRequest), &Handler{}, end(PermissionRequest, 0, hso(PermissionRequest,
+	v = judge(InfoOf(PermissionRequest), &Handler{}, end(PermissionRequest, 0, hso(PermissionRequest,
 		`"decision":{"behavior":"allow","updatedInput":{"command":"ls"},"updatedPermissions":[]}`), ""))
 	if v.permission.Decision != "allow" || string(v.input) != `{"command":"ls"}` ||
 		v.output["decision"] == nil {
 		t.Errorf("%+v", v)
 	}
-	v = judge(traitsOf(SessionStart), &Handler{}, end(SessionStart, 0, "  plain words\n", ""))
+	v = judge(InfoOf(SessionStart), &Handler{}, end(SessionStart, 0, "  plain words\n", ""))
 	if len(v.contexts) != 1 || v.contexts[0] != (note{"success", "plain words"}) {
 		t.Errorf("%+v", v)
 	}
-	v = judge(traitsOf(UserPromptSubmit), &Handler{}, end(UserPromptSubmit, 0, `{"half":`, ""))
+	v = judge(InfoOf(UserPromptSubmit), &Handler{}, end(UserPromptSubmit, 0, `{"half":`, ""))
 	if len(v.contexts) != 1 || v.contexts[0].text != `{"half":` || !v.FailedOpen {
 		t.Errorf("half an answer is plain text, and is counted: %+v", v)
 	}
-	v = judge(traitsOf(PostToolUse), &Handler{}, end(PostToolUse, 0, hso(PostToolUse,
+	v = judge(InfoOf(PostToolUse), &Handler{}, end(PostToolUse, 0, hso(PostToolUse,
 		`"updatedToolOutput":[1]`), ""))
 	if string(v.output["updatedToolOutput"]) != "[1]" {
 		t.Errorf("%+v", v)
@@ -136,29 +136,29 @@ func TestJudgeTakesOver(t *testing.T) {
 func TestOnFailure(t *testing.T) {
 	found := finding{command: "cmd", code: -1, fault: "timed out after 1s", timedOut: true}
 	strict := &Handler{OnFailure: "block"}
-	if v := judge(traitsOf(PreToolUse), strict, found); v.Outcome != Blocking ||
+	if v := judge(InfoOf(PreToolUse), strict, found); v.Outcome != Blocking ||
 		v.Feedback != "[cmd]: timed out after 1s" ||
 		v.permission.Decision != "deny" {
 		t.Errorf("PreToolUse: %+v", v)
 	}
 	for _, event := range []Event{Stop, TaskCompleted, TeammateIdle, SubagentStop, SessionStart} {
-		if v := judge(traitsOf(event), strict, found); v.Outcome != Cancelled ||
+		if v := judge(InfoOf(event), strict, found); v.Outcome != Cancelled ||
 			!strings.Contains(v.Warning, "no effect") {
 			t.Errorf("%s: %+v", event, v)
 		}
 	}
-	if v := judge(traitsOf(PreToolUse), strict, end(PreToolUse, 1, "", "oops")); v.Outcome != Blocking {
+	if v := judge(InfoOf(PreToolUse), strict, end(PreToolUse, 1, "", "oops")); v.Outcome != Blocking {
 		t.Errorf("exit 1: %+v", v)
 	}
-	if v := judge(traitsOf(PreToolUse), strict, end(PreToolUse, 0, `{"continue":"x"}`,
+	if v := judge(InfoOf(PreToolUse), strict, end(PreToolUse, 0, `{"continue":"x"}`,
 		"")); v.Outcome != Blocking {
 		t.Errorf("broken answer: %+v", v)
 	}
-	if v := judge(traitsOf(PreToolUse), strict, end(PreToolUse, 0, `{"decision":`, "")); v.Outcome != Blocking ||
+	if v := judge(InfoOf(PreToolUse), strict, end(PreToolUse, 0, `{"decision":`, "")); v.Outcome != Blocking ||
 		v.FailedOpen || !strings.Contains(v.Feedback, "[cmd]: stdout begins like a JSON answer") {
 		t.Errorf("half an answer: %+v", v)
 	}
-	if v := judge(traitsOf(Stop), strict, end(Stop, 0, `{"decision":`, "")); v.Outcome != Success || !v.FailedOpen {
+	if v := judge(InfoOf(Stop), strict, end(Stop, 0, `{"decision":`, "")); v.Outcome != Success || !v.FailedOpen {
 		t.Errorf("half an answer at the turn end: %+v", v)
 	}
 }
@@ -203,7 +203,7 @@ func TestJudgeGate(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			found := end(TaskCompleted, test.code, test.stdout, "")
 			found.tail, found.fault = test.tail, test.fault
-			v := judgeGate(traitsOf(TaskCompleted), found)
+			v := judgeGate(InfoOf(TaskCompleted), found)
 			if v.Outcome != test.status || v.halt != test.halt {
 				t.Errorf("got %s, halt %v: %+v", v.Outcome, v.halt, v)
 			}
@@ -258,23 +258,23 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stdout string, code int, gate bool) {
 		for _, known := range catalog() {
-			found := end(known.event, code, stdout, "err")
+			found := end(known.Event, code, stdout, "err")
 			var v verdict
 			if gate {
 				v = judgeGate(&known, found)
-				if code != 0 && v.refused < refuses {
-					t.Fatalf("%s: a gate agreed by exit code %d", known.event, code)
+				if code != 0 && v.refused < Refuses {
+					t.Fatalf("%s: a gate agreed by exit code %d", known.Event, code)
 				}
 			} else {
 				v = judge(&known, &Handler{Type: "command"}, found)
 			}
 			if v.Outcome == NonBlockingError && v.Warning == "" {
-				t.Fatalf("%s: failed open in silence", known.event)
+				t.Fatalf("%s: failed open in silence", known.Event)
 			}
-			if !gate && code == 0 && v.refused >= refuses && !json.Valid([]byte(strings.TrimSpace(stdout))) {
-				t.Fatalf("%s: refused by %q", known.event, stdout)
+			if !gate && code == 0 && v.refused >= Refuses && !json.Valid([]byte(strings.TrimSpace(stdout))) {
+				t.Fatalf("%s: refused by %q", known.Event, stdout)
 			}
-			merge(&known, string(known.event), []verdict{v})
+			merge(&known, string(known.Event), []verdict{v})
 		}
 	})
 }

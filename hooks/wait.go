@@ -12,7 +12,7 @@ func (r Result) waits() bool { return r.Outcome == Awaiting && r.Wait != nil }
 // they ask about will change then.
 func (r *run) askAwaited(ctx context.Context) {
 	for _, v := range r.verdicts {
-		if v.refused >= refuses || v.halt {
+		if v.refused >= Refuses || v.halt {
 			return
 		}
 	}
@@ -28,7 +28,7 @@ func (r *run) askAwaited(ctx context.Context) {
 			v.Result = said
 		default: // the question could not be put, and nobody will answer it
 			v.Result = said
-			v.refuse(r.known, max(r.known.exit2, refuses), cmp.Or(said.Feedback, noReason))
+			v.refuse(r.known, max(r.known.Exit2, Refuses), cmp.Or(said.Feedback, noReason))
 		}
 	}
 }

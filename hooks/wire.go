@@ -20,22 +20,22 @@ func (in Input) MarshalJSON() ([]byte, error) {
 // newline, without HTML escapes. Text that is not valid UTF-8 has U+FFFD in
 // place of the broken bytes. It fails only if the payload cannot be marshalled.
 func (in Input) Wire() ([]byte, error) {
-	known := traitsOf(in.Payload.Event())
+	known := InfoOf(in.Payload.Event())
 	var buf bytes.Buffer
 	w := objectWriter{buf: &buf}
 	w.text("session_id", in.SessionID)
 	w.text("transcript_path", in.TranscriptPath)
 	w.text("cwd", in.Cwd)
 	w.optional("prompt_id", in.PromptID)
-	if known.mode {
+	if known.Mode {
 		w.optional("permission_mode", in.PermissionMode)
 	}
 	w.optional("agent_id", in.AgentID)
 	w.optional("agent_type", in.AgentType)
-	if in.Effort != nil && known.mode {
+	if in.Effort != nil && known.Mode {
 		w.text("effort", in.Effort)
 	}
-	w.text("hook_event_name", known.event)
+	w.text("hook_event_name", known.Event)
 	w.text("", in.Payload)
 	return buf.Bytes(), w.err
 }

@@ -12,7 +12,7 @@ import (
 func (c *cli) printEvents(events []hooks.EventInfo) {
 	t := table{head: []string{"EVENT", "MATCHER", "EXIT 2", "BLOCK", "HALTS", "TYPES", "FIRES"}}
 	for _, e := range events {
-		t.add(cell{text: string(e.Event)}, cell{text: e.Matcher}, cell{text: e.Exit2}, cell{text: e.Decision},
+		t.add(cell{text: string(e.Event)}, cell{text: e.Matcher}, cell{text: e.Exit2.String()}, cell{text: e.Decision.String()},
 			cell{text: yesNo(e.Halts)}, cell{text: e.Types}, firesCell(e.Fires))
 	}
 	t.print(c.out)

@@ -61,7 +61,7 @@ func eventRows() []eventRow {
 
 // decide judges one answer and merges it, as a run with one hook does.
 func decide(event Event, code int, stdout, stderr string) Outcome {
-	known := traitsOf(event)
+	known := InfoOf(event)
 	v := judge(known, &Handler{Type: "command"}, end(event, code, stdout, stderr))
 	v.Command = "cmd"
 	return merge(known, string(event), []verdict{v})
@@ -141,8 +141,8 @@ func TestEveryEventsInput(t *testing.T) {
 // TestEveryEventsTypes: a type that an event does not run is a mistake.
 func TestEveryEventsTypes(t *testing.T) {
 	for _, row := range eventRows() {
-		for _, handlerType := range handlerTypes() {
-			text := checkType(traitsOf(row.event), handlerType)
+		for _, handlerType := range HandlerTypes() {
+			text := checkType(InfoOf(row.event), handlerType)
 			runs := strings.Contains(row.types, handlerType[:1])
 			switch {
 			case !runs && !strings.Contains(text, fmt.Sprintf("%s runs no %s hooks", row.event, handlerType)):

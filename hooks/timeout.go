@@ -1,0 +1,23 @@
+package hooks
+
+import "time"
+
+// defaultTimeout is how long a handler of that type may take for the event
+// when it does not say itself (HOOKS.md section 3).
+func defaultTimeout(event Event, handlerType string) time.Duration {
+	switch handlerType {
+	case "prompt":
+		return 30 * time.Second
+	case "agent":
+		return 60 * time.Second
+	}
+	switch event {
+	case UserPromptSubmit, PreModelSwitch, PostModelSwitch:
+		return 30 * time.Second
+	case MessageDisplay:
+		return 10 * time.Second
+	case SessionEnd:
+		return sessionEndBudget
+	}
+	return 600 * time.Second
+}
