@@ -57,8 +57,7 @@ func readAnswer(event Event, stdout string, cut bool) answer {
 // hiddenAnswer notices a JSON answer that other output stands before: a shell
 // profile that prints something is the classic way to lose a policy.
 func hiddenAnswer(text string) string {
-	i := strings.LastIndex(text, "\n{")
-	if i < 0 || !strings.HasSuffix(text, "}") || !json.Valid([]byte(text[i+1:])) {
+	if !rawjson.Hidden(text) {
 		return ""
 	}
 	return fmt.Sprintf("stdout ends with a JSON object but begins with %q: it counts as plain text",

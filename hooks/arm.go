@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
@@ -18,7 +19,7 @@ type armed struct {
 	label   string
 	key     string // equal keys are one hook
 	// callback is the function to call in place of a command; nil: none.
-	callback *callback
+	callback *Registered
 	endpoint *endpoint // of an http hook; nil: it is none
 	closed   bool      // without a verdict it refuses (Options.FailClosed)
 	settled  bool      // its words are what is to run; Options.Locate is not asked
@@ -44,7 +45,7 @@ func (r *Runner) arm(source *Source) {
 	for event, groups := range source.Settings {
 		known := InfoOf(event)
 		for _, group := range groups {
-			m, err := group.matcher(known)
+			m, err := GroupMatcher(&group, known)
 			if err != nil {
 				r.flaws[event] = append(r.flaws[event], fmt.Sprintf("%s: %v: its hooks never run",
 					source.Name, err))
@@ -52,7 +53,7 @@ func (r *Runner) arm(source *Source) {
 			}
 			for _, h := range group.Hooks {
 				barred := r.limits.Bars(source.Managed, h)
-				if barred != "" && !h.binding() {
+				if barred != "" && !h.Binding() {
 					continue
 				}
 				a := r.armOne(known, source, m, h)
@@ -68,11 +69,12 @@ func (r *Runner) armOne(known *EventInfo, source *Source, m *rules.Matcher, h Ha
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
 	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label,
 		strings.Join(h.Args, "\x01"), h.If,
-		fmt.Sprint(h.Args != nil, h.Gate), h.placeKey(), string(h.Dialect.Program)}, "\x00")
+		fmt.Sprint(h.Args != nil, h.Gate), placeKey(&h), string(h.Dialect.Program)}, "\x00")
 	a.closed = r.opts.FailClosed
 	switch h.Type {
 	case "http":
-		a.endpoint = r.armHTTP(source, &a.Handler)
+		a.endpoint = prepare(&a.Handler, r.limits.Of(source.Managed),
+			func(name string) string { return proc.Getenv(r.opts.Env, name) })
 	case "prompt", "agent":
 		a.key += "\x00" + h.Model
 	case "mcp_tool":
@@ -135,12 +137,12 @@ func shellKey(shell string) string {
 // choose returns those of the listening hooks that in calls for, in order, each once: of equal
 // ones the last. Hooks that run once are taken off.
 func (r *Runner) choose(known *EventInfo, listening []*armed, in Input) (chosen []*armed, warnings []string) {
-	subject := in.subject()
+	subject := in.Subject()
 	call, _ := in.Call(r.opts.rootOf(in))
 	last := map[string]int{}
 	member := r.memberOf(in)
 	for _, h := range listening {
-		if h.source.Member != "" && h.source.Member != member || !in.forHelper(h.source.Helper) {
+		if h.source.Member != "" && h.source.Member != member || !in.ForHelper(h.source.Helper) {
 			continue
 		}
 		yes, doubt := h.matcher.Matches(subject)

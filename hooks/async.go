@@ -18,28 +18,6 @@ var (
 	errSettled = errors.New("it still ran when the session ended")
 )
 
-// Background tells of a hook that goes on while nobody waits for it: one with
-// async or asyncRewake, or one that has asked for it on its first line. Such a
-// hook decides nothing.
-type Background struct {
-	ID string // of this run of the hook; no other has it
-	// Rewake says that the hook may wake the agent yet (asyncRewake): what it was
-	// fired for is not settled before it has ended.
-	Rewake bool
-
-	// What follows is known once it has ended.
-
-	// Wakes says that the agent is to be woken with Messages. Otherwise they are
-	// for whenever it has its next turn or pass.
-	Wakes bool
-	// Feedback says that Messages are what a turn end's hook has against the end:
-	// the turn that they cause goes on from it (stop_hook_active).
-	Feedback       bool
-	Messages       []string // what the model is to see, each complete
-	SystemMessages []string // for people
-	Summary        string   // of a wake: one line for people
-}
-
 // errand is one hook in the background.
 type errand struct {
 	*armed

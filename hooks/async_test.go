@@ -291,7 +291,7 @@ func TestRewakeOfASessionThatStays(t *testing.T) {
 func TestRewakeThatOnlyObserves(t *testing.T) {
 	b := newBench(t)
 	settings := rewake(Stop, "echo no >&2; exit 2")
-	settings[Stop][0].Hooks[0].Mode = observing
+	settings[Stop][0].Hooks[0].Mode = Observe
 	out, behind := b.fireAll(t, b.runner(t, settings), StopInput{})
 	if len(behind) != 0 || len(out.Results) != 1 || out.Results[0].Observed == "" {
 		t.Errorf("%q, %+v", behind, out.Results)
@@ -472,7 +472,7 @@ func TestFirstLine(t *testing.T) {
 		{[]string{`{"async":true}` + "\n"}, 0},
 		{[]string{` `, "\n", `{"as`, `ync":true}`}, 0},
 		{[]string{`{"async":true,"asyncTimeout":1500}` + "\nmore"}, 1500 * time.Millisecond},
-		{[]string{`{"async":true,"asyncTimeout":1e300}`}, maxTimeout},
+		{[]string{`{"async":true,"asyncTimeout":1e300}`}, MaxTimeout},
 		{[]string{`{"async":true,"asyncTimeout":-5}`}, 0},
 		{[]string{`{"async":true,"asyncTimeout":"x"}`}, 0},
 		{[]string{`{"async":false}` + "\n"}, none},
@@ -531,7 +531,7 @@ func FuzzFirstLine(f *testing.F) {
 		var out strings.Builder
 		asked := 0
 		w := &herald{to: &out, ask: func(limit time.Duration) {
-			if asked++; limit < 0 || limit > maxTimeout {
+			if asked++; limit < 0 || limit > MaxTimeout {
 				t.Errorf("limit %v", limit)
 			}
 		}}

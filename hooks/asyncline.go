@@ -59,8 +59,8 @@ func asksForBackground(line []byte) (limit time.Duration, asks bool) {
 	if json.Unmarshal(first.Timeout, &ms) != nil || !(ms > 0) {
 		return 0, true
 	}
-	if ms > float64(maxTimeout/time.Millisecond) {
-		return maxTimeout, true
+	if ms > float64(MaxTimeout/time.Millisecond) {
+		return MaxTimeout, true
 	}
 	return time.Duration(ms * float64(time.Millisecond)), true
 }

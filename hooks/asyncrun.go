@@ -184,10 +184,10 @@ func (r *run) late(ctx context.Context, e *errand, w *work) {
 		w.out.describe(&v, r.opts.OutputCap)
 	}
 	v.Type, v.Command, v.Duration = e.kind(), e.label, r.opts.Now().Sub(w.started)
-	if e.Mode == observing {
+	if e.Mode == Observe {
 		v = v.observed()
 	}
 	r.spill(&v)
-	b := e.background(r.known, r.in.hookName(), &v)
+	b := e.background(r.known, r.in.HookName(), &v)
 	r.report(Progress{Command: e.label, Result: &v.Result, Background: b})
 }

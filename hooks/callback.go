@@ -68,7 +68,7 @@ type Registry struct {
 	mu sync.Mutex
 	// callbacks are lists that are replaced and never changed, so that an event
 	// can go on with the one that it found.
-	callbacks map[Event][]*armed
+	callbacks map[Event][]*Registered
 	made      int
 	running   map[*call]bool
 	sessions  map[string]*Session // those that may have function hooks, by id
@@ -89,34 +89,34 @@ func (r *Registry) On(event Event, matcher string, do Func) (remove func(), err 
 // more than once. No call begins after it has returned; one that has begun goes
 // on, and its answer counts.
 func (r *Registry) Add(event Event, c Callback) (remove func(), err error) {
-	h, err := armCallback(event, c)
+	h, err := register(event, c)
 	if err != nil {
 		return nil, fmt.Errorf("callback on %s: %w", event, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.made++
-	h.key = fmt.Sprintf("callback\x00%d", r.made) // no two are ever the same hook
-	h.callback.registry = r
+	h.Key = fmt.Sprintf("callback\x00%d", r.made) // no two are ever the same hook
+	h.registry = r
 	if r.callbacks == nil {
-		r.callbacks = map[Event][]*armed{}
+		r.callbacks = map[Event][]*Registered{}
 	}
 	r.callbacks[event] = append(slices.Clone(r.callbacks[event]), h)
 	return func() { r.remove(event, h) }, nil
 }
 
 // remove takes one callback off.
-func (r *Registry) remove(event Event, h *armed) {
+func (r *Registry) remove(event Event, h *Registered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h.callback.removed = true
-	rest := slices.DeleteFunc(slices.Clone(r.callbacks[event]), func(other *armed) bool { return other == h })
+	h.removed = true
+	rest := slices.DeleteFunc(slices.Clone(r.callbacks[event]), func(other *Registered) bool { return other == h })
 	r.callbacks[event] = rest
 }
 
-// of lists the callbacks of an event, in the order in which they were added. A
+// Of lists the callbacks of an event, in the order in which they were added. A
 // nil Registry has none.
-func (r *Registry) of(event Event) []*armed {
+func (r *Registry) Of(event Event) []*Registered {
 	if r == nil {
 		return nil
 	}
@@ -152,11 +152,26 @@ func (r *Registry) Wait(ctx context.Context) error {
 	}
 }
 
-// armCallback checks a callback and makes it ready to run.
-func armCallback(event Event, c Callback) (*armed, error) {
-	known := InfoOf(event)
+// Registered is a Callback that a Registry holds, or a function hook of a
+// Session, checked and ready to be called by a Runner.
+type Registered struct {
+	Handler Handler // its settings as a configured hook has them; Type is callback or function
+	Matcher *rules.Matcher
+	Rule    *rules.Rule // its `if`; nil: none
+	Source  string      // callbacks or functions
+	Label   string      // stands in results and the journal
+	Key     string      // no other has it
+
+	do       Func
+	registry *Registry
+	removed  bool // guarded by the registry's mutex
+}
+
+// register checks a callback.
+func register(event Event, c Callback) (*Registered, error) {
+	info := InfoOf(event)
 	fail := func(text string) error { return fmt.Errorf("%w: %s", ErrCallback, text) }
-	if problems := checkEvent(event); len(problems) > 0 {
+	if problems := CheckEvent(event); len(problems) > 0 {
 		return nil, fail(problems[0].Text)
 	}
 	if c.Do == nil {
@@ -164,24 +179,21 @@ func armCallback(event Event, c Callback) (*armed, error) {
 	}
 	h := Handler{Type: "callback", If: c.If, Timeout: c.Timeout.Seconds(), Once: c.Once,
 		OnFailure: c.OnFailure, Gate: c.Gate}
-	for _, p := range checkHandler(known, h, Problem{Event: event}) {
-		if p.Field != "type" { // a file cannot name this type
-			return nil, fail(p.Field + ": " + p.Text)
-		}
+	if problems := h.Problems(info, Problem{Event: event}); len(problems) > 0 {
+		return nil, fail(problems[0].Field + ": " + problems[0].Text)
 	}
-	m, err := known.newMatcher(c.Matcher, nil)
+	m, err := info.NewMatcher(c.Matcher, nil)
 	if err != nil {
 		return nil, fail(err.Error())
 	}
-	name := cmp.Or(c.Name, functionName(c.Do))
-	a := &armed{Handler: h, source: &Source{Name: "callbacks"}, matcher: m, label: "callback " + name,
-		callback: &callback{do: c.Do}}
+	a := &Registered{Handler: h, Matcher: m, Source: "callbacks",
+		Label: "callback " + cmp.Or(c.Name, functionName(c.Do)), do: c.Do}
 	if c.If != "" {
 		rule, err := rules.Parse(c.If)
 		if err != nil {
 			return nil, fail(err.Error())
 		}
-		a.rule = &rule
+		a.Rule = &rule
 	}
 	return a, nil
 }

@@ -444,7 +444,7 @@ func TestRemoveDuringRuns(t *testing.T) {
 		adding.Wait()
 		stop.Store(true)
 		firing.Wait()
-		if left := reg.of(Stop); len(left) != 0 {
+		if left := reg.Of(Stop); len(left) != 0 {
 			t.Errorf("%d callbacks are left", len(left))
 		}
 	})
@@ -510,7 +510,7 @@ func TestRemoveByItself(t *testing.T) {
 // TestNoRegistry: without one, nothing changes and nothing is waited for.
 func TestNoRegistry(t *testing.T) {
 	var reg *Registry
-	if err := reg.Wait(t.Context()); err != nil || reg.of(Stop) != nil {
+	if err := reg.Wait(t.Context()); err != nil || reg.Of(Stop) != nil {
 		t.Error(err)
 	}
 }

@@ -6,121 +6,37 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// callback is the function behind an armed handler of type callback.
-type callback struct {
-	do       Func
-	registry *Registry
-	removed  bool // guarded by the registry's mutex
-}
-
-// call is one call of a callback. What stands below done is complete once that
-// is closed.
-type call struct {
-	name string
-	done chan struct{}
-
-	answer Answer
-	fault  string // why there is no answer; empty: there is one
-	err    error  // what the function returned
-}
-
-// start calls the function in a goroutine of its own, which belongs to the
-// registry: a function that hangs must not hold up its event. It returns nil if
-// the callback was removed.
-func (r *Registry) start(name string, live func() bool, do func(c *call)) *call {
-	c := &call{name: name, done: make(chan struct{})}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !live() {
-		return nil
-	}
-	if r.running == nil {
-		r.running = map[*call]bool{}
-	}
-	r.running[c] = true
-	go func() {
-		defer r.ended(c)
-		c.contain(do)
-	}()
-	return c
-}
-
-// contain calls do. Whatever it does in its goroutine, the team goes on.
-func (c *call) contain(do func(c *call)) {
-	c.fault = "the callback ended its goroutine instead of returning" // true until the lines below say otherwise
-	defer func() {
-		if cause := recover(); cause != nil {
-			c.fault = fmt.Sprintf("the callback broke off: %v", cause)
-		}
-	}()
-	do(c)
-	c.fault = ""
-	if c.err != nil {
-		c.fault = "the callback failed: " + c.err.Error()
-	}
-}
-
-// ended notes that a call is over.
-func (r *Registry) ended(c *call) {
-	r.mu.Lock()
-	delete(r.running, c)
-	r.mu.Unlock()
-	close(c.done)
-}
-
-// finished waits for the call, and when ctx has ended for grace more: enough
-// for a function that heeds its context.
-func (c *call) finished(ctx context.Context, grace time.Duration) bool {
-	select {
-	case <-c.done:
-		return true
-	case <-ctx.Done():
-	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-c.done:
-		return true
-	case <-timer.C:
-		return false
-	}
-}
-
 // runCallback calls a callback and reads what it answers.
 func (r *run) runCallback(ctx context.Context, h *armed) (found finding, stdout, note string) {
 	found = finding{code: -1}
-	cb := h.callback
-	c := cb.registry.start(h.label, func() bool { return !cb.removed }, func(c *call) {
-		c.answer, c.err = cb.do(ctx, r.in)
-	})
+	end := h.callback.Call(ctx, r.in, cmp.Or(r.opts.Grace, proc.DefaultGrace))
 	switch {
-	case c == nil:
+	case end.Removed:
 		found.code = 0
 		return found, "", "it was removed before its turn came, and not called"
-	case !c.finished(ctx, cmp.Or(r.opts.Grace, proc.DefaultGrace)):
+	case end.Running:
 		found.timedOut = true
 		return found, "", "it does not heed its context, and still runs"
-	case ctx.Err() != nil && (c.err != nil || c.fault != ""):
+	case end.Fault != "" && ctx.Err() != nil:
 		found.timedOut = true
 		return found, "", ""
-	case c.fault != "":
-		found.fault = c.fault
+	case end.Fault != "":
+		found.fault = end.Fault
 		return found, "", ""
 	}
 	found.code = 0
-	return found.answered(r.known, h, c.answer)
+	return found.answered(r.known, h, end.Answer)
 }
 
 // answered puts a callback's answer in the place of a command's stdout, so that
 // one set of rules judges both.
 func (found finding) answered(known *EventInfo, h *armed, a Answer) (_ finding, stdout, note string) {
-	object, err := a.wire(known)
+	object, err := answerWire(a, known)
 	if err != nil {
 		found.code, found.fault = -1, "the callback's answer cannot be written: "+err.Error()
 		return found, "", ""
@@ -137,7 +53,7 @@ func (found finding) answered(known *EventInfo, h *armed, a Answer) (_ finding, 
 }
 
 // wire is the answer as a command would print it; nil: it says nothing.
-func (a Answer) wire(known *EventInfo) ([]byte, error) {
+func answerWire(a Answer, known *EventInfo) ([]byte, error) {
 	object := map[string]any{}
 	set := func(to map[string]any, name, value string) {
 		if value != "" {
@@ -163,7 +79,7 @@ func (a Answer) wire(known *EventInfo) ([]byte, error) {
 		specific[name] = value
 	}
 	set(specific, "additionalContext", a.Context)
-	if err := a.decide(known, specific); err != nil {
+	if err := answerCall(a, known, specific); err != nil {
 		return nil, fmt.Errorf("what it says of the call: %w", err)
 	}
 	if len(specific) > 0 {
@@ -176,8 +92,8 @@ func (a Answer) wire(known *EventInfo) ([]byte, error) {
 	return rawjson.Marshal(object)
 }
 
-// decide adds what an answer says about a tool call, where its event wants it.
-func (a Answer) decide(known *EventInfo, specific map[string]any) error {
+// answerCall adds what an answer says about a tool call, where its event wants it.
+func answerCall(a Answer, known *EventInfo, specific map[string]any) error {
 	if len(a.UpdatedInput) > 0 && !json.Valid(a.UpdatedInput) {
 		return errors.New("UpdatedInput is no JSON")
 	}

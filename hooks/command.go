@@ -15,9 +15,6 @@ import (
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
-// maxTimeout bounds what a setting may ask for; more would overflow a Duration.
-const maxTimeout = 7 * 24 * time.Hour
-
 // markerName is the variable by which the processes of one hook are known.
 const markerName = "COVEY_HOOK_RUN"
 
@@ -79,7 +76,7 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 		return c
 	}
 	process := c.process(h, args, dir)
-	if process.Stdin, err = h.Dialect.input(c.wire, c.opts.Now); err != nil {
+	if process.Stdin, err = DialectInput(h.Dialect, c.wire, c.opts.Now); err != nil {
 		c.fault = fmt.Sprintf("the hook's input cannot be translated for %s: %v", h.Dialect.Program, err)
 		return c
 	}
@@ -134,7 +131,7 @@ func (c *launched) wait(ctx context.Context) (finding, *outputs) {
 		return found, c.out
 	}
 	found.stderr = c.out.stderr.text(c.opts.OutputCap)
-	stdout, code := c.dialect.answer(c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
+	stdout, code := DialectAnswer(c.dialect, c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
 	found.code = code
 	found.answer = readAnswer(c.known.Event, stdout, c.out.stdout.dropped > 0)
 	if exit.Signal != "" && c.gate {
@@ -224,7 +221,7 @@ func commandLine(h *armed, lookup func(name string) string) ([]string, error) {
 func (h *armed) timeout(known *EventInfo, budget time.Duration) time.Duration {
 	switch {
 	case h.Timeout > 0:
-		return min(time.Duration(h.Timeout*float64(time.Second)), maxTimeout)
+		return min(time.Duration(h.Timeout*float64(time.Second)), MaxTimeout)
 	case known.Event == SessionEnd:
 		return budget
 	}

@@ -3,39 +3,13 @@ package hooks
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/rules"
-)
-
-// Dialect says for which agent program a hook was written, where that is not
-// Claude Code: what the hook reads and what it answers is translated. It is set
-// while a file is read (HOOKS.md knows Claude Code's words alone).
-type Dialect struct {
-	// Program is one of the constants; empty: Claude Code, nothing is translated.
-	Program Program
-	// Words are the tools that the hook's matcher names. A program that has several
-	// names for a tool is answered with the one that stands here.
-	Words []string
-}
-
-// Program is an agent program whose hooks speak a dialect of their own.
-type Program string
-
-// The programs whose hooks covey translates.
-const (
-	// Copilot is GitHub Copilot's CLI, for events that begin with a small letter.
-	Copilot Program = "Copilot"
-	// CopilotSnake is the same program, for events that begin with a capital: the
-	// fields have Claude Code's names, the tools have Copilot's.
-	CopilotSnake Program = "Copilot with events in capitals"
-	// Codex edits files by a tool apply_patch.
-	Codex Program = "Codex"
-	// VSCode is the agent of Visual Studio Code.
-	VSCode Program = "VS Code"
 )
 
 // otherTimeout is the time-out, in seconds, of a hook of Copilot or VS Code that
@@ -66,54 +40,43 @@ func programOf(name, event string, bare bool, fields []rawjson.Field) Program {
 }
 
 // otherNames gives the dialect's names of a tool.
-func (d Dialect) otherNames(tool string) (names []string, only bool) {
-	names = d.Program.toolNames(tool)
+func otherNames(d Dialect, tool string) (names []string, only bool) {
+	names = namesOf(d.Program, tool)
 	return names, d.Program != Codex && len(names) > 0
 }
 
-// Tools lists the names of tools that matchers of the dialect may be about.
-func (d Dialect) Tools() []string {
+// DialectTools lists the names of tools that matchers of the dialect may be about.
+func DialectTools(d Dialect) []string {
 	names := rules.ToolNames()
-	for _, w := range d.Program.tools() {
+	for _, w := range toolsOf(d.Program) {
 		names = append(names, w.names...)
 	}
 	return names
 }
 
-// matcher reads the group's matcher, in the dialect of its hooks.
-func (g *Group) matcher(known *EventInfo) (*rules.Matcher, error) {
+// GroupMatcher reads the group's matcher, in the dialect of its hooks.
+func GroupMatcher(g *Group, known *EventInfo) (*rules.Matcher, error) {
 	if len(g.Hooks) == 0 || !known.AboutTool() {
-		return known.newMatcher(g.Matcher, nil)
+		return known.NewMatcher(g.Matcher, nil)
 	}
 	d := g.Hooks[0].Dialect
-	m, err := known.newMatcher(g.Matcher, d.otherNames)
+	other := func(tool string) ([]string, bool) { return otherNames(d, tool) }
+	m, err := known.NewMatcher(g.Matcher, other)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := m.Expression(); ok && d.copilot() {
+	if _, ok := m.Expression(); ok && isCopilot(d.Program) {
 		// Copilot's expressions are about whole names.
-		if whole, err := known.newMatcher("^(?:"+g.Matcher+")$", d.otherNames); err == nil {
+		if whole, err := known.NewMatcher("^(?:"+g.Matcher+")$", other); err == nil {
 			m = whole
 		}
 	}
-	return m, d.checkMatcher(m, g.Matcher)
-}
-
-// newMatcher reads a matcher of an event's group. Events without a subject
-// ignore theirs.
-func (t *EventInfo) newMatcher(text string, other rules.OtherNames) (*rules.Matcher, error) {
-	switch {
-	case t.Matcher == "":
-		return rules.AllSubjects(), nil
-	case t.Event == FileChanged || t.Event == StopFailure:
-		return rules.NewMatcher(text, "|", other)
-	}
-	return rules.NewMatcher(text, "|,", other)
+	return m, checkMatcher(d, m, g.Matcher)
 }
 
 // checkMatcher says why a matcher on a tool event would never fire: it uses a name
 // that covey cannot translate. Hooks that listen to nothing let everything pass.
-func (d Dialect) checkMatcher(m *rules.Matcher, text string) error {
+func checkMatcher(d Dialect, m *rules.Matcher, text string) error {
 	if m.All() || d.Program == "" || d.Program == Codex {
 		return nil
 	}
@@ -124,7 +87,7 @@ func (d Dialect) checkMatcher(m *rules.Matcher, text string) error {
 	expression, ok := m.Expression()
 	if !ok {
 		for _, name := range m.List() {
-			if !slices.Contains(d.Tools(), name) && !foreign(name) {
+			if !slices.Contains(DialectTools(d), name) && !foreign(name) {
 				return fmt.Errorf("the matcher names %s, and covey has no tool that %s calls so: "+
 					"correct or delete the name", name, d.Program)
 			}
@@ -139,9 +102,9 @@ func (d Dialect) checkMatcher(m *rules.Matcher, text string) error {
 		text, d.Program)
 }
 
-// translate marks a hook as one that was written in a dialect. The error says why
+// translateHandler marks a hook as one that was written in a dialect. The error says why
 // it cannot be translated.
-func (h *Handler) translate(d Dialect) error {
+func translateHandler(h *Handler, d Dialect) error {
 	if d.Program != VSCode {
 		d.Words = nil
 	}
@@ -178,3 +141,27 @@ func namesVSCode(words []string) bool {
 			})
 	})
 }
+
+// eventOf is the event that a file means by a name.
+func eventOf(name string) Event {
+	switch name {
+	case "userPromptSubmitted":
+		return UserPromptSubmit
+	case "agentStop":
+		return Stop
+	case "errorOccurred":
+		return StopFailure
+	}
+	if event := Event(name); event.Known() || name == "" {
+		return event
+	}
+	first := []rune(name)
+	first[0] = unicode.ToUpper(first[0])
+	if event := Event(first); event.Known() {
+		return event
+	}
+	return Event(name)
+}
+
+// isTOML reports whether a file is one of Codex's configuration.
+func isTOML(name string) bool { return strings.EqualFold(filepath.Ext(name), ".toml") }

@@ -62,7 +62,7 @@ func TestDialectMatchers(t *testing.T) {
 		{VSCode, "^create", []string{"Write"}, []string{"Edit"}},
 	} {
 		group := Group{Matcher: c.matcher, Hooks: []Handler{{Dialect: Dialect{Program: c.program}}}}
-		listens := func(tool string) bool { return group.Listens(PreToolUse, tool) }
+		listens := func(tool string) bool { return Listens(group, PreToolUse, tool) }
 		if i := slices.IndexFunc(c.yes, func(tool string) bool { return !listens(tool) }); i >= 0 {
 			t.Errorf("%s %q does not listen to %s", c.program, c.matcher, c.yes[i])
 		}
@@ -99,7 +99,7 @@ func TestDialectAnswers(t *testing.T) {
 			`{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"the input that the hook wants cannot be had: ` +
 				`it is no JSON object: 7","hookEventName":"PreToolUse"}}`},
 	} {
-		if got, _ := (Dialect{Program: c.program}).answer(c.event, []byte(c.given), c.stdout, 0); got != c.out {
+		if got, _ := DialectAnswer(Dialect{Program: c.program}, c.event, []byte(c.given), c.stdout, 0); got != c.out {
 			t.Errorf("%s %s %s:\n%s, want\n%s", c.program, c.event, c.stdout, got, c.out)
 		}
 	}

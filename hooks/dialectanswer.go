@@ -9,18 +9,18 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// answer is what a hook of the dialect has written to its stdout and its exit code, in
+// DialectAnswer is what a hook of the dialect has written to its stdout and its exit code, in
 // Claude Code's words. given is the event in those. What is no JSON object stays as it
 // is.
-func (d Dialect) answer(event Event, given []byte, stdout string, code int) (string, int) {
+func DialectAnswer(d Dialect, event Event, given []byte, stdout string, code int) (string, int) {
 	if d.Program == "" {
 		return stdout, code
 	}
 	text := strings.TrimSpace(stdout)
 	top, err := rawjson.Fields([]byte(text))
-	refused := d.copilot() && event == PermissionRequest && code == 2
+	refused := isCopilot(d.Program) && event == PermissionRequest && code == 2
 	switch {
-	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || hiddenAnswer(text) != ""):
+	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || rawjson.Hidden(text)):
 		return stdout, code // nearly an answer, which somebody should know
 	case refused && err != nil:
 		top = nil // a no without a word
@@ -44,7 +44,7 @@ func (d Dialect) answer(event Event, given []byte, stdout string, code int) (str
 }
 
 // copilot reports whether the hook's program is Copilot.
-func (d Dialect) copilot() bool { return d.Program == Copilot || d.Program == CopilotSnake }
+func isCopilot(p Program) bool { return p == Copilot || p == CopilotSnake }
 
 // translation is an answer on its way to Claude Code's words.
 type translation struct {
@@ -143,7 +143,7 @@ func (t *translation) input() {
 	}
 	given, _ := rawjson.Fields(t.given) // covey's own
 	tool, had := t.call(given)
-	input, err := t.newInput(tool, had, wanted)
+	input, err := newInput(t.Dialect, tool, had, wanted)
 	if err == nil {
 		*target = rawjson.Put(*target, rawjson.Field{Name: "updatedInput", Value: input})
 	}
@@ -173,5 +173,5 @@ func cannotHave(err error) string {
 // program's words. given is what covey sent, in Claude Code's.
 func (t *translation) call(given []rawjson.Field) (tool string, input json.RawMessage) {
 	tool = rawjson.Text(rawjson.Get(given, "tool_name"))
-	return tool, t.toolInput(tool, rawjson.Get(given, "tool_input"))
+	return tool, toolInput(t.Dialect, tool, rawjson.Get(given, "tool_input"))
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// input is what a hook of the dialect finds on its stdin, where Claude Code's would
+// DialectInput is what a hook of the dialect finds on its stdin, where Claude Code's would
 // find wire.
-func (d Dialect) input(wire []byte, clock func() time.Time) ([]byte, error) {
+func DialectInput(d Dialect, wire []byte, clock func() time.Time) ([]byte, error) {
 	if d.Program == "" {
 		return wire, nil
 	}
@@ -29,9 +29,9 @@ func (d Dialect) input(wire []byte, clock func() time.Time) ([]byte, error) {
 	for _, f := range fields {
 		switch f.Name {
 		case "tool_name":
-			f = rawjson.TextField(f.Name, d.toolName(tool))
+			f = rawjson.TextField(f.Name, toolName(d, tool))
 		case "tool_input":
-			f.Value = d.toolInput(tool, f.Value)
+			f.Value = toolInput(d, tool, f.Value)
 		case "tool_response":
 			if d.Program == Copilot || d.Program == CopilotSnake {
 				f = copilotResult(d.Program, f.Value)

@@ -20,7 +20,7 @@ type toolWord struct {
 }
 
 // tools is the table of a program's tools. A tool that is not in it keeps its name.
-func (p Program) tools() []toolWord {
+func toolsOf(p Program) []toolWord {
 	switch p {
 	case Copilot, CopilotSnake:
 		return copilotTools()
@@ -85,8 +85,8 @@ func vscodeTools() []toolWord {
 }
 
 // word is the table's entry for a tool; the zero word: it has none.
-func (p Program) word(tool string) toolWord {
-	tools := p.tools()
+func wordOf(p Program, tool string) toolWord {
+	tools := toolsOf(p)
 	if i := slices.IndexFunc(tools, func(w toolWord) bool { return w.tool == tool }); i >= 0 {
 		return tools[i]
 	}
@@ -94,19 +94,19 @@ func (p Program) word(tool string) toolWord {
 }
 
 // toolNames are the program's names of a tool; none: it keeps its own.
-func (p Program) toolNames(tool string) []string {
-	if names := p.word(tool).names; len(names) > 0 {
+func namesOf(p Program, tool string) []string {
+	if names := wordOf(p, tool).names; len(names) > 0 {
 		return slices.Clone(names)
 	}
-	if rest, mcp := strings.CutPrefix(tool, "mcp__"); mcp && (p == Copilot || p == CopilotSnake) {
+	if rest, mcp := strings.CutPrefix(tool, "mcp__"); mcp && isCopilot(p) {
 		return []string{strings.Replace(rest, "__", "-", 1)}
 	}
 	return nil
 }
 
 // toolName is what a hook of the dialect reads as the name of a tool.
-func (d Dialect) toolName(tool string) string {
-	names := d.Program.toolNames(tool)
+func toolName(d Dialect, tool string) string {
+	names := namesOf(d.Program, tool)
 	for _, name := range names {
 		if d.Program == VSCode && slices.Contains(d.Words, name) {
 			return name
@@ -137,7 +137,7 @@ func rename(fields []rawjson.Field, pairs []string, back bool) []rawjson.Field {
 }
 
 // toolInput is a call's input in the program's words.
-func (d Dialect) toolInput(tool string, input json.RawMessage) json.RawMessage {
+func toolInput(d Dialect, tool string, input json.RawMessage) json.RawMessage {
 	fields, err := rawjson.Fields(input)
 	if err != nil {
 		return input
@@ -149,7 +149,7 @@ func (d Dialect) toolInput(tool string, input json.RawMessage) json.RawMessage {
 		}
 		return input
 	case VSCode: // beside Claude Code's fields, which VS Code's scripts may know, too
-		renamed := rename(fields, d.Program.word(tool).fields, false)
+		renamed := rename(fields, wordOf(d.Program, tool).fields, false)
 		for i, f := range renamed {
 			if f.Name != fields[i].Name {
 				fields = append(fields, f)
@@ -161,13 +161,13 @@ func (d Dialect) toolInput(tool string, input json.RawMessage) json.RawMessage {
 		}
 		return rawjson.Object(fields)
 	}
-	return rawjson.Object(rename(fields, d.Program.word(tool).fields, false))
+	return rawjson.Object(rename(fields, wordOf(d.Program, tool).fields, false))
 }
 
 // newInput turns an input that a hook wants instead into Claude Code's words. given
 // is the input in the program's words, as the hook got it. The error says why the
 // call cannot be made so.
-func (d Dialect) newInput(tool string, given, wanted json.RawMessage) (json.RawMessage, error) {
+func newInput(d Dialect, tool string, given, wanted json.RawMessage) (json.RawMessage, error) {
 	if text := rawjson.Text(wanted); d.Program == Copilot && text != "" {
 		wanted = json.RawMessage(text) // Copilot's arguments are a text that holds JSON
 	}
@@ -179,9 +179,9 @@ func (d Dialect) newInput(tool string, given, wanted json.RawMessage) (json.RawM
 	if err != nil {
 		return nil, fmt.Errorf("the input of the call: %w", err)
 	}
-	pairs := d.Program.word(tool).fields
+	pairs := wordOf(d.Program, tool).fields
 	switch {
-	case d.Program == Codex && d.Program.word(tool).tool != "":
+	case d.Program == Codex && wordOf(d.Program, tool).tool != "":
 		if !bytes.Equal(rawjson.Get(fields, "command"), rawjson.Get(was, "command")) {
 			return nil, fmt.Errorf("it is another patch, which cannot take the place of a call of %s", tool)
 		}

@@ -56,7 +56,7 @@ func (r *run) eventEnv(in Input) []string {
 			env = append(env, "CLAUDE_ENV_FILE="+file)
 		}
 	}
-	team, member := in.member()
+	team, member := in.Member()
 	if r.opts.Who != nil {
 		team, member = r.opts.Who(in)
 	}

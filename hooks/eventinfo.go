@@ -3,6 +3,7 @@ package hooks
 import (
 	"slices"
 
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -122,6 +123,18 @@ func (t *EventInfo) EndsTurn() bool {
 		return true
 	}
 	return false
+}
+
+// NewMatcher reads a matcher of an event's group. Events without a subject
+// ignore theirs.
+func (t *EventInfo) NewMatcher(text string, other rules.OtherNames) (*rules.Matcher, error) {
+	switch {
+	case t.Matcher == "":
+		return rules.AllSubjects(), nil
+	case t.Event == FileChanged || t.Event == StopFailure:
+		return rules.NewMatcher(text, "|", other)
+	}
+	return rules.NewMatcher(text, "|,", other)
 }
 
 // HandlerTypes lists the types of HOOKS.md section 3 that a file may name.

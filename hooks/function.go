@@ -17,7 +17,7 @@ type Session struct {
 	id       string
 
 	// What follows is guarded by the registry's mutex.
-	functions []*armed // replaced, never changed
+	functions []*Registered // replaced, never changed
 	released  bool
 }
 
@@ -45,12 +45,12 @@ func (r *Registry) Session(id string) *Session {
 //
 // The error is ErrCallback: there is no function, or the conversation is over.
 func (s *Session) AtStop(name string, do Func) (remove func(), err error) {
-	h, err := armCallback(Stop, Callback{Name: name, Do: do})
+	h, err := register(Stop, Callback{Name: name, Do: do})
 	if err != nil {
 		return nil, fmt.Errorf("function hook: %w", err)
 	}
-	h.Type, h.label = "function", "function "+cmp.Or(name, functionName(do))
-	h.source = &Source{Name: "functions"}
+	h.Handler.Type, h.Label = "function", "function "+cmp.Or(name, functionName(do))
+	h.Source = "functions"
 	r := s.registry
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,18 +58,18 @@ func (s *Session) AtStop(name string, do Func) (remove func(), err error) {
 		return nil, fmt.Errorf("function hook: %w: its conversation is over", ErrCallback)
 	}
 	r.made++
-	h.key = fmt.Sprintf("function\x00%d", r.made)
-	h.callback.registry = r
+	h.Key = fmt.Sprintf("function\x00%d", r.made)
+	h.registry = r
 	s.functions = append(slices.Clone(s.functions), h)
 	return func() { s.remove(h) }, nil
 }
 
 // remove takes one function off.
-func (s *Session) remove(h *armed) {
+func (s *Session) remove(h *Registered) {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
-	h.callback.removed = true
-	s.functions = slices.DeleteFunc(slices.Clone(s.functions), func(other *armed) bool { return other == h })
+	h.removed = true
+	s.functions = slices.DeleteFunc(slices.Clone(s.functions), func(other *Registered) bool { return other == h })
 }
 
 // Release takes all functions of the conversation off, because it is over. No
@@ -80,7 +80,7 @@ func (s *Session) Release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, h := range s.functions {
-		h.callback.removed = true
+		h.removed = true
 	}
 	s.functions, s.released = nil, true
 	if r.sessions[s.id] == s {
@@ -88,16 +88,16 @@ func (s *Session) Release() {
 	}
 }
 
-// functionsFor lists the function hooks of an event: those of the helper whose
+// FunctionsFor lists the function hooks of an event: those of the helper whose
 // stop it is, or of the member's conversation. A nil Registry has none.
-func (r *Registry) functionsFor(in Input) []*armed {
+func (r *Registry) FunctionsFor(in Input) []*Registered {
 	event := in.Payload.Event()
 	if r == nil || event != Stop && event != SubagentStop {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var list []*armed
+	var list []*Registered
 	if s := r.sessions[in.AgentID]; s != nil && in.AgentID != "" {
 		list = s.functions
 	}

@@ -105,7 +105,7 @@ func TestReleaseWhileOthersRun(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if list := registry.functionsFor(Input{Common: Common{SessionID: "s"}, Payload: StopInput{}}); len(list) != 0 {
+	if list := registry.FunctionsFor(Input{Common: Common{SessionID: "s"}, Payload: StopInput{}}); len(list) != 0 {
 		t.Errorf("%d functions are left", len(list))
 	}
 	if err := registry.Wait(t.Context()); err != nil {

@@ -114,7 +114,7 @@ func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
 		}
 	}()
 	result := policy(ctx, r.in)
-	if result.Outcome == Success || result.Outcome == Cancelled && ctx.Err() != nil || result.waits() {
+	if result.Outcome == Success || result.Outcome == Cancelled && ctx.Err() != nil || result.Waits() {
 		return verdict{Result: result}
 	}
 	v.Result = result

@@ -50,3 +50,12 @@ func (g GateRun) heard(v verdict) {
 		g.Heard(v.Result)
 	}
 }
+
+// refuseBarred is the verdict of a hook that managed settings do not let run
+// although the spec makes it binding: it refuses, where its event can.
+func (r *run) refuseBarred(h *armed) verdict {
+	strict := *h
+	strict.OnFailure = "block"
+	return judgeAny(r.known, &strict, finding{code: -1,
+		fault: h.barred + ": this hook is binding and must not run, so it refuses"})
+}

@@ -108,7 +108,7 @@ func TestHTTPKeepsToItself(t *testing.T) {
 	source.Restrictions.AllowedHTTPHookURLs = []string{"http://site.test:*"}
 	r := posting(t, []string{"HTTP_PROXY=" + proxy.URL}, source)
 	dns := &names{hosts: map[string][]string{"site.test": {"127.0.0.1"}}}
-	r.web.resolver = dns.resolver()
+	r.world.Resolver = dns.resolver()
 	seen := map[string]bool{}
 	for i := range 3 {
 		if got := post(t, r, StopInput{}).Results[0]; got.Outcome != Success || got.Warning != "" {
@@ -149,7 +149,7 @@ func TestHTTPS(t *testing.T) {
 		want  string
 	}{{s.URL, nil, "certificate"}, {wrongName, roots, "certificate"}, {s.URL, roots, ""}} {
 		r := posting(t, nil, Source{Settings: httpOn(Stop, c.url)})
-		r.web.roots = c.roots
+		r.world.Roots = c.roots
 		got := post(t, r, StopInput{}).Results[0]
 		if c.want == "" && got.Outcome != Blocking || c.want != "" && !strings.Contains(got.Stderr, c.want) {
 			t.Errorf("%s: %+v, want %q", c.url, got, c.want)

@@ -15,7 +15,7 @@ import (
 func checkHTTP(h *Handler, at Problem) []Problem {
 	var problems []Problem
 	add := func(odd bool, field, format string, args ...any) {
-		at.Field, at.Text, at.odd = field, fmt.Sprintf(format, args...), odd
+		at.Field, at.Text, at.Odd = field, fmt.Sprintf(format, args...), odd
 		problems = append(problems, at)
 	}
 	to, err := parseTarget(h.URL)

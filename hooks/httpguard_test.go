@@ -80,7 +80,7 @@ func TestNameThatLeadsInwards(t *testing.T) {
 		source.Restrictions.AllowedHTTPHookURLs = listed
 		source.Settings[Stop][0].Hooks[0].Timeout = 5
 		r := posting(t, nil, source)
-		r.web.resolver = dns.resolver()
+		r.world.Resolver = dns.resolver()
 		return post(t, r, StopInput{}).Results[0]
 	}
 	for host, want := range map[string]string{
@@ -118,7 +118,7 @@ func TestRebinding(t *testing.T) {
 	// the second look-up, of the second event, leads inwards.
 	dns := &names{hosts: map[string][]string{"rebound.test": {"203.0.113.7", "127.0.0.1"}}}
 	r := posting(t, nil, Source{Name: "s.json", Settings: httpOn(Stop, s.at("rebound.test"))})
-	r.web.resolver = dns.resolver()
+	r.world.Resolver = dns.resolver()
 	for _, want := range []string{"203.0.113.7", "127.0.0.1"} {
 		if got := post(t, r, StopInput{}).Results[0]; !strings.Contains(got.Stderr, want) || got.Outcome != NonBlockingError {
 			t.Errorf("%+v, want a refusal of %s", got, want)
@@ -155,7 +155,7 @@ func TestLocalURLs(t *testing.T) {
 		"hooks.localhost": true, "away.localhost": false, "0.0.0.0": false, "[::ffff:127.0.0.1]": true} {
 		r := posting(t, nil, Source{Settings: httpOn(Stop, s.at(host))})
 		if strings.Contains(host, ".localhost") {
-			r.web.resolver = dns.resolver()
+			r.world.Resolver = dns.resolver()
 		}
 		if got := post(t, r, StopInput{}).Results[0]; (got.Outcome == Blocking) != reached {
 			t.Errorf("%s: %+v", host, got)

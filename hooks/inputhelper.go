@@ -26,10 +26,10 @@ func (SubagentStartInput) Event() Event { return SubagentStart }
 // Event names the moment.
 func (SubagentStopInput) Event() Event { return SubagentStop }
 
-// forHelper reports whether hooks for one kind of helper are for this event. A
+// ForHelper reports whether hooks for one kind of helper are for this event. A
 // member's agent_id is its name and its team's, joined by an @, which no
 // helper's has: a member of the same name is not meant.
-func (in Input) forHelper(kind string) bool {
+func (in Input) ForHelper(kind string) bool {
 	return kind == "" || kind == in.AgentType && in.AgentID != "" && !strings.Contains(in.AgentID, "@")
 }
 

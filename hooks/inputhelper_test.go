@@ -9,7 +9,7 @@ import (
 func TestHelperSubject(t *testing.T) {
 	for _, p := range []Payload{SubagentStartInput{}, SubagentStopInput{}} {
 		in := Input{Common: Common{AgentID: "a0123456789abcdef", AgentType: "Explore"}, Payload: p}
-		if got := in.subject(); got != "Explore" {
+		if got := in.Subject(); got != "Explore" {
 			t.Errorf("%s is about %q", p.Event(), got)
 		}
 	}

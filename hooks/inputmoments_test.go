@@ -97,13 +97,13 @@ func TestMomentsOnTheWire(t *testing.T) {
 		if err != nil || string(wire) != want {
 			t.Errorf("%s (%v):\n got %swant %s", m.in.Event(), err, wire, want)
 		}
-		if got := in.subject(); got != m.subject {
+		if got := in.Subject(); got != m.subject {
 			t.Errorf("%s: the subject is %q, want %q", m.in.Event(), got, m.subject)
 		}
 		// Read back as from a file it means the same.
 		again, err := ParseInput(m.in.Event(), wire, Common{})
-		if err != nil || again.subject() != m.subject {
-			t.Errorf("%s read back: subject %q, %v", m.in.Event(), again.subject(), err)
+		if err != nil || again.Subject() != m.subject {
+			t.Errorf("%s read back: subject %q, %v", m.in.Event(), again.Subject(), err)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/coveyteam/covey/hooks/wording"
 )
@@ -79,7 +78,7 @@ type inspection struct {
 // source looks at a layer's hooks of one event.
 func (i *inspection) source(known *EventInfo, source *Source) {
 	for g, group := range source.Settings[known.Event] {
-		m, err := group.matcher(known)
+		m, err := GroupMatcher(&group, known)
 		for h, handler := range group.Hooks {
 			c := Configured{Event: known.Event, Matcher: group.Matcher, Group: g, Hook: h, Handler: handler,
 				Source: *source, Label: labelOf(&handler)}
@@ -103,7 +102,7 @@ func (i *inspection) source(known *EventInfo, source *Source) {
 func (i *inspection) never(known *EventInfo, a *armed) string {
 	barred := i.limits.Bars(a.source.Managed, a.Handler)
 	switch {
-	case barred != "" && a.binding():
+	case barred != "" && a.Binding():
 		return barred + ": it is binding, so it refuses"
 	case barred != "":
 		return barred
@@ -111,8 +110,8 @@ func (i *inspection) never(known *EventInfo, a *armed) string {
 		return fmt.Sprintf("`if` is evaluated on tool events alone, and %s is none", known.Event)
 	case a.never:
 		return "its `if` is no rule"
-	case a.endpoint != nil && a.endpoint.fault != "":
-		return a.endpoint.fault
+	case a.endpoint != nil && a.endpoint.Fault != "":
+		return a.endpoint.Fault
 	}
 	return ""
 }
@@ -126,7 +125,7 @@ func (i *inspection) against(a *armed) (not, only string) {
 		}
 		only = "for " + a.source.Member
 	}
-	subject := i.in.subject()
+	subject := i.in.Subject()
 	yes, doubt := a.matcher.Matches(subject)
 	switch {
 	case !yes && subject == "":
@@ -172,18 +171,14 @@ func (i *inspection) overrule(c *Configured, a *armed) {
 	i.last[key] = len(i.found)
 }
 
-// Subject is what matchers of the input's event are held against, such as the
-// name of a tool; empty: nothing.
-func (in Input) Subject() string { return in.subject() }
-
-// List lists the callbacks that there are now, by event and in the order in which
-// they were added. A nil Registry has none.
-func (r *Registry) List() []Configured {
+// Callbacks lists the callbacks that a Registry has now, by event and in the
+// order in which they were added. A nil Registry has none.
+func Callbacks(r *Registry) []Configured {
 	var list []Configured
-	for _, t := range catalog() {
-		for _, a := range slices.Clone(r.of(t.Event)) {
-			list = append(list, Configured{Event: t.Event, Matcher: a.matcher.String(), Handler: a.Handler,
-				Source: *a.source, Label: a.label})
+	for _, t := range Events() {
+		for _, c := range r.Of(t.Event) {
+			list = append(list, Configured{Event: t.Event, Matcher: c.Matcher.String(), Handler: c.Handler,
+				Source: Source{Name: c.Source}, Label: c.Label})
 		}
 	}
 	return list

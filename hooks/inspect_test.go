@@ -172,13 +172,13 @@ func TestRegistryList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := r.List()
+	list := Callbacks(&r)
 	if len(list) != 2 || list[0].Event != SessionStart || list[0].Matcher != "startup|resume" ||
 		list[0].Label != "callback a" || list[1].Matcher != "^B" || list[1].Handler.If != "Bash" {
 		t.Errorf("%+v", list)
 	}
 	remove()
-	if list := r.List(); len(list) != 1 || (*Registry)(nil).List() != nil {
+	if list := Callbacks(&r); len(list) != 1 || Callbacks(nil) != nil {
 		t.Errorf("%+v", list)
 	}
 }

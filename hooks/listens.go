@@ -3,8 +3,8 @@ package hooks
 // Listens reports whether the group's matcher takes in a subject of an event: a
 // tool's name, for PreToolUse. A matcher that cannot be read, or not be
 // decided, takes it in, so that a policy is not lost.
-func (g Group) Listens(event Event, subject string) bool {
-	m, err := g.matcher(InfoOf(event))
+func Listens(g Group, event Event, subject string) bool {
+	m, err := GroupMatcher(&g, InfoOf(event))
 	if err != nil {
 		return true
 	}

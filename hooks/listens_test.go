@@ -21,7 +21,7 @@ func TestListens(t *testing.T) {
 		{PreToolUse, "(", "Bash", true},
 		{Stop, "Bash", "anything", true},
 	} {
-		if got := (Group{Matcher: tc.matcher}).Listens(tc.event, tc.tool); got != tc.want {
+		if got := Listens(Group{Matcher: tc.matcher}, tc.event, tc.tool); got != tc.want {
 			t.Errorf("%s with matcher %q listens to %s: %v, want %v", tc.event, tc.matcher, tc.tool, got, tc.want)
 		}
 	}

@@ -38,7 +38,7 @@ func TestMatcher(t *testing.T) {
 		{SessionStart, "startup", []string{"startup"}, []string{"resume"}},
 	}
 	for _, test := range tests {
-		m, err := InfoOf(test.event).newMatcher(test.matcher, nil)
+		m, err := InfoOf(test.event).NewMatcher(test.matcher, nil)
 		if err != nil {
 			t.Errorf("%s %q: %v", test.event, test.matcher, err)
 			continue
@@ -55,7 +55,7 @@ func TestMatcher(t *testing.T) {
 
 func TestMatcherErrors(t *testing.T) {
 	for _, bad := range []string{"[", "(", "a{2,1}", "*x", `\`, "(?<n>a)(?<n"} {
-		if _, err := InfoOf(PreToolUse).newMatcher(bad, nil); err == nil || !strings.Contains(err.Error(),
+		if _, err := InfoOf(PreToolUse).NewMatcher(bad, nil); err == nil || !strings.Contains(err.Error(),
 			"no JavaScript expression") {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -65,7 +65,7 @@ func TestMatcherErrors(t *testing.T) {
 // TestMatcherTakesTooLong: an expression that explodes is cut off, and its hook
 // runs, as one that guards something must not be lost.
 func TestMatcherTakesTooLong(t *testing.T) {
-	m, err := InfoOf(PreToolUse).newMatcher("^(a+)+$", nil)
+	m, err := InfoOf(PreToolUse).NewMatcher("^(a+)+$", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestSubjects(t *testing.T) {
 		"raw, no text":  {raw(t, PreCompact, `{"trigger":7}`), ""},
 		"unknown":       {raw(t, "FutureEvent", `{"tool_name":"x"}`), ""},
 	} {
-		if got := test.in.subject(); got != test.want {
+		if got := test.in.Subject(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -161,7 +161,7 @@ func FuzzMatcher(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, subject string) {
 		for _, event := range []Event{PreToolUse, StopFailure, Stop} {
-			m, err := InfoOf(event).newMatcher(text, nil)
+			m, err := InfoOf(event).NewMatcher(text, nil)
 			if err != nil {
 				continue
 			}
@@ -170,7 +170,7 @@ func FuzzMatcher(f *testing.F) {
 				t.Fatalf("%s %q does not match %q", event, text, subject)
 			}
 		}
-		if m, err := InfoOf(PreToolUse).newMatcher(text, nil); err == nil && len(m.List()) > 0 {
+		if m, err := InfoOf(PreToolUse).NewMatcher(text, nil); err == nil && len(m.List()) > 0 {
 			if yes, _ := m.Matches(m.List()[0]); !yes {
 				t.Fatalf("%q does not match its own %q", text, m.List()[0])
 			}

@@ -56,7 +56,7 @@ func merge(known *EventInfo, name string, verdicts []verdict) Outcome {
 func (out *Outcome) addWaits(verdicts []verdict) {
 	var whose []string
 	for i := range verdicts {
-		if v := &verdicts[i]; v.waits() {
+		if v := &verdicts[i]; v.Waits() {
 			out.Decision = Await
 			whose = append(whose, v.Wait.For)
 			text := cmp.Or(v.Feedback, "This waits for "+v.Wait.For+".")

@@ -2,10 +2,6 @@ package hooks
 
 import "fmt"
 
-// observing is the mode of hooks whose verdict is noted and not acted on: a policy
-// that is being tried out.
-const observing = "observe"
-
 // observed takes all say away from a verdict. Its Result keeps what the hook said,
 // and what would have come of it.
 func (v verdict) observed() verdict {
@@ -17,7 +13,7 @@ func (v verdict) observed() verdict {
 	case v.refused >= Refuses:
 		quiet.Observed = "block"
 		quiet.warn("only observed: it would have refused this")
-	case v.waits():
+	case v.Waits():
 		quiet.Observed = string(Await)
 		quiet.warn("only observed: it would have waited for %s", v.Wait.For)
 	case v.permission.Decision != "":

@@ -147,3 +147,28 @@ func (o Outcome) FailedOpen() int {
 	}
 	return open
 }
+
+// Waits reports whether the hook waits for somebody's answer.
+func (r Result) Waits() bool { return r.Outcome == Awaiting && r.Wait != nil }
+
+// Background tells of a hook that goes on while nobody waits for it: one with
+// async or asyncRewake, or one that has asked for it on its first line. Such a
+// hook decides nothing.
+type Background struct {
+	ID string // of this run of the hook; no other has it
+	// Rewake says that the hook may wake the agent yet (asyncRewake): what it was
+	// fired for is not settled before it has ended.
+	Rewake bool
+
+	// What follows is known once it has ended.
+
+	// Wakes says that the agent is to be woken with Messages. Otherwise they are
+	// for whenever it has its next turn or pass.
+	Wakes bool
+	// Feedback says that Messages are what a turn end's hook has against the end:
+	// the turn that they cause goes on from it (stop_hook_active).
+	Feedback       bool
+	Messages       []string // what the model is to see, each complete
+	SystemMessages []string // for people
+	Summary        string   // of a wake: one line for people
+}

@@ -13,7 +13,7 @@ const optionPrefix = "CLAUDE_PLUGIN_OPTION_"
 
 // placeKey tells hooks apart that run the same command elsewhere, or with other
 // variables, or of which one only observes.
-func (h *Handler) placeKey() string {
+func placeKey(h *Handler) string {
 	if h.Cwd == "" && len(h.Env) == 0 && h.Mode == "" {
 		return ""
 	}
@@ -33,7 +33,7 @@ func (r *Runner) memberOf(in Input) string {
 		_, member := r.opts.Who(in)
 		return member
 	}
-	if _, member := in.member(); member != "" {
+	if _, member := in.Member(); member != "" {
 		return member
 	}
 	member, _, _ := strings.Cut(in.AgentID, "@")

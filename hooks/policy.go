@@ -150,32 +150,40 @@ func (l Limits) Bars(managed bool, h Handler) string {
 		return l.all
 	case managed || l.others == "":
 		return ""
-	case h.binding() && !l.only:
+	case h.Binding() && !l.only:
 		return ""
 	}
 	return l.others
 }
 
-// binding reports whether a hook is one that must not be lost in silence.
-func (h *Handler) binding() bool { return h.Gate || h.Mandatory }
+// Layer is what the limits mean to the hooks of one layer of settings.
+type Layer struct {
+	limits  Limits
+	managed bool
+}
 
-// url says why an http hook of a layer may not call u, or "" if it may. listed
-// reports that a layer names the host: then its address may be a private one.
-func (l Limits) url(managed bool, u *target) (why string, listed bool) {
-	for _, list := range l.bindingOn(managed, l.urls) {
+// Of returns what the limits mean to a layer.
+func (l Limits) Of(managed bool) Layer { return Layer{l, managed} }
+
+// URL says why an http hook of the layer may not call u; empty: it may. listed
+// reports that a layer names the host, or that the hook is the administrator's:
+// then its address may be a private one.
+func (l Layer) URL(u *target) (why string, listed bool) {
+	listed = l.managed
+	for _, list := range l.bindingOn(l.limits.urls) {
 		match, literal := list.matches(u)
 		if !match {
 			return fmt.Sprintf("the URL fits no pattern of allowedHttpHookUrls in %s",
-				strings.Join(list.from, ", ")), false
+				strings.Join(list.from, ", ")), listed
 		}
 		listed = listed || literal
 	}
 	return "", listed
 }
 
-// variable reports whether an http hook of a layer may use a variable.
-func (l Limits) variable(managed bool, name string) bool {
-	for _, list := range l.bindingOn(managed, l.env) {
+// Variable reports whether an http hook of the layer may use a variable.
+func (l Layer) Variable(name string) bool {
+	for _, list := range l.bindingOn(l.limits.env) {
 		if !slices.Contains(list.entries, name) {
 			return false
 		}
@@ -185,12 +193,12 @@ func (l Limits) variable(managed bool, name string) bool {
 
 // bindingOn are the lists that bind the hooks of a layer. All of them must agree:
 // so a list below cannot widen a managed one.
-func (l Limits) bindingOn(managed bool, lists [2]*allowList) []*allowList {
+func (l Layer) bindingOn(lists [2]*allowList) []*allowList {
 	var bind []*allowList
 	if lists[0] != nil {
 		bind = append(bind, lists[0])
 	}
-	if lists[1] != nil && !managed {
+	if lists[1] != nil && !l.managed {
 		bind = append(bind, lists[1])
 	}
 	return bind
@@ -205,13 +213,4 @@ func (a *allowList) matches(u *target) (match, literal bool) {
 		}
 	}
 	return match, literal
-}
-
-// refuseBarred is the verdict of a hook that managed settings do not let run
-// although the spec makes it binding: it refuses, where its event can.
-func (r *run) refuseBarred(h *armed) verdict {
-	strict := *h
-	strict.OnFailure = "block"
-	return judgeAny(r.known, &strict, finding{code: -1,
-		fault: h.barred + ": this hook is binding and must not run, so it refuses"})
 }

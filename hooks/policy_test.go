@@ -97,7 +97,7 @@ func TestLimitsOnURLs(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				why, _ := l.url(managed, to)
+				why, _ := l.Of(managed).URL(to)
 				if (why == "") != slices.Contains(want, text) {
 					t.Errorf("%+v: managed %v may call %s: %q", c.sources, managed, text, why)
 				}
@@ -118,7 +118,7 @@ func TestListed(t *testing.T) {
 	for list, want := range map[string]bool{`["*"]`: false, `["https://*.corp:8443/*"]`: false, `["https://*"]`: false,
 		`["https://hooks.corp:*"]`: true, `["*", "https://hooks.corp:8443/x"]`: true, `["*", "https://other:8443/*"]`: false} {
 		l := LimitsOf([]Source{layer("u", false, `{"allowedHttpHookUrls":`+list+`}`)})
-		if why, listed := l.url(false, to); why != "" || listed != want {
+		if why, listed := l.Of(false).URL(to); why != "" || listed != want {
 			t.Errorf("%s: %q, listed %v", list, why, listed)
 		}
 	}
@@ -144,7 +144,7 @@ func TestLimitsOnVariables(t *testing.T) {
 		for managed, want := range map[bool]string{true: c.managed, false: c.others} {
 			got := ""
 			for _, name := range []string{"A", "B", "C"} {
-				if l.variable(managed, name) {
+				if l.Of(managed).Variable(name) {
 					got += name
 				}
 			}
@@ -204,7 +204,7 @@ func TestManagedCannotBeWeakened(t *testing.T) {
 			if alone.Bars(false, h) != "" && both.Bars(false, h) == "" {
 				t.Fatalf("other files let %+v run", h)
 			}
-			if h.binding() && alone.Bars(false, h) == "" && both.Bars(false, h) != "" {
+			if h.Binding() && alone.Bars(false, h) == "" && both.Bars(false, h) != "" {
 				t.Fatalf("other files switch %+v off", h)
 			}
 		}
@@ -213,18 +213,18 @@ func TestManagedCannotBeWeakened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			was, listed := alone.url(true, to)
-			if is, still := both.url(true, to); is != was || listed != still {
+			was, listed := alone.Of(true).URL(to)
+			if is, still := both.Of(true).URL(to); is != was || listed != still {
 				t.Fatalf("other files decide whether managed hooks may call %s: %q, then %q", text, was, is)
 			}
-			if why, _ := alone.url(false, to); why != "" {
-				if is, _ := both.url(false, to); is == "" {
+			if why, _ := alone.Of(false).URL(to); why != "" {
+				if is, _ := both.Of(false).URL(to); is == "" {
 					t.Fatalf("other files allow %s", text)
 				}
 			}
 		}
 		for _, name := range []string{"A", "B", "C"} {
-			if alone.variable(true, name) != both.variable(true, name) || !alone.variable(false, name) && both.variable(false, name) {
+			if alone.Of(true).Variable(name) != both.Of(true).Variable(name) || !alone.Of(false).Variable(name) && both.Of(false).Variable(name) {
 				t.Fatalf("other files decide about $%s", name)
 			}
 		}

@@ -126,7 +126,7 @@ func (r *run) tell(p Progress) {
 // finish notes a verdict and tells the observer of it, in one step, so that
 // both orders are one.
 func (r *run) finish(h *armed, v verdict) {
-	if v.Type, v.Command = h.kind(), h.label; h.Mode == observing {
+	if v.Type, v.Command = h.kind(), h.label; h.Mode == Observe {
 		v = v.observed()
 	}
 	r.spill(&v)

@@ -105,7 +105,7 @@ type Runner struct {
 	armed   map[Event][]*armed
 	flaws   map[Event][]string
 	limits  Limits
-	web     web
+	world   World         // of http hooks
 	budget  time.Duration // of SessionEnd
 	env     []string
 	depth   int
@@ -210,7 +210,7 @@ func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Out
 		run.all(ctx, chosen)
 	}
 	run.askAwaited(ctx)
-	out := merge(known, in.hookName(), run.verdicts)
+	out := merge(known, in.HookName(), run.verdicts)
 	out.ToolUseID = id
 	out.Matched, out.Background = len(chosen), run.left
 	out.Warnings = slices.Concat(r.flaws[event], warnings)
@@ -221,17 +221,22 @@ func (r *Runner) Run(ctx context.Context, in Input, observe func(Progress)) (Out
 // callbacks that there are now, then the function hooks of its conversation.
 func (r *Runner) listening(in Input) []*armed {
 	event := in.Payload.Event()
-	callbacks, functions := r.opts.Callbacks.of(event), r.opts.Callbacks.functionsFor(in)
+	callbacks, functions := r.opts.Callbacks.Of(event), r.opts.Callbacks.FunctionsFor(in)
 	if len(callbacks)+len(functions) == 0 {
 		return r.armed[event]
 	}
-	return slices.Concat(r.armed[event], callbacks, functions)
+	list := slices.Clip(r.armed[event])
+	for _, c := range slices.Concat(callbacks, functions) {
+		list = append(list, &armed{Handler: c.Handler, source: &Source{Name: c.Source}, matcher: c.Matcher,
+			rule: c.Rule, label: c.Label, key: c.Key, callback: c})
+	}
+	return list
 }
 
 // toolUseID is the call's own ID for a tool event, else a new one.
 func (r *Runner) toolUseID(in Input) string {
-	if use, ok := in.toolUse(); ok && use.id != "" {
-		return use.id
+	if id := in.ToolUseID(); id != "" {
+		return id
 	}
 	return r.opts.NewID()
 }

@@ -92,3 +92,50 @@ type Handler struct {
 	// and Policy is then approve: and the name.
 	Approver string `json:"-" yaml:"-"`
 }
+
+// Dialect says for which agent program a hook was written, where that is not
+// Claude Code: what the hook reads and what it answers is translated. It is set
+// while a file is read (HOOKS.md knows Claude Code's words alone).
+type Dialect struct {
+	// Program is one of the constants; empty: Claude Code, nothing is translated.
+	Program Program
+	// Words are the tools that the hook's matcher names. A program that has several
+	// names for a tool is answered with the one that stands here.
+	Words []string
+}
+
+// Program is an agent program whose hooks speak a dialect of their own.
+type Program string
+
+// The programs whose hooks covey translates.
+const (
+	// Copilot is GitHub Copilot's CLI, for events that begin with a small letter.
+	Copilot Program = "Copilot"
+	// CopilotSnake is the same program, for events that begin with a capital: the
+	// fields have Claude Code's names, the tools have Copilot's.
+	CopilotSnake Program = "Copilot with events in capitals"
+	// Codex edits files by a tool apply_patch.
+	Codex Program = "Codex"
+	// VSCode is the agent of Visual Studio Code.
+	VSCode Program = "VS Code"
+)
+
+// Observe is the Mode of hooks whose verdict is noted and not acted on: a policy
+// that is being tried out.
+const Observe = "observe"
+
+// Binding reports whether a hook is one that must not be lost in silence.
+func (h *Handler) Binding() bool { return h.Gate || h.Mandatory }
+
+// ForHelper is the settings of an agent that runs as a helper inside a member: its
+// Stop hooks are for the moment at which the helper stops (HOOKS.md section 3).
+func (s Settings) ForHelper() Settings {
+	out := make(Settings, len(s))
+	for event, groups := range s {
+		if event == Stop {
+			event = SubagentStop
+		}
+		out[event] = append(out[event], groups...)
+	}
+	return out
+}

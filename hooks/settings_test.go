@@ -179,7 +179,7 @@ func FuzzSettings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, warnings := ParseSettings("f", data)
 		for _, problem := range Validate(file.Hooks) {
-			if !problem.odd && (problem.Field != "type" || !strings.Contains(problem.Text, "later version")) {
+			if !problem.Odd && (problem.Field != "type" || !strings.Contains(problem.Text, "later version")) {
 				t.Fatalf("kept: %v", problem)
 			}
 		}

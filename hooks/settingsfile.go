@@ -162,7 +162,7 @@ func (r *settingsReader) hooks(into Settings, raw json.RawMessage) {
 	}
 	for _, f := range events {
 		path, event := "hooks."+f.Name, eventOf(f.Name)
-		if problems := checkEvent(event); len(problems) > 0 {
+		if problems := CheckEvent(event); len(problems) > 0 {
 			if programOf(r.name, f.Name, false, nil) == Copilot {
 				r.refuse(path, "covey has no event that is %s of %s: delete its hooks", f.Name, Copilot)
 				continue
@@ -207,7 +207,7 @@ func (r *settingsReader) group(event Event, written, path string, raw json.RawMe
 	if bare {
 		handlers, at = []json.RawMessage{withoutMatcher(raw, program)}, func(int) string { return path }
 	}
-	m, err := InfoOf(event).newMatcher(group.Matcher, nil)
+	m, err := InfoOf(event).NewMatcher(group.Matcher, nil)
 	if err != nil {
 		r.warn(path+".matcher", "%v: the group is left out", err)
 		return group, false
@@ -220,7 +220,7 @@ func (r *settingsReader) group(event Event, written, path string, raw json.RawMe
 			group.Hooks = append(group.Hooks, h)
 		}
 	}
-	if _, err := group.matcher(InfoOf(event)); err != nil {
+	if _, err := GroupMatcher(&group, InfoOf(event)); err != nil {
 		r.refuse(path+".matcher", "%v", err)
 		return group, false
 	}
@@ -254,12 +254,12 @@ func (r *settingsReader) handler(event Event, path string, raw json.RawMessage, 
 	if !other.settle(r, path, &h) {
 		return h, false
 	}
-	if err := h.translate(d); err != nil {
+	if err := translateHandler(&h, d); err != nil {
 		r.refuse(path, "%v", err)
 		return h, false
 	}
 	for _, problem := range checkHandler(InfoOf(event), h, Problem{Event: event}) {
-		if problem.odd {
+		if problem.Odd {
 			r.warn(path+"."+problem.Field, "%s", problem.Text)
 			continue
 		}

@@ -3,10 +3,8 @@ package hooks
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
-	"unicode"
 
 	"github.com/BurntSushi/toml"
 
@@ -18,27 +16,6 @@ import (
 // Copilot begins events with a small letter, all of them have commands for one
 // operating system, and Codex also reads TOML. Their forms are read here, and
 // become what a settings file would have said.
-
-// eventOf is the event that a file means by a name.
-func eventOf(name string) Event {
-	switch name {
-	case "userPromptSubmitted":
-		return UserPromptSubmit
-	case "agentStop":
-		return Stop
-	case "errorOccurred":
-		return StopFailure
-	}
-	if event := Event(name); event.Known() || name == "" {
-		return event
-	}
-	first := []rune(name)
-	first[0] = unicode.ToUpper(first[0])
-	if event := Event(first); event.Known() {
-		return event
-	}
-	return Event(name)
-}
 
 // bareHandler reports whether an entry of an event's list is a hook without a
 // group around it. It then listens to everything, as in VS Code.
@@ -121,9 +98,6 @@ func PickCommand(system, forAll, windows, linux, osx string) string {
 	(&forms{windows: windows, linux: linux, osx: osx}).commandFor(system, &h)
 	return h.Command
 }
-
-// isTOML reports whether a file is one of Codex's configuration.
-func isTOML(name string) bool { return strings.EqualFold(filepath.Ext(name), ".toml") }
 
 // tomlHooks makes JSON of the tables `hooks` of a TOML file. Its other tables are
 // Codex's own, and so is what Codex notes among the hooks.

@@ -116,7 +116,7 @@ func FuzzOtherHosts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, text string) {
 		file, warnings := ParseSettings(name, []byte(text))
 		for _, problem := range Validate(file.Hooks) {
-			if !problem.odd {
+			if !problem.Odd {
 				t.Fatalf("kept: %v", problem)
 			}
 		}

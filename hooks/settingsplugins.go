@@ -45,16 +45,3 @@ func OptionText(value json.RawMessage) string {
 	}
 	return string(value)
 }
-
-// ForHelper is the settings of an agent that runs as a helper inside a member: its
-// Stop hooks are for the moment at which the helper stops (HOOKS.md section 3).
-func (s Settings) ForHelper() Settings {
-	out := make(Settings, len(s))
-	for event, groups := range s {
-		if event == Stop {
-			event = SubagentStop
-		}
-		out[event] = append(out[event], groups...)
-	}
-	return out
-}

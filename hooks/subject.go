@@ -43,8 +43,9 @@ func (in Input) Call(root string) (rules.Call, bool) {
 	return rules.Call{Tool: use.name, Input: use.input, Cwd: in.Cwd, Root: root}, ok
 }
 
-// subject is the value that matchers of the event are held against.
-func (in Input) subject() string {
+// Subject is what matchers of the input's event are held against, such as the
+// name of a tool; empty: nothing.
+func (in Input) Subject() string {
 	known := InfoOf(in.Payload.Event())
 	switch p := in.Payload.(type) {
 	case SessionStartInput:
@@ -79,8 +80,8 @@ func (in Input) rawSubject(p RawPayload, known *EventInfo) string {
 	return rawjson.Text(p.field(known.Matcher))
 }
 
-// member says whose event it is, if the payload says so.
-func (in Input) member() (team, member string) {
+// Member says whose event it is, if the payload says so.
+func (in Input) Member() (team, member string) {
 	switch p := in.Payload.(type) {
 	case StopInput:
 		return p.TeamName, p.TeammateName
@@ -96,15 +97,21 @@ func (in Input) member() (team, member string) {
 	return "", ""
 }
 
-// hookName is how texts for the model call a hook of this event: tool events
+// HookName is how texts for the model call a hook of this event: tool events
 // name their tool, and SessionStart names its source.
-func (in Input) hookName() string {
+func (in Input) HookName() string {
 	event := in.Payload.Event()
 	if use, ok := in.toolUse(); ok && use.name != "" {
 		return string(event) + ":" + use.name
 	}
-	if source := in.subject(); event == SessionStart && source != "" {
+	if source := in.Subject(); event == SessionStart && source != "" {
 		return string(event) + ":" + source
 	}
 	return string(event)
+}
+
+// ToolUseID is the ID of the tool call that in is about; empty: it has none.
+func (in Input) ToolUseID() string {
+	use, _ := in.toolUse()
+	return use.id
 }

@@ -145,7 +145,7 @@ func (v *verdict) fail(known *EventInfo, h *Handler, found finding, status Statu
 	if v.close(known, found, why); v.refused >= Refuses {
 		return
 	}
-	if !h.failsClosed() && !(found.timedOut && h.timesOutClosed(known.Event)) {
+	if !failsClosed(h) && !(found.timedOut && timesOutClosed(h, known.Event)) {
 		return
 	}
 	v.refuseFault(known, found, why)
@@ -155,14 +155,14 @@ func (v *verdict) fail(known *EventInfo, h *Handler, found finding, status Statu
 // refuse: what was to be a verdict could not be read.
 func (v *verdict) unread(known *EventInfo, h *Handler, found finding) {
 	v.close(known, found, found.answer.note)
-	if v.refused < Refuses && h.failsClosed() {
+	if v.refused < Refuses && failsClosed(h) {
 		v.refuseFault(known, found, found.answer.note)
 	}
 }
 
 // failsClosed reports whether the hook's author wants its faults to refuse. Of
 // one that nobody waits for they cannot.
-func (h *Handler) failsClosed() bool {
+func failsClosed(h *Handler) bool {
 	return h.OnFailure == "block" && !(h.Type == "command" && (h.Async || h.AsyncRewake))
 }
 
@@ -178,7 +178,7 @@ func (v *verdict) refuseFault(known *EventInfo, found finding, why string) {
 // timesOutClosed reports whether the hook refuses when its time is up: a change
 // of the model, and what a callback of the host program was to guard before it
 // begins (HOOKS.md section 5, rule 5). A program that embeds an agent relies on that.
-func (h *Handler) timesOutClosed(event Event) bool {
+func timesOutClosed(h *Handler, event Event) bool {
 	return event == PreModelSwitch || h.Type == "callback" &&
 		(event == PreToolUse || event == UserPromptSubmit)
 }

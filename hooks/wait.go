@@ -5,9 +5,6 @@ import (
 	"context"
 )
 
-// waits reports whether the hook waits for somebody's answer.
-func (r Result) waits() bool { return r.Outcome == Awaiting && r.Wait != nil }
-
 // askAwaited puts the questions of the gates that wait, unless a hook refuses: what
 // they ask about will change then.
 func (r *run) askAwaited(ctx context.Context) {
@@ -18,13 +15,13 @@ func (r *run) askAwaited(ctx context.Context) {
 	}
 	for i := range r.verdicts {
 		v := &r.verdicts[i]
-		if !v.waits() || v.Wait.Ask == nil || ctx.Err() != nil {
+		if !v.Waits() || v.Wait.Ask == nil || ctx.Err() != nil {
 			continue
 		}
 		said := v.Wait.Ask(ctx)
 		said.Type, said.Command, said.Duration = v.Type, v.Command, v.Duration
 		switch {
-		case said.Outcome == Success || said.waits():
+		case said.Outcome == Success || said.Waits():
 			v.Result = said
 		default: // the question could not be put, and nobody will answer it
 			v.Result = said

@@ -39,7 +39,7 @@ func TestAwait(t *testing.T) {
 		"nobody can be asked": {[]Handler{waiting}, Result{Outcome: Blocking, Feedback: "rev has left"}, Block,
 			[]string{"TaskCompleted hook feedback:\nrev has left"}, "", 1},
 		"answered meanwhile": {[]Handler{waiting}, Result{Outcome: Success}, Pass, nil, "", 1},
-		"only observed":      {[]Handler{{Policy: "approve:rev", Gate: true, Mode: observing}}, said, Pass, nil, "", 0},
+		"only observed":      {[]Handler{{Policy: "approve:rev", Gate: true, Mode: Observe}}, said, Pass, nil, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,8 +9,11 @@ import (
 // of a matcher that is an expression names none.
 func (r *Runner) WatchNames() []string {
 	var names []string
-	for _, h := range slices.Concat(r.armed[FileChanged], r.opts.Callbacks.of(FileChanged)) {
+	for _, h := range r.armed[FileChanged] {
 		names = append(names, h.matcher.Names()...)
+	}
+	for _, c := range r.opts.Callbacks.Of(FileChanged) {
+		names = append(names, c.Matcher.Names()...)
 	}
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }

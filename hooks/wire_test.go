@@ -206,9 +206,9 @@ func FuzzParseInput(f *testing.F) {
 			}
 			return
 		}
-		in.subject()
-		in.hookName()
-		in.member()
+		in.Subject()
+		in.HookName()
+		in.Member()
 		in.Call("/")
 		wire, err := in.Wire()
 		if err != nil {

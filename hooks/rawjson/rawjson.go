@@ -148,3 +148,9 @@ func Reason(err error) string {
 	}
 	return strings.TrimPrefix(err.Error(), ErrNotObject.Error()+": ")
 }
+
+// Hidden reports whether text ends with a JSON object that other output stands before.
+func Hidden(text string) bool {
+	i := strings.LastIndex(text, "\n{")
+	return i >= 0 && strings.HasSuffix(text, "}") && json.Valid([]byte(text[i+1:]))
+}

@@ -1,0 +1,102 @@
+package hooks
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// MaxTimeout bounds what a setting may ask for; more would overflow a Duration.
+const MaxTimeout = 7 * 24 * time.Hour
+
+// Problem is a mistake in configured hooks, with its place.
+type Problem struct {
+	Event Event  // as it was written
+	Group int    // index in the event's list; -1: the event itself
+	Hook  int    // index in the group's hooks; -1: the group itself
+	Field string // JSON name of the field; empty: the whole
+	Text  string // what is wrong, and what to write instead
+	Odd   bool   // the hook runs all the same
+}
+
+// Path is the place of the problem below the hooks section, like
+// Stop[0].hooks[1].timeout.
+func (p Problem) Path() string {
+	var path strings.Builder
+	path.WriteString(string(p.Event))
+	if p.Group >= 0 {
+		fmt.Fprintf(&path, "[%d]", p.Group)
+	}
+	if p.Hook >= 0 {
+		fmt.Fprintf(&path, ".hooks[%d]", p.Hook)
+	}
+	if p.Field != "" {
+		path.WriteString("." + p.Field)
+	}
+	return path.String()
+}
+
+// String is the problem with its place.
+func (p Problem) String() string { return p.Path() + ": " + p.Text }
+
+// CheckEvent says what is wrong with an event's name; nil: nothing.
+func CheckEvent(event Event) []Problem {
+	if event.Known() {
+		return nil
+	}
+	text := fmt.Sprintf("there is no event %q", wording.Preview(string(event), 60))
+	if near := Nearest(string(event)); near != "" {
+		text += fmt.Sprintf(": did you mean %s?", near)
+	}
+	return []Problem{{Event: event, Group: -1, Hook: -1, Text: text}}
+}
+
+// Problems finds what is wrong with the fields that hooks of all types have. at
+// is the place of the hook.
+func (h *Handler) Problems(info *EventInfo, at Problem) []Problem {
+	var problems []Problem
+	add := func(odd bool, field, format string, args ...any) {
+		at.Field, at.Text, at.Odd = field, fmt.Sprintf(format, args...), odd
+		problems = append(problems, at)
+	}
+	if h.Timeout < 0 || math.IsNaN(h.Timeout) || h.Timeout > MaxTimeout.Seconds() {
+		add(false, "timeout", "%v is no time-out: write seconds, more than 0 and at most %.0f", h.Timeout,
+			MaxTimeout.Seconds())
+	}
+	if !slices.Contains([]string{"", "continue", "block"}, h.OnFailure) {
+		// An mcp_tool hook takes any other word for block.
+		add(h.Type == "mcp_tool", "onFailure", "%q: write continue or block", h.OnFailure)
+	}
+	switch {
+	case h.Mode != "" && h.Mode != Observe:
+		add(false, "mode", "%q: write observe, or leave it out", h.Mode)
+	case h.Mode == Observe && h.Mandatory:
+		add(false, "mode", "a hook that only observes cannot be mandatory: remove one of the two")
+	}
+	if text := checkIf(info, h.If); text != "" {
+		// The hook runs all the same, for every call of the tool.
+		_, whole := rules.WholeTool(h.If)
+		add(info.AboutTool() && whole, "if", "%s", text)
+	}
+	return problems
+}
+
+// checkIf says what is wrong with an `if`, or "".
+func checkIf(known *EventInfo, text string) string {
+	if text == "" {
+		return ""
+	}
+	if !known.AboutTool() {
+		return fmt.Sprintf("only tool events evaluate `if`: on %s the hook would never run; delete it",
+			known.Event)
+	}
+	if _, err := rules.Parse(text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
