@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 )
 
 // A policy in Go looks at a shell call before it is made. The function gets what
@@ -34,7 +35,7 @@ func ExampleRegistry_On() {
 		fmt.Println(err)
 		return
 	}
-	runner, err := hooks.NewRunner(nil, &hooks.Options{Callbacks: &registry})
+	runner, err := runner.New(nil, &runner.Options{Callbacks: &registry})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -68,7 +69,7 @@ func ExampleRegistry_Add() {
 			fmt.Println(err)
 			return
 		}
-		runner, err := hooks.NewRunner(nil, &hooks.Options{Callbacks: &registry})
+		runner, err := runner.New(nil, &runner.Options{Callbacks: &registry})
 		if err != nil {
 			fmt.Println(err)
 			return

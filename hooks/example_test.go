@@ -8,11 +8,12 @@ import (
 	"os"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 )
 
 // A hook refuses a teammate's turn end; its words are ready for the model.
 func ExampleRunner_Run() {
-	runner, err := hooks.NewRunner([]hooks.Source{{Name: "spec", Settings: hooks.Settings{
+	runner, err := runner.New([]runner.Source{{Name: "spec", Settings: hooks.Settings{
 		hooks.Stop: {{Hooks: []hooks.Handler{{Type: "command", Command: "echo run the tests first >&2; exit 2"}}}},
 	}}}, nil)
 	if err != nil {
@@ -33,7 +34,7 @@ func ExampleRunner_Run() {
 
 // A gate refuses by any exit code but 0, with the end of what it printed.
 func ExampleRunner_Run_gate() {
-	runner, err := hooks.NewRunner([]hooks.Source{{Name: "gates", Settings: hooks.Settings{
+	runner, err := runner.New([]runner.Source{{Name: "gates", Settings: hooks.Settings{
 		hooks.TaskCompleted: {{Hooks: []hooks.Handler{{Type: "command", Command: "echo FAIL ./api; exit 1", Gate: true}}}},
 	}}}, nil)
 	if err != nil {
@@ -51,7 +52,7 @@ func ExampleRunner_Run_gate() {
 
 // Progress arrives while hooks run: a start without, an end with a result.
 func ExampleProgress() {
-	runner, err := hooks.NewRunner([]hooks.Source{{Settings: hooks.Settings{
+	runner, err := runner.New([]runner.Source{{Settings: hooks.Settings{
 		hooks.TeammateIdle: {{Hooks: []hooks.Handler{{Type: "command", Command: "true"}}}},
 	}}}, nil)
 	if err != nil {
@@ -75,7 +76,7 @@ func ExampleProgress() {
 
 // Mistakes are found with their place and with what to write instead.
 func ExampleValidate() {
-	for _, problem := range hooks.Validate(hooks.Settings{
+	for _, problem := range runner.Validate(hooks.Settings{
 		"TaskComplete": {{Hooks: []hooks.Handler{{Type: "command", Command: "go test ./..."}}}},
 		hooks.Stop:     {{Hooks: []hooks.Handler{{Type: "command"}}}},
 	}) {
@@ -88,7 +89,7 @@ func ExampleValidate() {
 
 // A settings file is read as far as it can be used.
 func ExampleParseSettings() {
-	file, warnings := hooks.ParseSettings(".claude/settings.json", []byte(`{
+	file, warnings := runner.ParseSettings(".claude/settings.json", []byte(`{
 		"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./stop.sh"}, {"type": "comand"}]}]},
 		"permissions": {"deny": ["Bash(git push *)"]}}`))
 	fmt.Println(file.Hooks[hooks.Stop][0].Hooks[0].Command, file.Permissions.Deny)

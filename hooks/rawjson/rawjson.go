@@ -154,3 +154,20 @@ func Hidden(text string) bool {
 	i := strings.LastIndex(text, "\n{")
 	return i >= 0 && strings.HasSuffix(text, "}") && json.Valid([]byte(text[i+1:]))
 }
+
+// Wanted names the JSON that fits a Go value, for people.
+func Wanted(target any) string {
+	switch target.(type) {
+	case *string:
+		return "a string"
+	case *bool:
+		return "true or false"
+	case *float64:
+		return "a number"
+	case *[]string:
+		return "a list of strings"
+	case *[]json.RawMessage:
+		return "a list"
+	}
+	return "an object"
+}

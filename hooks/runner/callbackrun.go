@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/rawjson"
+)
+
+// runCallback calls a callback and reads what it answers.
+func (r *run) runCallback(ctx context.Context, h *armed) (found finding, stdout, note string) {
+	found = finding{code: -1}
+	end := h.callback.Call(ctx, r.in, cmp.Or(r.opts.Grace, proc.DefaultGrace))
+	switch {
+	case end.Removed:
+		found.code = 0
+		return found, "", "it was removed before its turn came, and not called"
+	case end.Running:
+		found.timedOut = true
+		return found, "", "it does not heed its context, and still runs"
+	case end.Fault != "" && ctx.Err() != nil:
+		found.timedOut = true
+		return found, "", ""
+	case end.Fault != "":
+		found.fault = end.Fault
+		return found, "", ""
+	}
+	found.code = 0
+	return takeAnswer(found, r.known, h, end.Answer)
+}
+
+// takeAnswer puts a callback's answer in the place of a command's stdout, so that
+// one set of rules judges both.
+func takeAnswer(found finding, known *hooks.EventInfo, h *armed, a hooks.Answer) (_ finding, stdout, note string) {
+	object, err := answerWire(a, known)
+	if err != nil {
+		found.code, found.fault = -1, "the callback's answer cannot be written: "+err.Error()
+		return found, "", ""
+	}
+	if a.Decision == hooks.Block && known.Decision < hooks.Refuses && (known.Exit2 >= hooks.Refuses || h.Gate) {
+		// Such an event is refused by exit code alone.
+		found.code, found.stderr, found.tail = 2, a.Reason, cmp.Or(a.Reason, noReason)
+	}
+	if object == nil {
+		return found, "", ""
+	}
+	found.answer = readAnswer(known.Event, string(object), false)
+	return found, string(object), ""
+}
+
+// wire is the answer as a command would print it; nil: it says nothing.
+func answerWire(a hooks.Answer, known *hooks.EventInfo) ([]byte, error) {
+	object := map[string]any{}
+	set := func(to map[string]any, name, value string) {
+		if value != "" {
+			to[name] = value
+		}
+	}
+	switch a.Decision {
+	case hooks.Block:
+		if known.Decision >= hooks.Refuses || known.Exit2 < hooks.Refuses {
+			object["decision"] = "block"
+			set(object, "reason", a.Reason)
+		}
+	case hooks.Halt:
+		object["continue"] = false
+		set(object, "stopReason", a.Reason)
+	case hooks.Pass, "":
+	default:
+		return nil, fmt.Errorf("there is no decision %q", a.Decision)
+	}
+	set(object, "systemMessage", a.SystemMessage)
+	specific := map[string]any{}
+	for name, value := range a.Output {
+		specific[name] = value
+	}
+	set(specific, "additionalContext", a.Context)
+	if err := answerCall(a, known, specific); err != nil {
+		return nil, fmt.Errorf("what it says of the call: %w", err)
+	}
+	if len(specific) > 0 {
+		specific["hookEventName"] = known.Event
+		object["hookSpecificOutput"] = specific
+	}
+	if len(object) == 0 {
+		return nil, nil
+	}
+	return rawjson.Marshal(object)
+}
+
+// answerCall adds what an answer says about a tool call, where its event wants it.
+func answerCall(a hooks.Answer, known *hooks.EventInfo, specific map[string]any) error {
+	if len(a.UpdatedInput) > 0 && !json.Valid(a.UpdatedInput) {
+		return errors.New("UpdatedInput is no JSON")
+	}
+	if known.Event == hooks.PermissionRequest {
+		if a.Permission.Decision == "" {
+			return nil
+		}
+		decision := map[string]any{"behavior": a.Permission.Decision}
+		if a.Permission.Reason != "" {
+			decision["message"] = a.Permission.Reason
+		}
+		if len(a.UpdatedInput) > 0 {
+			decision["updatedInput"] = a.UpdatedInput
+		}
+		specific["decision"] = decision
+		return nil
+	}
+	if a.Permission.Decision != "" {
+		specific["permissionDecision"] = a.Permission.Decision
+		if a.Permission.Reason != "" {
+			specific["permissionDecisionReason"] = a.Permission.Reason
+		}
+	}
+	if len(a.UpdatedInput) > 0 {
+		specific["updatedInput"] = a.UpdatedInput
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/proc"
+)
+
+// markerName is the variable by which the processes of one hook are known.
+const markerName = "COVEY_HOOK_RUN"
+
+// outputs is what a command wrote.
+type outputs struct {
+	stdout answerCapture
+	stderr capture
+	note   string // what the process did that people should know
+}
+
+// describe puts the outputs into a Result.
+func (o *outputs) describe(v *verdict, limit int) {
+	v.Stdout, v.Stderr = o.stdout.text(limit), o.stderr.text(limit)
+	for _, note := range []string{o.note, o.stdout.cutNote("stdout", limit), o.stderr.cutNote("stderr",
+		limit)} {
+		if note != "" {
+			v.warn("%s", note)
+		}
+	}
+}
+
+// runCommand runs a command handler and reads what it answers.
+func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
+	c := r.launch(ctx, h, nil)
+	return c.wait(ctx)
+}
+
+// launched is the run of a command handler.
+type launched struct {
+	*run
+	gate           bool
+	dialect        hooks.Dialect
+	out            *outputs
+	outEnd, errEnd tail // kept of gates
+	running        *proc.Running
+	release        func()
+	fault          string // why it does not run; empty: it does
+}
+
+// launch starts a command handler. ask, which may be nil, is called when the hook
+// asks to go on in the background. Somebody has to wait for it, also if it has
+// not been started.
+func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration)) *launched {
+	h = r.located(h)
+	c := &launched{run: r, gate: h.Gate, dialect: h.Dialect, release: func() {}}
+	c.out = &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
+		stderr: capture{limit: r.opts.OutputCap}}
+	if depth := r.depth + r.around; depth >= maxDepth {
+		c.fault = fmt.Sprintf("hooks that start covey stand %d deep here: one more is not started", depth)
+		return c
+	}
+	if h.Gate {
+		c.out.stdout.also, c.out.stderr.also = &c.outEnd, &c.errEnd
+	}
+	args, err := commandLine(h, r.lookup)
+	dir, nowhere := r.place(h)
+	if err = errors.Join(err, nowhere); err != nil {
+		c.fault = err.Error()
+		return c
+	}
+	process := c.process(h, args, dir)
+	if process.Stdin, err = DialectInput(h.Dialect, c.wire, c.opts.Now); err != nil {
+		c.fault = fmt.Sprintf("the hook's input cannot be translated for %s: %v", h.Dialect.Program, err)
+		return c
+	}
+	if h.Gate && r.opts.GateEnv != nil {
+		more, err := r.opts.GateEnv()
+		if err != nil {
+			c.fault = err.Error()
+			return c
+		}
+		process.Env = append(process.Env, more...)
+	}
+	if ask != nil {
+		process.Stdout = &herald{to: &c.out.stdout, ask: ask}
+	}
+	if c.running, err = process.Start(ctx); err != nil {
+		c.fault = err.Error() + startHint(err)
+	}
+	return c
+}
+
+// process is the command's run. What it leaves behind may be told of after the event
+// is over.
+func (c *launched) process(h *armed, args []string, dir string) proc.Process {
+	marker := markerName + "=" + uuid.NewString()
+	p := proc.Process{Args: args, Dir: dir, Env: c.handlerEnv(h, marker),
+		Stdout: &c.out.stdout, Stderr: &c.out.stderr, Grace: c.opts.Grace, Marker: marker,
+		MaxProcesses: c.opts.MaxProcesses}
+	if c.opts.Crowded != nil {
+		p.Crowded = func(warning string) { c.opts.Crowded(c.in, h.label, "what it left behind "+warning) }
+	}
+	if c.opts.Spawned != nil {
+		p.Started = func(pid int) {
+			c.release = c.opts.Spawned(pid, Spawn{Input: c.in, Hook: h.Handler, Depth: c.around + 1})
+		}
+	}
+	return p
+}
+
+// wait waits until the command has ended; ctx is that of launch.
+func (c *launched) wait(ctx context.Context) (finding, *outputs) {
+	found := finding{code: -1, fault: c.fault}
+	if c.running == nil {
+		found.timedOut = ctx.Err() != nil
+		return found, c.out
+	}
+	exit := c.running.Wait()
+	c.release()
+	found.tail = endOf(&c.outEnd, &c.errEnd)
+	c.out.note = exitNote(exit, c.opts.MaxProcesses)
+	if exit.Stopped || ctx.Err() != nil {
+		found.timedOut = true
+		return found, c.out
+	}
+	found.stderr = c.out.stderr.text(c.opts.OutputCap)
+	stdout, code := DialectAnswer(c.dialect, c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
+	found.code = code
+	found.answer = readAnswer(c.known.Event, stdout, c.out.stdout.dropped > 0)
+	if exit.Signal != "" && c.gate {
+		found.fault = "ended by a signal: " + exit.Signal
+	}
+	return found, c.out
+}
+
+// startHint is the way out when a program does not start, where one is known.
+func startHint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return " (chmod +x makes it executable)"
+	case errors.Is(err, syscall.ENOEXEC):
+		return " (it lacks a first line like #!/bin/sh)"
+	}
+	return ""
+}
+
+// exitNote tells people of children that a hook left behind, or of too many, where it
+// may be limit processes.
+func exitNote(exit proc.Exit, limit int) string {
+	switch {
+	case exit.Crowded:
+		return proc.CrowdNote(limit)
+	case exit.Stopped && len(exit.Left) > 0:
+		return fmt.Sprintf("killed with its children %s", pids(exit.Left))
+	case exit.Held && len(exit.Left) > 0:
+		return fmt.Sprintf("it left a child that holds its output open, and was not waited for: %s",
+			pids(exit.Left))
+	case exit.Held:
+		return "it left a child that holds its output open, and was not waited for"
+	case len(exit.Left) > 0:
+		return fmt.Sprintf("it left children running: %s", pids(exit.Left))
+	case exit.Signal != "" && !exit.Stopped:
+		return "ended by a signal: " + exit.Signal
+	}
+	return ""
+}
+
+// pids lists process IDs for people.
+func pids(list []int) string {
+	const most = 8
+	text := strings.Trim(fmt.Sprint(list[:min(len(list), most)]), "[]")
+	if len(list) > most {
+		text += fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	return "pid " + text
+}
+
+// commandLine makes the arguments of a command handler: exec form if it has
+// args, else shell form. $0 in shell form is the shell's path, as recorded.
+func commandLine(h *armed, lookup func(name string) string) ([]string, error) {
+	if strings.TrimSpace(h.Command) == "" {
+		return nil, fmt.Errorf("the hook has no command")
+	}
+	if h.Args != nil {
+		args := make([]string, 0, len(h.Args)+1)
+		for _, arg := range append([]string{h.Command}, h.Args...) {
+			filled, err := userConfig(substitute(arg, h.source, lookup, false), h.source, false)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, filled)
+		}
+		return args, nil
+	}
+	line, err := userConfig(substitute(h.Command, h.source, lookup, true), h.source, true)
+	if err != nil {
+		return nil, err
+	}
+	switch h.Shell {
+	case "":
+		if runtime.GOOS == "windows" {
+			return []string{"sh", "-c", line}, nil
+		}
+		return []string{"/bin/sh", "-c", line}, nil
+	case "bash":
+		return []string{"bash", "-c", line}, nil
+	case "powershell":
+		return []string{"pwsh", "-NoProfile", "-NonInteractive", "-Command", line}, nil
+	}
+	return nil, fmt.Errorf("there is no shell %q: write bash or powershell, or leave it out", h.Shell)
+}
+
+// timeout is how long the handler may run.
+func (h *armed) timeout(known *hooks.EventInfo, budget time.Duration) time.Duration {
+	switch {
+	case h.Timeout > 0:
+		return min(time.Duration(h.Timeout*float64(time.Second)), hooks.MaxTimeout)
+	case known.Event == hooks.SessionEnd:
+		return budget
+	}
+	return defaultTimeout(known.Event, h.Type)
+}

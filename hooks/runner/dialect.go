@@ -1,0 +1,168 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/rules"
+)
+
+// otherTimeout is the time-out, in seconds, of a hook of Copilot or VS Code that
+// names none.
+const otherTimeout = 30
+
+// programOf says whose words a hook uses. name is its file, event the event as it
+// is written there, and bare that no group stands around the hook.
+func programOf(name, event string, bare bool, fields []rawjson.Field) hooks.Program {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(fields, func(f rawjson.Field) bool {
+			return slices.Contains(names,
+				f.Name)
+		})
+	}
+	slashed := "/" + strings.ReplaceAll(name, `\`, "/")
+	switch {
+	case event != "" && unicode.IsLower([]rune(event)[0]):
+		return hooks.Copilot
+	case isTOML(name), strings.Contains(slashed, "/.codex/"), strings.Contains(slashed, "/.codex-plugin/"):
+		return hooks.Codex
+	case bare && has("bash", "powershell"):
+		return hooks.CopilotSnake
+	case bare:
+		return hooks.VSCode
+	}
+	return ""
+}
+
+// otherNames gives the dialect's names of a tool.
+func otherNames(d hooks.Dialect, tool string) (names []string, only bool) {
+	names = namesOf(d.Program, tool)
+	return names, d.Program != hooks.Codex && len(names) > 0
+}
+
+// DialectTools lists the names of tools that matchers of the dialect may be about.
+func DialectTools(d hooks.Dialect) []string {
+	names := rules.ToolNames()
+	for _, w := range toolsOf(d.Program) {
+		names = append(names, w.names...)
+	}
+	return names
+}
+
+// GroupMatcher reads the group's matcher, in the dialect of its hooks.
+func GroupMatcher(g *hooks.Group, known *hooks.EventInfo) (*rules.Matcher, error) {
+	if len(g.Hooks) == 0 || !known.AboutTool() {
+		return known.NewMatcher(g.Matcher, nil)
+	}
+	d := g.Hooks[0].Dialect
+	other := func(tool string) ([]string, bool) { return otherNames(d, tool) }
+	m, err := known.NewMatcher(g.Matcher, other)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := m.Expression(); ok && isCopilot(d.Program) {
+		// Copilot's expressions are about whole names.
+		if whole, err := known.NewMatcher("^(?:"+g.Matcher+")$", other); err == nil {
+			m = whole
+		}
+	}
+	return m, checkMatcher(d, m, g.Matcher)
+}
+
+// checkMatcher says why a matcher on a tool event would never fire: it uses a name
+// that covey cannot translate. Hooks that listen to nothing let everything pass.
+func checkMatcher(d hooks.Dialect, m *rules.Matcher, text string) error {
+	if m.All() || d.Program == "" || d.Program == hooks.Codex {
+		return nil
+	}
+	// Copilot's names of MCP tools are SERVER-TOOL; nobody can list them.
+	foreign := func(name string) bool {
+		return strings.HasPrefix(name, "mcp__") || d.Program != hooks.VSCode && strings.Contains(name, "-")
+	}
+	expression, ok := m.Expression()
+	if !ok {
+		for _, name := range m.List() {
+			if !slices.Contains(DialectTools(d), name) && !foreign(name) {
+				return fmt.Errorf("the matcher names %s, and covey has no tool that %s calls so: "+
+					"correct or delete the name", name, d.Program)
+			}
+		}
+		return nil
+	}
+	fits := func(name string) bool { yes, _ := m.Matches(name); return yes }
+	if slices.ContainsFunc(rules.ToolNames(), fits) || fits("mcp__server__tool") || foreign(expression) {
+		return nil
+	}
+	return fmt.Errorf("the matcher %q fits no tool of %s that covey has: write the tool's whole name",
+		text, d.Program)
+}
+
+// translateHandler marks a hook as one that was written in a dialect. The error says why
+// it cannot be translated.
+func translateHandler(h *hooks.Handler, d hooks.Dialect) error {
+	if d.Program != hooks.VSCode {
+		d.Words = nil
+	}
+	h.Dialect = d
+	switch {
+	case d.Program == "" || d.Program == hooks.Codex:
+	case h.Type != "command" && slices.Contains(hooks.HandlerTypes(), h.Type):
+		return fmt.Errorf("covey translates only commands of %s, not hooks of type %s: "+
+			"put the hook into the spec, or into a file as Claude Code writes it", d.Program, h.Type)
+	case h.Timeout == 0:
+		h.Timeout = otherTimeout
+	}
+	return nil
+}
+
+// withoutMatcher takes the matcher out of a hook that has no group around it, where
+// its program goes by it.
+func withoutMatcher(raw json.RawMessage, p hooks.Program) json.RawMessage {
+	fields, err := rawjson.Fields(raw)
+	if err != nil || p == hooks.VSCode {
+		return raw
+	}
+	fields = slices.DeleteFunc(fields, func(f rawjson.Field) bool { return f.Name == "matcher" })
+	return rawjson.Object(fields)
+}
+
+// namesVSCode reports whether words name a tool that VS Code alone has.
+func namesVSCode(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return !slices.Contains(rules.ToolNames(), word) &&
+			slices.ContainsFunc(vscodeTools(), func(w toolWord) bool {
+				return slices.Contains(w.names,
+					word)
+			})
+	})
+}
+
+// eventOf is the event that a file means by a name.
+func eventOf(name string) hooks.Event {
+	switch name {
+	case "userPromptSubmitted":
+		return hooks.UserPromptSubmit
+	case "agentStop":
+		return hooks.Stop
+	case "errorOccurred":
+		return hooks.StopFailure
+	}
+	if event := hooks.Event(name); event.Known() || name == "" {
+		return event
+	}
+	first := []rune(name)
+	first[0] = unicode.ToUpper(first[0])
+	if event := hooks.Event(first); event.Known() {
+		return event
+	}
+	return hooks.Event(name)
+}
+
+// isTOML reports whether a file is one of Codex's configuration.
+func isTOML(name string) bool { return strings.EqualFold(filepath.Ext(name), ".toml") }

@@ -1,0 +1,178 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+)
+
+// DialectAnswer is what a hook of the dialect has written to its stdout and its exit code, in
+// Claude Code's words. given is the event in those. What is no JSON object stays as it
+// is.
+func DialectAnswer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, code int) (string, int) {
+	if d.Program == "" {
+		return stdout, code
+	}
+	text := strings.TrimSpace(stdout)
+	top, err := rawjson.Fields([]byte(text))
+	refused := isCopilot(d.Program) && event == hooks.PermissionRequest && code == 2
+	switch {
+	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || rawjson.Hidden(text)):
+		return stdout, code // nearly an answer, which somebody should know
+	case refused && err != nil:
+		top = nil // a no without a word
+	case err != nil && d.Program == hooks.Copilot && (event == hooks.SessionStart || event == hooks.UserPromptSubmit):
+		return "", code // Copilot's model does not get to see it
+	case err != nil:
+		return stdout, code
+	}
+	t := translation{Dialect: d, event: event, given: given, refused: refused}
+	if raw := rawjson.Get(top, "hookSpecificOutput"); raw != nil {
+		inner, err := rawjson.Fields(raw)
+		if err != nil {
+			return stdout, code
+		}
+		t.inner = inner
+	}
+	if refused {
+		code = 0 // Claude Code says it in the answer alone
+	}
+	return string(rawjson.Object(t.translate(top))), code
+}
+
+// copilot reports whether the hook's program is Copilot.
+func isCopilot(p hooks.Program) bool { return p == hooks.Copilot || p == hooks.CopilotSnake }
+
+// translation is an answer on its way to Claude Code's words.
+type translation struct {
+	hooks.Dialect
+	event hooks.Event
+	given []byte
+	inner []rawjson.Field // of hookSpecificOutput
+	// refused says that the exit code answers a permission request with no.
+	refused bool
+}
+
+// translate gives the answer's fields.
+func (t *translation) translate(top []rawjson.Field) []rawjson.Field {
+	var out, request []rawjson.Field
+	for _, f := range top {
+		switch {
+		case f.Name == "hookSpecificOutput":
+		case f.Name == "decision" && rawjson.Text(f.Value) == "allow": // Claude Code says nothing then
+		case f.Name == "permissionDecision":
+			t.inner = stricter(t.inner, f)
+		case f.Name == "modifiedArgs":
+			t.inner = rawjson.Put(t.inner, rawjson.Field{Name: "updatedInput", Value: f.Value})
+		case f.Name == "permissionDecisionReason", f.Name == "updatedInput", f.Name == "additionalContext":
+			if rawjson.Get(t.inner, f.Name) == nil {
+				t.inner = append(t.inner, f)
+			}
+		case t.event == hooks.PermissionRequest && slices.Contains([]string{"behavior", "message", "interrupt"},
+			f.Name):
+			request = append(request, f)
+		default:
+			out = append(out, f)
+		}
+	}
+	if t.refused {
+		request = rawjson.Put(request, rawjson.TextField("behavior", "deny"))
+	}
+	if rawjson.Get(request, "behavior") != nil {
+		t.inner = rawjson.Put(t.inner, rawjson.Field{Name: "decision", Value: rawjson.Object(request)})
+	}
+	out = t.turnEnd(out)
+	t.input()
+	if len(t.inner) > 0 {
+		name := hooks.Event(rawjson.Text(rawjson.Get(t.inner, "hookEventName")))
+		if name == "" || eventOf(string(name)) == t.event {
+			t.inner = rawjson.Put(t.inner, rawjson.TextField("hookEventName", string(t.event)))
+		}
+		out = append(out, rawjson.Field{Name: "hookSpecificOutput", Value: rawjson.Object(t.inner)})
+	}
+	return out
+}
+
+// turnEnd takes what VS Code says of a turn's end inside of hookSpecificOutput to
+// where Claude Code says it.
+func (t *translation) turnEnd(out []rawjson.Field) []rawjson.Field {
+	if t.event == hooks.PermissionRequest {
+		return out
+	}
+	decision := rawjson.Text(rawjson.Get(t.inner, "decision"))
+	for _, name := range []string{"decision", "reason"} {
+		value := rawjson.Get(t.inner, name)
+		if value == nil {
+			continue
+		}
+		t.inner = slices.DeleteFunc(slices.Clone(t.inner),
+			func(f rawjson.Field) bool { return f.Name == name })
+		if decision == "block" || rawjson.Get(out, name) == nil && decision != "allow" {
+			out = rawjson.Put(out, rawjson.Field{Name: name, Value: value})
+		}
+	}
+	return out
+}
+
+// stricter sets a permission unless what is there is stricter.
+func stricter(inner []rawjson.Field, f rawjson.Field) []rawjson.Field {
+	order := []string{"", "allow", "ask", "deny"}
+	had, has := rawjson.Text(rawjson.Get(inner, f.Name)), rawjson.Text(f.Value)
+	if rawjson.Get(inner, f.Name) != nil && slices.Index(order, had) > slices.Index(order, has) &&
+		slices.Contains(order, has) {
+		return inner
+	}
+	return rawjson.Put(inner, f)
+}
+
+// input translates the input that the hook wants instead. One that cannot be had is a
+// no: the call must not be made as if the hook had agreed.
+func (t *translation) input() {
+	target := &t.inner
+	var request []rawjson.Field
+	if t.event == hooks.PermissionRequest {
+		request, _ = rawjson.Fields(rawjson.Get(t.inner, "decision")) // of what is no object nothing is taken
+		target = &request
+	}
+	wanted := rawjson.Get(*target, "updatedInput")
+	if wanted == nil {
+		return
+	}
+	given, _ := rawjson.Fields(t.given) // covey's own
+	tool, had := t.call(given)
+	input, err := newInput(t.Dialect, tool, had, wanted)
+	if err == nil {
+		*target = rawjson.Put(*target, rawjson.Field{Name: "updatedInput", Value: input})
+	}
+	switch {
+	case t.event == hooks.PermissionRequest && err != nil:
+		request = []rawjson.Field{rawjson.TextField("behavior", "deny"),
+			rawjson.TextField("message", cannotHave(err))}
+	case err != nil:
+		t.inner = slices.DeleteFunc(slices.Clone(t.inner),
+			func(f rawjson.Field) bool { return f.Name == "updatedInput" })
+		if rawjson.Text(rawjson.Get(t.inner, "permissionDecision")) != "deny" {
+			t.inner = rawjson.Put(rawjson.Put(t.inner, rawjson.TextField("permissionDecision", "deny")),
+				rawjson.TextField("permissionDecisionReason", cannotHave(err)))
+		}
+	}
+	if t.event == hooks.PermissionRequest {
+		t.inner = rawjson.Put(t.inner, rawjson.Field{Name: "decision", Value: rawjson.Object(request)})
+	}
+}
+
+// cannotHave words that a hook's input cannot be had.
+func cannotHave(err error) string {
+	return fmt.Sprintf("the input that the hook wants cannot be had: %v", err)
+}
+
+// call is the tool of the event, by Claude Code's name, and its input in the
+// program's words. given is what covey sent, in Claude Code's.
+func (t *translation) call(given []rawjson.Field) (tool string, input json.RawMessage) {
+	tool = rawjson.Text(rawjson.Get(given, "tool_name"))
+	return tool, toolInput(t.Dialect, tool, rawjson.Get(given, "tool_input"))
+}

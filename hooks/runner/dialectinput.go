@@ -1,0 +1,138 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+)
+
+// DialectInput is what a hook of the dialect finds on its stdin, where Claude Code's would
+// find wire.
+func DialectInput(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error) {
+	if d.Program == "" {
+		return wire, nil
+	}
+	fields, err := rawjson.Fields(wire)
+	if err != nil {
+		return nil, err
+	}
+	event, tool := rawjson.Text(rawjson.Get(fields, "hook_event_name")),
+		rawjson.Text(rawjson.Get(fields, "tool_name"))
+	now := clock()
+	var out []rawjson.Field
+	for _, f := range fields {
+		switch f.Name {
+		case "tool_name":
+			f = rawjson.TextField(f.Name, toolName(d, tool))
+		case "tool_input":
+			f.Value = toolInput(d, tool, f.Value)
+		case "tool_response":
+			if d.Program == hooks.Copilot || d.Program == hooks.CopilotSnake {
+				f = copilotResult(d.Program, f.Value)
+			}
+		}
+		out = append(out, f)
+	}
+	switch d.Program {
+	case hooks.Copilot:
+		out = camel(hooks.Event(event), out, now)
+	case hooks.CopilotSnake:
+		out = append(out, rawjson.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)))
+		if event == string(hooks.Stop) || event == string(hooks.SubagentStop) {
+			out = append(out, rawjson.TextField("stop_reason", "end_turn"))
+		}
+	case hooks.VSCode:
+		out = append(out, rawjson.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)),
+			rawjson.Field{Name: "sessionId", Value: rawjson.Get(fields, "session_id")},
+			rawjson.TextField("hookEventName", event))
+	}
+	return append(rawjson.Object(out), '\n'), nil
+}
+
+// camel makes Copilot's fields of Claude Code's.
+func camel(event hooks.Event, fields []rawjson.Field, now time.Time) []rawjson.Field {
+	out := []rawjson.Field{{Name: "sessionId", Value: rawjson.Get(fields, "session_id")},
+		{Name: "timestamp", Value: json.RawMessage(fmt.Sprint(now.UnixMilli()))}}
+	for _, f := range fields {
+		switch f.Name {
+		case "session_id", "hook_event_name":
+			continue
+		case "tool_input": // a text that holds JSON, as Copilot's scripts expect it
+			var compact bytes.Buffer
+			if json.Compact(&compact, f.Value) == nil {
+				f = rawjson.TextField("toolArgs", compact.String())
+			}
+		case "agent_type":
+			f.Name = "agentName"
+		case "reason":
+			if event == hooks.SessionEnd {
+				f = rawjson.TextField("reason", "complete") // Copilot's own word for an end without trouble
+			}
+		case "error":
+			if event == hooks.StopFailure {
+				f = failure(fields)
+			}
+		}
+		out = append(out, rawjson.Field{Name: camelName(f.Name), Value: f.Value})
+	}
+	switch event {
+	case hooks.Stop, hooks.SubagentStop:
+		out = append(out, rawjson.TextField("stopReason", "end_turn"))
+	case hooks.StopFailure:
+		out = append(out, rawjson.TextField("errorContext", "model_call"),
+			rawjson.Field{Name: "recoverable", Value: json.RawMessage("false")})
+	}
+	return out
+}
+
+// failure is the error of Copilot's errorOccurred.
+func failure(fields []rawjson.Field) rawjson.Field {
+	name, message := rawjson.Text(rawjson.Get(fields, "error")),
+		rawjson.Text(rawjson.Get(fields, "error_details"))
+	value, _ := rawjson.Marshal(map[string]string{"name": name,
+		"message": cmp.Or(message, name)}) // texts always marshal
+	return rawjson.Field{Name: "error", Value: value}
+}
+
+// camelName turns tool_use_id into toolUseId.
+func camelName(name string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(name, "_") {
+		if i > 0 && part != "" {
+			letters := []rune(part)
+			letters[0] = unicode.ToUpper(letters[0])
+			part = string(letters)
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// copilotResult is a tool's result as Copilot tells it: the text in what Claude
+// Code's tools answer, or all of it.
+func copilotResult(p hooks.Program, response json.RawMessage) rawjson.Field {
+	var parts struct {
+		Stdout string `json:"stdout"`
+		Stderr string `json:"stderr"`
+	}
+	text := rawjson.Text(response)
+	if json.Unmarshal(response, &parts) == nil {
+		text = strings.TrimSpace(parts.Stdout + "\n" + parts.Stderr)
+	}
+	if text == "" && string(response) != `""` {
+		text = string(response)
+	}
+	result := []rawjson.Field{rawjson.TextField("result_type", "success"),
+		rawjson.TextField("text_result_for_llm", text)}
+	if p == hooks.Copilot {
+		result[0].Name, result[1].Name = camelName(result[0].Name), camelName(result[1].Name)
+	}
+	return rawjson.Field{Name: "tool_result", Value: rawjson.Object(result)}
+}

@@ -1,0 +1,255 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// toolWord is what another program calls a tool.
+type toolWord struct {
+	tool   string   // as Claude Code calls it
+	names  []string // as the program does; the first unless a matcher names another
+	fields []string // pairs of names of the input's fields: Claude Code's and the program's
+}
+
+// tools is the table of a program's tools. A tool that is not in it keeps its name.
+func toolsOf(p hooks.Program) []toolWord {
+	switch p {
+	case hooks.Copilot, hooks.CopilotSnake:
+		return copilotTools()
+	case hooks.VSCode:
+		return vscodeTools()
+	case hooks.Codex:
+		patch := []string{rules.PatchTool}
+		return []toolWord{{"Edit", append(patch, "Write"), nil}, {"Write", append(patch, "Edit"), nil},
+			{"MultiEdit", patch, nil}, {"NotebookEdit", patch, nil}}
+	}
+	return nil
+}
+
+// copilotTools are the tools of Copilot's CLI.
+func copilotTools() []toolWord {
+	return []toolWord{
+		{"Bash", []string{"bash"}, nil},
+		{"BashOutput", []string{"read_bash"}, nil},
+		{"KillShell", []string{"stop_bash"}, nil},
+		{"PowerShell", []string{"powershell"}, nil},
+		{"Read", []string{"view"}, []string{"file_path", "path"}},
+		{"NotebookRead", []string{"view"}, []string{"notebook_path", "path"}},
+		{"LS", []string{"view"}, nil},
+		{"Write", []string{"create"}, []string{"file_path", "path", "content", "file_text"}},
+		{"Edit", []string{"edit"}, []string{"file_path", "path", "old_string", "old_str", "new_string",
+			"new_str"}},
+		{"MultiEdit", []string{"edit"}, []string{"file_path", "path"}},
+		{"NotebookEdit", []string{"edit"}, []string{"notebook_path", "path", "new_source", "new_str"}},
+		{"Glob", []string{"glob"}, nil},
+		{"Grep", []string{"grep"}, nil},
+		{"Agent", []string{"task"}, []string{"subagent_type", "agent_type"}},
+		{"Task", []string{"task"}, []string{"subagent_type", "agent_type"}},
+		{"WebFetch", []string{"web_fetch"}, nil},
+		{"WebSearch", []string{"web_search"}, nil},
+		{"AskUserQuestion", []string{"ask_user"}, nil},
+		{"TodoWrite", []string{"update_todo"}, nil},
+	}
+}
+
+// vscodeTools are the tools of VS Code, which has called them by several names.
+func vscodeTools() []toolWord {
+	edit := []string{"editFiles", "replace_string_in_file", "multi_replace_string_in_file",
+		"insert_edit_into_file"}
+	return []toolWord{
+		{"Bash", []string{"runTerminalCommand", "runCommands", "runInTerminal", "run_in_terminal"}, nil},
+		{"BashOutput", []string{"getTerminalOutput", "get_terminal_output"}, nil},
+		{"Read", []string{"readFile", "read_file"}, []string{"file_path", "filePath"}},
+		{"LS", []string{"listDirectory", "list_dir"}, nil},
+		{"Write", []string{"createFile", "create_file", "editFiles"}, []string{"file_path", "filePath"}},
+		{"Edit", edit, []string{"file_path", "filePath", "old_string", "oldString", "new_string",
+			"newString"}},
+		{"MultiEdit", edit, []string{"file_path", "filePath"}},
+		{"NotebookEdit", []string{"editNotebook", "edit_notebook_file", "editFiles"},
+			[]string{"notebook_path", "filePath"}},
+		{"Glob", []string{"fileSearch", "file_search"}, []string{"pattern", "query"}},
+		{"Grep", []string{"textSearch", "grep_search"}, []string{"pattern", "query"}},
+		{"Agent", []string{"runSubagent"}, nil},
+		{"Task", []string{"runSubagent"}, nil},
+		{"WebFetch", []string{"fetch", "fetch_webpage"}, nil},
+		{"TodoWrite", []string{"todos", "manage_todo_list"}, nil},
+	}
+}
+
+// word is the table's entry for a tool; the zero word: it has none.
+func wordOf(p hooks.Program, tool string) toolWord {
+	tools := toolsOf(p)
+	if i := slices.IndexFunc(tools, func(w toolWord) bool { return w.tool == tool }); i >= 0 {
+		return tools[i]
+	}
+	return toolWord{}
+}
+
+// toolNames are the program's names of a tool; none: it keeps its own.
+func namesOf(p hooks.Program, tool string) []string {
+	if names := wordOf(p, tool).names; len(names) > 0 {
+		return slices.Clone(names)
+	}
+	if rest, mcp := strings.CutPrefix(tool, "mcp__"); mcp && isCopilot(p) {
+		return []string{strings.Replace(rest, "__", "-", 1)}
+	}
+	return nil
+}
+
+// toolName is what a hook of the dialect reads as the name of a tool.
+func toolName(d hooks.Dialect, tool string) string {
+	names := namesOf(d.Program, tool)
+	for _, name := range names {
+		if d.Program == hooks.VSCode && slices.Contains(d.Words, name) {
+			return name
+		}
+	}
+	if len(names) == 0 {
+		return tool
+	}
+	return names[0]
+}
+
+// rename gives fields the names in a list of pairs, or takes those back.
+func rename(fields []rawjson.Field, pairs []string, back bool) []rawjson.Field {
+	renamed := slices.Clone(fields)
+	for i, f := range renamed {
+		for j := 0; j+1 < len(pairs); j += 2 {
+			from, to := pairs[j], pairs[j+1]
+			if back {
+				from, to = to, from
+			}
+			if f.Name == from {
+				renamed[i].Name = to
+				break
+			}
+		}
+	}
+	return renamed
+}
+
+// toolInput is a call's input in the program's words.
+func toolInput(d hooks.Dialect, tool string, input json.RawMessage) json.RawMessage {
+	fields, err := rawjson.Fields(input)
+	if err != nil {
+		return input
+	}
+	switch d.Program {
+	case hooks.Codex:
+		if patch := patchOf(tool, fields); patch != "" {
+			return rawjson.Object(append(fields, rawjson.TextField("command", patch)))
+		}
+		return input
+	case hooks.VSCode: // beside Claude Code's fields, which VS Code's scripts may know, too
+		renamed := rename(fields, wordOf(d.Program, tool).fields, false)
+		for i, f := range renamed {
+			if f.Name != fields[i].Name {
+				fields = append(fields, f)
+			}
+			if f.Name == "filePath" {
+				fields = append(fields, rawjson.Field{Name: "path", Value: f.Value},
+					rawjson.Field{Name: "files", Value: json.RawMessage("[" + string(f.Value) + "]")})
+			}
+		}
+		return rawjson.Object(fields)
+	}
+	return rawjson.Object(rename(fields, wordOf(d.Program, tool).fields, false))
+}
+
+// newInput turns an input that a hook wants instead into Claude Code's words. given
+// is the input in the program's words, as the hook got it. The error says why the
+// call cannot be made so.
+func newInput(d hooks.Dialect, tool string, given, wanted json.RawMessage) (json.RawMessage, error) {
+	if text := rawjson.Text(wanted); d.Program == hooks.Copilot && text != "" {
+		wanted = json.RawMessage(text) // Copilot's arguments are a text that holds JSON
+	}
+	fields, err := rawjson.Fields(wanted)
+	if err != nil {
+		return nil, fmt.Errorf("it is no JSON object: %s", wording.Preview(string(wanted), 40))
+	}
+	was, err := rawjson.Fields(given)
+	if err != nil {
+		return nil, fmt.Errorf("the input of the call: %w", err)
+	}
+	pairs := wordOf(d.Program, tool).fields
+	switch {
+	case d.Program == hooks.Codex && wordOf(d.Program, tool).tool != "":
+		if !bytes.Equal(rawjson.Get(fields, "command"), rawjson.Get(was, "command")) {
+			return nil, fmt.Errorf("it is another patch, which cannot take the place of a call of %s", tool)
+		}
+		fields = slices.DeleteFunc(fields, func(f rawjson.Field) bool { return f.Name == "command" })
+	case d.Program == hooks.VSCode:
+		fields = onlyOwn(fields, was, pairs)
+	default:
+		fields = rename(fields, pairs, true)
+	}
+	return rawjson.Object(fields), nil
+}
+
+// onlyOwn takes VS Code's names out of an input that has Claude Code's beside them.
+// Of two names for one value that one counts which the hook has changed.
+func onlyOwn(fields, was []rawjson.Field, pairs []string) []rawjson.Field {
+	if path := rawjson.Get(fields, "path"); path != nil && !bytes.Equal(path, rawjson.Get(was, "path")) {
+		fields = rawjson.Put(fields, rawjson.Field{Name: "filePath", Value: path})
+	}
+	var files []json.RawMessage
+	if list := rawjson.Get(fields, "files"); json.Unmarshal(list, &files) == nil && len(files) == 1 &&
+		!bytes.Equal(list, rawjson.Get(was, "files")) {
+		fields = rawjson.Put(fields, rawjson.Field{Name: "filePath", Value: files[0]})
+	}
+	own := slices.Contains(pairs, "filePath")
+	for j := 0; j+1 < len(pairs); j += 2 {
+		value := rawjson.Get(fields, pairs[j+1])
+		if value != nil && (rawjson.Get(fields, pairs[j]) == nil ||
+			!bytes.Equal(value, rawjson.Get(was, pairs[j+1]))) {
+			fields = rawjson.Put(fields, rawjson.Field{Name: pairs[j], Value: value})
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(fields), func(f rawjson.Field) bool {
+		at := slices.Index(pairs, f.Name)
+		return at%2 == 1 || own && (f.Name == "path" || f.Name == "files")
+	})
+}
+
+// patchOf is the patch by which Codex would make a change of a file; empty: the tool
+// changes none.
+func patchOf(tool string, fields []rawjson.Field) string {
+	text := func(name string) string { return rawjson.Text(rawjson.Get(fields, name)) }
+	lines := func(mark, content string) string {
+		if content == "" {
+			return ""
+		}
+		return mark + strings.ReplaceAll(strings.TrimSuffix(content, "\n"), "\n", "\n"+mark) + "\n"
+	}
+	var body string
+	switch tool {
+	case "Write":
+		body = "*** Add File: " + text("file_path") + "\n" + lines("+", text("content"))
+	case "Edit", "MultiEdit":
+		edits := []struct {
+			Old string `json:"old_string"`
+			New string `json:"new_string"`
+		}{{text("old_string"), text("new_string")}}
+		if tool == "MultiEdit" {
+			_ = json.Unmarshal(rawjson.Get(fields, "edits"), &edits) // of what is none nothing is shown
+		}
+		body = "*** Update File: " + text("file_path") + "\n"
+		for _, e := range edits {
+			body += "@@\n" + lines("-", e.Old) + lines("+", e.New)
+		}
+	case "NotebookEdit":
+		body = "*** Update File: " + text("notebook_path") + "\n@@\n" + lines("+", text("new_source"))
+	default:
+		return ""
+	}
+	return "*** Begin Patch\n" + body + "*** End Patch"
+}

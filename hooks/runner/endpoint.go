@@ -1,0 +1,137 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Bounds of a response.
+const (
+	// MaxBody is how long the body of an answer may be.
+	MaxBody           = 1 << 20
+	maxResponseHeader = 64 << 10
+)
+
+// World is what http hooks use of the world; tests put their own in its place.
+type World struct {
+	Resolver *net.Resolver  // nil: the system's
+	Roots    *x509.CertPool // nil: the system's
+}
+
+// Permits says what the http hooks of one layer of settings may do.
+type Permits interface {
+	// URL says why they may not call to; empty: they may. listed reports that a
+	// list names the host, so that its address may be a private one.
+	URL(to *target) (why string, listed bool)
+	// Variable reports whether they may put a variable into headers.
+	Variable(name string) bool
+}
+
+// endpoint is an http handler ready to run: all of a call but its body.
+type endpoint struct {
+	// Fault is why it is never called; empty: it is.
+	Fault  string
+	to     *target
+	header http.Header
+	guard  guard
+}
+
+// prepare reads an http handler. What it may call and put into headers is
+// decided here, once. value gives the variables of the environment.
+func prepare(h *hooks.Handler, may Permits, value func(name string) string) *endpoint {
+	to, err := parseTarget(h.URL)
+	if err != nil {
+		return &endpoint{Fault: err.Error()}
+	}
+	why, listed := may.URL(to)
+	return &endpoint{to: to, Fault: why, header: headersOf(h, may.Variable, value),
+		guard: guard{local: to.local(), listed: listed}}
+}
+
+// Post makes one request over a connection of its own, which is closed when it
+// returns: no cookies, no proxy, no redirects, and nothing stays behind. The body
+// of the response goes to out. status is 0 if nothing came; trouble says why there
+// is no answer to read, and is empty if there is one.
+func (e *endpoint) Post(ctx context.Context, w World, body []byte, out io.Writer) (status int, trouble string) {
+	dialer := &net.Dialer{Resolver: w.Resolver, Control: e.guard.control}
+	transport := &http.Transport{
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{RootCAs: w.Roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    time.Minute,
+		DisableKeepAlives:      true,
+		DisableCompression:     true, // the bytes that are counted are those that came
+		MaxResponseHeaderBytes: maxResponseHeader,
+	}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.to.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return 0, webTrouble(err)
+	}
+	request.Header = e.header.Clone()
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, webTrouble(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode, take(response, out)
+}
+
+// take reads a response, and says why it is no answer. What is longer than an
+// answer may be is not waited for.
+func take(response *http.Response, out io.Writer) (trouble string) {
+	status, from := response.StatusCode, response.Request.URL.Redacted()
+	if status == http.StatusSwitchingProtocols {
+		// Its body is the connection, which ends with no context.
+		return "the server wants to speak another protocol, which hooks do not"
+	}
+	n, err := io.Copy(out, io.LimitReader(response.Body, MaxBody+1))
+	switch {
+	case err != nil:
+		return webTrouble(err)
+	case status >= 300 && status < 400:
+		return fmt.Sprintf("HTTP %d from %s: redirects are not followed; write the URL that it leads to",
+			status, from)
+	case status < 200 || status > 299:
+		return fmt.Sprintf("HTTP %d from %s", status, from)
+	case n > MaxBody:
+		return fmt.Sprintf("the response is longer than %d bytes, which no answer is", MaxBody)
+	}
+	return ""
+}
+
+// webTrouble says why a request failed, where there is a recorded text for it in
+// the words of recorded hosts, and never with the URL, which stands beside it.
+func webTrouble(err error) string {
+	var blocked *blockedError
+	var name *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &blocked):
+		return blocked.text
+	case errors.As(err, &name) && name.IsNotFound:
+		return "getaddrinfo ENOTFOUND " + name.Name
+	case errors.As(err, &name):
+		return fmt.Sprintf("getaddrinfo EAI_AGAIN %s (%s)", name.Name, name.Err)
+	case errors.As(err, &op) && errnoName(op) != "":
+		return errnoName(op)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "socket hang up"
+	}
+	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "Post ") {
+		return inner.Error()
+	}
+	return err.Error()
+}

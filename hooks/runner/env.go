@@ -1,0 +1,139 @@
+package runner
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/proc"
+)
+
+// Hooks that start covey, whose hooks start covey, are stopped at maxDepth.
+const (
+	depthName = "COVEY_HOOK_DEPTH"
+	maxDepth  = 4
+)
+
+// hookDepth is how many hooks this program runs inside of. The caller may have
+// filtered the environment it gives to hooks, so our own is asked too.
+func hookDepth(env []string) int {
+	given, _ := strconv.Atoi(proc.Getenv(env, depthName))
+	own, _ := strconv.Atoi(os.Getenv(depthName))
+	return max(given, own, 0)
+}
+
+// baseEnv is the environment that all hooks of the Runner share.
+func (r *Runner) baseEnv() []string {
+	env := slices.DeleteFunc(slices.Clone(r.opts.Env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return strings.HasPrefix(name, "OTEL_") || slices.Contains(ownNames(), name)
+	})
+	if r.opts.ProjectDir != "" {
+		env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.ProjectDir)
+	}
+	return append(env,
+		"CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1", "CLAUDE_PID="+strconv.Itoa(os.Getpid()),
+		depthName+"="+strconv.Itoa(r.depth+1))
+}
+
+// ownNames lists the variables that only we set: a value from outside would
+// be about another session, plugin or run.
+func ownNames() []string {
+	return []string{"CLAUDE_PROJECT_DIR", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_PID",
+		"CLAUDE_CODE_SESSION_ID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_ROOT",
+		"CLAUDE_PLUGIN_DATA", "COVEY_TEAM", "COVEY_MEMBER", depthName, markerName, "PWD", "OLDPWD"}
+}
+
+// eventEnv adds what belongs to one event.
+func (r *run) eventEnv(in hooks.Input) []string {
+	env := append(slices.Clip(r.Runner.env), "CLAUDE_CODE_SESSION_ID="+in.SessionID, "PWD="+r.dir)
+	if in.Effort != nil {
+		env = append(env, "CLAUDE_EFFORT="+in.Effort.Level)
+	}
+	if r.known.EnvFile() && r.opts.EnvFile != nil {
+		if file := r.opts.EnvFile(in); file != "" {
+			env = append(env, "CLAUDE_ENV_FILE="+file)
+		}
+	}
+	team, member := in.Member()
+	if r.opts.Who != nil {
+		team, member = r.opts.Who(in)
+	}
+	if team != "" {
+		env = append(env, "COVEY_TEAM="+team)
+	}
+	if member != "" {
+		env = append(env, "COVEY_MEMBER="+member)
+	}
+	return slices.DeleteFunc(env, func(entry string) bool { return strings.ContainsRune(entry, 0) })
+}
+
+// handlerEnv adds what belongs to one handler.
+func (r *run) handlerEnv(h *armed, marker string) []string {
+	env := append(slices.Clip(r.env), r.givenEnv(h)...)
+	if r.around > 0 {
+		env = append(env, depthName+"="+strconv.Itoa(r.depth+r.around+1))
+	}
+	return append(env, marker)
+}
+
+// lookup is the value of a variable that placeholders may name.
+func (r *run) lookup(name string) string {
+	if name == "CLAUDE_PROJECT_DIR" {
+		return r.opts.ProjectDir
+	}
+	return ""
+}
+
+// workDir is where hooks of the event run: the member's folder, and if that has
+// been deleted the project's, and if that has too, home.
+func (r *run) workDir() string {
+	for _, dir := range []string{r.in.Cwd, r.opts.ProjectDir, proc.Getenv(r.Runner.env, "HOME")} {
+		if isDir(dir) {
+			return dir
+		}
+	}
+	return os.TempDir()
+}
+
+// substitute fills in ${CLAUDE_…} placeholders. In a shell command a value that
+// the shell would read as more than a word is left to the shell, which has the
+// variable too: a folder's name must not become a command.
+func substitute(text string, source *Source, lookup func(string) string, shell bool) string {
+	if !strings.Contains(text, "${CLAUDE_") {
+		return text
+	}
+	values := map[string]string{"CLAUDE_PROJECT_DIR": lookup("CLAUDE_PROJECT_DIR")}
+	if source.Root != "" {
+		values["CLAUDE_PLUGIN_ROOT"], values["CLAUDE_PLUGIN_DATA"] = source.Root, source.Data
+	}
+	for name, value := range values {
+		if !shell || isShellWord(value) {
+			text = strings.ReplaceAll(text, "${"+name+"}", value)
+		}
+	}
+	return text
+}
+
+// isShellWord reports whether a shell reads s as itself, quoted or not.
+func isShellWord(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9',
+			strings.ContainsRune("/._-+@%:,", r):
+			return false
+		}
+		return true
+	})
+}
+
+// isDir reports whether path is a folder that is there.
+func isDir(path string) bool {
+	if path == "" {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,113 @@
+package runner
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// target is where an http hook posts to, in the parts that patterns are held
+// against.
+type target struct {
+	url    *url.URL
+	scheme string
+	host   string     // see canonicalHost
+	addr   netip.Addr // if the host is an address
+	port   string     // empty: the scheme's own
+	rest   string     // path and query
+}
+
+// parseTarget reads the URL of an http hook, and makes it one that all readers of
+// URLs understand alike. The error says what is wrong with it.
+func parseTarget(text string) (*target, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, errors.New("the hook has no url: write where it posts to, such as https://example.com/hooks")
+	}
+	u, err := url.Parse(strings.TrimSpace(text))
+	var fault *url.Error
+	switch {
+	case errors.As(err, &fault):
+		return nil, fmt.Errorf("%q is no URL: %w", wording.Preview(text, 80), fault.Err)
+	case err != nil:
+		return nil, fmt.Errorf("%q is no URL: %w", wording.Preview(text, 80), err)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%q begins with neither http:// nor https://", wording.Preview(text, 80))
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("%q names no host: write it behind %s://", wording.Preview(text, 80), u.Scheme)
+	}
+	t := &target{scheme: u.Scheme, port: u.Port(), host: canonicalHost(u.Hostname())}
+	if err := t.checkHost(); err != nil {
+		return nil, err
+	}
+	if t.port == defaultPort(t.scheme) {
+		t.port = ""
+	}
+	u.Host, u.Fragment, u.RawFragment = t.host, "", ""
+	if t.port != "" {
+		u.Host += ":" + t.port
+	}
+	t.url, err = withoutDots(u)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no URL: %w", wording.Preview(text, 80), err)
+	}
+	t.rest = t.url.RequestURI()
+	return t, nil
+}
+
+// checkHost refuses what readers of URLs do not agree on: numbers that some of
+// them take for an address, and ports that are none.
+func (t *target) checkHost() error {
+	if n, err := strconv.Atoi(t.port); t.port != "" && (err != nil || n < 1 || n > 65535) {
+		return fmt.Errorf("there is no port %s: write 1 to 65535", wording.Preview(t.port, 20))
+	}
+	if addr, err := netip.ParseAddr(strings.Trim(t.host, "[]")); err == nil {
+		t.addr = addr
+		if addr.Zone() != "" {
+			return fmt.Errorf("the address %s has a zone: leave it out", t.host)
+		}
+		return nil
+	}
+	last := t.host[strings.LastIndexByte(t.host, '.')+1:]
+	if looksNumeric(last) {
+		return fmt.Errorf("the host %s is a number that may mean an address: write four decimal numbers, as in 127.0.0.1",
+			wording.Preview(t.host, 60))
+	}
+	return nil
+}
+
+// looksNumeric reports whether the last part of a host is a number in a form
+// that some resolvers take: then all of it is an address to them.
+func looksNumeric(label string) bool {
+	digits, hex := strings.CutPrefix(label, "0x")
+	if label == "" || hex && digits == "" {
+		return hex
+	}
+	allowed := "0123456789"
+	if hex {
+		allowed += "abcdef"
+	}
+	return strings.Trim(digits, allowed) == ""
+}
+
+// withoutDots resolves "." and ".." in the path, also in disguise, as servers may
+// do it: the URL that is checked must be the one that is called.
+func withoutDots(u *url.URL) (*url.URL, error) {
+	path := strings.NewReplacer("%2e", ".", "%2E", ".").Replace(u.EscapedPath())
+	plain, err := url.PathUnescape(cmp.Or(path, "/"))
+	if err != nil {
+		return nil, err
+	}
+	return u.ResolveReference(&url.URL{Path: plain, RawPath: path, RawQuery: u.RawQuery,
+		ForceQuery: u.ForceQuery}), nil
+}
+
+// local reports whether the URL itself names this machine.
+func (t *target) local() bool {
+	return t.host == "localhost" || strings.HasSuffix(t.host, ".localhost") || t.addr.IsLoopback()
+}

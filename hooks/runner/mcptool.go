@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// Tools makes the calls of mcp_tool hooks. Whoever makes a Runner fills it
+// (Options.Tools).
+//
+// CallTool is called for several events at once. It returns when ctx ends,
+// which is the hook's time-out. Its error means that the tool could not be
+// called, and is told to people as it stands; it wraps ErrNotConnected if there
+// is no such server.
+type Tools interface {
+	CallTool(ctx context.Context, call ToolCall) (ToolReply, error)
+}
+
+// ToolCall is the call that an mcp_tool hook makes.
+type ToolCall struct {
+	Server, Tool string
+	Arguments    json.RawMessage // a JSON object
+	For          hooks.Input     // the event that the hook judges, and whose it is
+}
+
+// ToolReply is a tool's result.
+type ToolReply struct {
+	Text    string // its text content, joined by newlines
+	IsError bool   // the tool says that it failed; Text says why
+	Other   bool   // it holds content besides text, which no hook can answer with
+}
+
+// NotConnected is the error of a call to a server that is not there, in the
+// words of recorded hosts.
+func NotConnected(server string) error {
+	return fmt.Errorf("MCP server '%s' %w", server, hooks.ErrNotConnected)
+}
+
+// toolTrouble is why a tool gave no verdict; empty: it did.
+type toolTrouble struct {
+	text  string // its result
+	fault string // why there is none
+}
+
+// describe puts the call into a Result, as recorded hosts do.
+func (t toolTrouble) describe(v *verdict, limit int) {
+	v.Stdout = wording.Clip(strings.ToValidUTF8(t.text, "\uFFFD"), limit)
+	if t.fault != "" {
+		v.ExitCode, v.Stdout, v.Stderr = 1, "", wording.Clip(t.fault, limit)
+	}
+}
+
+// runTool calls the tool of an mcp_tool hook. The text of its result counts as
+// what a command prints (HOOKS.md section 3).
+func (r *run) runTool(ctx context.Context, h *armed) (finding, toolTrouble) {
+	found := finding{code: -1}
+	reply, err := r.callTool(ctx, h)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		found.timedOut = true
+		return found, toolTrouble{}
+	case err != nil:
+		found.fault = err.Error()
+	case reply.IsError:
+		found.fault = cmp.Or(strings.TrimSpace(reply.Text), "the tool failed and does not say why")
+	case h.OnFailure == "block" && !decides(r.known.Event, reply):
+		found.fault = "the tool's result is no answer of a hook: " +
+			cmp.Or(wording.Preview(reply.Text, bodyPreview), "no text")
+	default:
+		found.code = 0
+		found.answer = readAnswer(r.known.Event, reply.Text, false)
+	}
+	return found, toolTrouble{reply.Text, found.fault}
+}
+
+// decides reports whether a result can be taken for a hook's verdict where the
+// hook is to refuse without one (HOOKS.md section 3). One without content says
+// nothing against the action, as a command that prints nothing.
+func decides(event hooks.Event, reply ToolReply) bool {
+	if event == hooks.PreCompact || event == hooks.WorktreeCreate {
+		return true
+	}
+	text := strings.TrimSpace(reply.Text)
+	if text == "" {
+		return !reply.Other
+	}
+	object, err := rawjson.Fields([]byte(text))
+	return err == nil && slices.ContainsFunc(object, func(f rawjson.Field) bool {
+		return slices.Contains([]string{"continue", "stopReason", "suppressOutput", "systemMessage",
+			"terminalSequence", "decision", "reason", "hookSpecificOutput"}, f.Name)
+	})
+}
+
+// callTool makes the call. A panic of whoever makes it is an error.
+func (r *run) callTool(ctx context.Context, h *armed) (reply ToolReply, err error) {
+	if r.opts.Tools == nil {
+		return ToolReply{}, NotConnected(h.Server)
+	}
+	// A tool that acts on the team runs hooks itself.
+	if r.around >= maxDepth {
+		return ToolReply{}, fmt.Errorf("mcp_tool hooks whose tools run such hooks stand %d deep here: one more is "+
+			"not called", r.around)
+	}
+	arguments, err := fillInput(h.Input, r.wire)
+	if err != nil {
+		return ToolReply{}, err
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("calling the tool broke off: %v", cause)
+		}
+	}()
+	return r.opts.Tools.CallTool(Inside(ctx, r.around+1),
+		ToolCall{Server: h.Server, Tool: h.Tool, Arguments: arguments, For: r.in})
+}

@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// fillInput makes the arguments of an mcp_tool hook's call: its input, in the
+// texts of which ${path} stands for a field of the event. wire is the event as
+// JSON.
+func fillInput(input map[string]json.RawMessage, wire []byte) (json.RawMessage, error) {
+	var event any
+	if err := decodeExact(wire, &event); err != nil {
+		return nil, fmt.Errorf("the event cannot be read back: %w", err)
+	}
+	filled := make(map[string]any, len(input))
+	for name, raw := range input {
+		var value any
+		if err := decodeExact(raw, &value); err != nil {
+			return nil, fmt.Errorf("input.%s is no JSON: %w", wording.Preview(name, 40), err)
+		}
+		filled[name] = fillValue(value, event)
+	}
+	return rawjson.Marshal(filled)
+}
+
+// inputKey tells the inputs of two hooks on one tool apart.
+func inputKey(input map[string]json.RawMessage) string {
+	text, err := rawjson.Marshal(input)
+	if err != nil { // one of them is no JSON, and never runs
+		return fmt.Sprint(input)
+	}
+	return string(text)
+}
+
+// decodeExact decodes JSON, numbers as they are written.
+func decodeExact(raw []byte, into *any) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	return dec.Decode(into)
+}
+
+// fillValue fills in all texts of a value, at any depth; names of fields stay.
+func fillValue(value, event any) any {
+	switch v := value.(type) {
+	case string:
+		return fillText(v, event)
+	case []any:
+		for i := range v {
+			v[i] = fillValue(v[i], event)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = fillValue(v[name], event)
+		}
+	}
+	return value
+}
+
+// fillText puts fields of the event in the place of each ${path}. What is put
+// in is not looked at again: it may come from an agent.
+func fillText(text string, event any) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "${")
+		path, after, closed := strings.Cut(rest, "}")
+		if !found || !closed {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(before)
+		b.WriteString(textAt(event, path))
+		text = after
+	}
+}
+
+// textAt is the field at a dotted path: a text as it is, anything else as JSON,
+// and nothing if there is none. A number leads into a list.
+func textAt(value any, path string) string {
+	for name := range strings.SplitSeq(strings.TrimSpace(path), ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			inner, there := v[name]
+			if !there {
+				return ""
+			}
+			value = inner
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(v) {
+				return ""
+			}
+			value = v[i]
+		default:
+			return ""
+		}
+	}
+	if text, ok := value.(string); ok {
+		return text
+	}
+	raw, err := rawjson.Marshal(value)
+	if err != nil { // what was decoded can be encoded
+		return ""
+	}
+	return string(raw)
+}

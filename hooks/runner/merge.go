@@ -1,0 +1,175 @@
+package runner
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+)
+
+// reminder wraps a text as recorded hosts show it to the model.
+func reminder(text string) string {
+	return "<system-reminder>\n" + text + "\n</system-reminder>"
+}
+
+// merge makes one Outcome of what the hooks of an event decided. The verdicts
+// stand in the order in which the hooks finished, and that order is kept: in
+// the feedback, in the contexts, and where the last one wins. It is pure.
+func merge(known *hooks.EventInfo, name string, verdicts []verdict) hooks.Outcome {
+	out := hooks.Outcome{Event: known.Event, Matched: len(verdicts), Decision: hooks.Pass}
+	for i := range verdicts {
+		v := &verdicts[i]
+		out.Results = append(out.Results, v.Result)
+		addTexts(&out, known, name, v)
+		won := addPermission(&out, known, v)
+		if v.message != "" {
+			out.SystemMessages = append(out.SystemMessages, v.message)
+		}
+		// What a PermissionRequest's decision brings along is that of the hook whose
+		// decision counts; elsewhere the last hook wins.
+		if len(v.input) > 0 && (won || known.Event != hooks.PermissionRequest) {
+			out.UpdatedInput = v.input
+		}
+		for field, raw := range v.output {
+			if won || field != "decision" {
+				addOutput(&out, field, raw)
+			}
+		}
+		switch {
+		case v.halt && out.Decision != hooks.Halt:
+			out.Decision, out.StopReason = hooks.Halt, v.stop
+		case v.refused >= hooks.Refuses && out.Decision == hooks.Pass:
+			out.Decision = hooks.Block
+		}
+	}
+	if out.Decision == hooks.Pass {
+		addWaits(&out, verdicts)
+	}
+	return out
+}
+
+// addWaits adds what gates wait for, where nothing else was decided: the words of
+// one that waits are of no use to an agent that has something to mend.
+func addWaits(out *hooks.Outcome, verdicts []verdict) {
+	var whose []string
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Waits() {
+			out.Decision = hooks.Await
+			whose = append(whose, v.Wait.For)
+			text := cmp.Or(v.Feedback, "This waits for "+v.Wait.For+".")
+			out.Feedback, out.Messages = append(out.Feedback, text), append(out.Messages, text)
+		}
+	}
+	out.Awaits = strings.Join(whose, " and ")
+}
+
+// addTexts adds what the model is to see of one verdict. At a turn end a hook
+// that refuses by JSON shows twice, as a reminder and as feedback, because that
+// is what recorded hosts do and prompts rely on.
+func addTexts(out *hooks.Outcome, known *hooks.EventInfo, name string, v *verdict) {
+	if v.halt && (known.EndsTurn() || known.Event == hooks.PostToolBatch) {
+		out.Messages = append(out.Messages, reminder(fmt.Sprintf("%s hook stopped continuation: %s", name,
+			v.stop)))
+	}
+	if v.refused >= hooks.Refuses {
+		addRefusal(out, known, name, v)
+	}
+	for _, n := range v.contexts {
+		text := n.shown(known, name)
+		out.AdditionalContext = append(out.AdditionalContext, text)
+		out.Messages = append(out.Messages, text)
+	}
+}
+
+// addRefusal adds the text of one refusal where its event wants it.
+func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *verdict) {
+	blocking := reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command,
+		v.Feedback))
+	if v.Type == "callback" { // recorded hosts tell the model of all callbacks alike
+		blocking = reminder(fmt.Sprintf("%s:Callback hook blocking error from command: \"callback\": %s",
+			known.Event, v.Feedback))
+	}
+	var text string
+	switch v.refused {
+	case hooks.ToolError:
+		text = fmt.Sprintf("%s hook error: %s", name, v.Feedback)
+	case hooks.Beside:
+		text = blocking
+	case hooks.ToFeedback:
+		if v.byAnswer && known.EndsTurn() {
+			out.Messages = append(out.Messages, blocking)
+		}
+		text = feedbackHeading(known.Event) + v.Feedback
+	default:
+		out.SystemMessages = append(out.SystemMessages, fmt.Sprintf("%s operation blocked by hook:\n%s",
+			name, v.Feedback))
+		return
+	}
+	if v.refused == hooks.ToolError { // a call has one error: that of the hook that finished last
+		earlier := out.Feedback
+		out.Messages = slices.DeleteFunc(out.Messages,
+			func(m string) bool { return slices.Contains(earlier, m) })
+		out.Feedback = nil
+	}
+	out.Feedback = append(out.Feedback, text)
+	out.Messages = append(out.Messages, text)
+}
+
+// feedbackHeading is the line that feedback begins with. A helper's stop is
+// called Stop there, too.
+func feedbackHeading(event hooks.Event) string {
+	if event == hooks.SubagentStop {
+		event = hooks.Stop
+	}
+	return string(event) + " hook feedback:\n"
+}
+
+// addPermission keeps the strictest say about a tool call; among equals that of the
+// hook that finished last, as recorded, and of a PermissionRequest's hooks the first
+// one's. won says that it is v's from now on.
+func addPermission(out *hooks.Outcome, known *hooks.EventInfo, v *verdict) (won bool) {
+	now, before := rank(v.permission.Decision), rank(out.Permission.Decision)
+	if now < before || now == before && (now == 0 || known.Event == hooks.PermissionRequest) {
+		return false
+	}
+	out.Permission = v.permission
+	return true
+}
+
+// rank orders decisions: deny > defer > ask > allow > none.
+func rank(decision string) int {
+	switch decision {
+	case "deny":
+		return 4
+	case "defer":
+		return 3
+	case "ask":
+		return 2
+	case "allow":
+		return 1
+	}
+	return 0
+}
+
+// addOutput keeps an event-specific field. The last hook wins, except that
+// watched paths and instructions add up: each hook names its own.
+func addOutput(out *hooks.Outcome, field string, raw json.RawMessage) {
+	if out.Output == nil {
+		out.Output = map[string]json.RawMessage{}
+	}
+	before, twice := out.Output[field]
+	switch {
+	case twice && field == "customInstructions":
+		raw, _ = json.Marshal(rawjson.Text(before) + "\n\n" + rawjson.Text(raw)) // strings always marshal
+	case twice && field == "watchPaths":
+		var all, more []string
+		if json.Unmarshal(before, &all) == nil && json.Unmarshal(raw, &more) == nil {
+			raw, _ = json.Marshal(append(all, more...)) // strings always marshal
+		}
+	}
+	out.Output[field] = raw
+}

@@ -1,0 +1,143 @@
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// optionPrefix begins the variables that hold what a user has set for a plugin.
+const optionPrefix = "CLAUDE_PLUGIN_OPTION_"
+
+// placeKey tells hooks apart that run the same command elsewhere, or with other
+// variables, or of which one only observes.
+func placeKey(h *hooks.Handler) string {
+	if h.Cwd == "" && len(h.Env) == 0 && h.Mode == "" {
+		return ""
+	}
+	key := []string{h.Cwd, h.Mode}
+	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
+		key = append(key, name+"="+h.Env[name])
+	}
+	return strings.Join(key, "\x01")
+}
+
+// memberOf is the member that an event is about, if some layer wants to know.
+func (r *Runner) memberOf(in hooks.Input) string {
+	if !r.personal {
+		return ""
+	}
+	if r.opts.Who != nil {
+		_, member := r.opts.Who(in)
+		return member
+	}
+	if _, member := in.Member(); member != "" {
+		return member
+	}
+	member, _, _ := strings.Cut(in.AgentID, "@")
+	return member
+}
+
+// givenEnv are the variables that a hook's layer and the hook itself bring along.
+// Those by which covey knows its processes, and how deep they stand, are not
+// theirs to set.
+func (r *run) givenEnv(h *armed) []string {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
+		if !validEnv(name) || slices.Contains(ownNames(), name) {
+			continue
+		}
+		env = append(env, name+"="+substitute(h.Env[name], h.source, r.lookup, false))
+	}
+	if h.source.Root != "" {
+		env = append(env, pluginEnv(h.source)...)
+	}
+	return slices.DeleteFunc(env, func(entry string) bool { return strings.ContainsRune(entry, 0) })
+}
+
+// pluginEnv are the variables of a plugin's hooks.
+func pluginEnv(s *Source) []string {
+	env := []string{"CLAUDE_PLUGIN_ROOT=" + s.Root, "CLAUDE_PLUGIN_DATA=" + s.Data}
+	if s.Data != "" {
+		// Trust is bound to the files of a plugin without Python's caches, so what
+		// runs must not come from a cache that somebody may have put there.
+		env = append(env, "PYTHONPYCACHEPREFIX="+filepath.Join(s.Data, "pycache"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
+		env = append(env, optionPrefix+optionVariable(name)+"="+s.Options[name])
+	}
+	return env
+}
+
+// validEnv reports whether a name can be one of a variable.
+func validEnv(name string) bool { return name != "" && !strings.ContainsAny(name, "=\x00") }
+
+// optionVariable is how an option is spelt in a variable.
+func optionVariable(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// place is where a hook runs. A folder that the hook names is one it relies on,
+// so there is no other in its place.
+func (r *run) place(h *armed) (string, error) {
+	if h.Cwd == "" {
+		return r.dir, nil
+	}
+	dir := substitute(h.Cwd, h.source, r.lookup, false)
+	if !filepath.IsAbs(dir) {
+		base := r.opts.ProjectDir
+		if base == "" {
+			base = r.dir
+		}
+		dir = filepath.Join(base, dir)
+	}
+	if !isDir(dir) {
+		return "", fmt.Errorf("the hook's cwd %s is no folder", dir)
+	}
+	return dir, nil
+}
+
+// userConfig fills in ${user_config.X}. In a shell line a value could become a
+// command, so there the variable must be used.
+func userConfig(text string, source *Source, shell bool) (string, error) {
+	const open = "${user_config."
+	if source.Root == "" {
+		return text, nil
+	}
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, open)
+		out.WriteString(before)
+		if !found {
+			return out.String(), nil
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			out.WriteString(open + rest)
+			return out.String(), nil
+		}
+		if shell {
+			return "", fmt.Errorf("${user_config.%s} cannot stand in a shell command: write $%s%s, or use args",
+				name, optionPrefix, optionVariable(name))
+		}
+		value, ok := source.Options[name]
+		if !ok {
+			return "", fmt.Errorf("the plugin's option %s is not set: set it under pluginConfigs in a settings file",
+				name)
+		}
+		out.WriteString(value)
+		text = after
+	}
+}

@@ -1,0 +1,238 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// Restrictions are the keys by which a settings file limits hooks, its own and
+// those of other layers (HOOKS.md section 7). A nil list is one that the file
+// does not have; an empty one allows nothing.
+type Restrictions struct {
+	DisableAllHooks *bool // nil: the file does not say
+	// AllowManagedHooksOnly counts in managed files alone.
+	AllowManagedHooksOnly bool
+	// AllowedHTTPHookURLs are patterns of the URLs that http hooks may call; "*"
+	// stands for any characters, within its part of the URL.
+	AllowedHTTPHookURLs []string
+	// HTTPHookAllowedEnvVars are the variables that http hooks may put into headers.
+	HTTPHookAllowedEnvVars []string
+}
+
+// Any reports whether the file limits anything.
+func (r Restrictions) Any() bool {
+	return r.DisableAllHooks != nil || r.AllowManagedHooksOnly || r.AllowedHTTPHookURLs != nil ||
+		r.HTTPHookAllowedEnvVars != nil
+}
+
+// Source is one layer of configured hooks: the spec, a settings file or a plugin.
+type Source struct {
+	Name     string         // for people: a file's path, "spec", or a plugin's name
+	Root     string         // a plugin's root folder (CLAUDE_PLUGIN_ROOT); empty for everything else
+	Data     string         // where a plugin may keep data (CLAUDE_PLUGIN_DATA); empty for everything else
+	Settings hooks.Settings // what the layer configures
+	// Managed says that the layer is the administrator's. Such layers merge behind
+	// all others, wherever they stand, and no other layer can switch them off.
+	Managed      bool
+	Restrictions Restrictions // what the layer forbids, itself and others
+	// Options are what the user has set for a plugin, by name: ${user_config.NAME}
+	// and CLAUDE_PLUGIN_OPTION_NAME.
+	Options map[string]string
+	// Member is the member that the layer's hooks are for, such as those in the head
+	// of its agent file; empty: all. See Options.Who.
+	Member string
+	// Helper is the kind of helper (agent_type) that the layer's hooks are for, while
+	// one of them works inside a member; empty: everybody.
+	Helper string
+}
+
+// Limits is what the restrictions of all layers come to. What a managed layer
+// forbids no other layer can allow, and what another layer forbids does not bind
+// the hooks of managed layers. The zero value limits nothing.
+type Limits struct {
+	all    string // why no hook runs at all; empty: some may
+	others string // why no hook of a layer that is not managed runs
+	only   bool   // others is a managed layer's word, which gates heed, too
+	// The lists of managed layers, and of all others: index layerOf.
+	urls  [2]*allowList
+	env   [2]*allowList
+	notes []string
+}
+
+// allowList is what several layers allow together.
+type allowList struct {
+	entries  []string
+	patterns []urlPattern // of entries, for lists of URLs
+	from     []string     // names of the layers
+}
+
+// layerOf is 0 for managed layers and 1 for others.
+func layerOf(managed bool) int {
+	if managed {
+		return 0
+	}
+	return 1
+}
+
+// LimitsOf puts the restrictions of all layers together, which stand in the
+// order in which they merge. It is pure.
+func LimitsOf(sources []Source) Limits {
+	var l Limits
+	var off [2]string // who disables all hooks; the last layer that says so or otherwise counts
+	var said [2]bool
+	for i := range sources {
+		s := &sources[i]
+		layer, r := layerOf(s.Managed), &s.Restrictions
+		if r.DisableAllHooks != nil {
+			said[layer], off[layer] = true, ""
+			if *r.DisableAllHooks {
+				off[layer] = s.Name
+			}
+		}
+		switch {
+		case r.AllowManagedHooksOnly && !s.Managed:
+			l.notes = append(l.notes, s.Name+": allowManagedHooksOnly has no effect: only managed settings can say that")
+		case r.AllowManagedHooksOnly && l.others == "":
+			l.others, l.only = "allowManagedHooksOnly in "+s.Name, true
+		}
+		l.urls[layer] = l.urls[layer].with(s.Name, r.AllowedHTTPHookURLs)
+		l.env[layer] = l.env[layer].with(s.Name, r.HTTPHookAllowedEnvVars)
+	}
+	l.compile()
+	switch {
+	case off[0] != "":
+		l.all = "disableAllHooks in " + off[0]
+	case off[1] != "" && said[0]:
+		l.notes = append(l.notes, off[1]+": disableAllHooks has no effect: managed settings have hooks run")
+	case off[1] != "" && l.others == "":
+		l.others = "disableAllHooks in " + off[1]
+	}
+	return l
+}
+
+// with adds a layer's entries; nil adds nothing, and an empty list makes a list.
+func (a *allowList) with(name string, entries []string) *allowList {
+	if entries == nil {
+		return a
+	}
+	if a == nil {
+		a = &allowList{}
+	}
+	a.entries = append(a.entries, entries...)
+	a.from = append(a.from, name)
+	return a
+}
+
+// compile reads the patterns of URLs. One that can match nothing is noted.
+func (l *Limits) compile() {
+	for _, list := range l.urls {
+		if list == nil {
+			continue
+		}
+		for _, text := range list.entries {
+			p, err := parseURLPattern(text)
+			if err != nil {
+				l.notes = append(l.notes, fmt.Sprintf("%s: allowedHttpHookUrls: %q matches nothing: %v",
+					strings.Join(list.from, ", "), wording.Preview(text, 80), err))
+				continue
+			}
+			list.patterns = append(list.patterns, p)
+		}
+	}
+}
+
+// Notes are for people: what is switched off and by whom, and which keys have no
+// effect.
+func (l Limits) Notes() []string {
+	notes := slices.Clone(l.notes)
+	switch {
+	case l.all != "":
+		notes = append(notes, l.all+": no hooks run, and gates refuse")
+	case l.only:
+		notes = append(notes, l.others+": of the configured hooks only managed ones run, and gates refuse")
+	case l.others != "":
+		notes = append(notes, l.others+": of the configured hooks only managed and mandatory ones and gates run")
+	}
+	return notes
+}
+
+// Bars says why a configured hook of a layer does not run; "" means that it
+// does. Policies that ship with covey always run. A settings file cannot switch
+// off what the spec makes binding, which is its gates and mandatory hooks;
+// managed settings can, and then those refuse, as gates do that cannot run.
+func (l Limits) Bars(managed bool, h hooks.Handler) string {
+	switch {
+	case h.Policy != "":
+		return ""
+	case l.all != "":
+		return l.all
+	case managed || l.others == "":
+		return ""
+	case h.Binding() && !l.only:
+		return ""
+	}
+	return l.others
+}
+
+// Layer is what the limits mean to the hooks of one layer of settings.
+type Layer struct {
+	limits  Limits
+	managed bool
+}
+
+// Of returns what the limits mean to a layer.
+func (l Limits) Of(managed bool) Layer { return Layer{l, managed} }
+
+// URL says why an http hook of the layer may not call u; empty: it may. listed
+// reports that a layer names the host, or that the hook is the administrator's:
+// then its address may be a private one.
+func (l Layer) URL(u *target) (why string, listed bool) {
+	listed = l.managed
+	for _, list := range l.bindingOn(l.limits.urls) {
+		match, literal := list.matches(u)
+		if !match {
+			return fmt.Sprintf("the URL fits no pattern of allowedHttpHookUrls in %s",
+				strings.Join(list.from, ", ")), listed
+		}
+		listed = listed || literal
+	}
+	return "", listed
+}
+
+// Variable reports whether an http hook of the layer may use a variable.
+func (l Layer) Variable(name string) bool {
+	for _, list := range l.bindingOn(l.limits.env) {
+		if !slices.Contains(list.entries, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// bindingOn are the lists that bind the hooks of a layer. All of them must agree:
+// so a list below cannot widen a managed one.
+func (l Layer) bindingOn(lists [2]*allowList) []*allowList {
+	var bind []*allowList
+	if lists[0] != nil {
+		bind = append(bind, lists[0])
+	}
+	if lists[1] != nil && !l.managed {
+		bind = append(bind, lists[1])
+	}
+	return bind
+}
+
+// matches reports whether a pattern matches u, and whether one does that names
+// the host and not only a part of it.
+func (a *allowList) matches(u *target) (match, literal bool) {
+	for _, p := range a.patterns {
+		if p.matches(u) {
+			match, literal = true, literal || p.literalHost()
+		}
+	}
+	return match, literal
+}

@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"encoding/json"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+)
+
+// restriction reads one of the keys that limit hooks, and leaves others alone. A
+// value that cannot be read limits as much as it could have: a slip must not
+// open what the file was to close.
+func (r *settingsReader) restriction(into *Restrictions, f rawjson.Field) {
+	switch f.Name {
+	case "disableAllHooks":
+		var off bool
+		if r.into(f.Name, f.Value, &off) {
+			into.DisableAllHooks = &off
+		}
+	case "allowManagedHooksOnly":
+		if !r.into(f.Name, f.Value, &into.AllowManagedHooksOnly) {
+			r.warn(f.Name, "it counts as true until this is put right")
+			into.AllowManagedHooksOnly = true
+		}
+	case "allowedHttpHookUrls":
+		into.AllowedHTTPHookURLs = r.allowList(f, "no URL is allowed")
+	case "httpHookAllowedEnvVars":
+		into.HTTPHookAllowedEnvVars = r.allowList(f, "no variable is allowed")
+	}
+}
+
+// allowList reads a list of what is allowed, entry by entry. It is never nil:
+// a list that cannot be read allows nothing.
+func (r *settingsReader) allowList(f rawjson.Field, otherwise string) []string {
+	allowed := []string{}
+	var entries []json.RawMessage
+	if !r.into(f.Name, f.Value, &entries) {
+		r.warn(f.Name, "%s until this is put right", otherwise)
+		return allowed
+	}
+	for _, entry := range entries {
+		var text string
+		if r.into(f.Name, entry, &text) {
+			allowed = append(allowed, text)
+		}
+	}
+	return allowed
+}

@@ -1,0 +1,39 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// runPolicy asks a policy that ships with covey. It may be written by somebody
+// who embeds us, so a panic in it refuses instead of ending the team.
+func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
+	refuse := func(format string, args ...any) {
+		v = verdict{Result: hooks.Result{ExitCode: -1}}
+		v.refuse(r.known, max(r.known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format,
+			args...))
+	}
+	var policy Policy
+	if r.opts.Policies != nil {
+		policy = r.opts.Policies(h.Policy)
+	}
+	if policy == nil {
+		refuse("there is no policy of that name")
+		return v
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			refuse("the policy broke off: %v", cause)
+		}
+	}()
+	result := policy(ctx, r.in)
+	if result.Outcome == hooks.Success || result.Outcome == hooks.Cancelled && ctx.Err() != nil || result.Waits() {
+		return verdict{Result: result}
+	}
+	v.Result = result
+	v.refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(result.Feedback, noReason))
+	return v
+}

@@ -1,0 +1,40 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestMisspeltInSettings: a rule of a settings file for a tool that is none stays,
+// with a warning that has its line.
+func TestMisspeltInSettings(t *testing.T) {
+	const text = `{
+  "hooks": {},
+  "permissions": {
+    "allow": ["Read", {"a": [1]}, "mcp__x__*"],
+    "deny": [
+      "Bash(a*)",
+      "Bsh(git push*)", "Quokka(x)"
+    ]
+  }
+}`
+	file, warnings := ParseSettings("s.json", []byte(text))
+	if len(file.Permissions.Deny) != 3 {
+		t.Errorf("deny: %q", file.Permissions.Deny)
+	}
+	var got []string
+	for _, w := range warnings {
+		got = append(got, w.Error())
+	}
+	want := []string{"s.json: permissions.allow[1]: want a string",
+		`s.json:7: permissions.deny[1]: there is no tool Bsh, so the rule "Bsh(git push*)" is about nothing: write Bash`,
+		`s.json:7: permissions.deny[2]: Quokka is no tool that covey knows`}
+	if len(got) != len(want) {
+		t.Fatalf("%q", got)
+	}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("%q, want %q", got[i], want[i])
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// SettingsFile is what covey reads of a Claude Code settings file or of a
+// plugin's hooks/hooks.json.
+type SettingsFile struct {
+	Hooks        hooks.Settings
+	Permissions  Permissions
+	Restrictions Restrictions
+	// PluginOptions are the values of plugins' options, by plugin and option.
+	PluginOptions map[string]map[string]string
+	// Broken says that the file is not one JSON object, so that nothing of it counts.
+	Broken bool
+}
+
+// Permissions holds the permission rules of a settings file or a member.
+type Permissions struct {
+	Allow       []string `json:"allow,omitempty" yaml:"allow,omitempty"`
+	Ask         []string `json:"ask,omitempty" yaml:"ask,omitempty"`
+	Deny        []string `json:"deny,omitempty" yaml:"deny,omitempty"`
+	DefaultMode string   `json:"defaultMode,omitempty" yaml:"defaultMode,omitempty"` // empty: not set
+	// Unreadable says what of Ask and Deny cannot be read at all, so that nobody
+	// knows what it was to forbid. Who goes by the permissions must not start then.
+	Unreadable []string `json:"-" yaml:"-"`
+}
+
+// Flaw is a mistake in a settings file, with its place. ParseSettings' warnings
+// are of this type.
+type Flaw struct {
+	File string // as ParseSettings was given it
+	Line int    // in the file; 0: not known
+	Path string // in the file, like hooks.Stop[0].hooks[1].timeout; empty: the file itself
+	Text string // what is wrong, and what comes of it
+	// Refused says that the file must not be used at all: a hook of another program
+	// cannot be translated, and would let everything pass in silence.
+	Refused bool
+}
+
+// Refused picks the flaws for which a file must not be used.
+func Refused(warnings []error) []error {
+	var refused []error
+	for _, w := range warnings {
+		if f := (*Flaw)(nil); errors.As(w, &f) && f.Refused {
+			refused = append(refused, w)
+		}
+	}
+	return refused
+}
+
+// Error is the flaw with its place.
+func (f *Flaw) Error() string {
+	place := f.File
+	if f.Line > 0 {
+		place += ":" + strconv.Itoa(f.Line)
+	}
+	if f.Path != "" {
+		place += ": " + f.Path
+	}
+	return place + ": " + f.Text
+}
+
+// ParseSettings reads a settings file. It never fails: what it cannot use it
+// leaves out, each with a warning that begins with name and says where and why,
+// and the rest of the file counts. Keys that covey has no use for are skipped
+// without a word, as other programs own them.
+func ParseSettings(name string, data []byte) (SettingsFile, []error) {
+	r := settingsReader{name: name}
+	file := SettingsFile{Hooks: hooks.Settings{}}
+	if isTOML(name) {
+		raw, err := tomlHooks(data)
+		if err != nil {
+			file.Broken = true
+			r.warn("", "the file is left out: %v", err)
+			return file, r.warnings
+		}
+		data = raw
+	} else {
+		r.data = data
+	}
+	top, err := rawjson.Fields(data)
+	if err != nil {
+		file.Broken = true
+		r.warn("", "the file is left out: it is not one JSON object: %s", rawjson.Reason(err))
+		return file, r.warnings
+	}
+	for _, f := range top {
+		switch f.Name {
+		case "hooks":
+			r.hooks(file.Hooks, f.Value)
+		case "permissions":
+			r.permissions(&file.Permissions, f.Value)
+		case "pluginConfigs":
+			file.PluginOptions = r.pluginConfigs(f.Value)
+		default:
+			r.restriction(&file.Restrictions, f)
+		}
+	}
+	return file, r.warnings
+}
+
+// settingsReader collects the warnings of one file.
+type settingsReader struct {
+	name     string
+	data     []byte // of a JSON file
+	warnings []error
+}
+
+// warn notes what is wrong at a path of the file.
+func (r *settingsReader) warn(path, format string, args ...any) {
+	r.warnings = append(r.warnings, &Flaw{File: r.name, Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// refuse notes why the file must not be used.
+func (r *settingsReader) refuse(path, format string, args ...any) {
+	r.warnings = append(r.warnings, &Flaw{File: r.name, Line: lineOf(r.data, path), Path: path,
+		Text: fmt.Sprintf(format, args...), Refused: true})
+}
+
+// into decodes one value. It reports whether that worked.
+func (r *settingsReader) into(path string, raw json.RawMessage, target any) bool {
+	if rawjson.Kind(raw) != "null" && json.Unmarshal(raw, target) == nil {
+		return true
+	}
+	r.warn(path, "want %s, got %s", rawjson.Wanted(target), wording.Preview(string(raw), 40))
+	return false
+}
+
+// hooks reads the hooks section.
+func (r *settingsReader) hooks(into hooks.Settings, raw json.RawMessage) {
+	events, err := rawjson.Fields(raw)
+	if err != nil {
+		r.warn("hooks", "want an object of events, got %s", wording.Preview(string(raw), 40))
+		return
+	}
+	for _, f := range events {
+		path, event := "hooks."+f.Name, eventOf(f.Name)
+		if problems := hooks.CheckEvent(event); len(problems) > 0 {
+			if programOf(r.name, f.Name, false, nil) == hooks.Copilot {
+				r.refuse(path, "covey has no event that is %s of %s: delete its hooks", f.Name, hooks.Copilot)
+				continue
+			}
+			r.warn(path, "%s; its hooks are left out", problems[0].Text)
+			continue
+		}
+		var groups []json.RawMessage
+		if !r.into(path, f.Value, &groups) {
+			continue
+		}
+		for i, raw := range groups {
+			if group, ok := r.group(event, f.Name, fmt.Sprintf("%s[%d]", path, i), raw); ok {
+				into[event] = append(into[event], group)
+			}
+		}
+	}
+}
+
+// group reads one group, of an event that the file calls written; ok is false if
+// nothing of it can run.
+func (r *settingsReader) group(event hooks.Event, written, path string, raw json.RawMessage) (group hooks.Group, ok bool) {
+	fields, err := rawjson.Fields(raw)
+	if err != nil {
+		r.warn(path, "want an object with hooks, got %s: it is left out", wording.Preview(string(raw), 40))
+		return group, false
+	}
+	bare := bareHandler(fields)
+	program := programOf(r.name, written, bare, fields)
+	at := func(i int) string { return fmt.Sprintf("%s.hooks[%d]", path, i) }
+	var handlers []json.RawMessage
+	for _, f := range fields {
+		switch {
+		case f.Name == "matcher" && !(bare && program == hooks.VSCode): // which reads over it
+			if !r.into(path+".matcher", f.Value, &group.Matcher) {
+				return group, false // without it the hooks would run on everything
+			}
+		case f.Name == "hooks" && !bare:
+			r.into(path+".hooks", f.Value, &handlers)
+		}
+	}
+	if bare {
+		handlers, at = []json.RawMessage{withoutMatcher(raw, program)}, func(int) string { return path }
+	}
+	m, err := hooks.InfoOf(event).NewMatcher(group.Matcher, nil)
+	if err != nil {
+		r.warn(path+".matcher", "%v: the group is left out", err)
+		return group, false
+	}
+	if program == "" && hooks.InfoOf(event).AboutTool() && namesVSCode(m.List()) {
+		program = hooks.VSCode
+	}
+	for i, raw := range handlers {
+		if h, ok := r.handler(event, at(i), raw, hooks.Dialect{Program: program, Words: m.List()}); ok {
+			group.Hooks = append(group.Hooks, h)
+		}
+	}
+	if _, err := GroupMatcher(&group, hooks.InfoOf(event)); err != nil {
+		r.refuse(path+".matcher", "%v", err)
+		return group, false
+	}
+	return group, len(group.Hooks) > 0
+}
+
+// handler reads one handler; ok is false if it cannot run as it is written.
+func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMessage, d hooks.Dialect) (h hooks.Handler, ok bool) {
+	fields, err := rawjson.Fields(raw)
+	if err != nil {
+		r.warn(path, "want an object with a type, got %s: it is left out", wording.Preview(string(raw), 40))
+		return h, false
+	}
+	ok = true
+	var other forms
+	for _, f := range fields {
+		target := handlerField(&h, f.Name)
+		if target == nil {
+			target = other.field(f.Name)
+		}
+		if target == nil {
+			r.warn(path+"."+wording.Preview(f.Name, 40), "the field is not known and has no effect")
+			continue
+		}
+		ok = r.into(path+"."+f.Name, f.Value, target) && ok
+	}
+	if !ok {
+		r.warn(path, "the hook is left out")
+		return h, false
+	}
+	if !other.settle(r, path, &h) {
+		return h, false
+	}
+	if err := translateHandler(&h, d); err != nil {
+		r.refuse(path, "%v", err)
+		return h, false
+	}
+	for _, problem := range checkHandler(hooks.InfoOf(event), h, hooks.Problem{Event: event}) {
+		if problem.Odd {
+			r.warn(path+"."+problem.Field, "%s", problem.Text)
+			continue
+		}
+		r.warn(path+"."+problem.Field, "%s: the hook is left out", problem.Text)
+		ok = false
+	}
+	return h, ok
+}
+
+// handlerField returns where a handler's field of that JSON name is kept, or nil.
+func handlerField(h *hooks.Handler, name string) any { return handlerFields(h)[name] }
+
+// HandlerFields lists the fields of a hook as files name them, in order.
+func HandlerFields() []string { return slices.Sorted(maps.Keys(handlerFields(&hooks.Handler{}))) }
+
+// handlerFields are all places of a handler's fields, by their JSON names.
+func handlerFields(h *hooks.Handler) map[string]any {
+	return map[string]any{
+		"type":            &h.Type,
+		"if":              &h.If,
+		"timeout":         &h.Timeout,
+		"statusMessage":   &h.StatusMessage,
+		"once":            &h.Once,
+		"mandatory":       &h.Mandatory,
+		"onFailure":       &h.OnFailure,
+		"command":         &h.Command,
+		"args":            &h.Args,
+		"shell":           &h.Shell,
+		"cwd":             &h.Cwd,
+		"env":             &h.Env,
+		"mode":            &h.Mode,
+		"async":           &h.Async,
+		"asyncRewake":     &h.AsyncRewake,
+		"rewakeMessage":   &h.RewakeMessage,
+		"rewakeSummary":   &h.RewakeSummary,
+		"url":             &h.URL,
+		"headers":         &h.Headers,
+		"allowedEnvVars":  &h.AllowedEnvVars,
+		"prompt":          &h.Prompt,
+		"model":           &h.Model,
+		"continueOnBlock": &h.ContinueOnBlock,
+		"server":          &h.Server,
+		"tool":            &h.Tool,
+		"input":           &h.Input,
+	}
+}

@@ -1,0 +1,127 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/rawjson"
+)
+
+// Other agent programs keep their hooks in files that differ a little from
+// Claude Code's: VS Code and Copilot write a hook without a group around it,
+// Copilot begins events with a small letter, all of them have commands for one
+// operating system, and Codex also reads TOML. Their forms are read here, and
+// become what a settings file would have said.
+
+// bareHandler reports whether an entry of an event's list is a hook without a
+// group around it. It then listens to everything, as in VS Code.
+func bareHandler(fields []rawjson.Field) bool {
+	bare := false
+	for _, f := range fields {
+		switch f.Name {
+		case "hooks":
+			return false
+		case "type", "command", "url", "windows", "linux", "osx", "bash", "powershell":
+			bare = true
+		}
+	}
+	return bare
+}
+
+// forms are the fields of a hook that only other programs' files have.
+type forms struct {
+	windows, linux, osx, bash, powershell string
+	timeoutSec                            float64
+}
+
+// field returns where a field of that JSON name is kept, or nil.
+func (f *forms) field(name string) any {
+	switch name {
+	case "windows", "commandWindows", "command_windows":
+		return &f.windows
+	case "linux":
+		return &f.linux
+	case "osx":
+		return &f.osx
+	case "bash":
+		return &f.bash
+	case "powershell":
+		return &f.powershell
+	case "timeoutSec":
+		return &f.timeoutSec
+	}
+	return nil
+}
+
+// commandFor puts the command for an operating system, named as Go does, in the
+// place of the one for all. What is meant for one system counts before what is
+// meant for a shell.
+func (f *forms) commandFor(system string, h *hooks.Handler) {
+	own := map[string]string{"windows": f.windows, "linux": f.linux, "darwin": f.osx}[system]
+	shell, command := "bash", f.bash
+	if system == "windows" {
+		shell, command = "powershell", f.powershell
+	}
+	switch {
+	case own != "":
+		h.Command = own
+	case command != "":
+		h.Command, h.Shell = command, shell
+	}
+	if h.Timeout == 0 {
+		h.Timeout = f.timeoutSec
+	}
+}
+
+// any reports whether the hook has a command for some system.
+func (f *forms) any() bool { return f.windows+f.linux+f.osx+f.bash+f.powershell != "" }
+
+// settle makes the hook one for this system. It reports whether there is
+// anything to run here.
+func (f *forms) settle(r *settingsReader, path string, h *hooks.Handler) bool {
+	f.commandFor(runtime.GOOS, h)
+	if strings.TrimSpace(h.Command) == "" && f.any() {
+		r.warn(path, "the hook has no command for %s: it is left out", runtime.GOOS)
+		return false
+	}
+	return true
+}
+
+// PickCommand is the command of a hook on an operating system, named as Go names
+// it: the one for that system, or else the one for all.
+func PickCommand(system, forAll, windows, linux, osx string) string {
+	h := hooks.Handler{Command: forAll}
+	(&forms{windows: windows, linux: linux, osx: osx}).commandFor(system, &h)
+	return h.Command
+}
+
+// tomlHooks makes JSON of the tables `hooks` of a TOML file. Its other tables are
+// Codex's own, and so is what Codex notes among the hooks.
+func tomlHooks(data []byte) (raw []byte, err error) {
+	defer func() {
+		if cause := recover(); cause != nil { // of a parser that others wrote
+			err = fmt.Errorf("the file cannot be read as TOML: %v", cause)
+		}
+	}()
+	var file map[string]any
+	if _, err := toml.Decode(string(data), &file); err != nil {
+		return nil, err
+	}
+	given, there := file["hooks"]
+	if !there {
+		return []byte("{}"), nil
+	}
+	events, ok := given.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("hooks is no table")
+	}
+	for _, name := range []string{"state", "managed_dir", "windows_managed_dir"} {
+		delete(events, name)
+	}
+	return json.Marshal(map[string]any{"hooks": events})
+}

@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// pluginConfigs reads what the user has set for plugins: by plugin, whose name may
+// have its market behind an @, the values of its options.
+func (r *settingsReader) pluginConfigs(raw json.RawMessage) map[string]map[string]string {
+	plugins, err := rawjson.Fields(raw)
+	if err != nil {
+		r.warn("pluginConfigs", "want an object of plugins, got %s", wording.Preview(string(raw), 40))
+		return nil
+	}
+	out := map[string]map[string]string{}
+	for _, p := range plugins {
+		path := "pluginConfigs." + wording.Preview(p.Name, 60)
+		var config struct {
+			Options map[string]json.RawMessage `json:"options"`
+		}
+		if !r.into(path, p.Value, &config) {
+			continue
+		}
+		name, _, _ := strings.Cut(p.Name, "@")
+		if out[name] == nil {
+			out[name] = map[string]string{}
+		}
+		for option, value := range config.Options {
+			out[name][option] = OptionText(value)
+		}
+	}
+	return out
+}
+
+// OptionText is the value of a plugin's option as its hooks get it: a string is
+// itself, anything else its JSON.
+func OptionText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}

@@ -1,0 +1,175 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// permissions reads the permission rules. They fail closed: an allow rule that is
+// none is left out, and of a deny or ask rule that is none counts what it can be
+// read to name.
+func (r *settingsReader) permissions(into *Permissions, raw json.RawMessage) {
+	fields, err := rawjson.Fields(raw)
+	if err != nil {
+		r.unreadable(into, "permissions", "want an object, got %s", wording.Preview(string(raw), 40))
+		return
+	}
+	for _, f := range fields {
+		path := "permissions." + f.Name
+		switch f.Name {
+		case "allow":
+			into.Allow = append(into.Allow, r.allowed(path, f.Value)...)
+		case "ask":
+			into.Ask = append(into.Ask, r.forbidden(into, path, f.Value)...)
+		case "deny":
+			into.Deny = append(into.Deny, r.forbidden(into, path, f.Value)...)
+		case "defaultMode":
+			r.into(path, f.Value, &into.DefaultMode)
+			if into.DefaultMode != "" && !slices.Contains(modes(), into.DefaultMode) {
+				r.warn(path, "there is no permission mode %q: write %s", into.DefaultMode,
+					strings.Join(modes(), ", "))
+				into.DefaultMode = ""
+			}
+		}
+	}
+}
+
+// modes lists the permission modes of HOOKS.md section 2.
+func modes() []string {
+	return []string{"default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"}
+}
+
+// unreadable notes that something was to forbid, and nobody can tell what.
+func (r *settingsReader) unreadable(into *Permissions, path, format string, args ...any) {
+	r.warn(path, format, args...)
+	into.Unreadable = append(into.Unreadable, r.warnings[len(r.warnings)-1].Error())
+}
+
+// allowed reads the list of what is allowed, entry by entry.
+func (r *settingsReader) allowed(path string, raw json.RawMessage) []string {
+	var entries []json.RawMessage
+	var list []string
+	if !r.into(path, raw, &entries) {
+		return nil
+	}
+	for i, entry := range entries {
+		var text string
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if !r.into(at, entry, &text) {
+			continue
+		}
+		if _, err := rules.Parse(text); err != nil {
+			r.warn(at, "%v: it is left out", err)
+			continue
+		}
+		r.misspelt(at, text)
+		list = append(list, text)
+	}
+	return list
+}
+
+// forbidden reads a list of what is denied or asked for, entry by entry. Nothing
+// of it is left out: a rule with a slip in its brackets counts for the whole tool.
+func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawMessage) []string {
+	var entries []json.RawMessage
+	if rawjson.Kind(raw) == "string" { // one rule where a list is wanted
+		r.warn(path, "want a list of rules, got one rule: it counts")
+		entries = []json.RawMessage{raw}
+	} else if rawjson.Kind(raw) == "null" || json.Unmarshal(raw, &entries) != nil {
+		r.unreadable(into, path, "want a list of rules, got %s", wording.Preview(string(raw), 40))
+		return nil
+	}
+	var list []string
+	for i, entry := range entries {
+		var text string
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if rawjson.Kind(entry) == "null" || json.Unmarshal(entry, &text) != nil {
+			r.unreadable(into, at, "want a rule, got %s", wording.Preview(string(entry), 40))
+			continue
+		}
+		_, err := rules.Parse(text)
+		if err == nil {
+			r.misspelt(at, text)
+			list = append(list, text)
+			continue
+		}
+		whole, ok := rules.WholeTool(text)
+		if !ok {
+			r.unreadable(into, at, "%v", err)
+			continue
+		}
+		r.warn(at, "%v: until this is put right the rule counts for all of %s", err, whole.Tool)
+		list = append(list, whole.Tool)
+	}
+	return list
+}
+
+// misspelt warns of a rule whose tool is none. It stays in its list: it may be
+// about a tool of a program that covey does not know.
+func (r *settingsReader) misspelt(path, text string) {
+	rule, err := rules.Parse(text)
+	if err != nil {
+		return
+	}
+	known, near := rules.KnownTool(rule.Tool)
+	if known {
+		return
+	}
+	if near == "" {
+		r.warn(path, "%s is no tool that covey knows, so the rule %q may be about nothing", rule.Tool, text)
+	} else {
+		r.warn(path, "there is no tool %s, so the rule %q is about nothing: write %s", rule.Tool, text, near)
+	}
+	if flaw, ok := r.warnings[len(r.warnings)-1].(*Flaw); ok {
+		flaw.Line = lineOf(r.data, path)
+	}
+}
+
+// lineOf is the line of a JSON text where the value at a path such as
+// permissions.deny[1] begins; 0: there is none.
+func lineOf(data []byte, path string) int {
+	d := json.NewDecoder(bytes.NewReader(data))
+	at := -1
+	var value func(here string) bool
+	value = func(here string) bool {
+		token, err := d.Token()
+		if err != nil {
+			return false
+		}
+		if here == path {
+			at = int(d.InputOffset())
+			return false
+		}
+		switch token {
+		case json.Delim('{'):
+			for d.More() {
+				key, err := d.Token()
+				if err != nil || !value(strings.TrimPrefix(fmt.Sprintf("%s.%v", here, key), ".")) {
+					return false
+				}
+			}
+		case json.Delim('['):
+			for i := 0; d.More(); i++ {
+				if !value(fmt.Sprintf("%s[%d]", here, i)) {
+					return false
+				}
+			}
+		default:
+			return true
+		}
+		_, err = d.Token() // the closing bracket
+		return err == nil
+	}
+	value("")
+	if at < 0 {
+		return 0
+	}
+	return 1 + bytes.Count(data[:at], []byte("\n"))
+}

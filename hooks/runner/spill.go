@@ -1,0 +1,57 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// Bounds on one text that a hook hands to the model or to people.
+const (
+	maxText     = 10_000 // characters; longer ones go to a file
+	previewText = 2000   // characters of a longer one that are shown
+)
+
+// spill puts texts of a verdict that are too long into files, and a preview
+// with the file's path in their place (HOOKS.md section 5, rule 8).
+func (r *run) spill(v *verdict) {
+	for i := range v.contexts {
+		v.contexts[i].text = r.shorten(v, v.contexts[i].text)
+	}
+	v.message = r.shorten(v, v.message)
+}
+
+// shorten returns text, or what stands for it if it is too long. If the file
+// cannot be written, the preview says so: a hook's text is not worth a turn.
+func (r *run) shorten(v *verdict, text string) string {
+	if len(text) <= maxText || utf8.RuneCountInString(text) <= maxText {
+		return text
+	}
+	place := "nowhere"
+	path, err := r.keep(text)
+	if err == nil {
+		place = path
+	} else {
+		v.warn("a text of %d bytes was cut: %v", len(text), err)
+	}
+	return fmt.Sprintf("<persisted-output>\nOutput too large (%.1fKB). Full output saved to: %s\n\n"+
+		"Preview (first 2KB):\n%s\n...\n</persisted-output>", float64(len(text))/1024, place,
+		wording.Runes(text, previewText))
+}
+
+// keep writes text to a new file of the spill folder and returns its path.
+func (r *run) keep(text string) (string, error) {
+	if r.opts.SpillDir == "" {
+		return "", fmt.Errorf("no folder is set for long texts")
+	}
+	if err := os.MkdirAll(r.opts.SpillDir, 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(r.opts.SpillDir, "hook-"+uuid.NewString()+"-stdout.txt")
+	return path, os.WriteFile(path, []byte(text), 0o600)
+}

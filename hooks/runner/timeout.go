@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// defaultTimeout is how long a handler of that type may take for the event
+// when it does not say itself (HOOKS.md section 3).
+func defaultTimeout(event hooks.Event, handlerType string) time.Duration {
+	switch handlerType {
+	case "prompt":
+		return 30 * time.Second
+	case "agent":
+		return 60 * time.Second
+	}
+	switch event {
+	case hooks.UserPromptSubmit, hooks.PreModelSwitch, hooks.PostModelSwitch:
+		return 30 * time.Second
+	case hooks.MessageDisplay:
+		return 10 * time.Second
+	case hooks.SessionEnd:
+		return sessionEndBudget
+	}
+	return 600 * time.Second
+}
