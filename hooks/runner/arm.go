@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/web"
 )
 
 // armed is a handler ready to run.
@@ -21,10 +22,10 @@ type armed struct {
 	key     string // equal keys are one hook
 	// callback is the function to call in place of a command; nil: none.
 	callback *hooks.Registered
-	endpoint *endpoint // of an http hook; nil: it is none
-	closed   bool      // without a verdict it refuses (Options.FailClosed)
-	settled  bool      // its words are what is to run; Options.Locate is not asked
-	barred   string    // why it must not run though it is binding; empty: it may
+	endpoint *web.Endpoint // of an http hook; nil: it is none
+	closed   bool          // without a verdict it refuses (Options.FailClosed)
+	settled  bool          // its words are what is to run; Options.Locate is not asked
+	barred   string        // why it must not run though it is binding; empty: it may
 }
 
 // kind is the type to show in results.
@@ -74,7 +75,7 @@ func (r *Runner) armOne(known *hooks.EventInfo, source *Source, m *rules.Matcher
 	a.closed = r.opts.FailClosed
 	switch h.Type {
 	case "http":
-		a.endpoint = prepare(&a.Handler, r.limits.Of(source.Managed),
+		a.endpoint = web.Prepare(&a.Handler, r.limits.Of(source.Managed),
 			func(name string) string { return proc.Getenv(r.opts.Env, name) })
 	case "prompt", "agent":
 		a.key += "\x00" + h.Model

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/web"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -66,8 +67,8 @@ type Limits struct {
 // allowList is what several layers allow together.
 type allowList struct {
 	entries  []string
-	patterns []urlPattern // of entries, for lists of URLs
-	from     []string     // names of the layers
+	patterns []web.Pattern // of entries, for lists of URLs
+	from     []string      // names of the layers
 }
 
 // layerOf is 0 for managed layers and 1 for others.
@@ -134,7 +135,7 @@ func (l *Limits) compile() {
 			continue
 		}
 		for _, text := range list.entries {
-			p, err := parseURLPattern(text)
+			p, err := web.ParsePattern(text)
 			if err != nil {
 				l.notes = append(l.notes, fmt.Sprintf("%s: allowedHttpHookUrls: %q matches nothing: %v",
 					strings.Join(list.from, ", "), wording.Preview(text, 80), err))
@@ -190,7 +191,7 @@ func (l Limits) Of(managed bool) Layer { return Layer{l, managed} }
 // URL says why an http hook of the layer may not call u; empty: it may. listed
 // reports that a layer names the host, or that the hook is the administrator's:
 // then its address may be a private one.
-func (l Layer) URL(u *target) (why string, listed bool) {
+func (l Layer) URL(u *web.Target) (why string, listed bool) {
 	listed = l.managed
 	for _, list := range l.bindingOn(l.limits.urls) {
 		match, literal := list.matches(u)
@@ -228,10 +229,10 @@ func (l Layer) bindingOn(lists [2]*allowList) []*allowList {
 
 // matches reports whether a pattern matches u, and whether one does that names
 // the host and not only a part of it.
-func (a *allowList) matches(u *target) (match, literal bool) {
+func (a *allowList) matches(u *web.Target) (match, literal bool) {
 	for _, p := range a.patterns {
-		if p.matches(u) {
-			match, literal = true, literal || p.literalHost()
+		if p.Matches(u) {
+			match, literal = true, literal || p.LiteralHost()
 		}
 	}
 	return match, literal

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/web"
 )
 
 // layer is a source with restrictions.
@@ -95,7 +96,7 @@ func TestLimitsOnURLs(t *testing.T) {
 		l := LimitsOf(c.sources)
 		for managed, want := range map[bool][]string{true: c.managed, false: c.others} {
 			for _, text := range []string{a, b} {
-				to, err := parseTarget(text)
+				to, err := web.ParseTarget(text)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -113,7 +114,7 @@ func TestLimitsOnURLs(t *testing.T) {
 
 // TestListed: only a pattern that names the host lists it.
 func TestListed(t *testing.T) {
-	to, err := parseTarget("https://hooks.corp:8443/x")
+	to, err := web.ParseTarget("https://hooks.corp:8443/x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func TestManagedCannotBeWeakened(t *testing.T) {
 			}
 		}
 		for _, text := range urls {
-			to, err := parseTarget(text)
+			to, err := web.ParseTarget(text)
 			if err != nil {
 				t.Fatal(err)
 			}

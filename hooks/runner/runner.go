@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/web"
 )
 
 // Policy is a gate that is written in Go and ships with covey. It decides by
@@ -85,7 +86,7 @@ type Runner struct {
 	armed   map[hooks.Event][]*armed
 	flaws   map[hooks.Event][]string
 	limits  Limits
-	world   World         // of http hooks
+	world   web.World     // of http hooks
 	budget  time.Duration // of SessionEnd
 	env     []string
 	depth   int

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/web"
 )
 
 // Validate finds all mistakes in s, in the order of events, groups and hooks:
@@ -89,7 +90,7 @@ func checkHandler(known *hooks.EventInfo, h hooks.Handler, at hooks.Problem) []h
 func checkFields(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	switch h.Type {
 	case "http":
-		return checkHTTP(h, at)
+		return web.Check(h, at)
 	case "prompt", "agent":
 		return checkModel(h, at)
 	case "mcp_tool":

@@ -1,4 +1,4 @@
-package runner
+package web
 
 import (
 	"bytes"
@@ -33,29 +33,29 @@ type World struct {
 type Permits interface {
 	// URL says why they may not call to; empty: they may. listed reports that a
 	// list names the host, so that its address may be a private one.
-	URL(to *target) (why string, listed bool)
+	URL(to *Target) (why string, listed bool)
 	// Variable reports whether they may put a variable into headers.
 	Variable(name string) bool
 }
 
-// endpoint is an http handler ready to run: all of a call but its body.
-type endpoint struct {
+// Endpoint is an http handler ready to run: all of a call but its body.
+type Endpoint struct {
 	// Fault is why it is never called; empty: it is.
 	Fault  string
-	to     *target
+	to     *Target
 	header http.Header
 	guard  guard
 }
 
-// prepare reads an http handler. What it may call and put into headers is
+// Prepare reads an http handler. What it may call and put into headers is
 // decided here, once. value gives the variables of the environment.
-func prepare(h *hooks.Handler, may Permits, value func(name string) string) *endpoint {
-	to, err := parseTarget(h.URL)
+func Prepare(h *hooks.Handler, may Permits, value func(name string) string) *Endpoint {
+	to, err := ParseTarget(h.URL)
 	if err != nil {
-		return &endpoint{Fault: err.Error()}
+		return &Endpoint{Fault: err.Error()}
 	}
 	why, listed := may.URL(to)
-	return &endpoint{to: to, Fault: why, header: headersOf(h, may.Variable, value),
+	return &Endpoint{to: to, Fault: why, header: headersOf(h, may.Variable, value),
 		guard: guard{local: to.local(), listed: listed}}
 }
 
@@ -63,7 +63,7 @@ func prepare(h *hooks.Handler, may Permits, value func(name string) string) *end
 // returns: no cookies, no proxy, no redirects, and nothing stays behind. The body
 // of the response goes to out. status is 0 if nothing came; trouble says why there
 // is no answer to read, and is empty if there is one.
-func (e *endpoint) Post(ctx context.Context, w World, body []byte, out io.Writer) (status int, trouble string) {
+func (e *Endpoint) Post(ctx context.Context, w World, body []byte, out io.Writer) (status int, trouble string) {
 	dialer := &net.Dialer{Resolver: w.Resolver, Control: e.guard.control}
 	transport := &http.Transport{
 		DialContext:            dialer.DialContext,

@@ -1,4 +1,4 @@
-package runner
+package web
 
 import (
 	"net/url"
@@ -37,17 +37,17 @@ func TestURLPatterns(t *testing.T) {
 		{"http://[::1]:*", []string{"http://[::1]:80/", "http://[0:0::1]:9/x"}, []string{"http://[::2]/"}},
 		{"http://127.0.0.1:*", []string{"http://127.0.0.1:5/x"}, []string{"http://127.0.0.10/", "http://[::ffff:127.0.0.1]/"}},
 	} {
-		p, err := parseURLPattern(c.pattern)
+		p, err := ParsePattern(c.pattern)
 		if err != nil {
 			t.Errorf("%s: %v", c.pattern, err)
 			continue
 		}
 		for want, list := range map[bool][]string{true: c.yes, false: c.no} {
 			for _, text := range list {
-				to, err := parseTarget(text)
+				to, err := ParseTarget(text)
 				if err != nil {
 					t.Errorf("%s: %v", text, err)
-				} else if p.matches(to) != want {
+				} else if p.Matches(to) != want {
 					t.Errorf("%s on %s: %v", c.pattern, text, !want)
 				}
 			}
@@ -56,7 +56,7 @@ func TestURLPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{"": "lacks a scheme", "example.com/*": "lacks a scheme",
 		"ftp://example.com/*": "neither http nor https", "https:///x": "names no host", "https://u@h/*": "names no host",
 		"https:*": "lacks a scheme"} {
-		if _, err := parseURLPattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParsePattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", pattern, err, want)
 		}
 	}
@@ -96,7 +96,7 @@ func TestTargets(t *testing.T) {
 		"http://[fe80::1%25eth0]/":      "has a zone",
 		"http://" + "127.0.0.01" + "/x": "a number that may mean an address",
 	} {
-		if to, err := parseTarget(text); err == nil || !strings.Contains(err.Error(), want) {
+		if to, err := ParseTarget(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v, want %q", text, to, err, want)
 		}
 	}
@@ -112,7 +112,7 @@ func TestTargets(t *testing.T) {
 		"http://a1.b2/":                        "http://a1.b2/",
 		"http://u:p@h/x":                       "http://u:p@h/x",
 	} {
-		to, err := parseTarget(text)
+		to, err := ParseTarget(text)
 		if err != nil || to.url.String() != want {
 			t.Errorf("%q: %+v, %v, want %s", text, to, err, want)
 		}
@@ -128,18 +128,18 @@ func FuzzURLPattern(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		p, err := parseURLPattern(pattern)
-		to, wrong := parseTarget(text)
+		p, err := ParsePattern(pattern)
+		to, wrong := ParseTarget(text)
 		if err != nil || wrong != nil {
 			return
 		}
-		if again, err := parseTarget(to.url.String()); err != nil || again.url.String() != to.url.String() {
+		if again, err := ParseTarget(to.url.String()); err != nil || again.url.String() != to.url.String() {
 			t.Fatalf("%q becomes %q and then %+v, %v", text, to.url, again, err)
 		}
 		if strings.Contains(to.rest, "/../") || strings.Contains(to.url.EscapedPath(), "/./") {
 			t.Fatalf("%q keeps dots: %s", text, to.rest)
 		}
-		if !p.matches(to) || !p.literalHost() {
+		if !p.Matches(to) || !p.LiteralHost() {
 			return
 		}
 		called, err := url.Parse(to.url.String())

@@ -1,4 +1,4 @@
-package runner
+package web
 
 import (
 	"errors"
@@ -8,30 +8,30 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 )
 
-// urlPattern is a pattern of allowedHttpHookUrls, in the parts of a URL. A "*"
+// Pattern is a pattern of allowedHttpHookUrls, in the parts of a URL. A "*"
 // stands for any characters of its part alone, so that https://*.example.com/*
 // never matches https://evil.com/.example.com/.
-type urlPattern struct {
+type Pattern struct {
 	scheme string
 	host   string // lower case, without a trailing dot; an IPv6 address in brackets
 	port   string // digits, with wildcards; empty: the scheme's own
 	rest   string // path and query, from the slash on
 }
 
-// parseURLPattern reads a pattern. The error says why it can match no URL.
-func parseURLPattern(text string) (urlPattern, error) {
+// ParsePattern reads a pattern. The error says why it can match no URL.
+func ParsePattern(text string) (Pattern, error) {
 	text = strings.TrimSpace(text)
 	if strings.Trim(text, "*") == "" && text != "" {
-		return urlPattern{scheme: "*", host: "*", port: "*", rest: "*"}, nil
+		return Pattern{scheme: "*", host: "*", port: "*", rest: "*"}, nil
 	}
 	scheme, after, found := strings.Cut(text, "://")
 	if !found {
 		if !strings.HasPrefix(text, "*") {
-			return urlPattern{}, errors.New("it lacks a scheme: begin it with https://")
+			return Pattern{}, errors.New("it lacks a scheme: begin it with https://")
 		}
 		scheme, after = "*", text
 	}
-	p := urlPattern{scheme: strings.ToLower(scheme)}
+	p := Pattern{scheme: strings.ToLower(scheme)}
 	authority := after
 	if i := strings.IndexAny(after, "/?"); i >= 0 {
 		authority, p.rest = after[:i], after[i:]
@@ -40,9 +40,9 @@ func parseURLPattern(text string) (urlPattern, error) {
 	p.host, p.port = canonicalHost(host), port
 	switch {
 	case p.host == "" || strings.ContainsAny(p.host, "@#\\ "):
-		return urlPattern{}, errors.New("it names no host")
+		return Pattern{}, errors.New("it names no host")
 	case !rules.Wild(p.scheme, "http") && !rules.Wild(p.scheme, "https"):
-		return urlPattern{}, errors.New("its scheme is neither http nor https")
+		return Pattern{}, errors.New("its scheme is neither http nor https")
 	case p.rest == "" && strings.HasSuffix(authority, "*"):
 		p.rest = "*" // https://example.com:* means all that is there
 	case strings.HasPrefix(p.rest, "?") || p.rest == "":
@@ -84,10 +84,10 @@ func defaultPort(scheme string) string {
 	return map[string]string{"http": "80", "https": "443"}[scheme]
 }
 
-// matches reports whether the pattern matches all of u.
-func (p urlPattern) matches(u *target) bool {
+// Matches reports whether the pattern matches all of u.
+func (p Pattern) Matches(u *Target) bool {
 	return rules.Wild(p.scheme, u.scheme) && rules.Wild(p.host, u.host) && rules.Wild(p.port, u.port) && rules.Wild(p.rest, u.rest)
 }
 
-// literalHost reports whether the pattern names one host.
-func (p urlPattern) literalHost() bool { return !strings.Contains(p.host, "*") }
+// LiteralHost reports whether the pattern names one host.
+func (p Pattern) LiteralHost() bool { return !strings.Contains(p.host, "*") }

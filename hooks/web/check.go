@@ -1,4 +1,4 @@
-package runner
+package web
 
 import (
 	"fmt"
@@ -11,15 +11,15 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// checkHTTP finds what is wrong with an http handler, which at names. What is
+// Check finds what is wrong with an http handler, which at names. What is
 // merely odd does not keep a pasted hook from running.
-func checkHTTP(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
+func Check(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	var problems []hooks.Problem
 	add := func(odd bool, field, format string, args ...any) {
 		at.Field, at.Text, at.Odd = field, fmt.Sprintf(format, args...), odd
 		problems = append(problems, at)
 	}
-	to, err := parseTarget(h.URL)
+	to, err := ParseTarget(h.URL)
 	switch {
 	case err != nil:
 		add(false, "url", "%v", err)

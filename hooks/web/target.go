@@ -1,4 +1,4 @@
-package runner
+package web
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// target is where an http hook posts to, in the parts that patterns are held
+// Target is where an http hook posts to, in the parts that patterns are held
 // against.
-type target struct {
+type Target struct {
 	url    *url.URL
 	scheme string
 	host   string     // see canonicalHost
@@ -23,9 +23,9 @@ type target struct {
 	rest   string     // path and query
 }
 
-// parseTarget reads the URL of an http hook, and makes it one that all readers of
+// ParseTarget reads the URL of an http hook, and makes it one that all readers of
 // URLs understand alike. The error says what is wrong with it.
-func parseTarget(text string) (*target, error) {
+func ParseTarget(text string) (*Target, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("the hook has no url: write where it posts to, such as https://example.com/hooks")
 	}
@@ -41,7 +41,7 @@ func parseTarget(text string) (*target, error) {
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("%q names no host: write it behind %s://", wording.Preview(text, 80), u.Scheme)
 	}
-	t := &target{scheme: u.Scheme, port: u.Port(), host: canonicalHost(u.Hostname())}
+	t := &Target{scheme: u.Scheme, port: u.Port(), host: canonicalHost(u.Hostname())}
 	if err := t.checkHost(); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func parseTarget(text string) (*target, error) {
 
 // checkHost refuses what readers of URLs do not agree on: numbers that some of
 // them take for an address, and ports that are none.
-func (t *target) checkHost() error {
+func (t *Target) checkHost() error {
 	if n, err := strconv.Atoi(t.port); t.port != "" && (err != nil || n < 1 || n > 65535) {
 		return fmt.Errorf("there is no port %s: write 1 to 65535", wording.Preview(t.port, 20))
 	}
@@ -108,6 +108,6 @@ func withoutDots(u *url.URL) (*url.URL, error) {
 }
 
 // local reports whether the URL itself names this machine.
-func (t *target) local() bool {
+func (t *Target) local() bool {
 	return t.host == "localhost" || strings.HasSuffix(t.host, ".localhost") || t.addr.IsLoopback()
 }
