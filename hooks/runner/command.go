@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
@@ -77,7 +78,7 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 		return c
 	}
 	process := c.process(h, args, dir)
-	if process.Stdin, err = DialectInput(h.Dialect, c.wire, c.opts.Now); err != nil {
+	if process.Stdin, err = dialect.Input(h.Dialect, c.wire, c.opts.Now); err != nil {
 		c.fault = fmt.Sprintf("the hook's input cannot be translated for %s: %v", h.Dialect.Program, err)
 		return c
 	}
@@ -132,7 +133,7 @@ func (c *launched) wait(ctx context.Context) (finding, *outputs) {
 		return found, c.out
 	}
 	found.stderr = c.out.stderr.text(c.opts.OutputCap)
-	stdout, code := DialectAnswer(c.dialect, c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
+	stdout, code := dialect.Answer(c.dialect, c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
 	found.code = code
 	found.answer = readAnswer(c.known.Event, stdout, c.out.stdout.dropped > 0)
 	if exit.Signal != "" && c.gate {

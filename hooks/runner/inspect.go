@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -79,7 +80,7 @@ type inspection struct {
 // source looks at a layer's hooks of one event.
 func (i *inspection) source(known *hooks.EventInfo, source *Source) {
 	for g, group := range source.Settings[known.Event] {
-		m, err := GroupMatcher(&group, known)
+		m, err := dialect.Matcher(&group, known)
 		for h, handler := range group.Hooks {
 			c := Configured{Event: known.Event, Matcher: group.Matcher, Group: g, Hook: h, Handler: handler,
 				Source: *source, Label: labelOf(&handler)}

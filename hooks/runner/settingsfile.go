@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 )
@@ -78,7 +79,7 @@ func (f *Flaw) Error() string {
 func ParseSettings(name string, data []byte) (SettingsFile, []error) {
 	r := settingsReader{name: name}
 	file := SettingsFile{Hooks: hooks.Settings{}}
-	if isTOML(name) {
+	if dialect.IsTOML(name) {
 		raw, err := tomlHooks(data)
 		if err != nil {
 			file.Broken = true
@@ -145,9 +146,9 @@ func (r *settingsReader) hooks(into hooks.Settings, raw json.RawMessage) {
 		return
 	}
 	for _, f := range events {
-		path, event := "hooks."+f.Name, eventOf(f.Name)
+		path, event := "hooks."+f.Name, dialect.Event(f.Name)
 		if problems := hooks.CheckEvent(event); len(problems) > 0 {
-			if programOf(r.name, f.Name, false, nil) == hooks.Copilot {
+			if dialect.Of(r.name, f.Name, false, nil) == hooks.Copilot {
 				r.refuse(path, "covey has no event that is %s of %s: delete its hooks", f.Name, hooks.Copilot)
 				continue
 			}
@@ -175,7 +176,7 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 		return group, false
 	}
 	bare := bareHandler(fields)
-	program := programOf(r.name, written, bare, fields)
+	program := dialect.Of(r.name, written, bare, fields)
 	at := func(i int) string { return fmt.Sprintf("%s.hooks[%d]", path, i) }
 	var handlers []json.RawMessage
 	for _, f := range fields {
@@ -189,14 +190,14 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 		}
 	}
 	if bare {
-		handlers, at = []json.RawMessage{withoutMatcher(raw, program)}, func(int) string { return path }
+		handlers, at = []json.RawMessage{dialect.WithoutMatcher(raw, program)}, func(int) string { return path }
 	}
 	m, err := hooks.InfoOf(event).NewMatcher(group.Matcher, nil)
 	if err != nil {
 		r.warn(path+".matcher", "%v: the group is left out", err)
 		return group, false
 	}
-	if program == "" && hooks.InfoOf(event).AboutTool() && namesVSCode(m.List()) {
+	if program == "" && hooks.InfoOf(event).AboutTool() && dialect.NamesVSCode(m.List()) {
 		program = hooks.VSCode
 	}
 	for i, raw := range handlers {
@@ -204,7 +205,7 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 			group.Hooks = append(group.Hooks, h)
 		}
 	}
-	if _, err := GroupMatcher(&group, hooks.InfoOf(event)); err != nil {
+	if _, err := dialect.Matcher(&group, hooks.InfoOf(event)); err != nil {
 		r.refuse(path+".matcher", "%v", err)
 		return group, false
 	}
@@ -238,7 +239,7 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 	if !other.settle(r, path, &h) {
 		return h, false
 	}
-	if err := translateHandler(&h, d); err != nil {
+	if err := dialect.Translate(&h, d); err != nil {
 		r.refuse(path, "%v", err)
 		return h, false
 	}

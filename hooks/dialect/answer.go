@@ -1,4 +1,4 @@
-package runner
+package dialect
 
 import (
 	"encoding/json"
@@ -10,10 +10,10 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// DialectAnswer is what a hook of the dialect has written to its stdout and its exit code, in
+// Answer is what a hook of the dialect has written to its stdout and its exit code, in
 // Claude Code's words. given is the event in those. What is no JSON object stays as it
 // is.
-func DialectAnswer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, code int) (string, int) {
+func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, code int) (string, int) {
 	if d.Program == "" {
 		return stdout, code
 	}
@@ -89,7 +89,7 @@ func (t *translation) translate(top []rawjson.Field) []rawjson.Field {
 	t.input()
 	if len(t.inner) > 0 {
 		name := hooks.Event(rawjson.Text(rawjson.Get(t.inner, "hookEventName")))
-		if name == "" || eventOf(string(name)) == t.event {
+		if name == "" || Event(string(name)) == t.event {
 			t.inner = rawjson.Put(t.inner, rawjson.TextField("hookEventName", string(t.event)))
 		}
 		out = append(out, rawjson.Field{Name: "hookSpecificOutput", Value: rawjson.Object(t.inner)})

@@ -1,4 +1,4 @@
-package runner
+package dialect
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// DialectInput is what a hook of the dialect finds on its stdin, where Claude Code's would
+// Input is what a hook of the dialect finds on its stdin, where Claude Code's would
 // find wire.
-func DialectInput(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error) {
+func Input(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error) {
 	if d.Program == "" {
 		return wire, nil
 	}

@@ -1,4 +1,4 @@
-package runner
+package dialect
 
 import (
 	"encoding/json"
@@ -17,9 +17,9 @@ import (
 // names none.
 const otherTimeout = 30
 
-// programOf says whose words a hook uses. name is its file, event the event as it
+// Of says whose words a hook uses. name is its file, event the event as it
 // is written there, and bare that no group stands around the hook.
-func programOf(name, event string, bare bool, fields []rawjson.Field) hooks.Program {
+func Of(name, event string, bare bool, fields []rawjson.Field) hooks.Program {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(fields, func(f rawjson.Field) bool {
 			return slices.Contains(names,
@@ -30,7 +30,7 @@ func programOf(name, event string, bare bool, fields []rawjson.Field) hooks.Prog
 	switch {
 	case event != "" && unicode.IsLower([]rune(event)[0]):
 		return hooks.Copilot
-	case isTOML(name), strings.Contains(slashed, "/.codex/"), strings.Contains(slashed, "/.codex-plugin/"):
+	case IsTOML(name), strings.Contains(slashed, "/.codex/"), strings.Contains(slashed, "/.codex-plugin/"):
 		return hooks.Codex
 	case bare && has("bash", "powershell"):
 		return hooks.CopilotSnake
@@ -46,8 +46,8 @@ func otherNames(d hooks.Dialect, tool string) (names []string, only bool) {
 	return names, d.Program != hooks.Codex && len(names) > 0
 }
 
-// DialectTools lists the names of tools that matchers of the dialect may be about.
-func DialectTools(d hooks.Dialect) []string {
+// Tools lists the names of tools that matchers of the dialect may be about.
+func Tools(d hooks.Dialect) []string {
 	names := rules.ToolNames()
 	for _, w := range toolsOf(d.Program) {
 		names = append(names, w.names...)
@@ -55,8 +55,8 @@ func DialectTools(d hooks.Dialect) []string {
 	return names
 }
 
-// GroupMatcher reads the group's matcher, in the dialect of its hooks.
-func GroupMatcher(g *hooks.Group, known *hooks.EventInfo) (*rules.Matcher, error) {
+// Matcher reads the group's matcher, in the dialect of its hooks.
+func Matcher(g *hooks.Group, known *hooks.EventInfo) (*rules.Matcher, error) {
 	if len(g.Hooks) == 0 || !known.AboutTool() {
 		return known.NewMatcher(g.Matcher, nil)
 	}
@@ -88,7 +88,7 @@ func checkMatcher(d hooks.Dialect, m *rules.Matcher, text string) error {
 	expression, ok := m.Expression()
 	if !ok {
 		for _, name := range m.List() {
-			if !slices.Contains(DialectTools(d), name) && !foreign(name) {
+			if !slices.Contains(Tools(d), name) && !foreign(name) {
 				return fmt.Errorf("the matcher names %s, and covey has no tool that %s calls so: "+
 					"correct or delete the name", name, d.Program)
 			}
@@ -103,9 +103,9 @@ func checkMatcher(d hooks.Dialect, m *rules.Matcher, text string) error {
 		text, d.Program)
 }
 
-// translateHandler marks a hook as one that was written in a dialect. The error says why
+// Translate marks a hook as one that was written in a dialect. The error says why
 // it cannot be translated.
-func translateHandler(h *hooks.Handler, d hooks.Dialect) error {
+func Translate(h *hooks.Handler, d hooks.Dialect) error {
 	if d.Program != hooks.VSCode {
 		d.Words = nil
 	}
@@ -121,9 +121,9 @@ func translateHandler(h *hooks.Handler, d hooks.Dialect) error {
 	return nil
 }
 
-// withoutMatcher takes the matcher out of a hook that has no group around it, where
+// WithoutMatcher takes the matcher out of a hook that has no group around it, where
 // its program goes by it.
-func withoutMatcher(raw json.RawMessage, p hooks.Program) json.RawMessage {
+func WithoutMatcher(raw json.RawMessage, p hooks.Program) json.RawMessage {
 	fields, err := rawjson.Fields(raw)
 	if err != nil || p == hooks.VSCode {
 		return raw
@@ -132,8 +132,8 @@ func withoutMatcher(raw json.RawMessage, p hooks.Program) json.RawMessage {
 	return rawjson.Object(fields)
 }
 
-// namesVSCode reports whether words name a tool that VS Code alone has.
-func namesVSCode(words []string) bool {
+// NamesVSCode reports whether words name a tool that VS Code alone has.
+func NamesVSCode(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return !slices.Contains(rules.ToolNames(), word) &&
 			slices.ContainsFunc(vscodeTools(), func(w toolWord) bool {
@@ -143,8 +143,8 @@ func namesVSCode(words []string) bool {
 	})
 }
 
-// eventOf is the event that a file means by a name.
-func eventOf(name string) hooks.Event {
+// Event is the event that a file means by a name.
+func Event(name string) hooks.Event {
 	switch name {
 	case "userPromptSubmitted":
 		return hooks.UserPromptSubmit
@@ -164,5 +164,5 @@ func eventOf(name string) hooks.Event {
 	return hooks.Event(name)
 }
 
-// isTOML reports whether a file is one of Codex's configuration.
-func isTOML(name string) bool { return strings.EqualFold(filepath.Ext(name), ".toml") }
+// IsTOML reports whether a file is one of Codex's configuration.
+func IsTOML(name string) bool { return strings.EqualFold(filepath.Ext(name), ".toml") }

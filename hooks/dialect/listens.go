@@ -1,4 +1,4 @@
-package runner
+package dialect
 
 import "github.com/coveyteam/covey/hooks"
 
@@ -6,7 +6,7 @@ import "github.com/coveyteam/covey/hooks"
 // tool's name, for PreToolUse. A matcher that cannot be read, or not be
 // decided, takes it in, so that a policy is not lost.
 func Listens(g hooks.Group, event hooks.Event, subject string) bool {
-	m, err := GroupMatcher(&g, hooks.InfoOf(event))
+	m, err := Matcher(&g, hooks.InfoOf(event))
 	if err != nil {
 		return true
 	}
