@@ -9,11 +9,12 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // A hook refuses a teammate's turn end; its words are ready for the model.
 func ExampleRunner_Run() {
-	runner, err := runner.New([]runner.Source{{Name: "spec", Settings: hooks.Settings{
+	runner, err := runner.New([]settings.Source{{Name: "spec", Settings: hooks.Settings{
 		hooks.Stop: {{Hooks: []hooks.Handler{{Type: "command", Command: "echo run the tests first >&2; exit 2"}}}},
 	}}}, nil)
 	if err != nil {
@@ -34,7 +35,7 @@ func ExampleRunner_Run() {
 
 // A gate refuses by any exit code but 0, with the end of what it printed.
 func ExampleRunner_Run_gate() {
-	runner, err := runner.New([]runner.Source{{Name: "gates", Settings: hooks.Settings{
+	runner, err := runner.New([]settings.Source{{Name: "gates", Settings: hooks.Settings{
 		hooks.TaskCompleted: {{Hooks: []hooks.Handler{{Type: "command", Command: "echo FAIL ./api; exit 1", Gate: true}}}},
 	}}}, nil)
 	if err != nil {
@@ -52,7 +53,7 @@ func ExampleRunner_Run_gate() {
 
 // Progress arrives while hooks run: a start without, an end with a result.
 func ExampleProgress() {
-	runner, err := runner.New([]runner.Source{{Settings: hooks.Settings{
+	runner, err := runner.New([]settings.Source{{Settings: hooks.Settings{
 		hooks.TeammateIdle: {{Hooks: []hooks.Handler{{Type: "command", Command: "true"}}}},
 	}}}, nil)
 	if err != nil {
@@ -76,7 +77,7 @@ func ExampleProgress() {
 
 // Mistakes are found with their place and with what to write instead.
 func ExampleValidate() {
-	for _, problem := range runner.Validate(hooks.Settings{
+	for _, problem := range settings.Validate(hooks.Settings{
 		"TaskComplete": {{Hooks: []hooks.Handler{{Type: "command", Command: "go test ./..."}}}},
 		hooks.Stop:     {{Hooks: []hooks.Handler{{Type: "command"}}}},
 	}) {
@@ -89,7 +90,7 @@ func ExampleValidate() {
 
 // A settings file is read as far as it can be used.
 func ExampleParseSettings() {
-	file, warnings := runner.ParseSettings(".claude/settings.json", []byte(`{
+	file, warnings := settings.Parse(".claude/settings.json", []byte(`{
 		"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./stop.sh"}, {"type": "comand"}]}]},
 		"permissions": {"deny": ["Bash(git push *)"]}}`))
 	fmt.Println(file.Hooks[hooks.Stop][0].Hooks[0].Command, file.Permissions.Deny)

@@ -9,13 +9,14 @@ import (
 	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/web"
 )
 
 // armed is a handler ready to run.
 type armed struct {
 	hooks.Handler
-	source  *Source
+	source  *settings.Source
 	matcher *rules.Matcher
 	rule    *rules.Rule // its `if`; nil: none
 	never   bool        // its `if` can never hold
@@ -44,7 +45,7 @@ func (h *armed) inside() bool {
 }
 
 // arm takes over one source.
-func (r *Runner) arm(source *Source) {
+func (r *Runner) arm(source *settings.Source) {
 	for event, groups := range source.Settings {
 		known := hooks.InfoOf(event)
 		for _, group := range groups {
@@ -68,7 +69,7 @@ func (r *Runner) arm(source *Source) {
 }
 
 // armOne prepares one handler.
-func (r *Runner) armOne(known *hooks.EventInfo, source *Source, m *rules.Matcher, h hooks.Handler) *armed {
+func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rules.Matcher, h hooks.Handler) *armed {
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
 	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label,
 		strings.Join(h.Args, "\x01"), h.If,

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // fireAll fires an event and waits for the hooks that go on in the background,
@@ -276,7 +277,7 @@ func TestRewakeTexts(t *testing.T) {
 // TestRewakeOfASessionThatStays: there a turn end's hook notifies, as any other does.
 func TestRewakeOfASessionThatStays(t *testing.T) {
 	b := newBench(t)
-	r := b.runnerWith(t, Options{Interactive: true}, Source{Name: "test", Settings: rewake(hooks.Stop, "echo no >&2; exit 2")})
+	r := b.runnerWith(t, Options{Interactive: true}, settings.Source{Name: "test", Settings: rewake(hooks.Stop, "echo no >&2; exit 2")})
 	var w watcher
 	if _, err := r.Run(t.Context(), b.input(hooks.StopInput{}), w.see); err != nil {
 		t.Fatal(err)
@@ -381,7 +382,7 @@ func TestAsyncSlots(t *testing.T) {
 	for i := range 6 {
 		commands = append(commands, async(hooks.Stop, fmt.Sprintf("%s: %d", await(path), i))[hooks.Stop]...)
 	}
-	r := b.runnerWith(t, opts, Source{Settings: hooks.Settings{hooks.Stop: commands, hooks.TeammateIdle: on(hooks.TeammateIdle, "exit 2")[hooks.TeammateIdle]}})
+	r := b.runnerWith(t, opts, settings.Source{Settings: hooks.Settings{hooks.Stop: commands, hooks.TeammateIdle: on(hooks.TeammateIdle, "exit 2")[hooks.TeammateIdle]}})
 	var w watcher
 	out, err := r.Run(t.Context(), b.input(hooks.StopInput{}), w.see)
 	if err != nil || out.Background != 6 {
@@ -408,7 +409,7 @@ func TestNoSlotToLeaveFor(t *testing.T) {
 	b := newBench(t)
 	path, release := fifo(t)
 	defer release()
-	r := b.runnerWith(t, Options{Parallel: 1}, Source{Settings: hooks.Settings{hooks.Stop: async(hooks.Stop, await(path))[hooks.Stop],
+	r := b.runnerWith(t, Options{Parallel: 1}, settings.Source{Settings: hooks.Settings{hooks.Stop: async(hooks.Stop, await(path))[hooks.Stop],
 		hooks.TeammateIdle: on(hooks.TeammateIdle, `echo '{"async":true}'; sleep 0.1; echo no >&2; exit 2`)[hooks.TeammateIdle]}})
 	if out := b.fire(t, r, hooks.StopInput{}); out.Background != 1 {
 		t.Fatalf("%+v", out)

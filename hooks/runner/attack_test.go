@@ -20,6 +20,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	settingspkg "github.com/coveyteam/covey/hooks/settings"
 )
 
 // The tests of this file are the hook attacks of ADVERSARIAL.md section 5, each by
@@ -382,7 +383,7 @@ func TestAttack13RewritesItsSettings(t *testing.T) {
 	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	parsed, warnings := ParseSettings(file, []byte(before))
+	parsed, warnings := settingspkg.Parse(file, []byte(before))
 	if len(warnings) > 0 {
 		t.Fatal(warnings)
 	}
@@ -421,7 +422,7 @@ func TestAttack15ManyAtOnce(t *testing.T) {
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 		}
 		return func() { running.Add(-1) }
-	}}, Source{Name: "test", Settings: settings})
+	}}, settingspkg.Source{Name: "test", Settings: settings})
 
 	var mu sync.Mutex
 	ids := map[string]bool{}

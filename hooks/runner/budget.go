@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // maxSessionEndBudget bounds what settings may make the end of a session wait.
@@ -14,7 +15,7 @@ const maxSessionEndBudget = 60 * time.Second
 // budgetOf is how long the hooks of a SessionEnd may take together: 1.5 s, or
 // the longest time-out that a settings file gives one of them (a plugin's does
 // not count), up to a minute. CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS beats both.
-func budgetOf(sources []Source, env []string) time.Duration {
+func budgetOf(sources []settings.Source, env []string) time.Duration {
 	if ms, err := strconv.ParseInt(proc.Getenv(env, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS"), 10,
 		32); err == nil && ms > 0 {
 		return time.Duration(ms) * time.Millisecond

@@ -22,10 +22,11 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // registered is a runner of one callback, beside what sources configure.
-func registered(t *testing.T, event hooks.Event, c hooks.Callback, sources ...Source) (*Runner, *hooks.Registry) {
+func registered(t *testing.T, event hooks.Event, c hooks.Callback, sources ...settings.Source) (*Runner, *hooks.Registry) {
 	t.Helper()
 	reg := &hooks.Registry{}
 	if _, err := reg.Add(event, c); err != nil {
@@ -289,7 +290,7 @@ func TestCallbackBesideCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := fmt.Sprintf("while [ ! -e %[1]s ]; do :; done; touch %[1]s.too; echo from sh >&2; exit 2", meet)
-	r := b.runnerWith(t, Options{Callbacks: reg}, Source{Settings: limitTo(20, on(hooks.Stop, line))})
+	r := b.runnerWith(t, Options{Callbacks: reg}, settings.Source{Settings: limitTo(20, on(hooks.Stop, line))})
 	var seen []string
 	out, err := r.Run(t.Context(), b.input(hooks.StopInput{}), func(p hooks.Progress) {
 		seen = append(seen, fmt.Sprintf("%.12s %v", p.Command, p.Result != nil))
@@ -304,7 +305,7 @@ func TestCallbackBesideCommands(t *testing.T) {
 func TestCallbackTakesNoSlot(t *testing.T) {
 	b := newBench(t)
 	reg := &hooks.Registry{}
-	r := b.runnerWith(t, Options{Callbacks: reg, Parallel: 1}, Source{Settings: on(hooks.Stop, ":")})
+	r := b.runnerWith(t, Options{Callbacks: reg, Parallel: 1}, settings.Source{Settings: on(hooks.Stop, ":")})
 	for range 3 {
 		_, err := reg.On(hooks.TaskCompleted, "", func(ctx context.Context, _ hooks.Input) (hooks.Answer, error) {
 			out, err := r.Run(ctx, b.input(hooks.StopInput{}), nil)

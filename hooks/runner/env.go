@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Hooks that start covey, whose hooks start covey, are stopped at maxDepth.
@@ -101,7 +102,7 @@ func (r *run) workDir() string {
 // substitute fills in ${CLAUDE_…} placeholders. In a shell command a value that
 // the shell would read as more than a word is left to the shell, which has the
 // variable too: a folder's name must not become a command.
-func substitute(text string, source *Source, lookup func(string) string, shell bool) string {
+func substitute(text string, source *settings.Source, lookup func(string) string, shell bool) string {
 	if !strings.Contains(text, "${CLAUDE_") {
 		return text
 	}

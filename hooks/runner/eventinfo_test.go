@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // eventRow is one row of HOOKS.md section 1, written down once more by hand: the
@@ -144,7 +145,7 @@ func TestEveryEventsInput(t *testing.T) {
 func TestEveryEventsTypes(t *testing.T) {
 	for _, row := range eventRows() {
 		for _, handlerType := range hooks.HandlerTypes() {
-			text := checkType(hooks.InfoOf(row.event), handlerType)
+			text := settings.CheckType(hooks.InfoOf(row.event), handlerType)
 			runs := strings.Contains(row.types, handlerType[:1])
 			switch {
 			case !runs && !strings.Contains(text, fmt.Sprintf("%s runs no %s hooks", row.event, handlerType)):

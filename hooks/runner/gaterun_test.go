@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	settingspkg "github.com/coveyteam/covey/hooks/settings"
 )
 
 // completing runs the gates on TaskCompleted.
 func completing(t *testing.T, o *Options, settings hooks.Settings) hooks.Outcome {
 	t.Helper()
-	r, err := New([]Source{{Name: "gates", Settings: settings}}, o)
+	r, err := New([]settingspkg.Source{{Name: "gates", Settings: settings}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestOnlyCommandGatesAreAskedFor(t *testing.T) {
 
 func TestAbortedGateHasSaidNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := New([]Source{{Name: "gates", Settings: gateOn(hooks.TaskCompleted, "sleep 60")}}, &Options{
+	r, err := New([]settingspkg.Source{{Name: "gates", Settings: gateOn(hooks.TaskCompleted, "sleep 60")}}, &Options{
 		Gates: func(context.Context, hooks.Input, hooks.Handler) GateRun {
 			cancel()
 			return GateRun{Heard: func(r hooks.Result) { t.Errorf("heard %+v", r) }}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // goldenCase is one recorded run of one event: how hooks were configured, and
@@ -83,11 +84,11 @@ var keptIn = regexp.MustCompile(`saved to: \S+`)
 // decided.
 func checkGolden(t *testing.T, c goldenCase) {
 	b := newBench(t)
-	file, warnings := ParseSettings("golden", slices.Concat([]byte(`{"hooks":`), c.Hooks, []byte("}")))
+	file, warnings := settings.Parse("golden", slices.Concat([]byte(`{"hooks":`), c.Hooks, []byte("}")))
 	for _, w := range warnings {
 		t.Logf("warning: %v", w)
 	}
-	r := b.runnerWith(t, Options{SpillDir: filepath.Join(b.dir, "spill")}, Source{Name: "test", Settings: file.Hooks})
+	r := b.runnerWith(t, Options{SpillDir: filepath.Join(b.dir, "spill")}, settings.Source{Name: "test", Settings: file.Hooks})
 	out, behind := b.fireAllOf(t, r, c.input(t, b))
 	checkGoldenTexts(t, c, out, b.said(out, behind))
 	if c.Halt != (out.Decision == hooks.Halt) || c.Decision != "" && c.Decision != out.Decision {

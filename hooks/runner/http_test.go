@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/hooks"
+	settingspkg "github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestHTTPLeavesNothing: whatever way a call ends, no goroutine and no connection
@@ -55,7 +56,7 @@ func TestHTTPLeavesNothing(t *testing.T) {
 		if strings.HasPrefix(want[name], "timed") { // the others are to come to their end, however slow the machine
 			settings[hooks.PreToolUse][0].Hooks[0].Timeout = 0.15
 		}
-		out := post(t, posting(t, nil, Source{Settings: settings}), hooks.PreToolUseInput{ToolName: "Bash"})
+		out := post(t, posting(t, nil, settingspkg.Source{Settings: settings}), hooks.PreToolUseInput{ToolName: "Bash"})
 		r := out.Results[0]
 		if !strings.Contains(r.Warning, want[name]) || (r.Outcome == hooks.Success) != (want[name] == "") || out.Decision != hooks.Pass {
 			t.Errorf("%s: %+v, want %q", name, r, want[name])
@@ -85,7 +86,7 @@ func TestHTTPCancelled(t *testing.T) {
 		heldUp(r)
 	}))
 	defer s.Close()
-	r := posting(t, nil, Source{Settings: httpOn(hooks.Stop, s.URL)})
+	r := posting(t, nil, settingspkg.Source{Settings: httpOn(hooks.Stop, s.URL)})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-came; cancel() }()
 	out, err := r.Run(ctx, hooks.Input{Payload: hooks.StopInput{}}, nil)
@@ -106,7 +107,7 @@ func TestHTTPKeepsToItself(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	})
 	var connections atomic.Int32
-	source := Source{Settings: httpOn(hooks.Stop, s.at("site.test"))}
+	source := settingspkg.Source{Settings: httpOn(hooks.Stop, s.at("site.test"))}
 	source.Restrictions.AllowedHTTPHookURLs = []string{"http://site.test:*"}
 	r := posting(t, []string{"HTTP_PROXY=" + proxy.URL}, source)
 	dns := &names{hosts: map[string][]string{"site.test": {"127.0.0.1"}}}
@@ -150,7 +151,7 @@ func TestHTTPS(t *testing.T) {
 		roots *x509.CertPool
 		want  string
 	}{{s.URL, nil, "certificate"}, {wrongName, roots, "certificate"}, {s.URL, roots, ""}} {
-		r := posting(t, nil, Source{Settings: httpOn(hooks.Stop, c.url)})
+		r := posting(t, nil, settingspkg.Source{Settings: httpOn(hooks.Stop, c.url)})
 		r.world.Roots = c.roots
 		got := post(t, r, hooks.StopInput{}).Results[0]
 		if c.want == "" && got.Outcome != hooks.Blocking || c.want != "" && !strings.Contains(got.Stderr, c.want) {
@@ -178,8 +179,8 @@ func TestHTTPFields(t *testing.T) {
 		hook(func(h *hooks.Handler) { h.URL += "/status"; h.If = "Bash" }),                           // another hook
 		hook(func(h *hooks.Handler) { h.URL += "/status"; h.Headers = map[string]string{"X": "2"} }), // the same, and the last
 	}}
-	r := posting(t, nil, Source{Settings: hooks.Settings{hooks.PreToolUse: {group}}})
-	plugin := Source{Name: "p", Root: "/p", Settings: httpOn(hooks.PreToolUse, s.URL+"/status")}
+	r := posting(t, nil, settingspkg.Source{Settings: hooks.Settings{hooks.PreToolUse: {group}}})
+	plugin := settingspkg.Source{Name: "p", Root: "/p", Settings: httpOn(hooks.PreToolUse, s.URL+"/status")}
 	fire := func(r *Runner, command string) (paths []string, statuses []string) {
 		t.Helper()
 		before := s.calls()
@@ -206,7 +207,7 @@ func TestHTTPFields(t *testing.T) {
 		t.Errorf("second call: %q", paths)
 	}
 	group.Hooks = group.Hooks[2:3]
-	r = posting(t, nil, Source{Settings: hooks.Settings{hooks.PreToolUse: {group}}}, plugin)
+	r = posting(t, nil, settingspkg.Source{Settings: hooks.Settings{hooks.PreToolUse: {group}}}, plugin)
 	if paths, statuses := fire(r, "ls"); !slices.Equal(paths, []string{"/status", "/status"}) ||
 		!slices.Equal(statuses, []string{"", "asking"}) {
 		t.Errorf("a plugin's copy is a hook of its own: %q, %q", paths, statuses)
@@ -218,10 +219,10 @@ func TestHTTPFields(t *testing.T) {
 func TestManagedCopyWins(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, serves(200, `{}`))
-	managed := Source{Name: "m", Managed: true, Settings: httpOn(hooks.Stop, s.URL)}
+	managed := settingspkg.Source{Name: "m", Managed: true, Settings: httpOn(hooks.Stop, s.URL)}
 	managed.Settings[hooks.Stop][0].Hooks[0].Headers = map[string]string{"X-From": "managed"}
-	other := Source{Name: "u", Settings: httpOn(hooks.Stop, s.URL)}
-	for _, sources := range [][]Source{{managed, other}, {other, managed}} {
+	other := settingspkg.Source{Name: "u", Settings: httpOn(hooks.Stop, s.URL)}
+	for _, sources := range [][]settingspkg.Source{{managed, other}, {other, managed}} {
 		out := post(t, posting(t, nil, sources...), hooks.StopInput{})
 		if got := s.since(s.calls() - 1)[0].Header.Get("X-From"); out.Matched != 1 || got != "managed" {
 			t.Errorf("%d hooks ran, the last from %q", out.Matched, got)
@@ -237,8 +238,8 @@ func TestBarredHooks(t *testing.T) {
 	settings := httpOn(hooks.PreToolUse, s.URL+"/plain", s.URL+"/mandatory")
 	settings[hooks.PreToolUse][0].Hooks[1].Mandatory = true
 	settings[hooks.Stop] = []hooks.Group{{Hooks: []hooks.Handler{{Type: "command", Command: "true", Gate: true}, {Type: "command", Command: "false"}}}}
-	own := Source{Name: "spec", Settings: settings}
-	run := func(sources ...Source) (before, end hooks.Outcome) {
+	own := settingspkg.Source{Name: "spec", Settings: settings}
+	run := func(sources ...settingspkg.Source) (before, end hooks.Outcome) {
 		r := posting(t, nil, append(sources, own)...)
 		return post(t, r, hooks.PreToolUseInput{ToolName: "Bash"}), post(t, r, hooks.StopInput{})
 	}
@@ -267,7 +268,7 @@ func TestHTTPFaultsAtRun(t *testing.T) {
 	for url, want := range map[string]string{"": "has no url", "ftp://a/": "neither http", "http://0x7f.1/": "a number",
 		"http://10.1.2.3/": "10.1.2.3, a private address", "http://[::ffff:10.0.0.1]/": "a private address",
 		"http://169.254.169.254/latest/meta-data/": "a cloud tells its machines", "http://[::]/": "unspecified"} {
-		got := post(t, posting(t, nil, Source{Settings: httpOn(hooks.Stop, url)}), hooks.StopInput{}).Results[0]
+		got := post(t, posting(t, nil, settingspkg.Source{Settings: httpOn(hooks.Stop, url)}), hooks.StopInput{}).Results[0]
 		if got.Outcome != hooks.NonBlockingError || !got.FailedOpen || !strings.Contains(got.Warning, want) || got.ExitCode != -1 {
 			t.Errorf("%q: %+v, want %q", url, got, want)
 		}
@@ -292,7 +293,7 @@ func TestCheckHTTP(t *testing.T) {
 		`"url":"http://169.254.169.254/"`:             "odd url: 169.254.169.254 is a link-local address",
 		`"url":"https://h/","async":true`:             "odd async: only command hooks run in the background",
 	} {
-		file, warnings := ParseSettings("s", []byte(`{"hooks":{"Stop":[{"hooks":[{"type":"http",`+text+`}]}]}}`))
+		file, warnings := settingspkg.Parse("s", []byte(`{"hooks":{"Stop":[{"hooks":[{"type":"http",`+text+`}]}]}}`))
 		odd, isOdd := strings.CutPrefix(want, "odd ")
 		kept := len(file.Hooks[hooks.Stop]) == 1
 		if kept != (want == "" || isOdd) || (len(warnings) == 0) != (want == "") {
@@ -308,13 +309,13 @@ func TestCheckHTTP(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"type":"http",`+text+`}`), &h); err != nil {
 			t.Fatal(err)
 		}
-		if len(Validate(hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{h}}}})) != 1 {
+		if len(settingspkg.Validate(hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{h}}}})) != 1 {
 			t.Errorf("%s: a spec has it pass", text)
 		}
 	}
 	for event, want := range map[hooks.Event]bool{hooks.Stop: true, hooks.SessionStart: false, hooks.Setup: false, hooks.Notification: true,
 		hooks.SessionEnd: true, hooks.ConfigChange: true} {
-		problems := Validate(httpOn(event, "https://h/"))
+		problems := settingspkg.Validate(httpOn(event, "https://h/"))
 		if (len(problems) == 0) != want {
 			t.Errorf("%s: %v", event, problems)
 		}
@@ -325,7 +326,7 @@ func TestCheckHTTP(t *testing.T) {
 func BenchmarkHTTPHook(b *testing.B) {
 	s := httptest.NewServer(serves(200, `{}`))
 	defer s.Close()
-	r, err := New([]Source{{Settings: httpOn(hooks.Stop, s.URL)}}, &Options{Env: []string{}})
+	r, err := New([]settingspkg.Source{{Settings: httpOn(hooks.Stop, s.URL)}}, &Options{Env: []string{}})
 	if err != nil {
 		b.Fatal(err)
 	}

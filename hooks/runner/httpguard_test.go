@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestNameThatLeadsInwards: a public name is not enough, what it resolves to
@@ -20,7 +21,7 @@ func TestNameThatLeadsInwards(t *testing.T) {
 	}}
 	try := func(host string, listed ...string) hooks.Result {
 		t.Helper()
-		source := Source{Name: "s.json", Settings: httpOn(hooks.Stop, s.at(host))}
+		source := settings.Source{Name: "s.json", Settings: httpOn(hooks.Stop, s.at(host))}
 		source.Restrictions.AllowedHTTPHookURLs = listed
 		source.Settings[hooks.Stop][0].Hooks[0].Timeout = 5
 		r := posting(t, nil, source)
@@ -61,7 +62,7 @@ func TestRebinding(t *testing.T) {
 	// Nothing answers at the first address, which is refused as one for documents;
 	// the second look-up, of the second event, leads inwards.
 	dns := &names{hosts: map[string][]string{"rebound.test": {"203.0.113.7", "127.0.0.1"}}}
-	r := posting(t, nil, Source{Name: "s.json", Settings: httpOn(hooks.Stop, s.at("rebound.test"))})
+	r := posting(t, nil, settings.Source{Name: "s.json", Settings: httpOn(hooks.Stop, s.at("rebound.test"))})
 	r.world.Resolver = dns.resolver()
 	for _, want := range []string{"203.0.113.7", "127.0.0.1"} {
 		if got := post(t, r, hooks.StopInput{}).Results[0]; !strings.Contains(got.Stderr, want) || got.Outcome != hooks.NonBlockingError {
@@ -79,7 +80,7 @@ func TestRedirects(t *testing.T) {
 	inside := newSite(t, serves(200, `{"decision":"block","reason":"followed"}`))
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		s := newSite(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inside.at("127.0.0.1"), status) })
-		got := post(t, posting(t, nil, Source{Settings: httpOn(hooks.Stop, s.at("127.0.0.1"))}), hooks.StopInput{}).Results[0]
+		got := post(t, posting(t, nil, settings.Source{Settings: httpOn(hooks.Stop, s.at("127.0.0.1"))}), hooks.StopInput{}).Results[0]
 		if got.Outcome != hooks.NonBlockingError || got.ExitCode != status || !strings.Contains(got.Stderr,
 			fmt.Sprintf("HTTP %d from %s: redirects are not followed", status, s.at("127.0.0.1"))) {
 			t.Errorf("%d: %+v", status, got)
@@ -97,7 +98,7 @@ func TestLocalURLs(t *testing.T) {
 	dns := &names{hosts: map[string][]string{"hooks.localhost": {"127.0.0.1"}, "away.localhost": {"10.0.0.1"}}}
 	for host, reached := range map[string]bool{"127.0.0.1": true, "localhost": true, "LOCALHOST.": true,
 		"hooks.localhost": true, "away.localhost": false, "0.0.0.0": false, "[::ffff:127.0.0.1]": true} {
-		r := posting(t, nil, Source{Settings: httpOn(hooks.Stop, s.at(host))})
+		r := posting(t, nil, settings.Source{Settings: httpOn(hooks.Stop, s.at(host))})
 		if strings.Contains(host, ".localhost") {
 			r.world.Resolver = dns.resolver()
 		}

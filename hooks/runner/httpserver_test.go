@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // site is a server that hooks post to. It keeps what came.
@@ -75,7 +76,7 @@ func httpOn(event hooks.Event, urls ...string) hooks.Settings {
 }
 
 // posting makes a Runner that runs hooks with the environment env.
-func posting(t *testing.T, env []string, sources ...Source) *Runner {
+func posting(t *testing.T, env []string, sources ...settings.Source) *Runner {
 	t.Helper()
 	if env == nil {
 		env = []string{}

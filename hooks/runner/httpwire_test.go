@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // rawSite answers one request with bytes and hangs up. came ends it, and gives
@@ -79,7 +80,7 @@ func checkHTTPWire(t *testing.T, file string) {
 	}
 	head, body, _ := strings.Cut(strings.TrimSuffix(parts["response"], "\n"), "\n\n")
 	port, came := rawSite(t, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body)
-	file1, warnings := ParseSettings("s.json", []byte(strings.ReplaceAll(parts["settings.json"], "__PORT__", port)))
+	file1, warnings := settings.Parse("s.json", []byte(strings.ReplaceAll(parts["settings.json"], "__PORT__", port)))
 	for _, w := range warnings {
 		t.Log(w)
 	}
@@ -89,7 +90,7 @@ func checkHTTPWire(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := posting(t, strings.Fields(parts["env"]), Source{Name: "s.json", Settings: file1.Hooks, Restrictions: file1.Restrictions})
+	r := posting(t, strings.Fields(parts["env"]), settings.Source{Name: "s.json", Settings: file1.Hooks, Restrictions: file1.Restrictions})
 	out, err := r.Run(t.Context(), in, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -147,11 +148,11 @@ func TestConformanceHTTP(t *testing.T) {
 func checkGoldenHTTP(t *testing.T, c recordedHTTP) {
 	s := newSite(t, serves(200, c.Response.Stdout))
 	text := strings.ReplaceAll(string(c.Hooks), "__PORT__", s.port())
-	file, warnings := ParseSettings("golden", []byte(`{"hooks":`+text+"}"))
+	file, warnings := settings.Parse("golden", []byte(`{"hooks":`+text+"}"))
 	if len(warnings) > 0 {
 		t.Errorf("warnings %v", warnings)
 	}
-	out := post(t, posting(t, []string{"RIGTOK=secret"}, Source{Name: "golden", Settings: file.Hooks}), c.payload())
+	out := post(t, posting(t, []string{"RIGTOK=secret"}, settings.Source{Name: "golden", Settings: file.Hooks}), c.payload())
 	result := out.Results[0]
 	if result.Stdout != c.Response.Stdout || result.Stderr != c.Response.Stderr {
 		t.Errorf("stdout %q and stderr %q, want %q and %q", result.Stdout, result.Stderr, c.Response.Stdout,

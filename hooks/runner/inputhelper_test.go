@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Matchers of a helper's events are held against its kind.
@@ -43,10 +44,10 @@ func TestHelperWire(t *testing.T) {
 // that has the same name.
 func TestLayersForHelpers(t *testing.T) {
 	t.Parallel()
-	layer := Source{Name: "foo.md", Helper: "foo", Settings: hooks.Settings{hooks.Stop: nil, hooks.PreToolUse: []hooks.Group{{
+	layer := settings.Source{Name: "foo.md", Helper: "foo", Settings: hooks.Settings{hooks.Stop: nil, hooks.PreToolUse: []hooks.Group{{
 		Hooks: []hooks.Handler{{Type: "command", Command: "true"}},
 	}}}}
-	runner, err := New([]Source{layer}, nil)
+	runner, err := New([]settings.Source{layer}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

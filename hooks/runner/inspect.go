@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/dialect"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -15,7 +16,7 @@ type Configured struct {
 	Group   int    // index in the event's list of its source
 	Hook    int    // index in the group's hooks
 	Handler hooks.Handler
-	Source  Source
+	Source  settings.Source
 	Label   string // what it runs, in one text: the command line, URL, prompt or tool
 	// Never says why the hook cannot run whatever happens, such as a limit that a
 	// settings file sets, or an equal hook of a later layer; empty: it can.
@@ -42,7 +43,7 @@ func (c *Configured) Runs() bool { return c.Never == "" && c.Not == "" }
 // input only the hooks of its event are listed, and held against it; a tool call
 // without tool_input leaves open what an `if` would say. The error is that of
 // NewRunner.
-func Inspect(sources []Source, in *hooks.Input, opts *Options) ([]Configured, error) {
+func Inspect(sources []settings.Source, in *hooks.Input, opts *Options) ([]Configured, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -52,7 +53,7 @@ func Inspect(sources []Source, in *hooks.Input, opts *Options) ([]Configured, er
 	}
 	// Hooks are armed as a Runner arms them, so that the two cannot differ.
 	r := newRunner(o)
-	r.limits = LimitsOf(sources)
+	r.limits = settings.LimitsOf(sources)
 	i := inspection{Runner: r, in: in, last: map[string]int{}}
 	for _, t := range hooks.Events() {
 		if in != nil && in.Payload.Event() != t.Event {
@@ -78,7 +79,7 @@ type inspection struct {
 }
 
 // source looks at a layer's hooks of one event.
-func (i *inspection) source(known *hooks.EventInfo, source *Source) {
+func (i *inspection) source(known *hooks.EventInfo, source *settings.Source) {
 	for g, group := range source.Settings[known.Event] {
 		m, err := dialect.Matcher(&group, known)
 		for h, handler := range group.Hooks {
@@ -180,7 +181,7 @@ func Callbacks(r *hooks.Registry) []Configured {
 	for _, t := range hooks.Events() {
 		for _, c := range r.Of(t.Event) {
 			list = append(list, Configured{Event: t.Event, Matcher: c.Matcher.String(), Handler: c.Handler,
-				Source: Source{Name: c.Source}, Label: c.Label})
+				Source: settings.Source{Name: c.Source}, Label: c.Label})
 		}
 	}
 	return list

@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // inspected lists the commands with what becomes of them.
-func inspected(t *testing.T, sources []Source, in *hooks.Input) []string {
+func inspected(t *testing.T, sources []settings.Source, in *hooks.Input) []string {
 	t.Helper()
 	found, err := Inspect(sources, in, &Options{ProjectDir: "/w"})
 	if err != nil {
@@ -32,36 +33,36 @@ func TestInspect(t *testing.T) {
 	command := func(line string) hooks.Handler { return hooks.Handler{Type: "command", Command: line} }
 	for _, tc := range []struct {
 		name    string
-		sources []Source
+		sources []settings.Source
 		want    []string
 	}{
 		{"nothing", nil, nil},
-		{"equal ones", []Source{{Name: "a", Settings: stop(command("x"), command("y"))}, {Name: "b", Settings: stop(command("x"))}},
+		{"equal ones", []settings.Source{{Name: "a", Settings: stop(command("x"), command("y"))}, {Name: "b", Settings: stop(command("x"))}},
 			[]string{"x|an equal hook of b runs in its place||", "y|||", "x|||"}},
-		{"equal ones with other matchers", []Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {
+		{"equal ones with other matchers", []settings.Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {
 			{Matcher: "Bash", Hooks: []hooks.Handler{command("x")}}, {Matcher: "Edit", Hooks: []hooks.Handler{command("x")}}}}}},
 			[]string{"x|||", "x|||"}},
-		{"equal ones of other events", []Source{{Name: "a", Settings: hooks.Settings{
+		{"equal ones of other events", []settings.Source{{Name: "a", Settings: hooks.Settings{
 			hooks.PreToolUse: {{Hooks: []hooks.Handler{command("x")}}}, hooks.Stop: {{Hooks: []hooks.Handler{command("x")}}}}}}, []string{"x|||", "x|||"}},
-		{"equal ones of other members", []Source{{Name: "a", Member: "ana", Settings: stop(command("x"))},
+		{"equal ones of other members", []settings.Source{{Name: "a", Member: "ana", Settings: stop(command("x"))},
 			{Name: "b", Member: "ben", Settings: stop(command("x"))}}, []string{"x|||", "x|||"}},
-		{"managed ones come last", []Source{{Name: "m", Managed: true, Settings: stop(command("x"))},
+		{"managed ones come last", []settings.Source{{Name: "m", Managed: true, Settings: stop(command("x"))},
 			{Name: "a", Settings: stop(command("x"))}}, []string{"x|an equal hook of m runs in its place||", "x|||"}},
-		{"switched off", []Source{{Name: "a", Restrictions: Restrictions{DisableAllHooks: &yes},
+		{"switched off", []settings.Source{{Name: "a", Restrictions: settings.Restrictions{DisableAllHooks: &yes},
 			Settings: stop(command("x"), hooks.Handler{Type: "command", Command: "g", Gate: true})}},
 			[]string{"x|disableAllHooks in a||", "g|||"}},
-		{"a gate that managed settings keep from running", []Source{
+		{"a gate that managed settings keep from running", []settings.Source{
 			{Name: "a", Settings: stop(hooks.Handler{Type: "command", Command: "g", Gate: true})},
-			{Name: "m", Managed: true, Restrictions: Restrictions{AllowManagedHooksOnly: true}}},
+			{Name: "m", Managed: true, Restrictions: settings.Restrictions{AllowManagedHooksOnly: true}}},
 			[]string{"g|allowManagedHooksOnly in m: it is binding, so it refuses||"}},
-		{"an if that is never asked", []Source{{Name: "a", Settings: stop(hooks.Handler{Type: "command", Command: "x", If: "Bash"})}},
+		{"an if that is never asked", []settings.Source{{Name: "a", Settings: stop(hooks.Handler{Type: "command", Command: "x", If: "Bash"})}},
 			[]string{"x|`if` is evaluated on tool events alone, and Stop is none||"}},
-		{"an if that is no rule", []Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{
+		{"an if that is no rule", []settings.Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{
 			{Type: "command", Command: "x", If: "Bash("}}}}}}}, []string{"x|||"}},
-		{"a URL that is not allowed", []Source{{Name: "a", Restrictions: Restrictions{AllowedHTTPHookURLs: []string{}},
+		{"a URL that is not allowed", []settings.Source{{Name: "a", Restrictions: settings.Restrictions{AllowedHTTPHookURLs: []string{}},
 			Settings: stop(hooks.Handler{Type: "http", URL: "http://localhost/x"})}},
 			[]string{"http://localhost/x|the URL fits no pattern of allowedHttpHookUrls in a||"}},
-		{"a matcher that is no expression", []Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {
+		{"a matcher that is no expression", []settings.Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {
 			{Matcher: "(", Hooks: []hooks.Handler{command("x")}}}}}},
 			[]string{`x|matcher "(" is no JavaScript expression: missing closing )||`}},
 	} {
@@ -76,7 +77,7 @@ func TestInspect(t *testing.T) {
 // TestInspectAgrees: what Inspect says runs for an input is what a Runner runs.
 func TestInspectAgrees(t *testing.T) {
 	handler := func(line, rule string) hooks.Handler { return hooks.Handler{Type: "command", Command: line, If: rule} }
-	sources := []Source{
+	sources := []settings.Source{
 		{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {
 			{Matcher: "Bash|Edit", Hooks: []hooks.Handler{handler("echo 1", ""), handler("echo 2", "Bash(git push *)")}},
 			{Matcher: "^Ba", Hooks: []hooks.Handler{handler("echo 3", "Bash(ls *)"), handler("echo 4", "Edit")}},
@@ -129,7 +130,7 @@ func TestInspectAgrees(t *testing.T) {
 
 // TestInspectWithoutInput: a tool's name alone leaves open what an `if` would say.
 func TestInspectWithoutInput(t *testing.T) {
-	sources := []Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{
+	sources := []settings.Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{
 		{Type: "command", Command: "1", If: "Bash(git *)"}, {Type: "command", Command: "2", If: "Bash"},
 		{Type: "command", Command: "3", If: "Edit(x)"},
 	}}}}}, {Name: "ana.md", Member: "ana", Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{{Type: "command", Command: "4"}}}}}}}

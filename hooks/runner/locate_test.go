@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestLocate: the caller says which script runs; the hook keeps its name.
@@ -28,7 +29,7 @@ func TestLocate(t *testing.T) {
 			locate := func(_ hooks.Input, h hooks.Handler) (string, []string) {
 				return strings.Replace(h.Command, "./", mine+"/", 1), h.Args
 			}
-			sources := []Source{{Settings: hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{h}}}}}}
+			sources := []settings.Source{{Settings: hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{h}}}}}}
 			r, err := New(sources, &Options{Locate: locate})
 			if err != nil {
 				t.Fatal(err)
@@ -47,7 +48,7 @@ func TestLocate(t *testing.T) {
 // TestRootOfRules: an `if` about paths is about those in the member's own folder.
 func TestRootOfRules(t *testing.T) {
 	h := hooks.Handler{Type: "command", Command: "exit 2", If: "Edit(/src/**)"}
-	sources := []Source{{Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{h}}}}}}
+	sources := []settings.Source{{Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{h}}}}}}
 	r, err := New(sources, &Options{ProjectDir: "/ws", Root: func(in hooks.Input) string {
 		if in.SessionID == "ana" {
 			return "/copies/ana"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // bomb makes processes as fast as it can, without an end of its own but for total: a
@@ -41,7 +42,7 @@ func TestAttack05PidsLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			r := b.runnerWith(t, Options{MaxProcesses: 200},
-				Source{Name: "test", Settings: limitTo(300, on(hooks.Stop, command))})
+				settings.Source{Name: "test", Settings: limitTo(300, on(hooks.Stop, command))})
 			start := time.Now()
 			out := b.fire(t, r, hooks.StopInput{})
 			result := onlyResult(t, out)
@@ -63,7 +64,7 @@ func TestAttack05PidsLimit(t *testing.T) {
 func TestAttack05GateRefuses(t *testing.T) {
 	b := newBench(t)
 	r := b.runnerWith(t, Options{MaxProcesses: 100},
-		Source{Name: "test", Settings: gateOn(hooks.Stop, bomb("", 1500)+"; wait")})
+		settings.Source{Name: "test", Settings: gateOn(hooks.Stop, bomb("", 1500)+"; wait")})
 	if out := b.fire(t, r, hooks.StopInput{}); out.Decision != hooks.Block {
 		t.Errorf("%+v", out)
 	}
@@ -76,7 +77,7 @@ func TestAttack05BombLeftBehind(t *testing.T) {
 	told := make(chan string, 1)
 	r := b.runnerWith(t, Options{MaxProcesses: 100, Crowded: func(in hooks.Input, command, warning string) {
 		told <- in.SessionID + " " + command + ": " + warning
-	}}, Source{Name: "test", Settings: on(hooks.Stop, "(sleep 0.5; "+bomb("setsid", 1500)+
+	}}, settings.Source{Name: "test", Settings: on(hooks.Stop, "(sleep 0.5; "+bomb("setsid", 1500)+
 		"; sleep 30) >/dev/null 2>&1 & exit 2")})
 	if out := b.fire(t, r, hooks.StopInput{}); out.Decision != hooks.Block {
 		t.Errorf("it had refused: %+v", out)
@@ -98,7 +99,7 @@ func TestAttack05BombLeftBehind(t *testing.T) {
 // TestCrowdLetsBuildsBe: many processes below the limit are nobody's business.
 func TestCrowdLetsBuildsBe(t *testing.T) {
 	b := newBench(t)
-	r := b.runnerWith(t, Options{MaxProcesses: 100}, Source{Name: "test",
+	r := b.runnerWith(t, Options{MaxProcesses: 100}, settings.Source{Name: "test",
 		Settings: on(hooks.Stop, strings.ReplaceAll(bomb("", 60), "sleep 30", "sleep 0.3")+"; wait")})
 	if result := onlyResult(t, b.fire(t, r, hooks.StopInput{})); result.Outcome != hooks.Success || result.Warning != "" {
 		t.Errorf("%+v", result)

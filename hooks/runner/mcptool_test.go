@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	settingspkg "github.com/coveyteam/covey/hooks/settings"
 )
 
 // toolbox is a Tools that answers as a test wants, and remembers its calls.
@@ -34,7 +35,7 @@ func giving(reply ToolReply) *toolbox {
 func called(t *testing.T, tools Tools, in hooks.Input, handlers ...hooks.Handler) hooks.Outcome {
 	t.Helper()
 	settings := hooks.Settings{in.Payload.Event(): {{Hooks: handlers}}}
-	r, err := New([]Source{{Name: "test", Settings: settings}}, &Options{Tools: tools})
+	r, err := New([]settingspkg.Source{{Name: "test", Settings: settings}}, &Options{Tools: tools})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestToolsInTools(t *testing.T) {
 		}
 		return ToolReply{}, err
 	}
-	r, err := New([]Source{{Settings: hooks.Settings{hooks.TaskCreated: {{Hooks: []hooks.Handler{
+	r, err := New([]settingspkg.Source{{Settings: hooks.Settings{hooks.TaskCreated: {{Hooks: []hooks.Handler{
 		{Type: "mcp_tool", Server: "covey", Tool: "TaskCreate"}}}}}}}, &Options{Tools: box, Parallel: 1})
 	if err != nil {
 		t.Fatal(err)

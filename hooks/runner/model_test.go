@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // oracle is a Model that says what a test wants, and remembers what it was asked.
@@ -37,7 +38,7 @@ func saying(text string) *oracle {
 // judged fires an event with one handler of a model.
 func judged(t *testing.T, o *oracle, h hooks.Handler, in hooks.Input) hooks.Outcome {
 	t.Helper()
-	r, err := New([]Source{{Name: "test", Settings: hooks.Settings{in.Payload.Event(): {{Hooks: []hooks.Handler{h}}}}}},
+	r, err := New([]settings.Source{{Name: "test", Settings: hooks.Settings{in.Payload.Event(): {{Hooks: []hooks.Handler{h}}}}}},
 		&Options{Models: o})
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +252,7 @@ func TestModelTrouble(t *testing.T) {
 			}
 		}
 	}
-	r, err := New([]Source{{Settings: hooks.Settings{hooks.SessionStart: {{Hooks: []hooks.Handler{{Type: "prompt", Prompt: "p"}}}}}}}, nil)
+	r, err := New([]settings.Source{{Settings: hooks.Settings{hooks.SessionStart: {{Hooks: []hooks.Handler{{Type: "prompt", Prompt: "p"}}}}}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +302,7 @@ func TestVerifierAsksNoModel(t *testing.T) {
 	if _, err := called.On(hooks.PreToolUse, "", func(context.Context, hooks.Input) (hooks.Answer, error) { return hooks.Answer{}, nil }); err != nil {
 		t.Fatal(err)
 	}
-	r, err := New([]Source{{Settings: hooks.Settings{
+	r, err := New([]settings.Source{{Settings: hooks.Settings{
 		hooks.Stop:       {{Hooks: []hooks.Handler{{Type: "agent", Prompt: "verify"}}}},
 		hooks.PreToolUse: {{Hooks: []hooks.Handler{{Type: "prompt", Prompt: "p"}, {Type: "agent", Prompt: "a"}}}},
 	}}}, &Options{Models: o, Callbacks: called})

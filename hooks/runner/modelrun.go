@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -38,7 +39,7 @@ func (a heard) describe(v *verdict, limit int) {
 // what it answers.
 func (r *run) runModel(ctx context.Context, h *armed) (finding, heard) {
 	found := finding{code: -1}
-	if text := checkType(r.known, h.Type); text != "" {
+	if text := settings.CheckType(r.known, h.Type); text != "" {
 		found.fault = text
 		return found, heard{}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // optionPrefix begins the variables that hold what a user has set for a plugin.
@@ -60,7 +61,7 @@ func (r *run) givenEnv(h *armed) []string {
 }
 
 // pluginEnv are the variables of a plugin's hooks.
-func pluginEnv(s *Source) []string {
+func pluginEnv(s *settings.Source) []string {
 	env := []string{"CLAUDE_PLUGIN_ROOT=" + s.Root, "CLAUDE_PLUGIN_DATA=" + s.Data}
 	if s.Data != "" {
 		// Trust is bound to the files of a plugin without Python's caches, so what
@@ -111,7 +112,7 @@ func (r *run) place(h *armed) (string, error) {
 
 // userConfig fills in ${user_config.X}. In a shell line a value could become a
 // command, so there the variable must be used.
-func userConfig(text string, source *Source, shell bool) (string, error) {
+func userConfig(text string, source *settings.Source, shell bool) (string, error) {
 	const open = "${user_config."
 	if source.Root == "" {
 		return text, nil

@@ -11,13 +11,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // runOne runs the hooks of an event with one handler and gives its outcome.
-func runOne(t *testing.T, source Source, h hooks.Handler, opts Options) hooks.Outcome {
+func runOne(t *testing.T, source settings.Source, h hooks.Handler, opts Options) hooks.Outcome {
 	t.Helper()
 	source.Settings = hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{h}}}}
-	r, err := New([]Source{source}, &opts)
+	r, err := New([]settings.Source{source}, &opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestPluginPlaceholders(t *testing.T) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	source := Source{Name: "p", Root: root, Data: data, Options: map[string]string{"api-url": "$(touch y)"}}
+	source := settings.Source{Name: "p", Root: root, Data: data, Options: map[string]string{"api-url": "$(touch y)"}}
 	for name, c := range map[string]struct {
 		h    hooks.Handler
 		want string
@@ -66,7 +67,7 @@ func TestPluginPlaceholders(t *testing.T) {
 			t.Errorf("%s: %+v", h.Command, r)
 		}
 	}
-	out := runOne(t, Source{Name: "s"}, hooks.Handler{Type: "command", Command: "echo", Args: []string{"${user_config.x}"}}, Options{})
+	out := runOne(t, settings.Source{Name: "s"}, hooks.Handler{Type: "command", Command: "echo", Args: []string{"${user_config.x}"}}, Options{})
 	if got := out.Results[0].Stdout; got != "${user_config.x}\n" {
 		t.Errorf("no plugin's: %q", got)
 	}
@@ -78,7 +79,7 @@ func TestHookEnv(t *testing.T) {
 	h := hooks.Handler{Type: "command", Command: `echo "$COVEY_HOOK_DEPTH,$CLAUDECODE,$MINE"; env | grep -c '^COVEY_HOOK_RUN='`,
 		Env: map[string]string{"COVEY_HOOK_DEPTH": "0", "CLAUDECODE": "7", "COVEY_HOOK_RUN": "x", "MINE": "m", "": "x", "A=B": "x",
 			"NUL": "a\x00b"}}
-	if got := runOne(t, Source{Name: "s"}, h, Options{}).Results[0].Stdout; got != "1,1,m\n1\n" {
+	if got := runOne(t, settings.Source{Name: "s"}, h, Options{}).Results[0].Stdout; got != "1,1,m\n1\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -91,11 +92,11 @@ func TestHookCwd(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts := Options{ProjectDir: project}
-	if got := runOne(t, Source{}, hooks.Handler{Type: "command", Command: "pwd", Cwd: "web"}, opts).Results[0].Stdout; got !=
+	if got := runOne(t, settings.Source{}, hooks.Handler{Type: "command", Command: "pwd", Cwd: "web"}, opts).Results[0].Stdout; got !=
 		filepath.Join(project, "web")+"\n" {
 		t.Errorf("runs in %q", got)
 	}
-	out := runOne(t, Source{}, hooks.Handler{Type: "command", Command: "pwd", Cwd: "none"}, opts)
+	out := runOne(t, settings.Source{}, hooks.Handler{Type: "command", Command: "pwd", Cwd: "none"}, opts)
 	if r := out.Results[0]; r.Stdout != "" || !r.FailedOpen || !strings.Contains(r.Warning, "none") {
 		t.Errorf("%+v", r)
 	}
@@ -112,7 +113,7 @@ func TestObserveMode(t *testing.T) {
 		"exit 1": "block",
 	} {
 		h := hooks.Handler{Type: "command", Command: command, Mode: "observe", OnFailure: "block"}
-		out := runOne(t, Source{}, h, Options{FailClosed: true})
+		out := runOne(t, settings.Source{}, h, Options{FailClosed: true})
 		if out.Decision != hooks.Pass || len(out.Feedback)+len(out.Messages)+len(out.SystemMessages)+len(out.Output) != 0 ||
 			out.Permission.Decision != "" || out.UpdatedInput != nil || out.StopReason != "" {
 			t.Errorf("%s: %+v", command, out)
@@ -122,7 +123,7 @@ func TestObserveMode(t *testing.T) {
 			command != "exit 1" {
 			t.Errorf("%s: %+v", command, r)
 		}
-		if out := runOne(t, Source{}, hooks.Handler{Type: "command", Command: command}, Options{}); out.Results[0].Observed != "" {
+		if out := runOne(t, settings.Source{}, hooks.Handler{Type: "command", Command: command}, Options{}); out.Results[0].Observed != "" {
 			t.Errorf("%s: observed without the mode", command)
 		}
 	}
@@ -141,7 +142,7 @@ func TestFailClosed(t *testing.T) {
 			if payload.Event() == hooks.PermissionRequest && command == "exit 2" {
 				continue // a verdict without effect there
 			}
-			source := []Source{{Settings: hooks.Settings{payload.Event(): {{Hooks: []hooks.Handler{{Type: "command", Command: command}}}}}}}
+			source := []settings.Source{{Settings: hooks.Settings{payload.Event(): {{Hooks: []hooks.Handler{{Type: "command", Command: command}}}}}}}
 			for _, closed := range []bool{true, false} {
 				r, err := New(source, &Options{FailClosed: closed})
 				if err != nil {
@@ -161,7 +162,7 @@ func TestFailClosed(t *testing.T) {
 			}
 		}
 	}
-	r, err := New([]Source{{Settings: hooks.Settings{hooks.Notification: {{Hooks: []hooks.Handler{{Type: "command", Command: "exit 1"}}}}}}},
+	r, err := New([]settings.Source{{Settings: hooks.Settings{hooks.Notification: {{Hooks: []hooks.Handler{{Type: "command", Command: "exit 1"}}}}}}},
 		&Options{FailClosed: true})
 	if err != nil {
 		t.Fatal(err)
@@ -173,11 +174,11 @@ func TestFailClosed(t *testing.T) {
 
 // TestMemberLayers: a layer of one member runs for that member alone.
 func TestMemberLayers(t *testing.T) {
-	layer := func(member string) Source {
-		return Source{Name: "head of " + member, Member: member,
+	layer := func(member string) settings.Source {
+		return settings.Source{Name: "head of " + member, Member: member,
 			Settings: hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Type: "command", Command: "echo " + member + "; true"}}}}}}
 	}
-	sources := []Source{layer("a"), layer("b"), layer("")}
+	sources := []settings.Source{layer("a"), layer("b"), layer("")}
 	byWho, err := New(sources, &Options{Who: func(in hooks.Input) (string, string) { return "t", in.SessionID }})
 	if err != nil {
 		t.Fatal(err)
@@ -206,12 +207,12 @@ func TestMemberLayers(t *testing.T) {
 // TestRenew: another state of the sources counts from the next event on, and what
 // has run once does not run again.
 func TestRenew(t *testing.T) {
-	layer := func(commands ...string) []Source {
+	layer := func(commands ...string) []settings.Source {
 		var group hooks.Group
 		for _, c := range commands {
 			group.Hooks = append(group.Hooks, hooks.Handler{Type: "command", Command: c, Once: strings.HasPrefix(c, ": once")})
 		}
-		return []Source{{Name: "s", Settings: hooks.Settings{hooks.Stop: {group}}}}
+		return []settings.Source{{Name: "s", Settings: hooks.Settings{hooks.Stop: {group}}}}
 	}
 	r, err := New(layer(": once", ": a"), nil)
 	if err != nil {
@@ -243,14 +244,14 @@ func TestRenew(t *testing.T) {
 // managed layers merge behind all others; others all run.
 func TestLayerOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var sources []Source
+		var sources []settings.Source
 		type copyOf struct {
 			order   int
 			managed bool
 		}
 		last := map[string]copyOf{}
 		for i := range rapid.IntRange(1, 6).Draw(rt, "layers") {
-			s := Source{Name: fmt.Sprint(i), Managed: rapid.Bool().Draw(rt, "managed"),
+			s := settings.Source{Name: fmt.Sprint(i), Managed: rapid.Bool().Draw(rt, "managed"),
 				Root: rapid.SampledFrom([]string{"", "/p", "/q"}).Draw(rt, "root")}
 			h := hooks.Handler{Type: "command", Command: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "command"),
 				Mode: rapid.SampledFrom([]string{"", "observe"}).Draw(rt, "mode"), Timeout: float64(i + 1)}

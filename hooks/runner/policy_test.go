@@ -8,42 +8,43 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/web"
 )
 
 // layer is a source with restrictions.
-func layer(name string, managed bool, json string) Source {
-	file, _ := ParseSettings(name, []byte(json))
-	return Source{Name: name, Managed: managed, Settings: file.Hooks, Restrictions: file.Restrictions}
+func layer(name string, managed bool, json string) settings.Source {
+	file, _ := settings.Parse(name, []byte(json))
+	return settings.Source{Name: name, Managed: managed, Settings: file.Hooks, Restrictions: file.Restrictions}
 }
 
 // TestLimitsOnHooks: which hooks run, by who says what.
 func TestLimitsOnHooks(t *testing.T) {
 	const on, off, only = `{"disableAllHooks":false}`, `{"disableAllHooks":true}`, `{"allowManagedHooksOnly":true}`
-	m := func(json string) Source { return layer("managed.json", true, json) }
-	u := func(json string) Source { return layer("user.json", false, json) }
+	m := func(json string) settings.Source { return layer("managed.json", true, json) }
+	u := func(json string) settings.Source { return layer("user.json", false, json) }
 	for _, c := range []struct {
 		name    string
-		sources []Source
+		sources []settings.Source
 		barred  string // of managed, other, gate and mandatory hooks: x for those that do not run
 		note    string // part of the one note; empty: there is none
 	}{
 		{"nothing", nil, "....", ""},
-		{"a file switches off", []Source{u(off)}, ".x..", "disableAllHooks in user.json: of the configured hooks only managed"},
-		{"a later file switches on", []Source{u(off), layer("local.json", false, on)}, "....", ""},
-		{"a later file switches off", []Source{u(on), layer("local.json", false, off)}, ".x..", "disableAllHooks in local.json"},
-		{"managed off", []Source{m(off)}, "xxxx", "disableAllHooks in managed.json: no hooks run, and gates refuse"},
-		{"managed off, file on", []Source{m(off), u(on)}, "xxxx", "no hooks run"},
-		{"managed on, file off", []Source{m(on), u(off)}, "....", "user.json: disableAllHooks has no effect"},
-		{"file off, then managed on", []Source{u(off), m(on)}, "....", "user.json: disableAllHooks has no effect"},
-		{"managed only", []Source{m(only)}, ".xxx", "allowManagedHooksOnly in managed.json: of the configured"},
-		{"managed only, file off", []Source{m(only), u(off)}, ".xxx", "allowManagedHooksOnly in managed.json"},
-		{"managed on and only", []Source{m(`{"disableAllHooks":false,"allowManagedHooksOnly":true}`)}, ".xxx", "Only in managed"},
-		{"a file says only", []Source{u(only)}, "....", "user.json: allowManagedHooksOnly has no effect"},
-		{"a file's slip", []Source{u(`{"disableAllHooks":"yes"}`)}, "....", ""},
-		{"a managed slip", []Source{m(`{"allowManagedHooksOnly":"yes"}`)}, ".xxx", "allowManagedHooksOnly in managed.json"},
+		{"a file switches off", []settings.Source{u(off)}, ".x..", "disableAllHooks in user.json: of the configured hooks only managed"},
+		{"a later file switches on", []settings.Source{u(off), layer("local.json", false, on)}, "....", ""},
+		{"a later file switches off", []settings.Source{u(on), layer("local.json", false, off)}, ".x..", "disableAllHooks in local.json"},
+		{"managed off", []settings.Source{m(off)}, "xxxx", "disableAllHooks in managed.json: no hooks run, and gates refuse"},
+		{"managed off, file on", []settings.Source{m(off), u(on)}, "xxxx", "no hooks run"},
+		{"managed on, file off", []settings.Source{m(on), u(off)}, "....", "user.json: disableAllHooks has no effect"},
+		{"file off, then managed on", []settings.Source{u(off), m(on)}, "....", "user.json: disableAllHooks has no effect"},
+		{"managed only", []settings.Source{m(only)}, ".xxx", "allowManagedHooksOnly in managed.json: of the configured"},
+		{"managed only, file off", []settings.Source{m(only), u(off)}, ".xxx", "allowManagedHooksOnly in managed.json"},
+		{"managed on and only", []settings.Source{m(`{"disableAllHooks":false,"allowManagedHooksOnly":true}`)}, ".xxx", "Only in managed"},
+		{"a file says only", []settings.Source{u(only)}, "....", "user.json: allowManagedHooksOnly has no effect"},
+		{"a file's slip", []settings.Source{u(`{"disableAllHooks":"yes"}`)}, "....", ""},
+		{"a managed slip", []settings.Source{m(`{"allowManagedHooksOnly":"yes"}`)}, ".xxx", "allowManagedHooksOnly in managed.json"},
 	} {
-		l := LimitsOf(c.sources)
+		l := settings.LimitsOf(c.sources)
 		got := ""
 		for _, h := range []struct {
 			managed bool
@@ -71,29 +72,29 @@ func TestLimitsOnHooks(t *testing.T) {
 // TestLimitsOnURLs: lists of one rank add up; a managed list and the others must
 // both agree, but for managed hooks, whom the others do not bind.
 func TestLimitsOnURLs(t *testing.T) {
-	m := func(list string) Source { return layer("m", true, `{"allowedHttpHookUrls":`+list+`}`) }
-	u := func(list string) Source { return layer("u", false, `{"allowedHttpHookUrls":`+list+`}`) }
+	m := func(list string) settings.Source { return layer("m", true, `{"allowedHttpHookUrls":`+list+`}`) }
+	u := func(list string) settings.Source { return layer("u", false, `{"allowedHttpHookUrls":`+list+`}`) }
 	const a, b = "https://a/", "https://b/"
 	for _, c := range []struct {
-		sources []Source
+		sources []settings.Source
 		managed []string // what managed hooks may call
 		others  []string // what other hooks may call
 	}{
 		{nil, []string{a, b}, []string{a, b}},
-		{[]Source{u(`[]`)}, []string{a, b}, nil},
-		{[]Source{u(`["https://a/*"]`)}, []string{a, b}, []string{a}},
-		{[]Source{u(`["https://a/*"]`), u(`["https://b/*"]`)}, []string{a, b}, []string{a, b}},
-		{[]Source{u(`["https://a/*"]`), u(`[]`)}, []string{a, b}, []string{a}},
-		{[]Source{m(`[]`)}, nil, nil},
-		{[]Source{m(`["https://a/*"]`)}, []string{a}, []string{a}},
-		{[]Source{m(`["https://a/*"]`), u(`["*"]`)}, []string{a}, []string{a}},
-		{[]Source{m(`["https://a/*"]`), u(`["https://b/*"]`)}, []string{a}, nil},
-		{[]Source{m(`["https://a/*"]`), m(`["https://b/*"]`), u(`["https://b/*"]`)}, []string{a, b}, []string{b}},
-		{[]Source{u(`"https://a/*"`)}, []string{a, b}, nil}, // a slip opens nothing
-		{[]Source{u(`["nonsense"]`)}, []string{a, b}, nil},
-		{[]Source{m(`null`)}, nil, nil},
+		{[]settings.Source{u(`[]`)}, []string{a, b}, nil},
+		{[]settings.Source{u(`["https://a/*"]`)}, []string{a, b}, []string{a}},
+		{[]settings.Source{u(`["https://a/*"]`), u(`["https://b/*"]`)}, []string{a, b}, []string{a, b}},
+		{[]settings.Source{u(`["https://a/*"]`), u(`[]`)}, []string{a, b}, []string{a}},
+		{[]settings.Source{m(`[]`)}, nil, nil},
+		{[]settings.Source{m(`["https://a/*"]`)}, []string{a}, []string{a}},
+		{[]settings.Source{m(`["https://a/*"]`), u(`["*"]`)}, []string{a}, []string{a}},
+		{[]settings.Source{m(`["https://a/*"]`), u(`["https://b/*"]`)}, []string{a}, nil},
+		{[]settings.Source{m(`["https://a/*"]`), m(`["https://b/*"]`), u(`["https://b/*"]`)}, []string{a, b}, []string{b}},
+		{[]settings.Source{u(`"https://a/*"`)}, []string{a, b}, nil}, // a slip opens nothing
+		{[]settings.Source{u(`["nonsense"]`)}, []string{a, b}, nil},
+		{[]settings.Source{m(`null`)}, nil, nil},
 	} {
-		l := LimitsOf(c.sources)
+		l := settings.LimitsOf(c.sources)
 		for managed, want := range map[bool][]string{true: c.managed, false: c.others} {
 			for _, text := range []string{a, b} {
 				to, err := web.ParseTarget(text)
@@ -107,7 +108,7 @@ func TestLimitsOnURLs(t *testing.T) {
 			}
 		}
 	}
-	if l := LimitsOf([]Source{u(`["nonsense"]`)}); len(l.Notes()) != 1 || !strings.Contains(l.Notes()[0], "matches nothing") {
+	if l := settings.LimitsOf([]settings.Source{u(`["nonsense"]`)}); len(l.Notes()) != 1 || !strings.Contains(l.Notes()[0], "matches nothing") {
 		t.Errorf("notes %q", l.Notes())
 	}
 }
@@ -120,7 +121,7 @@ func TestListed(t *testing.T) {
 	}
 	for list, want := range map[string]bool{`["*"]`: false, `["https://*.corp:8443/*"]`: false, `["https://*"]`: false,
 		`["https://hooks.corp:*"]`: true, `["*", "https://hooks.corp:8443/x"]`: true, `["*", "https://other:8443/*"]`: false} {
-		l := LimitsOf([]Source{layer("u", false, `{"allowedHttpHookUrls":`+list+`}`)})
+		l := settings.LimitsOf([]settings.Source{layer("u", false, `{"allowedHttpHookUrls":`+list+`}`)})
 		if why, listed := l.Of(false).URL(to); why != "" || listed != want {
 			t.Errorf("%s: %q, listed %v", list, why, listed)
 		}
@@ -132,18 +133,18 @@ func TestLimitsOnVariables(t *testing.T) {
 	m := layer("m", true, `{"httpHookAllowedEnvVars":["A","B"]}`)
 	u := layer("u", false, `{"httpHookAllowedEnvVars":["B","C"]}`)
 	for _, c := range []struct {
-		sources         []Source
+		sources         []settings.Source
 		managed, others string
 	}{
 		{nil, "ABC", "ABC"},
-		{[]Source{m}, "AB", "AB"},
-		{[]Source{u}, "ABC", "BC"},
-		{[]Source{m, u}, "AB", "B"},
-		{[]Source{u, m}, "AB", "B"},
-		{[]Source{layer("u", false, `{"httpHookAllowedEnvVars":[]}`)}, "ABC", ""},
-		{[]Source{layer("u", false, `{"httpHookAllowedEnvVars":["A", 7]}`)}, "ABC", "A"},
+		{[]settings.Source{m}, "AB", "AB"},
+		{[]settings.Source{u}, "ABC", "BC"},
+		{[]settings.Source{m, u}, "AB", "B"},
+		{[]settings.Source{u, m}, "AB", "B"},
+		{[]settings.Source{layer("u", false, `{"httpHookAllowedEnvVars":[]}`)}, "ABC", ""},
+		{[]settings.Source{layer("u", false, `{"httpHookAllowedEnvVars":["A", 7]}`)}, "ABC", "A"},
 	} {
-		l := LimitsOf(c.sources)
+		l := settings.LimitsOf(c.sources)
 		for managed, want := range map[bool]string{true: c.managed, false: c.others} {
 			got := ""
 			for _, name := range []string{"A", "B", "C"} {
@@ -160,7 +161,7 @@ func TestLimitsOnVariables(t *testing.T) {
 
 // TestRestrictionWarnings: a slip in a key is told, and with what it means.
 func TestRestrictionWarnings(t *testing.T) {
-	file, warnings := ParseSettings("s.json", []byte(`{"disableAllHooks": 1, "allowManagedHooksOnly": 1,
+	file, warnings := settings.Parse("s.json", []byte(`{"disableAllHooks": 1, "allowManagedHooksOnly": 1,
 		"allowedHttpHookUrls": {}, "httpHookAllowedEnvVars": ["A", null], "model": 5}`))
 	checkTexts(t, warnings, []string{
 		"s.json: disableAllHooks: want true or false, got 1",
@@ -172,7 +173,7 @@ func TestRestrictionWarnings(t *testing.T) {
 	})
 	r := file.Restrictions
 	if r.DisableAllHooks != nil || !r.AllowManagedHooksOnly || r.AllowedHTTPHookURLs == nil ||
-		!slices.Equal(r.HTTPHookAllowedEnvVars, []string{"A"}) || !r.Any() || (Restrictions{}).Any() || file.Broken {
+		!slices.Equal(r.HTTPHookAllowedEnvVars, []string{"A"}) || !r.Any() || (settings.Restrictions{}).Any() || file.Broken {
 		t.Errorf("%+v", file)
 	}
 }
@@ -185,8 +186,8 @@ func TestManagedCannotBeWeakened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		patterns := rapid.SampledFrom([]string{"*", "https://a/*", "https://b/*", "http://127.0.0.1:*", "nonsense"})
 		variables := rapid.SampledFrom([]string{"A", "B", "C"})
-		draw := func(managed bool) Source {
-			var r Restrictions
+		draw := func(managed bool) settings.Source {
+			var r settings.Restrictions
 			r.DisableAllHooks = rapid.SampledFrom([]*bool{nil, new(true), new(false)}).Draw(t, "off")
 			r.AllowManagedHooksOnly = rapid.Bool().Draw(t, "only")
 			if rapid.Bool().Draw(t, "urls") {
@@ -195,11 +196,11 @@ func TestManagedCannotBeWeakened(t *testing.T) {
 			if rapid.Bool().Draw(t, "env") {
 				r.HTTPHookAllowedEnvVars = append([]string{}, rapid.SliceOfN(variables, 0, 3).Draw(t, "variables")...)
 			}
-			return Source{Name: "s", Managed: managed, Restrictions: r}
+			return settings.Source{Name: "s", Managed: managed, Restrictions: r}
 		}
-		managed := []Source{draw(true), draw(true)}
-		alone := LimitsOf(managed)
-		both := LimitsOf(slices.Insert(slices.Clone(managed), rapid.IntRange(0, 2).Draw(t, "place"), draw(false), draw(false)))
+		managed := []settings.Source{draw(true), draw(true)}
+		alone := settings.LimitsOf(managed)
+		both := settings.LimitsOf(slices.Insert(slices.Clone(managed), rapid.IntRange(0, 2).Draw(t, "place"), draw(false), draw(false)))
 		if alone.Bars(true, hooks.Handler{}) != both.Bars(true, hooks.Handler{}) {
 			t.Fatal("other files decide about managed hooks")
 		}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // anyVerdict draws a verdict as judging makes them.
@@ -112,10 +113,10 @@ func TestChooseProperties(t *testing.T) {
 	commands := rapid.SampledFrom([]string{"a", "b", "c"})
 	matchers := rapid.SampledFrom([]string{"", "Bash", "Write", "Ba.*", "Write|Bash"})
 	rapid.Check(t, func(t *rapid.T) {
-		var sources []Source
+		var sources []settings.Source
 		var fitting []string // labels in the order of configuration, with their layer
 		for layer := range rapid.IntRange(0, 4).Draw(t, "layers") {
-			source := Source{Name: fmt.Sprint(layer), Settings: hooks.Settings{}}
+			source := settings.Source{Name: fmt.Sprint(layer), Settings: hooks.Settings{}}
 			for range rapid.IntRange(0, 3).Draw(t, "groups") {
 				matcher := matchers.Draw(t, "matcher")
 				group := hooks.Group{Matcher: matcher}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	settingspkg "github.com/coveyteam/covey/hooks/settings"
 )
 
 // The test binary plays the programs that hooks run: REC as the recordings have
@@ -167,11 +168,11 @@ func newBench(tb testing.TB) *bench {
 // runner makes a Runner for one source.
 func (b *bench) runner(tb testing.TB, settings hooks.Settings) *Runner {
 	tb.Helper()
-	return b.runnerWith(tb, Options{}, Source{Name: "test", Settings: settings})
+	return b.runnerWith(tb, Options{}, settingspkg.Source{Name: "test", Settings: settings})
 }
 
 // runnerWith makes a Runner with options; the environment is the bench's.
-func (b *bench) runnerWith(tb testing.TB, opts Options, sources ...Source) *Runner {
+func (b *bench) runnerWith(tb testing.TB, opts Options, sources ...settingspkg.Source) *Runner {
 	tb.Helper()
 	opts.Env = append(opts.Env, b.env...)
 	if opts.ProjectDir == "" {

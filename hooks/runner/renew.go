@@ -1,13 +1,16 @@
 package runner
 
-import "sync"
+import (
+	"github.com/coveyteam/covey/hooks/settings"
+	"sync"
+)
 
 // Renew makes the Runner for another state of the sources, such as after a
 // settings file has changed. Both may run events at once, for good: what must
 // hold over both of them they share, which is the slots for processes, what runs in
 // the background, the memory of `once`, and what their Options hold. An event that has begun ends with the
 // hooks that it began with.
-func (r *Runner) Renew(sources []Source) *Runner {
+func (r *Runner) Renew(sources []settings.Source) *Runner {
 	next := newRunner(r.opts)
 	next.slots, next.ran, next.errands = r.slots, r.ran, r.errands
 	next.take(sources)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // sessionEndBudget is how long all hooks of a SessionEnd may take together
@@ -187,7 +188,7 @@ func (r *run) handle(ctx context.Context, h *armed) (finding, seen) {
 	case h.Type == "mcp_tool":
 		return r.runTool(ctx, h)
 	case h.Type != "command":
-		return finding{code: -1, fault: checkType(r.known, h.Type)}, heard{}
+		return finding{code: -1, fault: settings.CheckType(r.known, h.Type)}, heard{}
 	}
 	return r.runCommand(ctx, h)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/web"
 )
 
@@ -85,7 +86,7 @@ type Runner struct {
 	opts    Options
 	armed   map[hooks.Event][]*armed
 	flaws   map[hooks.Event][]string
-	limits  Limits
+	limits  settings.Limits
 	world   web.World     // of http hooks
 	budget  time.Duration // of SessionEnd
 	env     []string
@@ -102,7 +103,7 @@ type Runner struct {
 // single hook is no error here: it is warned of in each Outcome of its event
 // (Validate finds it earlier). The error names an option that cannot serve.
 // opts may be nil.
-func New(sources []Source, opts *Options) (*Runner, error) {
+func New(sources []settings.Source, opts *Options) (*Runner, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -126,9 +127,9 @@ func newRunner(opts Options) *Runner {
 }
 
 // take arms the hooks of all sources.
-func (r *Runner) take(sources []Source) {
+func (r *Runner) take(sources []settings.Source) {
 	r.budget = budgetOf(sources, r.opts.Env)
-	r.limits = LimitsOf(sources)
+	r.limits = settings.LimitsOf(sources)
 	for _, managed := range []bool{false, true} {
 		for i := range sources {
 			if sources[i].Managed == managed {
@@ -208,7 +209,7 @@ func (r *Runner) listening(in hooks.Input) []*armed {
 	}
 	list := slices.Clip(r.armed[event])
 	for _, c := range slices.Concat(callbacks, functions) {
-		list = append(list, &armed{Handler: c.Handler, source: &Source{Name: c.Source}, matcher: c.Matcher,
+		list = append(list, &armed{Handler: c.Handler, source: &settings.Source{Name: c.Source}, matcher: c.Matcher,
 			rule: c.Rule, label: c.Label, key: c.Key, callback: c})
 	}
 	return list

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 func TestRunMintsIDs(t *testing.T) {
@@ -37,9 +38,9 @@ func TestDedupe(t *testing.T) {
 	b := newBench(t)
 	same := on(hooks.Stop, "REC same '{}'")
 	twice := hooks.Settings{hooks.Stop: append(same[hooks.Stop], hooks.Group{Matcher: "x", Hooks: same[hooks.Stop][0].Hooks})}
-	r := b.runnerWith(t, Options{}, Source{Name: "user", Settings: twice}, Source{Name: "project",
+	r := b.runnerWith(t, Options{}, settings.Source{Name: "user", Settings: twice}, settings.Source{Name: "project",
 		Settings: same},
-		Source{Name: "p1", Root: "/p1", Settings: same}, Source{Name: "p2", Root: "/p2", Settings: same})
+		settings.Source{Name: "p1", Root: "/p1", Settings: same}, settings.Source{Name: "p2", Root: "/p2", Settings: same})
 	if out := b.fire(t, r, hooks.StopInput{}); out.Matched != 3 || len(out.Results) != 3 {
 		t.Errorf("%d hooks ran, want 3", out.Matched)
 	}
@@ -59,7 +60,7 @@ func TestDedupeKeepsLastLayer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	layer := func(timeout float64) hooks.Settings { return limitTo(timeout, on(hooks.Stop, "sleep 0.4")) }
-	r := b.runnerWith(t, Options{}, Source{Name: "a", Settings: layer(0.05)}, Source{Name: "b",
+	r := b.runnerWith(t, Options{}, settings.Source{Name: "a", Settings: layer(0.05)}, settings.Source{Name: "b",
 		Settings: layer(30)})
 	if got := onlyResult(t, b.fire(t, r, hooks.StopInput{})).Outcome; got != hooks.Success {
 		t.Errorf("the first layer's time-out held: %s", got)
@@ -162,7 +163,7 @@ func TestSessionEndBudget(t *testing.T) {
 	b := newBench(t)
 	var out hooks.Outcome
 	timed(t, 3*time.Second, func() {
-		out = b.fire(t, b.runnerWith(t, Options{Parallel: 1}, Source{Settings: on(hooks.SessionEnd, "sleep 30",
+		out = b.fire(t, b.runnerWith(t, Options{Parallel: 1}, settings.Source{Settings: on(hooks.SessionEnd, "sleep 30",
 			"sleep 31")}),
 			hooks.SessionEndInput{Reason: "other"})
 	})
@@ -173,7 +174,7 @@ func TestSessionEndBudget(t *testing.T) {
 
 func TestBudgetOf(t *testing.T) {
 	end := func(seconds float64) hooks.Settings { return limitTo(seconds, on(hooks.SessionEnd, ":")) }
-	for want, sources := range map[time.Duration][]Source{
+	for want, sources := range map[time.Duration][]settings.Source{
 		1500 * time.Millisecond: {{Settings: end(1)}, {Root: "/plugin", Settings: end(30)},
 			{Settings: limitTo(9, on(hooks.Stop, ":"))}},
 		10 * time.Second: {{Settings: end(3)}, {Settings: end(10)}},
@@ -196,7 +197,7 @@ func TestEnvironment(t *testing.T) {
 	b.env = append(b.env, "OTEL_X=1", "CLAUDE_PLUGIN_ROOT=/stale", "COVEY_MEMBER=stale", "KEPT=yes")
 	opts := Options{ProjectDir: b.cwd, EnvFile: func(hooks.Input) string { return "/env/file" },
 		Who: func(in hooks.Input) (string, string) { return "crew", in.AgentType }}
-	r := b.runnerWith(t, opts, Source{Name: "p", Root: "/plugin root", Data: "/data",
+	r := b.runnerWith(t, opts, settings.Source{Name: "p", Root: "/plugin root", Data: "/data",
 		Settings: on(hooks.SessionStart, `
 		{ env; echo "tty:$(tty </dev/tty 2>&1)"; pwd; echo "arg:${CLAUDE_PLUGIN_ROOT}:'${CLAUDE_PROJECT_DIR}'"; } >$REC_DIR/env`)})
 	in := b.input(hooks.SessionStartInput{Source: "startup"})
@@ -230,7 +231,7 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironmentOfPayload(t *testing.T) {
 	b := newBench(t)
 	r := b.runnerWith(t, Options{EnvFile: func(hooks.Input) string { return "/env" }},
-		Source{Settings: on(hooks.TeammateIdle,
+		settings.Source{Settings: on(hooks.TeammateIdle,
 			`echo "$COVEY_TEAM/$COVEY_MEMBER/${CLAUDE_ENV_FILE-none}" >&2; exit 2`)})
 	out := b.fire(t, r, hooks.TeammateIdleInput{TeammateName: "backend", TeamName: "crew"})
 	if !strings.HasSuffix(out.Feedback[0], ": crew/backend/none") {
@@ -241,14 +242,14 @@ func TestEnvironmentOfPayload(t *testing.T) {
 func TestDeletedFolder(t *testing.T) {
 	b := newBench(t)
 	gone := filepath.Join(b.cwd, "gone")
-	r := b.runnerWith(t, Options{ProjectDir: b.cwd}, Source{Settings: on(hooks.Stop, "pwd >&2; exit 2")})
+	r := b.runnerWith(t, Options{ProjectDir: b.cwd}, settings.Source{Settings: on(hooks.Stop, "pwd >&2; exit 2")})
 	in := b.input(hooks.StopInput{})
 	in.Cwd = gone
 	out, err := r.Run(t.Context(), in, nil)
 	if err != nil || !strings.HasSuffix(out.Feedback[0], ": "+b.cwd) {
 		t.Errorf("%q, %v: want the project's folder %s", out.Feedback, err, b.cwd)
 	}
-	r = b.runnerWith(t, Options{ProjectDir: gone}, Source{Settings: on(hooks.Stop, "pwd >&2; exit 2")})
+	r = b.runnerWith(t, Options{ProjectDir: gone}, settings.Source{Settings: on(hooks.Stop, "pwd >&2; exit 2")})
 	if out, err = r.Run(t.Context(), in, nil); err != nil || !strings.HasSuffix(out.Feedback[0], ": "+b.cwd) {
 		t.Errorf("%q, %v: want home", out.Feedback, err)
 	}
@@ -270,7 +271,7 @@ func TestPlaceholders(t *testing.T) {
 		"exec":  {Command: "${CLAUDE_PLUGIN_ROOT}/hook", Args: []string{"${CLAUDE_PROJECT_DIR}"}},
 	} {
 		h.Type = "command"
-		r := b.runnerWith(t, Options{ProjectDir: evil}, Source{Root: evil,
+		r := b.runnerWith(t, Options{ProjectDir: evil}, settings.Source{Root: evil,
 			Settings: hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{h}}}}})
 		out := b.fire(t, r, hooks.StopInput{})
 		if len(out.Feedback) != 1 || !strings.HasSuffix(out.Feedback[0], "]: "+evil) {
@@ -280,7 +281,7 @@ func TestPlaceholders(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b.cwd, "FLAG")); err == nil {
 		t.Error("the folder's name was run")
 	}
-	safe := b.runnerWith(t, Options{}, Source{Root: "/p-1/x_y", Settings: on(hooks.Stop,
+	safe := b.runnerWith(t, Options{}, settings.Source{Root: "/p-1/x_y", Settings: on(hooks.Stop,
 		`echo '${CLAUDE_PLUGIN_ROOT}/z' >&2; exit 2`)})
 	if out := b.fire(t, safe, hooks.StopInput{}); !strings.HasSuffix(out.Feedback[0], ": /p-1/x_y/z") {
 		t.Errorf("a plain path is filled in even where the shell would not: %q", out.Feedback)
@@ -359,7 +360,7 @@ func TestNothingToAsk(t *testing.T) {
 func TestSpill(t *testing.T) {
 	b := newBench(t)
 	spill := filepath.Join(b.cwd, "spill", "deep")
-	r := b.runnerWith(t, Options{SpillDir: spill}, Source{Settings: on(hooks.UserPromptSubmit,
+	r := b.runnerWith(t, Options{SpillDir: spill}, settings.Source{Settings: on(hooks.UserPromptSubmit,
 		`REC u '{"big_stdout":50000}'`)})
 	out := b.fire(t, r, hooks.UserPromptSubmitInput{Prompt: "p"})
 	files, err := filepath.Glob(filepath.Join(spill, "*"))
@@ -375,7 +376,7 @@ func TestSpill(t *testing.T) {
 	if data, err := os.ReadFile(files[0]); err != nil || string(data) != strings.Repeat("O", 50000) {
 		t.Errorf("the file holds %d bytes, %v", len(data), err)
 	}
-	r = b.runnerWith(t, Options{SpillDir: "/dev/null/x"}, Source{Settings: on(hooks.UserPromptSubmit,
+	r = b.runnerWith(t, Options{SpillDir: "/dev/null/x"}, settings.Source{Settings: on(hooks.UserPromptSubmit,
 		`REC u '{"big_stdout":50000}'`)})
 	out = b.fire(t, r, hooks.UserPromptSubmitInput{Prompt: "p"})
 	if result := onlyResult(t, out); !strings.Contains(result.Warning, "was cut") ||
@@ -408,7 +409,7 @@ func TestPolicies(t *testing.T) {
 		"error":   "Blocked by hook",
 		"missing": "[missing]: there is no policy of that name",
 	} {
-		out := b.fire(t, b.runnerWith(t, opts, Source{Settings: policy(name)}), hooks.TeammateIdleInput{})
+		out := b.fire(t, b.runnerWith(t, opts, settings.Source{Settings: policy(name)}), hooks.TeammateIdleInput{})
 		result := onlyResult(t, out)
 		if result.Type != "policy" || result.Command != name || (want == "") != (out.Decision == hooks.Pass) {
 			t.Errorf("%s: %+v", name, out)
@@ -449,7 +450,7 @@ func TestSpawned(t *testing.T) {
 		told = append(told, pid)
 		return func() { released = append(released, pid) }
 	}}
-	b.fire(t, b.runnerWith(t, opts, Source{Settings: on(hooks.Stop, "exit 2")}), hooks.StopInput{})
+	b.fire(t, b.runnerWith(t, opts, settings.Source{Settings: on(hooks.Stop, "exit 2")}), hooks.StopInput{})
 	if len(told) != 1 || !slices.Equal(told, released) {
 		t.Errorf("told %v, released %v", told, released)
 	}
@@ -464,7 +465,7 @@ func TestDepth(t *testing.T) {
 		deepest = s.Depth
 		return func() {}
 	}}
-	r := b.runnerWith(t, opts, Source{Settings: on(hooks.Stop, "echo depth=$COVEY_HOOK_DEPTH >&2; exit 2")})
+	r := b.runnerWith(t, opts, settings.Source{Settings: on(hooks.Stop, "echo depth=$COVEY_HOOK_DEPTH >&2; exit 2")})
 	r.slots <- struct{}{} // the hook around it has the only one
 	for depth := 1; depth < maxDepth; depth++ {
 		out, err := r.Run(Inside(t.Context(), depth), b.input(hooks.StopInput{}), nil)
@@ -488,7 +489,7 @@ func TestBrokenConfiguration(t *testing.T) {
 		return []hooks.Handler{{Type: "command", Command: "REC bad '{}'",
 			If: rule}}
 	}
-	r := b.runnerWith(t, Options{}, Source{Name: "a.json", Settings: hooks.Settings{
+	r := b.runnerWith(t, Options{}, settings.Source{Name: "a.json", Settings: hooks.Settings{
 		hooks.PreToolUse: {{Matcher: "[", Hooks: bad}, {Hooks: withIf("Bash((")}, {Hooks: hook}},
 		hooks.Stop:       {{Hooks: withIf("Bash(git *)")}},
 	}})
@@ -527,7 +528,7 @@ func TestCustomIDsAndClock(t *testing.T) {
 	now := time.Unix(0, 0)
 	r := b.runnerWith(t, Options{NewID: func() string { return "id-1" },
 		Now: func() time.Time { now = now.Add(time.Second); return now }},
-		Source{Settings: on(hooks.Stop, ":")})
+		settings.Source{Settings: on(hooks.Stop, ":")})
 	if out := b.fire(t, r, hooks.StopInput{}); out.ToolUseID != "id-1" || out.Results[0].Duration != time.Second {
 		t.Errorf("%+v", out)
 	}

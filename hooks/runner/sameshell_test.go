@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestSameButForTheShell: hooks that differ by `shell: bash` alone are one, which
@@ -22,7 +23,7 @@ func TestSameButForTheShell(t *testing.T) {
 		"in one layer":  {[]hooks.Handler{bash, plain, bash}, nil, []string{"by bash"}},
 		"other command": {[]hooks.Handler{plain}, []hooks.Handler{{Type: "command", Command: other.Command, Shell: "bash"}}, []string{"by sh", "by bash"}},
 	} {
-		sources := []Source{{Name: "a", Settings: hooks.Settings{hooks.Stop: {{Hooks: test.first}}}},
+		sources := []settings.Source{{Name: "a", Settings: hooks.Settings{hooks.Stop: {{Hooks: test.first}}}},
 			{Name: "b", Settings: hooks.Settings{hooks.Stop: {{Hooks: test.second}}}}}
 		r, err := New(sources, nil)
 		if err != nil {

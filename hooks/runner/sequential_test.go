@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestPreModelSwitchRunsInOrder: its hooks run one after another, in the order in which
@@ -23,8 +24,8 @@ func TestPreModelSwitchRunsInOrder(t *testing.T) {
 		return "echo begin " + name + " >>$REC_DIR/log; sleep 0.05; echo end " + name + " >>$REC_DIR/log; " + rest
 	}
 	r := b.runnerWith(t, Options{Parallel: 8},
-		Source{Name: "first", Settings: on(hooks.PreModelSwitch, say("a", "exit 0"), say("b", "echo no >&2; exit 2"))},
-		Source{Name: "second", Settings: on(hooks.PreModelSwitch, say("c", "exit 1"), say("d",
+		settings.Source{Name: "first", Settings: on(hooks.PreModelSwitch, say("a", "exit 0"), say("b", "echo no >&2; exit 2"))},
+		settings.Source{Name: "second", Settings: on(hooks.PreModelSwitch, say("c", "exit 1"), say("d",
 			`printf '{"hookSpecificOutput":{"hookEventName":"PreModelSwitch","permissionDecision":"allow"}}'`))})
 	out := b.fire(t, r, hooks.RawPayload{Name: hooks.PreModelSwitch, Fields: []rawjson.Field{{Name: "to_model", Value: []byte(`"two"`)}}})
 	data, err := os.ReadFile(filepath.Join(b.dir, "log"))

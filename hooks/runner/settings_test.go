@@ -10,12 +10,13 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
+	settingspkg "github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestParseSettings: what is right in a file counts, whatever stands beside it,
 // and each thing left out is warned of with its place.
 func TestParseSettings(t *testing.T) {
-	file, warnings := ParseSettings("s.json", []byte(`{
+	file, warnings := settingspkg.Parse("s.json", []byte(`{
 		"model": "opus", "env": {"A": "b"},
 		"hooks": {
 			"Stop": [
@@ -35,7 +36,7 @@ func TestParseSettings(t *testing.T) {
 		"disableAllHooks": true
 	}`))
 	yes := true
-	want := SettingsFile{Restrictions: Restrictions{DisableAllHooks: &yes},
+	want := settingspkg.File{Restrictions: settingspkg.Restrictions{DisableAllHooks: &yes},
 		Hooks: hooks.Settings{
 			hooks.Stop: {{Hooks: []hooks.Handler{{Type: "command", Command: "ok", Timeout: 1.5, Once: true}}},
 				{Hooks: []hooks.Handler{{Type: "command", Command: "w"}}}},
@@ -44,7 +45,7 @@ func TestParseSettings(t *testing.T) {
 				{Type: "command", Command: "c", If: "bogus(("}, // for every call of a tool called bogus
 				{Type: "http", URL: "http://x"}}}},
 		},
-		Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"}, Deny: []string{"Bash"}}}
+		Permissions: settingspkg.Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"}, Deny: []string{"Bash"}}}
 	if !reflect.DeepEqual(file, want) {
 		t.Errorf("got  %+v\nwant %+v", file, want)
 	}
@@ -100,13 +101,13 @@ func textOf(v any) string {
 func TestParseSettingsNotAnObject(t *testing.T) {
 	for _, data := range []string{"", "[]", "null", "{", `{"hooks":[]}`, `{"hooks":{"Stop":null}}`,
 		`{"permissions":1}`, `{"disableAllHooks":"yes"}`, "\xff"} {
-		file, warnings := ParseSettings("bad.json", []byte(data))
+		file, warnings := settingspkg.Parse("bad.json", []byte(data))
 		if len(file.Hooks) != 0 || len(warnings) != 1 || !strings.HasPrefix(warnings[0].Error(),
 			"bad.json: ") {
 			t.Errorf("%q: %+v, %v", data, file, warnings)
 		}
 	}
-	if file, warnings := ParseSettings("empty.json", []byte("{}")); len(warnings) != 0 || file.Hooks == nil {
+	if file, warnings := settingspkg.Parse("empty.json", []byte("{}")); len(warnings) != 0 || file.Hooks == nil {
 		t.Errorf("an empty file is fine: %+v, %v", file, warnings)
 	}
 }
@@ -120,7 +121,7 @@ func TestSettingsRoundTrip(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &settings); err != nil {
 		t.Fatal(err)
 	}
-	file, warnings := ParseSettings("x", []byte(`{"hooks":`+text+`}`))
+	file, warnings := settingspkg.Parse("x", []byte(`{"hooks":`+text+`}`))
 	if len(warnings) != 0 || !reflect.DeepEqual(file.Hooks, settings) {
 		t.Errorf("got %+v, %v\nwant %+v", file.Hooks, warnings, settings)
 	}
@@ -130,7 +131,7 @@ func TestSettingsRoundTrip(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	problems := Validate(hooks.Settings{
+	problems := settingspkg.Validate(hooks.Settings{
 		"Stopp": {{Hooks: []hooks.Handler{{Type: "command", Command: "c"}}}},
 		"zzzzz": nil,
 		hooks.Stop: {
@@ -166,7 +167,7 @@ func TestValidate(t *testing.T) {
 		`Stopp: there is no event "Stopp": did you mean Stop?`,
 		`zzzzz: there is no event "zzzzz"`,
 	})
-	if fine := Validate(on(hooks.Stop, "c")); fine != nil {
+	if fine := settingspkg.Validate(on(hooks.Stop, "c")); fine != nil {
 		t.Errorf("nothing is wrong: %v", fine)
 	}
 }
@@ -178,8 +179,8 @@ func FuzzSettings(f *testing.F) {
 	f.Add([]byte(`{"hooks":{"Stop":[{"matcher":"[","hooks":[{"type":"command","timeout":-1}]}]}}`))
 	f.Add([]byte(`[`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, warnings := ParseSettings("f", data)
-		for _, problem := range Validate(file.Hooks) {
+		file, warnings := settingspkg.Parse("f", data)
+		for _, problem := range settingspkg.Validate(file.Hooks) {
 			if !problem.Odd && (problem.Field != "type" || !strings.Contains(problem.Text, "later version")) {
 				t.Fatalf("kept: %v", problem)
 			}
@@ -208,7 +209,7 @@ func TestHandlerFields(t *testing.T) {
 	}
 	read := func(name, value string) (hooks.Settings, []error) {
 		text := `{"type":"command","command":"c","` + name + `":` + value + `}`
-		file, warnings := ParseSettings("f", []byte(`{"hooks":{"PreToolUse":[{"hooks":[`+text+`]}]}}`))
+		file, warnings := settingspkg.Parse("f", []byte(`{"hooks":{"PreToolUse":[{"hooks":[`+text+`]}]}}`))
 		return file.Hooks, warnings
 	}
 	for name, value := range good {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestSlotsAreGivenBack: whatever way a hook ends, its slot is free afterwards.
@@ -32,7 +33,7 @@ func TestSlotsAreGivenBack(t *testing.T) {
 		h.Type = "command"
 		group.Hooks = append(group.Hooks, h)
 	}
-	r := b.runnerWith(t, opts, Source{Settings: hooks.Settings{hooks.Stop: {group}}})
+	r := b.runnerWith(t, opts, settings.Source{Settings: hooks.Settings{hooks.Stop: {group}}})
 	for range 2 {
 		if out := b.fire(t, r, hooks.StopInput{}); len(out.Results) != len(endings) {
 			t.Errorf("%d results of %d hooks", len(out.Results), len(endings))
@@ -48,7 +49,7 @@ func TestSlotsAreGivenBack(t *testing.T) {
 func TestWaitingForASlot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.runnerWith(t, Options{Parallel: 1}, Source{Settings: on(hooks.Stop, "echo $$ >$REC_DIR/first; sleep 9", "REC second '{}'")})
+	r := b.runnerWith(t, Options{Parallel: 1}, settings.Source{Settings: on(hooks.Stop, "echo $$ >$REC_DIR/first; sleep 9", "REC second '{}'")})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { pidIn(t, filepath.Join(b.dir, "first")); cancel() }()
 	out, err := r.Run(ctx, b.input(hooks.StopInput{}), nil)
@@ -62,7 +63,7 @@ func TestWaitingForASlot(t *testing.T) {
 func TestSlotsAreShared(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.runnerWith(t, Options{Parallel: 2}, Source{Settings: on(hooks.Stop, "sleep 0.02 #1", "sleep 0.02 #2", "sleep 0.02 #3")})
+	r := b.runnerWith(t, Options{Parallel: 2}, settings.Source{Settings: on(hooks.Stop, "sleep 0.02 #1", "sleep 0.02 #2", "sleep 0.02 #3")})
 	var events sync.WaitGroup
 	for range 8 {
 		events.Go(func() {
@@ -100,7 +101,7 @@ func TestEnvironmentIsWhatIsGiven(t *testing.T) {
 	if strings.Contains(out.Feedback[0], "s3cret") {
 		t.Error("the secret is in the hook's environment")
 	}
-	r, err := New([]Source{{Settings: on(hooks.Stop, "echo $HOOKS_TEST_SECRET >&2; exit 2")}}, nil)
+	r, err := New([]settings.Source{{Settings: on(hooks.Stop, "echo $HOOKS_TEST_SECRET >&2; exit 2")}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,9 +140,9 @@ func TestSources(t *testing.T) {
 			"echo "+name+" >&2; exit 2")
 	}
 	r := b.runnerWith(t, Options{Parallel: 3},
-		Source{Name: "user", Settings: limitTo(60, together("user"))},
-		Source{Name: "project", Settings: limitTo(60, together("project"))},
-		Source{Name: "local", Settings: limitTo(60, together("local"))})
+		settings.Source{Name: "user", Settings: limitTo(60, together("user"))},
+		settings.Source{Name: "project", Settings: limitTo(60, together("project"))},
+		settings.Source{Name: "local", Settings: limitTo(60, together("local"))})
 	out := b.fire(t, r, hooks.StopInput{})
 	all := strings.Join(out.Feedback, "\n")
 	for _, name := range []string{"user", "project", "local"} {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // A matcher of FileChanged says which files are watched, too.
@@ -26,7 +27,7 @@ func TestWatchNames(t *testing.T) {
 		{[]string{`.*\.go|go.mod`}, []string{"go.mod"}},
 		{[]string{"", "*"}, nil},
 	} {
-		r, err := New([]Source{{Name: "spec", Settings: groups(c.matchers...)}}, nil)
+		r, err := New([]settings.Source{{Name: "spec", Settings: groups(c.matchers...)}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/coveyteam/covey/hooks"
+	settingspkg "github.com/coveyteam/covey/hooks/settings"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected parts of testdata/wire")
@@ -93,7 +94,7 @@ func wireSettings(t *testing.T, archive *txtar.Archive) hooks.Settings {
 		if !strings.Contains(f.Name, "/") {
 			continue
 		}
-		file, warnings := ParseSettings(f.Name, f.Data)
+		file, warnings := settingspkg.Parse(f.Name, f.Data)
 		if len(warnings) > 0 {
 			t.Fatal(warnings)
 		}
@@ -126,7 +127,7 @@ func checkWire(t *testing.T, file string) {
 	}
 	b := newBench(t)
 	noon := func() time.Time { return time.Date(2026, 2, 9, 12, 0, 0, 0, time.UTC) }
-	out, err := b.runnerWith(t, Options{Now: noon}, Source{Name: "test", Settings: settings}).Run(t.Context(), in, nil)
+	out, err := b.runnerWith(t, Options{Now: noon}, settingspkg.Source{Name: "test", Settings: settings}).Run(t.Context(), in, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package runner
+package settings
 
 import (
 	"encoding/json"

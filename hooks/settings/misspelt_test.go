@@ -1,4 +1,4 @@
-package runner
+package settings
 
 import (
 	"strings"
@@ -18,7 +18,7 @@ func TestMisspeltInSettings(t *testing.T) {
     ]
   }
 }`
-	file, warnings := ParseSettings("s.json", []byte(text))
+	file, warnings := Parse("s.json", []byte(text))
 	if len(file.Permissions.Deny) != 3 {
 		t.Errorf("deny: %q", file.Permissions.Deny)
 	}

@@ -1,4 +1,4 @@
-package runner
+package settings
 
 import (
 	"reflect"
@@ -24,7 +24,7 @@ func TestOtherHosts(t *testing.T) {
 		"copilot.json": `{"version": 1, "hooks": {"preToolUse": [{"matcher": "Bash", "hooks": [{"type": "command",
 			"command": "guard", "timeoutSec": 5}]}], "agentStop": [{"type": "command", "command": "done", "timeout": 600}]}}`,
 	} {
-		file, warnings := ParseSettings(name, []byte(text))
+		file, warnings := Parse(name, []byte(text))
 		for _, groups := range file.Hooks {
 			for i := range groups {
 				groups[i].Hooks[0].Dialect = hooks.Dialect{} // TestWire is about it
@@ -39,7 +39,7 @@ func TestOtherHosts(t *testing.T) {
 // TestBareHooks: a hook without a group listens to everything, and has the folder
 // and the variables that it names.
 func TestBareHooks(t *testing.T) {
-	file, warnings := ParseSettings("f", []byte(`{"hooks": {"PostToolUse": [
+	file, warnings := Parse("f", []byte(`{"hooks": {"PostToolUse": [
 		{"type": "command", "command": "fmt", "cwd": "web", "env": {"A": "b"}},
 		{"type": "command", "windows": "w", "linux": "l", "osx": "m"},
 		{"type": "comand"}, {"matcher": "x"}, {"type": "command", "command": "c", "env": {"A": 7}}]}}`))
@@ -98,12 +98,12 @@ func TestNoCommandHere(t *testing.T) {
 // TestBrokenTOML: a TOML file that is none is like a JSON file that is none.
 func TestBrokenTOML(t *testing.T) {
 	for _, text := range []string{"[", "hooks = 3", "a = 1\na = 2"} {
-		file, warnings := ParseSettings("config.toml", []byte(text))
+		file, warnings := Parse("config.toml", []byte(text))
 		if !file.Broken || len(warnings) != 1 || len(file.Hooks) != 0 {
 			t.Errorf("%q: %+v, %v", text, file, warnings)
 		}
 	}
-	if file, warnings := ParseSettings("config.toml", []byte("model = 'x'")); file.Broken || len(warnings) != 0 {
+	if file, warnings := Parse("config.toml", []byte("model = 'x'")); file.Broken || len(warnings) != 0 {
 		t.Errorf("without hooks: %+v, %v", file, warnings)
 	}
 }
@@ -116,7 +116,7 @@ func FuzzOtherHosts(f *testing.F) {
 	f.Add("config.toml", "[hooks]\nStop = [{type = 1, date = 1979-05-27, f = nan}]")
 	f.Add("vscode.json", `{"hooks": {"Stop": [{"type": "command", "linux": "a", "env": {"": "x"}, "cwd": ""}]}}`)
 	f.Fuzz(func(t *testing.T, name, text string) {
-		file, warnings := ParseSettings(name, []byte(text))
+		file, warnings := Parse(name, []byte(text))
 		for _, problem := range Validate(file.Hooks) {
 			if !problem.Odd {
 				t.Fatalf("kept: %v", problem)

@@ -1,4 +1,4 @@
-package runner
+package settings
 
 import (
 	"slices"
@@ -29,7 +29,7 @@ func TestForbiddingRules(t *testing.T) {
 		`[]`:                          {"", 0},
 	} {
 		for _, list := range []string{"deny", "ask"} {
-			file, warnings := ParseSettings("f", []byte(`{"permissions": {"`+list+`": `+text+`}}`))
+			file, warnings := Parse("f", []byte(`{"permissions": {"`+list+`": `+text+`}}`))
 			got := file.Permissions.Deny
 			if list == "ask" {
 				got = file.Permissions.Ask
@@ -43,7 +43,7 @@ func TestForbiddingRules(t *testing.T) {
 				}
 			}
 		}
-		file, _ := ParseSettings("f", []byte(`{"permissions": {"allow": `+text+`}}`))
+		file, _ := Parse("f", []byte(`{"permissions": {"allow": `+text+`}}`))
 		if len(file.Permissions.Unreadable) != 0 {
 			t.Errorf("allow %s: %q", text, file.Permissions.Unreadable)
 		}
@@ -53,7 +53,7 @@ func TestForbiddingRules(t *testing.T) {
 			}
 		}
 	}
-	if file, _ := ParseSettings("f", []byte(`{"permissions": 7}`)); len(file.Permissions.Unreadable) != 1 {
+	if file, _ := Parse("f", []byte(`{"permissions": 7}`)); len(file.Permissions.Unreadable) != 1 {
 		t.Errorf("permissions: 7 is %+v", file.Permissions)
 	}
 }

@@ -1,4 +1,4 @@
-package runner
+package settings
 
 import (
 	"fmt"
@@ -72,7 +72,7 @@ func checkHandler(known *hooks.EventInfo, h hooks.Handler, at hooks.Problem) []h
 	if h.Policy != "" {
 		return nil
 	}
-	if text := checkType(known, h.Type); text != "" {
+	if text := CheckType(known, h.Type); text != "" {
 		add("type", "%s", text)
 	}
 	if h.Type == "command" && strings.TrimSpace(h.Command) == "" {
@@ -100,8 +100,8 @@ func checkFields(h *hooks.Handler, at hooks.Problem) []hooks.Problem {
 	return nil
 }
 
-// checkType says what is wrong with a handler's type, or "".
-func checkType(known *hooks.EventInfo, handlerType string) string {
+// CheckType says what is wrong with a handler's type, or "".
+func CheckType(known *hooks.EventInfo, handlerType string) string {
 	switch {
 	case handlerType == "":
 		return "the hook has no type: write command"

@@ -1,4 +1,4 @@
-package runner
+package settings
 
 import (
 	"slices"
@@ -32,7 +32,7 @@ func TestRefused(t *testing.T) {
 		{"f.json", `{"PreToolUse": [{"matcher": "nothing", "hooks": [{"type": "command", "command": "x"}]}]}`, ""},
 		{".codex/hooks.json", `{"PreToolUse": [{"matcher": "update_plan", "hooks": [{"type": "command", "command": "x"}]}]}`, ""},
 	} {
-		_, warnings := ParseSettings(c.file, []byte(`{"version": 1, "hooks": `+c.text+`}`))
+		_, warnings := Parse(c.file, []byte(`{"version": 1, "hooks": `+c.text+`}`))
 		refused := Refused(warnings)
 		switch {
 		case c.want == "" && len(warnings) > 0, c.want != "" && len(refused) != 1:

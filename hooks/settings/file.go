@@ -1,4 +1,4 @@
-package runner
+package settings
 
 import (
 	"encoding/json"
@@ -14,9 +14,9 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// SettingsFile is what covey reads of a Claude Code settings file or of a
+// File is what covey reads of a Claude Code settings file or of a
 // plugin's hooks/hooks.json.
-type SettingsFile struct {
+type File struct {
 	Hooks        hooks.Settings
 	Permissions  Permissions
 	Restrictions Restrictions
@@ -72,13 +72,13 @@ func (f *Flaw) Error() string {
 	return place + ": " + f.Text
 }
 
-// ParseSettings reads a settings file. It never fails: what it cannot use it
+// Parse reads a settings file. It never fails: what it cannot use it
 // leaves out, each with a warning that begins with name and says where and why,
 // and the rest of the file counts. Keys that covey has no use for are skipped
 // without a word, as other programs own them.
-func ParseSettings(name string, data []byte) (SettingsFile, []error) {
+func Parse(name string, data []byte) (File, []error) {
 	r := settingsReader{name: name}
-	file := SettingsFile{Hooks: hooks.Settings{}}
+	file := File{Hooks: hooks.Settings{}}
 	if dialect.IsTOML(name) {
 		raw, err := tomlHooks(data)
 		if err != nil {
@@ -257,8 +257,8 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 // handlerField returns where a handler's field of that JSON name is kept, or nil.
 func handlerField(h *hooks.Handler, name string) any { return handlerFields(h)[name] }
 
-// HandlerFields lists the fields of a hook as files name them, in order.
-func HandlerFields() []string { return slices.Sorted(maps.Keys(handlerFields(&hooks.Handler{}))) }
+// Fields lists the fields of a hook as files name them, in order.
+func Fields() []string { return slices.Sorted(maps.Keys(handlerFields(&hooks.Handler{}))) }
 
 // handlerFields are all places of a handler's fields, by their JSON names.
 func handlerFields(h *hooks.Handler) map[string]any {
