@@ -149,7 +149,7 @@ gates: {task: [go test ./...]}
 	// gate TaskCompleted go test ./... .
 }
 
-// Sources are the layers of hooks, as a hooks.Runner takes them.
+// Sources are the layers of hooks, as a runner.Runner takes them.
 func ExampleTeam_Sources() {
 	dir, remove := folder()
 	defer remove()

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // path resolves a path of the spec and reports a file that is not there. It
@@ -120,7 +120,7 @@ func (r *resolver) pluginFolder(v value[string]) string {
 
 // refused reports what keeps a file of hooks that the spec names from being used.
 func (r *resolver) refused(v value[string], warnings []error) {
-	for _, err := range hooks.Refused(warnings) {
+	for _, err := range settings.Refused(warnings) {
 		r.fail(v.at.at, "%v", err)
 	}
 }

@@ -8,37 +8,38 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // readFront reads the hooks in the head of a Markdown file: those of an agent
 // (.claude/agents) or of a skill (SKILL.md). A file without any is no mistake.
 // Restrictions and permissions have no place there.
-func readFront(path string, read ReadFile) (hooks.SettingsFile, []error) {
+func readFront(path string, read ReadFile) (settings.File, []error) {
 	data, err := read(path)
 	if err != nil {
-		return hooks.SettingsFile{Broken: true},
+		return settings.File{Broken: true},
 			[]error{fmt.Errorf("%s: %s; hooks in its head do not run", path, cause(err))}
 	}
 	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
 	head, _ := splitHead(text)
 	if !strings.Contains(head, "hooks") {
-		return hooks.SettingsFile{Hooks: hooks.Settings{}}, nil
+		return settings.File{Hooks: hooks.Settings{}}, nil
 	}
 	root, ok := parseHead(head)
 	if !ok {
-		return hooks.SettingsFile{Broken: true},
+		return settings.File{Broken: true},
 			[]error{fmt.Errorf("%s: its head is not YAML that covey reads: hooks in it do not run", path)}
 	}
 	section := root.lookup("hooks")
 	if section == nil {
-		return hooks.SettingsFile{Hooks: hooks.Settings{}}, nil
+		return settings.File{Hooks: hooks.Settings{}}, nil
 	}
 	raw, err := json.Marshal(map[string]any{"hooks": section.plain()})
 	if err != nil {
-		return hooks.SettingsFile{Broken: true}, []error{fmt.Errorf("%s: hooks in its head: %w", path, err)}
+		return settings.File{Broken: true}, []error{fmt.Errorf("%s: hooks in its head: %w", path, err)}
 	}
 	// The name must not end like a file of another form.
-	return hooks.ParseSettings(path, raw)
+	return settings.Parse(path, raw)
 }
 
 // parseHead reads the YAML of a head; ok is false if it is no mapping.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // ReadFile reads one file of a team's hooks. Whoever wants another content than
@@ -22,7 +23,7 @@ func ReadHookFile(path string) ([]byte, error) { return readBounded(path, maxSet
 type Layers struct {
 	// Sources merge in this order (HOOKS.md section 3): the section `hooks`, the
 	// gates, settings files, plugins, the heads of agent files.
-	Sources []hooks.Source
+	Sources []settings.Source
 	// Permissions are those of the settings files, put together; they add to those of
 	// every member.
 	Permissions Permissions
@@ -35,7 +36,7 @@ type Layers struct {
 // Layers reads the files of the team's hooks with read; nil is ReadHookFile. A
 // file that has vanished or is broken gives a warning and as much of its hooks
 // as can be used. The data folders of plugins are for the caller to fill in
-// (hooks.Source.Data).
+// (settings.Source.Data).
 func (t *Team) Layers(read ReadFile) Layers {
 	if read == nil {
 		read = ReadHookFile
@@ -57,10 +58,10 @@ func (t *Team) Layers(read ReadFile) Layers {
 // own adds what the spec itself has.
 func (l *Layers) own(t *Team) {
 	if len(t.Hooks) > 0 {
-		l.Sources = append(l.Sources, hooks.Source{Name: t.File, Settings: t.Hooks})
+		l.Sources = append(l.Sources, settings.Source{Name: t.File, Settings: t.Hooks})
 	}
 	if len(t.Gates) > 0 {
-		l.Sources = append(l.Sources, hooks.Source{Name: "gates of " + t.File, Settings: t.Gates})
+		l.Sources = append(l.Sources, settings.Source{Name: "gates of " + t.File, Settings: t.Gates})
 	}
 }
 
@@ -69,7 +70,7 @@ func (l *Layers) settings(path string, read ReadFile, options map[string]map[str
 	file, warnings := readSettings(path, read)
 	l.Warnings = append(l.Warnings, warnings...)
 	if len(file.Hooks) > 0 || file.Restrictions.Any() {
-		l.Sources = append(l.Sources, hooks.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
+		l.Sources = append(l.Sources, settings.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
 	}
 	p := file.Permissions
 	l.Permissions.Allow = append(l.Permissions.Allow, p.Allow...)
@@ -112,14 +113,14 @@ func (l *Layers) heads(t *Team, read ReadFile) {
 		if m.PromptFile == "" {
 			continue
 		}
-		settings, ok := known[m.PromptFile]
+		section, ok := known[m.PromptFile]
 		if !ok {
 			file, warnings := readFront(m.PromptFile, read)
-			settings, known[m.PromptFile] = file.Hooks, file.Hooks
+			section, known[m.PromptFile] = file.Hooks, file.Hooks
 			l.Warnings = append(l.Warnings, warnings...)
 		}
-		if len(settings) > 0 {
-			l.Sources = append(l.Sources, hooks.Source{Name: m.PromptFile, Settings: settings, Member: m.Name})
+		if len(section) > 0 {
+			l.Sources = append(l.Sources, settings.Source{Name: m.PromptFile, Settings: section, Member: m.Name})
 		}
 	}
 }
@@ -137,7 +138,7 @@ func (l *Layers) helpers(t *Team, read ReadFile) {
 		file, warnings := readFront(h.File, read)
 		l.Warnings = append(l.Warnings, warnings...)
 		if len(file.Hooks) > 0 {
-			l.Sources = append(l.Sources, hooks.Source{Name: h.File, Settings: file.Hooks.ForHelper(), Helper: h.Name})
+			l.Sources = append(l.Sources, settings.Source{Name: h.File, Settings: file.Hooks.ForHelper(), Helper: h.Name})
 		}
 	}
 }
@@ -185,8 +186,8 @@ func HookFileFault(path string, data []byte) string {
 		return warnings[0].Error()
 	case len(file.Permissions.Unreadable) > 0:
 		return file.Permissions.Unreadable[0]
-	case len(hooks.Refused(warnings)) > 0:
-		return hooks.Refused(warnings)[0].Error()
+	case len(settings.Refused(warnings)) > 0:
+		return settings.Refused(warnings)[0].Error()
 	}
 	return ""
 }

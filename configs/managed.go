@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // ErrManaged is wrapped by LoadManaged's error: a managed settings file is there
@@ -21,8 +21,8 @@ const managedFile = "managed-settings.json"
 
 // Managed is what an administrator has laid down for all teams of a machine.
 type Managed struct {
-	Sources     []hooks.Source // one for each file, with Managed set
-	Permissions Permissions    // rules for all members
+	Sources     []settings.Source // one for each file, with Managed set
+	Permissions Permissions       // rules for all members
 }
 
 // ManagedFolders lists the folders in which administrators keep managed settings
@@ -66,7 +66,7 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 			return Managed{}, warnings, fmt.Errorf("%w: %s: %s; ask whoever looks after this machine",
 				ErrManaged, path, cause(err))
 		}
-		file, errs := hooks.ParseSettings(path, data)
+		file, errs := settings.Parse(path, data)
 		if file.Broken {
 			return Managed{}, warnings, fmt.Errorf("%w: %w; ask whoever looks after this machine", ErrManaged,
 				errors.Join(errs...))
@@ -75,12 +75,12 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 			return Managed{}, warnings, fmt.Errorf("%w: %s; ask whoever looks after this machine", ErrManaged,
 				strings.Join(file.Permissions.Unreadable, "; "))
 		}
-		if refused := hooks.Refused(errs); len(refused) > 0 {
+		if refused := settings.Refused(errs); len(refused) > 0 {
 			return Managed{}, warnings, fmt.Errorf("%w: %w; ask whoever looks after this machine", ErrManaged,
 				errors.Join(refused...))
 		}
 		warnings = append(warnings, errs...)
-		m.Sources = append(m.Sources, hooks.Source{Name: path, Settings: file.Hooks, Managed: true,
+		m.Sources = append(m.Sources, settings.Source{Name: path, Settings: file.Hooks, Managed: true,
 			Restrictions: file.Restrictions})
 		m.Permissions.Allow = append(m.Permissions.Allow, file.Permissions.Allow...)
 		m.Permissions.Ask = append(m.Permissions.Ask, file.Permissions.Ask...)

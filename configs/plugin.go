@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Plugin is a folder that brings hooks and MCP servers, as plugins of Claude Code
@@ -25,8 +26,8 @@ type Plugin struct {
 }
 
 // Source is the plugin's layer of hooks. Its Data is for the caller to fill in.
-func (p Plugin) Source() hooks.Source {
-	return hooks.Source{Name: p.Name, Root: p.Root, Settings: p.Hooks, Options: p.Options}
+func (p Plugin) Source() settings.Source {
+	return settings.Source{Name: p.Name, Root: p.Root, Settings: p.Hooks, Options: p.Options}
 }
 
 // The files of a plugin, from its folder. Codex has its own place for the
@@ -68,7 +69,7 @@ func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
 	}
 	for name, option := range m.Config {
 		if len(option.Default) > 0 && string(option.Default) != "null" {
-			p.Options[name] = hooks.OptionText(option.Default)
+			p.Options[name] = settings.OptionText(option.Default)
 		}
 	}
 	before := len(r.warnings)
@@ -205,7 +206,7 @@ func (r *pluginReader) inline(into hooks.Settings, m manifest, raw json.RawMessa
 // hookFile takes the hooks of one file. A plugin limits nobody, so only its hooks
 // count.
 func (r *pluginReader) hookFile(into hooks.Settings, name string, data []byte) {
-	file, warnings := hooks.ParseSettings(name, data)
+	file, warnings := settings.Parse(name, data)
 	r.warnings = append(r.warnings, warnings...)
 	for _, event := range slices.Sorted(maps.Keys(file.Hooks)) {
 		into[event] = append(into[event], file.Hooks[event]...)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // pluginHook is a hooks file whose Stop hook runs a command.
@@ -143,8 +145,8 @@ func FuzzReadPlugin(f *testing.F) {
 		if len(p.Hooks)+len(p.Servers)+len(warnings) == 0 {
 			t.Fatal("nothing came of it, and nobody is told")
 		}
-		runner, err := hooks.NewRunner([]hooks.Source{p.Source()}, nil)
-		if err != nil || runner == nil {
+		hookRunner, err := runner.New([]settings.Source{p.Source()}, nil)
+		if err != nil || hookRunner == nil {
 			t.Fatal(err)
 		}
 	})

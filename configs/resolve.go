@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // resolver makes a Team of a decoded spec: it follows references, looks for
@@ -84,8 +85,8 @@ func (r *resolver) hooks(s *hookSection) hooks.Settings {
 	if s.at == nil {
 		return nil
 	}
-	settings := s.settings()
-	for _, p := range hooks.Validate(settings) {
+	section := s.settings()
+	for _, p := range settings.Validate(section) {
 		n := s.node(p)
 		if r.said(n.at) || n.kind == kindMapping && n.broken {
 			continue
@@ -95,7 +96,7 @@ func (r *resolver) hooks(s *hookSection) hooks.Settings {
 	r.mandatoryHooks(s)
 	r.actingHooks(s)
 	r.warnSilentEvents(s)
-	return settings
+	return section
 }
 
 // mandatoryHooks refuses the word on hooks that could not hold a call back in

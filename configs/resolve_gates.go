@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // gates compiles the section `gates` to hooks that fail closed.
@@ -35,7 +36,7 @@ func (r *resolver) gateGroup(out hooks.Settings, event hooks.Event, gates list[g
 
 // gateTimes asks package hooks how long a gate may take.
 func (r *resolver) gateTimes(event hooks.Event, group hooks.Group, gates list[gateSpec]) {
-	for _, p := range hooks.Validate(hooks.Settings{event: []hooks.Group{group}}) {
+	for _, p := range settings.Validate(hooks.Settings{event: []hooks.Group{group}}) {
 		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.items) {
 			r.fail(gates.items[p.Hook].timeout.at.at,
 				"the timeout is longer than a gate may take; write less, such as 10m")

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // maxSettings is the size of the largest settings file that is read, in bytes.
@@ -14,7 +14,7 @@ const maxSettings = 1 << 20
 
 // Sources returns the layers of hooks that the team has, in the order in which
 // they merge: those of Layers, with the files as they are on disk.
-func (t *Team) Sources() ([]hooks.Source, []error) {
+func (t *Team) Sources() ([]settings.Source, []error) {
 	l := t.Layers(nil)
 	return l.Sources, l.Warnings
 }
@@ -22,19 +22,19 @@ func (t *Team) Sources() ([]hooks.Source, []error) {
 // ReadSettings reads one settings file: JSON as Claude Code, Codex and VS Code
 // write it, Codex's TOML, or the head of an agent's or skill's Markdown file. It
 // never fails; a file that cannot be used is empty and has a warning.
-func ReadSettings(path string) (hooks.SettingsFile, []error) { return readSettings(path, ReadHookFile) }
+func ReadSettings(path string) (settings.File, []error) { return readSettings(path, ReadHookFile) }
 
 // readSettings reads one settings file.
-func readSettings(path string, read ReadFile) (hooks.SettingsFile, []error) {
+func readSettings(path string, read ReadFile) (settings.File, []error) {
 	if isMarkdown(path) {
 		return readFront(path, read)
 	}
 	data, err := read(path)
 	if err != nil {
-		return hooks.SettingsFile{Broken: true},
+		return settings.File{Broken: true},
 			[]error{fmt.Errorf("settings file %s: %s; its hooks do not run", path, cause(err))}
 	}
-	return hooks.ParseSettings(path, data)
+	return settings.Parse(path, data)
 }
 
 // errTooLarge is what readBounded gives for a file above its limit.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 const settingsJSON = `{
@@ -35,7 +36,7 @@ func settingsTeam(t *testing.T, two string) (*Team, string) {
 }
 
 // commands lists the commands of sources on an event.
-func commands(sources []hooks.Source, event hooks.Event) []string {
+func commands(sources []settings.Source, event hooks.Event) []string {
 	var out []string
 	for _, s := range sources {
 		for _, g := range s.Settings[event] {

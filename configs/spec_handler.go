@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // handlerSpec is one hook.
@@ -171,7 +172,7 @@ func (h *handlerSpec) handler() hooks.Handler {
 		StatusMessage:  h.statusMessage.v,
 		Once:           h.once.v,
 		OnFailure:      h.onFailure.v,
-		Command:        hooks.PickCommand(runtime.GOOS, h.command.v, h.windows.v, h.linux.v, h.osx.v),
+		Command:        settings.PickCommand(runtime.GOOS, h.command.v, h.windows.v, h.linux.v, h.osx.v),
 		Mode:           h.mode.v,
 		Cwd:            h.cwd.v,
 		Args:           argWords(h.args),

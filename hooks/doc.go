@@ -1,25 +1,23 @@
-// Package hooks runs the hooks of a team: it matches an event against the
-// configured handlers, runs them, reads what they answer and merges it into
-// one outcome. It speaks the protocol of Claude Code's hooks (HOOKS.md), so
-// that scripts written for it run unchanged.
+// Package hooks is the hook protocol of a team: the events at which hooks run,
+// what they read, what they may answer, and what comes of it. It speaks the
+// protocol of Claude Code's hooks (HOOKS.md), so that scripts written for it run
+// unchanged.
 //
 // It knows nothing of teams, tasks or turns: callers fill an Input and act on
-// the Outcome. What goes wrong inside a hook is part of the Outcome; Run
-// itself fails only when its context ends.
+// the Outcome. What goes wrong inside a hook is part of the Outcome.
 //
-// # The way of an event
+// # Rooms
 //
-// A Runner is made once from all Sources (the spec, settings files, plugins).
-// For each event Run chooses the handlers whose matcher and `if` fit, keeps one
-// of equal ones, and starts them side by side with the Input as JSON on stdin.
-// Each end is judged by itself (judge, judgeGate), and the verdicts are merged
-// in the order in which they came (merge). Judging and merging are pure
-// functions; processes and files stand at the rim (Process, spill).
+// This package holds what programs use: events and their inputs, configured
+// handlers, outcomes, and the Registry of hooks that are Go functions. The rooms
+// below it hold the machinery: rules (permission rules and matchers), settings,
+// dialect and web, judging, and runner, which runs the hooks of an event. They make
+// no promise of compatibility to programs outside covey.
 //
 // # Functions
 //
 // A program that embeds covey adds hooks that are Go functions to a Registry
-// (Options.Callbacks). They run beside the others, and what they answer is judged
+// (runner.Options.Callbacks). They run beside the others, and what they answer is judged
 // and merged as what a command prints. Registry.AfterTurn takes functions that
 // are told of each turn when it is over.
 //
@@ -46,6 +44,6 @@
 // # What callers owe
 //
 // The transcript is complete on disk before Run is called. The environment in
-// Options.Env holds nothing that hooks must not see. Nothing runs before it is
-// trusted: this package runs what it is given.
+// runner.Options.Env holds nothing that hooks must not see. Nothing runs before it is
+// trusted: package runner runs what it is given.
 package hooks

@@ -6,7 +6,4 @@ var (
 	// ErrCallback is returned by Registry.Add for a callback that could never run
 	// as it is.
 	ErrCallback = errors.New("not a callback")
-
-	// ErrNotConnected is the error of an mcp_tool hook whose server is not there.
-	ErrNotConnected = errors.New("not connected")
 )

@@ -15,6 +15,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -26,7 +28,7 @@ import (
 
 // layers are the hooks of a team, and what is wrong in its settings files.
 type layers struct {
-	sources  []hooks.Source
+	sources  []settings.Source
 	settings configs.Permissions    // of the settings files, for all members
 	servers  []configs.PluginServer // MCP servers that plugins bring
 	files    hookFiles              // that all of this was read from
@@ -53,7 +55,7 @@ func layersOf(team *configs.Team, read configs.ReadFile) (layers, error) {
 		return l, fmt.Errorf("permissions that nobody can read may forbid anything, so the team does not start:\n%s",
 			strings.Join(bad, "\n"))
 	}
-	if refused := hooks.Refused(given.Warnings); len(refused) > 0 {
+	if refused := settings.Refused(given.Warnings); len(refused) > 0 {
 		return l, fmt.Errorf("hooks that cannot be translated would let everything pass, so the team does not start:\n%w",
 			errors.Join(refused...))
 	}
@@ -68,7 +70,7 @@ func (l *layers) heed(m configs.Managed, warnings []error) {
 	l.settings.Ask = append(l.settings.Ask, m.Permissions.Ask...)
 	l.settings.Deny = append(l.settings.Deny, m.Permissions.Deny...)
 	l.warnings = append(l.warnings, warnings...)
-	for _, note := range hooks.LimitsOf(l.sources).Notes() {
+	for _, note := range settings.LimitsOf(l.sources).Notes() {
 		l.warnings = append(l.warnings, errors.New(note))
 	}
 }
@@ -157,11 +159,11 @@ func (o *Orchestrator) hire(ctx context.Context, c *crew) error {
 
 // hookRunner is the one runner of all members' hooks. Which member a hook runs
 // for follows from the session in its input.
-func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
+func (o *Orchestrator) hookRunner(c *crew) (*runner.Runner, error) {
 	if err := PreparePlugins(o.place.home(), o.hooks().sources); err != nil {
 		return nil, err
 	}
-	return hooks.NewRunner(withOwned(o.team(), o.hooks().sources), &hooks.Options{
+	return runner.New(withOwned(o.team(), o.hooks().sources), &runner.Options{
 		Env:        childEnvironment(o.opts, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),
@@ -186,7 +188,7 @@ func (o *Orchestrator) hookRunner(c *crew) (*hooks.Runner, error) {
 			return o.team().Name, ""
 		},
 		GateEnv: c.settings.Environ,
-		Spawned: func(pid int, h hooks.Spawn) func() {
+		Spawned: func(pid int, h runner.Spawn) func() {
 			owner := process.Owner{Kind: process.Hook}
 			if h.Hook.MayAct {
 				owner.Kind = process.ActingHook

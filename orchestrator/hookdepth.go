@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -32,7 +33,7 @@ func withinHook(ctx context.Context, all *process.Processes, by process.Caller) 
 	if err != nil {
 		return ctx, err
 	}
-	return context.WithValue(hooks.Inside(ctx, at.Depth), judgedKey{}, at.Task), nil
+	return context.WithValue(runner.Inside(ctx, at.Depth), judgedKey{}, at.Task), nil
 }
 
 // notByItsGate refuses that a task is completed by a gate that is asked whether it may be: the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -44,12 +44,12 @@ func ByHand(team *configs.Team) (*HookHand, error) {
 }
 
 // Models answers prompt and agent hooks.
-func (h *HookHand) Models() hooks.Model {
+func (h *HookHand) Models() runner.Model {
 	return &hookModels{o: h.o, c: h.c, asked: map[askedBy]*script.Model{}}
 }
 
 // Tools makes the calls of mcp_tool hooks. The team's own tools need a team.
-func (h *HookHand) Tools() hooks.Tools { return &hookTools{c: h.c, servers: h.c.servers} }
+func (h *HookHand) Tools() runner.Tools { return &hookTools{c: h.c, servers: h.c.servers} }
 
 // Close ends the servers that were started.
 func (h *HookHand) Close() error { return h.c.servers.close() }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // hookInfos lists the hooks that the team has now, callbacks included, with what
@@ -16,7 +18,7 @@ func (o *Orchestrator) hookInfos(c *crew) ([]HookInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range o.opts.Hooks.List() {
+	for _, h := range runner.Callbacks(o.opts.Hooks) {
 		info := hookInfo(h)
 		info.Kind, info.Path = "callback", ""
 		infos = append(infos, info)
@@ -56,12 +58,12 @@ func (h *HookInfo) CountAs(infos []HookInfo) {
 // ListHooks lists what is configured in the layers of a team's hooks, and what of
 // it runs for an input if there is one. Counts are zero; see CountHooks. team may
 // be nil: then every layer is a settings file or a plugin.
-func ListHooks(team *configs.Team, sources []hooks.Source, in *hooks.Input) ([]HookInfo, error) {
-	opts := hooks.Options{}
+func ListHooks(team *configs.Team, sources []settings.Source, in *hooks.Input) ([]HookInfo, error) {
+	opts := runner.Options{}
 	if team != nil {
 		opts.ProjectDir, opts.FailClosed = team.Workspace, team.FailClosed
 	}
-	found, err := hooks.Inspect(sources, in, &opts)
+	found, err := runner.Inspect(sources, in, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +90,13 @@ const AtMerge = "merge"
 
 // MergeGates are the gates that a team's spec has for merges alone. They get the input of
 // TaskCompleted. team may be nil.
-func MergeGates(team *configs.Team) ([]hooks.Configured, error) {
+func MergeGates(team *configs.Team) ([]runner.Configured, error) {
 	if team == nil || len(team.Merge.Gates) == 0 {
 		return nil, nil
 	}
 	group := []hooks.Group{{Hooks: team.Merge.Gates}}
-	source := hooks.Source{Name: "gates of " + team.File, Settings: hooks.Settings{hooks.TaskCompleted: group}}
-	return hooks.Inspect([]hooks.Source{source}, nil, &hooks.Options{ProjectDir: team.Workspace})
+	source := settings.Source{Name: "gates of " + team.File, Settings: hooks.Settings{hooks.TaskCompleted: group}}
+	return runner.Inspect([]settings.Source{source}, nil, &runner.Options{ProjectDir: team.Workspace})
 }
 
 // mergeRuns counts what came of gates at merges. It is safe for concurrent use.
@@ -119,7 +121,7 @@ func (r *mergeRuns) joinTo(all *HookTally) {
 }
 
 // hookInfo shows one hook.
-func hookInfo(h hooks.Configured) HookInfo {
+func hookInfo(h runner.Configured) HookInfo {
 	return HookInfo{
 		Event: string(h.Event), Matcher: h.Matcher, If: h.Handler.If, Type: cmp.Or(h.Handler.Type, "policy"),
 		Command: h.Label, Source: h.Source.Name, Path: h.Path(), Member: h.Source.Member,
@@ -129,7 +131,7 @@ func hookInfo(h hooks.Configured) HookInfo {
 
 // KindOf says what kind of layer a hook is from: spec, gates, settings, plugin,
 // agent file or managed.
-func KindOf(team *configs.Team, h hooks.Configured) string {
+func KindOf(team *configs.Team, h runner.Configured) string {
 	switch {
 	case h.Source.Managed:
 		return "managed"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestListHooks: by event, and within one as configured, layer by layer, each with
@@ -17,7 +18,7 @@ func TestListHooks(t *testing.T) {
 	one := func(event hooks.Event, matcher string, list ...hooks.Handler) hooks.Settings {
 		return hooks.Settings{event: {{Matcher: matcher, Hooks: list}}}
 	}
-	sources := []hooks.Source{
+	sources := []settings.Source{
 		{Name: "/w/team.yaml", Settings: hooks.Settings{
 			hooks.Stop:       {{Hooks: []hooks.Handler{command("s1"), {Type: "prompt", Prompt: "Is it?", Mode: "observe"}}}},
 			hooks.PreToolUse: {{Matcher: "Bash", Hooks: []hooks.Handler{command("p")}}},

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
@@ -53,11 +53,11 @@ type hookAnswerer struct {
 	note   string // likewise; may be empty
 }
 
-// Ask implements hooks.Model.
-func (m *hookModels) Ask(ctx context.Context, q hooks.Question) (hooks.Reply, error) {
+// Ask implements runner.Model.
+func (m *hookModels) Ask(ctx context.Context, q runner.Question) (runner.Reply, error) {
 	who, err := m.choose(q)
 	if err != nil {
-		return hooks.Reply{Note: who.note}, err
+		return runner.Reply{Note: who.note}, err
 	}
 	asked := HookModelAsked{Event: string(q.Input.Payload.Event()), Model: who.name, Agent: q.Agent}
 	var text string
@@ -67,13 +67,13 @@ func (m *hookModels) Ask(ctx context.Context, q hooks.Question) (hooks.Reply, er
 		text, err = m.judge(ctx, who, q, &asked)
 	}
 	m.bill(who.seat, asked)
-	return hooks.Reply{Text: text, Note: who.note}, err
+	return runner.Reply{Text: text, Note: who.note}, err
 }
 
 // choose finds the model of a hook: the one of the spec that it names, else
 // the member's own, the lead's, or the first of the spec. A name that the spec
 // does not have comes with hooks that were written for another host.
-func (m *hookModels) choose(q hooks.Question) (hookAnswerer, error) {
+func (m *hookModels) choose(q runner.Question) (hookAnswerer, error) {
 	s, ok := m.c.bySession(q.Input.SessionID)
 	if !ok {
 		s = m.c.seats()[0]
@@ -115,7 +115,7 @@ func (m *hookModels) choose(q hooks.Question) (hookAnswerer, error) {
 
 // judge makes the one request of a prompt hook.
 func (m *hookModels) judge(
-	ctx context.Context, who hookAnswerer, q hooks.Question, asked *HookModelAsked,
+	ctx context.Context, who hookAnswerer, q runner.Question, asked *HookModelAsked,
 ) (string, error) {
 	var talk []agent.Message
 	if q.Transcript {

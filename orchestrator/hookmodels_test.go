@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -228,11 +229,11 @@ func TestFunctionHooksOfAgents(t *testing.T) {
 	if said := of[agent.TextSaid](r, "text"); len(said) != 2 || said[1].Text != "Again." {
 		t.Errorf("said %+v", said)
 	}
-	runner, err := hooks.NewRunner(nil, &hooks.Options{Callbacks: registry})
+	hookRunner, err := runner.New(nil, &runner.Options{Callbacks: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := runner.Run(t.Context(), hooks.Input{Common: hooks.Common{SessionID: id},
+	out, err := hookRunner.Run(t.Context(), hooks.Input{Common: hooks.Common{SessionID: id},
 		Payload: hooks.StopInput{}}, nil)
 	if err != nil || out.Matched != 0 || id == "" {
 		t.Errorf("the member has ended, its function has not: %+v, %v", out, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -35,7 +36,7 @@ type verifier struct {
 
 // verify lets an agent find out what an agent hook wants to know.
 func (m *hookModels) verify(
-	ctx context.Context, who hookAnswerer, q hooks.Question, asked *HookModelAsked,
+	ctx context.Context, who hookAnswerer, q runner.Question, asked *HookModelAsked,
 ) (text string, err error) {
 	dir := teammate.NewWorkdir(who.seat.dir)
 	dir.Move(q.Input.Cwd)
@@ -70,18 +71,18 @@ func (m *hookModels) verify(
 
 // talk lets the agent work until it answers, and reminds it once that it has to.
 func (v *verifier) talk(ctx context.Context, judge agent.Agent, prompt string) (string, error) {
-	for _, text := range []string{prompt, hooks.AnswerReminder} {
+	for _, text := range []string{prompt, runner.AnswerReminder} {
 		_, err := judge.Run(ctx, []agent.Input{{Kind: agent.FromCaller, Text: text}}, v)
 		switch {
 		case v.answer != "":
 			return v.answer, nil
 		case errors.Is(err, agent.ErrMaxTurns):
-			return "", fmt.Errorf("the hook's agent has not answered in %d model requests", hooks.AgentPasses)
+			return "", fmt.Errorf("the hook's agent has not answered in %d model requests", runner.AgentPasses)
 		case err != nil:
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("the hook's agent has fallen silent without a call of %s", hooks.AnswerTool)
+	return "", fmt.Errorf("the hook's agent has fallen silent without a call of %s", runner.AnswerTool)
 }
 
 // specs are the tools as the model is offered them: those of the verifier alone,
@@ -99,7 +100,7 @@ func (v *verifier) Pass(ctx context.Context) ([]agent.Input, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if v.asked.Passes >= hooks.AgentPasses {
+	if v.asked.Passes >= runner.AgentPasses {
 		return nil, agent.ErrMaxTurns
 	}
 	v.asked.Passes++
@@ -115,7 +116,7 @@ func (v *verifier) Record(r agent.Record) error {
 
 // Call implements agent.Host.
 func (v *verifier) Call(ctx context.Context, call agent.ToolCall) agent.ToolResult {
-	if call.Name == hooks.AnswerTool {
+	if call.Name == runner.AnswerTool {
 		return v.answered(call)
 	}
 	i := slices.IndexFunc(v.tools, func(t agent.Tool) bool { return t.Spec().Name == call.Name })
@@ -159,8 +160,8 @@ func (v *verifier) permissions() teammate.Permissions { return v.seat.permission
 
 // answered takes the agent's answer, or tells it what is wrong with that.
 func (v *verifier) answered(call agent.ToolCall) agent.ToolResult {
-	if err := hooks.CheckAnswer(string(call.Input)); err != nil {
-		return toolError(fmt.Errorf("%w: call %s again", err, hooks.AnswerTool))
+	if err := runner.CheckAnswer(string(call.Input)); err != nil {
+		return toolError(fmt.Errorf("%w: call %s again", err, runner.AnswerTool))
 	}
 	v.answer = string(call.Input)
 	return agent.ToolResult{Content: "Answer taken.", Halted: "the hook's agent has answered"}
@@ -173,7 +174,7 @@ type answerTool struct{}
 // Spec implements agent.Tool.
 func (answerTool) Spec() agent.Spec {
 	return agent.Spec{
-		Name: hooks.AnswerTool, Schema: json.RawMessage(hooks.AnswerSchema()), ReadOnly: true,
+		Name: runner.AnswerTool, Schema: json.RawMessage(runner.AnswerSchema()), ReadOnly: true,
 		Description: "Give your answer: whether the condition is met and, if not, why.",
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -114,16 +114,16 @@ func (t *hookServers) named(name string) *hookServer {
 }
 
 // call makes one call.
-func (t *hookServers) call(ctx context.Context, call hooks.ToolCall) (hooks.ToolReply, error) {
+func (t *hookServers) call(ctx context.Context, call runner.ToolCall) (runner.ToolReply, error) {
 	s := t.named(call.Server)
 	if s == nil {
-		return hooks.ToolReply{}, hooks.NotConnected(call.Server)
+		return runner.ToolReply{}, runner.NotConnected(call.Server)
 	}
 	limited, cancel := context.WithTimeout(ctx, hookServerTimeout)
 	defer cancel()
 	session, err := s.connected(limited)
 	if err != nil {
-		return hooks.ToolReply{}, fmt.Errorf("%w: %w", hooks.NotConnected(call.Server), err)
+		return runner.ToolReply{}, fmt.Errorf("%w: %w", runner.NotConnected(call.Server), err)
 	}
 	defer s.running.Done()
 	result, err := session.CallTool(limited, &mcp.CallToolParams{
@@ -134,14 +134,14 @@ func (t *hookServers) call(ctx context.Context, call hooks.ToolCall) (hooks.Tool
 		if limited.Err() == nil && (!errors.As(err, &told) || errors.Is(err, mcp.ErrConnectionClosed)) {
 			s.lost(limited, session)
 		}
-		return hooks.ToolReply{}, fmt.Errorf("MCP server '%s', tool %s: %w", call.Server, call.Tool, err)
+		return runner.ToolReply{}, fmt.Errorf("MCP server '%s', tool %s: %w", call.Server, call.Tool, err)
 	}
 	return replyOf(result), nil
 }
 
 // replyOf is what a hook can use of a result.
-func replyOf(result *mcp.CallToolResult) hooks.ToolReply {
-	reply := hooks.ToolReply{IsError: result.IsError}
+func replyOf(result *mcp.CallToolResult) runner.ToolReply {
+	reply := runner.ToolReply{IsError: result.IsError}
 	var texts []string
 	room := maxToolText
 	for _, content := range result.Content {

@@ -19,7 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
@@ -126,15 +126,15 @@ func rigServers(t *testing.T) (*hookServers, *process.Processes) {
 		if err := servers.close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := servers.call(context.Background(), hooks.ToolCall{Server: "plugin:p:rig", Tool: "echo"}); !errors.Is(err, errEnding) {
+		if _, err := servers.call(context.Background(), runner.ToolCall{Server: "plugin:p:rig", Tool: "echo"}); !errors.Is(err, errEnding) {
 			t.Errorf("a call after the end: %v", err)
 		}
 	})
 	return servers, c.processes
 }
 
-func rigCall(server, tool string) hooks.ToolCall {
-	return hooks.ToolCall{Server: server, Tool: tool, Arguments: json.RawMessage(`{"x":"hello"}`)}
+func rigCall(server, tool string) runner.ToolCall {
+	return runner.ToolCall{Server: server, Tool: tool, Arguments: json.RawMessage(`{"x":"hello"}`)}
 }
 
 func TestHookServers(t *testing.T) {
@@ -158,7 +158,7 @@ func TestHookServers(t *testing.T) {
 		"rig": "MCP server 'rig' not connected", "plugin:p:gone": "nobody", "plugin:p:shut": "not connected",
 	} {
 		_, err := servers.call(t.Context(), rigCall(server, "echo"))
-		if !errors.Is(err, hooks.ErrNotConnected) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, runner.ErrNotConnected) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", server, err)
 		}
 	}
@@ -229,7 +229,7 @@ func TestHookServersReplaced(t *testing.T) {
 	if servers.named(same.Name) != rig {
 		t.Error("a server that is the same begins anew")
 	}
-	if _, err := servers.call(t.Context(), rigCall("plugin:p:web", "echo")); !errors.Is(err, hooks.ErrNotConnected) {
+	if _, err := servers.call(t.Context(), rigCall("plugin:p:web", "echo")); !errors.Is(err, runner.ErrNotConnected) {
 		t.Errorf("a server that is gone: %v", err)
 	}
 	hangs, enough := context.WithCancel(t.Context())

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -22,31 +23,31 @@ type hookTools struct {
 	servers *hookServers
 }
 
-// CallTool implements hooks.Tools.
-func (h *hookTools) CallTool(ctx context.Context, call hooks.ToolCall) (hooks.ToolReply, error) {
+// CallTool implements runner.Tools.
+func (h *hookTools) CallTool(ctx context.Context, call runner.ToolCall) (runner.ToolReply, error) {
 	if call.Server != teamServer {
 		return h.servers.call(ctx, call)
 	}
 	s, ok := h.c.bySession(call.For.SessionID)
 	if !ok {
-		return hooks.ToolReply{}, fmt.Errorf("%w: the event belongs to no member of this team",
-			hooks.NotConnected(call.Server))
+		return runner.ToolReply{}, fmt.Errorf("%w: the event belongs to no member of this team",
+			runner.NotConnected(call.Server))
 	}
 	tool, err := h.teamTool(s, call.Tool)
 	if err != nil {
-		return hooks.ToolReply{}, err
+		return runner.ToolReply{}, err
 	}
 	made := agent.ToolCall{ID: "hook_" + uuid.NewString(), Name: call.Tool, Input: call.Arguments}
 	if denial := (teammate.Permissions{}).Permits(tool, &made, teammate.NewWorkdir("/"), hooks.Outcome{
 		Decision: hooks.Pass,
 	}); denial != "" { // a team tool asks nobody: the input is wrong
-		return hooks.ToolReply{Text: denial, IsError: true}, nil
+		return runner.ToolReply{Text: denial, IsError: true}, nil
 	}
 	result := contained(ctx, func(ctx context.Context) agent.ToolResult { return tool.Run(ctx, made) })
 	if ctx.Err() != nil {
-		return hooks.ToolReply{}, ctx.Err()
+		return runner.ToolReply{}, ctx.Err()
 	}
-	return hooks.ToolReply{Text: result.Content, IsError: result.IsError}, nil
+	return runner.ToolReply{Text: result.Content, IsError: result.IsError}, nil
 }
 
 // teamTool finds a team tool by the name that builtin agents have for it, or by

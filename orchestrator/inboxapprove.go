@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -33,7 +34,7 @@ func approverOf(name string) string {
 
 // policy is what a gate names: one that ships with covey, or the approval of somebody. It is
 // looked for when the gate is asked, because spec and members may change until then.
-func (c *crew) policy(name string) hooks.Policy {
+func (c *crew) policy(name string) runner.Policy {
 	if who, ok := Approver(name); ok {
 		return c.approvedBy(approverOf(who))
 	}
@@ -61,7 +62,7 @@ func Approver(policy string) (name string, ok bool) { return strings.CutPrefix(p
 //
 // A broken result refuses as well, and says that the gate is at fault and not the work:
 // a gate that cannot look must never agree.
-func (c *crew) approvedBy(approver string) hooks.Policy {
+func (c *crew) approvedBy(approver string) runner.Policy {
 	return func(ctx context.Context, in hooks.Input) hooks.Result {
 		done, ok := in.Payload.(hooks.TaskCompletedInput)
 		if !ok || c.asks == nil {

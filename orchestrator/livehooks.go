@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // liveHooks are the hooks of a running team. Which ones they are may change while
@@ -13,7 +15,7 @@ type liveHooks struct{ state atomic.Pointer[hookState] }
 
 // hookState is one version of a team's hooks.
 type hookState struct {
-	runner *hooks.Runner
+	runner *runner.Runner
 	layers layers
 }
 
@@ -30,6 +32,6 @@ func (l *liveHooks) now() *hookState { return l.state.Load() }
 
 // renew has other layers count from the next event on. sources are theirs, and those
 // that covey has put there itself (withOwned).
-func (l *liveHooks) renew(to layers, sources []hooks.Source) {
+func (l *liveHooks) renew(to layers, sources []settings.Source) {
 	l.state.Store(&hookState{runner: l.now().runner.Renew(sources), layers: to})
 }

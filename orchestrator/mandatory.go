@@ -9,7 +9,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // demand is something in a spec that must hold before a call runs.
@@ -31,7 +33,7 @@ func checkMandatory(team *configs.Team) error {
 
 // checkDemands is checkMandatory for these layers of hooks, with the programs that
 // look finds.
-func checkDemands(team *configs.Team, sources []hooks.Source, look func(string) (string, error)) error {
+func checkDemands(team *configs.Team, sources []settings.Source, look func(string) (string, error)) error {
 	mandatory := func(h hooks.Handler) bool { return h.Mandatory }
 	everybody := hookDemands(sources, "", mandatory)
 	var errs []error
@@ -88,7 +90,7 @@ func planDemands(m configs.Member) []demand {
 
 // hookDemands are the hooks before a call that count, of the layers that are for one member
 // alone or, if that is empty, for all. Helpers need none: covey makes their calls.
-func hookDemands(sources []hooks.Source, member string, counts func(hooks.Handler) bool) []demand {
+func hookDemands(sources []settings.Source, member string, counts func(hooks.Handler) bool) []demand {
 	var list []demand
 	for _, s := range sources {
 		if s.Member != member || s.Helper != "" {
@@ -117,11 +119,11 @@ func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
 		d.kinds, d.elsewhere = ToolKinds(), true
 	}
 	d.kinds = slices.DeleteFunc(d.kinds, func(kind string) bool {
-		return !slices.ContainsFunc(toolsOf(kind), func(tool string) bool { return g.Listens(event, tool) })
+		return !slices.ContainsFunc(toolsOf(kind), func(tool string) bool { return dialect.Listens(g, event, tool) })
 	})
 	// A matcher of plain names is about those alone; any other may be about tools
 	// that nobody knows yet.
-	d.elsewhere = d.elsewhere && g.Listens(event, "AToolOfAnotherName")
+	d.elsewhere = d.elsewhere && dialect.Listens(g, event, "AToolOfAnotherName")
 	return d
 }
 

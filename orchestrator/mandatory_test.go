@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // nothingInstalled is a machine without agent programs.
@@ -135,13 +136,13 @@ func demandsOf(team *configs.Team) error {
 // member, and one of helpers nobody.
 func TestMandatoryLayers(t *testing.T) {
 	team := mandated(configs.Agent{Kind: configs.Command, Command: []string{"x"}})
-	layer := func(member, helper string) []hooks.Source {
+	layer := func(member, helper string) []settings.Source {
 		h := hooks.Handler{Type: "command", Command: "guard", Mandatory: true}
-		return []hooks.Source{{Name: "s", Member: member, Helper: helper,
+		return []settings.Source{{Name: "s", Member: member, Helper: helper,
 			Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{h}}}}}}
 	}
 	for _, m := range team.Members() {
-		bound := func(l []hooks.Source, member string) int {
+		bound := func(l []settings.Source, member string) int {
 			return len(hookDemands(l, member, func(h hooks.Handler) bool { return h.Mandatory }))
 		}
 		held := bound(layer(m.Name, ""), "") == 0 && bound(layer(m.Name, ""), m.Name) == 1

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -66,8 +67,8 @@ func (o *Orchestrator) openMerges(ctx context.Context, c *crew) error {
 	return nil
 }
 
-// gateRun is hooks.Options.Gates.
-func (c *crew) gateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) hooks.GateRun {
+// gateRun is runner.Options.Gates.
+func (c *crew) gateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
 	return c.merges.gateRun(ctx, in, gate)
 }
 

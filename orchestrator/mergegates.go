@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -16,18 +18,18 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// gateRun says how a gate of a member is run (hooks.Options.Gates): in a working copy
+// gateRun says how a gate of a member is run (runner.Options.Gates): in a working copy
 // of the member's own with the scripts of the commit that its work began from, and
 // not again for files of which it has said yes. Who works in the workspace itself
 // has its gates run there as they are: others write there meanwhile, so that no
 // verdict would belong to a tree, and its files are what the spec was trusted with.
-func (d *mergeDesk) gateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) hooks.GateRun {
+func (d *mergeDesk) gateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
 	if d == nil {
-		return hooks.GateRun{}
+		return runner.GateRun{}
 	}
 	s, ok := d.c.bySession(in.SessionID)
 	if !ok {
-		return hooks.GateRun{}
+		return runner.GateRun{}
 	}
 	run, err := d.memberGate(ctx, s, in, gate)
 	if err != nil {
@@ -42,10 +44,10 @@ func (d *mergeDesk) gateRun(ctx context.Context, in hooks.Input, gate hooks.Hand
 // gate run as it is. A fault is never taken for a yes: gateRun hands it on as Fault.
 func (d *mergeDesk) memberGate(
 	ctx context.Context, s *seat, in hooks.Input, gate hooks.Handler,
-) (hooks.GateRun, error) {
+) (runner.GateRun, error) {
 	copy, ok, err := d.copyOf(ctx, s)
 	if err != nil || !ok {
-		return hooks.GateRun{}, err
+		return runner.GateRun{}, err
 	}
 	c := merging.Case{
 		Copy: copy, Trust: d.queue.Repo.Top, Cwd: in.Cwd, Moment: "task", Member: s.member.Name,
@@ -55,7 +57,7 @@ func (d *mergeDesk) memberGate(
 		c.Subject, c.Told = done.TaskID, askedAbout(done.TaskInput)
 	}
 	if c.Base, err = d.base(ctx, copy); err != nil {
-		return hooks.GateRun{}, fmt.Errorf("look at the copy: %w", err)
+		return runner.GateRun{}, fmt.Errorf("look at the copy: %w", err)
 	}
 	run := d.book.Sitting(ctx, c, gate)
 	run.Settled = true // the book has seen to its scripts
@@ -161,23 +163,23 @@ func (d *mergeDesk) mergeInput(ctx context.Context, t merging.Trial) (hooks.Inpu
 // A runner is made for each merge, because the variables of its environment name the
 // branch. The gates' processes are registered as hooks, by which they are killed at the
 // end of the team, or at the next start if covey itself was killed.
-func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told string) (*hooks.Runner, error) {
-	settings := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
+func (d *mergeDesk) mergeRunner(t merging.Trial, gates []hooks.Handler, told string) (*runner.Runner, error) {
+	section := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
 	c := merging.Case{
 		Copy: t.Copy, Base: t.Base, Trust: d.queue.Repo.Top, Subject: t.Subject(), Told: told,
 		Moment: "merge", Member: t.Member, Index: filepath.Join(d.o.place.Scratch(), "merge.index"),
 	}
-	return hooks.NewRunner([]hooks.Source{{Name: "gates of merges", Settings: settings}}, &hooks.Options{
+	return runner.New([]settings.Source{{Name: "gates of merges", Settings: section}}, &runner.Options{
 		Env: append(childEnvironment(d.o.opts, d.o.place),
 			"COVEY_MERGE_BRANCH="+t.Branch, "COVEY_MERGE_INTO="+t.Into, "COVEY_MERGE_BASE="+t.Base),
 		ProjectDir: d.o.team().Workspace, SpillDir: d.o.place.Scratch(),
-		Gates: func(ctx context.Context, in hooks.Input, gate hooks.Handler) hooks.GateRun {
+		Gates: func(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
 			here := c
 			here.Cwd = in.Cwd
 			return d.book.Sitting(ctx, here, gate)
 		},
 		GateEnv: d.c.settings.Environ,
-		Spawned: func(pid int, h hooks.Spawn) func() {
+		Spawned: func(pid int, h runner.Spawn) func() {
 			return d.c.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hookRun(h.Input, h.Depth))
 		},
 	})

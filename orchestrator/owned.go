@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/merging"
 )
 
@@ -19,13 +20,13 @@ const ownedFiles = "owned-files"
 
 // withOwned adds that policy to the hooks of a team in which somebody may not write
 // everywhere: at each turn end, and before a task is completed.
-func withOwned(team *configs.Team, sources []hooks.Source) []hooks.Source {
+func withOwned(team *configs.Team, sources []settings.Source) []settings.Source {
 	owns := func(m configs.Member) bool { return m.Owns != nil }
 	if len(team.Protect) == 0 && !slices.ContainsFunc(team.Members(), owns) {
 		return sources
 	}
 	group := []hooks.Group{{Hooks: []hooks.Handler{{Policy: ownedFiles, Gate: true}}}}
-	return append(slices.Clone(sources), hooks.Source{
+	return append(slices.Clone(sources), settings.Source{
 		Name: "owns", Settings: hooks.Settings{hooks.Stop: group, hooks.TaskCompleted: group},
 	})
 }

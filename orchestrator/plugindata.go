@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // pluginData is where the plugin in a folder keeps what it wants to find again
@@ -25,7 +25,7 @@ func pluginData(home, name, root string) (string, error) {
 
 // PreparePlugins gives the layers of plugins the place for what they keep, below a
 // state home (StateHome), and makes it, private to this user. Their hooks may then run.
-func PreparePlugins(home string, sources []hooks.Source) error {
+func PreparePlugins(home string, sources []settings.Source) error {
 	for i := range sources {
 		s := &sources[i]
 		if s.Root == "" {

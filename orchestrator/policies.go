@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // policies are the gates that ship with covey (DESIGN 4). Each refuses with
 // what the member should do instead.
-func (c *crew) policies() map[string]hooks.Policy {
-	return map[string]hooks.Policy{
+func (c *crew) policies() map[string]runner.Policy {
+	return map[string]runner.Policy{
 		"no-open-tasks": c.noOpenTasks,
 		workCommitted:   c.workCommitted,
 		"report-sent":   c.reportSent,

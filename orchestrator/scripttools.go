@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 )
 
 // ownScript reports whether a script is played to members of the builtin agent
@@ -26,5 +26,5 @@ func ownScript(team *configs.Team, path string) bool {
 // scriptTools are the tools that a script of the builtin agent may call. Which of
 // them its member has, the member's spec says.
 func scriptTools() []string {
-	return slices.Concat(configs.Tools(), []string{mcpReport, planTool, hooks.AnswerTool})
+	return slices.Concat(configs.Tools(), []string{mcpReport, planTool, runner.AnswerTool})
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -261,9 +262,9 @@ func (c *crew) setUpTree(ctx context.Context, s *seat) bool {
 	return false
 }
 
-// locate is hooks.Options.Locate: for a member in a working copy of its own, the
+// locate is runner.Options.Locate: for a member in a working copy of its own, the
 // scripts that hooks name are those of the workspace.
-func (c *crew) locate(o *Orchestrator) hooks.Locate {
+func (c *crew) locate(o *Orchestrator) runner.Locate {
 	return func(in hooks.Input, h hooks.Handler) (string, []string) {
 		if s, ok := c.bySession(in.SessionID); ok && s.tree != nil {
 			return o.team().Place().Located(h)
@@ -272,7 +273,7 @@ func (c *crew) locate(o *Orchestrator) hooks.Locate {
 	}
 }
 
-// rootOf is hooks.Options.Root.
+// rootOf is runner.Options.Root.
 func (c *crew) rootOf(in hooks.Input) string {
 	if s, ok := c.bySession(in.SessionID); ok {
 		return s.dir

@@ -7,18 +7,20 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Gate is one gate of a spec.
 type Gate struct {
-	hooks.Configured
+	runner.Configured
 	Moment string // the event it stands at, or AtMerge
 }
 
 // Gates lists the gates of a team, those of merges last.
 func Gates(team *configs.Team) ([]Gate, error) {
-	found, err := hooks.Inspect([]hooks.Source{{Name: team.File, Settings: team.Gates}}, nil,
-		&hooks.Options{ProjectDir: team.Workspace})
+	found, err := runner.Inspect([]settings.Source{{Name: team.File, Settings: team.Gates}}, nil,
+		&runner.Options{ProjectDir: team.Workspace})
 	if err != nil {
 		return nil, fmt.Errorf("list gates: %w", err)
 	}
@@ -53,8 +55,8 @@ func TryGate(ctx context.Context, team *configs.Team, g Gate, about hooks.Common
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
 	}
 	defer os.RemoveAll(spill)
-	settings := hooks.Settings{g.Event: {{Hooks: []hooks.Handler{g.Handler}}}}
-	runner, err := hooks.NewRunner([]hooks.Source{{Name: team.File, Settings: settings}}, &hooks.Options{
+	section := hooks.Settings{g.Event: {{Hooks: []hooks.Handler{g.Handler}}}}
+	hookRunner, err := runner.New([]settings.Source{{Name: team.File, Settings: section}}, &runner.Options{
 		Env: append(environment(os.Environ()), "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace,
 			"COVEY_STATE_HOME="+place.home()),
 		ProjectDir: team.Workspace, SpillDir: spill,
@@ -62,7 +64,7 @@ func TryGate(ctx context.Context, team *configs.Team, g Gate, about hooks.Common
 	if err != nil {
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
 	}
-	out, err := runner.Run(ctx, in, nil)
+	out, err := hookRunner.Run(ctx, in, nil)
 	if err != nil {
 		return out, fmt.Errorf("try a gate: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -37,7 +38,7 @@ func newChangedFiles(w *sharedWrites, c *crew) *changedFiles {
 }
 
 // namesPolicy reports whether a hook or gate of some layers asks a policy.
-func namesPolicy(sources []hooks.Source, name string) bool {
+func namesPolicy(sources []settings.Source, name string) bool {
 	for _, source := range sources {
 		for _, groups := range source.Settings {
 			for _, g := range groups {

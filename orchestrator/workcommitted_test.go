@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -153,8 +154,8 @@ func TestWorkCommittedUnasked(t *testing.T) {
 	r.want("later", "?? late.txt")
 
 	policy := hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: workCommitted}}}}}
-	if !namesPolicy([]hooks.Source{{}, {Settings: policy}}, workCommitted) ||
-		namesPolicy([]hooks.Source{{Settings: policy}}, "x") {
+	if !namesPolicy([]settings.Source{{}, {Settings: policy}}, workCommitted) ||
+		namesPolicy([]settings.Source{{Settings: policy}}, "x") {
 		t.Error("who names a policy is wrong")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// settler is a HookRunner whose hooks may go on in the background; *hooks.Runner
+// settler is a HookRunner whose hooks may go on in the background; *runner.Runner
 // is one. Settle waits for those of a session, and ends them when ctx ends.
 type settler interface {
 	Settle(ctx context.Context, session string)

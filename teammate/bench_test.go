@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -48,14 +50,14 @@ func BenchmarkTurnEnd(b *testing.B) {
 	})
 }
 
-func benchMember(b *testing.B, settings hooks.Settings) *Teammate {
+func benchMember(b *testing.B, section hooks.Settings) *Teammate {
 	b.Helper()
 	r := newRig(b)
-	runner, err := hooks.NewRunner([]hooks.Source{{Settings: settings}}, nil)
+	hookRunner, err := runner.New([]settings.Source{{Settings: section}}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.opts.Hooks = runner
+	r.opts.Hooks = hookRunner
 	r.opts.Sink = func(agent.Event) {}
 	r.inProgress("1")
 	return r.member(b)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -65,7 +67,7 @@ func Example() {
 		return
 	}
 	defer transcript.Close()
-	runner, err := hooks.NewRunner([]hooks.Source{{Settings: hooks.Settings{
+	hookRunner, err := runner.New([]settings.Source{{Settings: hooks.Settings{
 		hooks.Stop: {{Hooks: []hooks.Handler{{Type: "command", Command: "true"}}}},
 	}}}, nil)
 	if err != nil {
@@ -73,7 +75,7 @@ func Example() {
 		return
 	}
 	member, err := teammate.New(teammate.Options{
-		Name: "solo", Lead: true, Agent: shouter{}, Tools: []agent.Tool{shout{}}, Hooks: runner,
+		Name: "solo", Lead: true, Agent: shouter{}, Tools: []agent.Tool{shout{}}, Hooks: hookRunner,
 		Inbox: &inbox{work: []teammate.Work{{
 			Cause:  agent.ByGoal,
 			Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "hi"}},

@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -22,15 +24,15 @@ import (
 // its own folder, so that a command can remember that it ran.
 func withHooks(t *testing.T, r *rig, commands map[hooks.Event]string) {
 	t.Helper()
-	settings := hooks.Settings{}
+	section := hooks.Settings{}
 	for event, command := range commands {
-		settings[event] = []hooks.Group{{Hooks: []hooks.Handler{{Type: "command", Command: command}}}}
+		section[event] = []hooks.Group{{Hooks: []hooks.Handler{{Type: "command", Command: command}}}}
 	}
-	runner, err := hooks.NewRunner([]hooks.Source{{Name: "spec", Settings: settings}}, nil)
+	hookRunner, err := runner.New([]settings.Source{{Name: "spec", Settings: section}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.opts.Hooks = runner
+	r.opts.Hooks = hookRunner
 }
 
 // once is a command that does what, the first time only.
@@ -212,13 +214,13 @@ func TestRealGateMissing(t *testing.T) {
 			r := newRig(t)
 			r.opts.Limits.StopBlockCap = 1
 			handler := hooks.Handler{Type: "command", Command: "/no/such/bin", Gate: gate}
-			runner, err := hooks.NewRunner([]hooks.Source{{Settings: hooks.Settings{
+			hookRunner, err := runner.New([]settings.Source{{Settings: hooks.Settings{
 				hooks.Stop: {{Hooks: []hooks.Handler{handler}}},
 			}}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.opts.Hooks = runner
+			r.opts.Hooks = hookRunner
 			r.mustRun(t)
 			equal(t, "refusals", len(all[agent.HookFeedback](r.journal)), map[bool]int{false: 0, true: 2}[gate])
 			equal(t, "summary", len(all[agent.HookSummary](r.journal)[0].Errors), 1)

@@ -20,6 +20,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rawjson"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -91,7 +93,7 @@ type goldenCase struct {
 	Name        string
 	Mode        string
 	MaxTurns    int `json:"max_turns"`
-	Permissions hooks.Permissions
+	Permissions settings.Permissions
 	Hooks       json.RawMessage
 	Prompt      string
 	Script      []struct {
@@ -254,7 +256,7 @@ func mailTool() agent.Tool {
 // goldenRunner is a real runner for the hooks of a case.
 func goldenRunner(t *testing.T, c goldenCase) HookRunner {
 	t.Helper()
-	settings, warnings := hooks.ParseSettings(c.Name, slices.Concat([]byte(`{"hooks":`), c.Hooks, []byte("}")))
+	section, warnings := settings.Parse(c.Name, slices.Concat([]byte(`{"hooks":`), c.Hooks, []byte("}")))
 	for _, w := range warnings {
 		t.Logf("warning: %v", w)
 	}
@@ -282,7 +284,7 @@ func goldenRunner(t *testing.T, c goldenCase) HookRunner {
 			t.Fatal(err)
 		}
 	}
-	runner, err := hooks.NewRunner([]hooks.Source{{Name: "spec", Settings: settings.Hooks}}, &hooks.Options{
+	hookRunner, err := runner.New([]settings.Source{{Name: "spec", Settings: section.Hooks}}, &runner.Options{
 		Callbacks: callbacks,
 		SpillDir:  t.TempDir(),
 		Env:       append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "REC_DIR="+dir),
@@ -290,7 +292,7 @@ func goldenRunner(t *testing.T, c goldenCase) HookRunner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runner
+	return hookRunner
 }
 
 // shellTool is as much of a Bash tool as the recordings need.

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// HookRunner runs the hooks of one event; *hooks.Runner is one.
+// HookRunner runs the hooks of one event; *runner.Runner is one.
 type HookRunner interface {
 	Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 )
 
 // TestCommandFlaws looks at the programs of hooks: it complains only where it is
@@ -86,7 +87,7 @@ func TestCommandFlaws(t *testing.T) {
 				t.Skip("PowerShell is installed")
 			}
 			got := ""
-			for _, f := range seeCommand(hooks.Configured{Handler: tc.hook}, dir).flaws() {
+			for _, f := range seeCommand(runner.Configured{Handler: tc.hook}, dir).flaws() {
 				if f.wayOut == "" {
 					t.Errorf("%q comes without a way out", f.text)
 				}

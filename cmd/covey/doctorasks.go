@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -15,7 +15,7 @@ const teamServer = "covey"
 
 // server says that an mcp_tool hook names a server that nothing brings. Of hooks in
 // files that no spec was named with, another spec may bring it.
-func (x *hookExam) server(h *hooks.Configured) flaw {
+func (x *hookExam) server(h *runner.Configured) flaw {
 	known := []string{teamServer}
 	for _, s := range x.set.servers {
 		known = append(known, s.Name)
@@ -33,7 +33,7 @@ func (x *hookExam) server(h *hooks.Configured) flaw {
 
 // model says that a hook names a model that the spec does not have, so that another one
 // answers, or that there is none to answer at all.
-func (x *hookExam) model(h *hooks.Configured) flaw {
+func (x *hookExam) model(h *runner.Configured) flaw {
 	if x.set.team == nil {
 		return flaw{} // which models there are, a spec says
 	}

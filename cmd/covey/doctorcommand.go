@@ -10,12 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/shell"
-
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // flaw says what is wrong with a hook, and what to do about it. The zero flaw is
@@ -33,7 +34,7 @@ type flaw struct {
 // commandSeen is a command hook with what is known before it runs.
 type commandSeen struct {
 	handler hooks.Handler
-	source  hooks.Source
+	source  settings.Source
 	dir     string // where it runs
 	project string
 	// mayCome names what may bring a file that is not there; nil: nothing does.
@@ -41,7 +42,7 @@ type commandSeen struct {
 }
 
 // seeCommand finds out where a hook runs.
-func seeCommand(h hooks.Configured, workspace string) commandSeen {
+func seeCommand(h runner.Configured, workspace string) commandSeen {
 	s := commandSeen{handler: h.Handler, source: h.Source, dir: workspace, project: workspace}
 	if h.Handler.Cwd != "" {
 		if dir, ok := s.fill(h.Handler.Cwd); ok {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -41,7 +43,7 @@ func examineHooks(ctx context.Context, set *hookSet, probe bool) (findings []fin
 	for _, info := range hooks.Events() {
 		x.infos[info.Event] = info
 	}
-	list, err := hooks.Inspect(set.sources, nil, &hooks.Options{ProjectDir: set.workspace})
+	list, err := runner.Inspect(set.sources, nil, &runner.Options{ProjectDir: set.workspace})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -68,7 +70,7 @@ func examineHooks(ctx context.Context, set *hookSet, probe bool) (findings []fin
 }
 
 // hook makes all checks of one hook. moment names its event to people.
-func (x *hookExam) hook(ctx context.Context, h *hooks.Configured, moment string) {
+func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string) {
 	place := x.placeOf(h, moment)
 	what := fmt.Sprintf("%s hook %s", moment, short(h.Label))
 	if h.Handler.Gate {
@@ -119,7 +121,7 @@ func (x *hookExam) hook(ctx context.Context, h *hooks.Configured, moment string)
 
 // consequence says what follows if nothing is done. Gates and hooks differ in
 // that, and it decides how urgent the matter is.
-func consequence(h *hooks.Configured) string {
+func consequence(h *runner.Configured) string {
 	switch {
 	case h.Handler.Gate:
 		return " (a gate that cannot run refuses)"
@@ -130,7 +132,7 @@ func consequence(h *hooks.Configured) string {
 }
 
 // never says why a hook is out of reach.
-func (x *hookExam) never(h *hooks.Configured) flaw {
+func (x *hookExam) never(h *runner.Configured) flaw {
 	switch {
 	case h.Never == "":
 		return flaw{}
@@ -144,7 +146,7 @@ func (x *hookExam) never(h *hooks.Configured) flaw {
 }
 
 // moment says that nothing fires the hook's event yet.
-func (x *hookExam) moment(h *hooks.Configured, info hooks.EventInfo) flaw {
+func (x *hookExam) moment(h *runner.Configured, info hooks.EventInfo) flaw {
 	if info.Fires {
 		return flaw{}
 	}
@@ -160,7 +162,7 @@ const (
 )
 
 // time says that a hook's time-out is longer than what it can have.
-func (x *hookExam) time(h *hooks.Configured) flaw {
+func (x *hookExam) time(h *runner.Configured) flaw {
 	t := h.Handler.Timeout
 	switch {
 	case h.Event == hooks.SessionEnd && t > sessionEnds:
@@ -183,7 +185,7 @@ func (x *hookExam) time(h *hooks.Configured) flaw {
 
 // shortestTurn is the shortest turn_timeout of the members that the hook is for,
 // and whose it is; 0: none has one.
-func (x *hookExam) shortestTurn(h *hooks.Configured) (limit time.Duration, member string) {
+func (x *hookExam) shortestTurn(h *runner.Configured) (limit time.Duration, member string) {
 	if x.set.team == nil {
 		return 0, ""
 	}
@@ -197,7 +199,7 @@ func (x *hookExam) shortestTurn(h *hooks.Configured) (limit time.Duration, membe
 }
 
 // backgroundFlaw says that a hook decides nothing where it seems to be meant to.
-func backgroundFlaw(h *hooks.Configured, info hooks.EventInfo) flaw {
+func backgroundFlaw(h *runner.Configured, info hooks.EventInfo) flaw {
 	if !h.Handler.Async && !h.Handler.AsyncRewake {
 		return flaw{}
 	}
@@ -234,7 +236,7 @@ func probe(ctx context.Context, text string) flaw {
 
 // warning takes in what was wrong when the files were read.
 func (x *hookExam) warning(warning error) {
-	var f *hooks.Flaw
+	var f *settings.Flaw
 	if !errors.As(warning, &f) {
 		x.found = append(x.found, warn("hooks", warning.Error(), "correct it, or leave it if it is meant"))
 		return
@@ -246,7 +248,7 @@ func (x *hookExam) warning(warning error) {
 	}
 	if key := f.Path[strings.LastIndex(f.Path, ".")+1:]; strings.Contains(f.Text, "the field is not known") {
 		out.Verdict, out.WayOut = isWarn, "delete it, if no other program reads it"
-		if near := wording.Typo(key, hooks.HandlerFields()); near != "" {
+		if near := wording.Typo(key, settings.Fields()); near != "" {
 			out.Verdict, out.WayOut = isFail, "write "+near
 		}
 	}
@@ -295,7 +297,7 @@ func (x *hookExam) settingsFiles() []string {
 }
 
 // see finds out where a hook runs, and what may come to be there.
-func (x *hookExam) see(h *hooks.Configured) commandSeen {
+func (x *hookExam) see(h *runner.Configured) commandSeen {
 	s := seeCommand(*h, x.set.workspace)
 	if h.Handler.Gate && x.set.team != nil {
 		s.mayCome = x.set.team.CopyMayHave
@@ -304,7 +306,7 @@ func (x *hookExam) see(h *hooks.Configured) commandSeen {
 }
 
 // placeOf is where a hook stands: its file and line.
-func (x *hookExam) placeOf(h *hooks.Configured, moment string) string {
+func (x *hookExam) placeOf(h *runner.Configured, moment string) string {
 	// Indexes do not serve here: entries that were left out are not counted in them,
 	// and a plugin's hooks come from several files.
 	label := h.Label
@@ -328,7 +330,7 @@ func (x *hookExam) placeOf(h *hooks.Configured, moment string) string {
 }
 
 // keyOfGates is the key below which a hook stands in its file.
-func keyOfGates(h *hooks.Configured, moment string) string {
+func keyOfGates(h *runner.Configured, moment string) string {
 	keys := map[string]string{"TaskCompleted": "task", "TeammateIdle": "idle", "Stop": "stop",
 		orchestrator.AtMerge: "merge"}
 	if key := keys[moment]; h.Handler.Gate && key != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/wording"
 )
@@ -36,7 +37,7 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 		return flaw{}
 	}
 	group := hooks.Group{Matcher: matcher}
-	listens := func(name string) bool { return group.Listens(info.Event, name) }
+	listens := func(name string) bool { return dialect.Listens(group, info.Event, name) }
 	names := listOf(info.Event, matcher)
 	if names == nil {
 		// An expression that is found in nothing known might be about a server's tools.

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -14,12 +16,12 @@ import (
 // hook's matcher and `if` let through. It says nothing where that is not certain, as of
 // an agent program that brings tools of its own. Settings files are shared with other
 // hosts, so that it is a warning.
-func (x *hookExam) untriggered(h *hooks.Configured, info hooks.EventInfo) flaw {
+func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw {
 	if h.Never != "" || !info.Fires || x.set.team == nil {
 		return flaw{}
 	}
 	group := hooks.Group{Matcher: h.Matcher, Hooks: []hooks.Handler{h.Handler}}
-	fits := func(value string) bool { return group.Listens(h.Event, value) }
+	fits := func(value string) bool { return dialect.Listens(group, h.Event, value) }
 	if len(info.Fired) > 0 && !slices.ContainsFunc(info.Fired, fits) {
 		return flaw{fmt.Sprintf("the matcher %q never fits: covey fires %s only with %s", h.Matcher, h.Event, strings.Join(info.Fired, ", ")),
 			"correct the matcher, or leave it if another host reads it", true}
@@ -69,12 +71,12 @@ func lacks(list []orchestrator.Trigger) string {
 }
 
 // teamTriggers says for each event what the members of a team can fire.
-func (x *hookExam) teamTriggers(list []hooks.Configured) error {
+func (x *hookExam) teamTriggers(list []runner.Configured) error {
 	x.triggers = map[hooks.Event][]orchestrator.Trigger{}
 	if x.set.team == nil {
 		return nil
 	}
-	agents := slices.ContainsFunc(list, func(h hooks.Configured) bool { return h.Handler.Type == "agent" })
+	agents := slices.ContainsFunc(list, func(h runner.Configured) bool { return h.Handler.Type == "agent" })
 	for event := range x.infos {
 		triggers, err := orchestrator.Triggers(x.set.team, event, agents)
 		if err != nil {

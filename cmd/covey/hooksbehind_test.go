@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // By hand, hooks in the background are waited for, and all that they say is shown.
 func TestFireWaitsForTheBackground(t *testing.T) {
-	runner := func(event hooks.Event, list ...hooks.Handler) *hooks.Runner {
-		r, err := hooks.NewRunner([]hooks.Source{{Settings: hooks.Settings{event: {{Hooks: list}}}}}, nil)
+	hookRunner := func(event hooks.Event, list ...hooks.Handler) *runner.Runner {
+		r, err := runner.New([]settings.Source{{Settings: hooks.Settings{event: {{Hooks: list}}}}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +25,7 @@ func TestFireWaitsForTheBackground(t *testing.T) {
 	}
 	rewake := hooks.Handler{Type: "command", Command: "sleep 0.1; echo no >&2; exit 2", AsyncRewake: true}
 	stop := hooks.Input{Payload: hooks.StopInput{}, Common: hooks.Common{Cwd: t.TempDir()}}
-	out, err := fireWhole(t.Context(), runner(hooks.Stop, rewake), stop)
+	out, err := fireWhole(t.Context(), hookRunner(hooks.Stop, rewake), stop)
 	want := []string{"Stop hook feedback:\n[sleep 0.1; echo no >&2; exit 2]: no"}
 	if err != nil || out.Decision != hooks.Block || !slices.Equal(out.Feedback, want) || len(out.Results) != 1 ||
 		out.Results[0].Outcome != hooks.Blocking || out.Results[0].ExitCode != 2 {
@@ -33,7 +35,7 @@ func TestFireWaitsForTheBackground(t *testing.T) {
 	tool := hooks.Input{Payload: hooks.PostToolUseInput{ToolName: "Bash"}, Common: hooks.Common{Cwd: t.TempDir()}}
 	words := hooks.Handler{Type: "command", Async: true, Command: `echo '{"systemMessage":"m","decision":"block",` +
 		`"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"c"}}'`}
-	out, err = fireWhole(t.Context(), runner(hooks.PostToolUse, words, rewake), tool)
+	out, err = fireWhole(t.Context(), hookRunner(hooks.PostToolUse, words, rewake), tool)
 	if err != nil || out.Decision != hooks.Pass || len(out.Results) != 2 || len(out.Feedback) != 1 ||
 		!slices.Equal(out.SystemMessages, []string{"m"}) || len(out.AdditionalContext) != 2 ||
 		!strings.Contains(out.AdditionalContext[1], "hook additional context: c") {
@@ -43,7 +45,7 @@ func TestFireWaitsForTheBackground(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	slow := hooks.Handler{Type: "command", Command: "sleep 61", Async: true}
-	out, _ = fireWhole(ctx, runner(hooks.Stop, slow), stop)
+	out, _ = fireWhole(ctx, hookRunner(hooks.Stop, slow), stop)
 	if len(out.Results) != 1 || out.Results[0].Outcome != hooks.Cancelled {
 		t.Errorf("%+v", out)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -38,7 +38,7 @@ type hookSet struct {
 	team      *configs.Team // nil: files were named, and no spec
 	workspace string
 	folder    string // of the person, from which relative names are seen
-	sources   []hooks.Source
+	sources   []settings.Source
 	servers   []configs.PluginServer // MCP servers that plugins bring
 	warnings  []error                // what is wrong with single entries, and what is switched off
 }
@@ -112,9 +112,9 @@ func (s *hookSet) addSettings(c *cli, path string, options map[string]map[string
 	if err != nil {
 		return usagef("--settings %s: %v", path, err)
 	}
-	file, warnings := hooks.ParseSettings(path, data)
+	file, warnings := settings.Parse(path, data)
 	s.warnings = append(s.warnings, warnings...)
-	s.sources = append(s.sources, hooks.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
+	s.sources = append(s.sources, settings.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
 	for plugin, values := range file.PluginOptions {
 		if options[plugin] == nil {
 			options[plugin] = map[string]string{}
@@ -154,7 +154,7 @@ func (s *hookSet) addManaged(folders []string) error {
 	}
 	s.warnings = append(s.warnings, warnings...)
 	s.sources = append(s.sources, managed.Sources...)
-	for _, note := range hooks.LimitsOf(s.sources).Notes() {
+	for _, note := range settings.LimitsOf(s.sources).Notes() {
 		s.warnings = append(s.warnings, errors.New(note))
 	}
 	return nil

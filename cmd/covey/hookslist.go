@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/dialect"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -189,7 +190,7 @@ func (l *hookListing) ofRunning(ctx context.Context, client *orchestrator.Client
 	}
 	for _, h := range l.infos {
 		if h.Kind == "callback" && h.Event == string(l.in.Payload.Event()) {
-			if !(hooks.Group{Matcher: h.Matcher}).Listens(l.in.Payload.Event(), l.in.Subject()) {
+			if !dialect.Listens(hooks.Group{Matcher: h.Matcher}, l.in.Payload.Event(), l.in.Subject()) {
 				h.Not = "its matcher does not fit"
 			}
 			asked.infos = append(asked.infos, h)

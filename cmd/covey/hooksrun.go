@@ -13,6 +13,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -80,7 +82,7 @@ func (c *cli) fire(ctx context.Context, event hooks.Event, f hookRunFlags) error
 	if err != nil {
 		return err
 	}
-	if refused := hooks.Refused(set.warnings); len(refused) > 0 {
+	if refused := settings.Refused(set.warnings); len(refused) > 0 {
 		return usagef("%v", errors.Join(refused...))
 	}
 	c.warnAll(set.warnings)
@@ -114,7 +116,7 @@ func (c *cli) fireAt(ctx context.Context, set *hookSet, in hooks.Input) error {
 	if err != nil {
 		return err
 	}
-	opts := hooks.Options{
+	opts := runner.Options{
 		Env: os.Environ(), ProjectDir: set.workspace, Policies: absentPolicy,
 		SpillDir: filepath.Join(home, "hooks-run"), // no team's place: there may be none
 	}
@@ -131,11 +133,11 @@ func (c *cli) fireAt(ctx context.Context, set *hookSet, in hooks.Input) error {
 			opts.Models, opts.Tools = hand.Models(), hand.Tools()
 		}
 	}
-	runner, err := hooks.NewRunner(set.sources, &opts)
+	hookRunner, err := runner.New(set.sources, &opts)
 	if err != nil {
 		return usagef("%v", err)
 	}
-	outcome, err := fireWhole(ctx, runner, in)
+	outcome, err := fireWhole(ctx, hookRunner, in)
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,7 @@ func (c *cli) fireAt(ctx context.Context, set *hookSet, in hooks.Input) error {
 // absentPolicy stands in for a policy that a gate names: those look at a running
 // team, and by hand there is none. As gates that cannot run, they refuse.
 // Of an approval it is known what it needs, so by hand it waits.
-func absentPolicy(name string) hooks.Policy {
+func absentPolicy(name string) runner.Policy {
 	if who, ok := orchestrator.Approver(name); ok {
 		return func(context.Context, hooks.Input) hooks.Result {
 			return hooks.Result{
@@ -169,7 +171,7 @@ func absentPolicy(name string) hooks.Policy {
 }
 
 // asksTeam reports whether a hook asks a model or a server of the team.
-func asksTeam(sources []hooks.Source) bool {
+func asksTeam(sources []settings.Source) bool {
 	for h := range handlersOf(sources) {
 		if h.Type == "prompt" || h.Type == "agent" || h.Type == "mcp_tool" {
 			return true
@@ -179,7 +181,7 @@ func asksTeam(sources []hooks.Source) bool {
 }
 
 // handlersOf goes through all hooks of the sources.
-func handlersOf(sources []hooks.Source) iter.Seq[hooks.Handler] {
+func handlersOf(sources []settings.Source) iter.Seq[hooks.Handler] {
 	return func(yield func(hooks.Handler) bool) {
 		for _, s := range sources {
 			for _, groups := range s.Settings {

@@ -21,6 +21,11 @@ var floors = []arrows{
 	{"hooks/wording", ""},
 	{"hooks/rules", ""},
 	{"hooks", "hooks/rules"},
+	{"hooks/web", "hooks hooks/rules"},
+	{"hooks/dialect", "hooks hooks/rules"},
+	{"hooks/settings", "hooks hooks/rules hooks/web hooks/dialect"},
+	{"hooks/judging", "hooks"},
+	{"hooks/runner", "hooks hooks/*"},
 	{"tasks/kv", ""},
 	{"tasks/backup", "tasks/kv"},
 	{"tasks/verdicts", "tasks/kv"},
@@ -29,19 +34,19 @@ var floors = []arrows{
 	{"tasks/requests", "tasks/kv tasks/actors tasks/mail"},
 	{"tasks", "tasks/*"},
 	{"configs/shell", "hooks"},
-	{"configs", "hooks hooks/rules configs/*"},
+	{"configs", "hooks hooks/rules hooks/settings configs/*"},
 	{"teammate/agent", ""},
 	{"teammate", "hooks hooks/rules tasks teammate/agent"},
 	{"teammate/*", "teammate teammate/agent"},
 	{"orchestrator/process", "bus"},
 	{"orchestrator/worktree", ""},
-	{"orchestrator/merging", "hooks tasks tasks/actors tasks/verdicts orchestrator/worktree"},
+	{"orchestrator/merging", "hooks hooks/runner tasks tasks/actors tasks/verdicts orchestrator/worktree"},
 	{"orchestrator/written", "orchestrator/worktree"},
 	{"orchestrator/taskpage", "tasks"},
 	{"orchestrator/gatesettings", ""},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
-	{"orchestrator", "bus configs hooks hooks/rules tasks tasks/* teammate teammate/* orchestrator/*"},
-	{"cmd/covey", "configs configs/shell hooks hooks/rules tasks tasks/* orchestrator orchestrator/journal"},
+	{"orchestrator", "bus configs hooks hooks/* tasks tasks/* teammate teammate/* orchestrator/*"},
+	{"cmd/covey", "configs configs/shell hooks hooks/* tasks tasks/* orchestrator orchestrator/journal"},
 }
 
 // leaves are packages that know nothing of ours but each other. All may import
@@ -56,8 +61,10 @@ var leaves = []string{
 // best tested with an agent that follows a script, an agent kind under a real
 // member with real gates.
 var testsMayImport = []arrows{
-	{"teammate", "teammate/*"},
-	{"teammate/*", "hooks hooks/rules tasks teammate/*"},
+	{"configs", "hooks/*"},
+	{"orchestrator/merging", "hooks/*"},
+	{"teammate", "teammate/* hooks/*"},
+	{"teammate/*", "hooks hooks/* tasks teammate/*"},
 }
 
 // mayImport are the packages that folder may import by a list of arrows.

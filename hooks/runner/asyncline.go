@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // maxFirstLine bounds the line on which a hook may ask to go on in the
@@ -33,7 +35,7 @@ func (w *herald) Write(p []byte) (int, error) {
 func (w *herald) look(p []byte) {
 	w.head = append(w.head, p[:min(len(p), maxFirstLine+1-len(w.head))]...)
 	line, _, ended := bytes.Cut(bytes.TrimLeft(w.head, " \t\r\n"), []byte("\n"))
-	limit, asks := asksForBackground(line)
+	limit, asks := judging.AsksForBackground(line)
 	w.done = asks || ended || len(w.head) > maxFirstLine || len(line) > 0 && line[0] != '{'
 	if w.done {
 		w.head = nil

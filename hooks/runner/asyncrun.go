@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // fromStart reports whether nobody waits for the hook from its start on. Only
@@ -40,7 +41,7 @@ func (r *run) sendOff(ctx context.Context, h *armed) {
 			w.found, w.out = r.runCommand(ctx, h)
 			<-r.errands.slots
 		case <-ctx.Done():
-			w.found = finding{code: -1, timedOut: true}
+			w.found = judging.Finding{Code: -1, TimedOut: true}
 		}
 		r.late(ctx, e, w)
 	}()
@@ -53,7 +54,7 @@ type work struct {
 	asked   chan time.Duration // what it asked for; has one place
 	ended   chan struct{}      // closed once found and out are there
 
-	found finding
+	found judging.Finding
 	out   *outputs // nil: it has never run
 }
 
@@ -180,14 +181,14 @@ func (r *run) late(ctx context.Context, e *errand, w *work) {
 	defer r.errands.remove(e)
 	found := w.found
 	ended(ctx, &found, w.limit)
-	v := judgeLate(r.known, &e.Handler, found)
+	v := judging.Late(r.known, &e.Handler, found)
 	if w.out != nil {
-		v.hear(r.known.Event, w.out.stdout.text(answerCap), e.byLine)
+		v.Hear(r.known.Event, w.out.stdout.text(answerCap), e.byLine)
 		w.out.describe(&v, r.opts.OutputCap)
 	}
 	v.Type, v.Command, v.Duration = e.kind(), e.label, r.opts.Now().Sub(w.started)
 	if e.Mode == hooks.Observe {
-		v = v.observed()
+		v = v.Quiet()
 	}
 	r.spill(&v)
 	b := e.background(r.known, r.in.HookName(), &v)

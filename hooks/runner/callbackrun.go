@@ -8,48 +8,49 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
 // runCallback calls a callback and reads what it answers.
-func (r *run) runCallback(ctx context.Context, h *armed) (found finding, stdout, note string) {
-	found = finding{code: -1}
+func (r *run) runCallback(ctx context.Context, h *armed) (found judging.Finding, stdout, note string) {
+	found = judging.Finding{Code: -1}
 	end := h.callback.Call(ctx, r.in, cmp.Or(r.opts.Grace, proc.DefaultGrace))
 	switch {
 	case end.Removed:
-		found.code = 0
+		found.Code = 0
 		return found, "", "it was removed before its turn came, and not called"
 	case end.Running:
-		found.timedOut = true
+		found.TimedOut = true
 		return found, "", "it does not heed its context, and still runs"
 	case end.Fault != "" && ctx.Err() != nil:
-		found.timedOut = true
+		found.TimedOut = true
 		return found, "", ""
 	case end.Fault != "":
-		found.fault = end.Fault
+		found.Fault = end.Fault
 		return found, "", ""
 	}
-	found.code = 0
+	found.Code = 0
 	return takeAnswer(found, r.known, h, end.Answer)
 }
 
 // takeAnswer puts a callback's answer in the place of a command's stdout, so that
 // one set of rules judges both.
-func takeAnswer(found finding, known *hooks.EventInfo, h *armed, a hooks.Answer) (_ finding, stdout, note string) {
+func takeAnswer(found judging.Finding, known *hooks.EventInfo, h *armed, a hooks.Answer) (_ judging.Finding, stdout, note string) {
 	object, err := answerWire(a, known)
 	if err != nil {
-		found.code, found.fault = -1, "the callback's answer cannot be written: "+err.Error()
+		found.Code, found.Fault = -1, "the callback's answer cannot be written: "+err.Error()
 		return found, "", ""
 	}
 	if a.Decision == hooks.Block && known.Decision < hooks.Refuses && (known.Exit2 >= hooks.Refuses || h.Gate) {
 		// Such an event is refused by exit code alone.
-		found.code, found.stderr, found.tail = 2, a.Reason, cmp.Or(a.Reason, noReason)
+		found.Code, found.Stderr, found.Tail = 2, a.Reason, cmp.Or(a.Reason, judging.NoReason)
 	}
 	if object == nil {
 		return found, "", ""
 	}
-	found.answer = readAnswer(known.Event, string(object), false)
+	found.Answer = judging.Read(known.Event, string(object), false)
 	return found, string(object), ""
 }
 

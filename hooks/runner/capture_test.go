@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
@@ -184,7 +185,7 @@ func TestFirstRunes(t *testing.T) {
 // they are.
 func TestSpillCountsCharacters(t *testing.T) {
 	r := &run{Runner: &Runner{opts: Options{SpillDir: t.TempDir()}}}
-	var v verdict
+	var v judging.Verdict
 	for text, kept := range map[string]bool{
 		strings.Repeat("x", maxText):   true,
 		strings.Repeat("ü", maxText):   true,
@@ -198,30 +199,6 @@ func TestSpillCountsCharacters(t *testing.T) {
 	}
 	if v.Warning != "" {
 		t.Errorf("warning %q", v.Warning)
-	}
-}
-
-// TestIsReport tells what test runners print for programs from an answer that
-// was meant and went wrong.
-func TestIsReport(t *testing.T) {
-	for text, want := range map[string]bool{
-		"{\"Action\":\"run\"}\n{\"Action\":\"pass\"}\n": true,
-		"{\"a\":1} [2] \"three\" 4":                     true,
-		"{\"a\":1}":                                     false,
-		"{\"a\":1}\n{\"decision\":\"block\"}":           false,
-		"{\"continue\":false}\n{}":                      false,
-		"{\"a\":1}\nplain":                              false,
-		"{\"a\":":                                       false,
-		"":                                              false,
-		"{\"hookSpecificOutput\":{}}{}":                 false,
-		"{\"a\":{\"decision\":\"block\"}}\n{\"b\":\"continue\"}": true,
-	} {
-		if got := isReport(text, false); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-	if !isReport("{\"Action\":\"run\"}\n{\"Acti", true) || isReport("{\"Acti", true) {
-		t.Error("of a text that was cut, what is there decides")
 	}
 }
 
@@ -266,13 +243,14 @@ func TestSpillReachesEveryText(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &run{Runner: &Runner{opts: Options{SpillDir: t.TempDir()}}}
-	v := judge(hooks.InfoOf(hooks.Stop), &hooks.Handler{}, end(hooks.Stop, 0, `{"decision":"block","reason":`+string(quoted)+`,"systemMessage":`+
-		string(quoted)+`,"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":`+string(quoted)+`}}`, ""))
+	said := `{"decision":"block","reason":` + string(quoted) + `,"systemMessage":` + string(quoted) +
+		`,"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":` + string(quoted) + `}}`
+	v := judging.Judge(hooks.InfoOf(hooks.Stop), &hooks.Handler{}, judging.Finding{Answer: judging.Read(hooks.Stop, said, false)})
 	r.spill(&v)
 	if v.Feedback != long {
 		t.Errorf("the reason was shortened to %d bytes", len(v.Feedback))
 	}
-	for _, text := range []string{v.message, v.contexts[0].text} {
+	for _, text := range []string{v.Message, v.Contexts[0].Text} {
 		if len(text) > previewText+500 || !strings.Contains(text, "Output too large (9.8KB)") {
 			t.Errorf("%d bytes: %.100q", len(text), text)
 		}

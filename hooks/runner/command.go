@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/dialect"
+	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
@@ -28,18 +29,18 @@ type outputs struct {
 }
 
 // describe puts the outputs into a Result.
-func (o *outputs) describe(v *verdict, limit int) {
+func (o *outputs) describe(v *judging.Verdict, limit int) {
 	v.Stdout, v.Stderr = o.stdout.text(limit), o.stderr.text(limit)
 	for _, note := range []string{o.note, o.stdout.cutNote("stdout", limit), o.stderr.cutNote("stderr",
 		limit)} {
 		if note != "" {
-			v.warn("%s", note)
+			v.Warn("%s", note)
 		}
 	}
 }
 
 // runCommand runs a command handler and reads what it answers.
-func (r *run) runCommand(ctx context.Context, h *armed) (finding, *outputs) {
+func (r *run) runCommand(ctx context.Context, h *armed) (judging.Finding, *outputs) {
 	c := r.launch(ctx, h, nil)
 	return c.wait(ctx)
 }
@@ -118,26 +119,26 @@ func (c *launched) process(h *armed, args []string, dir string) proc.Process {
 }
 
 // wait waits until the command has ended; ctx is that of launch.
-func (c *launched) wait(ctx context.Context) (finding, *outputs) {
-	found := finding{code: -1, fault: c.fault}
+func (c *launched) wait(ctx context.Context) (judging.Finding, *outputs) {
+	found := judging.Finding{Code: -1, Fault: c.fault}
 	if c.running == nil {
-		found.timedOut = ctx.Err() != nil
+		found.TimedOut = ctx.Err() != nil
 		return found, c.out
 	}
 	exit := c.running.Wait()
 	c.release()
-	found.tail = endOf(&c.outEnd, &c.errEnd)
+	found.Tail = endOf(&c.outEnd, &c.errEnd)
 	c.out.note = exitNote(exit, c.opts.MaxProcesses)
 	if exit.Stopped || ctx.Err() != nil {
-		found.timedOut = true
+		found.TimedOut = true
 		return found, c.out
 	}
-	found.stderr = c.out.stderr.text(c.opts.OutputCap)
+	found.Stderr = c.out.stderr.text(c.opts.OutputCap)
 	stdout, code := dialect.Answer(c.dialect, c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
-	found.code = code
-	found.answer = readAnswer(c.known.Event, stdout, c.out.stdout.dropped > 0)
+	found.Code = code
+	found.Answer = judging.Read(c.known.Event, stdout, c.out.stdout.dropped > 0)
 	if exit.Signal != "" && c.gate {
-		found.fault = "ended by a signal: " + exit.Signal
+		found.Fault = "ended by a signal: " + exit.Signal
 	}
 	return found, c.out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // GateRun is how one gate that is a command is to be run, as Options.Gates says.
@@ -49,7 +50,7 @@ func (r *run) sitting(ctx context.Context, h *armed) (as *armed, g GateRun) {
 }
 
 // heard passes on what a gate said.
-func (g GateRun) heard(v verdict) {
+func (g GateRun) heard(v judging.Verdict) {
 	if g.Heard != nil && v.Outcome != hooks.Cancelled {
 		g.Heard(v.Result)
 	}
@@ -57,9 +58,9 @@ func (g GateRun) heard(v verdict) {
 
 // refuseBarred is the verdict of a hook that managed settings do not let run
 // although the spec makes it binding: it refuses, where its event can.
-func (r *run) refuseBarred(h *armed) verdict {
+func (r *run) refuseBarred(h *armed) judging.Verdict {
 	strict := *h
 	strict.OnFailure = "block"
-	return judgeAny(r.known, &strict, finding{code: -1,
-		fault: h.barred + ": this hook is binding and must not run, so it refuses"})
+	return judgeAny(r.known, &strict, judging.Finding{Code: -1,
+		Fault: h.barred + ": this hook is binding and must not run, so it refuses"})
 }

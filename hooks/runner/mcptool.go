@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/rawjson"
 	"github.com/coveyteam/covey/hooks/wording"
 )
@@ -38,10 +40,13 @@ type ToolReply struct {
 	Other   bool   // it holds content besides text, which no hook can answer with
 }
 
+// ErrNotConnected is the error of an mcp_tool hook whose server is not there.
+var ErrNotConnected = errors.New("not connected")
+
 // NotConnected is the error of a call to a server that is not there, in the
 // words of recorded hosts.
 func NotConnected(server string) error {
-	return fmt.Errorf("MCP server '%s' %w", server, hooks.ErrNotConnected)
+	return fmt.Errorf("MCP server '%s' %w", server, ErrNotConnected)
 }
 
 // toolTrouble is why a tool gave no verdict; empty: it did.
@@ -51,7 +56,7 @@ type toolTrouble struct {
 }
 
 // describe puts the call into a Result, as recorded hosts do.
-func (t toolTrouble) describe(v *verdict, limit int) {
+func (t toolTrouble) describe(v *judging.Verdict, limit int) {
 	v.Stdout = wording.Clip(strings.ToValidUTF8(t.text, "\uFFFD"), limit)
 	if t.fault != "" {
 		v.ExitCode, v.Stdout, v.Stderr = 1, "", wording.Clip(t.fault, limit)
@@ -60,25 +65,25 @@ func (t toolTrouble) describe(v *verdict, limit int) {
 
 // runTool calls the tool of an mcp_tool hook. The text of its result counts as
 // what a command prints (HOOKS.md section 3).
-func (r *run) runTool(ctx context.Context, h *armed) (finding, toolTrouble) {
-	found := finding{code: -1}
+func (r *run) runTool(ctx context.Context, h *armed) (judging.Finding, toolTrouble) {
+	found := judging.Finding{Code: -1}
 	reply, err := r.callTool(ctx, h)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		found.timedOut = true
+		found.TimedOut = true
 		return found, toolTrouble{}
 	case err != nil:
-		found.fault = err.Error()
+		found.Fault = err.Error()
 	case reply.IsError:
-		found.fault = cmp.Or(strings.TrimSpace(reply.Text), "the tool failed and does not say why")
+		found.Fault = cmp.Or(strings.TrimSpace(reply.Text), "the tool failed and does not say why")
 	case h.OnFailure == "block" && !decides(r.known.Event, reply):
-		found.fault = "the tool's result is no answer of a hook: " +
+		found.Fault = "the tool's result is no answer of a hook: " +
 			cmp.Or(wording.Preview(reply.Text, bodyPreview), "no text")
 	default:
-		found.code = 0
-		found.answer = readAnswer(r.known.Event, reply.Text, false)
+		found.Code = 0
+		found.Answer = judging.Read(r.known.Event, reply.Text, false)
 	}
-	return found, toolTrouble{reply.Text, found.fault}
+	return found, toolTrouble{reply.Text, found.Fault}
 }
 
 // decides reports whether a result can be taken for a hook's verdict where the

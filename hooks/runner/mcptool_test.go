@@ -132,7 +132,7 @@ func TestToolTrouble(t *testing.T) {
 	if out := called(t, slow, in, h); !strings.Contains(out.Feedback[0], "input.a is no JSON") || len(slow.calls) != 1 {
 		t.Errorf("%+v", out)
 	}
-	if !errors.Is(NotConnected("x"), hooks.ErrNotConnected) {
+	if !errors.Is(NotConnected("x"), ErrNotConnected) {
 		t.Error("NotConnected is no ErrNotConnected")
 	}
 }

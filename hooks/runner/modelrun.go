@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/wording"
 )
@@ -28,34 +29,34 @@ type heard struct {
 }
 
 // describe puts it into a Result.
-func (a heard) describe(v *verdict, limit int) {
+func (a heard) describe(v *judging.Verdict, limit int) {
 	v.Stdout = wording.Clip(strings.ToValidUTF8(a.text, "\uFFFD"), limit)
 	if a.note != "" {
-		v.warn("%s", a.note)
+		v.Warn("%s", a.note)
 	}
 }
 
 // runModel asks a model what a prompt or agent hook wants to know, and reads
 // what it answers.
-func (r *run) runModel(ctx context.Context, h *armed) (finding, heard) {
-	found := finding{code: -1}
+func (r *run) runModel(ctx context.Context, h *armed) (judging.Finding, heard) {
+	found := judging.Finding{Code: -1}
 	if text := settings.CheckType(r.known, h.Type); text != "" {
-		found.fault = text
+		found.Fault = text
 		return found, heard{}
 	}
 	reply, err := r.ask(ctx, questionOf(&h.Handler, r.in, strings.TrimSuffix(string(r.wire), "\n")))
 	answer := heard{text: reply.Text, note: reply.Note}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		found.timedOut = true
+		found.TimedOut = true
 		return found, answer
 	case err != nil:
-		found.fault = err.Error()
+		found.Fault = err.Error()
 		return found, answer
 	}
 	s, err := readSaid(reply.Text)
 	if err != nil {
-		found.fault = err.Error()
+		found.Fault = err.Error()
 		return found, answer
 	}
 	note := r.take(&found, h, s)
@@ -96,26 +97,26 @@ func (r *run) ask(ctx context.Context, q Question) (reply Reply, err error) {
 // take turns what a model said into what a command would have done: a refusal
 // is exit code 2 with the reason, and where the protocol ends the turn with it,
 // a halt besides. note is for people.
-func (r *run) take(found *finding, h *armed, s said) (note string) {
-	found.code = 0
+func (r *run) take(found *judging.Finding, h *armed, s said) (note string) {
+	found.Code = 0
 	event := r.known.Event
 	switch {
 	case s.ok:
 		return ""
 	case r.known.Exit2 < hooks.Refuses && !h.Gate:
 		return fmt.Sprintf("the model said no, which has no effect on %s: %s", event,
-			cmp.Or(s.reason, noReason))
+			cmp.Or(s.reason, judging.NoReason))
 	case s.impossible && h.Type == "prompt" && (event == hooks.Stop || event == hooks.SubagentStop) && !h.Gate:
 		return "the model said that the condition can never be met, so the turn may end: " +
-			cmp.Or(s.reason, noReason)
+			cmp.Or(s.reason, judging.NoReason)
 	}
-	reason := cmp.Or(strings.TrimSpace(s.reason), noReason)
-	found.code, found.stderr, found.tail = 2, reason, reason
+	reason := cmp.Or(strings.TrimSpace(s.reason), judging.NoReason)
+	found.Code, found.Stderr, found.Tail = 2, reason, reason
 	if h.Type == "agent" {
-		found.stderr = agentRefusal + reason
+		found.Stderr = agentRefusal + reason
 	}
 	if h.haltsOnNo(r.in) {
-		found.answer = haltAnswer(reason)
+		found.Answer = judging.Halted(reason)
 	}
 	return ""
 }

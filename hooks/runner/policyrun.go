@@ -6,14 +6,15 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // runPolicy asks a policy that ships with covey. It may be written by somebody
 // who embeds us, so a panic in it refuses instead of ending the team.
-func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
+func (r *run) runPolicy(ctx context.Context, h *armed) (v judging.Verdict) {
 	refuse := func(format string, args ...any) {
-		v = verdict{Result: hooks.Result{ExitCode: -1}}
-		v.refuse(r.known, max(r.known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format,
+		v = judging.Verdict{Result: hooks.Result{ExitCode: -1}}
+		v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: ", h.label)+fmt.Sprintf(format,
 			args...))
 	}
 	var policy Policy
@@ -31,9 +32,9 @@ func (r *run) runPolicy(ctx context.Context, h *armed) (v verdict) {
 	}()
 	result := policy(ctx, r.in)
 	if result.Outcome == hooks.Success || result.Outcome == hooks.Cancelled && ctx.Err() != nil || result.Waits() {
-		return verdict{Result: result}
+		return judging.Verdict{Result: result}
 	}
 	v.Result = result
-	v.refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(result.Feedback, noReason))
+	v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(result.Feedback, judging.NoReason))
 	return v
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -30,9 +31,9 @@ type run struct {
 	observe func(hooks.Progress)
 	around  int // how many hooks of this program stand around the event
 
-	mu       sync.Mutex // guards verdicts and serializes observe
-	verdicts []verdict  // in the order in which the hooks finished
-	left     int        // hooks that have left for the background
+	mu       sync.Mutex        // guards verdicts and serializes observe
+	verdicts []judging.Verdict // in the order in which the hooks finished
+	left     int               // hooks that have left for the background
 }
 
 // all runs the chosen hooks side by side, as many at once as the Runner has
@@ -51,8 +52,8 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 	var running sync.WaitGroup
 	for _, h := range chosen {
 		if err != nil {
-			r.finish(h, judgeAny(r.known, h, finding{code: -1,
-				fault: fmt.Sprintf("the hook's input cannot be written: %v", err)}))
+			r.finish(h, judgeAny(r.known, h, judging.Finding{Code: -1,
+				Fault: fmt.Sprintf("the hook's input cannot be written: %v", err)}))
 			continue
 		}
 		if h.fromStart() && hooksCtx.Err() == nil {
@@ -60,8 +61,8 @@ func (r *run) all(ctx context.Context, chosen []*armed) {
 			continue
 		}
 		if !r.acquire(hooksCtx, h) {
-			found := finding{code: -1, aborted: ctx.Err() != nil, timedOut: ctx.Err() == nil,
-				fault: errBudget.Error()}
+			found := judging.Finding{Code: -1, Aborted: ctx.Err() != nil, TimedOut: ctx.Err() == nil,
+				Fault: errBudget.Error()}
 			r.finish(h, judgeAny(r.known, h, found))
 			continue
 		}
@@ -128,9 +129,9 @@ func (r *run) tell(p hooks.Progress) {
 
 // finish notes a verdict and tells the observer of it, in one step, so that
 // both orders are one.
-func (r *run) finish(h *armed, v verdict) {
+func (r *run) finish(h *armed, v judging.Verdict) {
 	if v.Type, v.Command = h.kind(), h.label; h.Mode == hooks.Observe {
-		v = v.observed()
+		v = v.Quiet()
 	}
 	r.spill(&v)
 	r.mu.Lock()
@@ -140,18 +141,18 @@ func (r *run) finish(h *armed, v verdict) {
 }
 
 // one runs a single hook under its own deadline and judges it.
-func (r *run) one(caller, ctx context.Context, h *armed) verdict {
+func (r *run) one(caller, ctx context.Context, h *armed) judging.Verdict {
 	limit := h.timeout(r.known, r.budget)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	started := r.opts.Now()
-	var v verdict
+	var v judging.Verdict
 	h, sitting := r.sitting(limited, h)
 	switch {
 	case sitting.Known != nil:
-		v = verdict{Result: *sitting.Known}
+		v = judging.Verdict{Result: *sitting.Known}
 	case sitting.Fault != "":
-		v = judgeAny(r.known, h, finding{code: -1, fault: sitting.Fault})
+		v = judgeAny(r.known, h, judging.Finding{Code: -1, Fault: sitting.Fault})
 	case h.Policy != "":
 		v = r.runPolicy(limited, h)
 	case h.barred != "":
@@ -172,11 +173,11 @@ func (r *run) one(caller, ctx context.Context, h *armed) verdict {
 // seen is what a handler did besides judging: it completes a Result, with at
 // most limit of each text.
 type seen interface {
-	describe(v *verdict, limit int)
+	describe(v *judging.Verdict, limit int)
 }
 
 // handle does what the hook's type calls for.
-func (r *run) handle(ctx context.Context, h *armed) (finding, seen) {
+func (r *run) handle(ctx context.Context, h *armed) (judging.Finding, seen) {
 	switch {
 	case h.callback != nil:
 		found, stdout, note := r.runCallback(ctx, h)
@@ -188,31 +189,31 @@ func (r *run) handle(ctx context.Context, h *armed) (finding, seen) {
 	case h.Type == "mcp_tool":
 		return r.runTool(ctx, h)
 	case h.Type != "command":
-		return finding{code: -1, fault: settings.CheckType(r.known, h.Type)}, heard{}
+		return judging.Finding{Code: -1, Fault: settings.CheckType(r.known, h.Type)}, heard{}
 	}
 	return r.runCommand(ctx, h)
 }
 
 // timing notes that a hook was ended before it could answer: by whoever called
 // Run, or because its time, which was limit, or that of its event was up.
-func timing(caller, limited context.Context, found *finding, limit time.Duration) {
+func timing(caller, limited context.Context, found *judging.Finding, limit time.Duration) {
 	switch {
 	case caller.Err() != nil:
-		found.aborted = true
-	case found.timedOut:
-		found.fault = fmt.Sprintf("timed out after %v", limit)
+		found.Aborted = true
+	case found.TimedOut:
+		found.Fault = fmt.Sprintf("timed out after %v", limit)
 		if cause := context.Cause(limited); errors.Is(cause, errBudget) {
-			found.fault = cause.Error()
+			found.Fault = cause.Error()
 		}
 	}
 }
 
 // judgeAny judges a hook or a gate.
-func judgeAny(known *hooks.EventInfo, h *armed, found finding) verdict {
-	found.command = h.label
-	found.closed = h.closed && !h.fromStart()
+func judgeAny(known *hooks.EventInfo, h *armed, found judging.Finding) judging.Verdict {
+	found.Command = h.label
+	found.FailClosed = h.closed && !h.fromStart()
 	if h.Gate {
-		return judgeGate(known, found)
+		return judging.Gate(known, found)
 	}
-	return judge(known, &h.Handler, found)
+	return judging.Judge(known, &h.Handler, found)
 }

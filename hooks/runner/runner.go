@@ -1,3 +1,14 @@
+// Package runner runs hooks: it chooses those that an event calls for, runs them
+// side by side, has their answers judged and hands back one outcome. It makes no
+// promise of compatibility to programs outside covey.
+//
+// # The way of an event
+//
+// A Runner is made once from all sources (the spec, settings files, plugins). For
+// each event Run chooses the handlers whose matcher and `if` fit, keeps one of equal
+// ones, and starts them side by side with the Input as JSON on stdin. Each end is
+// judged by itself, and the verdicts are merged in the order in which they came
+// (package judging). Processes, files and requests stay in this package and below.
 package runner
 
 import (
@@ -11,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/web"
@@ -192,7 +204,7 @@ func (r *Runner) Run(ctx context.Context, in hooks.Input, observe func(hooks.Pro
 		run.all(ctx, chosen)
 	}
 	run.askAwaited(ctx)
-	out := merge(known, in.HookName(), run.verdicts)
+	out := judging.Merge(known, in.HookName(), run.verdicts)
 	out.ToolUseID = id
 	out.Matched, out.Background = len(chosen), run.left
 	out.Warnings = slices.Concat(r.flaws[event], warnings)

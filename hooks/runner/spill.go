@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
@@ -19,16 +20,16 @@ const (
 
 // spill puts texts of a verdict that are too long into files, and a preview
 // with the file's path in their place (HOOKS.md section 5, rule 8).
-func (r *run) spill(v *verdict) {
-	for i := range v.contexts {
-		v.contexts[i].text = r.shorten(v, v.contexts[i].text)
+func (r *run) spill(v *judging.Verdict) {
+	for i := range v.Contexts {
+		v.Contexts[i].Text = r.shorten(v, v.Contexts[i].Text)
 	}
-	v.message = r.shorten(v, v.message)
+	v.Message = r.shorten(v, v.Message)
 }
 
 // shorten returns text, or what stands for it if it is too long. If the file
 // cannot be written, the preview says so: a hook's text is not worth a turn.
-func (r *run) shorten(v *verdict, text string) string {
+func (r *run) shorten(v *judging.Verdict, text string) string {
 	if len(text) <= maxText || utf8.RuneCountInString(text) <= maxText {
 		return text
 	}
@@ -37,7 +38,7 @@ func (r *run) shorten(v *verdict, text string) string {
 	if err == nil {
 		place = path
 	} else {
-		v.warn("a text of %d bytes was cut: %v", len(text), err)
+		v.Warn("a text of %d bytes was cut: %v", len(text), err)
 	}
 	return fmt.Sprintf("<persisted-output>\nOutput too large (%.1fKB). Full output saved to: %s\n\n"+
 		"Preview (first 2KB):\n%s\n...\n</persisted-output>", float64(len(text))/1024, place,

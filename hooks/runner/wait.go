@@ -5,13 +5,14 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/judging"
 )
 
 // askAwaited puts the questions of the gates that wait, unless a hook refuses: what
 // they ask about will change then.
 func (r *run) askAwaited(ctx context.Context) {
 	for _, v := range r.verdicts {
-		if v.refused >= hooks.Refuses || v.halt {
+		if v.Refused >= hooks.Refuses || v.Halt {
 			return
 		}
 	}
@@ -27,7 +28,7 @@ func (r *run) askAwaited(ctx context.Context) {
 			v.Result = said
 		default: // the question could not be put, and nobody will answer it
 			v.Result = said
-			v.refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(said.Feedback, noReason))
+			v.Refuse(r.known, max(r.known.Exit2, hooks.Refuses), cmp.Or(said.Feedback, judging.NoReason))
 		}
 	}
 }

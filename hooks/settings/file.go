@@ -1,3 +1,11 @@
+// Package settings reads the settings files of Claude Code and of programs like it,
+// finds what is wrong with configured hooks, and says what the restrictions of all
+// layers come to. It runs nothing. It makes no promise of compatibility to programs
+// outside covey.
+//
+// A file is never refused as a whole for a mistake: what cannot be used is left out
+// with a Flaw, and permission rules that cannot be read are told apart, because they
+// were to forbid something.
 package settings
 
 import (

@@ -1,3 +1,10 @@
+// Package web makes the requests of http hooks: it reads their URLs and headers,
+// holds them against the patterns that settings allow, and refuses at dial time
+// addresses that a URL must not lead to. It makes no promise of compatibility to
+// programs outside covey.
+//
+// The guard looks at the address that is dialled, not at the name: a name may
+// lead inwards, or change between two look-ups.
 package web
 
 import (

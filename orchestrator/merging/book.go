@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks/verdicts"
 )
@@ -64,10 +65,10 @@ type script struct {
 // that were there from its beginning to its end, and only a yes is used again: what
 // refused may have had another reason, and asking it again costs the author less
 // than a no that is not true any more.
-func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) hooks.GateRun {
+func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) runner.GateRun {
 	run, hash, err := b.command(ctx, c, gate)
 	if err != nil {
-		return hooks.GateRun{Fault: fmt.Sprintf("its script could not be taken from the commit that work began from: %v", err)}
+		return runner.GateRun{Fault: fmt.Sprintf("its script could not be taken from the commit that work began from: %v", err)}
 	}
 	if c.Subject == "" {
 		return run
@@ -84,7 +85,7 @@ func (b *Book) Sitting(ctx context.Context, c Case, gate hooks.Handler) hooks.Ga
 		if b.Reused != nil {
 			b.Reused(v)
 		}
-		return hooks.GateRun{Known: &hooks.Result{Outcome: hooks.Success}}
+		return runner.GateRun{Known: &hooks.Result{Outcome: hooks.Success}}
 	}
 	run.Heard = func(r hooks.Result) { b.hear(ctx, c, key, gate, r) }
 	return run
@@ -141,8 +142,8 @@ func (b *Book) warn(err error) {
 }
 
 // command is what is to be run for a gate, and the gate's own hash.
-func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (hooks.GateRun, string, error) {
-	var run hooks.GateRun
+func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (runner.GateRun, string, error) {
+	var run runner.GateRun
 	words := scriptsIn(gate.Command)
 	if gate.Args != nil {
 		words = scriptsOf(append([]string{gate.Command}, gate.Args...))

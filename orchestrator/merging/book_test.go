@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/verdicts"
@@ -46,13 +48,13 @@ func (b *bench) ask(gates ...hooks.Handler) hooks.Outcome {
 	for i := range gates {
 		gates[i].Type, gates[i].Gate = "command", true
 	}
-	runner, err := hooks.NewRunner([]hooks.Source{{Name: "gates", Settings: hooks.Settings{
+	hookRunner, err := runner.New([]settings.Source{{Name: "gates", Settings: hooks.Settings{
 		hooks.TaskCompleted: {{Hooks: gates}},
-	}}}, &hooks.Options{Gates: func(ctx context.Context, _ hooks.Input, gate hooks.Handler) hooks.GateRun {
+	}}}, &runner.Options{Gates: func(ctx context.Context, _ hooks.Input, gate hooks.Handler) runner.GateRun {
 		return b.Sitting(ctx, b.c, gate)
 	}})
 	must(b.t, err)
-	out, err := runner.Run(b.t.Context(), hooks.Input{
+	out, err := hookRunner.Run(b.t.Context(), hooks.Input{
 		Common: hooks.Common{Cwd: b.c.Cwd}, Payload: hooks.TaskCompletedInput{},
 	}, nil)
 	must(b.t, err)

@@ -16,6 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // TestMain lets the test binary play REC, the program that recorded hooks run,
@@ -237,13 +239,13 @@ func (c recorded) scriptText(t *testing.T) []byte {
 	return text
 }
 
-// settings reads a section of hooks.
-func settings(t *testing.T, section json.RawMessage) hooks.Settings {
+// settingsOf reads a section of hooks.
+func settingsOf(t *testing.T, section json.RawMessage) hooks.Settings {
 	t.Helper()
 	if section == nil {
 		return nil
 	}
-	file, warnings := hooks.ParseSettings("test", slices.Concat([]byte(`{"hooks":`), section, []byte("}")))
+	file, warnings := settings.Parse("test", slices.Concat([]byte(`{"hooks":`), section, []byte("}")))
 	if len(warnings) > 0 {
 		t.Fatal(warnings)
 	}
@@ -251,7 +253,7 @@ func settings(t *testing.T, section json.RawMessage) hooks.Settings {
 }
 
 // runner is a real runner for the hooks of a case.
-func (c recorded) runner(t *testing.T) *hooks.Runner {
+func (c recorded) runner(t *testing.T) *runner.Runner {
 	t.Helper()
 	bin := t.TempDir()
 	self, err := os.Executable()
@@ -261,14 +263,14 @@ func (c recorded) runner(t *testing.T) *hooks.Runner {
 	if err := os.Symlink(self, filepath.Join(bin, "REC")); err != nil {
 		t.Fatal(err)
 	}
-	runner, err := hooks.NewRunner([]hooks.Source{
-		{Name: "spec", Settings: settings(t, c.Hooks)},
-		{Name: "foo.md", Settings: settings(t, c.Head).ForHelper(), Helper: "foo"},
-	}, &hooks.Options{
+	hookRunner, err := runner.New([]settings.Source{
+		{Name: "spec", Settings: settingsOf(t, c.Hooks)},
+		{Name: "foo.md", Settings: settingsOf(t, c.Head).ForHelper(), Helper: "foo"},
+	}, &runner.Options{
 		Env: append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "REC_DIR="+t.TempDir()),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runner
+	return hookRunner
 }

@@ -15,13 +15,14 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// hookRunner is what a member needs of a hooks.Runner.
+// hookRunner is what a member needs of a runner.Runner.
 type hookRunner interface {
 	Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error)
 }
@@ -57,7 +58,7 @@ func newMember(t *testing.T, text []byte) *member {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	noHooks, err := hooks.NewRunner(nil, nil)
+	noHooks, err := runner.New(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

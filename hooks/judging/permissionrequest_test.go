@@ -1,4 +1,4 @@
-package runner
+package judging
 
 import (
 	"encoding/json"
@@ -8,9 +8,9 @@ import (
 )
 
 // answered is the verdict of a PermissionRequest hook that printed stdout.
-func answered(t *testing.T, stdout string) verdict {
+func answered(t *testing.T, stdout string) Verdict {
 	t.Helper()
-	return judge(hooks.InfoOf(hooks.PermissionRequest), &hooks.Handler{Type: "command"}, end(hooks.PermissionRequest, 0, stdout, ""))
+	return Judge(hooks.InfoOf(hooks.PermissionRequest), &hooks.Handler{Type: "command"}, end(hooks.PermissionRequest, 0, stdout, ""))
 }
 
 const (
@@ -25,13 +25,13 @@ const (
 // A no beats every yes, and of several yes the first is taken whole.
 func TestPermissionRequestsDisagree(t *testing.T) {
 	known := hooks.InfoOf(hooks.PermissionRequest)
-	out := merge(known, "PermissionRequest:Bash",
-		[]verdict{answered(t, allowsFirst), answered(t, allowsSecond)})
+	out := Merge(known, "PermissionRequest:Bash",
+		[]Verdict{answered(t, allowsFirst), answered(t, allowsSecond)})
 	if out.Permission.Decision != "allow" || string(out.UpdatedInput) != `{"command":"first"}` {
 		t.Errorf("two yes: %+v, input %s", out.Permission, out.UpdatedInput)
 	}
-	out = merge(known, "PermissionRequest:Bash",
-		[]verdict{answered(t, allowsFirst), answered(t, denies), answered(t, allowsSecond)})
+	out = Merge(known, "PermissionRequest:Bash",
+		[]Verdict{answered(t, allowsFirst), answered(t, denies), answered(t, allowsSecond)})
 	if out.Permission != (hooks.Permission{Decision: "deny", Reason: "pr says no"}) {
 		t.Errorf("yes and no: %+v", out.Permission)
 	}
@@ -51,7 +51,7 @@ func TestPermissionRequestFault(t *testing.T) {
 		want      string
 	}{{"", 2, ""}, {"block", 2, ""}, {"", 1, ""}, {"block", 1, "deny"}, {"block", 127, "deny"}} {
 		h := &hooks.Handler{Type: "command", OnFailure: c.onFailure}
-		v := judge(known, h, end(hooks.PermissionRequest, c.code, "", "broken"))
+		v := Judge(known, h, end(hooks.PermissionRequest, c.code, "", "broken"))
 		if v.permission.Decision != c.want {
 			t.Errorf("onFailure %q, exit %d: %q, want %q", c.onFailure, c.code, v.permission.Decision, c.want)
 		}

@@ -1,4 +1,4 @@
-package runner
+package judging
 
 import (
 	"encoding/json"
@@ -9,9 +9,9 @@ import (
 )
 
 // end is how a hook ended, for the tables below.
-func end(event hooks.Event, code int, stdout, stderr string) finding {
-	return finding{name: string(event), command: "cmd", code: code, stderr: stderr,
-		answer: readAnswer(event, stdout, false)}
+func end(event hooks.Event, code int, stdout, stderr string) Finding {
+	return Finding{Command: "cmd", Code: code, Stderr: stderr,
+		Answer: Read(event, stdout, false)}
 }
 
 // hso is a JSON answer with hookSpecificOutput for event.
@@ -81,11 +81,11 @@ func TestJudge(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			v := judge(hooks.InfoOf(test.event), &hooks.Handler{Type: "command"}, end(test.event, test.code,
+			v := Judge(hooks.InfoOf(test.event), &hooks.Handler{Type: "command"}, end(test.event, test.code,
 				test.stdout, test.stderr))
-			if v.Outcome != test.status || v.refused != test.refused || v.Feedback != test.feedback ||
+			if v.Outcome != test.status || v.Refused != test.refused || v.Feedback != test.feedback ||
 				v.ExitCode != test.code {
-				t.Errorf("got %s, Effect %d, feedback %q, code %d", v.Outcome, v.refused, v.Feedback,
+				t.Errorf("got %s, Effect %d, feedback %q, code %d", v.Outcome, v.Refused, v.Feedback,
 					v.ExitCode)
 			}
 			if open := test.status == hooks.NonBlockingError && test.code != 2; v.FailedOpen != open {
@@ -99,34 +99,34 @@ func TestJudge(t *testing.T) {
 }
 
 func TestJudgeTakesOver(t *testing.T) {
-	v := judge(hooks.InfoOf(hooks.PreToolUse), &hooks.Handler{}, end(hooks.PreToolUse, 0,
+	v := Judge(hooks.InfoOf(hooks.PreToolUse), &hooks.Handler{}, end(hooks.PreToolUse, 0,
 		hso(hooks.PreToolUse,
 			`"permissionDecision":"ask","permissionDecisionReason":"hm","updatedInput":{"a":1},"additionalContext":"c"`), ""))
-	if v.permission != (hooks.Permission{Decision: "ask", Reason: "hm"}) || string(v.input) != `{"a":1}` || len(v.contexts) != 1 {
+	if v.permission != (hooks.Permission{Decision: "ask", Reason: "hm"}) || string(v.input) != `{"a":1}` || len(v.Contexts) != 1 {
 		t.Errorf("%+v", v)
 	}
-	v = judge(hooks.InfoOf(hooks.Stop), &hooks.Handler{}, end(hooks.Stop, 2,
+	v = Judge(hooks.InfoOf(hooks.Stop), &hooks.Handler{}, end(hooks.Stop, 2,
 		`{"continue":false,"systemMessage":"m","terminalSequence":"\u0007"}`, "e"))
-	if !v.halt || v.stop != "Stop hook prevented continuation" || v.message != "m" ||
-		v.refused != hooks.ToFeedback ||
+	if !v.Halt || v.stop != "Stop hook prevented continuation" || v.Message != "m" ||
+		v.Refused != hooks.ToFeedback ||
 		string(v.output["terminalSequence"]) != `"\u0007"` {
 		t.Errorf("%+v", v)
 	}
-	v = judge(hooks.InfoOf(hooks.PermissionRequest), &hooks.Handler{}, end(hooks.PermissionRequest, 0, hso(hooks.PermissionRequest,
+	v = Judge(hooks.InfoOf(hooks.PermissionRequest), &hooks.Handler{}, end(hooks.PermissionRequest, 0, hso(hooks.PermissionRequest,
 		`"decision":{"behavior":"allow","updatedInput":{"command":"ls"},"updatedPermissions":[]}`), ""))
 	if v.permission.Decision != "allow" || string(v.input) != `{"command":"ls"}` ||
 		v.output["decision"] == nil {
 		t.Errorf("%+v", v)
 	}
-	v = judge(hooks.InfoOf(hooks.SessionStart), &hooks.Handler{}, end(hooks.SessionStart, 0, "  plain words\n", ""))
-	if len(v.contexts) != 1 || v.contexts[0] != (note{"success", "plain words"}) {
+	v = Judge(hooks.InfoOf(hooks.SessionStart), &hooks.Handler{}, end(hooks.SessionStart, 0, "  plain words\n", ""))
+	if len(v.Contexts) != 1 || v.Contexts[0] != (note{"success", "plain words"}) {
 		t.Errorf("%+v", v)
 	}
-	v = judge(hooks.InfoOf(hooks.UserPromptSubmit), &hooks.Handler{}, end(hooks.UserPromptSubmit, 0, `{"half":`, ""))
-	if len(v.contexts) != 1 || v.contexts[0].text != `{"half":` || !v.FailedOpen {
+	v = Judge(hooks.InfoOf(hooks.UserPromptSubmit), &hooks.Handler{}, end(hooks.UserPromptSubmit, 0, `{"half":`, ""))
+	if len(v.Contexts) != 1 || v.Contexts[0].Text != `{"half":` || !v.FailedOpen {
 		t.Errorf("half an answer is plain text, and is counted: %+v", v)
 	}
-	v = judge(hooks.InfoOf(hooks.PostToolUse), &hooks.Handler{}, end(hooks.PostToolUse, 0, hso(hooks.PostToolUse,
+	v = Judge(hooks.InfoOf(hooks.PostToolUse), &hooks.Handler{}, end(hooks.PostToolUse, 0, hso(hooks.PostToolUse,
 		`"updatedToolOutput":[1]`), ""))
 	if string(v.output["updatedToolOutput"]) != "[1]" {
 		t.Errorf("%+v", v)
@@ -136,31 +136,31 @@ func TestJudgeTakesOver(t *testing.T) {
 // TestOnFailure: a hook that could not judge refuses if it says so, where the
 // protocol lets it.
 func TestOnFailure(t *testing.T) {
-	found := finding{command: "cmd", code: -1, fault: "timed out after 1s", timedOut: true}
+	found := Finding{Command: "cmd", Code: -1, Fault: "timed out after 1s", TimedOut: true}
 	strict := &hooks.Handler{OnFailure: "block"}
-	if v := judge(hooks.InfoOf(hooks.PreToolUse), strict, found); v.Outcome != hooks.Blocking ||
+	if v := Judge(hooks.InfoOf(hooks.PreToolUse), strict, found); v.Outcome != hooks.Blocking ||
 		v.Feedback != "[cmd]: timed out after 1s" ||
 		v.permission.Decision != "deny" {
 		t.Errorf("PreToolUse: %+v", v)
 	}
 	for _, event := range []hooks.Event{hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle, hooks.SubagentStop, hooks.SessionStart} {
-		if v := judge(hooks.InfoOf(event), strict, found); v.Outcome != hooks.Cancelled ||
+		if v := Judge(hooks.InfoOf(event), strict, found); v.Outcome != hooks.Cancelled ||
 			!strings.Contains(v.Warning, "no effect") {
 			t.Errorf("%s: %+v", event, v)
 		}
 	}
-	if v := judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 1, "", "oops")); v.Outcome != hooks.Blocking {
+	if v := Judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 1, "", "oops")); v.Outcome != hooks.Blocking {
 		t.Errorf("exit 1: %+v", v)
 	}
-	if v := judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 0, `{"continue":"x"}`,
+	if v := Judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 0, `{"continue":"x"}`,
 		"")); v.Outcome != hooks.Blocking {
 		t.Errorf("broken answer: %+v", v)
 	}
-	if v := judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 0, `{"decision":`, "")); v.Outcome != hooks.Blocking ||
+	if v := Judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 0, `{"decision":`, "")); v.Outcome != hooks.Blocking ||
 		v.FailedOpen || !strings.Contains(v.Feedback, "[cmd]: stdout begins like a JSON answer") {
 		t.Errorf("half an answer: %+v", v)
 	}
-	if v := judge(hooks.InfoOf(hooks.Stop), strict, end(hooks.Stop, 0, `{"decision":`, "")); v.Outcome != hooks.Success || !v.FailedOpen {
+	if v := Judge(hooks.InfoOf(hooks.Stop), strict, end(hooks.Stop, 0, `{"decision":`, "")); v.Outcome != hooks.Success || !v.FailedOpen {
 		t.Errorf("half an answer at the turn end: %+v", v)
 	}
 }
@@ -204,10 +204,10 @@ func TestJudgeGate(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			found := end(hooks.TaskCompleted, test.code, test.stdout, "")
-			found.tail, found.fault = test.tail, test.fault
-			v := judgeGate(hooks.InfoOf(hooks.TaskCompleted), found)
-			if v.Outcome != test.status || v.halt != test.halt {
-				t.Errorf("got %s, halt %v: %+v", v.Outcome, v.halt, v)
+			found.Tail, found.Fault = test.tail, test.fault
+			v := Gate(hooks.InfoOf(hooks.TaskCompleted), found)
+			if v.Outcome != test.status || v.Halt != test.halt {
+				t.Errorf("got %s, halt %v: %+v", v.Outcome, v.Halt, v)
 			}
 			if test.feedback != "" && v.Feedback != test.feedback || test.status == hooks.Blocking &&
 				v.Feedback == "" {
@@ -230,7 +230,7 @@ func TestReadAnswer(t *testing.T) {
 		"profile noise\n{\"decision\":\"x\"}": "counts as plain text",
 		"text\n{not json}":                    "",
 	} {
-		a := readAnswer(hooks.Stop, stdout, false)
+		a := Read(hooks.Stop, stdout, false)
 		if !strings.Contains(a.note, want) || want == "" && a.note != "" {
 			t.Errorf("%q: note %q, want %q", stdout, a.note, want)
 		}
@@ -238,11 +238,11 @@ func TestReadAnswer(t *testing.T) {
 			t.Errorf("%q: plain %q", stdout, a.plain)
 		}
 	}
-	if a := readAnswer(hooks.Stop, "{\"async\":true,\"asyncTimeout\":5}\n{\"decision\":\"block\"}",
+	if a := Read(hooks.Stop, "{\"async\":true,\"asyncTimeout\":5}\n{\"decision\":\"block\"}",
 		false); a.fields == nil || !a.fields.async {
 		t.Errorf("async on the first line: %+v", a)
 	}
-	if a := readAnswer(hooks.Stop, `{"Continue":false,"DECISION":"block"}`, false); a.fields.halt ||
+	if a := Read(hooks.Stop, `{"Continue":false,"DECISION":"block"}`, false); a.fields.halt ||
 		a.fields.decision != "" {
 		t.Errorf("names have one spelling: %+v", a.fields)
 	}
@@ -261,22 +261,22 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stdout string, code int, gate bool) {
 		for _, known := range hooks.Events() {
 			found := end(known.Event, code, stdout, "err")
-			var v verdict
+			var v Verdict
 			if gate {
-				v = judgeGate(&known, found)
-				if code != 0 && v.refused < hooks.Refuses {
+				v = Gate(&known, found)
+				if code != 0 && v.Refused < hooks.Refuses {
 					t.Fatalf("%s: a gate agreed by exit code %d", known.Event, code)
 				}
 			} else {
-				v = judge(&known, &hooks.Handler{Type: "command"}, found)
+				v = Judge(&known, &hooks.Handler{Type: "command"}, found)
 			}
 			if v.Outcome == hooks.NonBlockingError && v.Warning == "" {
 				t.Fatalf("%s: failed open in silence", known.Event)
 			}
-			if !gate && code == 0 && v.refused >= hooks.Refuses && !json.Valid([]byte(strings.TrimSpace(stdout))) {
+			if !gate && code == 0 && v.Refused >= hooks.Refuses && !json.Valid([]byte(strings.TrimSpace(stdout))) {
 				t.Fatalf("%s: refused by %q", known.Event, stdout)
 			}
-			merge(&known, string(known.Event), []verdict{v})
+			Merge(&known, string(known.Event), []Verdict{v})
 		}
 	})
 }

@@ -1,4 +1,8 @@
-package runner
+// Package judging decides what the ends of hooks mean: it reads what a hook
+// answered, judges it by the rules of its event, and merges the verdicts of all
+// hooks into one outcome. All of it is pure. It makes no promise of compatibility
+// to programs outside covey.
+package judging
 
 import (
 	"cmp"
@@ -15,34 +19,33 @@ import (
 // What the model reads where a hook gives no text of its own.
 const (
 	noStderr = "No stderr output"
-	noReason = "Blocked by hook"
+	NoReason = "Blocked by hook"
 )
 
-// finding is what running one handler brought to light, before it is judged.
-type finding struct {
-	name     string // how texts call the hook: Stop, PreToolUse:Bash
-	command  string // as configured
-	code     int    // exit code; -1 if there is none
-	fault    string // why there is no exit code, for people; empty if there is one
-	timedOut bool
-	aborted  bool // the context ended first
-	closed   bool // without a verdict it refuses
-	answer   answer
-	stderr   string
-	tail     string // end of both outputs; kept for gates only
-	took     time.Duration
+// Finding is what running one handler brought to light, before it is judged.
+type Finding struct {
+	Command    string // as configured
+	Code       int    // exit code; -1 if there is none
+	Fault      string // why there is no exit code, for people; empty if there is one
+	TimedOut   bool
+	Aborted    bool // the context ended first
+	FailClosed bool // without a verdict it refuses
+	Answer     Answer
+	Stderr     string
+	Tail       string // end of both outputs; kept for gates only
+	took       time.Duration
 }
 
-// verdict is what one hook decided. Merging verdicts gives the Outcome.
-type verdict struct {
+// Verdict is what one hook decided. Merging verdicts gives the Outcome.
+type Verdict struct {
 	hooks.Result
-	refused    hooks.Effect // refuses and above: the hook refuses, and where its text goes
+	Refused    hooks.Effect // refuses and above: the hook refuses, and where its text goes
 	byAnswer   bool         // it refused by JSON; recorded hosts then add a reminder
-	halt       bool
+	Halt       bool
 	stop       string
-	contexts   []note
-	message    string // systemMessage
-	summary    string // rewakeSummary, of a hook in the background
+	Contexts   []note
+	Message    string // systemMessage
+	Summary    string // rewakeSummary, of a hook in the background
 	permission hooks.Permission
 	input      json.RawMessage // updatedInput
 	output     map[string]json.RawMessage
@@ -51,7 +54,7 @@ type verdict struct {
 // note is a text for the model before it is wrapped: plain stdout or context.
 type note struct {
 	label string // plainStdout or additionalContext
-	text  string
+	Text  string
 }
 
 // What labels a note.
@@ -60,72 +63,72 @@ const (
 	additionalContext = "additional context"
 )
 
-// shown is the note as the model reads it. name is that of the hook; beside
+// Shown is the note as the model reads it. name is that of the hook; beside
 // SessionStart's additional context recorded hosts leave the source out.
-func (n note) shown(known *hooks.EventInfo, name string) string {
+func (n note) Shown(known *hooks.EventInfo, name string) string {
 	if known.Event == hooks.SessionStart && n.label == additionalContext {
 		name = string(hooks.SessionStart)
 	}
-	return reminder(fmt.Sprintf("%s hook %s: %s", name, n.label, n.text))
+	return Reminder(fmt.Sprintf("%s hook %s: %s", name, n.label, n.Text))
 }
 
-// warn adds to what a person should know.
-func (v *verdict) warn(format string, args ...any) {
+// Warn adds to what a person should know.
+func (v *Verdict) Warn(format string, args ...any) {
 	if v.Warning != "" {
 		v.Warning += "; "
 	}
 	v.Warning += fmt.Sprintf(format, args...)
 }
 
-// judge decides what a hook's end means (HOOKS.md section 5). It is pure.
-func judge(known *hooks.EventInfo, h *hooks.Handler, found finding) verdict {
+// Judge decides what a hook's end means (HOOKS.md section 5). It is pure.
+func Judge(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 	v := judgeEnd(known, h, found)
-	if !found.aborted {
+	if !found.Aborted {
 		v.applyOdd(known, found)
 	}
 	return v
 }
 
 // judgeEnd judges by exit code and answer.
-func judgeEnd(known *hooks.EventInfo, h *hooks.Handler, found finding) verdict {
-	v := verdict{Result: hooks.Result{ExitCode: found.code, Duration: found.took, Outcome: hooks.Success}}
-	if found.answer.note != "" {
-		v.warn("%s", found.answer.note)
+func judgeEnd(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
+	v := Verdict{Result: hooks.Result{ExitCode: found.Code, Duration: found.took, Outcome: hooks.Success}}
+	if found.Answer.note != "" {
+		v.Warn("%s", found.Answer.note)
 	}
 	switch {
-	case found.aborted:
+	case found.Aborted:
 		v.Outcome = hooks.Cancelled
 		return v
-	case found.timedOut:
-		v.fail(known, h, found, hooks.Cancelled, found.fault)
+	case found.TimedOut:
+		v.fail(known, h, found, hooks.Cancelled, found.Fault)
 		return v
-	case found.fault != "":
-		v.fail(known, h, found, hooks.NonBlockingError, found.fault)
+	case found.Fault != "":
+		v.fail(known, h, found, hooks.NonBlockingError, found.Fault)
 		return v
 	}
 	// Recorded hosts call half an answer a success, and yet nothing was checked.
-	v.FailedOpen = found.answer.broken && found.code == 0
+	v.FailedOpen = found.Answer.broken && found.Code == 0
 	if v.FailedOpen {
 		v.unread(known, h, found)
 	}
-	valid := found.answer.fields != nil && found.answer.flaw == ""
+	valid := found.Answer.fields != nil && found.Answer.flaw == ""
 	if valid {
 		v.apply(known, found)
 	}
 	switch {
-	case found.code == 2:
+	case found.Code == 2:
 		v.refuseByExit(known, found)
-		if found.answer.flaw != "" {
-			v.warn("%s", found.answer.flaw)
+		if found.Answer.flaw != "" {
+			v.Warn("%s", found.Answer.flaw)
 		}
 	case valid:
-	case found.answer.flaw != "":
-		v.fail(known, h, found, hooks.NonBlockingError, found.answer.flaw)
-	case found.code != 0:
+	case found.Answer.flaw != "":
+		v.fail(known, h, found, hooks.NonBlockingError, found.Answer.flaw)
+	case found.Code != 0:
 		v.fail(known, h, found, hooks.NonBlockingError,
-			fmt.Sprintf("Failed with non-blocking status code %d: %s", found.code, firstLine(found.stderr)))
-	case known.Context && found.answer.plain != "":
-		v.contexts = append(v.contexts, note{plainStdout, found.answer.plain})
+			fmt.Sprintf("Failed with non-blocking status code %d: %s", found.Code, firstLine(found.Stderr)))
+	case known.Context && found.Answer.plain != "":
+		v.Contexts = append(v.Contexts, note{plainStdout, found.Answer.plain})
 	}
 	return v
 }
@@ -140,13 +143,13 @@ func firstLine(stderr string) string {
 
 // fail notes that a hook gave no verdict. Hooks fail open, as in the original;
 // onFailure: block turns that around where the protocol lets it.
-func (v *verdict) fail(known *hooks.EventInfo, h *hooks.Handler, found finding, status hooks.Status, why string) {
+func (v *Verdict) fail(known *hooks.EventInfo, h *hooks.Handler, found Finding, status hooks.Status, why string) {
 	v.Outcome, v.FailedOpen = status, true
-	v.warn("%s", why)
-	if v.close(known, found, why); v.refused >= hooks.Refuses {
+	v.Warn("%s", why)
+	if v.close(known, found, why); v.Refused >= hooks.Refuses {
 		return
 	}
-	if !failsClosed(h) && !(found.timedOut && timesOutClosed(h, known.Event)) {
+	if !failsClosed(h) && !(found.TimedOut && timesOutClosed(h, known.Event)) {
 		return
 	}
 	v.refuseFault(known, found, why)
@@ -154,10 +157,10 @@ func (v *verdict) fail(known *hooks.EventInfo, h *hooks.Handler, found finding, 
 
 // unread turns half an answer around where the hook or the team wants faults to
 // refuse: what was to be a verdict could not be read.
-func (v *verdict) unread(known *hooks.EventInfo, h *hooks.Handler, found finding) {
-	v.close(known, found, found.answer.note)
-	if v.refused < hooks.Refuses && failsClosed(h) {
-		v.refuseFault(known, found, found.answer.note)
+func (v *Verdict) unread(known *hooks.EventInfo, h *hooks.Handler, found Finding) {
+	v.close(known, found, found.Answer.note)
+	if v.Refused < hooks.Refuses && failsClosed(h) {
+		v.refuseFault(known, found, found.Answer.note)
 	}
 }
 
@@ -168,12 +171,12 @@ func failsClosed(h *hooks.Handler) bool {
 }
 
 // refuseFault refuses because of a fault, where the event lets onFailure do so.
-func (v *verdict) refuseFault(known *hooks.EventInfo, found finding, why string) {
+func (v *Verdict) refuseFault(known *hooks.EventInfo, found Finding, why string) {
 	if known.EndsTurn() || known.OnFault() < hooks.Refuses {
-		v.warn("onFailure: block has no effect on %s; a gate refuses when it cannot run", known.Event)
+		v.Warn("onFailure: block has no effect on %s; a gate refuses when it cannot run", known.Event)
 		return
 	}
-	v.refuse(known, known.OnFault(), fmt.Sprintf("[%s]: %s", found.command, why))
+	v.Refuse(known, known.OnFault(), fmt.Sprintf("[%s]: %s", found.Command, why))
 }
 
 // timesOutClosed reports whether the hook refuses when its time is up: a change
@@ -186,46 +189,46 @@ func timesOutClosed(h *hooks.Handler, event hooks.Event) bool {
 
 // refuseByExit applies exit code 2. The text is that of the hook's own JSON
 // refusal if it made one, else what it wrote to stderr.
-func (v *verdict) refuseByExit(known *hooks.EventInfo, found finding) {
-	if v.refused >= hooks.Refuses && known.Exit2 >= hooks.Refuses {
+func (v *Verdict) refuseByExit(known *hooks.EventInfo, found Finding) {
+	if v.Refused >= hooks.Refuses && known.Exit2 >= hooks.Refuses {
 		return
 	}
-	stderr := strings.TrimRight(found.stderr, " \t\r\n")
+	stderr := strings.TrimRight(found.Stderr, " \t\r\n")
 	if stderr == "" {
 		stderr = noStderr
 	}
-	text := fmt.Sprintf("[%s]: %s", found.command, stderr)
+	text := fmt.Sprintf("[%s]: %s", found.Command, stderr)
 	if known.Exit2 < hooks.Refuses {
 		v.Outcome = hooks.NonBlockingError
-		v.warn("exit code 2 refuses nothing on %s: %s", known.Event, text)
+		v.Warn("exit code 2 refuses nothing on %s: %s", known.Event, text)
 		return
 	}
 	v.byAnswer = false
-	v.refuse(known, known.Exit2, text)
+	v.Refuse(known, known.Exit2, text)
 }
 
-// refuse makes the verdict a refusal with text.
-func (v *verdict) refuse(known *hooks.EventInfo, how hooks.Effect, text string) {
-	v.Outcome, v.refused, v.Feedback, v.FailedOpen = hooks.Blocking, how, text, false
+// Refuse makes the verdict a refusal with text.
+func (v *Verdict) Refuse(known *hooks.EventInfo, how hooks.Effect, text string) {
+	v.Outcome, v.Refused, v.Feedback, v.FailedOpen = hooks.Blocking, how, text, false
 	if known.Event == hooks.PreToolUse || known.Event == hooks.PermissionRequest {
 		v.permission = hooks.Permission{Decision: "deny", Reason: text}
 	}
 }
 
 // apply takes over the fields of a valid answer.
-func (v *verdict) apply(known *hooks.EventInfo, found finding) {
-	f := found.answer.fields
+func (v *Verdict) apply(known *hooks.EventInfo, found Finding) {
+	f := found.Answer.fields
 	if f.async {
-		v.warn("the hook asked to go on in the background and was waited for: it decides nothing")
+		v.Warn("the hook asked to go on in the background and was waited for: it decides nothing")
 		return
 	}
 	if f.message != "" && known.Discards {
-		v.warn("systemMessage has no effect on %s", known.Event)
+		v.Warn("systemMessage has no effect on %s", known.Event)
 	} else {
-		v.message = f.message
+		v.Message = f.message
 	}
 	if f.stray != "" {
-		v.warn("hookSpecificOutput is for %s, not for %s: it was left out", f.stray, known.Event)
+		v.Warn("hookSpecificOutput is for %s, not for %s: it was left out", f.stray, known.Event)
 	}
 	if f.terminal != "" {
 		v.setOutput("terminalSequence", f.terminal)
@@ -237,29 +240,29 @@ func (v *verdict) apply(known *hooks.EventInfo, found finding) {
 	switch {
 	case f.decision == "block" && known.Decision >= hooks.Refuses:
 		v.byAnswer = true
-		v.refuse(known, known.Decision, cmp.Or(f.reason, noReason))
+		v.Refuse(known, known.Decision, cmp.Or(f.reason, NoReason))
 	case f.decision == "block":
-		v.warn("decision: block refuses nothing on %s", known.Event)
+		v.Warn("decision: block refuses nothing on %s", known.Event)
 	case f.decision == "approve" && known.Event == hooks.PreToolUse && v.permission.Decision == "":
 		v.permission = hooks.Permission{Decision: "allow", Reason: f.reason}
 	}
 }
 
 // applyHalt takes over continue:false.
-func (v *verdict) applyHalt(known *hooks.EventInfo, f *fields) {
+func (v *Verdict) applyHalt(known *hooks.EventInfo, f *fields) {
 	if !known.Halts {
-		v.warn("continue: false has no effect on %s", known.Event)
+		v.Warn("continue: false has no effect on %s", known.Event)
 		return
 	}
 	event := known.Event
 	if event == hooks.SubagentStop {
 		event = hooks.Stop
 	}
-	v.halt, v.stop = true, cmp.Or(f.stop, fmt.Sprintf("%s hook prevented continuation", event))
+	v.Halt, v.stop = true, cmp.Or(f.stop, fmt.Sprintf("%s hook prevented continuation", event))
 }
 
 // setOutput notes a field of the answer that has no field of its own here.
-func (v *verdict) setOutput(name string, value any) {
+func (v *Verdict) setOutput(name string, value any) {
 	raw, ok := value.(json.RawMessage)
 	if !ok {
 		raw, _ = json.Marshal(value) // strings always marshal
@@ -271,15 +274,15 @@ func (v *verdict) setOutput(name string, value any) {
 }
 
 // applySpecific takes over hookSpecificOutput.
-func (v *verdict) applySpecific(known *hooks.EventInfo, f *fields) {
+func (v *Verdict) applySpecific(known *hooks.EventInfo, f *fields) {
 	for name, raw := range f.specific {
 		switch {
 		case name == "hookEventName":
 		case !known.Allows(name):
-			v.warn("%s takes no hookSpecificOutput.%s", known.Event, wording.Preview(name, 40))
+			v.Warn("%s takes no hookSpecificOutput.%s", known.Event, wording.Preview(name, 40))
 		case name == "additionalContext":
 			if text := rawjson.Text(raw); strings.TrimSpace(text) != "" {
-				v.contexts = append(v.contexts, note{additionalContext, text})
+				v.Contexts = append(v.Contexts, note{additionalContext, text})
 			}
 		case name == "permissionDecision" || name == "permissionDecisionReason":
 		case name == "updatedInput":
@@ -297,14 +300,14 @@ func (v *verdict) applySpecific(known *hooks.EventInfo, f *fields) {
 
 // applyPermission takes over what the hook says about a tool call. A deny is a
 // refusal like any other, and more: no other hook's allow outweighs it.
-func (v *verdict) applyPermission(known *hooks.EventInfo, f *fields) {
+func (v *Verdict) applyPermission(known *hooks.EventInfo, f *fields) {
 	decision := rawjson.Text(f.specific["permissionDecision"])
 	reason := rawjson.Text(f.specific["permissionDecisionReason"])
 	switch {
 	case decision == "":
 	case decision == "deny":
 		v.byAnswer = true
-		v.refuse(known, known.Exit2, cmp.Or(reason, noReason))
+		v.Refuse(known, known.Exit2, cmp.Or(reason, NoReason))
 		v.permission = hooks.Permission{Decision: "deny", Reason: v.Feedback}
 	default:
 		v.permission = hooks.Permission{Decision: decision, Reason: reason}
@@ -313,14 +316,14 @@ func (v *verdict) applyPermission(known *hooks.EventInfo, f *fields) {
 
 // applyRequest takes over a PermissionRequest's decision. What it holds besides
 // the verdict (updatedPermissions, interrupt) stays readable in Output.
-func (v *verdict) applyRequest(raw json.RawMessage) {
+func (v *Verdict) applyRequest(raw json.RawMessage) {
 	var decision struct {
 		Behavior     string          `json:"behavior"`
 		Message      string          `json:"message"`
 		UpdatedInput json.RawMessage `json:"updatedInput"`
 	}
 	if err := json.Unmarshal(raw, &decision); err != nil {
-		v.warn("hookSpecificOutput.decision: %v", err) // the schema check lets nothing here
+		v.Warn("hookSpecificOutput.decision: %v", err) // the schema check lets nothing here
 		return
 	}
 	v.permission = hooks.Permission{Decision: decision.Behavior, Reason: decision.Message}

@@ -1,4 +1,4 @@
-package runner
+package judging
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/hooks/wording"
 )
 
-// answer is what a hook's stdout says (HOOKS.md section 5).
-type answer struct {
+// Answer is what a hook's stdout says (HOOKS.md section 5).
+type Answer struct {
 	plain  string  // stdout that is no JSON object, trimmed; empty if there is none
 	fields *fields // the JSON object; nil if stdout is none
 	flaw   string  // why the object cannot be used; its blocking fields do not count
@@ -20,11 +20,11 @@ type answer struct {
 	broken bool    // that text was meant as an answer, as far as one can tell
 }
 
-// object reports whether the answer is a JSON object.
-func (a answer) object() bool { return a.fields != nil }
+// IsObject reports whether the answer is a JSON object.
+func (a Answer) IsObject() bool { return a.fields != nil }
 
-// haltAnswer is the answer that stops the agent for a reason.
-func haltAnswer(reason string) answer { return answer{fields: &fields{halt: true, stop: reason}} }
+// Halted is the answer that stops the agent for a reason.
+func Halted(reason string) Answer { return Answer{fields: &fields{halt: true, stop: reason}} }
 
 // fields is a checked answer.
 type fields struct {
@@ -39,27 +39,27 @@ type fields struct {
 	stray    hooks.Event                // the event that hookSpecificOutput was meant for, if not this one
 }
 
-// readAnswer reads the stdout of a hook that ran for event. Only the whole of
+// Read reads the stdout of a hook that ran for event. Only the whole of
 // stdout can be an answer; everything else is plain text and is never silently
 // taken for agreement: note says what looked like an answer and was none.
-func readAnswer(event hooks.Event, stdout string, cut bool) answer {
+func Read(event hooks.Event, stdout string, cut bool) Answer {
 	text := strings.TrimSpace(stdout)
 	if !strings.HasPrefix(text, "{") {
-		return answer{plain: text, note: hiddenAnswer(text)}
+		return Answer{plain: text, note: hiddenAnswer(text)}
 	}
 	raw, err := rawjson.Fields([]byte(text))
 	switch {
 	case err != nil && leaves(text):
-		return answer{fields: &fields{async: true}}
+		return Answer{fields: &fields{async: true}}
 	case err != nil && cut:
-		return answer{plain: text, broken: !isReport(text, cut),
+		return Answer{plain: text, broken: !isReport(text, cut),
 			note: "stdout is too long to be read as a JSON answer"}
 	case err != nil:
-		return answer{plain: text, broken: !isReport(text, cut),
+		return Answer{plain: text, broken: !isReport(text, cut),
 			note: "stdout begins like a JSON answer but is none: " + rawjson.Reason(err)}
 	}
 	f, flaw := checkAnswer(event, raw)
-	return answer{fields: f, flaw: flaw}
+	return Answer{fields: f, flaw: flaw}
 }
 
 // hiddenAnswer notices a JSON answer that other output stands before: a shell
@@ -75,14 +75,14 @@ func hiddenAnswer(text string) string {
 // leaves reports whether the first of several lines asks to go on in the background.
 func leaves(text string) bool {
 	line, _, more := strings.Cut(text, "\n")
-	_, asks := asksForBackground([]byte(line))
+	_, asks := AsksForBackground([]byte(line))
 	return more && asks
 }
 
-// asksForBackground reads a first line: whether it says {"async":true}, and the
+// AsksForBackground reads a first line: whether it says {"async":true}, and the
 // asyncTimeout beside it, which is in milliseconds. A time-out that is no such
 // number does not count.
-func asksForBackground(line []byte) (limit time.Duration, asks bool) {
+func AsksForBackground(line []byte) (limit time.Duration, asks bool) {
 	var first struct {
 		Async   bool            `json:"async"`
 		Timeout json.RawMessage `json:"asyncTimeout"`

@@ -1,4 +1,4 @@
-package hooks_test
+package runner_test
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func ExampleRegistry_On() {
 		fmt.Println(err)
 		return
 	}
-	runner, err := runner.New(nil, &runner.Options{Callbacks: &registry})
+	r, err := runner.New(nil, &runner.Options{Callbacks: &registry})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,11 +43,11 @@ func ExampleRegistry_On() {
 	push := hooks.Input{Payload: hooks.PreToolUseInput{
 		ToolName: "Bash", ToolInput: []byte(`{"command":"git push origin main"}`), ToolUseID: "call-1",
 	}}
-	out, err := runner.Run(context.Background(), push, nil)
+	out, err := r.Run(context.Background(), push, nil)
 	fmt.Println(out.Decision, out.Feedback, err)
 
 	remove() // at any time, also while events run
-	out, err = runner.Run(context.Background(), push, nil)
+	out, err = r.Run(context.Background(), push, nil)
 	fmt.Println(out.Decision, out.Matched, err)
 	// Output:
 	// block [PreToolUse:Bash hook error: a person pushes, not an agent] <nil>
@@ -69,12 +69,12 @@ func ExampleRegistry_Add() {
 			fmt.Println(err)
 			return
 		}
-		runner, err := runner.New(nil, &runner.Options{Callbacks: &registry})
+		hookRunner, err := runner.New(nil, &runner.Options{Callbacks: &registry})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		out, err := runner.Run(context.Background(), hooks.Input{Payload: hooks.TaskCompletedInput{}}, nil)
+		out, err := hookRunner.Run(context.Background(), hooks.Input{Payload: hooks.TaskCompletedInput{}}, nil)
 		fmt.Println(out.Decision, "failed open:", out.FailedOpen(), err)
 		fmt.Println(out.Results[0].Command, out.Results[0].Outcome, out.Results[0].Warning)
 	}

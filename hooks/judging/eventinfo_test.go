@@ -1,13 +1,11 @@
-package runner
+package judging
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // eventRow is one row of HOOKS.md section 1, written down once more by hand: the
@@ -65,9 +63,9 @@ func eventRows() []eventRow {
 // decide judges one answer and merges it, as a run with one hook does.
 func decide(event hooks.Event, code int, stdout, stderr string) hooks.Outcome {
 	known := hooks.InfoOf(event)
-	v := judge(known, &hooks.Handler{Type: "command"}, end(event, code, stdout, stderr))
+	v := Judge(known, &hooks.Handler{Type: "command"}, end(event, code, stdout, stderr))
 	v.Command = "cmd"
-	return merge(known, string(event), []verdict{v})
+	return Merge(known, string(event), []Verdict{v})
 }
 
 // TestEveryEventOnExit2: who reads what a hook says, and whether it refuses.
@@ -81,7 +79,7 @@ func TestEveryEventOnExit2(t *testing.T) {
 		case "tool":
 			want = string(row.event) + " hook error: [cmd]: why"
 		case "result":
-			want = reminder(string(row.event) + ` hook blocking error from command: "cmd": [cmd]: why`)
+			want = Reminder(string(row.event) + ` hook blocking error from command: "cmd": [cmd]: why`)
 		}
 		if got := strings.Join(out.Feedback, "|"); got != want {
 			t.Errorf("%s: feedback %q, want %q", row.event, got, want)
@@ -120,7 +118,7 @@ func TestEveryEventOnAnswers(t *testing.T) {
 			t.Errorf("%s, plain: %q", row.event, out.AdditionalContext)
 		}
 		out = decide(row.event, 0, hso(row.event, `"additionalContext":"ctx"`), "")
-		want := []string{reminder(string(row.event) + " hook additional context: ctx")}
+		want := []string{Reminder(string(row.event) + " hook additional context: ctx")}
 		if row.context && !slices.Equal(out.AdditionalContext, want) || !row.context && out.AdditionalContext != nil {
 			t.Errorf("%s, context: %q", row.event, out.AdditionalContext)
 		}
@@ -138,25 +136,6 @@ func TestEveryEventsInput(t *testing.T) {
 		if err != nil || strings.Contains(string(wire), "permission_mode") != row.mode {
 			t.Errorf("%s: %s, %v", row.event, wire, err)
 		}
-	}
-}
-
-// TestEveryEventsTypes: a type that an event does not run is a mistake.
-func TestEveryEventsTypes(t *testing.T) {
-	for _, row := range eventRows() {
-		for _, handlerType := range hooks.HandlerTypes() {
-			text := settings.CheckType(hooks.InfoOf(row.event), handlerType)
-			runs := strings.Contains(row.types, handlerType[:1])
-			switch {
-			case !runs && !strings.Contains(text, fmt.Sprintf("%s runs no %s hooks", row.event, handlerType)):
-				t.Errorf("%s, %s: %q", row.event, handlerType, text)
-			case runs && text != "":
-				t.Errorf("%s, %s: %q", row.event, handlerType, text)
-			}
-		}
-	}
-	if rows := eventRows(); len(rows) != len(hooks.Events()) {
-		t.Errorf("%d rows for %d events", len(rows), len(hooks.Events()))
 	}
 }
 
@@ -202,5 +181,20 @@ func TestSpecificOutputs(t *testing.T) {
 		if r.Outcome != hooks.NonBlockingError || !strings.Contains(r.Warning, "validation failed — hookSpecificOutput.") || out.Output != nil {
 			t.Errorf("%s %s: %+v", test.event, test.bad, r)
 		}
+	}
+}
+
+// TestEveryEventsTypes: the handler types that each event runs.
+func TestEveryEventsTypes(t *testing.T) {
+	for _, row := range eventRows() {
+		for _, handlerType := range hooks.HandlerTypes() {
+			runs := strings.Contains(row.types, handlerType[:1])
+			if hooks.InfoOf(row.event).Takes(handlerType) != runs {
+				t.Errorf("%s takes %s: %t", row.event, handlerType, !runs)
+			}
+		}
+	}
+	if rows := eventRows(); len(rows) != len(hooks.Events()) {
+		t.Errorf("%d rows for %d events", len(rows), len(hooks.Events()))
 	}
 }

@@ -1,4 +1,4 @@
-package runner
+package judging
 
 import (
 	"cmp"
@@ -11,23 +11,23 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// reminder wraps a text as recorded hosts show it to the model.
-func reminder(text string) string {
+// Reminder wraps a text as recorded hosts show it to the model.
+func Reminder(text string) string {
 	return "<system-reminder>\n" + text + "\n</system-reminder>"
 }
 
-// merge makes one Outcome of what the hooks of an event decided. The verdicts
+// Merge makes one Outcome of what the hooks of an event decided. The verdicts
 // stand in the order in which the hooks finished, and that order is kept: in
 // the feedback, in the contexts, and where the last one wins. It is pure.
-func merge(known *hooks.EventInfo, name string, verdicts []verdict) hooks.Outcome {
+func Merge(known *hooks.EventInfo, name string, verdicts []Verdict) hooks.Outcome {
 	out := hooks.Outcome{Event: known.Event, Matched: len(verdicts), Decision: hooks.Pass}
 	for i := range verdicts {
 		v := &verdicts[i]
 		out.Results = append(out.Results, v.Result)
 		addTexts(&out, known, name, v)
 		won := addPermission(&out, known, v)
-		if v.message != "" {
-			out.SystemMessages = append(out.SystemMessages, v.message)
+		if v.Message != "" {
+			out.SystemMessages = append(out.SystemMessages, v.Message)
 		}
 		// What a PermissionRequest's decision brings along is that of the hook whose
 		// decision counts; elsewhere the last hook wins.
@@ -40,9 +40,9 @@ func merge(known *hooks.EventInfo, name string, verdicts []verdict) hooks.Outcom
 			}
 		}
 		switch {
-		case v.halt && out.Decision != hooks.Halt:
+		case v.Halt && out.Decision != hooks.Halt:
 			out.Decision, out.StopReason = hooks.Halt, v.stop
-		case v.refused >= hooks.Refuses && out.Decision == hooks.Pass:
+		case v.Refused >= hooks.Refuses && out.Decision == hooks.Pass:
 			out.Decision = hooks.Block
 		}
 	}
@@ -54,7 +54,7 @@ func merge(known *hooks.EventInfo, name string, verdicts []verdict) hooks.Outcom
 
 // addWaits adds what gates wait for, where nothing else was decided: the words of
 // one that waits are of no use to an agent that has something to mend.
-func addWaits(out *hooks.Outcome, verdicts []verdict) {
+func addWaits(out *hooks.Outcome, verdicts []Verdict) {
 	var whose []string
 	for i := range verdicts {
 		if v := &verdicts[i]; v.Waits() {
@@ -70,31 +70,31 @@ func addWaits(out *hooks.Outcome, verdicts []verdict) {
 // addTexts adds what the model is to see of one verdict. At a turn end a hook
 // that refuses by JSON shows twice, as a reminder and as feedback, because that
 // is what recorded hosts do and prompts rely on.
-func addTexts(out *hooks.Outcome, known *hooks.EventInfo, name string, v *verdict) {
-	if v.halt && (known.EndsTurn() || known.Event == hooks.PostToolBatch) {
-		out.Messages = append(out.Messages, reminder(fmt.Sprintf("%s hook stopped continuation: %s", name,
+func addTexts(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verdict) {
+	if v.Halt && (known.EndsTurn() || known.Event == hooks.PostToolBatch) {
+		out.Messages = append(out.Messages, Reminder(fmt.Sprintf("%s hook stopped continuation: %s", name,
 			v.stop)))
 	}
-	if v.refused >= hooks.Refuses {
+	if v.Refused >= hooks.Refuses {
 		addRefusal(out, known, name, v)
 	}
-	for _, n := range v.contexts {
-		text := n.shown(known, name)
+	for _, n := range v.Contexts {
+		text := n.Shown(known, name)
 		out.AdditionalContext = append(out.AdditionalContext, text)
 		out.Messages = append(out.Messages, text)
 	}
 }
 
 // addRefusal adds the text of one refusal where its event wants it.
-func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *verdict) {
-	blocking := reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command,
+func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verdict) {
+	blocking := Reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command,
 		v.Feedback))
 	if v.Type == "callback" { // recorded hosts tell the model of all callbacks alike
-		blocking = reminder(fmt.Sprintf("%s:Callback hook blocking error from command: \"callback\": %s",
+		blocking = Reminder(fmt.Sprintf("%s:Callback hook blocking error from command: \"callback\": %s",
 			known.Event, v.Feedback))
 	}
 	var text string
-	switch v.refused {
+	switch v.Refused {
 	case hooks.ToolError:
 		text = fmt.Sprintf("%s hook error: %s", name, v.Feedback)
 	case hooks.Beside:
@@ -103,13 +103,13 @@ func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *verd
 		if v.byAnswer && known.EndsTurn() {
 			out.Messages = append(out.Messages, blocking)
 		}
-		text = feedbackHeading(known.Event) + v.Feedback
+		text = Heading(known.Event) + v.Feedback
 	default:
 		out.SystemMessages = append(out.SystemMessages, fmt.Sprintf("%s operation blocked by hook:\n%s",
 			name, v.Feedback))
 		return
 	}
-	if v.refused == hooks.ToolError { // a call has one error: that of the hook that finished last
+	if v.Refused == hooks.ToolError { // a call has one error: that of the hook that finished last
 		earlier := out.Feedback
 		out.Messages = slices.DeleteFunc(out.Messages,
 			func(m string) bool { return slices.Contains(earlier, m) })
@@ -119,9 +119,9 @@ func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *verd
 	out.Messages = append(out.Messages, text)
 }
 
-// feedbackHeading is the line that feedback begins with. A helper's stop is
+// Heading is the line that feedback begins with. A helper's stop is
 // called Stop there, too.
-func feedbackHeading(event hooks.Event) string {
+func Heading(event hooks.Event) string {
 	if event == hooks.SubagentStop {
 		event = hooks.Stop
 	}
@@ -131,7 +131,7 @@ func feedbackHeading(event hooks.Event) string {
 // addPermission keeps the strictest say about a tool call; among equals that of the
 // hook that finished last, as recorded, and of a PermissionRequest's hooks the first
 // one's. won says that it is v's from now on.
-func addPermission(out *hooks.Outcome, known *hooks.EventInfo, v *verdict) (won bool) {
+func addPermission(out *hooks.Outcome, known *hooks.EventInfo, v *Verdict) (won bool) {
 	now, before := rank(v.permission.Decision), rank(out.Permission.Decision)
 	if now < before || now == before && (now == 0 || known.Event == hooks.PermissionRequest) {
 		return false

@@ -1,4 +1,4 @@
-package runner
+package judging
 
 import (
 	"strings"
@@ -48,11 +48,11 @@ func TestOddEvents(t *testing.T) {
 // TestOddEventsTogether: what several hooks say to one who sums up adds up.
 func TestOddEventsTogether(t *testing.T) {
 	known := hooks.InfoOf(hooks.PreCompact)
-	var all []verdict
+	var all []Verdict
 	for _, text := range []string{"one", "two"} {
-		all = append(all, judge(known, &hooks.Handler{Type: "command"}, end(hooks.PreCompact, 0, text, "")))
+		all = append(all, Judge(known, &hooks.Handler{Type: "command"}, end(hooks.PreCompact, 0, text, "")))
 	}
-	if got := string(merge(known, "PreCompact", all).Output["customInstructions"]); got != `"one\n\ntwo"` {
+	if got := string(Merge(known, "PreCompact", all).Output["customInstructions"]); got != `"one\n\ntwo"` {
 		t.Errorf("instructions %s", got)
 	}
 }
@@ -62,12 +62,12 @@ func TestTimeOutsThatRefuse(t *testing.T) {
 	for event, want := range map[hooks.Event]hooks.Decision{hooks.PreModelSwitch: hooks.Block, hooks.WorktreeCreate: hooks.Block, hooks.Stop: hooks.Pass,
 		hooks.PreToolUse: hooks.Pass, hooks.UserPromptSubmit: hooks.Pass, hooks.ConfigChange: hooks.Pass, hooks.PreCompact: hooks.Pass} {
 		known := hooks.InfoOf(event)
-		v := judge(known, &hooks.Handler{Type: "command"}, finding{code: -1, timedOut: true, fault: "timed out after 1s"})
-		if out := merge(known, string(event), []verdict{v}); out.Decision != want {
+		v := Judge(known, &hooks.Handler{Type: "command"}, Finding{Code: -1, TimedOut: true, Fault: "timed out after 1s"})
+		if out := Merge(known, string(event), []Verdict{v}); out.Decision != want {
 			t.Errorf("%s: %s, want %s", event, out.Decision, want)
 		}
-		v = judge(known, &hooks.Handler{Type: "command"}, finding{code: -1, aborted: true})
-		if out := merge(known, string(event), []verdict{v}); out.Decision != hooks.Pass {
+		v = Judge(known, &hooks.Handler{Type: "command"}, Finding{Code: -1, Aborted: true})
+		if out := Merge(known, string(event), []Verdict{v}); out.Decision != hooks.Pass {
 			t.Errorf("%s: a run that was broken off decided %s", event, out.Decision)
 		}
 	}

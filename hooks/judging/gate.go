@@ -1,4 +1,4 @@
-package runner
+package judging
 
 import (
 	"bytes"
@@ -11,53 +11,53 @@ import (
 	"github.com/coveyteam/covey/hooks/rawjson"
 )
 
-// judgeGate decides what the end of a gate means (DESIGN 4). A gate agrees by
+// Gate decides what the end of a gate means (DESIGN 4). A gate agrees by
 // exit code 0 alone, and a JSON answer can only add a refusal, a halt or
 // context to that. Everything else refuses: a gate that cannot run, times out,
 // is ended by a signal, or prints half an answer. It is pure.
-func judgeGate(known *hooks.EventInfo, found finding) verdict {
-	v := verdict{Result: hooks.Result{ExitCode: found.code, Outcome: hooks.Success}}
-	if found.aborted {
+func Gate(known *hooks.EventInfo, found Finding) Verdict {
+	v := Verdict{Result: hooks.Result{ExitCode: found.Code, Outcome: hooks.Success}}
+	if found.Aborted {
 		v.Outcome = hooks.Cancelled
 		return v
 	}
-	valid := found.answer.fields != nil && found.answer.flaw == "" && found.fault == ""
+	valid := found.Answer.fields != nil && found.Answer.flaw == "" && found.Fault == ""
 	if valid {
 		v.apply(known, found)
 	}
 	why := gateFault(found)
-	if why == "" && v.halt { // it refuses as well, for whoever cannot be stopped
+	if why == "" && v.Halt { // it refuses as well, for whoever cannot be stopped
 		why = v.stop
 	}
-	if why == "" || v.refused >= hooks.Refuses {
+	if why == "" || v.Refused >= hooks.Refuses {
 		return v
 	}
 	v.byAnswer = false
-	v.refuse(known, max(known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: %s", found.command, why))
+	v.Refuse(known, max(known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: %s", found.Command, why))
 	return v
 }
 
 // gateFault says why a gate does not agree, with the end of its output, or ""
 // if it does.
-func gateFault(found finding) string {
+func gateFault(found Finding) string {
 	var why string
 	switch {
-	case found.fault != "":
-		why = found.fault
-	case found.code != 0:
-		if found.tail != "" {
-			return found.tail // the output of a failed check speaks for itself
+	case found.Fault != "":
+		why = found.Fault
+	case found.Code != 0:
+		if found.Tail != "" {
+			return found.Tail // the output of a failed check speaks for itself
 		}
-		why = fmt.Sprintf("exit code %d, without any output", found.code)
-	case found.answer.flaw != "":
-		why = found.answer.flaw
-	case found.answer.broken:
-		why = found.answer.note
+		why = fmt.Sprintf("exit code %d, without any output", found.Code)
+	case found.Answer.flaw != "":
+		why = found.Answer.flaw
+	case found.Answer.broken:
+		why = found.Answer.note
 	default:
 		return ""
 	}
-	if found.tail != "" {
-		why += "\n" + found.tail
+	if found.Tail != "" {
+		why += "\n" + found.Tail
 	}
 	return why
 }

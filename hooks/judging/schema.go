@@ -1,4 +1,4 @@
-package runner
+package judging
 
 import (
 	"encoding/json"

@@ -1,0 +1,42 @@
+package judging
+
+import (
+	"fmt"
+
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Quiet takes all say away from a verdict. Its Result keeps what the hook said,
+// and what would have come of it.
+func (v Verdict) Quiet() Verdict {
+	quiet := Verdict{Result: v.Result}
+	switch {
+	case v.Halt:
+		quiet.Observed = "stop"
+		quiet.Warn("only observed: it would have stopped this (%s)", v.stop)
+	case v.Refused >= hooks.Refuses:
+		quiet.Observed = "block"
+		quiet.Warn("only observed: it would have refused this")
+	case v.Waits():
+		quiet.Observed = string(hooks.Await)
+		quiet.Warn("only observed: it would have waited for %s", v.Wait.For)
+	case v.permission.Decision != "":
+		quiet.Observed = v.permission.Decision
+		quiet.Warn("only observed: it would have said %s", v.permission.Decision)
+	default:
+		quiet.Observed = "pass"
+	}
+	if quiet.Outcome == hooks.Blocking || quiet.Outcome == hooks.Awaiting {
+		quiet.Outcome, quiet.Wait = hooks.Success, nil // nothing was held up
+	}
+	return quiet
+}
+
+// close makes a verdict that fails open a refusal, where Options.FailClosed wants
+// it so and the event can refuse.
+func (v *Verdict) close(known *hooks.EventInfo, found Finding, why string) {
+	if !found.FailClosed || known.OnFault() < hooks.Refuses {
+		return
+	}
+	v.Refuse(known, known.OnFault(), fmt.Sprintf("[%s]: %s", found.Command, why))
+}
