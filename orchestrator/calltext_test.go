@@ -2,8 +2,9 @@ package orchestrator
 
 import (
 	"encoding/json"
-	"github.com/coveyteam/covey/teammate/agent"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestDoingNamesTheCommand: what a member is busy with is told in one line, and

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/orchestrator/process"
 	"io"
 	"net"
 	"net/http"
@@ -21,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/process"
 )
 
 // workerVariable makes the test binary an agent program that does whatever

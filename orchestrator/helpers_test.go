@@ -1,11 +1,12 @@
 package orchestrator
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // helperTeam is a lead alone whose helper, of a kind that the workspace

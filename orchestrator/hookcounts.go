@@ -2,8 +2,9 @@ package orchestrator
 
 import (
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // HookEnd is how one run of a hook ended, as the journal's lines of type

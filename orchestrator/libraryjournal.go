@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"iter"
 	"sync"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // JournalOptions choose lines of a journal. The zero value is all that there

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Agent programs give up on a tool that is silent for a minute (ACP.md), some

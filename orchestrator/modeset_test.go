@@ -2,9 +2,10 @@ package orchestrator
 
 import (
 	"errors"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // modal is a team whose dev runs a command each time that its mode changes, and whose lead

@@ -5,12 +5,13 @@ package orchestrator
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // claudeFake is a `claude -p` of three prompts: it tells what all prompts of its session

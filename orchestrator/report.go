@@ -2,8 +2,9 @@ package orchestrator
 
 import (
 	"context"
-	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // reportInput is what a member tells the lead, or the lead whoever has given it the goal.

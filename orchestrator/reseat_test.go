@@ -3,11 +3,12 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // warned waits for so many warnings with these words.

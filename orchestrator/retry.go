@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	agentprogram "github.com/coveyteam/covey/teammate/program"
 )
 
 // A turn that failed because of a model, its vendor or an agent program is tried again
@@ -33,7 +33,7 @@ func retryRest(failed int, words string, now time.Time) time.Duration {
 	for range failed - 1 {
 		rest = min(2*rest, longRest)
 	}
-	if wanted := teammate.ResetTime(words, now).Sub(now); wanted > rest && wanted <= announcedRest {
+	if wanted := agentprogram.ResetTime(words, now).Sub(now); wanted > rest && wanted <= announcedRest {
 		rest = wanted
 	}
 	return rest

@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 var testTime = time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)

@@ -3,10 +3,11 @@ package orchestrator
 import (
 	"bytes"
 	"context"
-	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // runRecord is the run.json of a team that runs, as the team has written it. Every process

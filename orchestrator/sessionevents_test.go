@@ -3,11 +3,12 @@ package orchestrator
 import (
 	"encoding/json"
 	"errors"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // TestSessionReasons: what SessionStart and SessionEnd hooks read of a member's session when

@@ -1,10 +1,11 @@
 package orchestrator
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestStashes(t *testing.T) {

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // trustFormat is the format of trust.json that we write.

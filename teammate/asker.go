@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"context"
+
 	"github.com/coveyteam/covey/teammate/agent"
 )
 

@@ -5,9 +5,10 @@ package teammate
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // variant is a near relative of a recording, with what HOOKS.md says of it.

@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"fmt"
+
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -46,13 +47,4 @@ func (h History) lastPrompt() string {
 		return ""
 	}
 	return h.Messages[len(h.Messages)-1].Text()
-}
-
-// PromptRecord is the message that shows inputs.
-func PromptRecord(inputs []agent.Input) agent.Record {
-	m := agent.Message{Role: agent.User}
-	for _, in := range inputs {
-		m.Content = append(m.Content, agent.Block{Type: agent.TextBlock, Text: in.Text})
-	}
-	return agent.Record{Message: m, Inputs: inputs}
 }

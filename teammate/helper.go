@@ -4,10 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"github.com/coveyteam/covey/teammate/agent"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Delegator is a Tool whose calls are carried out by a helper: an agent inside

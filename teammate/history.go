@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"slices"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // History is what a transcript held when it was opened. The zero value is a

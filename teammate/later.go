@@ -1,8 +1,9 @@
 package teammate
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"sync"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // later holds what hooks that run beside the turns have for the model, until

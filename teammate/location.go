@@ -2,11 +2,12 @@ package teammate
 
 import (
 	"encoding/json"
-	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // inWorkspace reports whether everything that a call reaches lies in the

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Teammate is one member of a team at work. Make it with New, let it Run once.

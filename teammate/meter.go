@@ -1,8 +1,9 @@
 package teammate
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"sync"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // meter counts tokens that were used for a member outside its own messages: by

@@ -1,10 +1,11 @@
 package teammate
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Who works before its plan is approved is stopped, if it changes anything without

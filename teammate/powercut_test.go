@@ -3,8 +3,9 @@ package teammate
 import (
 	"context"
 	"encoding/json"
-	"github.com/coveyteam/covey/teammate/agent"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestCallsAreDurableBeforeTheirEffect: a power cut must not leave what a call has done

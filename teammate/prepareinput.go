@@ -3,6 +3,7 @@ package teammate
 import (
 	"encoding/json"
 	"fmt"
+
 	"github.com/coveyteam/covey/teammate/agent"
 )
 

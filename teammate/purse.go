@@ -2,9 +2,10 @@ package teammate
 
 import (
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // NotePrefix begins the MessageID of each input that is about a limit or a

@@ -10,8 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coveyteam/covey/teammate/agent"
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // purse is a Purse with a limit of tokens, that cost a dollar each.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // ledger holds the tool calls of the conversation that have no result yet.

@@ -2,8 +2,9 @@ package teammate
 
 import (
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"os"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // ReadTranscript reads the conversation of a transcript that a member may be

@@ -1,8 +1,9 @@
 package teammate
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"path/filepath"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // trespass says what is against the files that a call would write to

@@ -3,10 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // lineAt makes a line of the journal from JSON data, seq seconds after noon.

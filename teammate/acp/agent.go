@@ -10,10 +10,11 @@ import (
 
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // Agent is a member's agent that thinks in a program of its own, one process
-// and one prompt at a time. It is a teammate.Agent and a teammate.Resumer. The
+// and one prompt at a time. It is a agent.Agent and a agent.Resumer. The
 // program starts with the first Run and lives until Close.
 type Agent struct {
 	opts Options
@@ -24,11 +25,11 @@ type Agent struct {
 	servers  []MCPServer // of the program that runs, or ran last
 	session  string      // the program's session; empty: none yet
 	made     time.Time
-	primed   bool          // the session has its system prompt
-	lost     bool          // the session before this one could not be entered again
-	failures int           // crashes in a row
-	mute     int           // starts in a row after which the program gave no answer at all
-	held     []agent.Input // what the next prompt begins with
+	primed   bool // the session has its system prompt
+	lost     bool // the session before this one could not be entered again
+	failures int  // crashes in a row
+	mute     int  // starts in a row after which the program gave no answer at all
+	prompts  program.Prompts
 	closed   bool
 	eye      agent.Observer // of the Run; nil: nobody looks
 }
@@ -62,15 +63,15 @@ func (a *Agent) down() {
 	}
 }
 
-// Run is teammate.Agent's. Beside its errors there are *teammate.LimitError and
-// *teammate.LoginError, which no restart mends.
+// Run is agent.Agent's. Beside its errors there are *agent.LimitError and
+// *agent.LoginError, which no restart mends.
 func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
 	return a.converse(ctx, prompt, h)
 }
 
-// Resume is teammate.Resumer's. Tool calls that a crash of covey left without a
+// Resume is agent.Resumer's. Tool calls that a crash of covey left without a
 // result are interrupted: the program that made them is gone. The program is
 // told what happened, and gets the prompt again that it may never have had.
 func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
@@ -91,52 +92,16 @@ func (a *Agent) heldUp(format string, args ...any) {
 	}
 }
 
-// converse sends the prompt, and whatever has to be said after it before the
-// gates are asked. Each prompt counts as a pass: those of the model within it
-// cannot be seen.
-func (a *Agent) converse(
-	ctx context.Context, inputs []agent.Input, h agent.Host,
-) (reply agent.Reply, err error) {
+// converse takes a turn's prompts to their end.
+func (a *Agent) converse(ctx context.Context, inputs []agent.Input, h agent.Host) (agent.Reply, error) {
 	if a.closed {
-		return reply, errors.New("acp: the agent is closed")
+		return agent.Reply{}, errors.New("acp: the agent is closed")
 	}
 	a.eye, _ = h.(agent.Observer)
-	inputs = append(a.takeHeld(), inputs...)
-	var after teammate.Afterwards
-	for {
-		mail, err := h.Pass(ctx)
-		if err != nil {
-			a.hold(inputs)
-			return reply, err
-		}
-		inputs = append(inputs, mail...)
-		if err := h.Record(teammate.PromptRecord(inputs)); err != nil {
-			return reply, err
-		}
-		later, err := a.ask(ctx, inputs, h, &reply)
-		if err != nil || reply.Halted != "" || len(later) == 0 || after.Enough(later, a.eye) {
-			a.hold(later)
-			return reply, err
-		}
-		inputs = append(a.takeHeld(), later...)
-	}
-}
-
-// hold keeps inputs that the model has not seen for the next prompt. That they
-// were handed out is settled; their ids count no more.
-func (a *Agent) hold(inputs []agent.Input) {
-	for _, in := range inputs {
-		in.MessageID = ""
-		a.held = append(a.held, in)
-	}
-}
-
-// takeHeld hands out what is held, once. It goes before everything newer, in
-// the order in which it came up.
-func (a *Agent) takeHeld() []agent.Input {
-	held := a.held
-	a.held = nil
-	return held
+	return a.prompts.Converse(ctx, inputs, h,
+		func(ctx context.Context, inputs []agent.Input, reply *agent.Reply) ([]agent.Input, error) {
+			return a.ask(ctx, inputs, h, reply)
+		})
 }
 
 // ask takes one prompt to its answer, over crashes of the program. later is
@@ -176,20 +141,12 @@ func (a *Agent) ask(
 		// A prompt of which the program has said nothing may have been lost with
 		// it, and is just sent again; otherwise the model has to know.
 		if t != nil && t.touched {
-			notice := agent.Input{Kind: agent.FromCovey, Text: crashNotice}
-			if err := h.Record(teammate.PromptRecord([]agent.Input{notice})); err != nil {
+			if inputs, err = program.Again(h, inputs); err != nil {
 				return later, err
 			}
-			inputs = append([]agent.Input{notice}, inputs...)
 		}
 	}
 }
-
-// crashNotice is teammate.CutNotice for a program that died while covey lived on. The
-// prompt follows it, since nobody knows how much of it the program had kept.
-const crashNotice = "Your program ended in the middle of this turn and was started again. " +
-	"Go on where you were; tool calls without a result may have had an effect, so look first. " +
-	"What you were asked is repeated below."
 
 // pause waits before the program is started again. A program that dies time
 // and again is given up.
@@ -206,14 +163,9 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 	if a.failures > 1 && a.session != "" { // it may be the session that kills it
 		a.session, a.lost = "", true
 	}
-	wait := a.opts.Backoff
-	// Ten doublings are past any cap; without the limit a large Restarts would
-	// overflow the duration.
-	for range min(a.failures-1, 10) {
-		wait = min(2*wait, 20*a.opts.Backoff)
-	}
+	wait := program.Rest(a.opts.Backoff, a.failures)
 	a.tellOfRestart(err.Error(), wait)
-	return sleep(ctx, wait)
+	return program.Sleep(ctx, wait)
 }
 
 // tellOfRestart tells the journal that the program is about to be started again.

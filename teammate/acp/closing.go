@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // closing is what a program has said since its last tool call. Programs tell of failures in
@@ -31,14 +31,14 @@ func (t *talk) confession(now time.Time) error {
 	c := t.closing
 	switch {
 	case c.failed && c.last != "":
-		if err := teammate.Confession(c.last, now); err != nil {
+		if err := program.Confession(c.last, now); err != nil {
 			return err
 		}
-		return teammate.Diagnose(c.last, "", now)
+		return program.Diagnose(c.last, "", now)
 	case t.rec.made == 0:
-		return teammate.Confession(t.rec.last, now)
+		return program.Confession(t.rec.last, now)
 	case c.chunks == 1:
-		return teammate.Confession(c.last, now)
+		return program.Confession(c.last, now)
 	}
 	return nil
 }

@@ -2,9 +2,10 @@ package acp
 
 import (
 	"errors"
-	"github.com/coveyteam/covey/teammate/agent"
 	"strconv"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Failures that programs tell of in the model's place, as they were recorded, end the turn

@@ -13,5 +13,5 @@
 // Nothing that a program sends can end more than its own connection: updates,
 // methods and fields that are not known are passed over, lines that are no
 // JSON and answers to nothing as well. The package knows nothing of hooks,
-// rules or tasks: a Host that is a teammate.Supervisor decides what may run.
+// rules or tasks: a Host that is a agent.Supervisor decides what may run.
 package acp

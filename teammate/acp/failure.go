@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // errCrash is wrapped by what goes wrong with the program itself: it may be
@@ -32,5 +32,5 @@ func failure(e *rpcError, now time.Time) error {
 	case e.Code == codeNoResource, lostText.MatchString(strings.ToLower(said)):
 		return fmt.Errorf("%w: %s", errLost, said)
 	}
-	return teammate.Diagnose(said, string(e.Data), now)
+	return program.Diagnose(said, string(e.Data), now)
 }

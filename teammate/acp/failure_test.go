@@ -3,9 +3,10 @@ package acp
 import (
 	"encoding/json"
 	"errors"
-	"github.com/coveyteam/covey/teammate/agent"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestFailure(t *testing.T) {

@@ -3,11 +3,12 @@ package acp
 import (
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What a program may send without harm, between a turn's first and last word.

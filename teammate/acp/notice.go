@@ -5,14 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // retryNotice is what an update says in words if it is nothing but the news that the
 // program has lost its model and tries to reach it again; empty: it is something else.
 // Such news is no sign of life: a program may send it for as long as nobody answers.
 func retryNotice(raw json.RawMessage) string {
-	if len(raw) > maxNotice || !teammate.MayBeRetryNotice(raw) {
+	if len(raw) > maxNotice || !program.MayBeRetryNotice(raw) {
 		return ""
 	}
 	fields := fieldsOf(raw)
@@ -26,7 +26,7 @@ func retryNotice(raw json.RawMessage) string {
 	case "agent_message_chunk", "agent_thought_chunk":
 		var b block
 		lenient(fields["content"], &b)
-		if said := b.words(); teammate.IsRetryNotice(said) {
+		if said := b.words(); program.IsRetryNotice(said) {
 			return said
 		}
 	}
@@ -47,12 +47,12 @@ func substantial(kind string) bool {
 // tell it in notifications of their own, too.
 func (m message) tellsOfRetry() bool {
 	switch {
-	case m.Method == "" || m.ID != nil || len(m.Params) > maxNotice || !teammate.MayBeRetryNotice(m.Params):
+	case m.Method == "" || m.ID != nil || len(m.Params) > maxNotice || !program.MayBeRetryNotice(m.Params):
 		return false
 	case m.Method == "session/update":
 		return retryNotice(fieldsOf(m.Params)["update"]) != ""
 	}
-	return teammate.IsRetryNotice(string(m.Params))
+	return program.IsRetryNotice(string(m.Params))
 }
 
 // maxNotice is how long a message may be that is looked at for such news, in bytes.

@@ -2,12 +2,13 @@ package acp
 
 import (
 	"errors"
-	"github.com/coveyteam/covey/teammate/agent"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What programs say again and again while they do not reach their model is told to

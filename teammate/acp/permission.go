@@ -3,8 +3,9 @@ package acp
 import (
 	"context"
 	"encoding/json"
-	"github.com/coveyteam/covey/teammate/agent"
 	"sync"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // option is one answer that a program offers to its question.
@@ -108,7 +109,7 @@ func (t *talk) permit(ctx context.Context, c *toolCall) (p agent.Permission, ove
 	// No answer to a question has room for the reason, and some programs end
 	// their turn over a no: the model is told with the next prompt.
 	if !p.Allow && p.Reason != "" && ctx.Err() == nil {
-		t.a.held = append(t.a.held, agent.Input{
+		t.a.prompts.Hold(agent.Input{
 			Kind: agent.FromCovey, Text: "A tool call of yours was not allowed. " + p.Reason,
 		})
 	}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestChoose(t *testing.T) {

@@ -21,7 +21,7 @@ type About struct {
 // program. Nothing is asked of a model. Of opts only Command, Env, Dir,
 // Started, Meta, Clock and Timeouts count. It takes at most Timeouts.Start and
 // the time that the program takes to end. With an error, such as
-// *teammate.LoginError, About holds what was said until then.
+// *agent.LoginError, About holds what was said until then.
 func Probe(ctx context.Context, opts Options) (About, error) {
 	if err := opts.check(); err != nil {
 		return About{}, err

@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // probe asks the fake program, in one life of it, what it is.

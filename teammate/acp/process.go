@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // linger bounds how long what a program has left in its pipes is waited for
@@ -27,7 +27,7 @@ type process struct {
 	cmd     *exec.Cmd
 	stdin   *os.File
 	stdout  *os.File
-	stderr  *teammate.Tail
+	stderr  *program.Tail
 	grace   time.Duration
 	marker  string        // the entry of its environment that its descendants are found by
 	ended   chan struct{} // closed when it has been waited for
@@ -45,7 +45,7 @@ func startProcess(o *Options) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{stderr: &teammate.Tail{}, grace: o.Timeouts.Grace, ended: make(chan struct{}), release: func() {}}
+	p := &process{stderr: &program.Tail{}, grace: o.Timeouts.Grace, ended: make(chan struct{}), release: func() {}}
 	in, inWrite, err := os.Pipe()
 	if err != nil {
 		return nil, err

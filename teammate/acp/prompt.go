@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // steerWait is how long an answer to mail that was handed in is waited for

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -156,7 +155,7 @@ func (r *recorder) settle(usage agent.Usage) error {
 	for len(r.open) == 0 && len(r.heard) > 0 {
 		inputs := r.heard[0]
 		r.heard = r.heard[1:]
-		if err := r.host.Record(teammate.PromptRecord(inputs)); err != nil {
+		if err := r.host.Record(agent.PromptRecord(inputs)); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package acp
 import (
 	"context"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // replayQuiet is how long a program that has loaded a session must be silent
@@ -16,7 +18,7 @@ const replayQuiet = 300 * time.Millisecond
 func (l *live) replayed(ctx context.Context) error {
 	for heard := int64(-1); heard != l.conn.heard.Load(); {
 		heard = l.conn.heard.Load()
-		if err := sleep(ctx, replayQuiet); err != nil {
+		if err := program.Sleep(ctx, replayQuiet); err != nil {
 			return err
 		}
 	}

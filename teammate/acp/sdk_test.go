@@ -9,6 +9,7 @@ import (
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
+
 	"github.com/coveyteam/covey/teammate/agent"
 )
 

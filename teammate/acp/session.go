@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // live is a program that runs, with its session open.
@@ -361,7 +363,7 @@ func (a *Agent) passMinute(ctx context.Context) error {
 	}
 	over := now.Truncate(time.Minute).Add(time.Minute)
 	a.heldUp("%s, when the program may enter its session again", over.Format(time.TimeOnly))
-	return sleep(ctx, over.Sub(now)+100*time.Millisecond)
+	return program.Sleep(ctx, over.Sub(now)+100*time.Millisecond)
 }
 
 // system adds the system prompt to the parameters of a new session, if the
@@ -400,16 +402,4 @@ func servers(list []MCPServer) []map[string]any {
 		})
 	}
 	return all
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

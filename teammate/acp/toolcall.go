@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // toolCall is a call of the program, put together from all that was said of
@@ -151,7 +151,7 @@ const maxResult = 100_000
 func (c *toolCall) result() agent.ToolResult {
 	r := agent.ToolResult{Content: c.output(), IsError: c.Status != "completed"}
 	r.Rejected = c.denied == "" && c.Status != "completed" && (rejectedBy(c.RawOutput) ||
-		teammate.IsRejection(r.Content))
+		program.IsRejection(r.Content))
 	if c.denied != "" {
 		r.Content, r.IsError = strings.TrimSuffix(c.denied+"\n\n"+r.Content, "\n\n"), true
 	}

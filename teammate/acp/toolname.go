@@ -2,10 +2,11 @@ package acp
 
 import (
 	"encoding/json"
-	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // A program's tool calls get the names and inputs that rules and hooks know:

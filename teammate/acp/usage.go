@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+
 	"github.com/coveyteam/covey/teammate/agent"
 )
 

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // prompt takes one session/prompt to its end and books what it came to.
@@ -76,7 +78,7 @@ func (c *call) answer() json.RawMessage {
 // the reason that is true: a model which reads "interrupted" looks before it
 // repeats, and one which reads of a crash knows that nobody wanted it to stop.
 func (t *talk) finish(ctx context.Context, err error, usage agent.Usage) error {
-	if t.err != nil && !isAPIError(t.err) {
+	if t.err != nil && !program.IsAPIError(t.err) {
 		return nil // the transcript itself is what failed
 	}
 	// Only a prompt that came to its own end has fallen silent: a message without
@@ -100,13 +102,6 @@ func (t *talk) finish(ctx context.Context, err error, usage agent.Usage) error {
 	}
 	t.rec.speak()
 	return t.rec.settle(usage)
-}
-
-// isAPIError tells a failed model request, after which the transcript is still
-// sound, from a transcript that could not be written.
-func isAPIError(err error) bool {
-	var e *agent.APIError
-	return errors.As(err, &e)
 }
 
 // warn tells people of lines that were too long to be read.

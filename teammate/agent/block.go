@@ -75,3 +75,12 @@ func ValidInput(input json.RawMessage) json.RawMessage {
 	}
 	return text
 }
+
+// PromptRecord is the message that shows inputs.
+func PromptRecord(inputs []Input) Record {
+	m := Message{Role: User}
+	for _, in := range inputs {
+		m.Content = append(m.Content, Block{Type: TextBlock, Text: in.Text})
+	}
+	return Record{Message: m, Inputs: inputs}
+}

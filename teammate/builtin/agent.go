@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Options make an Agent. Model is required.
@@ -19,7 +20,7 @@ type Options struct {
 
 // Agent is the builtin agent: it asks its model, makes the tool calls that the
 // model wants, shows it the results and asks again, until an answer calls
-// nothing. It is a teammate.Agent and a teammate.Resumer.
+// nothing. It is a agent.Agent and a agent.Resumer.
 type Agent struct {
 	model  agent.Model
 	system func() string
@@ -41,7 +42,7 @@ func New(opts Options) (*Agent, error) {
 	}, nil
 }
 
-// Run is teammate.Agent's. Tool calls that an earlier crash left without a
+// Run is agent.Agent's. Tool calls that an earlier crash left without a
 // result are told to be interrupted before the prompt is added.
 func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	// Whoever calls Run instead of Resume does not go on with the old turn; its
@@ -58,7 +59,7 @@ func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (ag
 	return t.run(ctx)
 }
 
-// Resume is teammate.Resumer's. Of the calls that have no result yet, those of
+// Resume is agent.Resumer's. Of the calls that have no result yet, those of
 // team tools and of tools that only read are made (again): the store answers a
 // team call that had its effect from its id (DESIGN 10.6). So are one that still
 // waited for somebody's leave and those behind it. All others may have done half of
@@ -82,7 +83,7 @@ func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	return t.run(ctx)
 }
 
-// Retains is teammate.Retainer's: the conversation has each prompt, whatever came of it.
+// Retains is agent.Retainer's: the conversation has each prompt, whatever came of it.
 func (a *Agent) Retains() {}
 
 // repeatable reports whether a call that may have been made may be made again.

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestTheAgentWorksUntilAnAnswerCallsNothing(t *testing.T) {

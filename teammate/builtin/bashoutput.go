@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // outputInput is what a model asks of BashOutput.

@@ -1,5 +1,5 @@
 // Package builtin is the agent that covey brings itself: a loop around a
-// teammate.Model, and the workspace tools Bash, Read, Write, Edit, Glob and
+// agent.Model, and the workspace tools Bash, Read, Write, Edit, Glob and
 // Grep.
 //
 // The Agent knows conversations and nothing else: its model may be an API or a

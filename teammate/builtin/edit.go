@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"io/fs"
 	"regexp"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // editInput is what a model asks of Edit.

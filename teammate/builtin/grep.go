@@ -12,8 +12,9 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // grepInput is what a model asks of Grep. Names such as -A are those of the

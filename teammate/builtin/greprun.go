@@ -6,11 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // grepLine is the length of the longest line, and of the largest file in

@@ -27,7 +27,7 @@ func ForHelpers(send, agent agent.Tool) agent.Tool {
 	return &sender{send, a}
 }
 
-// Repair is teammate.Repairer's.
+// Repair is agent.Repairer's.
 func (s *sender) Repair(input json.RawMessage) json.RawMessage {
 	if r, ok := s.Tool.(agent.Repairer); ok {
 		return r.Repair(input)

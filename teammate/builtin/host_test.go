@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fakeHost is a member without hooks, rules and disk. It notes what an agent
@@ -132,7 +133,7 @@ func rank(b agent.Block) int {
 // fakeModel answers from a list; every request it gets must be sound.
 type fakeModel struct {
 	t        testing.TB
-	answers  []any // teammate.Response or error
+	answers  []any // agent.Response or error
 	requests []agent.Request
 	before   func()
 }

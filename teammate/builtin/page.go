@@ -6,10 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What one Read shows at most.

@@ -6,8 +6,9 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // readInput is what a model asks of Read.

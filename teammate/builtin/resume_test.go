@@ -7,8 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate/agent"
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func message(role agent.Role, blocks ...agent.Block) agent.Message {

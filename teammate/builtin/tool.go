@@ -11,11 +11,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// tool is a teammate.Tool whose input is the Go type In. Its schema is made
+// tool is a agent.Tool whose input is the Go type In. Its schema is made
 // from that type, and inputs are held against it before run gets them.
 //
 // An input that does not fit is refused with a text that says what would. That
@@ -82,10 +83,10 @@ func (t *tool[In]) withPaths(canon func(string) string, names ...string) *tool[I
 	return t
 }
 
-// Spec is teammate.Tool's.
+// Spec is agent.Tool's.
 func (t *tool[In]) Spec() agent.Spec { return t.spec }
 
-// Run is teammate.Tool's.
+// Run is agent.Tool's.
 func (t *tool[In]) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	in, err := t.read(call)
 	if err != nil {
@@ -106,7 +107,7 @@ func (t *tool[In]) read(call agent.ToolCall) (In, error) {
 	return in, nil
 }
 
-// Normalize is teammate.Normalizer's: paths become absolute, without symbolic
+// Normalize is agent.Normalizer's: paths become absolute, without symbolic
 // links and "..".
 func (t *tool[In]) Normalize(input json.RawMessage) json.RawMessage {
 	// What the tool would refuse needs no other form; Run says what is wrong.
@@ -131,7 +132,7 @@ func (t *tool[In]) Normalize(input json.RawMessage) json.RawMessage {
 	return t.ordered(fields)
 }
 
-// Locations is teammate.Locator's.
+// Locations is agent.Locator's.
 func (t *tool[In]) Locations(input json.RawMessage) []string {
 	if t.locate != nil {
 		in := t.fresh
@@ -153,7 +154,7 @@ func (t *tool[In]) Locations(input json.RawMessage) []string {
 	return named
 }
 
-// Render is teammate.Renderer's.
+// Render is agent.Renderer's.
 func (t *tool[In]) Render(response json.RawMessage) (string, error) {
 	if t.render == nil {
 		return "", fmt.Errorf("the text of a %s result cannot be made from its response", t.spec.Name)

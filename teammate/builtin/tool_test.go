@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestSpecs(t *testing.T) {

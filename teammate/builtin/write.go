@@ -5,11 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // writeInput is what a model asks of Write.

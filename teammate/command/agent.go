@@ -11,22 +11,23 @@ import (
 
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // Agent is a member's agent that thinks in a program which is started anew for
-// each prompt. It is a teammate.Agent and a teammate.Resumer.
+// each prompt. It is a agent.Agent and a agent.Resumer.
 type Agent struct {
 	opts Options
 	busy sync.Mutex // held by Run, Resume and Close
 
 	// What follows belongs to who holds busy.
-	session  string        // the id to resume; empty: none
-	primed   bool          // the session has its system prompt
-	spoken   bool          // there is a conversation that a new session knows nothing of
-	before   *agent.Usage  // what the session had used before; nil: not known
-	failures int           // in a row: programs that were killed, and prompts that failed without a word why
-	restarts int           // of one prompt, in a row
-	held     []agent.Input // what the next prompt begins with
+	session  string       // the id to resume; empty: none
+	primed   bool         // the session has its system prompt
+	spoken   bool         // there is a conversation that a new session knows nothing of
+	before   *agent.Usage // what the session had used before; nil: not known
+	failures int          // in a row: programs that were killed, and prompts that failed without a word why
+	restarts int          // of one prompt, in a row
+	prompts  program.Prompts
 	closed   bool
 }
 
@@ -61,15 +62,15 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// Run is teammate.Agent's. Beside its errors there are *teammate.LimitError and
-// *teammate.LoginError, which no restart mends.
+// Run is agent.Agent's. Beside its errors there are *agent.LimitError and
+// *agent.LoginError, which no restart mends.
 func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	a.busy.Lock()
 	defer a.busy.Unlock()
 	return a.converse(ctx, prompt, h)
 }
 
-// Resume is teammate.Resumer's. Tool calls that a crash of covey left without a
+// Resume is agent.Resumer's. Tool calls that a crash of covey left without a
 // result are interrupted: the program that made them is gone. The program is
 // told what happened, and gets the prompt again that it may never have had.
 func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
@@ -83,52 +84,17 @@ func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	return a.converse(ctx, []agent.Input{prompt}, h)
 }
 
-// converse runs the program with the prompt, and again with whatever has to be
-// said after it before the gates are asked. Each run counts as a pass: those of
-// the model within it cannot be seen.
-func (a *Agent) converse(
-	ctx context.Context, inputs []agent.Input, h agent.Host,
-) (reply agent.Reply, err error) {
+// converse takes a turn's prompts to their end.
+func (a *Agent) converse(ctx context.Context, inputs []agent.Input, h agent.Host) (agent.Reply, error) {
 	if a.closed {
-		return reply, errors.New("command: the agent is closed")
+		return agent.Reply{}, errors.New("command: the agent is closed")
 	}
-	inputs = append(a.takeHeld(), inputs...)
-	var after teammate.Afterwards
-	eye, _ := h.(agent.Observer)
-	for {
-		mail, err := h.Pass(ctx)
-		if err != nil {
-			a.hold(inputs)
-			return reply, err
-		}
-		inputs = append(inputs, mail...)
-		if err := h.Record(teammate.PromptRecord(inputs)); err != nil {
-			return reply, fmt.Errorf("command: the prompt could not be recorded: %w", err)
-		}
-		later, err := a.ask(ctx, inputs, h, &reply)
-		a.spoken = true
-		if err != nil || reply.Halted != "" || len(later) == 0 || after.Enough(later, eye) {
-			a.hold(later)
-			return reply, err
-		}
-		inputs = append(a.takeHeld(), later...)
-	}
-}
-
-// hold keeps inputs that the model has not seen for the next prompt. That they
-// were handed out is settled; their ids count no more.
-func (a *Agent) hold(inputs []agent.Input) {
-	for _, in := range inputs {
-		in.MessageID = ""
-		a.held = append(a.held, in)
-	}
-}
-
-// takeHeld hands out what is held, once, in the order in which it came up.
-func (a *Agent) takeHeld() []agent.Input {
-	held := a.held
-	a.held = nil
-	return held
+	return a.prompts.Converse(ctx, inputs, h,
+		func(ctx context.Context, inputs []agent.Input, reply *agent.Reply) ([]agent.Input, error) {
+			later, err := a.ask(ctx, inputs, h, reply)
+			a.spoken = true
+			return later, err
+		})
 }
 
 // ask takes one prompt to its answer, over lost sessions and programs that were
@@ -161,20 +127,12 @@ func (a *Agent) ask(
 		// A prompt of which the program has said nothing is just sent again;
 		// otherwise the model has to know.
 		if t.touched {
-			notice := agent.Input{Kind: agent.FromCovey, Text: crashNotice}
-			if err := h.Record(teammate.PromptRecord([]agent.Input{notice})); err != nil {
-				return later, fmt.Errorf("command: the notice of a crash could not be recorded: %w", err)
+			if inputs, err = program.Again(h, inputs); err != nil {
+				return later, err
 			}
-			inputs = append([]agent.Input{notice}, inputs...)
 		}
 	}
 }
-
-// crashNotice is teammate.CutNotice for a program that died while covey lived on. The
-// prompt follows it, since nobody knows how much of it the program had kept.
-const crashNotice = "Your program ended in the middle of this turn and was started again. " +
-	"Go on where you were; tool calls without a result may have had an effect, so look first. " +
-	"What you were asked is repeated below."
 
 // judge counts a turn that the program has failed. A turn that came to its end,
 // or that failed at the model's door, ends the count. Whoever runs the agent decides
@@ -185,7 +143,7 @@ func (a *Agent) judge(err error) error {
 		a.fail()
 		return failed.api()
 	}
-	if err == nil || isAPIError(err) {
+	if err == nil || program.IsAPIError(err) {
 		a.failures = 0
 	}
 	return err
@@ -222,26 +180,11 @@ func (a *Agent) pause(ctx context.Context) error {
 	if a.restarts == 0 {
 		return nil
 	}
-	timer := time.NewTimer(a.rest())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return program.Sleep(ctx, a.rest())
 }
 
 // rest is how long a program that was killed rests before it is started again.
-func (a *Agent) rest() time.Duration {
-	wait := a.opts.Backoff
-	// Ten doublings are past any cap; without the limit a large Restarts would
-	// overflow the duration.
-	for range min(a.restarts-1, 10) {
-		wait = min(2*wait, 20*a.opts.Backoff)
-	}
-	return wait
-}
+func (a *Agent) rest() time.Duration { return program.Rest(a.opts.Backoff, a.restarts) }
 
 // compose makes the text of a prompt. A session begins with the system prompt
 // and, if there was talk before it, with a brief of that. Both stand until the

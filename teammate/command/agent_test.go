@@ -283,7 +283,7 @@ func TestResumeAfterCrash(t *testing.T) {
 		said     []string
 	}{
 		"at prompt": {teammate.Cut{Point: teammate.CutAtPrompt},
-			[]agent.Message{teammate.PromptRecord([]agent.Input{{Text: "do it"}}).Message},
+			[]agent.Message{agent.PromptRecord([]agent.Input{{Text: "do it"}}).Message},
 			teammate.CutNotice + " If you have not seen it yet, this is what you were asked:\n\ndo it", nil},
 		"at tools": {teammate.Cut{Point: teammate.CutAtTools, Open: []agent.ToolCall{{ID: "c1", Name: "Bash"}}},
 			[]agent.Message{{Role: agent.Assistant}}, teammate.CutNotice, []string{"result c1 (error true): interrupted"}},

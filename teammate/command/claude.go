@@ -3,10 +3,11 @@ package command
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // claudeReader understands `claude -p --output-format stream-json --verbose`:

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // codexReader understands `codex exec --json`: the thread's id, items that are
@@ -53,7 +53,7 @@ func (r *codexReader) line(l line) []news {
 		// Codex tells of each lost connection this way and then tries again:
 		// kept, and only used if no turn's end follows.
 		r.trouble = clean(text(fields["message"]))
-		if teammate.IsRetryNotice(r.trouble) {
+		if program.IsRetryNotice(r.trouble) {
 			return []news{{retries: "codex, which tries to reach its model again: " + brief(r.trouble)}}
 		}
 	case "turn.failed":

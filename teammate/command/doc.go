@@ -14,5 +14,5 @@
 // and fields that are not known are passed over. Its tool calls can only be
 // looked at when they are done, for no such program asks before it acts. The
 // package knows nothing of hooks, rules or tasks: a Host that is a
-// teammate.Supervisor hears of the calls.
+// agent.Supervisor hears of the calls.
 package command

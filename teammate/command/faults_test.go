@@ -5,7 +5,6 @@ package command
 import (
 	"context"
 	"errors"
-	"github.com/coveyteam/covey/teammate/agent"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // kind names an error: the type of an API error, "login", "limit", "turns",
@@ -123,8 +125,8 @@ func TestKilled(t *testing.T) {
 		t.Errorf("reply %+v", reply)
 	}
 	r.host.wants(`call item_1: Bash {"command":"make"}`,
-		"result item_1 (error true): the agent program ended before this call did", "user: "+crashNotice, "assistant: done")
-	if starts := r.starts(t); starts[1].Args[1] != "t1" || starts[1].Stdin != crashNotice+"\n\ngo" {
+		"result item_1 (error true): the agent program ended before this call did", "user: "+program.CrashNotice, "assistant: done")
+	if starts := r.starts(t); starts[1].Args[1] != "t1" || starts[1].Stdin != program.CrashNotice+"\n\ngo" {
 		t.Errorf("started with %q", starts)
 	}
 }

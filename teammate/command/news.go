@@ -3,10 +3,11 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // reader understands one dialect. Lines come in order; end comes once, after
@@ -58,7 +59,7 @@ type ending struct {
 
 	lost    bool      // it does not know the session
 	status  int       // HTTP status of the model's API; 0: not known
-	kind    string    // the type of teammate.APIError; empty: by the words
+	kind    string    // the type of agent.APIError; empty: by the words
 	limit   bool      // the account has used up what its plan allows
 	until   time.Time // until when; zero: not known
 	turns   bool      // a limit of the program's own on model requests ended it

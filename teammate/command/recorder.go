@@ -2,9 +2,10 @@ package command
 
 import (
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // talk is one prompt while the program works at it. It belongs to the goroutine
@@ -39,13 +39,13 @@ const maxWarnings = 20
 // lastWords is the program's stderr: its end is kept, and all of it is a sign
 // of life but the news that its model is lost.
 type lastWords struct {
-	teammate.Tail
+	program.Tail
 	box *inbox
 }
 
 // Write never fails.
 func (w *lastWords) Write(data []byte) (int, error) {
-	if !teammate.IsRetryNotice(string(data)) {
+	if !program.IsRetryNotice(string(data)) {
 		w.box.heard.Add(int64(len(data)))
 	}
 	return w.Tail.Write(data)
@@ -216,7 +216,7 @@ func (t *talk) done(ctx context.Context, r *result) error {
 		return nil // it has its one result, or was never heard of
 	}
 	s.result = agent.ToolResult{Content: clean(shorten(r.text)), IsError: r.isError}
-	s.result.Rejected = r.rejected || r.isError && teammate.IsRejection(s.result.Content)
+	s.result.Rejected = r.rejected || r.isError && program.IsRejection(s.result.Content)
 	if t.sup != nil {
 		for _, call := range s.calls {
 			t.remark(t.sup.Report(ctx, call, s.result))

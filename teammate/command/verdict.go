@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // errCrash is wrapped by the end of a program that something else has killed:
@@ -29,13 +29,6 @@ func (e *failedError) Error() string { return e.said }
 
 // api is the error as that of the turn.
 func (e *failedError) api() error { return &agent.APIError{Type: "unknown", Message: e.said} }
-
-// isAPIError tells a failed model request, after which the transcript is still
-// sound, from a transcript that could not be written.
-func isAPIError(err error) bool {
-	var e *agent.APIError
-	return errors.As(err, &e)
-}
 
 // prompt takes one run of the program to its end and books what it came to.
 func (a *Agent) prompt(
@@ -106,7 +99,7 @@ func (a *Agent) spend(end *ending, resumed string) Spent {
 // end has fallen silent; all others leave the turn open behind the results of
 // their calls.
 func (t *talk) finish(ctx context.Context, err error, end ending, usage agent.Usage) error {
-	if t.err != nil && !isAPIError(t.err) {
+	if t.err != nil && !program.IsAPIError(t.err) {
 		return nil // the transcript itself is what failed
 	}
 	if t.rec.last == "" || !end.told {
@@ -172,7 +165,7 @@ func (t *talk) failure(end ending, exit proc.Exit) error {
 	case end.limit && !(end.guessed && exit.Code == 0):
 		until := end.until
 		if until.IsZero() {
-			until = teammate.ResetTime(end.said, now)
+			until = program.ResetTime(end.said, now)
 		}
 		return &agent.LimitError{Until: until, Text: brief(end.said)}
 	}
@@ -182,7 +175,7 @@ func (t *talk) failure(end ending, exit proc.Exit) error {
 // classify is the error that a failed prompt is: by its status, by the
 // program's word for it, by its words.
 func (t *talk) classify(end ending, now time.Time) error {
-	found := teammate.Diagnose(end.said, "", now)
+	found := program.Diagnose(end.said, "", now)
 	var api *agent.APIError
 	if !errors.As(found, &api) {
 		return found // a limit or a login
@@ -208,7 +201,7 @@ func (t *talk) classify(end ending, now time.Time) error {
 // trust keeps a text that only looks like a dialect from putting a member to
 // sleep: a program whose dialect was guessed must also fail by its exit code.
 func (t *talk) trust(err error, end ending, exit proc.Exit) error {
-	if isAPIError(err) || !end.guessed || exit.Code != 0 {
+	if program.IsAPIError(err) || !end.guessed || exit.Code != 0 {
 		return err
 	}
 	return &agent.APIError{Type: "unknown", Message: err.Error()}
@@ -231,12 +224,12 @@ func (t *talk) unexplained(end ending, exit proc.Exit) error {
 		return fmt.Errorf("%w: %s", errLost, brief(words))
 	}
 	if exit.Code != 0 {
-		found := teammate.Diagnose(words, "", now)
+		found := program.Diagnose(words, "", now)
 		var api *agent.APIError
 		if !errors.As(found, &api) || api.Type != "unknown" {
 			return found
 		}
-		if err := teammate.Confession(end.reply, now); err != nil {
+		if err := program.Confession(end.reply, now); err != nil {
 			return err
 		}
 	}

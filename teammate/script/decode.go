@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // The keys of each mapping of a script, as DESIGN 5 gives them.

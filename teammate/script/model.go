@@ -3,11 +3,12 @@ package script
 import (
 	"context"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"maps"
 	"regexp"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Options tune a Model. The zero value is a model at the beginning of its script.

@@ -1,10 +1,11 @@
 package script
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // servedID is the form of the ids that content gives to tool calls. Gemini puts

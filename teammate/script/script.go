@@ -2,7 +2,7 @@
 // YAML file instead of a model API (DESIGN 5). A team on scripts does the same
 // thing every time it runs, so it serves tests, demonstrations and examples.
 //
-// The package knows scripts and teammate.Model, and nothing of tools, hooks or
+// The package knows scripts and agent.Model, and nothing of tools, hooks or
 // files other than the script itself. A Script is a value that never changes;
 // the Model made from it counts which steps have served, and is told how often
 // they had served before when a member is resumed.
@@ -12,13 +12,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // MaxSize is the size of the largest script, in bytes.

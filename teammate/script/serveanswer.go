@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"maps"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // asideText answers what agents ask on the side, unless the script has a helper

@@ -2,8 +2,9 @@ package script
 
 import (
 	"encoding/json"
-	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // anthropic is the Messages API.

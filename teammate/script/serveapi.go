@@ -7,8 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // dialect is the form that one model API gives to requests and answers. It

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"io"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Bounds of the requests' bodies that a server holds at a time. Whoever reaches the port may

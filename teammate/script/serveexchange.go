@@ -3,9 +3,10 @@ package script
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // exchange is a request in the words of no API in particular. Each API reads

@@ -1,8 +1,9 @@
 package script
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fault is how the APIs say an error of HOOKS.md section 6.

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/coveyteam/covey/teammate/agent"
 	"net/http"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // gemini is Gemini's generateContent API. Its requests say in their path which

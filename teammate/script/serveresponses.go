@@ -3,8 +3,9 @@ package script
 import (
 	"encoding/json"
 	"errors"
-	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // responses is OpenAI's Responses API, as Codex speaks it.

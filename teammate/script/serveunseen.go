@@ -2,9 +2,10 @@ package script
 
 import (
 	"crypto/sha256"
-	"github.com/coveyteam/covey/teammate/agent"
 	"maps"
 	"sync"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // maxUnseen bounds the conversations that unseen remembers. Those that need it

@@ -1,11 +1,12 @@
-package teammate
+package program
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestUntil(t *testing.T) {

@@ -1,10 +1,11 @@
-package teammate
+package program
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What a wording means that is no type of an APIError.

@@ -1,8 +1,9 @@
-package teammate
+package program
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"slices"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // afterwardsCap is how often in a row an agent program is prompted for what hooks alone

@@ -1,8 +1,9 @@
-package teammate
+package program
 
 import (
-	"github.com/coveyteam/covey/teammate/agent"
 	"testing"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // eyewitness keeps what it is told.

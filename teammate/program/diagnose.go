@@ -1,12 +1,13 @@
-package teammate
+package program
 
 import (
 	"errors"
-	"github.com/coveyteam/covey/teammate/agent"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // shortLimit is how long a limit may last that is worth no more than a failed
