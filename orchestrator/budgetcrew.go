@@ -57,7 +57,8 @@ func (c *crew) handLast(s *seat) error {
 // a turn and begins the next one, to hand over, has its time anew. A turn is cut once:
 // what does not end by that does not end by a second interrupt either.
 func (c *crew) hurryOn(seats []seatView) {
-	for _, v := range seats {
+	for i := range seats {
+		v := &seats[i]
 		s, ok := c.seat(v.Name)
 		if !ok {
 			continue // it has left since

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/coveyteam/covey/bus"
@@ -105,16 +104,6 @@ func (c *crew) poke() {
 	if c.lost == nil || !c.lost() {
 		signalOne(c.poked)
 	}
-}
-
-// seat finds a member.
-func (c *crew) seat(name string) (*seat, bool) {
-	seats := c.seats()
-	i := slices.IndexFunc(seats, func(s *seat) bool { return s.member.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-	return seats[i], true
 }
 
 // run takes the team through its work. It returns why the team came to rest,
@@ -216,13 +205,10 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 		if err := errors.Join(c.heedClock(ctx), c.keepSchedules(ctx), c.settle(ctx)); err != nil {
 			return move{}, err
 		}
-		s, err := c.scene(ctx)
+		s, moves, err := c.round(ctx)
 		if err != nil {
 			return move{}, err
 		}
-		c.hurryOn(s.Seats)
-		moves := plan(s)
-		c.owing(s, moves)
 		for _, m := range moves {
 			if m.Kind == finish && (!c.keep || m.Limit) {
 				c.announce(ctx, m)
@@ -248,6 +234,19 @@ func (c *crew) direct(ctx context.Context) (move, error) {
 	}
 }
 
+// round looks at the team once and decides what is to be done. Its time must grow with the
+// team and not faster: the loop comes here after every change.
+func (c *crew) round(ctx context.Context) (scene, []move, error) {
+	s, err := c.scene(ctx)
+	if err != nil {
+		return s, nil, err
+	}
+	c.hurryOn(s.Seats)
+	moves := plan(s)
+	c.owing(s, moves)
+	return s, moves, nil
+}
+
 // scene takes a snapshot. Who is idle is read first: what a member did before
 // it went idle is committed by then, so a team never looks more at rest than
 // it is.
@@ -256,8 +255,10 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 	now := c.now()
 	c.mu.Lock()
 	s.Told, s.Reports, s.Noted, s.Digests = c.told, c.reported, c.noted, c.digests
-	for _, m := range c.seats() {
-		s.Seats = append(s.Seats, m.view(now))
+	seats := c.seats()
+	s.Seats = make([]seatView, len(seats))
+	for i, m := range seats {
+		s.Seats[i] = m.view(now)
 	}
 	c.lend(s.Seats)
 	c.mu.Unlock()
@@ -272,11 +273,17 @@ func (c *crew) scene(ctx context.Context) (scene, error) {
 	}
 	s.Merging = c.merges.merging(s.Tasks)
 	c.comfort(&s)
-	for i, m := range s.Seats {
-		if !m.Idle || m.Gone {
+	// One read for all mailboxes: mostly all but a few are empty.
+	mail, err := c.store.Mail().UnreadCounts(ctx)
+	if err != nil {
+		return s, err
+	}
+	for i := range s.Seats {
+		m := &s.Seats[i]
+		if !m.Idle || m.Gone || mail[m.Name] == 0 {
 			continue
 		}
-		if s.Seats[i].Unread, s.Seats[i].MailWaits, err = c.unread(ctx, m.Name); err != nil {
+		if m.Unread, m.MailWaits, err = c.unread(ctx, m.Name); err != nil {
 			return s, err
 		}
 	}

@@ -287,8 +287,9 @@ func heldWork(s scene) string {
 	if len(names) == 0 {
 		return ""
 	}
+	known := map[string]bool{}
 	for _, t := range openTasks(s.Tasks) {
-		if !heldUp(s, t) {
+		if !heldUp(s, t, known) {
 			return ""
 		}
 	}
@@ -299,23 +300,30 @@ func heldWork(s scene) string {
 // leftTo reports whether a held member has something to do.
 func leftTo(s scene, seat seatView) bool {
 	show, _ := sortMail(seat.Unread, s.Tasks, seat.Name)
-	open := openTasks(s.Tasks)
-	return len(show) > 0 || slices.ContainsFunc(open, func(t tasks.Task) bool { return takes(seat, t) }) ||
-		seat.Lead && len(s.Tasks) > 0 && len(open) == 0 && s.Reports != fingerprint(s.Tasks)
+	return len(show) > 0 || s.hasWork(seat) ||
+		seat.Lead && len(s.Tasks) > 0 && len(openTasks(s.Tasks)) == 0 && s.Reports != fingerprint(s.Tasks)
 }
 
-// takes reports whether a member is who would do a task.
-func takes(seat seatView, t tasks.Task) bool {
-	return t.Owner == seat.Name || t.Owner == "" && seat.SelfClaim && suits(t, seat.Skills)
-}
-
-// heldUp reports whether a task waits for a held member, be it for a blocker.
-func heldUp(s scene, t tasks.Task) bool {
-	by := openBlockers(t, s.Tasks)
-	if len(by) == 0 {
-		return slices.ContainsFunc(s.Seats, func(m seatView) bool { return m.Held && !m.Gone && takes(m, t) })
+// heldUp reports whether a task waits for a held member, be it for a blocker. known has what
+// was found out about other tasks: many may wait for the same one.
+func heldUp(s scene, t tasks.Task, known map[string]bool) bool {
+	if up, ok := known[t.ID]; ok {
+		return up
 	}
-	return slices.ContainsFunc(by, func(b tasks.Task) bool { return heldUp(s, b) })
+	by := openBlockers(t, s.Tasks)
+	up := slices.ContainsFunc(by, func(b tasks.Task) bool { return heldUp(s, b, known) })
+	switch {
+	case len(by) > 0:
+	case t.Owner != "":
+		owner, ok := s.seat(t.Owner)
+		up = ok && owner.Held && !owner.Gone
+	default:
+		up = slices.ContainsFunc(s.Seats, func(m seatView) bool {
+			return m.Held && !m.Gone && m.SelfClaim && suits(t, m.Skills)
+		})
+	}
+	known[t.ID] = up
+	return up
 }
 
 // held reports whether the member is held; crew.mu may be held.

@@ -36,7 +36,7 @@ type inbox struct {
 	closed map[requests.Kind]func(context.Context, requests.Request) error
 
 	mu      sync.Mutex
-	open    []requests.Request   // in the order in which they were asked
+	open    requests.Sorted
 	due     map[string]time.Time // by id; of the clock that cannot be set
 	changed chan struct{}        // closed and replaced whenever open changes
 	poked   chan struct{}        // something may have changed that nobody looked at
@@ -117,11 +117,11 @@ func (b *inbox) look(ctx context.Context) error {
 			due[r.ID] = b.c.now().Add(timeLeft(r, b.c.now()))
 		}
 	}
-	if !slices.EqualFunc(open, b.open, func(x, y requests.Request) bool { return x.ID == y.ID }) {
+	if !slices.EqualFunc(open, b.open.All, func(x, y requests.Request) bool { return x.ID == y.ID }) {
 		close(b.changed)
 		b.changed = make(chan struct{})
 	}
-	b.open, b.due = open, due
+	b.open, b.due = requests.Sort(open), due
 	b.c.poke()
 	return nil
 }
@@ -195,9 +195,12 @@ func (b *inbox) fault(ctx context.Context, err error) {
 }
 
 // list are the questions that are open.
-func (b *inbox) list() []requests.Request {
+func (b *inbox) list() []requests.Request { return b.sorted().All }
+
+// sorted are the open questions as they are looked up. Nobody may change them.
+func (b *inbox) sorted() requests.Sorted {
 	if b == nil {
-		return nil
+		return requests.Sorted{}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -309,8 +312,8 @@ func holdsUp(r requests.Request) bool {
 // awaits says for whose answer a member waits, for people, behind "waits for ";
 // empty: for nobody's.
 func (b *inbox) awaits(member string) string {
-	for _, r := range b.list() {
-		if r.Member == member && holdsUp(r) {
+	for _, r := range b.sorted().About[member] {
+		if holdsUp(r) {
 			return answerOf(r)
 		}
 	}
@@ -337,15 +340,7 @@ func answerOf(r requests.Request) string {
 }
 
 // toAnswer are the questions that a member is to answer.
-func (b *inbox) toAnswer(member string) []requests.Request {
-	var list []requests.Request
-	for _, r := range b.list() {
-		if r.To == member {
-			list = append(list, r)
-		}
-	}
-	return list
-}
+func (b *inbox) toAnswer(member string) []requests.Request { return b.sorted().To[member] }
 
 // view tells plan who waits for an answer, and who owes one.
 func (b *inbox) view(seats []seatView) {
@@ -376,8 +371,8 @@ func (c *crew) handQuestions(ctx context.Context, s *seat, mark string) error {
 // holds reports whether a task waits for approval: its owner can do nothing for
 // it until then.
 func (b *inbox) holds(t tasks.Task) bool {
-	return slices.ContainsFunc(b.list(), func(r requests.Request) bool {
-		return r.Kind == requests.AskApproval && r.Member == t.Owner && payloadOf(r).TaskID == t.ID
+	return slices.ContainsFunc(b.sorted().About[t.Owner], func(r requests.Request) bool {
+		return r.Kind == requests.AskApproval && payloadOf(r).TaskID == t.ID
 	})
 }
 

@@ -160,8 +160,8 @@ func tellText(m move) string {
 // awaitsFrom is the member whose answer another waits for; empty: nobody's, or
 // a person's.
 func (b *inbox) awaitsFrom(member string) string {
-	for _, r := range b.list() {
-		if r.Member == member && holdsUp(r) && r.To != actors.Operator {
+	for _, r := range b.sorted().About[member] {
+		if holdsUp(r) && r.To != actors.Operator {
 			return r.To
 		}
 	}

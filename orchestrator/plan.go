@@ -35,6 +35,7 @@ type scene struct {
 	Digests int // turns in a row that the lead was given for that
 
 	index *taskIndex // of Tasks; plan makes it
+	seats *seatIndex // of Seats; likewise
 }
 
 // seatView is what plan knows of one member.
@@ -110,19 +111,17 @@ type move struct {
 // call's moves, once carried out, are visible in the next scene.
 func plan(s scene) []move {
 	if s.AtLimit && s.Stopped == "" {
-		s.Stopped = atLimit(s)
+		s.Stopped = atLimit(withIndexes(s))
 	}
 	if s.Broke != "" || s.Stopped != "" {
-		return windDown(s)
+		return windDown(withIndexes(s))
 	}
 	var moves []move
 	working, held := map[string]bool{}, map[string]string{}
 	s.Free = maps.Clone(s.Free)
 	busy := len(s.Merging) > 0 || s.Asked // what comes of it may be news for somebody
-	if s.index == nil {
-		s = indexed(s)
-	}
-	for _, seat := range inOrder(s.Seats) {
+	s = indexed(s)
+	for _, seat := range inOrder(s) {
 		if seat.Gone {
 			continue
 		}
@@ -132,7 +131,9 @@ func plan(s scene) []move {
 		}
 		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != "" || seat.Lock == lockFailed && !seat.Held
 		seat.HeldBy = heldBy(s, seat, working)
-		held[seat.Name] = seat.HeldBy
+		if seat.HeldBy != "" {
+			held[seat.Name] = seat.HeldBy
+		}
 		if m, ok := next(s, seat); ok {
 			moves, working[seat.Name] = append(moves, m), true
 			if _, limited := s.Free[seat.Agent]; limited {
@@ -267,18 +268,18 @@ func stuck(s scene, t tasks.Task) string {
 	if t.Owner == "" {
 		return "is ready, but " + untaken(s, t)
 	}
-	i := slices.IndexFunc(s.Seats, func(m seatView) bool { return m.Name == t.Owner })
+	owner, ok := s.seat(t.Owner)
 	switch {
-	case i < 0:
+	case !ok:
 		return "belongs to " + t.Owner + ", who is no member"
-	case s.Seats[i].Gone:
+	case owner.Gone:
 		return "belongs to " + t.Owner + ", who takes no more turns"
-	case s.Seats[i].Held:
+	case owner.Held:
 		return "belongs to " + t.Owner + ", who is held"
-	case s.Seats[i].Attention != "":
-		return "belongs to " + t.Owner + ", who needs attention: " + s.Seats[i].Attention
+	case owner.Attention != "":
+		return "belongs to " + t.Owner + ", who needs attention: " + owner.Attention
 	}
-	if by := heldBy(s, s.Seats[i], nil); by != "" {
+	if by := heldBy(s, *owner, nil); by != "" {
 		return "belongs to " + t.Owner + ", who waits until " + by + " has no open work (depends_on)"
 	}
 	return "belongs to " + t.Owner
@@ -288,16 +289,19 @@ func stuck(s scene, t tasks.Task) string {
 // will once a usage limit is over.
 func waits(s scene) (move, bool) {
 	m := move{Kind: waitLimit}
-	for _, seat := range s.Seats {
-		if seat.Gone || seat.Held || seat.Lock != lockUsedUp || !needed(s, seat) {
+	var mark strings.Builder
+	for i := range s.Seats {
+		seat := &s.Seats[i]
+		if seat.Gone || seat.Held || seat.Lock != lockUsedUp || !needed(s, *seat) {
 			continue
 		}
 		m.Names = append(m.Names, seat.Name)
-		m.Mark += seat.Name + " " + seat.Until.UTC().Format(time.RFC3339Nano) + " "
+		mark.WriteString(seat.Name + " " + seat.Until.UTC().Format(time.RFC3339Nano) + " ")
 		if m.Until.IsZero() || seat.Until.Before(m.Until) {
 			m.Until = seat.Until
 		}
 	}
+	m.Mark = mark.String()
 	return m, len(m.Names) > 0
 }
 
@@ -308,9 +312,7 @@ func needed(s scene, seat seatView) bool {
 	if seat.Lead || len(s.Tasks) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(openTasks(s.Tasks), func(t tasks.Task) bool {
-		return t.Owner == seat.Name || t.Owner == "" && seat.SelfClaim && suits(t, seat.Skills)
-	})
+	return s.hasWork(seat)
 }
 
 // fromOperator reports whether a person sent m.

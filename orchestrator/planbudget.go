@@ -56,7 +56,8 @@ func owesLastWord(s scene, seat seatView) bool {
 	if seat.LastWord || seat.Lock != "" || seat.Attention != "" {
 		return false
 	}
-	return seat.Lead || slices.ContainsFunc(s.Tasks, func(t tasks.Task) bool {
-		return t.Owner == seat.Name && t.Status == tasks.InProgress
+	s = withIndexes(s)
+	return seat.Lead || slices.ContainsFunc(s.openOf(seat.Name), func(i int) bool {
+		return s.index.all[i].Status == tasks.InProgress
 	})
 }

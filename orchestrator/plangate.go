@@ -96,8 +96,8 @@ func (s *seat) onHold() string {
 	if !s.mustPlan() {
 		return ""
 	}
-	for _, r := range s.crew.asks.list() {
-		if r.Kind == requests.AskPlan && r.Member == s.member.Name {
+	for _, r := range s.crew.asks.sorted().About[s.member.Name] {
+		if r.Kind == requests.AskPlan {
 			return answerOf(r)
 		}
 	}

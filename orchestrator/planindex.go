@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/coveyteam/covey/tasks"
@@ -11,30 +12,75 @@ import (
 type taskIndex struct {
 	all   []tasks.Task     // in list order
 	owned map[string][]int // the places of each member's open tasks
-	free  []int            // the places of ready tasks that nobody has and that are not taken
-	looks int              // at a task, for the test that bounds them
+	wants []*wanted        // the open tasks that nobody has
+	looks int              // at a task or at what tasks want, for the test that bounds them
 }
 
-// indexed is a scene with the index of its tasks.
+// wanted are open tasks that nobody has and that all want the same of a member. Most teams
+// have a few such groups, however many tasks there are.
+type wanted struct {
+	tasks.Wants
+	free []int // the places of those that are ready and not taken
+}
+
+// seatIndex has the places of a scene's seats by name.
+type seatIndex struct {
+	at    map[string]int // nil until somebody is looked for: in most rounds nobody is
+	looks int            // at a seat, for the test that bounds them
+}
+
+// indexed is a scene with indexes of its tasks and seats, in which work that is yet to be
+// merged is not done.
 func indexed(s scene) scene {
-	s.Tasks = withUnmerged(s.Tasks, s.Merging)
-	s.index = indexTasks(s.Tasks)
+	if s.index == nil {
+		s.Tasks = withUnmerged(s.Tasks, s.Merging)
+	}
+	return withIndexes(s)
+}
+
+// withIndexes is a scene with the indexes that it lacks.
+func withIndexes(s scene) scene {
+	if s.index == nil {
+		s.index = indexTasks(s.Tasks)
+	}
+	if s.seats == nil {
+		s.seats = &seatIndex{}
+	}
 	return s
 }
 
 // indexTasks looks at each task once.
 func indexTasks(all []tasks.Task) *taskIndex {
 	x := &taskIndex{all: all, owned: map[string][]int{}, looks: len(all)}
+	groups := map[string]*wanted{}
 	for i := range all {
-		switch t := &all[i]; {
+		t := &all[i]
+		switch {
 		case t.Status == tasks.Completed:
+			continue
 		case t.Owner != "":
 			x.owned[t.Owner] = append(x.owned[t.Owner], i)
-		case ready(t, all):
-			x.free = append(x.free, i)
+			continue
+		}
+		key := wantsKey(t.Wants)
+		g := groups[key]
+		if g == nil {
+			g = &wanted{Wants: t.Wants}
+			groups[key], x.wants = g, append(x.wants, g)
+		}
+		if ready(t, all) {
+			g.free = append(g.free, i)
 		}
 	}
 	return x
+}
+
+// wantsKey is the same for the same wants only.
+func wantsKey(w tasks.Wants) string {
+	if w.Role == "" && len(w.Tools)+len(w.Labels) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%q %q %q", w.Role, w.Tools, w.Labels)
 }
 
 // actable is actable for the index.
@@ -52,24 +98,53 @@ func (x *taskIndex) actable(member string) []tasks.Task {
 // take gives a member the first ready task that suits it; false if there is none. A task
 // is given once.
 func (x *taskIndex) take(seat seatView) (tasks.Task, bool) {
-	for n, i := range x.free {
+	var first *wanted
+	for _, g := range x.wants {
 		x.looks++
-		if suits(x.all[i], seat.Skills) {
-			if n == 0 { // the usual case, which moves nothing
-				x.free = x.free[1:]
-			} else {
-				x.free = slices.Delete(x.free, n, n+1)
-			}
-			return x.all[i], true
+		if len(g.free) > 0 && (first == nil || g.free[0] < first.free[0]) && len(g.Lacking(seat.Skills)) == 0 {
+			first = g
 		}
 	}
-	return tasks.Task{}, false
+	if first == nil {
+		return tasks.Task{}, false
+	}
+	i := first.free[0]
+	first.free = first.free[1:]
+	return x.all[i], true
 }
 
 // openOf gives the places of the tasks that a member owns and that are not completed.
-func (s scene) openOf(member string) []int {
-	if s.index == nil { // outside of a plan
-		s = indexed(s)
+func (s scene) openOf(member string) []int { return withIndexes(s).index.owned[member] }
+
+// hasWork reports whether a member owns a task that is open, or would take one that nobody
+// has.
+func (s scene) hasWork(seat seatView) bool {
+	s = withIndexes(s)
+	return len(s.index.owned[seat.Name]) > 0 || seat.SelfClaim && slices.ContainsFunc(s.index.wants, func(g *wanted) bool {
+		s.index.looks++
+		return len(g.Lacking(seat.Skills)) == 0
+	})
+}
+
+// place gives the place of a member's seat; false if it has none.
+func (s scene) place(member string) (int, bool) {
+	x := withIndexes(s).seats
+	if x.at == nil {
+		x.at = make(map[string]int, len(s.Seats))
+		for i := range s.Seats {
+			x.at[s.Seats[i].Name] = i
+		}
 	}
-	return s.index.owned[member]
+	x.looks++
+	i, ok := x.at[member]
+	return i, ok
+}
+
+// seat gives what is known of a member; false if it has no seat.
+func (s scene) seat(member string) (*seatView, bool) {
+	i, ok := s.place(member)
+	if !ok {
+		return nil, false
+	}
+	return &s.Seats[i], true
 }

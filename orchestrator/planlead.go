@@ -24,12 +24,8 @@ func leadWaits(s scene, lead seatView, show []mail.Message) bool {
 		if t.Status == tasks.Completed {
 			return false
 		}
-		i := slices.IndexFunc(s.Seats, func(v seatView) bool { return v.Name == t.Owner })
-		if i < 0 {
-			return true
-		}
-		owner := s.Seats[i]
-		return owner.Lead || owner.Gone || owner.Held || owner.Spent != "" || owner.Attention != "" || owner.Lock != ""
+		owner, ok := s.seat(t.Owner)
+		return !ok || owner.Lead || owner.Gone || owner.Held || owner.Spent != "" || owner.Attention != "" || owner.Lock != ""
 	})
 }
 

@@ -8,30 +8,36 @@ import (
 
 // inOrder are the seats with those first that others wait for (depends_on), and else
 // in their order: whether somebody gets work depends on what these are given now.
-func inOrder(seats []seatView) []seatView {
-	if !slices.ContainsFunc(seats, func(v seatView) bool { return len(v.DependsOn) > 0 }) {
+func inOrder(s scene) []seatView {
+	seats, some := s.Seats, false
+	for i := range seats { // in place: a seatView is large
+		some = some || len(seats[i].DependsOn) > 0
+	}
+	if !some {
 		return seats
 	}
 	out := make([]seatView, 0, len(seats))
-	seen := map[string]bool{}
-	var add func(v seatView)
-	add = func(v seatView) {
-		if seen[v.Name] {
+	seen := make([]bool, len(seats))
+	var add func(i int)
+	add = func(i int) {
+		if seen[i] {
 			return
 		}
-		seen[v.Name] = true // before the others: a ring ends here, should there be one
-		for _, other := range seats {
-			if len(v.DependsOn) == 0 {
-				break
-			}
-			if slices.Contains(v.DependsOn, other.Name) {
-				add(other)
+		seen[i] = true // before the others: a ring ends here, should there be one
+		var others []int
+		for _, name := range seats[i].DependsOn {
+			if other, ok := s.place(name); ok {
+				others = append(others, other)
 			}
 		}
-		out = append(out, v)
+		slices.Sort(others)
+		for _, other := range others {
+			add(other)
+		}
+		out = append(out, seats[i])
 	}
-	for _, v := range seats {
-		add(v)
+	for i := range seats {
+		add(i)
 	}
 	return out
 }
@@ -40,12 +46,12 @@ func inOrder(seats []seatView) []seatView {
 // none has. working are those who are given something just now.
 func heldBy(s scene, seat seatView, working map[string]bool) string {
 	for _, name := range seat.DependsOn {
-		i := slices.IndexFunc(s.Seats, func(v seatView) bool { return v.Name == name })
+		other, ok := s.seat(name)
 		// Whoever takes no more turns ends nothing any more: nobody waits for it.
-		if i < 0 || s.Seats[i].Gone {
+		if !ok || other.Gone {
 			continue
 		}
-		if len(s.openOf(name)) > 0 || !s.Seats[i].Idle || working[name] {
+		if len(s.openOf(name)) > 0 || !other.Idle || working[name] {
 			return name
 		}
 	}

@@ -84,7 +84,7 @@ func TestInOrder(t *testing.T) {
 		}
 		shuffled := rapid.Permutation(seats).Draw(t, "seats")
 		var seen []string
-		for _, v := range inOrder(shuffled) {
+		for _, v := range inOrder(scene{Seats: shuffled}) {
 			for _, on := range v.DependsOn {
 				if !slices.Contains(seen, on) {
 					t.Fatalf("%s comes before %s", v.Name, on)

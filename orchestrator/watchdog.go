@@ -213,12 +213,16 @@ func speaksByWire(m configs.Member) bool {
 // is the same round after round means that the move was made and came to nothing. Only
 // the first unread message counts as the mark: more mail must not set the clock back.
 func (c *crew) owing(s scene, moves []move) {
-	owed := map[string]string{}
+	given := map[string]bool{}
 	for _, m := range moves {
-		for _, seat := range s.Seats {
-			if m.Kind == giveMail && seat.Name == m.Member && len(seat.Unread) > 0 {
-				owed[seat.Name] = seat.Unread[0].ID
-			}
+		if m.Kind == giveMail {
+			given[m.Member] = true
+		}
+	}
+	owed := map[string]string{}
+	for i := range s.Seats {
+		if v := &s.Seats[i]; given[v.Name] && len(v.Unread) > 0 {
+			owed[v.Name] = v.Unread[0].ID
 		}
 	}
 	c.mu.Lock()

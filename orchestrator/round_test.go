@@ -1,0 +1,164 @@
+package orchestrator
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// roundKinds are the teams whose rounds are measured. Each member is idle and has one task.
+var roundKinds = []string{
+	"claim",   // a ready task for each member
+	"mail",    // each has unread mail about its task
+	"depends", // mail as well, and each member depends on another
+	"asked",   // each has a question to answer, and waits for the answer to one of its own
+	"locked",  // each is locked out by a usage limit
+}
+
+// crewAtRest is a crew of so many idle members beside the lead, with a store of its own and
+// without processes. Its board has one task for each.
+func crewAtRest(tb testing.TB, kind string, members int) *crew {
+	tb.Helper()
+	dir := tb.TempDir()
+	store, err := tasks.Open(filepath.Join(dir, "tasks.db"), &tasks.Options{BlobDir: filepath.Join(dir, "blobs")})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	c := &crew{
+		store: store, poked: make(chan struct{}, 1),
+		ledger: newLedger(configs.Budget{}, nil, 0, time.Now()),
+	}
+	c.asks = newInbox(c, &configs.Team{})
+	var load tasks.Loading
+	var open []requests.Request
+	c.sit(&seat{crew: c, member: &configs.Member{Name: "lead"}, lead: true, idle: true})
+	for i := range members {
+		s := &seat{crew: c, member: &configs.Member{Name: fmt.Sprint("m", i), SelfClaim: true}, idle: true}
+		next := fmt.Sprint("m", (i+1)%members)
+		t := tasks.New{Key: fmt.Sprint("t", i), Subject: "Do it"}
+		switch kind {
+		case "mail":
+			t.Owner = s.member.Name
+		case "depends":
+			t.Owner = s.member.Name
+			if i > 0 {
+				s.member.DependsOn = []string{fmt.Sprint("m", i-1)}
+			}
+		case "asked":
+			open = append(open, requests.Request{ID: strconv.Itoa(i), Kind: requests.AskPlan, Member: s.member.Name, To: next})
+		case "locked":
+			s.lockout = &lockout{Until: time.Now().Add(time.Hour)}
+		}
+		c.sit(s)
+		load.Tasks = append(load.Tasks, t)
+	}
+	c.asks.open = requests.Sort(open)
+	if _, err := store.Load(tb.Context(), load); err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// BenchmarkRound has the time of one round of the crew for each member. It is the same for
+// any number of members. On a busy machine the fastest round says most.
+//
+//	go test -run xxx -bench Round$ ./orchestrator
+func BenchmarkRound(b *testing.B) {
+	for _, kind := range roundKinds {
+		for _, members := range []int{100, 1000, 4000} {
+			b.Run(fmt.Sprintf("%s/members=%d", kind, members), func(b *testing.B) {
+				c := crewAtRest(b, kind, members)
+				round := func() time.Duration {
+					begun := time.Now()
+					if _, _, err := c.round(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+					return time.Since(begun)
+				}
+				fastest := round()
+				for b.Loop() {
+					fastest = min(fastest, round())
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(members), "ns/member")
+				b.ReportMetric(float64(fastest.Nanoseconds())/float64(members), "fastest-ns/member")
+			})
+		}
+	}
+}
+
+// TestRoundGrowsWithTheTeam: a round looks at each task and each seat a few times, however
+// many members there are, and reads the store once for all empty mailboxes.
+func TestRoundGrowsWithTheTeam(t *testing.T) {
+	for _, kind := range roundKinds {
+		for _, members := range []int{100, 1000} {
+			t.Run(fmt.Sprint(kind, members), func(t *testing.T) {
+				c := crewAtRest(t, kind, members)
+				s, err := c.scene(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				s = indexed(s)
+				if moves := plan(s); len(moves) < members && kind != "depends" && kind != "locked" {
+					t.Errorf("%d moves", len(moves))
+				}
+				if looks := float64(s.index.looks+s.seats.looks) / float64(members); looks > 4 {
+					t.Errorf("%.1f looks at tasks and seats for each member", looks)
+				}
+				if kind == "mail" || kind == "depends" {
+					return // each member's mail is read
+				}
+				// A read of the store for each member makes it more than twenty.
+				allocs := testing.AllocsPerRun(1, func() {
+					if _, _, err := c.round(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+				if allocs > 15*float64(members) {
+					t.Errorf("%.1f allocations for each member", allocs/float64(members))
+				}
+			})
+		}
+	}
+}
+
+// TestSeatsAreFoundByName: a seat and the questions of a member are found without going
+// through the lists of them all.
+func TestSeatsAreFoundByName(t *testing.T) {
+	c := crewAtRest(t, "asked", 3)
+	one, ok := c.seat("m1")
+	if !ok || one.member.Name != "m1" {
+		t.Fatalf("seat = %v, %v", one, ok)
+	}
+	c.seating.list.Load().all, c.asks.open.All = nil, nil
+	if again, ok := c.seat("m1"); !ok || again != one {
+		t.Error("the seat is looked for in the list")
+	}
+	views := []seatView{{Name: "m1"}, {Name: "m2"}, {Name: "lead"}}
+	c.asks.view(views)
+	for i, want := range []seatView{
+		{Awaits: "m2's approval of its plan", Questions: "0 "}, {Awaits: "m0's approval of its plan", Questions: "1 "}, {},
+	} {
+		if got := views[i]; got.Awaits != want.Awaits || got.Questions != want.Questions {
+			t.Errorf("%s waits for %q and owes %q", got.Name, got.Awaits, got.Questions)
+		}
+	}
+	other := &seat{crew: c, member: &configs.Member{Name: "m1"}}
+	c.seatAs([]*seat{other})
+	if found, _ := c.seat("m1"); found != other {
+		t.Error("the old seat is found")
+	}
+	if _, ok := c.seat("m2"); ok {
+		t.Error("a seat is found that is not there any more")
+	}
+}
