@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/gang"
 	"github.com/coveyteam/covey/orchestrator/gatesettings"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -47,7 +48,7 @@ type crew struct {
 	settle    func(context.Context) error
 	let       func(*seat)
 	down      chan string // why somebody told the team to stop
-	members   gang
+	members   gang.Group
 	board     *board
 	lister    teammate.TaskLister // of all members
 	control   *control

@@ -1,4 +1,4 @@
-package orchestrator
+package gang
 
 import (
 	"sync"
@@ -10,7 +10,7 @@ import (
 // Wait returns, and nothing begins after it. The race detector looks on.
 func TestGangBeginsWhileItEnds(t *testing.T) {
 	for range 200 {
-		var g gang
+		var g Group
 		var began, ran, refused atomic.Int64
 		var others sync.WaitGroup
 		for range 4 {

@@ -1,11 +1,13 @@
-package orchestrator
+// Package gang runs goroutines of which some may begin while their end is awaited.
+//
+// It is a part of covey and makes no promise of compatibility to programs outside covey.
+package gang
 
 import "sync"
 
-// gang is the goroutines of a crew. Other than with a sync.WaitGroup, requests from outside may
-// begin some while the end of the team waits for them; once Wait has returned, none begins. The
-// zero value is ready.
-type gang struct {
+// Group is a group of goroutines. Unlike with a sync.WaitGroup, one may begin while Wait waits;
+// once Wait has returned, none begins. The zero value is ready.
+type Group struct {
 	mu   sync.Mutex
 	n    int
 	none *sync.Cond // n is 0; nil: nobody waits
@@ -13,7 +15,7 @@ type gang struct {
 }
 
 // Go runs f in a goroutine of its own; false: it is too late, and f does not run.
-func (g *gang) Go(f func()) bool {
+func (g *Group) Go(f func()) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.over {
@@ -28,7 +30,7 @@ func (g *gang) Go(f func()) bool {
 }
 
 // done is for a goroutine that has ended.
-func (g *gang) done() {
+func (g *Group) done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.n--; g.n == 0 && g.none != nil {
@@ -37,7 +39,7 @@ func (g *gang) done() {
 }
 
 // Wait returns once no goroutine runs any more.
-func (g *gang) Wait() {
+func (g *Group) Wait() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.none == nil {
