@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/slots"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -245,7 +246,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	journal, end := runTestJournal(t, openStore(t))
 	defer end()
 	c := &crew{poked: make(chan struct{}, 1), journal: journal,
-		slots: allotment{byLogin: map[string]*slots{"one": {free: 1}}}}
+		slots: allotment{byLogin: map[string]*slots.Pool{"one": slots.New(1)}}}
 	s := &seat{crew: c, member: &configs.Member{}}
 	s.member.Agent.Name = "one"
 	release, err := s.Admit(ctx)
@@ -253,7 +254,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := s.stepAside("permission")
-	other, err := c.slots.of("one").take(ctx, func() { t.Error("the slot is not free") })
+	other, err := c.slots.of("one").Take(ctx, func() { t.Error("the slot is not free") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	}
 	release()
 	release()
-	if n := c.slots.of("one").left(); n != 1 {
+	if n := c.slots.of("one").Left(); n != 1 {
 		t.Errorf("%d slots are free", n)
 	}
 }

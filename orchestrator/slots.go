@@ -3,100 +3,22 @@ package orchestrator
 import (
 	"context"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/slots"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// slots bound how many members may be in a turn at once on one login: vendors
-// count the programs that run on an account. Who waits longest is next. nil
-// bounds nothing.
-type slots struct {
-	mu    sync.Mutex
-	free  int
-	queue []chan struct{} // who waits, in order; closed when a slot is handed over
-}
-
-// take waits for a slot. release gives it back; calling it twice does no harm.
-// waits is called before a wait, and not without one. It fails when ctx ends.
-func (p *slots) take(ctx context.Context, waits func()) (release func(), err error) {
-	if p == nil {
-		return func() {}, nil
-	}
-	p.mu.Lock()
-	if p.free > 0 {
-		p.free--
-		p.mu.Unlock()
-		return sync.OnceFunc(p.give), nil
-	}
-	turn := make(chan struct{})
-	p.queue = append(p.queue, turn)
-	p.mu.Unlock()
-	waits()
-	select {
-	case <-turn:
-		return sync.OnceFunc(p.give), nil
-	case <-ctx.Done():
-		p.leave(turn)
-		return nil, context.Cause(ctx)
-	}
-}
-
-// give hands a slot to whoever is next.
-func (p *slots) give() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.free < 0 || len(p.queue) == 0 {
-		p.free++
-		return
-	}
-	close(p.queue[0])
-	p.queue = p.queue[1:]
-}
-
-// leave takes somebody out of the queue. A slot that was handed over at the
-// same moment goes on to the next.
-func (p *slots) leave(turn chan struct{}) {
-	p.mu.Lock()
-	i := slices.Index(p.queue, turn)
-	if i >= 0 {
-		p.queue = slices.Delete(p.queue, i, i+1)
-	}
-	p.mu.Unlock()
-	if i < 0 {
-		p.give()
-	}
-}
-
-// left is how many slots nobody has.
-func (p *slots) left() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.free
-}
-
-// resize changes how many slots there are. Turns that have begun go on: where there
-// are fewer now, that many must end before another begins.
-func (p *slots) resize(by int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.free += by; p.free > 0 && len(p.queue) > 0; p.free-- {
-		close(p.queue[0])
-		p.queue = p.queue[1:]
-	}
-}
 
 // allotment has the slots of all logins whose agents have a limit.
 type allotment struct {
 	mu      sync.Mutex
-	byLogin map[string]*slots
+	byLogin map[string]*slots.Pool
 	size    map[string]int
 }
 
 // of are a login's slots; nil: it has no limit.
-func (a *allotment) of(program string) *slots {
+func (a *allotment) of(program string) *slots.Pool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.byLogin[program]
@@ -109,18 +31,18 @@ func (c *crew) allot(members []configs.Member) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.byLogin == nil {
-		a.byLogin, a.size = map[string]*slots{}, map[string]int{}
+		a.byLogin, a.size = map[string]*slots.Pool{}, map[string]int{}
 	}
 	for login, size := range c.parallel(members) {
 		switch {
 		case size == 0 && a.byLogin[login] == nil:
 		case a.byLogin[login] == nil:
-			a.byLogin[login], a.size[login] = &slots{free: size}, size
+			a.byLogin[login], a.size[login] = slots.New(size), size
 		default:
 			if size == 0 {
 				size = math.MaxInt32
 			}
-			a.byLogin[login].resize(size - a.size[login])
+			a.byLogin[login].Resize(size - a.size[login])
 			a.size[login] = size
 		}
 	}
@@ -156,7 +78,7 @@ func (c *crew) freeSlots() map[string]int {
 	defer c.slots.mu.Unlock()
 	free := map[string]int{}
 	for program, p := range c.slots.byLogin {
-		free[program] = p.left()
+		free[program] = p.Left()
 	}
 	return free
 }
@@ -172,7 +94,7 @@ func (s *seat) Admit(ctx context.Context) (release func(), err error) {
 // takeSlot waits for a slot and notes it.
 func (s *seat) takeSlot(ctx context.Context) error {
 	program := agentName(s.self())
-	release, err := s.crew.slots.of(loginOf(s.agent())).take(ctx, func() {
+	release, err := s.crew.slots.of(loginOf(s.agent())).Take(ctx, func() {
 		s.setWaits("a slot of " + program)
 		s.crew.journal.Append(agent.Event{
 			Member: s.member.Name, Turn: s.turn(), Data: agent.Waiting{For: "a slot of " + program},

@@ -40,6 +40,8 @@ var floors = []arrows{
 	{"teammate/program", "teammate/agent"},
 	{"teammate/*", "teammate teammate/agent teammate/program"},
 	{"orchestrator/process", "bus"},
+	{"orchestrator/gang", ""},
+	{"orchestrator/slots", ""},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/merging", "hooks hooks/runner tasks tasks/actors tasks/verdicts orchestrator/worktree"},
 	{"orchestrator/written", "orchestrator/worktree"},

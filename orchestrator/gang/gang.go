@@ -1,6 +1,6 @@
 // Package gang runs goroutines of which some may begin while their end is awaited.
 //
-// It is a part of covey and makes no promise of compatibility to programs outside covey.
+// The package makes no promise of compatibility to programs outside covey.
 package gang
 
 import "sync"

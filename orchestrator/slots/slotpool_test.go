@@ -1,4 +1,4 @@
-package orchestrator
+package slots
 
 import (
 	"context"
@@ -20,8 +20,8 @@ func none(t *testing.T) func() {
 // Who waits longest is next.
 func TestSlotsAreFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &slots{free: 1}
-		release, err := p.take(t.Context(), none(t))
+		p := New(1)
+		release, err := p.Take(t.Context(), none(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestSlotsAreFair(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 5 {
 			all.Go(func() {
-				mine, err := p.take(t.Context(), func() {})
+				mine, err := p.Take(t.Context(), func() {})
 				if err != nil {
 					t.Error(err)
 					return
@@ -46,8 +46,8 @@ func TestSlotsAreFair(t *testing.T) {
 		release()
 		release() // once more does no harm
 		all.Wait()
-		if !slices.Equal(order, []int{0, 1, 2, 3, 4}) || p.left() != 1 {
-			t.Errorf("the order was %v, and %d slots are left", order, p.left())
+		if !slices.Equal(order, []int{0, 1, 2, 3, 4}) || p.Left() != 1 {
+			t.Errorf("the order was %v, and %d slots are left", order, p.Left())
 		}
 	})
 }
@@ -55,13 +55,13 @@ func TestSlotsAreFair(t *testing.T) {
 // Who gives up waiting takes nothing along, even if its turn comes just then.
 func TestSlotsOutliveWhoGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &slots{free: 1}
-		release, _ := p.take(t.Context(), none(t))
+		p := New(1)
+		release, _ := p.Take(t.Context(), none(t))
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		result := make(chan error)
 		go func() {
-			_, err := p.take(ctx, func() {})
+			_, err := p.Take(ctx, func() {})
 			result <- err
 		}()
 		synctest.Wait()
@@ -70,8 +70,8 @@ func TestSlotsOutliveWhoGivesUp(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 		release()
-		if p.left() != 1 || len(p.queue) != 0 {
-			t.Errorf("%d left, %d waiting", p.left(), len(p.queue))
+		if p.Left() != 1 || len(p.queue) != 0 {
+			t.Errorf("%d left, %d waiting", p.Left(), len(p.queue))
 		}
 		// Its turn has come, and it does not know: leave passes the slot on.
 		turn := make(chan struct{})
@@ -79,7 +79,7 @@ func TestSlotsOutliveWhoGivesUp(t *testing.T) {
 		p.queue = []chan struct{}{turn}
 		p.give()
 		p.leave(turn)
-		if p.left() != 1 {
+		if p.Left() != 1 {
 			t.Error("the slot was lost")
 		}
 	})
@@ -93,7 +93,7 @@ func TestSlotsNeverLoseAny(t *testing.T) {
 		stays := rapid.SliceOfN(rapid.IntRange(0, 50), 1, 12).Draw(rt, "stays")
 		patience := rapid.SliceOfN(rapid.IntRange(0, 100), len(stays), len(stays)).Draw(rt, "patience")
 		synctest.Test(t, func(t *testing.T) {
-			p := &slots{free: free}
+			p := New(free)
 			var mu sync.Mutex
 			inside, most := 0, 0
 			count := func(n int) {
@@ -107,7 +107,7 @@ func TestSlotsNeverLoseAny(t *testing.T) {
 				all.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(patience[i])*time.Millisecond)
 					defer cancel()
-					release, err := p.take(ctx, func() {})
+					release, err := p.Take(ctx, func() {})
 					if err != nil {
 						return
 					}
@@ -118,8 +118,8 @@ func TestSlotsNeverLoseAny(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if most > free || p.left() != free || len(p.queue) != 0 {
-				t.Errorf("%d at once of %d; %d left, %d waiting", most, free, p.left(), len(p.queue))
+			if most > free || p.Left() != free || len(p.queue) != 0 {
+				t.Errorf("%d at once of %d; %d left, %d waiting", most, free, p.Left(), len(p.queue))
 			}
 		})
 	})
@@ -127,8 +127,8 @@ func TestSlotsNeverLoseAny(t *testing.T) {
 
 // An agent without a limit has no slots, and nobody waits.
 func TestNoSlots(t *testing.T) {
-	var p *slots
-	release, err := p.take(t.Context(), none(t))
+	var p *Pool
+	release, err := p.Take(t.Context(), none(t))
 	if err != nil {
 		t.Fatal(err)
 	}
