@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Pool bound how many members may be in a turn at once on one login: vendors
+// Pool bounds how many members may be in a turn at once on one login: vendors
 // count the programs that run on an account. Who waits longest is next. nil
 // bounds nothing.
 type Pool struct {
