@@ -74,7 +74,7 @@ func TestConformanceTeam(t *testing.T) {
 	for _, c := range recordedTeams(t) {
 		agrees[c.Name] = t.Run(c.Name, func(t *testing.T) { c.replay(t) })
 	}
-	data, err := os.ReadFile("../hooks/testdata/conformance.txt")
+	data, err := os.ReadFile("../hooks/runner/testdata/conformance.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestLibraryDoc(t *testing.T) {
 		}
 		return strings.Join(lines, "\n")
 	}
-	examples := plain(read("example_library_test.go")) + "\n" + plain(read("../hooks/example_callback_test.go"))
+	examples := plain(read("example_library_test.go")) + "\n" + plain(read("../hooks/runner/example_callback_test.go"))
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read("../docs/library.md"), -1)
 	if len(blocks) < 6 {
 		t.Errorf("%d pieces of code", len(blocks))

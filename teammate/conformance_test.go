@@ -72,7 +72,7 @@ func TestConformance(t *testing.T) {
 			})
 		}
 	})
-	data, err := os.ReadFile("../hooks/testdata/conformance.txt")
+	data, err := os.ReadFile("../hooks/runner/testdata/conformance.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"os"
-	"strconv"
 	"syscall"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // killChildren kills every process below this one. It serves the sudden end
@@ -14,14 +14,8 @@ import (
 // kernel gives us no lock for that.
 func killChildren() {
 	parents := map[int]int{}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			parents[pid] = parentOf(pid)
-		}
+	for _, s := range proc.Table() {
+		parents[s.PID] = s.Parent
 	}
 	for pid := range parents {
 		if isBelow(pid, os.Getpid(), parents) {
@@ -54,21 +48,9 @@ func isBelow(pid, top int, parents map[int]int) bool {
 	return false
 }
 
-// parentOf is a process's parent; 0 if it is gone. Its name, which stands in
-// brackets before the parent, may hold anything. It is read from /proc and not
+// parentOf is a process's parent; 0 if it is gone. It is read from /proc and not
 // asked of anybody who could lie about it.
 func parentOf(pid int) int {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, err := strconv.Atoi(string(fields[1]))
-	if err != nil {
-		return 0
-	}
-	return parent
+	s, _ := proc.Read(pid)
+	return s.Parent
 }

@@ -1,10 +1,8 @@
 package proc
 
 import (
-	"bytes"
 	"os"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -16,16 +14,6 @@ const deathWait = 200 * time.Millisecond
 // rounds bounds how often a family is looked up again while it is being killed:
 // what forks faster than that is for a limit on the number of processes to stop.
 const rounds = 50
-
-// Stat is what /proc/PID/stat says of one process. The start time tells it
-// from a later process with the same pid.
-type Stat struct {
-	PID     int
-	Started string // in the kernel's ticks
-	Parent  int
-	Session int
-	Dead    bool // it has ended, and nobody has waited for it yet
-}
 
 // family is everything that descends from one program, as far as it can be
 // found: by parent, by session, and by a marker in the environment.
@@ -57,24 +45,6 @@ func (f *family) search() []Stat {
 	return slices.DeleteFunc(all, func(s Stat) bool {
 		return s.Dead || s.PID == f.root || s.PID == os.Getpid() || !below[s.PID] && !Carries(s.PID, f.marker)
 	})
-}
-
-// Carries reports whether a process was started with this entry, NAME=value, in
-// its environment. One that cannot be read is another user's, and does not.
-func Carries(pid int, entry string) bool {
-	if entry == "" {
-		return false
-	}
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	for e := range bytes.SplitSeq(env, []byte{0}) {
-		if string(e) == entry {
-			return true
-		}
-	}
-	return false
 }
 
 // alive reports whether one of those written down still runs.
@@ -112,56 +82,4 @@ func sessionOf(pid int, marker string) []int {
 		pids = append(pids, k.PID)
 	}
 	return pids
-}
-
-// Table reads the process table.
-func Table() []Stat {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil
-	}
-	var all []Stat
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			if s, ok := Read(pid); ok {
-				all = append(all, s)
-			}
-		}
-	}
-	return all
-}
-
-// Read reads /proc/PID/stat; ok is false if there is no such process. The name
-// in brackets may hold anything, so the fields are counted from the last bracket.
-func Read(pid int) (s Stat, ok bool) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return Stat{}, false
-	}
-	const state, parent, session, started = 0, 1, 3, 19
-	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
-	if len(fields) <= started {
-		return Stat{}, false
-	}
-	s = Stat{PID: pid, Started: string(fields[started]), Dead: fields[state][0] == 'Z' || fields[state][0] == 'X'}
-	s.Parent, _ = strconv.Atoi(string(fields[parent]))
-	s.Session, _ = strconv.Atoi(string(fields[session]))
-	return s, true
-}
-
-// alive reports whether the very process of s still runs.
-func (s Stat) alive() bool {
-	now, ok := Read(s.PID)
-	return ok && !now.Dead && now.Started == s.Started
-}
-
-// Alive reports whether a process with that pid runs.
-func Alive(pid int) bool {
-	s, ok := Read(pid)
-	return ok && !s.Dead
 }

@@ -2,12 +2,6 @@
 
 package proc
 
-import (
-	"os"
-	"runtime"
-	"syscall"
-)
-
 // family stands for the descendants of a program. Without /proc they cannot be
 // listed: killing the group is all that can be done.
 type family struct{}
@@ -19,9 +13,3 @@ func (*family) alive() bool { return true }
 func (*family) kill() []int { return nil }
 
 func sessionOf(int, string) []int { return nil }
-
-// Alive reports whether a process with that pid runs.
-func Alive(pid int) bool {
-	p, err := os.FindProcess(pid)
-	return err == nil && (runtime.GOOS == "windows" || p.Signal(syscall.Signal(0)) == nil)
-}

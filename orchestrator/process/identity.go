@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // Owner is whom a process belongs to.
@@ -311,7 +312,7 @@ func (p *Processes) registered(chain []Process, read reader) (registration, bool
 // leftBehind reports whether a chain leads through a process that a run of this
 // team started: one that was killed has left it, or it got out from below us.
 func (p *Processes) leftBehind(chain []Process) bool {
-	return slices.ContainsFunc(chain, func(at Process) bool { return at.PID != p.self && carries(at.PID, p.mark) })
+	return slices.ContainsFunc(chain, func(at Process) bool { return at.PID != p.self && proc.Carries(at.PID, p.mark) })
 }
 
 // ofSession is the registered process in whose session or process group a

@@ -1,24 +1,14 @@
 package process
 
 import (
-	"bytes"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// carries reports whether a process was started with this entry in its
-// environment. One that cannot be read is another user's, and does not.
-func carries(pid int, entry string) bool {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil || entry == "" {
-		return false
-	}
-	return slices.ContainsFunc(bytes.Split(data, []byte{0}), func(e []byte) bool { return string(e) == entry })
-}
+	"github.com/coveyteam/covey/hooks/proc"
+)
 
 // KillMarked ends the processes that carry an environment entry: what a run that was
 // killed has left behind has become orphans of the system and goes on writing in the
@@ -41,13 +31,9 @@ func KillMarked(entry string) []int {
 	return killed
 }
 
-// marked lists the processes that carry an entry, without ourselves and those
+// Marked lists the processes that carry an entry, without ourselves and those
 // that started us.
 func Marked(entry string) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	var above []int
 	for pid := os.Getpid(); pid > 0 && !slices.Contains(above, pid); {
 		above = append(above, pid)
@@ -58,13 +44,9 @@ func Marked(entry string) []int {
 		pid = p.Parent
 	}
 	var found []int
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || slices.Contains(above, pid) || !carries(pid, entry) {
-			continue
-		}
-		if p, err := Read(pid); err == nil && !p.Zombie {
-			found = append(found, pid)
+	for _, s := range proc.Table() {
+		if !s.Dead && !slices.Contains(above, s.PID) && proc.Carries(s.PID, entry) {
+			found = append(found, s.PID)
 		}
 	}
 	return found

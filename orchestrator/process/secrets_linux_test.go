@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // hidingVariable makes the test binary a process that hides its memory. It holds a secret.
@@ -37,7 +39,7 @@ func TestHidingProcess(t *testing.T) {
 		fmt.Println("no shell", err)
 		os.Exit(1)
 	}
-	fmt.Println("its child:", carries(sh.Process.Pid, "COVEY_TEST_MARK=1"))
+	fmt.Println("its child:", proc.Carries(sh.Process.Pid, "COVEY_TEST_MARK=1"))
 	_ = in.Close()
 	_ = sh.Wait() // read has met the end of its input
 	os.Exit(0)

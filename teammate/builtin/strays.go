@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -68,13 +67,17 @@ func (t *Tools) sweep() {
 func (t *Tools) endStrays() {
 	const rounds = 10
 	for range rounds {
-		found := marked(callPrefix + t.id)
-		for _, pid := range found {
-			if p, err := os.FindProcess(pid); err == nil {
+		found := false
+		for _, s := range proc.Table() {
+			if !proc.CarriesPrefix(s.PID, callPrefix+t.id) {
+				continue
+			}
+			found = true
+			if p, err := os.FindProcess(s.PID); err == nil {
 				_ = p.Kill()
 			}
 		}
-		if len(found) == 0 {
+		if !found {
 			break
 		}
 	}
@@ -88,40 +91,7 @@ func (t *Tools) endStrays() {
 
 // alive reports whether the process is there and still the one that was left:
 // its pid may have been given to another.
-func (s stray) alive() bool { return hasEntry(s.pid, s.marker) }
-
-// marked lists the processes that have an environment entry with that prefix.
-// Only Linux tells; elsewhere there are none.
-func marked(prefix string) []int {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	var pids []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil && hasEntry(pid, prefix) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// hasEntry reports whether a process has an environment entry with that prefix.
-// A process that has ended has none, even if nobody has waited for it yet.
-func hasEntry(pid int, prefix string) bool {
-	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return false
-	}
-	for entry := range bytes.SplitSeq(env, []byte{0}) {
-		if strings.HasPrefix(string(entry), prefix) {
-			return true
-		}
-	}
-	return false
-}
+func (s stray) alive() bool { return proc.CarriesPrefix(s.pid, s.marker) }
 
 // exitCode is the exit code as a shell would tell it: 128 and the signal's
 // number for a program that a signal ended.

@@ -1,0 +1,94 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// Stat is what /proc/PID/stat says of one process. The start time tells it
+// from a later process with the same pid.
+type Stat struct {
+	PID     int
+	Started string // in the kernel's ticks
+	Parent  int
+	Session int
+	Dead    bool // it has ended, and nobody has waited for it yet
+}
+
+// Table reads the process table.
+func Table() []Stat {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	var all []Stat
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if s, ok := Read(pid); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// Read reads /proc/PID/stat; ok is false if there is no such process. The name
+// in brackets may hold anything, so the fields are counted from the last bracket.
+func Read(pid int) (s Stat, ok bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return Stat{}, false
+	}
+	const state, parent, session, started = 0, 1, 3, 19
+	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+	if len(fields) <= started {
+		return Stat{}, false
+	}
+	s = Stat{PID: pid, Started: string(fields[started]), Dead: fields[state][0] == 'Z' || fields[state][0] == 'X'}
+	s.Parent, _ = strconv.Atoi(string(fields[parent]))
+	s.Session, _ = strconv.Atoi(string(fields[session]))
+	return s, true
+}
+
+// alive reports whether the very process of s still runs.
+func (s Stat) alive() bool {
+	now, ok := Read(s.PID)
+	return ok && !now.Dead && now.Started == s.Started
+}
+
+// Alive reports whether a process with that pid runs.
+func Alive(pid int) bool {
+	s, ok := Read(pid)
+	return ok && !s.Dead
+}
+
+// Carries reports whether a process was started with this entry, NAME=value, in
+// its environment. One that cannot be read is another user's, and does not; one
+// that has ended has no environment any more.
+func Carries(pid int, entry string) bool {
+	return entry != "" && hasEntry(pid, func(e []byte) bool { return string(e) == entry })
+}
+
+// CarriesPrefix reports the same of an entry that begins with prefix.
+func CarriesPrefix(pid int, prefix string) bool {
+	return hasEntry(pid, func(e []byte) bool { return bytes.HasPrefix(e, []byte(prefix)) })
+}
+
+func hasEntry(pid int, is func(entry []byte) bool) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		if is(entry) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,27 @@
+//go:build !linux
+
+package proc
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// Stat is what the system says of one process. Only Linux tells.
+type Stat struct{ PID, Parent int }
+
+// Table returns nothing: only Linux lists processes.
+func Table() []Stat { return nil }
+
+// Carries reports false: only Linux shows environments.
+func Carries(int, string) bool { return false }
+
+// CarriesPrefix reports false: only Linux shows environments.
+func CarriesPrefix(int, string) bool { return false }
+
+// Alive reports whether a process with that pid runs.
+func Alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && (runtime.GOOS == "windows" || p.Signal(syscall.Signal(0)) == nil)
+}
