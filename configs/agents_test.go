@@ -89,7 +89,7 @@ func TestAgents(t *testing.T) {
 // TestPresets: a preset needs no entry, an entry of its name comes before it,
 // and a given agent stands between the two.
 func TestPresets(t *testing.T) {
-	for _, preset := range presets() {
+	for _, preset := range Presets() {
 		team, _, err := parseAgents(t, fmt.Sprintf("lead: %s\nteammates: {a: {agent: %[1]s}}\n", preset), Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -3,11 +3,8 @@ package configs_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
@@ -106,25 +103,6 @@ teammates: {api: codex, check: tests}
 	// lead given mine  []
 	// api acp codex codex []
 	// check command tests  [TOKEN=${CI_TOKEN}]
-}
-
-// Starter gives a spec that runs at once, and the files that it needs.
-func ExampleStarter() {
-	dir, remove := folder()
-	defer remove()
-	spec, files, err := configs.Starter(dir)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(strings.Split(string(spec), "\n")[0])
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Println(name)
-	}
-	// Output:
-	// # A covey team. It runs as it is, offline: `covey up`.
-	// scripts/lead.yaml
-	// scripts/worker.yaml
 }
 
 // Runs lists what trust in a workspace is about.

@@ -119,7 +119,7 @@ func TestReadBounded(t *testing.T) {
 	dir := write(t, map[string]string{"five": "12345"})
 	path := filepath.Join(dir, "five")
 	for limit, want := range map[int64]error{5: nil, 6: nil, 4: errTooLarge, 0: errTooLarge} {
-		data, err := readBounded(path, limit)
+		data, err := ReadBounded(path, limit)
 		if !errors.Is(err, want) {
 			t.Errorf("limit %d: error %v, want %v", limit, err, want)
 		}
@@ -127,13 +127,13 @@ func TestReadBounded(t *testing.T) {
 			t.Errorf("limit %d: %q", limit, data)
 		}
 	}
-	if _, err := readBounded(dir, 5); err == nil {
+	if _, err := ReadBounded(dir, 5); err == nil {
 		t.Error("a folder is read")
 	}
-	if _, err := readBounded(os.DevNull, 5); err == nil {
+	if _, err := ReadBounded(os.DevNull, 5); err == nil {
 		t.Error("a device is read")
 	}
-	if _, err := readBounded(filepath.Join(dir, "none"), 5); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadBounded(filepath.Join(dir, "none"), 5); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 type ReadFile func(path string) ([]byte, error)
 
 // ReadHookFile is the ReadFile that reads the disk: regular files of at most 1 MiB.
-func ReadHookFile(path string) ([]byte, error) { return readBounded(path, maxSettings) }
+func ReadHookFile(path string) ([]byte, error) { return ReadBounded(path, maxSettings) }
 
 // Layers are the hooks of a team with all that stands beside them in the same
 // files, as these are at one moment.

@@ -121,3 +121,9 @@ func readSpec(path string) ([]byte, error) {
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, MaxSize+1))
 }
+
+// IsText reports whether YAML reads s as text as it stands, and not as a number, say.
+func IsText(s string) bool {
+	d := newDecoder("", []byte(s))
+	return d.root != nil && d.root.kind == kindText
+}

@@ -61,7 +61,7 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		data, err := readBounded(path, maxSettings)
+		data, err := ReadBounded(path, maxSettings)
 		if err != nil {
 			return Managed{}, warnings, fmt.Errorf("%w: %s: %s; ask whoever looks after this machine",
 				ErrManaged, path, cause(err))

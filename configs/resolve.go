@@ -39,7 +39,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t := &Team{
 		File:       r.file,
 		Override:   r.over,
-		Name:       s.name.or(defaultName(r.dir)),
+		Name:       s.name.or(DefaultName(r.dir)),
 		Goal:       s.goal.v,
 		Keep:       s.keep.v,
 		FailClosed: s.closed.v,
@@ -72,8 +72,8 @@ func (r *resolver) team(s *teamSpec) *Team {
 	return t
 }
 
-// defaultName is the name of a team that has none: its folder's, made fit.
-func defaultName(dir string) string {
+// DefaultName is the name of a team that has none: its folder's, made fit.
+func DefaultName(dir string) string {
 	if name := makeFit(filepath.Base(dir)); name != "" && reserved(name) == "" {
 		return name
 	}

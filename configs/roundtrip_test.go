@@ -118,7 +118,7 @@ func (d drawer) team() (*Team, spec) {
 // member draws a member in one of its three forms. Its agent is one of agents, a
 // preset, or builtin on an inline model.
 func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
-	preset := rapid.SampledFrom(presets()).Draw(d.t, "preset")
+	preset := rapid.SampledFrom(Presets()).Draw(d.t, "preset")
 	agents = append(agents, Agent{Name: string(preset), Kind: ACP, Preset: preset, Auth: Login})
 	agent := rapid.SampledFrom(agents).Draw(d.t, "agent")
 	m := Member{Name: name, Agent: agent, PermissionMode: Default, SelfClaim: claims,

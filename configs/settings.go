@@ -37,11 +37,11 @@ func readSettings(path string, read ReadFile) (settings.File, []error) {
 	return settings.Parse(path, data)
 }
 
-// errTooLarge is what readBounded gives for a file above its limit.
+// errTooLarge is what ReadBounded gives for a file above its limit.
 var errTooLarge = errors.New("the file is too large")
 
-// readBounded reads a regular file of at most limit bytes.
-func readBounded(path string, limit int64) ([]byte, error) {
+// ReadBounded reads a regular file of at most limit bytes.
+func ReadBounded(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

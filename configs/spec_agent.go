@@ -59,21 +59,21 @@ func (a *agentSpec) fields() []field {
 // agentPart takes an agent.
 func agentPart(a *agentSpec) part { return object(&a.at, a.fields()) }
 
-// presets are the agents that need no entry under `agents`. A spec may use
+// Presets are the agents that need no entry under `agents`. A spec may use
 // their names for agents of its own.
-func presets() []Preset { return []Preset{Claude, Codex, Gemini, OpenCode, Copilot, Qwen} }
+func Presets() []Preset { return []Preset{Claude, Codex, Gemini, OpenCode, Copilot, Qwen} }
 
 // presetNames are the presets as words of the spec.
 func presetNames() []string {
-	names := make([]string, 0, len(presets()))
-	for _, p := range presets() {
+	names := make([]string, 0, len(Presets()))
+	for _, p := range Presets() {
 		names = append(names, string(p))
 	}
 	return names
 }
 
 // isPreset reports whether a name is a preset's.
-func isPreset(name string) bool { return slices.Contains(presets(), Preset(name)) }
+func isPreset(name string) bool { return slices.Contains(Presets(), Preset(name)) }
 
 // kindWords are what can be used for an agent.
 func kindWords() []string {

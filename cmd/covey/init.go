@@ -11,9 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs/starter"
+
 	"github.com/spf13/cobra"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -74,7 +75,7 @@ func (c *cli) init(dir string, f initFlags) error {
 			return err
 		}
 	}
-	wrote, err := writeStarter(dir, configs.StarterOptions{Agents: agents}, f.force)
+	wrote, err := writeStarter(dir, starter.Options{Agents: agents}, f.force)
 	switch {
 	case err != nil:
 		return err
@@ -102,8 +103,8 @@ func (c *cli) init(dir string, f initFlags) error {
 // writeStarter writes the starter into dir, all of it or, if a file is in the
 // way, nothing. It returns what it wrote. A half-written starter would be worse
 // than none: its spec would name scripts that are not there.
-func writeStarter(dir string, opts configs.StarterOptions, force bool) (wrote []string, err error) {
-	spec, files, err := configs.StarterWith(dir, opts)
+func writeStarter(dir string, opts starter.Options, force bool) (wrote []string, err error) {
+	spec, files, err := starter.Make(dir, opts)
 	if err != nil {
 		return nil, err
 	}

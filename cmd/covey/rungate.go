@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/starter"
 )
 
 // findGates settles which gate a team without a spec has: those of --gate, else the
@@ -18,7 +18,7 @@ func (c *cli) findGates(dir string, f *runFlags) error {
 	case f.noGate || len(f.gates) > 0:
 		return nil
 	}
-	test, missing := configs.TestCommand(dir)
+	test, missing := starter.TestCommand(dir)
 	if test != "" && missing == "" {
 		f.gates = []string{test}
 		c.err.printf("gate: %s (this folder's tests; --gate names another command, --no-gate none)\n", plainLine(test))

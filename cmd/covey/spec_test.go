@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/starter"
+
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -141,7 +142,7 @@ func TestInitTellsWhatIsMissing(t *testing.T) {
 
 func TestInit(t *testing.T) {
 	dir := t.TempDir()
-	wrote, err := writeStarter(dir, configs.StarterOptions{}, false)
+	wrote, err := writeStarter(dir, starter.Options{}, false)
 	if err != nil || len(wrote) < 2 {
 		t.Fatalf("wrote %v (%v)", wrote, err)
 	}
@@ -157,13 +158,13 @@ func TestInit(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, defaultSpec), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := writeStarter(dir, configs.StarterOptions{}, false); err == nil || !strings.Contains(err.Error(), "--force") {
+	if _, err := writeStarter(dir, starter.Options{}, false); err == nil || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("overwrote a spec: %v", err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, defaultSpec)); err != nil || string(data) != "mine" {
 		t.Errorf("the spec is now %q (%v)", data, err)
 	}
-	if _, err := writeStarter(dir, configs.StarterOptions{}, true); err != nil {
+	if _, err := writeStarter(dir, starter.Options{}, true); err != nil {
 		t.Error(err)
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, defaultSpec)); err != nil || len(after) < len(before)/2 {

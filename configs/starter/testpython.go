@@ -1,4 +1,4 @@
-package configs
+package starter
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/configs"
 )
 
 const (
@@ -112,7 +114,7 @@ func findPythonTests(dir string) (tests pythonTests) {
 			return nil
 		}
 		tests.all = append(tests.all, rel)
-		if text, err := readBounded(path, maxManifest); first && err == nil && importsUnittest.Match(text) {
+		if text, err := configs.ReadBounded(path, maxManifest); first && err == nil && importsUnittest.Match(text) {
 			tests.unittest = append(tests.unittest, rel)
 		}
 		return nil

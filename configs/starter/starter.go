@@ -1,4 +1,9 @@
-package configs
+// Package starter writes the spec that `covey init` begins a team with, and finds out
+// how a folder's tests are run.
+//
+// It is part of package configs, and makes no promise of compatibility to programs
+// outside covey.
+package starter
 
 import (
 	"embed"
@@ -8,55 +13,51 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/coveyteam/covey/configs"
 )
 
-//go:embed starter/*.tmpl
-var starterFiles embed.FS
+//go:embed *.tmpl
+var templateFiles embed.FS
 
 // starter is what the templates of `covey init` are filled with.
 type starter struct {
-	Name    string // the team's, in quotes if YAML needs them
-	Scripts string // folder of the scripts, relative to the spec
-	Test    string // the test command; empty: none found
-	Found   string // what gave it away
-	Program string // set if the test command's program is not installed
-	Lead    Preset // with agent programs only, as Mates
+	Name    string         // the team's, in quotes if YAML needs them
+	Scripts string         // folder of the scripts, relative to the spec
+	Test    string         // the test command; empty: none found
+	Found   string         // what gave it away
+	Program string         // set if the test command's program is not installed
+	Lead    configs.Preset // with agent programs only, as Mates
 	Mates   []starterMate
 }
 
 // starterMate is a teammate on an agent program.
 type starterMate struct {
 	Name  string
-	Agent Preset
+	Agent configs.Preset
 	Does  string // its description
 }
 
 // Rule is the permission rule that lets members run the tests, in quotes.
 func (s starter) Rule() string { return fmt.Sprintf("%q", "Bash("+s.Test+")") }
 
-// StarterOptions say what a starter is made of.
-type StarterOptions struct {
+// Options say what a starter is made of.
+type Options struct {
 	// Agents are the agent programs to use: the first leads, the others are
 	// teammates; one alone is both. Empty: the members play scripts, offline.
-	Agents []Preset
+	Agents []configs.Preset
 }
 
-// The templates lie in starter/. They are what a newcomer reads first, so they
+// The templates lie in this folder. They are what a newcomer reads first, so they
 // say what each part is for, in the words of DESIGN 1, and promise nothing that
 // this version does not do.
 
-// Starter makes a spec for dir that runs at once and offline: its members play
-// scripts, which are in files by their paths relative to dir, and its gate is
-// the test command that dir seems to have. It writes nothing. It fails if dir
-// cannot be read.
-func Starter(dir string) (spec []byte, files map[string][]byte, err error) {
-	return StarterWith(dir, StarterOptions{})
-}
-
-// StarterWith is Starter for a team of other members. A team on agent programs
-// needs no files, and starting it needs the programs' logins. It fails for a
-// preset that there is not.
-func StarterWith(dir string, opts StarterOptions) (spec []byte, files map[string][]byte, err error) {
+// Make makes a spec for dir that runs at once. Without Options.Agents it runs
+// offline: its members play scripts, which are in files by their paths relative to
+// dir. A team on agent programs needs no files, and starting it needs the programs'
+// logins. Its gate is the test command that dir seems to have. It writes nothing. It
+// fails if dir cannot be read, and for a preset that there is not.
+func Make(dir string, opts Options) (spec []byte, files map[string][]byte, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("configs: %w", err)
@@ -64,7 +65,7 @@ func StarterWith(dir string, opts StarterOptions) (spec []byte, files map[string
 	if _, err := os.ReadDir(abs); err != nil {
 		return nil, nil, fmt.Errorf("configs: %w; name a folder to write the spec for", err)
 	}
-	s := starter{Name: yamlText(defaultName(abs)), Scripts: freeFolder(abs)}
+	s := starter{Name: yamlText(configs.DefaultName(abs)), Scripts: freeFolder(abs)}
 	s.Test, s.Found, s.Program = testCommand(abs)
 	if len(opts.Agents) == 0 {
 		return s.scripted()
@@ -90,10 +91,10 @@ func (s *starter) scripted() (spec []byte, files map[string][]byte, err error) {
 
 // staff gives the team its members. What the first teammates do is there to be
 // changed; who comes after them is named after its program.
-func (s *starter) staff(agents []Preset) error {
+func (s *starter) staff(agents []configs.Preset) error {
 	for _, agent := range agents {
-		if !slices.Contains(presets(), agent) {
-			return fmt.Errorf("configs: there is no preset %q; name one of %s", agent, strings.Join(presetNames(), ", "))
+		if !slices.Contains(configs.Presets(), agent) {
+			return fmt.Errorf("configs: there is no preset %q; name one of %s", agent, presetNames())
 		}
 	}
 	mates := agents[1:]
@@ -116,7 +117,7 @@ func (s *starter) staff(agents []Preset) error {
 
 // fill fills templates and returns them by their names, without the ending.
 func (s *starter) fill(names ...string) (map[string][]byte, error) {
-	templates, err := template.ParseFS(starterFiles, "starter/*.tmpl")
+	templates, err := template.ParseFS(templateFiles, "*.tmpl")
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
@@ -133,10 +134,19 @@ func (s *starter) fill(names ...string) (map[string][]byte, error) {
 
 // yamlText writes a name so that YAML reads it as text: 007 and true need quotes.
 func yamlText(name string) string {
-	if d := newDecoder("", []byte(name)); d.root != nil && d.root.kind == kindText {
+	if configs.IsText(name) {
 		return name
 	}
 	return fmt.Sprintf("%q", name)
+}
+
+// presetNames lists the presets for people.
+func presetNames() string {
+	var names []string
+	for _, p := range configs.Presets() {
+		names = append(names, string(p))
+	}
+	return strings.Join(names, ", ")
 }
 
 // freeFolder is where the scripts go: a folder in which they overwrite nothing.

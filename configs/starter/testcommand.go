@@ -1,4 +1,4 @@
-package configs
+package starter
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/coveyteam/covey/configs"
 )
 
 // maxManifest is how much of a project file is read, in bytes.
@@ -51,7 +53,7 @@ func TestCommand(dir string) (command, missing string) {
 // needs and is not installed: its program, or a module of that.
 func testCommand(dir string) (command, found, missing string) {
 	for _, t := range toolchains() {
-		manifest, err := readBounded(filepath.Join(dir, t.file), maxManifest)
+		manifest, err := configs.ReadBounded(filepath.Join(dir, t.file), maxManifest)
 		if err != nil {
 			continue
 		}

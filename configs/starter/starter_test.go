@@ -1,4 +1,4 @@
-package configs
+package starter
 
 import (
 	"os"
@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
+
 	"github.com/coveyteam/covey/hooks"
 )
 
 // start writes what Starter makes for dir and loads it.
-func start(t *testing.T, dir string) (*Team, string) {
+func start(t *testing.T, dir string) (*configs.Team, string) {
 	t.Helper()
-	spec, files, err := Starter(dir)
+	spec, files, err := Make(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,7 @@ func start(t *testing.T, dir string) (*Team, string) {
 			t.Fatal(err)
 		}
 	}
-	team, err := Parse(filepath.Join(dir, "team.yaml"), spec)
+	team, err := configs.Parse(filepath.Join(dir, "team.yaml"), spec)
 	if err != nil {
 		t.Fatalf("%v\nin\n%s", err, spec)
 	}
@@ -128,7 +130,7 @@ func TestStarterIsHonest(t *testing.T) {
 		t.Errorf("name %q", team.Name)
 	}
 	for _, m := range team.Members() {
-		if m.Agent.Model.Provider != Script {
+		if m.Agent.Model.Provider != configs.Script {
 			t.Errorf("%s needs more than a script", m.Name)
 		}
 	}
@@ -147,24 +149,24 @@ func TestStarterWith(t *testing.T) {
 	goFiles := map[string]string{"go.mod": "module x\n", "a.go": "package x\n"}
 	for name, test := range map[string]struct {
 		files  map[string]string
-		agents []Preset
+		agents []configs.Preset
 		want   string // members with their agents
 		says   string
 	}{
-		"one":       {nil, []Preset{Claude}, "lead=claude builder=claude", "# task: [make test]               # your test"},
-		"two":       {goFiles, []Preset{Codex, Gemini}, "lead=codex builder=gemini", "  task: [go test ./...]             # before a task"},
-		"all":       {goFiles, presets(), "lead=claude builder=codex reviewer=gemini opencode-3=opencode copilot-4=copilot qwen-5=qwen", ""},
-		"same":      {nil, []Preset{Qwen, Qwen, Qwen, Qwen, Qwen}, "lead=qwen builder=qwen reviewer=qwen qwen-3=qwen qwen-4=qwen", ""},
-		"no cargo":  {map[string]string{"Cargo.toml": ""}, []Preset{Codex}, "lead=codex builder=codex", "cargo is not installed"},
-		"many more": {nil, []Preset{Claude, OpenCode, Copilot}, "lead=claude builder=opencode reviewer=copilot", "auth: key"},
+		"one":       {nil, []configs.Preset{configs.Claude}, "lead=claude builder=claude", "# task: [make test]               # your test"},
+		"two":       {goFiles, []configs.Preset{configs.Codex, configs.Gemini}, "lead=codex builder=gemini", "  task: [go test ./...]             # before a task"},
+		"all":       {goFiles, configs.Presets(), "lead=claude builder=codex reviewer=gemini opencode-3=opencode copilot-4=copilot qwen-5=qwen", ""},
+		"same":      {nil, []configs.Preset{configs.Qwen, configs.Qwen, configs.Qwen, configs.Qwen, configs.Qwen}, "lead=qwen builder=qwen reviewer=qwen qwen-3=qwen qwen-4=qwen", ""},
+		"no cargo":  {map[string]string{"Cargo.toml": ""}, []configs.Preset{configs.Codex}, "lead=codex builder=codex", "cargo is not installed"},
+		"many more": {nil, []configs.Preset{configs.Claude, configs.OpenCode, configs.Copilot}, "lead=claude builder=opencode reviewer=copilot", "auth: key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := write(t, test.files)
-			spec, files, err := StarterWith(dir, StarterOptions{Agents: test.agents})
+			spec, files, err := Make(dir, Options{Agents: test.agents})
 			if err != nil || files == nil || len(files) != 0 {
 				t.Fatalf("files %v, error %v", files, err)
 			}
-			team, err := Parse(filepath.Join(dir, "team.yaml"), spec)
+			team, err := configs.Parse(filepath.Join(dir, "team.yaml"), spec)
 			if err != nil || len(team.Warnings) != 0 {
 				t.Fatalf("%v, warnings %v in\n%s", err, team, spec)
 			}
@@ -201,7 +203,7 @@ func uncommented(t *testing.T, dir, spec string) {
 		end := from + strings.Index(spec[from:], "\n\n")
 		spec = spec[:from] + strings.ReplaceAll("\n"+spec[from:end], "\n# ", "\n") + spec[end:]
 	}
-	team, err := Parse(filepath.Join(dir, "team.yaml"), []byte(spec))
+	team, err := configs.Parse(filepath.Join(dir, "team.yaml"), []byte(spec))
 	if err != nil || len(team.Agents) != 1 || len(team.Tasks) != 2 || len(team.Warnings) != 0 {
 		t.Errorf("the examples in comments: %v in\n%s", err, spec)
 	}
@@ -221,11 +223,11 @@ func tidy(t *testing.T, spec string) {
 }
 
 func TestStarterWithFails(t *testing.T) {
-	if _, _, err := StarterWith(t.TempDir(), StarterOptions{Agents: []Preset{Claude, "cursor"}}); err == nil ||
+	if _, _, err := Make(t.TempDir(), Options{Agents: []configs.Preset{configs.Claude, "cursor"}}); err == nil ||
 		!strings.Contains(err.Error(), `no preset "cursor"; name one of claude, codex`) {
 		t.Errorf("an unknown preset: %v", err)
 	}
-	if _, _, err := StarterWith(filepath.Join(t.TempDir(), "none"), StarterOptions{Agents: []Preset{Claude}}); err == nil {
+	if _, _, err := Make(filepath.Join(t.TempDir(), "none"), Options{Agents: []configs.Preset{configs.Claude}}); err == nil {
 		t.Error("a folder that is not there")
 	}
 }
@@ -253,7 +255,7 @@ func TestStarterOverwritesNothing(t *testing.T) {
 }
 
 func TestStarterFails(t *testing.T) {
-	if _, _, err := Starter(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "name a folder") {
+	if _, _, err := Make(filepath.Join(t.TempDir(), "none"), Options{}); err == nil || !strings.Contains(err.Error(), "name a folder") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }

@@ -1,0 +1,28 @@
+package starter
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// write puts files into a new folder and returns it. Those in folders called bin
+// may be executed.
+func write(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		mode := os.FileMode(0o644)
+		if filepath.Base(filepath.Dir(path)) == "bin" {
+			mode = 0o755
+		}
+		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
