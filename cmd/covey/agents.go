@@ -11,12 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/doctor"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
 // agentsCommand is `covey agents`.
-func (c *cli) agentsCommand() *cobra.Command {
+func agentsCommand(env *cli.Env) *cobra.Command {
 	var probe, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "agents [NAME]",
@@ -39,27 +42,27 @@ that it costs nothing.`,
   covey agents codex
   covey agents --probe
   covey agents --json | jq '.[] | select(.path) | .name'`,
-		Args:              argCount(0, 1, "at most one agent"),
+		Args:              cli.ArgCount(0, 1, "at most one agent"),
 		ValidArgsFunction: completeAgent,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := c.agentsNamed(cmd.Context(), args)
+			list, err := agentsNamed(cmd.Context(), env, args)
 			switch {
 			case err != nil:
 				return err
 			case probe:
-				return c.probeAgents(cmd.Context(), list, len(args) > 0, asJSON)
+				return probeAgents(cmd.Context(), env.Out, list, len(args) > 0, asJSON)
 			case asJSON:
-				return c.out.json(list)
+				return env.Out.JSON(list)
 			case len(args) > 0:
-				c.printAgent(list[0])
+				printAgent(env.Out, list[0])
 				return nil
 			}
-			c.printAgents(list)
+			printAgents(env.Out, list)
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&probe, "probe", false, "start the programs, and show what they say of themselves")
-	jsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -73,8 +76,8 @@ func completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 }
 
 // agentsNamed are all agents, or the one that the arguments name.
-func (c *cli) agentsNamed(ctx context.Context, args []string) ([]orchestrator.AgentInfo, error) {
-	list := orchestrator.Agents(ctx, c.specOfFolder())
+func agentsNamed(ctx context.Context, env *cli.Env, args []string) ([]orchestrator.AgentInfo, error) {
+	list := orchestrator.Agents(ctx, specOfFolder(env))
 	if len(args) == 0 {
 		return list, nil
 	}
@@ -87,80 +90,80 @@ func (c *cli) agentsNamed(ctx context.Context, args []string) ([]orchestrator.Ag
 		names = append(names, a.Name)
 	}
 	slices.Reverse(names)
-	return nil, usagef("there is no agent %q; there are %s", args[0], strings.Join(names, ", "))
+	return nil, cli.Usagef("there is no agent %q; there are %s", args[0], strings.Join(names, ", "))
 }
 
 // specOfFolder is the team of the folder's spec, if it has one that can be
 // read. What is wrong with it is told by other commands; here it is looked at
 // on the side only.
-func (c *cli) specOfFolder() *configs.Team {
-	team, err := configs.Load(c.path(defaultSpec))
+func specOfFolder(env *cli.Env) *configs.Team {
+	team, err := configs.Load(env.Path(cli.DefaultSpec))
 	var mistakes configs.Errors
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case errors.As(err, &mistakes):
-		c.err.printf("warning: %s has mistakes, so that its agents are not shown; covey validate lists them\n",
-			plainLine(c.path(defaultSpec)))
+		env.Err.Printf("warning: %s has mistakes, so that its agents are not shown; covey validate lists them\n",
+			term.PlainLine(env.Path(cli.DefaultSpec)))
 	}
 	return team
 }
 
 // printAgents prints two tables, since one with all columns would not fit on a
 // terminal of 80 columns.
-func (c *cli) printAgents(list []orchestrator.AgentInfo) {
-	found := &table{head: []string{"AGENT", "VERSION", "LOGIN", "MEMBERS", "PROGRAM"}}
-	held := &table{head: []string{"AGENT", "CANCEL", "STEER", "RESUME", "ASKS", "MCP", "USAGE", "SYSTEM"}}
+func printAgents(out *term.Screen, list []orchestrator.AgentInfo) {
+	found := &term.Table{Head: []string{"AGENT", "VERSION", "LOGIN", "MEMBERS", "PROGRAM"}}
+	held := &term.Table{Head: []string{"AGENT", "CANCEL", "STEER", "RESUME", "ASKS", "MCP", "USAGE", "SYSTEM"}}
 	missing := false
 	for _, a := range list {
-		name, where := cell{text: a.Name}, cell{text: a.Path}
-		login := cell{text: string(a.Login), style: loginStyle(a.Login)}
+		name, where := term.Cell{Text: a.Name}, term.Cell{Text: a.Path}
+		login := term.Cell{Text: string(a.Login), Style: loginStyle(a.Login)}
 		if !a.Installed() {
-			where, missing = cell{text: "not installed", style: faint}, true
-			login = cell{text: "-"}
+			where, missing = term.Cell{Text: "not installed", Style: term.Faint}, true
+			login = term.Cell{Text: "-"}
 		}
-		found.add(name, cell{text: a.Version}, login, cell{text: strings.Join(a.Members, ", ")}, where)
+		found.Add(name, term.Cell{Text: a.Version}, login, term.Cell{Text: strings.Join(a.Members, ", ")}, where)
 		h := a.Honours
-		held.add(name, hold(h.Cancel), hold(h.Steer), hold(h.Resume), hold(h.Asks()), cell{text: h.MCP}, hold(h.Usage),
+		held.Add(name, hold(h.Cancel), hold(h.Steer), hold(h.Resume), hold(h.Asks()), term.Cell{Text: h.MCP}, hold(h.Usage),
 			hold(h.System))
 	}
-	found.print(c.out)
-	c.out.printf("\n%s\n", c.out.paint(bold, "What they honour (gates hold at each one's turn end):"))
-	held.print(c.out)
+	found.Print(out)
+	out.Printf("\n%s\n", out.Paint(term.Bold, "What they honour (gates hold at each one's turn end):"))
+	held.Print(out)
 	how := ""
 	if missing {
 		how = " and how to install it"
 	}
-	c.out.printf("\ncovey agents NAME tells why%s; --probe starts them all.\n", how)
+	out.Printf("\ncovey agents NAME tells why%s; --probe starts them all.\n", how)
 	if prices, err := orchestrator.ShippedPrices(); err == nil {
-		c.out.printf("Where dollars are counted: %s.\n", priceAge(prices, time.Now()))
+		out.Printf("Where dollars are counted: %s.\n", doctor.PriceAge(prices, time.Now()))
 	}
 }
 
 // loginStyle sets off what needs somebody to act.
-func loginStyle(s orchestrator.LoginState) style {
+func loginStyle(s orchestrator.LoginState) term.Style {
 	switch s {
 	case orchestrator.LoginYes:
-		return green
+		return term.Green
 	case orchestrator.LoginNo:
-		return yellow
+		return term.Yellow
 	}
-	return normal
+	return term.Normal
 }
 
 // hold is a cell for how far covey's word reaches.
-func hold(h orchestrator.Hold) cell {
+func hold(h orchestrator.Hold) term.Cell {
 	switch h {
 	case orchestrator.Enforced:
-		return cell{string(h), green}
+		return term.Cell{Text: string(h), Style: term.Green}
 	case orchestrator.Absent:
-		return cell{string(h), faint}
+		return term.Cell{Text: string(h), Style: term.Faint}
 	}
-	return cell{text: string(h)}
+	return term.Cell{Text: string(h)}
 }
 
 // probeAgents starts the programs, all at once, and shows what they say. The
 // exit code is 1 if the one that was named is not ready: scripts ask that way.
-func (c *cli) probeAgents(ctx context.Context, list []orchestrator.AgentInfo, named, asJSON bool) error {
+func probeAgents(ctx context.Context, out *term.Screen, list []orchestrator.AgentInfo, named, asJSON bool) error {
 	if !named {
 		list = slices.DeleteFunc(list, func(a orchestrator.AgentInfo) bool {
 			return a.Path == "" || a.Kind != configs.ACP
@@ -176,36 +179,36 @@ func (c *cli) probeAgents(ctx context.Context, list []orchestrator.AgentInfo, na
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case asJSON:
-		if err := c.out.json(probes); err != nil {
+		if err := out.JSON(probes); err != nil {
 			return err
 		}
 	case len(probes) == 0:
-		c.out.printf("No agent program that speaks ACP is installed; covey agents shows which there are.\n")
+		out.Printf("No agent program that speaks ACP is installed; covey agents shows which there are.\n")
 	default:
-		c.printProbes(probes)
+		printProbes(out, probes)
 	}
 	if named && !probes[0].Ready {
-		return &endError{code: exitFailed}
+		return &cli.EndError{Code: cli.ExitFailed}
 	}
 	return nil
 }
 
 // printProbes prints a short paragraph on each program.
-func (c *cli) printProbes(probes []orchestrator.AgentProbe) {
+func printProbes(out *term.Screen, probes []orchestrator.AgentProbe) {
 	for _, p := range probes {
-		state, st := "ready", green
+		state, st := "ready", term.Green
 		switch {
 		case p.Login:
-			state, st = "logged out", yellow
+			state, st = "logged out", term.Yellow
 		case !p.Ready:
-			state, st = "not ready", red
+			state, st = "not ready", term.Red
 		}
-		c.out.printf("%s  %s after %s\n", c.out.paint(bold, plainLine(p.Agent)), c.out.paint(st, state), elapsed(p.Took))
+		out.Printf("%s  %s after %s\n", out.Paint(term.Bold, term.PlainLine(p.Agent)), out.Paint(st, state), term.Elapsed(p.Took))
 		if p.Problem != "" {
-			c.paragraph(p.Problem)
+			out.Note(term.Normal, p.Problem)
 		}
 		if text := probeText(p); text != "" {
-			c.paragraph(text)
+			out.Note(term.Normal, text)
 		}
 	}
 }
@@ -232,16 +235,4 @@ func probeText(p orchestrator.AgentProbe) string {
 		text += "; ways to log in: " + strings.Join(p.Auth, ", ")
 	}
 	return text
-}
-
-// paragraph prints text with an indent, wrapped on a terminal.
-func (c *cli) paragraph(text string) {
-	width, _ := c.out.size()
-	if width == 0 {
-		c.out.printf("  %s\n", plainLine(text))
-		return
-	}
-	for _, line := range wrapped(plainLine(text), width-2, width-2) {
-		c.out.printf("  %s\n", line)
-	}
 }

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
 // printAgent prints all that is known of one agent.
-func (c *cli) printAgent(a orchestrator.AgentInfo) {
-	c.out.printf("%s\n", c.out.paint(bold, plainLine(a.Name)))
+func printAgent(out *term.Screen, a orchestrator.AgentInfo) {
+	out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(a.Name)))
 	fact := func(name, text string) {
 		if text != "" {
-			c.out.printf("  %-9s%s\n", name, plainLine(text))
+			out.Printf("  %-9s%s\n", name, term.PlainLine(text))
 		}
 	}
 	program := a.Path
@@ -35,7 +36,7 @@ func (c *cli) printAgent(a orchestrator.AgentInfo) {
 	}
 	fact("members", strings.Join(a.Members, ", "))
 	h := a.Honours
-	c.out.printf("\n%s\n", c.out.paint(bold, "It honours"))
+	out.Printf("\n%s\n", out.Paint(term.Bold, "It honours"))
 	for _, line := range []struct {
 		name string
 		held orchestrator.Hold
@@ -48,16 +49,16 @@ func (c *cli) printAgent(a orchestrator.AgentInfo) {
 		{"system", h.System, systemText(h.System)},
 		{"usage", h.Usage, usageText(h.Usage)},
 	} {
-		c.honour(line.name, string(line.held), hold(line.held).style, line.why)
+		printHonour(out, line.name, string(line.held), hold(line.held).Style, line.why)
 	}
-	c.honour("mcp", h.MCP, normal, mcpText(h.MCP))
-	c.out.printf("\n%s\n", c.out.paint(bold, "Permission rules and PreToolUse hooks hold for"))
+	printHonour(out, "mcp", h.MCP, term.Normal, mcpText(h.MCP))
+	out.Printf("\n%s\n", out.Paint(term.Bold, "Permission rules and PreToolUse hooks hold for"))
 	for _, kind := range orchestrator.ToolKinds() {
-		c.honour(kind, string(h.Tools[kind]), hold(h.Tools[kind]).style, toolText(h.Tools[kind]))
+		printHonour(out, kind, string(h.Tools[kind]), hold(h.Tools[kind]).Style, toolText(h.Tools[kind]))
 	}
-	c.honour("team tools", string(orchestrator.Enforced), green, "covey itself carries them out")
+	printHonour(out, "team tools", string(orchestrator.Enforced), term.Green, "covey itself carries them out")
 	if h.Version != "" {
-		c.out.printf("\n%s\n", c.out.paint(faint, fmt.Sprintf("Measured with %s, %s.", h.Version, h.Date)))
+		out.Printf("\n%s\n", out.Paint(term.Faint, fmt.Sprintf("Measured with %s, %s.", h.Version, h.Date)))
 	}
 }
 
@@ -69,9 +70,9 @@ func loginText(a orchestrator.AgentInfo) string {
 	return string(a.Login) + ": " + a.LoginBy
 }
 
-// honour prints one thing that an agent honours, how far, and why.
-func (c *cli) honour(name, held string, st style, why string) {
-	c.out.printf("  %-11s%s  %s\n", name, c.out.paint(st, fmt.Sprintf("%-8s", held)), why)
+// printHonour prints one thing that an agent honours, how far, and why.
+func printHonour(out *term.Screen, name, held string, st term.Style, why string) {
+	out.Printf("  %-11s%s  %s\n", name, out.Paint(st, fmt.Sprintf("%-8s", held)), why)
 }
 
 // steerText says what becomes of mail in the middle of a turn.

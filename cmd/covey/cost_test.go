@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
 // commandCost is how many times the processor time of `git --version` a CLI command may
@@ -98,6 +100,6 @@ func BenchmarkCommand(b *testing.B) {
 // BenchmarkTree is what building all commands costs, which every command pays.
 func BenchmarkTree(b *testing.B) {
 	for b.Loop() {
-		newCLI(os.Stdin, os.Stdout, os.Stderr).rootCommand()
+		rootCommand(cli.New(os.Stdin, os.Stdout, os.Stderr, "devel"))
 	}
 }

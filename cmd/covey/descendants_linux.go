@@ -24,19 +24,6 @@ func killChildren() {
 	}
 }
 
-// descends tells whether a process is below another one, now.
-func descends(pid, top int) bool {
-	for range maxDepth {
-		if pid = parentOf(pid); pid <= 1 || pid == top {
-			return pid == top && pid > 0
-		}
-	}
-	return false
-}
-
-// maxDepth is how many generations of processes are looked at.
-const maxDepth = 1 << 12
-
 // isBelow tells whether a process descends from another.
 func isBelow(pid, top int, parents map[int]int) bool {
 	for range len(parents) {
@@ -46,11 +33,4 @@ func isBelow(pid, top int, parents map[int]int) bool {
 		}
 	}
 	return false
-}
-
-// parentOf is a process's parent; 0 if it is gone. It is read from /proc and not
-// asked of anybody who could lie about it.
-func parentOf(pid int) int {
-	s, _ := proc.Read(pid)
-	return s.Parent
 }

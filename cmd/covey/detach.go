@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -24,12 +26,12 @@ const readyVariable = "COVEY_READY_FD"
 // is what this start has written and not what earlier ones have left there.
 const maxComplaint = 16 << 10
 
-// detach starts this program once more, in the background, and comes back when
+// startDetached starts this program once more, in the background, and comes back when
 // the team is up, or with the reason why it is not. Trust was settled before:
 // the background has nobody to ask. The log is opened here and not by the
 // program in the background, so that even a program that cannot start at all
 // has a place to say so.
-func (c *cli) detach(ctx context.Context, team *configs.Team, f upFlags, goal string) error {
+func startDetached(ctx context.Context, out *term.Screen, team *configs.Team, f upFlags, goal string) error {
 	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return err
@@ -47,13 +49,13 @@ func (c *cli) detach(ctx context.Context, team *configs.Team, f upFlags, goal st
 	if err != nil {
 		return err
 	}
-	child, up, err := c.startBackground(log, backgroundArgs(team, f, goal))
+	child, up, err := startBackground(log, backgroundArgs(team, f, goal))
 	if err != nil {
 		return err
 	}
 	if up(ctx) {
-		c.out.printf("%s is up (process %d)\n  look:  covey attach --team %s\n  stop:  covey down --team %s\n  log:   %s\n",
-			team.Name, child.Process.Pid, team.Name, team.Name, plainLine(path))
+		out.Printf("%s is up (process %d)\n  look:  covey attach --team %s\n  stop:  covey down --team %s\n  log:   %s\n",
+			team.Name, child.Process.Pid, team.Name, team.Name, term.PlainLine(path))
 		return child.Process.Release()
 	}
 	// The program in the background did not see the Ctrl-C, as it has a session of
@@ -61,7 +63,7 @@ func (c *cli) detach(ctx context.Context, team *configs.Team, f upFlags, goal st
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), child.Process.Signal(os.Interrupt))
 	}
-	return c.complain(child, log, from)
+	return complain(out, child, log, from)
 }
 
 // backgroundArgs are the arguments of the program in the background. The spec
@@ -89,7 +91,7 @@ func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 // team is up (true) or the program has ended before. The program has a session
 // of its own, no terminal and no standard input: closing the window in which it
 // was started means nothing to it.
-func (c *cli) startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Context) bool, error) {
+func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Context) bool, error) {
 	bin, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
@@ -123,20 +125,20 @@ func (c *cli) startBackground(log *os.File, args []string) (*exec.Cmd, func(cont
 // the words of the program in the background. An end with code 0 before the
 // team was up is that of a team whose work was done before: that is news, not a
 // failure.
-func (c *cli) complain(child *exec.Cmd, log *os.File, from int64) error {
+func complain(out *term.Screen, child *exec.Cmd, log *os.File, from int64) error {
 	err := child.Wait()
 	data, readErr := io.ReadAll(io.NewSectionReader(log, from, maxComplaint))
 	if readErr != nil {
 		return readErr
 	}
-	said := plain(string(bytes.TrimSpace(data)))
+	said := term.Plain(string(bytes.TrimSpace(data)))
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		c.out.printf("%s\n", said)
+		out.Printf("%s\n", said)
 		return nil
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
-		return &endError{code: exit.ExitCode(), err: fmt.Errorf("the team did not come up:\n%s", said)}
+		return &cli.EndError{Code: exit.ExitCode(), Err: fmt.Errorf("the team did not come up:\n%s", said)}
 	}
 	return fmt.Errorf("the team did not come up (%w):\n%s", err, said)
 }

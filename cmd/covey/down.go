@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -17,7 +19,7 @@ import (
 const downWithin = 15 * time.Second
 
 // downCommand is `covey down`.
-func (c *cli) downCommand() *cobra.Command {
+func downCommand(env *cli.Env) *cobra.Command {
 	var end orchestrator.EndMember
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -34,44 +36,44 @@ next start of the team brings it back.`,
   covey down --team changelog-crew
   covey down --member backend --reason "nothing left to do"
   covey down --member backend --now`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneMember(cmd, end); err != nil {
 				return err
 			}
-			place, err := c.find()
+			place, err := env.Find()
 			if err != nil {
 				return err
 			}
 			client, err := orchestrator.Dial(cmd.Context(), place)
 			if errors.Is(err, orchestrator.ErrNotRunning) {
-				return c.wasDown(downResult{Team: place.Team}, asJSON)
+				return wasDown(env.Out, downResult{Team: place.Team}, asJSON)
 			}
 			if errors.Is(err, orchestrator.ErrOtherVersion) && end.Member == "" {
-				return c.downOther(cmd.Context(), place, asJSON)
+				return downOther(cmd.Context(), env.Out, place, asJSON)
 			}
 			if err != nil {
 				return err
 			}
 			defer client.Close()
 			if end.Member != "" {
-				return c.endMember(cmd.Context(), client, end, asJSON)
+				return endMember(cmd.Context(), env.Out, client, end, asJSON)
 			}
 			err = takeDown(cmd.Context(), client, end.Reason)
 			if errors.Is(err, orchestrator.ErrOtherVersion) {
-				return c.downOther(cmd.Context(), place, asJSON)
+				return downOther(cmd.Context(), env.Out, place, asJSON)
 			}
 			if err != nil {
 				return err
 			}
-			return c.wasDown(downResult{Team: place.Team, Stopped: true}, asJSON)
+			return wasDown(env.Out, downResult{Team: place.Team, Stopped: true}, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&end.Reason, "reason", "", "say why, for the journal and the end report")
 	cmd.Flags().StringVar(&end.Member, "member", "", "end this `MEMBER` only; the team goes on")
 	cmd.Flags().DurationVar(&end.Wait, "deadline", 0, "with --member: how long it has to answer (default 2m)")
 	cmd.Flags().BoolVar(&end.Now, "now", false, "with --member: do not ask")
-	jsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -81,30 +83,30 @@ func oneMember(cmd *cobra.Command, end orchestrator.EndMember) error {
 	given := cmd.Flags().Changed
 	switch {
 	case end.Member == "" && given("member"):
-		return usagef("--member is empty: name a member, or leave the flag out to stop the team")
+		return cli.Usagef("--member is empty: name a member, or leave the flag out to stop the team")
 	case end.Member == "" && (given("deadline") || end.Now):
-		return usagef("--deadline and --now are about one member: name it with --member")
+		return cli.Usagef("--deadline and --now are about one member: name it with --member")
 	case given("deadline") && end.Wait <= 0:
-		return usagef("--deadline %s: write a time such as 30s, or --now to end it without asking", end.Wait)
+		return cli.Usagef("--deadline %s: write a time such as 30s, or --now to end it without asking", end.Wait)
 	}
 	return nil
 }
 
 // endMember ends one member and says what came of it. A member that stays is no
 // success: a script that counts on its end must see that.
-func (c *cli) endMember(
-	ctx context.Context, client *orchestrator.Client, end orchestrator.EndMember, asJSON bool,
+func endMember(
+	ctx context.Context, out *term.Screen, client *orchestrator.Client, end orchestrator.EndMember, asJSON bool,
 ) error {
 	reply, err := client.EndMember(ctx, end)
 	switch {
 	case err != nil:
 		return err
 	case asJSON && reply.Gone:
-		return c.out.json(reply)
+		return out.JSON(reply)
 	case !reply.Gone:
-		return fmt.Errorf("%s stays: %s; --now ends it without asking", plainLine(end.Member), plainLine(reply.Reason))
+		return fmt.Errorf("%s stays: %s; --now ends it without asking", term.PlainLine(end.Member), term.PlainLine(reply.Reason))
 	}
-	c.out.printf("%s has left: %s; the team's next start brings it back\n", plainLine(end.Member), plainLine(reply.Reason))
+	out.Printf("%s has left: %s; the team's next start brings it back\n", term.PlainLine(end.Member), term.PlainLine(reply.Reason))
 	return nil
 }
 
@@ -117,22 +119,22 @@ type downResult struct {
 
 // wasDown says that a team does not run, be it stopped now or before: who wants
 // it down has what they want either way.
-func (c *cli) wasDown(r downResult, asJSON bool) error {
+func wasDown(out *term.Screen, r downResult, asJSON bool) error {
 	switch {
 	case asJSON:
-		return c.out.json(r)
+		return out.JSON(r)
 	case r.Stopped:
-		c.out.printf("%s has ended; covey up takes it up again\n", r.Team)
+		out.Printf("%s has ended; covey up takes it up again\n", r.Team)
 	default:
-		c.out.printf("%s is not running\n", r.Team)
+		out.Printf("%s is not running\n", r.Team)
 	}
 	return nil
 }
 
 // downOther ends a team whose control socket another version serves, which does not answer:
 // as Ctrl-C would. Its members must not do that, and the socket cannot say who asks.
-func (c *cli) downOther(ctx context.Context, place orchestrator.Place, asJSON bool) error {
-	if err := notFromInside("covey down"); err != nil {
+func downOther(ctx context.Context, out *term.Screen, place orchestrator.Place, asJSON bool) error {
+	if err := cli.NotFromInside("covey down"); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
@@ -140,7 +142,7 @@ func (c *cli) downOther(ctx context.Context, place orchestrator.Place, asJSON bo
 	if err := orchestrator.EndProcess(ctx, place); err != nil {
 		return err
 	}
-	return c.wasDown(downResult{Team: place.Team, Stopped: true}, asJSON)
+	return wasDown(out, downResult{Team: place.Team, Stopped: true}, asJSON)
 }
 
 // takeDown tells a team to end and waits until it has. Coming back before the

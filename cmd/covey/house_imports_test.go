@@ -50,7 +50,14 @@ var floors = []arrows{
 	{"orchestrator/gatesettings", ""},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
 	{"orchestrator", "bus configs hooks hooks/* tasks tasks/* teammate teammate/* orchestrator/*"},
-	{"cmd/covey", "configs configs/shell configs/starter hooks hooks/* tasks tasks/* orchestrator orchestrator/journal"},
+	{"cmd/covey/term", ""},
+	{"cmd/covey/teamtest", "orchestrator orchestrator/journal cmd/covey/term"},
+	{"cmd/covey/cli", "configs orchestrator tasks cmd/covey/term"},
+	{"cmd/covey/view", "orchestrator orchestrator/journal tasks tasks/* cmd/covey/term"},
+	{"cmd/covey/ask", "configs orchestrator orchestrator/journal tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/hookcmd", "configs hooks hooks/* orchestrator cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator tasks/* cmd/covey/term cmd/covey/cli cmd/covey/hookcmd"},
+	{"cmd/covey", "configs configs/starter hooks hooks/* tasks tasks/* orchestrator orchestrator/journal cmd/covey/*"},
 }
 
 // leaves are packages that know nothing of ours but each other. All may import
@@ -65,6 +72,7 @@ var leaves = []string{
 // best tested with an agent that follows a script, an agent kind under a real
 // member with real gates.
 var testsMayImport = []arrows{
+	{"cmd/covey/*", "configs orchestrator/journal tasks tasks/* cmd/covey/teamtest"},
 	{"configs", "hooks/*"},
 	{"configs/starter", "hooks hooks/*"},
 	{"orchestrator/merging", "hooks/*"},

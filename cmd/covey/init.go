@@ -11,10 +11,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/configs/starter"
-
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs/starter"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
@@ -25,7 +26,7 @@ type initFlags struct {
 }
 
 // initCommand is `covey init`.
-func (c *cli) initCommand() *cobra.Command {
+func initCommand(env *cli.Env) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
@@ -40,13 +41,13 @@ overwritten.`,
   covey init --with claude,codex
   covey init --offline ../other-project
   covey init --force`,
-		Args: argCount(0, 1, "at most one folder"),
+		Args: cli.ArgCount(0, 1, "at most one folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir := c.path(".")
+			dir := env.Path(".")
 			if len(args) > 0 {
-				dir = c.path(args[0])
+				dir = env.Path(args[0])
 			}
-			return c.init(dir, f)
+			return initFolder(env, dir, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -55,23 +56,23 @@ overwritten.`,
 		"the agent `PROGRAMS` of the team, separated by commas; the first one leads")
 	flags.BoolVar(&f.offline, "offline", false, "a team that plays scripts, and needs no agent program")
 	_ = cmd.RegisterFlagCompletionFunc("with", completeAgent)
-	jsonFlag(cmd, &f.json)
+	cli.JSONFlag(cmd, &f.json)
 	return cmd
 }
 
-// init writes the starter and says what comes next.
-func (c *cli) init(dir string, f initFlags) error {
+// initFolder writes the starter and says what comes next.
+func initFolder(env *cli.Env, dir string, f initFlags) error {
 	if f.offline && len(f.with) > 0 {
-		return usagef("--offline and --with exclude each other: an offline team has no agent programs")
+		return cli.Usagef("--offline and --with exclude each other: an offline team has no agent programs")
 	}
 	found := orchestrator.InstalledPresets()
 	agents, err := namedPresets(f.with)
 	if err != nil {
 		return err
 	}
-	asks := !f.offline && !f.json && len(f.with) == 0 && isTerminal(c.in) && c.out.tty()
+	asks := !f.offline && !f.json && len(f.with) == 0 && term.IsTerminal(env.In) && env.Out.TTY()
 	if asks && len(found) > 0 {
-		if agents, err = c.chooseAgents(bufio.NewReader(c.in), found); err != nil {
+		if agents, err = chooseAgents(env.Out, bufio.NewReader(env.In), found); err != nil {
 			return err
 		}
 	}
@@ -80,23 +81,23 @@ func (c *cli) init(dir string, f initFlags) error {
 	case err != nil:
 		return err
 	case f.json:
-		return c.out.json(map[string][]string{"wrote": wrote})
+		return env.Out.JSON(map[string][]string{"wrote": wrote})
 	}
 	for _, path := range wrote {
-		c.out.printf("wrote %s\n", plainLine(path))
+		env.Out.Printf("wrote %s\n", term.PlainLine(path))
 	}
 	if !asks && !f.offline && len(agents) == 0 && len(found) > 0 {
-		c.out.printf("\nThis team plays scripts. Agent programs are installed here, too: covey init --force --with %s\n"+
+		env.Out.Printf("\nThis team plays scripts. Agent programs are installed here, too: covey init --force --with %s\n"+
 			"writes a team of them instead.\n", strings.Join(agentNames(found), ","))
 	}
 	for _, a := range agents {
 		if info, ok := orchestrator.PresetInfo(a); ok && !info.Installed() {
-			c.out.printf("\n%s is not installed here; `%s` installs it.\n", info.Name, info.Install)
+			env.Out.Printf("\n%s is not installed here; `%s` installs it.\n", info.Name, info.Install)
 		}
 	}
-	spec := specArg(filepath.Join(dir, defaultSpec))
-	c.out.printf("\nNext: covey up%s\n", spec)
-	c.out.printf("It shows first what the team would run, and asks whether you trust that.\n")
+	spec := cli.SpecArg(filepath.Join(dir, cli.DefaultSpec))
+	env.Out.Printf("\nNext: covey up%s\n", spec)
+	env.Out.Printf("It shows first what the team would run, and asks whether you trust that.\n")
 	return nil
 }
 
@@ -109,7 +110,7 @@ func writeStarter(dir string, opts starter.Options, force bool) (wrote []string,
 		return nil, err
 	}
 	files = maps.Clone(files)
-	files[defaultSpec] = spec
+	files[cli.DefaultSpec] = spec
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
 		_, err := os.Lstat(filepath.Join(dir, name))
@@ -128,15 +129,6 @@ func writeStarter(dir string, opts starter.Options, force bool) (wrote []string,
 		wrote = append(wrote, path)
 	}
 	return wrote, nil
-}
-
-// specArg is how a command line names a spec; the default needs no name. It is
-// for hints that a person can copy.
-func specArg(path string) string {
-	if filepath.Clean(path) == defaultSpec {
-		return ""
-	}
-	return " " + path
 }
 
 // writeFile writes a file and the folder that it stands in. Folders and files

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -15,23 +17,23 @@ import (
 // be in the team; none of them is the offline team. Enter takes what stands in
 // brackets: those that are logged in or, where nobody is for certain, the
 // offline team, which always runs.
-func (c *cli) chooseAgents(in *bufio.Reader, found []orchestrator.AgentInfo) ([]configs.Preset, error) {
-	c.out.printf("Agent programs that are installed here:\n")
+func chooseAgents(out *term.Screen, in *bufio.Reader, found []orchestrator.AgentInfo) ([]configs.Preset, error) {
+	out.Printf("Agent programs that are installed here:\n")
 	for i, a := range found {
-		c.out.printf("  %d  %-9s %s\n", i+1, a.Name, loginWords(a))
+		out.Printf("  %d  %-9s %s\n", i+1, a.Name, loginWords(a))
 	}
 	usual := usualAgents(found)
 	offer := "offline"
 	if len(usual) > 0 {
 		offer = joinPresets(usual)
 	}
-	c.out.printf("\nWhich of them shall be in the team? The first one named leads. \"offline\" is a\n" +
+	out.Printf("\nWhich of them shall be in the team? The first one named leads. \"offline\" is a\n" +
 		"team that plays scripts: it needs no login, costs nothing, and shows covey.\n")
 	for {
-		c.out.printf("Names or numbers [%s]: ", offer)
+		out.Printf("Names or numbers [%s]: ", offer)
 		answer, err := in.ReadString('\n')
 		if err != nil {
-			c.out.printf("\n")
+			out.Printf("\n")
 			return nil, fmt.Errorf("nothing was chosen, and nothing was written; --with or --offline say it beforehand")
 		}
 		if strings.TrimSpace(answer) == "" {
@@ -41,7 +43,7 @@ func (c *cli) chooseAgents(in *bufio.Reader, found []orchestrator.AgentInfo) ([]
 		if err == nil {
 			return agents, nil
 		}
-		c.out.printf("%s\n", plainLine(err.Error()))
+		out.Printf("%s\n", term.PlainLine(err.Error()))
 	}
 }
 
@@ -99,7 +101,7 @@ func namedPresets(names []string) ([]configs.Preset, error) {
 	for _, name := range names {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(orchestrator.PresetNames(), name) {
-			return nil, usagef("covey knows no agent program %q; it knows %s", name,
+			return nil, cli.Usagef("covey knows no agent program %q; it knows %s", name,
 				strings.Join(orchestrator.PresetNames(), ", "))
 		}
 		list = append(list, configs.Preset(name))

@@ -6,10 +6,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
 // main is run on the streams of the process. Everything else is below run,
@@ -21,18 +22,12 @@ func main() {
 // run is the whole program but for the process: it parses args, does what they
 // ask and returns the exit code. It may be called more than once.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := newCLI(stdin, stdout, stderr)
-	root := c.rootCommand()
+	c := cli.New(stdin, stdout, stderr, thisBuild().Version)
+	root := rootCommand(c)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if !wasSaid(err) {
-		fmt.Fprintln(stderr, errorText(err))
+	if !cli.WasSaid(err) {
+		fmt.Fprintln(stderr, cli.ErrorText(err))
 	}
-	return exitCode(err)
-}
-
-// wasSaid tells whether nothing is left to print about err.
-func wasSaid(err error) bool {
-	var end *endError
-	return err == nil || errors.As(err, &end) && end.err == nil
+	return cli.ExitCode(err)
 }

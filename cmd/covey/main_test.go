@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -53,8 +54,8 @@ func TestUsage(t *testing.T) {
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			got := covey(t, strings.Fields(tc.args)...)
-			if got.code != exitUsage || got.out != "" {
-				t.Errorf("code %d and output %q, want %d and none", got.code, got.out, exitUsage)
+			if got.code != cli.ExitUsage || got.out != "" {
+				t.Errorf("code %d and output %q, want %d and none", got.code, got.out, cli.ExitUsage)
 			}
 			if !strings.Contains(got.errOut, tc.want) || strings.Count(got.errOut, "\n") != 1 {
 				t.Errorf("stderr %q, want one line with %q", got.errOut, tc.want)
@@ -65,7 +66,7 @@ func TestUsage(t *testing.T) {
 
 // TestHelp looks at what every command says about itself.
 func TestHelp(t *testing.T) {
-	root := newCLI(os.Stdin, os.Stdout, os.Stderr).rootCommand()
+	root := rootCommand(cli.New(os.Stdin, os.Stdout, os.Stderr, "devel"))
 	commands := root.Commands()
 	for i := 0; i < len(commands); i++ {
 		cmd := commands[i]
@@ -80,7 +81,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s has flags but no example", cmd.CommandPath())
 		}
 		got := covey(t, append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
-		if got.code != exitDone || !strings.Contains(got.out, "Usage:") || got.errOut != "" {
+		if got.code != cli.ExitDone || !strings.Contains(got.out, "Usage:") || got.errOut != "" {
 			t.Errorf("%s --help: code %d, stderr %q", cmd.CommandPath(), got.code, got.errOut)
 		}
 	}

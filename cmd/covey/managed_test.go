@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
 )
 
@@ -23,9 +24,9 @@ func TestManagedHooks(t *testing.T) {
 	write("own.json", `{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo own"}]}]}}`)
 	run := func() (out, errOut string, err error) {
 		var stdout, stderr bytes.Buffer
-		c := newCLI(strings.NewReader(""), &stdout, &stderr)
-		c.managed = []string{dir}
-		root := c.rootCommand()
+		c := cli.New(strings.NewReader(""), &stdout, &stderr, "devel")
+		c.Managed = []string{dir}
+		root := rootCommand(c)
 		root.SetArgs([]string{"-C", dir, "hooks", "run", "Stop", "--settings", "own.json"})
 		err = root.ExecuteContext(t.Context())
 		return stdout.String(), stderr.String(), err

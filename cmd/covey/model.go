@@ -9,24 +9,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/orchestrator"
 )
 
 // modelCommand is `covey model` with its subcommands. There is one so far; the
 // word stays free for others that are about models.
-func (c *cli) modelCommand() *cobra.Command {
+func modelCommand(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model",
 		Short: "Serve scripts to agent programs in place of a model",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.modelServeCommand())
+	cmd.AddCommand(modelServeCommand(env))
 	return cmd
 }
 
 // modelServeCommand is `covey model serve SCRIPT...`.
-func (c *cli) modelServeCommand() *cobra.Command {
+func modelServeCommand(env *cli.Env) *cobra.Command {
 	addr := "127.0.0.1:0"
 	cmd := &cobra.Command{
 		Use:   "serve SCRIPT...",
@@ -39,13 +40,13 @@ With several scripts the API key or the model of a request says which one plays:
 NAME of NAME=PATH, or else the file's name without its ending.`,
 		Example: `  covey model serve demo.yaml
   covey model serve backend.yaml reviewer=scripts/strict.yaml --addr 127.0.0.1:8123`,
-		Args: argCount(1, -1, "a script at least"),
+		Args: cli.ArgCount(1, -1, "a script at least"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Signals end the server in order, and that is success: there is no other
 			// way to stop it.
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			return c.serveModels(ctx, args, addr)
+			return serveModels(ctx, env, args, addr)
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", addr, "serve on `ADDRESS`, which must be a loopback one; port 0: any")
@@ -54,19 +55,19 @@ NAME of NAME=PATH, or else the file's name without its ending.`,
 
 // serveModels serves until ctx ends. That is how a server is stopped, so it is
 // no failure.
-func (c *cli) serveModels(ctx context.Context, args []string, addr string) error {
+func serveModels(ctx context.Context, env *cli.Env, args []string, addr string) error {
 	// -C moves the files, not the names before them.
 	scripts := make([]string, len(args))
 	for i, arg := range args {
 		if name, path, named := strings.Cut(arg, "="); named {
-			scripts[i] = name + "=" + c.path(path)
+			scripts[i] = name + "=" + env.Path(path)
 			continue
 		}
-		scripts[i] = c.path(arg)
+		scripts[i] = env.Path(arg)
 	}
-	err := orchestrator.ServeModels(ctx, orchestrator.ModelServer{Scripts: scripts, Addr: addr, Out: c.out.w})
+	err := orchestrator.ServeModels(ctx, orchestrator.ModelServer{Scripts: scripts, Addr: addr, Out: env.Out.Writer})
 	if errors.Is(err, orchestrator.ErrModelServer) {
-		return usagef("%v", err)
+		return cli.Usagef("%v", err)
 	}
 	return err
 }

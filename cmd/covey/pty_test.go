@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/creack/pty"
 	"golang.org/x/term"
 )
@@ -196,7 +198,7 @@ func appears(t *testing.T, dir, name string) {
 // in order; the report follows on the main screen.
 func TestTerminalView(t *testing.T) {
 	t.Parallel()
-	dir := teamDir(t, quickScript)
+	dir := teamtest.TeamDir(t, quickScript)
 	c := newConsole(t, dir, "up", "--trust")
 	c.waits("covey: crew · 0 of")
 	c.waits("Bash while [ ! -e go ]")
@@ -206,7 +208,7 @@ func TestTerminalView(t *testing.T) {
 		time.Sleep(30 * time.Millisecond) // sizes that come faster are one to the program
 	}
 	touch(t, dir, "go")
-	c.ends(exitDone)
+	c.ends(cli.ExitDone)
 	_, report, _ := strings.Cut(c.raw(), "\x1b[?1049l")
 	for _, want := range []string{`All is \x1b[31mwell\x1b[0m.`, "crew: all work is done · 1 of 1 tasks completed", "MEMBER"} {
 		if !strings.Contains(ansi.Strip(report), want) {
@@ -222,12 +224,12 @@ func TestTerminalView(t *testing.T) {
 // team in order, with a report.
 func TestTerminalInterrupt(t *testing.T) {
 	t.Parallel()
-	dir := teamDir(t, sleepScript)
+	dir := teamtest.TeamDir(t, sleepScript)
 	c := newConsole(t, dir, "up", "--trust")
 	appears(t, dir, "sleeping")
 	c.waits("sleep 271.828")
 	c.types("\x03")
-	c.ends(exitInterrupted) // long before the command does
+	c.ends(cli.ExitInterrupted) // long before the command does
 	c.waits("crew: interrupted")
 }
 
@@ -235,14 +237,14 @@ func TestTerminalInterrupt(t *testing.T) {
 // the terminal in order and no process behind.
 func TestTerminalInterruptTwice(t *testing.T) {
 	t.Parallel()
-	dir := teamDir(t, sleepScript)
+	dir := teamtest.TeamDir(t, sleepScript)
 	c := newConsole(t, dir, "up", "--trust")
 	appears(t, dir, "sleeping")
 	c.waits("sleep 271.828")
 	c.types("\x03")
 	time.Sleep(2 * twice) // a second wish, and not the same one
 	c.types("\x03")
-	c.ends(exitInterrupted)
+	c.ends(cli.ExitInterrupted)
 	if out, err := exec.Command("pgrep", "-f", fmt.Sprintf("%s.*271.828", dir)).Output(); err == nil {
 		t.Errorf("left behind: %s", out)
 	}
@@ -251,13 +253,13 @@ func TestTerminalInterruptTwice(t *testing.T) {
 // TestTerminalGone: a terminal that is closed ends the team in order.
 func TestTerminalGone(t *testing.T) {
 	t.Parallel()
-	dir := teamDir(t, sleepScript)
+	dir := teamtest.TeamDir(t, sleepScript)
 	c := newConsole(t, dir, "up", "--trust")
 	appears(t, dir, "sleeping")
 	_ = c.tty.Close()
 	_ = c.ptmx.Close()
-	if err := c.cmd.Wait(); c.cmd.ProcessState.ExitCode() != exitInterrupted {
-		t.Errorf("ended with %v, want code %d", err, exitInterrupted)
+	if err := c.cmd.Wait(); c.cmd.ProcessState.ExitCode() != cli.ExitInterrupted {
+		t.Errorf("ended with %v, want code %d", err, cli.ExitInterrupted)
 	}
 	files, err := filepath.Glob(dir + "/.state/*/journal.jsonl")
 	if err != nil || len(files) != 1 {
@@ -272,14 +274,14 @@ func TestTerminalGone(t *testing.T) {
 // TestTerminalTrust: the question's default is No, and a Yes is remembered.
 func TestTerminalTrust(t *testing.T) {
 	t.Parallel()
-	dir := teamDir(t, quickScript)
+	dir := teamtest.TeamDir(t, quickScript)
 	touch(t, dir, "go")
 	for _, no := range []string{"\r", "n\r", "what?\r", "\x04"} {
 		c := newConsole(t, dir, "up")
 		c.waits("script   lead.yaml")
 		c.waits("[y/N]")
 		c.types(no)
-		c.ends(exitNotTrusted)
+		c.ends(cli.ExitNotTrusted)
 	}
 	if _, err := os.Stat(dir + "/.state"); err == nil {
 		t.Error("something was run, or remembered")
@@ -287,9 +289,9 @@ func TestTerminalTrust(t *testing.T) {
 	c := newConsole(t, dir, "up")
 	c.waits("[y/N]")
 	c.types("y\r")
-	c.ends(exitDone)
+	c.ends(cli.ExitDone)
 	c = newConsole(t, dir, "up")
-	c.ends(exitDone)
+	c.ends(cli.ExitDone)
 	if strings.Contains(c.raw(), "[y/N]") {
 		t.Error("asked again")
 	}
@@ -299,11 +301,11 @@ func TestTerminalTrust(t *testing.T) {
 // and the team goes on.
 func TestTerminalAttach(t *testing.T) {
 	t.Parallel()
-	dir := teamDir(t, quickScript)
+	dir := teamtest.TeamDir(t, quickScript)
 	touch(t, dir, "go")
 	up := newConsole(t, dir, "up", "--trust", "--detach", "--keep")
 	up.waits("crew is up")
-	up.ends(exitDone)
+	up.ends(cli.ExitDone)
 	one, two := newConsole(t, dir, "attach", "lead"), newConsole(t, dir, "attach")
 	one.waits(`All is \x1b[31mwell\x1b[0m.`)
 	one.waits("Ctrl-D or q leaves")
@@ -317,11 +319,11 @@ func TestTerminalAttach(t *testing.T) {
 	one.resize(1, 1)
 	one.types("\x1b[5~\x1b[6~") // PgUp, PgDn
 	one.types("q")
-	one.ends(exitDone)
+	one.ends(cli.ExitDone)
 	one.waits("left; crew goes on")
 	two.types("\x04")
-	two.ends(exitDone)
+	two.ends(cli.ExitDone)
 	down := newConsole(t, dir, "down")
 	down.waits("crew has ended")
-	down.ends(exitDone)
+	down.ends(cli.ExitDone)
 }

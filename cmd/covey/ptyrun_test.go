@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
 // TestTerminalRunAsks: without a test command a person is asked for a gate, and without
@@ -32,7 +34,7 @@ func TestTerminalRunAsks(t *testing.T) {
 	c.waits(`Gate ("none" to go without): `)
 	c.types("\n")
 	c.waits("no gate was named, and nothing was started")
-	c.ends(exitUsage)
+	c.ends(cli.ExitUsage)
 
 	c = newConsole(t, folder, "run", "say hello", "--with", "claude")
 	c.waits("Gate (")
@@ -41,7 +43,7 @@ func TestTerminalRunAsks(t *testing.T) {
 	c.waits("This installs claude-agent-acp: npm i -g @agentclientprotocol/claude-agent-acp")
 	c.types("\n")
 	c.waits("nothing was started; install what is missing")
-	c.ends(exitUsage)
+	c.ends(cli.ExitUsage)
 	if started() {
 		t.Fatal("it was started without a yes")
 	}
@@ -50,7 +52,7 @@ func TestTerminalRunAsks(t *testing.T) {
 	c.waits("Go on without? [y/N] ")
 	c.types("y\n")
 	c.waits("nothing was changed, no task was completed")
-	c.ends(exitFailed)
+	c.ends(cli.ExitFailed)
 	if !started() {
 		t.Error("it was not started after a yes")
 	}

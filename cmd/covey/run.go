@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -27,7 +28,7 @@ type runFlags struct {
 }
 
 // runCommand is `covey run GOAL`.
-func (c *cli) runCommand() *cobra.Command {
+func runCommand(env *cli.Env) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run GOAL",
@@ -48,9 +49,9 @@ covey init writes a spec, which can say more.`,
 		Example: `  covey run "fix the flaky test in pkg/store" --with codex,claude
   covey run "add a --json flag" --with gemini --gate "make check"
   covey run "review the last commit" --with codex,opencode --lead claude --detach`,
-		Args: argCount(1, 1, "a goal"),
+		Args: cli.ArgCount(1, 1, "a goal"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.runWithout(cmd.Context(), f, args[0])
+			return runWithout(cmd.Context(), env, f, args[0])
 		},
 	}
 	flags := cmd.Flags()
@@ -75,17 +76,17 @@ covey init writes a spec, which can say more.`,
 // runWithout runs a team without a spec of its own. What is typed on a command
 // line is the user's own wish, so that nothing is asked about trust; an agent
 // of a running team cannot have that wish.
-func (c *cli) runWithout(ctx context.Context, f runFlags, goal string) error {
+func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) error {
 	if f.detach && f.json {
-		return usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
+		return cli.Usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
 	}
 	if strings.TrimSpace(goal) == "" {
-		return usagef("the goal is empty; say what the team is to do")
+		return cli.Usagef("the goal is empty; say what the team is to do")
 	}
-	if err := notFromInside("covey run"); err != nil {
+	if err := cli.NotFromInside("covey run"); err != nil {
 		return err
 	}
-	dir, err := c.folder()
+	dir, err := env.Folder()
 	if err != nil {
 		return err
 	}
@@ -93,18 +94,18 @@ func (c *cli) runWithout(ctx context.Context, f runFlags, goal string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.findGates(dir, &f); err != nil {
+	if err := findGates(env, dir, &f); err != nil {
 		return err
 	}
-	team, err := c.writeRun(ctx, dir, crew.spec(dir, goal, f), f.allowUnenforced)
+	team, err := writeRunSpec(ctx, env, dir, crew.spec(dir, goal, f), f.allowUnenforced)
 	if err != nil {
 		return err
 	}
-	c.tellRun(team, crew)
+	tellRun(env, team, crew)
 	if f.detach {
-		return c.detach(ctx, team, f.upFlags, "")
+		return startDetached(ctx, env.Out, team, f.upFlags, "")
 	}
-	return c.runTeam(ctx, team, f.upFlags, "")
+	return runTeam(ctx, env, team, f.upFlags, "")
 }
 
 // runCrew are the agents of a team without a spec: who leads, and who else
@@ -165,9 +166,9 @@ func (f *runFlags) found() ([]orchestrator.AgentInfo, error) {
 		}
 	}
 	if len(all) > 0 {
-		return nil, usagef("no agent program here is logged in; %s: %s", all[0].Name, all[0].LoginBy)
+		return nil, cli.Usagef("no agent program here is logged in; %s: %s", all[0].Name, all[0].LoginBy)
 	}
-	return nil, usagef("no agent program is installed that covey knows (%s); covey agents NAME says how to install one, "+
+	return nil, cli.Usagef("no agent program is installed that covey knows (%s); covey agents NAME says how to install one, "+
 		"and covey init --offline writes a team that needs none", strings.Join(orchestrator.PresetNames(), ", "))
 }
 
@@ -176,10 +177,10 @@ func programNamed(name string) (orchestrator.AgentInfo, error) {
 	a, ok := orchestrator.PresetInfo(configs.Preset(name))
 	switch {
 	case !ok:
-		return a, usagef("covey knows no agent program %q; it knows %s", name,
+		return a, cli.Usagef("covey knows no agent program %q; it knows %s", name,
 			strings.Join(orchestrator.PresetNames(), ", "))
 	case !a.Installed():
-		return a, usagef("%s is not installed; `%s` installs it", name, a.Install)
+		return a, cli.Usagef("%s is not installed; `%s` installs it", name, a.Install)
 	}
 	return a, nil
 }
@@ -187,7 +188,7 @@ func programNamed(name string) (orchestrator.AgentInfo, error) {
 // joinUsage makes one error of usage of several.
 func joinUsage(errs []error) error {
 	if err := errors.Join(errs...); err != nil {
-		return usagef("%v", err)
+		return cli.Usagef("%v", err)
 	}
 	return nil
 }
@@ -237,37 +238,37 @@ func (f runFlags) rules() []string {
 	return rules
 }
 
-// writeRun keeps the spec beside the team's state, so that the team can be
+// writeRunSpec keeps the spec beside the team's state, so that the team can be
 // taken up again like any other. A team that runs keeps the spec that it has, and
 // nothing is written before mayStandIn is content.
-func (c *cli) writeRun(ctx context.Context, dir string, spec []byte, allowUnenforced bool) (*configs.Team, error) {
+func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte, allowUnenforced bool) (*configs.Team, error) {
 	// Parsed once for its name alone, on which the place depends.
 	team, err := configs.Parse(filepath.Join(dir, "run.yaml"), spec)
 	if err != nil {
 		return nil, runTrouble(err)
 	}
-	name := c.team
+	name := env.Team
 	if name == "" {
 		// A spec of this folder names its team after it, too; the two are not one.
 		name = strings.TrimRight(team.Name[:min(len(team.Name), 28)], "-") + "-run"
 	}
 	place, err := orchestrator.PlaceOf(name, dir)
 	if err != nil {
-		return nil, usagef("--team %v", err)
+		return nil, cli.Usagef("--team %v", err)
 	}
 	path := filepath.Join(place.Dir, "run.yaml")
 	spec = append(spec, "name: "+name+"\n"...)
 	if team, err = configs.Parse(path, spec); err != nil {
 		return nil, runTrouble(err)
 	}
-	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: c.managed}); err != nil {
+	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: env.Managed}); err != nil {
 		return nil, runTrouble(err)
 	}
 	if run, up := orchestrator.Running(place); up {
 		return nil, fmt.Errorf("team %s runs already (process %d); give it more to do with covey send, or end it with covey down",
 			name, run.PID)
 	}
-	if err := c.mayStandIn(team, allowUnenforced); err != nil {
+	if err := mayStandIn(env, team, allowUnenforced); err != nil {
 		return nil, err
 	}
 	if err := place.Create(); err != nil {
@@ -289,28 +290,28 @@ func (c *cli) writeRun(ctx context.Context, dir string, spec []byte, allowUnenfo
 func runTrouble(err error) error {
 	var mistakes configs.Errors
 	if !errors.As(err, &mistakes) {
-		return usagef("%v", err)
+		return cli.Usagef("%v", err)
 	}
 	var texts []string
 	for _, m := range mistakes {
 		texts = append(texts, m.Message)
 	}
-	return usagef("%s", strings.Join(texts, "\n"))
+	return cli.Usagef("%s", strings.Join(texts, "\n"))
 }
 
 // tellRun says who is in the team and what holds for it. It stands on stderr:
 // stdout is for what was asked for.
-func (c *cli) tellRun(team *configs.Team, crew runCrew) {
+func tellRun(env *cli.Env, team *configs.Team, crew runCrew) {
 	var mates []string
 	for _, m := range team.Teammates {
 		mates = append(mates, m.Name)
 	}
-	c.err.printf("team %s: lead on %s; teammates %s\n", team.Name, crew.lead.Name, strings.Join(mates, ", "))
+	env.Err.Printf("team %s: lead on %s; teammates %s\n", team.Name, crew.lead.Name, strings.Join(mates, ", "))
 	told := map[string]bool{}
 	for _, a := range append([]orchestrator.AgentInfo{crew.lead}, crew.mates...) {
 		if a.Login == orchestrator.LoginNo && !told[a.Name] {
 			told[a.Name] = true
-			c.err.printf("warning: %s seems to be logged out: %s\n", a.Name, a.LoginBy)
+			env.Err.Printf("warning: %s seems to be logged out: %s\n", a.Name, a.LoginBy)
 		}
 	}
 }

@@ -3,11 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
 )
 
 // schemaCommand is `covey schema`.
-func (c *cli) schemaCommand() *cobra.Command {
+func schemaCommand(env *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of a spec, for editors",
@@ -16,9 +17,9 @@ mistakes; most find it by a comment in the spec's first line:
 
   # yaml-language-server: $schema=team.schema.json`,
 		Example: "  covey schema > team.schema.json",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := c.out.w.Write(configs.Schema())
+			_, err := env.Out.Writer.Write(configs.Schema())
 			return err
 		},
 	}

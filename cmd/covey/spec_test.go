@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/configs/starter"
-
 	"github.com/coveyteam/covey/orchestrator"
 )
 
 // TestLooksLikeSpec tells specs from goals.
 func TestLooksLikeSpec(t *testing.T) {
-	dir := scriptTeam(t)
+	dir := teamtest.ScriptTeam(t)
 	if err := os.MkdirAll(filepath.Join(dir, "empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -21,21 +22,21 @@ func TestLooksLikeSpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _, _ := printer()
-	c.dir = dir
+	c.Dir = dir
 	for arg, want := range map[string]bool{
 		"team.yaml": true, "gone.yaml": true, "x.yml": true, "X.JSON": true, "Makefile": true, ".": true, dir: true,
 		"empty": false, "Fix the login": false, "gone": false, "": true, // the folder itself
 		"see team.yaml now": false,
 	} {
-		if got := c.looksLikeSpec(arg); got != want {
+		if got := looksLikeSpec(c, arg); got != want {
 			t.Errorf("looksLikeSpec(%q) = %t", arg, got)
 		}
 	}
 }
 
 func TestSpecAndGoal(t *testing.T) {
-	stateHome(t)
-	dir := scriptTeam(t)
+	teamtest.StateHome(t)
+	dir := teamtest.ScriptTeam(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, tc := range []struct {
 		name, args string // args: separated by |
@@ -51,12 +52,12 @@ func TestSpecAndGoal(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, _, _ := printer()
-			c.dir = dir
+			c.Dir = dir
 			var args []string
 			if tc.args != "" {
 				args = strings.Split(tc.args, "|")
 			}
-			spec, goal, err := c.specAndGoal(args)
+			spec, goal, err := specAndGoal(c, args)
 			if err != nil || spec != at(tc.spec) || goal != tc.goal {
 				t.Errorf("%q, %q (%v), want %q, %q", spec, goal, err, at(tc.spec), tc.goal)
 			}
@@ -67,63 +68,17 @@ func TestSpecAndGoal(t *testing.T) {
 // TestSpecOfATeam: --team alone means the spec with which that team ran last,
 // wherever that was.
 func TestSpecOfATeam(t *testing.T) {
-	stateHome(t)
-	place := newPlace(t, "crew")
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
 	c, _, _ := printer()
-	c.dir, c.team = t.TempDir(), "crew"
-	if _, _, err := c.specAndGoal(nil); err == nil || !strings.Contains(err.Error(), "no record of its spec") {
+	c.Dir, c.Team = t.TempDir(), "crew"
+	if _, _, err := specAndGoal(c, nil); err == nil || !strings.Contains(err.Error(), "no record of its spec") {
 		t.Errorf("a team that never ran: %v", err)
 	}
-	writeRun(t, place, func(r *orchestrator.RunFile) { r.Spec = "/elsewhere/team.yaml" })
-	spec, goal, err := c.specAndGoal([]string{"More of it"})
+	teamtest.WriteRun(t, place, func(r *orchestrator.RunFile) { r.Spec = "/elsewhere/team.yaml" })
+	spec, goal, err := specAndGoal(c, []string{"More of it"})
 	if err != nil || spec != "/elsewhere/team.yaml" || goal != "More of it" {
 		t.Errorf("%q, %q (%v)", spec, goal, err)
-	}
-}
-
-// TestFolder: -C must be a folder that is there.
-func TestFolder(t *testing.T) {
-	dir := scriptTeam(t)
-	for path, want := range map[string]string{
-		filepath.Join(dir, "gone"):      "there is no such folder",
-		filepath.Join(dir, "team.yaml"): "is not a folder",
-	} {
-		c, _, _ := printer()
-		c.dir = path
-		if _, err := c.folder(); exitCode(err) != exitUsage || !strings.Contains(err.Error(), want) {
-			t.Errorf("-C %s: %v, want %q", path, err, want)
-		}
-	}
-	c, _, _ := printer()
-	c.dir = dir
-	if got, err := c.folder(); err != nil || got != dir {
-		t.Errorf("-C %s: %s (%v)", dir, got, err)
-	}
-	if got := c.path("/absolute"); got != "/absolute" {
-		t.Errorf("an absolute path became %s", got)
-	}
-}
-
-// TestSpecTrouble: what is wrong with a spec is wrong usage, whatever it is.
-func TestSpecTrouble(t *testing.T) {
-	c, _, errOut := printer()
-	dir := scriptTeam(t)
-	for name, text := range map[string]string{
-		"mistake.yaml": "covey: 1\nnmae: x\n", "empty.yaml": "", "binary.yaml": "\x00\x01",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.loadSpec(path); exitCode(err) != exitUsage || !strings.HasPrefix(errorText(err), path+":") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := c.loadSpec(filepath.Join(dir, "gone.yaml")); exitCode(err) != exitUsage {
-		t.Errorf("a spec that is not there: %v", err)
-	}
-	if team, err := c.loadSpec(filepath.Join(dir, "team.yaml")); err != nil || team.Name != "crew" || errOut.Len() > 0 {
-		t.Errorf("a good spec: %v, %q", err, errOut)
 	}
 }
 
@@ -132,7 +87,7 @@ func TestSpecTrouble(t *testing.T) {
 func TestInitTellsWhatIsMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	c, out, _ := printer()
-	if err := c.init(t.TempDir(), initFlags{with: []string{"copilot"}}); err != nil {
+	if err := initFolder(c, t.TempDir(), initFlags{with: []string{"copilot"}}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "copilot is not installed here; `npm i -g @github/copilot` installs it."; !strings.Contains(out.String(), want) {
@@ -151,31 +106,23 @@ func TestInit(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	before, err := os.ReadFile(filepath.Join(dir, defaultSpec))
+	before, err := os.ReadFile(filepath.Join(dir, cli.DefaultSpec))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, defaultSpec), []byte("mine"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, cli.DefaultSpec), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := writeStarter(dir, starter.Options{}, false); err == nil || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("overwrote a spec: %v", err)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, defaultSpec)); err != nil || string(data) != "mine" {
+	if data, err := os.ReadFile(filepath.Join(dir, cli.DefaultSpec)); err != nil || string(data) != "mine" {
 		t.Errorf("the spec is now %q (%v)", data, err)
 	}
 	if _, err := writeStarter(dir, starter.Options{}, true); err != nil {
 		t.Error(err)
 	}
-	if after, err := os.ReadFile(filepath.Join(dir, defaultSpec)); err != nil || len(after) < len(before)/2 {
+	if after, err := os.ReadFile(filepath.Join(dir, cli.DefaultSpec)); err != nil || len(after) < len(before)/2 {
 		t.Errorf("--force wrote %q (%v)", after, err)
-	}
-}
-
-func TestSpecArg(t *testing.T) {
-	for path, want := range map[string]string{"team.yaml": "", "./team.yaml": "", "x/team.yaml": " x/team.yaml", "/a.yaml": " /a.yaml"} {
-		if got := specArg(path); got != want {
-			t.Errorf("specArg(%q) = %q, want %q", path, got, want)
-		}
 	}
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -12,7 +13,7 @@ import (
 // mayStandIn settles, before anything is started, whether a team may run with programs
 // that only stand in for those that ask before they act: the flag says so, or a person at
 // the terminal does. Whoever says nothing has said no.
-func (c *cli) mayStandIn(team *configs.Team, allowed bool) error {
+func mayStandIn(env *cli.Env, team *configs.Team, allowed bool) error {
 	list := orchestrator.StandIns(team)
 	if len(list) == 0 {
 		return nil
@@ -20,15 +21,13 @@ func (c *cli) mayStandIn(team *configs.Team, allowed bool) error {
 	text := standInText(list)
 	switch {
 	case allowed:
-		c.err.printf("%s", text)
+		env.Err.Printf("%s", text)
 		return nil
-	case !isTerminal(c.in) || !c.err.tty():
-		return usagef("%sinstall what is missing, or go on without with --allow-unenforced", text)
+	case !env.Interactive():
+		return cli.Usagef("%sinstall what is missing, or go on without with --allow-unenforced", text)
 	}
-	c.err.printf("%sGo on without? [y/N] ", text)
-	answer, err := bufio.NewReader(c.in).ReadString('\n')
-	if err != nil || !isYes(answer) {
-		return usagef("nothing was started; install what is missing, or go on without with --allow-unenforced")
+	if !env.Agreed(text + "Go on without?") {
+		return cli.Usagef("nothing was started; install what is missing, or go on without with --allow-unenforced")
 	}
 	return nil
 }
@@ -38,11 +37,11 @@ func (c *cli) mayStandIn(team *configs.Team, allowed bool) error {
 func standInText(list []orchestrator.StandIn) string {
 	var b strings.Builder
 	for _, s := range list {
-		fmt.Fprintf(&b, "agent %s (%s) would run as %s, because %s is not installed.\n", plainLine(s.Agent),
-			plainLine(strings.Join(s.Members, ", ")), plainLine(s.Path), s.Adapter)
+		fmt.Fprintf(&b, "agent %s (%s) would run as %s, because %s is not installed.\n", term.PlainLine(s.Agent),
+			term.PlainLine(strings.Join(s.Members, ", ")), term.PlainLine(s.Path), s.Adapter)
 		b.WriteString("That program acts without asking: covey sees only afterwards whether these were kept:\n")
 		for _, what := range s.Unenforced {
-			fmt.Fprintf(&b, "  %s\n", plainLine(what))
+			fmt.Fprintf(&b, "  %s\n", term.PlainLine(what))
 		}
 		fmt.Fprintf(&b, "This installs %s: %s\n", s.Adapter, s.Install)
 	}

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
 // errStopped is the cause of the context of a run that a signal has ended.
@@ -87,7 +90,7 @@ func (s *stopper) press() {
 			s.restore()
 		}
 		s.kill()
-		s.exit(exitInterrupted)
+		s.exit(cli.ExitInterrupted)
 	}
 }
 
@@ -99,7 +102,7 @@ func (s *stopper) press() {
 func (s *stopper) lost(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.say("the output cannot be written (" + plainLine(err.Error()) + "); stopping in order")
+	s.say("the output cannot be written (" + term.PlainLine(err.Error()) + "); stopping in order")
 	s.cancel(errStopped)
 }
 

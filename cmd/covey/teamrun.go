@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -16,16 +18,16 @@ import (
 // the journal, as all views do; the orchestrator only tells that there is more,
 // so that a slow terminal or reader holds nobody up and loses nothing.
 type teamRun struct {
-	cli     *cli
+	env     *cli.Env
 	team    *configs.Team
 	flags   upFlags
 	place   orchestrator.Place
 	log     *slog.Logger
 	logFile *lazyFile
 	stopper *stopper
-	parent  *parent   // nil unless in the background
-	view    *liveView // nil unless on a terminal
-	hooks   memberHooks
+	parent  *parent        // nil unless in the background
+	view    *view.LiveView // nil unless on a terminal
+	hooks   view.MemberHooks
 
 	first   chan uint64   // gets the first line's number of this run, once
 	once    sync.Once     // guards first
@@ -36,9 +38,9 @@ type teamRun struct {
 // newTeamRun prepares to show a run. Nothing happens yet: the terminal is taken
 // only when the team is known to be able to run, so that an error is printed on
 // a screen in order.
-func newTeamRun(c *cli, team *configs.Team, f upFlags) *teamRun {
+func newTeamRun(c *cli.Env, team *configs.Team, f upFlags) *teamRun {
 	r := &teamRun{
-		cli: c, team: team, flags: f, stopper: newStopper(), parent: findParent(),
+		env: c, team: team, flags: f, stopper: newStopper(), parent: findParent(),
 		first: make(chan uint64, 1), wake: make(chan struct{}, 1), logFile: &lazyFile{},
 	}
 	r.log = slog.New(slog.NewMultiHandler(
@@ -70,16 +72,16 @@ func (r *teamRun) show(place orchestrator.Place) {
 	r.logFile.path = place.Log()
 	switch {
 	case r.flags.json:
-		r.stopper.show(func(text string) { r.cli.err.printf("%s\n", text) }, nil)
-		r.read(r.cli.linePrinter(true), r.skipEarlier)
-	case r.cli.out.tty():
+		r.stopper.show(func(text string) { r.env.Err.Printf("%s\n", text) }, nil)
+		r.read(view.LinePrinter(r.env.Out, true), r.skipEarlier)
+	case r.env.Out.TTY():
 		// Of a team that runs already there will be nothing but an error.
 		if _, up := orchestrator.Running(place); !up {
 			r.startView()
 		}
 	default:
-		r.stopper.show(func(text string) { r.cli.err.printf("%s\n", text) }, nil)
-		r.read(r.printBrief, r.skipEarlier)
+		r.stopper.show(func(text string) { r.env.Err.Printf("%s\n", text) }, nil)
+		r.read(view.BriefPrinter(r.env.Out), r.skipEarlier)
 	}
 }
 
@@ -90,27 +92,17 @@ func (r *teamRun) startView() {
 	for _, m := range r.team.Members() {
 		names = append(names, m.Name)
 	}
-	r.view = newLiveView(r.cli.out, newBoard(r.team.Name, names, time.Now()), r.stopper.press)
-	r.stopper.show(r.view.tell, r.view.force)
-	r.view.start(r.cli.in)
+	r.view = view.NewLiveView(r.env.Out, r.team.Name, names, r.stopper.press)
+	r.stopper.show(r.view.Tell, r.view.Force)
+	r.view.Start(r.env.In)
 	r.read(func(l journal.Line) error {
-		r.view.apply(l)
+		r.view.Apply(l)
 		return nil
 	}, func(uint64) uint64 { return 0 })
 }
 
 // skipEarlier reads only what this run adds.
 func (r *teamRun) skipEarlier(first uint64) uint64 { return first - 1 }
-
-// printBrief prints what is noteworthy about a line. An error means that nobody
-// reads any more, and ends the run in order.
-func (r *teamRun) printBrief(l journal.Line) error {
-	e, ok := brief(l)
-	if !ok {
-		return nil
-	}
-	return r.cli.out.printEntry(e)
-}
 
 // read starts to follow the journal of this run, from where from says, given
 // the number of the run's first line. hide waits for it. It starts with the
@@ -128,7 +120,7 @@ func (r *teamRun) read(show func(journal.Line) error, from func(first uint64) ui
 				continue
 			}
 			if l.Seq >= first {
-				r.hooks.note(l)
+				r.hooks.Note(l)
 			}
 			if err := show(l); err != nil {
 				r.stopper.lost(err)
@@ -145,11 +137,11 @@ func (r *teamRun) hide() {
 	close(r.wake)
 	r.reading.Wait()
 	if r.view != nil {
-		r.view.stop()
+		r.view.Stop()
 	}
 	r.stopper.show(nil, nil)
 	if err := r.logFile.close(); err != nil {
-		r.cli.err.printf("covey: %s\n", plainLine(err.Error()))
+		r.env.Err.Printf("covey: %s\n", term.PlainLine(err.Error()))
 	}
 }
 
@@ -157,10 +149,10 @@ func (r *teamRun) hide() {
 // not be lost behind a live view, nor disturb it.
 func (r *teamRun) trouble(text string) {
 	if r.view != nil {
-		r.view.news(text)
+		r.view.News(text)
 		return
 	}
-	r.cli.err.printf("covey: %s\n", plainLine(text))
+	r.env.Err.Printf("covey: %s\n", term.PlainLine(text))
 }
 
 // lastWord is what stderr says of a run that did not finish. The report has

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -21,7 +19,7 @@ type upFlags struct {
 }
 
 // upCommand is `covey up`.
-func (c *cli) upCommand() *cobra.Command {
+func upCommand(env *cli.Env) *cobra.Command {
 	var f upFlags
 	cmd := &cobra.Command{
 		Use:   "up [SPEC] [GOAL]",
@@ -46,9 +44,9 @@ ended it; 4 not trusted; 130 interrupted.`,
   covey up --detach && covey attach
   covey up --json | jq 'select(.type == "task")'
   covey up --trust examples/quickstart/team.yaml`,
-		Args: argCount(0, 2, "a spec and a goal"),
+		Args: cli.ArgCount(0, 2, "a spec and a goal"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.up(cmd.Context(), f, args)
+			return bringUp(cmd.Context(), env, f, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -79,93 +77,60 @@ func (f upFlags) setup() orchestrator.Setup {
 	return orchestrator.SetupNone
 }
 
-// up runs a team, here or in the background. The order matters: a spec with
+// bringUp runs a team, here or in the background. The order matters: a spec with
 // mistakes is told of before trust is asked for it, and nothing is started, or
 // even written, before both are settled.
-func (c *cli) up(ctx context.Context, f upFlags, args []string) error {
+func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error {
 	if f.detach && f.json && !f.dryRun {
-		return usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
+		return cli.Usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
 	}
 	if f.maintenance && (f.init || f.initOnly) || f.initOnly && (f.detach || f.keep) {
-		return usagef("--maintenance excludes --init and --init-only; --init-only excludes --detach and --keep")
+		return cli.Usagef("--maintenance excludes --init and --init-only; --init-only excludes --detach and --keep")
 	}
-	spec, goal, err := c.specAndGoal(args)
+	spec, goal, err := specAndGoal(env, args)
 	if err != nil {
 		return err
 	}
-	team, err := c.runnableSpec(spec)
+	team, err := env.RunnableSpec(spec)
 	if err != nil {
 		return err
 	}
-	if c.team != "" && c.team != team.Name {
-		return usagef("%s describes team %s, not %s", spec, team.Name, c.team)
+	if env.Team != "" && env.Team != team.Name {
+		return cli.Usagef("%s describes team %s, not %s", spec, team.Name, env.Team)
 	}
 	if f.dryRun {
-		return c.dryRun(ctx, team, f, goal)
+		return dryRun(ctx, env, team, f, goal)
 	}
-	if err := c.mayRun(ctx, team, spec, f.trust); err != nil {
+	if err := env.MayRun(ctx, team, spec, f.trust); err != nil {
 		return err
 	}
-	if err := c.mayStandIn(team, f.allowUnenforced); err != nil {
+	if err := mayStandIn(env, team, f.allowUnenforced); err != nil {
 		return err
 	}
-	if done, err := c.upRunning(ctx, team, f, goal); done || err != nil {
+	if done, err := upRunning(ctx, env.Out, team, f, goal); done || err != nil {
 		return err
 	}
 	if f.detach {
-		return c.detach(ctx, team, f, goal)
+		return startDetached(ctx, env.Out, team, f, goal)
 	}
-	return c.runTeam(ctx, team, f, goal)
-}
-
-// specAndGoal sorts the arguments of up. Without a spec, --team stands for the
-// spec with which that team ran last. That makes `covey --team NAME up` take a
-// team up again from any folder, and `covey up` one that covey run has made: in
-// a folder without a spec the team is meant that worked there last.
-func (c *cli) specAndGoal(args []string) (spec, goal string, err error) {
-	switch {
-	case len(args) == 2:
-		return c.specPath(args[:1]), args[1], nil
-	case len(args) == 1 && c.looksLikeSpec(args[0]):
-		return c.specPath(args), "", nil
-	case len(args) == 1:
-		goal = args[0]
-	}
-	if c.team == "" && (goal != "" || fileExists(c.specPath(nil))) {
-		return c.specPath(nil), goal, nil
-	}
-	place, err := c.find()
-	if errors.Is(err, orchestrator.ErrNoTeam) {
-		return c.specPath(nil), goal, nil
-	}
-	if err != nil {
-		return "", "", err
-	}
-	if dir, err := c.folder(); c.team == "" && (err != nil || !sameFolder(dir, place.Workspace)) {
-		return c.specPath(nil), goal, nil
-	}
-	run, err := orchestrator.ReadRunFile(place)
-	if err != nil || run.Spec == "" {
-		return "", "", fmt.Errorf("team %s has no record of its spec; name it: covey up SPEC", place.Team)
-	}
-	return run.Spec, goal, nil
+	return runTeam(ctx, env, team, f, goal)
 }
 
 // runTeam runs a team in this process and shows it. The report is printed only
 // after the terminal was given back, so that it stays on the screen that the
 // person goes on with. The watch for signals outlives the report, so that a
 // Ctrl-C which comes a moment too late does not cut it off.
-func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal string) error {
-	r := newTeamRun(c, team, f)
+func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
+	r := newTeamRun(env, team, f)
 	ctx, stop := r.stopper.watch(ctx)
 	defer stop()
 	o, err := orchestrator.New(team, orchestrator.Options{
-		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: thisBuild().Version,
+		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: env.Version,
 		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
-		ManagedFolders: c.managed, Setup: f.setup(), SetupOnly: f.initOnly,
+		ManagedFolders: env.Managed, Setup: f.setup(), SetupOnly: f.initOnly,
 	})
 	if err != nil {
-		return specTrouble(team.File, err)
+		return cli.SpecTrouble(team.File, err)
 	}
 	r.show(o.Place())
 	ending, err := o.Run(ctx)
@@ -174,23 +139,10 @@ func (c *cli) runTeam(ctx context.Context, team *configs.Team, f upFlags, goal s
 		return err
 	}
 	if !f.json {
-		c.report(team.Name, ending, &r.hooks)
+		printReport(env.Out, team.Name, ending, &r.hooks)
 	}
 	if ending.Code != orchestrator.CodeDone {
-		return &endError{code: ending.Code, err: r.lastWord(ending)}
+		return &cli.EndError{Code: ending.Code, Err: r.lastWord(ending)}
 	}
 	return nil
-}
-
-// fileExists reports whether there is something at path.
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// sameFolder reports whether two paths lead to one folder.
-func sameFolder(a, b string) bool {
-	left, err1 := os.Stat(a)
-	right, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(left, right)
 }

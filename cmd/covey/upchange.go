@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -13,7 +15,7 @@ import (
 // upRunning has a team that runs take up its spec. done is false if it has to be
 // started after all. If the file gives the team another name or workspace now, the team that
 // runs with the file is asked, and refuses: a start would make a second team beside it.
-func (c *cli) upRunning(ctx context.Context, team *configs.Team, f upFlags, goal string) (done bool, err error) {
+func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFlags, goal string) (done bool, err error) {
 	place, err := orchestrator.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return false, err
@@ -51,25 +53,25 @@ func (c *cli) upRunning(ctx context.Context, team *configs.Team, f upFlags, goal
 			"and covey up --dry-run says whether anything is left", err)
 	}
 	if err != nil {
-		return true, specTrouble(team.File, err)
+		return true, cli.SpecTrouble(team.File, err)
 	}
-	return true, c.printChange(change, f)
+	return true, printChange(out, change, f)
 }
 
 // dryRun says what up would start or change. It starts nothing, and writes nothing.
-func (c *cli) dryRun(ctx context.Context, team *configs.Team, f upFlags, goal string) error {
-	done, err := c.upRunning(ctx, team, f, goal)
+func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
+	done, err := upRunning(ctx, env.Out, team, f, goal)
 	if err == nil && !done {
 		var change orchestrator.SpecChange
 		if change, err = orchestrator.Preview(ctx, team, goal, f.fresh); err == nil {
-			err = c.printChange(change, f)
+			err = printChange(env.Out, change, f)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if list := orchestrator.StandIns(team); len(list) > 0 {
-		c.err.printf("%s", standInText(list))
+		env.Err.Printf("%s", standInText(list))
 	}
 	if f.trust {
 		return nil
@@ -78,37 +80,37 @@ func (c *cli) dryRun(ctx context.Context, team *configs.Team, f upFlags, goal st
 	if err != nil || report.Trusted {
 		return err
 	}
-	return fmt.Errorf("%s is %w; covey trust --show says what it would run", team.File, errNotTrusted)
+	return fmt.Errorf("%s is %w; covey trust --show says what it would run", team.File, cli.ErrNotTrusted)
 }
 
 // printChange prints what a spec makes different, a line for each thing.
-func (c *cli) printChange(change orchestrator.SpecChange, f upFlags) error {
+func printChange(out *term.Screen, change orchestrator.SpecChange, f upFlags) error {
 	if f.json {
-		return c.out.json(change)
+		return out.JSON(change)
 	}
-	c.out.printf("%s\n", c.out.paint(bold, changeHead(change, f.dryRun)))
-	t := &table{head: []string{"WHAT", "", "HOW"}}
+	out.Printf("%s\n", out.Paint(term.Bold, changeHead(change, f.dryRun)))
+	t := &term.Table{Head: []string{"WHAT", "", "HOW"}}
 	for _, m := range change.Members {
-		t.add(cell{text: "member"}, cell{text: m.Name}, cell{text: memberChangeText(m)})
+		t.Add(term.Cell{Text: "member"}, term.Cell{Text: m.Name}, term.Cell{Text: memberChangeText(m)})
 	}
 	if change.Goal != "" {
-		t.add(cell{text: "goal"}, cell{text: change.Goal}, cell{text: "the lead gets it"})
+		t.Add(term.Cell{Text: "goal"}, term.Cell{Text: change.Goal}, term.Cell{Text: "the lead gets it"})
 	}
 	for _, subject := range change.Tasks {
-		t.add(cell{text: "task"}, cell{text: subject}, cell{text: "added"})
+		t.Add(term.Cell{Text: "task"}, term.Cell{Text: subject}, term.Cell{Text: "added"})
 	}
 	for _, key := range change.Settings {
-		t.add(cell{text: "key"}, cell{text: key}, cell{text: "counts from now on"})
+		t.Add(term.Cell{Text: "key"}, term.Cell{Text: key}, term.Cell{Text: "counts from now on"})
 	}
-	if len(t.rows) > 0 {
-		t.print(c.out)
+	if len(t.Rows) > 0 {
+		t.Print(out)
 	}
 	return nil
 }
 
 // changeHead sums a change up.
 func changeHead(change orchestrator.SpecChange, dry bool) string {
-	team := "team " + plainLine(change.Team)
+	team := "team " + term.PlainLine(change.Team)
 	switch {
 	case change.Running && change.Empty():
 		return team + " runs, and nothing in its spec has changed; covey attach watches it"

@@ -5,37 +5,40 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/cmd/covey/ask"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
 
-// report prints how a run ended: the lead's last answer, why it ended, what
+// printReport prints how a run ended: the lead's last answer, why it ended, what
 // each member did, and what a person should look after. The answer comes first
 // and by itself, since it is what the team was started for.
-func (c *cli) report(team string, e orchestrator.Ending, counted *memberHooks) {
-	if answer := strings.TrimSpace(plain(e.Answer)); answer != "" {
-		c.out.printf("\n%s\n", answer)
+func printReport(out *term.Screen, team string, e orchestrator.Ending, counted *view.MemberHooks) {
+	if answer := strings.TrimSpace(term.Plain(e.Answer)); answer != "" {
+		out.Printf("\n%s\n", answer)
 	}
-	c.out.printf("\n%s\n", c.out.paint(bold, endLine(team, e)))
-	c.printBudget(e.Budget)
+	out.Printf("\n%s\n", out.Paint(term.Bold, endLine(team, e)))
+	view.PrintBudget(out, e.Budget)
 	if len(e.Members) > 0 {
-		c.out.printf("\n")
-		endTable(e.Members).print(c.out)
+		out.Printf("\n")
+		endTable(e.Members).Print(out)
 	}
 	if line := turnsLine(e.Turns); line != "" {
-		c.out.printf("%s\n", c.out.paint(faint, line))
+		out.Printf("%s\n", out.Paint(term.Faint, line))
 	}
 	if spent := coordinationLine(e.Coordination); spent != "" {
-		c.out.printf("%s\n", c.out.paint(faint, spent))
+		out.Printf("%s\n", out.Paint(term.Faint, spent))
 	}
 	for _, problem := range e.Problems {
-		c.out.printf("%s\n", c.out.paint(yellow, "! "+plainLine(problem)))
+		out.Printf("%s\n", out.Paint(term.Yellow, "! "+term.PlainLine(problem)))
 	}
-	c.printUnmerged(e.Unmerged)
-	c.printHookTrouble(counted.members())
+	ask.PrintUnmerged(out, e.Unmerged)
+	view.PrintHookTrouble(out, counted.Members())
 	if hint := endHint(e); hint != "" {
-		c.out.printf("\n%s\n", c.out.paint(faint, hint))
+		out.Printf("\n%s\n", out.Paint(term.Faint, hint))
 	}
 }
 
@@ -47,7 +50,7 @@ func turnsLine(n journal.TurnCount) string {
 	}
 	line := "turns: " + fmt.Sprint(n.Turns)
 	if n.Completed > 0 {
-		line += fmt.Sprintf(" for %s (%.1f each)", plural(n.Completed, "completed task"), n.PerTask)
+		line += fmt.Sprintf(" for %s (%.1f each)", term.Plural(n.Completed, "completed task"), n.PerTask)
 	}
 	if n.Empty > 0 {
 		return line + fmt.Sprintf(", %d of them empty", n.Empty)
@@ -75,39 +78,39 @@ func endLine(team string, e orchestrator.Ending) string {
 	for _, n := range e.Tasks {
 		all += n
 	}
-	line := fmt.Sprintf("%s: %s", team, plainLine(e.Reason))
+	line := fmt.Sprintf("%s: %s", team, term.PlainLine(e.Reason))
 	if all > 0 {
 		line += fmt.Sprintf(" · %d of %d tasks completed", e.Tasks[tasks.Completed], all)
 	}
-	return line + " · " + elapsed(e.Elapsed)
+	return line + " · " + term.Elapsed(e.Elapsed)
 }
 
 // endTable is what each member did. It shows every member, those that did
 // nothing included: that is worth knowing.
-func endTable(members []orchestrator.MemberEnding) *table {
-	t := &table{head: []string{"MEMBER", "AGENT", "STATE", "TURNS", "PASSES", "COMPLETED", "REFUSALS", "TOKENS"}}
+func endTable(members []orchestrator.MemberEnding) *term.Table {
+	t := &term.Table{Head: []string{"MEMBER", "AGENT", "STATE", "TURNS", "PASSES", "COMPLETED", "REFUSALS", "TOKENS"}}
 	has := func(what func(orchestrator.MemberEnding) bool) bool { return slices.ContainsFunc(members, what) }
 	costs := has(func(m orchestrator.MemberEnding) bool { return m.CostUSD > 0 })
 	limited := has(func(m orchestrator.MemberEnding) bool { return len(m.Limits) > 0 })
 	if costs {
-		t.head = append(t.head, "COST")
+		t.Head = append(t.Head, "COST")
 	}
 	if limited {
-		t.head = append(t.head, "USED")
+		t.Head = append(t.Head, "USED")
 	}
 	for _, m := range members {
 		completed := slices.Clone(m.Completed)
-		slices.SortFunc(completed, func(x, y string) int { return number(x) - number(y) })
-		row := []cell{{text: m.Name}, {text: m.Agent}, {string(m.State), memberStyle(m.State)},
-			{text: fmt.Sprint(m.Turns)}, {text: fmt.Sprint(m.Passes)},
-			{text: strings.Join(completed, ", ")}, {text: fmt.Sprint(m.Refusals)}, {text: tokensText(m)}}
+		slices.SortFunc(completed, func(x, y string) int { return view.TaskNumber(x) - view.TaskNumber(y) })
+		row := []term.Cell{{Text: m.Name}, {Text: m.Agent}, {Text: string(m.State), Style: view.MemberStyle(m.State)},
+			{Text: fmt.Sprint(m.Turns)}, {Text: fmt.Sprint(m.Passes)},
+			{Text: strings.Join(completed, ", ")}, {Text: fmt.Sprint(m.Refusals)}, {Text: tokensText(m)}}
 		if costs {
-			row = append(row, cell{text: fmt.Sprintf("$%.2f", m.CostUSD)})
+			row = append(row, term.Cell{Text: fmt.Sprintf("$%.2f", m.CostUSD)})
 		}
 		if limited {
-			row = append(row, usedCell(m.Limits))
+			row = append(row, view.UsedCell(m.Limits))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
 }
@@ -122,20 +125,6 @@ func tokensText(m orchestrator.MemberEnding) string {
 		return fmt.Sprintf("%d+", m.Tokens)
 	}
 	return fmt.Sprint(m.Tokens)
-}
-
-// memberStyle sets a member's state off. Only what a person should look at is
-// set off.
-func memberStyle(state orchestrator.MemberState) style {
-	switch state {
-	case orchestrator.Working:
-		return green
-	case orchestrator.Waiting, orchestrator.Limited:
-		return yellow
-	case orchestrator.NeedsAttention, orchestrator.LoggedOut:
-		return red
-	}
-	return normal
 }
 
 // endHint says what a person can do next. After a run that is done there is

@@ -3,20 +3,22 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // printer is a program that prints to a buffer.
-func printer() (*cli, *bytes.Buffer, *bytes.Buffer) {
+func printer() (*cli.Env, *bytes.Buffer, *bytes.Buffer) {
 	var out, errOut bytes.Buffer
-	return newCLI(strings.NewReader(""), &out, &errOut), &out, &errOut
+	return cli.New(strings.NewReader(""), &out, &errOut, "devel"), &out, &errOut
 }
 
 // endedTeam is the ending of a team of two.
@@ -37,12 +39,12 @@ func TestReport(t *testing.T) {
 	c, out, _ := printer()
 	e := endedTeam()
 	e.Code = orchestrator.CodeUnfinished
-	counted := &memberHooks{}
+	counted := &view.MemberHooks{}
 	for range 3 {
-		counted.note(lineAt(1, "ana", "hook_finished", `{"event":"Stop","command":"./gone.sh",`+
+		counted.Note(teamtest.Line(1, "ana", "hook_finished", `{"event":"Stop","command":"./gone.sh",`+
 			`"outcome":"non_blocking_error","exit_code":127,"stderr":"not found","failed_open":true}`))
 	}
-	c.report("crew", e, counted)
+	printReport(c.Out, "crew", e, counted)
 	want := `
 It is \x1b[1mdone\x1b[0m.
 All of it.
@@ -66,7 +68,7 @@ covey logs MEMBER tells what happened, covey tasks graph what waits for what; co
 // TestReportOfLittle: a run without tasks, answer and members is one line.
 func TestReportOfLittle(t *testing.T) {
 	c, out, _ := printer()
-	c.report("crew", orchestrator.Ending{Reason: "nothing to do"}, &memberHooks{})
+	printReport(c.Out, "crew", orchestrator.Ending{Reason: "nothing to do"}, &view.MemberHooks{})
 	if got := out.String(); got != "\ncrew: nothing to do · 0s\n" {
 		t.Errorf("got %q", got)
 	}
@@ -87,33 +89,6 @@ func TestEndHint(t *testing.T) {
 		if got := endHint(tc.e); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
-	}
-}
-
-// TestHookTroubleOfMembers counts by member what a person should know of hooks:
-// those that had no say, and what those would have done that only observe.
-func TestHookTroubleOfMembers(t *testing.T) {
-	counted := &memberHooks{}
-	finished := func(member, command, more string) {
-		counted.note(lineAt(1, member, "hook_finished", fmt.Sprintf(`{"event":"Stop","command":%q%s}`, command, more)))
-	}
-	finished("ben", "./fine", `,"outcome":"success"`)
-	finished("ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
-	finished("ana", "./odd", `,"outcome":"success","failed_open":true,"warning":"its JSON\nis broken"`)
-	finished("ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
-	finished("ana", "./no", `,"outcome":"blocking","exit_code":2`)
-	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
-	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
-	finished("", "./gone$", `,"outcome":"non_blocking_error","exit_code":127,"failed_open":true`)
-	counted.note(lineAt(1, "ana", "text", `{"text":"x","failed_open":true}`))
-	c, out, _ := printer()
-	c.printHookTrouble(counted.members())
-	want := "! ana: 3 hooks failed open: ./slow (no answer in time) ×2, ./odd (its JSON is broken)\n" +
-		"! team: 1 hook failed open: ./gone$ (exit 127)\n" +
-		"  covey hooks doctor tells why\n" +
-		"~ ana: only observed: ./new would have refused ×2\n"
-	if out.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", out, want)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 )
 
@@ -21,7 +23,7 @@ type validation struct {
 }
 
 // validateCommand is `covey validate SPEC`.
-func (c *cli) validateCommand() *cobra.Command {
+func validateCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate [SPEC]",
@@ -33,51 +35,42 @@ code is 0 for a spec that can run and 2 for one that cannot.`,
 		Example: `  covey validate
   covey validate examples/quickstart/team.yaml
   covey validate --json team.yaml`,
-		Args: argCount(0, 1, "at most one spec"),
+		Args: cli.ArgCount(0, 1, "at most one spec"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			path := c.specPath(args)
-			team, err := c.runnableSpec(path)
+			path := env.SpecPath(args)
+			team, err := env.RunnableSpec(path)
 			if asJSON {
-				return c.printValidation(path, team, err)
+				return printValidation(env.Out, path, team, err)
 			}
 			if err != nil {
 				return err
 			}
-			c.out.printf("%s is valid: %s\n", plainLine(path), teamSummary(team))
+			env.Out.Printf("%s is valid: %s\n", term.PlainLine(path), teamSummary(team))
 			if team.Override != "" {
-				c.out.printf("with the local override %s\n", plainLine(configs.OverridePath(path)))
+				env.Out.Printf("with the local override %s\n", term.PlainLine(configs.OverridePath(path)))
 			}
 			return nil
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
 // teamSummary says in a few words what a spec describes. It shows that the spec
 // was understood as it was meant.
 func teamSummary(team *configs.Team) string {
-	text := fmt.Sprintf("team %s, %s", team.Name, plural(len(team.Members()), "member"))
+	text := fmt.Sprintf("team %s, %s", team.Name, term.Plural(len(team.Members()), "member"))
 	if n := len(team.Tasks); n > 0 {
-		text += ", " + plural(n, "task")
+		text += ", " + term.Plural(n, "task")
 	}
 	return text
-}
-
-// plural is a number with a word that follows it. The plural is made with an s,
-// so word must be one that takes it.
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // printValidation prints what was found as JSON. A problem that has no place in
 // the spec has none in the list either, but its text. The error has the exit
 // code and nothing to print: stdout has it all, and a second text on stderr
 // would confuse who reads both.
-func (c *cli) printValidation(path string, team *configs.Team, found error) error {
+func printValidation(out *term.Screen, path string, team *configs.Team, found error) error {
 	v := validation{Spec: path, Valid: found == nil, Problems: []configs.Problem{}, Warnings: []configs.Problem{}}
 	var mistakes configs.Errors
 	switch {
@@ -88,11 +81,11 @@ func (c *cli) printValidation(path string, team *configs.Team, found error) erro
 	case found != nil:
 		v.Problems = []configs.Problem{{File: path, Message: found.Error()}}
 	}
-	if err := c.out.json(v); err != nil {
+	if err := out.JSON(v); err != nil {
 		return err
 	}
 	if found != nil {
-		return &endError{code: exitCode(found)}
+		return &cli.EndError{Code: cli.ExitCode(found)}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -48,25 +49,25 @@ func thisBuild() build {
 }
 
 // versionCommand is `covey version`.
-func (c *cli) versionCommand() *cobra.Command {
+func versionCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of covey",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := thisBuild()
 			if asJSON {
-				return c.out.json(b)
+				return env.Out.JSON(b)
 			}
-			c.out.printf("covey %s", b.Version)
+			env.Out.Printf("covey %s", b.Version)
 			if len(b.Commit) >= 12 {
-				c.out.printf(" (commit %s)", b.Commit[:12])
+				env.Out.Printf(" (commit %s)", b.Commit[:12])
 			}
-			c.out.printf(" %s %s\n", b.Go, b.Platform)
+			env.Out.Printf(" %s %s\n", b.Go, b.Platform)
 			return nil
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -1,0 +1,241 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// Attach is `covey attach`. Without a member it shows the whole team,
+// since that is what a person who has just started one in the background wants
+// to see.
+func Attach(env *cli.Env) *cobra.Command {
+	var lines int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "attach [MEMBER]",
+		Short: "Look over a member's shoulder and talk to it",
+		Long: `Show the last screen of a member's history, or of the whole team's, and then what
+happens, as it happens. A line that you type goes to that member (without MEMBER:
+to the lead) and is answered "delivered" or "queued". What members ask is answered by
+":approve ID [TEXT]" or ":deny ID [TEXT]"; ":interrupt", ":hold" and ":resume" do what the
+commands of these names do, and ":help" lists all of them. No line with a colon in front is
+ever sent.
+
+The line is edited with the keys of a shell's line; Up and Down bring back lines that you sent.
+PgUp and PgDn scroll what happened, Shift-Up and Shift-Down by one line, Home and End, while
+nothing is typed, to its ends. Ctrl-Z stops attach. On an empty line Ctrl-D or q leaves, Ctrl-C
+always does; the team goes on. Several may be attached at once.
+
+On a pipe it prints what happens until the team ends.`,
+		Example: `  covey attach
+  covey attach backend
+  covey attach backend --lines 500
+  covey attach | grep refused`,
+		Args: cli.ArgCount(0, 1, "at most one member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			a := &attachment{env: env, place: place, want: func(journal.Line) bool { return true },
+				lines: lines, json: asJSON}
+			if len(args) > 0 {
+				if err := cli.KnownMember(place, args[0]); err != nil {
+					return err
+				}
+				a.member, a.want = args[0], view.Concerns(args[0])
+			}
+			return a.run(cmd.Context())
+		},
+		ValidArgsFunction: env.CompleteMember,
+	}
+	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "begin with the last `N` entries; 0: as many as fit")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the journal's lines, on a terminal, too")
+	return cmd
+}
+
+// defaultTail is how many entries a pipe, or a terminal of unknown size, begins
+// with. Enough to see what a member is at, and little enough to read.
+const defaultTail = 20
+
+// attachment is one `covey attach`. Where it shows what happens, on a terminal
+// or on a pipe, is decided last; what it shows is the same on both.
+type attachment struct {
+	env    *cli.Env
+	place  orchestrator.Place
+	member string // whose history is shown and who is talked to; empty: all, and the lead
+	want   func(journal.Line) bool
+	lines  int  // entries to begin with; 0: as many as fit
+	json   bool // print the journal's lines instead of showing them
+	client *orchestrator.Client
+	path   string // of the journal
+}
+
+// run attaches, shows, and lets go. The journal is read from its file and the
+// team's process only says when it grew: so any number may be attached, and one
+// that is slow holds up nobody. Attach is asked for first, because from then on
+// there is somebody whom the team can ask.
+func (a *attachment) run(ctx context.Context) error {
+	client, err := orchestrator.Dial(ctx, a.place)
+	if errors.Is(err, orchestrator.ErrNotRunning) {
+		return fmt.Errorf("%w; covey logs shows what happened so far", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	reply, err := client.Attach(ctx)
+	if err != nil {
+		return err
+	}
+	a.client, a.path = client, reply.Journal
+	tail, err := journal.Tail(a.path, a.tailLength(), a.tells)
+	if err != nil {
+		return err
+	}
+	after := reply.Seq
+	if len(tail) > 0 {
+		after = tail[len(tail)-1].Seq
+	}
+	wake, err := client.JournalWake()
+	if err != nil {
+		return err
+	}
+	follow := func(ctx context.Context, f func(journal.Line) error) error {
+		for l, err := range journal.Follow(ctx, a.path, after, wake) {
+			var damaged *journal.LineError
+			switch {
+			case errors.As(err, &damaged) || err == nil && !a.tells(l):
+				continue
+			case err != nil:
+				return err
+			}
+			if err := f(l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if term.IsTerminal(a.env.In) && a.env.Out.TTY() && !a.json {
+		return a.onTerminal(ctx, tail, follow)
+	}
+	return a.onPipe(ctx, tail, follow)
+}
+
+// tells accepts the lines that are wanted and tell something. Lines that tell
+// nothing must not count as history: of twenty last lines, nineteen may be
+// those of hooks that started.
+func (a *attachment) tells(l journal.Line) bool {
+	if !a.want(l) {
+		return false
+	}
+	_, ok := view.Full(l)
+	return ok
+}
+
+// tailLength is how many entries to begin with. One entry takes a line at
+// least, so a screen's height of entries fills the screen.
+func (a *attachment) tailLength() int {
+	if a.lines > 0 {
+		return a.lines
+	}
+	if _, height := a.env.Out.Size(); height > 0 {
+		return height
+	}
+	return defaultTail
+}
+
+// onPipe prints the tail and then all that happens until the team ends. Nothing
+// is cut here, and standard input is not looked at: covey send is for scripts.
+// An error of writing ends it, so that head ends attach, too.
+func (a *attachment) onPipe(ctx context.Context, tail []journal.Line, follow view.Follower) error {
+	show := view.LinePrinter(a.env.Out, a.json)
+	for _, l := range tail {
+		if err := show(l); err != nil {
+			return err
+		}
+	}
+	return follow(ctx, show)
+}
+
+// who is the member that typed lines go to. The team checks the name again;
+// this only has to find the lead's.
+func (a *attachment) who() string {
+	if a.member != "" {
+		return a.member
+	}
+	if all := cli.Members(a.place); len(all) > 0 {
+		return all[0] // the lead
+	}
+	return ""
+}
+
+// send gives a typed line to the member. A team that does not answer in time
+// has not said no: the error says so, and the line can be sent again.
+func (a *attachment) send(ctx context.Context, text string) view.Answer {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	if strings.HasPrefix(text, ":") {
+		return a.order(ctx, text)
+	}
+	to := a.who()
+	reply, err := a.client.Send(ctx, orchestrator.Send{To: to, Text: text})
+	if err != nil {
+		return view.Answer{Text: fmt.Sprintf("not sent: %v", err), Unsent: text}
+	}
+	return view.Answer{Text: deliveryText(reply.Delivery, to)}
+}
+
+// older reads lines from before the oldest one on the screen. The file is read
+// backwards from where the screen's history begins, so that the length of the
+// journal does not matter.
+func (a *attachment) older(before uint64) ([]journal.Line, error) {
+	var lines []journal.Line
+	for l, err := range journal.Backwards(a.path, before) {
+		if err != nil {
+			return nil, err
+		}
+		if a.tells(l) {
+			lines = append(lines, l)
+		}
+		if len(lines) == olderLines {
+			break
+		}
+	}
+	slices.Reverse(lines)
+	return lines, nil
+}
+
+// olderLines is how many entries are read at a time when somebody scrolls up. A
+// few screens: more would delay the first one, less would ask at every key.
+const olderLines = 200
+
+// onTerminal shows the attach view until somebody leaves it.
+func (a *attachment) onTerminal(ctx context.Context, tail []journal.Line, follow view.Follower) error {
+	title := "covey: " + a.place.Team
+	if a.member != "" {
+		title += " · " + a.member
+	}
+	view := view.Attach{Title: title, Tail: tail, Follow: follow, Send: a.send, Older: a.older}
+	over, err := view.Run(ctx, a.env.In, a.env.Out)
+	switch {
+	case err != nil:
+		return err
+	case over:
+		a.env.Out.Printf("%s has ended; covey ps tells how\n", a.place.Team)
+	default:
+		a.env.Out.Printf("left; %s goes on\n", a.place.Team)
+	}
+	return nil
+}

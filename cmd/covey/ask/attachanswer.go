@@ -1,0 +1,73 @@
+package ask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// answerLine reads a line by which a person who is attached answers a question:
+// ":approve ID [TEXT]" or ":deny ID [TEXT]". A colon, because what begins
+// with a slash is a command for the member. ok is false for any other line,
+// which is for the member, and also when only the first word is close: a text
+// that was meant for a member must not answer anything.
+func answerLine(text string) (a orchestrator.InboxAnswer, ok bool) {
+	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	switch verb {
+	case ":approve":
+		a.Approve = true
+	case ":deny":
+	default:
+		return a, false
+	}
+	a.ID, a.Feedback, _ = strings.Cut(strings.TrimSpace(rest), " ")
+	a.Feedback = strings.TrimSpace(a.Feedback)
+	return a, true
+}
+
+// attachHelp is what :help says. It fits the status line of 80 columns.
+const attachHelp = ":approve ID [TEXT] · :deny ID [TEXT] · :interrupt · :hold · :resume · :help"
+
+// order carries out a line that begins with a colon. None of them is ever a text for the
+// member: a slip in a command must not become a prompt.
+func (a *attachment) order(ctx context.Context, text string) view.Answer {
+	if with, ok := answerLine(text); ok {
+		return a.answer(ctx, text, with)
+	}
+	word, rest, _ := strings.Cut(text, " ")
+	to := cmp.Or(strings.TrimSpace(rest), a.who())
+	switch word {
+	case ":help":
+		return view.Answer{Text: attachHelp}
+	case ":interrupt":
+		reply, err := a.client.Interrupt(ctx, orchestrator.InterruptRequest{Member: to})
+		if err != nil {
+			return view.Answer{Text: fmt.Sprintf("not interrupted: %v", err), Unsent: text}
+		}
+		return view.Answer{Text: interruptText(to, reply)}
+	case ":hold", ":resume":
+		reply, err := a.client.Hold(ctx, orchestrator.HoldRequest{Member: to, Resume: word == ":resume"})
+		if err != nil {
+			return view.Answer{Text: fmt.Sprintf("not done: %v", err), Unsent: text}
+		}
+		return view.Answer{Text: holdText(reply)}
+	}
+	return view.Answer{Text: "there is no " + word + ": " + attachHelp, Unsent: text}
+}
+
+// answer answers a question from the typed line. It must be named: while a person
+// types, the question on the screen may have given way to another.
+func (a *attachment) answer(ctx context.Context, text string, with orchestrator.InboxAnswer) view.Answer {
+	if with.ID == "" {
+		return view.Answer{Text: "not answered: name the request by its id, such as r7", Unsent: text}
+	}
+	r, err := a.client.AnswerInbox(ctx, with)
+	if err != nil {
+		return view.Answer{Text: fmt.Sprintf("not answered: %v", err), Unsent: text}
+	}
+	return view.Answer{Text: answeredText(r)}
+}

@@ -1,0 +1,74 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// filesStatus is the status of a team that does not run, from its files. What
+// only a process knows is left empty: passes, what a member does, who is
+// attached. A run without a result was cut off, and says so by having none.
+func filesStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Status, error) {
+	file, err := orchestrator.ReadRunFile(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return orchestrator.Status{}, fmt.Errorf("team %s never came up; covey up starts it", place.Team)
+	}
+	if err != nil {
+		return orchestrator.Status{}, err
+	}
+	file = file.LastRun()
+	run, err := view.ReadLastRun(place)
+	if err != nil {
+		return orchestrator.Status{}, err
+	}
+	s := orchestrator.Status{
+		Team: place.Team, Goal: file.Goal, Workspace: file.Workspace, Spec: file.Spec,
+		Started: file.Started, FailOpen: run.HooksOfAll().FailedOpen(), Result: file.Result, Turns: run.Turns,
+	}
+	if file.Result != nil {
+		s.Budget = file.Result.Budget
+		s.Elapsed = max(0, file.Result.Ended.Sub(file.Started)).Round(time.Millisecond)
+	}
+	store, err := cli.OpenStore(place)
+	if err != nil {
+		return s, err
+	}
+	defer store.Close()
+	snapshot, err := store.Snapshot(ctx)
+	if err == nil {
+		s.Schedules, err = orchestrator.SchedulesOf(ctx, store)
+	}
+	var held []string
+	if err == nil {
+		held, err = orchestrator.HeldIn(ctx, store)
+	}
+	if err != nil {
+		return s, err
+	}
+	s.Tasks = orchestrator.CountTasks(tasks.Outlines(snapshot.Tasks))
+	for _, m := range run.Members {
+		m.Unread = snapshot.Unread[m.Name]
+		if slices.Contains(held, m.Name) {
+			m.Held, m.State, m.WaitsFor = true, orchestrator.Held, "covey resume "+m.Name
+		}
+		if tally := run.Hooks[m.Name]; tally != nil {
+			m.FailedOpen, m.Hooks = tally.FailedOpen(), tally.Noteworthy()
+		}
+		for _, t := range snapshot.Tasks {
+			if t.Owner == m.Name && t.Status == tasks.InProgress && m.Task == "" {
+				m.Task, m.Subject = t.ID, t.Subject
+			}
+		}
+		s.Members = append(s.Members, *m)
+	}
+	return s, nil
+}

@@ -1,0 +1,93 @@
+package ask
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// Hold is `covey hold MEMBER`.
+func Hold(env *cli.Env) *cobra.Command {
+	return holding(env, "hold", "Keep a member from beginning another turn", `Keep a member from beginning another turn, until "covey resume" or a text that you send
+it lets it go on; also over restarts of the team. The turn that it is in goes on to its
+end; "covey interrupt" breaks it off. A team all of whose open work is held waits with
+--keep, and ends with code 1 without. Only the operator and the lead may hold members.`)
+}
+
+// Resume is `covey resume MEMBER`.
+func Resume(env *cli.Env) *cobra.Command {
+	return holding(env, "resume", "Let a held member go on", `Let a member go on that "covey hold" or "covey interrupt" holds. If a turn of its was
+broken off it is told to go on with that. While the team does not run this is kept for
+its next run. The lead may resume whom it has held itself.`)
+}
+
+// holding is one of the two.
+func holding(env *cli.Env, verb, short, long string) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     verb + " MEMBER",
+		Short:   short,
+		Long:    long,
+		Example: "  covey " + verb + " backend",
+		Args:    cli.ArgCount(1, 1, "a member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			reply, err := askToHold(cmd.Context(), env, orchestrator.HoldRequest{Member: args[0], Resume: verb == "resume"})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return env.Out.JSON(reply)
+			}
+			env.Out.Printf("%s\n", holdText(reply))
+			return nil
+		},
+		ValidArgsFunction: env.CompleteMember,
+	}
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// askToHold asks the running team, or stores it for the next run of one that does not
+// run.
+func askToHold(ctx context.Context, env *cli.Env, r orchestrator.HoldRequest) (orchestrator.HoldReply, error) {
+	place, err := env.Find()
+	if err != nil {
+		return orchestrator.HoldReply{}, err
+	}
+	client, err := orchestrator.Dial(ctx, place)
+	if errors.Is(err, orchestrator.ErrNotRunning) {
+		if err := cli.NotFromInside("covey hold"); err != nil {
+			return orchestrator.HoldReply{}, err
+		}
+		if err := cli.KnownMember(place, r.Member); err != nil {
+			return orchestrator.HoldReply{}, err
+		}
+		return orchestrator.HoldStopped(ctx, place, r)
+	}
+	if err != nil {
+		return orchestrator.HoldReply{}, err
+	}
+	defer client.Close()
+	return client.Hold(ctx, r)
+}
+
+// holdText says how a member stands.
+func holdText(r orchestrator.HoldReply) string {
+	name := term.PlainLine(r.Member)
+	switch {
+	case r.Held && !r.Changed:
+		return name + " is held already; covey resume " + name + " lets it go on"
+	case r.Held && r.InTurn:
+		return name + " is held: it ends this turn and begins no other; covey interrupt " + name + " breaks it off"
+	case r.Held:
+		return name + " is held; covey resume " + name + ", or a text sent to it, lets it go on"
+	case !r.Changed:
+		return name + " is not held"
+	}
+	return name + " goes on"
+}

@@ -1,0 +1,70 @@
+package ask
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// Interrupt is `covey interrupt MEMBER`.
+func Interrupt(env *cli.Env) *cobra.Command {
+	var asJSON, goOn bool
+	cmd := &cobra.Command{
+		Use:   "interrupt MEMBER",
+		Short: "End the turn that a member is in",
+		Long: `End the turn that a member is in: its tool call is stopped, its gates do not run.
+The member stays in the team and keeps its tasks, and is held: it begins no other turn
+until "covey resume" or a text that you send it lets it go on. With --go-on it is not
+held, and goes on with what comes next.`,
+		Example: `  covey interrupt backend
+  covey interrupt backend && covey send backend "not there: look at api/v2"
+  covey interrupt backend --go-on`,
+		Args: cli.ArgCount(1, 1, "a member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := env.Connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			reply, err := client.Interrupt(cmd.Context(), orchestrator.InterruptRequest{Member: args[0], GoOn: goOn})
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return env.Out.JSON(reply)
+			// A member that is locked out, or whose last turn failed, is in no turn;
+			// what interrupt breaks off there is the wait, so that a person who has
+			// just logged in or paid need not sit it out.
+			case reply.Retries:
+				env.Out.Printf("%s waits no longer and tries again now\n", term.PlainLine(args[0]))
+			default:
+				env.Out.Printf("%s\n", interruptText(args[0], reply))
+			}
+			return nil
+		},
+		ValidArgsFunction: env.CompleteMember,
+	}
+	cmd.Flags().BoolVar(&goOn, "go-on", false, "do not hold the member: it goes on with what comes next")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// interruptText says what an interrupt has come to. That there was nothing to interrupt
+// is no failure: a script that interrupts "just in case" must not stop here.
+func interruptText(member string, r orchestrator.InterruptReply) string {
+	text := term.PlainLine(member) + " is in no turn"
+	if r.Interrupted {
+		text = fmt.Sprintf("%s: turn %d interrupted", term.PlainLine(member), r.Turn)
+	}
+	switch {
+	case r.Held:
+		text += "; it is held until covey resume " + term.PlainLine(member) + " or a text sent to it"
+	case !r.Interrupted:
+		text += "; there is nothing to interrupt"
+	}
+	return text
+}

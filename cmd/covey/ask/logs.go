@@ -1,0 +1,135 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// logFlags are the flags of `covey logs`. lines counts entries, not lines of a
+// screen: an entry may be long.
+type logFlags struct {
+	follow, json bool
+	lines        int
+}
+
+// Logs is `covey logs`.
+func Logs(env *cli.Env) *cobra.Command {
+	var f logFlags
+	cmd := &cobra.Command{
+		Use:   "logs [MEMBER]",
+		Short: "Print the journal of a member, or of the whole team",
+		Long: `Print what happened in the team: prompts, texts, tool calls and their results,
+hooks, messages and tasks. Works without a running team, too. --json prints the
+journal's own lines, one object a line, of all runs.`,
+		Example: `  covey logs backend
+  covey logs -f                # the whole team, as it happens
+  covey logs backend -n 100
+  covey logs --json | jq 'select(.type == "hook_feedback")'`,
+		Args: cli.ArgCount(0, 1, "at most one member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			want := func(journal.Line) bool { return true }
+			if len(args) > 0 {
+				if err := cli.KnownMember(place, args[0]); err != nil {
+					return err
+				}
+				want = view.Concerns(args[0])
+			}
+			return printLogs(cmd.Context(), env, place, f, want)
+		},
+		ValidArgsFunction: env.CompleteMember,
+	}
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on as long as the team runs")
+	cmd.Flags().IntVarP(&f.lines, "lines", "n", 0, "only the last `N` entries; 0: all")
+	cli.JSONFlag(cmd, &f.json)
+	return cmd
+}
+
+// printLogs prints the journal's lines that are wanted. With a tail it goes on
+// behind the tail's last line, so that nothing is missing in between and
+// nothing is told twice.
+func printLogs(ctx context.Context, env *cli.Env, place orchestrator.Place, f logFlags, want func(journal.Line) bool) error {
+	show := view.LinePrinter(env.Out, f.json)
+	after := uint64(0)
+	if f.lines > 0 {
+		tail, err := journal.Tail(place.Journal(), f.lines, func(l journal.Line) bool {
+			_, told := view.Full(l)
+			return want(l) && (told || f.json)
+		})
+		if err != nil {
+			return noJournal(place, err)
+		}
+		for _, l := range tail {
+			if err := show(l); err != nil {
+				return err
+			}
+			after = l.Seq
+		}
+		if !f.follow {
+			return nil
+		}
+	}
+	err := eachLine(ctx, env, place, after, f.follow, func(l journal.Line) error {
+		if !want(l) {
+			return nil
+		}
+		return show(l)
+	})
+	return noJournal(place, err)
+}
+
+// noJournal explains that a team has no journal.
+func noJournal(place orchestrator.Place, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("team %s has no journal yet; covey up starts it", place.Team)
+	}
+	return err
+}
+
+// eachLine calls f with the lines of a journal behind after and, if it follows,
+// with all that come until the team ends. Damaged lines are told of on stderr.
+// Following a team that does not run is reading it to the end.
+func eachLine(ctx context.Context, env *cli.Env, place orchestrator.Place, after uint64, follow bool,
+	f func(journal.Line) error) error {
+	lines := journal.Read(place.Journal(), after)
+	if follow {
+		client, err := orchestrator.Dial(ctx, place)
+		if err == nil {
+			defer client.Close()
+			wake, err := client.JournalWake()
+			if err != nil {
+				return err
+			}
+			lines = journal.Follow(ctx, place.Journal(), after, wake)
+		} else if !errors.Is(err, orchestrator.ErrNotRunning) {
+			return err
+		}
+	}
+	for l, err := range lines {
+		var damaged *journal.LineError
+		if errors.As(err, &damaged) {
+			env.Err.Printf("%s\n", term.PlainLine("covey: "+damaged.Error()))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := f(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package ask
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// MCP is `covey mcp`.
+func MCP(env *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the team tools to a member's agent over MCP",
+		Long: `Serve the team tools (messages, members, tasks) as an MCP server on standard input
+and output, for agent programs that take no MCP server over HTTP. covey starts
+it below the agent of a member, and it acts for that member: the system says
+whose process it is, so nothing else can use it. It ends with its input, or
+with the team.`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := env.Connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			return client.ServeTools(cmd.Context(), orchestrator.Streams{
+				In: io.NopCloser(env.In), Out: keptOpen{env.Out.Writer},
+			})
+		},
+	}
+}
+
+// keptOpen is a writer that is not ours to close.
+type keptOpen struct{ io.Writer }
+
+// Close does nothing.
+func (keptOpen) Close() error { return nil }

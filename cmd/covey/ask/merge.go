@@ -1,0 +1,176 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Merge is `covey merge [TASK|MEMBER]`.
+func Merge(env *cli.Env) *cobra.Command {
+	var asJSON, all, trust, noWait bool
+	cmd := &cobra.Command{
+		Use:   "merge [TASK|MEMBER]",
+		Short: "Merge finished work: that of a task, of a member, or all",
+		Long: `Merge finished work into the branch that it is for (merge.into, else the one that
+the workspace is on), one piece after another. The gates look at the merged state,
+and what they agree to, exactly as it stands, moves the branch. Your own changes
+are never touched: what would overwrite them is held back and says so. A conflict,
+or what a gate refuses, goes back to its author as a task.
+
+A task's work is what its member had made when the task was completed; a member's
+is all that lies in its working copy. With via: pr nothing is merged; the commands
+that open the pull request are printed.`,
+		Example: `  covey review
+  covey merge 3
+  covey merge backend
+  covey merge --all`,
+		Args: cli.ArgCount(0, 1, "a task or a member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			r, err := mergeRequest(place, args, all)
+			if err != nil {
+				return err
+			}
+			r.Wait = !noWait
+			reply, err := mergeWork(cmd.Context(), env, place, r, trust)
+			if err != nil {
+				return err
+			}
+			return wasMerged(env.Out, place, reply, asJSON)
+		},
+		ValidArgsFunction: env.CompleteWork,
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "everything that waits, and what lies in members' working copies")
+	cmd.Flags().BoolVar(&trust, "trust", false, "trust the spec for this time")
+	cmd.Flags().BoolVar(&noWait, "no-wait", false, "come back at once; the running team merges")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// mergeRequest is what the arguments ask for.
+func mergeRequest(place orchestrator.Place, args []string, all bool) (orchestrator.MergeRequest, error) {
+	r := orchestrator.MergeRequest{All: all}
+	switch {
+	case len(args) == 0 && !all:
+		return r, cli.Usagef("say what to merge: a task, a member, or --all; covey review lists what there is")
+	case len(args) > 0 && all:
+		return r, cli.Usagef("--all stands for everything; leave out %q, or the flag", args[0])
+	case all:
+		return r, nil
+	}
+	task, member, err := workOf(place, args[0])
+	r.Task, r.Member = task, member
+	return r, err
+}
+
+// workOf reads an argument that names a task or a member. A number is a task, also
+// where a member is called so.
+func workOf(place orchestrator.Place, arg string) (task, member string, err error) {
+	id := taskID(arg)
+	if _, err := strconv.ParseUint(id, 10, 64); err == nil {
+		return id, "", nil
+	}
+	return "", arg, cli.KnownMember(place, arg)
+}
+
+// mergeWork has the running team merge, or does it here if none runs.
+func mergeWork(
+	ctx context.Context, env *cli.Env, place orchestrator.Place, r orchestrator.MergeRequest, trust bool,
+) (orchestrator.MergeReply, error) {
+	client, err := orchestrator.Dial(ctx, place)
+	if err == nil {
+		defer client.Close()
+		return client.Merge(ctx, r)
+	}
+	if !errors.Is(err, orchestrator.ErrNotRunning) {
+		return orchestrator.MergeReply{}, err
+	}
+	if err := cli.NotFromInside("covey merge"); err != nil {
+		return orchestrator.MergeReply{}, err
+	}
+	team, err := env.TeamOf(place)
+	if err != nil {
+		return orchestrator.MergeReply{}, err
+	}
+	// Gates and setup commands of the spec run now, as they would in a run.
+	if err := env.MayRun(ctx, team, team.File, trust); err != nil {
+		return orchestrator.MergeReply{}, err
+	}
+	return orchestrator.MergeNow(ctx, team, orchestrator.Options{
+		Version: env.Version, ManagedFolders: env.Managed, OwnProcess: true,
+	}, r)
+}
+
+// wasMerged tells what became of work. It fails if some of what was asked for is not
+// merged: a script wants to know.
+func wasMerged(out *term.Screen, place orchestrator.Place, reply orchestrator.MergeReply, asJSON bool) error {
+	if asJSON {
+		if err := out.JSON(reply); err != nil {
+			return err
+		}
+	}
+	open := 0
+	for _, m := range reply.Merges {
+		if m.State != tasks.MergeDone && m.State != tasks.MergeDropped && m.State != tasks.MergeReady && !m.State.Busy() {
+			open++
+		}
+		if asJSON {
+			continue
+		}
+		out.Printf("%s\n", term.PlainLine(mergeLine(m)))
+		for _, file := range m.Files {
+			out.Printf("  %s\n", term.PlainLine(file))
+		}
+		if m.State == tasks.MergeReady {
+			push, create := orchestrator.PullCommands(place, m)
+			out.Printf("  %s\n  %s\n", term.PlainLine(shellLine(push)), term.PlainLine(shellLine(create)))
+		}
+	}
+	if open > 0 {
+		return fmt.Errorf("%d of %d not merged; covey review shows more", open, len(reply.Merges))
+	}
+	return nil
+}
+
+// mergeLine says in a line how a piece of work stands.
+func mergeLine(m tasks.Merge) string {
+	line := fmt.Sprintf("%s of %s: %s", view.MergeName(m), m.Member, view.MergeState(m))
+	if m.Reason != "" {
+		line += ": " + m.Reason
+	}
+	return line
+}
+
+// shellLine writes a command so that it can be copied.
+func shellLine(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = arg
+		if strings.ContainsFunc(arg, special) || arg == "" {
+			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// special reports whether some shell may read more into a character than it says, be it
+// only at the beginning of a word. To name what is harmless is safer than the reverse:
+// braces, = and ^ mean something to bash or zsh.
+func special(r rune) bool {
+	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	return !letter && !strings.ContainsRune("-_./:@%+,", r)
+}

@@ -1,0 +1,67 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// Plan is `covey plan`, by which a member whose agent has no tools of ours
+// submits its plan. For people it does nothing: they approve plans.
+func Plan(env *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "plan TEXT...",
+		Short: "Submit a member's plan for approval (for members' agents)",
+		Long: `Submit the plan of a member with "plan: required", from a process that the member
+has started. A message tells the member whether the plan is approved. PLAN "-" reads
+it from standard input.`,
+		Example: `  covey plan - < plan.md`,
+		Args:    cli.ArgCount(1, -1, "a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := env.TextOf(args, "the plan is empty; write what you mean to do, as in: covey plan 'first …, then …', or covey plan - < plan.md")
+			if err != nil {
+				return err
+			}
+			return callTool(cmd.Context(), env, orchestrator.PlanToolName, map[string]any{"plan": text})
+		},
+	}
+}
+
+// insteadOf says what the operator does, who has no team tools.
+func insteadOf(tool string) string {
+	if tool == orchestrator.PlanToolName {
+		return "only an agent of the team submits a plan; covey inbox shows those that wait for your answer"
+	}
+	return "only an agent of the team answers its goal; covey send MEMBER TEXT tells a member, covey down ends the team"
+}
+
+// callTool calls a team tool in the name of the member below which this process runs.
+func callTool(ctx context.Context, env *cli.Env, tool string, in map[string]any) error {
+	client, err := env.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	input, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	a, err := client.CallTool(ctx, orchestrator.TeamCall{Tool: tool, Input: input})
+	if errors.Is(err, orchestrator.ErrDenied) && cli.NotFromInside(tool) == nil {
+		return fmt.Errorf("%w: %s", orchestrator.ErrDenied, insteadOf(tool))
+	}
+	if err != nil {
+		return err
+	}
+	if a.IsError {
+		return errors.New(a.Text)
+	}
+	env.Out.Printf("%s\n", a.Text)
+	return nil
+}

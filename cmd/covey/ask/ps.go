@@ -1,0 +1,176 @@
+// Package ask holds the commands that ask a running team, or read the files of one that
+// does not run: ps, tasks, send, inbox, review, merge, attach and their like. Each command is
+// one function. It makes no promise of compatibility to programs outside of covey.
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// Ps is `covey ps`.
+func Ps(env *cli.Env) *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ps",
+		Short: "Show what each member does and waits for",
+		Long: `Show the team: per member its agent, its state, which turn and pass it is in, its
+task, what it waits for, unread mail, and how often gates have refused it; then its
+schedules, and when each comes next. When the team does not run, the result of its
+last run is shown, and schedules that were missed come with the next covey up.`,
+		Example: `  covey ps
+  covey ps --all          # every team of this user
+  covey ps --json`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if all {
+				return psAll(env, asJSON)
+			}
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			status, err := readStatus(cmd.Context(), place)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return env.Out.JSON(status)
+			}
+			printStatus(env.Out, status, time.Now())
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "list all teams of this user")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// readStatus asks the running team, or reads its files. Which of the two it was
+// makes no difference to what is printed, but that a process knows more.
+func readStatus(ctx context.Context, place orchestrator.Place) (orchestrator.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	client, err := orchestrator.Dial(ctx, place)
+	if err == nil {
+		defer client.Close()
+		return client.Status(ctx)
+	}
+	if !errors.Is(err, orchestrator.ErrNotRunning) {
+		return orchestrator.Status{}, err
+	}
+	return filesStatus(ctx, place)
+}
+
+// printStatus prints a team and its members. Below the table stands what does
+// not fit into a column and must not be cut.
+func printStatus(out *term.Screen, s orchestrator.Status, now time.Time) {
+	out.Printf("%s\n", out.Paint(term.Bold, statusLine(s, now)))
+	view.PrintBudget(out, s.Budget)
+	if len(s.Members) > 0 {
+		out.Printf("\n")
+		memberTable(s.Members, now).Print(out)
+	}
+	for _, m := range s.Members {
+		name := term.PlainLine(m.Name)
+		switch {
+		case m.Attention == "":
+		case m.State == orchestrator.LoggedOut: // it says itself what is to be done
+			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s: %s", name, term.PlainLine(m.Attention))))
+		case m.State == orchestrator.Ended: // nothing that is sent to it helps it on
+			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s takes no more turns: %s", name,
+				term.PlainLine(m.Attention))))
+			out.Printf("%s\n", out.Paint(term.Faint, fmt.Sprintf("  covey logs %s tells what happened; "+
+				"the team's next start brings it back", name)))
+		default:
+			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s needs attention: %s", name,
+				term.PlainLine(m.Attention))))
+			out.Printf("%s\n", out.Paint(term.Faint,
+				fmt.Sprintf("  covey logs %s tells what happened; covey send %s TEXT helps it on",
+					name, name)))
+		}
+	}
+	printWorktrees(out, s.Members)
+	printSchedules(out, s, now)
+	if s.Requests > 0 {
+		out.Printf("%s\n", out.Paint(term.Yellow, term.Plural(s.Requests, "question")+
+			" for you: covey inbox shows and answers"))
+	}
+	view.PrintHookTrouble(out, view.HooksOf(s.Members))
+}
+
+// statusLine sums a team up in one line. A result takes a second line: why a
+// run ended may be a long story. now is the caller's, so that the line can be
+// tested; the result's age and the running time are measured from it.
+func statusLine(s orchestrator.Status, now time.Time) string {
+	tasks := ""
+	if all := s.Tasks.Total(); all > 0 {
+		tasks = fmt.Sprintf(" · %d of %d tasks done", s.Tasks.Completed, all)
+	}
+	head := term.PlainLine(s.Team) + " in " + term.PlainLine(s.Workspace)
+	switch {
+	case s.PID > 0 && !s.Up:
+		return fmt.Sprintf("%s · starting (process %d)%s", head, s.PID, tasks)
+	case s.PID > 0:
+		return fmt.Sprintf("%s · running for %s (process %d)%s", head, term.Elapsed(now.Sub(s.Started)), s.PID, tasks)
+	case s.Result == nil:
+		return fmt.Sprintf("%s · not running; the last run was cut off, covey up takes it up again%s", head, tasks)
+	}
+	return fmt.Sprintf("%s · not running%s\nlast run: %s (code %d, %s ago)", head, tasks,
+		term.PlainLine(s.Result.Reason), s.Result.ExitCode, term.Elapsed(now.Sub(s.Result.Ended)))
+}
+
+// memberTable is the table of `covey ps`. One column holds what a member is
+// busy with or waits for, since it is never both.
+func memberTable(members []orchestrator.MemberStatus, now time.Time) *term.Table {
+	t := &term.Table{Head: []string{"MEMBER", "AGENT", "STATE", "TURN", "PASS", "TASK", "WAITS FOR", "UNREAD", "REFUSALS"}}
+	limited := slices.ContainsFunc(members, func(m orchestrator.MemberStatus) bool { return len(m.Limits) > 0 })
+	if limited {
+		t.Head = append(t.Head, "USED")
+	}
+	for _, m := range members {
+		task := m.Task
+		if m.Subject != "" {
+			task += " " + m.Subject
+		}
+		waits := m.WaitsFor
+		if m.State == orchestrator.Working && m.Doing != "" {
+			waits = m.Doing
+		}
+		row := []term.Cell{{Text: m.Name}, {Text: m.Agent}, {Text: stateText(m, now), Style: view.MemberStyle(m.State)},
+			{Text: count(m.Turn)}, {Text: count(m.Pass)}, {Text: task}, {Text: waits},
+			{Text: fmt.Sprint(m.Unread)}, {Text: fmt.Sprint(m.Refusals)}}
+		if limited {
+			row = append(row, view.UsedCell(m.Limits))
+		}
+		t.Add(row...)
+	}
+	return t
+}
+
+// stateText is a member's state, with the time until which it stays so.
+func stateText(m orchestrator.MemberStatus, now time.Time) string {
+	if m.State == orchestrator.Limited {
+		return string(m.State) + " until " + orchestrator.ShortTime(m.LimitedUntil.Local(), now)
+	}
+	return string(m.State)
+}
+
+// count is a number that counts from 1; 0 is none yet. A table says less with a
+// 0 than with nothing there.
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}

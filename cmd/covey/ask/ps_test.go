@@ -1,0 +1,82 @@
+package ask
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+func TestStatusLine(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	base := orchestrator.Status{Team: "crew", Workspace: "/x\x1b", Started: now.Add(-90 * time.Second)}
+	for _, tc := range []struct {
+		name   string
+		change func(*orchestrator.Status)
+		want   string
+	}{
+		{"starting", func(s *orchestrator.Status) { s.PID = 7 }, `crew in /x\x1b · starting (process 7)`},
+		{"running", func(s *orchestrator.Status) { s.PID, s.Up, s.Tasks.Completed, s.Tasks.Pending = 7, true, 1, 2 },
+			`crew in /x\x1b · running for 1m30s (process 7) · 1 of 3 tasks done`},
+		{"cut off", func(*orchestrator.Status) {},
+			`crew in /x\x1b · not running; the last run was cut off, covey up takes it up again`},
+		{"ended", func(s *orchestrator.Status) {
+			s.Result = &orchestrator.RunResult{Reason: "all\nis done", ExitCode: 0, Ended: now.Add(-2 * time.Hour)}
+		}, "crew in /x\\x1b · not running\nlast run: all is done (code 0, 2h00m ago)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := base
+			tc.change(&s)
+			if got := statusLine(s, now); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestPrintStatus: what a member does stands where what it waits for would, and
+// who needs attention is told of with the way out.
+func TestPrintStatus(t *testing.T) {
+	c, out, _ := program()
+	printStatus(c.Out, orchestrator.Status{Team: "crew", Workspace: "/x", PID: 7, Up: true, FailOpen: 2, Members: []orchestrator.MemberStatus{
+		{Name: "lead", Agent: "builtin/script", State: orchestrator.Working, Turn: 2, Pass: 3, Doing: "Bash ls", WaitsFor: "x"},
+		{Name: "ana", Agent: "builtin/script", State: orchestrator.Resting, Turn: 1, WaitsFor: "task 1", Unread: 4},
+		{Name: "ben", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8\nrefusals", Task: "2",
+			Subject: "Do it", Refusals: 8, Hooks: []orchestrator.HookCount{{Command: "./x", FailedOpen: 2, Why: "exit 1"}}},
+	}}, time.Now())
+	_, got, _ := strings.Cut(out.String(), "\n\n")
+	want := `MEMBER  AGENT           STATE            TURN  PASS  TASK     WAITS FOR  UNREAD  REFUSALS
+lead    builtin/script  working          2     3     -        Bash ls    0       0
+ana     builtin/script  idle             1     -     -        task 1     4       0
+ben     builtin/script  needs attention  -     -     2 Do it  -          0       8
+! ben needs attention: 8 refusals
+  covey logs ben tells what happened; covey send ben TEXT helps it on
+! ben: 2 hooks failed open: ./x (exit 1) ×2
+  covey hooks doctor tells why
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestPsOfLockouts(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
+	c, out, _ := program()
+	printStatus(c.Out, orchestrator.Status{Team: "crew", Workspace: "/w", PID: 7, Up: true, Started: now, Members: []orchestrator.MemberStatus{
+		{Name: "lead", Agent: "acp/codex", State: orchestrator.Waiting, WaitsFor: "a slot of codex"},
+		{Name: "api", Agent: "acp/codex", State: orchestrator.Limited, LimitedUntil: now.Add(3 * time.Hour)},
+		{Name: "docs", Agent: "acp/gemini", State: orchestrator.LoggedOut, Attention: "gemini is not logged in; run `gemini`"},
+	}}, now)
+	want := `crew in /w · running for 0s (process 7)
+
+MEMBER  AGENT       STATE                TURN  PASS  TASK  WAITS FOR        UNREAD  REFUSALS
+lead    acp/codex   waiting              -     -     -     a slot of codex  0       0
+api     acp/codex   limited until 15:00  -     -     -     -                0       0
+docs    acp/gemini  logged out           -     -     -     -                0       0
+! docs: gemini is not logged in; run ` + "`gemini`" + `
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}

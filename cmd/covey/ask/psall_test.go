@@ -1,0 +1,47 @@
+package ask
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// TestPsAll lists running teams first; --team narrows the list.
+func TestPsAll(t *testing.T) {
+	teamtest.StateHome(t)
+	teamtest.WriteRun(t, teamtest.Place(t, "aaa"), func(r *orchestrator.RunFile) {
+		r.Result = &orchestrator.RunResult{Reason: "told to stop", ExitCode: 1, Ended: time.Now()}
+	})
+	teamtest.WriteRun(t, teamtest.Place(t, "zzz"), func(*orchestrator.RunFile) {})
+	c, out, _ := program()
+	if err := psAll(c, false); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if !strings.HasPrefix(lines[1], "zzz   running") || !strings.Contains(lines[2], "told to stop (code 1)") {
+		t.Errorf("got\n%s", out)
+	}
+	c, out, _ = program()
+	c.Team = "aaa"
+	if err := psAll(c, true); err != nil {
+		t.Fatal(err)
+	}
+	var infos []cli.TeamInfo
+	if err := json.Unmarshal(out.Bytes(), &infos); err != nil || len(infos) != 1 || infos[0].Team != "aaa" {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
+// TestPsAllOfNobody: no teams are an empty array, not null.
+func TestPsAllOfNobody(t *testing.T) {
+	teamtest.StateHome(t)
+	c, out, _ := program()
+	if err := psAll(c, true); err != nil || strings.TrimSpace(out.String()) != "[]" {
+		t.Errorf("%v, %q", err, out)
+	}
+}

@@ -1,0 +1,32 @@
+package ask
+
+import (
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// printSchedules lists what comes again by itself, and when. Nothing comes while the team
+// does not run; what was missed then comes when it is started.
+func printSchedules(out *term.Screen, of orchestrator.Status, now time.Time) {
+	if len(of.Schedules) == 0 {
+		return
+	}
+	when := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return orchestrator.ShortTime(t.Local(), now)
+	}
+	t := &term.Table{Head: []string{"SCHEDULE", "CRON", "NEXT", "LAST", "WHAT"}}
+	for _, s := range of.Schedules {
+		next := when(s.Next)
+		if missed := !s.Next.IsZero() && s.Next.Before(now); missed && of.PID == 0 {
+			next = "with covey up"
+		}
+		t.Add(term.Cell{Text: s.Name}, term.Cell{Text: s.Cron}, term.Cell{Text: next}, term.Cell{Text: when(s.Last)}, term.Cell{Text: s.What})
+	}
+	out.Printf("\n")
+	t.Print(out)
+}

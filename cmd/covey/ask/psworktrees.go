@@ -1,0 +1,42 @@
+package ask
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// printWorktrees says where members work that have a working copy of their own. It
+// stands below the table: a branch and a path fit into no column.
+func printWorktrees(out *term.Screen, members []orchestrator.MemberStatus) {
+	for _, m := range members {
+		if m.Worktree != nil {
+			out.Printf("%s\n", out.Paint(term.Faint, worktreeLine(m.Name, *m.Worktree)))
+		}
+	}
+}
+
+// worktreeLine is a member's working copy in one line.
+func worktreeLine(member string, w orchestrator.WorktreeStatus) string {
+	parts := []string{term.PlainLine(member) + " works in " + term.PlainLine(w.Path)}
+	if w.Branch != "" {
+		parts = append(parts, "branch "+term.PlainLine(w.Branch))
+	}
+	switch {
+	case w.Unknown && w.Branch != "":
+		parts = append(parts, "git does not tell more")
+	case w.Unknown:
+	case w.Dirty == 0 && w.Ahead == 0:
+		parts = append(parts, "nothing of its own")
+	default:
+		if w.Dirty > 0 {
+			parts = append(parts, term.Plural(w.Dirty, "change")+" not committed")
+		}
+		if w.Ahead > 0 {
+			parts = append(parts, fmt.Sprintf("%s not merged", term.Plural(w.Ahead, "commit")))
+		}
+	}
+	return strings.Join(parts, " · ")
+}

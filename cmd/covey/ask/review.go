@@ -1,0 +1,258 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks/verdicts"
+)
+
+// Review is `covey review [TASK|MEMBER]`.
+func Review(env *cli.Env) *cobra.Command {
+	var asJSON, logs bool
+	cmd := &cobra.Command{
+		Use:   "review [TASK|MEMBER]",
+		Short: "Show finished work: what it changes, what gates say, what is in its way",
+		Long: `Show finished work that is not merged: its branch, what it changes, what the gates
+have said about it, whether it conflicts with the branch that it is for, and whether
+it touches what is not its author's or is protected. With a task also work that is
+merged already. Nothing is changed.`,
+		Example: `  covey review
+  covey review 3 --logs
+  covey review --json | jq '.reviews[].conflicts'`,
+		Args: cli.ArgCount(0, 1, "a task or a member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			var r orchestrator.ReviewRequest
+			if len(args) > 0 {
+				if r.Task, r.Member, err = workOf(place, args[0]); err != nil {
+					return err
+				}
+			}
+			r.Logs = logs
+			reply, err := readReview(cmd.Context(), env, place, r)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return env.Out.JSON(reply)
+			case len(reply.Reviews)+len(reply.Loose) == 0:
+				what := strings.Join(append([]string{"no finished work"}, args...), " of ")
+				env.Out.Printf("%s waits\n", term.PlainLine(what))
+			}
+			for i, one := range reply.Reviews {
+				if i > 0 {
+					env.Out.Printf("\n")
+				}
+				printReview(env.Out, one)
+			}
+			for _, l := range reply.Loose {
+				env.Out.Printf("%s\n", term.PlainLine(l.String()+"; covey merge "+l.Member+" takes it"))
+			}
+			return nil
+		},
+		ValidArgsFunction: env.CompleteWork,
+	}
+	cmd.Flags().BoolVar(&logs, "logs", false, "with what the gates have printed")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// PrintUnmerged says at the end of a run which work is in no branch yet: that all
+// tasks are done must not hide it.
+func PrintUnmerged(out *term.Screen, work []string) {
+	if len(work) == 0 {
+		return
+	}
+	if len(work) == 1 {
+		out.Printf("1 piece of work is not merged; covey review shows it:\n")
+	} else {
+		out.Printf("%d pieces of work are not merged; covey review shows them:\n", len(work))
+	}
+	for _, line := range work {
+		out.Printf("- %s\n", term.PlainLine(line))
+	}
+}
+
+// readReview asks the running team, or reads the files of one that does not run.
+//
+// Only ErrNotRunning leads to the files. A team that runs and does not answer must not be
+// read behind its back: what stands in the files may be half of a step.
+func readReview(
+	ctx context.Context, env *cli.Env, place orchestrator.Place, r orchestrator.ReviewRequest,
+) (orchestrator.ReviewReply, error) {
+	client, err := orchestrator.Dial(ctx, place)
+	if err == nil {
+		defer client.Close()
+		return client.Review(ctx, r)
+	}
+	if !errors.Is(err, orchestrator.ErrNotRunning) {
+		return orchestrator.ReviewReply{}, err
+	}
+	team, err := env.TeamOf(place)
+	if err != nil {
+		return orchestrator.ReviewReply{}, err
+	}
+	return orchestrator.ReadReview(ctx, place, team, r)
+}
+
+// printReview prints one piece of work.
+//
+// All texts here are words of members or of gates, so each goes through plainLine: no
+// character in them may act on the terminal. Labels without a text are left
+// out, so that what stands there is what matters.
+func printReview(out *term.Screen, r orchestrator.Review) {
+	line := func(label, text string, s term.Style) {
+		if text != "" {
+			out.Printf("%s %s\n", out.Paint(term.Faint, term.Padded(label, 10)), out.Paint(s, term.PlainLine(text)))
+		}
+	}
+	out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(view.MergeName(r.Merge))))
+	line("by", r.Member, term.Normal)
+	line("branch", r.Branch+" for "+r.Into, term.Normal)
+	state := view.MergeState(r.Merge)
+	if r.Reason != "" {
+		state += ": " + r.Reason
+	}
+	line("state", state, view.MergeStyle(r.State))
+	line("changes", term.FewNames(r.Changes), term.Normal)
+	line("conflicts", term.FewNames(r.Conflicts), term.Red)
+	line("not its own", term.FewNames(r.Outside), term.Red)
+	line("protected", term.FewNames(r.Protected), term.Yellow)
+	for _, e := range r.Evidence {
+		line("evidence", e, term.Normal)
+	}
+	for _, v := range r.Verdicts {
+		printVerdict(out, v)
+	}
+	if len(r.Open) > 0 {
+		line("open it", shellLine(r.Push)+" && "+shellLine(r.Open), term.Normal)
+	}
+}
+
+// printVerdict prints what a gate has said, and why it refuses.
+//
+// The log, where it was asked for, holds all that the feedback is taken from.
+func printVerdict(out *term.Screen, v verdicts.Verdict) {
+	out.Printf("%s %s\n", out.Paint(term.Faint, term.Padded("gate", 10)), verdictText(out, v))
+	if !v.Pass && v.Log == "" && v.Feedback != "" {
+		out.Printf("%s\n", indented(v.Feedback))
+	}
+	if v.Log != "" {
+		out.Printf("%s\n", indented(v.Log))
+	}
+}
+
+// indented sets a text of several lines off.
+func indented(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(term.Plain(text), "\n"), "\n", "\n    ")
+}
+
+// Diff is `covey diff [TASK|MEMBER]`.
+func Diff(env *cli.Env) *cobra.Command {
+	var asJSON, stat bool
+	cmd := &cobra.Command{
+		Use:   "diff [TASK|MEMBER]",
+		Short: "Show what a task or a member has changed",
+		Long: `Show what has been changed since the work left the branch that it is for: by a task
+that is done, or by a member, with what it has not committed. Without an argument,
+of all members that have changed anything. Nothing is changed, and no program that
+the repository names is run.`,
+		Example: `  covey diff 3
+  covey diff backend --stat
+  covey diff | less -R`,
+		Args: cli.ArgCount(0, 1, "a task or a member"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			r := orchestrator.DiffRequest{Stat: stat, Color: env.Out.Color && !asJSON}
+			if len(args) > 0 {
+				if r.Task, r.Member, err = workOf(place, args[0]); err != nil {
+					return err
+				}
+			}
+			list, err := readDiff(cmd.Context(), env, place, r)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return env.Out.JSON(list)
+			}
+			printDiffs(env.Out, list, len(args) > 0)
+			return nil
+		},
+		ValidArgsFunction: env.CompleteWork,
+	}
+	cmd.Flags().BoolVar(&stat, "stat", false, "a line for each file, in place of what has changed in it")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// readDiff works on the repository itself; of the team's process it needs only to
+// hear which work there is.
+func readDiff(
+	ctx context.Context, env *cli.Env, place orchestrator.Place, r orchestrator.DiffRequest,
+) ([]orchestrator.Diff, error) {
+	team, err := env.TeamOf(place)
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := readReview(ctx, env, place, orchestrator.ReviewRequest{Task: r.Task, Member: r.Member})
+	if err != nil {
+		return nil, err
+	}
+	return orchestrator.ReadDiff(ctx, place, team, reviews, r)
+}
+
+// printDiffs prints differences. They are the members' words, so no character in them
+// may act on a terminal; colours are git's and are put in again.
+func printDiffs(out *term.Screen, list []orchestrator.Diff, named bool) {
+	if len(list) == 0 {
+		out.Printf("nothing has been changed\n")
+	}
+	for _, d := range list {
+		if !named || len(list) > 1 {
+			out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(d.Title)))
+		}
+		out.Printf("%s", paintedPlain(d.Text))
+		if d.Withheld != "" {
+			out.Printf("%s\n", term.PlainLine(d.Withheld))
+		}
+	}
+}
+
+// paintedPlain is plain for a text with git's colours.
+//
+// Only colour codes (CSI … m, of digits and semicolons) are let through. Any other escape
+// is made visible as plain does it: it could move the cursor or set the title.
+func paintedPlain(text string) string {
+	const escape = "\x1b["
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, escape)
+		b.WriteString(term.Plain(before))
+		if !found {
+			return b.String()
+		}
+		code, after, ok := strings.Cut(rest, "m")
+		if ok && strings.Trim(code, "0123456789;") == "" {
+			b.WriteString(escape + code + "m")
+			text = after
+			continue
+		}
+		b.WriteString(term.Plain("\x1b") + "[")
+		text = rest
+	}
+}

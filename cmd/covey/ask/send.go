@@ -1,0 +1,102 @@
+package ask
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// Send is `covey send MEMBER TEXT`.
+func Send(env *cli.Env) *cobra.Command {
+	var as string
+	var asJSON, answered bool
+	var waitFor []string
+	cmd := &cobra.Command{
+		Use:   "send MEMBER TEXT...",
+		Short: "Give a member a text, as its next prompt",
+		Long: `Give a member a text. An idle member begins a turn with it, a working one sees it
+with its next pass: that is "delivered". "queued" means that the member gets it
+later, as when it is in the middle of a tool call. Either way the text is stored and survives
+a crash. TEXT "-" reads the text from standard input; MEMBER "*" is everybody. Of a text over 32 KiB
+the member gets the start, and the file that has all of it.
+
+With --wait-for the text is read once all of those tasks are completed or deleted: a member
+is woken once for the work of several others.
+
+A TEXT that is a JSON object with a type asks for more than to be read, or answers who asked:
+shutdown_request, shutdown_response, plan_approval_response and approval_response.
+
+With --answered, which is for the lead's agent, TEXT goes to nobody: it is the answer
+to a goal that was a question.`,
+		Example: `  covey send backend "use the v2 API"
+  covey send backend '{"type":"shutdown_request","reason":"we are done"}'
+  covey send lead - < plan.md
+  covey send '*' "we ship at four"
+  covey send ana --wait-for 2,3 "both parts are in: put them together"`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if answered {
+				return cli.ArgCount(1, -1, "an answer")(cmd, args)
+			}
+			return cli.ArgCount(2, -1, "a member and a text")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if answered {
+				return sendAnswer(cmd.Context(), env, args)
+			}
+			text, err := env.TextOf(args[1:], "there is no text to send")
+			if err != nil {
+				return err
+			}
+			client, err := env.Connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			reply, err := client.Send(cmd.Context(), orchestrator.Send{To: args[0], Text: text, As: as, WaitFor: waitFor})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return env.Out.JSON(reply)
+			}
+			if reply.Message != "" {
+				env.Out.Printf("%s\n", term.PlainLine(reply.Message))
+				return nil
+			}
+			env.Out.Printf("%s\n", deliveryText(reply.Delivery, args[0]))
+			return nil
+		},
+		ValidArgsFunction: env.CompleteMember,
+	}
+	cmd.Flags().StringVar(&as, "as", "", "send it in the name of `MEMBER`")
+	cmd.Flags().StringSliceVar(&waitFor, "wait-for", nil,
+		"it is read once these `TASKS` are done: ids with commas between")
+	cmd.Flags().BoolVar(&answered, "answered", false, "for the lead's agent: TEXT answers the goal, which was a question")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// sendAnswer is `covey send --answered`, for a lead whose agent has no tools of ours.
+func sendAnswer(ctx context.Context, env *cli.Env, args []string) error {
+	text, err := env.TextOf(args, "the answer is empty")
+	if err != nil {
+		return err
+	}
+	return callTool(ctx, env, orchestrator.ReportToolName, map[string]any{"report": text, "answered": true})
+}
+
+// deliveryText says what became of a text. Both mean that the text is safe;
+// they differ in when it is read.
+func deliveryText(d orchestrator.Delivery, to string) string {
+	if to == "*" {
+		to = "everybody"
+	}
+	if d == orchestrator.Queued {
+		return "queued for " + term.PlainLine(to) + ": stored; it is read as soon as that can be"
+	}
+	return "delivered to " + term.PlainLine(to)
+}

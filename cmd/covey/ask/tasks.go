@@ -1,0 +1,255 @@
+package ask
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Tasks is `covey tasks`; alone it lists. The flags of the list work
+// without its name, too.
+func Tasks(env *cli.Env) *cobra.Command {
+	list := tasksListCommand(env)
+	cmd := &cobra.Command{
+		Use:   "tasks",
+		Short: "List, show, create, change and claim the team's tasks",
+		Long: `The team's task list. Without a command it lists the tasks. Listing, showing and
+drawing work without a running team, too; changing needs one, since its hooks
+have a say.`,
+		Example: `  covey tasks
+  covey tasks show 3
+  covey tasks create "Fix the login" --owner backend --blocked-by 2
+  covey tasks update 3 --status completed
+  covey tasks claim 4 --as docs
+  covey tasks graph --mermaid`,
+		Args: cli.NoArgs,
+		RunE: list.RunE,
+	}
+	cmd.Flags().AddFlagSet(list.Flags())
+	cmd.AddCommand(list, tasksShowCommand(env), tasksCreateCommand(env), tasksUpdateCommand(env),
+		tasksClaimCommand(env), tasksGraphCommand(env))
+	return cmd
+}
+
+// tasksListCommand is `covey tasks list`. What a task waits for is worked out
+// from all tasks, whichever of them are shown.
+func tasksListCommand(env *cli.Env) *cobra.Command {
+	var status, owner string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the tasks",
+		Example: `  covey tasks list
+  covey tasks list --status pending --owner backend
+  covey tasks list --json | jq '.[].subject'`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkStatus(status, false); err != nil {
+				return err
+			}
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			left := func(has tasks.Status, of string) bool {
+				return status != "" && string(has) != status || owner != "" && of != owner
+			}
+			if asJSON {
+				all, err := cli.ReadTasks(cmd.Context(), place)
+				if err != nil {
+					return err
+				}
+				list := slices.DeleteFunc(all, func(t tasks.Task) bool { return left(t.Status, t.Owner) })
+				return env.Out.JSON(taskViews(list))
+			}
+			all, err := cli.ReadOutline(cmd.Context(), place)
+			if err != nil {
+				return err
+			}
+			printTasks(env.Out, slices.DeleteFunc(slices.Clone(all), func(t tasks.Outline) bool {
+				return left(t.Status, t.Owner)
+			}), all)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", "", "only tasks that are `STATUS`: pending, in_progress or completed")
+	cmd.Flags().StringVar(&owner, "owner", "", "only tasks of `MEMBER`")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// checkStatus refuses a status that a task cannot have; empty is none. It is
+// checked here, before a team is asked, so that the error is one of usage.
+func checkStatus(status string, deleting bool) error {
+	known := []string{string(tasks.Pending), string(tasks.InProgress), string(tasks.Completed)}
+	if deleting {
+		known = append(known, "deleted")
+	}
+	if status == "" || slices.Contains(known, status) {
+		return nil
+	}
+	return cli.Usagef("--status %s: use %s", status, strings.Join(known, ", "))
+}
+
+// printTasks prints a list of tasks, some or all of all, as a table.
+func printTasks(out *term.Screen, list, all []tasks.Outline) {
+	if len(list) == 0 {
+		out.Printf("no tasks\n")
+		return
+	}
+	t := term.Table{Head: []string{"ID", "STATUS", "OWNER", "WAITS FOR", "SUBJECT"}}
+	for _, task := range list {
+		t.Add(term.Cell{Text: task.ID}, term.Cell{Text: string(task.Status), Style: statusStyle(task.Status)}, term.Cell{Text: task.Owner},
+			term.Cell{Text: strings.Join(task.OpenBlockers(all), ", ")}, term.Cell{Text: task.Subject})
+	}
+	t.Print(out)
+}
+
+// tasksShowCommand is `covey tasks show ID`.
+func tasksShowCommand(env *cli.Env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show one task with all that is known of it, what its gates said too",
+		Example: "  covey tasks show 3",
+		Args:    cli.ArgCount(1, 1, "the id of a task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			all, err := cli.ReadTasks(cmd.Context(), place)
+			if err != nil {
+				return err
+			}
+			i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == taskID(args[0]) })
+			if i < 0 {
+				return fmt.Errorf("there is no task %q; covey tasks lists them", args[0])
+			}
+			standing, err := readStanding(cmd.Context(), place, all[i].ID)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return env.Out.JSON(shownTask{viewTask(all[i]), standing})
+			}
+			showTask(env.Out, shownTask{all[i], standing}, all)
+			return nil
+		},
+		ValidArgsFunction: env.CompleteTask,
+	}
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// waitsFor are the ids of the tasks that a task still waits for.
+func waitsFor(task tasks.Task, all []tasks.Task) []string {
+	return (&tasks.Outline{BlockedBy: task.BlockedBy}).OpenBlockers(tasks.Outlines(all))
+}
+
+// taskID is the id that somebody writes for a task: 7, or #7 as messages name it.
+func taskID(text string) string { return strings.TrimPrefix(text, "#") }
+
+// taskIDs is taskID of each.
+func taskIDs(list []string) []string {
+	ids := make([]string, len(list))
+	for i, text := range list {
+		ids[i] = taskID(text)
+	}
+	return ids
+}
+
+// showTask prints all that is known of a task. Fields that are empty are left
+// out, but for the epoch, which scripts compare.
+func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
+	line := func(label, text string) {
+		if text != "" {
+			out.Printf("%s %s\n", out.Paint(term.Faint, term.Padded(label, 12)), text)
+		}
+	}
+	out.Printf("%s\n", out.Paint(term.Bold, "task "+term.PlainLine(task.ID)+": "+term.PlainLine(task.Subject)))
+	line("status", out.Paint(statusStyle(task.Status), string(task.Status)))
+	line("owner", term.PlainLine(task.Owner))
+	line("blocked by", term.PlainLine(strings.Join(task.BlockedBy, ", ")))
+	line("waits for", term.PlainLine(strings.Join(waitsFor(task.Task, all), ", ")))
+	for _, r := range task.Requests {
+		line("awaits", term.PlainLine(orchestrator.Awaited(r)+" ("+r.ID+"; covey inbox show "+r.ID+")"))
+	}
+	line("blocks", term.PlainLine(strings.Join(task.Blocks, ", ")))
+	line("labels", term.PlainLine(strings.Join(task.Labels, ", ")))
+	line("wants tools", term.PlainLine(strings.Join(task.Wants.Tools, ", ")))
+	line("wants labels", term.PlainLine(strings.Join(task.Wants.Labels, ", ")))
+	line("wants role", term.PlainLine(task.Wants.Role))
+	line("epoch", fmt.Sprint(task.Epoch))
+	for _, key := range sortedKeys(task.Metadata) {
+		line("metadata", term.PlainLine(key+" = "+string(task.Metadata[key])))
+	}
+	for _, e := range task.Evidence {
+		line("evidence", evidenceLine(e))
+	}
+	for _, v := range task.Verdicts {
+		line("gate", verdictText(out, v))
+		if !v.Pass && v.Feedback != "" {
+			out.Printf("%s\n", indented(v.Feedback))
+		}
+	}
+	for _, m := range task.Merges {
+		line("merge", out.Paint(view.MergeStyle(m.State), term.PlainLine(view.MergeState(m)+view.Because(m))))
+	}
+	if task.Unchanged {
+		line("merge", "none: it was completed without a change")
+	}
+	if task.Description != "" {
+		out.Printf("\n%s\n", term.Plain(strings.TrimRight(task.Description, "\n")))
+	}
+}
+
+// tasksGraphCommand is `covey tasks graph`. --json gives the tasks themselves:
+// their links are the graph.
+func tasksGraphCommand(env *cli.Env) *cobra.Command {
+	var mermaid, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "graph",
+		Short: "Draw which task waits for which",
+		Example: `  covey tasks graph
+  covey tasks graph --mermaid >> PLAN.md`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				list, err := cli.ReadTasks(cmd.Context(), place)
+				if err != nil {
+					return err
+				}
+				return env.Out.JSON(taskViews(list))
+			}
+			list, err := cli.ReadOutline(cmd.Context(), place)
+			if err != nil {
+				return err
+			}
+			switch {
+			case mermaid:
+				env.Out.Printf("%s", taskMermaid(list))
+			case len(list) == 0:
+				env.Out.Printf("no tasks\n")
+			default:
+				env.Out.Printf("%s\n", strings.Join(taskTree(env.Out, list), "\n"))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a Mermaid flowchart, for Markdown")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,52 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/verdicts"
+)
+
+// shownTask is a task as `tasks show --json` prints it: with what its gates said, and
+// what has become of its work. The task's own fields stay where scripts look for them.
+type shownTask struct {
+	tasks.Task
+	orchestrator.Standing
+}
+
+// readStanding asks the running team how a task stands, or reads the store of one that
+// does not run.
+func readStanding(ctx context.Context, place orchestrator.Place, task string) (orchestrator.Standing, error) {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	client, err := orchestrator.Dial(ctx, place)
+	if err == nil {
+		defer client.Close()
+		return client.Standing(ctx, task)
+	}
+	if !errors.Is(err, orchestrator.ErrNotRunning) {
+		return orchestrator.Standing{}, err
+	}
+	store, err := cli.OpenStore(place)
+	if err != nil {
+		return orchestrator.Standing{}, err
+	}
+	defer store.Close()
+	return orchestrator.StandingOf(ctx, store, task)
+}
+
+// verdictText is what a gate has said, in one line. It names the tree, since the
+// same gate may say something else of other files.
+func verdictText(out *term.Screen, v verdicts.Verdict) string {
+	said, how := "refuses", term.Red
+	if v.Pass {
+		said, how = "agrees", term.Green
+	}
+	return out.Paint(how, said) + " " +
+		term.PlainLine(fmt.Sprintf("%s (tree %.10s, %s, %s)", v.Command, v.Tree, v.Moment, term.Elapsed(v.Duration)))
+}

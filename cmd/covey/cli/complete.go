@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/spf13/cobra"
+)
+
+// CompleteMember completes the first argument with the members of the team.
+// Completion never fails: in the middle of a line nobody can read an error.
+func (e *Env) CompleteMember(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return e.MemberNames(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// MemberNames are the members of the team that is meant; none if it is not
+// clear which. They are those of run.json: a member that the spec has got since
+// is completed only when the team has come up with it.
+func (e *Env) MemberNames() []string {
+	place, err := e.Find()
+	if err != nil {
+		return nil
+	}
+	return Members(place)
+}
+
+// CompleteTask completes the first argument with the tasks of the team. The
+// subject stands beside the id where the shell shows such things.
+func (e *Env) CompleteTask(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	place, err := e.Find()
+	if len(args) > 0 || err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, err := ReadOutline(cmd.Context(), place)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, t := range list {
+		names = append(names, t.ID+"\t"+term.PlainLine(t.Subject))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteTeam completes the name of a team of this user. Teams that ended are
+// among them: up, logs and ps take those, too.
+func CompleteTeam(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	places, err := orchestrator.All()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, p := range places {
+		names = append(names, p.Team+"\t"+term.PlainLine(p.Workspace))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteWork completes a task or a member.
+func (e *Env) CompleteWork(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
+	names, how := e.CompleteTask(cmd, args, part)
+	if len(args) > 0 {
+		return nil, how
+	}
+	return slices.Concat(names, e.MemberNames()), how
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// DefaultSpec is the spec that commands take when none is named. There is only
+// one such name: two files that could be meant would be one too many.
+const DefaultSpec = "team.yaml"
+
+// SpecPath is the spec that the arguments of a command name: the first, or
+// team.yaml. A folder stands for the team.yaml in it.
+func (e *Env) SpecPath(args []string) string {
+	if len(args) == 0 {
+		return e.Path(DefaultSpec)
+	}
+	path := e.Path(args[0])
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return filepath.Join(path, DefaultSpec)
+	}
+	return path
+}
+
+// LoadSpec reads a spec and checks that its team can run; nothing is started.
+// Warnings go to stderr. It also reads the scripts that the spec names, so that
+// a mistake in one of them is found before anything runs. Programs that are not
+// installed are warned of: the spec may be for another machine.
+func (e *Env) LoadSpec(path string) (*configs.Team, error) {
+	team, missing, err := readSpec(path, e.Managed)
+	if err != nil {
+		return nil, err
+	}
+	for _, gone := range missing {
+		team.Warnings = append(team.Warnings, configs.Problem{File: path, Message: gone.Error()})
+	}
+	for _, w := range team.Warnings {
+		e.Err.Printf("%s\n", term.Plain("warning: "+w.String()))
+	}
+	return team, nil
+}
+
+// RunnableSpec is loadSpec for a team that is to run here: what is not
+// installed is a mistake, too.
+func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
+	if _, missing, err := readSpec(path, e.Managed); err == nil && len(missing) > 0 {
+		var mistakes configs.Errors
+		for _, gone := range missing {
+			mistakes = append(mistakes, configs.Problem{File: path, Message: gone.Error()})
+		}
+		return nil, SpecTrouble(path, mistakes)
+	}
+	return e.LoadSpec(path)
+}
+
+// readSpec reads and checks a spec; missing are programs that are not there.
+func readSpec(path string, managed []string) (team *configs.Team, missing []error, err error) {
+	if team, err = configs.Load(path); err != nil {
+		return nil, nil, SpecTrouble(path, err)
+	}
+	if missing, err = orchestrator.Check(team, managed); err != nil {
+		return nil, nil, SpecTrouble(path, err)
+	}
+	return team, missing, nil
+}
+
+// SpecTrouble makes what is wrong with a spec an error of usage. Mistakes stand
+// for themselves; anything else is told with the spec's name. path is shown as
+// the person wrote it. A spec that cannot be read, for want of rights, is a
+// failure and not a mistake in the spec.
+func SpecTrouble(path string, err error) error {
+	var mistakes configs.Errors
+	switch {
+	case errors.As(err, &mistakes):
+		return &specError{err}
+	case errors.Is(err, fs.ErrNotExist):
+		return Usagef("there is no spec %s; name another, or let covey init write one", path)
+	case errors.Is(err, configs.ErrManaged):
+		return err
+	case errors.Is(err, orchestrator.ErrSpec):
+		return Usagef("%s: %v", path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// SpecArg is how a command line names a spec; the default needs no name. It is
+// for hints that a person can copy.
+func SpecArg(path string) string {
+	if filepath.Clean(path) == DefaultSpec {
+		return ""
+	}
+	return " " + path
+}
+
+// TeamOf loads the spec that a team last ran with.
+func (e *Env) TeamOf(place orchestrator.Place) (*configs.Team, error) {
+	path := SpecOf(place)
+	if path == "" {
+		return nil, fmt.Errorf("team %s has never run, so there is no work of it; covey up starts it", place.Team)
+	}
+	return e.LoadSpec(path)
+}

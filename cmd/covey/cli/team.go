@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// AnswerWithin is how long a running team may take to answer a question that
+// runs no hooks. A team that takes longer hangs, and saying so helps more than
+// waiting.
+const AnswerWithin = 10 * time.Second
+
+// Find is the Place of the team that the global flags and the folder mean. The
+// errors are those of orchestrator.Find: there is no such team, or more than
+// one that could be meant. Whether it runs is not looked at.
+func (e *Env) Find() (orchestrator.Place, error) {
+	dir, err := e.Folder()
+	if err != nil {
+		return orchestrator.Place{}, err
+	}
+	return orchestrator.Find(dir, e.Team)
+}
+
+// Connect reaches the running team that is meant. The caller closes the client.
+// It is for commands that make no sense without a process.
+func (e *Env) Connect(ctx context.Context) (*orchestrator.Client, error) {
+	place, err := e.Find()
+	if err != nil {
+		return nil, err
+	}
+	return orchestrator.Dial(ctx, place)
+}
+
+// ReadTasks are the tasks of a team, from its process if it runs, else from its
+// store. The store cannot be opened while a team runs, which is why its process
+// is asked first.
+func ReadTasks(ctx context.Context, place orchestrator.Place) ([]tasks.Task, error) {
+	return readList(ctx, place, (*orchestrator.Client).Tasks, (*tasks.Store).List)
+}
+
+// ReadOutline is readTasks for what needs no more of a task than its outline.
+func ReadOutline(ctx context.Context, place orchestrator.Place) ([]tasks.Outline, error) {
+	return readList(ctx, place, (*orchestrator.Client).Outline, (*tasks.Store).Outline)
+}
+
+// readList asks a running team by ask, and looks into the store of one that does not run.
+func readList[T any](ctx context.Context, place orchestrator.Place,
+	ask func(*orchestrator.Client, context.Context) ([]T, error),
+	look func(*tasks.Store, context.Context) ([]T, error),
+) ([]T, error) {
+	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
+	defer cancel()
+	client, err := orchestrator.Dial(ctx, place)
+	if err == nil {
+		defer client.Close()
+		return ask(client, ctx)
+	}
+	if !errors.Is(err, orchestrator.ErrNotRunning) {
+		return nil, err
+	}
+	store, err := OpenStore(place)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	return look(store, ctx)
+}
+
+// OpenStore opens it for readers, who close it.
+func OpenStore(place orchestrator.Place) (*tasks.Store, error) {
+	store, err := place.OpenStore()
+	if errors.Is(err, tasks.ErrCorrupt) {
+		return nil, fmt.Errorf("%w; covey up does that", err)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("team %s has no tasks: it has never run; covey up starts it", place.Team)
+	}
+	return store, err
+}
+
+// Members are the names of a team's members, as its run.json has them, the lead
+// first. They are only for people and completion: the team has the last word.
+func Members(place orchestrator.Place) []string {
+	run, err := orchestrator.ReadRunFile(place)
+	if err != nil {
+		return nil
+	}
+	return run.Members
+}
+
+// KnownMember refuses a name that is not in the team, with those that are. It
+// serves commands that only read; where the team is asked, the team says it.
+func KnownMember(place orchestrator.Place, name string) error {
+	all := Members(place)
+	for _, m := range all {
+		if m == name {
+			return nil
+		}
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("team %s has no record of its members; `covey up` starts it", place.Team)
+	}
+	return fmt.Errorf("team %s has no member %q; its members are %s", place.Team, name, strings.Join(all, ", "))
+}
+
+// SpecOf is the spec with which a team ran last; empty: it left none behind, and
+// team.yaml is to be tried.
+func SpecOf(place orchestrator.Place) string {
+	if run, err := orchestrator.ReadRunFile(place); err == nil {
+		return run.Spec
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// TeamInfo is one team in `covey ps --all`. It is made from run.json alone, so
+// that a process that hangs cannot make the list hang.
+type TeamInfo struct {
+	Team      string                  `json:"team"`
+	Workspace string                  `json:"workspace"`
+	State     string                  `json:"state"` // running, ended, cut off, damaged, or never ran
+	PID       int                     `json:"pid,omitempty"`
+	Started   time.Time               `json:"started,omitzero"`
+	Result    *orchestrator.RunResult `json:"result,omitempty"`
+	Dir       string                  `json:"dir"` // where its state is
+	Trouble   string                  `json:"trouble,omitempty"`
+}
+
+// The states of a teamInfo.
+const (
+	TeamRunning  = "running"
+	TeamEnded    = "ended"
+	TeamCutOff   = "cut off"
+	TeamDamaged  = "damaged" // its run.json cannot be read
+	TeamNeverRan = "never ran"
+)
+
+// InfoOf looks at a team's run.json; it asks no process. A run.json that says
+// "running" is believed only if that very process is alive.
+func InfoOf(p orchestrator.Place) TeamInfo {
+	info := TeamInfo{Team: p.Team, Workspace: p.Workspace, Dir: p.Dir, State: TeamNeverRan}
+	run, up := orchestrator.Running(p)
+	switch _, err := orchestrator.ReadRunFile(p); {
+	case errors.Is(err, fs.ErrNotExist):
+		return info
+	case err != nil:
+		info.State, info.Trouble = TeamDamaged, err.Error()
+		return info
+	}
+	if !up {
+		run = run.LastRun()
+	}
+	info.Started, info.Result = run.Started, run.Result
+	switch {
+	case up:
+		info.State, info.PID = TeamRunning, run.PID
+	case run.Result != nil:
+		info.State = TeamEnded
+	default:
+		info.State = TeamCutOff
+		info.Trouble = "its process is gone without an end; covey up takes it up again"
+	}
+	return info
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// TestInfoOf tells the states of a team apart by its run.json.
+func TestInfoOf(t *testing.T) {
+	teamtest.StateHome(t)
+	result := &orchestrator.RunResult{Reason: "all work is done", Ended: time.Now()}
+	for _, tc := range []struct {
+		name   string
+		change func(*orchestrator.RunFile) // nil: there is no run.json
+		want   string
+	}{
+		{"never ran", nil, TeamNeverRan},
+		{"running", func(*orchestrator.RunFile) {}, TeamRunning},
+		{"ended", func(r *orchestrator.RunFile) { r.Result = result }, TeamEnded},
+		{"killed", func(r *orchestrator.RunFile) { r.PID = teamtest.DeadProcess(t) }, TeamCutOff},
+		{"killed, and another got its pid", func(r *orchestrator.RunFile) { r.Birth = "long ago" }, TeamCutOff},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			place := teamtest.Place(t, "crew")
+			if tc.change != nil {
+				teamtest.WriteRun(t, place, tc.change)
+			}
+			info := InfoOf(place)
+			if info.State != tc.want || info.Team != "crew" || info.Dir != place.Dir {
+				t.Errorf("%+v, want state %q", info, tc.want)
+			}
+			if (info.PID != 0) != (tc.want == TeamRunning) || (info.Result != nil) != (tc.want == TeamEnded) {
+				t.Errorf("%+v: pid or result do not fit the state", info)
+			}
+		})
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package doctor
+
+import "errors"
+
+// diskFree is not known here.
+func diskFree(string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,126 @@
+// Package doctor examines a machine, a spec and its hooks, and says what is wrong and what
+// to do about it: covey doctor and covey hooks doctor. It makes no promise of compatibility
+// to programs outside of covey.
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/spf13/cobra"
+)
+
+// verdict says how a check of `covey doctor` went.
+type verdict string
+
+// The verdicts. Only a failure makes doctor end with code 1.
+const (
+	isOK   verdict = "ok"
+	isWarn verdict = "warn"
+	isFail verdict = "fail"
+)
+
+// finding is the outcome of one check. A finding that is not ok always has a
+// way out: a doctor who only shakes the head is of no use.
+type finding struct {
+	Check   string  `json:"check"`
+	Verdict verdict `json:"verdict"`
+	Place   string  `json:"place,omitempty"` // the file and line that it is about
+	Text    string  `json:"text"`
+	WayOut  string  `json:"way_out,omitempty"` // what to do about it
+}
+
+// ok is a finding that all is well.
+func ok(check, format string, args ...any) finding {
+	return finding{Check: check, Verdict: isOK, Text: fmt.Sprintf(format, args...)}
+}
+
+// warn is a finding that may become a trouble.
+func warn(check, text, wayOut string) finding {
+	return finding{Check: check, Verdict: isWarn, Text: text, WayOut: wayOut}
+}
+
+// fail is a finding that keeps a team from running.
+func fail(check, text, wayOut string) finding {
+	return finding{Check: check, Verdict: isFail, Text: text, WayOut: wayOut}
+}
+
+// Command is `covey doctor`.
+func Command(env *cli.Env) *cobra.Command {
+	var asJSON, gates bool
+	cmd := &cobra.Command{
+		Use:   "doctor [SPEC]",
+		Short: "Check what covey needs on this machine and in this folder",
+		Long: `Check what a team needs: a place for its state, room on the disk, a socket, git, a
+shell, a spec without mistakes, hooks that are there and can run, no runs that
+were cut off, and fresh backups of the store. Each finding that is not "ok" names the way out.
+With --gates each gate of the spec runs once, in the workspace as it is now, if what the spec
+would run is trusted; one that refuses is a warning, one that cannot run a failure.`,
+		Example: `  covey doctor
+  covey doctor --gates
+  covey doctor examples/quickstart/team.yaml
+  covey doctor --json | jq '.[] | select(.verdict != "ok")'`,
+		Args: cli.ArgCount(0, 1, "at most one spec"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := env.Folder()
+			if err != nil {
+				return err
+			}
+			d := &examination{dir: dir, spec: env.SpecPath(args), managed: env.Managed}
+			findings := d.all(cmd.Context())
+			if gates {
+				tried, err := tryGates(cmd.Context(), env, d.spec)
+				if err != nil {
+					return err
+				}
+				findings = append(findings, tried...)
+			}
+			if asJSON {
+				if err := env.Out.JSON(findings); err != nil {
+					return err
+				}
+			} else {
+				printFindings(env.Out, findings)
+			}
+			return worst(findings)
+		},
+	}
+	cmd.Flags().BoolVar(&gates, "gates", false, "run each gate once and show its verdict")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// printFindings prints one line per check, and the way out below where there is
+// one to take. The columns are of a fixed width, as findings come one after the
+// other and their words are known.
+func printFindings(out *term.Screen, findings []finding) {
+	styles := map[verdict]term.Style{isOK: term.Green, isWarn: term.Yellow, isFail: term.Red}
+	for _, f := range findings {
+		text := term.PlainLine(f.Text)
+		if f.Place != "" {
+			text = term.PlainLine(f.Place) + ": " + text
+		}
+		out.Printf("%s  %s  %s\n", out.Paint(styles[f.Verdict], term.Padded(string(f.Verdict), 4)),
+			term.Padded(f.Check, 10), text)
+		if f.WayOut != "" {
+			out.Printf("%s\n", out.Paint(term.Faint, "                  → "+term.PlainLine(f.WayOut)))
+		}
+	}
+}
+
+// worst is the error of an examination that found a failure. It has nothing
+// left to print. Warnings do not count: doctor is run in scripts, and a missing
+// git must not stop a team that needs none.
+func worst(findings []finding) error {
+	failed := 0
+	for _, f := range findings {
+		if f.Verdict == isFail {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return &cli.EndError{Code: cli.ExitFailed}
+}

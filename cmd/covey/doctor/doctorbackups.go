@@ -1,0 +1,69 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/tasks/backup"
+)
+
+// lateBackup is how far a store may be ahead of its newest backup before people are
+// warned. A team that runs makes one every ten minutes.
+const lateBackup = 25 * time.Minute
+
+// backups tells how old the last backups of stores are: for the teams of this folder
+// always, for others only what is wrong. A team that has never run has no store.
+func (x *examination) backups() []finding {
+	places, err := orchestrator.All()
+	if err != nil {
+		return nil // the check of the runs says so
+	}
+	var findings []finding
+	for _, p := range places {
+		b, err := backup.Look(p.Store())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		mine, broken := orchestrator.PlaceOf(p.Team, x.dir)
+		here := broken == nil && mine.Dir == p.Dir
+		if here {
+			p = mine // it knows its workspace though nothing has run there yet
+		}
+		f := backupFinding(p, b, time.Now())
+		if err != nil {
+			f = warn("backups", fmt.Sprintf("team %s: %v", p.Team, err), "see who owns "+p.Dir)
+		}
+		if f.Verdict != isOK || here {
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+// backupFinding judges the backups of one team's store at that time.
+func backupFinding(p orchestrator.Place, b backup.State, now time.Time) finding {
+	const check = "backups"
+	about := fmt.Sprintf("team %s in %s: ", p.Team, p.Workspace)
+	age := "there is no backup of its store"
+	if b.Count > 0 {
+		age = fmt.Sprintf("%s of its store, the last one %s old", term.Plural(b.Count, "backup"),
+			now.Sub(b.Newest).Round(time.Second))
+	}
+	logs := "; " + filepath.Join(p.Dir, "covey.log") + " says why"
+	switch {
+	case b.TooBig:
+		return warn(check, fmt.Sprintf("%s%s; with %d MiB the store is too big to be backed up", about, age, b.Size>>20),
+			"when its work is done, covey up --fresh begins a new one")
+	case b.Count == 0 && now.Sub(b.Stored) > time.Minute:
+		return warn(check, about+age, "covey up makes one"+logs)
+	case b.Count > 0 && b.Stored.Sub(b.Newest) > lateBackup:
+		return warn(check, fmt.Sprintf("%s%s, though the store has changed since", about, age),
+			"make room for the backups"+logs)
+	}
+	return ok(check, "%s%s", about, age)
+}

@@ -1,0 +1,235 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// checkWithin is how long a program may take to say its version.
+const checkWithin = 5 * time.Second
+
+// Below littleSpace bytes on the disk a team is warned of, below noSpace it
+// would soon stand still.
+const (
+	littleSpace = 1 << 30
+	noSpace     = 64 << 20
+)
+
+// examination is one run of `covey doctor`. Its checks change nothing: what
+// they make to try whether it can be made, they remove.
+type examination struct {
+	dir  string // the folder that commands work in
+	spec string // path of the spec
+	// managed are the folders of an administrator's settings, which bind every team.
+	managed []string
+}
+
+// all makes all checks, in the order in which they are shown. They do not stop
+// at the first failure: the second may be its cause.
+func (x *examination) all(ctx context.Context) []finding {
+	findings := []finding{x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx), x.prices()}
+	findings = append(findings, x.specAndHooks(ctx)...)
+	return append(append(findings, x.runs()...), x.backups()...)
+}
+
+// state checks that the state home can be made and written to. Trying is the
+// only check that holds: rights, mounts and quotas all have a say.
+func (x *examination) state() finding {
+	home, err := orchestrator.StateHome()
+	if err != nil {
+		return fail("state", err.Error(), "set COVEY_STATE_HOME to an absolute path that you can write to")
+	}
+	probe, err := tryWrite(home)
+	if err != nil {
+		return fail("state", fmt.Sprintf("%s cannot be written: %v", home, err),
+			"set COVEY_STATE_HOME to a folder that you can write to, or change who owns this one")
+	}
+	if probe == home {
+		return ok("state", "%s can be written", home)
+	}
+	return ok("state", "%s is not there yet and can be made", home)
+}
+
+// tryWrite makes and removes a file in dir or, if that is not there, in the
+// nearest folder above. It returns the folder that it used. It ends at the root
+// at the latest. A folder that is there but cannot be looked into is tried as
+// it is, and its error is the finding.
+func tryWrite(dir string) (string, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		return tryWrite(filepath.Dir(dir))
+	}
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return dir, err
+	}
+	_, err = f.WriteString("x")
+	return dir, errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// space checks the room on the state's disk.
+func (x *examination) space() finding {
+	home, err := orchestrator.StateHome()
+	if err != nil {
+		return fail("disk", "there is no folder for state", "see the check of the state")
+	}
+	free, err := freeSpace(home)
+	switch {
+	case err != nil:
+		return warn("disk", fmt.Sprintf("the room for %s cannot be found out: %v", home, err), "look with df")
+	case free < noSpace:
+		return fail("disk", fmt.Sprintf("only %d MiB are left for %s", free>>20, home),
+			"make room, or set COVEY_STATE_HOME to another disk; a team whose disk is full stands still")
+	case free < littleSpace:
+		return warn("disk", fmt.Sprintf("%d MiB are left for %s", free>>20, home),
+			"journals and transcripts of a long run may need more; make room")
+	}
+	return ok("disk", "%d GiB are free for %s", free>>30, home)
+}
+
+// freeSpace is the room on the disk of dir or of the nearest folder above.
+func freeSpace(dir string) (int64, error) {
+	free, err := diskFree(dir)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		return freeSpace(filepath.Dir(dir))
+	}
+	return free, err
+}
+
+// socket checks that a socket can be made where the team's would be. Where that
+// is depends on how long the path is, so the team's own rule is asked.
+func (x *examination) socket() finding {
+	place, err := orchestrator.PlaceOf("doctor", x.dir)
+	if err != nil {
+		return fail("socket", err.Error(), "see the check of the state")
+	}
+	dir := filepath.Dir(place.Socket())
+	made, err := makeFolders(dir)
+	if err == nil {
+		err = tryListen(filepath.Join(dir, "doctor"))
+	}
+	for _, folder := range made {
+		_ = os.Remove(folder) // somebody may have begun to use it
+	}
+	if err != nil {
+		return fail("socket", fmt.Sprintf("no socket can be made in %s: %v", dir, err),
+			"set XDG_RUNTIME_DIR to a folder of yours with a short path, such as /run/user/$(id -u)")
+	}
+	return ok("socket", "%s can hold sockets", filepath.Dir(dir))
+}
+
+// makeFolders makes a folder and those above it that are not there, and returns
+// those that it made, the deepest first. What was made comes with an error as
+// well, so that the caller can clean up after a half success.
+func makeFolders(dir string) (made []string, err error) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, at)
+	}
+	return made, os.MkdirAll(dir, 0o700)
+}
+
+// tryListen makes and removes a socket.
+func tryListen(path string) error {
+	_ = os.Remove(path) // of a doctor that was killed
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// git checks that git is there. Without it a team can run, as long as nobody
+// needs a repository.
+func (x *examination) git(ctx context.Context) finding {
+	text, err := firstLine(ctx, "git", "--version")
+	if err != nil {
+		return warn("git", fmt.Sprintf("git does not run: %v", err),
+			"install git: members that work in a repository, and the policy work-committed, need it")
+	}
+	return ok("git", "%s", text)
+}
+
+// shell checks the shell that hooks and the Bash tool need.
+func (x *examination) shell(ctx context.Context) finding {
+	if _, err := firstLine(ctx, "/bin/sh", "-c", ":"); err != nil {
+		return fail("shell", fmt.Sprintf("/bin/sh does not run: %v", err), "hooks and gates need a POSIX shell there")
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		return warn("shell", "/bin/sh runs; there is no bash", "install bash if hooks of yours begin with #!/bin/bash")
+	}
+	return ok("shell", "/bin/sh runs, and there is a bash")
+}
+
+// firstLine is the first line that a program prints. The error is that of
+// starting, of a bad end, or of checkWithin being over; what was printed until
+// then comes with it.
+func firstLine(ctx context.Context, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line, err
+}
+
+// specAndHooks checks the spec and, if it is right, its hooks and its trust.
+// Hooks of a spec with mistakes cannot be looked at.
+func (x *examination) specAndHooks(ctx context.Context) []finding {
+	team, err := configs.Load(x.spec)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []finding{warn("spec", "there is no "+x.spec, "covey init writes a spec that runs")}
+	}
+	var mistakes configs.Errors
+	if errors.As(err, &mistakes) {
+		return specFindings(mistakes)
+	}
+	if err != nil {
+		return []finding{fail("spec", err.Error(), "covey validate tells more")}
+	}
+	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: x.managed}); err != nil {
+		return []finding{fail("spec", err.Error(), "covey validate tells more")}
+	}
+	spec := ok("spec", "%s: team %s, %d members", x.spec, team.Name, len(team.Members()))
+	if n := len(team.Warnings); n > 0 {
+		spec = warn("spec", fmt.Sprintf("%s: %d warnings", x.spec, n), "covey validate lists them")
+	}
+	findings := append([]finding{spec}, worktreeFindings(orchestrator.OutlookOf(ctx, team))...)
+	return append(findings, x.hooks(ctx, team)...)
+}
+
+// runs finds runs that were cut off. They are not dangerous, but somebody may
+// believe that they still run.
+func (x *examination) runs() []finding {
+	places, err := orchestrator.All()
+	if err != nil {
+		return []finding{fail("runs", err.Error(), "see the check of the state")}
+	}
+	var findings []finding
+	running := 0
+	for _, p := range places {
+		switch info := cli.InfoOf(p); info.State {
+		case cli.TeamRunning:
+			running++
+		case cli.TeamCutOff:
+			findings = append(findings, warn("runs", fmt.Sprintf("team %s in %s was cut off", p.Team, p.Workspace),
+				"covey up there takes it up again; covey up --fresh begins anew"))
+		}
+	}
+	if len(findings) == 0 {
+		return []finding{ok("runs", "%d of %d teams run, none was cut off", running, len(places))}
+	}
+	return findings
+}

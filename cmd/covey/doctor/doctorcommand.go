@@ -1,0 +1,329 @@
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/coveyteam/covey/configs/shell"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
+)
+
+// flaw says what is wrong with a hook, and what to do about it. The zero flaw is
+// none.
+type flaw struct {
+	text, wayOut string
+	mild         bool // it may work all the same
+}
+
+// What a hook runs is known for certain only when it runs: a shell line may do
+// anything. So the line is read as the shell reads it, and of its commands only
+// those are looked at that no condition stands before, and of their words only
+// those that no substitution can change.
+
+// commandSeen is a command hook with what is known before it runs.
+type commandSeen struct {
+	handler hooks.Handler
+	source  settings.Source
+	dir     string // where it runs
+	project string
+	// mayCome names what may bring a file that is not there; nil: nothing does.
+	mayCome func(path string) string
+}
+
+// seeCommand finds out where a hook runs.
+func seeCommand(h runner.Configured, workspace string) commandSeen {
+	s := commandSeen{handler: h.Handler, source: h.Source, dir: workspace, project: workspace}
+	if h.Handler.Cwd != "" {
+		if dir, ok := s.fill(h.Handler.Cwd); ok {
+			s.dir = dir
+			if !filepath.IsAbs(dir) {
+				s.dir = filepath.Join(workspace, dir)
+			}
+		}
+	}
+	return s
+}
+
+// flaws says what is wrong with what the hook runs. Only what is sure to be run
+// is looked at: a false alarm would be worse than none, as whoever wrote a working
+// hook would stop believing the doctor.
+func (s commandSeen) flaws() []flaw {
+	if s.handler.Args != nil {
+		program, ok := s.fill(s.handler.Command)
+		if !ok {
+			return nil
+		}
+		var words []string
+		for _, arg := range s.handler.Args {
+			if arg, ok := s.fill(arg); ok {
+				words = append(words, arg)
+				continue
+			}
+			break
+		}
+		return s.program(append([]string{program}, words...))
+	}
+	switch s.handler.Shell {
+	case "bash":
+		if _, err := exec.LookPath("bash"); err != nil {
+			return []flaw{{"there is no bash on the PATH", "install it, or leave shell out and write for /bin/sh", false}}
+		}
+	case "powershell":
+		if _, err := exec.LookPath("pwsh"); err != nil {
+			return []flaw{{"there is no pwsh on the PATH", "install PowerShell, or write the hook for /bin/sh", false}}
+		}
+		return nil // another language
+	}
+	file, err := syntax.NewParser().Parse(strings.NewReader(s.handler.Command), "")
+	if err != nil {
+		return []flaw{{"the shell cannot read it: " + err.Error(), "correct the command line", false}}
+	}
+	var found []flaw
+	for _, stmt := range file.Stmts {
+		more, goOn := s.statement(stmt)
+		found = append(found, more...)
+		if !goOn {
+			break
+		}
+	}
+	return found
+}
+
+// statement looks at the commands of a statement that are sure to run. goOn
+// reports that the next statement is as sure.
+func (s commandSeen) statement(stmt *syntax.Stmt) (found []flaw, goOn bool) {
+	switch cmd := stmt.Cmd.(type) {
+	case *syntax.CallExpr:
+		words := s.words(cmd)
+		if len(words) == 0 {
+			return nil, len(cmd.Args) == 0 // an assignment
+		}
+		if slices.Contains([]string{"set", "export", "umask", ":", "trap"}, words[0]) {
+			return nil, true
+		}
+		return s.program(words), false
+	case *syntax.BinaryCmd:
+		// Both sides of a pipe run; of && and || the right one only perhaps.
+		found, goOn = s.statement(cmd.X)
+		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll || goOn {
+			more, _ := s.statement(cmd.Y)
+			found = append(found, more...)
+		}
+	}
+	return found, false
+}
+
+// words are the words of a command, as far as they are known before it runs.
+func (s commandSeen) words(cmd *syntax.CallExpr) []string {
+	var words []string
+	for _, word := range cmd.Args {
+		known := true
+		syntax.Walk(word, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.ParamExp:
+				_, known = s.variable(n.Param.Value)
+				known = known && n.Exp == nil && n.Repl == nil && n.Slice == nil && n.Index == nil
+			case *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
+				known = false
+			}
+			return known
+		})
+		// Nothing is run to find a word out: a substitution ends the search.
+		text, err := expand.Literal(&expand.Config{Env: expand.FuncEnviron(func(name string) string {
+			value, _ := s.variable(name)
+			return value
+		})}, word)
+		if !known || err != nil || strings.ContainsAny(text, "*?[~") && text != "[" {
+			return words
+		}
+		words = append(words, text)
+	}
+	return words
+}
+
+// variable is the value of a variable that hooks have and that is known now.
+func (s commandSeen) variable(name string) (string, bool) {
+	switch name {
+	case "CLAUDE_PROJECT_DIR":
+		return s.project, true
+	case "CLAUDE_PLUGIN_ROOT":
+		return s.source.Root, s.source.Root != ""
+	case "HOME":
+		home, err := os.UserHomeDir()
+		return home, err == nil
+	}
+	return "", false
+}
+
+// fill puts known variables into a text without a shell. ok is false if it has
+// others.
+func (s commandSeen) fill(text string) (filled string, ok bool) {
+	ok = true
+	filled = os.Expand(text, func(name string) string {
+		value, known := s.variable(name)
+		ok = ok && known
+		return value
+	})
+	return filled, ok
+}
+
+// program looks at a program with its arguments.
+func (s commandSeen) program(words []string) []flaw {
+	program := words[0]
+	if s.handler.Args == nil && shell.IsBuiltin(program) {
+		return nil
+	}
+	path, bad := s.find(program)
+	if bad.text != "" {
+		return []flaw{bad}
+	}
+	if script, ok := s.scriptOf(program, words[1:]); ok {
+		if !readable(script) {
+			if brings := s.brings(script); brings != "" {
+				return []flaw{{fmt.Sprintf("%s is to run %s, which is not there yet", program, script),
+					"see that " + brings + " brings it", true}}
+			}
+			return []flaw{{fmt.Sprintf("%s is to run %s, which is not there", program, script),
+				"write the script's path", false}}
+		}
+		return scriptFlaws(script, true, false)
+	}
+	if strings.Contains(program, "/") {
+		return scriptFlaws(path, false, s.handler.Args != nil)
+	}
+	return nil
+}
+
+// find looks for a program as a hook would. Relative paths are seen from where
+// the hook runs.
+func (s commandSeen) find(program string) (path string, bad flaw) {
+	wayOut := "write the program's path, install it, or chmod +x it"
+	if !strings.Contains(program, "/") {
+		path, err := exec.LookPath(program)
+		if err != nil {
+			return "", flaw{program + " is not on the PATH", wayOut, false}
+		}
+		return path, flaw{}
+	}
+	path = program
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil && s.brings(path) != "":
+		return path, flaw{program + " is not there yet", "see that " + s.brings(path) + " brings it", true}
+	case err != nil:
+		return path, flaw{program + " is not there", wayOut, false}
+	case info.IsDir():
+		return path, flaw{program + " is a folder", wayOut, false}
+	case info.Mode()&0o111 == 0:
+		return path, flaw{program + " is not executable", "chmod +x " + path, false}
+	}
+	return path, flaw{}
+}
+
+// brings names what may bring a file that is not there; empty: nothing does.
+func (s commandSeen) brings(path string) string {
+	if s.mayCome == nil {
+		return ""
+	}
+	return s.mayCome(path)
+}
+
+// scriptOf is the script that an interpreter is to run, if that is sure.
+func (s commandSeen) scriptOf(program string, args []string) (script string, ok bool) {
+	name := strings.TrimRight(filepath.Base(program), "0123456789.")
+	if !slices.Contains([]string{"sh", "bash", "zsh", "dash", "python", "node", "ruby", "perl"}, name) ||
+		len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return "", false
+	}
+	script = args[0]
+	if !filepath.IsAbs(script) {
+		script = filepath.Join(s.dir, script)
+	}
+	return script, true
+}
+
+// scriptFlaws says what is wrong with a script's text. given says that an
+// interpreter gets it as its argument, so that its first line does not count;
+// strict, that no shell stands by to run a script without one.
+func scriptFlaws(path string, given, strict bool) []flaw {
+	head, err := headOfFile(path)
+	if err != nil || len(head) == 0 || bytes.IndexByte(head, 0) >= 0 {
+		return nil // a program, or somebody else's
+	}
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	crlf := bytes.HasSuffix(first, []byte("\r"))
+	interpreter, hasBang := strings.CutPrefix(strings.TrimSpace(string(first)), "#!")
+	switch {
+	// The kernel takes the carriage return for a part of the interpreter's name, and
+	// the shell takes it for a part of each command.
+	case crlf && !isPython(path, interpreter):
+		return []flaw{{path + " has the line ends of Windows (CRLF)", "sed -i 's/\\r$//' " + path, false}}
+	case given:
+		return nil
+	case !hasBang && strict:
+		return []flaw{{path + " has no first line like #!/bin/sh, so it cannot be run without a shell",
+			"write #!/bin/sh, or whatever runs it, as its first line", false}}
+	case !hasBang:
+		return []flaw{{path + " has no first line like #!/bin/sh: /bin/sh runs it, whatever it is written in",
+			"write #!/bin/sh, or whatever runs it, as its first line", true}}
+	}
+	return interpreterFlaws(path, strings.Fields(interpreter))
+}
+
+// isPython reports whether Python runs the script, which takes any line ends. On
+// the line that names the interpreter they matter all the same.
+func isPython(path, interpreter string) bool {
+	return interpreter == "" && filepath.Ext(path) == ".py"
+}
+
+// interpreterFlaws says what is wrong with the interpreter that a script names.
+func interpreterFlaws(path string, words []string) []flaw {
+	if len(words) == 0 {
+		return []flaw{{path + " names no interpreter behind #!", "write #!/bin/sh, or whatever runs it", false}}
+	}
+	name := words[0]
+	if filepath.Base(name) == "env" {
+		rest := slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool {
+			return strings.HasPrefix(w, "-") || strings.Contains(w, "=")
+		})
+		if len(rest) == 0 {
+			return nil
+		}
+		name = rest[0]
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		return []flaw{{fmt.Sprintf("%s needs %s, which is not installed", path, name),
+			"install it, or name another interpreter in the script's first line", false}}
+	}
+	return nil
+}
+
+// headOfFile is the beginning of a file.
+func headOfFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 4096))
+}
+
+// readable reports whether a file is there and can be read.
+func readable(path string) bool {
+	_, err := headOfFile(path)
+	return err == nil
+}

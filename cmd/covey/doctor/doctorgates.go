@@ -1,0 +1,71 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// tryGates runs each gate of a spec once, in the workspace as it is now, and says what it
+// decides. A spec with mistakes has findings already, and no gates that could be run.
+func tryGates(ctx context.Context, env *cli.Env, spec string) ([]finding, error) {
+	team, err := configs.Load(spec)
+	if err != nil {
+		return nil, nil
+	}
+	if err := env.MayRun(ctx, team, spec, false); err != nil {
+		return nil, err
+	}
+	gates, err := orchestrator.Gates(team)
+	if err != nil {
+		return nil, err
+	}
+	if len(gates) == 0 {
+		return []finding{ok("gates", "the spec has none")}, nil
+	}
+	var findings []finding
+	for _, g := range gates {
+		f, err := tryGate(ctx, team, g)
+		if err != nil {
+			return findings, err
+		}
+		findings = append(findings, f)
+	}
+	return findings, nil
+}
+
+// tryGate runs one gate.
+func tryGate(ctx context.Context, team *configs.Team, g orchestrator.Gate) (finding, error) {
+	what := fmt.Sprintf("gate on %s: %s", g.Moment, term.Short(g.Label))
+	if g.Handler.Policy != "" {
+		return ok("gates", "%s: it looks at a running team, so it was not tried", what), nil
+	}
+	began := time.Now()
+	out, err := orchestrator.TryGate(ctx, team, g, hooks.Common{SessionID: uuid.NewString()})
+	took := term.Elapsed(time.Since(began))
+	switch {
+	case err != nil:
+		return finding{}, err
+	case out.Decision == hooks.Pass:
+		return ok("gates", "%s: agrees (%s)", what, took), nil
+	}
+	said := strings.TrimSpace(strings.Join(append(out.Feedback, out.StopReason), "\n"))
+	if len(out.Results) > 0 {
+		// What the shell says when there is no such program, or it may not be run.
+		if code := out.Results[0].ExitCode; code == 126 || code == 127 || code < 0 {
+			return fail("gates", fmt.Sprintf("%s: cannot run (%s): %s", what, took, said),
+				"correct the gate, or install what it needs"), nil
+		}
+	}
+	return warn("gates", fmt.Sprintf("%s: refuses (%s): %s", what, took, said),
+		"nothing passes this gate until that is mended; that may be the team's work"), nil
+}

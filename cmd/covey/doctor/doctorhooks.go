@@ -1,0 +1,397 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/hookcmd"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/wording"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// probeWithin is how long a server may take to answer a probe.
+const probeWithin = 2 * time.Second
+
+// hookExam is the examination of hooks. It runs none of them and changes nothing;
+// only with probe does it reach beyond this machine's files.
+type hookExam struct {
+	set   *hookcmd.Set
+	probe bool
+	lines map[string]*lineIndex // by file
+	seen  map[string]int        // how often a text of a source and event was met
+	infos map[hooks.Event]hooks.EventInfo
+	// triggers are what members can fire, by event; none without a team.
+	triggers map[hooks.Event][]orchestrator.Trigger
+	found    []finding
+}
+
+// examineHooks looks at all hooks of a set.
+func examineHooks(ctx context.Context, set *hookcmd.Set, probe bool) (findings []finding, checked int, err error) {
+	x := &hookExam{set: set, probe: probe, lines: map[string]*lineIndex{}, seen: map[string]int{},
+		infos: map[hooks.Event]hooks.EventInfo{}}
+	for _, info := range hooks.Events() {
+		x.infos[info.Event] = info
+	}
+	list, err := runner.Inspect(set.Sources, nil, &runner.Options{ProjectDir: set.Workspace})
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := x.teamTriggers(list); err != nil {
+		return nil, 0, err
+	}
+	for _, warning := range set.Warnings {
+		x.warning(warning)
+	}
+	for _, file := range x.settingsFiles() {
+		x.misspelt(file)
+	}
+	for i := range list {
+		x.hook(ctx, &list[i], string(list[i].Event))
+	}
+	merges, err := orchestrator.MergeGates(set.Team)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range merges {
+		x.hook(ctx, &merges[i], orchestrator.AtMerge)
+	}
+	return x.found, len(list) + len(merges), nil
+}
+
+// hook makes all checks of one hook. moment names its event to people.
+func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string) {
+	place := x.placeOf(h, moment)
+	what := fmt.Sprintf("%s hook %s", moment, term.Short(h.Label))
+	if h.Handler.Gate {
+		what = fmt.Sprintf("gate on %s: %s", moment, term.Short(h.Label))
+	}
+	report := func(f flaw) {
+		if f.text == "" {
+			return
+		}
+		v := isFail
+		if f.mild {
+			v = isWarn
+		}
+		x.found = append(x.found, finding{Check: "hooks", Verdict: v, Place: place,
+			Text: what + ": " + f.text, WayOut: f.wayOut})
+	}
+	info := x.infos[h.Event]
+	report(x.never(h))
+	if h.Never == "" {
+		report(x.moment(h, info))
+	}
+	// A matcher in another program's names was held against those when its file was read.
+	f := flaw{}
+	if p := h.Handler.Dialect.Program; p == "" || p == hooks.Codex || info.Matcher != "tool_name" {
+		f = matcherFlaw(info, h.Matcher)
+	}
+	if f.text == "" {
+		f = x.untriggered(h, info)
+	}
+	report(f)
+	report(x.time(h))
+	report(backgroundFlaw(h, info))
+	switch {
+	case h.Handler.Policy != "":
+	case h.Handler.Type == "command":
+		for _, f := range x.see(h).flaws() {
+			f.wayOut += consequence(h)
+			report(f)
+		}
+	case h.Handler.Type == "http" && x.probe:
+		report(probe(ctx, h.Handler.URL))
+	case h.Handler.Type == "mcp_tool":
+		report(x.server(h))
+	case h.Handler.Type == "prompt" || h.Handler.Type == "agent":
+		report(x.model(h))
+	}
+}
+
+// consequence says what follows if nothing is done. Gates and hooks differ in
+// that, and it decides how urgent the matter is.
+func consequence(h *runner.Configured) string {
+	switch {
+	case h.Handler.Gate:
+		return " (a gate that cannot run refuses)"
+	case h.Handler.OnFailure == "block":
+		return ""
+	}
+	return " (a hook that cannot run lets everything pass)"
+}
+
+// never says why a hook is out of reach.
+func (x *hookExam) never(h *runner.Configured) flaw {
+	switch {
+	case h.Never == "":
+		return flaw{}
+	case strings.Contains(h.Never, "runs in its place"):
+		return flaw{"it never runs: " + h.Never, "delete one of the two", true}
+	// An if elsewhere is a mistake; what a policy keeps from running may be meant.
+	case strings.Contains(h.Never, "`if`"):
+		return flaw{"it never runs: " + h.Never, "delete the `if`, or correct it", false}
+	}
+	return flaw{"it never runs: " + h.Never, "change the setting that is named, or delete the hook", true}
+}
+
+// moment says that nothing fires the hook's event yet.
+func (x *hookExam) moment(h *runner.Configured, info hooks.EventInfo) flaw {
+	if info.Fires {
+		return flaw{}
+	}
+	return flaw{"nothing fires this event yet: it waits for " + info.Later,
+		"covey hooks run " + string(h.Event) + " fires it by hand", true}
+}
+
+// What a time-out can hardly mean, in seconds, and what the end of a session gives
+// at most.
+const (
+	oddTimeout  = 7200
+	sessionEnds = 60
+)
+
+// time says that a hook's time-out is longer than what it can have.
+func (x *hookExam) time(h *runner.Configured) flaw {
+	t := h.Handler.Timeout
+	switch {
+	case h.Event == hooks.SessionEnd && t > sessionEnds:
+		return flaw{fmt.Sprintf("a time-out of %v s is more than the end of a session gives", t),
+			fmt.Sprintf("write at most %d", sessionEnds), true}
+	case h.Event == hooks.SessionEnd && h.Source.Root != "" && t > 1.5:
+		return flaw{fmt.Sprintf("a time-out of %v s in a plugin does not make the end of a session wait longer than 1.5 s", t),
+			"set it in a settings file, for a hook on SessionEnd, or set CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", true}
+	case t >= oddTimeout:
+		return flaw{fmt.Sprintf("a time-out of %v s is %s: time-outs are in seconds", t,
+			term.Elapsed(time.Duration(t)*time.Second)),
+			fmt.Sprintf("write %v if milliseconds were meant", t/1000), true}
+	}
+	if limit, member := x.shortestTurn(h); limit > 0 && t > limit.Seconds() && !h.Handler.Async && !h.Handler.AsyncRewake {
+		return flaw{fmt.Sprintf("a time-out of %v s is longer than a turn of %s may be (%s)", t, member, term.Elapsed(limit)),
+			"write a shorter one, or raise limits.turn_timeout", true}
+	}
+	return flaw{}
+}
+
+// shortestTurn is the shortest turn_timeout of the members that the hook is for,
+// and whose it is; 0: none has one.
+func (x *hookExam) shortestTurn(h *runner.Configured) (limit time.Duration, member string) {
+	if x.set.Team == nil {
+		return 0, ""
+	}
+	for _, m := range x.set.Team.Members() {
+		t := m.Limits.TurnTimeout
+		if t > 0 && (limit == 0 || t < limit) && (h.Source.Member == "" || h.Source.Member == m.Name) {
+			limit, member = t, m.Name
+		}
+	}
+	return limit, member
+}
+
+// backgroundFlaw says that a hook decides nothing where it seems to be meant to.
+func backgroundFlaw(h *runner.Configured, info hooks.EventInfo) flaw {
+	if !h.Handler.Async && !h.Handler.AsyncRewake {
+		return flaw{}
+	}
+	switch {
+	case h.Handler.Mandatory:
+		return flaw{"it is mandatory and runs in the background, where it decides nothing",
+			"remove async or mandatory", false}
+	case h.Handler.OnFailure == "block":
+		return flaw{"onFailure: block has no effect on a hook in the background", "remove one of the two", false}
+	case h.Handler.AsyncRewake || !info.Blocks || info.Exit2 == hooks.Beside:
+		return flaw{}
+	}
+	return flaw{"async: nobody waits for it, so it cannot refuse anything here",
+		"remove async if it is to decide; asyncRewake wakes the agent with what it finds", true}
+}
+
+// probe tries whether somebody answers at a URL.
+func probe(ctx context.Context, text string) flaw {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" {
+		return flaw{} // told elsewhere
+	}
+	port := cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80")
+	// A connection is enough: a request would be one that the server acts upon.
+	ctx, cancel := context.WithTimeout(ctx, probeWithin)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return flaw{fmt.Sprintf("nobody answers at %s: %v", u.Host, err), "start the server, or correct the URL", false}
+	}
+	_ = conn.Close()
+	return flaw{}
+}
+
+// warning takes in what was wrong when the files were read.
+func (x *hookExam) warning(warning error) {
+	var f *settings.Flaw
+	if !errors.As(warning, &f) {
+		x.found = append(x.found, warn("hooks", warning.Error(), "correct it, or leave it if it is meant"))
+		return
+	}
+	out := finding{Check: "hooks", Verdict: isFail, Place: x.at(f.File, x.index(f.File).at(f.Path)),
+		Text: strings.TrimPrefix(f.Path+": "+f.Text, ": "), WayOut: "correct it; until then it does not count"}
+	if f.Refused {
+		out.WayOut = "correct it; until then nothing runs with this file"
+	}
+	if key := f.Path[strings.LastIndex(f.Path, ".")+1:]; strings.Contains(f.Text, "the field is not known") {
+		out.Verdict, out.WayOut = isWarn, "delete it, if no other program reads it"
+		if near := wording.Typo(key, settings.Fields()); near != "" {
+			out.Verdict, out.WayOut = isFail, "write "+near
+		}
+	}
+	x.found = append(x.found, out)
+}
+
+// misspelt finds keys of a settings file that are nearly one that covey reads.
+// Others belong to other programs.
+func (x *hookExam) misspelt(file string) {
+	known := []string{"hooks", "permissions", "disableAllHooks", "allowManagedHooksOnly", "allowedHttpHookUrls",
+		"httpHookAllowedEnvVars", "pluginConfigs"}
+	if filepath.Ext(file) != ".json" {
+		return
+	}
+	index := x.index(file)
+	for path, line := range index.paths {
+		if strings.ContainsAny(path, ".[") || slices.Contains(known, path) {
+			continue
+		}
+		if near := wording.Typo(path, known); near != "" && !otherKeys(path) {
+			x.found = append(x.found, finding{Check: "hooks", Verdict: isFail, Place: x.at(file, line),
+				Text: fmt.Sprintf("the key %q means nothing to covey", path), WayOut: "write " + near})
+		}
+	}
+}
+
+// otherKeys reports whether a key is one of other programs that only looks like
+// one of covey's.
+func otherKeys(key string) bool {
+	return slices.Contains([]string{"pluginConfig", "version", "model", "models"}, key)
+}
+
+// settingsFiles are the settings files among the sources.
+func (x *hookExam) settingsFiles() []string {
+	var files []string
+	for _, s := range x.set.Sources {
+		if s.Root == "" && filepath.Ext(s.Name) == ".json" && (x.set.Team == nil || s.Name != x.set.Team.File) {
+			files = append(files, s.Name)
+		}
+	}
+	if x.set.Team != nil {
+		files = append(files, x.set.Team.Settings...)
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// see finds out where a hook runs, and what may come to be there.
+func (x *hookExam) see(h *runner.Configured) commandSeen {
+	s := seeCommand(*h, x.set.Workspace)
+	if h.Handler.Gate && x.set.Team != nil {
+		s.mayCome = x.set.Team.CopyMayHave
+	}
+	return s
+}
+
+// placeOf is where a hook stands: its file and line.
+func (x *hookExam) placeOf(h *runner.Configured, moment string) string {
+	// Indexes do not serve here: entries that were left out are not counted in them,
+	// and a plugin's hooks come from several files.
+	label := h.Label
+	if h.Handler.Type == "mcp_tool" {
+		label = h.Handler.Server // its label stands in no file
+	}
+	key := fmt.Sprintf("%s\x00%s\x00%s", h.Source.Name, moment, label)
+	nth := x.seen[key]
+	x.seen[key]++
+	if h.Source.Root == "" {
+		file := strings.TrimPrefix(h.Source.Name, "gates of ")
+		return x.at(file, x.index(file).of(label, keyOfGates(h, moment), nth))
+	}
+	for _, name := range []string{"hooks/hooks.json", ".claude-plugin/plugin.json", ".codex-plugin/plugin.json"} {
+		file := filepath.Join(h.Source.Root, name)
+		if line := x.index(file).of(label, string(h.Event), nth); line > 0 {
+			return x.at(file, line)
+		}
+	}
+	return "plugin " + h.Source.Name
+}
+
+// keyOfGates is the key below which a hook stands in its file.
+func keyOfGates(h *runner.Configured, moment string) string {
+	keys := map[string]string{"TaskCompleted": "task", "TeammateIdle": "idle", "Stop": "stop",
+		orchestrator.AtMerge: "merge"}
+	if key := keys[moment]; h.Handler.Gate && key != "" {
+		return "gates." + key
+	}
+	return moment
+}
+
+// index is the line index of a file, read once.
+func (x *hookExam) index(file string) *lineIndex {
+	if x.lines[file] == nil {
+		x.lines[file] = indexLines(x.absolute(file))
+	}
+	return x.lines[file]
+}
+
+// absolute is a file as it can be opened: names from flags are seen from the
+// folder of the command.
+func (x *hookExam) absolute(file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(x.set.Folder, file)
+}
+
+// at names a place; line 0: the file.
+func (x *hookExam) at(file string, line int) string {
+	if rel, err := filepath.Rel(x.set.Folder, file); filepath.IsAbs(file) && err == nil && filepath.IsLocal(rel) {
+		file = rel
+	}
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+// specFindings are the mistakes of a spec as findings.
+func specFindings(mistakes configs.Errors) []finding {
+	var findings []finding
+	for _, p := range mistakes {
+		findings = append(findings, finding{Check: "spec", Verdict: isFail, Text: p.Message,
+			Place: fmt.Sprintf("%s:%d:%d", p.File, p.Line,
+				p.Col), WayOut: "correct the spec; covey validate shows the line"})
+	}
+	return findings
+}
+
+// hooks makes the checks of hooks, for `covey doctor`.
+func (x *examination) hooks(ctx context.Context, team *configs.Team) []finding {
+	set, err := hookcmd.SetOf(team, x.managed, x.dir)
+	if err != nil {
+		return []finding{fail("hooks", err.Error(), "a managed file that cannot be read stops every team")}
+	}
+	findings, count, err := examineHooks(ctx, set, false)
+	switch {
+	case err != nil:
+		return []finding{fail("hooks", err.Error(), "covey hooks doctor tells more")}
+	case len(findings) == 0:
+		return []finding{ok("hooks", "%d hooks and gates, all there", count)}
+	}
+	return findings
+}

@@ -1,0 +1,101 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/dialect"
+	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/wording"
+)
+
+// subjectsOf lists what a matcher of an event can be held against; nil: nobody can
+// list it.
+func subjectsOf(info hooks.EventInfo) []string {
+	if info.Matcher == "tool_name" {
+		return rules.ToolNames()
+	}
+	return info.Values
+}
+
+// matcherFlaw says why a matcher can never match; the zero flaw: it can, or
+// nobody can tell.
+func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
+	subjects := subjectsOf(info)
+	trimmed := strings.TrimSpace(matcher)
+	if trimmed == "" || trimmed == "*" {
+		return flaw{}
+	}
+	if info.Matcher == "" {
+		return flaw{fmt.Sprintf("%s has nothing to match: the matcher %q is ignored", info.Event, matcher),
+			"delete the matcher", true}
+	}
+	// Which tools MCP servers have is known once they run.
+	if len(subjects) == 0 || strings.Contains(matcher, "mcp__") {
+		return flaw{}
+	}
+	group := hooks.Group{Matcher: matcher}
+	listens := func(name string) bool { return dialect.Listens(group, info.Event, name) }
+	names := listOf(info.Event, matcher)
+	if names == nil {
+		// An expression that is found in nothing known might be about a server's tools.
+		if slices.ContainsFunc(subjects, listens) || listens("mcp__server__tool") {
+			return flaw{}
+		}
+		return expressionFlaw(info, matcher, subjects)
+	}
+	for _, name := range names {
+		if slices.Contains(subjects, name) {
+			continue
+		}
+		wayOut := "write one of: " + strings.Join(subjects, ", ")
+		if near := wording.Typo(name, subjects); near != "" {
+			return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name, info.Matcher),
+				"write " + near, false}
+		}
+		if info.Matcher == "tool_name" {
+			return flaw{fmt.Sprintf("the matcher %q names %s, which is no tool that covey knows", matcher, name),
+				"leave it if an agent program of yours has it; a matcher of letters is a whole name, not a part of one", true}
+		}
+		return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name,
+			info.Matcher), wayOut, false}
+	}
+	return flaw{}
+}
+
+// expressionFlaw words that an expression fits nothing, with what was probably
+// meant.
+func expressionFlaw(info hooks.EventInfo, matcher string, subjects []string) flaw {
+	text := fmt.Sprintf("the matcher %q fits no %s", matcher, info.Matcher)
+	if tool, _, found := strings.Cut(matcher, "("); found && slices.Contains(subjects, tool) {
+		return flaw{text, fmt.Sprintf("a matcher is a name or an expression: write matcher %q and `if: %s`",
+			tool, matcher), false}
+	}
+	bare := strings.Trim(matcher, "^$ ")
+	if near := wording.Typo(bare, subjects); near != "" {
+		return flaw{text, "write " + near, false}
+	}
+	return flaw{text, "write a name such as " + subjects[0] + ", or an expression that is found in one", false}
+}
+
+// listOf parts a matcher that is a list of names; nil: it is an expression.
+func listOf(event hooks.Event, matcher string) []string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_|, -", r)
+	}
+	if strings.ContainsFunc(matcher, func(r rune) bool { return !plain(r) }) {
+		return nil
+	}
+	if event == hooks.StopFailure && strings.ContainsAny(matcher, ", -") {
+		return nil
+	}
+	var names []string
+	for _, name := range strings.FieldsFunc(matcher, func(r rune) bool { return r == '|' || r == ',' }) {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

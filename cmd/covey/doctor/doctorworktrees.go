@@ -1,0 +1,24 @@
+package doctor
+
+import (
+	"strings"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// worktreeFindings say whether members can have working copies of their own. A
+// workspace that lies in no repository is no fault; a spec that demands one does not
+// come this far.
+func worktreeFindings(look orchestrator.Outlook) []finding {
+	who := strings.Join(look.Members, ", ")
+	switch {
+	case len(look.Members) == 0:
+		return nil
+	case look.Fault == nil:
+		return []finding{ok("worktrees", "%s: each has a git working copy and a branch of its own", who)}
+	case look.Repository:
+		return []finding{warn("worktrees", who+" can write and share the workspace: "+look.Fault.Error(),
+			"mend that, or write isolation: shared, which says that they may")}
+	}
+	return []finding{ok("worktrees", "%s share the workspace, which is no git repository", who)}
+}

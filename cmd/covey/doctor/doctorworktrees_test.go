@@ -1,0 +1,29 @@
+package doctor
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+func TestWorktreeFindings(t *testing.T) {
+	fault, two := errors.New("git cannot be used"), []string{"ana", "ben"}
+	for _, c := range []struct {
+		look orchestrator.Outlook
+		want string // the finding's level; empty: none
+	}{
+		{orchestrator.Outlook{Repository: true}, ""},
+		{orchestrator.Outlook{Members: two, Repository: true}, "ok"},
+		{orchestrator.Outlook{Members: two, Fault: fault}, "ok"},
+		{orchestrator.Outlook{Members: two, Fault: fault, Repository: true}, "warn"},
+	} {
+		got := ""
+		for _, f := range worktreeFindings(c.look) {
+			got += string(f.Verdict)
+		}
+		if got != c.want {
+			t.Errorf("%+v: %q, want %q", c.look, got, c.want)
+		}
+	}
+}

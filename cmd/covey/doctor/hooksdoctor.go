@@ -1,0 +1,87 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/hookcmd"
+	"github.com/coveyteam/covey/configs"
+)
+
+// hookDoctorFlags are the flags of `covey hooks doctor`.
+type hookDoctorFlags struct {
+	hookcmd.Flags
+	probe, json bool
+}
+
+// HooksCommand is `covey hooks doctor`.
+func HooksCommand(env *cli.Env) *cobra.Command {
+	var f hookDoctorFlags
+	cmd := &cobra.Command{
+		Use:   "doctor [SPEC]",
+		Short: "Find hooks that cannot run, never run, or decide nothing",
+		Long: `Look at all hooks of a spec (team.yaml by default), or of settings files and
+plugins, without running any: commands that are not there or may not be run,
+scripts without an interpreter, misspelt events, fields and keys, matchers that
+fit nothing, matchers and an "if" that no agent of this team can ever trigger, an
+"if" that is never asked, time-outs that are too long, hooks that others or a
+policy keep from running, and hooks that only seem to decide. Each finding names
+the place and what to write instead. The exit code is 1 if something is wrong.`,
+		Example: `  covey hooks doctor
+  covey hooks doctor --settings .claude/settings.json
+  covey hooks doctor --probe     # try whether http hooks' servers answer, too
+  covey hooks doctor --json | jq '.[] | select(.verdict == "fail")'`,
+		Args: cli.ArgCount(0, 1, "at most one spec"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// Even two equal names are refused: which of them counts must not
+			// have to be guessed in a script.
+			if len(args) > 0 && f.Spec != "" {
+				return cli.Usagef("a spec is named twice: %s and --spec %s", args[0], f.Spec)
+			}
+			if len(args) > 0 {
+				f.Spec = args[0]
+			}
+			return hooksDoctor(cmd.Context(), env, f)
+		},
+	}
+	f.Add(cmd)
+	cmd.Flags().BoolVar(&f.probe, "probe", false, "try whether somebody answers at the URLs of http hooks")
+	cli.JSONFlag(cmd, &f.json)
+	return cmd
+}
+
+// hooksDoctor examines hooks and prints what it finds.
+func hooksDoctor(ctx context.Context, env *cli.Env, f hookDoctorFlags) error {
+	var findings []finding
+	set, err := hookcmd.ReadSet(env, f.Flags)
+	var mistakes configs.Errors
+	switch {
+	// A spec that cannot be read is a finding too. With --json the caller then
+	// gets its list as always, and not an empty stdout beside an error.
+	case errors.As(err, &mistakes):
+		findings = specFindings(mistakes)
+	case err != nil:
+		return err
+	default:
+		var count int
+		if findings, count, err = examineHooks(ctx, set, f.probe); err != nil {
+			return err
+		}
+		// Silence would look the same as a doctor that found no hooks to look
+		// at, so the count says what was examined.
+		if len(findings) == 0 {
+			findings = []finding{ok("hooks", "%d hooks and gates, nothing wrong", count)}
+		}
+	}
+	if f.json {
+		if err := env.Out.JSON(findings); err != nil {
+			return err
+		}
+	} else {
+		printFindings(env.Out, findings)
+	}
+	return worst(findings)
+}

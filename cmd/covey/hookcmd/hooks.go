@@ -1,0 +1,21 @@
+// Package hookcmd is covey hooks: it lists hooks, lists events, and fires an event by hand.
+// It makes no promise of compatibility to programs outside of covey.
+package hookcmd
+
+import (
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/spf13/cobra"
+)
+
+// Command is `covey hooks`. examine is its command that finds faults in hooks, which
+// knows more than hooks.
+func Command(env *cli.Env, examine *cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hooks",
+		Short: "List a team's hooks, find faults in them, or fire an event by hand",
+		Args:  cli.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(hooksListCommand(env), hooksRunCommand(env), examine)
+	return cmd
+}

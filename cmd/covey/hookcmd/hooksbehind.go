@@ -1,0 +1,36 @@
+package hookcmd
+
+import (
+	"context"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+)
+
+// fireWhole fires an event and waits for all its hooks, also for those that a
+// team leaves in the background: who fires them by hand wants to see what comes of
+// them. The outcome holds what they say to the model, and a turn end with which
+// one finds fault counts as refused, since the agent goes on either way.
+func fireWhole(ctx context.Context, hookRunner *runner.Runner, in hooks.Input) (hooks.Outcome, error) {
+	var late []hooks.Progress
+	out, err := hookRunner.Run(ctx, in, func(p hooks.Progress) {
+		if p.Background != nil && p.Result != nil {
+			late = append(late, p)
+		}
+	})
+	hookRunner.Settle(ctx, "")
+	for _, p := range late {
+		b := p.Background
+		out.Results = append(out.Results, *p.Result)
+		out.SystemMessages = append(out.SystemMessages, b.SystemMessages...)
+		if !b.Wakes {
+			out.AdditionalContext = append(out.AdditionalContext, b.Messages...)
+			continue
+		}
+		out.Feedback = append(out.Feedback, b.Messages...)
+		if b.Feedback && out.Decision == hooks.Pass {
+			out.Decision = hooks.Block
+		}
+	}
+	return out, err
+}

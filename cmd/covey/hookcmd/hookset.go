@@ -1,0 +1,181 @@
+package hookcmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// Flags name the hooks that a command is about. Where nothing is named, the
+// spec of the folder is meant.
+type Flags struct {
+	Spec     string
+	settings []string
+	plugins  []string
+}
+
+// Add adds the flags to a command.
+func (f *Flags) Add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Spec, "spec", "", "take hooks and gates of the spec `FILE`")
+	flags.StringArrayVar(&f.settings, "settings", nil, "take hooks of the settings `FILE`; may be given more than once")
+	flags.StringArrayVar(&f.plugins, "plugin", nil, "take hooks of the plugin in `DIR`; may be given more than once")
+}
+
+// none reports whether nothing is named.
+func (f *Flags) none() bool { return f.Spec == "" && len(f.settings)+len(f.plugins) == 0 }
+
+// Set are the hooks that a command is about.
+type Set struct {
+	Team      *configs.Team // nil: files were named, and no spec
+	Workspace string
+	Folder    string // of the person, from which relative names are seen
+	Sources   []settings.Source
+	Servers   []configs.PluginServer // MCP servers that plugins bring
+	Warnings  []error                // what is wrong with single entries, and what is switched off
+}
+
+// ReadSet reads what the flags name, and managed settings. It changes nothing.
+func ReadSet(env *cli.Env, f Flags) (*Set, error) {
+	workspace, err := env.Folder()
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{Workspace: workspace, Folder: workspace}
+	if f.Spec != "" || f.none() {
+		path := env.SpecPath(nil)
+		if f.Spec != "" {
+			path = env.SpecPath([]string{f.Spec})
+		}
+		// A spec that is there beside named files has its hooks merge before theirs.
+		if err := set.addSpec(path); err != nil {
+			return nil, err
+		}
+	}
+	options := map[string]map[string]string{}
+	for _, path := range f.settings {
+		if err := set.addSettings(env, path, options); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range f.plugins {
+		if err := set.addPlugin(env, dir, options); err != nil {
+			return nil, err
+		}
+	}
+	return set, set.addManaged(env.Managed)
+}
+
+// SetOf are the hooks of a team, with the managed ones. folder is that of the
+// person.
+func SetOf(team *configs.Team, managed []string, folder string) (*Set, error) {
+	set := &Set{Folder: folder}
+	set.take(team)
+	return set, set.addManaged(managed)
+}
+
+// addSpec adds the hooks of a spec's team.
+func (s *Set) addSpec(path string) error {
+	team, err := configs.Load(path)
+	if err != nil {
+		return cli.SpecTrouble(path, err)
+	}
+	s.take(team)
+	return nil
+}
+
+// take adds the hooks of a team, which is the only one.
+func (s *Set) take(team *configs.Team) {
+	layers := team.Layers(nil)
+	s.Team, s.Workspace = team, team.Workspace
+	s.Sources = append(s.Sources, layers.Sources...)
+	s.Servers = append(s.Servers, layers.Servers...)
+	s.Warnings = append(s.Warnings, layers.Warnings...)
+}
+
+// addSettings adds the hooks of a settings file, and notes what it sets for
+// plugins. An entry with a mistake is left out with a warning, as in a team; only
+// a file that cannot be read is an error.
+func (s *Set) addSettings(c *cli.Env, path string, options map[string]map[string]string) error {
+	data, err := os.ReadFile(c.Path(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return cli.Usagef("there is no settings file %s", path)
+	}
+	if err != nil {
+		return cli.Usagef("--settings %s: %v", path, err)
+	}
+	file, warnings := settings.Parse(path, data)
+	s.Warnings = append(s.Warnings, warnings...)
+	s.Sources = append(s.Sources, settings.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
+	for plugin, values := range file.PluginOptions {
+		if options[plugin] == nil {
+			options[plugin] = map[string]string{}
+		}
+		for name, value := range values {
+			options[plugin][name] = value
+		}
+	}
+	return nil
+}
+
+// addPlugin adds the hooks of a plugin, as a spec's key `plugins` does.
+func (s *Set) addPlugin(c *cli.Env, dir string, options map[string]map[string]string) error {
+	root, err := filepath.Abs(c.Path(dir))
+	if err != nil {
+		return cli.Usagef("--plugin %s: %v", dir, err)
+	}
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return cli.Usagef("there is no plugin folder %s", dir)
+	}
+	plugin, warnings := configs.ReadPlugin(root, nil)
+	s.Warnings = append(s.Warnings, warnings...)
+	for name, value := range options[plugin.Name] {
+		plugin.Options[name] = value
+	}
+	s.Sources = append(s.Sources, plugin.Source())
+	s.Servers = append(s.Servers, plugin.Servers...)
+	return nil
+}
+
+// addManaged adds the layers of managed settings, and notes what the layers
+// switch off in each other.
+func (s *Set) addManaged(folders []string) error {
+	managed, warnings, err := configs.LoadManaged(folders)
+	if err != nil {
+		return err
+	}
+	s.Warnings = append(s.Warnings, warnings...)
+	s.Sources = append(s.Sources, managed.Sources...)
+	for _, note := range settings.LimitsOf(s.Sources).Notes() {
+		s.Warnings = append(s.Warnings, errors.New(note))
+	}
+	return nil
+}
+
+// keep gives plugins the folders in which they may keep things, and makes them.
+// They are the ones that a team's run gives them.
+func (s *Set) keep() error {
+	home, err := orchestrator.StateHome()
+	if err != nil {
+		return fmt.Errorf("a place for what plugins keep: %w", err)
+	}
+	return orchestrator.PreparePlugins(home, s.Sources)
+}
+
+// warnAll tells of what is wrong and does not keep anything from going on. They
+// go to stderr, so that the JSON on stdout stays one object.
+func warnAll(env *cli.Env, warnings []error) {
+	for _, w := range warnings {
+		env.Err.Printf("%s\n", term.Plain(fmt.Sprintf("warning: %v", w)))
+	}
+}

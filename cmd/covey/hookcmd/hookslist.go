@@ -1,0 +1,317 @@
+package hookcmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/dialect"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// hookListFlags are the flags of `covey hooks list`.
+type hookListFlags struct {
+	Flags
+	event, tool, input string // what is asked about; all empty: nothing
+	events, json       bool
+}
+
+// hooksListCommand is `covey hooks list`.
+func hooksListCommand(env *cli.Env) *cobra.Command {
+	var f hookListFlags
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List a team's hooks and gates, which would run, and how often they ran",
+		Long: `List the hooks and gates that a team has and, if it has run, how often each of them
+ran in its last run, refused, and failed and let it pass. With --event or --input
+only the hooks of that event are listed, and which of them would run, and why not
+the others. --events lists the events instead, with what each may decide.`,
+		Example: `  covey hooks list
+  covey hooks list --event PreToolUse --tool Bash
+  echo '{"hook_event_name": "PreToolUse", "tool_name": "Bash",
+    "tool_input": {"command": "git push"}}' | covey hooks list --input -
+  covey hooks list --events
+  covey hooks list --json | jq '.[] | select(.failed_open > 0)'`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.events {
+				return listEvents(env.Out, f)
+			}
+			return listHooks(cmd.Context(), env, f)
+		},
+	}
+	f.Add(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.events, "events", false, "list all events, and what each may decide")
+	flags.StringVar(&f.event, "event", "", "only hooks on `EVENT`, and which would run")
+	flags.StringVar(&f.tool, "tool", "", "about a call of `TOOL`; of the event PreToolUse unless --event says otherwise")
+	flags.StringVar(&f.input, "input", "", "about the hook input in `FILE`; - is standard input")
+	_ = cmd.RegisterFlagCompletionFunc("event", completeEvent) // fails for a flag that is not there
+	cli.JSONFlag(cmd, &f.json)
+	return cmd
+}
+
+// listEvents prints the table of events. It is the same for all hooks, so flags that
+// ask about some of them are refused: who gives one expects an answer to it.
+func listEvents(out *term.Screen, f hookListFlags) error {
+	if f.event != "" || f.tool != "" || f.input != "" || !f.none() {
+		return cli.Usagef("--events lists what events there are, and takes no flag but --json; leave it out to ask about hooks")
+	}
+	if f.json {
+		return out.JSON(hooks.Events())
+	}
+	printEvents(out, hooks.Events())
+	return nil
+}
+
+// listHooks prints the hooks that are meant.
+func listHooks(ctx context.Context, env *cli.Env, f hookListFlags) error {
+	in, err := askedAbout(env, f)
+	if err != nil {
+		return err
+	}
+	l := hookListing{env: env, in: in}
+	if f.none() {
+		err = l.ofTeam(ctx)
+	} else {
+		err = l.ofFiles(f.Flags)
+	}
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return env.Out.JSON(append([]orchestrator.HookInfo{}, l.infos...))
+	}
+	l.print()
+	return nil
+}
+
+// askedAbout is the input that the flags ask about; nil: none.
+func askedAbout(env *cli.Env, f hookListFlags) (*hooks.Input, error) {
+	if f.event == "" && f.tool == "" && f.input == "" {
+		return nil, nil
+	}
+	raw, err := hookInput(env, f.input)
+	if err != nil {
+		return nil, err
+	}
+	var named struct {
+		Event string `json:"hook_event_name"`
+	}
+	_ = json.Unmarshal(raw, &named) // ParseInput says what is wrong
+	name := cmp.Or(f.event, named.Event)
+	switch {
+	case name == "" && f.tool != "":
+		name = string(hooks.PreToolUse)
+	case name == "":
+		return nil, cli.Usagef("--input names no hook_event_name; add --event EVENT")
+	}
+	event := hooks.Event(name)
+	if !event.Known() {
+		return nil, unknownEvent(name)
+	}
+	if f.tool != "" {
+		if f.input != "" {
+			return nil, cli.Usagef("--tool and --input exclude each other: write tool_name into the input")
+		}
+		if raw, err = json.Marshal(map[string]string{"tool_name": f.tool}); err != nil {
+			return nil, err
+		}
+	}
+	in, err := hooks.ParseInput(event, raw, hooks.Common{})
+	if err != nil {
+		return nil, cli.Usagef("input of %s: %v", event, err)
+	}
+	return &in, nil
+}
+
+// hookListing is what `covey hooks list` shows.
+type hookListing struct {
+	env   *cli.Env
+	in    *hooks.Input // asked about; nil: nothing
+	infos []orchestrator.HookInfo
+	ran   bool // there was a run to count; without one, counts would be zeros that mean nothing
+}
+
+// ofFiles lists the hooks of what was named, whether its team has run or not.
+func (l *hookListing) ofFiles(f Flags) error {
+	set, err := ReadSet(l.env, f)
+	if err != nil {
+		return err
+	}
+	warnAll(l.env, set.Warnings)
+	l.infos, err = orchestrator.ListHooks(set.Team, set.Sources, l.in)
+	return err
+}
+
+// ofTeam lists the hooks of the team that is meant: as it has them if it runs,
+// else those of its spec with what its last run made of them.
+func (l *hookListing) ofTeam(ctx context.Context) error {
+	place, err := l.env.Find()
+	if err != nil { // it has never run; its spec is all there is
+		return l.ofFiles(Flags{})
+	}
+	l.ran = true
+	client, err := orchestrator.Dial(ctx, place)
+	switch {
+	case err == nil:
+		defer client.Close()
+		return l.ofRunning(ctx, client)
+	case !errors.Is(err, orchestrator.ErrNotRunning):
+		return err
+	}
+	if err := l.ofFiles(Flags{Spec: cli.SpecOf(place)}); err != nil {
+		return err
+	}
+	run, err := view.ReadLastRun(place)
+	if err == nil {
+		orchestrator.CountHooks(l.infos, run.HooksOfAll())
+	}
+	return err
+}
+
+// ofRunning lists the hooks that a running team has. It counts them itself.
+func (l *hookListing) ofRunning(ctx context.Context, client *orchestrator.Client) (err error) {
+	l.infos, err = client.Hooks(ctx)
+	if err != nil || l.in == nil {
+		return err
+	}
+	// What was asked about is held against the spec's hooks here: the files are those
+	// that the team goes by. Callbacks are known to the team alone.
+	asked := hookListing{env: l.env, in: l.in}
+	if err := asked.ofFiles(Flags{Spec: cli.SpecOf(client.Place())}); err != nil {
+		return err
+	}
+	for _, h := range l.infos {
+		if h.Kind == "callback" && h.Event == string(l.in.Payload.Event()) {
+			if !dialect.Listens(hooks.Group{Matcher: h.Matcher}, l.in.Payload.Event(), l.in.Subject()) {
+				h.Not = "its matcher does not fit"
+			}
+			asked.infos = append(asked.infos, h)
+		}
+	}
+	// The team's counts are those of now, where the journal may lag behind.
+	for i := range asked.infos {
+		asked.infos[i].CountAs(l.infos)
+	}
+	l.infos = asked.infos
+	return nil
+}
+
+// print prints the hooks as a table, and below it why some of them do not run.
+// Failures to run are set off, for they are what nobody notices.
+func (l *hookListing) print() {
+	if len(l.infos) == 0 {
+		l.env.Out.Printf("no hooks\n")
+		return
+	}
+	t := term.Table{Head: []string{"EVENT", "MATCHER", "TYPE", "COMMAND", "FROM"}}
+	if l.in != nil {
+		t.Head = append([]string{"RUNS"}, t.Head...)
+	}
+	if l.ran {
+		t.Head = append(t.Head, "RAN", "REFUSED", "OPEN")
+	}
+	for _, h := range l.infos {
+		t.Add(l.row(h)...)
+	}
+	t.Print(l.env.Out)
+	l.printReasons()
+}
+
+// row is one hook of the table.
+func (l *hookListing) row(h orchestrator.HookInfo) []term.Cell {
+	row := []term.Cell{{Text: h.Event}, {Text: h.Matcher}, {Text: h.Type}, {Text: h.Command}, {Text: l.from(h)}}
+	switch {
+	case h.Never != "" && l.in == nil:
+		row[2].Style, row[3].Style = term.Faint, term.Faint
+	case l.in != nil:
+		row = append([]term.Cell{wouldRun(h)}, row...)
+	}
+	if l.ran {
+		refused := fmt.Sprint(h.Refusals)
+		if h.Observes {
+			refused = fmt.Sprintf("(%d)", h.Would)
+		}
+		failed := term.Cell{Text: fmt.Sprint(h.FailedOpen)}
+		if h.FailedOpen > 0 {
+			failed.Style = term.Yellow
+		}
+		row = append(row, term.Cell{Text: fmt.Sprint(h.Runs)}, term.Cell{Text: refused}, failed)
+	}
+	return row
+}
+
+// wouldRun says whether a hook runs for what was asked about.
+func wouldRun(h orchestrator.HookInfo) term.Cell {
+	switch {
+	case h.Never+h.Not != "":
+		return term.Cell{Text: "no", Style: term.Faint}
+	case h.Only != "":
+		return term.Cell{Text: "if", Style: term.Yellow}
+	}
+	return term.Cell{Text: "yes", Style: term.Green}
+}
+
+// from says where a hook comes from. Paths are shown from the folder that the
+// person is in, where they are below it.
+func (l *hookListing) from(h orchestrator.HookInfo) string {
+	name := strings.TrimPrefix(h.Source, "gates of ")
+	if folder, err := l.env.Folder(); err == nil && filepath.IsAbs(name) {
+		if rel, err := filepath.Rel(folder, name); err == nil && filepath.IsLocal(rel) {
+			name = rel
+		}
+	}
+	if h.Kind == "callback" {
+		return "callback"
+	}
+	text := h.Kind + " " + name
+	if h.Member != "" {
+		text += ", for " + h.Member
+	}
+	return text
+}
+
+// printReasons says below the table why hooks do not run, and what a hook's `if`
+// and mode are.
+func (l *hookListing) printReasons() {
+	blank := "\n"
+	for _, h := range l.infos {
+		why, st := cmp.Or(h.Never, h.Not), term.Yellow
+		switch {
+		case why != "" && h.Never != "":
+			why = "never runs: " + why
+		case why != "":
+			why = "does not run: " + why
+		case h.Only != "":
+			why, st = "runs "+h.Only, term.Normal
+		case h.If != "" && l.in == nil:
+			why, st = "if "+h.If, term.Faint
+		case h.Observes:
+			why, st = "observes: its verdict is noted and not acted on", term.Faint
+		default:
+			continue
+		}
+		l.env.Out.Printf("%s", blank)
+		blank = ""
+		l.env.Out.Note(st, fmt.Sprintf("%s %s (%s): %s", h.Event, term.Short(h.Command), l.from(h), why))
+	}
+}
+
+// yesNo is a truth for people.
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,237 @@
+package hookcmd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+// maxHookInput is the size of the largest hook input that is read, in bytes.
+// Tool inputs may hold whole files, but not whole disks.
+const maxHookInput = 64 << 20
+
+// hookRunFlags are the flags of `covey hooks run`.
+type hookRunFlags struct {
+	Flags
+	input string
+	trust bool
+}
+
+// hooksRunCommand is `covey hooks run EVENT`.
+func hooksRunCommand(env *cli.Env) *cobra.Command {
+	var f hookRunFlags
+	cmd := &cobra.Command{
+		Use:   "run EVENT",
+		Short: "Fire one event by hand and print what its hooks decide",
+		Long: `Fire one event: run the hooks that match it, as a team would, and print one JSON
+object with what each of them did and what they decided together. Input fields
+that are missing and common to all events are filled in. The hooks are those of
+the spec (team.yaml by default) or, with --settings and --plugin, of the named
+settings files and plugin folders, or all of them. Hooks in the background are
+waited for. The exit code is 0 whatever the hooks decide.
+
+Files that are named are run. Where none is, the folder's team.yaml has to be
+trusted, as for "covey up": see "covey trust".`,
+		Example: `  covey hooks run Stop
+  echo '{"tool_name": "Bash", "tool_input": {"command": "git push"}}' |
+    covey hooks run PreToolUse --input -
+  covey hooks run TaskCompleted --settings .claude/settings.json --input input.json
+  covey hooks run Stop --plugin plugins/ralph-wiggum | jq .decision`,
+		Args: cli.ArgCount(1, 1, "the name of an event"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			event := hooks.Event(args[0])
+			if !event.Known() {
+				return unknownEvent(args[0])
+			}
+			return fireEvent(cmd.Context(), env, event, f)
+		},
+		ValidArgsFunction: completeEvent,
+	}
+	f.Add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.input, "input", "", "read the hook input from `FILE`; - is standard input; default: an empty one")
+	flags.BoolVar(&f.trust, "trust", false, "trust what the folder's team.yaml would run, this time")
+	return cmd
+}
+
+// unknownEvent names the event that was probably meant.
+func unknownEvent(name string) error {
+	if near := hooks.Nearest(name); near != "" {
+		return cli.Usagef("there is no event %q; did you mean %s?", name, near)
+	}
+	return cli.Usagef("there is no event %q; covey hooks list --events names them all", name)
+}
+
+// fireEvent runs the hooks of one event and prints the outcome. The hooks run as
+// they would in a team, but with the whole environment of the person who fires
+// them, and without a transcript to look at.
+func fireEvent(ctx context.Context, env *cli.Env, event hooks.Event, f hookRunFlags) error {
+	set, err := ReadSet(env, f.Flags)
+	if err != nil {
+		return err
+	}
+	if refused := settings.Refused(set.Warnings); len(refused) > 0 {
+		return cli.Usagef("%v", errors.Join(refused...))
+	}
+	warnAll(env, set.Warnings)
+	raw, err := hookInput(env, f.input)
+	if err != nil {
+		return err
+	}
+	in, err := hooks.ParseInput(event, raw, hooks.Common{
+		SessionID: uuid.NewString(), TranscriptPath: os.DevNull, Cwd: set.Workspace,
+		PermissionMode: string(configs.Default),
+	})
+	if err != nil {
+		return cli.Usagef("input of %s: %v", event, err)
+	}
+	// Naming a file by hand is consent to run it; standing in a folder is none.
+	if f.none() {
+		if err := env.MayRun(ctx, set.Team, cli.DefaultSpec, f.trust); err != nil {
+			return err
+		}
+	}
+	if err := set.keep(); err != nil {
+		return err
+	}
+	return fireAt(ctx, env, set, in)
+}
+
+// fireAt runs the hooks of a set that match an input, waits for those that go on
+// in the background, and prints what came of it all.
+func fireAt(ctx context.Context, env *cli.Env, set *Set, in hooks.Input) error {
+	home, err := orchestrator.StateHome()
+	if err != nil {
+		return err
+	}
+	opts := runner.Options{
+		Env: os.Environ(), ProjectDir: set.Workspace, Policies: absentPolicy,
+		SpillDir: filepath.Join(home, "hooks-run"), // no team's place: there may be none
+	}
+	if set.Team != nil {
+		opts.FailClosed = set.Team.FailClosed
+		// A hook of another type must not fail because a script of some member is not
+		// right: only who asks a model needs the whole team.
+		if asksTeam(set.Sources) {
+			hand, err := orchestrator.ByHand(set.Team)
+			if err != nil {
+				return cli.SpecTrouble(set.Team.File, err)
+			}
+			defer hand.Close()
+			opts.Models, opts.Tools = hand.Models(), hand.Tools()
+		}
+	}
+	hookRunner, err := runner.New(set.Sources, &opts)
+	if err != nil {
+		return cli.Usagef("%v", err)
+	}
+	outcome, err := fireWhole(ctx, hookRunner, in)
+	if err != nil {
+		return err
+	}
+	for _, w := range outcome.Warnings {
+		env.Err.Printf("%s\n", term.PlainLine("warning: "+w))
+	}
+	for _, r := range outcome.Results {
+		if r.Warning != "" {
+			env.Err.Printf("%s\n", term.PlainLine("warning: "+r.Command+": "+r.Warning))
+		}
+	}
+	return env.Out.JSON(fired(outcome))
+}
+
+// absentPolicy stands in for a policy that a gate names: those look at a running
+// team, and by hand there is none. As gates that cannot run, they refuse.
+// Of an approval it is known what it needs, so by hand it waits.
+func absentPolicy(name string) runner.Policy {
+	if who, ok := orchestrator.Approver(name); ok {
+		return func(context.Context, hooks.Input) hooks.Result {
+			return hooks.Result{
+				Outcome: hooks.Awaiting, Wait: &hooks.Wait{For: "the approval of " + who},
+				Feedback: "The task would wait for the approval of " + who + "; by hand nobody is asked.",
+			}
+		}
+	}
+	return func(context.Context, hooks.Input) hooks.Result {
+		text := "the policy " + name + " looks at a running team and cannot be asked by hand"
+		return hooks.Result{Outcome: hooks.NonBlockingError, ExitCode: -1, Feedback: text, Warning: text}
+	}
+}
+
+// asksTeam reports whether a hook asks a model or a server of the team.
+func asksTeam(sources []settings.Source) bool {
+	for h := range handlersOf(sources) {
+		if h.Type == "prompt" || h.Type == "agent" || h.Type == "mcp_tool" {
+			return true
+		}
+	}
+	return false
+}
+
+// handlersOf goes through all hooks of the sources.
+func handlersOf(sources []settings.Source) iter.Seq[hooks.Handler] {
+	return func(yield func(hooks.Handler) bool) {
+		for _, s := range sources {
+			for _, groups := range s.Settings {
+				for _, g := range groups {
+					for _, h := range g.Hooks {
+						if !yield(h) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// hookInput is the JSON that the hooks are to get; none is an empty object. The
+// limit holds for standard input as well, which may never end. The error of a
+// file that is not there is one of usage.
+func hookInput(env *cli.Env, path string) ([]byte, error) {
+	from := env.In
+	switch path {
+	case "":
+		return []byte("{}"), nil
+	case "-":
+	default:
+		f, err := os.Open(env.Path(path))
+		if err != nil {
+			return nil, cli.Usagef("--input: %v", err)
+		}
+		defer f.Close()
+		from = f
+	}
+	data, err := io.ReadAll(io.LimitReader(from, maxHookInput+1))
+	if err == nil && len(data) > maxHookInput {
+		return nil, cli.Usagef("--input %s: more than %d MiB", path, maxHookInput>>20)
+	}
+	return data, err
+}
+
+// completeEvent completes the name of an event. All of them, also those that a
+// team does not fire yet: by hand any can be fired.
+func completeEvent(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, e := range hooks.Events() {
+		names = append(names, string(e.Event))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,140 @@
+// Package teamtest makes what tests of the command line look at: the files of a team
+// without its process, lines of a journal, and a screen that is read back. It is for
+// tests only.
+package teamtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// StateHome gives a test a state home of its own.
+func StateHome(t *testing.T) {
+	t.Helper()
+	t.Setenv("COVEY_STATE_HOME", filepath.Join(t.TempDir(), "state"))
+}
+
+// Place makes the place of a team that works in a folder of its own.
+func Place(t *testing.T, team string) orchestrator.Place {
+	t.Helper()
+	place, err := orchestrator.PlaceOf(team, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Create(); err != nil {
+		t.Fatal(err)
+	}
+	return place
+}
+
+// WriteRun writes a run.json as this process would, changed by change.
+func WriteRun(t *testing.T, place orchestrator.Place, change func(*orchestrator.RunFile)) {
+	t.Helper()
+	run := orchestrator.NewRunFile(place, time.Now())
+	run.Members = []string{"lead", "ana"}
+	change(&run)
+	if err := run.Write(place); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WriteJournal writes a journal of these lines.
+func WriteJournal(t *testing.T, place orchestrator.Place, lines ...journal.Line) {
+	t.Helper()
+	var text bytes.Buffer
+	for i, l := range lines {
+		l.Seq, l.Team = uint64(i+1), place.Team
+		if l.Data == nil {
+			l.Data = json.RawMessage("{}")
+		}
+		if err := json.NewEncoder(&text).Encode(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(place.Journal(), text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// DeadProcess is the pid of a process that has ended.
+func DeadProcess(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Skipf("no program to run: %v", err)
+	}
+	return cmd.Process.Pid
+}
+
+// Screen is a pipe to print to, and what was printed.
+func Screen() (*term.Screen, *bytes.Buffer) {
+	var buf bytes.Buffer
+	return term.NewScreen(&buf), &buf
+}
+
+// Line makes a line of the journal from JSON data, seq seconds after noon.
+func Line(seq int, member, kind, data string) journal.Line {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local).Add(time.Duration(seq) * time.Second)
+	return journal.Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind, Data: json.RawMessage(data)}
+}
+
+// ScriptTeam is a folder with a valid team on a script.
+func ScriptTeam(t *testing.T) string {
+	t.Helper()
+	return TeamDir(t, "exhausted: stop\nsteps: [{say: Well., times: -1}]\n")
+}
+
+// TeamDir is a folder with a team whose lead does what script says.
+func TeamDir(t *testing.T, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"team.yaml": `covey: 1
+name: crew
+goal: Get it done.
+models: {lead: {provider: script, script: lead.yaml}}
+lead: {model: lead, permission_mode: bypassPermissions}
+tasks: [{id: a, subject: Do it, owner: lead}]
+`,
+		"lead.yaml": script,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TwoRuns are the lines of two runs of a team.
+func TwoRuns() []journal.Line {
+	finished := func(outcome string) journal.Line {
+		return Line(0, "ana", "hook_finished", `{"event":"Stop","command":"./x","outcome":"`+outcome+
+			fmt.Sprintf(`","failed_open":%t}`, outcome == "cancelled" || outcome == "non_blocking_error"))
+	}
+	return []journal.Line{
+		Line(0, "", "team_started", `{"goal":"Ship","members":["lead","old"]}`),
+		Line(0, "old", "member_started", `{"agent":"builtin/script"}`),
+		finished("non_blocking_error"),
+		Line(0, "", "team_ended", `{"reason":"interrupted"}`),
+		Line(0, "", "team_started", `{"goal":"Ship","members":["lead","ana"],"resumed":true}`),
+		Line(0, "lead", "member_started", `{"agent":"builtin/script"}`),
+		Line(0, "ana", "member_started", `{"agent":"builtin/script"}`),
+		Line(0, "operator", "message", `{"to":"lead","text":"hi"}`),
+		Line(0, "ana", "turn_started", `{"cause":"task"}`),
+		finished("success"), finished("blocking"), finished("cancelled"), finished("non_blocking_error"),
+		Line(0, "ana", "hook_feedback", `{"event":"Stop","text":"no"}`),
+		Line(0, "ana", "turn_ended", `{"reason":"completed","usage":{"input_tokens":900,"output_tokens":120}}`),
+		Line(0, "ana", "turn_ended", `{"reason":"completed","usage":{"input_tokens":100,"output_tokens":80}}`),
+		Line(0, "ana", "needs_attention", `{"reason":"8 refusals"}`),
+	}
+}

@@ -1,0 +1,111 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Plural is a number with a word that follows it. The plural is made with an s,
+// so word must be one that takes it.
+func Plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// Elapsed is a duration as people say it: 12s, 3m20s, 2h05m. Two units are
+// enough: nobody needs the seconds of a run that takes hours. Clocks that were
+// set back give 0s rather than a negative time.
+func Elapsed(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Short makes one plain line of text, cut where it gets long.
+func Short(text string) string {
+	if len(text) > 8*maxBrief {
+		text = text[:8*maxBrief] // the rest will not be seen; do not disarm megabytes
+	}
+	return Fit(PlainLine(text), maxBrief)
+}
+
+// maxBrief is how much of a foreign text a one-line entry shows, in columns.
+const maxBrief = 200
+
+// Wrapped breaks one line of plain text into lines of room columns; width 0
+// breaks nothing. Tabs become blanks, as nobody knows how wide they are. A
+// quoted line keeps its bar on every part: without it, the rest of a long line
+// would look like covey's own words.
+func Wrapped(text string, width, room int) []string {
+	text = strings.ReplaceAll(text, "\t", "    ")
+	if width == 0 || ansi.StringWidth(text) <= room {
+		return []string{text}
+	}
+	if rest, ok := strings.CutPrefix(text, QuoteBar); ok && room > 4 {
+		lines := Wrapped(rest, width, room-2)
+		for i := range lines {
+			lines[i] = QuoteBar + lines[i]
+		}
+		return lines
+	}
+	return strings.Split(ansi.Hardwrap(ansi.Wrap(text, room, ""), room, true), "\n")
+}
+
+// Padded fills text up with blanks to width columns. Text that is wider stays
+// as it is; fit cuts it where that matters.
+func Padded(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
+}
+
+// FewNames is the first of some names, of files or members.
+func FewNames(names []string) string {
+	const shown = 10
+	text := strings.Join(names[:min(len(names), shown)], ", ")
+	if more := len(names) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Fit cuts one line of text to width columns, with a mark where it was cut. The
+// text may be painted: escape sequences count as nothing and stay, so that what
+// was set off is also reset. Nothing is wider than its width, not even the
+// mark.
+func Fit(text string, width int) string {
+	if len(text) <= width && isASCII(text) {
+		return text
+	}
+	return ansi.Truncate(text, max(width, 0), "…")
+}
+
+// textWidth is how many columns of a terminal one line of text takes.
+func textWidth(text string) int {
+	if isASCII(text) {
+		return len(text)
+	}
+	return ansi.StringWidth(text)
+}
+
+// QuoteBar stands before each line of a text that somebody else has written.
+const QuoteBar = "│ "
+
+// Note prints a text with an indent, wrapped on a terminal.
+func (s *Screen) Note(st Style, text string) {
+	lines := []string{PlainLine(text)}
+	if width, _ := s.Size(); width > 0 {
+		lines = Wrapped(lines[0], width-2, width-2)
+	}
+	for _, line := range lines {
+		s.Printf("  %s\n", s.Paint(st, line))
+	}
+}

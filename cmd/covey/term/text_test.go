@@ -1,0 +1,37 @@
+package term
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFewFiles(t *testing.T) {
+	if got := FewNames(strings.Fields("a b c")); got != "a, b, c" {
+		t.Error(got)
+	}
+	if got := FewNames(strings.Fields("a b c d e f g h i j k l")); got != "a, b, c, d, e, f, g, h, i, j and 2 more" {
+		t.Error(got)
+	}
+}
+
+func TestElapsed(t *testing.T) {
+	for _, tc := range []struct {
+		d    time.Duration
+		want string
+	}{
+		{-time.Second, "0s"}, {0, "0s"}, {59900 * time.Millisecond, "59s"}, {61 * time.Second, "1m01s"},
+		{59*time.Minute + 59*time.Second, "59m59s"}, {26*time.Hour + 5*time.Minute, "26h05m"},
+	} {
+		if got := Elapsed(tc.d); got != tc.want {
+			t.Errorf("elapsed(%v) = %q, want %q", tc.d, got, tc.want)
+		}
+	}
+}
+
+func TestShortOfMuch(t *testing.T) {
+	got := Short(strings.Repeat("世", 5<<20))
+	if len([]rune(got)) > maxBrief || !strings.HasSuffix(got, "…") {
+		t.Errorf("%d characters of 5 million, ending in %q", len([]rune(got)), got[len(got)-3:])
+	}
+}

@@ -1,0 +1,229 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"pgregory.net/rapid"
+)
+
+// textLine is a journal line that says "word N".
+func textLine(n int) journal.Line {
+	return teamtest.Line(n, "api", "text", fmt.Sprintf(`{"text":"word %d."}`, n))
+}
+
+// pagerOf is a pager of a terminal with lines from to to.
+func pagerOf(width, height, from, to int) *pager {
+	s, _ := teamtest.Screen()
+	p := &pager{screen: s, title: "api of crew", width: width, height: height, line: newTyping()}
+	for i := from; i <= to; i++ {
+		p.add(textLine(i))
+	}
+	return p
+}
+
+// press is a key by its name, or typed text.
+func press(p *pager, keys ...string) ask {
+	named := map[string]tea.KeyPressMsg{
+		"enter": {Code: tea.KeyEnter}, "backspace": {Code: tea.KeyBackspace}, "pgup": {Code: tea.KeyPgUp},
+		"pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
+		"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft}, "delete": {Code: tea.KeyDelete},
+		"shift+up": {Code: tea.KeyUp, Mod: tea.ModShift}, "shift+down": {Code: tea.KeyDown, Mod: tea.ModShift},
+		"ctrl+a": {Code: 'a', Mod: tea.ModCtrl}, "ctrl+k": {Code: 'k', Mod: tea.ModCtrl},
+		"ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
+		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl},
+		"ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
+	}
+	var a ask
+	for _, k := range keys {
+		if msg, ok := named[k]; ok {
+			a = p.key(msg)
+			continue
+		}
+		for _, r := range k {
+			a = p.key(tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+	}
+	return a
+}
+
+func TestPagerTyping(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		keys  []string
+		want  ask
+		typed string
+	}{
+		{"a line is sent", []string{"use the API", "enter"}, ask{send: "use the API"}, ""},
+		{"blanks around it are not", []string{"  hi ", "enter"}, ask{send: "hi"}, ""},
+		{"nothing is not sent", []string{"enter"}, ask{}, ""},
+		{"q leaves soon", []string{"q"}, ask{leaveSoon: true}, "q"},
+		{"more than q stays", []string{"quick"}, ask{}, "quick"},
+		{"q and Enter leave", []string{"q", "enter"}, ask{leave: true}, ""},
+		{"q within a line is a letter", []string{"x", "left", "q"}, ask{}, "qx"},
+		{"q that is left of a line is none", []string{"xq", "home", "delete"}, ask{}, "q"},
+		{"Ctrl-D leaves an empty line", []string{"a", "backspace", "ctrl+d"}, ask{leave: true}, ""},
+		{"Ctrl-D deletes what is there", []string{"half a", "ctrl+a", "ctrl+d"}, ask{}, "alf a"},
+		{"Ctrl-D at the end of a line", []string{"half a", "ctrl+d"}, ask{}, "half a"},
+		{"Ctrl-C leaves", []string{"ctrl+c"}, ask{leave: true}, ""},
+		{"Ctrl-Z stops it", []string{"half a", "ctrl+z"}, ask{suspend: true}, "half a"},
+		{"backspace takes a character", []string{"aé", "backspace"}, ask{}, "a"},
+		{"backspace on nothing", []string{"backspace"}, ask{}, ""},
+		{"Ctrl-U takes all", []string{"abc def", "ctrl+u"}, ask{}, ""},
+		{"Ctrl-W takes a word", []string{"abc def ", "ctrl+w"}, ask{}, "abc "},
+		{"Ctrl-W on one word", []string{"abc", "ctrl+w"}, ask{}, ""},
+		{"Ctrl-K takes the rest", []string{"abc", "left", "left", "ctrl+k"}, ask{}, "a"},
+		{"a letter goes where the cursor is", []string{"ac", "left", "b", "end", "d"}, ask{}, "abcd"},
+		{"Home goes to the line's beginning", []string{"bc", "home", "a"}, ask{}, "abc"},
+		{"Up brings the last line back", []string{"one", "enter", "two", "enter", "up"}, ask{}, "two"},
+		{"Up again the one before", []string{"one", "enter", "two", "enter", "up", "up", "up"}, ask{}, "one"},
+		{"Down brings back what was typed", []string{"one", "enter", "two", "up", "down", "down"}, ask{}, "two"},
+		{"a line that came back can be edited and sent", []string{"one", "enter", "up", "s", "enter"}, ask{send: "ones"}, ""},
+		{"an edited line leaves the old one", []string{"one", "enter", "up", "s", "enter", "up", "up"}, ask{}, "one"},
+		{"equal lines are one", []string{"one", "enter", "one", "enter", "two", "enter", "up", "up", "up"}, ask{}, "one"},
+		{"empty lines are none", []string{"one", "enter", "enter", "up"}, ask{}, "one"},
+		{"nothing was sent", []string{"half", "up", "down"}, ask{}, "half"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := pagerOf(60, 10, 1, 3)
+			if got := press(p, tc.keys...); got != tc.want || p.line.text() != tc.typed {
+				t.Errorf("%+v with %q typed, want %+v with %q", got, p.line.text(), tc.want, tc.typed)
+			}
+		})
+	}
+}
+
+func TestPagerPaste(t *testing.T) {
+	p := pagerOf(60, 10, 1, 1)
+	p.line.insert("one\r\ntwo\rthree")
+	if p.line.text() != "one\ntwo\nthree" {
+		t.Errorf("typed %q", p.line.text())
+	}
+	if view := p.view(); !strings.Contains(view, "> one⏎two⏎three") {
+		t.Errorf("view\n%s", view)
+	}
+}
+
+// shown are the numbers of the words on the screen.
+func shown(p *pager) string {
+	var words []string
+	for _, field := range strings.Fields(p.view()) {
+		if strings.HasSuffix(field, ".") && field[0] >= '0' && field[0] <= '9' {
+			words = append(words, strings.TrimSuffix(field, "."))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func TestPagerScrolls(t *testing.T) {
+	p := pagerOf(60, 8, 1, 20) // room for five
+	for _, step := range []struct{ key, want string }{
+		{"", "16 17 18 19 20"},
+		{"pgup", "12 13 14 15 16"},
+		{"shift+up", "11 12 13 14 15"},
+		{"shift+down", "12 13 14 15 16"},
+		{"pgdown", "16 17 18 19 20"},
+		{"home", "1 2 3 4 5"},
+		{"end", "16 17 18 19 20"},
+	} {
+		if step.key != "" {
+			press(p, step.key)
+		}
+		if got := shown(p); got != step.want {
+			t.Fatalf("after %q: %s, want %s", step.key, got, step.want)
+		}
+	}
+}
+
+// TestPagerStaysWhereItIs: news does not move what somebody reads.
+func TestPagerStaysWhereItIs(t *testing.T) {
+	p := pagerOf(60, 8, 1, 20)
+	press(p, "pgup")
+	p.add(textLine(21))
+	if got := shown(p); got != "12 13 14 15 16" {
+		t.Errorf("while scrolled up: %s", got)
+	}
+	if !strings.Contains(p.view(), "scrolled up") {
+		t.Error("nothing says that this is not the end")
+	}
+	press(p, "end")
+	p.add(textLine(22))
+	if got := shown(p); got != "18 19 20 21 22" {
+		t.Errorf("at the end: %s", got)
+	}
+}
+
+// TestPagerAsksForOlderLines once, when the top of what is here is reached.
+func TestPagerAsksForOlderLines(t *testing.T) {
+	p := pagerOf(60, 8, 11, 20)
+	if a := press(p, "pgup"); a.older {
+		t.Error("asked for older lines while there are some here")
+	}
+	if a := press(p, "pgup"); !a.older {
+		t.Error("did not ask at the top")
+	}
+	if a := press(p, "pgup"); a.older {
+		t.Error("asked twice")
+	}
+	p.addOlder([]journal.Line{textLine(9), textLine(10)})
+	if a := press(p, "home"); !a.older {
+		t.Error("did not ask at the new top")
+	}
+	p.addOlder(nil)
+	if a := press(p, "home"); a.older || shown(p) != "9 10 11 12 13" {
+		t.Errorf("at the beginning: asked %t, shows %s", a.older, shown(p))
+	}
+}
+
+func TestPagerForgets(t *testing.T) {
+	p := pagerOf(60, 8, 1, 2*maxScroll)
+	if len(p.entries) > maxScroll+maxScroll/10 {
+		t.Errorf("%d entries kept", len(p.entries))
+	}
+	p.top = false
+	if got := shown(p); !strings.HasSuffix(got, fmt.Sprint(2*maxScroll)) {
+		t.Errorf("shows %s", got)
+	}
+}
+
+func TestPagerCutsLongResults(t *testing.T) {
+	p := pagerOf(80, 200, 1, 0)
+	p.add(teamtest.Line(1, "api", "tool_result", fmt.Sprintf(`{"content":%q}`, strings.Repeat("x\n", 500))))
+	view := p.view()
+	if n := strings.Count(view, "│ x"); n != maxEntry || !strings.Contains(view, "the rest: covey logs") {
+		t.Errorf("%d lines shown:\n%s", n, view)
+	}
+}
+
+// TestPagerFits: no size and no text breaks the drawing.
+func TestPagerFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := pagerOf(rapid.IntRange(1, 120).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height"), 1, 0)
+		p.screen = &term.Screen{Color: true}
+		for i := range rapid.IntRange(0, 30).Draw(t, "lines") {
+			text := strings.ToValidUTF8(rapid.String().Draw(t, "text"), "?")
+			p.add(teamtest.Line(i, "api", "text", fmt.Sprintf(`{"text":%q}`, text)))
+		}
+		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]string{"pgup", "pgdown", "home", "end", "up", "down", "left",
+			"shift+up", "enter", "some words 世界"}),
+			0, 8).Draw(t, "keys") {
+			press(p, key)
+		}
+		p.say(rapid.String().Draw(t, "notice"), true)
+		lines := strings.Split(p.view(), "\n")
+		if len(lines) != p.height {
+			t.Fatalf("%d lines on a terminal of %d", len(lines), p.height)
+		}
+		for _, line := range lines {
+			if ansi.StringWidth(line) > p.width {
+				t.Fatalf("%q is wider than %d", line, p.width)
+			}
+		}
+	})
+}

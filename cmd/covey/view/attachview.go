@@ -1,0 +1,164 @@
+package view
+
+import (
+	"context"
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// quitDelay is how long a lone q waits for more to be typed before it leaves.
+// Longer than anybody takes for the second letter of a word, and short enough
+// not to feel like waiting.
+const quitDelay = 500 * time.Millisecond
+
+// The messages of the attach view.
+type (
+	lineMsg     journal.Line        // the journal grew
+	olderMsg    []journal.Line      // lines before the oldest one here
+	noOlderMsg  struct{ err error } // they cannot be read
+	overMsg     struct{ err error } // the journal ends; err: because it cannot be read
+	quitSoonMsg struct{ keys int }  // a q on an empty line has waited; keys: how many there were by then
+)
+
+// attachModel runs a pager in the terminal library. All that reaches outside is
+// in send and older, which it calls beside the screen's own loop: a team that
+// is slow to answer must not freeze the keys.
+type attachModel struct {
+	pager *pager
+	send  func(text string) Answer
+	older func(before uint64) ([]journal.Line, error)
+	over  bool // the team has ended
+}
+
+// Answer is what became of a typed line.
+type Answer struct {
+	Text   string
+	Unsent string // what was typed, if it was not sent
+}
+
+// Attach is what the attach view shows, and what its keys can ask for.
+type Attach struct {
+	Title  string
+	Tail   []journal.Line // what it begins with
+	Follow Follower       // what comes after
+	// Send gives a typed line to the member. It may take long.
+	Send func(ctx context.Context, text string) Answer
+	// Older reads lines from before that one; none: there are none.
+	Older func(before uint64) ([]journal.Line, error)
+}
+
+// Run shows it on the terminal until somebody leaves it. over reports that the
+// team has ended by then. Both the screen and the reader of the journal end with this
+// function: leaving the screen ends the reader, while the end of the journal leaves
+// the screen up, for there is something to read on it.
+func (a Attach) Run(ctx context.Context, in io.Reader, out *term.Screen) (over bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m := &attachModel{
+		pager: &pager{screen: out, title: a.Title, line: newTyping()},
+		send:  func(text string) Answer { return a.Send(ctx, text) },
+		older: a.Older,
+	}
+	for _, l := range a.Tail {
+		m.pager.add(l)
+	}
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out.File))
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		err := a.Follow(ctx, func(l journal.Line) error {
+			program.Send(lineMsg(l))
+			return nil
+		})
+		program.Send(overMsg{err})
+	}()
+	_, err = program.Run()
+	cancel()
+	<-followed
+	return m.over, err
+}
+
+// Follower calls a function with each line of the journal that is wanted, until
+// the team ends, the function fails, or the context ends. It hides the journal
+// from those who show it, who are tested without one.
+type Follower func(ctx context.Context, f func(journal.Line) error) error
+
+// Init has nothing to ask for.
+func (m *attachModel) Init() tea.Cmd { return nil }
+
+// Update takes keys, sizes and what happens in the team. It is called for one
+// message at a time, so nothing in the pager needs a lock.
+func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.pager.width, m.pager.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		return m, m.carryOut(m.pager.key(msg))
+	case tea.PasteMsg:
+		m.pager.keys++
+		m.pager.line.insert(msg.Content)
+	case quitSoonMsg:
+		if m.pager.keys == msg.keys && m.pager.line.text() == quitLine {
+			return m, tea.Quit
+		}
+	case lineMsg:
+		m.pager.add(journal.Line(msg))
+	case olderMsg:
+		m.pager.addOlder(msg)
+	case noOlderMsg:
+		m.pager.reading = false
+		m.pager.say("the journal cannot be read: "+msg.err.Error(), true)
+	case Answer:
+		m.pager.answer(msg.Text, msg.Unsent)
+	case overMsg:
+		m.over = msg.err == nil
+		m.pager.say("the team has ended; q leaves", false)
+		if msg.err != nil {
+			m.pager.say("the journal cannot be read: "+msg.err.Error(), true)
+		}
+	}
+	return m, nil
+}
+
+// carryOut does what a key has asked for. Commands run beside the loop, and
+// their answers come back as messages; nothing here may wait.
+func (m *attachModel) carryOut(a ask) tea.Cmd {
+	switch {
+	case a.leave:
+		return tea.Quit
+	case a.suspend:
+		return tea.Suspend
+	case a.leaveSoon:
+		msg := quitSoonMsg{m.pager.keys}
+		return tea.Tick(quitDelay, func(time.Time) tea.Msg { return msg })
+	case a.older:
+		before := m.pager.oldest()
+		return func() tea.Msg {
+			lines, err := m.older(before)
+			if err != nil {
+				return noOlderMsg{err}
+			}
+			return olderMsg(lines)
+		}
+	case a.send != "":
+		m.pager.say("sending…", false)
+		return func() tea.Msg { return m.send(a.send) }
+	}
+	return nil
+}
+
+// View draws the pager, with the cursor where it stands in what is typed.
+func (m *attachModel) View() tea.View {
+	p := m.pager
+	view := tea.View{AltScreen: true, Content: p.view()}
+	if p.width > 0 && p.height >= 2 {
+		_, at := p.line.view(p.width - 2)
+		view.Cursor = tea.NewCursor(min(2+at, p.width-1), p.height-1)
+	}
+	return view
+}

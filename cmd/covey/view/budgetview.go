@@ -1,0 +1,93 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// PrintBudget prints what is used of the team's budget, if it has one.
+func PrintBudget(out *term.Screen, uses []orchestrator.BudgetUse) {
+	if len(uses) == 0 {
+		return
+	}
+	texts := make([]string, len(uses))
+	for i, u := range uses {
+		texts[i] = out.Paint(levelStyle(u.Level), u.String())
+	}
+	out.Printf("budget: %s\n", strings.Join(texts, " · "))
+}
+
+// UsedCell is what a member has used of its own limits: 12000/20000, $1.25/$2.00.
+func UsedCell(limits []orchestrator.BudgetUse) term.Cell {
+	var texts []string
+	level := 0
+	for _, u := range limits {
+		most := ""
+		if u.Least {
+			most = "≥"
+		}
+		if u.What == "usd" {
+			texts = append(texts, fmt.Sprintf("%s$%.2f/$%.2f", most, u.Used, u.Limit))
+		} else {
+			texts = append(texts, fmt.Sprintf("%s%.0f/%.0f", most, u.Used, u.Limit))
+		}
+		level = max(level, u.Level)
+	}
+	return term.Cell{Text: strings.Join(texts, " "), Style: levelStyle(level)}
+}
+
+// levelStyle sets off what is nearly used up.
+func levelStyle(level int) term.Style {
+	switch {
+	case level >= 100:
+		return term.Red
+	case level >= 75:
+		return term.Yellow
+	}
+	return term.Normal
+}
+
+// budgetText tells of a limit or a budget that is used to a certain share.
+func budgetText(l journal.Line) (string, term.Style) {
+	var u orchestrator.BudgetUse
+	if json.Unmarshal(l.Data, &u) != nil || u.Limit <= 0 {
+		return "", term.Normal
+	}
+	whose := "the budget"
+	if u.Member != "" {
+		whose = "its limit"
+	}
+	return fmt.Sprintf("has used %s of %s", u, whose), levelStyle(u.Level)
+}
+
+// fallbackText tells of a member that goes on with another agent.
+func fallbackText(l journal.Line) string {
+	var a orchestrator.AgentChanged
+	if json.Unmarshal(l.Data, &a) != nil {
+		return ""
+	}
+	if a.Until.IsZero() {
+		return fmt.Sprintf("goes back from %s to %s", a.From, a.To)
+	}
+	return fmt.Sprintf("goes on with %s, until %s has no limit any more (%s)", a.To, a.From,
+		orchestrator.ShortTime(a.Until.Local(), l.Time.Local()))
+}
+
+// MemberStyle sets a member's state off. Only what a person should look at is
+// set off.
+func MemberStyle(state orchestrator.MemberState) term.Style {
+	switch state {
+	case orchestrator.Working:
+		return term.Green
+	case orchestrator.Waiting, orchestrator.Limited:
+		return term.Yellow
+	case orchestrator.NeedsAttention, orchestrator.LoggedOut:
+		return term.Red
+	}
+	return term.Normal
+}

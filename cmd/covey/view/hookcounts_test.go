@@ -1,0 +1,35 @@
+package view
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+)
+
+// TestHookTroubleOfMembers counts by member what a person should know of hooks:
+// those that had no say, and what those would have done that only observe.
+func TestHookTroubleOfMembers(t *testing.T) {
+	counted := &MemberHooks{}
+	finished := func(member, command, more string) {
+		counted.Note(teamtest.Line(1, member, "hook_finished", fmt.Sprintf(`{"event":"Stop","command":%q%s}`, command, more)))
+	}
+	finished("ben", "./fine", `,"outcome":"success"`)
+	finished("ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
+	finished("ana", "./odd", `,"outcome":"success","failed_open":true,"warning":"its JSON\nis broken"`)
+	finished("ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
+	finished("ana", "./no", `,"outcome":"blocking","exit_code":2`)
+	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
+	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
+	finished("", "./gone$", `,"outcome":"non_blocking_error","exit_code":127,"failed_open":true`)
+	counted.Note(teamtest.Line(1, "ana", "text", `{"text":"x","failed_open":true}`))
+	screen, out := teamtest.Screen()
+	PrintHookTrouble(screen, counted.Members())
+	want := "! ana: 3 hooks failed open: ./slow (no answer in time) ×2, ./odd (its JSON is broken)\n" +
+		"! team: 1 hook failed open: ./gone$ (exit 127)\n" +
+		"  covey hooks doctor tells why\n" +
+		"~ ana: only observed: ./new would have refused ×2\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}

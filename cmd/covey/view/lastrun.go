@@ -1,0 +1,150 @@
+package view
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// lastRun is what the journal tells of a team's last run: enough to show it
+// when there is no process to ask.
+type lastRun struct {
+	Members []*orchestrator.MemberStatus       // in the order in which they appear
+	Hooks   map[string]*orchestrator.HookTally // by member
+	merges  orchestrator.HookTally             // gates at merges
+	Turns   journal.TurnCount
+}
+
+// ReadLastRun reads the last run of a team from its journal. A team without a
+// journal has an empty one. Only the last run is read, from where it begins,
+// since a journal holds all runs of a team and may be long.
+func ReadLastRun(place orchestrator.Place) (*lastRun, error) {
+	run := &lastRun{Hooks: map[string]*orchestrator.HookTally{}}
+	begin, err := lastStart(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return run, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for l, err := range journal.Read(place.Journal(), begin) {
+		var damaged *journal.LineError
+		switch {
+		case err == nil:
+			run.apply(l)
+		case !errors.As(err, &damaged):
+			return nil, err
+		}
+	}
+	return run, nil
+}
+
+// lastStart is the number of the line before the last start of a team; 0 if
+// there is none. The journal is read backwards, so the runs before the last one
+// cost nothing. Damaged lines are passed over; an error is that of the file.
+func lastStart(place orchestrator.Place) (uint64, error) {
+	for l, err := range journal.Backwards(place.Journal(), 0) {
+		if err != nil {
+			return 0, err
+		}
+		if l.Type == "team_started" && data(l).Merge == "" {
+			return l.Seq - 1, nil
+		}
+	}
+	return 0, nil
+}
+
+// apply takes the next line in. A member that needed attention and then took
+// another turn was helped on.
+func (r *lastRun) apply(l journal.Line) {
+	p := data(l)
+	for _, name := range p.Members {
+		r.member(name)
+	}
+	m := r.known(l.Member)
+	if m == nil {
+		if l.Member == "" && l.Type == "hook_finished" { // gates at a merge are no member's
+			end := hookEnd(l)
+			end.Event = orchestrator.AtMerge
+			r.merges.Add(end)
+		}
+		return
+	}
+	m.Turn = max(m.Turn, l.Turn)
+	r.count(l, m, p)
+	switch l.Type {
+	case "member_started":
+		m.Agent, m.State = p.Agent, orchestrator.Resting
+	case "turn_ended":
+		m.Tokens += p.Usage.InputTokens + p.Usage.OutputTokens
+	case "needs_attention":
+		m.Attention = p.Reason
+		if p.Kind != "login" {
+			m.State = orchestrator.NeedsAttention
+		}
+	case "limited":
+		m.State, m.LimitedUntil = orchestrator.Limited, p.Until
+	case "logged_out":
+		m.State = orchestrator.LoggedOut
+	case "turn_started":
+		m.State, m.Attention, m.LimitedUntil = orchestrator.Resting, "", time.Time{}
+	case "hook_feedback":
+		m.Refusals++
+	case "hook_finished":
+		if r.Hooks[m.Name] == nil {
+			r.Hooks[m.Name] = &orchestrator.HookTally{}
+		}
+		r.Hooks[m.Name].Add(hookEnd(l))
+	}
+}
+
+// count takes in what a line says of turns and what they came to.
+func (r *lastRun) count(l journal.Line, m *orchestrator.MemberStatus, p payload) {
+	switch {
+	case l.Type == "turn_started" && l.Helper == "":
+		m.Turns++
+		r.Turns = r.Turns.Of(1, 0, 0)
+	case l.Type == "turn_ended" && p.Empty && l.Helper == "":
+		m.Empty++
+		r.Turns = r.Turns.Of(0, 1, 0)
+	case l.Type == "task" && p.Op == "completed":
+		r.Turns = r.Turns.Of(0, 0, 1)
+	}
+}
+
+// HooksOfAll counts the hooks of all members, and the gates at merges, together.
+func (r *lastRun) HooksOfAll() *orchestrator.HookTally {
+	var all orchestrator.HookTally
+	for _, m := range r.Members { // in an order that stays the same
+		if tally := r.Hooks[m.Name]; tally != nil {
+			all.Join(tally)
+		}
+	}
+	all.Join(&r.merges)
+	return &all
+}
+
+// member is a member, made when it is first heard of.
+func (r *lastRun) member(name string) *orchestrator.MemberStatus {
+	if m := r.known(name); m != nil {
+		return m
+	}
+	m := &orchestrator.MemberStatus{Name: name, Lead: len(r.Members) == 0, State: orchestrator.Starting}
+	r.Members = append(r.Members, m)
+	return m
+}
+
+// known is a member that was heard of; nil for whoever is none. Senders of
+// messages that are no members, such as a person, stand in the journal as
+// members do.
+func (r *lastRun) known(name string) *orchestrator.MemberStatus {
+	i := slices.IndexFunc(r.Members, func(m *orchestrator.MemberStatus) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return r.Members[i]
+}

@@ -1,0 +1,82 @@
+package view
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator"
+)
+
+func TestReadLastRun(t *testing.T) {
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
+	teamtest.WriteJournal(t, place, teamtest.TwoRuns()...)
+	run, err := ReadLastRun(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Members) != 2 || run.Members[0].Name != "lead" || !run.Members[0].Lead || run.Members[1].Lead {
+		t.Fatalf("members %+v", run.Members)
+	}
+	want := orchestrator.MemberStatus{
+		Name: "ana", Agent: "builtin/script", State: orchestrator.NeedsAttention, Attention: "8 refusals", Turn: 2,
+		Turns: 1, Refusals: 1, Tokens: 1200,
+	}
+	if got := *run.Members[1]; !reflect.DeepEqual(got, want) {
+		t.Errorf("ana is %+v, want %+v", got, want)
+	}
+	count := orchestrator.HookCount{Event: "Stop", Command: "./x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no verdict"}
+	if got := run.HooksOfAll().Of("Stop", "./x"); got != count {
+		t.Errorf("hook %+v, want %+v", got, count)
+	}
+	if n := run.HooksOfAll().FailedOpen(); n != 2 {
+		t.Errorf("%d failed open, want 2: those of the last run", n)
+	}
+}
+
+// TestReadLastRunOfDamage: damaged and torn lines cost only themselves, and a
+// team without a journal has an empty run.
+func TestReadLastRunOfDamage(t *testing.T) {
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
+	if run, err := ReadLastRun(place); err != nil || len(run.Members) != 0 {
+		t.Errorf("no journal: %+v, %v", run, err)
+	}
+	teamtest.WriteJournal(t, place, teamtest.TwoRuns()...)
+	data, err := os.ReadFile(place.Journal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(data), `{"seq":11,`, `{"seq":oops,`, 1) + `{"seq":99,"ti`
+	if err := os.WriteFile(place.Journal(), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run, err := ReadLastRun(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run.HooksOfAll().Of("Stop", "./x"); got.Runs != 3 {
+		t.Errorf("hook %+v, want the damaged line left out", got)
+	}
+}
+
+// TestCountHooks fills counts in for hooks that ran, and for no others.
+func TestCountHooks(t *testing.T) {
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
+	teamtest.WriteJournal(t, place, teamtest.TwoRuns()...)
+	infos := []orchestrator.HookInfo{
+		{Event: "Stop", Command: "./x"}, {Event: "Stop", Command: "./y"}, {Event: "TeammateIdle", Command: "./x"},
+	}
+	run, err := ReadLastRun(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orchestrator.CountHooks(infos, run.HooksOfAll())
+	if infos[0].Runs != 4 || infos[0].Refusals != 1 || infos[0].FailedOpen != 2 || infos[1].Runs+infos[2].Runs != 0 {
+		t.Errorf("%+v", infos)
+	}
+}

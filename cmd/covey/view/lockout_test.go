@@ -1,0 +1,153 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// The lines of a member that reached its limit at noon, and one that is logged
+// out.
+func lockedLines() []journal.Line {
+	until := time.Date(2026, 11, 21, 15, 4, 0, 0, time.Local).Format(time.RFC3339)
+	return []journal.Line{
+		teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":["lead","api","docs"]}`),
+		teamtest.Line(1, "lead", "member_started", `{"agent":"acp/codex"}`),
+		teamtest.Line(1, "api", "member_started", `{"agent":"acp/codex"}`),
+		teamtest.Line(1, "docs", "member_started", `{"agent":"acp/gemini"}`),
+		teamtest.Line(2, "lead", "waiting", `{"for":"a slot of codex"}`),
+		teamtest.Line(3, "api", "turn_started", `{"cause":"task"}`),
+		teamtest.Line(4, "api", "limited", `{"agent":"codex","until":"`+until+`","known":true,"text":"5-hour limit reached"}`),
+		teamtest.Line(4, "api", "turn_ended", `{"reason":"usage_limit"}`),
+		teamtest.Line(4, "api", "idle", `{"reason":"usage_limit","last_text":"usage limit reached"}`),
+		teamtest.Line(5, "docs", "turn_started", `{"cause":"task"}`),
+		teamtest.Line(6, "docs", "logged_out", `{"agent":"gemini","hint":"no login","fix":"gemini"}`),
+		teamtest.Line(6, "docs", "turn_ended", `{"reason":"logged_out"}`),
+		teamtest.Line(6, "docs", "needs_attention", `{"reason":"gemini is not logged in; run `+"`gemini`"+`","kind":"login"}`),
+		teamtest.Line(6, "docs", "idle", `{"reason":"logged_out"}`),
+		teamtest.Line(7, "", "team_waits", `{"until":"`+until+`","members":["api"]}`),
+	}
+}
+
+// Each lockout is one line for people, and the end of its turn is none.
+func TestStoryOfLockouts(t *testing.T) {
+	var briefly, fully []string
+	for _, l := range lockedLines()[4:] {
+		if e, ok := brief(l); ok {
+			briefly = append(briefly, e.who+": "+e.text)
+		}
+		if e, ok := Full(l); ok {
+			fully = append(fully, e.who+": "+e.text)
+		}
+	}
+	want := []string{
+		"api: turn 2 begins (task)", "api: usage limit of codex reached; it goes on at 15:04",
+		"docs: turn 2 begins (task)", "docs: gemini is not logged in; run `gemini`",
+		"team: waits until 15:04 for api (usage limit)",
+	}
+	if strings.Join(briefly, "\n") != strings.Join(want, "\n") {
+		t.Errorf("briefly\n%s\nwant\n%s", strings.Join(briefly, "\n"), strings.Join(want, "\n"))
+	}
+	all := strings.Join(fully, "\n")
+	for _, want := range []string{
+		"lead: waits for a slot of codex", "api: usage limit of codex reached; it goes on at 15:04\n│ 5-hour limit reached",
+		"api: turn 2 ended: usage_limit", "docs: gemini is not logged in\n│ no login",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	guess := teamtest.Line(1, "api", "limited", `{"agent":"codex","until":"2026-11-23T09:00:00Z","text":"no more"}`)
+	if e, _ := brief(guess); !strings.Contains(e.text, "reached; it tries again at Mon ") {
+		t.Errorf("a guess is told as %q", e.text)
+	}
+}
+
+func TestBoardOfLockouts(t *testing.T) {
+	s, _ := teamtest.Screen()
+	b := newBoard("crew", nil, teamtest.Line(0, "", "", "").Time)
+	for _, l := range lockedLines() {
+		b.apply(l)
+	}
+	got := strings.Join(b.draw(s, 100, 20, b.started.Add(time.Minute)), "\n")
+	for _, want := range []string{
+		"covey: crew · 0 of 0 tasks done · 1m00s · waits until 15:04",
+		"  lead  waiting          for a slot of codex",
+		"  api   limited until 15:04  5-hour limit reached",
+		"  docs  logged out       gemini is not logged in; run `gemini`",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	b.apply(teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`))
+	got = strings.Join(b.draw(s, 100, 20, b.started.Add(time.Minute)), "\n")
+	if strings.Contains(got, "· waits until") || !strings.Contains(got, "  api   working          thinks") {
+		t.Errorf("after its next turn began:\n%s", got)
+	}
+}
+
+// A team that does not run is shown from its journal in the same states.
+func TestLastRunOfLockouts(t *testing.T) {
+	run := &lastRun{Hooks: map[string]*orchestrator.HookTally{}}
+	for _, l := range lockedLines() {
+		run.apply(l)
+	}
+	api, docs := run.known("api"), run.known("docs")
+	if api.State != orchestrator.Limited || api.LimitedUntil.Local().Format("15:04") != "15:04" {
+		t.Errorf("api is %+v", api)
+	}
+	if docs.State != orchestrator.LoggedOut || !strings.Contains(docs.Attention, "run `gemini`") {
+		t.Errorf("docs is %+v", docs)
+	}
+	run.apply(teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`))
+	if api.State != orchestrator.Resting || !api.LimitedUntil.IsZero() {
+		t.Errorf("after its next turn began api is %+v", api)
+	}
+}
+
+// A turn that failed is told with the vendor's words and when it is tried again; the end
+// of the turn is not told beside it, and does not take the words off the board.
+func TestStoryOfFailedTurns(t *testing.T) {
+	until := teamtest.Line(6, "", "", "").Time.Format(time.RFC3339)
+	lines := []journal.Line{
+		teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":["lead","api"]}`),
+		teamtest.Line(1, "api", "turn_started", `{"cause":"task"}`),
+		teamtest.Line(2, "api", "turn_failed", `{"text":"429 Too Many Requests","passing":true,"failed":3,"until":"`+until+`","left":6}`),
+		teamtest.Line(2, "api", "turn_ended", `{"reason":"completed"}`),
+		teamtest.Line(2, "api", "idle", `{"reason":"failed","last_text":"API error (rate_limit): 429 Too Many Requests"}`),
+	}
+	b := newBoard("crew", nil, lines[0].Time)
+	var told []string
+	for _, l := range lines[2:] {
+		if e, ok := brief(l); ok {
+			told = append(told, e.text)
+		}
+	}
+	for _, l := range lines {
+		b.apply(l)
+	}
+	want := "turn 2 failed; it is tried again in 4s (6 tries left): 429 Too Many Requests"
+	if strings.Join(told, "\n") != want {
+		t.Errorf("told as %q, want %q", told, want)
+	}
+	if s := b.seatOf("api"); s.label() != waiting || !strings.Contains(s.doing, "after: 429 Too Many Requests") {
+		t.Errorf("on the board it is %+v", s)
+	}
+	restarts := teamtest.Line(3, "api", "program_restarts", `{"reason":"the agent program failed (signal: killed)","left":2}`)
+	if e, _ := brief(restarts); e.text != "its program is started again: the agent program failed (signal: killed)" {
+		t.Errorf("a restart is told as %q", e.text)
+	}
+	for data, want := range map[string]string{
+		`{"text":"no such model"}`:                  "turn 2 failed: no such model",
+		`{"text":"busy","passing":true,"failed":9}`: "turn 2 failed, and so did the 8 before it: busy",
+	} {
+		if e, _ := brief(teamtest.Line(3, "api", "turn_failed", data)); e.text != want {
+			t.Errorf("%s is told as %q, want %q", data, e.text, want)
+		}
+	}
+}
