@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/wording"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -69,38 +70,8 @@ func (b *board) resolve(name string) string {
 // near enough: a third of the letters may differ. A wrong suggestion would send
 // a model to the wrong member.
 func nearestName(name string, all []string) string {
-	folded := strings.ToLower(name)
-	if len(folded) > 64 { // distance would only cost time
+	if len(name) > 64 { // measuring would only cost time
 		return ""
 	}
-	best, least := "", 0
-	for _, n := range all {
-		if d := letterChanges(folded, n); best == "" || d < least {
-			best, least = n, d
-		}
-	}
-	if best == "" || least > max(len(best), len(folded))/3 {
-		return ""
-	}
-	return best
-}
-
-// letterChanges counts the letters to add, drop or change to turn a into b.
-func letterChanges(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return wording.Nearest(name, all, len(name)/3)
 }

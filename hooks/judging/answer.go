@@ -47,7 +47,7 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 	if !strings.HasPrefix(text, "{") {
 		return Answer{plain: text, note: hiddenAnswer(text)}
 	}
-	raw, err := rawjson.Fields([]byte(text))
+	object, err := rawjson.Map([]byte(text))
 	switch {
 	case err != nil && leaves(text):
 		return Answer{fields: &fields{async: true}}
@@ -58,7 +58,7 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 		return Answer{plain: text, broken: !isReport(text, cut),
 			note: "stdout begins like a JSON answer but is none: " + rawjson.Reason(err)}
 	}
-	f, flaw := checkAnswer(event, raw)
+	f, flaw := checkAnswer(event, object)
 	return Answer{fields: f, flaw: flaw}
 }
 
@@ -103,11 +103,7 @@ func AsksForBackground(line []byte) (limit time.Duration, asks bool) {
 // checkAnswer checks the object's known fields. Unknown ones are left alone, as
 // recorded hosts do; a wrong type voids the whole answer, and flaw says which
 // field it was and what was expected there.
-func checkAnswer(event hooks.Event, raw []rawjson.Field) (f *fields, flaw string) {
-	object := make(map[string]json.RawMessage, len(raw))
-	for _, field := range raw {
-		object[field.Name] = field.Value
-	}
+func checkAnswer(event hooks.Event, object map[string]json.RawMessage) (f *fields, flaw string) {
 	c := checker{object: object}
 	f = &fields{halt: !c.boolean("continue", true)}
 	c.boolean("suppressOutput", false)
@@ -130,15 +126,12 @@ func checkAnswer(event hooks.Event, raw []rawjson.Field) (f *fields, flaw string
 // voids the answer, unless the answer refuses or halts by itself: what it says
 // there must not be lost by a slip elsewhere.
 func (c *checker) specific(event hooks.Event, f *fields, raw json.RawMessage) {
-	inner, err := rawjson.Fields(raw)
+	inner, err := rawjson.Map(raw)
 	if err != nil {
 		c.wrong("hookSpecificOutput", "object", raw)
 		return
 	}
-	sub := checker{object: map[string]json.RawMessage{}, prefix: "hookSpecificOutput."}
-	for _, field := range inner {
-		sub.object[field.Name] = field.Value
-	}
+	sub := checker{object: inner, prefix: "hookSpecificOutput."}
 	name := hooks.Event(sub.text("hookEventName"))
 	switch {
 	case sub.flaw != "":

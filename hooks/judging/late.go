@@ -2,7 +2,6 @@ package judging
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
@@ -52,10 +51,10 @@ func (v *Verdict) Hear(event hooks.Event, stdout string, byLine bool) {
 	if stdout = strings.TrimSpace(stdout); byLine {
 		_, stdout, _ = strings.Cut(stdout, "\n")
 	}
-	answer := fieldsOf(stdout)
+	answer, _ := rawjson.Map([]byte(stdout)) // of what is no object nothing counts
 	v.Summary = strings.TrimSpace(rawjson.Text(answer["rewakeSummary"]))
 	v.Message = rawjson.Text(answer["systemMessage"])
-	specific := fieldsOf(string(answer["hookSpecificOutput"]))
+	specific, _ := rawjson.Map(answer["hookSpecificOutput"])
 	if name := rawjson.Text(specific["hookEventName"]); name != "" && hooks.Event(name) != event {
 		v.Warn("hookSpecificOutput is for %s, not for %s: it was left out", wording.Preview(name, 40), event)
 		return
@@ -63,17 +62,4 @@ func (v *Verdict) Hear(event hooks.Event, stdout string, byLine bool) {
 	if text := rawjson.Text(specific["additionalContext"]); strings.TrimSpace(text) != "" {
 		v.Contexts = []note{{additionalContext, text}}
 	}
-}
-
-// fieldsOf are the fields of a JSON object; none if text is no such thing.
-func fieldsOf(text string) map[string]json.RawMessage {
-	raw, err := rawjson.Fields([]byte(text))
-	if err != nil {
-		return nil
-	}
-	fields := make(map[string]json.RawMessage, len(raw))
-	for _, f := range raw {
-		fields[f.Name] = f.Value
-	}
-	return fields
 }

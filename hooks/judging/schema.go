@@ -127,15 +127,12 @@ func (c *checker) request(raw json.RawMessage) {
 	if raw == nil {
 		return
 	}
-	inner, err := rawjson.Fields(raw)
+	inner, err := rawjson.Map(raw)
 	if err != nil {
 		c.wrong("decision", "object", raw)
 		return
 	}
-	sub := checker{object: map[string]json.RawMessage{}, prefix: c.prefix + "decision."}
-	for _, field := range inner {
-		sub.object[field.Name] = field.Value
-	}
+	sub := checker{object: inner, prefix: c.prefix + "decision."}
 	if sub.option("behavior", "allow", "deny") == "" && sub.flaw == "" {
 		sub.flaw = sub.prefix + `behavior: expected one of "allow"|"deny"`
 	}

@@ -61,6 +61,19 @@ func Fields(raw []byte) ([]Field, error) {
 	return fields, nil
 }
 
+// Map returns the values of an object's fields by name. The error is that of Fields.
+func Map(raw []byte) (map[string]json.RawMessage, error) {
+	fields, err := Fields(raw)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string]json.RawMessage, len(fields))
+	for _, f := range fields {
+		values[f.Name] = f.Value
+	}
+	return values, nil
+}
+
 // Object returns the JSON object that has these fields.
 func Object(fields []Field) json.RawMessage {
 	buf := bytes.NewBufferString("{")

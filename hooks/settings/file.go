@@ -12,9 +12,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/dialect"
@@ -263,39 +264,30 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 }
 
 // handlerField returns where a handler's field of that JSON name is kept, or nil.
-func handlerField(h *hooks.Handler, name string) any { return handlerFields(h)[name] }
+func handlerField(h *hooks.Handler, name string) any {
+	v := reflect.ValueOf(h).Elem()
+	for i := range v.NumField() {
+		if jsonName(v.Type().Field(i)) == name {
+			return v.Field(i).Addr().Interface()
+		}
+	}
+	return nil
+}
 
 // Fields lists the fields of a hook as files name them, in order.
-func Fields() []string { return slices.Sorted(maps.Keys(handlerFields(&hooks.Handler{}))) }
-
-// handlerFields are all places of a handler's fields, by their JSON names.
-func handlerFields(h *hooks.Handler) map[string]any {
-	return map[string]any{
-		"type":            &h.Type,
-		"if":              &h.If,
-		"timeout":         &h.Timeout,
-		"statusMessage":   &h.StatusMessage,
-		"once":            &h.Once,
-		"mandatory":       &h.Mandatory,
-		"onFailure":       &h.OnFailure,
-		"command":         &h.Command,
-		"args":            &h.Args,
-		"shell":           &h.Shell,
-		"cwd":             &h.Cwd,
-		"env":             &h.Env,
-		"mode":            &h.Mode,
-		"async":           &h.Async,
-		"asyncRewake":     &h.AsyncRewake,
-		"rewakeMessage":   &h.RewakeMessage,
-		"rewakeSummary":   &h.RewakeSummary,
-		"url":             &h.URL,
-		"headers":         &h.Headers,
-		"allowedEnvVars":  &h.AllowedEnvVars,
-		"prompt":          &h.Prompt,
-		"model":           &h.Model,
-		"continueOnBlock": &h.ContinueOnBlock,
-		"server":          &h.Server,
-		"tool":            &h.Tool,
-		"input":           &h.Input,
+func Fields() []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[hooks.Handler]()) {
+		if name := jsonName(f); name != "" {
+			names = append(names, name)
+		}
 	}
+	slices.Sort(names)
+	return names
+}
+
+// jsonName is the name of a field in JSON; empty: it is never read from a file.
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return strings.TrimPrefix(name, "-")
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/hooks/wording"
 )
 
 // Problem is one mistake in a script.
@@ -106,51 +108,12 @@ func (p *problems) err() error {
 }
 
 // nearest returns the word of known that is most like word, or "" if none is
-// near enough to be what was meant: two letters off at most, and fewer than the
-// word has.
+// near enough to be what was meant: two letters off at most. Words of two letters
+// are not guessed.
 func nearest(word string, known []string) string {
-	best, least := "", 3
-	for _, k := range known {
-		if d := distance(strings.ToLower(word), k); d < least && d < len(k) {
-			best, least = k, d
-		}
+	if len(word) > 64 { // no typing mistake
+		return ""
 	}
-	return best
-}
-
-// nearestName is nearest for names with capital letters.
-func nearestName(name string, known []string) string {
-	lower := make([]string, len(known))
-	for i, k := range known {
-		lower[i] = strings.ToLower(k)
-	}
-	if i := slices.Index(lower, nearest(name, lower)); i >= 0 {
-		return known[i]
-	}
-	return ""
-}
-
-// distance is how many letters must be added, dropped or changed to make b of
-// a. Words of more than 64 bytes are no typing mistakes, and not measured.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return len(k) < 3 })
+	return wording.Nearest(word, known, 2)
 }

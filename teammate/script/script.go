@@ -118,7 +118,7 @@ func (s *Script) CheckTools(known []string) error {
 				}
 				p := c.place
 				p.Message = fmt.Sprintf("there is no tool %q; the tools are %s", c.tool, strings.Join(known, ", "))
-				if near := nearestName(c.tool, known); near != "" {
+				if near := nearest(c.tool, known); near != "" {
 					p.Message = fmt.Sprintf("there is no tool %q; did you mean %s?", c.tool, near)
 				}
 				list = append(list, p)

@@ -20,25 +20,6 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// The distance between two words is a distance.
-func TestDistance(t *testing.T) {
-	word := rapid.StringOfN(rapid.SampledFrom([]rune("abc")), 0, 8, -1)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b, c := word.Draw(t, "a"), word.Draw(t, "b"), word.Draw(t, "c")
-		ab := distance(a, b)
-		switch {
-		case ab != distance(b, a):
-			t.Fatalf("%q to %q is not as far as back", a, b)
-		case (ab == 0) != (a == b):
-			t.Fatalf("%q to %q is %d", a, b, ab)
-		case ab > distance(a, c)+distance(c, b):
-			t.Fatalf("%q to %q is shorter by way of %q", a, b, c)
-		case ab > max(len(a), len(b)):
-			t.Fatalf("%q to %q is %d", a, b, ab)
-		}
-	})
-}
-
 // A word that is one or two letters off is told what it should have been.
 func TestTypingMistakesAreRecognised(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
