@@ -140,7 +140,7 @@ func TestProcessGrace(t *testing.T) {
 	var out buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := sh(`(trap "sleep 0.2; echo cleaned; exit" TERM; echo ready; sleep 600 & wait) & wait`, &out)
+	p := sh(`(trap "sleep 0.2; echo cleaned; exit" TERM; sleep 600 & echo ready; wait) & wait`, &out)
 	p.Grace = time.Minute
 	go func() {
 		eventually(t, "the trap is set", func() bool { return out.String() == "ready\n" })
