@@ -51,10 +51,11 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)
 	r.dependencies(t, s)
-	r.approvers(t, &s.gates)
-	t.Tasks = r.allTasks(s.tasks, t.Members())
-	t.Hooks = r.hooks(&s.hooks)
-	t.Gates = r.gates(&s.gates)
+	gates := &gateRules{r.decoder, r.workspace}
+	gates.approvers(t, &s.gates)
+	t.Tasks = (&taskRules{r.decoder}).allTasks(s.tasks, t.Members())
+	t.Hooks = (&hookRules{r.decoder}).hooks(&s.hooks)
+	t.Gates = gates.gates(&s.gates)
 	for _, path := range s.settings.items {
 		file := r.path(path, "settings file")
 		_, warnings := ReadSettings(file)
@@ -68,7 +69,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 		t.Plugins = append(t.Plugins, dir)
 	}
 	r.teamwork(t, s)
-	r.gatePrograms(t, &s.gates)
+	gates.gatePrograms(t, &s.gates)
 	return t
 }
 
@@ -80,8 +81,11 @@ func DefaultName(dir string) string {
 	return "team"
 }
 
+// hookRules checks the section `hooks`.
+type hookRules struct{ *decoder }
+
 // hooks checks the section `hooks` by the rules of package hooks.
-func (r *resolver) hooks(s *hookSection) hooks.Settings {
+func (r *hookRules) hooks(s *hookSection) hooks.Settings {
 	if s.at == nil {
 		return nil
 	}
@@ -101,7 +105,7 @@ func (r *resolver) hooks(s *hookSection) hooks.Settings {
 
 // mandatoryHooks refuses the word on hooks that could not hold a call back in
 // any case.
-func (r *resolver) mandatoryHooks(s *hookSection) {
+func (r *hookRules) mandatoryHooks(s *hookSection) {
 	for event, groups := range s.groups {
 		for _, g := range groups.items {
 			for _, h := range g.hooks.items {
@@ -120,7 +124,7 @@ func (r *resolver) mandatoryHooks(s *hookSection) {
 
 // actingHooks refuses may_act on hooks that are asked about calls: what one does would
 // be a call that it is asked about, without an end.
-func (r *resolver) actingHooks(s *hookSection) {
+func (r *hookRules) actingHooks(s *hookSection) {
 	for event, groups := range s.groups {
 		if !slices.Contains([]hooks.Event{hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied}, event) {
 			continue
@@ -137,9 +141,9 @@ func (r *resolver) actingHooks(s *hookSection) {
 
 // said reports whether the decoder has found a problem at this very place. The
 // rules of package hooks see only that something is missing there.
-func (r *resolver) said(at position) bool {
-	src, there := r.src.origin(at)
-	for _, p := range r.problems {
+func (d *decoder) said(at position) bool {
+	src, there := d.src.origin(at)
+	for _, p := range d.problems {
 		if p.File == src.name && p.Line == there.line && p.Col == there.col {
 			return true
 		}
@@ -148,7 +152,7 @@ func (r *resolver) said(at position) bool {
 }
 
 // warnSilentEvents warns of hooks on events that never come by themselves.
-func (r *resolver) warnSilentEvents(s *hookSection) {
+func (r *hookRules) warnSilentEvents(s *hookSection) {
 	for _, info := range hooks.Events() {
 		if groups, ok := s.groups[info.Event]; ok && !info.Fires && groups.at != nil {
 			r.warn(groups.at.at, "%s: not yet in this version; "+

@@ -8,8 +8,14 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
+// gateRules checks and compiles the gates of a spec.
+type gateRules struct {
+	*decoder
+	workspace string // absolute path; empty: it cannot be used, which has been said
+}
+
 // gates compiles the section `gates` to hooks that fail closed.
-func (r *resolver) gates(s *gatesSpec) hooks.Settings {
+func (r *gateRules) gates(s *gatesSpec) hooks.Settings {
 	out := hooks.Settings{}
 	r.gateGroup(out, hooks.TaskCompleted, s.task)
 	r.gateGroup(out, hooks.TeammateIdle, s.idle)
@@ -22,7 +28,7 @@ func (r *resolver) gates(s *gatesSpec) hooks.Settings {
 
 // gateGroup compiles the gates of one event and puts them into out as one group,
 // so that they run at the same time.
-func (r *resolver) gateGroup(out hooks.Settings, event hooks.Event, gates list[gateSpec]) {
+func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates list[gateSpec]) {
 	var group hooks.Group
 	for i := range gates.items {
 		group.Hooks = append(group.Hooks, r.gate(&gates.items[i]))
@@ -35,7 +41,7 @@ func (r *resolver) gateGroup(out hooks.Settings, event hooks.Event, gates list[g
 }
 
 // gateTimes asks package hooks how long a gate may take.
-func (r *resolver) gateTimes(event hooks.Event, group hooks.Group, gates list[gateSpec]) {
+func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates list[gateSpec]) {
 	for _, p := range settings.Validate(hooks.Settings{event: []hooks.Group{group}}) {
 		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.items) {
 			r.fail(gates.items[p.Hook].timeout.at.at,
@@ -59,7 +65,7 @@ func (g *gateSpec) hasOther() bool {
 //
 // The handler has Gate set, by which it fails closed: a command that cannot run refuses.
 // An approver is compiled to a policy, so that package hooks knows of one kind less.
-func (r *resolver) gate(g *gateSpec) hooks.Handler {
+func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 	given := 0
 	for _, v := range []value[string]{g.run, g.policy, g.approve} {
 		if v.given() {
@@ -94,7 +100,7 @@ const approvePolicy = "approve:"
 // that somebody could look at.
 //
 // Members must be known, so it runs after them. A person is always there.
-func (r *resolver) approvers(t *Team, s *gatesSpec) {
+func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 	names := []string{Person}
 	for _, m := range t.Members() {
 		names = append(names, m.Name)
@@ -102,7 +108,7 @@ func (r *resolver) approvers(t *Team, s *gatesSpec) {
 	known := newDirectory("member", names)
 	for _, gates := range []list[gateSpec]{s.task, s.merge} {
 		for _, g := range gates.items {
-			known.check(r, g.approve)
+			known.check(r.decoder, g.approve)
 		}
 	}
 	for _, gates := range []list[gateSpec]{s.idle, s.stop} {
@@ -114,10 +120,21 @@ func (r *resolver) approvers(t *Team, s *gatesSpec) {
 	}
 }
 
+// mergeGates compiles the gates on a merge. There is no event of theirs: the merge
+// runs them itself.
+func (r *gateRules) mergeGates(gates list[gateSpec]) []hooks.Handler {
+	var group hooks.Group
+	for i := range gates.items {
+		group.Hooks = append(group.Hooks, r.gate(&gates.items[i]))
+	}
+	r.gateTimes(hooks.TaskCompleted, group, gates)
+	return group.Hooks
+}
+
 // gatePrograms reports the programs of gates that are not there. Such a gate refuses
 // whatever a member does, so it is a mistake of the spec. Where a working copy may have
 // the file though the workspace has not, it is a warning.
-func (r *resolver) gatePrograms(t *Team, s *gatesSpec) {
+func (r *gateRules) gatePrograms(t *Team, s *gatesSpec) {
 	// On Windows the shell comes with programs in folders of its own.
 	if r.workspace == "" || runtime.GOOS == "windows" {
 		return

@@ -9,7 +9,7 @@ import (
 //
 // Names must be unique, as a schedule is known by its name in the store: two of one name
 // would take each other's times.
-func (r *resolver) schedules(t *Team, specs list[scheduleSpec]) []Schedule {
+func (r *taskRules) schedules(t *Team, specs list[scheduleSpec]) []Schedule {
 	names := make([]string, 0, len(t.Teammates)+1)
 	for _, m := range t.Members() {
 		names = append(names, m.Name)
@@ -27,7 +27,7 @@ func (r *resolver) schedules(t *Team, specs list[scheduleSpec]) []Schedule {
 		schedule := Schedule{Name: s.name.v, Cron: s.cron.v, Zone: s.zone.v, To: s.to.v, Text: s.text.v}
 		r.due(s, schedule)
 		r.purpose(s)
-		members.check(r, s.to)
+		members.check(r.decoder, s.to)
 		if s.task.at != nil {
 			schedule.Task = r.scheduled(s, members, t)
 		}
@@ -41,7 +41,7 @@ func (r *resolver) schedules(t *Team, specs list[scheduleSpec]) []Schedule {
 // "Local" is refused because a spec goes from machine to machine, and the word would hide
 // that its times go along with the machine's. That a line such as 31 February never comes
 // is found by asking for its next time.
-func (r *resolver) due(s *scheduleSpec, schedule Schedule) {
+func (r *taskRules) due(s *scheduleSpec, schedule Schedule) {
 	if s.zone.v == "Local" {
 		r.fail(s.zone.at.at, "the machine's zone is what holds without zone; remove it")
 		return
@@ -63,7 +63,7 @@ func (r *resolver) due(s *scheduleSpec, schedule Schedule) {
 }
 
 // purpose checks that a schedule does one thing.
-func (r *resolver) purpose(s *scheduleSpec) {
+func (r *taskRules) purpose(s *scheduleSpec) {
 	message := s.to.given() || s.text.given()
 	switch {
 	case s.at == nil || s.at.broken:
@@ -79,8 +79,8 @@ func (r *resolver) purpose(s *scheduleSpec) {
 }
 
 // scheduled resolves the task that a schedule makes.
-func (r *resolver) scheduled(s *scheduleSpec, members directory, t *Team) *Task {
-	members.check(r, s.task.owner)
+func (r *taskRules) scheduled(s *scheduleSpec, members directory, t *Team) *Task {
+	members.check(r.decoder, s.task.owner)
 	r.tools(s.task.wants.tools, t.anyForeign())
 	return &Task{
 		ID: s.name.v, Subject: s.task.subject.v, Description: s.task.description.v, Owner: s.task.owner.v,

@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
+// taskRules checks the tasks of a spec, and those of its schedules.
+type taskRules struct{ *decoder }
+
 // allTasks resolves the section `tasks`.
-func (r *resolver) allTasks(specs list[taskSpec], team []Member) []Task {
+func (r *taskRules) allTasks(specs list[taskSpec], team []Member) []Task {
 	ids := r.taskIDs(specs.items)
 	names, anyForeign := make([]string, len(team)), false
 	for i, m := range team {
@@ -32,9 +35,9 @@ func (r *resolver) allTasks(specs list[taskSpec], team []Member) []Task {
 			WantsLabels: words(t.wants.labels),
 		}
 		r.tools(t.wants.tools, anyForeign)
-		members.check(r, t.owner)
+		members.check(r.decoder, t.owner)
 		for _, id := range t.blockedBy.items {
-			blockers.check(r, id)
+			blockers.check(r.decoder, id)
 		}
 		out = append(out, task)
 	}
@@ -44,7 +47,7 @@ func (r *resolver) allTasks(specs list[taskSpec], team []Member) []Task {
 
 // taskIDs gives every task its id: the one it names, or one made from its
 // subject that nobody else has.
-func (r *resolver) taskIDs(tasks []taskSpec) []string {
+func (r *taskRules) taskIDs(tasks []taskSpec) []string {
 	ids, line, first := make([]string, len(tasks)), map[string]int{}, map[string]position{}
 	for i, t := range tasks {
 		if !t.id.given() || t.id.v == "" {
@@ -98,22 +101,22 @@ func newDirectory(what string, names []string) directory {
 }
 
 // check reports a name that nobody has.
-func (d directory) check(r *resolver, name value[string]) {
+func (d directory) check(report *decoder, name value[string]) {
 	if name.v == "" || d.known[name.v] {
 		return
 	}
-	switch near := r.nearest(name.v, d.names); {
+	switch near := report.nearest(name.v, d.names); {
 	case near != "":
-		r.fail(name.at.at, "there is no %s %s; write %s", d.what, quote(name.v), near)
+		report.fail(name.at.at, "there is no %s %s; write %s", d.what, quote(name.v), near)
 	case len(d.names) > 10:
-		r.fail(name.at.at, "there is no %s %s; add it, or name another one", d.what, quote(name.v))
+		report.fail(name.at.at, "there is no %s %s; add it, or name another one", d.what, quote(name.v))
 	default:
-		r.fail(name.at.at, "there is no %s %s; the spec has %s", d.what, quote(name.v), strings.Join(d.names, ", "))
+		report.fail(name.at.at, "there is no %s %s; the spec has %s", d.what, quote(name.v), strings.Join(d.names, ", "))
 	}
 }
 
 // cycles reports tasks that wait for each other, each ring once.
-func (r *resolver) cycles(specs []taskSpec, tasks []Task) {
+func (r *taskRules) cycles(specs []taskSpec, tasks []Task) {
 	index := make(map[string]int, len(tasks))
 	for i, t := range tasks {
 		index[t.ID] = i

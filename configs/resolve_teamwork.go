@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/coveyteam/covey/hooks"
 )
 
 // What holds where the spec says nothing.
@@ -42,11 +40,11 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 		Into: w.merge.into.v, Via: MergeVia(w.merge.via.or(string(ViaBranch))),
 		Per: MergePer(w.merge.per.or(string(PerTask))), Given: w.merge.at != nil,
 	}
-	t.Merge.Gates = r.mergeGates(s.gates.merge)
+	t.Merge.Gates = (&gateRules{r.decoder, r.workspace}).mergeGates(s.gates.merge)
 	t.Git = Git{Filters: words(w.git.filters)}
 	t.Protect = words(w.protect)
 	t.Budget = r.budget(t, &w.budget)
-	t.Schedules = r.schedules(t, w.schedules)
+	t.Schedules = (&taskRules{r.decoder}).schedules(t, w.schedules)
 	t.OnAsk = OnAsk(w.onAsk.or(string(DenyAsk)))
 	t.AskLimit = w.askLimit.or(defaultAskLimit)
 	if w.askLimit.given() && w.askLimit.v == 0 && w.askLimit.at.kind != kindMapping && !r.said(w.askLimit.at.at) {
@@ -54,17 +52,6 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 			"or on_ask: deny")
 	}
 	t.CompleteOnPass = w.completeOnPass.v
-}
-
-// mergeGates compiles the gates on a merge. There is no event of theirs: the merge
-// runs them itself.
-func (r *resolver) mergeGates(gates list[gateSpec]) []hooks.Handler {
-	var group hooks.Group
-	for i := range gates.items {
-		group.Hooks = append(group.Hooks, r.gate(&gates.items[i]))
-	}
-	r.gateTimes(hooks.TaskCompleted, group, gates)
-	return group.Hooks
 }
 
 // commandLines are the texts of a list, repeated ones too; nil if there are none.
@@ -82,9 +69,9 @@ func commandLines(l list[value[string]]) []string {
 //
 // What git would make of the word only git knows, and the team's start asks it. This is
 // about words that would mean something else on git's command line.
-func (r *resolver) ref(v value[string], what string) {
+func (d *decoder) ref(v value[string], what string) {
 	if v.v != "" && (strings.HasPrefix(v.v, "-") || strings.ContainsAny(v.v, " \t\n~^:?*[\\") && !isCommit(v.v)) {
-		r.fail(v.at.at, "%s cannot be %s; write a branch such as main, or a commit", what, quote(v.v))
+		d.fail(v.at.at, "%s cannot be %s; write a branch such as main, or a commit", what, quote(v.v))
 	}
 }
 
@@ -178,11 +165,11 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 		own = append(own, &s.teammates[i].v.dependsOn)
 	}
 	for _, name := range s.defaults.dependsOn.items {
-		known.check(r, name)
+		known.check(r.decoder, name)
 	}
 	for i, l := range own {
 		for _, name := range l.items {
-			known.check(r, name)
+			known.check(r.decoder, name)
 			if name.v != "" && i < len(names) && name.v == names[i] {
 				r.fail(name.at.at, "%s cannot wait for itself; remove it here", quote(name.v))
 			}

@@ -68,7 +68,7 @@ func TestTaskIDs(t *testing.T) {
 			}
 			specs = append(specs, s)
 		}
-		ids := (&resolver{decoder: &decoder{src: &source{}}}).taskIDs(specs)
+		ids := (&taskRules{&decoder{src: &source{}}}).taskIDs(specs)
 		seen := map[string]bool{}
 		for i, id := range ids {
 			if !nameForm.MatchString(id) || seen[id] {

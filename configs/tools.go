@@ -27,7 +27,7 @@ func (a Agent) foreign() bool { return a.Kind != Builtin && a.Kind != "" }
 
 // tools looks at tool names. One that is nearly right is a mistake; another
 // that is not known may be a tool of another program, so it gets a warning.
-func (r *resolver) tools(names list[value[string]], foreign bool) {
+func (d *decoder) tools(names list[value[string]], foreign bool) {
 	known := Tools()
 	if foreign {
 		known = append(known, foreignTools()...)
@@ -36,11 +36,11 @@ func (r *resolver) tools(names list[value[string]], foreign bool) {
 		if name.v == "" || slices.Contains(known, name.v) || foreign && foreignTool(name.v) {
 			continue
 		}
-		if near := r.nearest(name.v, known); near != "" && !foreignTool(name.v) {
-			r.fail(name.at.at, "there is no tool %s; write %s", quote(name.v), near)
+		if near := d.nearest(name.v, known); near != "" && !foreignTool(name.v) {
+			d.fail(name.at.at, "there is no tool %s; write %s", quote(name.v), near)
 			continue
 		}
-		r.warn(name.at.at, "there is no tool %s in this version, so the name has no effect; the tools are %s",
+		d.warn(name.at.at, "there is no tool %s in this version, so the name has no effect; the tools are %s",
 			quote(name.v), strings.Join(known, ", "))
 	}
 }
