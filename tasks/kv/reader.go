@@ -31,22 +31,26 @@ func (r Reader) Stopped(step int) error {
 }
 
 // Count gives the last number that was given out.
-func (r Reader) Count(c Counter) uint64 {
-	return LastNum(r.Bucket(bucketMeta).Get([]byte(c)))
-}
+func (r Reader) Count(c Counter) uint64 { return LastNum(r.Bucket(bucketMeta).Get(c.key())) }
 
-// A Counter is a number that only rises; the string is its key.
-type Counter string
+// A Counter is a number that only rises.
+type Counter int
 
 // The counters.
 const (
-	TaskCounter    Counter = "task"    // highest task id given out
-	EventCounter   Counter = "event"   // last event id
-	MergeCounter   Counter = "merge"   // last merge id
-	MailCounter    Counter = "mail"    // last mail sequence number
-	ClosedCounter  Counter = "request" // how many requests were closed
-	RequestCounter Counter = "asked"   // highest number of a request given out
+	TaskCounter    Counter = iota // highest task id given out
+	EventCounter                  // last event id
+	MergeCounter                  // last merge id
+	MailCounter                   // last mail sequence number
+	ClosedCounter                 // how many requests were closed
+	RequestCounter                // highest number of a request given out
+	counterKinds
 )
+
+// key is where a counter stands in bucketMeta.
+func (c Counter) key() []byte {
+	return []byte([...]string{"task", "event", "merge", "mail", "request", "asked"}[c])
+}
 
 // Bucket is one bucket of the store. It reads values without their checksums,
 // after comparing them.

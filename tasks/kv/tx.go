@@ -3,7 +3,6 @@ package kv
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"time"
 
@@ -20,14 +19,14 @@ type Tx struct {
 	db      *DB
 	id      int // bbolt's number of this transaction
 	now     time.Time
-	counts  map[Counter]uint64 // that have changed
-	digest  uint64             // of what is stored, with this transaction's writes
-	puts    int                // writes so far
-	failed  error              // of the first write that did not work
-	spoiled bool               // a change failed after its first write
-	wrote   bool               // there are new events
-	loose   []string           // payloads that lost a reference
-	dropped []string           // those of them that have none left; set by finish
+	counts  counts
+	digest  uint64   // of what is stored, with this transaction's writes
+	puts    int      // writes so far
+	failed  error    // of the first write that did not work
+	spoiled bool     // a change failed after its first write
+	wrote   bool     // there are new events
+	loose   []string // payloads that lost a reference
+	dropped []string // those of them that have none left; set by finish
 }
 
 // begin reads the clock once, so that all records of one commit agree.
@@ -37,7 +36,6 @@ func (db *DB) begin(tx *bolt.Tx) *Tx {
 		db:     db,
 		id:     tx.ID(),
 		now:    db.opts.Now().UTC().Round(0),
-		counts: map[Counter]uint64{},
 		digest: db.digest,
 	}
 	for _, name := range append([]string{OutboxBucket}, db.opts.Rising...) {
@@ -51,32 +49,36 @@ func (db *DB) begin(tx *bolt.Tx) *Tx {
 // Now is the time that all records of this transaction bear.
 func (t *Tx) Now() time.Time { return t.now }
 
+// counts are the counters of a transaction. They are read when they are first asked for,
+// and written once at its end.
+type counts struct {
+	now, before [counterKinds]uint64
+	known       [counterKinds]bool
+}
+
 // Count gives the last number that was given out, with those of this
 // transaction.
 func (t *Tx) Count(c Counter) uint64 {
-	if n, changed := t.counts[c]; changed {
-		return n
+	if !t.counts.known[c] {
+		n := t.Reader.Count(c)
+		t.counts.now[c], t.counts.before[c], t.counts.known[c] = n, n, true
 	}
-	return t.Reader.Count(c)
+	return t.counts.now[c]
 }
 
 // Next gives out the next number. Numbers are never used twice, or an old
 // message could pass for a new one.
 func (t *Tx) Next(c Counter) uint64 {
-	t.counts[c] = t.Count(c) + 1
-	return t.counts[c]
+	t.Raise(c, t.Count(c)+1)
+	return t.counts.now[c]
 }
 
 // Raise makes sure that no number up to n is given out any more.
-func (t *Tx) Raise(c Counter, n uint64) {
-	if n > t.Count(c) {
-		t.counts[c] = n
-	}
-}
+func (t *Tx) Raise(c Counter, n uint64) { t.counts.now[c] = max(t.Count(c), n) }
 
 // apply runs one change. It fails only when the transaction must be given up.
 func (t *Tx) apply(c *Job) error {
-	before, counts := t.puts, maps.Clone(t.counts)
+	before, counts := t.puts, t.counts
 	c.err = t.protect(c)
 	if c.err == nil {
 		c.err = t.failed
@@ -108,11 +110,13 @@ func (t *Tx) protect(c *Job) (err error) {
 
 // finish writes the counters and finds the payloads nobody needs any more.
 func (t *Tx) finish() error {
-	if t.puts == 0 && len(t.counts) == 0 {
+	if t.puts == 0 && t.counts.now == t.counts.before {
 		return errNothing
 	}
-	for c, n := range t.counts {
-		t.Put(bucketMeta, []byte(c), NumKey(n))
+	for c := range counterKinds {
+		if n := t.counts.now[c]; n != t.counts.before[c] {
+			t.Put(bucketMeta, c.key(), NumKey(n))
+		}
 	}
 	t.Put(bucketMeta, []byte(keyDigest), digestValue(t.id, t.digest))
 	refs := t.Bucket(bucketRefs)
