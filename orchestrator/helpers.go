@@ -18,7 +18,7 @@ func (o *Orchestrator) withHelpers(s *seat, workspace *builtin.Tools, team []age
 	if s.agent().Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
 		return team
 	}
-	agentTool := workspace.AgentTool(builtin.Helpers{
+	agentTool := builtin.NewAgentTool(workspace, builtin.Helpers{
 		Types: func() []builtin.HelperType { return helperTypes(o.team().Helpers()) },
 		Model: func(h builtin.HelperModel) (agent.Model, error) { return o.helperModel(s, h) },
 		System: func(kind builtin.HelperType) string {

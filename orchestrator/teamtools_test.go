@@ -197,7 +197,7 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agentTool := workspace.AgentTool(builtin.Helpers{})
+	agentTool := builtin.NewAgentTool(workspace, builtin.Helpers{})
 	for _, tool := range slices.Concat(workspace.List(), []agent.Tool{agentTool}, team) {
 		have = append(have, tool.Spec().Name)
 		var schema struct{ Type string }

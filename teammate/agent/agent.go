@@ -105,6 +105,9 @@ type ToolResult struct {
 	Rejected bool
 }
 
+// Failed returns the result of a call that did not do what it was to do.
+func Failed(text string) ToolResult { return ToolResult{Content: text, IsError: true} }
+
 // Spec describes a tool to a model.
 type Spec struct {
 	Name        string

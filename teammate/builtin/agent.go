@@ -49,7 +49,7 @@ func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (ag
 	// calls must have results all the same before anything else is said.
 	t := turn{Agent: a, host: h}
 	for _, c := range a.talk.open() {
-		if err := t.answer(c, failed(lostText)); err != nil {
+		if err := t.answer(c, agent.Failed(lostText)); err != nil {
 			return t.reply, err
 		}
 	}
@@ -200,11 +200,11 @@ func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 		var result agent.ToolResult
 		switch {
 		case ctx.Err() != nil || broken != nil:
-			result = failed(skippedText)
+			result = agent.Failed(skippedText)
 		case !may(c):
-			result = failed(lostText)
+			result = agent.Failed(lostText)
 		case c.Input == nil: // see conversation.tidy
-			result = failed(badInputText)
+			result = agent.Failed(badInputText)
 		default:
 			result = t.host.Call(ctx, c)
 			t.reply.ToolCalls++
@@ -260,11 +260,6 @@ const (
 	badInputText = "Not run: the input of this call is not a JSON object. Write it again as the tool's " +
 		"schema says."
 )
-
-// failed is the result of a call that did not do, or not to its end, what it was to do.
-func failed(text string) agent.ToolResult {
-	return agent.ToolResult{Content: text, IsError: true}
-}
 
 // textOf joins the text blocks of m, as last_assistant_message wants it.
 func textOf(m agent.Message) string {

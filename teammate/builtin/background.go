@@ -90,7 +90,7 @@ func (r *run) status() string {
 func (t *Tools) startRun(in bashInput, note string) agent.ToolResult {
 	r, err := t.newRun(in)
 	if err != nil {
-		return failed(fmt.Sprintf("Bash: %v", err))
+		return agent.Failed(fmt.Sprintf("Bash: %v", err))
 	}
 	text := fmt.Sprintf("Command running in background with ID: %s. Output is being written to: %s", r.ID,
 		r.output.path)
@@ -119,7 +119,7 @@ func (t *Tools) newRun(in bashInput) (*run, error) {
 		return nil, fmt.Errorf("%d commands are running in the background already; end one with "+
 			"KillShell first", running)
 	}
-	s, err := t.newScript(in.Command, false)
+	s, err := t.shell.script(in.Command, false)
 	if err != nil {
 		return nil, fmt.Errorf("the command could not be prepared: %w", err)
 	}
@@ -149,7 +149,7 @@ func (t *Tools) newRun(in bashInput) (*run, error) {
 func (t *Tools) attend(ctx context.Context, r *run, p proc.Process) {
 	p.Stdout, p.Stderr = r.output, r.output
 	release := func() {}
-	p.Started = func(pid int) { release = t.track(pid) }
+	p.Started = func(pid int) { release = t.env.track(pid) }
 	r.exit, r.err = p.Run(ctx)
 	release()
 	t.leftBehind(r.exit, p.Marker)

@@ -84,21 +84,21 @@ func (o bashOutput) text() string {
 func (t *Tools) bash(ctx context.Context, in bashInput) agent.ToolResult {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
-		return failed("Bash: command is empty.")
+		return agent.Failed("Bash: command is empty.")
 	case strings.ContainsRune(in.Command, 0):
-		return failed("Bash: the command holds a zero byte, which no shell takes.")
+		return agent.Failed("Bash: the command holds a zero byte, which no shell takes.")
 	case in.Timeout < 0:
-		return failed("Bash: timeout is a number of milliseconds; leave it out for the default.")
+		return agent.Failed("Bash: timeout is a number of milliseconds; leave it out for the default.")
 	}
 	if t.isClosed() {
-		return failed("Bash: " + errClosed.Error())
+		return agent.Failed("Bash: " + errClosed.Error())
 	}
 	note, err := t.enter()
 	if err == nil {
-		err = t.makeOutputDir()
+		err = t.env.makeOutputDir()
 	}
 	if err != nil {
-		return failed(fmt.Sprintf("Bash: %v", err))
+		return agent.Failed(fmt.Sprintf("Bash: %v", err))
 	}
 	if in.Background {
 		return t.startRun(in, note)
@@ -123,12 +123,12 @@ func (t *Tools) enter() (note string, err error) {
 // foreground runs a command and waits for it. What went wrong in covey itself
 // is told apart from what the command did: only the latter has an exit code.
 func (t *Tools) foreground(ctx context.Context, in bashInput, note string) agent.ToolResult {
-	s, err := t.newScript(in.Command, true)
+	s, err := t.shell.script(in.Command, true)
 	if err != nil {
-		return failed(fmt.Sprintf("Bash: the command could not be prepared: %v", err))
+		return agent.Failed(fmt.Sprintf("Bash: the command could not be prepared: %v", err))
 	}
 	defer s.remove()
-	timed, cancel := context.WithTimeout(ctx, t.timeout(in))
+	timed, cancel := context.WithTimeout(ctx, t.env.timeout(in))
 	defer cancel()
 	r := &finished{
 		in:     in,
@@ -138,16 +138,16 @@ func (t *Tools) foreground(ctx context.Context, in bashInput, note string) agent
 	p := t.process(s)
 	p.Stdout, p.Stderr = &r.stdout, &r.stderr
 	release := func() {}
-	p.Started = func(pid int) { release = t.track(pid) }
+	p.Started = func(pid int) { release = t.env.track(pid) }
 	r.exit, err = p.Run(timed)
 	release()
 	// A context that ended before the start is an interrupt or a timeout like
 	// any other; every other error means that there was no shell to run.
 	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
-		return failed(fmt.Sprintf("Bash: the shell could not be started: %v", err))
+		return agent.Failed(fmt.Sprintf("Bash: the shell could not be started: %v", err))
 	}
 	r.interrupted = ctx.Err() != nil && (r.exit.Stopped || err != nil)
-	r.timedOut = t.timeout(in)
+	r.timedOut = t.env.timeout(in)
 	if t.isClosed() {
 		// Close came meanwhile, and may have looked for what this command leaves
 		// running before it was there.
@@ -158,12 +158,12 @@ func (t *Tools) foreground(ctx context.Context, in bashInput, note string) agent
 }
 
 // timeout is how long a command may take.
-func (t *Tools) timeout(in bashInput) time.Duration {
+func (e *Env) timeout(in bashInput) time.Duration {
 	if in.Timeout == 0 {
-		return t.env.Timeout
+		return e.Timeout
 	}
-	if in.Timeout >= t.env.MaxTimeout.Milliseconds() { // a larger number would not fit a Duration
-		return t.env.MaxTimeout
+	if in.Timeout >= e.MaxTimeout.Milliseconds() { // a larger number would not fit a Duration
+		return e.MaxTimeout
 	}
 	return time.Duration(in.Timeout) * time.Millisecond
 }
@@ -231,16 +231,16 @@ func (f *finished) result() agent.ToolResult {
 	text := joined([]string{output.Stdout, output.Stderr})
 	switch {
 	case f.interrupted:
-		return failed(joined([]string{"Interrupted: the command was killed, with all that it had started.",
+		return agent.Failed(joined([]string{"Interrupted: the command was killed, with all that it had started.",
 			text}))
 	case f.exit.Stopped:
-		return failed(joined([]string{
+		return agent.Failed(joined([]string{
 			fmt.Sprintf("Exit code %d", exitCode(f.exit)),
 			fmt.Sprintf("Command timed out after %v and was killed, with all that it had started. "+
 				"Give it more time with timeout, or use run_in_background.", f.timedOut), text,
 		}))
 	case exitCode(f.exit) != 0:
-		return failed(joined([]string{fmt.Sprintf("Exit code %d", exitCode(f.exit)), text}))
+		return agent.Failed(joined([]string{fmt.Sprintf("Exit code %d", exitCode(f.exit)), text}))
 	}
 	return success(output.text(), output)
 }

@@ -113,7 +113,7 @@ func TestTheDirectoryLastsHoweverACommandEnds(t *testing.T) {
 		for _, test := range tests {
 			t.Run(filepath.Base(shell)+"/"+test.name, func(t *testing.T) {
 				b := newBench(t, nil)
-				b.tools.shell = shell
+				b.tools.shell.path = shell
 				b.write("sub/an odd\n'dir/x", "")
 				if err := os.Symlink("sub", filepath.Join(b.root, "link")); err != nil {
 					t.Fatal(err)
@@ -398,7 +398,7 @@ func TestBashRefusesWhatNoShellCanDo(t *testing.T) {
 	} {
 		b.refuses("Bash", in, want)
 	}
-	b.tools.shell = "/nonexistent/sh"
+	b.tools.shell.path = "/nonexistent/sh"
 	b.refuses("Bash", fields{"command": "true"}, "could not be started")
 }
 
@@ -408,7 +408,7 @@ func TestTimeoutsHaveAMaximum(t *testing.T) {
 		0: 2 * time.Minute, 5: 5 * time.Millisecond, 600_000: 10 * time.Minute, 600_001: 10 * time.Minute,
 		1 << 62: 10 * time.Minute,
 	} {
-		if got := tools.timeout(bashInput{Timeout: ms}); got != want {
+		if got := tools.env.timeout(bashInput{Timeout: ms}); got != want {
 			t.Errorf("%d ms: %v", ms, got)
 		}
 	}

@@ -51,11 +51,11 @@ func (t *Tools) bashOutputTool() agent.Tool {
 func (t *Tools) bashOutput(_ context.Context, in outputInput) agent.ToolResult {
 	r, err := t.find(in.BashID)
 	if err != nil {
-		return failed(fmt.Sprintf("BashOutput: %v", err))
+		return agent.Failed(fmt.Sprintf("BashOutput: %v", err))
 	}
 	filter, err := regexp.Compile(in.Filter)
 	if err != nil {
-		return failed(fmt.Sprintf("BashOutput: filter is no regular expression: %v", err))
+		return agent.Failed(fmt.Sprintf("BashOutput: filter is no regular expression: %v", err))
 	}
 	// The status is taken before the output is read: if the run has ended by
 	// then, all that it printed is in the file. The other way round, its last
@@ -63,7 +63,7 @@ func (t *Tools) bashOutput(_ context.Context, in outputInput) agent.ToolResult {
 	status := r.status()
 	text, err := r.news(status == "running")
 	if err != nil {
-		return failed(fmt.Sprintf("BashOutput: %s: %v", r.output.path, cause(err)))
+		return agent.Failed(fmt.Sprintf("BashOutput: %s: %v", r.output.path, cause(err)))
 	}
 	if in.Filter != "" {
 		text = matching(text, filter)

@@ -27,7 +27,7 @@ func BenchmarkBash(b *testing.B) {
 	})
 	b.Run("spawn", func(b *testing.B) {
 		for b.Loop() {
-			cmd := exec.CommandContext(b.Context(), tools.shell, "-c", "cd . && echo x")
+			cmd := exec.CommandContext(b.Context(), tools.shell.path, "-c", "cd . && echo x")
 			cmd.Dir, cmd.Env = root, tools.env.Environ
 			if out, err := cmd.Output(); err != nil || string(out) != "x\n" {
 				b.Fatal(err, out)

@@ -64,24 +64,24 @@ func (o editOutput) text() string {
 // edit does one Edit. The file is written only if everything about it is right.
 func (t *Tools) edit(_ context.Context, in editInput) agent.ToolResult {
 	if in.OldString == in.NewString {
-		return failed("Edit: old_string and new_string are the same, so there is nothing to change.")
+		return agent.Failed("Edit: old_string and new_string are the same, so there is nothing to change.")
 	}
 	s, err := t.paths.spot(in.FilePath)
 	if err != nil {
-		return failed("Edit: " + t.explain(in.FilePath, err))
+		return agent.Failed("Edit: " + t.paths.explain(in.FilePath, err))
 	}
 	defer s.close()
 	// old is what the file was when it was checked; its mode is kept.
 	before, old, err := t.original(s, in)
 	if err != nil {
-		return failed("Edit: " + t.explain(s.path, err))
+		return agent.Failed("Edit: " + t.paths.explain(s.path, err))
 	}
 	after, err := substitute(before, in)
 	if err != nil {
-		return failed(fmt.Sprintf("Edit: %s: %v", s.path, err))
+		return agent.Failed(fmt.Sprintf("Edit: %s: %v", s.path, err))
 	}
 	if err := t.replace(s, []byte(after), old); err != nil {
-		return failed(fmt.Sprintf("Edit: %v; the file is as it was", err))
+		return agent.Failed(fmt.Sprintf("Edit: %v; the file is as it was", err))
 	}
 	output := editOutput{
 		FilePath: s.path, OldString: in.OldString, NewString: in.NewString,

@@ -21,12 +21,12 @@ var (
 
 // explain says what went wrong with path and, where it can, what to do. The
 // current directory is named because models lose track of it.
-func (t *Tools) explain(path string, err error) string {
+func (p paths) explain(path string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Sprintf("%s: %v", path, cause(err))
 	}
-	path = t.paths.absolute(path)
-	text := fmt.Sprintf("%s does not exist; the current directory is %s", path, t.env.Workdir.Dir())
+	path = p.absolute(path)
+	text := fmt.Sprintf("%s does not exist; the current directory is %s", path, p.wd.Dir())
 	if like := similar(path); like != "" {
 		text += fmt.Sprintf(". Did you mean %s?", like)
 	}

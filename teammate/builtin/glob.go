@@ -48,7 +48,7 @@ func (t *Tools) globTool() agent.Tool {
 	// The pattern may lead elsewhere than path does, so permissions must not
 	// look at path alone.
 	tool.locate = func(in globInput) []string {
-		dir, _ := t.globStart(in)
+		dir, _ := t.paths.globStart(in)
 		return []string{dir}
 	}
 	tool.render = rendering(globOutput.text)
@@ -57,21 +57,21 @@ func (t *Tools) globTool() agent.Tool {
 
 // globStart is the folder at which a Glob begins, absolute, and the rest of
 // its pattern: folders that the pattern names plainly need no search.
-func (t *Tools) globStart(in globInput) (dir, pattern string) {
+func (p paths) globStart(in globInput) (dir, pattern string) {
 	base, pattern := doublestar.SplitPattern(filepath.ToSlash(in.Pattern))
 	base = filepath.FromSlash(base)
 	if !filepath.IsAbs(base) {
-		base = filepath.Join(t.paths.absolute(in.Path), base)
+		base = filepath.Join(p.absolute(in.Path), base)
 	}
-	return t.paths.absolute(base), pattern
+	return p.absolute(base), pattern
 }
 
 // glob does one Glob.
 func (t *Tools) glob(ctx context.Context, in globInput) agent.ToolResult {
 	begun := t.now()
-	dir, pattern := t.globStart(in)
+	dir, pattern := t.paths.globStart(in)
 	if err := checkGlob(in.Pattern); err != nil {
-		return failed("Glob: " + err.Error())
+		return agent.Failed("Glob: " + err.Error())
 	}
 	s, only, err := t.paths.openSearch(dir)
 	if err != nil {
@@ -79,7 +79,7 @@ func (t *Tools) glob(ctx context.Context, in globInput) agent.ToolResult {
 	}
 	defer s.close()
 	if only != "" {
-		return failed(fmt.Sprintf("Glob: path is the file %s; name the folder to look in",
+		return agent.Failed(fmt.Sprintf("Glob: path is the file %s; name the folder to look in",
 			filepath.Join(s.base, only)))
 	}
 	// Time decides the order, so all files must be found before any is shown.

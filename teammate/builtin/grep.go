@@ -102,7 +102,7 @@ func (t *Tools) grepTool() agent.Tool {
 func (t *Tools) grep(ctx context.Context, in grepInput) agent.ToolResult {
 	expr, err := in.compile()
 	if err != nil {
-		return failed("Grep: " + err.Error())
+		return agent.Failed("Grep: " + err.Error())
 	}
 	s, only, err := t.paths.openSearch(in.Path)
 	if err != nil {

@@ -3,7 +3,6 @@ package builtin
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -69,9 +68,9 @@ type agentTool struct {
 	helpers Helpers
 }
 
-// AgentTool returns the tool Agent, whose helpers work with tools like these, in
+// NewAgentTool returns the tool Agent, whose helpers work with tools like t, in
 // a directory of their own.
-func (t *Tools) AgentTool(h Helpers) agent.Tool {
+func NewAgentTool(t *Tools, h Helpers) agent.Tool {
 	if h.MaxPasses <= 0 {
 		h.MaxPasses = defaultPasses
 	}
@@ -86,7 +85,7 @@ func (t *Tools) AgentTool(h Helpers) agent.Tool {
 	}
 	spec := agent.Spec{Name: AgentTool, Description: a.about(), Delegates: true}
 	a.tool = newTool(spec, about, nil, func(context.Context, agentInput) agent.ToolResult {
-		return failed(AgentTool + ": there is nobody here for whom a helper could work.")
+		return agent.Failed(AgentTool + ": there is nobody here for whom a helper could work.")
 	})
 	a.render = rendering(agentOutput.text)
 	return a
@@ -138,14 +137,14 @@ func (a *agentTool) kind(name string) (HelperType, error) {
 func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammate.Employer) agent.ToolResult {
 	in, err := a.read(call)
 	if err != nil {
-		return failed(fmt.Sprintf("%s: %v", AgentTool, err))
+		return agent.Failed(fmt.Sprintf("%s: %v", AgentTool, err))
 	}
 	if strings.TrimSpace(in.Prompt) == "" {
-		return failed(AgentTool + ": prompt is empty; write what the helper has to do, and all that it needs to know.")
+		return agent.Failed(AgentTool + ": prompt is empty; write what the helper has to do, and all that it needs to know.")
 	}
 	kind, err := a.kind(in.Type)
 	if err != nil {
-		return failed(fmt.Sprintf("%s: %v.", AgentTool, err))
+		return agent.Failed(fmt.Sprintf("%s: %v.", AgentTool, err))
 	}
 	h := teammate.Helper{
 		Call: call.ID, Type: kind.Name, Description: in.Description, Prompt: in.Prompt,
@@ -159,7 +158,7 @@ func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammat
 	case help.Beside:
 		return launched(in, help)
 	case help.Problem != "":
-		return failed(trouble(help))
+		return agent.Failed(trouble(help))
 	}
 	output := newAgentOutput(in, kind, help)
 	return success(output.text(), output)
@@ -179,9 +178,7 @@ func (a *agentTool) equip(
 	if err != nil {
 		return teammate.HelperGear{}, err
 	}
-	env := a.tools.env
-	env.Workdir, env.OutputDir = s.Dir, filepath.Join(env.OutputDir, "helpers", s.ID)
-	own := NewTools(env)
+	own := a.tools.ForHelper(s.Dir, s.ID)
 	gear := teammate.HelperGear{Close: own.Close, MaxPasses: kind.MaxPasses}
 	if gear.MaxPasses <= 0 {
 		gear.MaxPasses = a.helpers.MaxPasses

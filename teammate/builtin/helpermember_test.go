@@ -94,7 +94,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 		Workdir: workdir, Environ: []string{"PATH=/usr/bin:/bin"}, OutputDir: filepath.Join(m.dir, "state", "out"),
 	})
 	defer tools.Close()
-	list := append(tools.List(), tools.AgentTool(builtin.Helpers{
+	list := append(tools.List(), builtin.NewAgentTool(tools, builtin.Helpers{
 		Types: func() []builtin.HelperType { return m.types }, Model: m.helperModel, May: m.may, MaxPasses: m.passes,
 	}))
 	list = append(list, builtin.ForHelpers(mailer{}, list[len(list)-1]))

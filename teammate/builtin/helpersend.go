@@ -47,7 +47,7 @@ func (s *sender) Delegate(ctx context.Context, call agent.ToolCall, e teammate.E
 	}
 	var text string
 	if json.Unmarshal(in.Message, &text) != nil || text == "" {
-		return failed("SendMessage: message is a text for the helper; write what it has to do.")
+		return agent.Failed("SendMessage: message is a text for the helper; write what it has to do.")
 	}
 	asked, kind := agentInput{Description: in.Summary, Prompt: text}, HelperType{}
 	help := e.Help(ctx, teammate.Helper{
@@ -61,7 +61,7 @@ func (s *sender) Delegate(ctx context.Context, call agent.ToolCall, e teammate.E
 		},
 	})
 	if help.Problem != "" {
-		return failed(trouble(help))
+		return agent.Failed(trouble(help))
 	}
 	output := newAgentOutput(asked, kind, help)
 	return success(output.text(), output)

@@ -34,7 +34,7 @@ func (t *Tools) killShellTool() agent.Tool {
 func (t *Tools) killShell(_ context.Context, in killInput) agent.ToolResult {
 	r, err := t.find(in.ShellID)
 	if err != nil {
-		return failed(fmt.Sprintf("KillShell: %v", err))
+		return agent.Failed(fmt.Sprintf("KillShell: %v", err))
 	}
 	// This takes the grace time at most, and then what KILL takes.
 	r.kill()

@@ -61,16 +61,16 @@ func (t *Tools) readTool() agent.Tool {
 // from then on: it may change it.
 func (t *Tools) read(ctx context.Context, in readInput) agent.ToolResult {
 	if in.Offset < 0 || in.Limit < 0 {
-		return failed("Read: offset and limit are counted from 1; leave them out to read from the beginning.")
+		return agent.Failed("Read: offset and limit are counted from 1; leave them out to read from the beginning.")
 	}
 	s, err := t.paths.spot(in.FilePath)
 	if err != nil {
-		return failed("Read: " + t.explain(in.FilePath, err))
+		return agent.Failed("Read: " + t.paths.explain(in.FilePath, err))
 	}
 	defer s.close()
 	f, info, err := openRegular(s)
 	if err != nil {
-		return failed("Read: " + t.explain(s.path, err))
+		return agent.Failed("Read: " + t.paths.explain(s.path, err))
 	}
 	defer f.Close()
 	// Offset 0 is what models write for "from the beginning".
@@ -79,7 +79,7 @@ func (t *Tools) read(ctx context.Context, in readInput) agent.ToolResult {
 		p.count = readLines
 	}
 	if err := p.read(ctx, f); err != nil {
-		return failed(fmt.Sprintf("Read: %s: %v", s.path, err))
+		return agent.Failed(fmt.Sprintf("Read: %s: %v", s.path, err))
 	}
 	t.stamps.put(s.path, info)
 	return p.result(s.path)

@@ -39,14 +39,30 @@ type script struct {
 	shell string
 }
 
-// newScript makes command ready. Whoever calls it removes the files again.
-func (t *Tools) newScript(command string, follow bool) (*script, error) {
+// shell makes scripts of commands.
+type shell struct {
+	path    string // of bash, or of sh where there is no bash
+	folder  string // for the files of scripts
+	envFile string // Env.EnvFile
+}
+
+// newShell returns the shell of this system.
+func newShell(env *Env) shell {
+	s := shell{path: "/bin/bash", folder: env.OutputDir, envFile: env.EnvFile}
+	if _, err := os.Stat(s.path); err != nil {
+		s.path = "/bin/sh"
+	}
+	return s
+}
+
+// script makes command ready. Whoever calls it removes the files again.
+func (sh shell) script(command string, follow bool) (*script, error) {
 	// A command in the background moves nobody, so its directory is not asked
 	// for; a short one then needs no files at all.
-	s := &script{shell: t.shell}
-	body := t.literal(command)
+	s := &script{shell: sh.path}
+	body := sh.literal(command)
 	if len(command) > maxInline {
-		f, err := os.CreateTemp(t.env.OutputDir, "command-*.sh")
+		f, err := os.CreateTemp(sh.folder, "command-*.sh")
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +75,8 @@ func (t *Tools) newScript(command string, follow bool) (*script, error) {
 		body = `"$(cat ` + quote(s.file) + `)"`
 	}
 	env := ""
-	if t.env.EnvFile != "" {
-		env = fmt.Sprintf("if [ -f %[1]s ]; then . %[1]s; fi; ", quote(t.env.EnvFile))
+	if sh.envFile != "" {
+		env = fmt.Sprintf("if [ -f %[1]s ]; then . %[1]s; fi; ", quote(sh.envFile))
 	}
 	if !follow {
 		s.text = env + "eval " + body
@@ -69,13 +85,13 @@ func (t *Tools) newScript(command string, follow bool) (*script, error) {
 	// One file serves all commands, since they come one at a time: making one
 	// takes longer than running a small command. It is emptied first, so that an
 	// earlier answer is not taken for this one's.
-	s.cwd = filepath.Join(t.env.OutputDir, "cwd")
+	s.cwd = filepath.Join(sh.folder, "cwd")
 	if err := os.WriteFile(s.cwd, nil, 0o600); err != nil {
 		s.remove()
 		return nil, err
 	}
 	report := fmt.Sprintf(reportCwd, quote(s.cwd))
-	if t.isBash() {
+	if sh.isBash() {
 		report += exitBash
 	}
 	s.text = report + fmt.Sprintf(runCommand, env, body)
@@ -102,12 +118,12 @@ func (s *script) remove() {
 }
 
 // isBash reports whether the shell has bash's functions and quotes.
-func (t *Tools) isBash() bool { return strings.HasSuffix(t.shell, "bash") }
+func (sh shell) isBash() bool { return strings.HasSuffix(sh.path, "bash") }
 
 // literal is a command as one word. For bash it is a word on one line, so that
 // the line numbers of its messages are those of the command.
-func (t *Tools) literal(command string) string {
-	if !t.isBash() {
+func (sh shell) literal(command string) string {
+	if !sh.isBash() {
 		return quote(command)
 	}
 	return "$'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(command) + "'"

@@ -35,7 +35,7 @@ func (t *Tools) leftBehind(exit proc.Exit, marker string) (note string) {
 			continue
 		}
 		// The host can tell whose it is from now on, though its parent is gone.
-		s.release = t.track(pid)
+		s.release = t.env.track(pid)
 		t.strays = append(t.strays, s)
 		pids = append(pids, strconv.Itoa(pid))
 	}

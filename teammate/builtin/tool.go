@@ -90,7 +90,7 @@ func (t *tool[In]) Spec() agent.Spec { return t.spec }
 func (t *tool[In]) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	in, err := t.read(call)
 	if err != nil {
-		return failed(fmt.Sprintf("%s: %v", t.spec.Name, err))
+		return agent.Failed(fmt.Sprintf("%s: %v", t.spec.Name, err))
 	}
 	return t.run(ctx, in)
 }

@@ -59,8 +59,7 @@ type Tools struct {
 	paths  paths
 	stamps stamps
 	now    func() time.Time
-	// shell is the path of bash, or of sh where there is no bash.
-	shell string
+	shell  shell
 	// id tells the processes of these Tools from all others, and calls the
 	// processes of one command from those of another.
 	id    string
@@ -90,16 +89,21 @@ func NewTools(env Env) *Tools {
 		paths:  paths{env.Workdir},
 		stamps: stamps{file: filepath.Join(env.OutputDir, "files-read.jsonl")},
 		now:    env.Now,
-		shell:  "/bin/bash",
+		shell:  newShell(&env),
 		id:     rand.Text(),
 	}
 	if t.now == nil {
 		t.now = time.Now
 	}
-	if _, err := os.Stat(t.shell); err != nil {
-		t.shell = "/bin/sh"
-	}
 	return t
+}
+
+// ForHelper returns tools like these for the member's helper of that id, which works
+// in dir. Close them in the end.
+func (t *Tools) ForHelper(dir *teammate.Workdir, id string) *Tools {
+	env := t.env
+	env.Workdir, env.OutputDir = dir, filepath.Join(env.OutputDir, "helpers", id)
+	return NewTools(env)
 }
 
 // List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob
@@ -123,8 +127,8 @@ func (t *Tools) withheld(tool string, s *search, name string) bool {
 
 // makeOutputDir makes the folder for outputs, which only its owner may read:
 // outputs hold what files hold.
-func (t *Tools) makeOutputDir() error {
-	if err := os.MkdirAll(t.env.OutputDir, 0o700); err != nil {
+func (e *Env) makeOutputDir() error {
+	if err := os.MkdirAll(e.OutputDir, 0o700); err != nil {
 		return fmt.Errorf("making the folder for outputs: %w", err)
 	}
 	return nil
@@ -138,11 +142,11 @@ func (t *Tools) isClosed() bool {
 }
 
 // track tells the host of a process.
-func (t *Tools) track(pid int) (release func()) {
-	if t.env.Started == nil {
+func (e *Env) track(pid int) (release func()) {
+	if e.Started == nil {
 		return func() {}
 	}
-	if release = t.env.Started(pid); release == nil {
+	if release = e.Started(pid); release == nil {
 		return func() {}
 	}
 	return release

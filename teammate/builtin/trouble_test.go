@@ -72,7 +72,7 @@ func TestTroubleBetweenTwoSteps(t *testing.T) {
 func TestABackgroundRunWithoutAShell(t *testing.T) {
 	b := newBench(t, func(e *Env) { e.Started = func(int) func() { return nil } })
 	b.ended(b.background("true"))
-	b.tools.shell = "/nonexistent/bash"
+	b.tools.shell.path = "/nonexistent/bash"
 	id := b.background("true")
 	b.ended(id)
 	got := b.ok("BashOutput", fields{"bash_id": id})

@@ -221,5 +221,5 @@ func newest(files []found) {
 
 // noted is what went wrong before a search could begin.
 func (t *Tools) noted(tool, name string, err error) agent.ToolResult {
-	return failed(tool + ": " + t.explain(name, err))
+	return agent.Failed(tool + ": " + t.paths.explain(name, err))
 }

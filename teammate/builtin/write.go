@@ -58,12 +58,12 @@ func (o writeOutput) text() string {
 func (t *Tools) write(_ context.Context, in writeInput) agent.ToolResult {
 	s, err := t.paths.spot(in.FilePath)
 	if err != nil {
-		return failed("Write: " + t.explain(in.FilePath, err))
+		return agent.Failed("Write: " + t.paths.explain(in.FilePath, err))
 	}
 	defer s.close()
 	old, err := t.known(s)
 	if err != nil {
-		return failed("Write: " + t.explain(s.path, err))
+		return agent.Failed("Write: " + t.paths.explain(s.path, err))
 	}
 	output := writeOutput{Type: "create", FilePath: s.path, Content: in.Content, Patch: []hunk{}}
 	if old != nil {
@@ -76,7 +76,7 @@ func (t *Tools) write(_ context.Context, in writeInput) agent.ToolResult {
 		}
 	}
 	if err := t.replace(s, []byte(in.Content), old); err != nil {
-		return failed(fmt.Sprintf("Write: %v; the file is as it was", err))
+		return agent.Failed(fmt.Sprintf("Write: %v; the file is as it was", err))
 	}
 	return success(output.text(), output)
 }
