@@ -9,12 +9,13 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
 // withHelpers adds the tool Agent to a member's team tools, if it has that one:
 // agents that a program brings have helpers of their own, if any.
-func (o *Orchestrator) withHelpers(s *seat, workspace *builtin.Tools, team []agent.Tool) []agent.Tool {
+func (o *Orchestrator) withHelpers(s *seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
 	if s.agent().Kind != configs.Builtin || !mayUse(s.member.Tools, builtin.AgentTool) {
 		return team
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -316,8 +317,8 @@ func kindOf(m configs.Member) string {
 }
 
 // workspaceTools are the tools by which a builtin agent works in the workspace.
-func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdir) *builtin.Tools {
-	t := builtin.NewTools(builtin.Env{
+func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdir) *tools.Set {
+	t := tools.New(tools.Env{
 		Workdir: workdir,
 		Environ: slices.Concat(childEnvironment(o.opts, o.place), c.trees.nameless(s),
 			[]string{"COVEY_MEMBER=" + s.member.Name}),
@@ -337,7 +338,7 @@ func (o *Orchestrator) workspaceTools(c *crew, s *seat, workdir *teammate.Workdi
 
 // tools are all that a member may call: the workspace tools that its spec
 // names, and the team tools, which every member has.
-func (o *Orchestrator) tools(c *crew, s *seat, workspace *builtin.Tools) ([]agent.Tool, error) {
+func (o *Orchestrator) tools(c *crew, s *seat, workspace *tools.Set) ([]agent.Tool, error) {
 	team, err := teamTools(c.board, s.actor, c.roster)
 	if err != nil {
 		return nil, err

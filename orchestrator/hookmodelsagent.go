@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -42,7 +43,7 @@ func (m *hookModels) verify(
 	dir.Move(q.Input.Cwd)
 	id := "hook_" + uuid.NewString()
 	output := filepath.Join(m.o.place.Scratch(), id)
-	workspace := builtin.NewTools(builtin.Env{
+	workspace := tools.New(tools.Env{
 		Workdir:   dir,
 		Environ:   append(childEnvironment(m.o.opts, m.o.place), "COVEY_MEMBER="+who.seat.member.Name),
 		OutputDir: output,

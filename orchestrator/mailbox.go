@@ -18,7 +18,7 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
 // seat is one member's place in the crew: its session, its inbox, and what the
@@ -37,7 +37,7 @@ type seat struct {
 	instructions *teammate.Instructions
 
 	// workspace has the workspace tools; nil before the member's first turn.
-	workspace *builtin.Tools
+	workspace *tools.Set
 	// program is an agent that is a program of its own, and foreign what is known
 	// of it; nil for other agents, and before the member's first turn.
 	program thinker

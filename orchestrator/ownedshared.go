@@ -18,7 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/written"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
-	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
 // sharedWrites finds out what members have really written who have no git working copy
@@ -148,8 +148,8 @@ func (w *sharedWrites) newGround(ctx context.Context, s *seat, index string) (*w
 		}
 	}
 	g.Walk = func(ctx context.Context, visit func(string) error) error {
-		err := builtin.Files(ctx, dir, visit)
-		if errors.Is(err, builtin.ErrTime) {
+		err := tools.Files(ctx, dir, visit)
+		if errors.Is(err, tools.ErrTime) {
 			return fmt.Errorf("%w: %s: %w", written.ErrTooLarge, dir, err)
 		}
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
 // Trigger says what of one event a member's agent can fire.
@@ -116,7 +117,7 @@ func ownTools(m configs.Member, a configs.Agent) ([]string, error) {
 		return nil, err
 	}
 	names := namesOf(team)
-	for _, name := range namesOf(builtin.NewTools(builtin.Env{}).List()) {
+	for _, name := range namesOf(tools.New(tools.Env{}).List()) {
 		if mayUse(m.Tools, name) {
 			names = append(names, name)
 		}

@@ -39,6 +39,8 @@ var floors = []arrows{
 	{"teammate/agent", ""},
 	{"teammate", "hooks hooks/rules tasks teammate/agent"},
 	{"teammate/program", "teammate/agent"},
+	{"teammate/builtin/tools", "teammate teammate/agent"},
+	{"teammate/builtin", "teammate teammate/agent teammate/builtin/tools"},
 	{"teammate/*", "teammate teammate/agent teammate/program"},
 	{"orchestrator/process", "bus"},
 	{"orchestrator/gang", ""},
@@ -49,7 +51,7 @@ var floors = []arrows{
 	{"orchestrator/taskpage", "tasks"},
 	{"orchestrator/gatesettings", ""},
 	{"orchestrator/journal", "tasks tasks/actors teammate/agent"},
-	{"orchestrator", "bus configs hooks hooks/* tasks tasks/* teammate teammate/* orchestrator/*"},
+	{"orchestrator", "bus configs hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/journal cmd/covey/term"},
 	{"cmd/covey/cli", "configs orchestrator tasks cmd/covey/term"},
@@ -78,6 +80,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/merging", "hooks/*"},
 	{"teammate", "teammate/* hooks/*"},
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},
+	{"teammate/builtin/*", "hooks hooks/* tasks teammate/*"},
 }
 
 // mayImport are the packages that folder may import by a list of arrows.

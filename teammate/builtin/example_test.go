@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 
-	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 )
@@ -84,63 +81,4 @@ func ExampleAgent_Resume() {
 	// records user tool_result
 	// records assistant text
 	// It says: buy milk <nil>
-}
-
-// What runs in the background has an id, by which it is looked at and ended.
-func ExampleTools_Background() {
-	root, err := os.MkdirTemp("", "example")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(root)
-	tools := builtin.NewTools(builtin.Env{
-		Workdir:   teammate.NewWorkdir(root),
-		Environ:   []string{"PATH=" + os.Getenv("PATH")},
-		OutputDir: filepath.Join(root, ".out"),
-	})
-	bash := tools.List()[0]
-	bash.Run(context.Background(), agent.ToolCall{
-		Name: "Bash", Input: json.RawMessage(`{"command":"sleep 600","run_in_background":true}`),
-	})
-	for _, run := range tools.Background() {
-		fmt.Println(run.ID, run.Command)
-	}
-	fmt.Println(tools.Close(), len(tools.Background()))
-	// Output:
-	// bash_1 sleep 600
-	// <nil> 0
-}
-
-// The tools work in a workspace; a `cd` in one command holds for the next.
-func ExampleTools() {
-	root, err := os.MkdirTemp("", "example")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(root)
-	tools := builtin.NewTools(builtin.Env{
-		Workdir:   teammate.NewWorkdir(root),
-		Environ:   []string{"PATH=" + os.Getenv("PATH")},
-		OutputDir: filepath.Join(root, ".out"),
-	})
-	defer tools.Close()
-	run := func(name, input string) {
-		for _, tool := range tools.List() {
-			if tool.Spec().Name == name {
-				r := tool.Run(context.Background(),
-					agent.ToolCall{Name: name, Input: json.RawMessage(input)})
-				fmt.Println(r.Content)
-			}
-		}
-	}
-	run("Bash", `{"command": "mkdir src && cd src && printf hello > greeting"}`)
-	run("Read", `{"file_path": "greeting"}`)
-	run("Bash", `{"command": "cat nothing || exit 3"}`)
-	// Output:
-	// (Bash completed with no output)
-	// 1	hello
-	// Exit code 3
-	// cat: nothing: No such file or directory
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
 // AgentTool is the name of the tool that lets a helper work.
@@ -63,14 +64,14 @@ type agentInput struct {
 
 // agentTool is the tool Agent. It is a teammate.Delegator.
 type agentTool struct {
-	*tool[agentInput]
-	tools   *Tools
+	*tools.Typed[agentInput]
+	tools   *tools.Set
 	helpers Helpers
 }
 
 // NewAgentTool returns the tool Agent, whose helpers work with tools like t, in
 // a directory of their own.
-func NewAgentTool(t *Tools, h Helpers) agent.Tool {
+func NewAgentTool(t *tools.Set, h Helpers) agent.Tool {
 	if h.MaxPasses <= 0 {
 		h.MaxPasses = defaultPasses
 	}
@@ -84,10 +85,10 @@ func NewAgentTool(t *Tools, h Helpers) agent.Tool {
 		"run_in_background": "Do not wait for the helper; what it comes to is told later",
 	}
 	spec := agent.Spec{Name: AgentTool, Description: a.about(), Delegates: true}
-	a.tool = newTool(spec, about, nil, func(context.Context, agentInput) agent.ToolResult {
+	a.Typed = tools.NewTyped(spec, about, nil, func(context.Context, agentInput) agent.ToolResult {
 		return agent.Failed(AgentTool + ": there is nobody here for whom a helper could work.")
 	})
-	a.render = rendering(agentOutput.text)
+	a.Shown = tools.Rendering(agentOutput.text)
 	return a
 }
 
@@ -135,7 +136,7 @@ func (a *agentTool) kind(name string) (HelperType, error) {
 
 // Delegate is teammate.Delegator's.
 func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammate.Employer) agent.ToolResult {
-	in, err := a.read(call)
+	in, err := a.Read(call)
 	if err != nil {
 		return agent.Failed(fmt.Sprintf("%s: %v", AgentTool, err))
 	}
@@ -161,7 +162,7 @@ func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammat
 		return agent.Failed(trouble(help))
 	}
 	output := newAgentOutput(in, kind, help)
-	return success(output.text(), output)
+	return tools.Success(output.text(), output)
 }
 
 // equip makes what a helper works with.

@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -90,7 +91,7 @@ func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 	}
 	defer transcript.Close()
 	workdir := teammate.NewWorkdir(m.dir)
-	tools := builtin.NewTools(builtin.Env{
+	tools := tools.New(tools.Env{
 		Workdir: workdir, Environ: []string{"PATH=/usr/bin:/bin"}, OutputDir: filepath.Join(m.dir, "state", "out"),
 	})
 	defer tools.Close()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
 // sender is a tool that sends messages, and lets helpers go on that they are
@@ -64,5 +65,5 @@ func (s *sender) Delegate(ctx context.Context, call agent.ToolCall, e teammate.E
 		return agent.Failed(trouble(help))
 	}
 	output := newAgentOutput(asked, kind, help)
-	return success(output.text(), output)
+	return tools.Success(output.text(), output)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
 // agentOutput is Agent's tool_response. Names and order are those of recorded
@@ -131,7 +132,7 @@ func launched(in agentInput, h teammate.Help) agent.ToolResult {
 		"Do NOT Read or tail this file via the shell tool — it is the full subagent JSONL transcript and reading it "+
 		"will overflow your context. If the user asks for progress, say the agent is still running; you'll get a "+
 		"completion notification.", h.ID, h.Transcript)
-	return success(text, agentLaunch{
+	return tools.Success(text, agentLaunch{
 		IsAsync: true, Status: "async_launched", AgentID: h.ID, Description: in.Description, Prompt: in.Prompt,
 		OutputFile: h.Transcript,
 	})

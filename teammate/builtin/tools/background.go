@@ -1,0 +1,255 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// maxRuns is how many background runs there may be at once. An agent that wants
+// more has most likely forgotten the ones it has.
+const maxRuns = 32
+
+// BackgroundRun is a command that runs beside the conversation.
+type BackgroundRun struct {
+	// ID is what BashOutput and KillShell take: bash_1, bash_2, …
+	ID      string
+	Command string
+	// Description is the agent's own, for people; it may be empty.
+	Description string
+	Started     time.Time
+}
+
+// run is a background run, at work or ended.
+type run struct {
+	BackgroundRun
+	output *runFile
+	// cancel kills the run with all its processes.
+	cancel context.CancelFunc
+	// killed says that KillShell or Close asked for the end.
+	killed atomic.Bool
+	// ended is closed when exit and err are set; they are not read before.
+	ended chan struct{}
+	exit  proc.Exit
+	err   error
+	// read is how much of the output BashOutput has shown, in bytes. Only tool
+	// calls touch it, and they come one at a time.
+	read int64
+}
+
+// Background returns the runs that have not ended, oldest first.
+func (t *Set) Background() []BackgroundRun {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []BackgroundRun
+	for _, r := range t.runs {
+		if r.running() {
+			list = append(list, r.BackgroundRun)
+		}
+	}
+	return list
+}
+
+// running reports whether the run has not ended.
+func (r *run) running() bool {
+	select {
+	case <-r.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// status is what BashOutput and hooks call the run's state.
+func (r *run) status() string {
+	switch {
+	case r.running():
+		return "running"
+	case r.killed.Load():
+		return "killed"
+	case r.err != nil || exitCode(r.exit) != 0:
+		return "failed"
+	default:
+		return "completed"
+	}
+}
+
+// startRun starts a command in the background. It lives until it ends, or
+// until KillShell or Close kills it; the turn's end is nothing to it. It does
+// not move the member.
+func (t *Set) startRun(in bashInput, note string) agent.ToolResult {
+	r, err := t.newRun(in)
+	if err != nil {
+		return agent.Failed(fmt.Sprintf("Bash: %v", err))
+	}
+	text := fmt.Sprintf("Command running in background with ID: %s. Output is being written to: %s", r.ID,
+		r.output.path)
+	return Success(joined([]string{text, note}), bashOutput{Stderr: note, BackgroundTaskID: r.ID})
+}
+
+// errClosed is the error of a command that comes after Close.
+var errClosed = errors.New("the member is being stopped; nothing is started any more")
+
+// newRun makes a run and starts its goroutine, which Close waits for. The lock
+// is held throughout, so that no run can begin behind Close's back.
+func (t *Set) newRun(in bashInput) (*run, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// Runs that have ended stay in the list, since their output may yet be read.
+	running := 0
+	for _, r := range t.runs {
+		if r.running() {
+			running++
+		}
+	}
+	switch {
+	case t.closed:
+		return nil, errClosed
+	case running >= maxRuns:
+		return nil, fmt.Errorf("%d commands are running in the background already; end one with "+
+			"KillShell first", running)
+	}
+	s, err := t.shell.script(in.Command, false)
+	if err != nil {
+		return nil, fmt.Errorf("the command could not be prepared: %w", err)
+	}
+	output, id, err := t.nextOutput()
+	if err != nil {
+		s.remove()
+		return nil, fmt.Errorf("its output could not be kept: %w", err)
+	}
+	// A turn's context would end the run with the turn.
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &run{
+		BackgroundRun: BackgroundRun{ID: id, Command: in.Command, Description: in.Description,
+			Started: t.now()},
+		output: output, cancel: cancel, ended: make(chan struct{}),
+	}
+	t.runs = append(t.runs, r)
+	p := t.process(s)
+	t.group.Go(func() {
+		defer s.remove()
+		t.attend(ctx, r, p)
+	})
+	return r, nil
+}
+
+// attend runs p to its end. Both streams go to one file, in the order in which
+// they come: that is how people would see them in a terminal.
+func (t *Set) attend(ctx context.Context, r *run, p proc.Process) {
+	p.Stdout, p.Stderr = r.output, r.output
+	release := func() {}
+	p.Started = func(pid int) { release = t.env.track(pid) }
+	r.exit, r.err = p.Run(ctx)
+	release()
+	t.leftBehind(r.exit, p.Marker)
+	r.output.close()
+	r.cancel()
+	close(r.ended)
+}
+
+// nextOutput makes the output file of the next run, and its id. Ids count on
+// from the files of earlier runs, so that none means two things in one
+// conversation, restarts included. They count instead of being random because
+// a script has to know them.
+func (t *Set) nextOutput() (*runFile, string, error) {
+	last := 0
+	names, _ := filepath.Glob(filepath.Join(t.env.OutputDir, "bash_*.output"))
+	for _, name := range names {
+		digits := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), "bash_"), ".output")
+		if n, err := strconv.Atoi(digits); err == nil && n > last {
+			last = n
+		}
+	}
+	id := fmt.Sprintf("bash_%d", last+1)
+	path := filepath.Join(t.env.OutputDir, id+".output")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, "", cause(err)
+	}
+	return &runFile{path: path, file: f}, id, nil
+}
+
+// runFile takes the output of a background run, both streams as they come.
+type runFile struct {
+	path string
+
+	mu   sync.Mutex
+	file *os.File
+	kept int64
+}
+
+// Write never fails; what is beyond spoolFile or finds no room is dropped.
+func (f *runFile) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if part := p[:min(int64(len(p)), spoolFile-f.kept)]; len(part) > 0 && f.file != nil {
+		n, _ := f.file.Write(part)
+		f.kept += int64(n)
+	}
+	return len(p), nil
+}
+
+// close closes the file; later writes are dropped.
+func (f *runFile) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_ = f.file.Close()
+	f.file = nil
+}
+
+// errNoRun is the error of a call that names a run which is not there.
+var errNoRun = errors.New("there is no background command")
+
+// find returns the background run with that id.
+func (t *Set) find(id string) (*run, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ids []string
+	for _, r := range t.runs {
+		if r.ID == id {
+			return r, nil
+		}
+		ids = append(ids, r.ID)
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("%w %q, nor any other; one from before a restart has ended with it, and what "+
+			"it had printed is in %s", errNoRun, id, t.env.OutputDir)
+	}
+	return nil, fmt.Errorf("%w %q; there are %s", errNoRun, id, strings.Join(ids, ", "))
+}
+
+// kill asks for a run's end, and does not wait for it.
+func (r *run) kill() {
+	if r.running() {
+		r.killed.Store(true)
+	}
+	r.cancel()
+}
+
+// Close kills what these tools have started: background runs, what commands
+// have left running, and a command in the foreground if there is one. It
+// returns when the background runs have ended. Closing twice is fine; Bash
+// starts nothing afterwards.
+func (t *Set) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	runs := append([]*run{}, t.runs...)
+	t.mu.Unlock()
+	for _, r := range runs {
+		r.kill()
+	}
+	t.group.Wait()
+	t.endStrays()
+	return nil
+}

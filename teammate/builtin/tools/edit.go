@@ -1,0 +1,251 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// editInput is what a model asks of Edit.
+type editInput struct {
+	FilePath   string `json:"file_path"`
+	OldString  string `json:"old_string"`
+	NewString  string `json:"new_string"`
+	ReplaceAll bool   `json:"replace_all,omitempty"`
+}
+
+// editOutput is Edit's tool_response.
+type editOutput struct {
+	FilePath  string `json:"filePath"`
+	OldString string `json:"oldString"`
+	NewString string `json:"newString"`
+	// Original is the file before the edit; null if it is too large to tell.
+	Original *string `json:"originalFile"`
+	Patch    []hunk  `json:"structuredPatch"`
+	// UserModified is always false: nobody changes an edit on its way. Hooks of
+	// other hosts look for it.
+	UserModified bool `json:"userModified"`
+	ReplaceAll   bool `json:"replaceAll"`
+}
+
+// maxEdit is the size of the largest file that Edit changes, in bytes. It is
+// held in memory three times over on the way.
+const maxEdit = 64 << 20
+
+func (t *Set) editTool() agent.Tool {
+	spec := agent.Spec{
+		Name: "Edit",
+		Description: "Replaces text in a file that has been read with Read. old_string must match to " +
+			"the letter, indentation included and without Read's line numbers, and must occur once " +
+			"unless replace_all is set.",
+		Edits: true,
+	}
+	about := map[string]string{
+		"file_path":   "The file to change, absolute or relative to the current directory",
+		"old_string":  "The text to replace, to the letter; empty to make a new file",
+		"new_string":  "The text to put in its place",
+		"replace_all": "Replace every occurrence; without it old_string must occur once",
+	}
+	tool := NewTyped(spec, about, nil, t.edit).withPaths(t.paths.canonical, "file_path")
+	tool.Shown = Rendering(editOutput.text)
+	return tool
+}
+
+// text is what a model sees of an edit.
+func (o editOutput) text() string {
+	return fmt.Sprintf("The file %s has been updated successfully.", o.FilePath)
+}
+
+// edit does one Edit. The file is written only if everything about it is right.
+func (t *Set) edit(_ context.Context, in editInput) agent.ToolResult {
+	if in.OldString == in.NewString {
+		return agent.Failed("Edit: old_string and new_string are the same, so there is nothing to change.")
+	}
+	s, err := t.paths.spot(in.FilePath)
+	if err != nil {
+		return agent.Failed("Edit: " + t.paths.explain(in.FilePath, err))
+	}
+	defer s.close()
+	// old is what the file was when it was checked; its mode is kept.
+	before, old, err := t.original(s, in)
+	if err != nil {
+		return agent.Failed("Edit: " + t.paths.explain(s.path, err))
+	}
+	after, err := substitute(before, in)
+	if err != nil {
+		return agent.Failed(fmt.Sprintf("Edit: %s: %v", s.path, err))
+	}
+	if err := t.replace(s, []byte(after), old); err != nil {
+		return agent.Failed(fmt.Sprintf("Edit: %v; the file is as it was", err))
+	}
+	output := editOutput{
+		FilePath: s.path, OldString: in.OldString, NewString: in.NewString,
+		Patch: []hunk{}, ReplaceAll: in.ReplaceAll,
+	}
+	if len(before) <= maxOriginal {
+		output.Original, output.Patch = &before, patch(before, after)
+	}
+	return Success(output.text(), output)
+}
+
+// original is the text to edit. Only an Edit with an empty old_string may be
+// of a file that is not there.
+func (t *Set) original(s spot, in editInput) (string, fs.FileInfo, error) {
+	old, err := t.known(s)
+	if err != nil {
+		return "", nil, err
+	}
+	if old == nil {
+		if in.OldString == "" {
+			return "", nil, nil
+		}
+		return "", nil, fs.ErrNotExist
+	}
+	before, _, err := readWhole(s, maxEdit)
+	if err == nil && in.OldString == "" && strings.TrimSpace(before) != "" {
+		return "", nil, errors.New("old_string is empty, but the file is not; name the text to replace")
+	}
+	return before, old, err
+}
+
+var (
+	// errNoMatch is the error of an Edit whose old_string does not occur.
+	errNoMatch = errors.New("old_string was not found")
+	// errNotUnique is the error of one whose old_string could mean several places.
+	errNotUnique = errors.New("must occur once")
+)
+
+// substitute does the edit. The text between two matches stays as it is, byte
+// for byte, whatever it holds: a file in another encoding, or with mixed line
+// ends, must not come back different where nobody touched it.
+func substitute(before string, in editInput) (string, error) {
+	if in.OldString == "" {
+		return in.NewString, nil
+	}
+	spans := find(before, in.OldString)
+	switch {
+	case len(spans) == 0:
+		return "", notFound(before, in.OldString)
+	case len(spans) > 1 && !in.ReplaceAll:
+		return "", fmt.Errorf("old_string occurs %d times, at lines %s: it %w; add lines around it, or set "+
+			"replace_all", len(spans), lineNumbers(before, spans), errNotUnique)
+	}
+	var after strings.Builder
+	end := 0
+	for _, span := range spans {
+		after.WriteString(before[end:span[0]])
+		after.WriteString(withEnds(in.NewString, before, span))
+		end = span[1]
+	}
+	after.WriteString(before[end:])
+	return after.String(), nil
+}
+
+// find returns where old occurs in text, without overlaps. Where it does not
+// occur to the letter, a line feed in old also matches the line end of a
+// Windows file: models are shown, and write, plain line feeds.
+func find(text, old string) [][]int {
+	if n := strings.Count(text, old); n > 0 {
+		spans := make([][]int, 0, n)
+		for end := 0; len(spans) < n; {
+			i := end + strings.Index(text[end:], old)
+			end = i + len(old)
+			spans = append(spans, []int{i, end})
+		}
+		return spans
+	}
+	if !strings.Contains(old, "\n") || !strings.Contains(text, "\r\n") {
+		return nil
+	}
+	lines := strings.Split(strings.ReplaceAll(old, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = regexp.QuoteMeta(line)
+	}
+	// An expression finds the places without a copy of the whole text in which
+	// offsets would have to be mapped back.
+	loose, err := regexp.Compile(strings.Join(lines, "\r?\n"))
+	if err != nil { // too large for an expression
+		return nil
+	}
+	return loose.FindAllStringIndex(text, -1)
+}
+
+// withEnds is s with the line ends that the place it goes to has: those of the
+// text that it replaces, or else those of the whole file. Where both kinds
+// occur the more frequent one wins.
+func withEnds(s, text string, span []int) string {
+	place := text[span[0]:span[1]]
+	if !strings.Contains(place, "\n") {
+		place = text
+	}
+	windows := strings.Count(place, "\r\n")
+	if windows == 0 || windows*2 < strings.Count(place, "\n") {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// notFound says why old was not found, as well as one can tell. A model that
+// is told its mistake needs one more call; one that is not tries the same again.
+func notFound(text, old string) error {
+	if numbered.MatchString(old) && len(find(text, numbered.ReplaceAllString(old, ""))) > 0 {
+		return fmt.Errorf("%w: it has the line numbers that Read puts before lines; leave them and the tab out",
+			errNoMatch)
+	}
+	if line := likeness(text, old); line > 0 {
+		return fmt.Errorf("%w to the letter; line %d has the same words with other spaces or tabs. Read it "+
+			"again and copy it exactly", errNoMatch, line)
+	}
+	return fmt.Errorf("%w; Read the file again and copy the text exactly", errNoMatch)
+}
+
+// numbered matches what Read puts before each line.
+var numbered = regexp.MustCompile(`(?m)^ *\d+\t`)
+
+// likeness is the line at which text has the lines of old, spaces aside; 0: nowhere.
+func likeness(text, old string) int {
+	// Models get the indentation wrong more often than the words.
+	want := splitLines(strings.Trim(old, "\r\n"))
+	have := splitLines(text)
+	if len(want) == 0 || squeeze(want[0]) == "" {
+		return 0
+	}
+	for i := range want {
+		want[i] = squeeze(want[i])
+	}
+	for i := 0; i+len(want) <= len(have); i++ {
+		same := 0
+		for same < len(want) && squeeze(have[i+same]) == want[same] {
+			same++
+		}
+		if same == len(want) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// squeeze makes one space of each run of white space.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// lineNumbers lists the lines at which spans begin, the first few of them: with
+// those a model can see which one it means.
+func lineNumbers(text string, spans [][]int) string {
+	var list []string
+	line, end := 1, 0
+	for i, span := range spans {
+		if i == 8 {
+			list = append(list, "…")
+			break
+		}
+		line += strings.Count(text[end:span[0]], "\n")
+		end = span[0]
+		list = append(list, fmt.Sprint(line))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,44 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// killInput is what a model asks of KillShell.
+type killInput struct {
+	ShellID string `json:"shell_id"`
+}
+
+// killOutput is KillShell's tool_response.
+type killOutput struct {
+	Message string `json:"message"`
+	ShellID string `json:"shell_id"`
+}
+
+func (t *Set) killShellTool() agent.Tool {
+	spec := agent.Spec{
+		Name:        "KillShell",
+		Description: "Ends a command that runs in the background, with all that it has started.",
+	}
+	about := map[string]string{
+		"shell_id": "The id of the background command to end",
+	}
+	return NewTyped(spec, about, nil, t.killShell)
+}
+
+// killShell ends a run and waits until its processes are gone, so that what
+// the model does next finds their ports and files free.
+func (t *Set) killShell(_ context.Context, in killInput) agent.ToolResult {
+	r, err := t.find(in.ShellID)
+	if err != nil {
+		return agent.Failed(fmt.Sprintf("KillShell: %v", err))
+	}
+	// This takes the grace time at most, and then what KILL takes.
+	r.kill()
+	<-r.ended
+	message := fmt.Sprintf("%s is %s", r.ID, r.status())
+	return Success(message, killOutput{message, r.ID})
+}

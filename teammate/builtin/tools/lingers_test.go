@@ -1,0 +1,61 @@
+//go:build unix
+
+package tools
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFiles: who looks at a folder from outside sees the files that Glob would find.
+func TestFiles(t *testing.T) {
+	b := tree(t)
+	var got []string
+	if err := Files(t.Context(), b.root, func(path string) error {
+		got = append(got,
+			path)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := ".gitignore .hidden/conf.yaml alias.go binary cmd/tool/main.go docs/guide.md etc latin.txt main.go run.go windows.txt"
+	if list := strings.Join(got, " "); list != want {
+		t.Errorf("found %s", list)
+	}
+	enough := errors.New("enough")
+	if err := Files(t.Context(), b.root, func(string) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("ended with %v", err)
+	}
+	if err := Files(t.Context(), b.root+"/nowhere", func(string) error { return nil }); err == nil {
+		t.Error("a folder that is not there has files")
+	}
+}
+
+// TestLingers: what a command has started lingers until it has ended, in the background
+// or left behind.
+func TestLingers(t *testing.T) {
+	b := newBench(t, nil)
+	if b.ok("Bash", fields{"command": "true"}); b.tools.Lingers() {
+		t.Error("nothing was left, and something lingers")
+	}
+	release := b.fifo("gate")
+	id := b.background("read x <gate")
+	if !b.tools.Lingers() {
+		t.Error("a background run does not linger")
+	}
+	release()
+	b.ended(id)
+	b.ok("Bash", fields{"command": "(read x <gate) >/dev/null 2>&1 &"})
+	if !b.tools.Lingers() {
+		t.Skip("this system does not tell of processes that were left behind")
+	}
+	release()
+	for end := time.Now().Add(2 * time.Minute); b.tools.Lingers(); {
+		if time.Now().After(end) {
+			t.Fatal("what has ended lingers")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,102 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// readInput is what a model asks of Read.
+type readInput struct {
+	FilePath string `json:"file_path"`
+	Offset   int    `json:"offset,omitempty"`
+	Limit    int    `json:"limit,omitempty"`
+}
+
+// readOutput is Read's tool_response. Names and order are those of recorded
+// hosts, because PostToolUse hooks read them.
+type readOutput struct {
+	Type string   `json:"type"`
+	File readFile `json:"file"`
+}
+
+// readFile is the part of a file that was read.
+type readFile struct {
+	FilePath string `json:"filePath"`
+	// Content is what the model was shown, without line numbers.
+	Content    string `json:"content"`
+	NumLines   int    `json:"numLines"`
+	StartLine  int    `json:"startLine"`
+	TotalLines int    `json:"totalLines"`
+}
+
+func (t *Set) readTool() agent.Tool {
+	spec := agent.Spec{
+		Name: "Read",
+		Description: "Reads a text file. The result has a line number and a tab before each line; they " +
+			"are not part of the file. At most 2000 lines are shown at once, and of each line 2000 " +
+			"characters; use offset and limit to see more.",
+		ReadOnly: true,
+	}
+	adjust := func(s *jsonschema.Schema) {
+		s.Properties["offset"].Minimum = jsonschema.Ptr(0.0)
+		s.Properties["limit"].Minimum = jsonschema.Ptr(0.0)
+	}
+	about := map[string]string{
+		"file_path": "The file to read, absolute or relative to the current directory",
+		"offset":    "The line to begin with, counted from 1; for files too long to read at once",
+		"limit":     "How many lines to read; 2000 unless given",
+	}
+	tool := NewTyped(spec, about, adjust, t.read).withPaths(t.paths.canonical, "file_path")
+	tool.Shown = Rendering(readOutput.text)
+	return tool
+}
+
+// read does one Read. A file that was read, be it in part, is known to the agent
+// from then on: it may change it.
+func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
+	if in.Offset < 0 || in.Limit < 0 {
+		return agent.Failed("Read: offset and limit are counted from 1; leave them out to read from the beginning.")
+	}
+	s, err := t.paths.spot(in.FilePath)
+	if err != nil {
+		return agent.Failed("Read: " + t.paths.explain(in.FilePath, err))
+	}
+	defer s.close()
+	f, info, err := openRegular(s)
+	if err != nil {
+		return agent.Failed("Read: " + t.paths.explain(s.path, err))
+	}
+	defer f.Close()
+	// Offset 0 is what models write for "from the beginning".
+	p := page{from: max(in.Offset, 1), count: in.Limit}
+	if p.count == 0 {
+		p.count = readLines
+	}
+	if err := p.read(ctx, f); err != nil {
+		return agent.Failed(fmt.Sprintf("Read: %s: %v", s.path, err))
+	}
+	t.stamps.put(s.path, info)
+	return p.result(s.path)
+}
+
+// openRegular opens a regular file for reading. Anything else, such as a named
+// pipe, could make the read wait for ever.
+func openRegular(s spot) (*os.File, fs.FileInfo, error) {
+	info, err := s.root.Stat(s.name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case info.IsDir():
+		return nil, nil, errIsDir
+	case !info.Mode().IsRegular():
+		return nil, nil, errNotRegular
+	}
+	f, err := s.root.Open(s.name)
+	return f, info, err
+}

@@ -1,0 +1,92 @@
+package tools
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// stamp is what a file looked like when the agent last read or wrote it.
+type stamp struct {
+	Path string    `json:"path"`
+	Size int64     `json:"size"`
+	Time time.Time `json:"time"`
+}
+
+var (
+	// errUnread is the error of a change to a file that the agent has not read.
+	errUnread = errors.New("is there but has not been read; Read it first, so that nothing is lost unseen")
+	// errChanged is the error of a change to a file that is not as the agent knows it.
+	errChanged = errors.New("has been changed since it was last read, perhaps by somebody else; Read " +
+		"it again first")
+)
+
+// stamps remembers the files that the agent has read, so that it overwrites
+// none that it does not know, and none that somebody else has changed since.
+// They are kept in a file: an agent that is resumed has read what it has read.
+type stamps struct {
+	// file holds JSON lines and is only ever appended to; the last line of a
+	// path counts.
+	file string
+	// known is nil until the file has been read.
+	known map[string]stamp
+}
+
+// load reads the stamps of earlier runs, once. What cannot be read is
+// forgotten; the agent is then asked to read a file again.
+func (s *stamps) load() {
+	if s.known != nil {
+		return
+	}
+	s.known = map[string]stamp{}
+	f, err := os.Open(s.file)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var st stamp
+		if json.Unmarshal(lines.Bytes(), &st) == nil {
+			s.known[st.Path] = st
+		}
+	}
+}
+
+// put notes that the agent knows path as info describes it. That the note
+// outlives a crash is worth no error of a call that did its work.
+func (s *stamps) put(path string, info fs.FileInfo) {
+	s.load()
+	// Size and time tell all changes but those that somebody hides on purpose,
+	// and need no second reading of the file.
+	st := stamp{path, info.Size(), info.ModTime().UTC()}
+	if old, ok := s.known[path]; ok && old == st {
+		return
+	}
+	s.known[path] = st
+	if os.MkdirAll(filepath.Dir(s.file), 0o700) != nil {
+		return
+	}
+	f, err := os.OpenFile(s.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = f.Write(append(encode(st), '\n'))
+	_ = f.Close()
+}
+
+// check refuses a change to path, which is as info says, unless the agent knows that.
+func (s *stamps) check(path string, info fs.FileInfo) error {
+	s.load()
+	st, ok := s.known[path]
+	switch {
+	case !ok:
+		return errUnread
+	case st.Size != info.Size() || !st.Time.Equal(info.ModTime()):
+		return errChanged
+	}
+	return nil
+}

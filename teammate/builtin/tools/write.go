@@ -1,0 +1,163 @@
+package tools
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// writeInput is what a model asks of Write.
+type writeInput struct {
+	FilePath string `json:"file_path"`
+	Content  string `json:"content"`
+}
+
+// writeOutput is Write's tool_response.
+type writeOutput struct {
+	// Type is create or update.
+	Type     string `json:"type"`
+	FilePath string `json:"filePath"`
+	Content  string `json:"content"`
+	Patch    []hunk `json:"structuredPatch"`
+	// Original is null for a new file, and for one too large to tell.
+	Original *string `json:"originalFile"`
+}
+
+func (t *Set) writeTool() agent.Tool {
+	spec := agent.Spec{
+		Name: "Write",
+		Description: "Writes a whole file, and the folders that it needs. A file that is there already " +
+			"must have been read with Read first. To change parts of a file, Edit is the better tool.",
+		Edits: true,
+	}
+	about := map[string]string{
+		"file_path": "The file to write, absolute or relative to the current directory",
+		"content":   "All that the file is to hold",
+	}
+	tool := NewTyped(spec, about, nil, t.write).withPaths(t.paths.canonical, "file_path")
+	tool.Shown = Rendering(writeOutput.text)
+	return tool
+}
+
+// text is what a model sees of a file that was written.
+func (o writeOutput) text() string {
+	if o.Type == "create" {
+		return "File created successfully at: " + o.FilePath
+	}
+	return fmt.Sprintf("The file %s has been updated successfully.", o.FilePath)
+}
+
+// write does one Write.
+func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
+	s, err := t.paths.spot(in.FilePath)
+	if err != nil {
+		return agent.Failed("Write: " + t.paths.explain(in.FilePath, err))
+	}
+	defer s.close()
+	old, err := t.known(s)
+	if err != nil {
+		return agent.Failed("Write: " + t.paths.explain(s.path, err))
+	}
+	output := writeOutput{Type: "create", FilePath: s.path, Content: in.Content, Patch: []hunk{}}
+	if old != nil {
+		output.Type = "update"
+		// That the earlier content cannot be told to hooks is no reason not to write.
+		if before, err := s.root.ReadFile(s.name); err == nil && len(before) <= maxOriginal {
+			text := string(before)
+			output.Original = &text
+			output.Patch = patch(text, in.Content)
+		}
+	}
+	if err := t.replace(s, []byte(in.Content), old); err != nil {
+		return agent.Failed(fmt.Sprintf("Write: %v; the file is as it was", err))
+	}
+	return Success(output.text(), output)
+}
+
+// maxOriginal is the size, in bytes, of the largest file whose earlier content
+// hooks are told.
+const maxOriginal = 1 << 20
+
+// known returns what s is now, nil if it is not there yet. It fails if s is no
+// file that may be written, or one that the agent does not know.
+func (t *Set) known(s spot) (fs.FileInfo, error) {
+	info, err := s.root.Lstat(s.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errIsDir
+	case !info.Mode().IsRegular():
+		return nil, errNotRegular
+	}
+	return info, t.stamps.check(s.path, info)
+}
+
+// replace puts data in the place of s, which is as old says, or not there. The
+// file is written beside it and then renamed, so that whoever reads it sees
+// the old or the new content whole, and a full disk costs nothing; its mode
+// stays.
+func (t *Set) replace(s spot, data []byte, old fs.FileInfo) error {
+	mode := fs.FileMode(0o644)
+	if old != nil {
+		mode = old.Mode().Perm()
+	}
+	dir := filepath.Dir(s.name)
+	if err := s.root.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("%s: making its folder: %w", s.path, cause(err))
+	}
+	temp := filepath.Join(dir, ".covey-"+rand.Text())
+	err := writeSynced(s.root, temp, data, mode)
+	if err == nil && old != nil {
+		err = s.root.Chmod(temp, mode) // what the umask took away
+	}
+	if err == nil {
+		err = s.root.Rename(temp, s.name)
+	}
+	if err != nil {
+		_ = s.root.Remove(temp)
+		return fmt.Errorf("%s: %w", s.path, cause(err))
+	}
+	// What the agent has written it knows, and may change again.
+	if info, err := s.root.Lstat(s.name); err == nil {
+		t.stamps.put(s.path, info)
+	}
+	return nil
+}
+
+// writeSynced writes a new file and makes sure that it is on disk, because a
+// rename that gets there first would leave an empty file after a power cut.
+func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	// O_EXCL: whatever has that name by some chance is not ours to write to.
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// readWhole reads a regular file of at most so many bytes.
+func readWhole(s spot, most int64) (string, fs.FileInfo, error) {
+	f, info, err := openRegular(s)
+	if err != nil {
+		return "", nil, err
+	}
+	defer f.Close()
+	if info.Size() > most {
+		return "", nil,
+			fmt.Errorf("has %d bytes, more than the %d that Edit can take; use Bash, with sed or the like",
+				info.Size(), most)
+	}
+	data, err := io.ReadAll(f)
+	return string(data), info, err
+}
